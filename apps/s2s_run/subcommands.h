@@ -1,0 +1,25 @@
+#pragma once
+// The subcommands of s2s-run, one file each. `setup_*` adds a subcommand to the command line and
+// sets the callback that runs it; a callback reports its exit code through `Invocation`.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace s2s::run {
+
+/// What every subcommand shares.
+struct Invocation {
+  std::vector<std::string> plugin_paths;  // --plugin-path, repeatable
+  bool json = false;                      // --json: machine-readable tables
+  std::function<int()> selected;          // set by the subcommand that was chosen
+};
+
+/// Adds every subcommand; subcommands.cc lists them.
+void setup_subcommands(CLI::App& app, Invocation& invocation);
+
+}  // namespace s2s::run

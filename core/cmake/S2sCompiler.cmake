@@ -1,0 +1,34 @@
+# Compiler settings for our own code: warnings, sanitizers, ccache, mold.
+
+add_library(s2s_compile_settings INTERFACE)
+target_compile_options(s2s_compile_settings INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Winvalid-pch)
+if(S2S_WARNINGS_AS_ERRORS)
+  target_compile_options(s2s_compile_settings INTERFACE -Werror)
+endif()
+
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+# One flag set for every target, so that all share one precompiled header.
+add_compile_options(-fPIC)
+
+if(S2S_SANITIZE)
+  add_compile_options(-fsanitize=${S2S_SANITIZE} -fno-omit-frame-pointer -g1)
+  add_link_options(-fsanitize=${S2S_SANITIZE})
+endif()
+
+find_program(S2S_CCACHE ccache)
+if(S2S_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # base_dir and hash_dir make the cache serve every clone; the sloppiness is what
+  # ccache asks for when precompiled headers are used.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+    ${S2S_CCACHE})
+  add_compile_options(-fpch-preprocess)
+endif()
+
+find_program(S2S_MOLD mold)
+if(S2S_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()

@@ -1,0 +1,15 @@
+# Debian packages that the project uses. `bash core/setup.sh` installs them.
+
+find_package(Threads REQUIRED)
+find_package(Boost 1.74 REQUIRED COMPONENTS filesystem)
+find_package(yaml-cpp REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(SNDFILE REQUIRED IMPORTED_TARGET sndfile)
+pkg_check_modules(SENTENCEPIECE REQUIRED IMPORTED_TARGET sentencepiece)
+find_path(S2S_CLI11_INCLUDE CLI/CLI.hpp REQUIRED)
+find_path(S2S_DOCTEST_INCLUDE doctest/doctest.h)
+find_path(S2S_JSON_INCLUDE nlohmann/json.hpp REQUIRED)
+find_package(OpenMP QUIET COMPONENTS CXX)

@@ -1,0 +1,130 @@
+#pragma once
+// Block: a piece of a model. It names its parameters, and it has the door where a parallel
+// strategy works: `operator()` calls the strategy's `before`, the author's plain single-device
+// `forward`, and the strategy's `after`. Model code contains no `if (tensor_parallel)`.
+//
+// Parameters are described first (name, sizes, how to initialise) and given memory later
+// (`materialize`), so that a plan for 70 billion parameters can be checked on a laptop.
+// Shape letters: B batch, T frames, S samples, H hidden, K codebooks, V vocabulary, F mel bands.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace s2s {
+
+/// How a parameter gets its first values. A parameter's random stream depends on the run's seed and
+/// its own full name only, hence is the same on every layout.
+struct Init {
+  enum class Kind { kZeros, kOnes, kNormal, kUniform };
+  Kind kind = Kind::kNormal;
+  double scale = 0.02;  // normal: standard deviation; uniform: drawn from [-scale, scale)
+};
+
+/// A parameter or buffer of a tree of blocks.
+struct NamedTensor {
+  std::string name;         // dotted path from the block that was asked
+  at::Tensor* tensor;       // the member itself: assigning replaces it
+  std::vector<int64_t> sizes;
+  Init init;                // parameters only
+  bool is_parameter = true;
+  bool persistent = true;   // false: a buffer that is computed, never stored
+};
+
+class Block;
+
+/// What a parallel strategy does at a block's door. Not owned by blocks.
+class BlockHooks {
+ public:
+  virtual ~BlockHooks();
+  virtual at::Tensor before(Block& block, const at::Tensor& x) = 0;
+  virtual at::Tensor after(Block& block, const at::Tensor& y) = 0;
+};
+
+/// Base of every model part. Children are members of the derived class; registering them only
+/// records name and address, so a block is neither copied nor moved.
+class Block {
+ public:
+  Block() = default;
+  virtual ~Block();
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  /// All parameters / buffers below, depth first in registration order. A tied tensor (one member
+  /// registered at two places) is listed once, under its first name.
+  std::vector<NamedTensor> named_parameters();
+  std::vector<NamedTensor> named_buffers();
+  /// Calls `visit(path, block)` for this block (path "") and every block below.
+  void for_each_block(const std::function<void(const std::string&, Block&)>& visit);
+  /// The child with this dotted path, or nullptr.
+  Block* find_block(std::string_view path);
+
+  /// Gives memory and first values to every parameter, and calls `reset_buffers`.
+  void materialize(at::Device device, at::ScalarType dtype, uint64_t seed);
+  /// Moves parameters and buffers; floating tensors get `dtype`, others keep theirs.
+  void to(at::Device device, at::ScalarType dtype);
+
+  /// Training or evaluation mode of this block and all below.
+  void train(bool on = true);
+  bool is_training() const { return training_; }
+  void set_requires_grad(bool on);
+
+  void set_hooks(BlockHooks* hooks) { hooks_ = hooks; }
+  BlockHooks* hooks() const { return hooks_; }
+
+  /// Registers a child under `name`; "" splices the child's names into this block's own. Public
+  /// because a model assembles parts it did not write.
+  void register_block(std::string name, Block& child);
+  /// Forgets a child, so that another block can register it (a model that keeps the embedding
+  /// apart from the decoder it came with).
+  void release_block(std::string_view name);
+
+ protected:
+  void register_parameter(std::string name, at::Tensor& slot, std::vector<int64_t> sizes,
+                          Init init);
+  /// A tensor that is not trained; `reset_buffers` fills it.
+  void register_buffer(std::string name, at::Tensor& slot, bool persistent = true);
+  /// Computes buffers (tables, windows). Called by `materialize`, before a move to the device.
+  virtual void reset_buffers() {}
+  at::Tensor call_before(const at::Tensor& x) { return hooks_ ? hooks_->before(*this, x) : x; }
+  at::Tensor call_after(const at::Tensor& y) { return hooks_ ? hooks_->after(*this, y) : y; }
+
+ private:
+  struct Slot {
+    std::string name;
+    at::Tensor* tensor;
+    std::vector<int64_t> sizes;
+    Init init;
+    bool is_parameter;
+    bool persistent;
+  };
+  struct Child {
+    std::string name;
+    Block* block;
+  };
+  void collect(const std::string& prefix, bool parameters, std::vector<NamedTensor>& out);
+
+  std::vector<Slot> slots_;
+  std::vector<Child> children_;
+  BlockHooks* hooks_ = nullptr;
+  bool training_ = true;
+};
+
+/// A block with one tensor in and one out, and further arguments that the door leaves alone.
+template <class... Args>
+class BlockOf : public Block {
+ public:
+  at::Tensor operator()(const at::Tensor& x, Args... args) {
+    return call_after(forward(call_before(x), args...));
+  }
+
+ protected:
+  /// The author's code: plain, for one device.
+  virtual at::Tensor forward(const at::Tensor& x, Args... args) = 0;
+};
+
+}  // namespace s2s

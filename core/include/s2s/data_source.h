@@ -1,0 +1,23 @@
+#pragma once
+// DataSource: batches in an order that depends on seed and data rank only. Kind `data`.
+
+#include <optional>
+#include <string>
+
+#include "s2s/batch.h"
+
+namespace s2s {
+
+class DataSource {
+ public:
+  virtual ~DataSource();
+  /// The next batch; nothing at the end of a finite source (validation).
+  virtual std::optional<Batch> next() = 0;
+  /// Position as a short text; `restore` of it makes the following batches identical.
+  virtual std::string state() const = 0;
+  virtual void restore(const std::string& state) = 0;
+  /// Texts of all agent turns (for a scorer's language model); may read manifests, not audio.
+  virtual std::vector<std::string> texts() = 0;
+};
+
+}  // namespace s2s

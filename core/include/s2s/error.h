@@ -1,0 +1,73 @@
+#pragma once
+// Errors a user can cause. Every one has a stable id, and one message that says the place,
+// the value, what was expected and the next step (core/docs/errors.md lists them all).
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace s2s {
+
+/// Exit codes of s2s-run; a contract (scripts outside this repository use them).
+enum class ExitCode : int {
+  kOk = 0,
+  kCheckFailed = 1,
+  kUsage = 2,
+  kConfig = 3,
+  kPlugin = 4,
+  kData = 5,
+  kNumerics = 6,
+  kCommunication = 7,
+  kStopped = 8,
+};
+
+/// A user's mistake. `what()` is "[id] message"; the message may have several lines.
+/// Throw it only from a named constructor that lives beside the others of its area.
+class Error : public std::runtime_error {
+ public:
+  /// id: "area/name", for example "plugin/unknown"; message: lower case, no final period.
+  Error(ExitCode exit_code, std::string id, std::string message);
+  ~Error() override;
+  Error(const Error&) = default;
+  Error& operator=(const Error&) = default;
+
+  const std::string& id() const { return id_; }
+  const std::string& message() const { return message_; }
+  ExitCode exit_code() const { return exit_code_; }
+
+ private:
+  ExitCode exit_code_;
+  std::string id_;
+  std::string message_;
+};
+
+/// Collects every mistake of one validation, so that all are reported together.
+class Findings {
+ public:
+  void add(Error error);
+  bool empty() const { return errors_.empty(); }
+  const std::vector<Error>& errors() const { return errors_; }
+  /// Throws nothing when empty, the error itself when there is one, and one error that lists all
+  /// (with the id and exit code of the first) when there are several.
+  void throw_if_any() const;
+
+ private:
+  std::vector<Error> errors_;
+};
+
+/// The candidate nearest to `name` in edit distance, or "" when none is near enough to suggest.
+std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
+
+[[noreturn]] void assertion_failed(const char* condition, const char* why, const char* file,
+                                   int line);
+
+}  // namespace s2s
+
+/// Checks what only a programmer's mistake can break; throws std::logic_error.
+#define S2S_ASSERT(condition, why)                                       \
+  do {                                                                   \
+    if (!(condition)) {                                                  \
+      ::s2s::assertion_failed(#condition, why, __FILE__, __LINE__);      \
+    }                                                                    \
+  } while (false)

@@ -1,0 +1,61 @@
+#pragma once
+// The leaf blocks that models are made of. Names and initial values follow PyTorch's modules.
+
+#include <optional>
+
+#include "s2s/block.h"
+
+namespace s2s {
+
+/// y = x W^T + b.  weight [out, in], bias [out].
+class Linear : public BlockOf<> {
+ public:
+  Linear(int64_t in, int64_t out, bool bias = true, std::optional<Init> weight_init = {});
+  ~Linear() override;
+  at::Tensor weight, bias;  // bias undefined without one
+
+ protected:
+  at::Tensor forward(const at::Tensor& x) override;
+};
+
+/// Rows of a table.  ids [...] int64 -> [..., H].
+class Embedding : public BlockOf<> {
+ public:
+  Embedding(int64_t count, int64_t dim, Init init = {Init::Kind::kNormal, 1.0});
+  ~Embedding() override;
+  at::Tensor weight;
+
+ protected:
+  at::Tensor forward(const at::Tensor& ids) override;
+};
+
+/// x / rms(x) * w, the mean square in float32; the result is cast to x's type before w
+/// (Llama's order).  Source: transformers LlamaRMSNorm.
+class RmsNorm : public BlockOf<> {
+ public:
+  RmsNorm(int64_t dim, double eps);
+  ~RmsNorm() override;
+  at::Tensor weight;
+
+ protected:
+  at::Tensor forward(const at::Tensor& x) override;
+
+ private:
+  double eps_;
+};
+
+/// Layer normalisation over the last dim, with weight and bias.
+class LayerNorm : public BlockOf<> {
+ public:
+  explicit LayerNorm(int64_t dim, double eps = 1e-5);
+  ~LayerNorm() override;
+  at::Tensor weight, bias;
+
+ protected:
+  at::Tensor forward(const at::Tensor& x) override;
+
+ private:
+  double eps_;
+};
+
+}  // namespace s2s

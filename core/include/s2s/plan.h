@@ -1,0 +1,64 @@
+#pragma once
+// A sharding plan is data: what each module of a model does with its weights and activations on
+// the tensor axis, and which modules are gathered and freed together on the data axis.
+// `configure_model` returns one; it is printed, checked and lowered without touching a model.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace s2s {
+
+/// What a module's weight does on the tensor axis (core/docs/sharding.md has the full table).
+enum class Style { kColwise, kRowwise, kVocab, kBoundary, kSequence, kPerHead, kReplicate, kCustom };
+/// Layout of an activation: whole, split over the sequence, or split over the last dim.
+enum class Layout { kFull, kSeq, kLast };
+
+const char* to_string(Style style);
+const char* to_string(Layout layout);
+
+/// One row: modules (a dotted path pattern, `*` matches one segment), style, layouts in and out.
+struct TensorRow {
+  std::string module;
+  Style style = Style::kReplicate;
+  Layout in = Layout::kFull;
+  Layout out = Layout::kFull;
+};
+
+/// Modules that are gathered and freed together on the data axis.
+struct UnitRow {
+  std::string module;
+};
+
+/// A number of the model that the tensor axis must divide ("num_key_value_heads", 4).
+struct Divisor {
+  std::string name;
+  int64_t value = 0;
+};
+
+struct ShardPlan {
+  std::vector<TensorRow> rows;
+  std::vector<UnitRow> units;
+  std::vector<Divisor> divisors;
+
+  /// The plan of a part, seen from the model that holds it under `prefix`.
+  ShardPlan nested_under(const std::string& prefix) const;
+  void append(const ShardPlan& other);
+};
+
+/// Sizes of the mesh axes, outermost first.
+struct MeshShape {
+  int64_t pipeline = 1;
+  int64_t replicate = 1;
+  int64_t shard = 1;
+  int64_t context = 1;
+  int64_t tensor = 1;
+  bool sequence_parallel = true;
+  int64_t world_size() const { return pipeline * replicate * shard * context * tensor; }
+  int64_t data_size() const { return replicate * shard; }
+};
+
+/// True when a dotted path matches a pattern in which `*` stands for exactly one segment.
+bool path_matches(const std::string& pattern, const std::string& path);
+
+}  // namespace s2s

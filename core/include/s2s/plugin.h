@@ -1,0 +1,37 @@
+#pragma once
+// What a plugin exports: a note that is read before any of its code runs, and one function.
+//
+//   S2S_PLUGIN("acme_mistral", "0.2.0", "Apache-2.0", "llm:acme.mistral") {
+//     registrar.add(acme::mistral_component());
+//   }
+
+#include <cstdint>
+
+#include "s2s/registry.h"
+
+/// Raised whenever a public header changes meaning. Plugins of another number are not loaded.
+#define S2S_PLUGIN_API 1
+
+namespace s2s {
+
+/// Fixed-size and without pointers, because it is read from the file: section ".s2s_plugin".
+struct PluginNote {
+  char magic[8];       // "S2SPLUG"
+  uint32_t size;       // of this struct
+  uint32_t api;        // S2S_PLUGIN_API; must be equal
+  char torch[24];      // LibTorch's version; must be equal
+  char cxx[48];        // C++ library and its ABI; must be equal
+  char compiler[32];   // shown only
+  char cuda[16];       // CUDA major.minor, or ""; majors must be equal when both have one
+  char build[16];      // release or debug; shown only
+  char name[32];
+  char version[16];
+  char license[24];
+  char origin[96];
+  char provides[256];  // "kind:name", one per line
+};
+static_assert(sizeof(PluginNote) == 576);
+
+}  // namespace s2s
+
+#include "s2s/plugin_note.h"

@@ -1,0 +1,176 @@
+#pragma once
+// Typed registries: one template and one vocabulary for every kind of component.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "s2s/backbone.h"
+#include "s2s/codec.h"
+#include "s2s/config.h"
+#include "s2s/data_source.h"
+#include "s2s/encoder.h"
+#include "s2s/options.h"
+#include "s2s/scorer.h"
+#include "s2s/speech_model.h"
+#include "s2s/tokenizer.h"
+#include "s2s/training.h"
+
+namespace s2s {
+
+class Registries;
+
+/// What a component may need while it is built, beside its own options.
+struct BuildContext {
+  const Registries* registries = nullptr;
+  /// Where the options stand in the config ("model.llm"), for messages.
+  std::string path;
+  /// Relative paths in options are relative to this folder (the config file's).
+  std::string base_dir = ".";
+  uint64_t seed = 0;
+  const Tokenizer* tokenizer = nullptr;  // models and data sources
+  /// The `data` block of the config (frame_length, sample rates, roles) for models and sources.
+  const Config* data = nullptr;
+  /// Data axis of the mesh, for data sources.
+  int64_t data_rank = 0;
+  int64_t data_size = 1;
+};
+
+enum class Status { kStable, kAlpha, kWorkInProgress };
+
+/// One entry of a registry: facts for `plugin list|inspect`, and how to build it.
+template <class T>
+struct Component {
+  std::string name;     // [a-z0-9_]+, or vendor.name
+  std::string summary;  // one line
+  Status status = Status::kStable;
+  std::unique_ptr<T> (*create)(const Config& options, const BuildContext& context) = nullptr;
+  OptionTable (*options)() = nullptr;
+  /// Turns a foreign configuration (a Hugging Face config.json, a NeMo block) into options of this
+  /// component. Null when there is none. Errors: [weights/config] for keys that change the numbers
+  /// and are not implemented.
+  Config (*translate)(const Config& foreign) = nullptr;
+};
+
+/// The kind's name in configs and notes: "llm", "encoder", ...
+template <class T>
+struct KindName;
+#define S2S_KIND(type, text)                     \
+  template <>                                    \
+  struct KindName<type> {                        \
+    static constexpr const char* value = text;   \
+  }
+S2S_KIND(Backbone, "llm");
+S2S_KIND(Encoder, "encoder");
+S2S_KIND(Codec, "codec");
+S2S_KIND(SpeechModel, "model");
+S2S_KIND(ParallelStrategy, "strategy");
+S2S_KIND(Communicator, "communicator");
+S2S_KIND(DataSource, "data");
+S2S_KIND(Tokenizer, "tokenizer");
+S2S_KIND(Metric, "metric");
+S2S_KIND(Scorer, "scorer");
+S2S_KIND(RunLogger, "logger");
+S2S_KIND(Optimizer, "optimizer");
+S2S_KIND(Schedule, "schedule");
+#undef S2S_KIND
+
+/// Called when a name is not registered yet: loads the plugin that provides it, or throws
+/// [plugin/unknown] with suggestions, what is available and where was searched.
+using MissingHandler = std::function<void(const std::string& kind, const std::string& name,
+                                          const Config& asked_at, const std::string& path)>;
+
+/// Registrations of a second component of one name; throws [plugin/duplicate-name].
+[[noreturn]] void throw_duplicate_name(const std::string& kind, const std::string& name);
+
+template <class T>
+class Registry {
+ public:
+  void add(Component<T> component) {
+    const std::string name = component.name;
+    if (!entries_.emplace(name, std::move(component)).second) {
+      throw_duplicate_name(KindName<T>::value, name);
+    }
+  }
+  const Component<T>* find(const std::string& name) const {
+    const auto it = entries_.find(name);
+    return it == entries_.end() ? nullptr : &it->second;
+  }
+  /// Sorted by name.
+  const std::map<std::string, Component<T>>& entries() const { return entries_; }
+
+ private:
+  std::map<std::string, Component<T>> entries_;
+};
+
+/// One registry per kind. Built at start-up by one thread; no globals.
+class Registries {
+ public:
+  using All = std::tuple<Registry<Backbone>, Registry<Encoder>, Registry<Codec>,
+                         Registry<SpeechModel>, Registry<ParallelStrategy>, Registry<Communicator>,
+                         Registry<DataSource>, Registry<Tokenizer>, Registry<Metric>,
+                         Registry<Scorer>, Registry<RunLogger>, Registry<Optimizer>,
+                         Registry<Schedule>>;
+
+  template <class T>
+  Registry<T>& of() {
+    return std::get<Registry<T>>(all_);
+  }
+  template <class T>
+  const Registry<T>& of() const {
+    return std::get<Registry<T>>(all_);
+  }
+
+  /// Loads on demand; set by the plugin host.
+  void set_missing_handler(MissingHandler handler) { missing_ = std::move(handler); }
+
+  /// The component `name`; `asked_at` and `path` say where in the config it was named.
+  template <class T>
+  const Component<T>& get(const std::string& name, const Config& asked_at = {},
+                          const std::string& path = {}) const {
+    if (const Component<T>* found = of<T>().find(name)) return *found;
+    if (missing_) missing_(KindName<T>::value, name, asked_at, path);
+    const Component<T>* found = of<T>().find(name);
+    S2S_ASSERT(found != nullptr, "the missing handler registers the name or throws");
+    return *found;
+  }
+
+  /// Builds the component named by `node.name`, with `node`'s other keys as its options.
+  /// Errors: those of `get`, of reading options, of the component.
+  template <class T>
+  std::unique_ptr<T> create(const Config& node, BuildContext context) const {
+    Config options = node;
+    const std::string name = take_name(options, context.path);
+    const Component<T>& component = get<T>(name, node, context.path);
+    context.registries = this;
+    return component.create(options, context);
+  }
+
+ private:
+  /// Removes and returns the key `name`; [config/missing] when there is none.
+  static std::string take_name(Config& node, const std::string& path);
+
+  All all_;
+  MissingHandler missing_;
+};
+
+/// What a plugin gets: it may add components, nothing else.
+class Registrar {
+ public:
+  explicit Registrar(Registries& staging) : staging_(staging) {}
+  template <class T>
+  void add(Component<T> component) {
+    staging_.of<T>().add(std::move(component));
+  }
+
+ private:
+  Registries& staging_;
+};
+
+}  // namespace s2s

@@ -1,0 +1,25 @@
+#pragma once
+// Scorer: an independent listener that writes down what it hears. Kind `scorer`.
+
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace s2s {
+
+struct AudioClip {
+  at::Tensor samples_S;  // float32 in [-1, 1]
+  int64_t sample_rate_hz = 0;
+};
+
+class Scorer {
+ public:
+  virtual ~Scorer();
+  /// Texts of the domain, for the language model. Call once, before transcribing.
+  virtual void prepare(const std::vector<std::string>& texts) = 0;
+  /// One text per clip; "" when nothing was understood.
+  virtual std::vector<std::string> transcribe(const std::vector<AudioClip>& clips) = 0;
+};
+
+}  // namespace s2s

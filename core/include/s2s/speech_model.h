@@ -1,0 +1,83 @@
+#pragma once
+// SpeechModel: what the trainer trains. Kind `model`.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "s2s/batch.h"
+#include "s2s/block.h"
+#include "s2s/codec.h"
+#include "s2s/name_map.h"
+#include "s2s/plan.h"
+#include "s2s/tokenizer.h"
+
+namespace s2s {
+
+/// Losses of one micro-batch. `total` is what backward starts from; the others are for the metrics
+/// and already normalised like `total`.
+struct LossTerms {
+  at::Tensor total;
+  std::map<std::string, at::Tensor> parts;  // text_loss, audio_loss, ... (detached scalars)
+};
+
+/// What a micro-batch weighs, known before it is run, so that losses can be normalised over a whole
+/// optimizer step on all ranks.
+struct BatchWeight {
+  int64_t frames = 0;         // the loss normaliser N: valid frames less one, summed over rows
+  int64_t padded_frames = 0;  // frames of the padded rectangle, for the padding ratio
+  int64_t tokens = 0;         // text and audio tokens that are predicted
+};
+
+struct StepContext {
+  int64_t step = 0;          // optimizer step, 0-based
+  double loss_frames = 0;    // normaliser to use; 0: this micro-batch's own (loss_normalization local)
+};
+
+/// Sums that a validation adds up over batches: name -> {sum, count}.
+using MetricSums = std::map<std::string, std::pair<double, double>>;
+
+struct Generation {
+  std::vector<std::string> text;           // decoded text channel, per row
+  at::Tensor tokens_text_BT;               // int64
+  at::Tensor tokens_audio_BTK;             // int64, control tokens included
+  at::Tensor token_lens_B;                 // int64
+  at::Tensor audio_BS;                     // float32 at the codec's rate; undefined if not asked
+  at::Tensor audio_lens_B;
+};
+
+/// One live conversation (batch of one): user audio in, agent audio and text out.
+class DuplexSession {
+ public:
+  struct Output {
+    at::Tensor audio_S;                // new agent samples at the codec's rate, may be empty
+    std::vector<int64_t> text_tokens;  // one per frame that became ready
+    at::Tensor codes_TK;               // the same frames' codec tokens
+  };
+  virtual ~DuplexSession();
+  /// samples [S] float32 at the encoder's rate.
+  virtual Output push(const at::Tensor& samples_S) = 0;
+  virtual Output finish() = 0;
+};
+
+class SpeechModel : public Block {
+ public:
+  ~SpeechModel() override;
+  virtual BatchWeight weigh(const Batch& batch) = 0;
+  virtual LossTerms training_loss(const Batch& batch, const StepContext& context) = 0;
+  /// Losses and accuracies in eval mode, as sums.
+  virtual MetricSums evaluate(const Batch& batch) = 0;
+  /// Greedy decoding; source audio [B, S] and lengths [B].
+  virtual Generation generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
+                              bool decode_audio) = 0;
+  virtual std::unique_ptr<DuplexSession> open_session() = 0;
+  virtual Codec& codec() = 0;
+  virtual const Tokenizer& tokenizer() const = 0;
+  virtual ShardPlan configure_model(const MeshShape& mesh) const = 0;
+  virtual NameMap checkpoint_names() const = 0;
+  virtual double frame_length_s() const = 0;
+  virtual int64_t source_sample_rate_hz() const = 0;
+};
+
+}  // namespace s2s

@@ -1,0 +1,31 @@
+#pragma once
+// Tokenizer: text to ids and back. Kind `tokenizer`.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace s2s {
+
+/// Ids with a meaning for the text channel. All three are distinct.
+struct SpecialIds {
+  int64_t bos = -1;
+  int64_t eos = -1;
+  int64_t pad = -1;  // the text channel's silence
+};
+
+class Tokenizer {
+ public:
+  virtual ~Tokenizer();
+  /// UTF-8 text -> ids, without special tokens.
+  virtual std::vector<int64_t> encode(std::string_view text) const = 0;
+  /// Special ids are skipped.
+  virtual std::string decode(const std::vector<int64_t>& ids) const = 0;
+  virtual int64_t vocab_size() const = 0;
+  virtual const SpecialIds& special_ids() const = 0;
+  /// Printable form of one id ("_hello", "<s>").
+  virtual std::string piece(int64_t id) const = 0;
+};
+
+}  // namespace s2s

@@ -1,0 +1,27 @@
+// The key functions of the component interfaces: one place for each class's type information, so
+// that it is the same in the host and in every plugin.
+
+#include "s2s/registry.h"
+
+namespace s2s {
+
+OptionVisitor::~OptionVisitor() = default;
+KvCache::~KvCache() = default;
+Backbone::~Backbone() = default;
+EncoderStream::~EncoderStream() = default;
+Encoder::~Encoder() = default;
+CodecStream::~CodecStream() = default;
+Codec::~Codec() = default;
+Tokenizer::~Tokenizer() = default;
+Scorer::~Scorer() = default;
+DataSource::~DataSource() = default;
+DuplexSession::~DuplexSession() = default;
+SpeechModel::~SpeechModel() = default;
+Optimizer::~Optimizer() = default;
+Schedule::~Schedule() = default;
+Communicator::~Communicator() = default;
+ParallelStrategy::~ParallelStrategy() = default;
+Metric::~Metric() = default;
+RunLogger::~RunLogger() = default;
+
+}  // namespace s2s
