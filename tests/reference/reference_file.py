@@ -111,8 +111,8 @@ def randomise(module, seed: int, embedding_std=0.5, head_gain=3.0) -> None:
             buffer.data.abs_().add_(0.5)
 
 
-def nudge(module, seed: int, size=2.0**-23) -> None:
-    """Changes every weight by about one rounding error; shows what is mere noise."""
+def nudge(module, seed: int, size=2.0**-24) -> None:
+    """Changes every weight by about a rounding error; shows what is mere noise."""
     generator = torch.Generator().manual_seed(seed)
     for parameter in module.parameters():
         noise = torch.randn(parameter.shape, generator=generator)
@@ -154,5 +154,5 @@ def greedy_margin(logits: torch.Tensor) -> float:
 
 
 def report(path, size, **facts) -> None:
-    text = " ".join(f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}" for k, v in facts.items())
-    print(f"{Path(path).name} {size} bytes {text}", flush=True)
+    words = [f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}" for k, v in facts.items()]
+    print(f"{Path(path).name} {size} bytes", *words, flush=True)
