@@ -277,7 +277,7 @@ case(
         text_loss_weight=0.3,
         audio_loss_weight=0.4,
     ),
-    seed=17,
+    seed=27,
 )
 
 # 128 mel bands padded to a multiple of 16 columns, a pad token of its own that the LLM's config

@@ -84,17 +84,22 @@ def weights_of(module) -> dict:
     return weights
 
 
-def randomise(module, seed: int, embedding_std=0.5, head_gain=3.0) -> None:
-    """Weights with which every term matters and greedy decisions are clear."""
+def randomise(module, seed: int, head_gain=3.0) -> None:
+    """Weights with which every term matters and greedy decisions are clear.
+
+    A tied text embedding is kept small: with a large one a random model repeats its last token.
+    """
+    parameters = unique_parameters(module)
+    is_tied = not any(name.endswith("lm_head.weight") for name in parameters)
     generator = torch.Generator().manual_seed(seed)
 
     def draw(tensor, mean, std):
         noise = torch.randn(tensor.shape, generator=generator)
         tensor.data.copy_(mean + std * noise)
 
-    for name, parameter in sorted(unique_parameters(module).items()):
+    for name, parameter in sorted(parameters.items()):
         if "embed" in name and parameter.dim() == 2:
-            draw(parameter, 0.0, embedding_std)
+            draw(parameter, 0.0, 0.15 if is_tied and "embed_tokens" in name else 0.5)
         elif parameter.dim() < 2:
             is_scale = name.endswith("weight")
             draw(parameter, 1.0 if is_scale else 0.0, 0.2 if is_scale else 0.1)
