@@ -76,6 +76,13 @@ class SpeechModel : public Block {
   virtual const Tokenizer& tokenizer() const = 0;
   virtual ShardPlan configure_model(const MeshShape& mesh) const = 0;
   virtual NameMap checkpoint_names() const = 0;
+  /// Runs the model on the inputs of a reference file (core/docs: reference files), names without
+  /// their "input/" and "output/" prefixes. `training` true: what a training step computes, in the
+  /// reference's train mode with the graph kept (mel, perception, text_logits, audio_logits,
+  /// text_loss, audio_loss, loss); false: greedy decoding in eval mode (tokens_text [B, T],
+  /// tokens_audio [B, T, K]).
+  virtual std::map<std::string, at::Tensor> reference_outputs(
+      const std::map<std::string, at::Tensor>& inputs, bool training) = 0;
   virtual double frame_length_s() const = 0;
   virtual int64_t source_sample_rate_hz() const = 0;
 };
