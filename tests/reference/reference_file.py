@@ -59,7 +59,7 @@ def write_reference(path, kind, name, options, tensors, rtol=1e-4, atol=1e-5) ->
 
 def write_json(path, value) -> int:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_text(json.dumps(value, ensure_ascii=True, indent=0) + "\n")
+    Path(path).write_text(json.dumps(value, ensure_ascii=True, separators=(",", ":")) + "\n")
     return Path(path).stat().st_size
 
 

@@ -1,0 +1,161 @@
+"""Reference files of NeMo's FastConformer and of transformers' Parakeet (CPU, float32, eval mode).
+
+    python tests/reference/nemo_fastconformer.py --out tests/reference/data [--case NAME] [--list]
+
+kind=encoder, name=fastconformer. Two kinds of options, two kinds of weight names:
+
+  NeMo      options = {"preprocessor": {...}, "encoder": {...}} as in an ASR model_config.yaml;
+            weights preprocessor.featurizer.{window,fb} and encoder.*. Where att_context_size is a
+            list of pairs, eval mode uses the first one.
+  Parakeet  options = the text of a ParakeetEncoderConfig's config.json; weights as in a file of
+            ParakeetForCTC, that is encoder.subsampling.*, encoder.layers.*. Its mel front end is
+            ParakeetFeatureExtractor with its defaults, transposed to [B,F,columns].
+
+output/mel [B,F,columns], output/features [B,T,H] (full width), output/lengths [B]. Frames beyond a
+row's length are NeMo's own values and not to be compared (zero in the Parakeet file).
+Nothing is trained here, so dropouts do not matter; the NeMo options have them at 0.
+"""
+
+import argparse
+import copy
+from pathlib import Path
+
+import torch
+
+import reference_file as rf
+from nemo_duplex_cases import STREAMING, encoder, preprocessor
+
+RTOL, ATOL = 1e-4, 5e-5
+LENGTHS = (11200, 7333)
+PARAKEET = {
+    "architectures": ["ParakeetEncoder"],
+    "activation_dropout": 0.0,
+    "attention_bias": True,
+    "attention_dropout": 0.0,
+    "conv_kernel_size": 9,
+    "convolution_bias": True,
+    "dropout": 0.0,
+    "dropout_positions": 0.0,
+    "dtype": "float32",
+    "hidden_act": "silu",
+    "hidden_size": 16,
+    "initializer_range": 0.02,
+    "intermediate_size": 32,
+    "layerdrop": 0.0,
+    "max_position_embeddings": 256,
+    "model_type": "parakeet_encoder",
+    "num_attention_heads": 4,
+    "num_hidden_layers": 2,
+    "num_mel_bins": 40,
+    "scale_input": True,
+    "subsampling_conv_channels": 12,
+    "subsampling_conv_kernel_size": 3,
+    "subsampling_conv_stride": 2,
+    "subsampling_factor": 8,
+}
+
+
+class NemoPair(torch.nn.Module):
+    """preprocessor and encoder of an ASR model; audio -> mel, features, lengths."""
+
+    def __init__(self, options):
+        from nemo.core.classes.common import Serialization
+        from omegaconf import DictConfig
+
+        super().__init__()
+        build = Serialization.from_config_dict
+        self.preprocessor = build(DictConfig(options["preprocessor"]))
+        self.encoder = build(DictConfig(options["encoder"]))
+
+    def forward(self, audio, lengths):
+        mel, mel_lengths = self.preprocessor(input_signal=audio, length=lengths)
+        features, feature_lengths = self.encoder(audio_signal=mel, length=mel_lengths)
+        return mel, features.transpose(1, 2), feature_lengths
+
+
+class Parakeet(torch.nn.Module):
+    def __init__(self, options):
+        from transformers import ParakeetEncoderConfig, ParakeetFeatureExtractor
+        from transformers.models.parakeet import ParakeetEncoder
+
+        super().__init__()
+        config = ParakeetEncoderConfig(**options)
+        self.encoder = ParakeetEncoder._from_config(config, attn_implementation="eager")
+        self.extract = ParakeetFeatureExtractor(feature_size=config.num_mel_bins)
+
+    def forward(self, audio, lengths):
+        rows = [row[:n].numpy() for row, n in zip(audio, lengths.tolist())]
+        mel = self.extract(rows, sampling_rate=16000, return_tensors="pt")
+        result = self.encoder(mel["input_features"], attention_mask=mel["attention_mask"])
+        valid = result.attention_mask.bool()
+        features = result.last_hidden_state.masked_fill(~valid[..., None], 0.0)
+        return mel["input_features"].transpose(1, 2), features, valid.sum(1)
+
+
+def nemo_options(pre=None, **enc):
+    return {"preprocessor": preprocessor(**(pre or {})), "encoder": encoder(n_layers=2, **enc)}
+
+
+CASES = {
+    "nemo_fastconformer_full": (NemoPair, nemo_options({"pad_to": 16}), 31),
+    "nemo_fastconformer_chunked_causal": (
+        NemoPair,
+        nemo_options({"normalize": "NA"}, **STREAMING),
+        32,
+    ),
+    "nemo_fastconformer_look_aheads": (
+        NemoPair,
+        nemo_options({"normalize": "NA"}, **{**STREAMING, "att_context_size": [[8, 3], [8, 0]]}),
+        33,
+    ),
+    "hf_parakeet": (Parakeet, PARAKEET, 34),
+}
+
+
+def run(model, inputs) -> dict:
+    with torch.no_grad():
+        mel, features, lengths = model(inputs["audio"].clone(), inputs["lengths"].clone())
+    return {
+        "output/mel": mel.clone(),
+        "output/features": features.clone(),
+        "output/lengths": lengths.to(torch.int64),
+    }
+
+
+def make(name, out) -> None:
+    kind, options, seed = CASES[name]
+    torch.manual_seed(seed)
+    model = kind(options).eval()
+    rf.randomise(model, seed)
+    inputs = {
+        "audio": rf.synthetic_audio(len(LENGTHS), LENGTHS, seed + 2000),
+        "lengths": torch.tensor(LENGTHS),
+    }
+    twin = copy.deepcopy(model)
+    rf.nudge(twin, seed)
+    tensors = run(model, inputs)
+    noise = max(rf.noise_ratio(tensors, run(twin, inputs), RTOL, ATOL).values())
+    assert noise < 0.3, f"{name}: noise {noise}"
+    tensors.update({f"weights/{k}": v for k, v in rf.weights_of(model).items()})
+    tensors.update({f"input/{k}": v for k, v in inputs.items()})
+    path = Path(out) / f"{name}.safetensors"
+    size = rf.write_reference(path, "encoder", "fastconformer", options, tensors, RTOL, ATOL)
+    shape = tuple(tensors["output/features"].shape)
+    rf.report(path, size, noise=noise, features=shape, lengths=tensors["output/lengths"].tolist())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", default=str(Path(__file__).parent / "data"))
+    parser.add_argument("--case", action="append", choices=sorted(CASES))
+    parser.add_argument("--list", action="store_true", help="names only")
+    args = parser.parse_args()
+    if args.list:
+        print("\n".join(sorted(CASES)))
+        return
+    for name in args.case or CASES:
+        make(name, args.out)
+
+
+if __name__ == "__main__":
+    main()
