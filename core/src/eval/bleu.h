@@ -1,0 +1,47 @@
+#pragma once
+// BLEU with the numbers of sacrebleu: tokenizer 13a, exponential smoothing, one reference.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace s2s {
+
+/// Tokens of a segment as mteval-v13a cuts them (sacrebleu's default). Case is kept.
+/// Source: sacrebleu 2.6.0, tokenizers 13a and re.
+std::vector<std::string> tokenize_13a(std::string_view segment);
+
+/// A score and what it was made of. `score` and `precisions` are in percent.
+struct BleuScore {
+  static constexpr size_t kMaxOrder = 4;
+  double score = 0;
+  double brevity_penalty = 0;
+  std::array<double, kMaxOrder> precisions{};
+  std::array<int64_t, kMaxOrder> matches{};
+  std::array<int64_t, kMaxOrder> totals{};
+  int64_t hypothesis_tokens = 0;
+  int64_t reference_tokens = 0;
+};
+
+/// Matching n-grams added up over segments.
+class BleuCounts {
+ public:
+  void add(std::string_view hypothesis, std::string_view reference);
+  /// effective_order: use only the orders for which the hypothesis has n-grams, as
+  /// sacrebleu.sentence_bleu does and corpus_bleu does not.
+  BleuScore score(bool effective_order = false) const;
+
+ private:
+  BleuScore counts_;
+};
+
+/// sacrebleu.corpus_bleu(hypotheses, [references]); the lists are equally long.
+BleuScore corpus_bleu(const std::vector<std::string>& hypotheses,
+                      const std::vector<std::string>& references);
+
+/// sacrebleu.sentence_bleu(hypothesis, [reference]).
+BleuScore sentence_bleu(std::string_view hypothesis, std::string_view reference);
+
+}  // namespace s2s
