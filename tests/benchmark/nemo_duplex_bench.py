@@ -1,0 +1,210 @@
+"""Time and memory of NVIDIA NeMo's DuplexS2SModel with 41 million parameters on the CPU.
+
+    python tests/benchmark/nemo_duplex_bench.py --steps 10 --threads 2 --precision 32
+    python tests/benchmark/nemo_duplex_bench.py --write-options options.json
+
+Prints one JSON object. The model is described by the same `options` object that reference files
+carry (tests/reference), so another program can build the identical one from --write-options.
+Random weights, random audio, random codes; the same batch and shapes each step. The codec is not
+part of it. A step is zero_grad, forward with loss, backward, clipping, AdamW, schedule.
+
+  start_to_first_step_s  from the start of the process (imports included) to the end of step one
+  step_s                 median and all, the first step left out; forward, backward, optimizer:
+                         medians of the three parts (optimizer includes zero_grad and clipping)
+  generate_frame_ms      greedy offline_inference, per frame of the whole batch, encoder included
+  peak_memory_bytes      largest resident size of the process; memory_after_imports_bytes besides
+  load_average           of the last minute: above --threads, a neighbour was busy and the times are
+                         noise (two threads may then be ten times slower; compare `min`, or run
+                         with OMP_WAIT_POLICY=PASSIVE or --threads 1)
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import resource
+import statistics
+import sys
+import time
+from pathlib import Path
+
+STARTED = time.time()
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "reference"))
+import nemo_duplex_cases as cases
+
+SAMPLE_RATE, FRAME_SAMPLES = 16000, 1280
+VOCAB = 4096
+
+
+def bench_options(max_steps) -> dict:
+    encoder = cases.encoder(
+        **{
+            **cases.STREAMING,
+            "feat_in": 80,
+            "n_layers": 4,
+            "d_model": 256,
+            "subsampling_conv_channels": 256,
+            "ff_expansion_factor": 4,
+            "att_context_size": [70, 1],
+            "pos_emb_max_len": 5000,
+        }
+    )
+    llm = cases.llm_config(
+        hidden_size=512,
+        head_dim=64,
+        intermediate_size=1408,
+        max_position_embeddings=2048,
+        num_attention_heads=8,
+        num_key_value_heads=8,
+        num_hidden_layers=8,
+        vocab_size=VOCAB,
+    )
+    options = cases.options(
+        pre=cases.preprocessor(normalize="NA", features=80),
+        enc=encoder,
+        adapter=cases.identity_adapter(256),
+        llm=llm,
+        codec={"num_codebooks": 4, "codebook_size": 1024},
+        optimizer={"lr": 3e-4, "eps": 1e-8},
+        lr_scheduler={"warmup_steps": 0, "min_lr": 1e-6, "max_steps": max_steps},
+    )
+    options["model"]["perception"]["output_dim"] = 512
+    options["trainer"]["max_steps"] = max_steps
+    return options
+
+
+def make_inputs(batch_size, seconds) -> dict:
+    """Noise as audio, random codes, one turn with text in the second half of each row."""
+    import torch
+
+    generator = torch.Generator().manual_seed(1)
+    num_samples = round(seconds * SAMPLE_RATE)
+    num_frames = (num_samples + FRAME_SAMPLES // 2) // FRAME_SAMPLES
+    tokens = torch.full((batch_size, num_frames), cases.PAD)
+    begin, end = num_frames // 2, num_frames - 4
+    words = torch.randint(5, VOCAB, (batch_size, (end - begin) // 3), generator=generator)
+    tokens[:, begin] = cases.BOS
+    tokens[:, begin + 1 : begin + 1 + words.shape[1]] = words
+    tokens[:, end] = cases.EOS
+    return {
+        "source_audio": 0.1 * torch.randn(batch_size, num_samples, generator=generator),
+        "source_audio_lens": torch.full((batch_size,), num_samples),
+        "target_tokens": tokens,
+        "codes": torch.randint(1024, (batch_size, 4, num_frames), generator=generator),
+        "code_lens": torch.full((batch_size,), num_frames),
+    }
+
+
+def memory_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def process_age_s() -> float:
+    """Seconds since the process began; since this file began where /proc is missing."""
+    with contextlib.suppress(OSError):
+        started_ticks = int(Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19])
+        uptime_s = float(Path("/proc/uptime").read_text().split()[0])
+        return uptime_s - started_ticks / os.sysconf("SC_CLK_TCK")
+    return time.time() - STARTED
+
+
+def train(model, batch, steps, clip, autocast) -> dict:
+    import torch
+
+    setup = model.configure_optimizers()
+    optimizer, scheduler = setup["optimizer"], setup["lr_scheduler"]["scheduler"]
+    trainable = [p for group in optimizer.param_groups for p in group["params"]]
+    parts, losses, first_s = {"forward": [], "backward": [], "optimizer": []}, [], 0.0
+    for step in range(steps + 1):
+        fresh = {k: v.clone() for k, v in batch.items()}
+        times = [time.perf_counter()]
+        optimizer.zero_grad()
+        times.append(time.perf_counter())
+        with autocast():
+            loss = model.training_step(fresh, step)["loss"]
+        times.append(time.perf_counter())
+        model.backward(loss)
+        times.append(time.perf_counter())
+        torch.nn.utils.clip_grad_norm_(trainable, clip)
+        optimizer.step()
+        scheduler.step()
+        times.append(time.perf_counter())
+        losses.append(loss.item())
+        if step == 0:
+            first_s = process_age_s()
+            continue
+        zeroing, forward, backward, rest = (b - a for a, b in zip(times, times[1:]))
+        for name, value in zip(parts, (forward, backward, zeroing + rest)):
+            parts[name].append(value)
+    return {"parts": parts, "losses": losses, "first_s": first_s}
+
+
+def generate_ms(model, batch, autocast) -> float:
+    model.eval()
+    begin = time.perf_counter()
+    with autocast():
+        result = model.offline_inference(
+            batch["source_audio"].clone(), batch["source_audio_lens"].clone(), decode_audio=False
+        )
+    return 1000 * (time.perf_counter() - begin) / result["tokens_text"].shape[1]
+
+
+def bench(args) -> dict:
+    os.environ["OMP_NUM_THREADS"] = str(args.threads)
+    import torch
+    from nemo_model import batch_of, build_duplex, give_codes
+
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(0)
+    after_imports = memory_bytes()
+    options = bench_options(args.max_steps)
+    model = build_duplex(options)
+    inputs = make_inputs(args.batch_size, args.seconds)
+    give_codes(model, inputs["codes"], inputs["code_lens"])
+    batch = batch_of(inputs)
+
+    def autocast():
+        mixed = args.precision == "bf16-mixed"
+        return torch.autocast("cpu", torch.bfloat16) if mixed else contextlib.nullcontext()
+
+    result = train(model, batch, args.steps, options["trainer"]["gradient_clip_val"], autocast)
+    train_memory = memory_bytes()
+    parts = result["parts"]
+    steps = [sum(values) for values in zip(*parts.values())]
+    return {
+        "start_to_first_step_s": result["first_s"],
+        "step_s": {"median": statistics.median(steps), "min": min(steps), "all": steps},
+        "parts_s": {name: statistics.median(values) for name, values in parts.items()},
+        "generate_frame_ms": generate_ms(model, batch, autocast),
+        "peak_memory_bytes": train_memory,
+        "memory_after_imports_bytes": after_imports,
+        "num_parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "batch_size": args.batch_size,
+        "seconds": args.seconds,
+        "threads": args.threads,
+        "precision": args.precision,
+        "losses": [result["losses"][0], result["losses"][-1]],
+        "load_average": os.getloadavg()[0],
+        "torch": torch.__version__,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", type=int, default=10, help="timed steps, after a first one")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--precision", choices=["32", "bf16-mixed"], default="32")
+    parser.add_argument("--batch-size", type=int, default=4)
+    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--max-steps", type=int, default=1000, help="length of the schedule")
+    parser.add_argument("--write-options", metavar="FILE", help="write the options and stop")
+    args = parser.parse_args()
+    if args.write_options:
+        text = json.dumps(bench_options(args.max_steps), indent=1)
+        Path(args.write_options).write_text(text + "\n")
+        return
+    print(json.dumps(bench(args)))
+
+
+if __name__ == "__main__":
+    main()
