@@ -1,0 +1,33 @@
+#pragma once
+// Change of sample rate, equal to torchaudio's default method.
+// Shape letters: B batch, S samples.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace s2s {
+
+/// A windowed-sinc resampler (Hann, 6 zero crossings, roll-off 0.99). Its kernel is computed once:
+/// keep the object where many recordings of one rate come by.
+/// Source: torchaudio.functional.resample (kernel in float32) and torchaudio.transforms.Resample
+/// (`double_kernel`: computed in float64, then rounded; lhotse uses this one).
+class Resampler {
+ public:
+  Resampler(int64_t from_hz, int64_t to_hz, bool double_kernel = false);
+
+  /// Samples that come out of so many: from * n / to rounded up, in float as torchaudio does.
+  int64_t num_samples(int64_t num_input_samples) const;
+  /// Shapes: [B, S] or [S], float32 -> the same with num_samples(S).
+  at::Tensor operator()(const at::Tensor& audio_BS) const;
+
+ private:
+  int64_t from_, to_;  // without their common divisor
+  int64_t width_ = 0;
+  at::Tensor kernel_;  // [to, 1, from + 2 width]; undefined when the rates are equal
+};
+
+/// One recording; equal to torchaudio.functional.resample.
+at::Tensor resample(const at::Tensor& audio_BS, int64_t from_hz, int64_t to_hz);
+
+}  // namespace s2s

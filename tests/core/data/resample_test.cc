@@ -1,0 +1,25 @@
+#include "s2s/resample.h"
+
+#include <ATen/ATen.h>
+#include <doctest/doctest.h>
+
+TEST_CASE("resampling gives torchaudio's samples and its rounding of the length") {
+  const at::Tensor wave = at::sin(at::arange(40, at::kFloat) * 0.3);
+  const at::Tensor down = s2s::resample(wave, 22050, 16000);
+  REQUIRE(down.sizes() == at::IntArrayRef{30});
+  const at::Tensor expected_down = at::tensor({0.0234976932f, 0.3968389034f, 0.2449454665f});
+  CHECK(at::allclose(down.index_select(0, at::tensor({0, 1, 7})), expected_down, 1e-5, 1e-6));
+  const at::Tensor up = s2s::resample(wave.view({1, 1, 40}), 16000, 24000);
+  REQUIRE(up.sizes() == at::IntArrayRef{1, 1, 60});
+  const at::Tensor expected_up = at::tensor({0.0007961442f, 0.1790561229f, 0.9850881696f});
+  CHECK(at::allclose(up.view(60).index_select(0, at::tensor({0, 1, 7})), expected_up, 1e-5, 1e-6));
+  const s2s::Resampler resampler(22050, 16000);
+  CHECK(resampler.num_samples(65536) == 47555);
+  CHECK(resampler.num_samples(1000003) == 725626);
+  CHECK(resampler.num_samples(793801) == 576001);  // the exact value is 576001.45
+}
+
+TEST_CASE("resampling to the same rate changes nothing") {
+  const at::Tensor wave = at::randn({2, 100});
+  CHECK(s2s::resample(wave, 16000, 16000).is_same(wave));
+}
