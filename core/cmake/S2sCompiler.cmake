@@ -7,6 +7,10 @@ if(S2S_WARNINGS_AS_ERRORS)
   target_compile_options(s2s_compile_settings INTERFACE -Werror)
 endif()
 
+# {fmt} comes with LibTorch's headers, without its library: those headers are found before any
+# other fmt, so every target uses them header only.
+target_compile_definitions(s2s_compile_settings INTERFACE FMT_HEADER_ONLY=1)
+
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
 # One flag set for every target, so that all share one precompiled header.
