@@ -11,11 +11,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace s2s {
+
+/// A named group of tensors, as checkpoints store them.
+using TensorMap = std::map<std::string, at::Tensor>;
 
 /// How a parameter gets its first values. A parameter's random stream depends on the run's seed and
 /// its own full name only, hence is the same on every layout.
@@ -63,7 +67,8 @@ class Block {
   /// The child with this dotted path, or nullptr.
   Block* find_block(std::string_view path);
 
-  /// Gives memory and first values to every parameter, and calls `reset_buffers`.
+  /// Gives memory and first values to every parameter, calls `reset_buffers` and, last, lets parts
+  /// that were given a checkpoint read it (`load_first_values`).
   void materialize(at::Device device, at::ScalarType dtype, uint64_t seed);
   /// Moves parameters and buffers; floating tensors get `dtype`, others keep theirs.
   void to(at::Device device, at::ScalarType dtype);
@@ -90,6 +95,9 @@ class Block {
   void register_buffer(std::string name, at::Tensor& slot, bool persistent = true);
   /// Computes buffers (tables, windows). Called by `materialize`, before a move to the device.
   virtual void reset_buffers() {}
+  /// Overwrites first values with a checkpoint's, where the options name one. Called by
+  /// `materialize` when every tensor has its memory, device and type.
+  virtual void load_first_values() {}
   at::Tensor call_before(const at::Tensor& x) { return hooks_ ? hooks_->before(*this, x) : x; }
   at::Tensor call_after(const at::Tensor& y) { return hooks_ ? hooks_->after(*this, y) : y; }
 

@@ -21,12 +21,17 @@ class Linear : public BlockOf<> {
 /// Rows of a table.  ids [...] int64 -> [..., H].
 class Embedding : public BlockOf<> {
  public:
-  Embedding(int64_t count, int64_t dim, Init init = {Init::Kind::kNormal, 1.0});
+  /// padding_idx: an id whose row gets no gradient from look-ups (torch's padding_idx); -1: none.
+  Embedding(int64_t count, int64_t dim, Init init = {Init::Kind::kNormal, 1.0},
+            int64_t padding_idx = -1);
   ~Embedding() override;
   at::Tensor weight;
 
  protected:
   at::Tensor forward(const at::Tensor& ids) override;
+
+ private:
+  int64_t padding_idx_;
 };
 
 /// x / rms(x) * w, the mean square in float32; the result is cast to x's type before w

@@ -14,9 +14,6 @@
 
 namespace s2s {
 
-/// A named group of tensors, as checkpoints store them.
-using TensorMap = std::map<std::string, at::Tensor>;
-
 class Optimizer {
  public:
   virtual ~Optimizer();

@@ -1,7 +1,7 @@
 #include "s2s/block.h"
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
 
 #include <algorithm>
 #include <set>
@@ -32,9 +32,12 @@ at::Tensor initial_value(const NamedTensor& parameter, uint64_t seed) {
   at::Tensor value = at::empty(parameter.sizes, options);
   auto generator = at::make_generator<at::CPUGeneratorImpl>(stream_seed(seed, parameter.name));
   switch (parameter.init.kind) {
-    case Init::Kind::kZeros: return value.zero_();
-    case Init::Kind::kOnes: return value.fill_(1);
-    case Init::Kind::kNormal: return value.normal_(0, parameter.init.scale, generator);
+    case Init::Kind::kZeros:
+      return value.zero_();
+    case Init::Kind::kOnes:
+      return value.fill_(1);
+    case Init::Kind::kNormal:
+      return value.normal_(0, parameter.init.scale, generator);
     case Init::Kind::kUniform:
       return value.uniform_(-parameter.init.scale, parameter.init.scale, generator);
   }
@@ -123,16 +126,18 @@ void Block::materialize(at::Device device, at::ScalarType dtype, uint64_t seed) 
     *parameter.tensor = initial_value(parameter, seed).to(device, dtype).set_requires_grad(true);
   }
   // Spliced blocks have no path, hence the walk over children instead of for_each_block.
-  const std::function<void(Block&)> reset = [&](Block& block) {
-    block.reset_buffers();
-    for (const Child& child : block.children_) reset(*child.block);
+  const std::function<void(Block&, void(Block::*)())> walk = [&](Block& block,
+                                                                 void (Block::*method)()) {
+    (block.*method)();
+    for (const Child& child : block.children_) walk(*child.block, method);
   };
-  reset(*this);
+  walk(*this, &Block::reset_buffers);
   for (NamedTensor& buffer : named_buffers()) {
     if (!buffer.tensor->defined()) continue;
     const bool cast = buffer.tensor->is_floating_point();
     *buffer.tensor = buffer.tensor->to(device, cast ? dtype : buffer.tensor->scalar_type());
   }
+  walk(*this, &Block::load_first_values);
 }
 
 void Block::to(at::Device device, at::ScalarType dtype) {

@@ -1,0 +1,64 @@
+#include "s2s/layers.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+namespace s2s {
+namespace {
+
+Init default_linear_init(int64_t in) {
+  return {Init::Kind::kUniform, 1.0 / std::sqrt(static_cast<double>(in))};
+}
+
+}  // namespace
+
+Linear::Linear(int64_t in, int64_t out, bool with_bias, std::optional<Init> weight_init) {
+  register_parameter("weight", weight, {out, in}, weight_init.value_or(default_linear_init(in)));
+  if (!with_bias) return;
+  // A model that chooses its weights' spread starts biases at zero, as transformers does.
+  register_parameter("bias", bias, {out},
+                     weight_init ? Init{Init::Kind::kZeros, 0} : default_linear_init(in));
+}
+
+Linear::~Linear() = default;
+
+at::Tensor Linear::forward(const at::Tensor& x) {
+  return bias.defined() ? at::linear(x, weight, bias) : at::linear(x, weight);
+}
+
+Embedding::Embedding(int64_t count, int64_t dim, Init init, int64_t padding_idx)
+    : padding_idx_(padding_idx) {
+  register_parameter("weight", weight, {count, dim}, init);
+}
+
+Embedding::~Embedding() = default;
+
+at::Tensor Embedding::forward(const at::Tensor& ids) {
+  return at::embedding(weight, ids, padding_idx_);
+}
+
+RmsNorm::RmsNorm(int64_t dim, double eps) : eps_(eps) {
+  register_parameter("weight", weight, {dim}, {Init::Kind::kOnes, 1});
+}
+
+RmsNorm::~RmsNorm() = default;
+
+at::Tensor RmsNorm::forward(const at::Tensor& x) {
+  const at::Tensor wide = x.to(at::kFloat);
+  const at::Tensor normed = wide * at::rsqrt(wide.square().mean(-1, true) + eps_);
+  return normed.to(x.scalar_type()) * weight;
+}
+
+LayerNorm::LayerNorm(int64_t dim, double eps) : eps_(eps) {
+  register_parameter("weight", weight, {dim}, {Init::Kind::kOnes, 1});
+  register_parameter("bias", bias, {dim}, {Init::Kind::kZeros, 0});
+}
+
+LayerNorm::~LayerNorm() = default;
+
+at::Tensor LayerNorm::forward(const at::Tensor& x) {
+  return at::layer_norm(x, {weight.size(0)}, weight, bias, eps_);
+}
+
+}  // namespace s2s
