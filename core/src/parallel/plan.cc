@@ -1,0 +1,62 @@
+#include "s2s/plan.h"
+
+#include "base/path_pattern.h"
+
+namespace s2s {
+
+const char* to_string(Style style) {
+  switch (style) {
+    case Style::kColwise:
+      return "colwise";
+    case Style::kRowwise:
+      return "rowwise";
+    case Style::kVocab:
+      return "vocab";
+    case Style::kBoundary:
+      return "boundary";
+    case Style::kSequence:
+      return "sequence";
+    case Style::kPerHead:
+      return "per_head";
+    case Style::kReplicate:
+      return "replicate";
+    case Style::kCustom:
+      return "custom";
+  }
+  return "?";
+}
+
+const char* to_string(Layout layout) {
+  switch (layout) {
+    case Layout::kFull:
+      return "full";
+    case Layout::kSeq:
+      return "seq";
+    case Layout::kLast:
+      return "last";
+  }
+  return "?";
+}
+
+ShardPlan ShardPlan::nested_under(const std::string& prefix) const {
+  if (prefix.empty()) return *this;
+  const auto below = [&](const std::string& module) {
+    return module.empty() ? prefix : prefix + "." + module;
+  };
+  ShardPlan nested = *this;
+  for (TensorRow& row : nested.rows) row.module = below(row.module);
+  for (UnitRow& unit : nested.units) unit.module = below(unit.module);
+  return nested;
+}
+
+void ShardPlan::append(const ShardPlan& other) {
+  rows.insert(rows.end(), other.rows.begin(), other.rows.end());
+  units.insert(units.end(), other.units.begin(), other.units.end());
+  divisors.insert(divisors.end(), other.divisors.begin(), other.divisors.end());
+}
+
+bool path_matches(const std::string& pattern, const std::string& path) {
+  return match_path(pattern, path).has_value();
+}
+
+}  // namespace s2s
