@@ -1,0 +1,53 @@
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "s2s/weights.h"
+#include "weights/json_file.h"
+#include "weights/weights_errors.h"
+
+namespace s2s {
+namespace {
+
+Config to_config(const nlohmann::ordered_json& node, const std::string& source) {
+  Config config;
+  if (node.is_object()) {
+    config = Config::map();
+    for (const auto& [key, value] : node.items()) config[key] = to_config(value, source);
+  } else if (node.is_array()) {
+    config = Config::list();
+    for (const auto& value : node) config.items().push_back(to_config(value, source));
+  } else if (node.is_string()) {
+    config = Config::scalar(node.get<std::string>(), true);
+  } else if (!node.is_null()) {
+    config = Config::scalar(node.dump());
+  }
+  config.set_origin({source, 0, 0});
+  return config;
+}
+
+}  // namespace
+
+nlohmann::ordered_json parse_json_text(const std::string& text, const std::string& source) {
+  try {
+    return nlohmann::ordered_json::parse(text);
+  } catch (const nlohmann::json::exception& error) {
+    throw weights_errors::json(source, error.what());
+  }
+}
+
+nlohmann::ordered_json read_json_file(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw weights_errors::unreadable(path, "the file cannot be opened");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return parse_json_text(text.str(), path);
+}
+
+Config parse_json(const std::string& text, const std::string& source) {
+  return to_config(parse_json_text(text, source), source);
+}
+
+Config read_json(const std::string& path) { return to_config(read_json_file(path), path); }
+
+}  // namespace s2s

@@ -1,0 +1,59 @@
+#pragma once
+// The safetensors container: 8 bytes little-endian header length, a JSON header, then the data.
+// Source: the format's description in github.com/huggingface/safetensors (README, "Format").
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "s2s/block.h"
+
+namespace s2s {
+
+/// What the header says about one tensor; offsets are bytes from the begin of the data.
+struct SafetensorsEntry {
+  at::ScalarType dtype = at::kFloat;
+  std::vector<int64_t> sizes;
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
+/// A memory-mapped file. Tensors are views of the mapping and keep it alive; writing to one changes
+/// memory only, never the file.
+class SafetensorsFile {
+ public:
+  /// Checks every rule of the format before anything is read.
+  /// Errors: [weights/unreadable], [weights/format], [weights/dtype].
+  static SafetensorsFile open(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  /// The header's "__metadata__"; empty when there is none.
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  const std::map<std::string, SafetensorsEntry>& entries() const { return entries_; }
+  bool contains(const std::string& name) const { return entries_.count(name) != 0; }
+  /// Errors: [weights/no-tensor] with the nearest name.
+  at::Tensor tensor(const std::string& name) const;
+  /// All tensors, or those whose name begins with `prefix`, which is removed.
+  TensorMap tensors(const std::string& prefix = "") const;
+
+ private:
+  class Mapping;
+  SafetensorsFile() = default;
+
+  std::string path_;
+  std::map<std::string, std::string> metadata_;
+  std::map<std::string, SafetensorsEntry> entries_;
+  std::shared_ptr<Mapping> mapping_;
+  uint64_t data_begin_ = 0;
+};
+
+/// Writes `tensors` under another name, syncs and renames, so that `path` always holds a complete
+/// file. Same input, same bytes. Errors: [weights/write], [weights/dtype].
+void write_safetensors(const std::string& path, const TensorMap& tensors,
+                       const std::map<std::string, std::string>& metadata = {});
+
+}  // namespace s2s

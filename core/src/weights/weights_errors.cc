@@ -1,0 +1,80 @@
+#include "weights/weights_errors.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace s2s::weights_errors {
+
+Error unreadable(const std::string& path, const std::string& why) {
+  return {ExitCode::kData, "weights/unreadable",
+          fmt::format("cannot read weights from '{}': {}", path, why)};
+}
+
+Error format(const std::string& path, const std::string& what) {
+  return {ExitCode::kData, "weights/format",
+          fmt::format("'{}' is not a valid safetensors file: {}\n  the file may be cut short or "
+                      "damaged; fetch or write it again",
+                      path, what)};
+}
+
+Error tensor_format(const std::string& path, const std::string& tensor, const std::string& what) {
+  return format(path, fmt::format("tensor '{}': {}", tensor, what));
+}
+
+Error dtype(const std::string& path, const std::string& tensor, const std::string& type) {
+  return {ExitCode::kData, "weights/dtype",
+          fmt::format("'{}' tensor '{}' has element type '{}', which LibTorch cannot hold\n  "
+                      "convert the file to F32, F16 or BF16",
+                      path, tensor, type)};
+}
+
+Error no_tensor(const std::string& path, const std::string& tensor,
+                const std::vector<std::string>& available) {
+  std::string text =
+      fmt::format("'{}' has no tensor '{}' (it has {})", path, tensor, available.size());
+  const std::string nearest = nearest_name(tensor, available);
+  if (!nearest.empty()) text += fmt::format("; did you mean '{}'?", nearest);
+  return {ExitCode::kData, "weights/no-tensor", text};
+}
+
+Error duplicate(const std::string& tensor, const std::string& first, const std::string& second) {
+  return {ExitCode::kData, "weights/duplicate",
+          fmt::format("tensor '{}' is in '{}' and in '{}'\n  keep it in one file, or add "
+                      "model.safetensors.index.json, which says where each tensor is",
+                      tensor, first, second)};
+}
+
+Error not_finite(const std::string& source, const std::string& tensor,
+                 const std::vector<int64_t>& index, double value) {
+  return {ExitCode::kData, "weights/not-finite",
+          fmt::format("'{}' tensor '{}' is {} at [{}], expected finite numbers\n  the file was "
+                      "written by a run that had diverged, or is damaged; take an earlier one",
+                      source, tensor, value, fmt::join(index, ", "))};
+}
+
+Error mismatch(const std::string& source, const std::vector<std::string>& lines) {
+  return {ExitCode::kData, "weights/mismatch",
+          fmt::format("the tensors of '{}' are not those of this model ({} differences)\n  {}",
+                      source, lines.size(), fmt::join(lines, "\n  "))};
+}
+
+Error config(const std::string& place, const std::string& key, const std::string& value,
+             const std::string& expected) {
+  return {ExitCode::kConfig, "weights/config",
+          fmt::format("{}: '{}' is {}, which would change the numbers and is not implemented; "
+                      "expected {}",
+                      place, key, value, expected)};
+}
+
+Error json(const std::string& source, const std::string& why) {
+  return {ExitCode::kData, "weights/json", fmt::format("'{}' is not JSON: {}", source, why)};
+}
+
+Error write(const std::string& path, const std::string& why) {
+  return {ExitCode::kData, "weights/write",
+          fmt::format("cannot write '{}': {}\n  what was there before is untouched; free space or "
+                      "choose another folder",
+                      path, why)};
+}
+
+}  // namespace s2s::weights_errors

@@ -1,0 +1,39 @@
+#pragma once
+// Everything a weight file can do wrong.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "s2s/error.h"
+
+namespace s2s::weights_errors {
+
+/// [weights/unreadable] the file or folder cannot be opened.
+Error unreadable(const std::string& path, const std::string& why);
+/// [weights/format] the file is not what the safetensors format asks for.
+Error format(const std::string& path, const std::string& what);
+/// [weights/format] with the tensor that breaks the rule.
+Error tensor_format(const std::string& path, const std::string& tensor, const std::string& what);
+/// [weights/dtype] an element type that LibTorch cannot hold.
+Error dtype(const std::string& path, const std::string& tensor, const std::string& type);
+/// [weights/no-tensor] a tensor that the file does not have.
+Error no_tensor(const std::string& path, const std::string& tensor,
+                const std::vector<std::string>& available);
+/// [weights/duplicate] two files of one folder hold the same tensor.
+Error duplicate(const std::string& tensor, const std::string& first, const std::string& second);
+/// [weights/not-finite] NaN or infinity at one place of one tensor.
+Error not_finite(const std::string& source, const std::string& tensor,
+                 const std::vector<int64_t>& index, double value);
+/// [weights/mismatch] all tensors that are missing, not expected, or of another shape.
+Error mismatch(const std::string& source, const std::vector<std::string>& lines);
+/// [weights/config] a key of a foreign configuration that changes the numbers and is not known.
+Error config(const std::string& place, const std::string& key, const std::string& value,
+             const std::string& expected);
+/// [weights/json] a file or text that is not JSON.
+Error json(const std::string& source, const std::string& why);
+/// [weights/write] the file cannot be written; what was there before is untouched.
+Error write(const std::string& path, const std::string& why);
+
+}  // namespace s2s::weights_errors

@@ -1,0 +1,135 @@
+#include <ATen/ATen.h>
+
+#include <limits>
+
+#include "core/weights/test_files.h"
+#include "s2s/layers.h"
+#include "s2s/weights.h"
+#include "weights/safetensors.h"
+
+using namespace s2s::test;
+
+namespace {
+
+class Pair : public s2s::Block {
+ public:
+  Pair() {
+    register_block("first", first);
+    register_block("second", second);
+    register_buffer("count", count);
+    register_buffer("table", table, false);
+  }
+  s2s::Linear first{3, 2}, second{2, 2, false};
+  at::Tensor count, table;
+
+ private:
+  void reset_buffers() override {
+    count = at::zeros({}, at::kLong);
+    table = at::ones({2});
+  }
+};
+
+const s2s::NameMap kNames{{{"**", "model.**"}}, {"model.*.inv_freq"}};
+
+s2s::TensorMap good_tensors() {
+  return {
+      {"model.first.weight",  at::rand({2, 3})   },
+      {"model.first.bias",    at::rand({2})      },
+      {"model.second.weight", at::rand({2, 2})   },
+      {"model.count",         at::scalar_tensor(7, at::kLong)},
+      {"model.first.inv_freq",                     at::rand({9})                  }
+  };
+}
+
+std::string load_error(const s2s::TensorMap& tensors) {
+  Pair pair;
+  pair.materialize(at::kCPU, at::kFloat, 1);
+  const at::Tensor before = pair.first.bias.clone();
+  const std::string error = error_of([&] { s2s::load_weights(pair, kNames, tensors, "w"); });
+  CHECK(at::equal(pair.first.bias, before));
+  return error;
+}
+
+}  // namespace
+
+TEST_CASE("weights are loaded through the name map, cast, and exported again") {
+  Pair pair;
+  pair.materialize(at::kCPU, at::kDouble, 1);
+  const s2s::TensorMap tensors = good_tensors();
+  s2s::load_weights(pair, kNames, tensors, "w");
+  CHECK(at::equal(pair.first.weight, tensors.at("model.first.weight").to(at::kDouble)));
+  CHECK(pair.first.weight.requires_grad());
+  CHECK(pair.count.item<int64_t>() == 7);
+  const s2s::TensorMap exported = s2s::export_weights(pair, kNames);
+  CHECK(exported.size() == 4);
+  CHECK(at::equal(exported.at("model.second.weight"), pair.second.weight));
+}
+
+TEST_CASE("all tensors that do not fit are listed in one message with the nearest names") {
+  s2s::TensorMap tensors = good_tensors();
+  tensors["model.first.weights"] = tensors["model.first.weight"];
+  tensors.erase("model.first.weight");
+  tensors["model.second.weight"] = at::rand({2, 5});
+  tensors["unrelated"] = at::rand({1});
+  const std::string error = load_error(tensors);
+  CHECK(has(error, "[weights/mismatch]"));
+  CHECK(has(error, "4 differences"));
+  CHECK(has(error, "'model.first.weight' is missing; nearest: 'model.first.weights'"));
+  CHECK(has(error, "'model.first.weights' is not expected; nearest: 'model.first.weight'"));
+  CHECK(has(error, "'model.second.weight' has shape [2, 5], expected [2, 2]"));
+  CHECK(has(error, "'unrelated' is not expected"));
+}
+
+TEST_CASE("a number that is not finite is named with its place, and nothing is loaded") {
+  s2s::TensorMap tensors = good_tensors();
+  tensors["model.first.weight"][1][2] = std::numeric_limits<float>::quiet_NaN();
+  const std::string error = load_error(tensors);
+  CHECK(has(error, "[weights/not-finite]"));
+  CHECK(has(error, "'model.first.weight' is nan at [1, 2]"));
+}
+
+TEST_CASE("a folder is read through its index, or all its files") {
+  const TemporaryFolder folder;
+  s2s::write_safetensors(folder.file("one.safetensors"), {
+                                                             {"a", at::ones({1})}
+  });
+  s2s::write_safetensors(folder.file("two.safetensors"), {
+                                                             {"b", at::ones({2})}
+  });
+  CHECK(s2s::read_weights(folder.path()).size() == 2);
+  CHECK(s2s::read_weights(folder.file("two.safetensors")).count("b") == 1);
+
+  s2s::write_safetensors(folder.file("three.safetensors"), {
+                                                               {"b", at::ones({3})}
+  });
+  CHECK(has(error_of([&] { s2s::read_weights(folder.path()); }), "[weights/duplicate]"));
+  const std::string index = folder.file("model.safetensors.index.json");
+  write_bytes(index, R"({"weight_map":{"a":"one.safetensors","b":"three.safetensors"}})");
+  CHECK(s2s::read_weights(folder.path()).at("b").numel() == 3);
+  write_bytes(index, R"({"weight_map":{"a":"../one.safetensors"}})");
+  CHECK(has(error_of([&] { s2s::read_weights(folder.path()); }), "[weights/format]"));
+  write_bytes(index, R"({"weight_map":)");
+  CHECK(has(error_of([&] { s2s::read_weights(folder.path()); }), "[weights/json]"));
+}
+
+TEST_CASE("folders without weights and paths that lead nowhere say so") {
+  const TemporaryFolder folder;
+  CHECK(has(error_of([&] { s2s::read_weights(folder.path()); }), "no *.safetensors file"));
+  CHECK(has(error_of([&] { s2s::read_weights(folder.file("x")); }), "no such file or folder"));
+  CHECK(has(error_of([&] { s2s::read_json(folder.file("x")); }), "[weights/unreadable]"));
+  CHECK(s2s::resolve_path("a/b", "/base") == "/base/a/b");
+  CHECK(s2s::resolve_path("/a", "/base") == "/a");
+}
+
+TEST_CASE("a part that was given a checkpoint reads it when the model gets memory") {
+  struct Loaded : s2s::Block {
+    Loaded() { register_block("first", first); }
+    void load_first_values() override { first.weight.detach().fill_(5); }
+    s2s::Linear first{3, 2};
+  };
+  Loaded loaded;
+  loaded.materialize(at::kCPU, at::kFloat, 1);
+  CHECK(at::equal(loaded.first.weight, at::full({2, 3}, 5.0)));
+  CHECK(has(error_of([] { s2s::throw_unsupported_config("config.json", "k", "3", "4"); }),
+            "[weights/config]"));
+}
