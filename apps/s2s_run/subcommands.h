@@ -19,6 +19,9 @@ struct Invocation {
   std::function<int()> selected;          // set by the subcommand that was chosen
 };
 
+/// The subcommand `name` that only groups others ("data" of "data synth"); made when missing.
+CLI::App& command_group(CLI::App& app, const std::string& name, const std::string& description);
+
 /// Adds every subcommand; subcommands.cc lists them.
 void setup_subcommands(CLI::App& app, Invocation& invocation);
 

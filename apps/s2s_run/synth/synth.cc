@@ -1,0 +1,152 @@
+#include "s2s_run/synth/synth.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "s2s_run/synth/compose.h"
+#include "s2s_run/synth/cut_writer.h"
+#include "s2s_run/synth/partial_folder.h"
+#include "s2s_run/synth/synth_errors.h"
+
+namespace s2s::synth {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// Raised when the same options give other data.
+constexpr int kSetVersion = 1;
+
+const char* size_name(Size size) {
+  switch (size) {
+    case Size::kTiny:
+      return "tiny";
+    case Size::kQuick:
+      return "quick";
+    case Size::kFull:
+      break;
+  }
+  return "full";
+}
+
+Json settings_of(const SetOptions& options) {
+  return {
+      {"version",      kSetVersion            },
+      {"size",         size_name(options.size)},
+      {"seed",         options.seed           },
+      {"sample_rate",  options.sample_rate_hz },
+      {"audio_format", options.audio_format   },
+      {"domains",      options.domains        }
+  };
+}
+
+void check(const SetOptions& options) {
+  const int64_t rate = options.sample_rate_hz;
+  if (rate < 8000 || rate > 48000 || rate % 50 != 0) throw bad_sample_rate(rate);
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+  errno = 0;
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) throw cannot_write(path.string(), std::strerror(errno));
+}
+
+/// The summary of a set that is there already; nothing when the folder is free.
+bool find_existing(const fs::path& folder, const Json& settings, SetSummary& summary) {
+  if (!fs::exists(folder)) return false;
+  if (fs::is_directory(folder) && fs::is_empty(folder)) return false;
+  std::ifstream in(folder / "synth.json");
+  const Json there = Json::parse(in, nullptr, false);
+  if (there.is_discarded() || !there.contains("settings") || !there.contains("cuts")) {
+    throw folder_in_use(folder.string());
+  }
+  if (there["settings"] != settings) {
+    throw other_set_there(folder.string(), there["settings"].dump(), settings.dump());
+  }
+  summary.reused = true;
+  summary.cuts = there["cuts"].get<std::map<std::string, size_t>>();
+  summary.hours = there["hours"].get<double>();
+  return true;
+}
+
+/// What a worker does: speaks a planned cut and writes it. -> its JSON lines.
+std::function<std::string(size_t)> cut_task(const SetPlan& plan, const fs::path& folder,
+                                            const SetOptions& options) {
+  auto composer = std::make_shared<Composer>(options.seed);
+  const CutWriter writer(folder, options);
+  return [composer, writer, &plan](size_t i) {
+    const CutPlan& cut = plan.cuts[i];
+    std::string lines;
+    const char* suffixes[] = {"", "b"};
+    size_t part = 0;
+    for (const Dialogue& dialogue : composer->compose(cut)) {
+      char number[24];
+      std::snprintf(number, sizeof number, "%06zu%s", static_cast<size_t>(cut.index),
+                    suffixes[part++]);
+      lines += writer.write(cut.split, cut.split + "-" + number, dialogue);
+    }
+    return lines;
+  };
+}
+
+void write_manifests(const SetPlan& plan, const std::vector<std::string>& lines,
+                     const fs::path& folder, SetSummary& summary) {
+  std::map<std::string, std::string> files;
+  for (size_t i = 0; i < lines.size(); ++i) files[plan.cuts[i].split] += lines[i];
+  double duration_s = 0;
+  for (const auto& [split, text] : files) {
+    write_text(folder / (split + ".jsonl"), text);
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line); ++summary.cuts[split]) {
+      duration_s += Json::parse(line)["duration"].get<double>();
+    }
+  }
+  summary.hours = std::round(duration_s / 36) / 100;
+  std::string texts;
+  for (const std::string& text : plan.texts) texts += text + "\n";
+  write_text(folder / "texts.txt", texts);
+}
+
+}  // namespace
+
+SetSummary make_set(const fs::path& folder, const SetOptions& options, size_t num_workers,
+                    const Progress& progress) {
+  check(options);
+  const SetPlan plan = make_plan(options);
+  const Json settings = settings_of(options);
+  SetSummary summary{folder, false, {}, 0};
+  if (find_existing(folder, settings, summary)) return summary;
+
+  PartialFolder partial(folder);
+  for (const CutPlan& cut : plan.cuts) {
+    std::error_code error;
+    const fs::path audio = partial.path() / "audio" / cut.split;
+    fs::create_directories(audio, error);
+    if (error) throw cannot_write(audio.string(), error.message());
+  }
+  if (num_workers == 0) num_workers = std::max(1U, std::thread::hardware_concurrency());
+  const auto lines = run_in_workers(
+      plan.cuts.size(), num_workers, [&] { return cut_task(plan, partial.path(), options); },
+      progress, folder.string());
+  write_manifests(plan, lines, partial.path(), summary);
+  const Json described = {
+      {"made_by",  "s2s-run data synth"},
+      {"settings", settings            },
+      {"cuts",     summary.cuts        },
+      {"hours",    summary.hours       }
+  };
+  write_text(partial.path() / "synth.json", described.dump(2) + "\n");
+  partial.commit();
+  return summary;
+}
+
+}  // namespace s2s::synth
