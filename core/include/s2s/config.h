@@ -15,7 +15,8 @@ struct Origin {
   std::string source;  // file path, "command line", "default of llm:llama", ...
   int line = 0;        // 1-based; 0 when the source has no lines
   int column = 0;
-  /// "file:line:column", or the source alone.
+  std::string via;  // "${a.b} at file:line:column" when the value came through an interpolation
+  /// "file:line:column", or the source alone; "" when nothing is known.
   std::string text() const;
 };
 
@@ -37,6 +38,8 @@ class Config {
 
   /// The scalar's text; "" for other kinds. A quoted scalar is a string whatever it looks like.
   const std::string& text() const { return text_; }
+  /// True for the mandatory mark `???`.
+  bool is_missing() const;
   bool quoted() const { return quoted_; }
   const std::vector<Config>& items() const { return items_; }
   std::vector<Config>& items() { return items_; }
@@ -52,7 +55,9 @@ class Config {
   Config& operator[](std::string_view key);
   void erase(std::string_view key);
 
-  /// Typed reads. Errors: [config/type] with path, origin, value and what was expected.
+  /// Typed reads; `path` names the node in messages. Plain scalars are read as YAML 1.2 says (and
+  /// `1e-4` is a number); an integer is also a double, any scalar is also a string. Errors:
+  /// [config/type] with path, origin, value and what was expected; [config/missing] for `???`.
   bool as_bool(std::string_view path) const;
   int64_t as_int(std::string_view path) const;
   double as_double(std::string_view path) const;

@@ -3,7 +3,8 @@
 //
 //   struct LlamaOptions {
 //     int64_t num_layers = 22;
-//     void visit(s2s::OptionVisitor& v) { v("num_layers", num_layers, "decoder blocks", at_least(1)); }
+//     void visit(s2s::OptionVisitor& v) { v("num_layers", num_layers, "decoder blocks",
+//     at_least(1)); }
 //   };
 //
 // and that serves parsing, unknown-key errors, `plugin inspect` and the effective config.
@@ -24,16 +25,20 @@ namespace s2s {
 struct Bounds {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
-  std::vector<std::string> choices;
+  std::vector<std::string> choices;  // strings (and the items of lists): the only values accepted
+  bool required = false;             // the config must give a value: [config/missing]
 };
 Bounds at_least(double min);
 Bounds between(double min, double max);
 Bounds one_of(std::vector<std::string> choices);
+Bounds required(Bounds bounds = {});
 
 class OptionVisitor;
 
 template <class T>
-concept HasOptions = requires(T& t, OptionVisitor& v) { t.visit(v); };
+concept HasOptions = requires(T& t, OptionVisitor& v) {
+  t.visit(v);
+};
 
 /// Visits each option of a struct: name, variable, doc (with its unit), bounds.
 class OptionVisitor {
@@ -55,9 +60,13 @@ class OptionVisitor {
                           const Bounds& bounds = {}) = 0;
   virtual void operator()(const char* name, std::vector<double>& value, const char* doc,
                           const Bounds& bounds = {}) = 0;
-  virtual void operator()(const char* name, std::vector<std::string>& value, const char* doc) = 0;
-  /// A subtree that the component reads itself (another component's options, free-form keys).
-  virtual void operator()(const char* name, Config& value, const char* doc) = 0;
+  virtual void operator()(const char* name, std::vector<std::string>& value, const char* doc,
+                          const Bounds& bounds = {}) = 0;
+  /// A subtree that the component reads itself: free-form keys, or, when `kind` says one ("llm",
+  /// "codec", ...), another component's options with its `name` among them, which `config check`
+  /// checks against that component's table.
+  virtual void operator()(const char* name, Config& value, const char* doc,
+                          const char* kind = "") = 0;
 
   /// A nested struct of options. A member whose key is absent (or null) keeps its defaults.
   template <HasOptions T>
@@ -93,16 +102,19 @@ class OptionVisitor {
 /// One row of `plugin inspect`.
 struct OptionRow {
   std::string name;   // dotted for nested options, "list[].name" inside lists
-  std::string type;   // bool int float string list ... "?" appended when null is allowed
+  std::string type;   // bool int float string "list of ..." subtree; "?" when null is allowed
   std::string value;  // the default, as YAML
   std::string doc;
   Bounds bounds;
+  std::string kind;  // of a subtree that holds a component's options: its kind
 };
 using OptionTable = std::vector<OptionRow>;
 
-/// Reads `node` into an option struct by calling `visit` on it. `path` names the node in messages
+/// Reads `node` (a map, or null for none) into an option struct by calling `visit` on it. `path`
+/// names the node in messages
 /// ("model.llm"). Keys that no option claims are [config/unknown-key] with the nearest name; wrong
-/// types, values out of bounds and `???` are findings too. Keys in `also_known` are skipped.
+/// types, values out of bounds and `???` are findings too. Keys in `also_known` are skipped. A null
+/// list is an empty one.
 class OptionReader final {
  public:
   OptionReader(const Config& node, std::string path, Findings& findings,

@@ -1,0 +1,140 @@
+#include "config/config_errors.h"
+
+#include <cmath>
+
+#include "config/scalar.h"
+
+namespace s2s {
+
+namespace {
+
+Error make(const char* name, std::string message) {
+  return {ExitCode::kConfig, std::string("config/") + name, std::move(message)};
+}
+
+std::string join(const std::vector<std::string>& words, const char* separator) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : separator) + word;
+  return out;
+}
+
+/// What to write instead, when the value nearly says it.
+std::string type_hint(const Config& node, std::string_view expected) {
+  if (!node.is_scalar()) return "";
+  const std::string& text = node.text();
+  if (expected == "true or false") {
+    if (text == "1" || text == "yes" || text == "on") return "; write true";
+    if (text == "0" || text == "no" || text == "off") return "; write false";
+  }
+  if (node.quoted() && parse_float(text)) return "; write it without quotes";
+  const auto number = parse_float(text);
+  if (expected == "an integer" && number && *number == std::floor(*number) &&
+      std::abs(*number) < 1e15) {
+    return "; write " + std::to_string(static_cast<int64_t>(*number));
+  }
+  if (expected.starts_with("a list")) return "; write [" + text + "]";
+  return "";
+}
+
+}  // namespace
+
+std::string config_place(std::string_view path, const Config& node) {
+  const std::string origin = node.origin().text();
+  const std::string name = path.empty() ? "the config" : std::string(path);
+  return origin.empty() ? name : name + " (" + origin + ")";
+}
+
+std::string config_value(const Config& node) {
+  switch (node.kind()) {
+    case Config::Kind::kNull:
+      return "null";
+    case Config::Kind::kScalar:
+      return node.quoted() || is_string_text(node.text()) ? "\"" + node.text() + "\"" : node.text();
+    case Config::Kind::kList:
+      return "a list";
+    case Config::Kind::kMap:
+      return "a map";
+  }
+  return "";
+}
+
+Error type_error(std::string_view path, const Config& node, std::string_view expected) {
+  return make("type", config_place(path, node) + ": expected " + std::string(expected) + ", got " +
+                          config_value(node) + type_hint(node, expected));
+}
+
+Error missing_value_error(std::string_view path, const Config& node) {
+  return make("missing",
+              config_place(path, node) + ": the value is mandatory and still ???; give " +
+                  "one in the file or on the command line: " + std::string(path) + "=VALUE");
+}
+
+Error missing_key_error(std::string_view path, const Config& parent, std::string_view doc) {
+  const std::string origin = parent.origin().text();
+  return make("missing", std::string(path) + " is required" +
+                             (origin.empty() ? "" : " in the block at " + origin) + ": " +
+                             std::string(doc) + "; add it to the file or give " +
+                             std::string(path) + "=VALUE on the command line");
+}
+
+Error bounds_error(std::string_view path, const Config& node, const std::string& expected) {
+  return make("bounds",
+              config_place(path, node) + ": expected " + expected + ", got " + config_value(node));
+}
+
+Error choice_error(std::string_view path, const Config& node,
+                   const std::vector<std::string>& choices) {
+  const std::string nearest = nearest_name(node.text(), choices);
+  return make("choice", config_place(path, node) + ": got " + config_value(node) +
+                            ", expected one of: " + join(choices, ", ") +
+                            (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+}
+
+Error unknown_key_error(std::string_view key, std::string_view parent_path, const Config& node,
+                        const std::vector<std::string>& known) {
+  const std::string nearest = nearest_name(key, known);
+  const std::string origin = node.origin().text();
+  std::string message = "unknown key '" + std::string(key) + "' in " +
+                        (parent_path.empty() ? "the config" : std::string(parent_path)) +
+                        (origin.empty() ? "" : " (" + origin + ")");
+  if (!nearest.empty()) return make("unknown-key", message + "; did you mean '" + nearest + "'?");
+  if (known.empty()) return make("unknown-key", message + "; it takes no options");
+  return make("unknown-key", message + "; known: " + join(known, ", "));
+}
+
+Error no_file_error(const std::string& file, const std::string& nearest) {
+  return make("no-file", "no config file '" + file + "'" +
+                             (nearest.empty() ? "; give the path of a .yaml file"
+                                              : "; did you mean '" + nearest + "'?"));
+}
+
+Error unreadable_file_error(const std::string& file, const std::string& reason) {
+  return make("unreadable", "cannot read config file '" + file + "': " + reason);
+}
+
+Error syntax_error(const Origin& origin, const std::string& reason) {
+  return make("syntax", origin.text() + ": " + reason);
+}
+
+Error duplicate_key_error(const std::string& key, const Origin& first, const Origin& second) {
+  return make("duplicate-key", second.text() + ": key '" + key +
+                                   "' stands twice in one map, first at " + first.text() +
+                                   "; remove one of them");
+}
+
+Error override_error(const std::string& text, const std::string& reason) {
+  return make("override", "command line: " + text + ": " + reason);
+}
+
+Error interpolation_error(std::string_view path, const Config& node, const std::string& reason) {
+  return make("interpolation",
+              config_place(path, node) + ": " + reason + " (in " + config_value(node) + ")");
+}
+
+Error interpolation_cycle_error(const std::vector<std::string>& cycle, const Config& node) {
+  return make("interpolation-cycle", config_place(cycle.front(), node) +
+                                         ": interpolation goes in a circle: " +
+                                         join(cycle, " -> ") + "; give one of them a value");
+}
+
+}  // namespace s2s

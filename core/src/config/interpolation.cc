@@ -1,0 +1,273 @@
+// ${...}: OmegaConf's rules for what NeMo configs use of them.
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "config/config_errors.h"
+#include "config/load_config.h"
+#include "config/scalar.h"
+
+namespace s2s {
+
+namespace {
+
+/// A text cut into literal pieces and interpolations (without "${" and "}").
+struct Piece {
+  bool is_interpolation = false;
+  std::string text;
+};
+
+using Path = std::vector<std::string>;
+
+std::string join(const Path& path) {
+  std::string out;
+  for (const std::string& step : path) out += (out.empty() ? "" : ".") + step;
+  return out;
+}
+
+/// The end of the interpolation that starts at `start` ("${"), or npos.
+size_t closing_brace(const std::string& text, size_t start) {
+  int depth = 0;
+  for (size_t i = start; i < text.size(); ++i) {
+    if (text[i] == '{') ++depth;
+    if (text[i] == '}' && --depth == 0) return i;
+  }
+  return std::string::npos;
+}
+
+/// Backslashes before "${" are halved; an odd one makes it literal.
+std::optional<std::vector<Piece>> split(const std::string& text) {
+  std::vector<Piece> pieces(1);
+  size_t backslashes = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool opens = text.compare(i, 2, "${") == 0;
+    if (!opens) {
+      backslashes = text[i] == '\\' ? backslashes + 1 : 0;
+      pieces.back().text += text[i];
+      continue;
+    }
+    std::string& literal = pieces.back().text;
+    literal.erase(literal.size() - std::min(literal.size(), (backslashes + 1) / 2));
+    if (backslashes % 2 == 1) {
+      pieces.back().text += "${";
+      ++i;
+    } else {
+      const size_t end = closing_brace(text, i);
+      if (end == std::string::npos) return std::nullopt;
+      pieces.push_back({true, text.substr(i + 2, end - i - 2)});
+      pieces.emplace_back();
+      i = end;
+    }
+    backslashes = 0;
+  }
+  std::erase_if(pieces, [](const Piece& p) { return !p.is_interpolation && p.text.empty(); });
+  return pieces;
+}
+
+class Resolver {
+ public:
+  explicit Resolver(Config& root) : root_(root) {}
+
+  void resolve_tree(Config& node, Path& path) {
+    if (node.is_scalar()) return resolve_scalar(node, path);
+    for (size_t i = 0; i < node.items().size(); ++i) {
+      path.push_back(std::to_string(i));
+      resolve_tree(node.items()[i], path);
+      path.pop_back();
+    }
+    for (auto& [key, child] : node.entries()) {
+      path.push_back(key);
+      resolve_tree(child, path);
+      path.pop_back();
+    }
+  }
+
+ private:
+  void resolve_scalar(Config& node, const Path& path) {
+    if (done_.contains(&node) || node.text().find("${") == std::string::npos) return;
+    Active active(*this, node, path);
+    const auto pieces = split(node.text());
+    if (!pieces) throw interpolation_error(join(path), node, "'${' has no closing '}'");
+    if (pieces->size() == 1 && pieces->front().is_interpolation) {
+      replace(node, evaluate(pieces->front().text, node, path));
+      return;
+    }
+    std::string text;
+    for (const Piece& piece : *pieces) {
+      text += piece.is_interpolation ? evaluate_text(piece.text, node, path) : piece.text;
+    }
+    Config value = Config::scalar(std::move(text), true);
+    value.set_origin(node.origin());
+    node = std::move(value);
+    done_.insert(&node);
+  }
+
+  /// The origin becomes the target's, with a note of the way.
+  void replace(Config& node, Config value) {
+    Origin origin = value.origin().source.empty() ? node.origin() : value.origin();
+    const std::string step = node.text() + " at " + node.origin().text();
+    origin.via = value.origin().source.empty() ? "" : step;
+    value.set_origin(std::move(origin));
+    node = std::move(value);
+    mark_done(node);
+  }
+
+  /// What an interpolation brings in is resolved already, and must not be read again.
+  void mark_done(const Config& node) {
+    done_.insert(&node);
+    for (const Config& item : node.items()) mark_done(item);
+    for (const auto& [key, child] : node.entries()) mark_done(child);
+  }
+
+  std::string evaluate_text(const std::string& expression, const Config& node, const Path& path) {
+    const Config value = evaluate(expression, node, path);
+    if (value.is_missing()) throw missing_value_error(expression, value);
+    if (value.is_null()) return "null";
+    if (!value.is_scalar()) {
+      throw interpolation_error(
+          join(path), node,
+          "'" + expression + "' is " + config_value(value) + ", which cannot stand inside a text");
+    }
+    return value.text();
+  }
+
+  Config evaluate(const std::string& expression, const Config& node, const Path& path) {
+    const size_t colon = expression.find(':');
+    if (colon != std::string::npos) {
+      const std::string name = expression.substr(0, colon);
+      if (name == "oc.env") return environment(expression.substr(colon + 1), node, path);
+      throw interpolation_error(join(path), node, "unknown resolver '" + name + "'; known: oc.env");
+    }
+    return lookup(target_path(expand(expression, node, path), node, path), node, path);
+  }
+
+  /// Interpolations inside an interpolation come first.
+  std::string expand(const std::string& expression, const Config& node, const Path& path) {
+    if (expression.find("${") == std::string::npos) return expression;
+    std::string out;
+    for (const Piece& piece : split(expression).value_or(std::vector<Piece>{})) {
+      out += piece.is_interpolation ? evaluate_text(piece.text, node, path) : piece.text;
+    }
+    return out;
+  }
+
+  Config environment(const std::string& arguments, const Config& node, const Path& path) {
+    const size_t comma = arguments.find(',');
+    const std::string name = expand(arguments.substr(0, comma), node, path);
+    Config value;
+    if (const char* found = std::getenv(name.c_str())) {
+      value = *found == '\0' ? Config::scalar("", true) : Config::scalar(found);
+    } else if (comma != std::string::npos) {
+      const size_t start = arguments.find_first_not_of(' ', comma + 1);
+      value = Config::scalar(
+          start == std::string::npos ? "" : expand(arguments.substr(start), node, path));
+    } else {
+      throw interpolation_error(
+          join(path), node,
+          "the environment has no '" + name + "'; set it, or write ${oc.env:" + name + ",DEFAULT}");
+    }
+    Origin origin;
+    origin.source = "environment " + name;
+    value.set_origin(std::move(origin));
+    return value;
+  }
+
+  /// "a.b", "a[0].b"; leading dots are relative to the map that holds the value.
+  Path target_path(std::string expression, const Config& node, const Path& path) const {
+    Path target;
+    size_t dots = 0;
+    while (dots < expression.size() && expression[dots] == '.') ++dots;
+    if (dots > path.size()) {
+      throw interpolation_error(join(path), node, "the leading dots go out of the config");
+    }
+    if (dots > 0) target.assign(path.begin(), path.end() - static_cast<std::ptrdiff_t>(dots));
+    std::string step;
+    for (const char c : expression.substr(dots) + ".") {
+      if (c != '.' && c != '[' && c != ']') {
+        step += c;
+      } else if (!step.empty()) {
+        target.push_back(std::exchange(step, ""));
+      }
+    }
+    if (target.empty()) throw interpolation_error(join(path), node, "it names no value");
+    return target;
+  }
+
+  Config lookup(const Path& target, const Config& node, const Path& path) {
+    Config* found = &root_;
+    Path walked;
+    for (const std::string& step : target) {
+      if (found->is_scalar()) resolve_scalar(*found, walked);
+      Config* child = child_of(*found, step);
+      if (child == nullptr) throw_no_target(target, *found, step, node, path);
+      walked.push_back(step);
+      found = child;
+    }
+    check_not_inside(target, node, path);
+    resolve_tree(*found, walked);
+    return *found;
+  }
+
+  static Config* child_of(Config& node, const std::string& step) {
+    if (!node.is_list()) return node.find(step);
+    const auto index = parse_int(step);
+    const bool inside = index && *index >= 0 && *index < static_cast<int64_t>(node.items().size());
+    return inside ? &node.items()[static_cast<size_t>(*index)] : nullptr;
+  }
+
+  /// A tree cannot be copied into itself.
+  static void check_not_inside(const Path& target, const Config& node, const Path& path) {
+    if (target.size() < path.size() && std::equal(target.begin(), target.end(), path.begin())) {
+      throw interpolation_cycle_error({join(path), join(target), join(path)}, node);
+    }
+  }
+
+  [[noreturn]] void throw_no_target(const Path& target, const Config& parent,
+                                    const std::string& step, const Config& node,
+                                    const Path& path) const {
+    std::vector<std::string> known;
+    for (const auto& [key, child] : parent.entries()) known.push_back(key);
+    const std::string nearest = nearest_name(step, known);
+    throw interpolation_error(
+        join(path), node,
+        "there is no '" + join(target) + "' in the config" +
+            (nearest.empty() ? "" : "; did you mean '" + nearest + "' instead of '" + step + "'?"));
+  }
+
+  /// The values that are being resolved, outermost first.
+  struct Active {
+    Active(Resolver& owner, const Config& node, const Path& path) : resolver(owner) {
+      const std::string name = join(path);
+      for (size_t i = 0; i < resolver.active_.size(); ++i) {
+        if (resolver.active_[i] != name) continue;
+        std::vector<std::string> cycle(resolver.active_.begin() + static_cast<std::ptrdiff_t>(i),
+                                       resolver.active_.end());
+        cycle.push_back(name);
+        throw interpolation_cycle_error(cycle, node);
+      }
+      resolver.active_.push_back(name);
+    }
+    ~Active() { resolver.active_.pop_back(); }
+    Active(const Active&) = delete;
+    Active& operator=(const Active&) = delete;
+    Resolver& resolver;
+  };
+
+  Config& root_;
+  std::vector<std::string> active_;
+  std::set<const Config*> done_;
+};
+
+}  // namespace
+
+void resolve_interpolations(Config& config) {
+  Resolver resolver(config);
+  Path path;
+  resolver.resolve_tree(config, path);
+}
+
+}  // namespace s2s

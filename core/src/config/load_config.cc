@@ -1,0 +1,66 @@
+#include "config/load_config.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "config/config_errors.h"
+#include "config/yaml_reader.h"
+#include "config/yaml_writer.h"
+
+namespace s2s {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The file of the same folder whose name is nearest, or "".
+std::string nearest_file(const fs::path& path) {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.is_regular_file(ignored)) names.push_back(entry.path().filename().string());
+  }
+  std::string name = nearest_name(path.filename().string(), names);
+  if (name.empty()) name = nearest_name(path.filename().string() + ".yaml", names);
+  return name.empty() ? "" : (path.parent_path() / name).string();
+}
+
+std::string read_file(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) throw no_file_error(path, nearest_file(path));
+  if (fs::is_directory(path, ignored)) throw unreadable_file_error(path, "it is a folder");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw unreadable_file_error(path, std::strerror(errno));
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (file.bad()) throw unreadable_file_error(path, std::strerror(errno));
+  return text.str();
+}
+
+}  // namespace
+
+Config load_config(const std::string& path) {
+  Config config = parse_yaml(read_file(path), path);
+  if (!config.is_map() && !config.is_null()) throw type_error("", config, "a map of options");
+  if (config.is_null()) config = Config::map();
+  return config;
+}
+
+Config load_effective_config(const std::string& path, const std::vector<std::string>& overrides) {
+  Config config = load_config(path);
+  apply_overrides(config, overrides);
+  resolve_interpolations(config);
+  return config;
+}
+
+std::string effective_text(const Config& config) {
+  YamlStyle style;
+  style.resolved = true;
+  return write_yaml(config, style);
+}
+
+}  // namespace s2s

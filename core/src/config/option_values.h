@@ -1,0 +1,69 @@
+#pragma once
+// One option's value: from a config node with its checks, and back. Every type an option can have
+// is listed here once, and the reader, the writer and the table use it.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "s2s/config.h"
+#include "s2s/options.h"
+
+namespace s2s {
+
+/// A node that holds an option's value.
+struct OptionSpot {
+  const Config& node;
+  std::string path;
+  const Bounds& bounds;
+};
+
+/// Each reads the node into `value`, or leaves `value` alone and adds findings.
+void read_value(const OptionSpot& spot, bool& value, Findings& findings);
+void read_value(const OptionSpot& spot, int64_t& value, Findings& findings);
+void read_value(const OptionSpot& spot, double& value, Findings& findings);
+void read_value(const OptionSpot& spot, std::string& value, Findings& findings);
+void read_value(const OptionSpot& spot, std::optional<int64_t>& value, Findings& findings);
+void read_value(const OptionSpot& spot, std::optional<double>& value, Findings& findings);
+void read_value(const OptionSpot& spot, std::optional<std::string>& value, Findings& findings);
+void read_value(const OptionSpot& spot, std::vector<int64_t>& value, Findings& findings);
+void read_value(const OptionSpot& spot, std::vector<double>& value, Findings& findings);
+void read_value(const OptionSpot& spot, std::vector<std::string>& value, Findings& findings);
+void read_value(const OptionSpot& spot, Config& value, Findings& findings);
+
+/// The types' names in option tables.
+const char* type_name(const bool&);
+const char* type_name(const int64_t&);
+const char* type_name(const double&);
+const char* type_name(const std::string&);
+const char* type_name(const std::optional<int64_t>&);
+const char* type_name(const std::optional<double>&);
+const char* type_name(const std::optional<std::string>&);
+const char* type_name(const std::vector<int64_t>&);
+const char* type_name(const std::vector<double>&);
+const char* type_name(const std::vector<std::string>&);
+const char* type_name(const Config&);
+constexpr const char* kGroupType = "map";
+constexpr const char* kGroupListType = "list of map";
+
+/// Adds findings for a node that a table says to be of type `type_name`.
+void check_value(const std::string& type_name, const OptionSpot& spot, Findings& findings);
+
+/// The value as a node.
+Config to_config(bool value);
+Config to_config(int64_t value);
+Config to_config(double value);
+Config to_config(const std::string& value);
+Config to_config(const Config& value);
+template <class T>
+Config to_config(const std::optional<T>& value) {
+  return value ? to_config(*value) : Config();
+}
+template <class T>
+Config to_config(const std::vector<T>& values) {
+  std::vector<Config> items;
+  for (const T& value : values) items.push_back(to_config(value));
+  return Config::list(std::move(items));
+}
+
+}  // namespace s2s

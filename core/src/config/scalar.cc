@@ -1,0 +1,113 @@
+#include "config/scalar.h"
+
+#include <cctype>
+#include <charconv>
+#include <limits>
+#include <string>
+
+namespace s2s {
+
+namespace {
+
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+std::string_view without_sign(std::string_view text) {
+  if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);
+  return text;
+}
+
+/// Removes every '_' that stands between two digits.
+std::string without_grouping(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool grouping = text[i] == '_' && i > 0 && i + 1 < text.size() && is_digit(text[i - 1]) &&
+                          is_digit(text[i + 1]);
+    if (!grouping) out += text[i];
+  }
+  return out;
+}
+
+template <class T>
+std::optional<T> parse_whole(std::string_view digits, int base) {
+  T value{};
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return value;
+}
+
+/// [0-9]* [. [0-9]*] with at least one digit, then [eE][+-]?[0-9]+.
+bool has_float_shape(std::string_view text) {
+  size_t i = 0;
+  size_t digits = 0;
+  while (i < text.size() && is_digit(text[i])) ++i, ++digits;
+  if (i < text.size() && text[i] == '.') {
+    ++i;
+    while (i < text.size() && is_digit(text[i])) ++i, ++digits;
+  }
+  if (digits == 0) return false;
+  if (i == text.size()) return true;
+  if (text[i] != 'e' && text[i] != 'E') return false;
+  const std::string_view exponent = without_sign(text.substr(i + 1));
+  return !exponent.empty() && exponent.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+std::optional<double> parse_special_float(std::string_view text) {
+  const std::string_view body = without_sign(text);
+  if (body == ".inf" || body == ".Inf" || body == ".INF") {
+    const double infinity = std::numeric_limits<double>::infinity();
+    return text[0] == '-' ? -infinity : infinity;
+  }
+  if (text == ".nan" || text == ".NaN" || text == ".NAN") {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool is_null_text(std::string_view text) {
+  return text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL";
+}
+
+std::optional<bool> parse_bool(std::string_view text) {
+  if (text == "true" || text == "True" || text == "TRUE") return true;
+  if (text == "false" || text == "False" || text == "FALSE") return false;
+  return std::nullopt;
+}
+
+std::optional<int64_t> parse_int(std::string_view text) {
+  if (text.starts_with("0x") && text.size() > 2 && text[2] != '-') {
+    return parse_whole<int64_t>(text.substr(2), 16);
+  }
+  if (text.starts_with("0o") && text.size() > 2 && text[2] != '-') {
+    return parse_whole<int64_t>(text.substr(2), 8);
+  }
+  std::string digits = without_grouping(text);
+  const std::string_view body = without_sign(digits);
+  if (body.empty() || !is_digit(body[0]) || (body.size() > 1 && body[0] == '0')) {
+    return std::nullopt;
+  }
+  if (digits[0] == '+') digits.erase(0, 1);
+  return parse_whole<int64_t>(digits, 10);
+}
+
+std::optional<double> parse_float(std::string_view text) {
+  if (const auto special = parse_special_float(text)) return special;
+  if (const auto whole = parse_int(text)) return static_cast<double>(*whole);
+  std::string number = without_grouping(text);
+  const std::string_view body = without_sign(number);
+  const bool leading_zero = body.size() > 1 && body[0] == '0' && is_digit(body[1]);
+  if (leading_zero || !has_float_shape(body)) return std::nullopt;
+  if (number[0] == '+') number.erase(0, 1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (error != std::errc() || end != number.data() + number.size()) return std::nullopt;
+  return value;
+}
+
+bool is_string_text(std::string_view text) {
+  return !is_null_text(text) && !parse_bool(text) && !parse_float(text);
+}
+
+}  // namespace s2s

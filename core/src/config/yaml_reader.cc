@@ -1,0 +1,234 @@
+#include "config/yaml_reader.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <map>
+#include <sstream>
+
+#include "config/config_errors.h"
+#include "config/scalar.h"
+
+namespace s2s {
+
+namespace {
+
+/// Aliases copy their anchor's tree; this bounds what a few nested ones can blow up to.
+constexpr int64_t kMaxNodes = 1'000'000;
+
+int64_t count_nodes(const Config& node) {
+  int64_t count = 1;
+  for (const Config& item : node.items()) count += count_nodes(item);
+  for (const auto& [key, child] : node.entries()) count += count_nodes(child);
+  return count;
+}
+
+/// Builds the tree from the parser's events.
+class TreeBuilder final : public YAML::EventHandler {
+ public:
+  explicit TreeBuilder(Origin base, bool has_lines)
+      : base_(std::move(base)), has_lines_(has_lines) {}
+
+  Config take() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (documents_++ > 0) throw syntax_error(at(mark), "a second document starts; one is expected");
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    add(Config(), mark, anchor);
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) throw syntax_error(at(mark), "an alias stands inside its anchor");
+    if (wants_key()) throw syntax_error(at(mark), "an alias cannot be a key");
+    count(count_nodes(found->second), mark);
+    place(found->second, mark);
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    const bool quoted = tag == "!" || tag == "tag:yaml.org,2002:str";
+    if (!quoted) check_tag(mark, tag, {"?", "", "int", "float", "bool", "null"});
+    if (wants_key()) return set_key(mark, value, quoted);
+    add(Config::scalar(value, quoted), mark, anchor);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value /*style*/) override {
+    check_tag(mark, tag, {"?", "!", "", "seq"});
+    open(Config::list(), mark, anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value /*style*/) override {
+    check_tag(mark, tag, {"?", "!", "", "map"});
+    open(Config::map(), mark, anchor);
+  }
+  void OnMapEnd() override {
+    Frame& frame = stack_.back();
+    for (const Config& source : frame.merged) merge(frame.node, source);
+    close();
+  }
+
+ private:
+  struct Frame {
+    Config node;
+    YAML::Mark mark;
+    YAML::anchor_t anchor = 0;
+    bool has_key = false;
+    bool is_merge = false;  // the key is a plain `<<`
+    std::string key;
+    Origin key_origin;
+    std::vector<Config> merged;
+  };
+
+  Origin at(const YAML::Mark& mark) const {
+    Origin origin = base_;
+    if (has_lines_) {
+      origin.line = mark.line + 1;
+      origin.column = mark.column + 1;
+    }
+    return origin;
+  }
+
+  bool wants_key() const {
+    return !stack_.empty() && stack_.back().node.is_map() && !stack_.back().has_key;
+  }
+
+  void check_tag(const YAML::Mark& mark, const std::string& tag,
+                 const std::vector<std::string_view>& known) const {
+    for (const std::string_view name : known) {
+      if (tag == name || tag == "tag:yaml.org,2002:" + std::string(name)) return;
+    }
+    throw syntax_error(at(mark), "the tag '" + tag + "' is not supported; leave it out");
+  }
+
+  void count(int64_t nodes, const YAML::Mark& mark) {
+    num_nodes_ += nodes;
+    if (num_nodes_ > kMaxNodes) {
+      throw syntax_error(at(mark), "more than " + std::to_string(kMaxNodes) +
+                                       " values, aliases followed; this is no configuration");
+    }
+  }
+
+  void set_key(const YAML::Mark& mark, const std::string& key, bool quoted) {
+    Frame& frame = stack_.back();
+    frame.is_merge = key == "<<" && !quoted;
+    frame.has_key = true;
+    frame.key = key;
+    frame.key_origin = at(mark);
+    const Config* first = frame.is_merge ? nullptr : frame.node.find(key);
+    if (first != nullptr) throw duplicate_key_error(key, first->origin(), frame.key_origin);
+  }
+
+  void add(Config node, const YAML::Mark& mark, YAML::anchor_t anchor) {
+    if (wants_key()) throw syntax_error(at(mark), "a key has to be plain text");
+    count(1, mark);
+    node.set_origin(origin_here(mark));
+    if (anchor != 0) anchors_[anchor] = node;
+    place(std::move(node), mark);
+  }
+
+  /// A map's value stands where its key stands.
+  Origin origin_here(const YAML::Mark& mark) const {
+    const bool after_key = !stack_.empty() && stack_.back().has_key;
+    return after_key ? stack_.back().key_origin : at(mark);
+  }
+
+  void open(Config node, const YAML::Mark& mark, YAML::anchor_t anchor) {
+    if (wants_key()) throw syntax_error(at(mark), "a key has to be plain text");
+    count(1, mark);
+    node.set_origin(origin_here(mark));
+    Frame frame;
+    frame.node = std::move(node);
+    frame.mark = mark;
+    frame.anchor = anchor;
+    stack_.push_back(std::move(frame));
+  }
+
+  void close() {
+    Frame frame = std::move(stack_.back());
+    stack_.pop_back();
+    if (frame.anchor != 0) anchors_[frame.anchor] = frame.node;
+    place(std::move(frame.node), frame.mark);
+  }
+
+  void place(Config node, const YAML::Mark& mark) {
+    if (stack_.empty()) {
+      root_ = std::move(node);
+      return;
+    }
+    Frame& frame = stack_.back();
+    if (frame.node.is_list()) {
+      frame.node.items().push_back(std::move(node));
+      return;
+    }
+    frame.has_key = false;
+    if (frame.is_merge) return remember_merge(frame, std::move(node), mark);
+    frame.node.entries().emplace_back(std::move(frame.key), std::move(node));
+  }
+
+  void remember_merge(Frame& frame, Config node, const YAML::Mark& mark) const {
+    std::vector<Config> sources;
+    if (node.is_list()) {
+      sources = std::move(node.items());
+    } else {
+      sources.push_back(std::move(node));
+    }
+    for (Config& source : sources) {
+      if (!source.is_map()) throw syntax_error(at(mark), "'<<' needs a map or a list of maps");
+      frame.merged.push_back(std::move(source));
+    }
+  }
+
+  static void merge(Config& target, const Config& source) {
+    for (const auto& [key, child] : source.entries()) {
+      if (target.find(key) == nullptr) target.entries().emplace_back(key, child);
+    }
+  }
+
+  Origin base_;
+  bool has_lines_;
+  int documents_ = 0;
+  int64_t num_nodes_ = 0;
+  Config root_;
+  std::vector<Frame> stack_;
+  std::map<YAML::anchor_t, Config> anchors_;
+};
+
+Config parse(const std::string& text, const Origin& base, bool has_lines) {
+  TreeBuilder builder(base, has_lines);
+  try {
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(builder)) {
+    }
+  } catch (const YAML::Exception& error) {
+    Origin origin = base;
+    if (has_lines && error.mark.line >= 0) {
+      origin.line = error.mark.line + 1;
+      origin.column = error.mark.column + 1;
+    }
+    throw syntax_error(origin, error.msg);
+  }
+  return builder.take();
+}
+
+}  // namespace
+
+Config parse_yaml(const std::string& text, const std::string& source) {
+  Origin base;
+  base.source = source;
+  return parse(text, base, true);
+}
+
+Config parse_yaml_value(const std::string& text, const Origin& origin) {
+  return parse(text, origin, false);
+}
+
+}  // namespace s2s

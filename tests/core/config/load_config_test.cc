@@ -1,0 +1,202 @@
+#include "config/load_config.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+
+#include "config/yaml_writer.h"
+#include "config_test_support.h"
+
+using s2s::Config;
+using s2s::test::error_of;
+using s2s::test::yaml;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder that is gone afterwards.
+struct TemporaryFolder {
+  TemporaryFolder() {
+    std::string pattern = (fs::temp_directory_path() / "s2s_config_XXXXXX").string();
+    path = mkdtemp(pattern.data());
+  }
+  ~TemporaryFolder() { fs::remove_all(path); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path / name) << text;
+    return (path / name).string();
+  }
+  fs::path path;
+};
+
+std::string overridden(const std::string& text, const std::vector<std::string>& words) {
+  Config config = yaml(text);
+  s2s::apply_overrides(config, words);
+  return s2s::write_yaml_inline(config);
+}
+
+std::string override_error(const std::string& text, const std::string& word) {
+  return error_of([&] { overridden(text, {word}); });
+}
+
+std::string resolved(const std::string& text) {
+  Config config = yaml(text);
+  s2s::resolve_interpolations(config);
+  return s2s::write_yaml_inline(config);
+}
+
+std::string resolve_error(const std::string& text) {
+  return error_of([&] { resolved(text); });
+}
+
+}  // namespace
+
+TEST_CASE("a config file is loaded with its origins") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("tiny.yaml", "model:\n  type: x\n");
+  const Config config = s2s::load_config(path);
+  CHECK(config.find_path("model.type")->origin().text() == path + ":2:3");
+  CHECK(s2s::load_config(folder.write("empty.yaml", "")).is_map());
+  CHECK(error_of([&] {
+          s2s::load_config(folder.write("list.yaml", "[1]"));
+        }).find("[config/type] the config (") == 0);
+}
+
+TEST_CASE("a missing config file is an error with the nearest name of its folder") {
+  const TemporaryFolder folder;
+  folder.write("tiny.yaml", "");
+  const std::string base = folder.path.string();
+  CHECK(error_of([&] { s2s::load_config(base + "/tny.yaml"); }) ==
+        "[config/no-file] no config file '" + base + "/tny.yaml'; did you mean '" + base +
+            "/tiny.yaml'?");
+  CHECK(error_of([&] { s2s::load_config(base + "/tiny"); }).find("tiny.yaml'?") !=
+        std::string::npos);
+  CHECK(error_of([&] { s2s::load_config(base + "/none/none.yaml"); }).find("[config/no-file]") ==
+        0);
+  CHECK(error_of([&] { s2s::load_config(base); }).find("[config/unreadable]") == 0);
+}
+
+TEST_CASE("overrides set, add, merge, index and remove") {
+  CHECK(overridden("{a: {b: 1}}", {"a.b=2"}) == "{a: {b: 2}}");
+  CHECK(overridden("{}", {"a.b.c=[1, x]"}) == "{a: {b: {c: [1, x]}}}");
+  CHECK(overridden("{a: 1}", {"+b=2", "++c=3"}) == "{a: 1, b: 2, c: 3}");
+  CHECK(overridden("{a: {b: 1, c: 2}}", {"a={c: 5, d: 6}"}) == "{a: {b: 1, c: 5, d: 6}}");
+  CHECK(overridden("{a: {b: 1}}", {"a=null"}) == "{a: null}");
+  CHECK(overridden("{a: {b: 1}}", {"a=null", "a.c=1"}) == "{a: {c: 1}}");
+  CHECK(overridden("{a: [{b: 1}, 2]}", {"a.0.b=7", "a.2=9", "a[1]=8"}) == "{a: [{b: 7}, 8, 9]}");
+  CHECK(overridden("{a: [{b: 1}]}", {"a[0].b=7"}) == "{a: [{b: 7}]}");
+  CHECK(overridden("{a: 1, b: {c: 2, d: 3}}", {"~a", "~b.c"}) == "{b: {d: 3}}");
+  CHECK(overridden("{a: [1, 2, 3]}", {"~a.1"}) == "{a: [1, 3]}");
+  CHECK(overridden("{}", {"a="}) == "{a: \"\"}");
+  CHECK(overridden("{}", {"a=b=c"}) == "{a: b=c}");
+  CHECK(overridden("{}", {"lr=1e-4", "s='1'"}) == "{lr: 1e-4, s: \"1\"}");
+}
+
+TEST_CASE("an override's origin is the command line") {
+  Config config = yaml("a: {b: 1}");
+  s2s::apply_overrides(config, {"a.b={c: 3}"});
+  CHECK(config.find_path("a.b.c")->origin().text() == "command line: a.b={c: 3}");
+}
+
+TEST_CASE("an override that cannot be applied says why") {
+  CHECK(override_error("{a: 1}", "a.b=2") ==
+        "[config/override] command line: a.b=2: a (test.yaml:1:2) is 1, which cannot hold 'b'");
+  CHECK(override_error("{a: [1]}", "a.5=2").find("a list of 1, which has no item '5'") !=
+        std::string::npos);
+  CHECK(override_error("{a: [1]}", "a.x=2").find("no item 'x'") != std::string::npos);
+  CHECK(override_error("{trainer: {devices: 1}}", "~trainer.device")
+            .find("did you mean 'devices'?") != std::string::npos);
+  CHECK(override_error("{}", "~a.b").find("no 'a' in the config") != std::string::npos);
+  CHECK(override_error("{a: 1}", "~a.b.c").find("[config/override]") == 0);
+  for (const char* word : {"abc", "=3", "a..b=3", "a.=3", ".a=3", "a[0=3", "a]=3", "~", "", "+"}) {
+    CAPTURE(word);
+    CHECK(override_error("{}", word).find("[config/override]") == 0);
+  }
+  CHECK(override_error("{}", "a=[1").find("the value is not YAML") != std::string::npos);
+}
+
+TEST_CASE("random override words never crash") {
+  std::mt19937 random(5);
+  const std::string letters = "ab01.=+~[]{}$:,'\"\\ \n&*!|>-#?";
+  for (int i = 0; i < 20000; ++i) {
+    std::string word;
+    for (auto n = random() % 14; n > 0; --n) word += letters[random() % letters.size()];
+    Config config = yaml("{a: {b: [1, {a: 2}]}, b: '${a.b}', '0': text}");
+    CAPTURE(word);
+    try {
+      s2s::apply_overrides(config, {word});
+      s2s::resolve_interpolations(config);
+    } catch (const s2s::Error& error) {
+      REQUIRE(error.id().find("config/") == 0);
+    }
+  }
+}
+
+TEST_CASE("an interpolation takes the target's type or tree, or stands inside a text") {
+  CHECK(resolved("{a: {b: 3}, c: '${a.b}'}") == "{a: {b: 3}, c: 3}");
+  CHECK(resolved("{a: {b: [1, 2]}, c: '${a}'}") == "{a: {b: [1, 2]}, c: {b: [1, 2]}}");
+  CHECK(resolved("{a: [5, {x: 6}], c: '${a.1.x}', d: '${a[0]}'}") ==
+        "{a: [5, {x: 6}], c: 6, d: 5}");
+  CHECK(resolved("{a: runs, b: 3, c: '${a}/step_${b}'}") == "{a: runs, b: 3, c: runs/step_3}");
+  CHECK(resolved("{a: '${b}', b: '${c}', c: 7}") == "{a: 7, b: 7, c: 7}");
+  CHECK(resolved("{a: {x: 1, y: '${.x}', z: {w: '${..x}'}}}") == "{a: {x: 1, y: 1, z: {w: 1}}}");
+  CHECK(resolved("{a: '${b.x}', b: '${c}', c: {x: 2}}") == "{a: 2, b: {x: 2}, c: {x: 2}}");
+  CHECK(resolved("{which: w, w: 4, a: '${${which}}'}") == "{which: w, w: 4, a: 4}");
+  CHECK(resolved("a: ???\nb: ${a}") == "{a: \"???\", b: \"???\"}");
+  CHECK(resolved("{a: null, b: '${a}'}") == "{a: null, b: null}");
+}
+
+TEST_CASE("an escaped interpolation is text, also after it was copied") {
+  CHECK(resolved("{a: '\\${x}', b: '${a}'}") == "{a: \"${x}\", b: \"${x}\"}");
+  CHECK(resolved("{x: 1, a: '\\\\${x}'}") == "{x: 1, a: \"\\\\1\"}");
+}
+
+TEST_CASE("the environment is read, with a default") {
+  setenv("S2S_TEST_VALUE", "12", 1);
+  unsetenv("S2S_TEST_NOTHING");
+  CHECK(resolved("{a: '${oc.env:S2S_TEST_VALUE}'}") == "{a: 12}");
+  CHECK(resolved("{a: '${oc.env:S2S_TEST_NOTHING, 5}'}") == "{a: 5}");
+  CHECK(resolved("{b: x, a: '${oc.env:S2S_TEST_NOTHING,${b}}'}") == "{b: x, a: x}");
+  CHECK(resolved("{a: 'runs/${oc.env:S2S_TEST_NOTHING,me}'}") == "{a: runs/me}");
+  CHECK(resolve_error("{a: '${oc.env:S2S_TEST_NOTHING}'}").find("has no 'S2S_TEST_NOTHING'") !=
+        std::string::npos);
+  CHECK(resolve_error("{a: '${now:x}'}").find("unknown resolver 'now'") != std::string::npos);
+}
+
+TEST_CASE("an interpolated value remembers the way it came") {
+  Config config = yaml("a: 3\nb: ${a}\n");
+  s2s::resolve_interpolations(config);
+  CHECK(config.find("b")->origin().text() == "test.yaml:1:1 via ${a} at test.yaml:2:1");
+}
+
+TEST_CASE("an interpolation without target is an error with the nearest name") {
+  CHECK(resolve_error("trainer: {max_steps: 3}\nx: ${trainer.max_step}") ==
+        "[config/interpolation] x (test.yaml:2:1): there is no 'trainer.max_step' in the config; "
+        "did you mean 'max_steps' instead of 'max_step'? (in \"${trainer.max_step}\")");
+  CHECK(resolve_error("{a: {b: 1}, x: 'n${a}'}").find("cannot stand inside a text") !=
+        std::string::npos);
+  CHECK(resolve_error("a: ???\nx: n${a}").find("[config/missing]") == 0);
+  for (const char* text : {"a: '${'", "a: '${}'", "a: '${...x}'", "a: '${.}'", "a: '${b'"}) {
+    CAPTURE(text);
+    CHECK(resolve_error(text).find("[config/interpolation]") == 0);
+  }
+}
+
+TEST_CASE("interpolations that go in a circle are an error with the circle") {
+  CHECK(resolve_error("{a: '${b}', b: '${c}', c: '${a}'}") ==
+        "[config/interpolation-cycle] a (test.yaml:1:2): interpolation goes in a circle: a -> b -> "
+        "c -> a; give one of them a value");
+  CHECK(resolve_error("{a: 'x${a}'}").find("[config/interpolation-cycle]") == 0);
+  CHECK(resolve_error("{a: {b: '${a}'}}").find("[config/interpolation-cycle]") == 0);
+  CHECK(resolve_error("{a: '${b}', b: {c: '${a}'}}").find("[config/interpolation-cycle]") == 0);
+}
+
+TEST_CASE("file, overrides and interpolations together give the effective config") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("c.yaml",
+                                        "trainer: {max_steps: 10}\n"
+                                        "lr: {max_steps: \"${trainer.max_steps}\"}\n");
+  const Config config = s2s::load_effective_config(path, {"trainer.max_steps=20"});
+  CHECK(config.find_path("lr.max_steps")->as_int("") == 20);
+  CHECK(s2s::effective_text(config) == "trainer:\n  max_steps: 20\nlr:\n  max_steps: 20\n");
+}

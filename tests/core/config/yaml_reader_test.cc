@@ -1,0 +1,72 @@
+#include "config/yaml_reader.h"
+
+#include "config/yaml_writer.h"
+#include "config_test_support.h"
+
+using s2s::Config;
+using s2s::same_value;
+using s2s::test::error_of;
+using s2s::test::yaml;
+
+TEST_CASE("anchors, aliases and merge keys bring values with their own origin") {
+  const Config config = yaml(
+      "base: &b\n  lr: 1\n  eps: 2\n"
+      "one:\n  <<: *b\n  lr: 5\n"
+      "two: *b\n"
+      "list: [&x 7, *x]\n");
+  CHECK(config.find_path("one.lr")->as_int("") == 5);
+  CHECK(config.find_path("one.eps")->as_int("") == 2);
+  CHECK(config.find_path("one.eps")->origin().text() == "test.yaml:3:3");
+  CHECK(config.find_path("two.lr")->as_int("") == 1);
+  CHECK(config.find_path("list.1")->as_int("") == 7);
+}
+
+TEST_CASE("a merge key takes a list of maps, the first wins") {
+  const Config config = yaml("a: &a {x: 1}\nb: &b {x: 2, y: 3}\nc:\n  z: 0\n  <<: [*a, *b]\n");
+  CHECK(config.find_path("c.x")->as_int("") == 1);
+  CHECK(config.find_path("c.y")->as_int("") == 3);
+  CHECK(error_of([] { yaml("a: {<<: 3}"); }).find("'<<' needs a map") != std::string::npos);
+  CHECK(yaml("{'<<': 3}").find("<<")->as_int("") == 3);
+}
+
+TEST_CASE("quoted and block scalars are strings") {
+  CHECK(yaml("\"12\"").quoted());
+  CHECK(yaml("a: |\n  12\n").find("a")->as_string("") == "12\n");
+  CHECK(yaml("a: >-\n  one\n  two\n").find("a")->as_string("") == "one two");
+  CHECK(yaml("!!str 12").quoted());
+  CHECK(yaml("!!int '12'").as_int("") == 12);
+}
+
+TEST_CASE("a syntax error says file, line and column") {
+  const std::string message = error_of([] { yaml("a: 1\nb: [1, 2\nc: 3\n"); });
+  CHECK(message.find("[config/syntax] test.yaml:3:") == 0);
+  CHECK(error_of([] { yaml("a: b: c"); }).find("[config/syntax] test.yaml:1:") == 0);
+  CHECK(error_of([] { yaml("a: *nowhere"); }).find("[config/syntax]") == 0);
+  CHECK(error_of([] { yaml("a: !python/object 3"); }).find("is not supported") !=
+        std::string::npos);
+  CHECK(error_of([] { yaml("a: 1\n---\nb: 2\n"); }).find("second document") != std::string::npos);
+  CHECK(error_of([] { yaml("? [a]\n: 1"); }).find("plain text") != std::string::npos);
+  CHECK(error_of([] { yaml("~: 1"); }).find("plain text") != std::string::npos);
+  CHECK(error_of([] { yaml("a: &x [*x]"); }).find("[config/syntax]") == 0);
+}
+
+TEST_CASE("a key that stands twice is an error with both places") {
+  CHECK(error_of([] { yaml("a:\n  b: 1\n  c: 2\n  b: 3\n"); }) ==
+        "[config/duplicate-key] test.yaml:4:3: key 'b' stands twice in one map, first at "
+        "test.yaml:2:3; remove one of them");
+}
+
+TEST_CASE("aliases that multiply without end are refused") {
+  std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 9; ++i) {
+    const std::string last = "*a" + std::to_string(i - 1);
+    text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + last;
+    for (int j = 0; j < 9; ++j) text += ", " + last;
+    text += "]\n";
+  }
+  CHECK(error_of([&] { yaml(text); }).find("no configuration") != std::string::npos);
+}
+
+TEST_CASE("deep nesting ends in an error, not in a crash") {
+  CHECK(error_of([] { yaml(std::string(100000, '[')); }).find("[config/syntax]") == 0);
+}
