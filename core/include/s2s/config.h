@@ -15,7 +15,8 @@ struct Origin {
   std::string source;  // file path, "command line", "default of llm:llama", ...
   int line = 0;        // 1-based; 0 when the source has no lines
   int column = 0;
-  std::string via;  // "${a.b} at file:line:column" when the value came through an interpolation
+  std::string via =
+      {};  // "${a.b} at file:line:column" when the value came through an interpolation
   /// "file:line:column", or the source alone; "" when nothing is known.
   std::string text() const;
 };

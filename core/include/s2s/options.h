@@ -105,8 +105,8 @@ struct OptionRow {
   std::string type;   // bool int float string "list of ..." subtree; "?" when null is allowed
   std::string value;  // the default, as YAML
   std::string doc;
-  Bounds bounds;
-  std::string kind;  // of a subtree that holds a component's options: its kind
+  Bounds bounds = {};
+  std::string kind = {};  // of a subtree that holds a component's options: its kind
 };
 using OptionTable = std::vector<OptionRow>;
 

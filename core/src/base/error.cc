@@ -56,8 +56,8 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 }
 
 void assertion_failed(const char* condition, const char* why, const char* file, int line) {
-  throw std::logic_error(std::string(file) + ":" + std::to_string(line) + ": assertion failed: " +
-                         condition + " (" + why + ")");
+  throw std::logic_error(std::string(file) + ":" + std::to_string(line) +
+                         ": assertion failed: " + condition + " (" + why + ")");
 }
 
 }  // namespace s2s

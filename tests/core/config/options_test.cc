@@ -113,8 +113,10 @@ TEST_CASE("wrong types are errors, for scalars, lists and groups") {
 }
 
 TEST_CASE("mandatory values that are missing are errors, wherever they stand") {
-  for (const char* text : {"num_layers: ???", "inner: ???", "many: ???", "roles: ???", "path: ???",
-                           "free: ???", "betas: ['???']"}) {
+  for (const char* text :
+       {"num_layers: ???", "inner: ???", "many: ???", "roles: ???", "path: ???", "free: ???",
+        "betas: [ '??"
+        "?' ]"}) {
     CAPTURE(text);
     CHECK(read_error(text).find("[config/missing]") == 0);
   }

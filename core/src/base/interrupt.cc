@@ -1,0 +1,61 @@
+#include "base/interrupt.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+
+#include "s2s/error.h"
+
+namespace s2s {
+
+namespace {
+
+// A signal handler can reach nothing but globals.
+std::atomic<int> g_signal_number{0};
+std::atomic<bool> g_watching{false};
+struct sigaction g_old_interrupt;
+struct sigaction g_old_terminate;
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not wait");
+
+/// Calls only what POSIX allows in a signal handler.
+void on_signal(int number) {
+  int expected = 0;
+  if (g_signal_number.compare_exchange_strong(expected, number)) return;
+  if (isatty(STDERR_FILENO) == 1) {
+    constexpr char kEraseLine[] = "\r\033[K";
+    [[maybe_unused]] const ssize_t written =
+        write(STDERR_FILENO, kEraseLine, sizeof(kEraseLine) - 1);
+  }
+  _exit(128 + number);
+}
+
+}  // namespace
+
+InterruptWatch::InterruptWatch() {
+  S2S_ASSERT(!g_watching.exchange(true), "signal handlers are the process's, there is one watch");
+  g_signal_number = 0;
+  struct sigaction action = {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, &g_old_interrupt);
+  sigaction(SIGTERM, &action, &g_old_terminate);
+}
+
+InterruptWatch::~InterruptWatch() {
+  sigaction(SIGINT, &g_old_interrupt, nullptr);
+  sigaction(SIGTERM, &g_old_terminate, nullptr);
+  g_watching = false;
+}
+
+bool InterruptWatch::requested() const { return signal_number() != 0; }
+int InterruptWatch::signal_number() const { return g_signal_number; }
+
+void InterruptWatch::request(int signal_number) {
+  int expected = 0;
+  g_signal_number.compare_exchange_strong(expected, signal_number);
+}
+
+}  // namespace s2s

@@ -1,0 +1,23 @@
+#pragma once
+// ^C and SIGTERM: the first asks for a stop at the next good moment, the second stops at once.
+
+namespace s2s {
+
+/// Catches SIGINT and SIGTERM while it lives; one at a time in a process. A second signal clears
+/// the terminal's status line and ends the process with 128 + its number (130 for ^C).
+class InterruptWatch {
+ public:
+  InterruptWatch();
+  ~InterruptWatch();
+  InterruptWatch(const InterruptWatch&) = delete;
+  InterruptWatch& operator=(const InterruptWatch&) = delete;
+
+  /// True from the first signal on.
+  bool requested() const;
+  /// The first signal's number, 0 before.
+  int signal_number() const;
+  /// Asks for the stop as a signal would (a time limit, a test).
+  void request(int signal_number);
+};
+
+}  // namespace s2s

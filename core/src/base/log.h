@@ -1,0 +1,42 @@
+#pragma once
+// The log of a run: lines with time and level on the console, and all of them in a file.
+// Library code gets a Log& and never prints by itself.
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/console.h"
+
+namespace s2s {
+
+enum class LogLevel { kDebug, kInfo, kWarning, kError };
+
+struct LogSettings {
+  LogLevel console_level = LogLevel::kInfo;
+  std::string file;  // "": none; appended to, every level, flushed line by line
+};
+
+class Log {
+ public:
+  /// A log that keeps nothing.
+  Log();
+  /// `console` may be null, and must outlive the log.
+  /// Errors: [io/write] when the file cannot be opened.
+  explicit Log(Console* console, const LogSettings& settings = {});
+  ~Log();
+  Log(Log&& other) noexcept;
+  Log& operator=(Log&& other) noexcept;
+
+  void debug(std::string_view text) { write(LogLevel::kDebug, text); }
+  void info(std::string_view text) { write(LogLevel::kInfo, text); }
+  void warning(std::string_view text) { write(LogLevel::kWarning, text); }
+  void error(std::string_view text) { write(LogLevel::kError, text); }
+
+ private:
+  void write(LogLevel level, std::string_view text);
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace s2s

@@ -1,0 +1,146 @@
+#include "base/atomic_file.h"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/io_errors.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct TemporaryFolder {
+  TemporaryFolder() {
+    std::string pattern = (fs::temp_directory_path() / "s2s_base_XXXXXX").string();
+    path = mkdtemp(pattern.data());
+  }
+  ~TemporaryFolder() { fs::remove_all(path); }
+  size_t num_entries() const {
+    return static_cast<size_t>(std::distance(fs::directory_iterator(path), {}));
+  }
+  fs::path path;
+};
+
+std::string read(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+/// Lets no file grow beyond `bytes` while it lives: writing more fails, as on a full disk.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &old_);
+    old_handler_ = signal(SIGXFSZ, SIG_IGN);
+    rlimit limit = old_;
+    limit.rlim_cur = bytes;
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &old_);
+    signal(SIGXFSZ, old_handler_);
+  }
+
+ private:
+  rlimit old_{};
+  sighandler_t old_handler_ = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("a file takes its place when it is committed, and leaves nothing beside it") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "config.yaml";
+  s2s::write_file_atomically(path.string(), "first");
+  CHECK(read(path) == "first");
+  s2s::AtomicFile file(path.string());
+  file.write("sec");
+  file.write("ond");
+  CHECK(read(path) == "first");
+  file.commit();
+  CHECK(read(path) == "second");
+  CHECK(folder.num_entries() == 1);
+}
+
+TEST_CASE("a file that is not committed leaves what was there") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "x";
+  s2s::write_file_atomically(path.string(), "before");
+  {
+    s2s::AtomicFile file(path.string());
+    file.write("half");
+  }
+  CHECK(read(path) == "before");
+  CHECK(folder.num_entries() == 1);
+}
+
+TEST_CASE("a file has the permissions that the umask leaves") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "x";
+  const mode_t old = umask(027);
+  s2s::write_file_atomically(path.string(), "x");
+  umask(old);
+  struct stat status {};
+  REQUIRE(stat(path.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0640);
+}
+
+TEST_CASE("writing that fails half way says why, and nothing that was there is lost") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "weights";
+  s2s::write_file_atomically(path.string(), "before");
+  std::string message;
+  {
+    const FileSizeLimit limit(1000);
+    try {
+      s2s::write_file_atomically(path.string(), std::string(5000, 'x'));
+    } catch (const s2s::Error& error) {
+      message = error.what();
+    }
+  }
+  CHECK(message == "[io/write] " + path.string() +
+                       ": cannot write: File too large; nothing that was there before is lost");
+  CHECK(read(path) == "before");
+  CHECK(folder.num_entries() == 1);
+}
+
+TEST_CASE("a folder that is not there is an error with the next step") {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path / "none" / "x").string();
+  try {
+    s2s::write_file_atomically(path, "x");
+    FAIL("no error");
+  } catch (const s2s::Error& error) {
+    CHECK(error.id() == "io/write");
+    CHECK(error.exit_code() == s2s::ExitCode::kData);
+    CHECK(error.message().find("No such file or directory; make its folder first") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("a full disk and a read-only one have their own next steps") {
+  CHECK(s2s::write_error("a", "cannot write", ENOSPC).message() ==
+        "a: cannot write: No space left on device; free some space and run again, nothing that was "
+        "there before is lost");
+  CHECK(s2s::write_error("a", "cannot write", EROFS).message().find("choose a folder") !=
+        std::string::npos);
+}
+
+TEST_CASE("a folder is renamed in place of an empty one") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder.path / "a");
+  std::ofstream(folder.path / "a" / "x") << "1";
+  s2s::rename_durably((folder.path / "a").string(), (folder.path / "b").string());
+  CHECK(read(folder.path / "b" / "x") == "1");
+  fs::create_directory(folder.path / "c");
+  CHECK_THROWS_WITH_AS(
+      s2s::rename_durably((folder.path / "c").string(), (folder.path / "b").string()),
+      doctest::Contains("cannot rename"), s2s::Error);
+}

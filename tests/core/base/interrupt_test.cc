@@ -1,0 +1,72 @@
+#include "base/interrupt.h"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+/// How a child process that runs `body` ends: its exit status as waitpid says it.
+template <class Body>
+int status_of_child(Body body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    body();
+    _exit(7);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+}  // namespace
+
+TEST_CASE("the first signal asks for a stop and the program goes on") {
+  const s2s::InterruptWatch watch;
+  CHECK_FALSE(watch.requested());
+  raise(SIGTERM);
+  CHECK(watch.requested());
+  CHECK(watch.signal_number() == SIGTERM);
+}
+
+TEST_CASE("a watch begins without a request, and a request can be made without a signal") {
+  s2s::InterruptWatch watch;
+  CHECK_FALSE(watch.requested());
+  watch.request(SIGINT);
+  CHECK(watch.signal_number() == SIGINT);
+}
+
+TEST_CASE("the second signal ends the process with 128 and its number") {
+  const int status = status_of_child([] {
+    const s2s::InterruptWatch watch;
+    raise(SIGINT);
+    raise(SIGINT);
+  });
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 130);
+}
+
+TEST_CASE("one signal alone does not end the process") {
+  const int status = status_of_child([] {
+    const s2s::InterruptWatch watch;
+    raise(SIGINT);
+  });
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 7);
+}
+
+TEST_CASE("afterwards signals do what they did before") {
+  const int status = status_of_child([] {
+    signal(SIGTERM, SIG_DFL);
+    { const s2s::InterruptWatch watch; }
+    raise(SIGTERM);
+  });
+  REQUIRE(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGTERM);
+}
+
+TEST_CASE("there is one watch at a time") {
+  const s2s::InterruptWatch watch;
+  CHECK_THROWS_AS(s2s::InterruptWatch(), std::logic_error);
+}

@@ -1,0 +1,73 @@
+#include "base/log.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "s2s/error.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+struct TemporaryFile {
+  TemporaryFile() {
+    std::string pattern = (fs::temp_directory_path() / "s2s_log_XXXXXX").string();
+    folder = mkdtemp(pattern.data());
+    path = (folder / "log.txt").string();
+  }
+  ~TemporaryFile() { fs::remove_all(folder); }
+  fs::path folder;
+  std::string path;
+};
+
+}  // namespace
+
+TEST_CASE("the console shows what is important enough, the file holds all, at once") {
+  const TemporaryFile file;
+  std::ostringstream out;
+  s2s::Console console(out, false);
+  s2s::LogSettings settings;
+  settings.file = file.path;
+  s2s::Log log(&console, settings);
+  log.debug("a detail");
+  log.info("step {} of 3");
+  log.warning("careful");
+  log.error("broken");
+  const std::string shown = out.str();
+  CHECK(shown.find("a detail") == std::string::npos);
+  CHECK(shown.find(" info: step {} of 3\n") != std::string::npos);
+  CHECK(shown.find(" warning: careful\n") != std::string::npos);
+  CHECK(shown.find(" error: broken\n") != std::string::npos);
+  const std::string text = read(file.path);
+  CHECK(text.find(" debug: a detail\n") != std::string::npos);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 4);
+}
+
+TEST_CASE("a log file is appended to") {
+  const TemporaryFile file;
+  s2s::LogSettings settings;
+  settings.file = file.path;
+  for (int i = 0; i < 2; ++i) s2s::Log(nullptr, settings).info("again");
+  const std::string text = read(file.path);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 2);
+}
+
+TEST_CASE("a log that keeps nothing takes everything") {
+  s2s::Log log;
+  log.error("nobody hears this");
+}
+
+TEST_CASE("a log file that cannot be opened is an error") {
+  s2s::LogSettings settings;
+  settings.file = "/proc/none/log.txt";
+  CHECK_THROWS_WITH_AS(s2s::Log(nullptr, settings), doctest::Contains("[io/write]"), s2s::Error);
+}
