@@ -11,9 +11,11 @@ namespace s2s {
 class DataSource {
  public:
   virtual ~DataSource();
-  /// The next batch; nothing at the end of a finite source (validation).
+  /// The next batch; nothing at the end of a finite source (validation), and again nothing until
+  /// `restore`.
   virtual std::optional<Batch> next() = 0;
-  /// Position as a short text; `restore` of it makes the following batches identical.
+  /// Position as a short text, the same on every data rank; `restore` of it makes the following
+  /// batches identical. `restore("")` goes back to the first batch.
   virtual std::string state() const = 0;
   virtual void restore(const std::string& state) = 0;
   /// Texts of all agent turns (for a scorer's language model); may read manifests, not audio.

@@ -40,6 +40,8 @@ struct BuildContext {
   /// Data axis of the mesh, for data sources.
   int64_t data_rank = 0;
   int64_t data_size = 1;
+  /// Receives what the user should know although the run goes on; may be empty.
+  std::function<void(const std::string& message)> warn;
 };
 
 enum class Status { kStable, kAlpha, kWorkInProgress };

@@ -1,0 +1,29 @@
+#pragma once
+// Frame and sample arithmetic of duplex data. Whether two programs agree on a token's frame
+// depends on how halves are rounded here, so the rules are Lhotse's to the last sample.
+
+#include <cstdint>
+
+namespace s2s {
+
+/// Number of frames in a stretch of audio; the nearest whole number, a half counts up.
+/// Units: seconds, hertz. Negative durations give negative numbers.
+/// Rounding: samples and hop are first rounded to whole samples, halves to even (as Python's
+/// round); then (samples + hop / 2) / hop, both divisions towards minus infinity.
+/// Errors: [data/frames] when the rate is not positive or the hop is shorter than one sample.
+/// Source: lhotse/utils.py compute_num_frames.
+int64_t compute_num_frames(double duration_s, double frame_length_s, int64_t sample_rate_hz);
+
+/// The same from a sample count. Source: lhotse/utils.py compute_num_frames_from_samples.
+int64_t compute_num_frames_from_samples(int64_t num_samples, double frame_length_s,
+                                        int64_t sample_rate_hz);
+
+/// Number of samples in a duration. Unlike above, the product is first rounded to 8 decimals, and
+/// halves then count away from zero.
+/// Units: seconds, hertz. Source: lhotse/utils.py compute_num_samples.
+int64_t compute_num_samples(double duration_s, int64_t sample_rate_hz);
+
+/// A time rounded to 8 decimals (halves of the exact value to even), as Lhotse stores sums.
+double round_time(double time_s);
+
+}  // namespace s2s

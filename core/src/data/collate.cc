@@ -1,0 +1,155 @@
+// Cuts -> padded tensors.
+
+#include <ATen/Functions.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "s2s/duplex_data.h"
+#include "s2s/frames.h"
+
+namespace s2s {
+namespace {
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// The sequence as one dialogue on its own clock.
+std::vector<Supervision> merged_turns(const CutSequence& sequence, double frame_length_s) {
+  std::vector<Supervision> turns;
+  for (const SequencePart& part : sequence.parts) {
+    const double offset_s = static_cast<double>(part.first_frame) * frame_length_s;
+    for (Supervision turn : part.cut->supervisions) {
+      turn.start_s = round_time(turn.start_s + offset_s);
+      for (AlignedWord& word : turn.words) {
+        word.start_s += offset_s;
+        word.end_s += offset_s;
+      }
+      turns.push_back(std::move(turn));
+    }
+  }
+  return turns;
+}
+
+double duration_of(const CutSequence& sequence, double frame_length_s) {
+  if (sequence.num_frames == 0) return sequence.parts.front().cut->duration_s;
+  return static_cast<double>(sequence.num_frames) * frame_length_s;
+}
+
+FrameGrid grid_of(const CutSequence& sequence, const BatchSpec& spec) {
+  const Cut& first = *sequence.parts.front().cut;
+  int64_t rate = spec.frames_rate_hz;
+  if (rate == 0) {
+    const bool own = sequence.num_frames == 0 && first.recording;
+    rate = own ? first.recording->sample_rate_hz : spec.data.source_sample_rate;
+  }
+  return {duration_of(sequence, spec.data.frame_length), spec.data.frame_length, rate};
+}
+
+using Load = at::Tensor (AudioLoader::*)(const Cut&, int64_t);
+
+/// All rows' audio [B, S] and lengths [B].
+std::pair<at::Tensor, at::Tensor> collate_audio(const std::vector<CutSequence>& rows,
+                                                const BatchSpec& spec, int64_t rate_hz, Load load,
+                                                AudioLoader& loader) {
+  const double frame_s = spec.data.frame_length;
+  std::vector<int64_t> lengths;
+  for (const CutSequence& row : rows) {
+    lengths.push_back(compute_num_samples(duration_of(row, frame_s), rate_hz));
+  }
+  const auto num_rows = static_cast<int64_t>(rows.size());
+  const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+  const at::Tensor audio_BS = at::zeros({num_rows, longest}, at::kFloat);
+  for (int64_t b = 0; b < num_rows; ++b) {
+    for (const SequencePart& part : rows[static_cast<size_t>(b)].parts) {
+      const int64_t begin =
+          compute_num_samples(static_cast<double>(part.first_frame) * frame_s, rate_hz);
+      const at::Tensor samples_S = (loader.*load)(*part.cut, rate_hz);
+      const int64_t count = std::min(samples_S.size(0), longest - begin);
+      audio_BS[b].narrow(0, begin, count).copy_(samples_S.narrow(0, 0, count));
+    }
+  }
+  return {audio_BS, at::tensor(lengths, at::kLong)};
+}
+
+/// Right padded [B, T] and lengths [B].
+std::pair<at::Tensor, at::Tensor> collate_tokens(const std::vector<std::vector<int64_t>>& rows,
+                                                 int64_t pad) {
+  std::vector<int64_t> lengths;
+  for (const auto& row : rows) lengths.push_back(static_cast<int64_t>(row.size()));
+  const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+  const at::Tensor tokens_BT =
+      at::full({static_cast<int64_t>(rows.size()), longest}, pad, at::kLong);
+  for (size_t b = 0; b < rows.size(); ++b) {
+    if (rows[b].empty()) continue;
+    tokens_BT[static_cast<int64_t>(b)]
+        .narrow(0, 0, lengths[b])
+        .copy_(at::tensor(rows[b], at::kLong));
+  }
+  return {tokens_BT, at::tensor(lengths, at::kLong)};
+}
+
+}  // namespace
+
+std::string CutSequence::id() const {
+  if (num_frames == 0) return parts.front().cut->id;
+  std::string text;
+  for (const SequencePart& part : parts) {
+    text += (text.empty() ? "" : "+") + part.cut->id + "@" + std::to_string(part.first_frame);
+  }
+  return text;
+}
+
+SequenceText make_sequence_text(const CutSequence& sequence, const BatchSpec& spec,
+                                const Tokenizer& tokenizer) {
+  const DuplexDataOptions& data = spec.data;
+  const FrameGrid grid = grid_of(sequence, spec);
+  const std::vector<Supervision> turns = merged_turns(sequence, data.frame_length);
+  SequenceText text;
+  text.target_tokens =
+      build_token_channel(turns, data.output_roles, grid, tokenizer, &text.target_counts);
+  text.source_tokens =
+      data.user_text == "word_end"
+          ? build_word_channel(turns, data.input_roles, grid, data.user_text_delay, tokenizer,
+                               &text.source_counts)
+          : build_token_channel(turns, data.input_roles, grid, tokenizer, &text.source_counts);
+  bool first = true;
+  for (const Supervision& turn : turns) {
+    const bool is_agent = contains(data.output_roles, turn.speaker);
+    if (!is_agent && !contains(data.input_roles, turn.speaker)) continue;
+    const std::string cleaned = clean_text(turn.text.value_or(""));
+    text.turns.push_back({is_agent, turn.start_s, turn.end_s(), cleaned});
+    if (!is_agent) continue;
+    text.target_text += (first ? "" : " ") + cleaned;
+    first = false;
+  }
+  return text;
+}
+
+Batch make_batch(const std::vector<CutSequence>& rows, const BatchSpec& spec,
+                 const Tokenizer& tokenizer, AudioLoader& loader) {
+  S2S_ASSERT(!rows.empty(), "a batch has at least one row");
+  Batch batch;
+  std::vector<std::vector<int64_t>> target_tokens;
+  std::vector<std::vector<int64_t>> source_tokens;
+  for (const CutSequence& row : rows) {
+    SequenceText text = make_sequence_text(row, spec, tokenizer);
+    target_tokens.push_back(std::move(text.target_tokens));
+    source_tokens.push_back(std::move(text.source_tokens));
+    batch.target_texts.push_back(std::move(text.target_text));
+    batch.turns.push_back(std::move(text.turns));
+    batch.ids.push_back(row.id());
+  }
+  const int64_t pad = tokenizer.special_ids().pad;
+  std::tie(batch.target_tokens_BT, batch.target_token_lens_B) = collate_tokens(target_tokens, pad);
+  std::tie(batch.source_tokens_BT, batch.source_token_lens_B) = collate_tokens(source_tokens, pad);
+  std::tie(batch.source_audio_BS, batch.source_audio_lens_B) =
+      collate_audio(rows, spec, spec.data.source_sample_rate, &AudioLoader::source, loader);
+  std::tie(batch.target_audio_BS, batch.target_audio_lens_B) =
+      collate_audio(rows, spec, spec.data.target_sample_rate, &AudioLoader::target, loader);
+  return batch;
+}
+
+}  // namespace s2s

@@ -1,0 +1,96 @@
+#include "s2s/duplex_data.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <unordered_set>
+
+#include "data/data_errors.h"
+
+namespace s2s {
+namespace {
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::vector<std::string> speakers_of(const Cut& cut) {
+  std::vector<std::string> speakers;
+  for (const Supervision& turn : cut.supervisions) {
+    if (!contains(speakers, turn.speaker)) speakers.push_back(turn.speaker);
+  }
+  return speakers;
+}
+
+std::vector<std::string> all_roles(const DuplexDataOptions& options) {
+  std::vector<std::string> roles = options.input_roles;
+  roles.insert(roles.end(), options.output_roles.begin(), options.output_roles.end());
+  return roles;
+}
+
+void check_turns(const Cut& cut, const DuplexDataOptions& options, bool allow_no_turns,
+                 Findings& findings) {
+  const std::vector<std::string> roles = all_roles(options);
+  bool has_turn = false;
+  for (const Supervision& turn : cut.supervisions) {
+    if (!contains(roles, turn.speaker)) continue;
+    has_turn = true;
+    if (!turn.text) findings.add(data_errors::no_text(cut, turn));
+    const bool needs_words =
+        options.user_text == "word_end" && contains(options.input_roles, turn.speaker);
+    if (needs_words && turn.words.empty() && turn.text && !clean_text(*turn.text).empty()) {
+      findings.add(data_errors::no_alignment(cut, turn));
+    }
+  }
+  if (!has_turn && !allow_no_turns) {
+    findings.add(data_errors::no_turns(cut, speakers_of(cut), roles));
+  }
+}
+
+void check_files_of(const Cut& cut, const Recording& recording,
+                    std::unordered_set<std::string>& known, Findings& findings) {
+  for (const AudioFile& file : recording.files) {
+    if (known.count(file.path) > 0) continue;
+    std::error_code ignored;
+    if (std::filesystem::exists(file.path, ignored)) {
+      known.insert(file.path);
+    } else {
+      findings.add(data_errors::missing_audio(cut, file.path));
+    }
+  }
+}
+
+}  // namespace
+
+void DuplexDataOptions::visit(OptionVisitor& v) {
+  v("frame_length", frame_length, "length of a frame in s", between(1e-3, 10));
+  v("source_sample_rate", source_sample_rate, "rate of the user's audio in Hz", at_least(1));
+  v("target_sample_rate", target_sample_rate, "rate of the agent's audio in Hz", at_least(1));
+  v("input_roles", input_roles, "speakers that are the user");
+  v("output_roles", output_roles, "speakers that are the agent");
+  v("user_text", user_text,
+    "user's text channel: whole turns from their start, or each word behind its end",
+    one_of({"turn", "word_end"}));
+  v("user_text_delay", user_text_delay, "frames between a user word's end and its tokens",
+    between(0, 1000));
+}
+
+std::vector<std::string> DuplexDataOptions::other_keys() {
+  return {"name", "train_ds", "validation_ds", "test_ds", "predict_ds"};
+}
+
+void check_duplex_cuts(const std::vector<Cut>& cuts, const DuplexDataOptions& options,
+                       bool allow_no_turns, bool check_files, Findings& findings) {
+  constexpr size_t kMaxFindings = 20;
+  std::unordered_set<std::string> known_files;
+  for (const Cut& cut : cuts) {
+    if (findings.errors().size() >= kMaxFindings) return;
+    if (!cut.recording) findings.add(data_errors::no_recording(cut));
+    if (!cut.target_audio) findings.add(data_errors::no_target(cut));
+    check_turns(cut, options, allow_no_turns, findings);
+    if (!check_files) continue;
+    if (cut.recording) check_files_of(cut, *cut.recording, known_files, findings);
+    if (cut.target_audio) check_files_of(cut, *cut.target_audio, known_files, findings);
+  }
+}
+
+}  // namespace s2s

@@ -1,0 +1,69 @@
+#include "data/line_reader.h"
+
+#include <zlib.h>
+
+#include <filesystem>
+
+#include "data/data_errors.h"
+
+namespace s2s::data {
+namespace {
+
+constexpr size_t kChunkBytes = size_t{1} << 17;
+
+}  // namespace
+
+struct LineReader::File {
+  explicit File(gzFile opened) : handle(opened) {}
+  ~File() { gzclose(handle); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  gzFile handle;
+};
+
+LineReader::LineReader(const std::string& path) : path_(path) {
+  gzFile handle = std::filesystem::is_directory(path) ? nullptr : gzopen(path.c_str(), "rb");
+  if (handle == nullptr) throw data_errors::missing_manifest(path);
+  gzbuffer(handle, kChunkBytes);
+  file_ = std::make_unique<File>(handle);
+}
+
+LineReader::~LineReader() = default;
+
+bool LineReader::fill() {
+  buffer_.erase(0, position_);
+  position_ = 0;
+  const size_t kept = buffer_.size();
+  buffer_.resize(kept + kChunkBytes);
+  const int got = gzread(file_->handle, buffer_.data() + kept, kChunkBytes);
+  int code = Z_OK;
+  const char* reason = gzerror(file_->handle, &code);
+  // A file cut off in the middle of a member reads as a short count and Z_BUF_ERROR.
+  if (got < 0 || code == Z_BUF_ERROR) throw data_errors::gzip(path_, line_, reason);
+  buffer_.resize(kept + static_cast<size_t>(got));
+  return got > 0;
+}
+
+bool LineReader::next(std::string& line) {
+  size_t scanned = 0;
+  for (;;) {
+    const size_t end = buffer_.find('\n', position_ + scanned);
+    if (end != std::string::npos) {
+      line.assign(buffer_, position_, end - position_);
+      position_ = end + 1;
+      break;
+    }
+    scanned = buffer_.size() - position_;
+    if (!fill()) {
+      if (scanned == 0) return false;
+      line.assign(buffer_, position_, scanned);
+      position_ = buffer_.size();
+      break;
+    }
+  }
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  ++line_;
+  return true;
+}
+
+}  // namespace s2s::data

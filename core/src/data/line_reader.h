@@ -1,0 +1,35 @@
+#pragma once
+// Lines of a text file, plain or gzip (several members allowed).
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace s2s::data {
+
+class LineReader {
+ public:
+  /// Errors: [data/missing-file].
+  explicit LineReader(const std::string& path);
+  ~LineReader();
+  LineReader(const LineReader&) = delete;
+  LineReader& operator=(const LineReader&) = delete;
+
+  /// The next line without its line end; false at the end of the file.
+  /// Errors: [data/gzip] with the last good line.
+  bool next(std::string& line);
+  /// Number of the line that `next` gave, from 1.
+  int64_t line() const { return line_; }
+
+ private:
+  bool fill();
+
+  struct File;
+  std::unique_ptr<File> file_;
+  std::string path_;
+  std::string buffer_;
+  size_t position_ = 0;
+  int64_t line_ = 0;
+};
+
+}  // namespace s2s::data

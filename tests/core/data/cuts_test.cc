@@ -1,0 +1,211 @@
+#include "s2s/cuts.h"
+
+#include <doctest/doctest.h>
+#include <zlib.h>
+
+#include "core/data/data_files.h"
+#include "s2s/error.h"
+
+namespace {
+
+using nlohmann::json;
+using s2s::test::cut_json;
+using s2s::test::TempDir;
+using s2s::test::write_text;
+
+std::string gzipped(const std::string& text) {
+  const std::string path = TempDir("s2s_gzip") / "x";
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  gzFile file = gzopen(path.c_str(), "wb");
+  gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+  gzclose(file);
+  std::ifstream in(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  std::filesystem::remove_all(std::filesystem::path(path).parent_path());
+  return bytes;
+}
+
+/// The message of reading a manifest with these lines; "" when it is read.
+std::string failure(const std::vector<json>& lines) {
+  const TempDir dir("s2s_cuts");
+  std::string text;
+  for (const json& line : lines)
+    text += (line.is_string() ? line.get<std::string>() : line.dump()) + "\n";
+  write_text(dir / "cuts.jsonl", text);
+  try {
+    s2s::read_cuts({dir / "cuts.jsonl"});
+  } catch (const s2s::Error& error) {
+    CHECK(error.exit_code() == s2s::ExitCode::kData);
+    return error.what();
+  }
+  return "";
+}
+
+bool has(const std::string& text, const std::string& part) {
+  INFO(text);
+  const bool found = text.find(part) != std::string::npos;
+  CHECK_MESSAGE(found, "expected in the message: ", part);
+  return found;
+}
+
+json good() { return cut_json("d0", 4, "user.wav", "agent.wav"); }
+
+}  // namespace
+
+TEST_CASE("a cut is read with its recordings, turns and words") {
+  const TempDir dir("s2s_cuts");
+  json cut = good();
+  cut["start"] = 1.5;
+  cut["supervisions"][0]["alignment"] = {
+      {"word", {{"hi", 0.0, 0.25}, {"there", 0.25, 0.5, 0.9}}}
+  };
+  cut["custom"]["target_audio"]["sources"][0]["source"] = "/elsewhere/agent.wav";
+  write_text(dir / "cuts.jsonl", cut.dump());
+  const auto manifest = s2s::read_cuts({dir / "cuts.jsonl"});
+  REQUIRE(manifest.cuts.size() == 1);
+  CHECK(manifest.warnings.empty());
+  const s2s::Cut& read = manifest.cuts[0];
+  CHECK(read.id == "d0");
+  CHECK(read.start_s == 1.5);
+  CHECK(read.duration_s == 4);
+  CHECK(read.recording->files[0].path == dir / "user.wav");
+  CHECK(read.recording->sample_rate_hz == 16000);
+  CHECK(read.target_audio->files[0].path == "/elsewhere/agent.wav");
+  REQUIRE(read.supervisions.size() == 2);
+  CHECK(read.supervisions[0].words[1].text == "there");
+  CHECK(read.supervisions[0].words[1].end_s == 0.75);
+  CHECK(*read.supervisions[1].text == "hello you");
+  CHECK(read.supervisions[1].end_s() == 3);
+}
+
+TEST_CASE("gzip with several members, blank lines and a missing last line end are read") {
+  const TempDir dir("s2s_cuts");
+  const auto cut = [](const char* id) { return cut_json(id, 1, "u.wav", "a.wav").dump(); };
+  write_text(dir / "cuts.jsonl.gz",
+             gzipped(cut("a") + "\n\n") + gzipped(cut("b") + "\r\n" + cut("c")));
+  const auto manifest = s2s::read_cuts({dir / "cuts.jsonl.gz"});
+  REQUIRE(manifest.cuts.size() == 3);
+  CHECK(manifest.cuts[2].id == "c");
+  CHECK(manifest.cuts[2].line == 4);
+}
+
+TEST_CASE("a gzip file cut off in the middle is [data/gzip]") {
+  const TempDir dir("s2s_cuts");
+  const std::string bytes = gzipped(good().dump() + "\n");
+  write_text(dir / "cuts.jsonl.gz", bytes.substr(0, bytes.size() / 2));
+  CHECK_THROWS_WITH_AS(s2s::read_cuts({dir / "cuts.jsonl.gz"}), doctest::Contains("[data/gzip]"),
+                       s2s::Error);
+}
+
+TEST_CASE("a manifest that does not exist is [data/missing-file]") {
+  CHECK_THROWS_WITH_AS(s2s::read_cuts({"/nowhere/cuts.jsonl"}),
+                       doctest::Contains("[data/missing-file]"), s2s::Error);
+}
+
+TEST_CASE("an empty manifest is [data/empty]") { has(failure({}), "[data/empty]"); }
+
+TEST_CASE("a line that is not JSON is [data/json] with file, line and column") {
+  const std::string text = failure({good(), R"({"id": "x", "start" 0})"});
+  has(text, "[data/json]");
+  has(text, "cuts.jsonl:2: ");
+  has(text, "column 21");
+}
+
+TEST_CASE("NaN, which Python writes, is [data/json]") {
+  has(failure({R"({"id": "x", "start": NaN})"}), "[data/json]");
+}
+
+TEST_CASE("fields that are missing or of another type are [data/field]") {
+  json cut = good();
+  cut["duration"] = "long";
+  has(failure({cut}), "[data/field]");
+  cut = good();
+  cut["recording"].erase("sampling_rate");
+  has(failure({cut}), "'recording.sampling_rate' is missing");
+  cut = good();
+  cut["supervisions"][1]["start"] = json::array();
+  has(failure({cut}), "'supervisions[].start' is array []");
+  cut = good();
+  cut["supervisions"][0]["alignment"] = {
+      {"word", {{{"symbol", "x"}}}}
+  };
+  has(failure({cut}), "items of [symbol, start, duration]");
+  cut = good();
+  cut["recording"]["sources"][0] = "user.wav";
+  has(failure({cut}), "'recording.sources[]' is string");
+}
+
+TEST_CASE("a sampling rate of zero is [data/sample-rate]") {
+  json cut = good();
+  cut["recording"]["sampling_rate"] = 0;
+  has(failure({cut}), "[data/sample-rate]");
+}
+
+TEST_CASE("a duration that is not positive is [data/duration]") {
+  json cut = good();
+  cut["duration"] = 0;
+  has(failure({cut}), "[data/duration]");
+}
+
+TEST_CASE("turns before the cut or of negative length are [data/turn-time]") {
+  json cut = good();
+  cut["supervisions"][0]["start"] = -0.5;
+  has(failure({cut}), "it begins before the cut");
+  cut = good();
+  cut["supervisions"][0]["duration"] = -0.5;
+  has(failure({cut}), "[data/turn-time]");
+}
+
+TEST_CASE("the second cut of an id is [data/duplicate-id] and names the first") {
+  const std::string text = failure({good(), good()});
+  has(text, "[data/duplicate-id]");
+  has(text, "cuts.jsonl:2: cut 'd0'");
+  has(text, "cuts.jsonl:1;");
+}
+
+TEST_CASE("other manifests are [data/not-a-cut], other cuts [data/cut-type]") {
+  has(failure({good()["recording"]}), "[data/not-a-cut]");
+  has(failure({good()["recording"]}), "looks like a recording");
+  has(failure({good()["supervisions"][0]}), "a supervision");
+  has(failure({
+          json{{"audio_filepath", "x"}, {"duration", 1}}
+  }),
+      "a NeMo manifest line");
+  has(failure({json{{"a", 1}}}), "something else");
+  has(failure({json::array()}), "JSON of type array");
+  has(failure({
+          json{{"id", "m"}, {"tracks", json::array()}, {"type", "MixedCut"}}
+  }),
+      "[data/cut-type]");
+}
+
+TEST_CASE("audio that is not in files is [data/source-type], transforms are [data/transforms]") {
+  json cut = good();
+  cut["recording"]["sources"][0]["type"] = "command";
+  has(failure({cut}), "[data/source-type]");
+  cut = good();
+  cut["custom"]["target_audio"]["transforms"] = {
+      {{"name", "Speed"}, {"kwargs", {{"factor", 2}}}}
+  };
+  has(failure({cut}), "[data/transforms]");
+}
+
+TEST_CASE("all bad lines of a manifest are reported together, up to twenty") {
+  std::vector<json> lines{good(), "{", "[", "1"};
+  CHECK(has(failure(lines), "3 findings"));
+  for (int i = 0; i < 40; ++i) lines.emplace_back("{");
+  has(failure(lines), "20 findings");
+}
+
+TEST_CASE("`path` in place of `sources` and a missing type are read with a warning") {
+  const TempDir dir("s2s_cuts");
+  json cut = good();
+  cut.erase("type");
+  cut["recording"].erase("sources");
+  cut["recording"]["path"] = "user.wav";
+  write_text(dir / "cuts.jsonl", cut.dump());
+  const auto manifest = s2s::read_cuts({dir / "cuts.jsonl"});
+  CHECK(manifest.cuts[0].recording->files[0].path == dir / "user.wav");
+  REQUIRE(manifest.warnings.size() == 2);
+  CHECK(manifest.warnings[0].find("'path' in place of 'sources'") != std::string::npos);
+}
