@@ -30,10 +30,13 @@ Error no_batch_size(const std::string& path) {
                                                 path));
 }
 
-Error nothing_left(const std::string& path, int64_t num_cuts, const std::string& files) {
+Error nothing_left(const std::string& path, int64_t num_cuts,
+                   const std::vector<std::string>& files) {
+  std::string listed;
+  for (const std::string& file : files) listed += (listed.empty() ? "'" : ", '") + file + "'";
   return data_error("empty", fmt::format("{}: none of the {} cuts in {} is left; expected at least "
                                          "one; check min_duration, max_duration and limit",
-                                         path, num_cuts, files));
+                                         path, num_cuts, listed));
 }
 
 Error no_full_batch(const std::string& path, int64_t num_cuts) {

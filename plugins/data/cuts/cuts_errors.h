@@ -10,7 +10,8 @@ namespace s2s::cuts::errors {
 
 Error no_path(const std::string& path);
 Error no_batch_size(const std::string& path);
-Error nothing_left(const std::string& path, int64_t num_cuts, const std::string& files);
+Error nothing_left(const std::string& path, int64_t num_cuts,
+                   const std::vector<std::string>& files);
 Error no_full_batch(const std::string& path, int64_t num_cuts);
 Error no_tokenizer(const std::string& path);
 Error bad_state(const std::string& path, const std::string& state, const std::string& reason);

@@ -108,8 +108,7 @@ CutsSource::CutsSource(const CutsOptions& options, const DuplexDataOptions& data
   for (const std::string& message : manifest.warnings) warn(context, message);
   const auto num_read = static_cast<int64_t>(manifest.cuts.size());
   cuts_ = select_cuts(std::move(manifest.cuts), options);
-  if (cuts_.empty())
-    throw errors::nothing_left(path_, num_read, fmt::format("'{}'", fmt::join(paths, "', '")));
+  if (cuts_.empty()) throw errors::nothing_left(path_, num_read, paths);
   Findings findings;
   check_duplex_cuts(cuts_, data, options.allow_no_turns, options.check_files, findings);
   findings.throw_if_any();
