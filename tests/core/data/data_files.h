@@ -4,6 +4,7 @@
 #include <sndfile.h>
 
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -57,7 +58,10 @@ inline void write_audio(const std::string& path, int rate_hz, const std::vector<
   info.format = format;
   SNDFILE* file = sf_open(path.c_str(), SFM_WRITE, &info);
   if (file == nullptr) throw std::runtime_error(path + ": " + sf_strerror(nullptr));
-  sf_writef_float(file, samples.data(), static_cast<sf_count_t>(samples.size()) / channels);
+  std::vector<int16_t> pcm;
+  for (const float sample : samples)
+    pcm.push_back(static_cast<int16_t>(std::lrint(sample * 32768)));
+  sf_writef_short(file, pcm.data(), static_cast<sf_count_t>(pcm.size()) / channels);
   sf_close(file);
 }
 
