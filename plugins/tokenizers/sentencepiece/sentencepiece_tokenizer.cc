@@ -1,0 +1,74 @@
+#include "sentencepiece_tokenizer.h"
+
+#include <filesystem>
+#include <stdexcept>
+
+#include "tokenizer_errors.h"
+
+namespace s2s::sentencepiece_plugin {
+namespace {
+
+// The library's own failures on good input are defects, not the user's.
+void must(const sentencepiece::util::Status& status) {
+  if (!status.ok()) throw std::runtime_error("sentencepiece: " + status.ToString());
+}
+
+}  // namespace
+
+SentencePieceTokenizer::SentencePieceTokenizer(const SentencePieceOptions& options,
+                                               const std::string& model_path,
+                                               const std::string& place) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(model_path, ignored)) {
+    throw errors::missing_file(place, model_path);
+  }
+  const auto status = processor_.Load(model_path);
+  if (!status.ok()) throw errors::unreadable(place, model_path, status.ToString());
+  special_ = choose_special_ids(options, model_path, place);
+}
+
+SpecialIds SentencePieceTokenizer::choose_special_ids(const SentencePieceOptions& options,
+                                                      const std::string& model_path,
+                                                      const std::string& place) const {
+  const auto choose = [&](const char* name, const std::optional<int64_t>& asked,
+                          int64_t of_model) -> int64_t {
+    const int64_t id = asked.value_or(of_model);
+    if (!asked && id < 0) throw errors::no_special_id(place, model_path, name);
+    if (id < 0 || id >= vocab_size()) throw errors::special_id_range(place, name, id, vocab_size());
+    return id;
+  };
+  const int pad = processor_.pad_id() >= 0 ? processor_.pad_id() : processor_.unk_id();
+  SpecialIds ids;
+  ids.bos = choose("bos_id", options.bos_id, processor_.bos_id());
+  ids.eos = choose("eos_id", options.eos_id, processor_.eos_id());
+  ids.pad = choose("pad_id", options.pad_id, pad);
+  if (ids.bos == ids.eos || ids.bos == ids.pad || ids.eos == ids.pad) {
+    throw errors::equal_special_ids(place, ids);
+  }
+  return ids;
+}
+
+std::vector<int64_t> SentencePieceTokenizer::encode(std::string_view text) const {
+  std::vector<int> ids;
+  must(processor_.Encode(text, &ids));
+  return {ids.begin(), ids.end()};
+}
+
+// A model may have more output rows than the tokenizer has pieces; those ids have no text.
+std::string SentencePieceTokenizer::decode(const std::vector<int64_t>& ids) const {
+  std::vector<int> known;
+  for (const int64_t id : ids) {
+    const bool special = id == special_.bos || id == special_.eos || id == special_.pad;
+    if (!special && id >= 0 && id < vocab_size()) known.push_back(static_cast<int>(id));
+  }
+  std::string text;
+  must(processor_.Decode(known, &text));
+  return text;
+}
+
+std::string SentencePieceTokenizer::piece(int64_t id) const {
+  if (id < 0 || id >= vocab_size()) return "<" + std::to_string(id) + ">";
+  return processor_.IdToPiece(static_cast<int>(id));
+}
+
+}  // namespace s2s::sentencepiece_plugin

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <sentencepiece_processor.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "s2s/tokenizer.h"
+#include "tokenizer_options.h"
+
+namespace s2s::sentencepiece_plugin {
+
+/// A SentencePiece model. Safe to use from several threads.
+class SentencePieceTokenizer : public Tokenizer {
+ public:
+  /// Errors: [tokenizer/missing-file], [tokenizer/unreadable], [tokenizer/special-ids].
+  /// Source of the choice of PAD: NeMo get_pad_id (pad, else unknown), but never silently 0.
+  SentencePieceTokenizer(const SentencePieceOptions& options, const std::string& model_path,
+                         const std::string& place);
+
+  std::vector<int64_t> encode(std::string_view text) const override;
+  std::string decode(const std::vector<int64_t>& ids) const override;
+  int64_t vocab_size() const override { return processor_.GetPieceSize(); }
+  const SpecialIds& special_ids() const override { return special_; }
+  std::string piece(int64_t id) const override;
+
+ private:
+  SpecialIds choose_special_ids(const SentencePieceOptions& options, const std::string& model_path,
+                                const std::string& place) const;
+
+  sentencepiece::SentencePieceProcessor processor_;
+  SpecialIds special_;
+};
+
+}  // namespace s2s::sentencepiece_plugin

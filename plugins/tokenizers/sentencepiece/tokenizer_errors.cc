@@ -1,0 +1,81 @@
+#include "tokenizer_errors.h"
+
+#include <fmt/format.h>
+
+namespace s2s::sentencepiece_plugin::errors {
+namespace {
+
+Error config_error(const char* name, std::string message) {
+  return Error(ExitCode::kConfig, std::string("tokenizer/") + name, std::move(message));
+}
+
+Error data_error(const char* name, std::string message) {
+  return Error(ExitCode::kData, std::string("tokenizer/") + name, std::move(message));
+}
+
+}  // namespace
+
+Error no_path(const std::string& place) {
+  return config_error("no-path", fmt::format("{}.path is missing; expected a SentencePiece model "
+                                             "(.model); 's2s-run tokenizer train' makes one",
+                                             place));
+}
+
+Error missing_file(const std::string& place, const std::string& path) {
+  return config_error("missing-file",
+                      fmt::format("{}.path: there is no SentencePiece model at '{}'; expected a "
+                                  ".model file or a folder with one; check the path, make it with "
+                                  "'s2s-run tokenizer train', or name texts under train.input",
+                                  place, path));
+}
+
+Error unreadable(const std::string& place, const std::string& path, const std::string& reason) {
+  return config_error("unreadable",
+                      fmt::format("{}.path: '{}' is no SentencePiece model: {}; expected what "
+                                  "spm_train or 's2s-run tokenizer train' writes",
+                                  place, path, reason));
+}
+
+Error no_special_id(const std::string& place, const std::string& path, const std::string& name) {
+  return config_error("special-ids",
+                      fmt::format("{}: the model '{}' has no {} of its own; expected one, for the "
+                                  "text channel needs it; set {}.{} to an id that no text uses",
+                                  place, path, name, place, name));
+}
+
+Error special_id_range(const std::string& place, const std::string& name, int64_t id,
+                       int64_t vocab_size) {
+  return config_error("special-ids", fmt::format("{}.{} is {}; expected an id of the model, 0 to "
+                                                 "{}; set another one",
+                                                 place, name, id, vocab_size - 1));
+}
+
+Error equal_special_ids(const std::string& place, const SpecialIds& ids) {
+  return config_error("special-ids",
+                      fmt::format("{}: bos_id is {}, eos_id {}, pad_id {}; expected three "
+                                  "different ids, for they mean different things in the text "
+                                  "channel; set the one that is wrong",
+                                  place, ids.bos, ids.eos, ids.pad));
+}
+
+Error training_input(const std::string& place, const std::string& path, const std::string& reason) {
+  return data_error("training-input", fmt::format("{}.train.input: '{}' {}; expected a file with "
+                                                  "one text a line, or Lhotse cuts; check the path",
+                                                  place, path, reason));
+}
+
+Error training(const std::string& place, const std::string& reason) {
+  return data_error("training",
+                    fmt::format("{}.train: SentencePiece made no model: {}; expected enough text "
+                                "for the asked vocab_size; lower vocab_size, give more text, or "
+                                "use model_type: word",
+                                place, reason));
+}
+
+Error cannot_write(const std::string& path, const std::string& reason) {
+  return data_error("cannot-write", fmt::format("the tokenizer model '{}' cannot be written: {}; "
+                                                "expected a folder with room; choose another path",
+                                                path, reason));
+}
+
+}  // namespace s2s::sentencepiece_plugin::errors
