@@ -2,7 +2,6 @@
 // code (core/include/s2s/error.h).
 
 #include <CLI/CLI.hpp>
-
 #include <cstdio>
 #include <exception>
 

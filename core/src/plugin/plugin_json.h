@@ -1,0 +1,16 @@
+#pragma once
+// Plugins as JSON, for `plugin list|inspect --json` and the manifest of a run.
+
+#include <nlohmann/json.hpp>
+
+#include "plugin/plugin_host.h"
+
+namespace s2s {
+
+/// Path, state, problem, and all fields of the note.
+nlohmann::ordered_json plugin_json(const PluginFile& file);
+
+/// Path, hash, what it serves, and all fields of the note.
+nlohmann::ordered_json plugin_json(const LoadedPlugin& plugin);
+
+}  // namespace s2s

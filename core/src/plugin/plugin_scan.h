@@ -1,0 +1,56 @@
+#pragma once
+// Reads the notes of every plugin on the search path. No plugin's code runs.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plugin/component_id.h"
+#include "plugin/plugin_facts.h"
+#include "plugin/search_path.h"
+#include "s2s/error.h"
+
+namespace s2s {
+
+enum class PluginState {
+  kFound,
+  kShadowed,      // an earlier directory provides all of its names
+  kDuplicate,     // another file of the same directory provides one of its names
+  kIncompatible,  // another ABI
+  kUnreadable,    // not a plugin, or damaged
+};
+const char* state_name(PluginState state);
+
+/// One file ending in ".so".
+struct PluginFile {
+  std::string path;
+  PluginState state = PluginState::kFound;
+  PluginFacts facts;                  // empty when the note could not be read
+  std::vector<ComponentId> provides;  // empty when unreadable
+  std::optional<Error> problem;       // why it cannot be loaded
+  const std::string& label() const { return facts.name.empty() ? path : facts.name; }
+};
+
+/// A name that an earlier directory also provides.
+struct Shadowing {
+  ComponentId id;
+  std::string winner;  // files
+  std::string loser;
+};
+
+struct PluginScan {
+  std::vector<PluginFile> files;         // in search order, by file name inside a directory
+  std::map<ComponentId, size_t> owners;  // which file serves a name; index into `files`
+  std::vector<Shadowing> shadowed;
+  Findings duplicates;  // [plugin/duplicate]
+};
+
+/// Reads one file's note; problems are recorded in the result, not thrown.
+PluginFile read_plugin_file(const std::string& path);
+
+/// Reads all notes and decides which file serves which name. The files of `load` come first. A file
+/// that is incompatible keeps its names, so that nothing else quietly takes its place.
+PluginScan scan_plugins(const SearchPath& search);
+
+}  // namespace s2s

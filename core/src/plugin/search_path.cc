@@ -1,0 +1,94 @@
+#include "plugin/search_path.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "plugin/plugin_errors.h"
+
+namespace s2s {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::string> split_colons(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ':');) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return parts;
+}
+
+class Collector {
+ public:
+  void add(const std::string& path, const char* origin, bool must_exist) {
+    std::error_code error;
+    const bool is_folder = fs::is_directory(path, error);
+    if (must_exist && !is_folder) {
+      const bool there = fs::exists(path, error);
+      throw directory_error(path, origin, there ? "it is a file" : "it does not exist");
+    }
+    const std::string identity = fs::weakly_canonical(path, error).string();
+    if (seen_.insert(identity).second) directories.push_back({path, origin, is_folder});
+  }
+  std::vector<SearchDirectory> directories;
+
+ private:
+  std::set<std::string> seen_;
+};
+
+std::string relative_to(const std::string& folder, const std::string& path) {
+  return (fs::path(folder) / path).lexically_normal().string();
+}
+
+std::string find_file(const std::string& name, const SearchInputs& inputs,
+                      const std::vector<SearchDirectory>& directories) {
+  std::vector<std::string> tried = {relative_to(inputs.config_dir, name)};
+  if (!fs::path(name).is_absolute()) {
+    for (const SearchDirectory& d : directories) tried.push_back(relative_to(d.path, name));
+  }
+  for (const std::string& candidate : tried) {
+    std::error_code error;
+    if (fs::exists(candidate, error)) return candidate;
+  }
+  throw file_error(name, tried);
+}
+
+}  // namespace
+
+SearchPath resolve_search_path(const SearchInputs& inputs) {
+  Collector collector;
+  for (const std::string& path : inputs.command_line) collector.add(path, "--plugin-path", true);
+  for (const std::string& path : split_colons(inputs.environment)) {
+    collector.add(path, "S2S_PLUGIN_PATH", false);
+  }
+  for (const std::string& path : inputs.config.paths) {
+    collector.add(relative_to(inputs.config_dir, path), "plugins.paths", true);
+  }
+  const fs::path prefix = fs::path(inputs.executable).parent_path().parent_path();
+  collector.add((prefix / "lib/s2s/plugins").string(), "beside s2s-run", false);
+  SearchPath result{std::move(collector.directories), {}};
+  for (const std::string& name : inputs.config.load) {
+    result.load.push_back(find_file(name, inputs, result.directories));
+  }
+  return result;
+}
+
+SearchInputs process_search_inputs(std::vector<std::string> command_line, const Config& root,
+                                   const std::string& config_dir) {
+  SearchInputs inputs;
+  inputs.command_line = std::move(command_line);
+  if (const char* value = std::getenv("S2S_PLUGIN_PATH")) inputs.environment = value;
+  if (const Config* plugins = root.find("plugins"); plugins != nullptr && !plugins->is_null()) {
+    inputs.config = read_options<PluginsOptions>(*plugins, "plugins");
+  }
+  inputs.config_dir = config_dir;
+  inputs.executable = this_executable();
+  return inputs;
+}
+
+std::string this_executable() { return fs::read_symlink("/proc/self/exe").string(); }
+
+}  // namespace s2s
