@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "plugin/plugin_errors.h"
-#include "plugin/plugin_host.h"
 #include "plugin/plugin_json.h"
 #include "s2s_run/columns.h"
 #include "s2s_run/plugin.h"
@@ -64,7 +63,7 @@ void print_text(const PluginScan& scan, const std::vector<Row>& rows) {
   }
 }
 
-void print_json(const PluginHost& host, const std::vector<Row>& rows) {
+void print_json(const PluginScan& scan, const std::vector<Row>& rows) {
   nlohmann::ordered_json json;
   json["components"] = nlohmann::ordered_json::array();
   for (const Row& row : rows) {
@@ -78,9 +77,9 @@ void print_json(const PluginHost& host, const std::vector<Row>& rows) {
     });
   }
   json["files"] = nlohmann::ordered_json::array();
-  for (const PluginFile& file : host.scan().files) json["files"].push_back(plugin_json(file));
+  for (const PluginFile& file : scan.files) json["files"].push_back(plugin_json(file));
   json["shadowed"] = nlohmann::ordered_json::array();
-  for (const Shadowing& s : host.scan().shadowed) {
+  for (const Shadowing& s : scan.shadowed) {
     json["shadowed"].push_back({
         {"id",     s.id.text()},
         {"winner", s.winner   },
@@ -92,14 +91,15 @@ void print_json(const PluginHost& host, const std::vector<Row>& rows) {
 
 int list(const Invocation& invocation, const std::string& kind) {
   check_kind(kind);
-  const PluginHost host(process_search_inputs(invocation.plugin_paths));
-  const std::vector<Row> rows = rows_of(host.scan(), kind);
+  const PluginScan scan =
+      scan_plugins(resolve_search_path(process_search_inputs(invocation.plugin_paths)));
+  const std::vector<Row> rows = rows_of(scan, kind);
   if (invocation.json) {
-    print_json(host, rows);
+    print_json(scan, rows);
   } else {
-    print_text(host.scan(), rows);
+    print_text(scan, rows);
   }
-  host.scan().duplicates.throw_if_any();
+  scan.duplicates.throw_if_any();
   return 0;
 }
 

@@ -1,11 +1,11 @@
 // s2s-run plugin path: the folders that are searched, in order, and where each comes from.
 
 #include <CLI/CLI.hpp>
-
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "plugin/plugin_host.h"
+#include "plugin/plugin_scan.h"
 #include "s2s_run/columns.h"
 #include "s2s_run/plugin.h"
 
@@ -13,31 +13,33 @@ namespace s2s::run {
 
 namespace {
 
-size_t count_files(const PluginScan& scan, const std::string& directory) {
+size_t count_files(const PluginScan& scan, const SearchDirectory& directory) {
   return static_cast<size_t>(
-      std::count_if(scan.files.begin(), scan.files.end(), [&](const PluginFile& file) {
-        return std::filesystem::path(file.path).parent_path() == std::filesystem::path(directory);
-      }));
+      std::count_if(scan.files.begin(), scan.files.end(),
+                    [&](const PluginFile& file) { return file.place == directory.path; }));
 }
 
-void print_json(const PluginHost& host) {
+void print_json(const SearchPath& search, const PluginScan& scan) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const SearchDirectory& directory : host.search().directories) {
-    json.push_back({{"path", directory.path},
-                    {"origin", directory.origin},
-                    {"exists", directory.exists},
-                    {"files", count_files(host.scan(), directory.path)}});
+  for (const SearchDirectory& directory : search.directories) {
+    nlohmann::ordered_json row;
+    row["path"] = directory.path;
+    row["origin"] = directory.origin;
+    row["exists"] = directory.exists;
+    row["files"] = count_files(scan, directory);
+    json.push_back(std::move(row));
   }
   std::printf("%s\n", json.dump(2).c_str());
 }
 
-void print_text(const PluginHost& host) {
+void print_text(const SearchPath& search, const PluginScan& scan) {
   std::printf("searched in this order; the first folder that provides a name serves it:\n");
   std::vector<std::vector<std::string>> rows;
-  for (const SearchDirectory& directory : host.search().directories) {
-    const size_t count = count_files(host.scan(), directory.path);
+  for (const SearchDirectory& directory : search.directories) {
+    const size_t count = count_files(scan, directory);
     rows.push_back({std::to_string(rows.size() + 1), directory.origin,
-                    directory.exists ? std::to_string(count) + " files" : "does not exist",
+                    directory.exists ? std::to_string(count) + (count == 1 ? " file" : " files")
+                                     : "does not exist",
                     directory.path});
   }
   print_columns(rows);
@@ -47,11 +49,12 @@ void print_text(const PluginHost& host) {
 }
 
 int path(const Invocation& invocation) {
-  const PluginHost host(process_search_inputs(invocation.plugin_paths));
+  const SearchPath search = resolve_search_path(process_search_inputs(invocation.plugin_paths));
+  const PluginScan scan = scan_plugins(search);
   if (invocation.json) {
-    print_json(host);
+    print_json(search, scan);
   } else {
-    print_text(host);
+    print_text(search, scan);
   }
   return 0;
 }

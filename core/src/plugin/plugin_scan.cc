@@ -76,6 +76,7 @@ class Scanner {
       std::error_code error;
       if (!seen_.insert(fs::weakly_canonical(path, error).string()).second) continue;
       scan_.files.push_back(read_plugin_file(path));
+      scan_.files.back().place = place;
     }
     std::map<ComponentId, std::vector<size_t>> providers;
     for (size_t i = first; i < scan_.files.size(); ++i) {

@@ -25,6 +25,7 @@ const char* state_name(PluginState state);
 /// One file ending in ".so".
 struct PluginFile {
   std::string path;
+  std::string place;  // the folder of the search path it was found in, or "plugins.load"
   PluginState state = PluginState::kFound;
   PluginFacts facts;                  // empty when the note could not be read
   std::vector<ComponentId> provides;  // empty when unreadable

@@ -76,15 +76,10 @@ SearchPath resolve_search_path(const SearchInputs& inputs) {
   return result;
 }
 
-SearchInputs process_search_inputs(std::vector<std::string> command_line, const Config& root,
-                                   const std::string& config_dir) {
+SearchInputs process_search_inputs(std::vector<std::string> command_line) {
   SearchInputs inputs;
   inputs.command_line = std::move(command_line);
   if (const char* value = std::getenv("S2S_PLUGIN_PATH")) inputs.environment = value;
-  if (const Config* plugins = root.find("plugins"); plugins != nullptr && !plugins->is_null()) {
-    inputs.config = read_options<PluginsOptions>(*plugins, "plugins");
-  }
-  inputs.config_dir = config_dir;
   inputs.executable = this_executable();
   return inputs;
 }

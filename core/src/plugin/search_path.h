@@ -35,10 +35,13 @@ struct SearchPath {
 /// [plugin/file] for a file of plugins.load that is nowhere.
 SearchPath resolve_search_path(const SearchInputs& inputs);
 
-/// The inputs of this process. `root` is the whole config, or null.
-/// Errors: those of reading `plugins`.
-SearchInputs process_search_inputs(std::vector<std::string> command_line, const Config& root = {},
-                                   const std::string& config_dir = ".");
+/// The inputs of this process, without a config.
+SearchInputs process_search_inputs(std::vector<std::string> command_line);
+
+/// The same with the `plugins` block of `root`, a whole config whose file stands in `config_dir`.
+/// Errors: those of reading options.
+SearchInputs process_search_inputs(std::vector<std::string> command_line, const Config& root,
+                                   const std::string& config_dir);
 
 /// Absolute path of the running program.
 std::string this_executable();

@@ -1,0 +1,56 @@
+// s2s-run. LibTorch needs a third of a second to load, and some commands do not need it: those that
+// only read plugins' notes are answered here, all others by libs2s_run.so, which is opened for
+// them.
+
+#include <dlfcn.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "plugin/search_path.h"
+#include "s2s/error.h"
+#include "s2s_run/plugin.h"
+#include "s2s_run/program.h"
+
+namespace s2s::run {
+
+namespace {
+
+bool reads_notes_only(int argc, char** argv) {
+  std::vector<std::string> words;
+  for (int i = 1; i < argc && words.size() < 2; ++i) {
+    const std::string word = argv[i];
+    if (word == "--plugin-path") {
+      ++i;
+    } else if (!word.starts_with("-")) {
+      words.push_back(word);
+    }
+  }
+  return words.size() == 2 && words[0] == "plugin" && (words[1] == "list" || words[1] == "path");
+}
+
+int run_all_commands(int argc, char** argv) {
+  const std::filesystem::path prefix =
+      std::filesystem::path(this_executable()).parent_path().parent_path();
+  const std::string library = prefix / S2S_LIBDIR "/libs2s_run.so";
+  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  void* const function = handle == nullptr ? nullptr : dlsym(handle, "s2s_run_all_commands");
+  if (function == nullptr) {
+    std::fprintf(stderr, "error: [internal] %s\n  build or install s2s again\n", dlerror());
+    return static_cast<int>(ExitCode::kCheckFailed);
+  }
+  return reinterpret_cast<int (*)(int, char**)>(function)(argc, argv);
+}
+
+}  // namespace
+
+}  // namespace s2s::run
+
+int main(int argc, char** argv) {
+  using namespace s2s::run;
+  if (reads_notes_only(argc, argv)) return run_program(argc, argv, setup_plugin_notes);
+  return run_all_commands(argc, argv);
+}

@@ -1,0 +1,33 @@
+#pragma once
+// Runs s2s-run as a user does.
+
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace s2s::test {
+
+struct CommandResult {
+  int exit_code = -1;
+  std::string output;  // standard output and error, in order
+};
+
+/// Runs `s2s-run ARGUMENTS` in a shell. `environment`: assignments before it ("A=1 B=2").
+inline CommandResult run_cli(const std::string& arguments, const std::string& environment = "") {
+  const std::string line =
+      environment + " " + S2S_BINARY_DIR + "/bin/s2s-run " + arguments + " 2>&1";
+  CommandResult result;
+  FILE* const pipe = popen(line.c_str(), "r");
+  if (pipe == nullptr) return result;
+  char buffer[4096];
+  for (size_t count; (count = fread(buffer, 1, sizeof(buffer), pipe)) > 0;) {
+    result.output.append(buffer, count);
+  }
+  const int status = pclose(pipe);
+  if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
+  return result;
+}
+
+}  // namespace s2s::test

@@ -1,0 +1,126 @@
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "core/plugin/fixtures.h"
+
+using namespace s2s::test;
+using nlohmann::json;
+
+TEST_CASE("plugin list shows what the notes say, and runs nothing of the plugins") {
+  const CommandResult result = run_cli("plugin list --plugin-path " + fixture_dir("good"),
+                                       "S2S_PLUGIN_PATH=" + fixture_dir("crashes") + ":" +
+                                           fixture_dir("wrong_api") + ":" + fixture_dir("not_elf"));
+  CHECK(result.exit_code == 0);
+  for (const char* part : {"fixture_good", "fixture_crashes", "incompatible", "[plugin/abi]",
+                           "[plugin/not-elf]", "0.1.0"}) {
+    CHECK_MESSAGE(contains(result.output, part), result.output);
+  }
+}
+
+TEST_CASE("plugin list --json is JSON, and --kind chooses") {
+  const std::string path =
+      "--plugin-path " + fixture_dir("shadowing") + " --plugin-path " + fixture_dir("good");
+  const json all = json::parse(run_cli(path + " plugin list --json --kind metric").output);
+  REQUIRE(all["components"].size() == 2);
+  CHECK(all["components"][0]["state"] == "found");
+  CHECK(all["components"][1]["state"] == "shadowed");
+  CHECK(all["shadowed"][0]["id"] == "metric:fixture_good");
+  CHECK(json::parse(run_cli(path + " plugin list --json --kind scorer").output)["components"]
+            .empty());
+  const CommandResult unknown = run_cli("plugin list --kind metrik");
+  CHECK(unknown.exit_code == 2);
+  CHECK(contains(unknown.output, "did you mean 'metric'?"));
+}
+
+TEST_CASE("plugin list exits with 4 when one directory provides a name twice") {
+  const CommandResult result = run_cli("plugin list --plugin-path " + fixture_dir("duplicate"));
+  CHECK(result.exit_code == 4);
+  CHECK(contains(result.output, "[plugin/duplicate]"));
+}
+
+TEST_CASE("plugin list answers without loading LibTorch") {
+  const auto start = std::chrono::steady_clock::now();
+  const CommandResult result = run_cli("plugin list", "LD_DEBUG=files");
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  CHECK(result.exit_code == 0);
+  CHECK_FALSE(contains(result.output, "libtorch_cpu"));
+  MESSAGE("plugin list: ", elapsed.count(), " s");
+}
+
+TEST_CASE("plugin inspect shows the note and the options with type, default, bounds and doc") {
+  const std::string path = "--plugin-path " + fixture_dir("good");
+  for (const char* name : {"fixture_good", "metric:fixture_good"}) {
+    const CommandResult result = run_cli("plugin inspect " + path + " " + name);
+    CHECK(result.exit_code == 0);
+    for (const char* part : {"metric:fixture_good", "counts characters", "Apache-2.0", "weight",
+                             "0 to 10", "at least 0", "hypothesis | reference"}) {
+      CHECK_MESSAGE(contains(result.output, part), result.output);
+    }
+  }
+  const json all = json::parse(run_cli("plugin inspect --json " + fixture_file("good")).output);
+  const json& options = all[0]["components"][0]["options"];
+  REQUIRE(options.size() == 3);
+  CHECK(options[0]["name"] == "weight");
+  CHECK(options[0]["max"] == 10);
+  CHECK(options[2]["choices"] == json{"hypothesis", "reference"});
+}
+
+TEST_CASE("plugin inspect of an unknown name or a bad file exits with 4") {
+  const CommandResult unknown =
+      run_cli("plugin inspect fixture_goof --plugin-path " + fixture_dir("good"));
+  CHECK(unknown.exit_code == 4);
+  CHECK(contains(unknown.output, "did you mean 'fixture_good'?"));
+  const CommandResult bad = run_cli("plugin inspect " + fixture_file("wrong_torch"));
+  CHECK(bad.exit_code == 4);
+  CHECK(contains(bad.output, "[plugin/abi]"));
+}
+
+TEST_CASE("plugin path tells the folders in order with their origins") {
+  const CommandResult result = run_cli("plugin path --json --plugin-path " + fixture_dir("good"),
+                                       "S2S_PLUGIN_PATH=/nowhere");
+  CHECK(result.exit_code == 0);
+  const json all = json::parse(result.output);
+  REQUIRE(all.size() == 3);
+  CHECK(all[0]["origin"] == "--plugin-path");
+  CHECK(all[0]["files"] == 1);
+  CHECK(all[1]["exists"] == false);
+  CHECK(all[2]["path"] == S2S_BINARY_DIR "/lib/s2s/plugins");
+}
+
+TEST_CASE("plugin check passes a good plugin with a line per check") {
+  const CommandResult result = run_cli("plugin check " + fixture_file("good"));
+  CHECK(result.exit_code == 0);
+  CHECK(contains(result.output, " 5 ok "));
+}
+
+TEST_CASE("plugin check survives a plugin that crashes, and says where it died") {
+  // A sanitizer's own handler would turn the signal into an exit code.
+  const CommandResult result =
+      run_cli("plugin check " + fixture_file("crashes"), "ASAN_OPTIONS=handle_segv=0");
+  CHECK(result.exit_code == 4);
+  CHECK(contains(result.output, "[plugin/crashed] died with SIGSEGV while registering"));
+  const CommandResult exits = run_cli("plugin check " + fixture_file("exits"));
+  CHECK(exits.exit_code == 4);
+  CHECK(contains(exits.output, "ended the process with exit code 0 while registering"));
+}
+
+TEST_CASE("plugin check names the id of what is wrong, and exits with 4") {
+  for (const auto& [fixture, id] : std::vector<std::pair<std::string, std::string>>{
+           {"no_note",        "no-note"  },
+           {"truncated",      "truncated"},
+           {"wrong_api",      "abi"      },
+           {"missing_symbol", "symbols"  },
+           {"throws",         "threw"    },
+           {"not_declared",   "provides" },
+           {"bad_options",    "options"  }
+  }) {
+    const CommandResult result = run_cli("plugin check --json " + fixture_file(fixture));
+    CHECK(result.exit_code == 4);
+    const json report = json::parse(result.output);
+    CHECK(report["passed"] == false);
+    CHECK(report["checks"].back()["id"] == "plugin/" + id);
+  }
+}

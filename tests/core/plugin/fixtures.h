@@ -1,0 +1,65 @@
+#pragma once
+// The plugins that tests/fixtures/plugins builds, and a host that sees chosen ones.
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "plugin/plugin_host.h"
+
+namespace s2s::test {
+
+inline std::string fixture_dir(const std::string& fixture) {
+  return S2S_BINARY_DIR "/tests/fixtures/plugins/" + fixture;
+}
+
+/// The only plugin file of a fixture's folder.
+inline std::string fixture_file(const std::string& fixture) {
+  for (const auto& entry : std::filesystem::directory_iterator(fixture_dir(fixture))) {
+    if (entry.path().extension() == ".so") return entry.path().string();
+  }
+  return fixture_dir(fixture) + "/missing.so";
+}
+
+/// Inputs whose search path is the folders of these fixtures, in this order.
+inline SearchInputs fixture_inputs(const std::vector<std::string>& fixtures) {
+  SearchInputs inputs;
+  for (const std::string& name : fixtures) inputs.command_line.push_back(fixture_dir(name));
+  inputs.executable = "/nowhere/bin/s2s-run";
+  return inputs;
+}
+
+/// The error that `action` throws; an error of id "none" when it throws nothing.
+template <class F>
+Error error_of(F&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error(ExitCode::kOk, "none", "");
+}
+
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// A folder that is removed with everything in it.
+class ScratchDir {
+ public:
+  ScratchDir() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "s2s-test-XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+  }
+  ~ScratchDir() { std::filesystem::remove_all(path_); }
+  ScratchDir(const ScratchDir&) = delete;
+  ScratchDir& operator=(const ScratchDir&) = delete;
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace s2s::test

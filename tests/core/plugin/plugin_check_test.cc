@@ -1,0 +1,63 @@
+#include "plugin/plugin_check.h"
+
+#include <doctest/doctest.h>
+
+#include "core/plugin/fixtures.h"
+
+using namespace s2s;
+using namespace s2s::test;
+
+namespace {
+
+/// Runs the checks as `plugin check` does: the number that hold, and the id of the first that
+/// fails.
+std::pair<size_t, std::string> check(const std::string& fixture) {
+  PluginCheckState state;
+  state.path = fixture_file(fixture);
+  size_t held = 0;
+  for (const PluginCheck& check : plugin_file_checks()) {
+    const Error error = error_of([&] { check.run(state); });
+    if (error.id() != "none") return {held, error.id()};
+    ++held;
+  }
+  return {held, "none"};
+}
+
+using Outcome = std::pair<size_t, std::string>;
+
+}  // namespace
+
+TEST_CASE("a good plugin passes all checks") {
+  CHECK(check("good") == Outcome{5, "none"});
+  CHECK(check("two_names") == Outcome{5, "none"});
+}
+
+TEST_CASE("every way to fail ends at its own check with its own id") {
+  CHECK(check("no_note") == Outcome{0, "plugin/no-note"});
+  CHECK(check("wrong_magic") == Outcome{0, "plugin/magic"});
+  CHECK(check("empty_fields") == Outcome{0, "plugin/fields"});
+  CHECK(check("wrong_api") == Outcome{1, "plugin/abi"});
+  CHECK(check("wrong_torch") == Outcome{1, "plugin/abi"});
+  CHECK(check("missing_symbol") == Outcome{2, "plugin/symbols"});
+  CHECK(check("no_entry") == Outcome{2, "plugin/entry"});
+  CHECK(check("throws") == Outcome{3, "plugin/threw"});
+  CHECK(check("not_registered") == Outcome{3, "plugin/provides"});
+  CHECK(check("not_declared") == Outcome{3, "plugin/provides"});
+  CHECK(check("bad_options") == Outcome{4, "plugin/options"});
+}
+
+TEST_CASE("findings about options name the option and the value") {
+  const std::vector<std::string> findings = option_findings(
+      {
+          "metric", "m"
+  },
+      {{"a", "int", "0", "", at_least(1)},
+       {"a", "int", "2", "doc", at_least(1)},
+       {"c", "string", "gray", "doc", one_of({"black"})},
+       {"d", "int?", "null", "doc", at_least(1)}});
+  REQUIRE(findings.size() == 4);
+  CHECK(findings[0] == "metric:m option 'a' has no doc");
+  CHECK(findings[1] == "metric:m option 'a' has the default 0, outside its bounds");
+  CHECK(findings[2] == "metric:m option 'a' is listed twice");
+  CHECK(findings[3] == "metric:m option 'c' has the default 'gray', not a choice");
+}
