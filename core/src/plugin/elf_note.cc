@@ -74,25 +74,40 @@ Elf64_Ehdr read_header(const Content& content) {
   return header;
 }
 
-Elf64_Shdr read_section(const Content& content, const Elf64_Ehdr& header, uint64_t index) {
-  // A file of 2^58 sections is refused by the bound on the offset, not by an overflow.
-  if (index > UINT32_MAX) throw no_note_error(content.file());
-  const uint64_t distance = index * sizeof(Elf64_Shdr);
-  if (header.e_shoff > UINT64_MAX - distance) throw no_note_error(content.file());
-  return content.read<Elf64_Shdr>(header.e_shoff + distance, "the section headers");
-}
+/// The section headers, which linkers write at the end of a file.
+class Sections {
+ public:
+  Sections(const Content& content, const Elf64_Ehdr& header) : bytes_(find(content, header)) {}
+  uint64_t size() const { return bytes_.size() / sizeof(Elf64_Shdr); }
+  Elf64_Shdr operator[](uint64_t index) const {
+    Elf64_Shdr section;
+    std::memcpy(&section, bytes_.data() + index * sizeof(section), sizeof(section));
+    return section;
+  }
+
+ private:
+  static std::span<const std::byte> find(const Content& content, const Elf64_Ehdr& header) {
+    if (header.e_shoff == 0) return {};
+    // A count that needs more than 16 bits stands in section 0 (System V ABI, "Sections").
+    const auto zero = content.read<Elf64_Shdr>(header.e_shoff, "the section headers");
+    const uint64_t count = header.e_shnum != 0 ? header.e_shnum : zero.sh_size;
+    // More sections than 32 bits count cannot be in a file; the bound prevents an overflow.
+    const uint64_t size = std::min<uint64_t>(count, UINT32_MAX) * sizeof(Elf64_Shdr);
+    return content.slice(header.e_shoff, size, "the section headers");
+  }
+  std::span<const std::byte> bytes_;
+};
 
 std::optional<Elf64_Shdr> find_note_section(const Content& content, const Elf64_Ehdr& header) {
-  if (header.e_shoff == 0) return std::nullopt;
-  // Large counts stand in section 0 (System V ABI, "Special Section Indexes").
-  const Elf64_Shdr zero = read_section(content, header, 0);
-  const uint64_t count = header.e_shnum != 0 ? header.e_shnum : zero.sh_size;
-  const uint64_t names_index = header.e_shstrndx != SHN_XINDEX ? header.e_shstrndx : zero.sh_link;
-  if (names_index >= count) return std::nullopt;
-  const Elf64_Shdr names = read_section(content, header, names_index);
+  const Sections sections(content, header);
+  if (sections.size() == 0) return std::nullopt;
+  const uint64_t names_index =
+      header.e_shstrndx != SHN_XINDEX ? header.e_shstrndx : sections[0].sh_link;
+  if (names_index >= sections.size()) return std::nullopt;
+  const Elf64_Shdr names = sections[names_index];
   const auto texts = content.slice(names.sh_offset, names.sh_size, "the section names");
-  for (uint64_t i = 0; i < count; ++i) {
-    const Elf64_Shdr section = read_section(content, header, i);
+  for (uint64_t i = 0; i < sections.size(); ++i) {
+    const Elf64_Shdr section = sections[i];
     if (section.sh_name >= texts.size()) continue;
     const auto* const name = reinterpret_cast<const char*>(texts.data()) + section.sh_name;
     const size_t length = strnlen(name, texts.size() - section.sh_name);

@@ -23,6 +23,17 @@ std::pair<size_t, std::string> check(const std::string& fixture) {
   return {held, "none"};
 }
 
+OptionRow row(const char* name, const char* type, const char* value, const char* doc,
+              const Bounds& bounds) {
+  OptionRow row;
+  row.name = name;
+  row.type = type;
+  row.value = value;
+  row.doc = doc;
+  row.bounds = bounds;
+  return row;
+}
+
 using Outcome = std::pair<size_t, std::string>;
 
 }  // namespace
@@ -47,14 +58,11 @@ TEST_CASE("every way to fail ends at its own check with its own id") {
 }
 
 TEST_CASE("findings about options name the option and the value") {
-  const std::vector<std::string> findings = option_findings(
-      {
-          "metric", "m"
-  },
-      {{"a", "int", "0", "", at_least(1)},
-       {"a", "int", "2", "doc", at_least(1)},
-       {"c", "string", "gray", "doc", one_of({"black"})},
-       {"d", "int?", "null", "doc", at_least(1)}});
+  const OptionTable table = {row("a", "int", "0", "", at_least(1)),
+                             row("a", "int", "2", "doc", at_least(1)),
+                             row("c", "string", "gray", "doc", one_of({"black"})),
+                             row("d", "int?", "null", "doc", at_least(1))};
+  const std::vector<std::string> findings = option_findings({"metric", "m"}, table);
   REQUIRE(findings.size() == 4);
   CHECK(findings[0] == "metric:m option 'a' has no doc");
   CHECK(findings[1] == "metric:m option 'a' has the default 0, outside its bounds");

@@ -17,9 +17,19 @@ Error error_of_asking(const std::vector<std::string>& fixtures, const std::strin
     host.install(registries);
     Config node = Config::map();
     node["name"] = Config::scalar(name);
-    node["name"].set_origin({"x.yaml", 3, 9});
+    Origin origin;
+    origin.source = "x.yaml";
+    origin.line = 3;
+    origin.column = 9;
+    node["name"].set_origin(origin);
     registries.get<Metric>(name, node, "eval.metric");
   });
+}
+
+void add_metric(Registries& registries, const char* name) {
+  Component<Metric> component;
+  component.name = name;
+  registries.of<Metric>().add(std::move(component));
 }
 
 double value_of(const Registries& registries, const std::string& name) {
@@ -175,7 +185,7 @@ TEST_CASE("a plugin that fails leaves nothing behind in the registries") {
 TEST_CASE("a name that is registered already is not replaced, and nothing is added") {
   PluginHost host(fixture_inputs({"two_names"}));
   Registries registries;
-  registries.of<Metric>().add({.name = "fixture_good"});
+  add_metric(registries, "fixture_good");
   host.install(registries);
   const Error error = error_of([&] { registries.get<Metric>("fixture_more"); });
   CHECK(error.id() == "plugin/duplicate-name");
@@ -184,8 +194,8 @@ TEST_CASE("a name that is registered already is not replaced, and nothing is add
 
 TEST_CASE("a registry refuses a second component of one name") {
   Registries registries;
-  registries.of<Metric>().add({.name = "twice"});
-  const Error error = error_of([&] { registries.of<Metric>().add({.name = "twice"}); });
+  add_metric(registries, "twice");
+  const Error error = error_of([&] { add_metric(registries, "twice"); });
   CHECK(error.id() == "plugin/duplicate-name");
 }
 
