@@ -74,6 +74,7 @@ class TurnTaking {
       if (!in_time) continue;
       const double latency_s = speech.start_s - users_[i].end_s;
       counts_.latencies_s.push_back(latency_s);
+      counts_.onsets_s.push_back(speech.start_s);
       counts_.takeovers += std::abs(latency_s) <= options_.tolerance_s ? 1 : 0;
       explained_[k] = true;
       return;
@@ -90,6 +91,7 @@ class TurnTaking {
       const double stop_latency_s = speech.end_s - start_s;
       ++counts_.interruptions;
       counts_.stop_latencies_s.push_back(stop_latency_s);
+      counts_.interrupted_at_s.push_back(start_s);
       counts_.interruptions_stopped += stop_latency_s <= options_.stop_within_s ? 1 : 0;
     }
   }

@@ -34,12 +34,14 @@ struct DuplexCounts {
   int64_t turn_ends = 0;            // user turns that want an answer
   int64_t takeovers = 0;            // ... that got one within the tolerance
   std::vector<double> latencies_s;  // agent's onset less user's end, for every answer
+  std::vector<double> onsets_s;     // when these answers began; of one dialogue, not added up
   int64_t pauses = 0;
   int64_t pauses_spoken = 0;  // pauses in which the agent began to speak
   int64_t interruptions = 0;  // user turns that began while the agent spoke
   int64_t interruptions_stopped = 0;
   std::vector<double> stop_latencies_s;
-  int64_t false_starts = 0;  // utterances that nobody asked for
+  std::vector<double> interrupted_at_s;  // of one dialogue, not added up
+  int64_t false_starts = 0;              // utterances that nobody asked for
   int64_t quiet_stretches = 0;
   int64_t quiet_stretches_spoken = 0;
   double agent_speech_s = 0;

@@ -9,7 +9,7 @@
 
 #include "eval/bleu.h"
 #include "eval/text_normalizer.h"
-#include "eval/word_errors.h"
+#include "eval/word_alignment.h"
 
 namespace s2s {
 

@@ -1,4 +1,4 @@
-#include "eval/word_errors.h"
+#include "eval/word_alignment.h"
 
 #include <doctest/doctest.h>
 

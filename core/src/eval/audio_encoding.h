@@ -1,0 +1,28 @@
+#pragma once
+// Clips as bytes: WAV files beside a report, compressed audio inside it.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "s2s/scorer.h"
+
+namespace s2s {
+
+enum class AudioEncoding { kOggVorbis, kFlac, kWav };
+
+/// "audio/ogg", ...
+const char* mime_type(AudioEncoding encoding);
+
+/// A clip [S] as a file in memory, mono; samples beyond [-1, 1] are clipped, NaN becomes silence.
+std::string encode_audio(const AudioClip& clip, AudioEncoding encoding);
+
+/// Writes a file whole. Errors: [eval/report-write].
+void write_bytes(const std::filesystem::path& path, std::string_view bytes);
+
+std::string to_base64(std::string_view bytes);
+
+/// "data:MIME;base64,..."
+std::string data_uri(const char* mime, std::string_view bytes);
+
+}  // namespace s2s

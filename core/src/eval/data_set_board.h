@@ -1,0 +1,53 @@
+#pragma once
+// The scores of one validation data set, for tables, JSON and metrics.jsonl.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "eval/example_measures.h"
+
+namespace s2s {
+
+/// A table of scores: rows of numbers under named columns.
+struct ScoreTable {
+  enum class Better { kNeither, kHigher, kLower };
+  struct Row {
+    std::string label;
+    std::string hint;  // one sentence that says what it is
+    std::string unit;  // "%", "s" or ""; a "%" cell is a fraction of one
+    Better better = Better::kNeither;
+    std::vector<std::optional<double>> cells;  // one per column
+  };
+  std::string title;
+  std::vector<std::string> columns;
+  std::vector<Row> rows;
+};
+
+/// Adds examples of one data set up.
+class DataSetBoard {
+ public:
+  DataSetBoard(std::string name, TextNormalizer normalizer);
+  void add(const ReportExample& example, const ExampleMeasures& measures);
+
+  const std::string& name() const { return name_; }
+  int64_t num_examples() const { return num_examples_; }
+  const ScoreBoard& texts() const { return texts_; }
+  const DuplexCounts& answer_turns() const { return answer_; }
+
+  /// Answer, text channel, codec round trip and reference side by side.
+  ScoreTable table() const;
+  /// The model's scores under the names of metrics.jsonl: txt_bleu, asr_bleu, wer, ...
+  std::map<std::string, double> numbers() const;
+  /// {"examples": n, "texts": {...}, "turn_taking": {"model": {...}, ...}}
+  std::string to_json() const;
+
+ private:
+  std::string name_;
+  int64_t num_examples_ = 0;
+  ScoreBoard texts_;
+  DuplexCounts answer_, reference_, round_trip_;
+};
+
+}  // namespace s2s

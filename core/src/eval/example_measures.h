@@ -1,0 +1,48 @@
+#pragma once
+// Everything that is measured on one example.
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "eval/duplex_metrics.h"
+#include "eval/report_example.h"
+#include "eval/voice_activity.h"
+
+namespace s2s {
+
+/// One text against the example's reference, both normalised.
+struct TextMeasure {
+  std::vector<WordEdit> alignment;
+  ErrorCounts words;
+  double bleu = 0;
+};
+
+/// One agent channel against the user's.
+struct ChannelMeasure {
+  std::vector<SpeechSegment> speech;
+  DuplexCounts turn_taking;
+};
+
+struct ExampleMeasures {
+  double duration_s = 0;  // of the longest clip
+  std::vector<SpeechSegment> user_speech;
+  std::array<std::optional<TextMeasure>, kTextSources.size()> texts;
+  std::optional<ChannelMeasure> answer, reference, round_trip;
+
+  const std::optional<TextMeasure>& text(TextSource source) const {
+    return texts[static_cast<size_t>(source)];
+  }
+};
+
+/// How to measure.
+struct MeasureOptions {
+  VoiceActivityOptions voice_activity;
+  DuplexOptions duplex;
+};
+
+/// Measures what the example holds.
+ExampleMeasures measure(const ReportExample& example, const TextNormalizer& normalizer,
+                        const MeasureOptions& options = {});
+
+}  // namespace s2s

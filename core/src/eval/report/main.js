@@ -1,0 +1,23 @@
+// Puts the page together.
+
+(function main() {
+  const data = embeddedJson("report-data");
+  const examples = embeddedJson("report-examples");
+  renderHead(data, examples.length);
+  renderScores(data);
+  renderCurves(data);
+  const table = new ExampleTable(examples, data);
+  table.render(document.getElementById("examples"));
+
+  /** "#e12" opens example 12. */
+  function openLinked() {
+    const match = /^#e(\d+)$/.exec(location.hash);
+    const example = match && examples[Number(match[1])];
+    if (!example || table.open.has(example.index)) return;
+    table.toggle(example);
+    document.getElementById("e" + example.index).scrollIntoView();
+  }
+  window.addEventListener("hashchange", openLinked);
+  // The audio and pictures stand behind this script.
+  document.addEventListener("DOMContentLoaded", openLinked);
+})();
