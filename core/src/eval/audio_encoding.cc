@@ -1,5 +1,6 @@
 #include "eval/audio_encoding.h"
 
+#include <ATen/ATen.h>
 #include <sndfile.h>
 
 #include <cerrno>

@@ -1,5 +1,7 @@
 #include "eval/spectrogram.h"
 
+#include <ATen/ATen.h>
+
 #include "s2s/mel.h"
 
 namespace s2s {

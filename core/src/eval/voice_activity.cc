@@ -1,5 +1,7 @@
 #include "eval/voice_activity.h"
 
+#include <ATen/ATen.h>
+
 #include "s2s/error.h"
 
 namespace s2s {
