@@ -20,6 +20,8 @@ class Scorer {
   virtual void prepare(const std::vector<std::string>& texts) = 0;
   /// One text per clip; "" when nothing was understood.
   virtual std::vector<std::string> transcribe(const std::vector<AudioClip>& clips) = 0;
+  /// What a reader of the scores should know (words that can never be heard); after `prepare`.
+  virtual std::vector<std::string> notes() const { return {}; }
 };
 
 }  // namespace s2s

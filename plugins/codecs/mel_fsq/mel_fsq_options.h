@@ -19,7 +19,7 @@ struct MelFsqOptions {
   std::vector<int64_t> levels = {8, 5, 5, 5};
   int64_t num_mels = 64;
   double clip = 2.2;
-  int64_t decoder_iterations = 16;
+  int64_t decoder_iterations = 24;
 
   void visit(OptionVisitor &v) {
     v("sample_rate", sample_rate,
