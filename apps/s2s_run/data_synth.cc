@@ -1,52 +1,34 @@
 #include "s2s_run/data_synth.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cstdio>
+#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "s2s_run/synth/synth.h"
+#include "base/console.h"
+#include "base/progress_bar.h"
+#include "s2s/options.h"
 
 namespace s2s::run {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-/// One line that is drawn over on a terminal; a line every tenth elsewhere.
-class ProgressLine {
- public:
-  void operator()(size_t done, size_t total) {
-    const double elapsed_s = std::chrono::duration<double>(Clock::now() - start_).count();
-    const size_t tenth = total == 0 ? 10 : done * 10 / total;
-    const bool last = done == total;
-    if (terminal_ ? (elapsed_s - shown_s_ < 0.2 && !last) : tenth == shown_tenth_) return;
-    if (done == 0 || done == shown_) return;
-    shown_s_ = elapsed_s;
-    shown_tenth_ = tenth;
-    shown_ = done;
-    const double rate = static_cast<double>(done) / std::max(elapsed_s, 1e-3);
-    const std::string line =
-        fmt::format("speaking: {} of {} cuts, {:.0f} cuts/s, {:.0f} s left", done, total, rate,
-                    static_cast<double>(total - done) / rate);
-    if (terminal_) {
-      std::fprintf(stderr, "\r%s \033[K%s", line.c_str(), last ? "\n" : "");
-    } else {
-      std::fprintf(stderr, "%s\n", line.c_str());
-    }
-  }
-
- private:
-  Clock::time_point start_ = Clock::now();
-  bool terminal_ = isatty(STDERR_FILENO) != 0;
-  double shown_s_ = -1;
-  size_t shown_tenth_ = 0;
-  size_t shown_ = 0;
-};
+/// Speaks the set with its progress on standard error.
+synth::SetSummary make_with_progress(const std::filesystem::path& folder,
+                                     const synth::SetOptions& options, size_t workers) {
+  Console console(std::cerr, standard_error_is_terminal(), terminal_width());
+  std::optional<ProgressBar> bar;
+  const synth::SetSummary summary =
+      synth::make_set(folder, options, workers, [&](size_t done, size_t total) {
+        if (!bar) bar.emplace(console, ProgressSettings{"speak", "cuts", int64_t(total)});
+        bar->update(int64_t(done));
+      });
+  if (bar) bar->finish();
+  return summary;
+}
 
 struct SynthArguments {
   std::string folder;
@@ -81,13 +63,33 @@ void print_summary(const synth::SetSummary& summary, double seconds, bool json) 
 int run_synth(SynthArguments arguments, bool json) {
   if (arguments.tiny) arguments.options.size = synth::Size::kTiny;
   if (arguments.quick) arguments.options.size = synth::Size::kQuick;
-  const auto start = Clock::now();
+  const double start_s = monotonic_seconds();
   const synth::SetSummary summary =
-      synth::make_set(arguments.folder, arguments.options, arguments.workers, ProgressLine());
-  const std::chrono::duration<double> elapsed = Clock::now() - start;
-  print_summary(summary, elapsed.count(), json);
+      make_with_progress(arguments.folder, arguments.options, arguments.workers);
+  print_summary(summary, monotonic_seconds() - start_s, json);
   return 0;
 }
+
+/// The `data.synth` block.
+struct SynthBlock {
+  std::string path;
+  std::string size = "full";
+  int64_t seed = 1;
+  int64_t sample_rate = synth::kSpeechRateHz;
+  std::string audio_format = "wav";
+  std::vector<std::string> domains;
+  int64_t workers = 0;
+
+  void visit(OptionVisitor& v) {
+    v("path", path, "folder of the set, made when it is not there", required());
+    v("size", size, "how much to speak", one_of({"tiny", "quick", "full"}));
+    v("seed", seed, "another seed gives another set", at_least(0));
+    v("sample_rate", sample_rate, "rate of the agent's audio in hertz");
+    v("audio_format", audio_format, "16-bit file type", one_of({"wav", "flac"}));
+    v("domains", domains, "domains to talk about; empty: those of the size");
+    v("workers", workers, "processes; 0: one for each processor", at_least(0));
+  }
+};
 
 }  // namespace
 
@@ -119,6 +121,24 @@ void setup_data_synth(CLI::App& app, Invocation& invocation) {
       return run_synth(*arguments, invocation.json);
     };
   });
+}
+
+std::optional<synth::SetSummary> make_configured_set(const Config& config,
+                                                     const std::filesystem::path& base_dir) {
+  const Config* block = config.find_path("data.synth");
+  if (block == nullptr || block->is_null()) return std::nullopt;
+  const auto asked = read_options<SynthBlock>(*block, "data.synth");
+  synth::SetOptions options;
+  options.size = asked.size == "tiny"    ? synth::Size::kTiny
+                 : asked.size == "quick" ? synth::Size::kQuick
+                                         : synth::Size::kFull;
+  options.seed = static_cast<uint64_t>(asked.seed);
+  options.sample_rate_hz = asked.sample_rate;
+  options.audio_format = asked.audio_format;
+  options.domains = asked.domains;
+  const std::filesystem::path path = asked.path;
+  const auto workers = static_cast<size_t>(asked.workers);
+  return make_with_progress(path.is_absolute() ? path : base_dir / path, options, workers);
 }
 
 }  // namespace s2s::run

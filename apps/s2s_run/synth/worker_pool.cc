@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/interrupt.h"
 #include "s2s_run/synth/synth_errors.h"
 
 namespace s2s::synth {
@@ -23,31 +24,6 @@ struct MessageHeader {
   uint64_t size;
 };
 constexpr uint64_t kFailure = UINT64_MAX;
-
-volatile std::sig_atomic_t stop_requested = 0;
-extern "C" void request_stop(int) { stop_requested = 1; }
-
-/// Catches SIGINT and SIGTERM while it lives.
-class StopSignals {
- public:
-  StopSignals() {
-    stop_requested = 0;
-    struct sigaction action = {};
-    action.sa_handler = request_stop;
-    sigaction(SIGINT, &action, &previous_int_);
-    sigaction(SIGTERM, &action, &previous_term_);
-  }
-  ~StopSignals() {
-    sigaction(SIGINT, &previous_int_, nullptr);
-    sigaction(SIGTERM, &previous_term_, nullptr);
-  }
-  StopSignals(const StopSignals&) = delete;
-  StopSignals& operator=(const StopSignals&) = delete;
-
- private:
-  struct sigaction previous_int_ = {};
-  struct sigaction previous_term_ = {};
-};
 
 void write_all(int fd, const void* data, size_t size) {
   const char* at = static_cast<const char*>(data);
@@ -192,16 +168,16 @@ std::vector<std::string> run_in_workers(
     const std::function<std::function<std::string(size_t)>()>& start, const Progress& progress,
     const std::string& place) {
   std::vector<std::string> results(count);
-  const StopSignals signals;
+  const InterruptWatch interrupts;
   Workers workers;
   num_workers = std::clamp<size_t>(num_workers, 1, std::max<size_t>(count, 1));
   for (size_t w = 0; w < num_workers; ++w) workers.fork_one(num_workers, count, start);
   size_t done = 0;
   while (workers.receive(results, done)) {
-    if (stop_requested != 0) throw stopped(place);
+    if (interrupts.requested()) throw stopped(place);
     progress(done, count);
   }
-  if (stop_requested != 0) throw stopped(place);
+  if (interrupts.requested()) throw stopped(place);
   return results;
 }
 
