@@ -22,14 +22,14 @@ struct TextRow {
 };
 
 constexpr TextRow kTextRows[] = {
-    {"BLEU",             "n-grams shared with the reference text; on audio this is ASR-BLEU", "",
-     Better::kHigher,                                                                                               [](const TextScores& s) { return s.bleu.score; }},
-    {"word errors",      "wrong, missing and extra words per reference word",                 "%", Better::kLower,
-     [](const TextScores& s) { return s.words.rate(); }                                                                                                             },
-    {"character errors", "the same, letter by letter",                                        "%", Better::kLower,
-     [](const TextScores& s) { return s.characters.rate(); }                                                                                                        },
-    {"entirely right",   "answers without any wrong word",                                    "%", Better::kHigher,
-     [](const TextScores& s) { return s.exact_rate(); }                                                                                                             },
+    {"BLEU", "n-grams shared with the reference text; on audio this is ASR-BLEU", "",
+     Better::kHigher, [](const TextScores& s) { return s.bleu.score; }},
+    {"word errors", "wrong, missing and extra words per reference word", "%", Better::kLower,
+     [](const TextScores& s) { return s.words.rate(); }},
+    {"character errors", "the same, letter by letter", "%", Better::kLower,
+     [](const TextScores& s) { return s.characters.rate(); }},
+    {"entirely right", "answers without any wrong word", "%", Better::kHigher,
+     [](const TextScores& s) { return s.exact_rate(); }},
 };
 
 struct TurnRow {
@@ -41,24 +41,24 @@ struct TurnRow {
 };
 
 constexpr TurnRow kTurnRows[] = {
-    {"takes the turn",           "user turns that were answered in time",                "%", Better::kHigher,
-     &DuplexScores::takeover_rate                                                                                                                },
-    {"latency, median",          "from the user's last word to the agent's first",       "s", Better::kLower,
-     &DuplexScores::latency_median_s                                                                                                             },
-    {"latency, 90th percentile", "nine of ten answers begin within this",                "s", Better::kLower,
-     &DuplexScores::latency_p90_s                                                                                                                },
-    {"begins too early",         "answers that begin before the user ends",              "%", Better::kLower,
-     &DuplexScores::latency_negative_share                                                                                                       },
-    {"speaks in a pause",        "pauses of the user in which the agent began to speak", "%",
-     Better::kLower,                                                                                            &DuplexScores::pause_rate        },
-    {"stops when interrupted",   "interruptions after which the agent was soon silent",  "%",
-     Better::kHigher,                                                                                           &DuplexScores::stop_rate         },
-    {"time to stop, median",     "from the interruption to the agent's silence",         "s", Better::kLower,
-     &DuplexScores::stop_latency_median_s                                                                                                        },
-    {"false starts",             "quiet stretches in which the agent spoke unasked",     "%", Better::kLower,
-     &DuplexScores::false_start_rate                                                                                                             },
-    {"agent speaks",             "share of the time",                                    "%", Better::kNeither, &DuplexScores::agent_speech_ratio},
-    {"both speak",               "share of the time",                                    "%", Better::kNeither, &DuplexScores::overlap_ratio     },
+    {"takes the turn", "user turns that were answered in time", "%", Better::kHigher,
+     &DuplexScores::takeover_rate},
+    {"latency, median", "from the user's last word to the agent's first", "s", Better::kLower,
+     &DuplexScores::latency_median_s},
+    {"latency, 90th percentile", "nine of ten answers begin within this", "s", Better::kLower,
+     &DuplexScores::latency_p90_s},
+    {"begins too early", "answers that begin before the user ends", "%", Better::kLower,
+     &DuplexScores::latency_negative_share},
+    {"speaks in a pause", "pauses of the user in which the agent began to speak", "%",
+     Better::kLower, &DuplexScores::pause_rate},
+    {"stops when interrupted", "interruptions after which the agent was soon silent", "%",
+     Better::kHigher, &DuplexScores::stop_rate},
+    {"time to stop, median", "from the interruption to the agent's silence", "s", Better::kLower,
+     &DuplexScores::stop_latency_median_s},
+    {"false starts", "quiet stretches in which the agent spoke unasked", "%", Better::kLower,
+     &DuplexScores::false_start_rate},
+    {"agent speaks", "share of the time", "%", Better::kNeither, &DuplexScores::agent_speech_ratio},
+    {"both speak", "share of the time", "%", Better::kNeither, &DuplexScores::overlap_ratio},
 };
 
 bool has_any(const std::vector<Cell>& cells) {
@@ -136,10 +136,8 @@ std::string DataSetBoard::to_json() const {
   const auto counts = [](const DuplexCounts& some) {
     return nlohmann::ordered_json::parse(s2s::to_json(some));
   };
-  nlohmann::ordered_json out = {
-      {"examples", num_examples_                                  },
-      {"texts",    nlohmann::ordered_json::parse(texts_.to_json())}
-  };
+  nlohmann::ordered_json out = {{"examples", num_examples_},
+                                {"texts", nlohmann::ordered_json::parse(texts_.to_json())}};
   if (answer_.duration_s > 0) out["turn_taking"]["model"] = counts(answer_);
   if (reference_.duration_s > 0) out["turn_taking"]["reference"] = counts(reference_);
   if (round_trip_.duration_s > 0) out["turn_taking"]["round_trip"] = counts(round_trip_);

@@ -22,12 +22,10 @@ struct NamedClip {
   const char* name;
   AudioClip ReportExample::*clip;
 };
-constexpr std::array<NamedClip, 4> kClips = {
-    {{"user", &ReportExample::user},
-     {"answer", &ReportExample::answer},
-     {"round_trip", &ReportExample::round_trip},
-     {"reference", &ReportExample::reference}}
-};
+constexpr std::array<NamedClip, 4> kClips = {{{"user", &ReportExample::user},
+                                              {"answer", &ReportExample::answer},
+                                              {"round_trip", &ReportExample::round_trip},
+                                              {"reference", &ReportExample::reference}}};
 
 /// The id as part of a file name, with the example's number so that names are unique.
 std::string file_stem(size_t number, const std::string& id) {
@@ -83,10 +81,7 @@ std::string escape_html(const std::string& text) {
 }
 
 Json summary_json(const ReportSummary& summary, const ReportOptions& options) {
-  Json out = {
-      {"title",   summary.title  },
-      {"frame_s", options.frame_s}
-  };
+  Json out = {{"title", summary.title}, {"frame_s", options.frame_s}};
   out["highest_hz"] = options.spectrogram.highest_hz;
   out["facts"] = Json::array();
   for (const auto& [name, value] : summary.facts) out["facts"].push_back({name, value});
@@ -141,11 +136,10 @@ std::string ListeningReport::media_json(const ReportExample& example) const {
     const AudioClip& clip = example.*member;
     if (!clip.samples_S.defined() || clip.samples_S.numel() == 0) continue;
     media[name] = {
-        {"audio",               data_uri(mime_type(options_.audio), encode_audio(clip, options_.audio))},
-        {"picture",     data_uri("image/png",                                       spectrogram_png(clip, options_.spectrogram))},
+        {"audio", data_uri(mime_type(options_.audio), encode_audio(clip, options_.audio))},
+        {"picture", data_uri("image/png", spectrogram_png(clip, options_.spectrogram))},
         {"seconds",
-         static_cast<double>(clip.samples_S.numel()) / static_cast<double>(clip.sample_rate_hz)}
-    };
+         static_cast<double>(clip.samples_S.numel()) / static_cast<double>(clip.sample_rate_hz)}};
   }
   return html_safe(media);
 }

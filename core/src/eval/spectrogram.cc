@@ -40,13 +40,7 @@ at::Tensor mel_levels_db(const AudioClip& clip, const SpectrogramOptions& option
 
 std::vector<Rgb> spectrogram_palette(int64_t num_colours) {
   const std::vector<std::array<double, 3>> anchors = {
-      {10,  12,  30 },
-      {38,  30,  92 },
-      {98,  36,  122},
-      {178, 50,  108},
-      {236, 104, 66 },
-      {252, 226, 140}
-  };
+      {10, 12, 30}, {38, 30, 92}, {98, 36, 122}, {178, 50, 108}, {236, 104, 66}, {252, 226, 140}};
   std::vector<Rgb> palette;
   for (int64_t i = 0; i < num_colours; ++i) {
     const double at = static_cast<double>(i) /
