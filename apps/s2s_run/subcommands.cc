@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "s2s_run/config.h"
 #include "s2s_run/data_synth.h"
 #include "s2s_run/plugin.h"
 
@@ -10,6 +11,7 @@ namespace s2s::run {
 // Each of these lives in a file of its own name.
 
 void setup_subcommands(CLI::App& app, Invocation& invocation) {
+  setup_config(app, invocation);
   setup_data_synth(app, invocation);
   setup_plugin(app, invocation);
 }

@@ -1,5 +1,7 @@
 // ${...}: OmegaConf's rules for what NeMo configs use of them.
 
+#include "config/interpolation.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -8,6 +10,7 @@
 #include <utility>
 
 #include "config/config_errors.h"
+#include "config/interpolation.h"
 #include "config/load_config.h"
 #include "config/scalar.h"
 
@@ -70,10 +73,10 @@ std::optional<std::vector<Piece>> split(const std::string& text) {
 
 class Resolver {
  public:
-  explicit Resolver(Config& root) : root_(root) {}
+  Resolver(Config& root, Findings* findings) : root_(root), findings_(findings) {}
 
   void resolve_tree(Config& node, Path& path) {
-    if (node.is_scalar()) return resolve_scalar(node, path);
+    if (node.is_scalar()) return resolve_or_note(node, path);
     for (size_t i = 0; i < node.items().size(); ++i) {
       path.push_back(std::to_string(i));
       resolve_tree(node.items()[i], path);
@@ -87,6 +90,17 @@ class Resolver {
   }
 
  private:
+  /// With findings, a value that cannot be resolved keeps its text.
+  void resolve_or_note(Config& node, const Path& path) {
+    if (findings_ == nullptr) return resolve_scalar(node, path);
+    try {
+      resolve_scalar(node, path);
+    } catch (const Error& error) {
+      findings_->add(error);
+      done_.insert(&node);
+    }
+  }
+
   void resolve_scalar(Config& node, const Path& path) {
     if (done_.contains(&node) || node.text().find("${") == std::string::npos) return;
     Active active(*this, node, path);
@@ -201,7 +215,7 @@ class Resolver {
     Config* found = &root_;
     Path walked;
     for (const std::string& step : target) {
-      if (found->is_scalar()) resolve_scalar(*found, walked);
+      if (found->is_scalar()) resolve_or_note(*found, walked);
       Config* child = child_of(*found, step);
       if (child == nullptr) throw_no_target(target, *found, step, node, path);
       walked.push_back(step);
@@ -258,6 +272,7 @@ class Resolver {
   };
 
   Config& root_;
+  Findings* findings_;
   std::vector<std::string> active_;
   std::set<const Config*> done_;
 };
@@ -265,9 +280,32 @@ class Resolver {
 }  // namespace
 
 void resolve_interpolations(Config& config) {
-  Resolver resolver(config);
+  Resolver resolver(config, nullptr);
   Path path;
   resolver.resolve_tree(config, path);
+}
+
+void resolve_interpolations(Config& config, Findings& findings) {
+  Resolver resolver(config, &findings);
+  Path path;
+  resolver.resolve_tree(config, path);
+}
+
+bool is_unresolved(const Config& node) {
+  return node.is_scalar() && node.text().find("${") != std::string::npos;
+}
+
+std::set<std::string> interpolation_roots(const Config& config) {
+  std::set<std::string> roots;
+  const std::string& text = config.text();
+  for (size_t at = text.find("${"); at != std::string::npos; at = text.find("${", at + 2)) {
+    const size_t end = text.find_first_of(".[}:", at + 2);
+    if (end != std::string::npos && text[end] != ':')
+      roots.insert(text.substr(at + 2, end - at - 2));
+  }
+  for (const Config& item : config.items()) roots.merge(interpolation_roots(item));
+  for (const auto& [key, child] : config.entries()) roots.merge(interpolation_roots(child));
+  return roots;
 }
 
 }  // namespace s2s

@@ -1,0 +1,28 @@
+#pragma once
+// Options checked and completed by a component's table alone: nothing is built.
+
+#include <functional>
+#include <string>
+
+#include "s2s/options.h"
+
+namespace s2s {
+
+/// How a block of options is looked at.
+struct OptionScope {
+  std::string path;    // of the block, "model.llm"
+  std::string source;  // origin of the defaults, "default of llm:llama"
+  /// True for keys of the block that somebody else reads; null: none.
+  std::function<bool(const std::string& key)> known_elsewhere;
+  bool check_required = true;
+};
+
+/// Adds the findings that OptionReader would: unknown keys, types, bounds, choices, mandatory
+/// values. `node` is a map or null.
+void check_options(const Config& node, const OptionTable& table, const OptionScope& scope,
+                   Findings& findings);
+
+/// Adds every option that is absent, with its default and `scope.source` as origin.
+void complete_options(Config& node, const OptionTable& table, const OptionScope& scope);
+
+}  // namespace s2s

@@ -1,0 +1,36 @@
+#pragma once
+// Checks and completes a whole configuration without building anything.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "s2s/options.h"
+
+namespace s2s {
+
+/// What a check needs from the rooms above this one.
+struct RunSchema {
+  /// Tables of the top level's blocks: "plugins", "data", ... (`trainer`, `exp_manager` and what
+  /// the trainer reads of `model` are known here). Of `data`, the keys of the duplex data alone.
+  std::map<std::string, OptionTable> blocks;
+  /// The table of a component; may load its plugin. `asked_at`: where it is named, `path`: its
+  /// path. Errors: [plugin/unknown] and others of loading.
+  std::function<OptionTable(const std::string& kind, const std::string& name,
+                            const Config& asked_at, const std::string& path)>
+      component;
+  /// Kinds of components; a subtree of such a name that says no kind is one.
+  std::vector<std::string> kinds;
+};
+
+struct RunCheck {
+  Findings findings;
+  std::vector<std::string> notes;  // keys that have no effect here, and why
+  Config config;                   // interpolated, without those keys, with every default
+};
+
+/// `config` as load_config and apply_overrides left it. Every finding is collected.
+RunCheck check_run_config(const Config& config, const RunSchema& schema);
+
+}  // namespace s2s

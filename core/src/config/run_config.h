@@ -1,0 +1,91 @@
+#pragma once
+// The blocks of a run's configuration that belong to no plugin. Names are NeMo speechlm2's wherever
+// it has one.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "s2s/options.h"
+
+namespace s2s {
+
+/// `trainer`
+struct TrainerBlock {
+  std::string accelerator = "auto";
+  std::string precision = "32-true";
+  int64_t max_steps = 1000;
+  std::optional<int64_t> val_check_interval;
+  std::optional<int64_t> limit_val_batches;
+  int64_t log_every_n_steps = 10;
+  std::optional<double> gradient_clip_val;
+  int64_t accumulate_grad_batches = 1;
+  int64_t seed = 0;
+  std::optional<int64_t> num_threads;
+  int64_t codec_fit_batches = 32;
+  Config strategy;
+  void visit(OptionVisitor& v);
+};
+
+/// `exp_manager.checkpoint_callback_params`
+struct CheckpointBlock {
+  std::optional<int64_t> every_n_train_steps;
+  int64_t save_top_k = 1;
+  void visit(OptionVisitor& v);
+};
+
+/// `exp_manager`
+struct ExpManagerBlock {
+  std::optional<std::string> exp_dir;
+  std::optional<std::string> explicit_log_dir;
+  std::string name = "run";
+  std::optional<std::string> max_time_per_run;
+  std::optional<std::string> resume_from_checkpoint;
+  bool resume_if_exists = true;
+  CheckpointBlock checkpoint_callback_params;
+  void visit(OptionVisitor& v);
+};
+
+/// A factor on the learning rate of the parameters that a pattern matches at their start.
+struct LrScaleBlock {
+  std::string params;
+  double scale = 1;
+  void visit(OptionVisitor& v);
+};
+
+/// What the trainer reads of `model.optimizer`; the optimizer component reads the rest.
+struct OptimizerBlock {
+  std::vector<LrScaleBlock> lr_scales;
+  void visit(OptionVisitor& v);
+};
+
+/// What the trainer reads of `model`; the model component reads the rest.
+struct ModelBlock {
+  std::string type;
+  std::vector<std::string> freeze_params;
+  std::vector<std::string> prevent_freeze_params;
+  Config tokenizer, optimizer, lr_scheduler, scoring_asr;
+  void visit(OptionVisitor& v);
+};
+
+/// A key that configurations of NeMo hold and that changes nothing here.
+struct KeyWithoutEffect {
+  std::string path;
+  std::string reason;
+};
+const std::vector<KeyWithoutEffect>& keys_without_effect();
+
+/// Removes those keys, so that what is left can be read strictly; returns a line for each that was
+/// there: "without effect here: PATH (origin): REASON".
+std::vector<std::string> take_keys_without_effect(Config& config);
+
+/// A named data set with what it inherits from `data.validation_ds`.
+struct ValidationSet {
+  std::string name;
+  Config node;
+};
+/// The sets of data.validation_ds.datasets: the keys of validation_ds without `datasets`,
+/// overridden by each set's own. Errors: [config/type] when one of these is no map.
+std::vector<ValidationSet> validation_sets(const Config& config);
+
+}  // namespace s2s

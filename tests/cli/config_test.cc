@@ -1,0 +1,94 @@
+// s2s-run config show|check, as a user runs it.
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+
+using s2s::test::CommandResult;
+using s2s::test::run_cli;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ConfigFile {
+  explicit ConfigFile(const std::string& text) {
+    std::string pattern = (fs::temp_directory_path() / "s2s_cli_XXXXXX").string();
+    folder = mkdtemp(pattern.data());
+    path = (folder / "run.yaml").string();
+    std::ofstream(path) << text;
+  }
+  ~ConfigFile() { fs::remove_all(folder); }
+  fs::path folder;
+  std::string path;
+};
+
+constexpr const char* kGood =
+    "data:\n"
+    "  train_ds: { name: cuts, cuts_path: a.jsonl, batch_size: 4 }\n"
+    "trainer: { max_steps: 10, devices: -1 }\n";
+
+bool has(const CommandResult& result, const std::string& text) {
+  return result.output.find(text) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("config check says ok, and notes what has no effect") {
+  const ConfigFile file(std::string(kGood) + "model: { type: null }\n");
+  const CommandResult bad = run_cli("config check " + file.path);
+  CAPTURE(bad.output);
+  CHECK(bad.exit_code == 3);
+  CHECK(has(bad, "[config/type] model.type"));
+  CHECK(has(bad, "note: without effect here: trainer.devices (" + file.path + ":3:27)"));
+}
+
+TEST_CASE("config check prints all findings at once and ends with 3") {
+  const ConfigFile file(
+      "data:\n  train_ds: { name: cuts, cuts_paht: a.jsonl }\n"
+      "trainer:\n  max_steps: ten\n  gradient_clip: 1\nmodel: { type: no_such_model }\n");
+  const CommandResult result = run_cli("config check " + file.path);
+  CAPTURE(result.output);
+  CHECK(result.exit_code == 3);
+  CHECK(has(result, "unknown key 'cuts_paht' in data.train_ds (" + file.path + ":2:27); did you " +
+                        "mean 'cuts_path'?"));
+  CHECK(has(result, "trainer.max_steps (" + file.path + ":4:3): expected an integer"));
+  CHECK(has(result, "did you mean 'gradient_clip_val'?"));
+  CHECK(has(result, "[plugin/unknown]"));
+}
+
+TEST_CASE("config show prints values with the place each came from") {
+  const ConfigFile file(kGood);
+  const CommandResult result = run_cli("config show " + file.path + " trainer.max_steps=20");
+  CAPTURE(result.output);
+  CHECK(has(result, "# command line: trainer.max_steps=20"));
+  CHECK(has(result, "# " + file.path + ":2:47"));
+  CHECK(has(result, "# default of data:cuts"));
+  CHECK(has(result, "# default of trainer"));
+}
+
+TEST_CASE("config show as JSON gives config, origins and findings") {
+  const ConfigFile file(kGood);
+  const CommandResult result = run_cli("config show --json " + file.path);
+  const auto json = nlohmann::json::parse(result.output);
+  CHECK(json["config"]["data"]["train_ds"]["batch_size"] == 4);
+  CHECK(json["origins"]["data.train_ds.batch_size"] == file.path + ":2:47");
+  CHECK(json["findings"].size() == 1);
+  CHECK(json["findings"][0]["id"] == "config/missing");
+  CHECK(result.exit_code == 3);
+}
+
+TEST_CASE("a config file that is not there or not YAML ends with 3 and one message") {
+  const ConfigFile file("a: [1");
+  const CommandResult syntax = run_cli("config check " + file.path);
+  CHECK(syntax.exit_code == 3);
+  CHECK(has(syntax, "error: [config/syntax] " + file.path + ":"));
+  const CommandResult missing = run_cli("config check " + (file.folder / "rnu.yaml").string());
+  CHECK(missing.exit_code == 3);
+  CHECK(has(missing, "did you mean '" + file.path + "'?"));
+  CHECK(run_cli("config check").exit_code == 2);
+}

@@ -1,0 +1,221 @@
+#include "config/run_check.h"
+
+#include "config/config_errors.h"
+#include "config/config_json.h"
+#include "config/load_config.h"
+#include "config/run_config.h"
+#include "config/yaml_writer.h"
+#include "config_test_support.h"
+
+using s2s::Config;
+using s2s::OptionTable;
+using s2s::RunCheck;
+using s2s::test::error_of;
+using s2s::test::yaml;
+
+namespace {
+
+struct Part {
+  int64_t num_layers = 2;
+  void visit(s2s::OptionVisitor& v) { v("num_layers", num_layers, "layers", s2s::at_least(1)); }
+};
+
+struct Whole {
+  Config llm, codec;
+  double weight = 3;
+  void visit(s2s::OptionVisitor& v) {
+    v("llm", llm, "a language model", "llm");
+    v("codec", codec, "a codec");  // a component because of its name
+    v("weight", weight, "a weight");
+  }
+};
+
+struct Source {
+  std::string cuts_path;
+  int64_t batch_size = 1;
+  void visit(s2s::OptionVisitor& v) {
+    v("cuts_path", cuts_path, "a file", s2s::required());
+    v("batch_size", batch_size, "rows", s2s::at_least(1));
+  }
+};
+
+struct DataKeys {
+  double frame_length = 0.08;
+  void visit(s2s::OptionVisitor& v) { v("frame_length", frame_length, "s"); }
+};
+
+OptionTable component(const std::string& kind, const std::string& name, const Config& asked_at,
+                      const std::string& path) {
+  if (name == "unknown") throw s2s::choice_error(path, asked_at, {"known"});
+  if (kind == "model") return s2s::list_options<Whole>();
+  if (kind == "data") return s2s::list_options<Source>();
+  return s2s::list_options<Part>();
+}
+
+RunCheck check(const std::string& text) {
+  s2s::RunSchema schema;
+  schema.blocks["data"] = s2s::list_options<DataKeys>();
+  schema.kinds = {"llm", "codec", "model", "data"};
+  schema.component = component;
+  return s2s::check_run_config(yaml(text), schema);
+}
+
+std::string findings_of(const std::string& text) {
+  std::string out;
+  const RunCheck checked = check(text);
+  for (const s2s::Error& error : checked.findings.errors()) out += error.what() + std::string("\n");
+  return out;
+}
+
+constexpr const char* kGood =
+    "model:\n"
+    "  type: duplex\n"
+    "  llm: {name: small, num_layers: 3}\n"
+    "  codec: {num_codebooks: 4}\n"
+    "  optimizer: {name: o, lr_scales: [{params: ^llm, scale: 0.1}]}\n"
+    "data:\n"
+    "  train_ds: {name: cuts, cuts_path: \"${vars.where}/a\"}\n"
+    "  validation_ds:\n"
+    "    name: cuts\n"
+    "    batch_size: 4\n"
+    "    datasets:\n"
+    "      one: {cuts_path: b}\n"
+    "      two: {cuts_path: c, batch_size: 2}\n"
+    "trainer: {max_steps: 10, devices: -1}\n"
+    "vars: {where: runs}\n";
+
+}  // namespace
+
+TEST_CASE("a good config has no findings, and is completed with defaults and their origin") {
+  CHECK(findings_of(kGood) == "");
+  const Config config = check(kGood).config;
+  CHECK(config.find_path("model.llm.num_layers")->as_int("") == 3);
+  CHECK(config.find_path("model.weight")->origin().text() == "default of model:duplex");
+  CHECK(config.find_path("model.optimizer.num_layers")->origin().text() ==
+        "default of optimizer:o");
+  CHECK(config.find_path("model.optimizer.lr_scales.0.scale")->as_double("") == 0.1);
+  CHECK(config.find_path("data.frame_length")->origin().text() == "default of data");
+  CHECK(config.find_path("data.train_ds.cuts_path")->text() == "runs/a");
+  CHECK(config.find_path("trainer.seed")->origin().text() == "default of trainer");
+  CHECK(config.find_path("exp_manager.resume_if_exists")->as_bool(""));
+}
+
+TEST_CASE("a completed config, written and read again, completes to itself") {
+  const Config once = check(kGood).config;
+  s2s::YamlStyle style;
+  style.resolved = true;
+  const std::string text = s2s::write_yaml(once, style);
+  Config without_vars = yaml(text);
+  without_vars.erase("vars");
+  const std::string shorter = s2s::write_yaml(without_vars, style);
+  CHECK(findings_of(shorter) == "");
+  CHECK(s2s::same_value(check(shorter).config, without_vars));
+}
+
+TEST_CASE("a validation set inherits the keys of validation_ds and overrides them") {
+  const auto sets = s2s::validation_sets(yaml(kGood));
+  REQUIRE(sets.size() == 2);
+  CHECK(sets[0].name == "one");
+  CHECK(s2s::write_yaml_inline(sets[0].node) == "{name: cuts, batch_size: 4, cuts_path: b}");
+  CHECK(s2s::write_yaml_inline(sets[1].node) == "{name: cuts, batch_size: 2, cuts_path: c}");
+  CHECK(s2s::validation_sets(yaml("{data: {validation_ds: null}}")).empty());
+  CHECK(error_of([] {
+          s2s::validation_sets(yaml("{data: {validation_ds: {datasets: 3}}}"));
+        }).find("[config/type] data.validation_ds.datasets") == 0);
+  CHECK(error_of([] {
+          s2s::validation_sets(yaml("{data: {validation_ds: {datasets: {a: 3}}}}"));
+        }).find("[config/type] data.validation_ds.datasets.a") == 0);
+}
+
+TEST_CASE("three mistakes are three findings with their places") {
+  const std::string found = findings_of(
+      "model:\n  type: duplex\n  llm: {name: small, num_layer: 3}\n"
+      "trainer:\n  max_steps: ten\n  acumulate_grad_batches: 2\n");
+  CHECK(found ==
+        "[config/type] trainer.max_steps (test.yaml:5:3): expected an integer, got \"ten\"\n"
+        "[config/unknown-key] unknown key 'acumulate_grad_batches' in trainer (test.yaml:6:3); did "
+        "you mean 'accumulate_grad_batches'?\n"
+        "[config/unknown-key] unknown key 'num_layer' in model.llm (test.yaml:3:22); did you mean "
+        "'num_layers'?\n");
+}
+
+TEST_CASE("unknown keys are found at the top, in blocks, components and data sets") {
+  CHECK(findings_of("{model: {type: d}, modle: 1}").find("did you mean 'model'?") !=
+        std::string::npos);
+  CHECK(findings_of("{model: {type: d, wieght: 1}}").find("did you mean 'weight'?") !=
+        std::string::npos);
+  CHECK(findings_of("{model: {type: d}, data: {frame_len: 1}}").find("'frame_length'?") !=
+        std::string::npos);
+  CHECK(findings_of("{model: {type: d}, data: {train_ds: {name: x, cuts_path: y, batch: 1}}}")
+            .find("unknown key 'batch' in data.train_ds") != std::string::npos);
+  CHECK(findings_of("{model: {type: d, optimizer: {name: o, lr_scales: [{param: x}]}}}")
+            .find("model.optimizer.lr_scales.0") != std::string::npos);
+}
+
+TEST_CASE("a key that all validation sets inherit is complained about once") {
+  const std::string found = findings_of(
+      "{model: {type: d}, data: {validation_ds: {name: x, cuts_path: y, batch: 1, datasets: "
+      "{a: {}, b: {}, c: {batch_size: 0}}}}}");
+  CHECK(std::count(found.begin(), found.end(), '\n') == 2);
+  CHECK(found.find("[config/bounds] data.validation_ds.datasets.c.batch_size") !=
+        std::string::npos);
+}
+
+TEST_CASE("components that are not named or not known are findings") {
+  CHECK(findings_of("{model: {llm: {name: x}}}").find("[config/missing] model.type is required") ==
+        0);
+  CHECK(findings_of("{model: {type: d, llm: {num_layers: 3}}}")
+            .find("[config/missing] model.llm.name is required") == 0);
+  CHECK(findings_of("{model: {type: d, llm: small}}")
+            .find("expected a map with the llm's name, got \"small\"") != std::string::npos);
+  CHECK(findings_of("{model: {type: d, llm: {name: unknown}}}").find("[config/choice]") == 0);
+  CHECK(findings_of("{model: {type: unknown}}").find("[config/choice] model.type") == 0);
+  CHECK(findings_of("{model: 3}").find("[config/type] model") == 0);
+  CHECK(findings_of("{trainer: []}").find("[config/type] trainer") == 0);
+}
+
+TEST_CASE("interpolations that fail are findings beside the others, and only once") {
+  const std::string found = findings_of(
+      "model: {type: d, weight: \"${trainer.max_step}\"}\n"
+      "trainer: {max_steps: \"${model.wight}\", log_every_n_steps: \"${model.weight}\", sed: 1}\n");
+  CHECK(std::count(found.begin(), found.end(), '\n') == 3);
+  CHECK(found.find("did you mean 'max_steps' instead of 'max_step'?") != std::string::npos);
+  CHECK(found.find("did you mean 'weight' instead of 'wight'?") != std::string::npos);
+  CHECK(found.find("did you mean 'seed'?") != std::string::npos);
+}
+
+TEST_CASE("a circle of interpolations is one finding") {
+  const std::string found =
+      findings_of("model: {type: d}\nv: {a: \"${v.b}\", b: \"${v.c}\", c: \"${v.a}\"}\n");
+  CHECK(std::count(found.begin(), found.end(), '\n') == 1);
+  CHECK(found.find("[config/interpolation-cycle]") == 0);
+}
+
+TEST_CASE("every key without effect is accepted with a note") {
+  Config config = yaml("model: {type: d}");
+  for (const auto& [path, reason] : s2s::keys_without_effect()) {
+    CHECK(reason != "");
+    Config* node = &config;
+    size_t start = 0;
+    for (size_t dot; (dot = path.find('.', start)) != std::string::npos; start = dot + 1) {
+      node = &(*node)[path.substr(start, dot - start)];
+    }
+    (*node)[path.substr(start)] = yaml("1");
+  }
+  const RunCheck checked = check(s2s::write_yaml(config));
+  CHECK(checked.findings.empty());
+  CHECK(checked.notes.size() == s2s::keys_without_effect().size());
+  CHECK(check(kGood).notes.at(0) ==
+        "without effect here: trainer.devices (test.yaml:14:26): the launcher starts the "
+        "processes");
+}
+
+TEST_CASE("as JSON, values have their types and every leaf its origin") {
+  const Config config = yaml("a: {b: 1, c: [x, 2.5, true, ~, '3', .inf]}\nd: {}\n");
+  CHECK(s2s::config_json(config).dump() ==
+        R"({"a":{"b":1,"c":["x",2.5,true,null,"3",".inf"]},"d":{}})");
+  const auto origins = s2s::origins_json(config);
+  CHECK(origins["a.b"] == "test.yaml:1:5");
+  CHECK(origins["a.c.1"] == "test.yaml:1:18");
+  CHECK(origins["d"] == "test.yaml:2:1");
+}
