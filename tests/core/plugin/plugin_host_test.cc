@@ -26,6 +26,12 @@ Error error_of_asking(const std::vector<std::string>& fixtures, const std::strin
   });
 }
 
+BuildContext context_at(const char* path) {
+  BuildContext context;
+  context.path = path;
+  return context;
+}
+
 void add_metric(Registries& registries, const char* name) {
   Component<Metric> component;
   component.name = name;
@@ -36,7 +42,7 @@ double value_of(const Registries& registries, const std::string& name) {
   Config node = Config::map();
   node["name"] = Config::scalar(name);
   node["weight"] = Config::scalar("2.0");
-  const auto metric = registries.create<Metric>(node, {.path = "eval.metric"});
+  const auto metric = registries.create<Metric>(node, context_at("eval.metric"));
   metric->add("four", "x");
   return metric->value();
 }
@@ -207,11 +213,10 @@ TEST_CASE("files of plugins.load are loaded at once, and one that fails stops th
   host.install(registries);
   REQUIRE(host.loaded().size() == 1);
   CHECK(host.loaded().front().path == fixture_file("good"));
-  for (const auto& [fixture, id] : std::vector<std::pair<std::string, std::string>>{
-           {"throws",    "plugin/threw"  },
-           {"not_elf",   "plugin/not-elf"},
-           {"wrong_api", "plugin/abi"    }
-  }) {
+  for (const auto& [fixture, id] :
+       std::vector<std::pair<std::string, std::string>>{{"throws", "plugin/threw"},
+                                                        {"not_elf", "plugin/not-elf"},
+                                                        {"wrong_api", "plugin/abi"}}) {
     inputs.config.load = {fixture_file(fixture)};
     PluginHost failing(inputs);
     Registries empty;
@@ -221,7 +226,7 @@ TEST_CASE("files of plugins.load are loaded at once, and one that fails stops th
 
 TEST_CASE("a component's node without a name is a config error") {
   const Registries registries;
-  const Error error = error_of([&] { registries.create<Metric>(Config::map(), {.path = "m"}); });
+  const Error error = error_of([&] { registries.create<Metric>(Config::map(), context_at("m")); });
   CHECK(error.id() == "config/missing");
   CHECK(contains(error.message(), "m.name"));
 }
