@@ -3,8 +3,8 @@
     python tests/reference/lhotse_audio.py --out tests/reference/data
 
 lhotse_audio.safetensors: input/NAME are the file's samples; output/CASE what `cut.load_audio()`
-gives. The metadata key `cases` is a JSON list of [case, input, rate_hz, manifest_duration_s, start_s,
-duration_s, target_rate_hz].
+gives. The metadata key `cases` is a JSON list of [case, input, rate_hz, manifest_duration_s,
+start_s, duration_s, target_rate_hz].
 """
 
 import argparse

@@ -20,7 +20,9 @@ SPECIAL = {
     "bpe": dict(unk_id=0, bos_id=1, eos_id=2, pad_id=-1, vocab_size=90, byte_fallback=False),
     "unigram": dict(unk_id=1, bos_id=-1, eos_id=2, pad_id=0, vocab_size=70,
                     normalization_rule_name="identity"),
-    "word": dict(unk_id=0, bos_id=1, eos_id=2, pad_id=3, vocab_size=40, normalization_rule_name="identity"),
+    "word": dict(
+        unk_id=0, bos_id=1, eos_id=2, pad_id=3, vocab_size=40, normalization_rule_name="identity"
+    ),
 }
 TEXTS = [
     "set the timer to seven minutes",
@@ -61,7 +63,10 @@ def main():
             ids = sp.encode(text)
             kept = [i for i in ids if i != pad]
             rows.append({"text": text, "ids": ids, "decoded": sp.decode(kept)})
-        models.append({"file": name, "bos": sp.bos_id(), "pad": pad, "vocab_size": sp.vocab_size(), "texts": rows})
+        size = sp.vocab_size()
+        models.append(
+            {"file": name, "bos": sp.bos_id(), "pad": pad, "vocab_size": size, "texts": rows}
+        )
     text = json.dumps({"models": models}, ensure_ascii=True)
     (out / "sentencepiece.json").write_text(text + "\n")
 

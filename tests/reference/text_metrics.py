@@ -22,17 +22,18 @@ PIECES = (
 GLUE = [" "] * 12 + ["", "", "  ", "\t", "\n", "-\n", "\u00a0", "\u3000", "\u2028", "\x1c"]
 
 WORDS = (
-    "i we the set timer for minutes and and a half of in to at it's don't won't can't she'd they'll "
-    "you're i'm let's gonna um uh hmm mm mhm mr mrs dr st what's been gone done got he's he'd we've "
-    "one one two two three four five six seven eight nine ten eleven twelve thirteen fifteen "
-    "nineteen twenty twenty thirty forty fifty ninety hundred hundred thousand thousand million "
-    "billion o oh zero first second third fifth ninth nineth twelfth twentieth hundredth ones twos "
-    "sixes twenties thousands millions minus plus negative positive dollar dollars pounds euro cent "
-    "cents cents percent per point point double triple 0 1 1 2 7 10 15 100 1.5 2.0 0.07 3,000 1st "
-    "2nd 22nd 1960s 5th $1 $0.05 $2.50 \u00a35 \u20ac10 \u00a27 5% 100% a1 b2b 10:30 3-4 [noise] "
-    "(laughs) <b> caf\u00e9 na\u00efve \u00fcber \u0153uvre stra\u00dfe \u201cyes\u201d \u2019s '90s "
-    "hello, world. yes! really? & @ # + - -- / ... o'clock y'all ma'am 'cause cause Mister THE One "
-    "colour favourite theatres organised analysing travelled jewellery grey tyre programme"
+    "i we the set timer for minutes and and a half of in to at it's don't won't can't she'd "
+    "they'll you're i'm let's gonna um uh hmm mm mhm mr mrs dr st what's been gone done got "
+    "he's he'd we've one one two two three four five six seven eight nine ten eleven twelve "
+    "thirteen fifteen nineteen twenty twenty thirty forty fifty ninety hundred hundred "
+    "thousand thousand million billion o oh zero first second third fifth ninth nineth twelfth "
+    "twentieth hundredth ones twos sixes twenties thousands millions minus plus negative "
+    "positive dollar dollars pounds euro cent cents cents percent per point point double "
+    "triple 0 1 1 2 7 10 15 100 1.5 2.0 0.07 3,000 1st 2nd 22nd 1960s 5th $1 $0.05 $2.50 "
+    "\u00a35 \u20ac10 \xa27 5% 100% a1 b2b 10:30 3-4 [noise] (laughs) <b> caf\u00e9 na\u00efve "
+    "\u00fcber \u0153uvre stra\u00dfe \u201cyes\u201d \u2019s '90s hello, world. yes! really? "
+    "& @ # + - -- / ... o'clock y'all ma'am 'cause cause Mister THE One colour favourite "
+    "theatres organised analysing travelled jewellery grey tyre programme"
 ).split(" ")
 WORD_GLUE = [" "] * 20 + ["  ", ", ", ". ", "-", " '", "\u00a0"]
 

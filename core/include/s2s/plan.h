@@ -10,7 +10,16 @@
 namespace s2s {
 
 /// What a module's weight does on the tensor axis (core/docs/sharding.md has the full table).
-enum class Style { kColwise, kRowwise, kVocab, kBoundary, kSequence, kPerHead, kReplicate, kCustom };
+enum class Style {
+  kColwise,
+  kRowwise,
+  kVocab,
+  kBoundary,
+  kSequence,
+  kPerHead,
+  kReplicate,
+  kCustom
+};
 /// Layout of an activation: whole, split over the sequence, or split over the last dim.
 enum class Layout { kFull, kSeq, kLast };
 

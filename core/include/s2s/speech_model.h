@@ -32,7 +32,7 @@ struct BatchWeight {
 
 struct StepContext {
   int64_t step = 0;          // optimizer step, 0-based
-  double loss_frames = 0;    // normaliser to use; 0: this micro-batch's own (loss_normalization local)
+  double loss_frames = 0;    // normaliser to use; 0: this micro-batch's (loss_normalization local)
 };
 
 /// Sums that a validation adds up over batches: name -> {sum, count}.

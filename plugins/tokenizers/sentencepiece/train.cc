@@ -54,17 +54,17 @@ void add_lines(const std::string& path, const std::string& place, std::vector<st
 
 std::unordered_map<std::string, std::string> trainer_arguments(const TrainOptions& options) {
   return {
-      {"model_type",              options.model_type                        },
-      {"vocab_size",              std::to_string(options.vocab_size)        },
-      {"character_coverage",      std::to_string(options.character_coverage)},
-      {"normalization_rule_name", options.normalization                     },
-      {"hard_vocab_limit",        "false"                                   },
-      {"unk_id",                  "0"                                       },
-      {"bos_id",                  "1"                                       },
-      {"eos_id",                  "2"                                       },
-      {"pad_id",                  "3"                                       },
-      {"num_threads",             "1"                                       }, // the same model on every machine
-      {"minloglevel",             "2"                                       },
+      {"model_type", options.model_type},
+      {"vocab_size", std::to_string(options.vocab_size)},
+      {"character_coverage", std::to_string(options.character_coverage)},
+      {"normalization_rule_name", options.normalization},
+      {"hard_vocab_limit", "false"},
+      {"unk_id", "0"},
+      {"bos_id", "1"},
+      {"eos_id", "2"},
+      {"pad_id", "3"},
+      {"num_threads", "1"},  // the same model on every machine
+      {"minloglevel", "2"},
   };
 }
 

@@ -67,44 +67,38 @@ inline void write_audio(const std::string& path, int rate_hz, const std::vector<
 
 inline nlohmann::json recording_json(const std::string& file, int rate_hz, double duration_s,
                                      std::vector<int> channels = {0}) {
-  return {
-      {"id",            file                                                          },
-      {"sources",       {{{"type", "file"}, {"channels", channels}, {"source", file}}}},
-      {"sampling_rate", rate_hz                                                       },
-      {"num_samples",   static_cast<int64_t>(std::nearbyint(duration_s * rate_hz))    },
-      {"duration",      duration_s                                                    },
-      {"channel_ids",   channels                                                      }
-  };
+  return {{"id", file},
+          {"sources", {{{"type", "file"}, {"channels", channels}, {"source", file}}}},
+          {"sampling_rate", rate_hz},
+          {"num_samples", static_cast<int64_t>(std::nearbyint(duration_s * rate_hz))},
+          {"duration", duration_s},
+          {"channel_ids", channels}};
 }
 
 inline nlohmann::json turn_json(const std::string& speaker, double start_s, double duration_s,
                                 const std::string& text) {
-  return {
-      {"id",           speaker + std::to_string(start_s)},
-      {"recording_id", "r"                              },
-      {"start",        start_s                          },
-      {"duration",     duration_s                       },
-      {"channel",      0                                },
-      {"text",         text                             },
-      {"speaker",      speaker                          }
-  };
+  return {{"id", speaker + std::to_string(start_s)},
+          {"recording_id", "r"},
+          {"start", start_s},
+          {"duration", duration_s},
+          {"channel", 0},
+          {"text", text},
+          {"speaker", speaker}};
 }
 
 /// A cut whose user audio is `source` (16 kHz) and whose agent audio is `target` (22.05 kHz).
 inline nlohmann::json cut_json(const std::string& id, double duration_s, const std::string& source,
                                const std::string& target) {
-  return {
-      {"id",                                                           id                                                },
-      {"start",                                                        0.0                                               },
-      {"duration",                                                     duration_s                                        },
-      {"channel",                                                      0                                                 },
-      {"supervisions",
-       {turn_json("user", 0, duration_s / 4, "hi there"),
-        turn_json("agent", duration_s / 2, duration_s / 4, "hello you")}                                                 },
-      {"recording",                                                    recording_json(source,                              16000, duration_s)},
-      {"custom",                                                   {{"target_audio", recording_json(target, 22050, duration_s)}}                                                                                                    },
-      {"type","MonoCut"}
-  };
+  return {{"id", id},
+          {"start", 0.0},
+          {"duration", duration_s},
+          {"channel", 0},
+          {"supervisions",
+           {turn_json("user", 0, duration_s / 4, "hi there"),
+            turn_json("agent", duration_s / 2, duration_s / 4, "hello you")}},
+          {"recording", recording_json(source, 16000, duration_s)},
+          {"custom", {{"target_audio", recording_json(target, 22050, duration_s)}}},
+          {"type", "MonoCut"}};
 }
 
 }  // namespace s2s::test
