@@ -4,18 +4,20 @@
 # run asks for a GPU, so one build serves machines with and without a CUDA toolkit, and
 # commands that need no GPU start fast (decision record 0006).
 #
-# A LibTorch in CMAKE_PREFIX_PATH wins; else S2S_TORCH_ROOT (core/setup.sh passes it).
+# A LibTorch in CMAKE_PREFIX_PATH wins; else S2S_TORCH_ROOT (core/setup.sh passes it); else, in an
+# installed SDK, the LibTorch it was built with (S2S_TORCH_DEFAULT).
 
 find_path(S2S_TORCH_ROOT
   NAMES include/ATen/ATen.h
   HINTS ${CMAKE_PREFIX_PATH} ENV CMAKE_PREFIX_PATH
+  PATHS "${S2S_TORCH_DEFAULT}"
   PATH_SUFFIXES torch
   DOC "folder with LibTorch's include and lib"
   NO_CMAKE_SYSTEM_PATH)
 if(NOT S2S_TORCH_ROOT)
   message(FATAL_ERROR
     "LibTorch was not found. Run 'bash core/setup.sh', or give its folder:\n"
-    "  cmake --preset release -DCMAKE_PREFIX_PATH=<folder with include/ATen and lib>")
+    "  cmake ... -DCMAKE_PREFIX_PATH=<folder with include/ATen and lib>")
 endif()
 
 foreach(part MAJOR MINOR PATCH)
@@ -30,14 +32,13 @@ message(STATUS "LibTorch ${S2S_TORCH_VERSION} in ${S2S_TORCH_ROOT}")
 get_filename_component(s2s_site_packages "${S2S_TORCH_ROOT}" DIRECTORY)
 file(GLOB S2S_TORCH_RUNTIME_DIRS "${s2s_site_packages}/nvidia/*/lib")
 
-add_library(s2s_torch SHARED IMPORTED GLOBAL)
-add_library(s2s::torch ALIAS s2s_torch)
-set_target_properties(s2s_torch PROPERTIES
+add_library(s2s::torch SHARED IMPORTED GLOBAL)
+set_target_properties(s2s::torch PROPERTIES
   IMPORTED_LOCATION "${S2S_TORCH_ROOT}/lib/libtorch_cpu.so"
   IMPORTED_LINK_DEPENDENT_LIBRARIES "")
-target_include_directories(s2s_torch SYSTEM INTERFACE
+target_include_directories(s2s::torch SYSTEM INTERFACE
   "${S2S_TORCH_ROOT}/include" "${S2S_TORCH_ROOT}/include/torch/csrc/api/include")
-target_link_libraries(s2s_torch INTERFACE "${S2S_TORCH_ROOT}/lib/libc10.so")
-target_link_options(s2s_torch INTERFACE -Wl,--allow-shlib-undefined)
+target_link_libraries(s2s::torch INTERFACE "${S2S_TORCH_ROOT}/lib/libc10.so")
+target_link_options(s2s::torch INTERFACE -Wl,--allow-shlib-undefined)
 set(CMAKE_BUILD_RPATH "${S2S_TORCH_ROOT}/lib;${S2S_TORCH_RUNTIME_DIRS}")
 set(S2S_TORCH_RPATH "${CMAKE_BUILD_RPATH}")

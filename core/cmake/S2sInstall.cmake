@@ -1,0 +1,26 @@
+# cmake --install: the program, the library, the plugins (S2sAddPlugin.cmake) and the SDK.
+
+include(CMakePackageConfigHelpers)
+set(s2s_package_dir lib/cmake/s2s)
+
+install(TARGETS s2s-run RUNTIME DESTINATION bin)
+install(TARGETS s2s_run LIBRARY DESTINATION lib)
+install(TARGETS s2s_core EXPORT s2sTargets LIBRARY DESTINATION lib)
+install(DIRECTORY core/include/s2s DESTINATION include FILES_MATCHING PATTERN "*.h")
+install(EXPORT s2sTargets NAMESPACE s2s:: DESTINATION ${s2s_package_dir})
+
+configure_package_config_file(core/cmake/s2sConfig.cmake.in
+  "${PROJECT_BINARY_DIR}/s2sConfig.cmake" INSTALL_DESTINATION ${s2s_package_dir})
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/s2sConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  "${PROJECT_BINARY_DIR}/s2sConfig.cmake" "${PROJECT_BINARY_DIR}/s2sConfigVersion.cmake"
+  core/cmake/S2sTorch.cmake core/cmake/S2sAddPlugin.cmake core/cmake/plugin_exports.map
+  DESTINATION ${s2s_package_dir})
+
+install(DIRECTORY core/sdk/template DESTINATION share/s2s)
+foreach(folder configs core/docs)
+  if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}")
+    install(DIRECTORY ${folder} DESTINATION share/s2s)
+  endif()
+endforeach()

@@ -1,0 +1,65 @@
+// A metric outside the s2s tree: how many words too many or too few a hypothesis has.
+
+#include <cstdlib>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "s2s/plugin.h"
+
+namespace acme {
+
+namespace {
+
+int64_t count_words(const std::string& text) {
+  std::istringstream stream(text);
+  int64_t count = 0;
+  for (std::string word; stream >> word;) ++count;
+  return count;
+}
+
+/// The options of the component, written once: `s2s-run plugin inspect acme.length` shows them.
+struct LengthOptions {
+  bool relative = true;
+  void visit(s2s::OptionVisitor& v) {
+    v("relative", relative, "divide by the number of words in the references");
+  }
+};
+
+class Length final : public s2s::Metric {
+ public:
+  explicit Length(const LengthOptions& options) : options_(options) {}
+
+  void add(const std::string& hypothesis, const std::string& reference) override {
+    const int64_t expected = count_words(reference);
+    difference_ += std::abs(count_words(hypothesis) - expected);
+    words_ += expected;
+  }
+
+  double value() const override {
+    const double difference = static_cast<double>(difference_);
+    return options_.relative && words_ > 0 ? difference / static_cast<double>(words_) : difference;
+  }
+
+ private:
+  LengthOptions options_;
+  int64_t difference_ = 0;
+  int64_t words_ = 0;
+};
+
+std::unique_ptr<s2s::Metric> create(const s2s::Config& options, const s2s::BuildContext& context) {
+  return std::make_unique<Length>(s2s::read_options<LengthOptions>(options, context.path));
+}
+
+}  // namespace
+
+}  // namespace acme
+
+S2S_PLUGIN("acme_length", "0.1.0", "Apache-2.0", "metric:acme.length") {
+  s2s::Component<s2s::Metric> component;
+  component.name = "acme.length";
+  component.summary = "words too many or too few";
+  component.create = acme::create;
+  component.options = [] { return s2s::list_options<acme::LengthOptions>(); };
+  registrar.add(std::move(component));
+}

@@ -1,0 +1,69 @@
+#!/bin/bash
+# usage: layering_test.sh SOURCE_DIR
+# Checks who may name and include whom (core/docs/plugins.md, "Layers").
+set -uo pipefail
+cd "$1" || exit 2
+failed=0
+
+# complain RULE FINDINGS: one finding a line; none is fine.
+complain() {
+  [ -z "$2" ] && return
+  echo "$1:"
+  echo "$2" | sed 's/^/  /'
+  failed=1
+}
+
+# Core names no plugin, not even in a comment. A plugin's name is its folder's. Some names are words
+# of the field; of these only the quoted name and kind:name count.
+words=" adamw bleu console cosine cuts jsonl local loss single wer "
+kind_names="llm|encoder|codec|model|strategy|communicator|data|tokenizer|metric|scorer"
+kind_names+="|logger|optimizer|schedule"
+for name in $(find plugins -mindepth 3 -maxdepth 3 -name CMakeLists.txt | xargs -r -n1 dirname |
+    xargs -r -n1 basename | sort -u); do
+  pattern="\\b$name\\b"
+  [ "${words#* $name }" = "$words" ] || pattern="\"$name\"|\\b($kind_names):$name\\b"
+  complain "core/ names the plugin '$name'" "$(grep -rniE "$pattern" core/include core/src)"
+done
+
+# Plugins see the SDK, their own files and third-party libraries; never core's rooms or each other.
+rooms=$(find core/src -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | paste -sd '|')
+kinds=$(find plugins -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | paste -sd '|')
+complain "a plugin includes one of core's rooms" \
+  "$(grep -rnE "#include [\"<](core/|($rooms)/)" plugins --include='*.h' --include='*.cc')"
+complain "a plugin includes another plugin" \
+  "$(grep -rnE "#include \"(\.\./|plugins/|($kinds)/)" plugins --include='*.h' --include='*.cc')"
+complain "a plugin links another plugin or core's inside" \
+  "$(grep -rnE "LIBRARIES[^)]*s2s_|core/src" plugins --include=CMakeLists.txt)"
+
+# The SDK's headers name only the standard library, LibTorch and each other.
+complain "a public header mentions a library that the SDK hides" \
+  "$(grep -rniE 'yaml-cpp|boost|nccl|cli11|CLI/|nlohmann|fmt/|spdlog|sndfile' core/include)"
+complain "a public header includes something else than std, LibTorch and s2s/" \
+  "$(grep -rnE '#include "' core/include | grep -v '#include "s2s/')"
+complain "a public header has 'using namespace'" "$(grep -rn 'using namespace' core/include)"
+
+# Rooms include downwards only.
+allowed() {
+  case $1 in
+    base) echo "base" ;;
+    config) echo "base config" ;;
+    plugin) echo "base config plugin" ;;
+    nn | parallel | data | weights) echo "base config plugin nn parallel data weights" ;;
+    model) echo "base config plugin nn parallel data weights model" ;;
+    train | eval) echo "base config plugin nn parallel data weights model train eval" ;;
+    *) echo "" ;;
+  esac
+}
+for folder in core/src/*/; do
+  room=$(basename "$folder")
+  below=$(allowed "$room")
+  [ -n "$below" ] || complain "a room that this test does not know" "$folder"
+  complain "room '$room' includes a room that is not below it" \
+    "$(grep -rnE "#include \"($rooms)/" "$folder" | grep -vE "#include \"(${below// /|})/")"
+done
+
+# No registries of their own: a static object whose constructor registers itself.
+complain "a global registry" "$(grep -rnE '^static .*Regist(ry|rar|erer)\b' core/src plugins apps)"
+
+[ $failed -eq 0 ] && echo "ok: layers"
+exit $failed

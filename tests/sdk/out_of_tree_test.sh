@@ -1,0 +1,78 @@
+#!/bin/bash
+# usage: out_of_tree_test.sh SOURCE_DIR BUILD_DIR
+# Installs the build, builds the SDK's template against it and runs the installed s2s-run.
+set -euo pipefail
+source_dir=$1
+build_dir=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+prefix=$scratch/prefix
+unset S2S_PLUGIN_PATH LD_LIBRARY_PATH
+
+fail() { echo "FAILED: $*"; exit 1; }
+expect() {  # expect TEXT COMMAND...: the command succeeds and prints TEXT
+  local text=$1 output
+  shift
+  output=$("$@" 2>&1) || fail "$* ended with $?: $output"
+  grep -qF -- "$text" <<< "$output" || fail "$* did not print '$text': $output"
+}
+
+cmake --install "$build_dir" --prefix "$prefix" > "$scratch/install.log"
+for file in bin/s2s-run lib/libs2s_run.so lib/libs2s_core.so include/s2s/plugin.h \
+    lib/cmake/s2s/{s2sConfig,s2sConfigVersion,s2sTargets,S2sAddPlugin,S2sTorch}.cmake \
+    lib/cmake/s2s/plugin_exports.map share/s2s/template/metric/plugin.cc; do
+  [ -e "$prefix/$file" ] || fail "$file is not installed"
+done
+! compgen -G "$prefix/lib/s2s/plugins/*fixture*" > /dev/null || fail "test fixtures are installed"
+
+# Nothing of the build tree is needed: no path to it, nothing missing.
+for file in "$prefix"/lib/*.so "$prefix"/lib/s2s/plugins/*.so "$prefix/bin/s2s-run"; do
+  [ -e "$file" ] || continue
+  missing=$(ldd "$file" | grep 'not found' || true)
+  [ -z "$missing" ] || fail "$file lacks $missing"
+  ! ldd "$file" | grep -qF "$build_dir" || fail "$file needs the build tree"
+done
+
+# The installed program finds its own plugins, by the notes and by loading them.
+expect "$prefix/lib/s2s/plugins" "$prefix/bin/s2s-run" plugin path
+built=$(find "$build_dir/lib/s2s/plugins" -name '*.so' 2> /dev/null | wc -l)
+listed=$("$prefix/bin/s2s-run" plugin list --json |
+  grep -o "\"file\": \"$prefix[^\"]*" | sort -u | wc -l)
+[ "$listed" -eq "$built" ] || fail "$built plugins were built, $listed are listed"
+for plugin in "$prefix"/lib/s2s/plugins/*.so; do
+  [ -e "$plugin" ] || continue
+  expect "registers exactly what it declares" "$prefix/bin/s2s-run" plugin check "$plugin"
+done
+
+# A third party's build.
+cp -r "$prefix/share/s2s/template/metric" "$scratch/plugin"
+generator=()
+[ -z "$(type -p ninja)" ] || generator=(-G Ninja)
+log=$scratch/log
+cmake "${generator[@]}" -S "$scratch/plugin" -B "$scratch/plugin/build" \
+  -DCMAKE_PREFIX_PATH="$prefix" > "$log" 2>&1 || fail "$(cat "$log")"
+cmake --build "$scratch/plugin/build" > "$log" 2>&1 || fail "$(cat "$log")"
+plugin=$scratch/plugin/build/libs2s_metric_acme_length.so
+visible=$(nm -D --defined-only "$plugin" | awk '{print $3}' | sort | tr '\n' ' ')
+[ "$visible" = "s2s_plugin_note_v1 s2s_plugin_register " ] || fail "visible symbols: $visible"
+export S2S_PLUGIN_PATH=$scratch/plugin/build
+expect "acme.length" "$prefix/bin/s2s-run" plugin list --kind metric
+expect "divide by the number of words" "$prefix/bin/s2s-run" plugin inspect acme.length
+expect " 5 ok" "$prefix/bin/s2s-run" plugin check "$plugin"
+
+# A symbol that nobody provides is found when the plugin is linked.
+echo 'void absent(); extern "C" void calls_absent() { absent(); }' >> "$scratch/plugin/plugin.cc"
+! cmake --build "$scratch/plugin/build" > "$log" 2>&1 || fail "a missing symbol was linked"
+grep -q 'absent' "$log" || fail "$(cat "$log")"
+
+# Another LibTorch than the SDK's stops the configuration and names both versions.
+mkdir -p "$scratch/torch/include/ATen" "$scratch/torch/include/torch/headeronly"
+touch "$scratch/torch/include/ATen/ATen.h"
+printf '#define TORCH_VERSION_%s\n' 'MAJOR 1' 'MINOR 13' 'PATCH 0' \
+  > "$scratch/torch/include/torch/headeronly/version.h"
+if cmake -S "$scratch/plugin" -B "$scratch/plugin/other" \
+    -DCMAKE_PREFIX_PATH="$prefix;$scratch/torch" > "$log" 2>&1; then
+  fail "another LibTorch was accepted"
+fi
+grep -q '1\.13\.0' "$log" || fail "$(cat "$log")"
+echo "ok: installed, built a plugin outside the tree, listed, inspected and checked it"
