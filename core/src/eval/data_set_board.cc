@@ -21,16 +21,18 @@ struct TextRow {
   double (*value)(const TextScores&);
 };
 
+// clang-format off
 constexpr TextRow kTextRows[] = {
     {"BLEU", "n-grams shared with the reference text; on audio this is ASR-BLEU", "",
      Better::kHigher, [](const TextScores& s) { return s.bleu.score; }},
-    {"word errors", "wrong, missing and extra words per reference word", "%", Better::kLower,
-     [](const TextScores& s) { return s.words.rate(); }},
-    {"character errors", "the same, letter by letter", "%", Better::kLower,
-     [](const TextScores& s) { return s.characters.rate(); }},
-    {"entirely right", "answers without any wrong word", "%", Better::kHigher,
-     [](const TextScores& s) { return s.exact_rate(); }},
+    {"word errors", "wrong, missing and extra words per reference word", "%",
+     Better::kLower, [](const TextScores& s) { return s.words.rate(); }},
+    {"character errors", "the same, letter by letter", "%",
+     Better::kLower, [](const TextScores& s) { return s.characters.rate(); }},
+    {"entirely right", "answers without any wrong word", "%",
+     Better::kHigher, [](const TextScores& s) { return s.exact_rate(); }},
 };
+// clang-format on
 
 struct TurnRow {
   const char* label;
@@ -40,26 +42,30 @@ struct TurnRow {
   Cell DuplexScores::*value;
 };
 
+// clang-format off
 constexpr TurnRow kTurnRows[] = {
-    {"takes the turn", "user turns that were answered in time", "%", Better::kHigher,
-     &DuplexScores::takeover_rate},
-    {"latency, median", "from the user's last word to the agent's first", "s", Better::kLower,
-     &DuplexScores::latency_median_s},
-    {"latency, 90th percentile", "nine of ten answers begin within this", "s", Better::kLower,
-     &DuplexScores::latency_p90_s},
-    {"begins too early", "answers that begin before the user ends", "%", Better::kLower,
-     &DuplexScores::latency_negative_share},
+    {"takes the turn", "user turns that were answered in time", "%",
+     Better::kHigher, &DuplexScores::takeover_rate},
+    {"latency, median", "from the user's last word to the agent's first", "s",
+     Better::kLower, &DuplexScores::latency_median_s},
+    {"latency, 90th percentile", "nine of ten answers begin within this", "s",
+     Better::kLower, &DuplexScores::latency_p90_s},
+    {"begins too early", "answers that begin before the user ends", "%",
+     Better::kLower, &DuplexScores::latency_negative_share},
     {"speaks in a pause", "pauses of the user in which the agent began to speak", "%",
      Better::kLower, &DuplexScores::pause_rate},
     {"stops when interrupted", "interruptions after which the agent was soon silent", "%",
      Better::kHigher, &DuplexScores::stop_rate},
-    {"time to stop, median", "from the interruption to the agent's silence", "s", Better::kLower,
-     &DuplexScores::stop_latency_median_s},
-    {"false starts", "quiet stretches in which the agent spoke unasked", "%", Better::kLower,
-     &DuplexScores::false_start_rate},
-    {"agent speaks", "share of the time", "%", Better::kNeither, &DuplexScores::agent_speech_ratio},
-    {"both speak", "share of the time", "%", Better::kNeither, &DuplexScores::overlap_ratio},
+    {"time to stop, median", "from the interruption to the agent's silence", "s",
+     Better::kLower, &DuplexScores::stop_latency_median_s},
+    {"false starts", "quiet stretches in which the agent spoke unasked", "%",
+     Better::kLower, &DuplexScores::false_start_rate},
+    {"agent speaks", "share of the time", "%",
+     Better::kNeither, &DuplexScores::agent_speech_ratio},
+    {"both speak", "share of the time", "%",
+     Better::kNeither, &DuplexScores::overlap_ratio},
 };
+// clang-format on
 
 bool has_any(const std::vector<Cell>& cells) {
   return std::any_of(cells.begin(), cells.end(), [](const Cell& cell) { return cell.has_value(); });

@@ -135,11 +135,11 @@ std::string ListeningReport::media_json(const ReportExample& example) const {
   for (const auto& [name, member] : kClips) {
     const AudioClip& clip = example.*member;
     if (!clip.samples_S.defined() || clip.samples_S.numel() == 0) continue;
-    media[name] = {
-        {"audio", data_uri(mime_type(options_.audio), encode_audio(clip, options_.audio))},
-        {"picture", data_uri("image/png", spectrogram_png(clip, options_.spectrogram))},
-        {"seconds",
-         static_cast<double>(clip.samples_S.numel()) / static_cast<double>(clip.sample_rate_hz)}};
+    Json& out = media[name];
+    out["audio"] = data_uri(mime_type(options_.audio), encode_audio(clip, options_.audio));
+    out["picture"] = data_uri("image/png", spectrogram_png(clip, options_.spectrogram));
+    out["seconds"] =
+        static_cast<double>(clip.samples_S.numel()) / static_cast<double>(clip.sample_rate_hz);
   }
   return html_safe(media);
 }

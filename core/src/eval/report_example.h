@@ -17,7 +17,7 @@ struct TokenMark {
   enum class Kind { kText, kBos, kEos };
   int64_t frame = 0;
   Kind kind = Kind::kText;
-  std::string text;  // the piece as a reader should see it
+  std::string text;  // as a reader should see it; a leading blank begins a word
 };
 
 /// All clips start at the dialogue's time 0. A clip without samples was not made.

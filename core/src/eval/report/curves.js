@@ -41,14 +41,14 @@ function ticks(low, high, count, logarithmic) {
   return out;
 }
 
-/** The ranges and maps of one chart. */
-function axes(curves) {
+/** The ranges and maps of one chart; what falls over decades is drawn logarithmically. */
+function axes(title, curves) {
   const steps = curves.flatMap((c) => [c.steps[0], c.steps[c.steps.length - 1]]);
   const values = curves.flatMap((c) => c.values);
   let low = Math.min(...values);
   let high = Math.max(...values);
-  const positive = low > 0;
-  const logarithmic = positive && high / low > 30;
+  const decays = title === "Loss" || title === "Gradient norm";
+  const logarithmic = decays && low > 0 && high / low > 30;
   if (!logarithmic) {
     const margin = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
     low = low >= 0 && low - margin < 0.3 * high ? 0 : low - margin;
@@ -131,7 +131,7 @@ function followPointer(svg, curves, axis, legendValues) {
 }
 
 function chart(title, curves) {
-  const axis = axes(curves);
+  const axis = axes(title, curves);
   const last = curves.map((c) => curveName(c) + " " + compact(c.values[c.values.length - 1]));
   const svg = node("svg", {viewBox: "0 0 " + kPlot.width + " " + kPlot.height, role: "img",
                            "aria-label": title + " over steps; last: " + last.join(", ")},
@@ -159,7 +159,8 @@ function renderCurves(data) {
   section.append(node("h2", {}, "Training"),
                  node("div", {class: "charts"}, first.map((t) => chart(t, charts.get(t)))));
   if (!others.length) return;
-  section.append(node("details", {}, node("summary", {}, others.length + " more curves"),
+  const title = others.length + (others.length === 1 ? " more curve" : " more curves");
+  section.append(node("details", {}, node("summary", {}, title),
                       node("div", {class: "charts"},
                            others.map((t) => chart(t, charts.get(t))))));
 }

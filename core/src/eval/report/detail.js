@@ -24,8 +24,8 @@ function transcripts(example) {
     const text = example.texts[key];
     return node("tr", {}, node("th", {scope: "row"}, label),
                 node("td", {title: "as it came: " + text.raw}, differences(text.edits)),
-                node("td", {class: "number"}, written(text.wer, "%")),
-                node("td", {class: "number"}, written(text.bleu, "")));
+                node("td", {class: "number", "data-label": "WER"}, written(text.wer, "%")),
+                node("td", {class: "number", "data-label": "BLEU"}, written(text.bleu, "")));
   });
   return node("table", {class: "transcripts"},
       node("caption", {}, "Against the reference, normalised: ", node("del", {}, "missing"), " ",

@@ -30,16 +30,17 @@ function isNumber(value) {
 /** A number of a unit ("%" means a fraction of one), as a reader likes it. */
 function written(value, unit) {
   if (!isNumber(value)) return "\u2013";
-  if (unit === "%") return (100 * value).toFixed(Math.abs(value) < 0.0995 ? 1 : 0) + "\u202f%";
-  if (unit === "s") return value.toFixed(2) + "\u202fs";
-  return value.toFixed(1);
+  const sign = value < 0 ? "\u2212" : "";
+  const size = Math.abs(value);
+  if (unit === "%") return sign + (100 * size).toFixed(size < 0.0995 ? 1 : 0) + "\u202f%";
+  return sign + (unit === "s" ? size.toFixed(2) + "\u202fs" : size.toFixed(1));
 }
 
 /** A number on an axis or in a list: three significant digits, short for very small and large. */
 function compact(value) {
   if (!isNumber(value)) return "\u2013";
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(1).replace("e+", "e");
+  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(1).replace("e+", "e").replace(".0e", "e");
   return String(Number(value.toPrecision(3)));
 }
 

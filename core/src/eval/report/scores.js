@@ -30,19 +30,23 @@ function themeButton() {
   return button;
 }
 
+function numberOfDialogues(count) {
+  if (count === 1) return "One dialogue";
+  return (count === 0 ? "No" : count) + " dialogues";
+}
+
 function renderHead(data, numExamples) {
   const facts = data.facts.map(([name, value]) =>
       node("div", {}, node("dt", {}, name), node("dd", {}, value)));
   document.getElementById("head").append(
       node("div", {class: "title"}, node("h1", {}, data.title), themeButton()),
-      node("p", {class: "lead"},
-           numExamples === 1 ? "One dialogue" : numExamples + " dialogues",
+      node("p", {class: "lead"}, numberOfDialogues(numExamples),
            " to hear: the user, what the model answered, what it should have answered, and what ",
            "the codec makes of that at best."),
       facts.length ? node("dl", {class: "facts"}, facts) : null);
 }
 
-/** Column of the best cell among the model's own two, for emphasis in wide tables: the first. */
+/** The first column is the model's own and stands out. */
 function scoreCell(row, value, column) {
   return node("td", {class: column === 0 ? "main number" : "number"}, written(value, row.unit));
 }

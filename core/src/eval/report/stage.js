@@ -1,5 +1,8 @@
 // Everything of one example on one time axis: who speaks, spectrograms, text tokens, the play head.
 
+const kManyRows = 5;  // of token labels: more than this, and words are better than pieces
+const kMostRows = 8;
+
 class Stage {
   constructor(example, media, frameSeconds) {
     this.example = example;
@@ -113,17 +116,16 @@ class Stage {
   tokens(channel, label) {
     const tokens = (this.example.tokens || {})[channel] || [];
     if (!tokens.length) return [];
-    const track = tokens.map(([frame, kind, text]) => {
-      const mark = node("span", {class: "token " + kind,
-                                 title: "frame " + frame + ", " +
-                                        (frame * this.frame).toFixed(2) + " s: " + text},
-                        node("i", {}), node("b", {}, kind === "text" ? text : kind));
-      mark.style.left = this.share((frame + 0.5) * this.frame);
-      mark.frame = frame;
-      return mark;
+    const marks = tokens.map(([frame, kind, piece]) => {
+      const text = kind === "text" ? piece : kind;
+      const label = node("b", {});
+      const title = "frame " + frame + ", " + (frame * this.frame).toFixed(2) + " s: " + text;
+      const element = node("span", {class: "token " + kind, title}, node("i", {}), label);
+      element.style.left = this.share((frame + 0.5) * this.frame);
+      return {frame, kind, text, element, label};
     });
-    const lane = this.lane(label, "tokens " + channel, track);
-    this.tokenLanes.push({lane, marks: track});
+    const lane = this.lane(label, "tokens " + channel, marks.map((mark) => mark.element));
+    this.tokenLanes.push({lane, marks});
     return [lane];
   }
 
@@ -133,22 +135,52 @@ class Stage {
             this.picture("reference"), this.tokens("reference", "reference text")];
   }
 
-  /** Puts token labels into as many rows as keep them from covering each other. */
+  /** Labels of a lane as [marks they stand for]: single tokens, or whole words. */
+  groups(marks, whole) {
+    const spaced = marks.some((mark) => mark.text.startsWith(" "));
+    const out = [];
+    for (const mark of marks) {
+      const last = out.length ? out[out.length - 1] : [];
+      const before = last[last.length - 1];
+      const joins = whole && spaced && before && before.kind === "text" && mark.kind === "text" &&
+                    !mark.text.startsWith(" ") && mark.frame === before.frame + 1;
+      if (joins) last.push(mark);
+      else out.push([mark]);
+    }
+    return out;
+  }
+
+  /** Rows that keep the labels from covering each other; labels beyond the last row are hidden. */
+  place(groups, width) {
+    const ends = [];
+    for (const group of groups) {
+      group.forEach((mark, i) => {
+        mark.label.hidden = false;  // what is hidden has no width
+        mark.label.textContent = i === 0 ? group.map((m) => m.text).join("") : "";
+      });
+      const mark = group[0];
+      const left = width * (mark.frame + 0.5) * this.frame / this.duration;
+      const size = mark.label.offsetWidth + 5;
+      const start = Math.min(left, Math.max(0, width - size));
+      let row = ends.findIndex((end) => end <= start);
+      if (row < 0) row = ends.length;
+      mark.label.hidden = row >= kMostRows;
+      if (row < kMostRows) ends[row] = start + size;
+      for (const each of group) each.element.style.setProperty("--row", each === mark ? row : 0);
+      mark.element.style.setProperty("--shift", start - left + "px");
+    }
+    return {rows: ends.length, whole: groups.every((group) => !group[0].label.hidden)};
+  }
+
+  /** Every token by itself where there is room, else words. */
   layOut() {
     for (const {lane, marks} of this.tokenLanes) {
       const width = lane.querySelector(".lane-track").clientWidth;
-      const ends = [];
-      for (const mark of marks) {
-        const left = width * (mark.frame + 0.5) * this.frame / this.duration;
-        const size = mark.lastChild.offsetWidth + 5;
-        const start = Math.min(left, Math.max(0, width - size));
-        let row = ends.findIndex((end) => end <= start);
-        if (row < 0) row = ends.length;
-        ends[row] = start + size;
-        mark.style.setProperty("--row", row);
-        mark.style.setProperty("--shift", start - left + "px");
+      let placed = this.place(this.groups(marks, false), width);
+      if (!placed.whole || placed.rows > kManyRows) {
+        placed = this.place(this.groups(marks, true), width);
       }
-      lane.style.setProperty("--rows", Math.max(1, ends.length));
+      lane.style.setProperty("--rows", Math.max(1, placed.rows));
     }
   }
 
@@ -170,7 +202,9 @@ class Stage {
     this.element.setAttribute("aria-valuetext", clock(seconds));
     const frame = Math.floor(seconds / this.frame);
     for (const {marks} of this.tokenLanes) {
-      for (const mark of marks) mark.classList.toggle("now", seconds > 0 && mark.frame === frame);
+      for (const mark of marks) {
+        mark.element.classList.toggle("now", seconds > 0 && mark.frame === frame);
+      }
     }
   }
 }
