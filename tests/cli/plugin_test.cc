@@ -32,6 +32,7 @@ TEST_CASE("plugin list --json is JSON, and --kind chooses") {
             .empty());
   const CommandResult unknown = run_cli("plugin list --kind metrik");
   CHECK(unknown.exit_code == 2);
+  CHECK(contains(unknown.output, "[plugin/kind]"));
   CHECK(contains(unknown.output, "did you mean 'metric'?"));
 }
 

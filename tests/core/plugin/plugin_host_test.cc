@@ -157,6 +157,12 @@ TEST_CASE("a missing symbol is named in words, before anything of the plugin run
   CHECK(contains(error.message(), "fixture::removed_in_the_next_release(long)"));
 }
 
+TEST_CASE("a library that a plugin needs and that is nowhere is named") {
+  const Error error = error_of_asking({"missing_library"}, "fixture_missing_library");
+  CHECK(error.id() == "plugin/load");
+  CHECK(contains(error.message(), "libs2s_fixture_needed.so"));
+}
+
 TEST_CASE("a plugin without a registration function is refused") {
   CHECK(error_of_asking({"no_entry"}, "fixture_no_entry").id() == "plugin/entry");
 }
