@@ -47,7 +47,7 @@ TEST_CASE("^C while data is made exits with 8 and leaves nothing") {
   const TemporaryFolder folder;
   const std::string out = (folder.path() / "set").string();
   const CommandResult result =
-      run_cli("data synth " + out, "exec timeout --preserve-status -s INT 3");
+      run_cli("data synth " + out, "exec timeout --foreground --preserve-status -s INT 3");
   CHECK(result.exit_code == 8);
   CHECK(result.output.find("[synth/stopped]") != std::string::npos);
   CHECK(fs::is_empty(folder.path()));

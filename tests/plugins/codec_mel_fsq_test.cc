@@ -68,7 +68,9 @@ at::Tensor lengths(std::vector<int64_t> values) { return at::tensor(values, at::
 double log_spectrum_distance(const at::Tensor& a_S, const at::Tensor& b_S) {
   const auto spectrum = [](const at::Tensor& x_S) {
     const at::Tensor window = at::hann_window(1024);
-    return at::stft(x_S, 1024, 256, 1024, window, true, true).abs().clamp_min(1e-2).log10() * 20;
+    const at::Tensor spectrum_NT = at::stft(x_S, 1024, 256, 1024, window, /*normalized=*/false,
+                                            /*onesided=*/true, /*return_complex=*/true);
+    return spectrum_NT.abs().clamp_min(1e-2).log10() * 20;
   };
   return (spectrum(a_S) - spectrum(b_S)).abs().mean().item<double>();
 }
@@ -169,8 +171,8 @@ TEST_CASE("mel_fsq gives back sound like what it was given, and silence as silen
   const at::Tensor audio_S = voice(1280 * 30, 16000, 140);
   const at::Tensor codes_BKT = codec->encode(audio_S.unsqueeze(0), lengths({1280 * 30})).first;
   const at::Tensor back_S = codec->decode(codes_BKT)[0];
-  CHECK(log_spectrum_distance(back_S, audio_S) < 5);
-  CHECK(log_spectrum_distance(voice(1280 * 30, 16000, 230), audio_S) > 10);
+  CHECK(log_spectrum_distance(back_S, audio_S) < 4);
+  CHECK(log_spectrum_distance(voice(1280 * 30, 16000, 230), audio_S) > 5);
   const at::Tensor silence_BKT = codec->silence_codes().view({1, 8, 1}).expand({1, 8, 5});
   CHECK(codec->decode(silence_BKT).abs().max().item<float>() == 0);
 }
