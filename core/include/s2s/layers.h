@@ -35,7 +35,7 @@ class Embedding : public BlockOf<> {
 };
 
 /// x / rms(x) * w, the mean square in float32; the result is cast to x's type before w
-/// (Llama's order).  Source: transformers LlamaRMSNorm.
+/// (Hugging Face's order).  Source: transformers' RMSNorm classes.
 class RmsNorm : public BlockOf<> {
  public:
   RmsNorm(int64_t dim, double eps);

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "nn/fused.h"
+
 namespace s2s {
 namespace {
 
@@ -44,11 +46,7 @@ RmsNorm::RmsNorm(int64_t dim, double eps) : eps_(eps) {
 
 RmsNorm::~RmsNorm() = default;
 
-at::Tensor RmsNorm::forward(const at::Tensor& x) {
-  const at::Tensor wide = x.to(at::kFloat);
-  const at::Tensor normed = wide * at::rsqrt(wide.square().mean(-1, true) + eps_);
-  return normed.to(x.scalar_type()) * weight;
-}
+at::Tensor RmsNorm::forward(const at::Tensor& x) { return rms_norm(x, weight, eps_); }
 
 LayerNorm::LayerNorm(int64_t dim, double eps) : eps_(eps) {
   register_parameter("weight", weight, {dim}, {Init::Kind::kOnes, 1});

@@ -1,0 +1,24 @@
+#pragma once
+// Element-wise parts of a decoder as single differentiable operations. On a CPU, in float32 or
+// bfloat16, they run as one pass over memory (row_kernels.h); anything else takes the same
+// formula in ATen operations, which the tests compare (`*_plain`).
+
+#include <ATen/core/Tensor.h>
+
+namespace s2s {
+
+/// x [..., H], weight [H].  w * (x / rms(x)), mean square in float32, cast to x's type before w.
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps);
+at::Tensor rms_norm_plain(const at::Tensor& x, const at::Tensor& weight, double eps);
+
+/// silu(gate) * up, elementwise.
+at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up);
+at::Tensor swiglu_plain(const at::Tensor& gate, const at::Tensor& up);
+
+/// Rotary position embedding in split halves: x [B, T, heads, D], tables [T, D] float32 with the
+/// angles of the first half repeated.  Source: transformers apply_rotary_pos_emb.
+at::Tensor rotate(const at::Tensor& x_BTHD, const at::Tensor& cos_TD, const at::Tensor& sin_TD);
+at::Tensor rotate_plain(const at::Tensor& x_BTHD, const at::Tensor& cos_TD,
+                        const at::Tensor& sin_TD);
+
+}  // namespace s2s

@@ -1,0 +1,213 @@
+#include "nn/row_kernels.h"
+
+#include <cmath>
+#include <cstring>
+
+// Every kernel is written once as an inlined body and compiled twice: for any processor and, on
+// x86-64, for those with AVX2 and FMA.
+#define S2S_BODY inline __attribute__((always_inline))
+#define S2S_VECTORIZED __attribute__((optimize("O3", "no-trapping-math", "no-math-errno")))
+#if defined(__x86_64__)
+#define S2S_AVX2 \
+  __attribute__((target("avx2,fma"), optimize("O3", "no-trapping-math", "no-math-errno")))
+#endif
+
+namespace s2s::rows {
+namespace {
+
+constexpr int64_t kLanes = 16;  // partial sums, so that a sum's order is fixed and vector code fits
+
+S2S_BODY float load(float x) { return x; }
+S2S_BODY float load(c10::BFloat16 x) {
+  const uint32_t bits = static_cast<uint32_t>(x.x) << 16U;
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+S2S_BODY void store(float value, float& out) { out = value; }
+/// Round to nearest, ties to even; numbers stay finite in these kernels, NaN keeps its high bits.
+S2S_BODY void store(float value, c10::BFloat16& out) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  const uint32_t rounded = (bits + 0x7FFFU + ((bits >> 16U) & 1U)) >> 16U;
+  const uint32_t nan = (bits >> 16U) | 0x40U;
+  out.x = static_cast<uint16_t>((bits & 0x7FFFFFFFU) > 0x7F800000U ? nan : rounded);
+}
+
+/// value as it is after a trip through T.
+template <class T>
+S2S_BODY float rounded(float value) {
+  T out;
+  store(value, out);
+  return load(out);
+}
+
+/// e^x within 2 units in the last place; x is clamped to the range where the result is normal.
+/// Source: Cephes expf (range reduction by ln 2 in two parts, polynomial of degree 5).
+S2S_BODY float exp_of(float x) {
+  x = x < -87.0F ? -87.0F : x;
+  x = x > 88.0F ? 88.0F : x;
+  const float shifted = x * 1.44269504F + 12582912.0F;  // 1.5 * 2^23: the sum rounds to a whole
+  const float n = shifted - 12582912.0F;
+  const float r = (x - n * 0.693359375F) + n * 2.12194440e-4F;
+  float p = 1.9875691500e-4F;
+  p = p * r + 1.3981999507e-3F;
+  p = p * r + 8.3334519073e-3F;
+  p = p * r + 4.1665795894e-2F;
+  p = p * r + 1.6666665459e-1F;
+  p = p * r + 5.0000001201e-1F;
+  const float mantissa = p * r * r + r + 1.0F;
+  const int32_t bits = (static_cast<int32_t>(n) + 127) << 23;
+  float power;
+  std::memcpy(&power, &bits, sizeof power);
+  return mantissa * power;
+}
+
+S2S_BODY float sum_lanes(const float* lanes) {
+  float total = 0;
+  for (int64_t j = 0; j < kLanes; ++j) total += lanes[j];
+  return total;
+}
+
+template <class T>
+S2S_BODY void body(const RmsNormRows<T>& job, int64_t begin, int64_t end) {
+  for (int64_t row = begin; row < end; ++row) {
+    const T* x = job.x + row * job.dim;
+    T* y = job.y + row * job.dim;
+    float lanes[kLanes] = {};
+    int64_t i = 0;
+    for (; i + kLanes <= job.dim; i += kLanes) {
+      for (int64_t j = 0; j < kLanes; ++j) lanes[j] += load(x[i + j]) * load(x[i + j]);
+    }
+    float squares = sum_lanes(lanes);
+    for (; i < job.dim; ++i) squares += load(x[i]) * load(x[i]);
+    const float r = 1.0F / std::sqrt(squares / static_cast<float>(job.dim) + job.eps);
+    job.inv_rms[row] = r;
+    for (i = 0; i < job.dim; ++i) store(rounded<T>(load(x[i]) * r) * load(job.weight[i]), y[i]);
+  }
+}
+
+template <class T>
+S2S_BODY void body(const RmsNormGradRows<T>& job, int64_t begin, int64_t end) {
+  for (int64_t row = begin; row < end; ++row) {
+    const T* dy = job.dy + row * job.dim;
+    const T* x = job.x + row * job.dim;
+    T* dx = job.dx + row * job.dim;
+    const float r = job.inv_rms[row];
+    float lanes[kLanes] = {};
+    int64_t i = 0;
+    for (; i + kLanes <= job.dim; i += kLanes) {
+      for (int64_t j = 0; j < kLanes; ++j) {
+        lanes[j] += load(dy[i + j]) * load(job.weight[i + j]) * load(x[i + j]);
+      }
+    }
+    float dot = sum_lanes(lanes);
+    for (; i < job.dim; ++i) dot += load(dy[i]) * load(job.weight[i]) * load(x[i]);
+    const float pull = dot * r * r * r / static_cast<float>(job.dim);
+    for (i = 0; i < job.dim; ++i) {
+      const float grad = load(dy[i]);
+      job.weight_grad[i] += grad * load(x[i]) * r;
+      store(grad * load(job.weight[i]) * r - load(x[i]) * pull, dx[i]);
+    }
+  }
+}
+
+template <class T>
+S2S_BODY void body(const SwigluRows<T>& job, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) {
+    const float gate = load(job.gate[i]);
+    store(gate / (1.0F + exp_of(-gate)) * load(job.up[i]), job.y[i]);
+  }
+}
+
+template <class T>
+S2S_BODY void body(const SwigluGradRows<T>& job, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) {
+    const float gate = load(job.gate[i]);
+    const float dy = load(job.dy[i]);
+    const float sigmoid = 1.0F / (1.0F + exp_of(-gate));
+    const float silu = gate * sigmoid;
+    store(dy * load(job.up[i]) * (sigmoid + silu * (1.0F - sigmoid)), job.d_gate[i]);
+    store(dy * silu, job.d_up[i]);
+  }
+}
+
+template <class T>
+S2S_BODY void body(const RotaryRows<T>& job, int64_t begin, int64_t end) {
+  const int64_t half = job.dim / 2;
+  for (int64_t row = begin; row < end; ++row) {
+    const float* cos = job.cos + row % job.frames * job.dim;
+    const float* sin = job.sin + row % job.frames * job.dim;
+    for (int64_t head = 0; head < job.heads; ++head) {
+      const T* x = job.x + (row * job.heads + head) * job.dim;
+      T* y = job.y + (row * job.heads + head) * job.dim;
+      for (int64_t j = 0; j < half; ++j) {
+        const float first = load(x[j]);
+        const float second = load(x[j + half]);
+        store(first * cos[j] - second * sin[j] * job.sign, y[j]);
+        store(second * cos[j] + first * sin[j] * job.sign, y[j + half]);
+      }
+    }
+  }
+}
+
+template <class Job>
+S2S_VECTORIZED void run_any(const Job& job, int64_t begin, int64_t end) {
+  body(job, begin, end);
+}
+
+#if defined(__x86_64__)
+template <class Job>
+S2S_AVX2 void run_avx2(const Job& job, int64_t begin, int64_t end) {
+  body(job, begin, end);
+}
+
+bool has_avx2() {
+  static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  return has;
+}
+#endif
+
+template <class Job>
+void dispatch(const Job& job, int64_t begin, int64_t end) {
+#if defined(__x86_64__)
+  if (has_avx2()) return run_avx2(job, begin, end);
+#endif
+  run_any(job, begin, end);
+}
+
+}  // namespace
+
+template <class T>
+void run(const RmsNormRows<T>& job, int64_t begin, int64_t end) {
+  dispatch(job, begin, end);
+}
+template <class T>
+void run(const RmsNormGradRows<T>& job, int64_t begin, int64_t end) {
+  dispatch(job, begin, end);
+}
+template <class T>
+void run(const SwigluRows<T>& job, int64_t begin, int64_t end) {
+  dispatch(job, begin, end);
+}
+template <class T>
+void run(const SwigluGradRows<T>& job, int64_t begin, int64_t end) {
+  dispatch(job, begin, end);
+}
+template <class T>
+void run(const RotaryRows<T>& job, int64_t begin, int64_t end) {
+  dispatch(job, begin, end);
+}
+
+#define S2S_INSTANTIATE(Job)                                     \
+  template void run<float>(const Job<float>&, int64_t, int64_t); \
+  template void run<c10::BFloat16>(const Job<c10::BFloat16>&, int64_t, int64_t)
+S2S_INSTANTIATE(RmsNormRows);
+S2S_INSTANTIATE(RmsNormGradRows);
+S2S_INSTANTIATE(SwigluRows);
+S2S_INSTANTIATE(SwigluGradRows);
+S2S_INSTANTIATE(RotaryRows);
+#undef S2S_INSTANTIATE
+
+}  // namespace s2s::rows

@@ -1,0 +1,93 @@
+#include "nn/fused.h"
+
+#include <ATen/ATen.h>
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <vector>
+
+#include "nn/parallel_rows.h"
+
+namespace {
+
+using Function = std::function<at::Tensor(const std::vector<at::Tensor>&)>;
+
+/// Largest difference, as a share of the largest value where that is above 1.
+double largest(const at::Tensor& a, const at::Tensor& b) {
+  const at::Tensor wide = b.to(at::kDouble);
+  const double scale = std::max(1.0, wide.abs().max().item<double>());
+  return (a.to(at::kDouble) - wide).abs().max().item<double>() / scale;
+}
+
+/// Largest difference between two functions, over the output and every input's gradient.
+double difference(const Function& ours, const Function& plain, std::vector<at::Tensor> inputs,
+                  at::ScalarType type) {
+  std::vector<at::Tensor> a;
+  std::vector<at::Tensor> b;
+  for (const at::Tensor& input : inputs) {
+    a.push_back(input.to(type).detach().clone().set_requires_grad(true));
+    b.push_back(input.to(type).detach().clone().set_requires_grad(true));
+  }
+  const at::Tensor y = ours(a);
+  const at::Tensor z = plain(b);
+  CHECK((y.scalar_type() == z.scalar_type()));
+  const at::Tensor direction = at::randn(y.sizes()).to(type);
+  (y * direction).sum().backward();
+  (z * direction).sum().backward();
+  double worst = largest(y, z);
+  for (size_t i = 0; i < a.size(); ++i) worst = std::max(worst, largest(a[i].grad(), b[i].grad()));
+  return worst;
+}
+
+void check_same(const Function& ours, const Function& plain,
+                const std::vector<at::Tensor>& inputs) {
+  CHECK(difference(ours, plain, inputs, at::kFloat) < 2e-5);
+  CHECK(difference(ours, plain, inputs, at::kBFloat16) < 0.03);
+  CHECK(difference(ours, plain, inputs, at::kDouble) < 1e-12);  // falls back to the plain one
+}
+
+}  // namespace
+
+TEST_CASE("rows are all visited once, whatever the number of threads") {
+  std::vector<std::atomic<int>> visits(1000);
+  s2s::parallel_rows(1000, 10, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) ++visits[static_cast<size_t>(i)];
+  });
+  CHECK(std::all_of(visits.begin(), visits.end(), [](const auto& count) { return count == 1; }));
+  s2s::parallel_rows(0, 1, [](int64_t, int64_t) { FAIL("no rows"); });
+}
+
+TEST_CASE("the one-pass RMS norm equals the plain one, forward and backward") {
+  at::manual_seed(1);
+  for (const int64_t dim : {6, 16, 512, 513}) {
+    check_same([](const auto& in) { return s2s::rms_norm(in[0], in[1], 1e-5); },
+               [](const auto& in) { return s2s::rms_norm_plain(in[0], in[1], 1e-5); },
+               {at::randn({3, 5, dim}), at::rand({dim}) + 0.5});
+  }
+}
+
+TEST_CASE("the one-pass SwiGLU equals the plain one, also far from zero") {
+  at::manual_seed(2);
+  check_same([](const auto& in) { return s2s::swiglu(in[0], in[1]); },
+             [](const auto& in) { return s2s::swiglu_plain(in[0], in[1]); },
+             {at::randn({4, 9, 37}), at::randn({4, 9, 37})});
+  const at::Tensor gate = at::linspace(-200, 200, 4001);
+  const at::Tensor ours = s2s::swiglu(gate, at::ones_like(gate));
+  CHECK(at::allclose(ours, at::silu(gate), 2e-6, 1e-30));
+}
+
+TEST_CASE("the one-pass rotation equals the plain one, also of strided input") {
+  at::manual_seed(3);
+  const at::Tensor angle = at::rand({5, 4}) * 6;
+  const at::Tensor cos = at::cat({angle.cos(), angle.cos()}, -1);
+  const at::Tensor sin = at::cat({angle.sin(), angle.sin()}, -1);
+  const auto ours = [&](const at::Tensor& x) { return s2s::rotate(x, cos, sin); };
+  const auto plain = [&](const at::Tensor& x) { return s2s::rotate_plain(x, cos, sin); };
+  check_same([&](const auto& in) { return ours(in[0]); },
+             [&](const auto& in) { return plain(in[0]); }, {at::randn({2, 5, 3, 8})});
+  check_same([&](const auto& in) { return ours(in[0].transpose(1, 2)); },
+             [&](const auto& in) { return plain(in[0].transpose(1, 2)); },
+             {at::randn({2, 3, 5, 8})});
+}
