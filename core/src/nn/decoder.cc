@@ -1,0 +1,122 @@
+#include "s2s/decoder.h"
+
+#include <ATen/ATen.h>
+
+#include "nn/fused.h"
+#include "s2s/error.h"
+#include "s2s/weights.h"
+
+namespace s2s {
+namespace {
+
+Init normal_init(const DecoderFacts& facts) {
+  return {Init::Kind::kNormal, facts.initializer_range};
+}
+
+}  // namespace
+
+GatedMlp::GatedMlp(const DecoderFacts& facts)
+    : gate_proj(facts.shape.hidden_size, facts.shape.intermediate_size, facts.mlp_bias,
+                normal_init(facts)),
+      up_proj(facts.shape.hidden_size, facts.shape.intermediate_size, facts.mlp_bias,
+              normal_init(facts)),
+      down_proj(facts.shape.intermediate_size, facts.shape.hidden_size, facts.mlp_bias,
+                normal_init(facts)) {
+  register_block("gate_proj", gate_proj);
+  register_block("up_proj", up_proj);
+  register_block("down_proj", down_proj);
+}
+
+GatedMlp::~GatedMlp() = default;
+
+at::Tensor GatedMlp::forward(const at::Tensor& x_BTH) {
+  return down_proj(swiglu(gate_proj(x_BTH), up_proj(x_BTH)));
+}
+
+DecoderLayer::DecoderLayer(const DecoderFacts& facts, int64_t layer)
+    : input_layernorm(facts.shape.hidden_size, facts.norm_eps),
+      self_attn(facts, layer),
+      post_attention_layernorm(facts.shape.hidden_size, facts.norm_eps),
+      mlp(facts) {
+  register_block("input_layernorm", input_layernorm);
+  register_block("self_attn", self_attn);
+  register_block("post_attention_layernorm", post_attention_layernorm);
+  register_block("mlp", mlp);
+}
+
+DecoderLayer::~DecoderLayer() = default;
+
+at::Tensor DecoderLayer::forward(const at::Tensor& x_BTH, const SequenceInfo& info) {
+  const at::Tensor y_BTH = x_BTH + self_attn(input_layernorm(x_BTH), info);
+  return y_BTH + mlp(post_attention_layernorm(y_BTH));
+}
+
+Decoder::Decoder(DecoderFacts facts)
+    : facts_(std::move(facts)),
+      embed_tokens_(facts_.shape.vocab_size, facts_.shape.hidden_size, normal_init(facts_),
+                    facts_.padding_idx),
+      norm_(facts_.shape.hidden_size, facts_.norm_eps) {
+  register_block("embed_tokens", embed_tokens_);
+  for (int64_t i = 0; i < facts_.shape.num_layers; ++i) {
+    layers_.push_back(std::make_unique<DecoderLayer>(facts_, i));
+    register_block("layers." + std::to_string(i), *layers_.back());
+  }
+  register_block("norm", norm_);
+  if (!facts_.shape.tied_head) {
+    lm_head_ = std::make_unique<Linear>(facts_.shape.hidden_size, facts_.shape.vocab_size, false,
+                                        normal_init(facts_));
+    register_block("lm_head", *lm_head_);
+  }
+  own_ = named_parameters();
+}
+
+Decoder::~Decoder() = default;
+
+at::Tensor Decoder::embed(const at::Tensor& ids_BT) { return embed_tokens_(ids_BT); }
+
+at::Tensor Decoder::head_weight() { return lm_head_ ? lm_head_->weight : embed_tokens_.weight; }
+
+at::Tensor Decoder::logits(const at::Tensor& hidden, bool) {
+  return lm_head_ ? (*lm_head_)(hidden) : at::linear(hidden, embed_tokens_.weight);
+}
+
+at::Tensor Decoder::forward(const at::Tensor& x_BTH, const SequenceInfo& info) {
+  const int64_t begin = info.cache != nullptr ? info.cache->length() : 0;
+  SequenceInfo here = info;
+  std::tie(here.cos_TD, here.sin_TD) = rotary_tables(begin, x_BTH.size(1), x_BTH.device());
+  at::Tensor hidden_BTH = x_BTH;
+  for (const auto& layer : layers_) hidden_BTH = (*layer)(hidden_BTH, here);
+  if (info.cache != nullptr) info.cache->advance(x_BTH.size(1));
+  return norm_(hidden_BTH);
+}
+
+void Decoder::load_first_values() {
+  if (facts_.weights_path.empty()) return;
+  load_tensors(own_, checkpoint_names(), read_weights(facts_.weights_path), facts_.weights_path);
+}
+
+NameMap Decoder::checkpoint_names() const {
+  NameMap map;
+  map.rules = {
+      {"lm_head.weight", "lm_head.weight"},
+      {"**",             "model.**"      }
+  };
+  map.ignored = {"model.layers.*.self_attn.rotary_emb.inv_freq"};  // files of transformers < 4.32
+  if (facts_.shape.tied_head) map.ignored.push_back("lm_head.weight");
+  return map;
+}
+
+ShardPlan Decoder::plan_with(std::vector<TensorRow> rows, std::vector<UnitRow> units) const {
+  ShardPlan plan{std::move(rows), std::move(units), {}};
+  // Kept whole: a speech model adds the embeddings to the encoder's frames.
+  plan.rows.push_back({"embed_tokens", Style::kReplicate, Layout::kFull, Layout::kFull});
+  if (lm_head_) plan.rows.push_back({"lm_head", Style::kReplicate, Layout::kFull, Layout::kFull});
+  plan.divisors = {
+      {"num_attention_heads", facts_.shape.num_attention_heads},
+      {"num_key_value_heads", facts_.shape.num_key_value_heads},
+      {"intermediate_size",   facts_.shape.intermediate_size  }
+  };
+  return plan;
+}
+
+}  // namespace s2s

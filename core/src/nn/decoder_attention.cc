@@ -1,0 +1,80 @@
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+#include "nn/fused.h"
+#include "s2s/decoder.h"
+
+namespace s2s {
+namespace {
+
+/// [B, T, heads * D] -> [B, T, heads, D].
+at::Tensor split_heads(const at::Tensor& x, int64_t head_dim) {
+  return x.view({x.size(0), x.size(1), -1, head_dim});
+}
+
+/// Key/value heads [B, kv, T, D] repeated for every query head that shares them.
+at::Tensor repeat_heads(const at::Tensor& x, int64_t times) {
+  if (times == 1) return x;
+  return x.unsqueeze(2)
+      .expand({x.size(0), x.size(1), times, x.size(2), x.size(3)})
+      .reshape({x.size(0), x.size(1) * times, x.size(2), x.size(3)});
+}
+
+/// One new position sees everything, so the query heads that share a key/value head can stand in
+/// for a row of positions: nothing is repeated.
+at::Tensor attend_one(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+  const int64_t shared = q.size(1) / k.size(1);
+  const at::Tensor grouped = q.reshape({q.size(0), k.size(1), shared, q.size(3)});
+  return at::scaled_dot_product_attention(grouped, k, v).reshape_as(q);
+}
+
+/// q [B, heads, T, D] at the end of k, v [B, kv, S, D]  ->  [B, heads, T, D].
+at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+  const int64_t num_new = q.size(2);
+  const int64_t num_all = k.size(2);
+  if (num_new == 1 && !q.requires_grad()) return attend_one(q, k, v);
+  const int64_t shared = q.size(1) / k.size(1);
+  const at::Tensor keys = repeat_heads(k, shared);
+  const at::Tensor values = repeat_heads(v, shared);
+  if (num_new == num_all) {
+    return at::scaled_dot_product_attention(q, keys, values, {}, 0.0, /*is_causal=*/true);
+  }
+  const at::Tensor visible =
+      at::ones({num_new, num_all}, q.options().dtype(at::kBool)).tril(num_all - num_new);
+  return at::scaled_dot_product_attention(q, keys, values, visible);
+}
+
+}  // namespace
+
+GroupedQueryAttention::GroupedQueryAttention(const DecoderFacts& facts, int64_t layer)
+    : q_proj(facts.shape.hidden_size, facts.shape.num_attention_heads * facts.shape.head_dim,
+             facts.qkv_bias, Init{Init::Kind::kNormal, facts.initializer_range}),
+      k_proj(facts.shape.hidden_size, facts.shape.num_key_value_heads * facts.shape.head_dim,
+             facts.qkv_bias, Init{Init::Kind::kNormal, facts.initializer_range}),
+      v_proj(facts.shape.hidden_size, facts.shape.num_key_value_heads * facts.shape.head_dim,
+             facts.qkv_bias, Init{Init::Kind::kNormal, facts.initializer_range}),
+      o_proj(facts.shape.num_attention_heads * facts.shape.head_dim, facts.shape.hidden_size,
+             facts.o_bias, Init{Init::Kind::kNormal, facts.initializer_range}),
+      layer_(layer),
+      head_dim_(facts.shape.head_dim) {
+  register_block("q_proj", q_proj);
+  register_block("k_proj", k_proj);
+  register_block("v_proj", v_proj);
+  register_block("o_proj", o_proj);
+}
+
+GroupedQueryAttention::~GroupedQueryAttention() = default;
+
+at::Tensor GroupedQueryAttention::forward(const at::Tensor& x_BTH, const SequenceInfo& info) {
+  const at::Tensor q =
+      rotate(split_heads(q_proj(x_BTH), head_dim_), info.cos_TD, info.sin_TD).transpose(1, 2);
+  at::Tensor k =
+      rotate(split_heads(k_proj(x_BTH), head_dim_), info.cos_TD, info.sin_TD).transpose(1, 2);
+  at::Tensor v = split_heads(v_proj(x_BTH), head_dim_).transpose(1, 2);
+  if (info.cache != nullptr) std::tie(k, v) = info.cache->append(layer_, k, v);
+  const at::Tensor y_BTHD = attend(q, k, v).transpose(1, 2);
+  return o_proj(y_BTHD.reshape({y_BTHD.size(0), y_BTHD.size(1), -1}));
+}
+
+}  // namespace s2s
