@@ -1,0 +1,102 @@
+#include "parallel/plan_errors.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace s2s::plan_errors {
+namespace {
+
+Error plan_error(const char* id, std::string message) {
+  return {ExitCode::kConfig, id, std::move(message)};
+}
+
+/// Tensor axes that divide `value`, the largest ones when there are many.
+std::string sizes_that_work(int64_t value) {
+  std::vector<int64_t> sizes;
+  for (int64_t size = 1; size <= value && size <= 1024; ++size) {
+    if (value % size == 0) sizes.push_back(size);
+  }
+  if (sizes.size() > 12) sizes.resize(12);
+  return fmt::format("{}", fmt::join(sizes, ", "));
+}
+
+int64_t largest_that_works(int64_t value, int64_t tensor) {
+  int64_t size = tensor;
+  while (value % size != 0) --size;
+  return size;
+}
+
+}  // namespace
+
+Error no_match(const std::string& row, const std::string& nearest) {
+  return plan_error("plan/no-match",
+                    fmt::format("{} matches no module{}", row,
+                                nearest.empty() ? "" : "; nearest: '" + nearest + "'"));
+}
+
+Error uncovered(const std::string& parameters) {
+  return plan_error(
+      "plan/uncovered",
+      fmt::format("parameters '{}' have no row; use replicate to keep them whole", parameters));
+}
+
+Error two_rows(const std::string& parameter, const std::vector<std::string>& rows) {
+  return plan_error("plan/two-rows",
+                    fmt::format("parameter '{}' is owned by {} rows: {}; keep one of them",
+                                parameter, rows.size(), fmt::join(rows, ", ")));
+}
+
+Error indivisible_dim(const std::string& parameter, int64_t dim, int64_t size, int64_t tensor) {
+  return plan_error("plan/indivisible",
+                    fmt::format("'{}' dim {} = {} is not divisible by tensor_parallel = {}; sizes "
+                                "that work: {}",
+                                parameter, dim, size, tensor, sizes_that_work(size)));
+}
+
+Error indivisible_number(const std::string& name, int64_t value, int64_t tensor) {
+  return plan_error(
+      "plan/indivisible",
+      fmt::format("{} = {} is not divisible by tensor_parallel = {}; largest that "
+                  "works: {} (sizes that work: {})",
+                  name, value, tensor, largest_that_works(value, tensor), sizes_that_work(value)));
+}
+
+Error units(const std::string& module, const std::vector<std::string>& rows) {
+  return plan_error("plan/units",
+                    fmt::format("module '{}' is a unit {} times, by the rows {}; a parameter has "
+                                "one innermost unit",
+                                module, rows.size(), fmt::join(rows, ", ")));
+}
+
+Error tied(const std::string& first, const std::string& first_treatment, const std::string& second,
+           const std::string& second_treatment) {
+  return plan_error("plan/tied",
+                    fmt::format("'{}' ({}) and '{}' ({}) are one tensor; give both the same style "
+                                "and the same unit",
+                                first, first_treatment, second, second_treatment));
+}
+
+Error sequence(int64_t length, int64_t tensor) {
+  return plan_error("plan/sequence",
+                    fmt::format("a sequence of {} positions is not divisible by tensor_parallel = "
+                                "{}, as sequence parallelism needs; nearest that works: {}",
+                                length, tensor, length / tensor * tensor));
+}
+
+Error world(const MeshShape& m, int64_t world_size) {
+  return plan_error(
+      "mesh/world",
+      fmt::format("pipeline {} x replicate {} x shard {} x context {} x tensor {} = {} ranks, but "
+                  "the world has {}; change an axis, or start {} ranks",
+                  m.pipeline, m.replicate, m.shard, m.context, m.tensor, m.world_size(), world_size,
+                  m.world_size()));
+}
+
+Error mesh_text(const std::string& text, const std::string& what) {
+  return plan_error("mesh/axes",
+                    fmt::format("mesh '{}': {}; expected axes as in data=4,tensor=2 (pipeline, "
+                                "replicate, shard, data, context, tensor)",
+                                text, what));
+}
+
+}  // namespace s2s::plan_errors

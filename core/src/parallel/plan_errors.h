@@ -1,0 +1,34 @@
+#pragma once
+// Everything a sharding plan can get wrong; core/docs/sharding.md explains the rules.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "s2s/error.h"
+#include "s2s/plan.h"
+
+namespace s2s::plan_errors {
+
+/// [plan/no-match] a row or unit that matches no module.
+Error no_match(const std::string& row, const std::string& nearest);
+/// [plan/uncovered] parameters without a row that owns their weight.
+Error uncovered(const std::string& parameters);
+/// [plan/two-rows] a parameter that several rows own.
+Error two_rows(const std::string& parameter, const std::vector<std::string>& rows);
+/// [plan/indivisible] a split dim, or a number of the model, that the tensor axis does not divide.
+Error indivisible_dim(const std::string& parameter, int64_t dim, int64_t size, int64_t tensor);
+Error indivisible_number(const std::string& name, int64_t value, int64_t tensor);
+/// [plan/units] a module that is a unit twice.
+Error units(const std::string& module, const std::vector<std::string>& rows);
+/// [plan/tied] one tensor under two names that the plan treats differently.
+Error tied(const std::string& first, const std::string& first_treatment, const std::string& second,
+           const std::string& second_treatment);
+/// [plan/sequence] a sequence length that the tensor axis does not divide.
+Error sequence(int64_t length, int64_t tensor);
+/// [mesh/world] a mesh that is not as large as the world.
+Error world(const MeshShape& mesh, int64_t world_size);
+/// [mesh/axes] a --mesh text that cannot be read.
+Error mesh_text(const std::string& text, const std::string& what);
+
+}  // namespace s2s::plan_errors

@@ -1,0 +1,54 @@
+#pragma once
+// A plan as a table with shapes per rank, and what it costs in bytes.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "s2s/block.h"
+#include "s2s/plan.h"
+
+namespace s2s {
+
+/// One row of the plan with one of its tensors.
+struct PlanLine {
+  std::string module, style, in, out;
+  std::string tensor;          // "weight"; "12 tensors" for a row that owns a subtree; "" for none
+  std::vector<int64_t> sizes;  // whole; empty when the row owns several tensors or none
+  std::vector<int64_t> per_rank;
+  int64_t num_parameters = 0;  // of all tensors of this line, whole model
+  std::string text() const;    // "2048x2048 -> 1024x2048"
+};
+
+/// Largest share of one rank.
+struct RankCost {
+  int64_t parameters = 0;  // numbers held
+  int64_t trained = 0;     // of which trained
+  int64_t parameter_bytes = 0, gradient_bytes = 0, optimizer_bytes = 0;
+};
+
+struct PlanReport {
+  std::vector<PlanLine> lines;
+  std::vector<std::string> units;
+  int64_t num_parameters = 0;  // whole model, tied tensors once
+  RankCost rank;
+};
+
+struct PlanReportInputs {
+  MeshShape mesh;
+  int64_t bytes_per_number = 4;
+  int64_t optimizer_numbers = 2;  // per trained parameter
+  std::function<bool(const std::string& parameter)> is_trained = [](const std::string&) {
+    return true;
+  };
+};
+
+PlanReport report_plan(Block& model, const ShardPlan& plan, const PlanReportInputs& inputs);
+
+/// The table for people, with a last line about the mesh. Ends in a newline.
+std::string format_plan(const PlanReport& report, const MeshShape& mesh);
+/// The same as JSON text.
+std::string plan_json(const PlanReport& report, const MeshShape& mesh);
+
+}  // namespace s2s

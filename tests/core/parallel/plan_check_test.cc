@@ -1,0 +1,188 @@
+#include "parallel/plan_check.h"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+
+#include "parallel/plan_errors.h"
+#include "parallel/plan_report.h"
+#include "parallel/planned_model.h"
+#include "s2s/layers.h"
+
+using s2s::Layout;
+using s2s::ShardPlan;
+using s2s::Style;
+
+namespace {
+
+struct Layer : s2s::Block {
+  Layer() {
+    register_block("norm", norm);
+    register_block("up", up);
+    register_block("down", down);
+  }
+  s2s::RmsNorm norm{12, 1e-5};
+  s2s::Linear up{12, 24};
+  s2s::Linear down{24, 12};
+};
+
+struct Model : s2s::Block {
+  explicit Model(bool tied = false) {
+    register_block("table", table);
+    for (int i = 0; i < 3; ++i) {
+      layers.push_back(std::make_unique<Layer>());
+      register_block("layers." + std::to_string(i), *layers.back());
+    }
+    if (tied) register_block("head", table);
+  }
+  s2s::Embedding table{10, 12};
+  std::vector<std::unique_ptr<Layer>> layers;
+};
+
+ShardPlan good_plan() {
+  return {
+      {{"table", Style::kVocab, Layout::kFull, Layout::kSeq},
+       {"layers.0", Style::kBoundary, Layout::kFull, Layout::kSeq},
+       {"layers.*.norm", Style::kSequence, Layout::kSeq, Layout::kSeq},
+       {"layers.*.up", Style::kColwise, Layout::kFull, Layout::kLast},
+       {"layers.*.down", Style::kRowwise, Layout::kLast, Layout::kSeq}},
+      {{"layers.*"}},
+      {{"num_heads", 4}}
+  };
+}
+
+std::vector<std::string> findings(s2s::Block& model, const ShardPlan& plan,
+                                  const s2s::PlanCheckInputs& inputs = {}) {
+  std::vector<std::string> texts;
+  for (const s2s::Error& error : s2s::check_plan(model, plan, inputs).errors()) {
+    texts.push_back(error.what());
+  }
+  return texts;
+}
+
+s2s::PlanCheckInputs on_tensor(int64_t tensor) {
+  s2s::PlanCheckInputs inputs;
+  inputs.mesh.tensor = tensor;
+  return inputs;
+}
+
+using Texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a good plan has no findings on meshes that divide") {
+  Model model;
+  CHECK(findings(model, good_plan()).empty());
+  CHECK(findings(model, good_plan(), on_tensor(2)).empty());
+}
+
+TEST_CASE("plan check reports every row and unit that matches nothing, with the nearest name") {
+  Model model;
+  ShardPlan plan = good_plan();
+  plan.rows.push_back({"layers.*.nrom", Style::kBoundary, Layout::kSeq, Layout::kSeq});
+  plan.units.push_back({"layer.*"});
+  CHECK(findings(model, plan) ==
+        Texts{"[plan/no-match] row 'layers.*.nrom' (boundary) matches no module; nearest: "
+              "'layers.*.norm'",
+              "[plan/no-match] unit 'layer.*' matches no module; nearest: 'layers.*'"});
+}
+
+TEST_CASE("plan check reports parameters without a row, and with two") {
+  Model model;
+  ShardPlan plan = good_plan();
+  plan.rows.erase(plan.rows.begin() + 2);
+  plan.rows.push_back({"layers.1", Style::kReplicate, Layout::kFull, Layout::kFull});
+  CHECK(
+      findings(model, plan) ==
+      Texts{"[plan/uncovered] parameters 'layers.{0,2}.norm.weight' have no row; use replicate to "
+            "keep them whole",
+            "[plan/two-rows] parameter 'layers.1.up.bias' is owned by 2 rows: 'layers.*.up' "
+            "(colwise), 'layers.1' (replicate); keep one of them",
+            "[plan/two-rows] parameter 'layers.1.up.weight' is owned by 2 rows: 'layers.*.up' "
+            "(colwise), 'layers.1' (replicate); keep one of them",
+            "[plan/two-rows] parameter 'layers.1.down.bias' is owned by 2 rows: 'layers.*.down' "
+            "(rowwise), 'layers.1' (replicate); keep one of them",
+            "[plan/two-rows] parameter 'layers.1.down.weight' is owned by 2 rows: "
+            "'layers.*.down' (rowwise), 'layers.1' (replicate); keep one of them"});
+}
+
+TEST_CASE("plan check reports splits and numbers that do not divide, with the sizes that work") {
+  Model model;
+  const Texts texts = findings(model, good_plan(), on_tensor(5));
+  CHECK(texts ==
+        Texts{"[plan/indivisible] 'layers.0..2.up.bias' dim 0 = 24 is not divisible by "
+              "tensor_parallel = 5; sizes that work: 1, 2, 3, 4, 6, 8, 12, 24",
+              "[plan/indivisible] 'layers.0..2.up.weight' dim 0 = 24 is not divisible by "
+              "tensor_parallel = 5; sizes that work: 1, 2, 3, 4, 6, 8, 12, 24",
+              "[plan/indivisible] 'layers.0..2.down.weight' dim 1 = 24 is not divisible by "
+              "tensor_parallel = 5; sizes that work: 1, 2, 3, 4, 6, 8, 12, 24",
+              "[plan/indivisible] num_heads = 4 is not divisible by tensor_parallel = 5; largest "
+              "that works: 4 (sizes that work: 1, 2, 4)"});
+}
+
+TEST_CASE("plan check reports units that coincide and tied parameters that disagree") {
+  Model model(true);
+  ShardPlan plan = good_plan();
+  plan.units.push_back({"layers.1"});
+  plan.units.push_back({"table"});
+  plan.rows.push_back({"head", Style::kColwise, Layout::kFull, Layout::kLast});
+  CHECK(findings(model, plan) ==
+        Texts{"[plan/units] module 'layers.1' is a unit 2 times, by the rows 'layers.*', "
+              "'layers.1'; a parameter has one innermost unit",
+              "[plan/tied] 'table.weight' (vocab, unit table) and 'head.weight' (colwise, no unit) "
+              "are one tensor; give both the same style and the same unit"});
+}
+
+TEST_CASE("plan check reports a mesh that is not the world and a sequence that does not divide") {
+  Model model;
+  s2s::PlanCheckInputs inputs = on_tensor(2);
+  inputs.mesh.shard = 4;
+  inputs.world_size = 4;
+  inputs.sequence_length = 125;
+  CHECK(findings(model, good_plan(), inputs) ==
+        Texts{"[mesh/world] pipeline 1 x replicate 1 x shard 4 x context 1 x tensor 2 = 8 ranks, "
+              "but the world has 4; change an axis, or start 8 ranks",
+              "[plan/sequence] a sequence of 125 positions is not divisible by tensor_parallel = "
+              "2, as sequence parallelism needs; nearest that works: 124"});
+}
+
+TEST_CASE("a mesh is read from its axes, and what cannot be read is said") {
+  const s2s::MeshShape mesh = s2s::parse_mesh("data=4,tensor=2,pipeline=3");
+  CHECK(mesh.shard == 4);
+  CHECK(mesh.world_size() == 24);
+  for (const char* text :
+       {"tensors=2", "tensor", "tensor=0", "tensor=2x", "data=2,,tensor=1", ""}) {
+    CHECK_THROWS_WITH_AS(s2s::parse_mesh(text), doctest::Contains("[mesh/axes]"), s2s::Error);
+  }
+}
+
+TEST_CASE("the report gives shapes and bytes of one rank without giving memory to the model") {
+  Model model;
+  s2s::PlanReportInputs inputs;
+  inputs.mesh.tensor = 2;
+  inputs.mesh.shard = 3;
+  inputs.is_trained = [](const std::string& name) { return name != "table.weight"; };
+  const s2s::PlanReport report = s2s::report_plan(model, good_plan(), inputs);
+  CHECK_FALSE(model.table.weight.defined());
+  CHECK(report.num_parameters == 120 + 3 * (12 + 24 * 13 + 12 * 25));
+  CHECK(report.lines[0].text() == "weight 10x12 -> 5x12");
+  CHECK(report.lines[1].text() == "-");
+  CHECK(report.lines[3].text() == "weight 24x12 -> 12x12");
+  CHECK(report.lines[4].text() == "bias 24 -> 12");
+  // table 2 x 12; per layer norm 4, up 4 x 12 + 4, down 4 x 12 + 4.
+  CHECK(report.rank.parameters == 24 + 3 * (4 + 52 + 52));
+  CHECK(report.rank.trained == 3 * (4 + 52 + 52));
+  CHECK(report.rank.optimizer_bytes == 8 * report.rank.trained);
+}
+
+TEST_CASE("plans nest under a prefix and styles and layouts have names") {
+  const ShardPlan nested = good_plan().nested_under("llm");
+  CHECK(nested.rows[2].module == "llm.layers.*.norm");
+  CHECK(nested.units[0].module == "llm.layers.*");
+  ShardPlan all;
+  all.append(nested);
+  all.append(good_plan());
+  CHECK(all.rows.size() == 10);
+  CHECK(std::string(s2s::to_string(Style::kPerHead)) == "per_head");
+  CHECK(std::string(s2s::to_string(Layout::kLast)) == "last");
+}
