@@ -52,7 +52,7 @@ class SafetensorsFile {
 };
 
 /// Writes `tensors` under another name, syncs and renames, so that `path` always holds a complete
-/// file. Same input, same bytes. Errors: [weights/write], [weights/dtype].
+/// file. Same input, same bytes. Errors: [io/write], [weights/dtype].
 void write_safetensors(const std::string& path, const TensorMap& tensors,
                        const std::map<std::string, std::string>& metadata = {});
 

@@ -1,74 +1,13 @@
 #include <ATen/ATen.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
 
+#include "base/atomic_file.h"
 #include "weights/safetensors.h"
 #include "weights/safetensors_header.h"
-#include "weights/weights_errors.h"
 
 namespace s2s {
 namespace {
-
-/// A file that exists only when `commit` was reached.
-class PendingFile {
- public:
-  explicit PendingFile(std::string path)
-      : path_(std::move(path)), pending_(path_ + ".pending-" + std::to_string(::getpid())) {
-    file_ = ::open(pending_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (file_ < 0) throw weights_errors::write(path_, std::strerror(errno));
-  }
-  ~PendingFile() {
-    if (file_ >= 0) ::close(file_);
-    if (!committed_) std::remove(pending_.c_str());
-  }
-  PendingFile(const PendingFile&) = delete;
-  PendingFile& operator=(const PendingFile&) = delete;
-
-  void append(const void* data, size_t size) {
-    const char* next = static_cast<const char*>(data);
-    while (size > 0) {
-      const ssize_t written = ::write(file_, next, size);
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) throw weights_errors::write(path_, std::strerror(errno));
-      next += written;
-      size -= static_cast<size_t>(written);
-    }
-  }
-
-  void commit() {
-    check(::fsync(file_) == 0);
-    const int file = file_;
-    file_ = -1;
-    check(::close(file) == 0);
-    check(std::rename(pending_.c_str(), path_.c_str()) == 0);
-    committed_ = true;
-    sync_folder();
-  }
-
- private:
-  void check(bool ok) const {
-    if (!ok) throw weights_errors::write(path_, std::strerror(errno));
-  }
-  /// The new name itself must survive a power cut.
-  void sync_folder() const {
-    const std::filesystem::path parent = std::filesystem::path(path_).parent_path();
-    const int folder = ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY);
-    if (folder < 0) return;
-    ::fsync(folder);
-    ::close(folder);
-  }
-
-  std::string path_;
-  std::string pending_;
-  int file_ = -1;
-  bool committed_ = false;
-};
 
 using Order = std::vector<const TensorMap::value_type*>;
 
@@ -101,12 +40,12 @@ void write_safetensors(const std::string& path, const TensorMap& tensors,
   for (size_t i = 0; i < 8; ++i) {
     length[i] = static_cast<unsigned char>(static_cast<uint64_t>(text.size()) >> (8 * i));
   }
-  PendingFile file(path);
-  file.append(length, sizeof length);
-  file.append(text.data(), text.size());
+  AtomicFile file(path);
+  file.write(length, sizeof length);
+  file.write(text.data(), text.size());
   for (const auto* entry : order) {
     const at::Tensor bytes = entry->second.detach().to(at::kCPU).contiguous();
-    file.append(bytes.const_data_ptr(), bytes.nbytes());
+    file.write(bytes.const_data_ptr(), bytes.nbytes());
   }
   file.commit();
 }

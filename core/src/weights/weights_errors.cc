@@ -70,11 +70,4 @@ Error json(const std::string& source, const std::string& why) {
   return {ExitCode::kData, "weights/json", fmt::format("'{}' is not JSON: {}", source, why)};
 }
 
-Error write(const std::string& path, const std::string& why) {
-  return {ExitCode::kData, "weights/write",
-          fmt::format("cannot write '{}': {}\n  what was there before is untouched; free space or "
-                      "choose another folder",
-                      path, why)};
-}
-
 }  // namespace s2s::weights_errors

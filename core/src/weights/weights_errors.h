@@ -33,7 +33,5 @@ Error config(const std::string& place, const std::string& key, const std::string
              const std::string& expected);
 /// [weights/json] a file or text that is not JSON.
 Error json(const std::string& source, const std::string& why);
-/// [weights/write] the file cannot be written; what was there before is untouched.
-Error write(const std::string& path, const std::string& why);
 
 }  // namespace s2s::weights_errors

@@ -157,10 +157,10 @@ TEST_CASE("a write that fails leaves the old file and nothing else") {
   });
   setrlimit(RLIMIT_FSIZE, &old_limit);
   std::signal(SIGXFSZ, old_handler);
-  CHECK(has(error, "[weights/write]"));
+  CHECK(has(error, "[io/write]"));
   CHECK(read_bytes(path) == before);
   const auto count = std::distance(std::filesystem::directory_iterator(folder.path()), {});
   CHECK(count == 1);
   CHECK(
-      has(error_of([&] { s2s::write_safetensors(folder.file("no/dir"), {}); }), "[weights/write]"));
+      has(error_of([&] { s2s::write_safetensors(folder.file("no/dir"), {}); }), "[io/write]"));
 }
