@@ -1,0 +1,30 @@
+#pragma once
+// A reference file: one component's configuration, weights, inputs and what another implementation
+// made of them. Layout: core/docs/reference_files.md.
+
+#include <map>
+#include <string>
+
+#include "s2s/block.h"
+#include "s2s/config.h"
+
+namespace s2s {
+
+struct ReferenceFile {
+  std::string path;
+  std::string kind, name;
+  Config options;  // the source's own configuration
+  double rtol = 0, atol = 0;
+  TensorMap weights, inputs, outputs, grads;
+  std::map<int64_t, TensorMap> after;  // optimizer steps done -> weights
+
+  /// Errors: [reference/no-input].
+  const at::Tensor& input(const std::string& tensor) const;
+  /// The output, or an undefined tensor when the file does not ask for it.
+  at::Tensor output(const std::string& tensor) const;
+};
+
+/// Errors: those of the file format, [reference/metadata], [weights/json].
+ReferenceFile read_reference(const std::string& path);
+
+}  // namespace s2s
