@@ -2,8 +2,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "s2s_run/compare.h"
 #include "s2s_run/config.h"
 #include "s2s_run/data_synth.h"
+#include "s2s_run/plan.h"
 #include "s2s_run/plugin.h"
 
 namespace s2s::run {
@@ -11,8 +13,10 @@ namespace s2s::run {
 // Each of these lives in a file of its own name.
 
 void setup_subcommands(CLI::App& app, Invocation& invocation) {
+  setup_compare(app, invocation);
   setup_config(app, invocation);
   setup_data_synth(app, invocation);
+  setup_plan(app, invocation);
   setup_plugin(app, invocation);
 }
 

@@ -1,0 +1,22 @@
+#pragma once
+// The model of a configuration, described but without memory.
+
+#include <memory>
+
+#include "s2s/config.h"
+#include "s2s/plan.h"
+#include "s2s/registry.h"
+
+namespace s2s::run {
+
+struct DescribedModel {
+  std::shared_ptr<Block> block;
+  std::function<ShardPlan(const MeshShape&)> plan;
+};
+
+/// The speech model that `model.type` names, or, when the config has none, the language model of
+/// `model.llm` alone. Errors: those of the components, [config/missing].
+DescribedModel describe_model(const Config& config, const std::string& config_dir,
+                              const Registries& registries);
+
+}  // namespace s2s::run
