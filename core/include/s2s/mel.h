@@ -90,8 +90,9 @@ class MelStream {
 /// Source: NeMo, FilterbankFeatures.
 class MelFrontEnd : public Block {
  public:
-  /// Errors: those of MelOptions::check.
-  explicit MelFrontEnd(MelOptions options, const std::string& path = "preprocessor");
+  /// stored: checkpoints hold the buffers.  Errors: those of MelOptions::check.
+  explicit MelFrontEnd(MelOptions options, const std::string& path = "preprocessor",
+                       bool stored = true);
   ~MelFrontEnd() override;
 
   /// Valid frames of so many samples: floor(n / hop).

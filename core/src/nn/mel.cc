@@ -69,11 +69,11 @@ at::Tensor log_mel(const at::Tensor& audio_BS, const at::Tensor& window, const a
   return at::matmul(power, bank_FN.t()).add_(floor).log_();
 }
 
-MelFrontEnd::MelFrontEnd(MelOptions options, const std::string& path)
+MelFrontEnd::MelFrontEnd(MelOptions options, const std::string& path, bool stored)
     : options_(std::move(options)), path_(path) {
   options_.check(path);
-  register_buffer("featurizer.window", window_);
-  register_buffer("featurizer.fb", bank_1FN_);
+  register_buffer("featurizer.window", window_, stored);
+  register_buffer("featurizer.fb", bank_1FN_, stored);
 }
 
 MelFrontEnd::~MelFrontEnd() = default;

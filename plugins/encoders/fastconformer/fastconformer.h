@@ -1,0 +1,38 @@
+#pragma once
+// FastConformer with NeMo's structure, parameter names and numbers.
+
+#include <string>
+
+#include "fastconformer_options.h"
+#include "s2s/encoder.h"
+
+namespace s2s::fastconformer {
+
+class FastConformer : public Encoder {
+ public:
+  /// place: of the options in the config; base_dir: what a relative `path` starts from.
+  FastConformer(FastConformerOptions options, const std::string& place, std::string base_dir);
+  ~FastConformer() override;
+
+  EncoderOutput forward(const at::Tensor& audio_BS, const at::Tensor& lengths_B) override;
+  int64_t output_frames(int64_t num_samples) const override;
+  int64_t output_width(int64_t num_samples) const override;
+  int64_t output_dim() const override;
+  int64_t sample_rate_hz() const override;
+  double frame_rate_hz() const override;
+  std::unique_ptr<EncoderStream> open_stream(int64_t batch_size) override;
+  ShardPlan configure_model(const MeshShape& mesh) const override;
+  NameMap checkpoint_names() const override;
+
+ protected:
+  /// Errors: [weights/...] when `path` does not fit.
+  void load_first_values() override;
+
+ private:
+  FastConformerOptions options_;
+  std::string base_dir_;
+  MelFrontEnd front_end_;
+  ConformerEncoder encoder_;
+};
+
+}  // namespace s2s::fastconformer

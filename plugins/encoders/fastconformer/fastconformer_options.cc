@@ -1,0 +1,88 @@
+#include "fastconformer_options.h"
+
+#include <cstdlib>
+
+#include "fastconformer_errors.h"
+
+namespace s2s::fastconformer {
+
+void SpecAugmentOptions::visit(OptionVisitor& v) {
+  v("freq_masks", freq_masks, "bands of frequencies to mask", at_least(0));
+  v("time_masks", time_masks, "stretches of time to mask", at_least(0));
+  v("freq_width", freq_width, "largest width of a band, in mel bands", at_least(0));
+  v("time_width", time_width, "largest stretch: frames (10), or a share of the row (0.05)");
+}
+
+void AugmentOptions::visit(OptionVisitor& v) {
+  v("gain_db", gain_db, "loudness drawn from [-this, this], in dB", at_least(0));
+  v("noise_snr_db", noise_snr_db,
+    "[low, high] of the signal over coloured noise, in dB; empty: "
+    "no noise");
+  v("warp", warp, "mel bands stretched by up to this share", between(0, 0.5));
+}
+
+/// A small streaming encoder: 80 ms per frame, looks ahead one frame at most.
+FastConformerOptions::FastConformerOptions() {
+  preprocessor.window_size = 0.025;
+  preprocessor.n_fft = 512;
+  preprocessor.features = 80;
+  preprocessor.normalize = "NA";
+  preprocessor.dither = 0;
+  preprocessor.pad_to = 0;
+  encoder.feat_in = 80;
+  encoder.n_layers = 4;
+  encoder.d_model = 256;
+  encoder.subsampling = "dw_striding";
+  encoder.subsampling_factor = 8;
+  encoder.subsampling_conv_channels = 64;
+  encoder.causal_downsampling = true;
+  encoder.att_context_size = Config::list({Config::scalar("70"), Config::scalar("1")});
+  encoder.att_context_style = "chunked_limited";
+  encoder.conv_kernel_size = 9;
+  encoder.conv_norm_type = "layer_norm";
+  encoder.conv_context_size = Config::scalar("causal");
+  encoder.dropout_emb = 0;
+}
+
+void FastConformerOptions::visit(OptionVisitor& v) {
+  v("preprocessor", preprocessor, "audio to log-mel features");
+  v("encoder", encoder, "features to frames");
+  v("spec_augment", spec_augment, "masks on the features in training");
+  v("augment", augment, "changes of the mel power in training");
+  v("path", path, "folder or safetensors file with weights; null: random ones");
+  v("checkpoint", checkpoint, "whose parameter names weights have", one_of({"nemo", "parakeet"}));
+}
+
+namespace {
+
+void check_time_width(const std::string& text, const std::string& key) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  const bool share = text.find_first_of(".eE") != std::string::npos;
+  if (text.empty() || *end != '\0' || value < 0 || (share && value > 1)) {
+    throw bad_augmentation(key, text, "a number of frames, or a share between 0.0 and 1.0");
+  }
+}
+
+}  // namespace
+
+void FastConformerOptions::check(const std::string& place) const {
+  preprocessor.check(place + ".preprocessor");
+  encoder.check(place + ".encoder");
+  if (preprocessor.features != encoder.feat_in) {
+    throw bands_differ(place, preprocessor.features, encoder.feat_in);
+  }
+  check_time_width(spec_augment.time_width, place + ".spec_augment.time_width");
+  if (spec_augment.freq_width > preprocessor.features) {
+    throw bad_augmentation(place + ".spec_augment.freq_width",
+                           std::to_string(spec_augment.freq_width),
+                           "at most the " + std::to_string(preprocessor.features) + " mel bands");
+  }
+  const auto& snr = augment.noise_snr_db;
+  if (!snr.empty() && (snr.size() != 2 || snr[0] > snr[1])) {
+    throw bad_augmentation(place + ".augment.noise_snr_db", std::to_string(snr.size()) + " numbers",
+                           "two numbers, the lower one first");
+  }
+}
+
+}  // namespace s2s::fastconformer

@@ -1,0 +1,29 @@
+#include "s2s/plugin.h"
+
+#include "fastconformer.h"
+
+namespace s2s::fastconformer {
+namespace {
+
+std::unique_ptr<Encoder> create(const Config& node, const BuildContext& context) {
+  const auto options = read_options<FastConformerOptions>(node, context.path);
+  options.check(context.path);
+  return std::make_unique<FastConformer>(options, context.path, context.base_dir);
+}
+
+Component<Encoder> component() {
+  Component<Encoder> entry;
+  entry.name = "fastconformer";
+  entry.summary = "mel front end and Conformer with NeMo's names; offline or streaming";
+  entry.create = create;
+  entry.options = list_options<FastConformerOptions>;
+  entry.translate = translate;
+  return entry;
+}
+
+}  // namespace
+}  // namespace s2s::fastconformer
+
+S2S_PLUGIN("fastconformer", "0.1.0", "Apache-2.0", "encoder:fastconformer") {
+  registrar.add(s2s::fastconformer::component());
+}
