@@ -17,6 +17,7 @@
 #include "plugin/plugin_host.h"
 #include "plugin/plugins_options.h"
 #include "s2s/duplex_data.h"
+#include "s2s_run/data_synth.h"
 
 namespace s2s::run {
 
@@ -31,12 +32,15 @@ struct Arguments {
 
 /// The table of `kind:name`, whose plugin is loaded on demand.
 OptionTable component_table(const Registries& registries, const std::string& kind,
-                            const std::string& name, const Config& asked_at,
-                            const std::string& path) {
+                            const std::string& name, const Config& name_node,
+                            const std::string& name_path) {
+  // The registry adds ".name" by itself.
+  const std::string path =
+      name_path.ends_with(".name") ? name_path.substr(0, name_path.size() - 5) : "";
   OptionTable table;
   for_each_kind([&]<class T>() {
     if (kind != KindName<T>::value) return;
-    const Component<T>& component = registries.get<T>(name, asked_at, path);
+    const Component<T>& component = registries.get<T>(name, name_node, path);
     if (component.options != nullptr) table = component.options();
   });
   return table;
@@ -63,10 +67,11 @@ RunCheck check(const Invocation& invocation, const Arguments& arguments) {
   RunSchema schema;
   schema.blocks["plugins"] = list_options<PluginsOptions>();
   schema.blocks["data"] = list_options<DuplexDataOptions>();
+  schema.blocks["data.synth"] = configured_set_options();
   schema.kinds = kind_names();
   schema.component = [&registries](const std::string& kind, const std::string& name,
-                                   const Config& asked_at, const std::string& path) {
-    return component_table(registries, kind, name, asked_at, path);
+                                   const Config& name_node, const std::string& name_path) {
+    return component_table(registries, kind, name, name_node, name_path);
   };
   return check_run_config(config, schema);
 }
@@ -74,10 +79,7 @@ RunCheck check(const Invocation& invocation, const Arguments& arguments) {
 Json findings_json(const RunCheck& checked) {
   Json json = Json::array();
   for (const Error& error : checked.findings.errors()) {
-    json.push_back({
-        {"id",      error.id()     },
-        {"message", error.message()}
-    });
+    json.push_back({{"id", error.id()}, {"message", error.message()}});
   }
   return json;
 }
@@ -95,10 +97,7 @@ int exit_code(const RunCheck& checked) {
 int run_check(const Invocation& invocation, const Arguments& arguments) {
   const RunCheck checked = check(invocation, arguments);
   if (invocation.json) {
-    const Json json = {
-        {"findings", findings_json(checked)},
-        {"notes",    checked.notes         }
-    };
+    const Json json = {{"findings", findings_json(checked)}, {"notes", checked.notes}};
     std::printf("%s\n", json.dump(2).c_str());
     return exit_code(checked);
   }
@@ -111,12 +110,10 @@ int run_check(const Invocation& invocation, const Arguments& arguments) {
 int run_show(const Invocation& invocation, const Arguments& arguments) {
   const RunCheck checked = check(invocation, arguments);
   if (invocation.json) {
-    const Json json = {
-        {"config",   config_json(checked.config) },
-        {"origins",  origins_json(checked.config)},
-        {"findings", findings_json(checked)      },
-        {"notes",    checked.notes               }
-    };
+    const Json json = {{"config", config_json(checked.config)},
+                       {"origins", origins_json(checked.config)},
+                       {"findings", findings_json(checked)},
+                       {"notes", checked.notes}};
     std::printf("%s\n", json.dump(2).c_str());
     return exit_code(checked);
   }

@@ -123,6 +123,8 @@ void setup_data_synth(CLI::App& app, Invocation& invocation) {
   });
 }
 
+OptionTable configured_set_options() { return list_options<SynthBlock>(); }
+
 std::optional<synth::SetSummary> make_configured_set(const Config& config,
                                                      const std::filesystem::path& base_dir) {
   const Config* block = config.find_path("data.synth");

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "s2s/config.h"
+#include "s2s/options.h"
 #include "s2s_run/subcommands.h"
 #include "s2s_run/synth/synth.h"
 
@@ -12,6 +13,9 @@ namespace s2s::run {
 
 /// Adds `data synth`.
 void setup_data_synth(CLI::App& app, Invocation& invocation);
+
+/// The options of a config's `data.synth` block.
+OptionTable configured_set_options();
 
 /// Makes the set that a config's `data.synth` block asks for, so that a run has its data on first
 /// use:

@@ -11,7 +11,7 @@ namespace s2s {
 /// How a block of options is looked at.
 struct OptionScope {
   std::string path;    // of the block, "model.llm"
-  std::string source;  // origin of the defaults, "default of llm:llama"
+  std::string source;  // origin of the defaults, "default of llm:NAME"
   /// True for keys of the block that somebody else reads; null: none.
   std::function<bool(const std::string& key)> known_elsewhere;
   bool check_required = true;

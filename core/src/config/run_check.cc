@@ -17,7 +17,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// True for every key that `tables` list at their top.
+/// True for every key that `table`, which must live on, lists at its top.
 std::function<bool(const std::string&)> listed_in(const OptionTable& table) {
   return [&table](const std::string& key) {
     return std::any_of(table.begin(), table.end(),
@@ -128,10 +128,10 @@ class Walker {
   }
 
   std::optional<OptionTable> table_of(const std::string& kind, const Config& name,
-                                      const std::string& path) {
+                                      const std::string& name_path) {
     if (is_unresolved(name)) return std::nullopt;
     try {
-      return schema_.component(kind, name.as_string(path), name, path);
+      return schema_.component(kind, name.as_string(name_path), name, name_path);
     } catch (const Error& error) {
       check_.findings.add(error);
       return std::nullopt;
@@ -157,15 +157,21 @@ class Walker {
   void walk_data() {
     Config* data = config_.find("data");
     if (data == nullptr || data->is_null()) return;
-    const std::vector<std::string> others = {"train_ds", "validation_ds"};
-    const Known known = [&others](const std::string& key) { return contains(others, key); };
+    const Known known = [this](const std::string& key) {
+      return key == "train_ds" || key == "validation_ds" || schema_.blocks.contains("data." + key);
+    };
     const OptionTable table = schema_block("data");
     check_options(*data, table, {"data", "", known, true}, check_.findings);
+    for (auto& [key, node] : data->entries()) walk_data_block("data." + key, node);
     complete_options(*data, table, {"data", "default of data", known, true});
-    if (Config* train = data->find("train_ds"); train != nullptr && !train->is_null()) {
-      walk_component(*train, "data", "data.train_ds", nullptr);
-    }
     walk_validation();
+  }
+
+  void walk_data_block(const std::string& path, Config& node) {
+    if (node.is_null()) return;
+    if (path == "data.train_ds") walk_component(node, "data", path, nullptr);
+    const OptionTable table = schema_block(path);
+    if (!table.empty()) walk_options(node, table, {path, "default of " + path, nullptr, true});
   }
 
   /// Each set is completed; a key that all inherit is complained about once.

@@ -12,13 +12,14 @@ namespace s2s {
 
 /// What a check needs from the rooms above this one.
 struct RunSchema {
-  /// Tables of the top level's blocks: "plugins", "data", ... (`trainer`, `exp_manager` and what
-  /// the trainer reads of `model` are known here). Of `data`, the keys of the duplex data alone.
+  /// Tables of blocks by path: "plugins", "data" (its keys without the data sets), and blocks of
+  /// `data` that hold options of their own ("data.synth"). `trainer`, `exp_manager` and what the
+  /// trainer reads of `model` are known here.
   std::map<std::string, OptionTable> blocks;
-  /// The table of a component; may load its plugin. `asked_at`: where it is named, `path`: its
-  /// path. Errors: [plugin/unknown] and others of loading.
+  /// The table of a component; may load its plugin. `name_node` names it and stands at `name_path`
+  /// ("model.llm.name"). Errors: [plugin/unknown] and others of loading.
   std::function<OptionTable(const std::string& kind, const std::string& name,
-                            const Config& asked_at, const std::string& path)>
+                            const Config& name_node, const std::string& name_path)>
       component;
   /// Kinds of components; a subtree of such a name that says no kind is one.
   std::vector<std::string> kinds;

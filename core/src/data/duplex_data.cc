@@ -75,7 +75,7 @@ void DuplexDataOptions::visit(OptionVisitor& v) {
 }
 
 std::vector<std::string> DuplexDataOptions::other_keys() {
-  return {"name", "train_ds", "validation_ds", "test_ds", "predict_ds"};
+  return {"name", "synth", "train_ds", "validation_ds", "test_ds", "predict_ds"};
 }
 
 void check_duplex_cuts(const std::vector<Cut>& cuts, const DuplexDataOptions& options,

@@ -55,6 +55,7 @@ OptionTable component(const std::string& kind, const std::string& name, const Co
 RunCheck check(const std::string& text) {
   s2s::RunSchema schema;
   schema.blocks["data"] = s2s::list_options<DataKeys>();
+  schema.blocks["data.made"] = s2s::list_options<Part>();
   schema.kinds = {"llm", "codec", "model", "data"};
   schema.component = component;
   return s2s::check_run_config(yaml(text), schema);
@@ -150,6 +151,15 @@ TEST_CASE("unknown keys are found at the top, in blocks, components and data set
             .find("unknown key 'batch' in data.train_ds") != std::string::npos);
   CHECK(findings_of("{model: {type: d, optimizer: {name: o, lr_scales: [{param: x}]}}}")
             .find("model.optimizer.lr_scales.0") != std::string::npos);
+}
+
+TEST_CASE("a block of data with options of its own is checked and completed") {
+  CHECK(findings_of("{model: {type: d}, data: {made: {num_layer: 1}}}")
+            .find("unknown key 'num_layer' in data.made") != std::string::npos);
+  const RunCheck checked = check("{model: {type: d}, data: {made: {}}}");
+  CHECK(checked.findings.empty());
+  CHECK(checked.config.find_path("data.made.num_layers")->origin().text() ==
+        "default of data.made");
 }
 
 TEST_CASE("a key that all validation sets inherit is complained about once") {
