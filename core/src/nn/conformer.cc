@@ -117,7 +117,7 @@ void remember_visible(ConformerEncoder::Parts& parts, ConformerOptions::Context 
 
 }  // namespace
 
-/// Positions of so many frames, cut from the middle of a table that grows.
+/// The table of relative positions for so many frames; kept until the width changes.
 const at::Tensor& ConformerEncoder::positions(int64_t num_frames) {
   at::Tensor& table = parts_->positions_PH;
   const at::Tensor& weight = parts_->first_weight();
