@@ -4,9 +4,11 @@
 
 #include "s2s_run/compare.h"
 #include "s2s_run/config.h"
+#include "s2s_run/data_inspect.h"
 #include "s2s_run/data_synth.h"
 #include "s2s_run/plan.h"
 #include "s2s_run/plugin.h"
+#include "s2s_run/tokenizer.h"
 
 namespace s2s::run {
 
@@ -15,9 +17,11 @@ namespace s2s::run {
 void setup_subcommands(CLI::App& app, Invocation& invocation) {
   setup_compare(app, invocation);
   setup_config(app, invocation);
+  setup_data_inspect(app, invocation);
   setup_data_synth(app, invocation);
   setup_plan(app, invocation);
   setup_plugin(app, invocation);
+  setup_tokenizer(app, invocation);
 }
 
 }  // namespace s2s::run

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kColumn = 24;
 
-/// U+2581, tokenizers' mark of a word's begin, as a plain underscore; cut to the column.
+/// U+2581, which marks where a word begins, as a plain underscore.
 std::string shown(int64_t id, const Tokenizer& tokenizer) {
   if (id == tokenizer.special_ids().pad) return ".";
   if (id == tokenizer.special_ids().bos) return "<BOS>";

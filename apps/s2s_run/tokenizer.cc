@@ -1,0 +1,172 @@
+#include "s2s_run/tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "s2s_run/tokenizer_file.h"
+
+namespace s2s::run {
+namespace {
+
+struct CodeArguments {
+  std::string path;
+  bool special = false;
+  std::optional<int64_t> bos_id, eos_id, pad_id;
+};
+
+struct TrainArguments {
+  std::vector<std::string> inputs;
+  std::string output;
+  std::string model_type = "word";
+  int64_t vocab_size = 8000;
+};
+
+Error bad_ids(int64_t line, const std::string& text) {
+  return Error(ExitCode::kData, "tokenizer/ids",
+               fmt::format("standard input:{}: '{}' is no list of ids; expected one JSON list of "
+                           "whole numbers a line, as 'tokenizer encode' prints",
+                           line, text.substr(0, 60)));
+}
+
+TokenizerFile open_tokenizer(const CodeArguments& arguments, const Invocation& invocation) {
+  Config options = Config::map();
+  options["path"] = Config::scalar(arguments.path, /*quoted=*/true);
+  const auto set = [&](const char* key, const std::optional<int64_t>& id) {
+    if (id) options[key] = Config::scalar(std::to_string(*id));
+  };
+  set("bos_id", arguments.bos_id);
+  set("eos_id", arguments.eos_id);
+  set("pad_id", arguments.pad_id);
+  return TokenizerFile(invocation, options, tokenizer_component_for(arguments.path), "tokenizer");
+}
+
+int encode(const CodeArguments& arguments, const Invocation& invocation) {
+  const TokenizerFile tokenizer = open_tokenizer(arguments, invocation);
+  for (std::string line; std::getline(std::cin, line);) {
+    std::vector<int64_t> ids = tokenizer->encode(line);
+    if (arguments.special) {
+      ids.insert(ids.begin(), tokenizer->special_ids().bos);
+      ids.push_back(tokenizer->special_ids().eos);
+    }
+    std::cout << nlohmann::json(ids).dump() << '\n';
+  }
+  return 0;
+}
+
+std::vector<int64_t> parse_ids(const std::string& line, int64_t number) {
+  const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_array()) throw bad_ids(number, line);
+  for (const auto& id : json) {
+    if (!id.is_number_integer()) throw bad_ids(number, line);
+  }
+  return json;
+}
+
+/// Special ids stay as their pieces, the text between them is decoded.
+std::string decode_with_special(const std::vector<int64_t>& ids, const Tokenizer& tokenizer) {
+  const SpecialIds& special = tokenizer.special_ids();
+  std::string text;
+  std::vector<int64_t> plain;
+  const auto flush = [&] {
+    if (!plain.empty()) text += tokenizer.decode(plain);
+    plain.clear();
+  };
+  for (const int64_t id : ids) {
+    if (id != special.bos && id != special.eos && id != special.pad) {
+      plain.push_back(id);
+      continue;
+    }
+    flush();
+    text += tokenizer.piece(id);
+  }
+  flush();
+  return text;
+}
+
+int decode(const CodeArguments& arguments, const Invocation& invocation) {
+  const TokenizerFile tokenizer = open_tokenizer(arguments, invocation);
+  int64_t number = 0;
+  for (std::string line; std::getline(std::cin, line);) {
+    const std::vector<int64_t> ids = parse_ids(line, ++number);
+    std::cout << (arguments.special ? decode_with_special(ids, *tokenizer) : tokenizer->decode(ids))
+              << '\n';
+  }
+  return 0;
+}
+
+int train(const TrainArguments& arguments, const Invocation& invocation) {
+  Config options = Config::map();
+  options["path"] = Config::scalar(arguments.output, /*quoted=*/true);
+  Config& train = options["train"];
+  std::vector<Config> inputs;
+  for (const std::string& input : arguments.inputs) {
+    inputs.push_back(Config::scalar(input, /*quoted=*/true));
+  }
+  train["input"] = Config::list(std::move(inputs));
+  train["model_type"] = Config::scalar(arguments.model_type);
+  train["vocab_size"] = Config::scalar(std::to_string(arguments.vocab_size));
+  train["overwrite"] = Config::scalar("true");
+  const TokenizerFile tokenizer(invocation, options, tokenizer_component_for(arguments.output),
+                                "tokenizer");
+  if (invocation.json) {
+    const nlohmann::ordered_json out = {
+        {"path",       arguments.output       },
+        {"vocab_size", tokenizer->vocab_size()}
+    };
+    std::printf("%s\n", out.dump().c_str());
+  } else {
+    std::printf("made %s: %lld pieces\n", arguments.output.c_str(),
+                static_cast<long long>(tokenizer->vocab_size()));
+  }
+  return 0;
+}
+
+void add_code_command(CLI::App& group, Invocation& invocation, const char* name,
+                      const char* description,
+                      int (*run)(const CodeArguments&, const Invocation&)) {
+  CLI::App* command = group.add_subcommand(name, description);
+  auto arguments = std::make_shared<CodeArguments>();
+  command->add_option("--tokenizer", arguments->path, "a .model file, or a folder with one")
+      ->required();
+  command->add_flag("--special", arguments->special, "with BOS and EOS");
+  command->add_option("--bos-id", arguments->bos_id, "in place of the model's");
+  command->add_option("--eos-id", arguments->eos_id, "in place of the model's");
+  command->add_option("--pad-id", arguments->pad_id, "in place of the model's");
+  command->callback([arguments, run, &invocation] {
+    invocation.selected = [arguments, run, &invocation] { return run(*arguments, invocation); };
+  });
+}
+
+void add_train_command(CLI::App& group, Invocation& invocation) {
+  CLI::App* command = group.add_subcommand("train", "make a small vocabulary from texts");
+  auto arguments = std::make_shared<TrainArguments>();
+  command
+      ->add_option("--input", arguments->inputs, "texts, one a line, or Lhotse cuts (.jsonl[.gz])")
+      ->required();
+  command->add_option("--output", arguments->output, "the .model file to write")->required();
+  command->add_option("--vocab-size", arguments->vocab_size, "most pieces")->capture_default_str();
+  command->add_option("--model-type", arguments->model_type, "word, unigram, bpe or char")
+      ->capture_default_str();
+  command->add_flag("--json", invocation.json, "print the result as JSON");
+  command->callback([arguments, &invocation] {
+    invocation.selected = [arguments, &invocation] { return train(*arguments, invocation); };
+  });
+}
+
+}  // namespace
+
+void setup_tokenizer(CLI::App& app, Invocation& invocation) {
+  CLI::App& group = command_group(app, "tokenizer", "text to ids and back");
+  add_code_command(group, invocation, "encode",
+                   "standard input line by line -> one JSON list of ids per line", encode);
+  add_code_command(group, invocation, "decode",
+                   "one JSON list of ids per line -> text line by line", decode);
+  add_train_command(group, invocation);
+}
+
+}  // namespace s2s::run

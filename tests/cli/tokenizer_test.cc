@@ -1,0 +1,51 @@
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "core/data/data_files.h"
+#include "core/plugin/fixtures.h"
+
+using namespace s2s::test;
+using nlohmann::json;
+
+TEST_CASE("tokenizer train makes a model; encode and decode lead there and back") {
+  const TempDir dir("s2s_cli_tokenizer");
+  write_text(dir / "texts.txt", "set a timer\nset a light\n");
+  write_text(dir / "in.txt", "set a light\ntimer\n\n");
+  const std::string model = dir / "m/words.model";
+  const CommandResult made = run_cli("tokenizer train --json --input " + (dir / "texts.txt") +
+                                     " --output " + model + " --vocab-size 50");
+  INFO(made.output);
+  REQUIRE(made.exit_code == 0);
+  CHECK(json::parse(made.output)["vocab_size"] == 8);
+  const CommandResult ids =
+      run_cli("tokenizer encode --tokenizer " + model + " < " + (dir / "in.txt"));
+  CHECK(ids.exit_code == 0);
+  write_text(dir / "ids.txt", ids.output);
+  const CommandResult texts =
+      run_cli("tokenizer decode --tokenizer " + (dir / "m") + " < " + (dir / "ids.txt"));
+  CHECK(texts.output == "set a light\ntimer\n\n");
+  const CommandResult special =
+      run_cli("tokenizer encode --special --tokenizer " + model + " < " + (dir / "in.txt"));
+  const std::string first = special.output.substr(0, special.output.find('\n'));
+  CHECK(json::parse(first).size() == 5);
+  CHECK(json::parse(first)[0] == 1);
+  CHECK(json::parse(first)[4] == 2);
+}
+
+TEST_CASE("tokenizer decode says which line is no list, encode what is no tokenizer") {
+  const TempDir dir("s2s_cli_tokenizer");
+  write_text(dir / "texts.txt", "set a timer\n");
+  const std::string model = dir / "words.model";
+  run_cli("tokenizer train --input " + (dir / "texts.txt") + " --output " + model);
+  write_text(dir / "ids.txt", "[4]\n{\"a\": 1}\n");
+  const CommandResult bad =
+      run_cli("tokenizer decode --tokenizer " + model + " < " + (dir / "ids.txt"));
+  CHECK(bad.exit_code == 5);
+  CHECK(contains(bad.output, "[tokenizer/ids] standard input:2"));
+  const CommandResult unknown =
+      run_cli("tokenizer encode --tokenizer " + (dir / "texts.txt") + " < /dev/null");
+  CHECK(unknown.exit_code == 3);
+  CHECK(contains(unknown.output, "[tokenizer/unknown-format]"));
+}
