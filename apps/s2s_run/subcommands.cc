@@ -13,15 +13,23 @@
 namespace s2s::run {
 
 // Each of these lives in a file of its own name.
+void setup_bench(CLI::App& app, Invocation& invocation);
+void setup_generate(CLI::App& app, Invocation& invocation);
+void setup_train(CLI::App& app, Invocation& invocation);
+void setup_validate(CLI::App& app, Invocation& invocation);
 
 void setup_subcommands(CLI::App& app, Invocation& invocation) {
+  setup_train(app, invocation);
+  setup_validate(app, invocation);
+  setup_generate(app, invocation);
+  setup_plan(app, invocation);
   setup_compare(app, invocation);
   setup_config(app, invocation);
   setup_data_inspect(app, invocation);
   setup_data_synth(app, invocation);
-  setup_plan(app, invocation);
   setup_plugin(app, invocation);
   setup_tokenizer(app, invocation);
+  setup_bench(app, invocation);
 }
 
 }  // namespace s2s::run

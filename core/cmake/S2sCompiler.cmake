@@ -2,7 +2,8 @@
 
 add_library(s2s_compile_settings INTERFACE)
 target_compile_options(s2s_compile_settings INTERFACE
-  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Winvalid-pch)
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Winvalid-pch
+  -Wno-missing-field-initializers)
 if(S2S_WARNINGS_AS_ERRORS)
   target_compile_options(s2s_compile_settings INTERFACE -Werror)
 endif()

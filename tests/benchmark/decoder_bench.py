@@ -1,4 +1,4 @@
-"""Decoder of hidden 512 x 8 layers, batch 4 x 125: transformers and ours in turn, forward and backward.
+"""Decoder of hidden 512 x 8 layers, batch 4 x 125: transformers and ours in turn, both passes.
 
     python tests/benchmark/decoder_bench.py --ours build/bin/decoder_bench [--threads 2] [--pairs 3]
 

@@ -12,7 +12,7 @@ namespace s2s {
 
 /// Where a value came from: a place in a file, a command-line override, a default.
 struct Origin {
-  std::string source;  // file path, "command line", "default of llm:llama", ...
+  std::string source;  // file path, "command line", "default of KIND:NAME", ...
   int line = 0;        // 1-based; 0 when the source has no lines
   int column = 0;
   std::string via =

@@ -32,7 +32,8 @@ struct BatchWeight {
 
 struct StepContext {
   int64_t step = 0;          // optimizer step, 0-based
-  double loss_frames = 0;    // normaliser to use; 0: this micro-batch's (loss_normalization local)
+  double loss_frames = 0;    // valid frames of the whole step on all ranks (global normalisation)
+  int64_t micro_batches = 1;  // of this step on this rank (local normalisation averages over them)
 };
 
 /// Sums that a validation adds up over batches: name -> {sum, count}.

@@ -154,6 +154,20 @@ Error no_alignment(const Cut& cut, const Supervision& turn) {
                            cut.place(), turn.id));
 }
 
+Error missing_wave(const std::string& path) {
+  return error("missing-file",
+               fmt::format("the audio file '{}' does not exist; expected a recording (WAV, FLAC, "
+                           "OGG); check the path",
+                           path));
+}
+
+Error unreadable_wave(const std::string& path, const std::string& reason) {
+  return error("unreadable-audio",
+               fmt::format("the audio file '{}' cannot be read: {}; expected WAV, FLAC or OGG; "
+                           "convert it",
+                           path, reason));
+}
+
 Error missing_audio(const Cut& cut, const std::string& path) {
   return error("missing-file",
                fmt::format("{}: the audio file '{}' does not exist; expected a path that is right "

@@ -37,6 +37,10 @@ Error no_turns(const Cut& cut, const std::vector<std::string>& speakers,
 Error no_text(const Cut& cut, const Supervision& turn);
 Error no_alignment(const Cut& cut, const Supervision& turn);
 
+// Audio files given on a command line.
+Error missing_wave(const std::string& path);
+Error unreadable_wave(const std::string& path, const std::string& reason);
+
 // Audio files.
 Error missing_audio(const Cut& cut, const std::string& path);
 Error unreadable_audio(const Cut& cut, const std::string& path, const std::string& reason);

@@ -20,8 +20,8 @@ int64_t rows_per_chunk(int64_t num_logits) {
 
 at::Tensor chunk_log_probs(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                            int64_t num_groups) {
-  const at::Tensor logits = at::linear(x, weight, bias.defined() ? std::optional(bias)
-                                                                 : std::nullopt);
+  const at::Tensor logits =
+      at::linear(x, weight, bias.defined() ? std::optional(bias) : std::nullopt);
   return at::log_softmax(logits.to(at::kFloat).view({x.size(0), num_groups, -1}), -1);
 }
 

@@ -23,9 +23,8 @@ Case make_case(int64_t rows, int64_t groups, int64_t vocab) {
 at::Tensor plain_loss(const Case& c) {
   const int64_t groups = c.labels.size(1);
   const at::Tensor logits = at::linear(c.x, c.weight, c.bias);
-  const at::Tensor losses =
-      at::cross_entropy_loss(logits.view({c.x.size(0) * groups, -1}), c.labels.flatten(), {},
-                             at::Reduction::None);
+  const at::Tensor losses = at::cross_entropy_loss(logits.view({c.x.size(0) * groups, -1}),
+                                                   c.labels.flatten(), {}, at::Reduction::None);
   return (losses.view_as(c.row_weights) * c.row_weights).sum();
 }
 

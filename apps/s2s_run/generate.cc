@@ -1,0 +1,167 @@
+// s2s-run generate CONFIG --checkpoint DIR --input WAV... --output DIR [--stream]
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "data/wave_file.h"
+#include "s2s/resample.h"
+#include "s2s_run/run_setup.h"
+#include "train/checkpoint.h"
+
+namespace s2s::run {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+struct GenerateArguments {
+  ConfigArguments config;
+  std::string checkpoint;
+  std::vector<std::string> inputs;
+  std::string output;
+  bool stream = false;
+};
+
+/// One input's answer and what it cost.
+struct Answer {
+  at::Tensor audio_S;
+  std::vector<int64_t> text_tokens;
+  at::Tensor codes_TK;
+  std::vector<double> frame_ms;  // streaming only
+  double wall_s = 0;
+};
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void append(Answer& answer, std::vector<at::Tensor>& audio, std::vector<at::Tensor>& codes,
+            DuplexSession::Output piece) {
+  audio.push_back(piece.audio_S);
+  if (piece.codes_TK.numel() > 0) codes.push_back(piece.codes_TK);
+  answer.text_tokens.insert(answer.text_tokens.end(), piece.text_tokens.begin(),
+                            piece.text_tokens.end());
+}
+
+/// Feeds the audio frame by frame, as a microphone would.
+Answer stream(SpeechModel& model, const at::Tensor& audio_S) {
+  Answer answer;
+  std::vector<at::Tensor> audio, codes;
+  const auto hop = static_cast<int64_t>(
+      model.frame_length_s() * static_cast<double>(model.source_sample_rate_hz()) + 0.5);
+  const auto begin = Clock::now();
+  const std::unique_ptr<DuplexSession> session = model.open_session();
+  for (int64_t at = 0; at < audio_S.size(0); at += hop) {
+    const auto frame = Clock::now();
+    append(answer, audio, codes,
+           session->push(audio_S.narrow(0, at, std::min(hop, audio_S.size(0) - at))));
+    answer.frame_ms.push_back(1000 * seconds_since(frame));
+  }
+  append(answer, audio, codes, session->finish());
+  answer.wall_s = seconds_since(begin);
+  answer.audio_S = at::cat(audio);
+  answer.codes_TK = codes.empty() ? at::empty({0, 0}, at::kLong) : at::cat(codes);
+  return answer;
+}
+
+Answer whole(SpeechModel& model, const at::Tensor& audio_S) {
+  Answer answer;
+  const auto begin = Clock::now();
+  const at::Tensor length = at::full({1}, audio_S.size(0), at::kLong);
+  const Generation out = model.generate(audio_S.unsqueeze(0), length, /*decode_audio=*/true);
+  answer.wall_s = seconds_since(begin);
+  const int64_t frames = out.token_lens_B.item<int64_t>();
+  const at::Tensor tokens = out.tokens_text_BT[0].narrow(0, 0, frames).contiguous();
+  answer.text_tokens.assign(tokens.data_ptr<int64_t>(), tokens.data_ptr<int64_t>() + frames);
+  answer.codes_TK = out.tokens_audio_BTK[0].narrow(0, 0, frames);
+  answer.audio_S = out.audio_BS[0].narrow(0, 0, out.audio_lens_B.item<int64_t>());
+  return answer;
+}
+
+nlohmann::ordered_json to_json(const std::string& input, const std::string& wav,
+                               const Answer& answer, const SpeechModel& model, double audio_s) {
+  const at::Tensor codes = answer.codes_TK.contiguous();
+  std::vector<std::vector<int64_t>> codes_TK;
+  for (int64_t t = 0; t < codes.size(0); ++t) {
+    const int64_t* row = codes.data_ptr<int64_t>() + t * codes.size(1);
+    codes_TK.emplace_back(row, row + codes.size(1));
+  }
+  return {{"input", input},
+          {"output", wav},
+          {"text", model.tokenizer().decode(answer.text_tokens)},
+          {"text_tokens", answer.text_tokens},
+          {"audio_tokens", codes_TK},
+          {"seconds", audio_s},
+          {"real_time_factor", answer.wall_s / audio_s}};
+}
+
+double percentile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
+}
+
+void print_costs(const std::string& input, const Answer& answer, double audio_s) {
+  fmt::print("{}: {:.2f} s of audio in {:.2f} s, real-time factor {:.3f} ({:.1f} x real time)\n",
+             input, audio_s, answer.wall_s, answer.wall_s / audio_s, audio_s / answer.wall_s);
+  if (answer.frame_ms.empty()) return;
+  fmt::print("  per 80 ms frame: median {:.2f} ms, 90 % {:.2f} ms, largest {:.2f} ms\n",
+             percentile(answer.frame_ms, 0.5), percentile(answer.frame_ms, 0.9),
+             percentile(answer.frame_ms, 1));
+}
+
+int run_generate(const GenerateArguments& arguments, const Invocation& invocation) {
+  RunSetup setup(arguments.config.path, arguments.config.overrides, invocation);
+  const std::unique_ptr<Tokenizer> tokenizer = setup.builder().tokenizer();
+  const std::unique_ptr<SpeechModel> model = setup.builder().model(tokenizer.get());
+  load_model(arguments.checkpoint, *model);
+  model->train(false);
+  // Every input is read before the first answer, so that a bad one costs nothing.
+  std::vector<at::Tensor> clips;
+  for (const std::string& input : arguments.inputs) {
+    clips.push_back(read_wave(input, model->source_sample_rate_hz()));
+  }
+  fs::create_directories(arguments.output);
+  std::ofstream lines(fs::path(arguments.output) / "answers.jsonl");
+  for (size_t i = 0; i < clips.size(); ++i) {
+    const double audio_s =
+        static_cast<double>(clips[i].size(0)) / static_cast<double>(model->source_sample_rate_hz());
+    const Answer answer = arguments.stream ? stream(*model, clips[i]) : whole(*model, clips[i]);
+    const std::string wav =
+        fmt::format("{:03}_{}.wav", i, fs::path(arguments.inputs[i]).stem().string());
+    write_wave((fs::path(arguments.output) / wav).string(), answer.audio_S,
+               model->codec().shape().sample_rate_hz);
+    const auto line = to_json(arguments.inputs[i], wav, answer, *model, audio_s);
+    lines << line.dump() << '\n';
+    fmt::print("\"{}\"\n", line.at("text").get<std::string>());
+    print_costs(arguments.inputs[i], answer, audio_s);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void setup_generate(CLI::App& app, Invocation& invocation) {
+  CLI::App* const command = app.add_subcommand("generate", "let a trained model answer recordings");
+  auto arguments = std::make_shared<GenerateArguments>();
+  add_config_arguments(*command, arguments->config);
+  command->add_option("--checkpoint", arguments->checkpoint, "checkpoint folder")->required();
+  command->add_option("--input", arguments->inputs, "recordings of the user")->required();
+  command->add_option("--output", arguments->output, "folder for wav files and answers.jsonl")
+      ->required();
+  command->add_flag("--stream", arguments->stream,
+                    "feed 80 ms at a time and answer frame by frame");
+  command->callback([arguments, &invocation] {
+    invocation.selected = [arguments, &invocation] { return run_generate(*arguments, invocation); };
+  });
+}
+
+}  // namespace s2s::run

@@ -1,0 +1,60 @@
+#include "s2s_run/progress_observer.h"
+
+#include <fmt/format.h>
+
+namespace s2s::run {
+namespace {
+
+ProgressSettings settings(int64_t first_step, int64_t max_steps) {
+  ProgressSettings out;
+  out.title = "train";
+  out.total = max_steps;
+  out.start = first_step;
+  return out;
+}
+
+std::string losses(const StepReport& report) {
+  std::string text = fmt::format("loss {:.3f}", report.loss);
+  for (const auto& [name, value] : report.parts) text += fmt::format("  {} {:.3f}", name, value);
+  return text;
+}
+
+}  // namespace
+
+ProgressObserver::ProgressObserver(Console& console, Log& log, int64_t first_step,
+                                   int64_t max_steps, int64_t log_every_n_steps)
+    : log_(log),
+      bar_(console, settings(first_step, max_steps)),
+      log_every_n_steps_(log_every_n_steps) {}
+
+ProgressObserver::~ProgressObserver() = default;
+
+void ProgressObserver::on_step(const StepReport& report) {
+  const int64_t done = report.step + 1;
+  bar_.update(done, losses(report));
+  if (done % log_every_n_steps_ != 0) return;
+  log_.debug(fmt::format("step {}  {}  grad norm {:.3f}  lr {:.3g}  {:.0f} frames/s", done,
+                         losses(report), report.grad_norm, report.learning_rate,
+                         static_cast<double>(report.frames) / report.step_time_s));
+}
+
+void ProgressObserver::on_validation(const ValidationReport& report) {
+  for (const auto& [set, metrics] : report.sets) {
+    std::string text = fmt::format("validation of {} after {} steps:", set, report.step);
+    for (const auto& [name, value] : metrics) {
+      if (!name.starts_with("audio_accuracy_")) text += fmt::format("  {} {:.3f}", name, value);
+    }
+    log_.info(text);
+  }
+}
+
+void ProgressObserver::on_checkpoint(int64_t, const std::string& folder) {
+  log_.info("checkpoint " + folder);
+}
+
+void ProgressObserver::on_end(int64_t steps_done) {
+  bar_.finish();
+  log_.debug(fmt::format("{} optimizer steps done", steps_done));
+}
+
+}  // namespace s2s::run

@@ -1,0 +1,27 @@
+#pragma once
+// Shows a training run: a bar on a terminal, plain lines otherwise; all of it in log.txt.
+
+#include "base/log.h"
+#include "base/progress_bar.h"
+#include "train/step_report.h"
+
+namespace s2s::run {
+
+class ProgressObserver : public RunObserver {
+ public:
+  /// Both must outlive the observer.
+  ProgressObserver(Console& console, Log& log, int64_t first_step, int64_t max_steps,
+                   int64_t log_every_n_steps);
+  ~ProgressObserver() override;
+  void on_step(const StepReport& report) override;
+  void on_validation(const ValidationReport& report) override;
+  void on_checkpoint(int64_t steps_done, const std::string& folder) override;
+  void on_end(int64_t steps_done) override;
+
+ private:
+  Log& log_;
+  ProgressBar bar_;
+  int64_t log_every_n_steps_;
+};
+
+}  // namespace s2s::run

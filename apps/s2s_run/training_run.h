@@ -1,0 +1,12 @@
+#pragma once
+// A training run: builds the parts, resumes, trains, leaves the run folder of the contract.
+
+#include "s2s/error.h"
+#include "s2s_run/run_setup.h"
+
+namespace s2s::run {
+
+/// kOk, or kStopped when the user asked to stop and a checkpoint was written.
+ExitCode run_training(const RunSetup& setup);
+
+}  // namespace s2s::run

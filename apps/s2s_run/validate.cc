@@ -1,0 +1,132 @@
+// s2s-run validate CONFIG --checkpoint DIR: losses and metrics per data set, predictions, and the
+// listening report.
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/progress_bar.h"
+#include "eval/listening_report.h"
+#include "eval/validator.h"
+#include "s2s_run/run_setup.h"
+#include "train/checkpoint.h"
+#include "train/run_folder.h"
+#include "train/train_errors.h"
+
+namespace s2s::run {
+namespace {
+
+struct ValidateArguments {
+  ConfigArguments config;
+  std::string checkpoint;
+  std::string report;  // "": the run folder's report/
+  int64_t limit_batches = 0;
+};
+
+/// The scorer of model.scoring_asr (NeMo's key), prepared with the texts of all sets; null when
+/// none is named.
+std::unique_ptr<Scorer> build_scorer(const RunSetup& setup, const Validator::Sets& sets) {
+  const Config* node = setup.config().find_path("model.scoring_asr");
+  if (node == nullptr || node->is_null()) return nullptr;
+  BuildContext context;
+  context.path = "model.scoring_asr";
+  std::unique_ptr<Scorer> scorer = setup.registries().create<Scorer>(*node, context);
+  std::vector<std::string> texts;
+  for (const auto& [name, factory] : sets) {
+    const std::vector<std::string> more = factory()->texts();
+    texts.insert(texts.end(), more.begin(), more.end());
+  }
+  const Config* train = setup.config().find_path("data.train_ds");
+  if (train != nullptr && !train->is_null()) {
+    const auto strategy = setup.builder().strategy();
+    const auto tokenizer = setup.builder().tokenizer();
+    const auto more = setup.builder().train_source(tokenizer.get(), *strategy)->texts();
+    texts.insert(texts.end(), more.begin(), more.end());
+  }
+  scorer->prepare(texts);
+  return scorer;
+}
+
+void print_report(const ValidationReport& report) {
+  for (const auto& [set, metrics] : report.sets) {
+    fmt::print("{}\n", set);
+    for (const auto& [name, value] : metrics) fmt::print("  {:28} {:.4f}\n", name, value);
+  }
+}
+
+int run_validate(const ValidateArguments& arguments, const Invocation& invocation) {
+  RunSetup setup(arguments.config.path, arguments.config.overrides, invocation);
+  const RunBuilder& builder = setup.builder();
+  const RunOptions& settings = builder.settings();
+  const std::unique_ptr<Tokenizer> tokenizer = builder.tokenizer();
+  const Validator::Sets sets = builder.validation_sources(tokenizer.get());
+  if (sets.empty()) throw_no_datasets("data.validation_ds.datasets");
+  const std::unique_ptr<SpeechModel> model = builder.model(tokenizer.get());
+  load_model(arguments.checkpoint, *model);
+  const std::unique_ptr<Scorer> scorer = build_scorer(setup, sets);
+
+  Console console(std::cerr, standard_error_is_terminal(), terminal_width());
+  ProgressSettings bar_settings;
+  bar_settings.title = "validate";
+  bar_settings.unit = "batches";
+  ProgressBar bar(console, bar_settings);
+  ValidationSettings validation;
+  validation.limit_batches = arguments.limit_batches;
+  validation.generate = true;
+  validation.scorer = scorer.get();
+  validation.precision = builder.precision();
+  validation.device = builder.device();
+  validation.progress = [&](const std::string& what, int64_t done) {
+    if (what == "batches") {
+      bar.update(done);
+    } else {
+      console.print_line(fmt::format("{}: {}", what, done));
+    }
+  };
+  Validator validator(*model, sets, validation);
+  const ValidationReport losses = validator.run(steps_of_checkpoint(arguments.checkpoint));
+  bar.finish();
+
+  const RunFolder folder(settings.exp_manager.run_folder());
+  ReportOptions options;
+  options.frame_s = model->frame_length_s();
+  const std::string where = arguments.report.empty() ? folder.report() : arguments.report;
+  ListeningReport report(where, english_normalizer(), options);
+  for (ReportExample& example : validator.examples()) report.add(example);
+  ReportSummary summary;
+  summary.title = settings.exp_manager.name;
+  summary.facts = {{"checkpoint", arguments.checkpoint},
+                   {"steps", std::to_string(losses.step)},
+                   {"model", settings.model.type}};
+  summary.metrics_path = folder.file("metrics.jsonl");
+  print_report(losses);
+  const auto page = report.finish(summary);
+  for (const auto& board : report.boards()) {
+    fmt::print("{}, {} answers\n", board->name(), board->num_examples());
+    for (const auto& [name, value] : board->numbers()) fmt::print("  {:28} {:.4f}\n", name, value);
+  }
+  fmt::print("report: {}\n", page.string());
+  return 0;
+}
+
+}  // namespace
+
+void setup_validate(CLI::App& app, Invocation& invocation) {
+  CLI::App* const command =
+      app.add_subcommand("validate", "losses, metrics and a listening report of a checkpoint");
+  auto arguments = std::make_shared<ValidateArguments>();
+  add_config_arguments(*command, arguments->config);
+  command->add_option("--checkpoint", arguments->checkpoint, "checkpoint folder")->required();
+  command->add_option("--report", arguments->report, "report folder (default: the run's report/)");
+  command->add_option("--limit-batches", arguments->limit_batches, "batches of each set")
+      ->check(CLI::PositiveNumber);
+  command->callback([arguments, &invocation] {
+    invocation.selected = [arguments, &invocation] { return run_validate(*arguments, invocation); };
+  });
+}
+
+}  // namespace s2s::run

@@ -1,0 +1,42 @@
+#include "data/wave_file.h"
+
+#include <ATen/ATen.h>
+#include <sndfile.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "base/io_errors.h"
+#include "data/audio_file.h"
+#include "data/data_errors.h"
+#include "s2s/resample.h"
+
+namespace s2s {
+
+at::Tensor read_wave(const std::string& path, int64_t sample_rate_hz) {
+  if (!std::filesystem::exists(path)) throw data_errors::missing_wave(path);
+  try {
+    data::AudioFileReader reader(path);
+    const data::AudioInfo info = reader.info();
+    const at::Tensor samples_S = reader.read(0, info.num_samples)[0];
+    return resample(samples_S, info.sample_rate_hz, sample_rate_hz);
+  } catch (const std::runtime_error& error) {
+    throw data_errors::unreadable_wave(path, error.what());
+  }
+}
+
+void write_wave(const std::string& path, const at::Tensor& samples_S, int64_t sample_rate_hz) {
+  SF_INFO info{};
+  info.samplerate = static_cast<int>(sample_rate_hz);
+  info.channels = 1;
+  info.format = SF_FORMAT_WAV | SF_FORMAT_PCM_16;
+  const at::Tensor samples = samples_S.detach().to(at::kCPU, at::kFloat).clamp(-1, 1).contiguous();
+  SNDFILE* const file = sf_open(path.c_str(), SFM_WRITE, &info);
+  if (file == nullptr) throw write_error(path, "cannot open for writing", errno);
+  const sf_count_t written = sf_writef_float(file, samples.data_ptr<float>(), samples.numel());
+  sf_write_sync(file);
+  sf_close(file);
+  if (written != samples.numel()) throw write_error(path, "cannot write", errno);
+}
+
+}  // namespace s2s

@@ -1,0 +1,134 @@
+#include "eval/validator.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+namespace s2s {
+namespace {
+
+/// Adds one batch's sums to a set's.
+void add(MetricSums& sums, const MetricSums& more) {
+  for (const auto& [name, value] : more) {
+    sums[name].first += value.first;
+    sums[name].second += value.second;
+  }
+}
+
+std::map<std::string, double> means(const MetricSums& sums) {
+  std::map<std::string, double> means;
+  for (const auto& [name, value] : sums) {
+    if (value.second > 0) means[name] = value.first / value.second;
+  }
+  return means;
+}
+
+at::Tensor row(const at::Tensor& audio_BS, const at::Tensor& lengths_B, int64_t b) {
+  return audio_BS[b].narrow(0, 0, lengths_B[b].item<int64_t>()).to(at::kCPU).clone();
+}
+
+/// The tokens of a channel that are not silence. `first_frame`: the frame of column 0.
+std::vector<TokenMark> marks(const at::Tensor& tokens_T, int64_t length, int64_t first_frame,
+                             const Tokenizer& tokenizer) {
+  const SpecialIds& ids = tokenizer.special_ids();
+  std::vector<TokenMark> found;
+  for (int64_t t = 0; t < length; ++t) {
+    const int64_t id = tokens_T[t].item<int64_t>();
+    if (id == ids.pad) continue;
+    TokenMark mark;
+    mark.frame = t + first_frame;
+    mark.kind = id == ids.bos   ? TokenMark::Kind::kBos
+                : id == ids.eos ? TokenMark::Kind::kEos
+                                : TokenMark::Kind::kText;
+    if (mark.kind == TokenMark::Kind::kText) mark.text = tokenizer.decode({id});
+    found.push_back(std::move(mark));
+  }
+  return found;
+}
+
+}  // namespace
+
+Validator::Validator(SpeechModel& model, const Sets& sets, ValidationSettings settings)
+    : model_(model), sets_(sets), settings_(std::move(settings)) {}
+
+ValidationReport Validator::run(int64_t steps_done) {
+  const at::NoGradGuard no_grad;
+  const bool was_training = model_.is_training();
+  model_.train(false);
+  std::map<std::string, std::unique_ptr<DataSource>> open;
+  for (const auto& [name, factory] : sets_) open[name] = factory();
+  std::map<std::string, MetricSums> sums;
+  int64_t done = 0;
+  for (int64_t round = 0; !open.empty(); ++round) {
+    if (settings_.limit_batches > 0 && round == settings_.limit_batches) break;
+    for (auto set = open.begin(); set != open.end();) {
+      const std::optional<Batch> batch = set->second->next();
+      if (!batch) {
+        set = open.erase(set);
+        continue;
+      }
+      const Batch on_device = batch->to(settings_.device);
+      const AutocastScope autocast(settings_.precision, settings_.device.type());
+      add(sums[set->first], model_.evaluate(on_device));
+      if (settings_.generate) answer(set->first, on_device);
+      if (settings_.progress) settings_.progress("batches", ++done);
+      ++set;
+    }
+  }
+  model_.train(was_training);
+  if (settings_.generate && settings_.scorer != nullptr) listen();
+  ValidationReport report;
+  report.step = steps_done;
+  for (const auto& [name, value] : sums) report.sets[name] = means(value);
+  return report;
+}
+
+void Validator::answer(const std::string& set, const Batch& batch) {
+  const Generation generated =
+      model_.generate(batch.source_audio_BS, batch.source_audio_lens_B, /*decode_audio=*/true);
+  Codec& codec = model_.codec();
+  const auto [codes_BKT, code_lens_B] =
+      codec.encode(batch.target_audio_BS, batch.target_audio_lens_B);
+  const at::Tensor round_trip_BS = codec.decode(codes_BKT);
+  const int64_t rate_hz = codec.shape().sample_rate_hz;
+  const Tokenizer& tokenizer = model_.tokenizer();
+  for (int64_t b = 0; b < batch.size(); ++b) {
+    ReportExample example;
+    example.id = batch.ids[static_cast<size_t>(b)];
+    example.data_set = set;
+    example.turns = batch.turns[static_cast<size_t>(b)];
+    example.texts.reference = batch.target_texts[static_cast<size_t>(b)];
+    example.texts.text_channel = generated.text[static_cast<size_t>(b)];
+    example.user = {row(batch.source_audio_BS, batch.source_audio_lens_B, b),
+                    model_.source_sample_rate_hz()};
+    example.reference = {row(batch.target_audio_BS, batch.target_audio_lens_B, b), rate_hz};
+    example.round_trip = {row(round_trip_BS, code_lens_B * codec.shape().samples_per_frame, b),
+                          rate_hz};
+    example.answer = {row(generated.audio_BS, generated.audio_lens_B, b), rate_hz};
+    // Token t of the answer stands for frame t + 1: the text channel leads by one frame.
+    example.answer_tokens =
+        marks(generated.tokens_text_BT[b], generated.token_lens_B[b].item<int64_t>(), 1, tokenizer);
+    example.reference_tokens = marks(batch.target_tokens_BT[b],
+                                     batch.target_token_lens_B[b].item<int64_t>(), 0, tokenizer);
+    examples_.push_back(std::move(example));
+  }
+}
+
+void Validator::listen() {
+  std::vector<AudioClip> clips;
+  for (const ReportExample& example : examples_) {
+    clips.push_back(example.answer);
+    clips.push_back(example.reference);
+    clips.push_back(example.round_trip);
+  }
+  if (settings_.progress)
+    settings_.progress("clips to listen to", static_cast<int64_t>(clips.size()));
+  const std::vector<std::string> heard = settings_.scorer->transcribe(clips);
+  for (size_t i = 0; i < examples_.size(); ++i) {
+    SpokenTexts& texts = examples_[i].texts;
+    texts.heard_model = heard[3 * i];
+    texts.heard_reference = heard[3 * i + 1];
+    texts.heard_round_trip = heard[3 * i + 2];
+  }
+}
+
+}  // namespace s2s

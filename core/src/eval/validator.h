@@ -1,0 +1,51 @@
+#pragma once
+// Validation: several named data sets in lock-step; losses and accuracies, and when asked for, what
+// the model answers and what an independent listener hears.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "eval/report_example.h"
+#include "s2s/data_source.h"
+#include "s2s/scorer.h"
+#include "s2s/speech_model.h"
+#include "train/precision.h"
+#include "train/step_report.h"
+
+namespace s2s {
+
+struct ValidationSettings {
+  int64_t limit_batches = 0;  // per set; 0: all
+  bool generate = false;      // let the model answer
+  Scorer* scorer = nullptr;   // with `generate`: write down what is heard
+  Precision precision;
+  at::Device device = at::kCPU;
+  /// Called after each piece of work with what was done and how often so far.
+  std::function<void(const std::string& what, int64_t done)> progress;
+};
+
+class Validator {
+ public:
+  using SourceFactory = std::function<std::unique_ptr<DataSource>()>;
+  using Sets = std::map<std::string, SourceFactory>;
+  Validator(SpeechModel& model, const Sets& sets, ValidationSettings settings);
+
+  /// Leaves the model in the mode it was in. Metrics are means over all frames of a set.
+  ValidationReport run(int64_t steps_done);
+  /// With `generate`: every example with its audio, set by set.
+  std::vector<ReportExample>& examples() { return examples_; }
+
+ private:
+  void answer(const std::string& set, const Batch& batch);
+  void listen();
+
+  SpeechModel& model_;
+  const Sets& sets_;
+  ValidationSettings settings_;
+  std::vector<ReportExample> examples_;
+};
+
+}  // namespace s2s

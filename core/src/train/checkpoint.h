@@ -1,0 +1,52 @@
+#pragma once
+// Checkpoints of a run: one folder each, written under another name, synced and renamed, so that a
+// folder named step=N is always complete; `last` points at the newest.
+//
+//   checkpoints/step=N/model.safetensors      parameters and persistent buffers, our names
+//                      optimizer.safetensors  optimizer state
+//                      random.safetensors     random generator states
+//                      state.json             steps done, data position, versions
+//                      config.yaml manifest.json   copies from the run folder
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "s2s/block.h"
+#include "s2s/training.h"
+
+namespace s2s {
+
+/// Everything beside the model and the optimizer that a run continues from.
+struct RunState {
+  int64_t steps_done = 0;
+  std::string data_state;
+};
+
+class CheckpointFolder {
+ public:
+  /// `folder`: RUN/checkpoints. `attachments`: files that are copied into every checkpoint.
+  CheckpointFolder(std::string folder, std::vector<std::string> attachments);
+
+  /// Returns the new checkpoint's folder. Errors: [checkpoint/write]; nothing older is touched.
+  std::string save(Block& model, const Optimizer& optimizer, const RunState& state) const;
+  /// The newest complete checkpoint, or "" when there is none. Removes left-overs of saves that
+  /// were cut off.
+  std::string newest() const;
+  /// Removes the oldest checkpoints; keeps `keep_last` and those in `keep`.
+  void rotate(int64_t keep_last, const std::vector<std::string>& keep) const;
+
+ private:
+  std::string folder_;
+  std::vector<std::string> attachments_;
+};
+
+/// Loads parameters and persistent buffers. Errors: [checkpoint/missing], [checkpoint/incomplete],
+/// [checkpoint/model] with all names that differ, [weights/not-finite].
+void load_model(const std::string& checkpoint, Block& model);
+/// Optimizer steps that a checkpoint has behind it. Errors: [checkpoint/incomplete].
+int64_t steps_of_checkpoint(const std::string& checkpoint);
+/// Loads the optimizer, the random generators and the run's state.
+RunState load_run_state(const std::string& checkpoint, Optimizer& optimizer);
+
+}  // namespace s2s

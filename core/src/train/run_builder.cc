@@ -1,0 +1,143 @@
+#include "train/run_builder.h"
+
+#include <ATen/ATen.h>
+#include <dlfcn.h>
+
+#include "train/train_errors.h"
+
+namespace s2s {
+namespace {
+
+/// Opens the CUDA half of LibTorch, which registers its kernels (decision record 0006).
+bool open_cuda(std::string& why) {
+  if (dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    why = dlerror();
+    return false;
+  }
+  if (!at::globalContext().hasCUDA()) {
+    why = "LibTorch sees no GPU";
+    return false;
+  }
+  return true;
+}
+
+at::Device choose_device(const std::string& accelerator) {
+  if (accelerator == "cpu") return at::kCPU;
+  if (accelerator != "auto" && accelerator != "gpu" && accelerator != "cuda") {
+    throw_accelerator(accelerator, "not known");
+  }
+  std::string why;
+  if (open_cuda(why)) return {at::kCUDA, 0};
+  if (accelerator != "auto") throw_accelerator(accelerator, why);
+  return at::kCPU;
+}
+
+const Config& empty_map() {
+  static const Config kEmpty = Config::map();
+  return kEmpty;
+}
+
+/// A node of the configuration; an empty map when it is not there.
+const Config& node_at(const Config& config, const std::string& path) {
+  const Config* found = config.find_path(path);
+  return found != nullptr && !found->is_null() ? *found : empty_map();
+}
+
+}  // namespace
+
+RunBuilder::RunBuilder(const Config& config, const Registries& registries)
+    : config_(config),
+      registries_(registries),
+      settings_(read_run_options(config)),
+      precision_(parse_precision(settings_.trainer.precision,
+                                 node_at(config, "trainer.precision").origin().text())),
+      device_(choose_device(settings_.trainer.accelerator)) {}
+
+BuildContext RunBuilder::context(const std::string& path, const Tokenizer* tokenizer) const {
+  BuildContext context;
+  context.registries = &registries_;
+  context.path = path;
+  context.seed = static_cast<uint64_t>(settings_.trainer.seed);
+  context.tokenizer = tokenizer;
+  context.data = &node_at(config_, "data");
+  return context;
+}
+
+std::unique_ptr<Tokenizer> RunBuilder::tokenizer() const {
+  const Config& node = node_at(config_, "model.tokenizer");
+  if (node.entries().empty()) return nullptr;
+  return registries_.create<Tokenizer>(node, context("model.tokenizer"));
+}
+
+std::unique_ptr<SpeechModel> RunBuilder::described_model(const Tokenizer* tokenizer) const {
+  Config node = node_at(config_, "model");
+  // The trainer's own keys; the model component reads the rest.
+  for (const std::string& key : trainer_owned_model_keys()) node.erase(key);
+  node["name"] = Config::scalar(settings_.model.type);
+  return registries_.create<SpeechModel>(node, context("model", tokenizer));
+}
+
+std::unique_ptr<SpeechModel> RunBuilder::model(const Tokenizer* tokenizer) const {
+  std::unique_ptr<SpeechModel> model = described_model(tokenizer);
+  model->materialize(device_, precision_.parameter_type,
+                     static_cast<uint64_t>(settings_.trainer.seed));
+  model->codec().to(device_, at::kFloat);  // whatever the precision
+  return model;
+}
+
+std::unique_ptr<ParallelStrategy> RunBuilder::strategy() const {
+  return registries_.create<ParallelStrategy>(node_at(config_, "trainer.strategy"),
+                                              context("trainer.strategy"));
+}
+
+std::unique_ptr<Optimizer> RunBuilder::optimizer() const {
+  Config node = node_at(config_, "model.optimizer");
+  node.erase("lr_scales");  // read by the trainer
+  return registries_.create<Optimizer>(node, context("model.optimizer"));
+}
+
+std::unique_ptr<Schedule> RunBuilder::schedule() const {
+  return registries_.create<Schedule>(node_at(config_, "model.lr_scheduler"),
+                                      context("model.lr_scheduler"));
+}
+
+std::unique_ptr<DataSource> RunBuilder::train_source(const Tokenizer* tokenizer,
+                                                     const ParallelStrategy& strategy) const {
+  const Config& node = node_at(config_, "data.train_ds");
+  if (node.entries().empty()) throw_no_datasets("data.train_ds");
+  BuildContext where = context("data.train_ds", tokenizer);
+  where.data_rank = strategy.data_rank();
+  where.data_size = strategy.mesh().data_size();
+  return registries_.create<DataSource>(node, where);
+}
+
+std::map<std::string, SourceFactory> RunBuilder::validation_sources(
+    const Tokenizer* tokenizer) const {
+  std::map<std::string, SourceFactory> sources;
+  for (const auto& [name, options] : settings_.validation_sets) {
+    const std::string path = "data.validation_ds.datasets." + name;
+    sources[name] = [this, path, tokenizer, options = options] {
+      return registries_.create<DataSource>(options, context(path, tokenizer));
+    };
+  }
+  return sources;
+}
+
+void fit_codec(SpeechModel& model, const SourceFactory& open_source, int64_t num_batches) {
+  if (model.codec().is_fitted()) return;
+  const std::unique_ptr<DataSource> source = open_source();
+  std::optional<Batch> batch;
+  int64_t row = 0, taken = 0;
+  model.codec().fit([&]() -> at::Tensor {
+    if (!batch || row == batch->size()) {
+      if (taken++ == num_batches) return {};
+      batch = source->next();
+      row = 0;
+      if (!batch) return {};
+    }
+    const int64_t length = batch->target_audio_lens_B[row].item<int64_t>();
+    return batch->target_audio_BS[row++].narrow(0, 0, length);
+  });
+}
+
+}  // namespace s2s

@@ -1,0 +1,55 @@
+#pragma once
+// From a configuration to the objects of a run: looks names up, gives memory, loads, freezes.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "s2s/registry.h"
+#include "train/precision.h"
+#include "train/run_options.h"
+
+namespace s2s {
+
+/// Opens a fresh pass over a data set.
+using SourceFactory = std::function<std::unique_ptr<DataSource>()>;
+
+class RunBuilder {
+ public:
+  /// `config`: the effective configuration; both references must live on.
+  RunBuilder(const Config& config, const Registries& registries);
+
+  const RunOptions& settings() const { return settings_; }
+  const Precision& precision() const { return precision_; }
+  at::Device device() const { return device_; }
+
+  /// The tokenizer of model.tokenizer, or null when there is none.
+  std::unique_ptr<Tokenizer> tokenizer() const;
+  /// The model with memory and first values. Errors: those of its parts.
+  std::unique_ptr<SpeechModel> model(const Tokenizer* tokenizer) const;
+  /// The model without memory, for plans.
+  std::unique_ptr<SpeechModel> described_model(const Tokenizer* tokenizer) const;
+  std::unique_ptr<ParallelStrategy> strategy() const;
+  std::unique_ptr<Optimizer> optimizer() const;
+  std::unique_ptr<Schedule> schedule() const;
+  std::unique_ptr<DataSource> train_source(const Tokenizer* tokenizer,
+                                           const ParallelStrategy& strategy) const;
+  /// One factory for each of data.validation_ds.datasets.
+  std::map<std::string, SourceFactory> validation_sources(const Tokenizer* tokenizer) const;
+
+ private:
+  BuildContext context(const std::string& path, const Tokenizer* tokenizer = nullptr) const;
+
+  const Config& config_;
+  const Registries& registries_;
+  RunOptions settings_;
+  Precision precision_;
+  at::Device device_;
+};
+
+/// Fits the codec's statistics to the training data when it needs some and has none.
+void fit_codec(SpeechModel& model, const SourceFactory& open_source, int64_t num_batches);
+
+}  // namespace s2s

@@ -1,0 +1,47 @@
+#pragma once
+// The folder of a run (a contract; see core/docs/configs.md): metrics.jsonl, config.yaml,
+// manifest.json, checkpoints/, report/, log.txt.
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "train/step_report.h"
+
+namespace s2s {
+
+class RunFolder {
+ public:
+  /// Makes the folder. Errors: [run/folder].
+  explicit RunFolder(std::string path);
+
+  const std::string& path() const { return path_; }
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+  std::string checkpoints() const { return file("checkpoints"); }
+  std::string report() const { return file("report"); }
+
+  void write_config(const std::string& yaml) const;
+  void write_manifest(const nlohmann::json& manifest) const;
+
+ private:
+  std::string path_;
+};
+
+/// Appends a line per step to metrics.jsonl. A resumed run first drops the lines of steps that the
+/// checkpoint does not hold, so that the file reads as if the run had never been cut.
+class MetricsLog : public RunObserver {
+ public:
+  /// `steps_done`: optimizer steps that are kept.
+  MetricsLog(std::string path, int64_t steps_done);
+  ~MetricsLog() override;
+  void on_step(const StepReport& report) override;
+  void on_validation(const ValidationReport& report) override;
+
+ private:
+  void append(const nlohmann::ordered_json& line) const;
+  std::string path_;
+};
+
+/// Largest memory this process has used so far, bytes.
+int64_t peak_memory_bytes();
+
+}  // namespace s2s

@@ -1,0 +1,110 @@
+#include "train/train_errors.h"
+
+#include <fmt/format.h>
+
+namespace s2s {
+namespace {
+
+std::string lines(const std::vector<std::string>& entries, size_t limit = 20) {
+  std::string text;
+  for (size_t i = 0; i < entries.size() && i < limit; ++i) text += "\n  " + entries[i];
+  if (entries.size() > limit) text += fmt::format("\n  ... and {} more", entries.size() - limit);
+  return text;
+}
+
+}  // namespace
+
+void throw_unknown_precision(const std::string& text, const std::string& origin) {
+  throw Error(ExitCode::kConfig, "config/precision",
+              fmt::format("trainer.precision = '{}' is not known ({})\n"
+                          "  expected: 32-true, bf16-true or bf16-mixed",
+                          text, origin));
+}
+
+void throw_not_finite(const std::string& what, double value, int64_t step,
+                      const std::vector<std::string>& batch_ids) {
+  throw Error(ExitCode::kNumerics, "numerics/not-finite",
+              fmt::format("the {} of step {} is {}\n  expected: a finite number; try a lower "
+                          "model.optimizer.lr, a longer warm-up, trainer.gradient_clip_val, or "
+                          "trainer.precision: 32-true\n  the batch held:{}",
+                          what, step, value, lines(batch_ids)));
+}
+
+void throw_data_exhausted(int64_t step, int64_t max_steps) {
+  throw Error(ExitCode::kData, "data/exhausted",
+              fmt::format("data.train_ds ended at step {} of {}\n  expected: a source that repeats "
+                          "(data.train_ds.repeat: true), or a smaller trainer.max_steps",
+                          step, max_steps));
+}
+
+void throw_no_checkpoint(const std::string& folder, const std::string& why) {
+  throw Error(ExitCode::kConfig, "checkpoint/missing",
+              fmt::format("no checkpoint at {}: {}\n  expected: a folder checkpoints/step=N of a "
+                          "run, or checkpoints/last",
+                          folder, why));
+}
+
+void throw_incomplete_checkpoint(const std::string& folder, const std::string& file) {
+  throw Error(ExitCode::kData, "checkpoint/incomplete",
+              fmt::format("{} lacks {} or it cannot be read\n  expected: a checkpoint as s2s-run "
+                          "wrote it; take an older one (checkpoints/step=N)",
+                          folder, file));
+}
+
+void throw_other_model(const std::string& folder, const std::vector<std::string>& differences) {
+  throw Error(ExitCode::kConfig, "checkpoint/model",
+              fmt::format("{} belongs to another model:{}\n  expected: the model block of the "
+                          "config that made it (config.yaml beside it)",
+                          folder, lines(differences)));
+}
+
+void throw_checkpoint_write(const std::string& folder, const std::string& reason) {
+  throw Error(ExitCode::kData, "checkpoint/write",
+              fmt::format("the checkpoint {} could not be written: {}\n  expected: enough free "
+                          "space and the right to write; earlier checkpoints are untouched",
+                          folder, reason));
+}
+
+void throw_bad_pattern(const std::string& pattern, const std::string& key,
+                       const std::string& reason) {
+  throw Error(ExitCode::kConfig, "config/pattern",
+              fmt::format("{} holds '{}', which is no regular expression: {}\n  expected: a "
+                          "pattern matched at the start of parameter names, as '^llm\\..+$'",
+                          key, pattern, reason));
+}
+
+void throw_nothing_trainable(const std::vector<std::string>& patterns) {
+  throw Error(ExitCode::kConfig, "config/nothing-trainable",
+              fmt::format("model.freeze_params freezes every parameter:{}\n  expected: at least "
+                          "one parameter that trains (model.prevent_freeze_params keeps some)",
+                          lines(patterns)));
+}
+
+void throw_run_folder(const std::string& path, const std::string& reason) {
+  throw Error(ExitCode::kData, "run/folder",
+              fmt::format("{} cannot be written: {}\n  expected: a folder with free space and the "
+                          "right to write; set exp_manager.explicit_log_dir",
+                          path, reason));
+}
+
+void throw_bad_duration(const std::string& text) {
+  throw Error(ExitCode::kConfig, "config/duration",
+              fmt::format("exp_manager.max_time_per_run = '{}' is no duration\n  expected: "
+                          "DD:HH:MM:SS, as 00:03:50:00",
+                          text));
+}
+
+void throw_no_datasets(const std::string& key) {
+  throw Error(ExitCode::kConfig, "config/no-datasets",
+              fmt::format("{} is missing or empty\n  expected: at least one data set, as {}.NAME: "
+                          "{{ ... }}",
+                          key, key));
+}
+
+void throw_accelerator(const std::string& asked, const std::string& why) {
+  throw Error(
+      ExitCode::kConfig, "config/accelerator",
+      fmt::format("trainer.accelerator = '{}': {}\n  expected: auto, cpu or gpu", asked, why));
+}
+
+}  // namespace s2s

@@ -1,0 +1,32 @@
+#pragma once
+// Messages of the training room to its users.
+
+#include <string>
+#include <vector>
+
+#include "s2s/error.h"
+
+namespace s2s {
+
+[[noreturn]] void throw_unknown_precision(const std::string& text, const std::string& origin);
+/// [numerics/not-finite]: loss or gradient norm is NaN or infinite.
+[[noreturn]] void throw_not_finite(const std::string& what, double value, int64_t step,
+                                   const std::vector<std::string>& batch_ids);
+/// [data/exhausted]: the training source ended before the run did.
+[[noreturn]] void throw_data_exhausted(int64_t step, int64_t max_steps);
+[[noreturn]] void throw_no_checkpoint(const std::string& folder, const std::string& why);
+/// [checkpoint/incomplete]: a folder without all its files, or with one that cannot be read.
+[[noreturn]] void throw_incomplete_checkpoint(const std::string& folder, const std::string& file);
+/// [checkpoint/model]: it belongs to another model; every difference in one message.
+[[noreturn]] void throw_other_model(const std::string& folder,
+                                    const std::vector<std::string>& differences);
+[[noreturn]] void throw_checkpoint_write(const std::string& folder, const std::string& reason);
+[[noreturn]] void throw_bad_pattern(const std::string& pattern, const std::string& key,
+                                    const std::string& reason);
+[[noreturn]] void throw_nothing_trainable(const std::vector<std::string>& patterns);
+[[noreturn]] void throw_run_folder(const std::string& path, const std::string& reason);
+[[noreturn]] void throw_bad_duration(const std::string& text);
+[[noreturn]] void throw_no_datasets(const std::string& key);
+[[noreturn]] void throw_accelerator(const std::string& asked, const std::string& why);
+
+}  // namespace s2s

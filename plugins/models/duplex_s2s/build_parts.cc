@@ -1,0 +1,101 @@
+#include "build_parts.h"
+
+#include <cmath>
+
+#include "duplex_errors.h"
+
+namespace s2s::duplex {
+namespace {
+
+/// Builds one part. `translate_from` in its options holds a foreign config (a Hugging Face
+/// config.json, a NeMo block) that the component itself turns into options.
+template <class T>
+std::unique_ptr<T> build(const Config& node, const Config& model, const std::string& key,
+                         BuildContext context) {
+  context.path += "." + key;
+  const Config* name = node.find("name");
+  if (name == nullptr) throw_part_missing(context.path, model);
+  const Config* foreign = node.find("translate_from");
+  if (foreign == nullptr) return context.registries->create<T>(node, context);
+  const Component<T>& component =
+      context.registries->get<T>(name->as_string(context.path + ".name"), node, context.path);
+  if (component.translate == nullptr) {
+    throw_not_translated(context.path + ".translate_from", *name,
+                         "a component that reads foreign configs");
+  }
+  return component.create(component.translate(*foreign), context);
+}
+
+int64_t pick(const std::optional<int64_t>& asked, int64_t from_tokenizer) {
+  return asked.value_or(from_tokenizer);
+}
+
+SpecialIds special_ids(const TokenIdOptions& asked, const Tokenizer* tokenizer,
+                       int64_t vocab_size) {
+  const SpecialIds known = tokenizer != nullptr ? tokenizer->special_ids() : SpecialIds{};
+  const SpecialIds ids{pick(asked.bos, known.bos), pick(asked.eos, known.eos),
+                       pick(asked.pad, known.pad)};
+  for (const auto& [name, id] : {std::pair{"bos", ids.bos}, {"eos", ids.eos}, {"pad", ids.pad}}) {
+    if (id >= 0 && id < vocab_size) continue;
+    throw_token_ids(std::string(name) + " = " + std::to_string(id) +
+                    " is no id of a vocabulary of " + std::to_string(vocab_size));
+  }
+  if (ids.bos == ids.eos || ids.bos == ids.pad || ids.eos == ids.pad) {
+    throw_token_ids("bos = " + std::to_string(ids.bos) + ", eos = " + std::to_string(ids.eos) +
+                    " and pad = " + std::to_string(ids.pad) + " are not distinct");
+  }
+  return ids;
+}
+
+void check_rate(const std::string& part, int64_t rate_hz, const Config* data,
+                const std::string& key) {
+  const Config* asked = data != nullptr ? data->find(key) : nullptr;
+  if (asked == nullptr || asked->is_null()) return;
+  const int64_t data_rate_hz = asked->as_int("data." + key);
+  if (data_rate_hz != rate_hz) throw_sample_rate(part, rate_hz, "data." + key, data_rate_hz);
+}
+
+void check_frames(const std::string& part, double rate_hz, double frame_length_s) {
+  if (std::abs(rate_hz * frame_length_s - 1) > 1e-6) {
+    throw_frame_rate(part, rate_hz, frame_length_s);
+  }
+}
+
+void build_codec(const DuplexOptions& options, const Config& model, const BuildContext& context,
+                 DuplexParts& parts) {
+  if (options.codec.find("name") == nullptr && options.codec.find("num_codebooks") != nullptr) {
+    parts.num_codebooks = options.codec.find("num_codebooks")->as_int("model.codec.num_codebooks");
+    parts.codebook_size = options.codec.find("codebook_size")->as_int("model.codec.codebook_size");
+    return;  // codes come with the batches
+  }
+  parts.codec = build<Codec>(options.codec, model, "codec", context);
+  const CodecShape shape = parts.codec->shape();
+  parts.num_codebooks = shape.num_codebooks;
+  parts.codebook_size = shape.codebook_size;
+  check_rate("model.codec", shape.sample_rate_hz, context.data, "target_sample_rate");
+  check_frames("model.codec", shape.frame_rate_hz(), parts.frame_length_s);
+}
+
+}  // namespace
+
+DuplexParts build_parts(const DuplexOptions& options, const Config& model,
+                        const BuildContext& context) {
+  DuplexParts parts;
+  if (context.data != nullptr && context.data->find("frame_length") != nullptr) {
+    parts.frame_length_s = context.data->find("frame_length")->as_double("data.frame_length");
+  }
+  parts.tokenizer = context.tokenizer;
+  parts.llm = build<Backbone>(options.llm, model, "llm", context);
+  parts.encoder = build<Encoder>(options.encoder, model, "encoder", context);
+  check_rate("model.encoder", parts.encoder->sample_rate_hz(), context.data, "source_sample_rate");
+  check_frames("model.encoder", parts.encoder->frame_rate_hz(), parts.frame_length_s);
+  build_codec(options, model, context, parts);
+  const int64_t vocab_size = parts.llm->shape().vocab_size;
+  if (parts.tokenizer != nullptr && parts.tokenizer->vocab_size() > vocab_size) {
+    throw_vocabulary(parts.tokenizer->vocab_size(), vocab_size);
+  }
+  parts.ids = special_ids(options.tokens, parts.tokenizer, vocab_size);
+  return parts;
+}
+
+}  // namespace s2s::duplex

@@ -1,0 +1,96 @@
+#include "duplex_model.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include "duplex_errors.h"
+
+namespace s2s::duplex {
+
+DuplexModel::DuplexModel(DuplexOptions options, DuplexParts parts)
+    : options_(std::move(options)),
+      parts_(std::move(parts)),
+      speech_(parts_.codebook_size),
+      perception_(std::move(parts_.encoder), options_.modality_adapter,
+                  parts_.llm->shape().hidden_size),
+      audio_head_(parts_.llm->shape().hidden_size,
+                  parts_.num_codebooks * (parts_.codebook_size + 3)) {
+  // The embedding and the head stand beside the decoder, as in NeMo's checkpoints.
+  Block& llm = *parts_.llm;
+  Block* embedding = llm.find_block("embed_tokens");
+  Block* head = llm.find_block("lm_head");
+  S2S_ASSERT(embedding != nullptr, "every backbone names its embedding embed_tokens");
+  llm.release_block("embed_tokens");
+  register_block("embed_tokens", *embedding);
+  register_block("llm", llm);
+  if (head != nullptr) {
+    llm.release_block("lm_head");
+    register_block("lm_head", *head);
+  }
+  register_block("perception", perception_);
+  const Init init{Init::Kind::kNormal, options_.embed_audio_tokens_std};
+  for (int64_t k = 0; k < parts_.num_codebooks; ++k) {
+    embed_audio_tokens_.push_back(std::make_unique<Embedding>(
+        parts_.codebook_size + 3, parts_.llm->shape().hidden_size, init));
+    register_block("embed_audio_tokens." + std::to_string(k), *embed_audio_tokens_.back());
+  }
+  register_block("audio_head", audio_head_);
+  if (options_.user_text.enabled) {
+    user_text_ = std::make_unique<UserTextHead>(parts_.llm->shape().hidden_size,
+                                                parts_.llm->shape().vocab_size, options_.user_text);
+    register_block("user_text", *user_text_);
+  }
+  if (parts_.codec) register_block("audio_codec", *parts_.codec);
+}
+
+DuplexModel::~DuplexModel() = default;
+
+Codec& DuplexModel::codec() {
+  if (!parts_.codec) throw_no_codec();
+  return *parts_.codec;
+}
+
+const Tokenizer& DuplexModel::tokenizer() const {
+  if (parts_.tokenizer == nullptr) throw_no_tokenizer();
+  return *parts_.tokenizer;
+}
+
+int64_t DuplexModel::source_sample_rate_hz() const {
+  return perception_.encoder().sample_rate_hz();
+}
+
+at::Tensor DuplexModel::text_embedding(const at::Tensor& text_BT) {
+  const at::Tensor embedded = parts_.llm->embed(text_BT);
+  return options_.text_embedding_scale == 1 ? embedded : embedded * options_.text_embedding_scale;
+}
+
+at::Tensor DuplexModel::embed(const at::Tensor& text_BT, const at::Tensor& audio_BTK) {
+  // The order of the sums is NeMo's: text, then the codebooks in turn; the user comes last.
+  at::Tensor sum = text_embedding(text_BT);
+  for (int64_t k = 0; k < parts_.num_codebooks; ++k) {
+    sum = sum + (*embed_audio_tokens_[static_cast<size_t>(k)])(audio_BTK.select(-1, k));
+  }
+  return sum;
+}
+
+at::Tensor DuplexModel::user_channel(const at::Tensor& features_BTH) {
+  at::Tensor user = features_BTH;
+  if (user_text_ && options_.user_text.feed_back) {
+    const int64_t vocab_size = parts_.llm->shape().vocab_size;
+    const at::Tensor all_ids = at::arange(vocab_size, user.options().dtype(at::kLong));
+    user = user + user_text_->feedback(features_BTH, text_embedding(all_ids), parts_.ids);
+  }
+  if (options_.duplex_user_channel_weight == 1) return user;
+  return user * options_.duplex_user_channel_weight;
+}
+
+std::pair<at::Tensor, at::Tensor> DuplexModel::target_codes(const Batch& batch) {
+  const at::NoGradGuard no_grad;
+  if (batch.codes_BKT.defined()) {
+    return {batch.codes_BKT.transpose(1, 2), batch.code_lens_B};
+  }
+  auto [codes_BKT, lengths_B] = codec().encode(batch.target_audio_BS, batch.target_audio_lens_B);
+  return {codes_BKT.transpose(1, 2), lengths_B};
+}
+
+}  // namespace s2s::duplex

@@ -1,0 +1,86 @@
+#pragma once
+// DuplexModel: one language model, one text head, one flat audio head over K codebooks; the user is
+// heard frame by frame while the agent's text and codes are predicted.
+// Numbers follow NeMo's DuplexS2SModel; core/docs/duplex.md says where ours go further.
+// Shape letters: B batch, S samples, T frames, H hidden, K codebooks, V vocabulary.
+
+#include <memory>
+#include <vector>
+
+#include "channels.h"
+#include "duplex_options.h"
+#include "perception.h"
+#include "s2s/backbone.h"
+#include "s2s/registry.h"
+#include "s2s/speech_model.h"
+#include "user_text.h"
+
+namespace s2s::duplex {
+
+/// The parts a model is put together from.
+struct DuplexParts {
+  std::unique_ptr<Backbone> llm;
+  std::unique_ptr<Encoder> encoder;
+  std::unique_ptr<Codec> codec;  // null when only given codes are used (reference files)
+  int64_t num_codebooks = 0;
+  int64_t codebook_size = 0;
+  const Tokenizer* tokenizer = nullptr;  // may be null with explicit ids
+  SpecialIds ids;
+  double frame_length_s = 0.08;
+};
+
+class DuplexModel : public SpeechModel {
+ public:
+  DuplexModel(DuplexOptions options, DuplexParts parts);
+  ~DuplexModel() override;
+
+  BatchWeight weigh(const Batch& batch) override;
+  LossTerms training_loss(const Batch& batch, const StepContext& context) override;
+  MetricSums evaluate(const Batch& batch) override;
+  Generation generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
+                      bool decode_audio) override;
+  std::unique_ptr<DuplexSession> open_session() override;
+  Codec& codec() override;
+  const Tokenizer& tokenizer() const override;
+  ShardPlan configure_model(const MeshShape& mesh) const override;
+  NameMap checkpoint_names() const override;
+  std::map<std::string, at::Tensor> reference_outputs(
+      const std::map<std::string, at::Tensor>& inputs, bool training) override;
+  double frame_length_s() const override { return parts_.frame_length_s; }
+  int64_t source_sample_rate_hz() const override;
+
+  /// Greedy choice of one frame.
+  struct Choice {
+    at::Tensor text_B;    // int64
+    at::Tensor codes_BK;  // int64
+  };
+  /// Start of a conversation: PAD and the delay code.
+  Choice initial_choice(int64_t batch_size, at::Device device) const;
+  /// One frame: user features [B, 1, H] and the previous frame's choice.
+  Choice step(const at::Tensor& user_B1H, const Choice& previous, KvCache& cache);
+  /// Perception's frames as the language model hears them: scaled, with the user-text feedback.
+  at::Tensor user_channel(const at::Tensor& features_BTH);
+  Perception& perception() { return perception_; }
+  const SpecialIds& ids() const { return parts_.ids; }
+  const SpeechIds& speech_ids() const { return speech_; }
+  int64_t num_layers() const { return parts_.llm->shape().num_layers; }
+
+ private:
+  friend class TrainingStep;
+
+  void rest_frozen_parts();
+  at::Tensor embed(const at::Tensor& text_BT, const at::Tensor& audio_BTK);
+  at::Tensor text_embedding(const at::Tensor& text_BT);
+  /// Codes of the batch [B, T, K] and their lengths [B]; runs the codec when they are not given.
+  std::pair<at::Tensor, at::Tensor> target_codes(const Batch& batch);
+
+  DuplexOptions options_;
+  DuplexParts parts_;
+  SpeechIds speech_;
+  Perception perception_;
+  std::vector<std::unique_ptr<Embedding>> embed_audio_tokens_;
+  Linear audio_head_;
+  std::unique_ptr<UserTextHead> user_text_;
+};
+
+}  // namespace s2s::duplex

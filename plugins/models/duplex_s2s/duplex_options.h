@@ -1,0 +1,140 @@
+#pragma once
+// Options of the duplex speech-to-speech model: the `model` block of a config without what the
+// trainer reads itself. Where NeMo's speechlm2 has a name for something, it is used.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "s2s/options.h"
+
+namespace s2s::duplex {
+
+/// What stands between the encoder and the backbone.
+struct ModalityAdapterOptions {
+  std::string type = "identity";
+  Config conformer;  // options of the Conformer stack
+  void visit(OptionVisitor& v) {
+    v("type", type, "identity, or conformer: a small Conformer without subsampling",
+      one_of({"identity", "conformer"}));
+    v("conformer", conformer, "options of that Conformer stack (type: conformer)");
+  }
+};
+
+struct TokenIdOptions {
+  std::optional<int64_t> bos, eos, pad;
+  void visit(OptionVisitor& v) {
+    v("bos", bos, "text id that begins a turn; null: the tokenizer's", at_least(0));
+    v("eos", eos, "text id that ends a turn; null: the tokenizer's", at_least(0));
+    v("pad", pad, "text id of silence; null: the tokenizer's", at_least(0));
+  }
+};
+
+/// Weights of the text loss by what the label is.
+struct TokenLossWeights {
+  double pad = 1, bos = 1, eos = 1, text = 1;
+  bool all_one() const { return pad == 1 && bos == 1 && eos == 1 && text == 1; }
+  void visit(OptionVisitor& v) {
+    v("pad", pad, "weight of PAD labels", at_least(0));
+    v("bos", bos, "weight of BOS labels", at_least(0));
+    v("eos", eos, "weight of EOS labels", at_least(0));
+    v("text", text, "weight of all other text labels", at_least(0));
+  }
+};
+
+/// An auxiliary head on the encoder that writes down the user's words. Off in the reference mode.
+struct UserTextOptions {
+  bool enabled = false;
+  double loss_weight = 0.5;
+  double non_pad_weight = 10;
+  bool feed_back = true;
+  void visit(OptionVisitor& v) {
+    v("enabled", enabled, "add a head on the encoder that names the user's words");
+    v("loss_weight", loss_weight, "weight of its loss", at_least(0));
+    v("non_pad_weight", non_pad_weight, "weight of labels that are not PAD", at_least(0));
+    v("feed_back", feed_back,
+      "add its word probabilities to the encoder's output through the text embedding");
+  }
+};
+
+/// Noise on what the model is told it said before, so that it listens. Training only.
+struct HistoryNoiseOptions {
+  double text_dropout = 0;
+  double audio_corruption = 0;
+  double audio_hidden_sequences = 0;
+  double audio_hidden_min = 0.5;
+  double audio_hidden_max = 1.0;
+  bool any() const {
+    return text_dropout > 0 || audio_corruption > 0 || audio_hidden_sequences > 0;
+  }
+  void visit(OptionVisitor& v) {
+    v("text_dropout", text_dropout, "share of text inputs replaced by PAD", between(0, 1));
+    v("audio_corruption", audio_corruption, "share of audio frames replaced by random codes",
+      between(0, 1));
+    v("audio_hidden_sequences", audio_hidden_sequences,
+      "share of sequences whose audio inputs are hidden behind the delay code", between(0, 1));
+    v("audio_hidden_min", audio_hidden_min, "smallest share of hidden frames in one of those",
+      between(0, 1));
+    v("audio_hidden_max", audio_hidden_max, "largest share of hidden frames", between(0, 1));
+  }
+};
+
+/// From which step on which losses count; the last stage whose `from_step` has come is in force.
+struct StageOptions {
+  int64_t from_step = 0;
+  std::optional<double> text_loss_weight, audio_loss_weight, user_text_loss_weight;
+  bool train_encoder = true;
+  void visit(OptionVisitor& v) {
+    v("from_step", from_step, "first optimizer step of the stage", at_least(0));
+    v("text_loss_weight", text_loss_weight, "null: the model's", at_least(0));
+    v("audio_loss_weight", audio_loss_weight, "null: the model's", at_least(0));
+    v("user_text_loss_weight", user_text_loss_weight, "null: the model's", at_least(0));
+    v("train_encoder", train_encoder, "false: the encoder runs without gradients");
+  }
+};
+
+struct DuplexOptions {
+  Config llm, encoder, codec;
+  ModalityAdapterOptions modality_adapter;
+  TokenIdOptions tokens;
+  double text_loss_weight = 3;
+  double audio_loss_weight = 4;
+  double duplex_user_channel_weight = 1;
+  std::string loss_normalization = "global";
+  bool mask_padding = true;
+  TokenLossWeights token_loss_weight;
+  double silence_keep = 1;
+  double embed_audio_tokens_std = 1;
+  double text_embedding_scale = 1;
+  UserTextOptions user_text;
+  HistoryNoiseOptions history_noise;
+  std::vector<StageOptions> stages;
+
+  void visit(OptionVisitor& v) {
+    v("llm", llm, "the language model: name, and its options");
+    v("encoder", encoder, "the speech encoder: name, and its options");
+    v("codec", codec, "the audio codec: name, and its options");
+    v("modality_adapter", modality_adapter, "between encoder and language model");
+    v("tokens", tokens, "ids with a meaning");
+    v("text_loss_weight", text_loss_weight, "weight of the text channel's loss", at_least(0));
+    v("audio_loss_weight", audio_loss_weight, "weight of the audio channel's loss", at_least(0));
+    v("duplex_user_channel_weight", duplex_user_channel_weight, "scale of the encoder's output");
+    v("loss_normalization", loss_normalization,
+      "divide by the valid frames of the whole optimizer step (global) or of the micro-batch "
+      "(local, as NeMo)",
+      one_of({"global", "local"}));
+    v("mask_padding", mask_padding, "leave padded frames out of the loss (NeMo: false)");
+    v("token_loss_weight", token_loss_weight, "weights of the text labels");
+    v("silence_keep", silence_keep,
+      "share of the frames outside the agent's turns that count in the audio loss", between(0, 1));
+    v("embed_audio_tokens_std", embed_audio_tokens_std,
+      "standard deviation of new audio embeddings", at_least(0));
+    v("text_embedding_scale", text_embedding_scale, "factor on text embeddings");
+    v("user_text", user_text, "auxiliary user-text channel");
+    v("history_noise", history_noise, "noise on the model's own history while training");
+    v("stages", stages, "loss weights over the run");
+  }
+};
+
+}  // namespace s2s::duplex

@@ -1,0 +1,143 @@
+// Greedy decoding: the whole recording at once, and frame by frame in a live session.
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include "duplex_errors.h"
+#include "duplex_model.h"
+
+namespace s2s::duplex {
+
+DuplexModel::Choice DuplexModel::initial_choice(int64_t batch_size, at::Device device) const {
+  const auto options = at::TensorOptions().dtype(at::kLong).device(device);
+  return {at::full({batch_size}, parts_.ids.pad, options),
+          at::full({batch_size, parts_.num_codebooks}, speech_.delay, options)};
+}
+
+DuplexModel::Choice DuplexModel::step(const at::Tensor& user_B1H, const Choice& previous,
+                                      KvCache& cache) {
+  const at::Tensor x_B1H =
+      user_B1H + embed(previous.text_B.unsqueeze(1), previous.codes_BK.unsqueeze(1));
+  SequenceInfo info;
+  info.cache = &cache;
+  const at::Tensor hidden_BH = (*parts_.llm)(x_B1H, info).squeeze(1);
+  // NeMo calls the head itself, without a family's final soft cap; the cap keeps the order anyway.
+  const at::Tensor text = parts_.llm->logits(hidden_BH, /*soft_cap=*/false).argmax(-1);
+  const at::Tensor codes =
+      audio_head_(hidden_BH).view({hidden_BH.size(0), parts_.num_codebooks, -1}).argmax(-1);
+  return {text, codes};
+}
+
+namespace {
+
+std::vector<int64_t> to_vector(const at::Tensor& ids_T) {
+  const at::Tensor cpu = ids_T.to(at::kCPU, at::kLong).contiguous();
+  return {cpu.data_ptr<int64_t>(), cpu.data_ptr<int64_t>() + cpu.numel()};
+}
+
+/// Switches a model to eval mode for a scope.
+class EvalScope {
+ public:
+  explicit EvalScope(Block& block) : block_(block), was_training_(block.is_training()) {
+    block_.train(false);
+  }
+  ~EvalScope() { block_.train(was_training_); }
+  EvalScope(const EvalScope&) = delete;
+  EvalScope& operator=(const EvalScope&) = delete;
+
+ private:
+  Block& block_;
+  bool was_training_;
+};
+
+}  // namespace
+
+Generation DuplexModel::generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
+                                 bool decode_audio) {
+  const at::NoGradGuard no_grad;
+  const EvalScope eval(*this);
+  const EncoderOutput heard = perception_.forward(audio_BS, lengths_B);
+  const at::Tensor user_BTH = user_channel(heard.features_BTH);
+  KvCache cache(num_layers());
+  Choice choice = initial_choice(audio_BS.size(0), audio_BS.device());
+  std::vector<at::Tensor> text, codes;
+  for (int64_t t = 0; t < user_BTH.size(1); ++t) {
+    choice = step(user_BTH.narrow(1, t, 1), choice, cache);
+    text.push_back(choice.text_B);
+    codes.push_back(choice.codes_BK);
+  }
+  Generation out;
+  out.tokens_text_BT = at::stack(text, 1);
+  out.tokens_audio_BTK = at::stack(codes, 1);
+  out.token_lens_B = heard.lengths_B;
+  for (int64_t b = 0; parts_.tokenizer != nullptr && b < audio_BS.size(0); ++b) {
+    const int64_t length = heard.lengths_B[b].item<int64_t>();
+    out.text.push_back(
+        parts_.tokenizer->decode(to_vector(out.tokens_text_BT[b].narrow(0, 0, length))));
+  }
+  if (decode_audio) {
+    const at::Tensor spoken =
+        replace_control_codes(out.tokens_audio_BTK, codec().silence_codes(), speech_);
+    out.audio_BS = codec().decode(spoken.transpose(1, 2).contiguous());
+    out.audio_lens_B = heard.lengths_B * codec().shape().samples_per_frame;
+  }
+  return out;
+}
+
+namespace {
+
+class Session : public DuplexSession {
+ public:
+  explicit Session(DuplexModel& model)
+      : model_(model),
+        eval_(model),
+        encoder_(model.perception().open_stream(1)),
+        decoder_(model.codec().open_stream(1)),
+        cache_(model.num_layers()),
+        choice_(model.initial_choice(1, at::kCPU)) {}
+
+  Output push(const at::Tensor& samples_S) override {
+    const at::NoGradGuard no_grad;
+    return answer(encoder_->push(samples_S.unsqueeze(0)), /*last=*/false);
+  }
+
+  Output finish() override {
+    const at::NoGradGuard no_grad;
+    return answer(encoder_->finish(), /*last=*/true);
+  }
+
+ private:
+  Output answer(const at::Tensor& frames_1TH, bool last) {
+    Output out;
+    std::vector<at::Tensor> audio, codes;
+    const at::Tensor user_1TH = model_.user_channel(frames_1TH);
+    for (int64_t t = 0; t < user_1TH.size(1); ++t) {
+      choice_ = model_.step(user_1TH.narrow(1, t, 1), choice_, cache_);
+      out.text_tokens.push_back(choice_.text_B.item<int64_t>());
+      codes.push_back(choice_.codes_BK);
+      const at::Tensor spoken = replace_control_codes(
+          choice_.codes_BK.unsqueeze(1), model_.codec().silence_codes(), model_.speech_ids());
+      audio.push_back(decoder_->push(spoken.transpose(1, 2).contiguous()));
+    }
+    if (last) audio.push_back(decoder_->finish());
+    const at::Tensor none = at::empty({1, 0});
+    out.audio_S = (audio.empty() ? none : at::cat(audio, 1)).squeeze(0);
+    out.codes_TK = codes.empty() ? at::empty({0, 0}, at::kLong) : at::cat(codes, 0);
+    return out;
+  }
+
+  DuplexModel& model_;
+  EvalScope eval_;
+  std::unique_ptr<EncoderStream> encoder_;
+  std::unique_ptr<CodecStream> decoder_;
+  KvCache cache_;
+  DuplexModel::Choice choice_;
+};
+
+}  // namespace
+
+std::unique_ptr<DuplexSession> DuplexModel::open_session() {
+  return std::make_unique<Session>(*this);
+}
+
+}  // namespace s2s::duplex

@@ -1,0 +1,49 @@
+#pragma once
+// One micro-batch of the duplex model: inputs, labels, what counts, and the losses.
+
+#include "duplex_model.h"
+
+namespace s2s::duplex {
+
+/// The loss weights in force at a step.
+struct StageWeights {
+  double text = 0, audio = 0, user_text = 0;
+  bool train_encoder = true;
+  bool needs_llm() const { return text > 0 || audio > 0; }
+};
+StageWeights stage_weights(const DuplexOptions& options, int64_t step);
+
+/// Channels and masks of a batch, made once and used by training and validation.
+struct PreparedBatch {
+  EncoderOutput heard;        // cut to the common width T
+  Channels channels;          // T - 1 frames
+  at::Tensor input_lens_B;    // valid encoder frames less one; NeMo's loss normaliser is their sum
+  at::Tensor valid_lens_B;    // valid in user and agent audio both, less one
+  at::Tensor turn_mask_BT;    // labels inside the agent's turns
+  at::Tensor user_labels_BT;  // T frames, for the auxiliary head; undefined without one
+};
+
+class TrainingStep {
+ public:
+  explicit TrainingStep(DuplexModel& model) : m_(model) {}
+  PreparedBatch prepare(const Batch& batch, bool encoder_gradients);
+  /// The same, from frames that were already computed.
+  PreparedBatch prepare(const Batch& batch, EncoderOutput heard);
+  LossTerms losses(const PreparedBatch& prepared, const StageWeights& weights, double frames);
+  MetricSums sums(const PreparedBatch& prepared);
+  /// The language model's hidden states of a prepared batch, [B, T-1, H].
+  at::Tensor hidden(const PreparedBatch& prepared, bool with_noise);
+
+ private:
+  Channels with_history_noise(const Channels& channels) const;
+  at::Tensor text_row_weights(const PreparedBatch& prepared) const;
+  at::Tensor audio_row_weights(const PreparedBatch& prepared) const;
+  at::Tensor valid_mask(const PreparedBatch& prepared) const;
+  at::Tensor text_loss_sum(const at::Tensor& hidden_BTH, const PreparedBatch& prepared);
+  at::Tensor audio_loss_sum(const at::Tensor& hidden_BTH, const PreparedBatch& prepared);
+  at::Tensor user_text_loss_sum(const PreparedBatch& prepared);
+
+  DuplexModel& m_;
+};
+
+}  // namespace s2s::duplex

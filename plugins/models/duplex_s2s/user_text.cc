@@ -1,0 +1,36 @@
+#include "user_text.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include "s2s/losses.h"
+
+namespace s2s::duplex {
+
+UserTextHead::UserTextHead(int64_t hidden_size, int64_t vocab_size, const UserTextOptions& options)
+    : options_(options), head_(hidden_size, vocab_size) {
+  register_block("head", head_);
+}
+
+UserTextHead::~UserTextHead() = default;
+
+at::Tensor UserTextHead::loss_sum(const at::Tensor& features_BTH, const at::Tensor& labels_BT,
+                                  const at::Tensor& mask_BT, int64_t pad) {
+  const at::Tensor weights =
+      at::where(labels_BT.eq(pad), 1.0, options_.non_pad_weight).to(at::kFloat) * mask_BT;
+  return linear_cross_entropy(features_BTH.flatten(0, 1), head_.weight, head_.bias,
+                              labels_BT.reshape({-1, 1}), weights.reshape({-1, 1}));
+}
+
+at::Tensor UserTextHead::feedback(const at::Tensor& features_BTH, const at::Tensor& embedding_VH,
+                                  const SpecialIds& ids) {
+  at::Tensor heard;
+  {
+    const at::NoGradGuard no_grad;
+    heard = at::softmax(head_(features_BTH).to(at::kFloat), -1);
+    for (const int64_t silent : {ids.pad, ids.bos, ids.eos}) heard.select(-1, silent).zero_();
+  }
+  return at::matmul(heard.to(embedding_VH.scalar_type()), embedding_VH);
+}
+
+}  // namespace s2s::duplex

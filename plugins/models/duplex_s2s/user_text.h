@@ -1,0 +1,32 @@
+#pragma once
+// The auxiliary user-text channel: a linear head on the perception's frames that writes down the
+// user's words, and the way its word probabilities reach the language model. NeMo's speech-to-text
+// model has such a channel; here it is an option, off in the reference mode.
+
+#include "duplex_options.h"
+#include "s2s/layers.h"
+#include "s2s/tokenizer.h"
+
+namespace s2s::duplex {
+
+class UserTextHead : public Block {
+ public:
+  UserTextHead(int64_t hidden_size, int64_t vocab_size, const UserTextOptions& options);
+  ~UserTextHead() override;
+
+  /// Weighted cross entropy summed over the valid frames.
+  /// features [B, T, H], labels [B, T] int64, mask [B, T] bool.
+  at::Tensor loss_sum(const at::Tensor& features_BTH, const at::Tensor& labels_BT,
+                      const at::Tensor& mask_BT, int64_t pad);
+  /// What is added to the features: the expected embedding of the word heard, PAD left out.
+  /// No gradient reaches the head or the encoder on this way. -> [B, T, H]
+  at::Tensor feedback(const at::Tensor& features_BTH, const at::Tensor& embedding_VH,
+                      const SpecialIds& ids);
+  at::Tensor logits(const at::Tensor& features_BTH) { return head_(features_BTH); }
+
+ private:
+  UserTextOptions options_;
+  Linear head_;
+};
+
+}  // namespace s2s::duplex

@@ -1,0 +1,148 @@
+// AdamW: one fused pass over all parameters of one learning-rate scale.
+// Source: PyTorch's torch.optim.AdamW; the kernel is ATen's _fused_adamw_.
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include "s2s/plugin.h"
+
+namespace s2s::adamw {
+
+struct AdamWOptions {
+  double lr = 3e-4;
+  std::vector<double> betas = {0.9, 0.98};
+  double eps = 1e-8;
+  double weight_decay = 0;
+  void visit(OptionVisitor& v) {
+    v("lr", lr, "learning rate before the schedule", at_least(0));
+    v("betas", betas, "decay of the first and the second moment", between(0, 1));
+    v("eps", eps, "added to the root of the second moment", at_least(0));
+    v("weight_decay", weight_decay, "decoupled weight decay", at_least(0));
+  }
+};
+
+/// Parameters that share a learning-rate scale, with their moments, in one order.
+struct Group {
+  double lr_scale = 1;
+  std::vector<std::string> names;
+  std::vector<at::Tensor> parameters, first_moments, second_moments, steps;
+};
+
+[[noreturn]] void throw_state_mismatch(const std::vector<std::string>& problems) {
+  std::string message = "the optimizer state does not belong to this model";
+  for (const std::string& problem : problems) message += "\n  " + problem;
+  throw Error(ExitCode::kConfig, "checkpoint/optimizer",
+              message +
+                  "\n  expected: a checkpoint of the same model, with the same frozen "
+                  "parameters");
+}
+
+class AdamW : public Optimizer {
+ public:
+  explicit AdamW(AdamWOptions options) : options_(std::move(options)) {}
+
+  void attach(std::vector<NamedTensor> parameters, std::vector<double> lr_scales) override {
+    groups_.clear();
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      Group& group = group_of(lr_scales[i]);
+      const at::Tensor& parameter = *parameters[i].tensor;
+      group.names.push_back(parameters[i].name);
+      group.parameters.push_back(parameter);
+      group.first_moments.push_back(at::zeros_like(parameter.detach()));
+      group.second_moments.push_back(at::zeros_like(parameter.detach()));
+      group.steps.push_back(
+          at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(parameter.device())));
+    }
+  }
+
+  void step(double learning_rate) override {
+    const at::NoGradGuard no_grad;
+    for (Group& group : groups_) step_group(group, learning_rate * group.lr_scale);
+  }
+
+  double base_learning_rate() const override { return options_.lr; }
+
+  TensorMap state() const override {
+    TensorMap state;
+    for (const Group& group : groups_) {
+      for (size_t i = 0; i < group.names.size(); ++i) {
+        state[group.names[i] + ".exp_avg"] = group.first_moments[i];
+        state[group.names[i] + ".exp_avg_sq"] = group.second_moments[i];
+        state[group.names[i] + ".step"] = group.steps[i];
+      }
+    }
+    return state;
+  }
+
+  void restore(const TensorMap& state) override {
+    const at::NoGradGuard no_grad;
+    std::vector<std::string> problems;
+    TensorMap own = this->state();
+    for (auto& [name, tensor] : own) {
+      const auto found = state.find(name);
+      if (found == state.end()) {
+        problems.push_back("missing: " + name);
+      } else if (found->second.sizes() != tensor.sizes()) {
+        problems.push_back("another size: " + name);
+      } else {
+        tensor.copy_(found->second);
+      }
+    }
+    for (const auto& [name, tensor] : state) {
+      if (!own.contains(name)) problems.push_back("not expected: " + name);
+    }
+    if (!problems.empty()) throw_state_mismatch(problems);
+  }
+
+ private:
+  Group& group_of(double lr_scale) {
+    for (Group& group : groups_) {
+      if (group.lr_scale == lr_scale) return group;
+    }
+    groups_.push_back({lr_scale, {}, {}, {}, {}, {}});
+    return groups_.back();
+  }
+
+  /// Parameters without a gradient are left alone, as PyTorch does.
+  void step_group(Group& group, double learning_rate) {
+    std::vector<at::Tensor> parameters, gradients, first, second, steps;
+    for (size_t i = 0; i < group.parameters.size(); ++i) {
+      const at::Tensor& gradient = group.parameters[i].grad();
+      if (!gradient.defined()) continue;
+      parameters.push_back(group.parameters[i]);
+      gradients.push_back(gradient);
+      first.push_back(group.first_moments[i]);
+      second.push_back(group.second_moments[i]);
+      steps.push_back(group.steps[i]);
+    }
+    if (parameters.empty()) return;
+    at::_foreach_add_(steps, 1);
+    at::_fused_adamw_(parameters, gradients, first, second, {}, steps, learning_rate,
+                      options_.betas[0], options_.betas[1], options_.weight_decay, options_.eps,
+                      /*amsgrad=*/false, /*maximize=*/false);
+  }
+
+  AdamWOptions options_;
+  std::vector<Group> groups_;
+};
+
+std::unique_ptr<Optimizer> create(const Config& options, const BuildContext& context) {
+  auto read = read_options<AdamWOptions>(options, context.path);
+  if (read.betas.size() != 2) {
+    throw Error(ExitCode::kConfig, "config/bounds",
+                context.path + ".betas has " + std::to_string(read.betas.size()) + " values (" +
+                    options.origin().text() + ")\n  expected: two, as [0.9, 0.98]");
+  }
+  return std::make_unique<AdamW>(std::move(read));
+}
+
+}  // namespace s2s::adamw
+
+S2S_PLUGIN("adamw", "0.1.0", "Apache-2.0", "optimizer:adamw") {
+  s2s::Component<s2s::Optimizer> component;
+  component.name = "adamw";
+  component.summary = "Adam with decoupled weight decay, fused";
+  component.create = s2s::adamw::create;
+  component.options = s2s::list_options<s2s::adamw::AdamWOptions>;
+  registrar.add(std::move(component));
+}

@@ -1,0 +1,148 @@
+#pragma once
+// A run without plugins: a model with dropout on random rows, plain gradient descent with momentum.
+
+#include <ATen/ATen.h>
+
+#include <memory>
+#include <string>
+
+#include "s2s/layers.h"
+#include "s2s/speech_model.h"
+#include "s2s/training.h"
+#include "train/trainer.h"
+
+namespace s2s::test {
+
+/// Predicts the mean of a row; its dropout draws from the default generator.
+class FakeModel : public SpeechModel {
+ public:
+  explicit FakeModel(int64_t width = 6) : linear_(width, 1), width_(width) {
+    register_block("linear", linear_);
+  }
+  BatchWeight weigh(const Batch& batch) override { return {batch.size(), batch.size() + 2, 1}; }
+  LossTerms training_loss(const Batch& batch, const StepContext& context) override {
+    const at::Tensor x = at::dropout(batch.source_audio_BS, 0.3, is_training());
+    const at::Tensor error = linear_(x) - batch.source_audio_BS.mean(1, true);
+    LossTerms terms;
+    terms.total = error.square().sum() / context.loss_frames;
+    if (poison) terms.total = terms.total * std::nan("");
+    terms.parts["text_loss"] = terms.total.detach();
+    return terms;
+  }
+  MetricSums evaluate(const Batch&) override { return {}; }
+  Generation generate(const at::Tensor&, const at::Tensor&, bool) override { return {}; }
+  std::unique_ptr<DuplexSession> open_session() override { return nullptr; }
+  Codec& codec() override { throw std::logic_error("no codec"); }
+  const Tokenizer& tokenizer() const override { throw std::logic_error("no tokenizer"); }
+  ShardPlan configure_model(const MeshShape&) const override { return {}; }
+  NameMap checkpoint_names() const override { return {}; }
+  std::map<std::string, at::Tensor> reference_outputs(const std::map<std::string, at::Tensor>&,
+                                                      bool) override {
+    return {};
+  }
+  double frame_length_s() const override { return 0.08; }
+  int64_t source_sample_rate_hz() const override { return 16000; }
+  int64_t width() const { return width_; }
+  bool poison = false;
+
+ private:
+  Linear linear_;
+  int64_t width_;
+};
+
+/// Rows that depend on the position only.
+class FakeData : public DataSource {
+ public:
+  explicit FakeData(int64_t width = 6, int64_t end = 1000) : width_(width), end_(end) {}
+  std::optional<Batch> next() override {
+    if (position_ == end_) return std::nullopt;
+    Batch batch;
+    batch.source_audio_BS =
+        (at::arange(3 * width_, at::kFloat).view({3, width_}) * 0.1 + position_).sin();
+    batch.ids = {"row" + std::to_string(position_)};
+    ++position_;
+    return batch;
+  }
+  std::string state() const override { return std::to_string(position_); }
+  void restore(const std::string& state) override { position_ = std::stoll(state); }
+  std::vector<std::string> texts() override { return {}; }
+
+ private:
+  int64_t width_, end_;
+  int64_t position_ = 0;
+};
+
+class FakeOptimizer : public Optimizer {
+ public:
+  void attach(std::vector<NamedTensor> parameters, std::vector<double>) override {
+    parameters_ = std::move(parameters);
+    for (const NamedTensor& p : parameters_) momentum_[p.name] = at::zeros_like(*p.tensor);
+  }
+  void step(double learning_rate) override {
+    const at::NoGradGuard no_grad;
+    for (const NamedTensor& p : parameters_) {
+      momentum_[p.name].mul_(0.9).add_(p.tensor->grad());
+      p.tensor->sub_(momentum_[p.name] * learning_rate);
+    }
+  }
+  double base_learning_rate() const override { return 0.1; }
+  TensorMap state() const override { return momentum_; }
+  void restore(const TensorMap& state) override {
+    for (const auto& [name, value] : state) momentum_[name] = value.clone();
+  }
+
+ private:
+  std::vector<NamedTensor> parameters_;
+  TensorMap momentum_;
+};
+
+class FakeSchedule : public Schedule {
+ public:
+  double learning_rate(int64_t step, double base) const override {
+    return base / static_cast<double>(step + 1);
+  }
+};
+
+class FakeStrategy : public ParallelStrategy {
+ public:
+  MeshShape mesh() const override { return {}; }
+  int64_t data_rank() const override { return 0; }
+  void attach(Block&, const ShardPlan&) override {}
+  void finish_backward(Block&) override {}
+  double clip_grad_norm(Block& model, double) override {
+    double sum = 0;
+    for (const NamedTensor& p : model.named_parameters()) {
+      sum += p.tensor->grad().square().sum().item<double>();
+    }
+    return std::sqrt(sum);
+  }
+  double sum_over_data(double value) override { return value; }
+};
+
+/// The objects of one run, ready to train.
+struct FakeRun {
+  FakeRun() {
+    model.materialize(at::kCPU, at::kFloat, 3);
+    auto parameters = model.named_parameters();
+    optimizer.attach(parameters, std::vector<double>(parameters.size(), 1.0));
+  }
+  TrainerParts parts() { return {&model, &data, &strategy, &optimizer, &schedule}; }
+  FakeModel model;
+  FakeData data;
+  FakeOptimizer optimizer;
+  FakeSchedule schedule;
+  FakeStrategy strategy;
+};
+
+/// Keeps every report.
+class Recorder : public RunObserver {
+ public:
+  void on_step(const StepReport& report) override { steps.push_back(report); }
+  void on_checkpoint(int64_t steps_done, const std::string&) override {
+    checkpoints.push_back(steps_done);
+  }
+  std::vector<StepReport> steps;
+  std::vector<int64_t> checkpoints;
+};
+
+}  // namespace s2s::test
