@@ -19,7 +19,7 @@ struct CosineOptions {
     v("constant_steps", constant_steps, "steps at min_lr at the end", at_least(0));
     v("constant_ratio", constant_ratio, "the same as a share of max_steps", between(0, 1));
     v("min_lr", min_lr, "learning rate at the end", at_least(0));
-    v("max_steps", max_steps, "optimizer steps until min_lr is reached", at_least(1));
+    v("max_steps", max_steps, "optimizer steps until min_lr is reached", required(at_least(1)));
   }
 };
 

@@ -54,7 +54,8 @@ ShardPlan good_plan() {
 std::vector<std::string> findings(s2s::Block& model, const ShardPlan& plan,
                                   const s2s::PlanCheckInputs& inputs = {}) {
   std::vector<std::string> texts;
-  for (const s2s::Error& error : s2s::check_plan(model, plan, inputs).errors()) {
+  const s2s::Findings found = s2s::check_plan(model, plan, inputs);
+  for (const s2s::Error& error : found.errors()) {
     texts.push_back(error.what());
   }
   return texts;
