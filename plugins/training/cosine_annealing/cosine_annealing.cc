@@ -12,7 +12,7 @@ struct CosineOptions {
   std::optional<int64_t> constant_steps;
   std::optional<double> constant_ratio;
   double min_lr = 0;
-  int64_t max_steps = 0;
+  int64_t max_steps = 1;  // the config has to say it
   void visit(OptionVisitor& v) {
     v("warmup_steps", warmup_steps, "optimizer steps of linear warm-up", at_least(0));
     v("warmup_ratio", warmup_ratio, "the same as a share of max_steps", between(0, 1));
