@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "config/config_errors.h"
+#include "train/run_options.h"
 
 namespace s2s::run {
 namespace {
@@ -44,22 +45,18 @@ DescribedModel describe_llm(const Config& config, const Registries& registries,
 
 }  // namespace
 
-DescribedModel describe_model(const Config& config, const std::string& config_dir,
-                              const Registries& registries) {
+DescribedModel describe_model(const Config& config, const Registries& registries) {
   BuildContext context;
   context.registries = &registries;
-  context.base_dir = config_dir;
   context.data = config.find("data");
   if (config.find_path("model.type") == nullptr) return describe_llm(config, registries, context);
   const std::shared_ptr<Tokenizer> tokenizer = read_tokenizer(config, registries, context);
   context.tokenizer = tokenizer.get();
   context.path = "model";
   Config node = *config.find("model");
-  node["name"] = *node.find("type");
-  for (const char* key : {"type", "tokenizer", "optimizer", "lr_scheduler", "freeze_params",
-                          "prevent_freeze_params", "scoring_asr"}) {
-    node.erase(key);
-  }
+  const Config type = *node.find("type");
+  for (const std::string& key : trainer_owned_model_keys()) node.erase(key);
+  node["name"] = type;
   std::shared_ptr<SpeechModel> model = registries.create<SpeechModel>(node, context);
   return {model,
           [model, tokenizer](const MeshShape& mesh) { return model->configure_model(mesh); }};

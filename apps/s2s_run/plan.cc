@@ -53,17 +53,9 @@ int64_t bytes_per_number(const Config& config) {
 void print_findings(const Findings& findings) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Error& error : findings.errors()) {
-    list.push_back({
-        {"id",      error.id()     },
-        {"message", error.message()}
-    });
+    list.push_back({{"id", error.id()}, {"message", error.message()}});
   }
-  std::printf("%s\n",
-              nlohmann::ordered_json{
-                  {"findings", std::move(list)}
-  }
-                  .dump(2)
-                  .c_str());
+  std::printf("%s\n", nlohmann::ordered_json{{"findings", std::move(list)}}.dump(2).c_str());
 }
 
 int plan(const Arguments& arguments, const Invocation& invocation) {
@@ -73,7 +65,7 @@ int plan(const Arguments& arguments, const Invocation& invocation) {
   Registries registries;
   PluginHost host(process_search_inputs(invocation.plugin_paths, config, config_dir));
   host.install(registries);
-  const DescribedModel model = describe_model(config, config_dir, registries);
+  const DescribedModel model = describe_model(config, registries);
 
   PlanReportInputs inputs;
   inputs.mesh = choose_mesh(arguments, config);

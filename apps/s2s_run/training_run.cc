@@ -103,6 +103,7 @@ TrainerSettings trainer_settings(const RunBuilder& builder) {
 ExitCode run_training(const RunSetup& setup) {
   const RunBuilder& builder = setup.builder();
   const RunOptions& settings = builder.settings();
+  const InterruptWatch interrupt;  // ^C while building ends the run after its first step
   const RunFolder folder(settings.exp_manager.run_folder());
   Console console(std::cerr, standard_error_is_terminal(), terminal_width());
   Log log(&console, {LogLevel::kInfo, folder.file("log.txt")});
@@ -147,7 +148,6 @@ ExitCode run_training(const RunSetup& setup) {
       return Validator(*run.model, run.validation, validation).run(steps_done);
     };
   }
-  const InterruptWatch interrupt;
   trainer.stop_requested = [&] { return interrupt.requested(); };
   const Trainer::End end = trainer.run(first_step);
   return end == Trainer::End::kFinished ? ExitCode::kOk : ExitCode::kStopped;

@@ -26,14 +26,25 @@ StridingShape striding_shape(const ConformerOptions& o) {
   return shape;
 }
 
-/// A row per module that owns parameters, with the layers' numbers left open.
+/// A row per module that owns parameters, with the layers' numbers left open. A row stands for all
+/// below its module, so modules inside another row's get none.
 ShardPlan replicated_plan(Block& block) {
   ShardPlan plan;
-  std::set<std::string> seen;
+  std::set<std::string> owners;
   for (const NamedTensor& parameter : block.named_parameters()) {
     std::string module = parameter.name.substr(0, parameter.name.rfind('.'));
     if (module.rfind("layers.", 0) == 0) module = "layers.*" + module.substr(module.find('.', 7));
-    if (seen.insert(module).second) plan.rows.push_back({module});
+    owners.insert(module);
+  }
+  const auto covered = [&](std::string module) {
+    for (size_t dot = module.rfind('.'); dot != std::string::npos; dot = module.rfind('.')) {
+      module.resize(dot);
+      if (owners.contains(module)) return true;
+    }
+    return false;
+  };
+  for (const std::string& module : owners) {
+    if (!covered(module)) plan.rows.push_back({module});
   }
   plan.units = {{"pre_encode"}, {"layers.*"}};
   return plan;
