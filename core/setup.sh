@@ -2,7 +2,9 @@
 # Installs what a fresh Debian-like machine lacks, then configures and builds. Doing it twice does
 # nothing twice.
 #
-#   bash core/setup.sh [--no-build] [--preset NAME]
+#   bash core/setup.sh [--no-build] [--tests] [--preset NAME]
+#
+#   --tests            builds the tests too, not only s2s-run and its plugins
 #
 #   S2S_DEPS_DIR       where LibTorch is kept, shared by all clones (default: ~/.cache/s2s)
 #   CMAKE_PREFIX_PATH  a LibTorch of your own; it wins and nothing is downloaded
@@ -17,6 +19,7 @@ cuda_cupti_version=13.0.85
 deps=${S2S_DEPS_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/s2s}
 preset=release
 build=1
+target=product
 
 packages=(
   ca-certificates git g++ cmake ninja-build ccache mold pkg-config python3 python3-venv
@@ -32,10 +35,11 @@ parse_arguments() {
   while [ $# -gt 0 ]; do
     case $1 in
       --no-build) build=0 ;;
+      --tests) target=all ;;
       --preset) [ $# -ge 2 ] || fail usage "--preset needs a name; see CMakePresets.json"
                 preset=$2; shift ;;
-      -h|--help) sed -n '2,12p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'; exit 0 ;;
-      *) fail usage "unknown argument '$1'; expected --no-build or --preset NAME" ;;
+      -h|--help) sed -n '2,13p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'; exit 0 ;;
+      *) fail usage "unknown argument '$1'; expected --no-build, --tests or --preset NAME" ;;
     esac
     shift
   done
@@ -126,7 +130,8 @@ configure_and_build() {
     { cat "$dir.configure.log" >&2; fail configure "cmake failed; the log is above"; }
   mv "$dir.configure.log" "$dir/configure.log"
   say "build: $(num_jobs) jobs"
-  cmake --build "$dir" -j "$(num_jobs)" || fail build "the build failed; the first error is above"
+  cmake --build "$dir" --target "$target" -j "$(num_jobs)" ||
+    fail build "the build failed; the first error is above"
   say "ready: $dir/bin/s2s-run"
 }
 

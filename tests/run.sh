@@ -16,7 +16,7 @@ case ${1:-} in
      exit 2 ;;
 esac
 
-bash core/setup.sh
+bash core/setup.sh --tests
 export OMP_WAIT_POLICY=PASSIVE
 
 labels='unit|parallel|cli|sdk|reference'
@@ -26,7 +26,7 @@ else skipped+=("gpu: no NVIDIA driver on this machine"); fi
 (cd build && ctest -L "$labels" -LE slow --output-on-failure --timeout 600 -j 2)
 
 run_sanitized() {
-  bash core/setup.sh --preset "$1"
+  bash core/setup.sh --tests --preset "$1"
   (cd "build-$1" && ctest -L unit --output-on-failure --timeout 900 -j 2)
 }
 if [ $sanitizers = 1 ]; then

@@ -17,6 +17,7 @@ function(s2s_add_plugin name)
   endif()
   set(target s2s_${arg_KIND}_${name})
   add_library(${target} MODULE ${arg_SOURCES})
+  set_property(GLOBAL APPEND PROPERTY S2S_PLUGIN_TARGETS ${target})
   set_target_properties(${target} PROPERTIES
     PREFIX lib
     LINK_DEPENDS "${S2S_PLUGIN_EXPORTS}"
