@@ -38,38 +38,28 @@ struct InspectArguments {
 };
 
 Json as_json(const Histogram& histogram) {
-  return {
-      {"lower_edges_s", histogram.edges },
-      {"counts",        histogram.counts}
-  };
+  return {{"lower_edges_s", histogram.edges}, {"counts", histogram.counts}};
 }
 
 Json as_json(const TokenChannelCounts& counts) {
-  return {
-      {"turns",                 counts.turns             },
-      {"text_longer_than_turn", counts.long_turns        },
-      {"overwritten_tokens",    counts.overwritten_tokens},
-      {"truncated_tokens",      counts.truncated_tokens  },
-      {"skipped_turns",         counts.skipped_turns     },
-      {"open_turns",            counts.open_turns        }
-  };
+  return {{"turns", counts.turns},
+          {"text_longer_than_turn", counts.long_turns},
+          {"overwritten_tokens", counts.overwritten_tokens},
+          {"truncated_tokens", counts.truncated_tokens},
+          {"skipped_turns", counts.skipped_turns},
+          {"open_turns", counts.open_turns}};
 }
 
 void print_json(const SetReport& report, const std::vector<AudioProblem>& problems,
                 const std::vector<std::string>& warnings, bool audio_read) {
-  Json json = {
-      {"cuts",  report.num_cuts},
-      {"hours", report.hours   }
-  };
+  Json json = {{"cuts", report.num_cuts}, {"hours", report.hours}};
   json["speakers"] = Json::array();
   for (const auto& speaker : report.speakers) {
-    json["speakers"].push_back({
-        {"speaker", speaker.speaker},
-        {"role",    speaker.role   },
-        {"turns",   speaker.turns  },
-        {"words",   speaker.words  },
-        {"hours",   speaker.hours  }
-    });
+    json["speakers"].push_back({{"speaker", speaker.speaker},
+                                {"role", speaker.role},
+                                {"turns", speaker.turns},
+                                {"words", speaker.words},
+                                {"hours", speaker.hours}});
   }
   json["duration"] = as_json(report.durations);
   json["gap"] = as_json(report.gaps);
@@ -79,12 +69,10 @@ void print_json(const SetReport& report, const std::vector<AudioProblem>& proble
   json["audio_read"] = audio_read;
   json["audio_problems"] = Json::array();
   for (const AudioProblem& problem : problems) {
-    json["audio_problems"].push_back({
-        {"kind",   problem.kind  },
-        {"cut",    problem.cut   },
-        {"which",  problem.which },
-        {"detail", problem.detail}
-    });
+    json["audio_problems"].push_back({{"kind", problem.kind},
+                                      {"cut", problem.cut},
+                                      {"which", problem.which},
+                                      {"detail", problem.detail}});
   }
   json["unsuitable"] = report.unsuitable;
   json["warnings"] = warnings;
@@ -142,9 +130,7 @@ void print_audio(const std::vector<AudioProblem>& problems) {
 void print_text(const SetReport& report, const std::vector<AudioProblem>& problems,
                 const std::vector<std::string>& warnings, const InspectArguments& arguments) {
   std::printf("%lld cuts, %.2f h\n\n", static_cast<long long>(report.num_cuts), report.hours);
-  std::vector<std::vector<std::string>> table = {
-      {"SPEAKER", "ROLE", "TURNS", "WORDS", "HOURS"}
-  };
+  std::vector<std::vector<std::string>> table = {{"SPEAKER", "ROLE", "TURNS", "WORDS", "HOURS"}};
   for (const auto& speaker : report.speakers) {
     table.push_back({speaker.speaker, speaker.role, std::to_string(speaker.turns),
                      std::to_string(speaker.words), fmt::format("{:.2f}", speaker.hours)});

@@ -40,13 +40,11 @@ struct SynthArguments {
 
 void print_summary(const synth::SetSummary& summary, double seconds, bool json) {
   if (json) {
-    const nlohmann::ordered_json out = {
-        {"folder",  summary.folder.string()},
-        {"reused",  summary.reused         },
-        {"cuts",    summary.cuts           },
-        {"hours",   summary.hours          },
-        {"seconds", seconds                }
-    };
+    const nlohmann::ordered_json out = {{"folder", summary.folder.string()},
+                                        {"reused", summary.reused},
+                                        {"cuts", summary.cuts},
+                                        {"hours", summary.hours},
+                                        {"seconds", seconds}};
     std::printf("%s\n", out.dump().c_str());
     return;
   }

@@ -43,30 +43,18 @@ int run_checks(const std::string& path, int descriptor) {
   PluginCheckState state;
   state.path = path;
   for (const PluginCheck& check : all_checks()) {
-    report({
-        {"event", "begin"    },
-        {"title", check.title},
-        {"doing", check.doing}
-    });
+    report({{"event", "begin"}, {"title", check.title}, {"doing", check.doing}});
     try {
-      report({
-          {"event",  "ok"            },
-          {"title",  check.title     },
-          {"detail", check.run(state)}
-      });
+      report({{"event", "ok"}, {"title", check.title}, {"detail", check.run(state)}});
     } catch (const Error& error) {
-      report({
-          {"event",  "failed"       },
-          {"title",  check.title    },
-          {"id",     error.id()     },
-          {"detail", error.message()}
-      });
+      report({{"event", "failed"},
+              {"title", check.title},
+              {"id", error.id()},
+              {"detail", error.message()}});
       return static_cast<int>(ExitCode::kPlugin);
     }
   }
-  report({
-      {"event", "end"}
-  });
+  report({{"event", "end"}});
   return 0;
 }
 
@@ -120,19 +108,13 @@ int check(const Invocation& invocation, const std::string& path) {
   if (!clean_end) {
     report.passed = false;
     const Error error = crashed_error(path, how_it_ended(end), report.doing);
-    report.lines.push_back({
-        {"event",  "failed"       },
-        {"title",  report.title   },
-        {"id",     error.id()     },
-        {"detail", error.message()}
-    });
+    report.lines.push_back({{"event", "failed"},
+                            {"title", report.title},
+                            {"id", error.id()},
+                            {"detail", error.message()}});
   }
   if (invocation.json) {
-    const Json json = {
-        {"file",   path         },
-        {"passed", report.passed},
-        {"checks", report.lines }
-    };
+    const Json json = {{"file", path}, {"passed", report.passed}, {"checks", report.lines}};
     std::printf("%s\n", json.dump(2).c_str());
   } else {
     size_t number = 0;

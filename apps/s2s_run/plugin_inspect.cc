@@ -55,12 +55,7 @@ const char* status_text(Status status) {
 }
 
 Json option_json(const OptionRow& row) {
-  Json json = {
-      {"name",    row.name },
-      {"type",    row.type },
-      {"default", row.value},
-      {"doc",     row.doc  }
-  };
+  Json json = {{"name", row.name}, {"type", row.type}, {"default", row.value}, {"doc", row.doc}};
   if (std::isfinite(row.bounds.min)) json["min"] = row.bounds.min;
   if (std::isfinite(row.bounds.max)) json["max"] = row.bounds.max;
   if (!row.bounds.choices.empty()) json["choices"] = row.bounds.choices;
@@ -75,13 +70,11 @@ Json components_json(const Registries& registries) {
       if (component.options != nullptr) {
         for (const OptionRow& row : component.options()) options.push_back(option_json(row));
       }
-      list.push_back({
-          {"kind",    KindName<T>::value           },
-          {"name",    name                         },
-          {"status",  status_text(component.status)},
-          {"summary", component.summary            },
-          {"options", options                      }
-      });
+      list.push_back({{"kind", KindName<T>::value},
+                      {"name", name},
+                      {"status", status_text(component.status)},
+                      {"summary", component.summary},
+                      {"options", options}});
     }
   });
   return list;
@@ -128,13 +121,12 @@ void print_component(const Json& component) {
 void print_plugin(const Json& plugin, const PluginFile& file) {
   const PluginFacts& facts = file.facts;
   std::vector<std::vector<std::string>> rows = {
-      {"plugin", facts.name + " " + facts.version + ", " + facts.license                       },
-      {"file",   short_path(file.path)                                                         },
-      {"sha1",   plugin["sha1"]                                                                },
-      {"abi",    abi_text(facts)                                                               },
+      {"plugin", facts.name + " " + facts.version + ", " + facts.license},
+      {"file", short_path(file.path)},
+      {"sha1", plugin["sha1"]},
+      {"abi", abi_text(facts)},
       {"built",
-       facts.compiler + ", " + facts.build + (facts.cuda.empty() ? "" : ", CUDA " + facts.cuda)}
-  };
+       facts.compiler + ", " + facts.build + (facts.cuda.empty() ? "" : ", CUDA " + facts.cuda)}};
   if (!facts.origin.empty()) rows.push_back({"origin", facts.origin});
   print_columns(rows);
   for (const Json& component : plugin["components"]) print_component(component);

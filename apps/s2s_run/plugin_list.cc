@@ -47,8 +47,7 @@ std::vector<Row> rows_of(const PluginScan& scan, const std::string& kind) {
 
 void print_text(const PluginScan& scan, const std::vector<Row>& rows) {
   std::vector<std::vector<std::string>> table = {
-      {"KIND", "NAME", "STATE", "PLUGIN", "VERSION", "FILE"}
-  };
+      {"KIND", "NAME", "STATE", "PLUGIN", "VERSION", "FILE"}};
   for (const Row& row : rows) {
     table.push_back({row.id.kind, row.id.name, row.state, row.file->facts.name,
                      row.file->facts.version, short_path(row.file->path)});
@@ -67,24 +66,18 @@ void print_json(const PluginScan& scan, const std::vector<Row>& rows) {
   nlohmann::ordered_json json;
   json["components"] = nlohmann::ordered_json::array();
   for (const Row& row : rows) {
-    json["components"].push_back({
-        {"kind",    row.id.kind            },
-        {"name",    row.id.name            },
-        {"state",   row.state              },
-        {"plugin",  row.file->facts.name   },
-        {"version", row.file->facts.version},
-        {"file",    row.file->path         }
-    });
+    json["components"].push_back({{"kind", row.id.kind},
+                                  {"name", row.id.name},
+                                  {"state", row.state},
+                                  {"plugin", row.file->facts.name},
+                                  {"version", row.file->facts.version},
+                                  {"file", row.file->path}});
   }
   json["files"] = nlohmann::ordered_json::array();
   for (const PluginFile& file : scan.files) json["files"].push_back(plugin_json(file));
   json["shadowed"] = nlohmann::ordered_json::array();
   for (const Shadowing& s : scan.shadowed) {
-    json["shadowed"].push_back({
-        {"id",     s.id.text()},
-        {"winner", s.winner   },
-        {"loser",  s.loser    }
-    });
+    json["shadowed"].push_back({{"id", s.id.text()}, {"winner", s.winner}, {"loser", s.loser}});
   }
   std::printf("%s\n", json.dump(2).c_str());
 }

@@ -114,10 +114,8 @@ int train(const TrainArguments& arguments, const Invocation& invocation) {
   const TokenizerFile tokenizer(invocation, options, tokenizer_component_for(arguments.output),
                                 "tokenizer");
   if (invocation.json) {
-    const nlohmann::ordered_json out = {
-        {"path",       arguments.output       },
-        {"vocab_size", tokenizer->vocab_size()}
-    };
+    const nlohmann::ordered_json out = {{"path", arguments.output},
+                                        {"vocab_size", tokenizer->vocab_size()}};
     std::printf("%s\n", out.dump().c_str());
   } else {
     std::printf("made %s: %lld pieces\n", arguments.output.c_str(),

@@ -109,15 +109,14 @@ TEST_CASE("plugin check survives a plugin that crashes, and says where it died")
 }
 
 TEST_CASE("plugin check names the id of what is wrong, and exits with 4") {
-  for (const auto& [fixture, id] : std::vector<std::pair<std::string, std::string>>{
-           {"no_note",        "no-note"  },
-           {"truncated",      "truncated"},
-           {"wrong_api",      "abi"      },
-           {"missing_symbol", "symbols"  },
-           {"throws",         "threw"    },
-           {"not_declared",   "provides" },
-           {"bad_options",    "options"  }
-  }) {
+  for (const auto& [fixture, id] :
+       std::vector<std::pair<std::string, std::string>>{{"no_note", "no-note"},
+                                                        {"truncated", "truncated"},
+                                                        {"wrong_api", "abi"},
+                                                        {"missing_symbol", "symbols"},
+                                                        {"throws", "threw"},
+                                                        {"not_declared", "provides"},
+                                                        {"bad_options", "options"}}) {
     const CommandResult result = run_cli("plugin check --json " + fixture_file(fixture));
     CHECK(result.exit_code == 4);
     const json report = json::parse(result.output);

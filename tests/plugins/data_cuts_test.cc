@@ -83,12 +83,7 @@ TEST_CASE("without shuffling, batches follow the manifest, and a finite source e
   SmallSet set;
   set.set("repeat", "false");
   const auto source = set.open();
-  const Ids expected{
-      {"c0",  "c1", "c2"},
-      {"c3", "c4", "c5"},
-      {"c6",  "c7", "c8"},
-      {"c9"}
-  };
+  const Ids expected{{"c0", "c1", "c2"}, {"c3", "c4", "c5"}, {"c6", "c7", "c8"}, {"c9"}};
   CHECK(take(*source, 9) == expected);
   CHECK_FALSE(source->next());
   const std::string end = source->state();
@@ -193,14 +188,7 @@ TEST_CASE("batch_duration closes a batch before count times longest exceeds it")
   set.set("batch_duration", "2.05");
   set.set("batch_size", "100");
   set.set("repeat", "false");
-  const Ids expected{
-      {"c0",  "c1", "c2"},
-      {"c3", "c4"},
-      {"c5",  "c6"},
-      {"c7"    },
-      {"c8"},
-      {"c9" }
-  };
+  const Ids expected{{"c0", "c1", "c2"}, {"c3", "c4"}, {"c5", "c6"}, {"c7"}, {"c8"}, {"c9"}};
   CHECK(take(*set.open(), 9) == expected);
 }
 
@@ -214,9 +202,7 @@ TEST_CASE("drop_last leaves out a batch that is not full; limits and durations c
   set.set("drop_last", "false");
   set.set("min_duration", "0.65");
   set.set("max_duration", "0.95");
-  CHECK(take(*set.open(), 9) == Ids{
-                                    {"c3", "c4", "c5"}
-  });
+  CHECK(take(*set.open(), 9) == Ids{{"c3", "c4", "c5"}});
   set.set("max_duration", "0.66");
   check_contains(set.failure(), "[data/empty]");
   set.set("max_duration", "9");

@@ -91,10 +91,7 @@ TEST_CASE("a Hugging Face folder gives sizes and weights") {
       folder.file("config.json"),
       std::string("{\"model_type\": \"llama\", \"architectures\": [\"LlamaForCausalLM\"], ") +
           kSmall + "}");
-  s2s::write_safetensors(folder.file("model.safetensors"), weights,
-                         {
-                             {"format", "pt"}
-  });
+  s2s::write_safetensors(folder.file("model.safetensors"), weights, {{"format", "pt"}});
   const std::string base = std::filesystem::path(folder.path()).parent_path().string();
   const std::string name = std::filesystem::path(folder.path()).filename().string();
   for (const char* plugin : {"llama", "tinyllama"}) {

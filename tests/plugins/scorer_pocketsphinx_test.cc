@@ -68,10 +68,7 @@ struct FakeRecogniser {
                                << "echo the end of the log\n"
                                << ending << "\n";
     chmod((at / "fake").c_str(), 0755);
-    options = {
-        {"program", (at / "fake").string() },
-        {"model",   (at / "model").string()}
-    };
+    options = {{"program", (at / "fake").string()}, {"model", (at / "model").string()}};
   }
 
   std::string text(const std::string& name) const {

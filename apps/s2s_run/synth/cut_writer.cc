@@ -39,14 +39,12 @@ std::string reason_of(SNDFILE* file) {
 }
 
 Json recording(const std::string& id, const std::string& source, int64_t rate_hz, int64_t samples) {
-  return {
-      {"id",            id                                                                      },
-      {"sources",       Json::array({{{"type", "file"}, {"channels", {0}}, {"source", source}}})},
-      {"sampling_rate", rate_hz                                                                 },
-      {"num_samples",   samples                                                                 },
-      {"duration",      rounded(static_cast<double>(samples) / static_cast<double>(rate_hz))    },
-      {"channel_ids",   {0}                                                                     }
-  };
+  return {{"id", id},
+          {"sources", Json::array({{{"type", "file"}, {"channels", {0}}, {"source", source}}})},
+          {"sampling_rate", rate_hz},
+          {"num_samples", samples},
+          {"duration", rounded(static_cast<double>(samples) / static_cast<double>(rate_hz))},
+          {"channel_ids", {0}}};
 }
 
 Json supervision(const std::string& id, const std::string& recording_id, const SpokenTurn& turn) {
@@ -55,23 +53,16 @@ Json supervision(const std::string& id, const std::string& recording_id, const S
     words.push_back(
         {word.text, rounded(word.start_s), rounded(std::max(0.0, word.end_s - word.start_s))});
   }
-  Json out = {
-      {"id",           id                                },
-      {"recording_id", recording_id                      },
-      {"start",        rounded(turn.start_s)             },
-      {"duration",     rounded(turn.end_s - turn.start_s)},
-      {"channel",      0                                 },
-      {"text",         turn.text                         },
-      {"language",     "English"                         },
-      {"speaker",      turn.is_agent ? "agent" : "user"  }
-  };
-  if (turn.interrupted)
-    out["custom"] = {
-        {"interrupted", true}
-    };
-  out["alignment"] = {
-      {"word", words}
-  };
+  Json out = {{"id", id},
+              {"recording_id", recording_id},
+              {"start", rounded(turn.start_s)},
+              {"duration", rounded(turn.end_s - turn.start_s)},
+              {"channel", 0},
+              {"text", turn.text},
+              {"language", "English"},
+              {"speaker", turn.is_agent ? "agent" : "user"}};
+  if (turn.interrupted) out["custom"] = {{"interrupted", true}};
+  out["alignment"] = {{"word", words}};
   return out;
 }
 
@@ -102,16 +93,15 @@ std::string CutWriter::write(const std::string& split, const std::string& id,
   const auto user_samples = static_cast<int64_t>(dialogue.user.size());
   const Json user = recording(user_id, user_path, kSpeechRateHz, user_samples);
   const Json cut = {
-      {"id",           id                                                                     },
-      {"start",        0.0                                                                    },
-      {"duration",     user["duration"]                                                       },
-      {"channel",      0                                                                      },
-      {"supervisions", supervisions                                                           },
-      {"recording",    user                                                                   },
+      {"id", id},
+      {"start", 0.0},
+      {"duration", user["duration"]},
+      {"channel", 0},
+      {"supervisions", supervisions},
+      {"recording", user},
       {"custom",
        {{"target_audio", recording(id + "-agent", agent_path, agent_rate_hz_, agent_samples)}}},
-      {"type",         "MonoCut"                                                              }
-  };
+      {"type", "MonoCut"}};
   return cut.dump() + "\n";
 }
 

@@ -26,10 +26,7 @@ Amounts amounts_of(Size size) {
     case Size::kTiny:
       return {{"devices"}, 1, 8, 4, 12};
     case Size::kQuick:
-      return {
-          {"devices", "calls"},
-          3, 24, 16, SIZE_MAX
-      };
+      return {{"devices", "calls"}, 3, 24, 16, SIZE_MAX};
     case Size::kFull:
       break;
   }

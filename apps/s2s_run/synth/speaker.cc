@@ -105,10 +105,9 @@ const std::vector<std::string>& voice_names() {
 
 Speaker::Speaker() {
   flite_init();
-  voices_ = std::make_unique<Voices>(Voices{
-      {load(register_cmu_us_slt(nullptr)), load(register_cmu_us_rms(nullptr)),
-       load(register_cmu_us_awb(nullptr)), load(register_cmu_us_kal16(nullptr))}
-  });
+  voices_ = std::make_unique<Voices>(
+      Voices{{load(register_cmu_us_slt(nullptr)), load(register_cmu_us_rms(nullptr)),
+              load(register_cmu_us_awb(nullptr)), load(register_cmu_us_kal16(nullptr))}});
 }
 
 Speaker::~Speaker() = default;

@@ -37,14 +37,12 @@ const char* size_name(Size size) {
 }
 
 Json settings_of(const SetOptions& options) {
-  return {
-      {"version",      kSetVersion            },
-      {"size",         size_name(options.size)},
-      {"seed",         options.seed           },
-      {"sample_rate",  options.sample_rate_hz },
-      {"audio_format", options.audio_format   },
-      {"domains",      options.domains        }
-  };
+  return {{"version", kSetVersion},
+          {"size", size_name(options.size)},
+          {"seed", options.seed},
+          {"sample_rate", options.sample_rate_hz},
+          {"audio_format", options.audio_format},
+          {"domains", options.domains}};
 }
 
 void check(const SetOptions& options) {
@@ -138,12 +136,10 @@ SetSummary make_set(const fs::path& folder, const SetOptions& options, size_t nu
       plan.cuts.size(), num_workers, [&] { return cut_task(plan, partial.path(), options); },
       progress, folder.string());
   write_manifests(plan, lines, partial.path(), summary);
-  const Json described = {
-      {"made_by",  "s2s-run data synth"},
-      {"settings", settings            },
-      {"cuts",     summary.cuts        },
-      {"hours",    summary.hours       }
-  };
+  const Json described = {{"made_by", "s2s-run data synth"},
+                          {"settings", settings},
+                          {"cuts", summary.cuts},
+                          {"hours", summary.hours}};
   write_text(partial.path() / "synth.json", described.dump(2) + "\n");
   partial.commit();
   return summary;

@@ -41,16 +41,10 @@ struct SetReport {
   int64_t num_cuts = 0;
   double hours = 0;  // of the cuts
   std::vector<SpeakerReport> speakers;
-  Histogram durations{
-      {0, 1, 2, 3, 5, 8, 10, 15, 20, 30, 60}
-  };
+  Histogram durations{{0, 1, 2, 3, 5, 8, 10, 15, 20, 30, 60}};
   /// Between turns of different speakers, one after the other; seconds.
-  Histogram gaps{
-      {0, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 2, 5}
-  };
-  Histogram overlaps{
-      {0, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 2, 5}
-  };
+  Histogram gaps{{0, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 2, 5}};
+  Histogram overlaps{{0, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 2, 5}};
   TokenChannelCounts agent_text;
   TokenChannelCounts user_text;
   std::vector<std::string> unsuitable;  // findings of check_duplex_cuts, at most 20

@@ -24,12 +24,10 @@ struct Run {
   const char* kind;
   void (*compare)(const CompareJob&, Comparison&);
 };
-constexpr Run kRuns[] = {
-    {"llm",     compare_llm    },
-    {"encoder", compare_encoder},
-    {"codec",   compare_codec  },
-    {"model",   compare_model  }
-};
+constexpr Run kRuns[] = {{"llm", compare_llm},
+                         {"encoder", compare_encoder},
+                         {"codec", compare_codec},
+                         {"model", compare_model}};
 
 double largest(const at::Tensor& values) {
   return values.numel() == 0 ? 0 : values.max().item<double>();

@@ -41,27 +41,20 @@ std::string differences_json(const ReferenceFile& reference,
   bool all_pass = !rows.empty();
   for (const TensorDifference& row : rows) {
     all_pass = all_pass && row.pass;
-    nlohmann::ordered_json item = {
-        {"name",               row.name              },
-        {"shape",              row.shape             },
-        {"compared",           row.compared          },
-        {"largest_absolute",   row.largest_absolute  },
-        {"largest_relative",   row.largest_relative  },
-        {"share_of_tolerance", row.share_of_tolerance},
-        {"pass",               row.pass              }
-    };
+    nlohmann::ordered_json item = {{"name", row.name},
+                                   {"shape", row.shape},
+                                   {"compared", row.compared},
+                                   {"largest_absolute", row.largest_absolute},
+                                   {"largest_relative", row.largest_relative},
+                                   {"share_of_tolerance", row.share_of_tolerance},
+                                   {"pass", row.pass}};
     if (!std::isfinite(row.share_of_tolerance)) item["share_of_tolerance"] = nullptr;
     if (!row.note.empty()) item["note"] = row.note;
     list.push_back(std::move(item));
   }
-  const nlohmann::ordered_json root = {
-      {"kind",    reference.kind },
-      {"name",    reference.name },
-      {"rtol",    reference.rtol },
-      {"atol",    reference.atol },
-      {"pass",    all_pass       },
-      {"tensors", std::move(list)}
-  };
+  const nlohmann::ordered_json root = {{"kind", reference.kind}, {"name", reference.name},
+                                       {"rtol", reference.rtol}, {"atol", reference.atol},
+                                       {"pass", all_pass},       {"tensors", std::move(list)}};
   return root.dump(2) + "\n";
 }
 

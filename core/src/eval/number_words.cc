@@ -20,20 +20,18 @@ struct Power {
   const char* word;
   size_t zeros;
 };
-constexpr std::array<Power, 12> kPowers = {
-    {{"hundred", 2},
-     {"thousand", 3},
-     {"million", 6},
-     {"billion", 9},
-     {"trillion", 12},
-     {"quadrillion", 15},
-     {"quintillion", 18},
-     {"sextillion", 21},
-     {"septillion", 24},
-     {"octillion", 27},
-     {"nonillion", 30},
-     {"decillion", 33}}
-};
+constexpr std::array<Power, 12> kPowers = {{{"hundred", 2},
+                                            {"thousand", 3},
+                                            {"million", 6},
+                                            {"billion", 9},
+                                            {"trillion", 12},
+                                            {"quadrillion", 15},
+                                            {"quintillion", 18},
+                                            {"sextillion", 21},
+                                            {"septillion", 24},
+                                            {"octillion", 27},
+                                            {"nonillion", 30},
+                                            {"decillion", 33}}};
 
 NumberWord unit(size_t value, std::string suffix = "") {
   return {Kind::kUnit, std::to_string(value), 0, std::move(suffix), ""};
@@ -79,8 +77,7 @@ void add_symbols(Table& table) {
   for (const char* word : {"minus", "negative"}) table[word] = {Kind::kSign, "", 0, "", "-"};
   for (const char* word : {"plus", "positive"}) table[word] = {Kind::kSign, "", 0, "", "+"};
   const std::array<std::pair<const char*, const char*>, 4> currencies = {
-      {{"pound", "\u00A3"}, {"euro", "\u20AC"}, {"dollar", "$"}, {"cent", "\u00A2"}}
-  };
+      {{"pound", "\u00A3"}, {"euro", "\u20AC"}, {"dollar", "$"}, {"cent", "\u00A2"}}};
   for (const auto& [word, symbol] : currencies) {
     table[word] = {Kind::kCurrency, "", 0, "", symbol};
     table[std::string(word) + "s"] = {Kind::kCurrency, "", 0, "", symbol};

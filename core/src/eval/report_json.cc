@@ -29,12 +29,10 @@ Json json_of(const std::vector<TokenMark>& tokens) {
 Json json_of(const std::vector<Turn>& turns) {
   Json out = Json::array();
   for (const Turn& turn : turns) {
-    out.push_back({
-        {"agent", turn.is_agent        },
-        {"start", rounded(turn.start_s)},
-        {"end",   rounded(turn.end_s)  },
-        {"text",  turn.text            }
-    });
+    out.push_back({{"agent", turn.is_agent},
+                   {"start", rounded(turn.start_s)},
+                   {"end", rounded(turn.end_s)},
+                   {"text", turn.text}});
   }
   return out;
 }
@@ -51,13 +49,11 @@ Json json_of(const TextMeasure& measure, const std::string& raw) {
     edits.push_back(
         {std::string(1, kKinds[static_cast<size_t>(edit.kind)]), edit.reference, edit.hypothesis});
   }
-  return {
-      {"raw",    raw                                 },
-      {"edits",  edits                               },
-      {"wer",    number_or_null(measure.words.rate())},
-      {"errors", measure.words.errors()              },
-      {"bleu",   rounded(measure.bleu)               }
-  };
+  return {{"raw", raw},
+          {"edits", edits},
+          {"wer", number_or_null(measure.words.rate())},
+          {"errors", measure.words.errors()},
+          {"bleu", rounded(measure.bleu)}};
 }
 
 Json texts_json(const ReportExample& example, const ExampleMeasures& measures) {
@@ -122,15 +118,13 @@ std::vector<std::string> findings_of(const ExampleMeasures& measures) {
 }
 
 Json example_json(const ReportExample& example, const ExampleMeasures& measures) {
-  Json out = {
-      {"id",        example.id                  },
-      {"set",       example.data_set            },
-      {"duration",  rounded(measures.duration_s)},
-      {"turns",     json_of(example.turns)      },
-      {"reference", example.texts.reference     },
-      {"texts",     texts_json(example,           measures)},
-      {"findings",           findings_of(measures)                             }
-  };
+  Json out = {{"id", example.id},
+              {"set", example.data_set},
+              {"duration", rounded(measures.duration_s)},
+              {"turns", json_of(example.turns)},
+              {"reference", example.texts.reference},
+              {"texts", texts_json(example, measures)},
+              {"findings", findings_of(measures)}};
   out["speech"]["user"] = json_of(measures.user_speech);
   if (measures.answer) out["speech"]["answer"] = json_of(measures.answer->speech);
   if (measures.reference) out["speech"]["reference"] = json_of(measures.reference->speech);
@@ -147,37 +141,26 @@ Json table_json(const ScoreTable& table) {
   for (const ScoreTable::Row& row : table.rows) {
     Json cells = Json::array();
     for (const auto& cell : row.cells) cells.push_back(cell ? number_or_null(*cell) : Json());
-    rows.push_back({
-        {"label",  row.label              },
-        {"hint",   row.hint               },
-        {"unit",   row.unit               },
-        {"better", better_name(row.better)},
-        {"cells",  cells                  }
-    });
+    rows.push_back({{"label", row.label},
+                    {"hint", row.hint},
+                    {"unit", row.unit},
+                    {"better", better_name(row.better)},
+                    {"cells", cells}});
   }
-  return {
-      {"title",   table.title  },
-      {"columns", table.columns},
-      {"rows",    rows         }
-  };
+  return {{"title", table.title}, {"columns", table.columns}, {"rows", rows}};
 }
 
 Json curve_json(const Curve& curve) {
-  return {
-      {"name",       curve.name      },
-      {"validation", curve.validation},
-      {"steps",      curve.steps     },
-      {"values",     curve.values    }
-  };
+  return {{"name", curve.name},
+          {"validation", curve.validation},
+          {"steps", curve.steps},
+          {"values", curve.values}};
 }
 
 Json prediction_json(const ReportExample& example, const ExampleMeasures& measures,
                      const std::map<std::string, std::string>& files) {
   Json out = {
-      {"id",        example.id             },
-      {"data_set",  example.data_set       },
-      {"reference", example.texts.reference}
-  };
+      {"id", example.id}, {"data_set", example.data_set}, {"reference", example.texts.reference}};
   for (const TextSource source : kTextSources) {
     const auto& text = text_of(example.texts, source);
     if (!text) continue;

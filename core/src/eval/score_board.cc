@@ -16,18 +16,16 @@ nlohmann::ordered_json number_or_null(double value) {
 }
 
 nlohmann::ordered_json json_of(const TextScores& scores) {
-  return {
-      {"examples",        scores.num_examples                     },
-      {"bleu",            scores.bleu.score                       },
-      {"wer",             number_or_null(scores.words.rate())     },
-      {"cer",             number_or_null(scores.characters.rate())},
-      {"substitutions",   scores.words.substitutions              },
-      {"deletions",       scores.words.deletions                  },
-      {"insertions",      scores.words.insertions                 },
-      {"reference_words", scores.words.reference_length           },
-      {"exact_rate",      scores.exact_rate()                     },
-      {"empty",           scores.num_empty                        }
-  };
+  return {{"examples", scores.num_examples},
+          {"bleu", scores.bleu.score},
+          {"wer", number_or_null(scores.words.rate())},
+          {"cer", number_or_null(scores.characters.rate())},
+          {"substitutions", scores.words.substitutions},
+          {"deletions", scores.words.deletions},
+          {"insertions", scores.words.insertions},
+          {"reference_words", scores.words.reference_length},
+          {"exact_rate", scores.exact_rate()},
+          {"empty", scores.num_empty}};
 }
 
 }  // namespace

@@ -143,10 +143,7 @@ void ConformerOptions::check(const std::string& path) const {
 
 std::vector<Context> ConformerOptions::attention_contexts(const std::string& path) const {
   const std::string key = path + ".att_context_size";
-  if (att_context_size.is_null())
-    return {
-        {-1, -1}
-    };
+  if (att_context_size.is_null()) return {{-1, -1}};
   const auto& items = att_context_size.items();
   std::vector<Context> contexts;
   if (!items.empty() && items.front().is_list()) {

@@ -97,10 +97,7 @@ void Decoder::load_first_values() {
 
 NameMap Decoder::checkpoint_names() const {
   NameMap map;
-  map.rules = {
-      {"lm_head.weight", "lm_head.weight"},
-      {"**",             "model.**"      }
-  };
+  map.rules = {{"lm_head.weight", "lm_head.weight"}, {"**", "model.**"}};
   map.ignored = {"model.layers.*.self_attn.rotary_emb.inv_freq"};  // files of transformers < 4.32
   if (facts_.shape.tied_head) map.ignored.push_back("lm_head.weight");
   return map;
@@ -111,11 +108,9 @@ ShardPlan Decoder::plan_with(std::vector<TensorRow> rows, std::vector<UnitRow> u
   // Kept whole: a speech model adds the embeddings to the encoder's frames.
   plan.rows.push_back({"embed_tokens", Style::kReplicate, Layout::kFull, Layout::kFull});
   if (lm_head_) plan.rows.push_back({"lm_head", Style::kReplicate, Layout::kFull, Layout::kFull});
-  plan.divisors = {
-      {"num_attention_heads", facts_.shape.num_attention_heads},
-      {"num_key_value_heads", facts_.shape.num_key_value_heads},
-      {"intermediate_size",   facts_.shape.intermediate_size  }
-  };
+  plan.divisors = {{"num_attention_heads", facts_.shape.num_attention_heads},
+                   {"num_key_value_heads", facts_.shape.num_key_value_heads},
+                   {"intermediate_size", facts_.shape.intermediate_size}};
   return plan;
 }
 

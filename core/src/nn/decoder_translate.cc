@@ -60,31 +60,27 @@ struct Neutral {
   std::vector<std::string> values;  // texts that are harmless; null is harmless for all
 };
 const Neutral kNeutral[] = {
-    {"hidden_act",                  {"silu", "swish"}},
-    {"attention_dropout",           {"0", "0.0"}     },
-    {"hidden_dropout",              {"0", "0.0"}     },
-    {"partial_rotary_factor",       {"1", "1.0"}     },
-    {"sliding_window",              {}               },
-    {"use_sliding_window",          {"false"}        },
-    {"quantization_config",         {}               },
-    {"add_cross_attention",         {"false"}        },
-    {"tie_encoder_decoder",         {"false"}        },
-    {"cross_attention_hidden_size", {}               },
-    {"pruned_heads",                {"{}"}           },
-    {"rope_interleaved",            {"false"}        },
-    {"attention_multiplier",        {"1", "1.0"}     },
-    {"logit_scale",                 {"1", "1.0"}     },
+    {"hidden_act", {"silu", "swish"}},
+    {"attention_dropout", {"0", "0.0"}},
+    {"hidden_dropout", {"0", "0.0"}},
+    {"partial_rotary_factor", {"1", "1.0"}},
+    {"sliding_window", {}},
+    {"use_sliding_window", {"false"}},
+    {"quantization_config", {}},
+    {"add_cross_attention", {"false"}},
+    {"tie_encoder_decoder", {"false"}},
+    {"cross_attention_hidden_size", {}},
+    {"pruned_heads", {"{}"}},
+    {"rope_interleaved", {"false"}},
+    {"attention_multiplier", {"1", "1.0"}},
+    {"logit_scale", {"1", "1.0"}},
 };
 
 constexpr std::pair<const char*, const char*> kDefaults[] = {
-    {"rms_norm_eps",            "1e-6"   },
-    {"rope_theta",              "10000.0"},
-    {"attention_bias",          "false"  },
-    {"mlp_bias",                "false"  },
-    {"tie_word_embeddings",     "false"  },
-    {"initializer_range",       "0.02"   },
-    {"max_position_embeddings", "2048"   }
-};
+    {"rms_norm_eps", "1e-6"},           {"rope_theta", "10000.0"},
+    {"attention_bias", "false"},        {"mlp_bias", "false"},
+    {"tie_word_embeddings", "false"},   {"initializer_range", "0.02"},
+    {"max_position_embeddings", "2048"}};
 
 std::string value_text(const Config& node) {
   if (node.is_map()) return node.entries().empty() ? "{}" : "a map";

@@ -7,14 +7,9 @@ namespace s2s {
 std::string plan_json(const PlanReport& report, const MeshShape& mesh) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const PlanLine& line : report.lines) {
-    nlohmann::ordered_json row = {
-        {"module",     line.module        },
-        {"style",      line.style         },
-        {"in",         line.in            },
-        {"out",        line.out           },
-        {"tensor",     line.tensor        },
-        {"parameters", line.num_parameters}
-    };
+    nlohmann::ordered_json row = {{"module", line.module}, {"style", line.style},
+                                  {"in", line.in},         {"out", line.out},
+                                  {"tensor", line.tensor}, {"parameters", line.num_parameters}};
     if (!line.per_rank.empty()) {
       row["shape"] = line.sizes;
       row["per_rank"] = line.per_rank;
@@ -22,24 +17,22 @@ std::string plan_json(const PlanReport& report, const MeshShape& mesh) {
     rows.push_back(std::move(row));
   }
   const RankCost& rank = report.rank;
-  const nlohmann::ordered_json root = {
-      {"mesh",
-       {{"pipeline", mesh.pipeline},
-        {"replicate", mesh.replicate},
-        {"shard", mesh.shard},
-        {"context", mesh.context},
-        {"tensor", mesh.tensor},
-        {"ranks", mesh.world_size()}}             },
-      {"rows",       std::move(rows)              },
-      {"units",      report.units                 },
-      {"parameters", report.num_parameters        },
-      {"per_rank",
-       {{"parameters", rank.parameters},
-        {"trained", rank.trained},
-        {"parameter_bytes", rank.parameter_bytes},
-        {"gradient_bytes", rank.gradient_bytes},
-        {"optimizer_bytes", rank.optimizer_bytes}}}
-  };
+  const nlohmann::ordered_json root = {{"mesh",
+                                        {{"pipeline", mesh.pipeline},
+                                         {"replicate", mesh.replicate},
+                                         {"shard", mesh.shard},
+                                         {"context", mesh.context},
+                                         {"tensor", mesh.tensor},
+                                         {"ranks", mesh.world_size()}}},
+                                       {"rows", std::move(rows)},
+                                       {"units", report.units},
+                                       {"parameters", report.num_parameters},
+                                       {"per_rank",
+                                        {{"parameters", rank.parameters},
+                                         {"trained", rank.trained},
+                                         {"parameter_bytes", rank.parameter_bytes},
+                                         {"gradient_bytes", rank.gradient_bytes},
+                                         {"optimizer_bytes", rank.optimizer_bytes}}}};
   return root.dump(2) + "\n";
 }
 

@@ -160,13 +160,8 @@ std::vector<std::string> collapse_numbers(const std::vector<std::string>& names)
 MeshShape parse_mesh(const std::string& text) {
   MeshShape mesh;
   const std::map<std::string, int64_t*> axes = {
-      {"pipeline",  &mesh.pipeline },
-      {"replicate", &mesh.replicate},
-      {"shard",     &mesh.shard    },
-      {"data",      &mesh.shard    },
-      {"context",   &mesh.context  },
-      {"tensor",    &mesh.tensor   }
-  };
+      {"pipeline", &mesh.pipeline}, {"replicate", &mesh.replicate}, {"shard", &mesh.shard},
+      {"data", &mesh.shard},        {"context", &mesh.context},     {"tensor", &mesh.tensor}};
   for (size_t begin = 0; begin <= text.size();) {
     const size_t comma = std::min(text.find(',', begin), text.size());
     const std::string item = text.substr(begin, comma - begin);

@@ -77,13 +77,11 @@ bool within(const std::string& text, const Bounds& bounds) {
 }  // namespace
 
 std::vector<PluginCheck> plugin_file_checks() {
-  return {
-      {"note readable, fields filled",       "reading the note",    check_note        },
-      {"ABI equal",                          "comparing the ABI",   check_abi         },
-      {"all symbols resolve",                "loading",             check_symbols     },
-      {"registers exactly what it declares", "registering",         check_registration},
-      {"options parse, defaults valid",      "listing its options", check_options     }
-  };
+  return {{"note readable, fields filled", "reading the note", check_note},
+          {"ABI equal", "comparing the ABI", check_abi},
+          {"all symbols resolve", "loading", check_symbols},
+          {"registers exactly what it declares", "registering", check_registration},
+          {"options parse, defaults valid", "listing its options", check_options}};
 }
 
 std::vector<std::string> option_findings(const ComponentId& id, const OptionTable& table) {

@@ -22,25 +22,25 @@ struct TypeName {
   at::ScalarType type;
 };
 constexpr TypeName kTypes[] = {
-    {"F64",         at::kDouble                    },
-    {"F32",         at::kFloat                     },
-    {"F16",         at::kHalf                      },
-    {"BF16",        at::kBFloat16                  },
-    {"I64",         at::kLong                      },
-    {"I32",         at::kInt                       },
-    {"I16",         at::kShort                     },
-    {"I8",          at::kChar                      },
-    {"U8",          at::kByte                      },
-    {"BOOL",        at::kBool                      },
-    {"U16",         at::ScalarType::UInt16         },
-    {"U32",         at::ScalarType::UInt32         },
-    {"U64",         at::ScalarType::UInt64         },
-    {"C64",         at::ScalarType::ComplexFloat   },
-    {"F8_E4M3",     at::ScalarType::Float8_e4m3fn  },
-    {"F8_E5M2",     at::ScalarType::Float8_e5m2    },
+    {"F64", at::kDouble},
+    {"F32", at::kFloat},
+    {"F16", at::kHalf},
+    {"BF16", at::kBFloat16},
+    {"I64", at::kLong},
+    {"I32", at::kInt},
+    {"I16", at::kShort},
+    {"I8", at::kChar},
+    {"U8", at::kByte},
+    {"BOOL", at::kBool},
+    {"U16", at::ScalarType::UInt16},
+    {"U32", at::ScalarType::UInt32},
+    {"U64", at::ScalarType::UInt64},
+    {"C64", at::ScalarType::ComplexFloat},
+    {"F8_E4M3", at::ScalarType::Float8_e4m3fn},
+    {"F8_E5M2", at::ScalarType::Float8_e5m2},
     {"F8_E4M3FNUZ", at::ScalarType::Float8_e4m3fnuz},
     {"F8_E5M2FNUZ", at::ScalarType::Float8_e5m2fnuz},
-    {"F8_E8M0",     at::ScalarType::Float8_e8m0fnu },
+    {"F8_E8M0", at::ScalarType::Float8_e8m0fnu},
 };
 
 std::optional<at::ScalarType> type_named(const std::string& text) {
@@ -196,10 +196,7 @@ std::string format_safetensors_header(const std::string& path, const Safetensors
       throw weights_errors::dtype(path, name, c10::toString(entry.dtype));
     }
     root[name] = {
-        {"dtype",        found->text             },
-        {"shape",        entry.sizes             },
-        {"data_offsets", {entry.begin, entry.end}}
-    };
+        {"dtype", found->text}, {"shape", entry.sizes}, {"data_offsets", {entry.begin, entry.end}}};
   }
   std::string text = root.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');

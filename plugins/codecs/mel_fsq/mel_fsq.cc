@@ -22,19 +22,20 @@ constexpr int64_t kMelInverseIterations = 10;
 
 /// Decodes frame by frame: tokens to log-mel to magnitudes to sound.
 class MelFsqStream final : public CodecStream {
-public:
-  MelFsqStream(const Framing &framing, const MelFsqOptions &options,
-               const Quantizer &quantizer, Statistics statistics,
-               const at::Tensor &bank_FN, const at::Tensor &silence_K,
+ public:
+  MelFsqStream(const Framing& framing, const MelFsqOptions& options, const Quantizer& quantizer,
+               Statistics statistics, const at::Tensor& bank_FN, const at::Tensor& silence_K,
                int64_t batch_size)
-      : num_mels_(options.num_mels), quantizer_(quantizer),
-        statistics_(std::move(statistics)), silence_K_(silence_K),
+      : num_mels_(options.num_mels),
+        quantizer_(quantizer),
+        statistics_(std::move(statistics)),
+        silence_K_(silence_K),
         inverse_(bank_FN, kMelInverseIterations),
         phases_(framing, batch_size, options.decoder_iterations),
         window_power_(3.0 / 8 * static_cast<double>(framing.n_fft)),
         batch_(batch_size) {}
 
-  at::Tensor push(const at::Tensor &codes_BKT) override {
+  at::Tensor push(const at::Tensor& codes_BKT) override {
     const at::NoGradGuard no_grad;
     const at::Tensor codes = codes_BKT.to(at::kCPU, at::kLong);
     check_range(codes);
@@ -50,32 +51,28 @@ public:
     return phases_.finish();
   }
 
-private:
-  void check_range(const at::Tensor &codes) const {
-    if (codes.numel() == 0)
-      return;
+ private:
+  void check_range(const at::Tensor& codes) const {
+    if (codes.numel() == 0) return;
     const int64_t size = quantizer_.codebook_size();
-    for (const int64_t code :
-         {codes.min().item<int64_t>(), codes.max().item<int64_t>()}) {
-      if (code < 0 || code >= size)
-        throw code_out_of_range(code, size);
+    for (const int64_t code : {codes.min().item<int64_t>(), codes.max().item<int64_t>()}) {
+      if (code < 0 || code >= size) throw code_out_of_range(code, size);
     }
   }
 
   /// codes [B, K, 1] -> [B, columns, N]; a frame of silence codes is exactly
   /// silent.
-  at::Tensor magnitudes(const at::Tensor &codes_BK1) const {
+  at::Tensor magnitudes(const at::Tensor& codes_BK1) const {
     const at::Tensor log_mel_B1F = quantizer_.decode(codes_BK1, statistics_);
     const at::Tensor power_BCF =
-        (log_mel_B1F.view({batch_, kColumnsPerFrame, num_mels_}).exp() - kFloor)
-            .clamp_min(0) *
+        (log_mel_B1F.view({batch_, kColumnsPerFrame, num_mels_}).exp() - kFloor).clamp_min(0) *
         window_power_;
     const at::Tensor silent_B = codes_BK1.squeeze(-1).eq(silence_K_).all(1);
     return inverse_(power_BCF).masked_fill(silent_B.view({-1, 1, 1}), 0);
   }
 
   int64_t num_mels_;
-  const Quantizer &quantizer_;
+  const Quantizer& quantizer_;
   Statistics statistics_;
   at::Tensor silence_K_;
   MelInverse inverse_;
@@ -84,7 +81,7 @@ private:
   int64_t batch_;
 };
 
-MelBank bank_of(const Framing &framing, int64_t num_mels) {
+MelBank bank_of(const Framing& framing, int64_t num_mels) {
   MelBank bank;
   bank.sample_rate_hz = framing.sample_rate_hz;
   bank.n_fft = framing.n_fft;
@@ -92,13 +89,14 @@ MelBank bank_of(const Framing &framing, int64_t num_mels) {
   return bank;
 }
 
-} // namespace
+}  // namespace
 
-MelFsq::MelFsq(const MelFsqOptions &options, std::string path)
-    : options_(options), path_(std::move(path)),
+MelFsq::MelFsq(const MelFsqOptions& options, std::string path)
+    : options_(options),
+      path_(std::move(path)),
       framing_(framing_for(options.sample_rate.value_or(16000))),
-      quantizer_(kColumnsPerFrame, options.num_mels, options.num_groups,
-                 options.levels, options.clip) {
+      quantizer_(kColumnsPerFrame, options.num_mels, options.num_groups, options.levels,
+                 options.clip) {
   register_buffer("mean", mean_F_);
   register_buffer("std", std_F_);
   register_buffer("order", order_F_);
@@ -119,26 +117,22 @@ void MelFsq::reset_buffers() {
 }
 
 CodecShape MelFsq::shape() const {
-  return {framing_.sample_rate_hz, framing_.frame_samples(),
-          options_.num_groups, quantizer_.codebook_size()};
+  return {framing_.sample_rate_hz, framing_.frame_samples(), options_.num_groups,
+          quantizer_.codebook_size()};
 }
 
 bool MelFsq::is_fitted() const { return std_F_.gt(0).any().item<bool>(); }
 
 void MelFsq::check_fitted() const {
-  if (!is_fitted())
-    throw not_fitted(path_);
+  if (!is_fitted()) throw not_fitted(path_);
 }
 
-at::Tensor MelFsq::log_mel(const at::Tensor &audio_BS) const {
+at::Tensor MelFsq::log_mel(const at::Tensor& audio_BS) const {
   const int64_t padding = framing_.padding;
-  const at::Tensor padded_BS =
-      at::constant_pad_nd(audio_BS.to(at::kFloat), {padding, padding});
-  const at::Tensor columns_BTL =
-      padded_BS.unfold(1, framing_.n_fft, framing_.hop);
+  const at::Tensor padded_BS = at::constant_pad_nd(audio_BS.to(at::kFloat), {padding, padding});
+  const at::Tensor columns_BTL = padded_BS.unfold(1, framing_.n_fft, framing_.hop);
   const int64_t num_columns = audio_BS.size(1) / framing_.hop;
-  const at::Tensor spectrum =
-      at::fft_rfft(columns_BTL.slice(1, 0, num_columns) * window_);
+  const at::Tensor spectrum = at::fft_rfft(columns_BTL.slice(1, 0, num_columns) * window_);
   const at::Tensor power_BTN = at::view_as_real(spectrum).square().sum(-1);
   const double window_power = 3.0 / 8 * static_cast<double>(framing_.n_fft);
   const at::Tensor mel_BTF = at::matmul(power_BTN, bank_FN_.t()) / window_power;
@@ -146,8 +140,8 @@ at::Tensor MelFsq::log_mel(const at::Tensor &audio_BS) const {
       {audio_BS.size(0), -1, kColumnsPerFrame * options_.num_mels});
 }
 
-std::pair<at::Tensor, at::Tensor> MelFsq::encode(const at::Tensor &audio_BS,
-                                                 const at::Tensor &lengths_B) {
+std::pair<at::Tensor, at::Tensor> MelFsq::encode(const at::Tensor& audio_BS,
+                                                 const at::Tensor& lengths_B) {
   const at::NoGradGuard no_grad;
   check_fitted();
   const int64_t frame = framing_.frame_samples();
@@ -155,17 +149,15 @@ std::pair<at::Tensor, at::Tensor> MelFsq::encode(const at::Tensor &audio_BS,
   const at::Tensor lengths = lengths_B.to(audio_BS.device());
   at::Tensor whole_BS = at::constant_pad_nd(audio_BS, {0, missing});
   const at::Tensor sample_S = at::arange(whole_BS.size(1), lengths.options());
-  whole_BS =
-      whole_BS.masked_fill(sample_S.unsqueeze(0).ge(lengths.unsqueeze(1)), 0);
+  whole_BS = whole_BS.masked_fill(sample_S.unsqueeze(0).ge(lengths.unsqueeze(1)), 0);
   const at::Tensor frames_B = at::div(lengths + (frame - 1), frame, "floor");
-  const at::Tensor codes_BKT =
-      quantizer_.encode(log_mel(whole_BS), statistics());
+  const at::Tensor codes_BKT = quantizer_.encode(log_mel(whole_BS), statistics());
   const at::Tensor frame_T = at::arange(codes_BKT.size(2), lengths.options());
   const at::Tensor beyond_BT = frame_T.unsqueeze(0).ge(frames_B.unsqueeze(1));
   return {codes_BKT.masked_fill(beyond_BT.unsqueeze(1), 0), frames_B};
 }
 
-at::Tensor MelFsq::decode(const at::Tensor &codes_BKT) {
+at::Tensor MelFsq::decode(const at::Tensor& codes_BKT) {
   const auto stream = open_stream(codes_BKT.size(0));
   const at::Tensor first_BS = stream->push(codes_BKT);
   return at::cat({first_BS, stream->finish()}, 1).to(codes_BKT.device());
@@ -174,9 +166,8 @@ at::Tensor MelFsq::decode(const at::Tensor &codes_BKT) {
 std::unique_ptr<CodecStream> MelFsq::open_stream(int64_t batch_size) {
   check_fitted();
   const Statistics on_cpu = {mean_F_.cpu(), std_F_.cpu(), order_F_.cpu()};
-  return std::make_unique<MelFsqStream>(framing_, options_, quantizer_, on_cpu,
-                                        bank_FN_.cpu(), silence_codes().cpu(),
-                                        batch_size);
+  return std::make_unique<MelFsqStream>(framing_, options_, quantizer_, on_cpu, bank_FN_.cpu(),
+                                        silence_codes().cpu(), batch_size);
 }
 
 at::Tensor MelFsq::silence_codes() {
@@ -186,23 +177,19 @@ at::Tensor MelFsq::silence_codes() {
   return encode(silence_BS, length_B).first.select(2, 0).squeeze(0);
 }
 
-bool MelFsq::fit(const std::function<at::Tensor()> &next) {
+bool MelFsq::fit(const std::function<at::Tensor()>& next) {
   const at::NoGradGuard no_grad;
   StatisticsFit sums(kColumnsPerFrame * options_.num_mels);
   const double log_floor = std::log(kFloor);
   for (at::Tensor clip_S = next(); clip_S.defined(); clip_S = next()) {
-    const int64_t whole =
-        clip_S.size(0) / framing_.frame_samples() * framing_.frame_samples();
-    if (whole == 0)
-      continue;
-    const at::Tensor clip_BS =
-        clip_S.slice(0, 0, whole).unsqueeze(0).to(bank_FN_.device());
+    const int64_t whole = clip_S.size(0) / framing_.frame_samples() * framing_.frame_samples();
+    if (whole == 0) continue;
+    const at::Tensor clip_BS = clip_S.slice(0, 0, whole).unsqueeze(0).to(bank_FN_.device());
     const at::Tensor log_mel_TF = log_mel(clip_BS).squeeze(0);
     const at::Tensor silent_T = log_mel_TF.le(log_floor + 1e-4).all(1);
     sums.add(quantizer_.transform(log_mel_TF), silent_T);
   }
-  if (!sums.has_speech())
-    throw no_audio(path_);
+  if (!sums.has_speech()) throw no_audio(path_);
   const Statistics measured = sums.finish();
   mean_F_ = measured.mean_F.to(mean_F_.device());
   std_F_ = measured.std_F.to(std_F_.device());
@@ -212,4 +199,4 @@ bool MelFsq::fit(const std::function<at::Tensor()> &next) {
 
 NameMap MelFsq::checkpoint_names() const { return {{{"**", "**"}}, {}}; }
 
-} // namespace s2s::mel_fsq
+}  // namespace s2s::mel_fsq

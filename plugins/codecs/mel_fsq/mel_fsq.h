@@ -12,32 +12,32 @@
 namespace s2s::mel_fsq {
 
 class MelFsq : public Codec {
-public:
-  MelFsq(const MelFsqOptions &options, std::string path);
+ public:
+  MelFsq(const MelFsqOptions& options, std::string path);
   ~MelFsq() override;
 
   CodecShape shape() const override;
   /// Errors: [codec/not-fitted].
-  std::pair<at::Tensor, at::Tensor>
-  encode(const at::Tensor &audio_BS, const at::Tensor &lengths_B) override;
+  std::pair<at::Tensor, at::Tensor> encode(const at::Tensor& audio_BS,
+                                           const at::Tensor& lengths_B) override;
   /// Equal to pushing the frames through a stream one by one; runs on the CPU.
   /// Errors: [codec/not-fitted], [codec/code-range].
-  at::Tensor decode(const at::Tensor &codes_BKT) override;
+  at::Tensor decode(const at::Tensor& codes_BKT) override;
   /// The audio of frame t is final when frame t + 2 has been pushed, all but
   /// its last 22 ms when frame t + 1 has.
   std::unique_ptr<CodecStream> open_stream(int64_t batch_size) override;
   at::Tensor silence_codes() override;
   /// Errors: [codec/no-audio].
-  bool fit(const std::function<at::Tensor()> &next) override;
+  bool fit(const std::function<at::Tensor()>& next) override;
   bool is_fitted() const override;
   NameMap checkpoint_names() const override;
 
-protected:
+ protected:
   void reset_buffers() override;
 
-private:
+ private:
   /// audio [B, S] of whole frames -> log-mel [B, T, F].
-  at::Tensor log_mel(const at::Tensor &audio_BS) const;
+  at::Tensor log_mel(const at::Tensor& audio_BS) const;
   void check_fitted() const;
   Statistics statistics() const { return {mean_F_, std_F_, order_F_}; }
 
@@ -45,8 +45,8 @@ private:
   std::string path_;
   Framing framing_;
   Quantizer quantizer_;
-  at::Tensor bank_FN_, window_;         // computed
-  at::Tensor mean_F_, std_F_, order_F_; // measured; all zero before
+  at::Tensor bank_FN_, window_;          // computed
+  at::Tensor mean_F_, std_F_, order_F_;  // measured; all zero before
 };
 
-} // namespace s2s::mel_fsq
+}  // namespace s2s::mel_fsq

@@ -4,7 +4,7 @@
 
 namespace s2s::mel_fsq {
 
-Error bad_sample_rate(const std::string &path, int64_t rate_hz) {
+Error bad_sample_rate(const std::string& path, int64_t rate_hz) {
   return {ExitCode::kConfig, "codec/sample-rate",
           fmt::format("{}.sample_rate: {} Hz; a column of 20 ms must be a "
                       "whole number of samples, "
@@ -14,8 +14,7 @@ Error bad_sample_rate(const std::string &path, int64_t rate_hz) {
                       path, rate_hz)};
 }
 
-Error too_many_numbers(const std::string &path, int64_t asked,
-                       int64_t available) {
+Error too_many_numbers(const std::string& path, int64_t asked, int64_t available) {
   return {ExitCode::kConfig, "codec/too-many-numbers",
           fmt::format("{}: num_groups times the number of levels is {}, but a "
                       "frame has only {} "
@@ -24,16 +23,15 @@ Error too_many_numbers(const std::string &path, int64_t asked,
                       path, asked, available)};
 }
 
-Error bad_level(const std::string &path, int64_t level) {
+Error bad_level(const std::string& path, int64_t level) {
   return {ExitCode::kConfig, "codec/level",
-          fmt::format(
-              "{}.levels: {}; every entry says how many values a number may "
-              "take, 2 or "
-              "more, and their product is the codebook's size, at most 65536",
-              path, level)};
+          fmt::format("{}.levels: {}; every entry says how many values a number may "
+                      "take, 2 or "
+                      "more, and their product is the codebook's size, at most 65536",
+                      path, level)};
 }
 
-Error not_fitted(const std::string &path) {
+Error not_fitted(const std::string& path) {
   return {ExitCode::kConfig, "codec/not-fitted",
           fmt::format("{}: the codec has no statistics yet; they are measured "
                       "from the agent's "
@@ -43,7 +41,7 @@ Error not_fitted(const std::string &path) {
                       path)};
 }
 
-Error no_audio(const std::string &path) {
+Error no_audio(const std::string& path) {
   return {ExitCode::kData, "codec/no-audio",
           fmt::format("{}: no agent audio louder than silence was found to "
                       "measure statistics "
@@ -60,4 +58,4 @@ Error code_out_of_range(int64_t code, int64_t codebook_size) {
                       code, codebook_size - 1)};
 }
 
-} // namespace s2s::mel_fsq
+}  // namespace s2s::mel_fsq

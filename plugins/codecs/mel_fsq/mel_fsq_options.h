@@ -10,7 +10,7 @@
 
 namespace s2s::mel_fsq {
 
-constexpr int64_t kColumnsPerFrame = 4; // 20 ms each
+constexpr int64_t kColumnsPerFrame = 4;  // 20 ms each
 constexpr int64_t kColumnsPerSecond = 50;
 
 struct MelFsqOptions {
@@ -21,19 +21,17 @@ struct MelFsqOptions {
   double clip = 2.2;
   int64_t decoder_iterations = 24;
 
-  void visit(OptionVisitor &v) {
-    v("sample_rate", sample_rate,
-      "hertz; null: data.target_sample_rate, or 16000 without one",
+  void visit(OptionVisitor& v) {
+    v("sample_rate", sample_rate, "hertz; null: data.target_sample_rate, or 16000 without one",
       between(8000, 48000));
-    v("num_groups", num_groups,
-      "codebooks, that is tokens for each frame of 80 ms", between(1, 64));
+    v("num_groups", num_groups, "codebooks, that is tokens for each frame of 80 ms",
+      between(1, 64));
     v("levels", levels,
       "values that each number of a token may take; their product is the "
       "codebook's size",
       at_least(2));
     v("num_mels", num_mels, "mel bands", between(16, 128));
-    v("clip", clip, "range of a quantised number in standard deviations",
-      between(0.5, 10));
+    v("clip", clip, "range of a quantised number in standard deviations", between(0.5, 10));
     v("decoder_iterations", decoder_iterations,
       "rounds of phase reconstruction for each frame; more sounds smoother and "
       "is slower",
@@ -42,18 +40,18 @@ struct MelFsqOptions {
 };
 
 /// Errors: [codec/sample-rate], [codec/too-many-numbers], [codec/level].
-void check(const MelFsqOptions &options, const std::string &path);
+void check(const MelFsqOptions& options, const std::string& path);
 
 /// Everything that a stretch of audio is cut into. Column c is centred on the
 /// middle of samples [c hop, (c + 1) hop).
 struct Framing {
   int64_t sample_rate_hz;
-  int64_t hop;     // 20 ms
-  int64_t n_fft;   // the smallest even product of 2, 3 and 5 of at least 64 ms
-  int64_t padding; // samples before column 0 that its window covers
+  int64_t hop;      // 20 ms
+  int64_t n_fft;    // the smallest even product of 2, 3 and 5 of at least 64 ms
+  int64_t padding;  // samples before column 0 that its window covers
   int64_t frame_samples() const { return kColumnsPerFrame * hop; }
   int64_t num_bins() const { return n_fft / 2 + 1; }
 };
 Framing framing_for(int64_t sample_rate_hz);
 
-} // namespace s2s::mel_fsq
+}  // namespace s2s::mel_fsq

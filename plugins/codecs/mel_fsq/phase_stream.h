@@ -19,52 +19,48 @@ namespace s2s::mel_fsq {
 /// inversion with look-ahead (Zhu, Beauregard and Wyse 2007), with the momentum
 /// of Perraudin, Balazs and Soendergaard 2013.
 class PhaseStream {
-public:
-  PhaseStream(const Framing &framing, int64_t batch_size, int64_t iterations);
+ public:
+  PhaseStream(const Framing& framing, int64_t batch_size, int64_t iterations);
   /// magnitudes [B, kColumnsPerFrame, N] on the CPU -> final samples [B, S]:
   /// none for the first block, a block less the window's overhang for the
   /// second, then a block for a block.
-  at::Tensor push(const at::Tensor &magnitudes_BCN);
+  at::Tensor push(const at::Tensor& magnitudes_BCN);
   /// The rest. In all, every block has given a block's samples.
   at::Tensor finish();
 
-private:
+ private:
   /// Two blocks stand side by side; columns 0 .. C - 1 are the older one.
   static constexpr int64_t kColumns = 2 * kColumnsPerFrame;
 
   void continue_phases();
   void improve(int64_t first, int64_t last);
-  void impose_magnitudes(const at::Tensor &analysed, int64_t first,
-                         float momentum);
+  void impose_magnitudes(const at::Tensor& analysed, int64_t first, float momentum);
   at::Tensor commit_older_block();
   at::Tensor emit(int64_t num_samples);
   void shift();
 
   /// Adds columns [first, first + C') of pieces [B, C', L], windowed, to sound
   /// [B, span].
-  void overlap_add(const at::Tensor &pieces_BCL, int64_t first,
-                   std::vector<float> &sound) const;
-  void add_weights(int64_t first, int64_t last,
-                   std::vector<float> &weight) const;
+  void overlap_add(const at::Tensor& pieces_BCL, int64_t first, std::vector<float>& sound) const;
+  void add_weights(int64_t first, int64_t last, std::vector<float>& weight) const;
   /// The windowed stretches of sound / weight under columns [first, last), [B,
   /// C', L].
-  at::Tensor stretches(const std::vector<float> &sound,
-                       const std::vector<float> &weight, int64_t first,
-                       int64_t last) const;
+  at::Tensor stretches(const std::vector<float>& sound, const std::vector<float>& weight,
+                       int64_t first, int64_t last) const;
   at::Tensor synthesised(int64_t first, int64_t last) const;
 
   Framing framing_;
   int64_t batch_, iterations_;
-  int64_t span_; // samples under both blocks
+  int64_t span_;  // samples under both blocks
   bool holds_block_ = false;
-  int64_t overhang_left_; // samples before the audio's start that are still to
-                          // be dropped
+  int64_t overhang_left_;  // samples before the audio's start that are still to
+                           // be dropped
   std::vector<float> window_;
   std::vector<float> committed_,
-      committed_weight_;      // final columns, overlap-added: [B, span]
-  at::Tensor magnitudes_BCN_; // of both blocks
+      committed_weight_;       // final columns, overlap-added: [B, span]
+  at::Tensor magnitudes_BCN_;  // of both blocks
   at::Tensor spectra_BCN_,
-      analysed_BCN_; // complex: the estimate, the last analysis
+      analysed_BCN_;  // complex: the estimate, the last analysis
 };
 
-} // namespace s2s::mel_fsq
+}  // namespace s2s::mel_fsq

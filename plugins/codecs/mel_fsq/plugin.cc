@@ -1,15 +1,15 @@
 #include "s2s/plugin.h"
+
 #include "mel_fsq.h"
 
 namespace s2s::mel_fsq {
 
 namespace {
 
-std::unique_ptr<Codec> create(const Config &config,
-                              const BuildContext &context) {
+std::unique_ptr<Codec> create(const Config& config, const BuildContext& context) {
   auto options = read_options<MelFsqOptions>(config, context.path);
   if (!options.sample_rate && context.data != nullptr) {
-    const Config *rate = context.data->find("target_sample_rate");
+    const Config* rate = context.data->find("target_sample_rate");
     if (rate != nullptr && !rate->is_null()) {
       options.sample_rate = rate->as_int("data.target_sample_rate");
     }
@@ -21,16 +21,17 @@ std::unique_ptr<Codec> create(const Config &config,
 Component<Codec> component() {
   Component<Codec> c;
   c.name = "mel_fsq";
-  c.summary = "log-mel, cosine transform and scalar quantisation; no training, "
-              "12.5 frames/s";
+  c.summary =
+      "log-mel, cosine transform and scalar quantisation; no training, "
+      "12.5 frames/s";
   c.create = create;
   c.options = [] { return list_options<MelFsqOptions>(); };
   return c;
 }
 
-} // namespace
+}  // namespace
 
-} // namespace s2s::mel_fsq
+}  // namespace s2s::mel_fsq
 
 S2S_PLUGIN("mel_fsq", "0.1.0", "Apache-2.0", "codec:mel_fsq") {
   registrar.add(s2s::mel_fsq::component());

@@ -14,54 +14,50 @@ namespace s2s::mel_fsq {
 /// What is measured from audio. Plain tensors, so that a codec can keep them as
 /// buffers.
 struct Statistics {
-  at::Tensor mean_F, std_F; // float32, of the transformed numbers
-  at::Tensor order_F;       // int64: numbers by falling spread
+  at::Tensor mean_F, std_F;  // float32, of the transformed numbers
+  at::Tensor order_F;        // int64: numbers by falling spread
 };
 
 /// Sums for the statistics. Frames of silence count for a fifth of all at most:
 /// else the long pauses of a dialogue would narrow the range that speech needs.
 class StatisticsFit {
-public:
+ public:
   explicit StatisticsFit(int64_t num_numbers);
   /// coefficients [N, F] of frames, silent [N] bool.
-  void add(const at::Tensor &coefficients_NF, const at::Tensor &silent_N);
+  void add(const at::Tensor& coefficients_NF, const at::Tensor& silent_N);
   bool has_speech() const { return speech_count_ > 0; }
   Statistics finish() const;
 
-private:
-  at::Tensor speech_sum_F_, speech_square_F_, silence_F_; // float64
+ private:
+  at::Tensor speech_sum_F_, speech_square_F_, silence_F_;  // float64
   int64_t speech_count_ = 0;
   int64_t silent_count_ = 0;
 };
 
 class Quantizer {
-public:
-  Quantizer(int64_t num_columns, int64_t num_mels, int64_t num_groups,
-            std::vector<int64_t> levels, double clip);
+ public:
+  Quantizer(int64_t num_columns, int64_t num_mels, int64_t num_groups, std::vector<int64_t> levels,
+            double clip);
   int64_t codebook_size() const;
-  int64_t num_kept() const {
-    return num_groups_ * static_cast<int64_t>(levels_.size());
-  }
+  int64_t num_kept() const { return num_groups_ * static_cast<int64_t>(levels_.size()); }
 
   /// Orthonormal 2-D DCT-II of each frame.  log_mel [..., F] (column major: F =
   /// columns x mels)
-  at::Tensor transform(const at::Tensor &log_mel_F) const;
+  at::Tensor transform(const at::Tensor& log_mel_F) const;
   /// [B, T, F] -> [B, K, T] int64.  A number x becomes level round((x' + 1) / 2
   /// (L - 1)) with x' = (x - mean) / (clip std), cut to [-1, 1]; a token is the
   /// sum of levels times the product of the earlier level counts.
-  at::Tensor encode(const at::Tensor &log_mel_BTF,
-                    const Statistics &statistics) const;
+  at::Tensor encode(const at::Tensor& log_mel_BTF, const Statistics& statistics) const;
   /// [B, K, T] -> log_mel [B, T, F]; numbers that are not kept take their mean.
-  at::Tensor decode(const at::Tensor &codes_BKT,
-                    const Statistics &statistics) const;
+  at::Tensor decode(const at::Tensor& codes_BKT, const Statistics& statistics) const;
 
-private:
+ private:
   int64_t num_groups_;
   std::vector<int64_t> levels_;
   double clip_;
-  at::Tensor basis_FF_;      // rows: numbers after the transform
-  at::Tensor num_levels_KL_; // float32, [K, levels]
-  at::Tensor bases_L_;       // int64 place values
+  at::Tensor basis_FF_;       // rows: numbers after the transform
+  at::Tensor num_levels_KL_;  // float32, [K, levels]
+  at::Tensor bases_L_;        // int64 place values
 };
 
-} // namespace s2s::mel_fsq
+}  // namespace s2s::mel_fsq

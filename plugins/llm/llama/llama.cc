@@ -9,11 +9,9 @@ namespace s2s::llama {
 namespace {
 
 const RopeTypes& rope_types() {
-  static const RopeTypes types = {
-      {"default", RotaryScaling::kNone        },
-      {"linear",  RotaryScaling::kLinear      },
-      {"llama3",  RotaryScaling::kByWavelength}
-  };
+  static const RopeTypes types = {{"default", RotaryScaling::kNone},
+                                  {"linear", RotaryScaling::kLinear},
+                                  {"llama3", RotaryScaling::kByWavelength}};
   return types;
 }
 

@@ -9,10 +9,8 @@ namespace s2s::tinyllama {
 namespace {
 
 const RopeTypes& rope_types() {
-  static const RopeTypes types = {
-      {"default", RotaryScaling::kNone  },
-      {"linear",  RotaryScaling::kLinear}
-  };
+  static const RopeTypes types = {{"default", RotaryScaling::kNone},
+                                  {"linear", RotaryScaling::kLinear}};
   return types;
 }
 

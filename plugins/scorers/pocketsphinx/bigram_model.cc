@@ -8,7 +8,7 @@ namespace s2s::pocketsphinx {
 
 namespace {
 
-constexpr double kLogZero = -99; // how the format writes "never"
+constexpr double kLogZero = -99;  // how the format writes "never"
 
 double log10_or_zero(double probability) {
   return probability > 0 ? std::log10(probability) : kLogZero;
@@ -22,25 +22,22 @@ struct Context {
   double total = 0;
 };
 
-} // namespace
+}  // namespace
 
-void BigramModel::count_pair(const std::string &first,
-                             const std::string &second) {
+void BigramModel::count_pair(const std::string& first, const std::string& second) {
   ++followers_[first][second];
 }
 
-void BigramModel::add_part(const Sentence &words) {
+void BigramModel::add_part(const Sentence& words) {
   for (size_t i = 0; i < words.size(); ++i) {
     ++unigrams_[words[i]];
     ++total_;
-    if (i > 0)
-      count_pair(words[i - 1], words[i]);
+    if (i > 0) count_pair(words[i - 1], words[i]);
   }
 }
 
-void BigramModel::add(const Sentence &sentence) {
-  if (sentence.empty())
-    return;
+void BigramModel::add(const Sentence& sentence) {
+  if (sentence.empty()) return;
   add_part(sentence);
   count_pair("<s>", sentence.front());
   count_pair(sentence.back(), "</s>");
@@ -49,43 +46,37 @@ void BigramModel::add(const Sentence &sentence) {
 }
 
 std::string BigramModel::arpa() const {
-  const auto probability = [&](const std::string &word) {
-    return unigrams_.at(word) / total_;
-  };
+  const auto probability = [&](const std::string& word) { return unigrams_.at(word) / total_; };
   std::map<std::string, Context> contexts;
   size_t num_pairs = 0;
-  for (const auto &[first, counts] : followers_) {
+  for (const auto& [first, counts] : followers_) {
     Context context;
     double seen = 0;
-    for (const auto &[second, count] : counts) {
+    for (const auto& [second, count] : counts) {
       context.total += count;
       seen += probability(second);
     }
     // A word that everything follows has nobody to give to.
     const bool gives = counts.size() < unigrams_.size();
     context.discount = gives ? discount_ : 0;
-    const double given =
-        context.discount * static_cast<double>(counts.size()) / context.total;
+    const double given = context.discount * static_cast<double>(counts.size()) / context.total;
     context.back_off = gives ? given / (1 - seen) : 0;
     num_pairs += counts.size();
     contexts[first] = context;
   }
-  std::string out =
-      fmt::format("\\data\\\nngram 1={}\nngram 2={}\n\n\\1-grams:\n",
-                  unigrams_.size() + 1, num_pairs);
-  const auto unigram_line = [&](const std::string &word, double p) {
+  std::string out = fmt::format("\\data\\\nngram 1={}\nngram 2={}\n\n\\1-grams:\n",
+                                unigrams_.size() + 1, num_pairs);
+  const auto unigram_line = [&](const std::string& word, double p) {
     const auto it = contexts.find(word);
     const double back_off = it == contexts.end() ? 1 : it->second.back_off;
-    out += fmt::format("{:.6f} {} {:.6f}\n", log10_or_zero(p), word,
-                       log10_or_zero(back_off));
+    out += fmt::format("{:.6f} {} {:.6f}\n", log10_or_zero(p), word, log10_or_zero(back_off));
   };
   unigram_line("<s>", 0);
-  for (const auto &entry : unigrams_)
-    unigram_line(entry.first, probability(entry.first));
+  for (const auto& entry : unigrams_) unigram_line(entry.first, probability(entry.first));
   out += "\n\\2-grams:\n";
-  for (const auto &[first, counts] : followers_) {
-    const Context &context = contexts.at(first);
-    for (const auto &[second, count] : counts) {
+  for (const auto& [first, counts] : followers_) {
+    const Context& context = contexts.at(first);
+    for (const auto& [second, count] : counts) {
       const double p = (count - context.discount) / context.total;
       out += fmt::format("{:.6f} {} {}\n", log10_or_zero(p), first, second);
     }
@@ -93,4 +84,4 @@ std::string BigramModel::arpa() const {
   return out + "\n\\end\\\n";
 }
 
-} // namespace s2s::pocketsphinx
+}  // namespace s2s::pocketsphinx

@@ -11,23 +11,23 @@ using Sentence = std::vector<std::string>;
 
 /// What follows what. Sentences are bounded by <s> and </s>.
 class BigramModel {
-public:
+ public:
   /// discount: what every seen pair gives away to pairs that were not seen, in
   /// [0, 1).
   explicit BigramModel(double discount) : discount_(discount) {}
-  void add(const Sentence &sentence);
+  void add(const Sentence& sentence);
   /// Part of a sentence, between words that are left out: its pairs count, its
   /// ends do not.
-  void add_part(const Sentence &words);
+  void add_part(const Sentence& words);
   bool empty() const { return unigrams_.empty(); }
   /// P(b | a) = (c(a b) - D) / c(a .) for seen pairs, else bow(a) P(b), with
   /// bow(a) such that all add up to one. P(b) is the relative frequency of b.
   /// Source: Ney, Essen and Kneser 1994, in back-off form; format: ARPA.
   std::string arpa() const;
 
-private:
+ private:
   using Counts = std::map<std::string, double>;
-  void count_pair(const std::string &first, const std::string &second);
+  void count_pair(const std::string& first, const std::string& second);
 
   double discount_;
   Counts unigrams_;
@@ -35,4 +35,4 @@ private:
   std::map<std::string, Counts> followers_;
 };
 
-} // namespace s2s::pocketsphinx
+}  // namespace s2s::pocketsphinx

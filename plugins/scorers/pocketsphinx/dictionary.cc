@@ -6,12 +6,11 @@
 
 namespace s2s::pocketsphinx {
 
-std::vector<std::string> words_of(const std::string &text) {
+std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
   std::string word;
   for (const char c : text + " ") {
-    const char lower =
-        c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     const bool part = (lower >= 'a' && lower <= 'z') || lower == '\'' ||
                       (static_cast<unsigned char>(lower) & 0x80U) != 0;
     if (part) {
@@ -24,21 +23,18 @@ std::vector<std::string> words_of(const std::string &text) {
   return words;
 }
 
-Dictionary read_dictionary(const std::filesystem::path &path,
-                           const std::set<std::string> &wanted) {
+Dictionary read_dictionary(const std::filesystem::path& path, const std::set<std::string>& wanted) {
   std::ifstream in(path);
-  if (!in)
-    throw model_missing(path.string());
+  if (!in) throw model_missing(path.string());
   Dictionary dictionary;
   for (std::string line; std::getline(in, line);) {
     // A second pronunciation is written as "word(2)".
     const std::string word = line.substr(0, line.find_first_of(" \t("));
-    if (wanted.count(word) == 0)
-      continue;
+    if (wanted.count(word) == 0) continue;
     dictionary.lines += line + "\n";
     dictionary.words.insert(word);
   }
   return dictionary;
 }
 
-} // namespace s2s::pocketsphinx
+}  // namespace s2s::pocketsphinx

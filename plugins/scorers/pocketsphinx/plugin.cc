@@ -1,12 +1,12 @@
 #include "s2s/plugin.h"
+
 #include "pocketsphinx_scorer.h"
 
 namespace s2s::pocketsphinx {
 
 namespace {
 
-std::unique_ptr<Scorer> create(const Config &config,
-                               const BuildContext &context) {
+std::unique_ptr<Scorer> create(const Config& config, const BuildContext& context) {
   return std::make_unique<PocketsphinxScorer>(
       read_options<PocketsphinxOptions>(config, context.path));
 }
@@ -14,16 +14,15 @@ std::unique_ptr<Scorer> create(const Config &config,
 Component<Scorer> component() {
   Component<Scorer> c;
   c.name = "pocketsphinx";
-  c.summary =
-      "an independent recogniser with a bigram model of the domain's texts";
+  c.summary = "an independent recogniser with a bigram model of the domain's texts";
   c.create = create;
   c.options = [] { return list_options<PocketsphinxOptions>(); };
   return c;
 }
 
-} // namespace
+}  // namespace
 
-} // namespace s2s::pocketsphinx
+}  // namespace s2s::pocketsphinx
 
 S2S_PLUGIN("pocketsphinx", "0.1.0", "Apache-2.0", "scorer:pocketsphinx") {
   registrar.add(s2s::pocketsphinx::component());

@@ -19,38 +19,33 @@ struct PocketsphinxOptions {
   double discount = 0.5;
   int64_t workers = 0;
 
-  void visit(OptionVisitor &v) {
+  void visit(OptionVisitor& v) {
     v("program", program, "name on PATH, or path, of the recogniser");
-    v("model", model,
-      "folder with the acoustic model en-us and cmudict-en-us.dict");
-    v("discount", discount,
-      "what the language model takes from every seen pair of words",
+    v("model", model, "folder with the acoustic model en-us and cmudict-en-us.dict");
+    v("discount", discount, "what the language model takes from every seen pair of words",
       between(0, 0.99));
     v("workers", workers, "processes; 0: one for each processor", at_least(0));
   }
 };
 
 class PocketsphinxScorer : public Scorer {
-public:
-  explicit PocketsphinxScorer(PocketsphinxOptions options)
-      : options_(std::move(options)) {}
+ public:
+  explicit PocketsphinxScorer(PocketsphinxOptions options) : options_(std::move(options)) {}
   ~PocketsphinxScorer() override;
   /// Errors: [scorer/program], [scorer/model], [scorer/no-texts],
   /// [scorer/write].
-  void prepare(const std::vector<std::string> &texts) override;
+  void prepare(const std::vector<std::string>& texts) override;
   /// Errors: [scorer/failed], [scorer/write].
-  std::vector<std::string>
-  transcribe(const std::vector<AudioClip> &clips) override;
+  std::vector<std::string> transcribe(const std::vector<AudioClip>& clips) override;
   std::vector<std::string> notes() const override { return notes_; }
 
-private:
-  std::vector<std::string> command(const std::filesystem::path &folder,
-                                   size_t part) const;
+ private:
+  std::vector<std::string> command(const std::filesystem::path& folder, size_t part) const;
 
   PocketsphinxOptions options_;
-  std::string program_;                     // found by prepare
-  std::unique_ptr<TemporaryFolder> folder_; // language model and dictionary
+  std::string program_;                      // found by prepare
+  std::unique_ptr<TemporaryFolder> folder_;  // language model and dictionary
   std::vector<std::string> notes_;
 };
 
-} // namespace s2s::pocketsphinx
+}  // namespace s2s::pocketsphinx

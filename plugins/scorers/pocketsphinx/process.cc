@@ -14,7 +14,7 @@
 
 #include "scorer_errors.h"
 
-extern char **environ;
+extern char** environ;
 
 namespace s2s::pocketsphinx {
 
@@ -22,29 +22,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string last_lines(const fs::path &log, size_t count) {
+std::string last_lines(const fs::path& log, size_t count) {
   std::ifstream in(log);
   std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);)
-    lines.push_back("  " + line + "\n");
+  for (std::string line; std::getline(in, line);) lines.push_back("  " + line + "\n");
   std::string end;
-  for (size_t i = lines.size() > count ? lines.size() - count : 0;
-       i < lines.size(); ++i) {
+  for (size_t i = lines.size() > count ? lines.size() - count : 0; i < lines.size(); ++i) {
     end += lines[i];
   }
   return end.empty() ? "  (nothing)" : end.substr(0, end.size() - 1);
 }
 
-} // namespace
+}  // namespace
 
 TemporaryFolder::TemporaryFolder() {
   std::error_code error;
   const fs::path parent = fs::temp_directory_path(error);
-  if (error)
-    throw cannot_write(parent.string(), error.message());
+  if (error) throw cannot_write(parent.string(), error.message());
   std::string name = (parent / "s2s-scorer-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr)
-    throw cannot_write(name, std::strerror(errno));
+  if (mkdtemp(name.data()) == nullptr) throw cannot_write(name, std::strerror(errno));
   path_ = name;
 }
 
@@ -53,47 +49,41 @@ TemporaryFolder::~TemporaryFolder() {
   fs::remove_all(path_, ignored);
 }
 
-std::string find_program(const std::string &name) {
-  if (name.find('/') != std::string::npos)
-    return access(name.c_str(), X_OK) == 0 ? name : "";
-  const char *path = std::getenv("PATH");
+std::string find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : "";
+  const char* path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
   for (std::string folder; std::getline(folders, folder, ':');) {
     const std::string file = (folder.empty() ? "." : folder) + "/" + name;
-    if (access(file.c_str(), X_OK) == 0)
-      return file;
+    if (access(file.c_str(), X_OK) == 0) return file;
   }
   return "";
 }
 
-Process::Process(const std::vector<std::string> &command, const fs::path &log)
+Process::Process(const std::vector<std::string>& command, const fs::path& log)
     : program_(command.front()), log_(log) {
   std::vector<std::string> copy = command;
-  std::vector<char *> arguments;
-  for (std::string &argument : copy)
-    arguments.push_back(argument.data());
+  std::vector<char*> arguments;
+  for (std::string& argument : copy) arguments.push_back(argument.data());
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
-                                   O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(),
                                    O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-  const int error = posix_spawn(&pid_, program_.c_str(), &actions, nullptr,
-                                arguments.data(), environ);
+  const int error =
+      posix_spawn(&pid_, program_.c_str(), &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     pid_ = -1;
-    throw program_failed(
-        program_, std::string("could not be started: ") + std::strerror(error),
-        "  (nothing)");
+    throw program_failed(program_, std::string("could not be started: ") + std::strerror(error),
+                         "  (nothing)");
   }
 }
 
 Process::~Process() {
-  if (pid_ <= 0)
-    return;
+  if (pid_ <= 0) return;
   kill(pid_, SIGTERM);
   waitpid(pid_, nullptr, 0);
 }
@@ -104,15 +94,13 @@ void Process::wait() {
   }
   pid_ = -1;
   if (WIFSIGNALED(status)) {
-    throw program_failed(
-        program_, std::string("was ended: ") + strsignal(WTERMSIG(status)),
-        last_lines(log_, 5));
+    throw program_failed(program_, std::string("was ended: ") + strsignal(WTERMSIG(status)),
+                         last_lines(log_, 5));
   }
   if (WEXITSTATUS(status) != 0) {
-    throw program_failed(
-        program_, "ended with code " + std::to_string(WEXITSTATUS(status)),
-        last_lines(log_, 5));
+    throw program_failed(program_, "ended with code " + std::to_string(WEXITSTATUS(status)),
+                         last_lines(log_, 5));
   }
 }
 
-} // namespace s2s::pocketsphinx
+}  // namespace s2s::pocketsphinx

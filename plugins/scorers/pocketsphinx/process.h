@@ -10,39 +10,38 @@ namespace s2s::pocketsphinx {
 /// A new folder below the system's temporary one, removed with all that is in
 /// it.
 class TemporaryFolder {
-public:
+ public:
   /// Errors: [scorer/write].
   TemporaryFolder();
   ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder &) = delete;
-  TemporaryFolder &operator=(const TemporaryFolder &) = delete;
-  const std::filesystem::path &path() const { return path_; }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
 
-private:
+ private:
   std::filesystem::path path_;
 };
 
 /// The file that a shell would run for this name; "" when there is none.
-std::string find_program(const std::string &name);
+std::string find_program(const std::string& name);
 
 /// A child process whose output goes to a file. Ended and reaped when it still
 /// runs at the end.
 class Process {
-public:
+ public:
   /// Errors: [scorer/failed] when it cannot be started.
-  Process(const std::vector<std::string> &command,
-          const std::filesystem::path &log);
+  Process(const std::vector<std::string>& command, const std::filesystem::path& log);
   ~Process();
-  Process(const Process &) = delete;
-  Process &operator=(const Process &) = delete;
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
   /// Waits for its end.  Errors: [scorer/failed] with the end of the log unless
   /// it ended with 0.
   void wait();
 
-private:
+ private:
   std::string program_;
   std::filesystem::path log_;
   int pid_ = -1;
 };
 
-} // namespace s2s::pocketsphinx
+}  // namespace s2s::pocketsphinx

@@ -2,14 +2,14 @@
 
 namespace s2s::pocketsphinx {
 
-Error program_missing(const std::string &program) {
+Error program_missing(const std::string& program) {
   return {ExitCode::kPlugin, "scorer/program",
           "the scorer needs the program '" + program +
               "', which is not there\n  apt-get install pocketsphinx "
               "pocketsphinx-en-us"};
 }
 
-Error model_missing(const std::string &path) {
+Error model_missing(const std::string& path) {
   return {ExitCode::kPlugin, "scorer/model",
           "the scorer's acoustic model or dictionary is not there: " + path +
               "\n  apt-get install pocketsphinx-en-us, or set the option "
@@ -24,15 +24,15 @@ Error nothing_to_expect() {
           "expect; give the data set's agent turns their texts"};
 }
 
-Error program_failed(const std::string &program, const std::string &status,
-                     const std::string &log_end) {
+Error program_failed(const std::string& program, const std::string& status,
+                     const std::string& log_end) {
   return {ExitCode::kCheckFailed, "scorer/failed",
           program + " " + status + "; the end of what it said:\n" + log_end};
 }
 
-Error cannot_write(const std::string &path, const std::string &reason) {
+Error cannot_write(const std::string& path, const std::string& reason) {
   return {ExitCode::kData, "scorer/write",
           path + ": " + reason + "\n  set TMPDIR to a folder with some space"};
 }
 
-} // namespace s2s::pocketsphinx
+}  // namespace s2s::pocketsphinx

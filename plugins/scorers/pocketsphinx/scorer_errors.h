@@ -7,11 +7,11 @@
 
 namespace s2s::pocketsphinx {
 
-Error program_missing(const std::string &program);
-Error model_missing(const std::string &path);
+Error program_missing(const std::string& program);
+Error model_missing(const std::string& path);
 Error nothing_to_expect();
-Error program_failed(const std::string &program, const std::string &status,
-                     const std::string &log_end);
-Error cannot_write(const std::string &path, const std::string &reason);
+Error program_failed(const std::string& program, const std::string& status,
+                     const std::string& log_end);
+Error cannot_write(const std::string& path, const std::string& reason);
 
-} // namespace s2s::pocketsphinx
+}  // namespace s2s::pocketsphinx

@@ -24,10 +24,7 @@ Question question_of(const std::string& domain, size_t index) {
 }
 
 CutPlan interrupted_cut() {
-  return {
-      "train", 3, {question_of("timers", 5), question_of("timers", 40)},
-        true, false, 0
-  };
+  return {"train", 3, {question_of("timers", 5), question_of("timers", 40)}, true, false, 0};
 }
 
 size_t frame_of(double time_s) { return static_cast<size_t>(std::llround(time_s / 0.08)); }

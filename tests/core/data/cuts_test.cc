@@ -56,9 +56,7 @@ TEST_CASE("a cut is read with its recordings, turns and words") {
   const TempDir dir("s2s_cuts");
   json cut = good();
   cut["start"] = 1.5;
-  cut["supervisions"][0]["alignment"] = {
-      {"word", {{"hi", 0.0, 0.25}, {"there", 0.25, 0.5, 0.9}}}
-  };
+  cut["supervisions"][0]["alignment"] = {{"word", {{"hi", 0.0, 0.25}, {"there", 0.25, 0.5, 0.9}}}};
   cut["custom"]["target_audio"]["sources"][0]["source"] = "/elsewhere/agent.wav";
   write_text(dir / "cuts.jsonl", cut.dump());
   const auto manifest = s2s::read_cuts({dir / "cuts.jsonl"});
@@ -126,9 +124,7 @@ TEST_CASE("fields that are missing or of another type are [data/field]") {
   cut["supervisions"][1]["start"] = json::array();
   has(failure({cut}), "'supervisions[].start' is array []");
   cut = good();
-  cut["supervisions"][0]["alignment"] = {
-      {"word", {{{"symbol", "x"}}}}
-  };
+  cut["supervisions"][0]["alignment"] = {{"word", {{{"symbol", "x"}}}}};
   has(failure({cut}), "items of [symbol, start, duration]");
   cut = good();
   cut["recording"]["sources"][0] = "user.wav";
@@ -167,15 +163,10 @@ TEST_CASE("other manifests are [data/not-a-cut], other cuts [data/cut-type]") {
   has(failure({good()["recording"]}), "[data/not-a-cut]");
   has(failure({good()["recording"]}), "looks like a recording");
   has(failure({good()["supervisions"][0]}), "a supervision");
-  has(failure({
-          json{{"audio_filepath", "x"}, {"duration", 1}}
-  }),
-      "a NeMo manifest line");
+  has(failure({json{{"audio_filepath", "x"}, {"duration", 1}}}), "a NeMo manifest line");
   has(failure({json{{"a", 1}}}), "something else");
   has(failure({json::array()}), "JSON of type array");
-  has(failure({
-          json{{"id", "m"}, {"tracks", json::array()}, {"type", "MixedCut"}}
-  }),
+  has(failure({json{{"id", "m"}, {"tracks", json::array()}, {"type", "MixedCut"}}}),
       "[data/cut-type]");
 }
 
@@ -184,9 +175,7 @@ TEST_CASE("audio that is not in files is [data/source-type], transforms are [dat
   cut["recording"]["sources"][0]["type"] = "command";
   has(failure({cut}), "[data/source-type]");
   cut = good();
-  cut["custom"]["target_audio"]["transforms"] = {
-      {{"name", "Speed"}, {"kwargs", {{"factor", 2}}}}
-  };
+  cut["custom"]["target_audio"]["transforms"] = {{{"name", "Speed"}, {"kwargs", {{"factor", 2}}}}};
   has(failure({cut}), "[data/transforms]");
 }
 

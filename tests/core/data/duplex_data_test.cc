@@ -48,12 +48,8 @@ std::vector<int64_t> row(const at::Tensor& tokens_BT, int64_t b) {
 
 TEST_CASE("a batch is padded on the right, and its lengths are those of the cuts") {
   SmallSet set;
-  const auto batch = make_batch(
-      {
-          {{{&set.cuts[0], 0}}, 0},
-          {{{&set.cuts[1], 0}}, 0}
-  },
-      {}, set.tokenizer, set.loader);
+  const auto batch = make_batch({{{{&set.cuts[0], 0}}, 0}, {{{&set.cuts[1], 0}}, 0}}, {},
+                                set.tokenizer, set.loader);
   CHECK(batch.size() == 2);
   CHECK(batch.ids == std::vector<std::string>{"one", "two"});
   CHECK(row(batch.source_audio_lens_B.unsqueeze(0), 0) == std::vector<int64_t>{16000, 9600});
@@ -73,10 +69,7 @@ TEST_CASE("a batch is padded on the right, and its lengths are those of the cuts
 
 TEST_CASE("cuts that are joined keep their audio and text, moved by whole frames") {
   SmallSet set;
-  const s2s::CutSequence joined{
-      {{&set.cuts[0], 0}, {&set.cuts[1], 15}},
-      23
-  };
+  const s2s::CutSequence joined{{{&set.cuts[0], 0}, {&set.cuts[1], 15}}, 23};
   const auto batch = make_batch({joined}, {}, set.tokenizer, set.loader);
   CHECK(batch.ids[0] == "one@0+two@15");
   CHECK(batch.source_audio_BS.size(1) == 23 * 1280);
@@ -86,11 +79,7 @@ TEST_CASE("cuts that are joined keep their audio and text, moved by whole frames
   CHECK(batch.source_audio_BS[0].narrow(0, 16000, 3200).abs().max().item<float>() == 0);
   CHECK(at::equal(batch.target_audio_BS[0].narrow(0, 15 * 1764, 13230),
                   set.loader.target(set.cuts[1], 22050)));
-  const auto alone = make_batch(
-      {
-          {{{&set.cuts[1], 0}}, 0}
-  },
-      {}, set.tokenizer, set.loader);
+  const auto alone = make_batch({{{{&set.cuts[1], 0}}, 0}}, {}, set.tokenizer, set.loader);
   const auto tokens = row(batch.target_tokens_BT, 0);
   CHECK(std::vector<int64_t>(tokens.begin() + 15, tokens.end()) == row(alone.target_tokens_BT, 0));
   CHECK(batch.target_texts[0] == "hello you hello you");
@@ -101,9 +90,7 @@ TEST_CASE("frames are counted at the recording's rate unless another one is give
   SmallSet set;
   // 0.0399 s is 639 samples at 8 kHz hop 640: the half frame is missed at 16 kHz, met at 100 Hz.
   set.cuts[0].duration_s = 0.9598;
-  const std::vector<s2s::CutSequence> rows{
-      {{{&set.cuts[0], 0}}, 0}
-  };
+  const std::vector<s2s::CutSequence> rows{{{{&set.cuts[0], 0}}, 0}};
   const auto at_own = make_sequence_text(rows[0], {}, set.tokenizer);
   const auto at_100 = make_sequence_text(rows[0], {{}, 100}, set.tokenizer);
   CHECK(at_own.target_tokens.size() == 12);
@@ -117,10 +104,7 @@ TEST_CASE("user_text word_end fills the user's channel from the alignment") {
   SmallSet set;
   s2s::BatchSpec spec;
   spec.data.user_text = "word_end";
-  set.cuts[0].supervisions[0].words = {
-      {"hi",    0,    0.08},
-      {"there", 0.08, 0.24}
-  };
+  set.cuts[0].supervisions[0].words = {{"hi", 0, 0.08}, {"there", 0.08, 0.24}};
   const auto text = make_sequence_text({{{&set.cuts[0], 0}}, 0}, spec, set.tokenizer);
   CHECK(text.source_tokens[2] == set.tokenizer.encode("hi")[0]);
   CHECK(text.source_tokens[4] == set.tokenizer.encode("there")[0]);

@@ -82,11 +82,7 @@ TEST_CASE("a batch's channels are drawn frame by frame, silence as dots") {
   const TempDir dir("s2s_inspect");
   const auto cuts = read(dir, {cut_json("a", 1, "u.wav", "a.wav")});
   const s2s::test::TableTokenizer tokenizer;
-  const std::string drawn = s2s::data::draw_channels(
-      {
-          {{{&cuts[0], 0}}, 0}
-  },
-      {}, tokenizer);
+  const std::string drawn = s2s::data::draw_channels({{{{&cuts[0], 0}}, 0}}, {}, tokenizer);
   INFO(drawn);
   CHECK(drawn.find("a: 13 frames, 1.04 s") == 0);
   CHECK(drawn.find("     0.00     0  u   <BOS>") != std::string::npos);

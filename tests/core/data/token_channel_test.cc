@@ -46,12 +46,8 @@ TEST_CASE("token channels equal NeMo's on its reference cuts, frame for frame") 
 
 // reference/nemo_speechlm2.md 2.2: TinyLlama's ids, 1 s at 16 kHz.
 TEST_CASE("the golden vector of four short turns comes out with its lost token and open turn") {
-  const TableTokenizer tokenizer({
-      {"hi",    {7251} },
-      {"hello", {22172}},
-      {"ok",    {3431} },
-      {"okay",  {20759}}
-  });
+  const TableTokenizer tokenizer(
+      {{"hi", {7251}}, {"hello", {22172}}, {"ok", {3431}}, {"okay", {20759}}});
   const std::vector<Supervision> turns{
       turn("user", 0, 0.1, "hi"), turn("assistant", 0.3, 0.1, "hello"),
       turn("user", 0.5, 0.1, "ok"), turn("assistant", 0.6, 0.4, "okay")};
@@ -110,14 +106,8 @@ TEST_CASE("time marks and surplus white space leave the text") {
 
 TEST_CASE("the word channel writes each word behind its end, and words wait for one another") {
   Supervision spoken = turn("user", 0, 1, "two three");
-  spoken.words = {
-      {"two",   0.0,  0.16},
-      {"three", 0.16, 0.24}
-  };
-  const TableTokenizer tokenizer({
-      {"two",   {20, 21}    },
-      {"three", {30, 31, 32}}
-  });
+  spoken.words = {{"two", 0.0, 0.16}, {"three", 0.16, 0.24}};
+  const TableTokenizer tokenizer({{"two", {20, 21}}, {"three", {30, 31, 32}}});
   TokenChannelCounts counts;
   CHECK(build_word_channel({spoken}, {"user"}, {0.8, 0.08, 16000}, 1, tokenizer, &counts) ==
         std::vector<int64_t>{0, 0, 0, 20, 21, 30, 31, 32, 0, 0});

@@ -27,23 +27,13 @@ s2s::TensorDifference compare(const at::Tensor& actual, const at::Tensor& expect
 }
 
 std::map<std::string, std::string> good_metadata() {
-  return {
-      {"s2s.reference", "1"   },
-      {"kind",          "llm" },
-      {"name",          "x"   },
-      {"options",       "{}"  },
-      {"rtol",          "1e-4"},
-      {"atol",          "1e-5"}
-  };
+  return {{"s2s.reference", "1"}, {"kind", "llm"},  {"name", "x"},
+          {"options", "{}"},      {"rtol", "1e-4"}, {"atol", "1e-5"}};
 }
 
 std::string reference_error(std::map<std::string, std::string> metadata) {
   const TemporaryFolder folder;
-  s2s::write_safetensors(folder.file("r"),
-                         {
-                             {"input/ids", at::zeros({1})}
-  },
-                         metadata);
+  s2s::write_safetensors(folder.file("r"), {{"input/ids", at::zeros({1})}}, metadata);
   return error_of([&] {
     const auto reference = s2s::read_reference(folder.file("r"));
     CHECK(reference.inputs.count("ids") == 1);

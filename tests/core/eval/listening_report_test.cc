@@ -46,21 +46,16 @@ ReportExample dialogue(const std::string& id, const std::string& heard) {
   ReportExample example;
   example.id = id;
   example.data_set = "held_out";
-  example.turns = {
-      {false, 0.4,  1.6, "is the light on" },
-      {true,  1.84, 3.2, "The light is on."}
-  };
+  example.turns = {{false, 0.4, 1.6, "is the light on"}, {true, 1.84, 3.2, "The light is on."}};
   example.texts.reference = "The light is on.";
   example.texts.text_channel = "the light is on";
   example.texts.heard_model = heard;
   example.user = tone(4, 0.4, 1.6);
   example.answer = tone(4, 1.92, 3.2, 22050);
   example.reference = tone(4, 1.84, 3.2, 22050);
-  example.answer_tokens = {
-      {22, TokenMark::Kind::kBos,  ""    },
-      {23, TokenMark::Kind::kText, " the"},
-      {40, TokenMark::Kind::kEos,  ""    }
-  };
+  example.answer_tokens = {{22, TokenMark::Kind::kBos, ""},
+                           {23, TokenMark::Kind::kText, " the"},
+                           {40, TokenMark::Kind::kEos, ""}};
   example.numbers["text_loss"] = 0.25;
   return example;
 }

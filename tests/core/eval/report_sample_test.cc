@@ -22,29 +22,27 @@ struct Line {
   const char* said;  // what the model says instead
 };
 
-constexpr std::array<Line, 8> kLines = {
-    {
-     {"set a timer for five minutes for the pasta", "okay, five minutes for the pasta.",
-         "okay, five minutes for the pasta."},
-     {"is the light in the kitchen on", "the light in the kitchen is on.",
-         "the light in the bathroom is on."},
-     {"what will the weather be like in berlin tomorrow", "tomorrow it will rain in berlin.",
-         "tomorrow it will rain in berlin."},
-     {"call anna at work please", "calling anna at work.", "calling anna at home now."},
-     {"when does the library open on monday", "on monday the library opens at nine.",
-         "on monday the library opens at nine."},
-     {"how much is three plus four", "three plus four is seven.", "three plus four is nine."},
-     {"turn off the fan in the bedroom", "the fan in the bedroom is off.", ""},
-     {"tell me everything that you know about the long history of the railway station in the "
-         "old "
-         "town of this city, from its beginning until today",
-         "the railway station was opened in eighteen fifty seven, rebuilt after a fire in nineteen "
-         "eleven, and today more than forty thousand people pass through it on a normal day.",
-         "the railway station was opened in eighteen fifty seven, rebuilt after the fire in "
-         "nineteen "
-         "twelve, and more than forty thousand people pass through it on a day."},
-     }
-};
+constexpr std::array<Line, 8> kLines = {{
+    {"set a timer for five minutes for the pasta", "okay, five minutes for the pasta.",
+     "okay, five minutes for the pasta."},
+    {"is the light in the kitchen on", "the light in the kitchen is on.",
+     "the light in the bathroom is on."},
+    {"what will the weather be like in berlin tomorrow", "tomorrow it will rain in berlin.",
+     "tomorrow it will rain in berlin."},
+    {"call anna at work please", "calling anna at work.", "calling anna at home now."},
+    {"when does the library open on monday", "on monday the library opens at nine.",
+     "on monday the library opens at nine."},
+    {"how much is three plus four", "three plus four is seven.", "three plus four is nine."},
+    {"turn off the fan in the bedroom", "the fan in the bedroom is off.", ""},
+    {"tell me everything that you know about the long history of the railway station in the "
+     "old "
+     "town of this city, from its beginning until today",
+     "the railway station was opened in eighteen fifty seven, rebuilt after a fire in nineteen "
+     "eleven, and today more than forty thousand people pass through it on a normal day.",
+     "the railway station was opened in eighteen fifty seven, rebuilt after the fire in "
+     "nineteen "
+     "twelve, and more than forty thousand people pass through it on a day."},
+}};
 
 /// Speech of a flite voice at its 16 kHz.
 at::Tensor speak(const fs::path& folder, const std::string& voice, const std::string& text) {
@@ -109,10 +107,8 @@ ReportExample example(const fs::path& folder, size_t i) {
   ReportExample out;
   out.id = "dialogue-" + std::to_string(i);
   out.data_set = i % 3 == 0 ? "held_out_voices" : "held_out_slots";
-  out.turns = {
-      {false, 0.5,       user_end_s,                     line.user  },
-      {true,  planned_s, planned_s + seconds(planned_S), line.answer}
-  };
+  out.turns = {{false, 0.5, user_end_s, line.user},
+               {true, planned_s, planned_s + seconds(planned_S), line.answer}};
   out.texts = {line.answer, line.said, line.said, line.answer, line.answer};
   if (i % 4 == 1) out.texts.heard_model = std::string(line.said) + " please";
   if (i % 6 == 4) out.texts.heard_round_trip = "all on monday the library open at nine";
@@ -122,10 +118,7 @@ ReportExample example(const fs::path& folder, size_t i) {
   out.answer = roughened(placed(said_S, said_s, duration_s));
   out.answer_tokens = marks(line.said, said_s, said_s + seconds(said_S));
   out.reference_tokens = marks(line.answer, planned_s, planned_s + seconds(planned_S));
-  out.numbers = {
-      {"text_loss",  0.3 + 0.1 * static_cast<double>(i % 7)},
-      {"audio_loss", 2.125                                 }
-  };
+  out.numbers = {{"text_loss", 0.3 + 0.1 * static_cast<double>(i % 7)}, {"audio_loss", 2.125}};
   return out;
 }
 
@@ -165,19 +158,16 @@ TEST_CASE("a sample report can be looked at" * doctest::skip()) {
   speed.title = "Speed";
   speed.columns = {"here"};
   speed.rows = {
-      {"real-time factor", "seconds of speech per second", "", ScoreTable::Better::kHigher, {8.4}}
-  };
-  const ReportSummary summary = {
-      "Listening report: demo",
-      {{"checkpoint", "runs/demo/checkpoints/step=2400"},
-        {"step", "2400"},
-        {"config", "configs/demo.yaml"},
-        {"model", "duplex, 8.6 M parameters"},
-        {"codec", "8 codebooks at 12.5 frames a second"},
-        {"commit", "0123abc"}},
-      {speed                  },
-      (folder / "metrics.jsonl").string()
-  };
+      {"real-time factor", "seconds of speech per second", "", ScoreTable::Better::kHigher, {8.4}}};
+  const ReportSummary summary = {"Listening report: demo",
+                                 {{"checkpoint", "runs/demo/checkpoints/step=2400"},
+                                  {"step", "2400"},
+                                  {"config", "configs/demo.yaml"},
+                                  {"model", "duplex, 8.6 M parameters"},
+                                  {"codec", "8 codebooks at 12.5 frames a second"},
+                                  {"commit", "0123abc"}},
+                                 {speed},
+                                 (folder / "metrics.jsonl").string()};
   MESSAGE(report.finish(summary).string());
   for (const auto& board : report.boards()) CHECK(board->num_examples() > 0);
 }

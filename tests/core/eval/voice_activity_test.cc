@@ -32,10 +32,7 @@ void check_segments(const std::vector<SpeechSegment>& found,
 }
 
 TEST_CASE("speech is found to the frame, over silence and over noise") {
-  const std::vector<SpeechSegment> speech = {
-      {0.8, 2.0},
-      {3.2, 4.0}
-  };
+  const std::vector<SpeechSegment> speech = {{0.8, 2.0}, {3.2, 4.0}};
   check_segments(find_speech(tone(6, speech, -200), kRate), speech);
   check_segments(find_speech(tone(6, speech, -40), kRate), speech);
   check_segments(find_speech(tone(6, speech, -20), kRate), speech);
@@ -50,47 +47,20 @@ TEST_CASE("silence and faint noise hold no speech") {
 }
 
 TEST_CASE("short gaps are bridged and clicks are dropped") {
-  check_segments(find_speech(tone(5,
-                                  {
-                                      {1.0,  1.6},
-                                      {1.76, 2.4}
-  },
-                                  -90),
-                             kRate),
-                 {{1.0, 2.4}});
-  CHECK(find_speech(tone(5,
-                         {
-                             {1.04, 1.1}
-  },
-                         -90),
-                    kRate)
-            .empty());
+  check_segments(find_speech(tone(5, {{1.0, 1.6}, {1.76, 2.4}}, -90), kRate), {{1.0, 2.4}});
+  CHECK(find_speech(tone(5, {{1.04, 1.1}}, -90), kRate).empty());
 }
 
 TEST_CASE("a segment that fades is followed until the lower threshold") {
-  at::Tensor samples_S = tone(3,
-                              {
-                                  {0.8, 2.4}
-  },
-                              -90, 0.3);
+  at::Tensor samples_S = tone(3, {{0.8, 2.4}}, -90, 0.3);
   // The second half is 28 dB down: below the start threshold, above the stop threshold.
   samples_S.narrow(0, static_cast<int64_t>(1.6 * kRate), static_cast<int64_t>(0.8 * kRate)) *= 0.04;
-  check_segments(find_speech(samples_S, kRate), {
-                                                    {0.8, 2.4}
-  });
+  check_segments(find_speech(samples_S, kRate), {{0.8, 2.4}});
 }
 
 TEST_CASE("seconds of speech and of overlap add up") {
-  CHECK(speech_seconds({
-            {0, 1  },
-            {2, 2.5}
-  }) == doctest::Approx(1.5));
-  CHECK(overlap_seconds(
-            {
-                {0, 1},
-                {2, 3}
-  },
-            {{0.5, 2.25}}) == doctest::Approx(0.75));
+  CHECK(speech_seconds({{0, 1}, {2, 2.5}}) == doctest::Approx(1.5));
+  CHECK(overlap_seconds({{0, 1}, {2, 3}}, {{0.5, 2.25}}) == doctest::Approx(0.75));
 }
 
 }  // namespace

@@ -17,17 +17,14 @@ Case make_case(int64_t queries, int64_t keys, bool masked) {
   const auto leaf = [](std::initializer_list<int64_t> sizes) {
     return at::randn(sizes).set_requires_grad(true);
   };
-  Case c{
-      {leaf({2, queries, 12}),
-       leaf({2, keys, 12}),
-       leaf({2, keys, 12}),
-       leaf({queries + keys - 1, 12}),
-       leaf({3, 4}),
-       leaf({3, 4}),
-       {}},
-      at::randn({2,           queries,        12                 }
-      )
-  };
+  Case c{{leaf({2, queries, 12}),
+          leaf({2, keys, 12}),
+          leaf({2, keys, 12}),
+          leaf({queries + keys - 1, 12}),
+          leaf({3, 4}),
+          leaf({3, 4}),
+          {}},
+         at::randn({2, queries, 12})};
   if (masked) c.input.mask = (at::rand({2, 1, keys}) < 0.3).to(at::kFloat).mul_(-1e4);
   return c;
 }
@@ -59,12 +56,10 @@ at::Tensor plain(const s2s::RelAttentionInput& in) {
 }  // namespace
 
 TEST_CASE("relative attention equals its formula, forward and backward") {
-  for (const auto& [queries, keys, masked] : {
-           std::tuple<int64_t, int64_t, bool>{7, 7, false},
-           {5, 9, true },
-           {1, 1, false},
-           {1, 6, true }
-  }) {
+  for (const auto& [queries, keys, masked] : {std::tuple<int64_t, int64_t, bool>{7, 7, false},
+                                              {5, 9, true},
+                                              {1, 1, false},
+                                              {1, 6, true}}) {
     CAPTURE(queries);
     CAPTURE(keys);
     const Case fused = make_case(queries, keys, masked), twin = make_case(queries, keys, masked);

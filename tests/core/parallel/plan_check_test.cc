@@ -40,15 +40,13 @@ struct Model : s2s::Block {
 };
 
 ShardPlan good_plan() {
-  return {
-      {{"table", Style::kVocab, Layout::kFull, Layout::kSeq},
-       {"layers.0", Style::kBoundary, Layout::kFull, Layout::kSeq},
-       {"layers.*.norm", Style::kSequence, Layout::kSeq, Layout::kSeq},
-       {"layers.*.up", Style::kColwise, Layout::kFull, Layout::kLast},
-       {"layers.*.down", Style::kRowwise, Layout::kLast, Layout::kSeq}},
-      {{"layers.*"}},
-      {{"num_heads", 4}}
-  };
+  return {{{"table", Style::kVocab, Layout::kFull, Layout::kSeq},
+           {"layers.0", Style::kBoundary, Layout::kFull, Layout::kSeq},
+           {"layers.*.norm", Style::kSequence, Layout::kSeq, Layout::kSeq},
+           {"layers.*.up", Style::kColwise, Layout::kFull, Layout::kLast},
+           {"layers.*.down", Style::kRowwise, Layout::kLast, Layout::kSeq}},
+          {{"layers.*"}},
+          {{"num_heads", 4}}};
 }
 
 std::vector<std::string> findings(s2s::Block& model, const ShardPlan& plan,

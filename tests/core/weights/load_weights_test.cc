@@ -32,13 +32,11 @@ class Pair : public s2s::Block {
 const s2s::NameMap kNames{{{"**", "model.**"}}, {"model.*.inv_freq"}};
 
 s2s::TensorMap good_tensors() {
-  return {
-      {"model.first.weight",  at::rand({2, 3})   },
-      {"model.first.bias",    at::rand({2})      },
-      {"model.second.weight", at::rand({2, 2})   },
-      {"model.count",         at::scalar_tensor(7, at::kLong)},
-      {"model.first.inv_freq",                     at::rand({9})                  }
-  };
+  return {{"model.first.weight", at::rand({2, 3})},
+          {"model.first.bias", at::rand({2})},
+          {"model.second.weight", at::rand({2, 2})},
+          {"model.count", at::scalar_tensor(7, at::kLong)},
+          {"model.first.inv_freq", at::rand({9})}};
 }
 
 std::string load_error(const s2s::TensorMap& tensors) {
@@ -90,18 +88,12 @@ TEST_CASE("a number that is not finite is named with its place, and nothing is l
 
 TEST_CASE("a folder is read through its index, or all its files") {
   const TemporaryFolder folder;
-  s2s::write_safetensors(folder.file("one.safetensors"), {
-                                                             {"a", at::ones({1})}
-  });
-  s2s::write_safetensors(folder.file("two.safetensors"), {
-                                                             {"b", at::ones({2})}
-  });
+  s2s::write_safetensors(folder.file("one.safetensors"), {{"a", at::ones({1})}});
+  s2s::write_safetensors(folder.file("two.safetensors"), {{"b", at::ones({2})}});
   CHECK(s2s::read_weights(folder.path()).size() == 2);
   CHECK(s2s::read_weights(folder.file("two.safetensors")).count("b") == 1);
 
-  s2s::write_safetensors(folder.file("three.safetensors"), {
-                                                               {"b", at::ones({3})}
-  });
+  s2s::write_safetensors(folder.file("three.safetensors"), {{"b", at::ones({3})}});
   CHECK(has(error_of([&] { s2s::read_weights(folder.path()); }), "[weights/duplicate]"));
   const std::string index = folder.file("model.safetensors.index.json");
   write_bytes(index, R"({"weight_map":{"a":"one.safetensors","b":"three.safetensors"}})");

@@ -3,12 +3,10 @@
 #include <doctest/doctest.h>
 
 TEST_CASE("the first rule that matches wins, in both directions") {
-  const s2s::NameMap map{
-      {{"head.weight", "lm_head.weight"},
-       {"tables.*.weight", "model.tables.*.w"},
-       {"**", "model.**"}},
-      {"model.layers.*.inv_freq"               }
-  };
+  const s2s::NameMap map{{{"head.weight", "lm_head.weight"},
+                          {"tables.*.weight", "model.tables.*.w"},
+                          {"**", "model.**"}},
+                         {"model.layers.*.inv_freq"}};
   CHECK(map.to_theirs("head.weight") == "lm_head.weight");
   CHECK(map.to_theirs("tables.3.weight") == "model.tables.3.w");
   CHECK(map.to_theirs("layers.0.q.weight") == "model.layers.0.q.weight");

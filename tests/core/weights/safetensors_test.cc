@@ -43,11 +43,7 @@ TEST_CASE("every element type survives a file, and empty and rank-0 tensors too"
   tensors["scalar"] = at::scalar_tensor(2.5);
   tensors["empty"] = at::empty({3, 0});
   tensors["strided"] = at::arange(6).view({2, 3}).t();
-  s2s::write_safetensors(path, tensors,
-                         {
-                             {"format",      "pt"  },
-                             {"odd \"key\"", "1\n2"}
-  });
+  s2s::write_safetensors(path, tensors, {{"format", "pt"}, {"odd \"key\"", "1\n2"}});
   const SafetensorsFile file = SafetensorsFile::open(path);
   CHECK(file.metadata().at("odd \"key\"") == "1\n2");
   CHECK(file.entries().size() == tensors.size());
@@ -63,17 +59,13 @@ TEST_CASE("every element type survives a file, and empty and rank-0 tensors too"
 TEST_CASE("a tensor outlives its file object and writing to it leaves the file alone") {
   const TemporaryFolder folder;
   const std::string path = folder.file("a.safetensors");
-  s2s::write_safetensors(path, {
-                                   {"a", at::ones({4})}
-  });
+  s2s::write_safetensors(path, {{"a", at::ones({4})}});
   const std::string before = read_bytes(path);
   at::Tensor tensor = SafetensorsFile::open(path).tensor("a");
   tensor.fill_(3);
   CHECK(tensor.sum().item<float>() == 12);
   CHECK(read_bytes(path) == before);
-  s2s::write_safetensors(path, {
-                                   {"a", at::ones({4})}
-  });
+  s2s::write_safetensors(path, {{"a", at::ones({4})}});
   CHECK(read_bytes(path) == before);  // same input, same bytes
 }
 
@@ -129,9 +121,7 @@ TEST_CASE("files that are not there or are folders, and tensors that are not in 
   const TemporaryFolder folder;
   CHECK(has(error_of([&] { SafetensorsFile::open(folder.file("none")); }), "[weights/unreadable]"));
   CHECK(has(error_of([&] { SafetensorsFile::open(folder.path()); }), "not a regular file"));
-  s2s::write_safetensors(folder.file("a"), {
-                                               {"norm.weight", at::ones({1})}
-  });
+  s2s::write_safetensors(folder.file("a"), {{"norm.weight", at::ones({1})}});
   const SafetensorsFile file = SafetensorsFile::open(folder.file("a"));
   const std::string error = error_of([&] { file.tensor("norm.wieght"); });
   CHECK(has(error, "[weights/no-tensor]"));
@@ -141,9 +131,7 @@ TEST_CASE("files that are not there or are folders, and tensors that are not in 
 TEST_CASE("a write that fails leaves the old file and nothing else") {
   const TemporaryFolder folder;
   const std::string path = folder.file("a.safetensors");
-  s2s::write_safetensors(path, {
-                                   {"a", at::ones({4})}
-  });
+  s2s::write_safetensors(path, {{"a", at::ones({4})}});
   const std::string before = read_bytes(path);
   rlimit old_limit{};
   getrlimit(RLIMIT_FSIZE, &old_limit);
@@ -151,9 +139,7 @@ TEST_CASE("a write that fails leaves the old file and nothing else") {
   const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
   setrlimit(RLIMIT_FSIZE, &small);
   const std::string error = error_of([&] {
-    s2s::write_safetensors(path, {
-                                     {"a", at::ones({100000})}
-    });
+    s2s::write_safetensors(path, {{"a", at::ones({100000})}});
   });
   setrlimit(RLIMIT_FSIZE, &old_limit);
   std::signal(SIGXFSZ, old_handler);
@@ -161,6 +147,5 @@ TEST_CASE("a write that fails leaves the old file and nothing else") {
   CHECK(read_bytes(path) == before);
   const auto count = std::distance(std::filesystem::directory_iterator(folder.path()), {});
   CHECK(count == 1);
-  CHECK(
-      has(error_of([&] { s2s::write_safetensors(folder.file("no/dir"), {}); }), "[io/write]"));
+  CHECK(has(error_of([&] { s2s::write_safetensors(folder.file("no/dir"), {}); }), "[io/write]"));
 }

@@ -1,11 +1,11 @@
 // A metric outside the s2s tree: how many words too many or too few a hypothesis has.
 
+#include "s2s/plugin.h"
+
 #include <cstdlib>
 #include <memory>
 #include <sstream>
 #include <string>
-
-#include "s2s/plugin.h"
 
 namespace acme {
 
