@@ -1,18 +1,19 @@
 #include "train/checkpoint.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 #include <fcntl.h>
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "train/train_errors.h"
+#include "weights/finite.h"
 #include "weights/safetensors.h"
 
 namespace s2s {
@@ -45,6 +46,7 @@ std::vector<std::pair<int64_t, fs::path>> list(const std::string& folder) {
   return found;
 }
 
+/// Waits until a file or folder is on the disk.
 void sync_path(const fs::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY);
   if (descriptor < 0) return;
@@ -72,6 +74,32 @@ void write_state(const fs::path& path, const RunState& state) {
   sync_path(path);
 }
 
+/// A checkpoint that cannot be continued from would push out one that can.
+void check_tensors(const TensorMap& tensors, int64_t steps_done) {
+  for (const auto& [name, tensor] : tensors) {
+    const std::optional<NotFinite> bad = find_not_finite(tensor);
+    if (bad) throw_weight_not_finite(name, bad->index, bad->value, steps_done);
+  }
+}
+
+void attach(const std::string& file, const fs::path& folder) {
+  if (!fs::exists(file)) return;
+  const fs::path copy = folder / fs::path(file).filename();
+  fs::copy_file(file, copy);
+  sync_path(copy);
+}
+
+/// Gives a finished folder its name. What has the name already (the same step again, after a
+/// resume from an older one) comes away in the same moment.
+void give_name(const fs::path& finished, const fs::path& name) {
+  if (!fs::exists(name)) return fs::rename(finished, name);
+  if (renameat2(AT_FDCWD, finished.c_str(), AT_FDCWD, name.c_str(), RENAME_EXCHANGE) != 0) {
+    fs::remove_all(name);  // a file system that cannot exchange
+    return fs::rename(finished, name);
+  }
+  fs::remove_all(finished);
+}
+
 /// Points `last` at a checkpoint in one step.
 void point_last(const fs::path& folder, const fs::path& target) {
   const fs::path link = folder / "last";
@@ -91,26 +119,28 @@ std::string CheckpointFolder::save(Block& model, const Optimizer& optimizer,
                                    const RunState& state) const {
   const fs::path target = fs::path(folder_) / fmt::format("step={}", state.steps_done);
   const fs::path partial = fs::path(folder_) / fmt::format(".step={}.partial", state.steps_done);
+  const TensorMap weights = model_tensors(model);
+  const TensorMap moments = optimizer.state();
+  check_tensors(weights, state.steps_done);
+  check_tensors(moments, state.steps_done);
   try {
     fs::create_directories(folder_);
     fs::remove_all(partial);
     fs::create_directory(partial);
-    write_safetensors(partial / "model.safetensors", model_tensors(model));
-    write_safetensors(partial / "optimizer.safetensors", optimizer.state());
+    write_safetensors(partial / "model.safetensors", weights);
+    write_safetensors(partial / "optimizer.safetensors", moments);
     const at::Tensor random = at::globalContext().defaultGenerator(at::kCPU).get_state();
     write_safetensors(partial / "random.safetensors", {{"cpu", random}});
-    for (const std::string& file : attachments_) {
-      if (fs::exists(file)) fs::copy_file(file, partial / fs::path(file).filename());
-    }
+    for (const std::string& file : attachments_) attach(file, partial);
     write_state(partial / "state.json", state);
     sync_path(partial);
-    fs::remove_all(target);  // the same step again, after a resume from an older one
-    fs::rename(partial, target);
+    give_name(partial, target);
     point_last(folder_, target);
   } catch (const std::exception& error) {
     std::error_code ignored;
     fs::remove_all(partial, ignored);
-    throw_checkpoint_write(target.string(), error.what());
+    const auto* const known = dynamic_cast<const Error*>(&error);
+    throw_checkpoint_write(target.string(), known != nullptr ? known->message() : error.what());
   }
   return target.string();
 }
@@ -122,7 +152,12 @@ std::string CheckpointFolder::newest() const {
     if (name.starts_with(".step=") && name.ends_with(".partial")) fs::remove_all(entry.path());
   }
   const auto complete = list(folder_);
-  return complete.empty() ? "" : complete.back().second.string();
+  if (complete.empty()) return "";
+  const fs::path& newest = complete.back().second;
+  if (fs::read_symlink(fs::path(folder_) / "last", ignored) != newest.filename()) {
+    point_last(folder_, newest);
+  }
+  return newest.string();
 }
 
 void CheckpointFolder::rotate(int64_t keep_last, const std::vector<std::string>& keep) const {
@@ -132,85 +167,6 @@ void CheckpointFolder::rotate(int64_t keep_last, const std::vector<std::string>&
     const std::string path = complete[static_cast<size_t>(i)].second.string();
     if (std::find(keep.begin(), keep.end(), path) == keep.end()) fs::remove_all(path);
   }
-}
-
-namespace {
-
-SafetensorsFile open_part(const std::string& checkpoint, const std::string& file) {
-  const fs::path path = fs::path(checkpoint) / file;
-  if (!fs::is_directory(checkpoint)) throw_no_checkpoint(checkpoint, "no such folder");
-  if (!fs::exists(path)) throw_incomplete_checkpoint(checkpoint, file);
-  return SafetensorsFile::open(path.string());
-}
-
-std::string sizes_text(at::IntArrayRef sizes) {
-  return fmt::format("[{}]", fmt::join(sizes.begin(), sizes.end(), ", "));
-}
-
-/// Copies one stored tensor; says what is wrong, or nothing.
-std::string copy_into(at::Tensor& to, const std::string& name, const SafetensorsFile& file) {
-  if (!file.contains(name)) return "missing in the checkpoint: " + name;
-  const at::Tensor stored = file.tensor(name);
-  if (to.defined() && stored.sizes() != to.sizes()) {
-    return fmt::format("another size: {} is {} there and {} here", name, sizes_text(stored.sizes()),
-                       sizes_text(to.sizes()));
-  }
-  if (!to.defined()) {
-    to = stored.clone();
-  } else {
-    to.detach().copy_(stored);
-  }
-  return {};
-}
-
-}  // namespace
-
-void load_model(const std::string& checkpoint, Block& model) {
-  const at::NoGradGuard no_grad;
-  const SafetensorsFile file = open_part(checkpoint, "model.safetensors");
-  std::vector<std::string> differences;
-  std::vector<std::string> known;
-  const auto load = [&](const NamedTensor& entry) {
-    known.push_back(entry.name);
-    const std::string problem = copy_into(*entry.tensor, entry.name, file);
-    if (!problem.empty()) differences.push_back(problem);
-  };
-  for (const NamedTensor& parameter : model.named_parameters()) load(parameter);
-  for (const NamedTensor& buffer : model.named_buffers()) {
-    if (buffer.persistent) load(buffer);
-  }
-  std::sort(known.begin(), known.end());
-  for (const auto& [name, entry] : file.entries()) {
-    if (!std::binary_search(known.begin(), known.end(), name)) {
-      differences.push_back("not in this model: " + name);
-    }
-  }
-  if (!differences.empty()) throw_other_model(checkpoint, differences);
-}
-
-namespace {
-
-RunState read_state(const std::string& checkpoint) {
-  std::ifstream in(fs::path(checkpoint) / "state.json");
-  const json content = json::parse(in, nullptr, /*allow_exceptions=*/false);
-  if (content.is_discarded() || !content.contains("steps_done")) {
-    throw_incomplete_checkpoint(checkpoint, "state.json");
-  }
-  return {content.at("steps_done").get<int64_t>(), content.value("data_state", std::string())};
-}
-
-}  // namespace
-
-int64_t steps_of_checkpoint(const std::string& checkpoint) {
-  return read_state(checkpoint).steps_done;
-}
-
-RunState load_run_state(const std::string& checkpoint, Optimizer& optimizer) {
-  optimizer.restore(open_part(checkpoint, "optimizer.safetensors").tensors());
-  const at::Tensor random = open_part(checkpoint, "random.safetensors").tensor("cpu").clone();
-  at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
-  generator.set_state(random);
-  return read_state(checkpoint);
 }
 
 }  // namespace s2s

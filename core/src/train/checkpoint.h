@@ -28,10 +28,11 @@ class CheckpointFolder {
   /// `folder`: RUN/checkpoints. `attachments`: files that are copied into every checkpoint.
   CheckpointFolder(std::string folder, std::vector<std::string> attachments);
 
-  /// Returns the new checkpoint's folder. Errors: [checkpoint/write]; nothing older is touched.
+  /// Returns the new checkpoint's folder. Errors: [checkpoint/write], [numerics/not-finite] when a
+  /// weight or a moment is no number; nothing older is touched.
   std::string save(Block& model, const Optimizer& optimizer, const RunState& state) const;
   /// The newest complete checkpoint, or "" when there is none. Removes left-overs of saves that
-  /// were cut off.
+  /// were cut off, and mends `last` where a save was cut off before it.
   std::string newest() const;
   /// Removes the oldest checkpoints; keeps `keep_last` and those in `keep`.
   void rotate(int64_t keep_last, const std::vector<std::string>& keep) const;
@@ -46,7 +47,8 @@ class CheckpointFolder {
 void load_model(const std::string& checkpoint, Block& model);
 /// Optimizer steps that a checkpoint has behind it. Errors: [checkpoint/incomplete].
 int64_t steps_of_checkpoint(const std::string& checkpoint);
-/// Loads the optimizer, the random generators and the run's state.
+/// Loads the optimizer, the random generators and the run's state. Errors: [checkpoint/incomplete],
+/// [checkpoint/optimizer], [weights/not-finite].
 RunState load_run_state(const std::string& checkpoint, Optimizer& optimizer);
 
 }  // namespace s2s

@@ -38,6 +38,15 @@ RunFolder::RunFolder(std::string path) : path_(std::move(path)) {
   if (error) throw_run_folder(path_, error.message());
 }
 
+void RunFolder::check_unused() const {
+  std::error_code ignored;
+  for (const char* const name : {"checkpoints", "metrics.jsonl"}) {
+    if (fs::exists(file(name)) && !fs::is_empty(file(name), ignored)) {
+      throw_run_not_empty(path_, name);
+    }
+  }
+}
+
 void RunFolder::write_config(const std::string& yaml) const {
   write_file_atomically(file("config.yaml"), yaml);
 }

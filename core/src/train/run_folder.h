@@ -1,5 +1,5 @@
 #pragma once
-// The folder of a run (a contract; see core/docs/configs.md): metrics.jsonl, config.yaml,
+// The folder of a run (a contract; see core/docs/runs.md): metrics.jsonl, config.yaml,
 // manifest.json, checkpoints/, report/, log.txt.
 
 #include <nlohmann/json.hpp>
@@ -19,6 +19,8 @@ class RunFolder {
   std::string checkpoints() const { return file("checkpoints"); }
   std::string report() const { return file("report"); }
 
+  /// Errors: [run/not-empty] when metrics or checkpoints are there. For a run that begins anew.
+  void check_unused() const;
   void write_config(const std::string& yaml) const;
   void write_manifest(const nlohmann::json& manifest) const;
 

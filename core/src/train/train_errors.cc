@@ -1,6 +1,7 @@
 #include "train/train_errors.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace s2s {
 namespace {
@@ -28,6 +29,16 @@ void throw_not_finite(const std::string& what, double value, int64_t step,
                           "model.optimizer.lr, a longer warm-up, trainer.gradient_clip_val, or "
                           "trainer.precision: 32-true\n  the batch held:{}",
                           what, step, value, lines(batch_ids)));
+}
+
+void throw_weight_not_finite(const std::string& name, const std::vector<int64_t>& index,
+                             double value, int64_t steps_done) {
+  throw Error(ExitCode::kNumerics, "numerics/not-finite",
+              fmt::format("after step {}, {} is {} at [{}]; no checkpoint of it is written, the "
+                          "ones before are untouched\n  expected: finite numbers; try a lower "
+                          "model.optimizer.lr, a longer warm-up, trainer.gradient_clip_val, or "
+                          "trainer.precision: 32-true",
+                          steps_done, name, value, fmt::join(index, ", ")));
 }
 
 void throw_data_exhausted(int64_t step, int64_t max_steps) {
@@ -85,6 +96,14 @@ void throw_run_folder(const std::string& path, const std::string& reason) {
               fmt::format("{} cannot be written: {}\n  expected: a folder with free space and the "
                           "right to write; set exp_manager.explicit_log_dir",
                           path, reason));
+}
+
+void throw_run_not_empty(const std::string& path, const std::string& what) {
+  throw Error(ExitCode::kConfig, "run/not-empty",
+              fmt::format("{} holds {} of another run, which this one would overwrite\n  expected: "
+                          "exp_manager.resume_if_exists: true to continue it, or another "
+                          "exp_manager.explicit_log_dir",
+                          path, what));
 }
 
 void throw_bad_duration(const std::string& text) {

@@ -9,9 +9,13 @@
 namespace s2s {
 
 [[noreturn]] void throw_unknown_precision(const std::string& text, const std::string& origin);
-/// [numerics/not-finite]: loss or gradient norm is NaN or infinite.
+/// [numerics/not-finite]: loss or gradient norm is NaN or infinite. `step`: 1-based.
 [[noreturn]] void throw_not_finite(const std::string& what, double value, int64_t step,
                                    const std::vector<std::string>& batch_ids);
+/// [numerics/not-finite]: a weight or a moment of the optimizer after `steps_done` steps.
+[[noreturn]] void throw_weight_not_finite(const std::string& name,
+                                          const std::vector<int64_t>& index, double value,
+                                          int64_t steps_done);
 /// [data/exhausted]: the training source ended before the run did.
 [[noreturn]] void throw_data_exhausted(int64_t step, int64_t max_steps);
 [[noreturn]] void throw_no_checkpoint(const std::string& folder, const std::string& why);
@@ -25,6 +29,8 @@ namespace s2s {
                                     const std::string& reason);
 [[noreturn]] void throw_nothing_trainable(const std::vector<std::string>& patterns);
 [[noreturn]] void throw_run_folder(const std::string& path, const std::string& reason);
+/// [run/not-empty]: a run that must not be resumed would overwrite another.
+[[noreturn]] void throw_run_not_empty(const std::string& path, const std::string& what);
 [[noreturn]] void throw_bad_duration(const std::string& text);
 [[noreturn]] void throw_no_datasets(const std::string& key);
 [[noreturn]] void throw_accelerator(const std::string& asked, const std::string& why);

@@ -72,11 +72,11 @@ StepReport Trainer::train_step(int64_t step) {
     parameter.tensor->mutable_grad().reset();
   }
   accumulate_gradients(batches, step, report);
-  if (!std::isfinite(report.loss)) throw_not_finite("loss", report.loss, step, ids_of(batches));
+  if (!std::isfinite(report.loss)) throw_not_finite("loss", report.loss, step + 1, ids_of(batches));
   parts_.strategy->finish_backward(*parts_.model);
   report.grad_norm = parts_.strategy->clip_grad_norm(*parts_.model, settings_.max_grad_norm);
   if (!std::isfinite(report.grad_norm)) {
-    throw_not_finite("gradient norm", report.grad_norm, step, ids_of(batches));
+    throw_not_finite("gradient norm", report.grad_norm, step + 1, ids_of(batches));
   }
   report.learning_rate =
       parts_.schedule->learning_rate(step, parts_.optimizer->base_learning_rate());

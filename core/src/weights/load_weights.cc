@@ -6,6 +6,7 @@
 #include <set>
 
 #include "s2s/weights.h"
+#include "weights/finite.h"
 #include "weights/weights_errors.h"
 
 namespace s2s {
@@ -18,30 +19,6 @@ std::string shape_text(at::IntArrayRef sizes) {
 std::string suggestion(const std::string& name, const std::vector<std::string>& candidates) {
   const std::string nearest = nearest_name(name, candidates);
   return nearest.empty() ? "" : fmt::format("; nearest: '{}'", nearest);
-}
-
-/// Coordinates of the first element that is NaN or infinite.
-std::vector<int64_t> first_bad_index(const at::Tensor& is_bad) {
-  int64_t flat = is_bad.flatten().to(at::kByte).argmax().item<int64_t>();
-  std::vector<int64_t> index(static_cast<size_t>(is_bad.dim()));
-  for (size_t dim = index.size(); dim-- > 0;) {
-    const int64_t size = is_bad.size(static_cast<int64_t>(dim));
-    index[dim] = flat % size;
-    flat /= size;
-  }
-  return index;
-}
-
-void check_finite(const std::string& source, const std::string& name, const at::Tensor& tensor) {
-  if (!tensor.is_floating_point() || tensor.numel() == 0) return;
-  const bool is_narrow = tensor.element_size() == 1;  // no arithmetic on 8-bit floats
-  const at::Tensor value = is_narrow ? tensor.to(at::kFloat) : tensor;
-  const at::Tensor is_bad = at::isfinite(value).logical_not_();
-  if (!is_bad.any().item<bool>()) return;
-  const std::vector<int64_t> index = first_bad_index(is_bad);
-  at::Tensor element = value;
-  for (const int64_t i : index) element = element.select(0, i);
-  throw weights_errors::not_finite(source, name, index, element.to(at::kDouble).item<double>());
 }
 
 /// One tensor of the model and the checkpoint's tensor for it.

@@ -5,12 +5,15 @@
 #include <doctest/doctest.h>
 #include <stdlib.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "core/train/fake_run.h"
 #include "s2s/error.h"
 #include "train/freeze.h"
+#include "weights/safetensors.h"
 
 namespace {
 
@@ -90,6 +93,52 @@ TEST_CASE("a checkpoint that cannot be written leaves the older ones") {
   CHECK_THROWS_WITH_AS(blocked.save(run.model, run.optimizer, {2, ""}),
                        doctest::Contains("[checkpoint/write]"), s2s::Error);
   CHECK(s2s::steps_of_checkpoint(first) == 1);
+}
+
+TEST_CASE("a model or an optimizer with a number that is none is not saved") {
+  TemporaryFolder folder;
+  FakeRun run;
+  save(folder.path, run, 1);
+  const s2s::NamedTensor weight = run.model.named_parameters().front();
+  weight.tensor->detach().flatten()[2] = std::numeric_limits<float>::infinity();
+  CHECK_THROWS_WITH_AS(save(folder.path, run, 2),
+                       doctest::Contains("after step 2, linear.weight is inf at [0, 2]"),
+                       s2s::Error);
+  weight.tensor->detach().zero_();
+  run.optimizer.state().at("linear.bias").fill_(std::nan(""));
+  CHECK_THROWS_WITH_AS(save(folder.path, run, 2), doctest::Contains("linear.bias is nan at [0]"),
+                       s2s::Error);
+  CHECK(s2s::CheckpointFolder(folder.path, {}).newest() == folder.path + "/step=1");
+}
+
+TEST_CASE("a checkpoint with a number that is none changes nothing in the model") {
+  TemporaryFolder folder;
+  FakeRun run;
+  const std::string path = save(folder.path, run, 1);
+  s2s::TensorMap tensors;
+  for (const auto& p : run.model.named_parameters()) tensors[p.name] = p.tensor->detach().clone();
+  const at::Tensor before = tensors.at("linear.bias").clone();
+  tensors.at("linear.bias").fill_(5);
+  tensors.at("linear.weight").flatten()[1] = std::nan("");
+  s2s::write_safetensors(path + "/model.safetensors", tensors);
+  CHECK_THROWS_WITH_AS(s2s::load_model(path, run.model), doctest::Contains("[weights/not-finite]"),
+                       s2s::Error);
+  CHECK(at::equal(run.model.named_parameters()[1].tensor->detach(), before));
+}
+
+TEST_CASE("saving a step again replaces it, and last is mended after a cut save") {
+  TemporaryFolder folder;
+  FakeRun run;
+  save(folder.path, run, 3);
+  save(folder.path, run, 4);
+  const s2s::CheckpointFolder checkpoints(folder.path, {});
+  checkpoints.save(run.model, run.optimizer, {4, "there"});
+  CHECK(s2s::load_run_state(folder.path + "/step=4", run.optimizer).data_state == "there");
+  fs::remove(folder.path + "/last");
+  fs::create_symlink("step=3", folder.path + "/last");
+  CHECK(fs::path(checkpoints.newest()).filename() == "step=4");
+  CHECK(fs::read_symlink(folder.path + "/last") == "step=4");
+  CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 3);
 }
 
 TEST_CASE("freeze patterns match at the start of names and keep patterns win") {

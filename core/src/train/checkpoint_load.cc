@@ -1,0 +1,116 @@
+// Reading checkpoints. Nothing is copied before all of it is known to fit.
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "train/checkpoint.h"
+#include "train/train_errors.h"
+#include "weights/finite.h"
+#include "weights/safetensors.h"
+
+namespace s2s {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+SafetensorsFile open_part(const std::string& checkpoint, const std::string& file) {
+  const fs::path path = fs::path(checkpoint) / file;
+  if (!fs::is_directory(checkpoint)) throw_no_checkpoint(checkpoint, "no such folder");
+  if (!fs::exists(path)) throw_incomplete_checkpoint(checkpoint, file);
+  return SafetensorsFile::open(path.string());
+}
+
+std::string sizes_text(at::IntArrayRef sizes) {
+  return fmt::format("[{}]", fmt::join(sizes.begin(), sizes.end(), ", "));
+}
+
+/// How a stored tensor differs from the model's; "" when it fits.
+std::string difference(const NamedTensor& ours, const SafetensorsFile& file) {
+  const auto stored = file.entries().find(ours.name);
+  if (stored == file.entries().end()) return "missing in the checkpoint: " + ours.name;
+  if (!ours.tensor->defined() || ours.tensor->sizes() == at::IntArrayRef(stored->second.sizes)) {
+    return {};
+  }
+  return fmt::format("another size: {} is {} there and {} here", ours.name,
+                     sizes_text(stored->second.sizes), sizes_text(ours.tensor->sizes()));
+}
+
+void check_same_model(const std::string& checkpoint, const std::vector<NamedTensor>& ours,
+                      const SafetensorsFile& file) {
+  std::vector<std::string> differences, known;
+  for (const NamedTensor& tensor : ours) {
+    known.push_back(tensor.name);
+    const std::string problem = difference(tensor, file);
+    if (!problem.empty()) differences.push_back(problem);
+  }
+  std::sort(known.begin(), known.end());
+  for (const auto& [name, entry] : file.entries()) {
+    if (!std::binary_search(known.begin(), known.end(), name)) {
+      differences.push_back("not in this model: " + name);
+    }
+  }
+  if (!differences.empty()) throw_other_model(checkpoint, differences);
+}
+
+void check_numbers(const std::string& path, const SafetensorsFile& file) {
+  for (const auto& [name, entry] : file.entries()) check_finite(path, name, file.tensor(name));
+}
+
+}  // namespace
+
+void load_model(const std::string& checkpoint, Block& model) {
+  const at::NoGradGuard no_grad;
+  const SafetensorsFile file = open_part(checkpoint, "model.safetensors");
+  std::vector<NamedTensor> ours = model.named_parameters();
+  for (NamedTensor& buffer : model.named_buffers()) {
+    if (buffer.persistent) ours.push_back(std::move(buffer));
+  }
+  check_same_model(checkpoint, ours, file);
+  check_numbers(checkpoint + "/model.safetensors", file);
+  for (const NamedTensor& tensor : ours) {
+    const at::Tensor stored = file.tensor(tensor.name);
+    if (tensor.tensor->defined()) {
+      tensor.tensor->detach().copy_(stored);
+    } else {
+      *tensor.tensor = stored.clone();
+    }
+  }
+}
+
+namespace {
+
+RunState read_state(const std::string& checkpoint) {
+  std::ifstream in(fs::path(checkpoint) / "state.json");
+  const json content = json::parse(in, nullptr, /*allow_exceptions=*/false);
+  try {
+    return {content.at("steps_done").get<int64_t>(), content.at("data_state").get<std::string>()};
+  } catch (const json::exception&) {
+    throw_incomplete_checkpoint(checkpoint, "state.json");
+  }
+}
+
+}  // namespace
+
+int64_t steps_of_checkpoint(const std::string& checkpoint) {
+  return read_state(checkpoint).steps_done;
+}
+
+RunState load_run_state(const std::string& checkpoint, Optimizer& optimizer) {
+  const RunState state = read_state(checkpoint);
+  const SafetensorsFile moments = open_part(checkpoint, "optimizer.safetensors");
+  const at::Tensor random = open_part(checkpoint, "random.safetensors").tensor("cpu").clone();
+  check_numbers(checkpoint + "/optimizer.safetensors", moments);
+  optimizer.restore(moments.tensors());
+  at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
+  generator.set_state(random);
+  return state;
+}
+
+}  // namespace s2s

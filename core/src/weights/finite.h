@@ -1,0 +1,25 @@
+#pragma once
+// Looks for numbers that are none.
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace s2s {
+
+/// An element that is NaN or infinite.
+struct NotFinite {
+  std::vector<int64_t> index;
+  double value = 0;
+};
+
+/// The first element of `tensor` that is NaN or infinite; nothing when there is none, or when the
+/// tensor holds whole numbers.
+std::optional<NotFinite> find_not_finite(const at::Tensor& tensor);
+
+/// Errors: [weights/not-finite] with the tensor, the index and the value. `source`: the file.
+void check_finite(const std::string& source, const std::string& name, const at::Tensor& tensor);
+
+}  // namespace s2s
