@@ -1,12 +1,15 @@
 #include "s2s_run/training_run.h"
 
+#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <iostream>
 
 #include "base/interrupt.h"
 #include "base/log.h"
+#include "config/config_changes.h"
 #include "config/load_config.h"
 #include "eval/validator.h"
 #include "s2s_run/data_synth.h"
@@ -19,6 +22,9 @@
 
 namespace s2s::run {
 namespace {
+
+constexpr char kStopping[] =
+    "stopping after this step, with a checkpoint; a second ^C stops at once\n";
 
 /// All that a run owns, in the order it is built.
 struct Run {
@@ -51,6 +57,7 @@ void attach_optimizer(Run& run, const RunOptions& settings) {
 
 Run build(const RunSetup& setup, Log& log) {
   const RunBuilder& builder = setup.builder();
+  at::manual_seed(static_cast<uint64_t>(builder.settings().trainer.seed));
   Run run;
   run.tokenizer = builder.tokenizer();
   run.model = builder.model(run.tokenizer.get());
@@ -69,17 +76,29 @@ Run build(const RunSetup& setup, Log& log) {
   return run;
 }
 
+/// Says what differs from the configuration that the run had before.
+void report_changes(const RunFolder& folder, const Config& config, Log& log) {
+  if (!std::filesystem::exists(folder.file("config.yaml"))) return;
+  const Config before = load_effective_config(folder.file("config.yaml"), {});
+  for (const std::string& line : config_changes(before, config)) {
+    log.warning("the run goes on with another configuration: " + line);
+  }
+}
+
 /// Loads the newest checkpoint of the run folder, or exp_manager.resume_from_checkpoint. Returns
-/// the optimizer steps done; 0 for a fresh run.
-int64_t resume(const RunSetup& setup, const CheckpointFolder& checkpoints, Run& run, Log& log) {
+/// the optimizer steps done; 0 for a fresh run. Errors: [run/not-empty], those of checkpoints.
+int64_t resume(const RunSetup& setup, const RunFolder& folder, Run& run, Log& log) {
   const ExpManagerOptions& manager = setup.builder().settings().exp_manager;
-  std::string from = manager.resume_if_exists ? checkpoints.newest() : "";
-  if (from.empty() && manager.resume_from_checkpoint) from = *manager.resume_from_checkpoint;
+  if (!manager.resume_if_exists) folder.check_unused();
+  std::string from = CheckpointFolder(folder.checkpoints(), {}).newest();
+  const bool continues = !from.empty();
+  if (!continues && manager.resume_from_checkpoint) from = *manager.resume_from_checkpoint;
   if (from.empty()) return 0;
   load_model(from, *run.model);
   const RunState state = load_run_state(from, *run.optimizer);
   run.data->restore(state.data_state);
   log.info(fmt::format("resumed from {} at step {}", from, state.steps_done));
+  if (continues) report_changes(folder, setup.config(), log);
   return state.steps_done;
 }
 
@@ -98,39 +117,48 @@ TrainerSettings trainer_settings(const RunBuilder& builder) {
   return out;
 }
 
-}  // namespace
-
-ExitCode run_training(const RunSetup& setup) {
-  const RunBuilder& builder = setup.builder();
-  const RunOptions& settings = builder.settings();
-  const InterruptWatch interrupt;  // ^C while building ends the run after its first step
-  const RunFolder folder(settings.exp_manager.run_folder());
-  Console console(std::cerr, standard_error_is_terminal(), terminal_width());
-  Log log(&console, {LogLevel::kInfo, folder.file("log.txt")});
-  if (settings.trainer.num_threads) {
-    at::set_num_threads(static_cast<int>(*settings.trainer.num_threads));
-  }
+void report_setup(const RunSetup& setup, Log& log) {
   for (const std::string& line : setup.without_effect()) log.info(line);
   for (const Shadowing& shadowed : setup.host().scan().shadowed) {
     log.info(fmt::format("{}:{} comes from {}, which shadows {}", shadowed.id.kind,
                          shadowed.id.name, shadowed.winner, shadowed.loser));
   }
-  make_configured_set(setup.config(), ".");
-  Run run = build(setup, log);
-  const CheckpointFolder checkpoints(folder.checkpoints(),
-                                     {folder.file("config.yaml"), folder.file("manifest.json")});
-  const int64_t first_step = resume(setup, checkpoints, run, log);
+}
+
+/// The state to start from, and what the run folder says about it. Returns the steps done.
+int64_t prepare(const RunSetup& setup, const RunFolder& folder, Run& run, Log& log) {
+  const RunBuilder& builder = setup.builder();
+  const int64_t first_step = resume(setup, folder, run, log);
   folder.write_config(effective_text(setup.config()));
   folder.write_manifest(run_manifest(setup));
   fit_codec(
       *run.model, [&] { return builder.train_source(run.tokenizer.get(), *run.strategy); },
-      settings.trainer.codec_fit_batches);
+      builder.settings().trainer.codec_fit_batches);
+  const int64_t max_steps = builder.settings().trainer.max_steps;
+  if (first_step >= max_steps) {
+    log.info(fmt::format("nothing to do: {} steps are done and trainer.max_steps is {}", first_step,
+                         max_steps));
+  }
+  return first_step;
+}
 
+ValidationSettings validation_settings(const RunBuilder& builder) {
+  ValidationSettings out;
+  out.limit_batches = builder.settings().trainer.limit_val_batches.value_or(0);
+  out.device = builder.device();
+  out.precision = builder.precision();
+  return out;
+}
+
+/// Trains from `first_step` on and tells the run folder, the log and the console.
+Trainer::End train(const RunBuilder& builder, const RunFolder& folder, Run& run, int64_t first_step,
+                   RunObserver& progress, const InterruptWatch& interrupt) {
+  const RunOptions& settings = builder.settings();
+  const CheckpointFolder checkpoints(folder.checkpoints(),
+                                     {folder.file("config.yaml"), folder.file("manifest.json")});
   Trainer trainer(trainer_settings(builder), {run.model.get(), run.data.get(), run.strategy.get(),
                                               run.optimizer.get(), run.schedule.get()});
   MetricsLog metrics(folder.file("metrics.jsonl"), first_step);
-  ProgressObserver progress(console, log, first_step, settings.trainer.max_steps,
-                            settings.trainer.log_every_n_steps);
   trainer.add_observer(&metrics);
   trainer.add_observer(&progress);
   trainer.save_checkpoint = [&](int64_t steps_done) {
@@ -139,18 +167,44 @@ ExitCode run_training(const RunSetup& setup) {
     checkpoints.rotate(settings.exp_manager.checkpoint_callback_params.save_top_k, {});
     return path;
   };
-  ValidationSettings validation;
-  validation.limit_batches = settings.trainer.limit_val_batches.value_or(0);
-  validation.device = builder.device();
-  validation.precision = builder.precision();
   if (!run.validation.empty()) {
     trainer.validate = [&](int64_t steps_done) {
-      return Validator(*run.model, run.validation, validation).run(steps_done);
+      return Validator(*run.model, run.validation, validation_settings(builder)).run(steps_done);
     };
   }
   trainer.stop_requested = [&] { return interrupt.requested(); };
-  const Trainer::End end = trainer.run(first_step);
-  return end == Trainer::End::kFinished ? ExitCode::kOk : ExitCode::kStopped;
+  return trainer.run(first_step);
+}
+
+ExitCode run_in(const RunSetup& setup, const RunFolder& folder, Console& console, Log& log) {
+  const RunBuilder& builder = setup.builder();
+  const TrainerOptions& options = builder.settings().trainer;
+  if (options.num_threads) at::set_num_threads(static_cast<int>(*options.num_threads));
+  report_setup(setup, log);
+  make_configured_set(setup.config(), ".");   // it watches for ^C itself
+  const InterruptWatch interrupt(kStopping);  // ^C while building ends the run after its first step
+  Run run = build(setup, log);
+  const int64_t first_step = prepare(setup, folder, run, log);
+  ProgressObserver progress(console, log, first_step, options.max_steps, options.log_every_n_steps);
+  if (train(builder, folder, run, first_step, progress, interrupt) == Trainer::End::kFinished) {
+    return ExitCode::kOk;
+  }
+  log.info("stopped with a checkpoint; the same command continues");
+  return ExitCode::kStopped;
+}
+
+}  // namespace
+
+ExitCode run_training(const RunSetup& setup) {
+  const RunFolder folder(setup.builder().settings().exp_manager.run_folder());
+  Console console(std::cerr, standard_error_is_terminal(), terminal_width());
+  Log log(&console, {LogLevel::kInfo, folder.file("log.txt")});
+  try {
+    return run_in(setup, folder, console, log);
+  } catch (const Error& error) {
+    log.debug(std::string("ended by an error: ") + error.what());  // the program prints it itself
+    throw;
+  }
 }
 
 }  // namespace s2s::run

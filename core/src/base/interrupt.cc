@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstring>
 
 #include "s2s/error.h"
 
@@ -14,28 +15,32 @@ namespace {
 
 // A signal handler can reach nothing but globals.
 std::atomic<int> g_signal_number{0};
+std::atomic<const char*> g_announcement{nullptr};
 std::atomic<bool> g_watching{false};
 struct sigaction g_old_interrupt;
 struct sigaction g_old_terminate;
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not wait");
 
+void say(const char* text) {
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, strlen(text));
+}
+
 /// Calls only what POSIX allows in a signal handler.
 void on_signal(int number) {
+  const int interrupted_errno = errno;
+  if (isatty(STDERR_FILENO) == 1) say("\r\033[K");  // the status line
   int expected = 0;
-  if (g_signal_number.compare_exchange_strong(expected, number)) return;
-  if (isatty(STDERR_FILENO) == 1) {
-    constexpr char kEraseLine[] = "\r\033[K";
-    [[maybe_unused]] const ssize_t written =
-        write(STDERR_FILENO, kEraseLine, sizeof(kEraseLine) - 1);
-  }
-  _exit(128 + number);
+  if (!g_signal_number.compare_exchange_strong(expected, number)) _exit(128 + number);
+  if (g_announcement != nullptr) say(g_announcement);
+  errno = interrupted_errno;
 }
 
 }  // namespace
 
-InterruptWatch::InterruptWatch() {
+InterruptWatch::InterruptWatch(const char* announcement) {
   S2S_ASSERT(!g_watching.exchange(true), "signal handlers are the process's, there is one watch");
   g_signal_number = 0;
+  g_announcement = announcement;
   struct sigaction action = {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;

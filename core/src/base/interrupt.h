@@ -7,7 +7,8 @@ namespace s2s {
 /// the terminal's status line and ends the process with 128 + its number (130 for ^C).
 class InterruptWatch {
  public:
-  InterruptWatch();
+  /// `announcement`: a line for standard error at the first signal; has to outlive the watch.
+  explicit InterruptWatch(const char* announcement = nullptr);
   ~InterruptWatch();
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;

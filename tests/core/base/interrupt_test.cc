@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <string>
+
 namespace {
 
 /// How a child process that runs `body` ends: its exit status as waitpid says it.
@@ -54,6 +56,23 @@ TEST_CASE("one signal alone does not end the process") {
   });
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 7);
+}
+
+TEST_CASE("the first signal is announced, the second is not") {
+  int ends[2] = {-1, -1};
+  REQUIRE(pipe(ends) == 0);
+  const int status = status_of_child([&] {
+    dup2(ends[1], STDERR_FILENO);
+    const s2s::InterruptWatch watch("stopping soon\n");
+    raise(SIGINT);
+    raise(SIGINT);
+  });
+  close(ends[1]);
+  char text[64] = {};
+  CHECK(read(ends[0], text, sizeof(text) - 1) == 14);
+  close(ends[0]);
+  CHECK(std::string(text) == "stopping soon\n");
+  CHECK(WEXITSTATUS(status) == 130);
 }
 
 TEST_CASE("afterwards signals do what they did before") {

@@ -1,0 +1,15 @@
+#pragma once
+// What differs between two configurations: for a run that is continued with another one.
+
+#include <string>
+#include <vector>
+
+#include "s2s/config.h"
+
+namespace s2s {
+
+/// A line for each value that differs, in the order of `now` and then of `before`:
+/// "a.b: 1 before, 2 now", "a.b: not there before, 2 now". Both without interpolations.
+std::vector<std::string> config_changes(const Config& before, const Config& now);
+
+}  // namespace s2s
