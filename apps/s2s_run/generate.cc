@@ -5,12 +5,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/io_errors.h"
 #include "data/wave_file.h"
 #include "s2s/resample.h"
 #include "s2s_run/run_setup.h"
@@ -118,6 +120,11 @@ void print_costs(const std::string& input, const Answer& answer, double audio_s)
              percentile(answer.frame_ms, 1));
 }
 
+/// CLI11 takes an option's name for the recording that was forgotten.
+std::string not_an_option(const std::string& word) {
+  return word.starts_with("--") ? "expected a recording, found the option " + word : "";
+}
+
 int run_generate(const GenerateArguments& arguments, const Invocation& invocation) {
   RunSetup setup(arguments.config.path, arguments.config.overrides, invocation);
   const std::unique_ptr<Tokenizer> tokenizer = setup.builder().tokenizer();
@@ -129,8 +136,11 @@ int run_generate(const GenerateArguments& arguments, const Invocation& invocatio
   for (const std::string& input : arguments.inputs) {
     clips.push_back(read_wave(input, model->source_sample_rate_hz()));
   }
-  fs::create_directories(arguments.output);
-  std::ofstream lines(fs::path(arguments.output) / "answers.jsonl");
+  std::error_code problem;
+  fs::create_directories(arguments.output, problem);
+  if (problem) throw write_error(arguments.output, "cannot make the folder", problem.value());
+  const fs::path answers = fs::path(arguments.output) / "answers.jsonl";
+  std::ofstream lines(answers);
   for (size_t i = 0; i < clips.size(); ++i) {
     const double audio_s =
         static_cast<double>(clips[i].size(0)) / static_cast<double>(model->source_sample_rate_hz());
@@ -140,7 +150,8 @@ int run_generate(const GenerateArguments& arguments, const Invocation& invocatio
     write_wave((fs::path(arguments.output) / wav).string(), answer.audio_S,
                model->codec().shape().sample_rate_hz);
     const auto line = to_json(arguments.inputs[i], wav, answer, *model, audio_s);
-    lines << line.dump() << '\n';
+    lines << line.dump() << std::endl;  // each answer is there as soon as it is known
+    if (!lines) throw write_error(answers.string(), "cannot write", errno);
     fmt::print("\"{}\"\n", line.at("text").get<std::string>());
     print_costs(arguments.inputs[i], answer, audio_s);
   }
@@ -154,7 +165,9 @@ void setup_generate(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<GenerateArguments>();
   add_config_arguments(*command, arguments->config);
   command->add_option("--checkpoint", arguments->checkpoint, "checkpoint folder")->required();
-  command->add_option("--input", arguments->inputs, "recordings of the user")->required();
+  command->add_option("--input", arguments->inputs, "recordings of the user")
+      ->required()
+      ->check(&not_an_option, "recording");
   command->add_option("--output", arguments->output, "folder for wav files and answers.jsonl")
       ->required();
   command->add_flag("--stream", arguments->stream,

@@ -15,12 +15,28 @@ int report(const Error& error) {
   return static_cast<int>(error.exit_code());
 }
 
+/// The command that a word was given to: "s2s-run data synth".
+std::string command_of(const CLI::App* app) {
+  std::string name = app->get_name();
+  while (!app->get_subcommands().empty()) {
+    app = app->get_subcommands().front();
+    name += " " + app->get_name();
+  }
+  return name;
+}
+
+std::string usage_message(const CLI::App* app, const CLI::Error& error) {
+  return std::string("error: [usage/arguments] ") + error.what() + "\n  see: " + command_of(app) +
+         " --help\n";
+}
+
 }  // namespace
 
 int run_program(int argc, char** argv, void (*setup)(CLI::App&, Invocation&)) {
   CLI::App app{"s2s-run: trains, judges and runs duplex speech-to-speech models", "s2s-run"};
   app.set_version_flag("--version", S2S_VERSION_TEXT);
   app.require_subcommand(1);
+  app.failure_message(&usage_message);
   app.fallthrough();  // --plugin-path may also stand behind the subcommand
   Invocation invocation;
   app.add_option("--plugin-path", invocation.plugin_paths,

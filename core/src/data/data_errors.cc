@@ -168,6 +168,12 @@ Error unreadable_wave(const std::string& path, const std::string& reason) {
                            path, reason));
 }
 
+Error empty_wave(const std::string& path) {
+  return error("empty-audio", fmt::format("the audio file '{}' has no samples; expected at least "
+                                          "one; record it again",
+                                          path));
+}
+
 Error missing_audio(const Cut& cut, const std::string& path) {
   return error("missing-file",
                fmt::format("{}: the audio file '{}' does not exist; expected a path that is right "

@@ -39,6 +39,7 @@ Error no_alignment(const Cut& cut, const Supervision& turn);
 
 // Audio files given on a command line.
 Error missing_wave(const std::string& path);
+Error empty_wave(const std::string& path);
 Error unreadable_wave(const std::string& path, const std::string& reason);
 
 // Audio files.

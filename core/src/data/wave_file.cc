@@ -18,8 +18,11 @@ at::Tensor read_wave(const std::string& path, int64_t sample_rate_hz) {
   try {
     data::AudioFileReader reader(path);
     const data::AudioInfo info = reader.info();
+    if (info.num_samples == 0) throw data_errors::empty_wave(path);
     const at::Tensor samples_S = reader.read(0, info.num_samples)[0];
     return resample(samples_S, info.sample_rate_hz, sample_rate_hz);
+  } catch (const Error&) {
+    throw;
   } catch (const std::runtime_error& error) {
     throw data_errors::unreadable_wave(path, error.what());
   }
