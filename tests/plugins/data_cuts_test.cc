@@ -276,8 +276,10 @@ TEST_CASE("text that does not fit its turn is a warning with the count") {
   set.open();
   REQUIRE(set.warnings.size() == 2);
   check_contains(set.warnings[0],
-                 "the text of 1 of 1 agent turns is longer than the turn: 1 tokens");
-  check_contains(set.warnings[1], "1 agent tokens lie beyond the end");
+                 "1 of 1 agent turns have more text than frames, the first in");
+  check_contains(set.warnings[0], "1 tokens are overwritten");
+  check_contains(set.warnings[1], "[data/text-cut-off]");
+  check_contains(set.warnings[1], "1 tokens are cut off, 0 turns skipped");
 }
 
 TEST_CASE("options that do not make sense have their messages") {

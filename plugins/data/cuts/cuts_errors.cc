@@ -76,4 +76,23 @@ Error concatenate(const std::string& path, const std::string& problem) {
                                   path, problem));
 }
 
+std::string long_text(const std::string& path, const TokenChannelCounts& counts, const Cut& first,
+                      double frame_length_s) {
+  return fmt::format(
+      "[data/long-text] {}: {} of {} agent turns have more text than frames, the first in {}; {} "
+      "tokens are overwritten, others stand behind their turn's end; expected at most one token "
+      "for each {} s of a turn; lengthen the turns, or shorten the texts",
+      path, counts.long_turns, counts.turns, first.place(), counts.overwritten_tokens,
+      frame_length_s);
+}
+
+std::string text_cut_off(const std::string& path, const TokenChannelCounts& counts,
+                         const Cut& first) {
+  return fmt::format(
+      "[data/text-cut-off] {}: agent text lies beyond the end of its cut, first in {}; {} tokens "
+      "are cut off, {} turns skipped; expected turns and their texts inside the cut; lengthen the "
+      "cuts, or shorten the texts",
+      path, first.place(), counts.truncated_tokens, counts.skipped_turns);
+}
+
 }  // namespace s2s::cuts::errors

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "s2s/cuts.h"
+#include "s2s/duplex_data.h"
 #include "s2s/error.h"
 
 namespace s2s::cuts::errors {
@@ -17,5 +19,11 @@ Error no_tokenizer(const std::string& path);
 Error bad_state(const std::string& path, const std::string& state, const std::string& reason);
 Error changed_data(const std::string& path);
 Error concatenate(const std::string& path, const std::string& problem);
+
+/// Warnings: the text is placed as NeMo places it.
+std::string long_text(const std::string& path, const TokenChannelCounts& counts, const Cut& first,
+                      double frame_length_s);
+std::string text_cut_off(const std::string& path, const TokenChannelCounts& counts,
+                         const Cut& first);
 
 }  // namespace s2s::cuts::errors

@@ -122,19 +122,22 @@ CutsSource::CutsSource(const CutsOptions& options, const DuplexDataOptions& data
 // NeMo's behaviour is kept, text and all; whoever made the data should know what it costs.
 void CutsSource::report_texts(const BuildContext& context) const {
   TokenChannelCounts counts;
+  const Cut* first_long = nullptr;
+  const Cut* first_cut_off = nullptr;
   for (const Cut& cut : cuts_) {
-    counts += make_sequence_text({{{&cut, 0}}, 0}, spec_, tokenizer_).target_counts;
+    const TokenChannelCounts more =
+        make_sequence_text({{{&cut, 0}}, 0}, spec_, tokenizer_).target_counts;
+    if (more.long_turns > 0 && first_long == nullptr) first_long = &cut;
+    if (more.truncated_tokens + more.skipped_turns > 0 && first_cut_off == nullptr) {
+      first_cut_off = &cut;
+    }
+    counts += more;
   }
-  if (counts.long_turns > 0) {
-    warn(context, fmt::format("{}: the text of {} of {} agent turns is longer than the turn: {} "
-                              "tokens are overwritten",
-                              path_, counts.long_turns, counts.turns, counts.overwritten_tokens));
+  if (first_long != nullptr) {
+    warn(context, errors::long_text(path_, counts, *first_long, spec_.data.frame_length));
   }
-  if (counts.truncated_tokens > 0 || counts.skipped_turns > 0) {
-    warn(context,
-         fmt::format("{}: {} agent tokens lie beyond the end of their cut and are cut off; "
-                     "{} agent turns begin there and are skipped",
-                     path_, counts.truncated_tokens, counts.skipped_turns));
+  if (first_cut_off != nullptr) {
+    warn(context, errors::text_cut_off(path_, counts, *first_cut_off));
   }
 }
 
