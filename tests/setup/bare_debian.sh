@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# Proves core/setup.sh where nothing is installed: makes a bare Debian 12 in a scratch folder,
+# clones this commit into it, and there sets up, builds, lists the plugins and trains ten steps.
+#
+#   sudo bash tests/setup/bare_debian.sh [--keep] [FOLDER]
+#
+#   --keep   leaves the system for a look (chroot FOLDER); it is removed otherwise
+#   FOLDER   where it is made (default: a new one in TMPDIR); needs 6 GB
+#
+# Needs root, debootstrap and a network, and takes about 10 minutes on two free cores, so it is no
+# part of tests/run.sh. Proxies, certificates and pip's settings of this machine are used inside.
+# All mounts live in a namespace that ends with the script, however it ends. Uncommitted changes do
+# not take part.
+set -euo pipefail
+
+source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+keep=0
+release=bookworm
+
+say() { printf 'bare debian: %s\n' "$*"; }
+fail() { printf 'FAILED: %s\n' "$*" >&2; exit 1; }
+
+check_host() {
+  [ "$(id -u)" = 0 ] || fail "needs root (chroot, mount namespaces); run it with sudo"
+  for program in debootstrap git unshare; do
+    command -v $program > /dev/null || fail "$program is missing; apt-get install debootstrap git"
+  done
+}
+
+# The Debian that this machine's apt already uses, or debootstrap's own choice.
+mirror() {
+  apt-get indextargets --format '$(SITE)' "Codename: $release" 2> /dev/null | head -1 || true
+}
+
+# What this machine needs to reach packages. Its own files are copied and never printed.
+copy_network_settings() {
+  mkdir -p "$system"/etc/ssl/certs "$system"/usr/local/share/ca-certificates "$system"/root/.config
+  cp -L /etc/resolv.conf "$system/etc/resolv.conf"
+  [ ! -f /etc/ssl/certs/ca-certificates.crt ] ||
+    cp -L /etc/ssl/certs/ca-certificates.crt "$system/etc/ssl/certs/"
+  cp -rL /usr/local/share/ca-certificates/. "$system/usr/local/share/ca-certificates/"
+  [ ! -f /etc/pip.conf ] || cp -L /etc/pip.conf "$system/etc/pip.conf"
+  [ ! -d "$HOME/.config/pip" ] || cp -rL "$HOME/.config/pip" "$system/root/.config/"
+  apt-config dump 2> /dev/null | { grep -E '^Acquire::.*(Proxy|CaInfo)' || true; } \
+    > "$system/etc/apt/apt.conf.d/80host"
+}
+
+inside() {  # inside COMMAND...: in the bare system, with a clean environment
+  local kept=()
+  while IFS='=' read -r name value; do
+    case $name in
+      PIP_* | SSL_CERT_FILE | SSL_CERT_DIR | REQUESTS_CA_BUNDLE) kept+=("$name=$value") ;;
+      *_proxy | *_PROXY | TERM | S2S_JOBS) kept+=("$name=$value") ;;
+    esac
+  done < <(env)
+  chroot "$system" /usr/bin/env -i "${kept[@]}" HOME=/root LANG=C.UTF-8 \
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    bash -c 'cd /s2s && "$@"' inside "$@"
+}
+
+timed() {  # timed WHAT COMMAND...
+  local what=$1 load
+  shift
+  read -r load _ < /proc/loadavg
+  TIMEFORMAT="bare debian: $what took %R s (%U s user, %S s system;"
+  TIMEFORMAT+=" $(nproc) cores, load $load before)"
+  time "$@"
+}
+
+make_system() {
+  debootstrap --variant=minbase "$release" "$system" $(mirror) > "$system.log" 2>&1 ||
+    fail "debootstrap: $(tail -5 "$system.log")"
+  copy_network_settings
+  mount -t proc proc "$system/proc"
+  [ ! -d /proc/driver/nvidia ] || mount -t tmpfs tmpfs "$system/proc/driver/nvidia"
+  mount --rbind /dev "$system/dev"
+  git clone -q --no-hardlinks "file://$source_dir" "$system/s2s"
+  for program in c++ gcc cmake ninja python3 nvcc sudo; do
+    ! inside bash -c "command -v $program" || fail "$program is in the bare system"
+  done
+}
+
+expect() {  # expect TEXT FILE
+  grep -qF -- "$1" "$2" || fail "'$1' was not printed: $(tail -20 "$2")"
+}
+
+refuse_plain_user() {
+  ! inside setpriv --reuid=65534 --regid=65534 --clear-groups bash core/setup.sh > "$log" 2>&1 ||
+    fail "a user without sudo was not refused"
+  cat "$log"
+  expect "error: [setup/root]" "$log"
+}
+
+set_up() {
+  inside bash core/setup.sh 2>&1 | tee "$log" | grep -v '^\[[0-9]'
+  expect "CPU targets only" "$log"
+  expect "ready: build/bin/s2s-run" "$log"
+}
+
+set_up_again() {
+  inside bash core/setup.sh 2>&1 | tee "$log"
+  expect "packages: all there" "$log"
+  expect "no work to do" "$log"
+}
+
+train() {
+  inside build/bin/s2s-run train configs/tiny.yaml 2>&1 | tee "$log"
+  [ "$(grep -c '"loss"' "$system/s2s/runs/tiny/metrics.jsonl")" -ge 10 ] || fail "not ten steps"
+}
+
+# Process 1 of the namespace.
+prove() {
+  system=$1
+  log=$system.log
+  timed "debootstrap" make_system
+  timed "refusing a plain user" refuse_plain_user
+  timed "set-up and build" set_up
+  timed "plugin list" inside build/bin/s2s-run plugin list
+  timed "ten steps of configs/tiny.yaml" train
+  timed "set-up again" set_up_again
+  du -shx "$system" | sed 's/^/bare debian: size /'
+  say "passed"
+}
+
+# The child of `unshare` is process 1 of its namespace: when it dies, the kernel ends everything in
+# it and drops the mounts.
+clean_up() {
+  trap '' INT TERM HUP
+  pkill -KILL -P "$namespace" || true
+  wait "$namespace" || true
+  if [ $keep = 1 ]; then say "kept: $folder"; else rm -rf --one-file-system "$folder"; fi
+}
+
+if [ "${1:-}" = --inside-namespace ]; then prove "$2"; exit; fi
+if [ "${1:-}" = --keep ]; then keep=1; shift; fi
+check_host
+folder=${1:-$(mktemp -d)}
+mkdir -p "$folder"
+[ -z "$(ls -A "$folder")" ] || fail "$folder is not empty"
+unshare --mount --pid --fork --kill-child bash "${BASH_SOURCE[0]}" --inside-namespace \
+  "$(cd "$folder" && pwd)/debian" &
+namespace=$!
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+wait "$namespace"
