@@ -53,19 +53,26 @@ as_root() {
   fi
 }
 
-install_packages() {
-  command -v dpkg-query >/dev/null ||
-    fail system "this is no Debian-like system (no dpkg); install by hand: ${packages[*]}"
+# Sets `missing`.
+find_missing_packages() {
   missing=()
   for package in "${packages[@]}"; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' ||
       missing+=("$package")
   done
+}
+
+install_packages() {
+  command -v dpkg-query >/dev/null ||
+    fail system "this is no Debian-like system (no dpkg); install by hand: ${packages[*]}"
+  find_missing_packages
   if [ ${#missing[@]} = 0 ]; then say "packages: all there"; return; fi
   say "packages: installing ${missing[*]}"
   as_root apt-get update -qq || fail packages "apt-get update failed; is there a network?"
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
     "${missing[@]}" >/dev/null || fail packages "apt-get could not install: ${missing[*]}"
+  find_missing_packages  # apt-get ends well when it is interrupted
+  [ ${#missing[@]} = 0 ] || fail packages "apt-get did not install: ${missing[*]}; run this again"
 }
 
 # True when a CUDA build makes sense here.
