@@ -15,7 +15,7 @@ namespace s2s {
 namespace {
 
 constexpr std::string_view kSectionName = ".s2s_plugin";
-constexpr std::string_view kMagic{"S2SPLUG", 8};  // with its zero byte
+constexpr std::string_view kMagic{"S2SPLUG\0", 8};
 
 #if defined(__x86_64__)
 constexpr Elf64_Half kMachine = EM_X86_64;
