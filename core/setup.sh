@@ -2,9 +2,10 @@
 # Installs what a fresh Debian-like machine lacks, then configures and builds. Doing it twice does
 # nothing twice.
 #
-#   bash core/setup.sh [--no-build] [--tests] [--preset NAME]
+#   bash core/setup.sh [--no-build] [--tests] [--preset NAME] [--target NAME]
 #
 #   --tests            builds the tests too, not only s2s-run and its plugins
+#   --target NAME      builds this target, e.g. unit_tests
 #
 #   S2S_DEPS_DIR       where LibTorch is kept, shared by all clones (default: ~/.cache/s2s)
 #   CMAKE_PREFIX_PATH  a LibTorch of your own; it wins and nothing is downloaded
@@ -38,8 +39,10 @@ parse_arguments() {
       --tests) target=all ;;
       --preset) [ $# -ge 2 ] || fail usage "--preset needs a name; see CMakePresets.json"
                 preset=$2; shift ;;
-      -h|--help) sed -n '2,13p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'; exit 0 ;;
-      *) fail usage "unknown argument '$1'; expected --no-build, --tests or --preset NAME" ;;
+      --target) [ $# -ge 2 ] || fail usage "--target needs a name, e.g. unit_tests"
+                target=$2; shift ;;
+      -h|--help) sed -n '2,14p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'; exit 0 ;;
+      *) fail usage "unknown argument '$1'; bash core/setup.sh --help lists what there is" ;;
     esac
     shift
   done
