@@ -92,7 +92,7 @@ refuse_plain_user() {
 }
 
 set_up() {
-  inside bash core/setup.sh 2>&1 | tee "$log" | grep -v '^\[[0-9]'
+  inside bash core/setup.sh 2>&1 | tee "$log" | grep --line-buffered -v '^\[[0-9]'
   expect "CPU targets only" "$log"
   expect "ready: build/bin/s2s-run" "$log"
 }
