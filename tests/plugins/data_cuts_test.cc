@@ -275,8 +275,7 @@ TEST_CASE("text that does not fit its turn is a warning with the count") {
   set.options["limit"] = Config::scalar("1");
   set.open();
   REQUIRE(set.warnings.size() == 2);
-  check_contains(set.warnings[0],
-                 "1 of 1 agent turns have more text than frames, the first in");
+  check_contains(set.warnings[0], "1 of 1 agent turns have more text than frames, the first in");
   check_contains(set.warnings[0], "1 tokens are overwritten");
   check_contains(set.warnings[1], "[data/text-cut-off]");
   check_contains(set.warnings[1], "1 tokens are cut off, 0 turns skipped");
