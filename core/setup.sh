@@ -41,7 +41,7 @@ parse_arguments() {
                 preset=$2; shift ;;
       --target) [ $# -ge 2 ] || fail usage "--target needs a name, e.g. unit_tests"
                 target=$2; shift ;;
-      -h|--help) sed -n '2,14p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'; exit 0 ;;
+      -h|--help) sed -n '2,13p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'; exit 0 ;;
       *) fail usage "unknown argument '$1'; bash core/setup.sh --help lists what there is" ;;
     esac
     shift
