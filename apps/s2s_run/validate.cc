@@ -12,6 +12,7 @@
 #include "base/progress_bar.h"
 #include "eval/listening_report.h"
 #include "eval/validator.h"
+#include "s2s_run/columns.h"
 #include "s2s_run/run_setup.h"
 #include "train/checkpoint.h"
 #include "train/run_folder.h"
@@ -56,6 +57,25 @@ void print_report(const ValidationReport& report) {
     fmt::print("{}\n", set);
     for (const auto& [name, value] : metrics) fmt::print("  {:28} {:.4f}\n", name, value);
   }
+}
+
+std::string cell_text(const ScoreTable::Row& row, const std::optional<double>& cell) {
+  if (!cell) return "-";
+  if (row.unit == "%") return fmt::format("{:.1f} %", *cell * 100);
+  return fmt::format("{:.2f}{}", *cell, row.unit.empty() ? "" : " " + row.unit);
+}
+
+/// The model beside what its codec and the scorer allow at best.
+void print_scores(const DataSetBoard& board) {
+  const ScoreTable table = board.table();
+  fmt::print("\n{}, {} examples\n", board.name(), board.num_examples());
+  std::vector<std::vector<std::string>> rows = {{""}};
+  rows[0].insert(rows[0].end(), table.columns.begin(), table.columns.end());
+  for (const ScoreTable::Row& row : table.rows) {
+    rows.push_back({row.label});
+    for (const auto& cell : row.cells) rows.back().push_back(cell_text(row, cell));
+  }
+  print_columns(rows);
 }
 
 int run_validate(const ValidateArguments& arguments, const Invocation& invocation) {
@@ -105,11 +125,8 @@ int run_validate(const ValidateArguments& arguments, const Invocation& invocatio
   summary.metrics_path = folder.file("metrics.jsonl");
   print_report(losses);
   const auto page = report.finish(summary);
-  for (const auto& board : report.boards()) {
-    fmt::print("{}, {} answers\n", board->name(), board->num_examples());
-    for (const auto& [name, value] : board->numbers()) fmt::print("  {:28} {:.4f}\n", name, value);
-  }
-  fmt::print("report: {}\n", page.string());
+  for (const auto& board : report.boards()) print_scores(*board);
+  fmt::print("\nreport: {}\n", page.string());
   return 0;
 }
 
