@@ -30,7 +30,7 @@ Amounts amounts_of(Size size) {
     case Size::kFull:
       break;
   }
-  return {default_domains(), 10, 72, 48, SIZE_MAX};
+  return {default_domains(), 10, 72, 72, SIZE_MAX};
 }
 
 std::vector<size_t> voice_indices(bool held_out) {
@@ -101,20 +101,20 @@ class Planner {
     }
   }
 
-  /// Dialogues of one or two exchanges. `turns`: every second one has an interruption, the others a
-  /// pause; the other splits have neither.
+  /// One exchange each, so that an example is an answer. `turns`: every second one is interrupted by
+  /// another exchange, the others hold a pause.
   void plan_validation(const std::string& split, const std::vector<Combination>& from,
                        bool new_voices, bool turns) {
     std::vector<Combination> combinations = from;
     Random random(seed_, kValidation + plan_.cuts.size());
     random.shuffle(combinations);
-    const std::vector<size_t> settings = voice_indices(!new_voices ? false : true);
+    const std::vector<size_t> settings = voice_indices(new_voices);
     size_t next = 0;
     for (size_t index = 0; index < amounts_.dev_cuts && next < combinations.size(); ++index) {
       CutPlan cut{split, index, {}, false, false, 0};
       const VoiceSetting voice = voice_setting(settings[random.below(settings.size())]);
       const bool interrupts = turns && index % 2 == 0;
-      const size_t wanted = interrupts || (!turns && index % 2 == 1) ? 2 : 1;
+      const size_t wanted = interrupts ? 2 : 1;
       for (size_t n = 0; n < wanted && next < combinations.size(); ++n) {
         cut.questions.push_back(
             {combinations[next++], random.below(kNumPhrasings), voice, turns && !interrupts});
