@@ -220,6 +220,9 @@ void setup_data_inspect(CLI::App& app, Invocation& invocation) {
       ->capture_default_str();
   command->add_option("--user-text", data.user_text, "turn, or word_end: user words at their ends")
       ->check(CLI::IsMember({"turn", "word_end"}));
+  command
+      ->add_option("--agent-text", data.agent_text, "turn, or word_start: agent words when spoken")
+      ->check(CLI::IsMember({"turn", "word_start"}));
   command->add_flag("--no-audio", arguments->no_audio, "read the manifests only");
   command->add_option("--threads", arguments->threads, "0: one for each processor, 8 at most");
   command->add_flag("--json", invocation.json, "print the report as JSON");

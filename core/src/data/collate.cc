@@ -109,7 +109,10 @@ SequenceText make_sequence_text(const CutSequence& sequence, const BatchSpec& sp
   const std::vector<Supervision> turns = merged_turns(sequence, data.frame_length);
   SequenceText text;
   text.target_tokens =
-      build_token_channel(turns, data.output_roles, grid, tokenizer, &text.target_counts);
+      data.agent_text == "word_start"
+          ? build_spoken_channel(turns, data.output_roles, grid, data.agent_text_lead, tokenizer,
+                                 &text.target_counts)
+          : build_token_channel(turns, data.output_roles, grid, tokenizer, &text.target_counts);
   text.source_tokens =
       data.user_text == "word_end"
           ? build_word_channel(turns, data.input_roles, grid, data.user_text_delay, tokenizer,

@@ -146,12 +146,11 @@ Error no_text(const Cut& cut, const Supervision& turn) {
                                       cut.place(), turn.id, turn.speaker));
 }
 
-Error no_alignment(const Cut& cut, const Supervision& turn) {
+Error no_alignment(const Cut& cut, const Supervision& turn, const std::string& option) {
   return error("no-alignment",
                fmt::format("{}: the turn '{}' has no word times ('alignment': {{'word': [...]}}); "
-                           "data.user_text: word_end needs them; add an alignment or set "
-                           "data.user_text: turn",
-                           cut.place(), turn.id));
+                           "data.{} needs them; add an alignment or set data.{}: turn",
+                           cut.place(), turn.id, option, option.substr(0, option.find(':'))));
 }
 
 Error missing_wave(const std::string& path) {

@@ -35,7 +35,7 @@ Error no_target(const Cut& cut);
 Error no_turns(const Cut& cut, const std::vector<std::string>& speakers,
                const std::vector<std::string>& roles);
 Error no_text(const Cut& cut, const Supervision& turn);
-Error no_alignment(const Cut& cut, const Supervision& turn);
+Error no_alignment(const Cut& cut, const Supervision& turn, const std::string& option);
 
 // Audio files given on a command line.
 Error missing_wave(const std::string& path);

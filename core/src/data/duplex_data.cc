@@ -35,10 +35,12 @@ void check_turns(const Cut& cut, const DuplexDataOptions& options, bool allow_no
     if (!contains(roles, turn.speaker)) continue;
     has_turn = true;
     if (!turn.text) findings.add(data_errors::no_text(cut, turn));
-    const bool needs_words =
-        options.user_text == "word_end" && contains(options.input_roles, turn.speaker);
-    if (needs_words && turn.words.empty() && turn.text && !clean_text(*turn.text).empty()) {
-      findings.add(data_errors::no_alignment(cut, turn));
+    if (!turn.words.empty() || !turn.text || clean_text(*turn.text).empty()) continue;
+    if (options.user_text == "word_end" && contains(options.input_roles, turn.speaker)) {
+      findings.add(data_errors::no_alignment(cut, turn, "user_text: word_end"));
+    }
+    if (options.agent_text == "word_start" && contains(options.output_roles, turn.speaker)) {
+      findings.add(data_errors::no_alignment(cut, turn, "agent_text: word_start"));
     }
   }
   if (!has_turn && !allow_no_turns) {
@@ -72,6 +74,11 @@ void DuplexDataOptions::visit(OptionVisitor& v) {
     one_of({"turn", "word_end"}));
   v("user_text_delay", user_text_delay, "frames between a user word's end and its tokens",
     between(0, 1000));
+  v("agent_text", agent_text,
+    "agent's text channel: a turn's whole text from its start (NeMo), or each word as it is spoken",
+    one_of({"turn", "word_start"}));
+  v("agent_text_lead", agent_text_lead,
+    "frames between a word's tokens and its start (agent_text: word_start)", between(0, 1000));
 }
 
 std::vector<std::string> DuplexDataOptions::other_keys() {

@@ -1,6 +1,7 @@
 // Text on the frame grid.
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "s2s/duplex_data.h"
@@ -43,8 +44,10 @@ int64_t frame_at(double time_s, const FrameGrid& grid) {
   return compute_num_frames(time_s, grid.frame_length_s, grid.sample_rate_hz);
 }
 
+/// `lead_frames` set: words with times are written that much before they are spoken.
 void write_turn(const Supervision& turn, const FrameGrid& grid, const Tokenizer& tokenizer,
-                ChannelWriter& channel, TokenChannelCounts& counts) {
+                std::optional<int64_t> lead_frames, ChannelWriter& channel,
+                TokenChannelCounts& counts) {
   ++counts.turns;
   int64_t frame = frame_at(turn.start_s, grid);
   if (frame > channel.size()) {
@@ -52,8 +55,16 @@ void write_turn(const Supervision& turn, const FrameGrid& grid, const Tokenizer&
     return;
   }
   channel.write(frame++, tokenizer.special_ids().bos, counts);
-  for (const int64_t id : tokenizer.encode(clean_text(turn.text.value_or("")))) {
-    channel.write(frame++, id, counts);
+  const auto write_text = [&](const std::string& text) {
+    for (const int64_t id : tokenizer.encode(clean_text(text))) channel.write(frame++, id, counts);
+  };
+  if (lead_frames && !turn.words.empty()) {
+    for (const AlignedWord& word : turn.words) {
+      frame = std::max(frame, frame_at(word.start_s, grid) - *lead_frames);
+      write_text(word.text);
+    }
+  } else {
+    write_text(turn.text.value_or(""));
   }
   const int64_t end = frame_at(turn.end_s(), grid);
   if (frame > end) ++counts.long_turns;
@@ -119,18 +130,35 @@ std::string clean_text(const std::string& text) {
   return result;
 }
 
+namespace {
+
+std::vector<int64_t> build_channel(const std::vector<Supervision>& supervisions,
+                                   const std::vector<std::string>& roles, const FrameGrid& grid,
+                                   std::optional<int64_t> lead_frames, const Tokenizer& tokenizer,
+                                   TokenChannelCounts* counts) {
+  TokenChannelCounts ignored;
+  ChannelWriter channel(frame_at(grid.duration_s, grid), tokenizer.special_ids().pad);
+  for (const Supervision& turn : supervisions) {
+    if (!has_role(turn, roles)) continue;
+    write_turn(turn, grid, tokenizer, lead_frames, channel, counts != nullptr ? *counts : ignored);
+  }
+  return channel.take();
+}
+
+}  // namespace
+
 std::vector<int64_t> build_token_channel(const std::vector<Supervision>& supervisions,
                                          const std::vector<std::string>& roles,
                                          const FrameGrid& grid, const Tokenizer& tokenizer,
                                          TokenChannelCounts* counts) {
-  TokenChannelCounts ignored;
-  ChannelWriter channel(frame_at(grid.duration_s, grid), tokenizer.special_ids().pad);
-  for (const Supervision& turn : supervisions) {
-    if (has_role(turn, roles)) {
-      write_turn(turn, grid, tokenizer, channel, counts != nullptr ? *counts : ignored);
-    }
-  }
-  return channel.take();
+  return build_channel(supervisions, roles, grid, {}, tokenizer, counts);
+}
+
+std::vector<int64_t> build_spoken_channel(const std::vector<Supervision>& supervisions,
+                                          const std::vector<std::string>& roles,
+                                          const FrameGrid& grid, int64_t lead_frames,
+                                          const Tokenizer& tokenizer, TokenChannelCounts* counts) {
+  return build_channel(supervisions, roles, grid, lead_frames, tokenizer, counts);
 }
 
 std::vector<int64_t> build_word_channel(const std::vector<Supervision>& supervisions,

@@ -73,15 +73,28 @@ at::Tensor DuplexModel::embed(const at::Tensor& text_BT, const at::Tensor& audio
   return sum;
 }
 
-at::Tensor DuplexModel::user_channel(const at::Tensor& features_BTH) {
-  at::Tensor user = features_BTH;
+DuplexModel::UserChannel DuplexModel::user_channel(const at::Tensor& features_BTH,
+                                                   const at::Tensor& told_BT) {
+  UserChannel user{features_BTH, {}};
   if (user_text_ && options_.user_text.feed_back) {
     const int64_t vocab_size = parts_.llm->shape().vocab_size;
-    const at::Tensor all_ids = at::arange(vocab_size, user.options().dtype(at::kLong));
-    user = user + user_text_->feedback(features_BTH, text_embedding(all_ids), parts_.ids);
+    const at::Tensor all_ids = at::arange(vocab_size, features_BTH.options().dtype(at::kLong));
+    user.words = user_text_->words(features_BTH, text_embedding(all_ids), parts_.ids, told_BT);
+    const double weight = options_.user_text.features_weight;
+    user.frames_BTH =
+        (weight == 1 ? features_BTH : features_BTH * weight) + user.words.words_BTH;
   }
-  if (options_.duplex_user_channel_weight == 1) return user;
-  return user * options_.duplex_user_channel_weight;
+  if (options_.duplex_user_channel_weight != 1) {
+    user.frames_BTH = user.frames_BTH * options_.duplex_user_channel_weight;
+  }
+  return user;
+}
+
+at::Tensor DuplexModel::text_state(const at::Tensor& hidden_BTH, const HeardWords& words,
+                                   KvCache* cache) {
+  CopyAttention* const copy = user_text_ ? user_text_->copy() : nullptr;
+  if (copy == nullptr || !words.defined()) return hidden_BTH;
+  return copy->add_words(hidden_BTH, words, cache);
 }
 
 std::pair<at::Tensor, at::Tensor> DuplexModel::target_codes(const Batch& batch) {

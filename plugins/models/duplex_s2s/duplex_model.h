@@ -56,10 +56,26 @@ class DuplexModel : public SpeechModel {
   };
   /// Start of a conversation: PAD and the delay code.
   Choice initial_choice(int64_t batch_size, at::Device device) const;
-  /// One frame: user features [B, 1, H] and the previous frame's choice.
-  Choice step(const at::Tensor& user_B1H, const Choice& previous, KvCache& cache);
-  /// Perception's frames as the language model hears them: scaled, with the user-text feedback.
-  at::Tensor user_channel(const at::Tensor& features_BTH);
+  /// The user as the language model hears them.
+  struct UserChannel {
+    at::Tensor frames_BTH;  // scaled, with the words fed back
+    HeardWords words;       // undefined without the user-text channel
+    UserChannel narrow(int64_t first, int64_t num_frames) const {
+      return {frames_BTH.narrow(1, first, num_frames), words.narrow(first, num_frames)};
+    }
+  };
+  /// `told_BT`: see UserTextHead::words.
+  UserChannel user_channel(const at::Tensor& features_BTH, const at::Tensor& told_BT = {});
+  /// The state that the text head reads: `hidden`, with repeated words where the model has `copy`.
+  at::Tensor text_state(const at::Tensor& hidden_BTH, const HeardWords& words,
+                        KvCache* cache = nullptr);
+  /// What a conversation remembers.
+  struct Memory {
+    explicit Memory(int64_t num_layers) : llm(num_layers), words(1) {}
+    KvCache llm, words;
+  };
+  /// One frame of the user and the previous frame's choice.
+  Choice step(const UserChannel& user, const Choice& previous, Memory& memory);
   Perception& perception() { return perception_; }
   const SpecialIds& ids() const { return parts_.ids; }
   const SpeechIds& speech_ids() const { return speech_; }

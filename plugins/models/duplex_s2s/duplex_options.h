@@ -49,12 +49,23 @@ struct UserTextOptions {
   double loss_weight = 0.5;
   double non_pad_weight = 10;
   bool feed_back = true;
+  double features_weight = 1;
+  double truth_share = 0;
+  bool copy = false;
+  int64_t copy_key_size = 64;
   void visit(OptionVisitor& v) {
     v("enabled", enabled, "add a head on the encoder that names the user's words");
     v("loss_weight", loss_weight, "weight of its loss", at_least(0));
     v("non_pad_weight", non_pad_weight, "weight of labels that are not PAD", at_least(0));
     v("feed_back", feed_back,
       "add its word probabilities to the encoder's output through the text embedding");
+    v("features_weight", features_weight, "weight of the encoder's output beside the words fed back",
+      at_least(0));
+    v("truth_share", truth_share,
+      "share of the training sequences that are fed the true words instead of those heard",
+      between(0, 1));
+    v("copy", copy, "let the text head attend to the words heard and repeat them");
+    v("copy_key_size", copy_key_size, "width of that attention's keys", at_least(1));
   }
 };
 

@@ -14,15 +14,17 @@ DuplexModel::Choice DuplexModel::initial_choice(int64_t batch_size, at::Device d
           at::full({batch_size, parts_.num_codebooks}, speech_.delay, options)};
 }
 
-DuplexModel::Choice DuplexModel::step(const at::Tensor& user_B1H, const Choice& previous,
-                                      KvCache& cache) {
+DuplexModel::Choice DuplexModel::step(const UserChannel& user, const Choice& previous,
+                                      Memory& memory) {
   const at::Tensor x_B1H =
-      user_B1H + embed(previous.text_B.unsqueeze(1), previous.codes_BK.unsqueeze(1));
+      user.frames_BTH + embed(previous.text_B.unsqueeze(1), previous.codes_BK.unsqueeze(1));
   SequenceInfo info;
-  info.cache = &cache;
-  const at::Tensor hidden_BH = (*parts_.llm)(x_B1H, info).squeeze(1);
+  info.cache = &memory.llm;
+  const at::Tensor hidden_B1H = (*parts_.llm)(x_B1H, info);
+  const at::Tensor hidden_BH = hidden_B1H.squeeze(1);
+  const at::Tensor text_BH = text_state(hidden_B1H, user.words, &memory.words).squeeze(1);
   // NeMo calls the head itself, without a family's final soft cap; the cap keeps the order anyway.
-  const at::Tensor text = parts_.llm->logits(hidden_BH, /*soft_cap=*/false).argmax(-1);
+  const at::Tensor text = parts_.llm->logits(text_BH, /*soft_cap=*/false).argmax(-1);
   const at::Tensor codes =
       audio_head_(hidden_BH).view({hidden_BH.size(0), parts_.num_codebooks, -1}).argmax(-1);
   return {text, codes};
@@ -57,12 +59,12 @@ Generation DuplexModel::generate(const at::Tensor& audio_BS, const at::Tensor& l
   const at::NoGradGuard no_grad;
   const EvalScope eval(*this);
   const EncoderOutput heard = perception_.forward(audio_BS, lengths_B);
-  const at::Tensor user_BTH = user_channel(heard.features_BTH);
-  KvCache cache(num_layers());
+  const UserChannel user = user_channel(heard.features_BTH);
+  Memory memory(num_layers());
   Choice choice = initial_choice(audio_BS.size(0), audio_BS.device());
   std::vector<at::Tensor> text, codes;
-  for (int64_t t = 0; t < user_BTH.size(1); ++t) {
-    choice = step(user_BTH.narrow(1, t, 1), choice, cache);
+  for (int64_t t = 0; t < user.frames_BTH.size(1); ++t) {
+    choice = step(user.narrow(t, 1), choice, memory);
     text.push_back(choice.text_B);
     codes.push_back(choice.codes_BK);
   }
@@ -93,7 +95,7 @@ class Session : public DuplexSession {
         eval_(model),
         encoder_(model.perception().open_stream(1)),
         decoder_(model.codec().open_stream(1)),
-        cache_(model.num_layers()),
+        memory_(model.num_layers()),
         choice_(model.initial_choice(1, at::kCPU)) {}
 
   Output push(const at::Tensor& samples_S) override {
@@ -110,9 +112,9 @@ class Session : public DuplexSession {
   Output answer(const at::Tensor& frames_1TH, bool last) {
     Output out;
     std::vector<at::Tensor> audio, codes;
-    const at::Tensor user_1TH = model_.user_channel(frames_1TH);
-    for (int64_t t = 0; t < user_1TH.size(1); ++t) {
-      choice_ = model_.step(user_1TH.narrow(1, t, 1), choice_, cache_);
+    const DuplexModel::UserChannel user = model_.user_channel(frames_1TH);
+    for (int64_t t = 0; t < user.frames_BTH.size(1); ++t) {
+      choice_ = model_.step(user.narrow(t, 1), choice_, memory_);
       out.text_tokens.push_back(choice_.text_B.item<int64_t>());
       codes.push_back(choice_.codes_BK);
       const at::Tensor spoken = replace_control_codes(
@@ -130,7 +132,7 @@ class Session : public DuplexSession {
   EvalScope eval_;
   std::unique_ptr<EncoderStream> encoder_;
   std::unique_ptr<CodecStream> decoder_;
-  KvCache cache_;
+  DuplexModel::Memory memory_;
   DuplexModel::Choice choice_;
 };
 

@@ -36,12 +36,12 @@ std::map<std::string, at::Tensor> DuplexModel::reference_outputs(
   const PreparedBatch prepared = step.prepare(batch, heard);
   const StageWeights weights = stage_weights(options_, 0);
   const LossTerms losses = step.losses(prepared, weights, static_cast<double>(weigh(batch).frames));
-  const at::Tensor hidden_BTH = step.hidden(prepared, false);
-  const int64_t rows = hidden_BTH.size(0), width = hidden_BTH.size(1);
+  const TrainingStep::States heads = step.states(prepared, false);
+  const int64_t rows = heads.audio_BTH.size(0), width = heads.audio_BTH.size(1);
   return {{"mel", heard.mel_BFT},
           {"perception", heard.features_BTH},
-          {"text_logits", parts_.llm->logits(hidden_BTH, false)},
-          {"audio_logits", audio_head_(hidden_BTH).view({rows, width, parts_.num_codebooks, -1})},
+          {"text_logits", parts_.llm->logits(heads.text_BTH, false)},
+          {"audio_logits", audio_head_(heads.audio_BTH).view({rows, width, parts_.num_codebooks, -1})},
           {"text_loss", losses.parts.at("text_loss")},
           {"audio_loss", losses.parts.at("audio_loss")},
           {"loss", losses.total}};
@@ -75,6 +75,11 @@ ShardPlan DuplexModel::configure_model(const MeshShape& mesh) const {
   plan.units.push_back({"audio_head"});
   if (user_text_) {
     plan.rows.push_back({"user_text.head", Style::kReplicate, Layout::kFull, Layout::kFull});
+    if (user_text_->copy() != nullptr) {
+      for (const char* part : {"user_text.copy", "user_text.copy.query", "user_text.copy.key"}) {
+        plan.rows.push_back({part, Style::kReplicate, Layout::kFull, Layout::kFull});
+      }
+    }
     plan.units.push_back({"user_text"});
   }
   return plan;

@@ -86,14 +86,26 @@ Channels TrainingStep::with_history_noise(const Channels& channels) const {
   return noisy;
 }
 
-at::Tensor TrainingStep::hidden(const PreparedBatch& prepared, bool with_noise) {
+at::Tensor TrainingStep::told_words(const PreparedBatch& prepared, int64_t width) const {
+  const double share = m_.options_.user_text.truth_share;
+  if (share <= 0 || !prepared.user_labels_BT.defined()) return {};
+  const at::Tensor labels_BT = prepared.user_labels_BT.narrow(1, 0, width);
+  const at::Tensor told = at::rand({labels_BT.size(0), 1}, labels_BT.options().dtype(at::kFloat));
+  return at::where(told.lt(share), labels_BT, -1);
+}
+
+TrainingStep::States TrainingStep::states(const PreparedBatch& prepared, bool with_noise) {
   const Channels channels = with_noise && m_.options_.history_noise.any()
                                 ? with_history_noise(prepared.channels)
                                 : prepared.channels;
   const int64_t width = channels.text_in_BT.size(1);
-  const at::Tensor x_BTH = m_.embed(channels.text_in_BT, channels.audio_in_BTK) +
-                           m_.user_channel(prepared.heard.features_BTH.narrow(1, 0, width));
-  return (*m_.parts_.llm)(x_BTH, SequenceInfo{});
+  const at::Tensor told_BT = with_noise ? told_words(prepared, width) : at::Tensor();
+  const DuplexModel::UserChannel user =
+      m_.user_channel(prepared.heard.features_BTH.narrow(1, 0, width), told_BT);
+  const at::Tensor x_BTH =
+      m_.embed(channels.text_in_BT, channels.audio_in_BTK) + user.frames_BTH;
+  const at::Tensor hidden_BTH = (*m_.parts_.llm)(x_BTH, SequenceInfo{});
+  return {m_.text_state(hidden_BTH, user.words), hidden_BTH};
 }
 
 at::Tensor TrainingStep::valid_mask(const PreparedBatch& prepared) const {
@@ -164,12 +176,12 @@ LossTerms TrainingStep::losses(const PreparedBatch& prepared, const StageWeights
     terms.parts[name] = loss.detach();
   };
   if (weights.needs_llm()) {
-    const at::Tensor hidden_BTH = hidden(prepared, /*with_noise=*/true);
+    const States heads = states(prepared, /*with_noise=*/true);
     if (weights.text > 0)
-      add("text_loss", weights.text, text_loss_sum(hidden_BTH, prepared) / frames);
+      add("text_loss", weights.text, text_loss_sum(heads.text_BTH, prepared) / frames);
     if (weights.audio > 0) {
       const double divisor = frames * static_cast<double>(m_.parts_.num_codebooks);
-      add("audio_loss", weights.audio, audio_loss_sum(hidden_BTH, prepared) / divisor);
+      add("audio_loss", weights.audio, audio_loss_sum(heads.audio_BTH, prepared) / divisor);
     }
   }
   if (weights.user_text > 0 && prepared.user_labels_BT.defined()) {
@@ -192,12 +204,13 @@ void add_sum(MetricSums& sums, const std::string& name, const at::Tensor& values
 
 MetricSums TrainingStep::sums(const PreparedBatch& prepared) {
   MetricSums sums;
-  const at::Tensor hidden_NH = hidden(prepared, /*with_noise=*/false).flatten(0, 1);
+  const States heads = states(prepared, /*with_noise=*/false);
   const at::Tensor valid =
       length_mask(prepared.valid_lens_B, prepared.channels.text_labels_BT.size(1)).flatten();
   const at::Tensor text_labels = prepared.channels.text_labels_BT.reshape({-1, 1});
   const CrossEntropyRows text =
-      linear_cross_entropy_rows(hidden_NH, m_.parts_.llm->head_weight(), {}, text_labels);
+      linear_cross_entropy_rows(
+      heads.text_BTH.flatten(0, 1), m_.parts_.llm->head_weight(), {}, text_labels);
   const at::Tensor is_pad = text_labels.squeeze(-1).eq(m_.parts_.ids.pad);
   const at::Tensor text_right = text.predicted_NK.eq(text_labels).squeeze(-1);
   add_sum(sums, "text_loss", text.loss_NK.squeeze(-1), valid);
@@ -205,8 +218,8 @@ MetricSums TrainingStep::sums(const PreparedBatch& prepared) {
   add_sum(sums, "text_pad_accuracy", text_right, valid.logical_and(is_pad));
   add_sum(sums, "text_nonpad_accuracy", text_right, valid.logical_and(is_pad.logical_not()));
   const at::Tensor audio_labels = prepared.channels.audio_labels_BTK.flatten(0, 1).contiguous();
-  const CrossEntropyRows audio = linear_cross_entropy_rows(hidden_NH, m_.audio_head_.weight,
-                                                           m_.audio_head_.bias, audio_labels);
+  const CrossEntropyRows audio = linear_cross_entropy_rows(
+      heads.audio_BTH.flatten(0, 1), m_.audio_head_.weight, m_.audio_head_.bias, audio_labels);
   const at::Tensor audio_right = audio.predicted_NK.eq(audio_labels);
   add_sum(sums, "audio_loss", audio.loss_NK.mean(1), valid);
   for (int64_t k = 0; k < audio_labels.size(1); ++k) {

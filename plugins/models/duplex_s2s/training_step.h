@@ -31,10 +31,15 @@ class TrainingStep {
   PreparedBatch prepare(const Batch& batch, EncoderOutput heard);
   LossTerms losses(const PreparedBatch& prepared, const StageWeights& weights, double frames);
   MetricSums sums(const PreparedBatch& prepared);
-  /// The language model's hidden states of a prepared batch, [B, T-1, H].
-  at::Tensor hidden(const PreparedBatch& prepared, bool with_noise);
+  /// What the heads read, [B, T-1, H] each; without `copy` they read the same.
+  struct States {
+    at::Tensor text_BTH, audio_BTH;
+  };
+  States states(const PreparedBatch& prepared, bool with_noise);
 
  private:
+  /// The user's true words in some rows, -1 in the others; undefined when the option is off.
+  at::Tensor told_words(const PreparedBatch& prepared, int64_t width) const;
   Channels with_history_noise(const Channels& channels) const;
   at::Tensor text_row_weights(const PreparedBatch& prepared) const;
   at::Tensor audio_row_weights(const PreparedBatch& prepared) const;

@@ -10,6 +10,9 @@ namespace s2s::duplex {
 UserTextHead::UserTextHead(int64_t hidden_size, int64_t vocab_size, const UserTextOptions& options)
     : options_(options), head_(hidden_size, vocab_size) {
   register_block("head", head_);
+  if (!options_.copy) return;
+  copy_.emplace(hidden_size, options_.copy_key_size);
+  register_block("copy", *copy_);
 }
 
 UserTextHead::~UserTextHead() = default;
@@ -22,15 +25,19 @@ at::Tensor UserTextHead::loss_sum(const at::Tensor& features_BTH, const at::Tens
                               labels_BT.reshape({-1, 1}), weights.reshape({-1, 1}));
 }
 
-at::Tensor UserTextHead::feedback(const at::Tensor& features_BTH, const at::Tensor& embedding_VH,
-                                  const SpecialIds& ids) {
+HeardWords UserTextHead::words(const at::Tensor& features_BTH, const at::Tensor& embedding_VH,
+                               const SpecialIds& ids, const at::Tensor& told_BT) {
   at::Tensor heard;
   {
     const at::NoGradGuard no_grad;
     heard = at::softmax(head_(features_BTH).to(at::kFloat), -1);
+    if (told_BT.defined()) {
+      const at::Tensor words = at::one_hot(told_BT.clamp_min(0), heard.size(-1)).to(at::kFloat);
+      heard = at::where(told_BT.lt(0).unsqueeze(-1), heard, words);
+    }
     for (const int64_t silent : {ids.pad, ids.bos, ids.eos}) heard.select(-1, silent).zero_();
   }
-  return at::matmul(heard.to(embedding_VH.scalar_type()), embedding_VH);
+  return {at::matmul(heard.to(embedding_VH.scalar_type()), embedding_VH), heard.sum(-1)};
 }
 
 }  // namespace s2s::duplex

@@ -3,6 +3,9 @@
 // user's words, and the way its word probabilities reach the language model. NeMo's speech-to-text
 // model has such a channel; here it is an option, off in the reference mode.
 
+#include <optional>
+
+#include "copy_attention.h"
 #include "duplex_options.h"
 #include "s2s/layers.h"
 #include "s2s/tokenizer.h"
@@ -18,15 +21,19 @@ class UserTextHead : public Block {
   /// features [B, T, H], labels [B, T] int64, mask [B, T] bool.
   at::Tensor loss_sum(const at::Tensor& features_BTH, const at::Tensor& labels_BT,
                       const at::Tensor& mask_BT, int64_t pad);
-  /// What is added to the features: the expected embedding of the word heard, PAD left out.
-  /// No gradient reaches the head or the encoder on this way. -> [B, T, H]
-  at::Tensor feedback(const at::Tensor& features_BTH, const at::Tensor& embedding_VH,
-                      const SpecialIds& ids);
+  /// What was heard, for the language model. No gradient reaches the head or the encoder on this
+  /// way. `told_BT` (int64, may be undefined): word ids that stand for what was heard in the rows
+  /// where they are not negative.
+  HeardWords words(const at::Tensor& features_BTH, const at::Tensor& embedding_VH,
+                   const SpecialIds& ids, const at::Tensor& told_BT = {});
+  /// Null unless the option `copy` is on.
+  CopyAttention* copy() { return copy_ ? &*copy_ : nullptr; }
   at::Tensor logits(const at::Tensor& features_BTH) { return head_(features_BTH); }
 
  private:
   UserTextOptions options_;
   Linear head_;
+  std::optional<CopyAttention> copy_;
 };
 
 }  // namespace s2s::duplex

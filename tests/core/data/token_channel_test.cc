@@ -118,3 +118,17 @@ TEST_CASE("the word channel writes each word behind its end, and words wait for 
   CHECK(build_word_channel({spoken}, {"agent"}, {0.16, 0.08, 16000}, 1, tokenizer) ==
         std::vector<int64_t>{0, 0});
 }
+
+TEST_CASE("the spoken channel writes each word ahead of its start, never before its turn") {
+  Supervision spoken = turn("agent", 0.16, 0.64, "two three");
+  spoken.words = {{"two", 0.16, 0.32}, {"three", 0.56, 0.72}};
+  const TableTokenizer tokenizer({{"two", {20, 21}}, {"three", {30}}, {"two three", {7, 8}}});
+  const FrameGrid grid{0.96, 0.08, 16000};
+  CHECK(build_spoken_channel({spoken}, {"agent"}, grid, 2, tokenizer) ==
+        std::vector<int64_t>{0, 0, 1, 20, 21, 30, 0, 0, 0, 0, 2, 0});
+  CHECK(build_spoken_channel({spoken}, {"agent"}, grid, 0, tokenizer) ==
+        std::vector<int64_t>{0, 0, 1, 20, 21, 0, 0, 30, 0, 0, 2, 0});
+  spoken.words.clear();
+  CHECK(build_spoken_channel({spoken}, {"agent"}, grid, 2, tokenizer) ==
+        build_token_channel({spoken}, {"agent"}, grid, tokenizer));
+}

@@ -1,0 +1,55 @@
+#include "copy_attention.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <limits>
+
+namespace s2s::duplex {
+
+HeardWords HeardWords::narrow(int64_t first, int64_t num_frames) const {
+  if (!defined()) return {};
+  return {words_BTH.narrow(1, first, num_frames), mass_BT.narrow(1, first, num_frames)};
+}
+
+CopyAttention::CopyAttention(int64_t hidden_size, int64_t key_size)
+    : key_size_(key_size),
+      query_(hidden_size, key_size, /*bias=*/false),
+      key_(hidden_size, key_size, /*bias=*/false) {
+  register_block("query", query_);
+  register_block("key", key_);
+  register_parameter("scale", scale_, {1}, {Init::Kind::kOnes, 0});
+}
+
+CopyAttention::~CopyAttention() = default;
+
+at::Tensor CopyAttention::add_words(const at::Tensor& hidden_BTH, const HeardWords& heard,
+                                    KvCache* cache) {
+  const at::Tensor log_mass_BT1 = heard.mass_BT.clamp_min(1e-6).log().unsqueeze(-1);
+  at::Tensor keys = at::cat({key_(heard.words_BTH), log_mass_BT1.to(hidden_BTH.scalar_type())}, -1);
+  at::Tensor words = heard.words_BTH;
+  if (cache != nullptr) {
+    const auto [all_keys, all_words] = cache->append(0, keys.unsqueeze(1), words.unsqueeze(1));
+    cache->advance(hidden_BTH.size(1));
+    keys = all_keys.squeeze(1);
+    words = all_words.squeeze(1);
+  }
+  const double root = std::sqrt(static_cast<double>(key_size_));
+  at::Tensor scores_BTS =
+      at::matmul(query_(hidden_BTH), keys.narrow(-1, 0, key_size_).transpose(1, 2)) / root +
+      keys.narrow(-1, key_size_, 1).transpose(1, 2);
+  const int64_t width = scores_BTS.size(1), seen = scores_BTS.size(2);
+  if (width > 1) {
+    const at::Tensor later = at::ones({width, seen}, scores_BTS.options().dtype(at::kBool))
+                                 .triu(seen - width + 1);
+    scores_BTS =
+        scores_BTS.masked_fill(later, -std::numeric_limits<float>::infinity());
+  }
+  // A place to look at that holds nothing: most frames repeat no word.
+  const at::Tensor nothing = at::zeros({scores_BTS.size(0), width, 1}, scores_BTS.options());
+  const at::Tensor weights =
+      at::softmax(at::cat({nothing, scores_BTS}, -1).to(at::kFloat), -1).narrow(-1, 1, seen);
+  return hidden_BTH + scale_ * at::matmul(weights.to(words.scalar_type()), words);
+}
+
+}  // namespace s2s::duplex
