@@ -36,9 +36,9 @@ config=configs/demo.yaml
 size=full synth=() changes=()
 if [ $quick = 1 ]; then
   size=quick synth=(--quick)
-  changes=(trainer.max_steps=160 trainer.val_check_interval=80
-           exp_manager.checkpoint_callback_params.every_n_train_steps=80
-           model.stages.1.from_step=60 model.stages.2.from_step=90 model.stages.3.from_step=130)
+  changes=(trainer.max_steps=700 trainer.val_check_interval=350 model.lr_scheduler.warmup_steps=20
+           exp_manager.checkpoint_callback_params.every_n_train_steps=350
+           model.stages.1.from_step=350 model.stages.2.from_step=450)
 fi
 data=$runs/demo-data-$size
 run=$runs/demo-$size-$seed

@@ -63,8 +63,9 @@ TEST_CASE("phases without room and restarts that do not rise are errors with the
   CHECK(narrow.find("take 4 of a phase of 4") != std::string::npos);
   CHECK(id_of([&] { schedule(options, {"12", "8"}); }).find("schedule/steps") == 0);
   CHECK(id_of([&] { schedule(options, {"24"}); }).find("schedule/steps") == 0);
-  CHECK(id_of([&] { schedule({{"warmup_steps", "24"}, {"max_steps", "24"}}); })
-            .find("take 24 of max_steps = 24") != std::string::npos);
+  CHECK(id_of([&] {
+          schedule({{"warmup_steps", "24"}, {"max_steps", "24"}});
+        }).find("take 24 of max_steps = 24") != std::string::npos);
 }
 
 }  // namespace

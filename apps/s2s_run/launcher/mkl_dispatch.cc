@@ -1,7 +1,7 @@
-// LibTorch's matrix products come from MKL, which asks these two functions for the processor's maker
-// and gives the others kernels for 256-bit vectors even where they have 512-bit ones. The answers of
-// an executable come before those of the libraries it loads: here every x86 processor gets the
-// kernels that its own instruction set allows. Decision record 0007 has the measurement.
+// LibTorch's matrix products come from MKL, which asks these two functions for the processor's
+// maker and gives the others kernels for 256-bit vectors even where they have 512-bit ones. The
+// answers of an executable come before those of the libraries it loads: here every x86 processor
+// gets the kernels that its own instruction set allows. Decision record 0007 has the measurement.
 
 #include <cstdlib>
 #include <cstring>

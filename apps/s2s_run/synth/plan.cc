@@ -101,8 +101,8 @@ class Planner {
     }
   }
 
-  /// One exchange each, so that an example is an answer. `turns`: every second one is interrupted by
-  /// another exchange, the others hold a pause.
+  /// One exchange each, so that an example is an answer. `turns`: every second one is interrupted
+  /// by another exchange, the others hold a pause.
   void plan_validation(const std::string& split, const std::vector<Combination>& from,
                        bool new_voices, bool turns) {
     std::vector<Combination> combinations = from;

@@ -64,10 +64,10 @@ std::vector<int64_t> build_token_channel(const std::vector<Supervision>& supervi
                                          const FrameGrid& grid, const Tokenizer& tokenizer,
                                          TokenChannelCounts* counts = nullptr);
 
-/// Text channel [T] as above, but each aligned word's ids begin `lead_frames` before the frame of the
-/// word's start, or behind what was written before it: the text goes along with the voice. A turn
-/// without word times is written as above.
-/// Source: the idea of Moshi's inner monologue (Defossez et al. 2024).
+/// Text channel [T] as above, but each aligned word's ids begin `lead_frames` before the frame of
+/// the word's start, or behind what was written before it: the text goes along with the voice. A
+/// turn without word times is written as above. Source: the idea of Moshi's inner monologue
+/// (Defossez et al. 2024).
 std::vector<int64_t> build_spoken_channel(const std::vector<Supervision>& supervisions,
                                           const std::vector<std::string>& roles,
                                           const FrameGrid& grid, int64_t lead_frames,
@@ -123,8 +123,8 @@ Batch make_batch(const std::vector<CutSequence>& rows, const BatchSpec& spec,
 
 /// Finds what makes cuts useless for a duplex model: [data/no-recording], [data/no-target],
 /// [data/no-turns] (no turn of either role, unless `allow_no_turns`), [data/no-text],
-/// [data/no-alignment] (user_text: word_end or agent_text: word_start without word times), and with `check_files`
-/// [data/missing-file].
+/// [data/no-alignment] (user_text: word_end or agent_text: word_start without word times), and with
+/// `check_files` [data/missing-file].
 void check_duplex_cuts(const std::vector<Cut>& cuts, const DuplexDataOptions& options,
                        bool allow_no_turns, bool check_files, Findings& findings);
 

@@ -7,6 +7,10 @@
 
 namespace s2s::duplex {
 
+namespace {
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+}  // namespace
+
 HeardWords HeardWords::narrow(int64_t first, int64_t num_frames) const {
   if (!defined()) return {};
   return {words_BTH.narrow(1, first, num_frames), mass_BT.narrow(1, first, num_frames)};
@@ -19,6 +23,7 @@ CopyAttention::CopyAttention(int64_t hidden_size, int64_t key_size)
   register_block("query", query_);
   register_block("key", key_);
   register_parameter("scale", scale_, {1}, {Init::Kind::kOnes, 0});
+  register_parameter("recency", recency_, {1}, {Init::Kind::kZeros, 0});
 }
 
 CopyAttention::~CopyAttention() = default;
@@ -39,12 +44,9 @@ at::Tensor CopyAttention::add_words(const at::Tensor& hidden_BTH, const HeardWor
       at::matmul(query_(hidden_BTH), keys.narrow(-1, 0, key_size_).transpose(1, 2)) / root +
       keys.narrow(-1, key_size_, 1).transpose(1, 2);
   const int64_t width = scores_BTS.size(1), seen = scores_BTS.size(2);
-  if (width > 1) {
-    const at::Tensor later = at::ones({width, seen}, scores_BTS.options().dtype(at::kBool))
-                                 .triu(seen - width + 1);
-    scores_BTS =
-        scores_BTS.masked_fill(later, -std::numeric_limits<float>::infinity());
-  }
+  const at::Tensor frame_S = at::arange(seen, scores_BTS.options());
+  const at::Tensor age_TS = frame_S.slice(0, seen - width).unsqueeze(1) - frame_S;
+  scores_BTS = (scores_BTS - recency_ * age_TS).masked_fill(age_TS.lt(0), -kInfinity);
   // A place to look at that holds nothing: most frames repeat no word.
   const at::Tensor nothing = at::zeros({scores_BTS.size(0), width, 1}, scores_BTS.options());
   const at::Tensor weights =

@@ -1,8 +1,8 @@
 #pragma once
-// A way for the text head to repeat what the user said: attention from the decoder's last states over
-// the words heard so far, whose text embeddings are added to the state before the tied head. What to
-// repeat is learned; that a repeated word is the same word is built in.
-// Source: pointer networks (See, Liu, Manning 2017), here with embeddings instead of probabilities.
+// A way for the text head to repeat what the user said: attention from the decoder's last states
+// over the words heard so far, whose text embeddings are added to the state before the tied head.
+// What to repeat is learned; that a repeated word is the same word is built in. Source: pointer
+// networks (See, Liu, Manning 2017), here with embeddings instead of probabilities.
 
 #include "s2s/backbone.h"
 #include "s2s/layers.h"
@@ -30,7 +30,8 @@ class CopyAttention : public Block {
  private:
   int64_t key_size_;
   Linear query_, key_;
-  at::Tensor scale_;  // [1]
+  at::Tensor scale_;    // [1]
+  at::Tensor recency_;  // [1], what a word loses for each frame that passes
 };
 
 }  // namespace s2s::duplex

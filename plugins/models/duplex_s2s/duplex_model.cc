@@ -34,6 +34,12 @@ DuplexModel::DuplexModel(DuplexOptions options, DuplexParts parts)
         parts_.codebook_size + 3, parts_.llm->shape().hidden_size, init));
     register_block("embed_audio_tokens." + std::to_string(k), *embed_audio_tokens_.back());
   }
+  if (options_.text_hold) {
+    embed_held_text_ =
+        std::make_unique<Embedding>(parts_.llm->shape().vocab_size, parts_.llm->shape().hidden_size,
+                                    Init{Init::Kind::kNormal, 0.1});
+    register_block("embed_held_text", *embed_held_text_);
+  }
   register_block("audio_head", audio_head_);
   if (options_.user_text.enabled) {
     user_text_ = std::make_unique<UserTextHead>(parts_.llm->shape().hidden_size,
@@ -73,6 +79,10 @@ at::Tensor DuplexModel::embed(const at::Tensor& text_BT, const at::Tensor& audio
   return sum;
 }
 
+at::Tensor DuplexModel::add_held_text(const at::Tensor& x_BTH, const at::Tensor& held_BT) {
+  return embed_held_text_ ? x_BTH + (*embed_held_text_)(held_BT) : x_BTH;
+}
+
 DuplexModel::UserChannel DuplexModel::user_channel(const at::Tensor& features_BTH,
                                                    const at::Tensor& told_BT) {
   UserChannel user{features_BTH, {}};
@@ -81,8 +91,7 @@ DuplexModel::UserChannel DuplexModel::user_channel(const at::Tensor& features_BT
     const at::Tensor all_ids = at::arange(vocab_size, features_BTH.options().dtype(at::kLong));
     user.words = user_text_->words(features_BTH, text_embedding(all_ids), parts_.ids, told_BT);
     const double weight = options_.user_text.features_weight;
-    user.frames_BTH =
-        (weight == 1 ? features_BTH : features_BTH * weight) + user.words.words_BTH;
+    user.frames_BTH = (weight == 1 ? features_BTH : features_BTH * weight) + user.words.words_BTH;
   }
   if (options_.duplex_user_channel_weight != 1) {
     user.frames_BTH = user.frames_BTH * options_.duplex_user_channel_weight;

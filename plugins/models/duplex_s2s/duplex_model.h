@@ -53,6 +53,7 @@ class DuplexModel : public SpeechModel {
   struct Choice {
     at::Tensor text_B;    // int64
     at::Tensor codes_BK;  // int64
+    at::Tensor held_B;    // int64, the last text token that was not PAD
   };
   /// Start of a conversation: PAD and the delay code.
   Choice initial_choice(int64_t batch_size, at::Device device) const;
@@ -87,6 +88,8 @@ class DuplexModel : public SpeechModel {
   void rest_frozen_parts();
   at::Tensor embed(const at::Tensor& text_BT, const at::Tensor& audio_BTK);
   at::Tensor text_embedding(const at::Tensor& text_BT);
+  /// `x` plus the embedding of the token that is held; `x` itself without text_hold.
+  at::Tensor add_held_text(const at::Tensor& x_BTH, const at::Tensor& held_BT);
   /// Codes of the batch [B, T, K] and their lengths [B]; runs the codec when they are not given.
   std::pair<at::Tensor, at::Tensor> target_codes(const Batch& batch);
 
@@ -95,6 +98,7 @@ class DuplexModel : public SpeechModel {
   SpeechIds speech_;
   Perception perception_;
   std::vector<std::unique_ptr<Embedding>> embed_audio_tokens_;
+  std::unique_ptr<Embedding> embed_held_text_;
   Linear audio_head_;
   std::unique_ptr<UserTextHead> user_text_;
 };

@@ -59,8 +59,8 @@ struct UserTextOptions {
     v("non_pad_weight", non_pad_weight, "weight of labels that are not PAD", at_least(0));
     v("feed_back", feed_back,
       "add its word probabilities to the encoder's output through the text embedding");
-    v("features_weight", features_weight, "weight of the encoder's output beside the words fed back",
-      at_least(0));
+    v("features_weight", features_weight,
+      "weight of the encoder's output beside the words fed back", at_least(0));
     v("truth_share", truth_share,
       "share of the training sequences that are fed the true words instead of those heard",
       between(0, 1));
@@ -118,6 +118,7 @@ struct DuplexOptions {
   double silence_keep = 1;
   double embed_audio_tokens_std = 1;
   double text_embedding_scale = 1;
+  bool text_hold = false;
   UserTextOptions user_text;
   HistoryNoiseOptions history_noise;
   std::vector<StageOptions> stages;
@@ -142,6 +143,9 @@ struct DuplexOptions {
     v("embed_audio_tokens_std", embed_audio_tokens_std,
       "standard deviation of new audio embeddings", at_least(0));
     v("text_embedding_scale", text_embedding_scale, "factor on text embeddings");
+    v("text_hold", text_hold,
+      "tell the language model on every frame which text token it wrote last, in a table of its "
+      "own");
     v("user_text", user_text, "auxiliary user-text channel");
     v("history_noise", history_noise, "noise on the model's own history while training");
     v("stages", stages, "loss weights over the run");

@@ -11,13 +11,15 @@ namespace s2s::duplex {
 DuplexModel::Choice DuplexModel::initial_choice(int64_t batch_size, at::Device device) const {
   const auto options = at::TensorOptions().dtype(at::kLong).device(device);
   return {at::full({batch_size}, parts_.ids.pad, options),
-          at::full({batch_size, parts_.num_codebooks}, speech_.delay, options)};
+          at::full({batch_size, parts_.num_codebooks}, speech_.delay, options),
+          at::full({batch_size}, parts_.ids.pad, options)};
 }
 
 DuplexModel::Choice DuplexModel::step(const UserChannel& user, const Choice& previous,
                                       Memory& memory) {
-  const at::Tensor x_B1H =
-      user.frames_BTH + embed(previous.text_B.unsqueeze(1), previous.codes_BK.unsqueeze(1));
+  const at::Tensor x_B1H = user.frames_BTH + add_held_text(embed(previous.text_B.unsqueeze(1),
+                                                                 previous.codes_BK.unsqueeze(1)),
+                                                           previous.held_B.unsqueeze(1));
   SequenceInfo info;
   info.cache = &memory.llm;
   const at::Tensor hidden_B1H = (*parts_.llm)(x_B1H, info);
@@ -27,7 +29,7 @@ DuplexModel::Choice DuplexModel::step(const UserChannel& user, const Choice& pre
   const at::Tensor text = parts_.llm->logits(text_BH, /*soft_cap=*/false).argmax(-1);
   const at::Tensor codes =
       audio_head_(hidden_BH).view({hidden_BH.size(0), parts_.num_codebooks, -1}).argmax(-1);
-  return {text, codes};
+  return {text, codes, at::where(text.eq(parts_.ids.pad), previous.held_B, text)};
 }
 
 namespace {

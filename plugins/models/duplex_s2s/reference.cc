@@ -38,13 +38,14 @@ std::map<std::string, at::Tensor> DuplexModel::reference_outputs(
   const LossTerms losses = step.losses(prepared, weights, static_cast<double>(weigh(batch).frames));
   const TrainingStep::States heads = step.states(prepared, false);
   const int64_t rows = heads.audio_BTH.size(0), width = heads.audio_BTH.size(1);
-  return {{"mel", heard.mel_BFT},
-          {"perception", heard.features_BTH},
-          {"text_logits", parts_.llm->logits(heads.text_BTH, false)},
-          {"audio_logits", audio_head_(heads.audio_BTH).view({rows, width, parts_.num_codebooks, -1})},
-          {"text_loss", losses.parts.at("text_loss")},
-          {"audio_loss", losses.parts.at("audio_loss")},
-          {"loss", losses.total}};
+  return {
+      {"mel", heard.mel_BFT},
+      {"perception", heard.features_BTH},
+      {"text_logits", parts_.llm->logits(heads.text_BTH, false)},
+      {"audio_logits", audio_head_(heads.audio_BTH).view({rows, width, parts_.num_codebooks, -1})},
+      {"text_loss", losses.parts.at("text_loss")},
+      {"audio_loss", losses.parts.at("audio_loss")},
+      {"loss", losses.total}};
 }
 
 NameMap DuplexModel::checkpoint_names() const {
@@ -73,6 +74,10 @@ ShardPlan DuplexModel::configure_model(const MeshShape& mesh) const {
   plan.units.push_back({"embed_audio_tokens.*"});
   if (!parts_.llm->shape().tied_head) plan.units.push_back({"lm_head"});
   plan.units.push_back({"audio_head"});
+  if (embed_held_text_) {
+    plan.rows.push_back({"embed_held_text", Style::kReplicate, Layout::kFull, Layout::kFull});
+    plan.units.push_back({"embed_held_text"});
+  }
   if (user_text_) {
     plan.rows.push_back({"user_text.head", Style::kReplicate, Layout::kFull, Layout::kFull});
     if (user_text_->copy() != nullptr) {

@@ -94,6 +94,16 @@ at::Tensor TrainingStep::told_words(const PreparedBatch& prepared, int64_t width
   return at::where(told.lt(share), labels_BT, -1);
 }
 
+at::Tensor TrainingStep::held_text(const PreparedBatch& prepared) const {
+  if (!m_.embed_held_text_) return {};
+  const at::Tensor& text_BT = prepared.channels.text_in_BT;
+  const at::Tensor frames_T = at::arange(text_BT.size(1), text_BT.options());
+  const at::Tensor written_BT = at::where(text_BT.eq(m_.parts_.ids.pad), -1, frames_T);
+  const at::Tensor newest_BT = std::get<0>(at::cummax(written_BT, 1));
+  const at::Tensor held_BT = text_BT.gather(1, newest_BT.clamp_min(0));
+  return at::where(newest_BT.lt(0), m_.parts_.ids.pad, held_BT);
+}
+
 TrainingStep::States TrainingStep::states(const PreparedBatch& prepared, bool with_noise) {
   const Channels channels = with_noise && m_.options_.history_noise.any()
                                 ? with_history_noise(prepared.channels)
@@ -102,9 +112,9 @@ TrainingStep::States TrainingStep::states(const PreparedBatch& prepared, bool wi
   const at::Tensor told_BT = with_noise ? told_words(prepared, width) : at::Tensor();
   const DuplexModel::UserChannel user =
       m_.user_channel(prepared.heard.features_BTH.narrow(1, 0, width), told_BT);
-  const at::Tensor x_BTH =
-      m_.embed(channels.text_in_BT, channels.audio_in_BTK) + user.frames_BTH;
-  const at::Tensor hidden_BTH = (*m_.parts_.llm)(x_BTH, SequenceInfo{});
+  const at::Tensor x_BTH = m_.embed(channels.text_in_BT, channels.audio_in_BTK) + user.frames_BTH;
+  const at::Tensor hidden_BTH =
+      (*m_.parts_.llm)(m_.add_held_text(x_BTH, held_text(prepared)), SequenceInfo{});
   return {m_.text_state(hidden_BTH, user.words), hidden_BTH};
 }
 
@@ -208,8 +218,7 @@ MetricSums TrainingStep::sums(const PreparedBatch& prepared) {
   const at::Tensor valid =
       length_mask(prepared.valid_lens_B, prepared.channels.text_labels_BT.size(1)).flatten();
   const at::Tensor text_labels = prepared.channels.text_labels_BT.reshape({-1, 1});
-  const CrossEntropyRows text =
-      linear_cross_entropy_rows(
+  const CrossEntropyRows text = linear_cross_entropy_rows(
       heads.text_BTH.flatten(0, 1), m_.parts_.llm->head_weight(), {}, text_labels);
   const at::Tensor is_pad = text_labels.squeeze(-1).eq(m_.parts_.ids.pad);
   const at::Tensor text_right = text.predicted_NK.eq(text_labels).squeeze(-1);

@@ -40,6 +40,8 @@ class TrainingStep {
  private:
   /// The user's true words in some rows, -1 in the others; undefined when the option is off.
   at::Tensor told_words(const PreparedBatch& prepared, int64_t width) const;
+  /// The last token of the text channel that is not PAD, [B, T-1]; undefined without text_hold.
+  at::Tensor held_text(const PreparedBatch& prepared) const;
   Channels with_history_noise(const Channels& channels) const;
   at::Tensor text_row_weights(const PreparedBatch& prepared) const;
   at::Tensor audio_row_weights(const PreparedBatch& prepared) const;

@@ -24,8 +24,7 @@ struct CosineOptions {
     v("min_lr", min_lr, "learning rate at the end", at_least(0));
     v("max_steps", max_steps, "optimizer steps until min_lr is reached", required(at_least(1)));
     v("restarts", restarts,
-      "steps at which warm-up and cosine begin again, for training in stages; rising",
-      at_least(1));
+      "steps at which warm-up and cosine begin again, for training in stages; rising", at_least(1));
   }
 };
 
@@ -91,11 +90,12 @@ class CosineAnnealing : public Schedule {
 
 [[noreturn]] void throw_steps(const std::string& path, const std::string& problem,
                               const Config& options) {
-  throw Error(ExitCode::kConfig, "schedule/steps",
-              path + ": " + problem + " (" + options.origin().text() +
-                  ")\n  expected: warm-up and constant steps that leave room below max_steps (with "
-                  "restarts: in every phase), each given as steps or as a ratio, not both; restarts "
-                  "that rise below max_steps");
+  throw Error(
+      ExitCode::kConfig, "schedule/steps",
+      path + ": " + problem + " (" + options.origin().text() +
+          ")\n  expected: warm-up and constant steps that leave room below max_steps (with "
+          "restarts: in every phase), each given as steps or as a ratio, not both; restarts "
+          "that rise below max_steps");
 }
 
 std::unique_ptr<Schedule> create(const Config& options, const BuildContext& context) {
