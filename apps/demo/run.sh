@@ -29,8 +29,8 @@ done
 
 bash core/setup.sh
 s2s=build/bin/s2s-run
-# A neighbour on a shared machine then costs what it takes, not ten times that.
-export OMP_WAIT_POLICY=PASSIVE
+# Threads wait for each other spinning, but not for long: a busy neighbour costs what it takes, no more.
+export GOMP_SPINCOUNT=20000
 
 config=configs/demo.yaml
 size=full synth=() changes=()
