@@ -1,0 +1,22 @@
+#include "base/warnings.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+TEST_CASE("a warning is passed on once, and held back until somebody listens") {
+  s2s::Warnings warnings;
+  warnings.add("first");
+  warnings.add("second");
+  warnings.add("first");
+  std::vector<std::string> heard;
+  warnings.send_to([&heard](const std::string& message) { heard.push_back(message); });
+  CHECK(heard == std::vector<std::string>{"first", "second"});
+  warnings.add("second");
+  warnings.add("third");
+  CHECK(heard == std::vector<std::string>{"first", "second", "third"});
+  warnings.send_to(nullptr);
+  warnings.add("fourth");
+  CHECK(heard.size() == 3);
+}
