@@ -85,6 +85,7 @@ Json summary_json(const ReportSummary& summary, const ReportOptions& options) {
   out["highest_hz"] = options.spectrogram.highest_hz;
   out["facts"] = Json::array();
   for (const auto& [name, value] : summary.facts) out["facts"].push_back({name, value});
+  out["notes"] = summary.notes;
   out["curves"] = Json::array();
   if (summary.metrics_path.empty()) return out;
   for (const Curve& curve : read_curves(summary.metrics_path)) {

@@ -32,6 +32,7 @@ struct ReportSummary {
   std::vector<std::pair<std::string, std::string>> facts;  // what run this is; in order
   std::vector<ScoreTable> extra_tables;                    // after those of the data sets
   std::string metrics_path;  // the run's metrics.jsonl for the curves; "" or missing: no curves
+  std::vector<std::string> notes;  // what a reader of the scores should know
 };
 
 /// Examples are added one by one, so that only their compressed forms stay in memory.

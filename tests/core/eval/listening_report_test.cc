@@ -124,6 +124,15 @@ TEST_CASE("the page is one file with everything in it") {
   CHECK(examples[0]["tokens"]["answer"][1] == nlohmann::json{23, "text", " the"});
 }
 
+TEST_CASE("what a reader of the scores should know stands in the page") {
+  ListeningReport report(fresh_folder("notes"), english_normalizer());
+  report.add(dialogue("a", "the light is off"));
+  const std::string page =
+      text_of_file(report.finish({"T", {}, {}, "", {"1 of 5 words cannot be heard: zebra"}}));
+  CHECK(nlohmann::json::parse(script_of(page, "report-data"))["notes"] ==
+        nlohmann::json{"1 of 5 words cannot be heard: zebra"});
+}
+
 TEST_CASE("texts cannot break out of the page, and broken UTF-8 cannot break it") {
   const fs::path folder = fresh_folder("hostile");
   ListeningReport report(folder, english_normalizer());

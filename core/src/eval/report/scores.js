@@ -76,5 +76,6 @@ function renderScores(data) {
     return;
   }
   section.append(node("h2", {}, "Scores"),
-                 node("div", {class: "tables"}, data.tables.map(scoreTable)));
+                 node("div", {class: "tables"}, data.tables.map(scoreTable)),
+                 ...data.notes.map((text) => node("p", {class: "note"}, text)));
 }
