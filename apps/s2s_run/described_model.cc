@@ -1,16 +1,18 @@
 #include "s2s_run/described_model.h"
 
-#include <cstdio>
+#include <algorithm>
 
 #include "config/config_errors.h"
+#include "config/scalar.h"
 #include "train/run_options.h"
 
 namespace s2s::run {
 namespace {
 
-/// Stands in for a tokenizer whose files are not there yet: shapes do not depend on it.
+/// Stands in for a tokenizer, whose files may not be there yet: shapes do not depend on it.
 class NoTokenizer : public Tokenizer {
  public:
+  explicit NoTokenizer(const SpecialIds& ids) : ids_(ids) {}
   std::vector<int64_t> encode(std::string_view) const override { return {}; }
   std::string decode(const std::vector<int64_t>&) const override { return ""; }
   int64_t vocab_size() const override { return 3; }
@@ -18,20 +20,22 @@ class NoTokenizer : public Tokenizer {
   std::string piece(int64_t) const override { return ""; }
 
  private:
-  SpecialIds ids_{1, 2, 0};
+  SpecialIds ids_;
 };
 
-std::unique_ptr<Tokenizer> read_tokenizer(const Config& config, const Registries& registries,
-                                          BuildContext context) {
-  const Config* node = config.find_path("model.tokenizer");
-  if (node == nullptr || node->is_null()) return std::make_unique<NoTokenizer>();
-  context.path = "model.tokenizer";
-  try {
-    return registries.create<Tokenizer>(*node, context);
-  } catch (const Error& error) {
-    std::fprintf(stderr, "note: planning without the tokenizer: %s\n", error.what());
-    return std::make_unique<NoTokenizer>();
+/// Three ids that `model.tokens` does not give to another special token.
+SpecialIds free_ids(const Config& config) {
+  std::vector<int64_t> taken;
+  if (const Config* tokens = config.find_path("model.tokens")) {
+    for (const auto& [key, value] : tokens->entries()) {
+      if (const auto id = parse_int(value.text())) taken.push_back(*id);
+    }
   }
+  std::vector<int64_t> free;
+  for (int64_t id = 0; free.size() < 3; ++id) {
+    if (std::find(taken.begin(), taken.end(), id) == taken.end()) free.push_back(id);
+  }
+  return {free[1], free[2], free[0]};
 }
 
 DescribedModel describe_llm(const Config& config, const Registries& registries,
@@ -47,17 +51,14 @@ DescribedModel describe_llm(const Config& config, const Registries& registries,
 
 DescribedModel describe_model(const Config& config, const Registries& registries) {
   BuildContext context;
-  context.registries = &registries;
   context.data = config.find("data");
   if (config.find_path("model.type") == nullptr) return describe_llm(config, registries, context);
-  const std::shared_ptr<Tokenizer> tokenizer = read_tokenizer(config, registries, context);
-  context.tokenizer = tokenizer.get();
+  const auto tokenizer = std::make_shared<NoTokenizer>(free_ids(config));
+  const Config* named = config.find_path("model.tokenizer");
+  if (named != nullptr && !named->is_null()) context.tokenizer = tokenizer.get();
   context.path = "model";
-  Config node = *config.find("model");
-  const Config type = *node.find("type");
-  for (const std::string& key : trainer_owned_model_keys()) node.erase(key);
-  node["name"] = type;
-  std::shared_ptr<SpeechModel> model = registries.create<SpeechModel>(node, context);
+  std::shared_ptr<SpeechModel> model =
+      registries.create<SpeechModel>(model_component(config), context);
   return {model,
           [model, tokenizer](const MeshShape& mesh) { return model->configure_model(mesh); }};
 }

@@ -15,7 +15,8 @@ struct DescribedModel {
 };
 
 /// The speech model that `model.type` names, or, when the config has none, the language model of
-/// `model.llm` alone. Errors: those of the components, [config/missing].
+/// `model.llm` alone. The tokenizer is not opened. Errors: those of the components,
+/// [config/missing].
 DescribedModel describe_model(const Config& config, const Registries& registries);
 
 }  // namespace s2s::run

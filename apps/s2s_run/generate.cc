@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/io_errors.h"
+#include "base/log.h"
 #include "data/wave_file.h"
 #include "s2s/resample.h"
 #include "s2s_run/run_setup.h"
@@ -126,7 +127,10 @@ std::string not_an_option(const std::string& word) {
 }
 
 int run_generate(const GenerateArguments& arguments, const Invocation& invocation) {
-  RunSetup setup(arguments.config.path, arguments.config.overrides, invocation);
+  const RunSetup setup(arguments.config, RunPurpose::kGenerate, invocation);
+  Console console(std::cerr, standard_error_is_terminal(), terminal_width());
+  Log log(&console);
+  setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });
   const std::unique_ptr<Tokenizer> tokenizer = setup.builder().tokenizer();
   const std::unique_ptr<SpeechModel> model = setup.builder().model(tokenizer.get());
   load_model(arguments.checkpoint, *model);

@@ -41,13 +41,16 @@ struct Run {
 void attach_optimizer(Run& run, const RunOptions& settings) {
   std::vector<NamedTensor> trainable;
   std::vector<double> scales;
+  std::vector<std::pair<ParameterPattern, double>> rules;
+  for (const LrScaleBlock& rule : settings.optimizer.lr_scales) {
+    rules.emplace_back(ParameterPattern(Config::scalar(rule.params), "model.optimizer.lr_scales"),
+                       rule.scale);
+  }
   for (NamedTensor& parameter : run.model->named_parameters()) {
     if (!parameter.tensor->requires_grad()) continue;
     double scale = 1;
-    for (const LrScale& rule : settings.model.lr_scales) {
-      if (pattern_matches(rule.params, parameter.name, "model.optimizer.lr_scales")) {
-        scale = rule.scale;
-      }
+    for (const auto& [pattern, factor] : rules) {
+      if (pattern.matches(parameter.name)) scale = factor;
     }
     trainable.push_back(parameter);
     scales.push_back(scale);
@@ -88,7 +91,7 @@ void report_changes(const RunFolder& folder, const Config& config, Log& log) {
 /// Loads the newest checkpoint of the run folder, or exp_manager.resume_from_checkpoint. Returns
 /// the optimizer steps done; 0 for a fresh run. Errors: [run/not-empty], those of checkpoints.
 int64_t resume(const RunSetup& setup, const RunFolder& folder, Run& run, Log& log) {
-  const ExpManagerOptions& manager = setup.builder().settings().exp_manager;
+  const ExpManagerBlock& manager = setup.builder().settings().exp_manager;
   if (!manager.resume_if_exists) folder.check_unused();
   std::string from = CheckpointFolder(folder.checkpoints(), {}).newest();
   const bool continues = !from.empty();
@@ -117,7 +120,9 @@ TrainerSettings trainer_settings(const RunBuilder& builder) {
   return out;
 }
 
+/// Says what is unusual, and lets parts say so from now on.
 void report_setup(const RunSetup& setup, Log& log) {
+  setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });
   for (const std::string& line : setup.without_effect()) log.info(line);
   for (const Shadowing& shadowed : setup.host().scan().shadowed) {
     log.info(fmt::format("{}:{} comes from {}, which shadows {}", shadowed.id.kind,
@@ -178,7 +183,7 @@ Trainer::End train(const RunBuilder& builder, const RunFolder& folder, Run& run,
 
 ExitCode run_in(const RunSetup& setup, const RunFolder& folder, Console& console, Log& log) {
   const RunBuilder& builder = setup.builder();
-  const TrainerOptions& options = builder.settings().trainer;
+  const TrainerBlock& options = builder.settings().trainer;
   if (options.num_threads) at::set_num_threads(static_cast<int>(*options.num_threads));
   report_setup(setup, log);
   make_configured_set(setup.config(), ".");   // it watches for ^C itself

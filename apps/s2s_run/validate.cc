@@ -9,6 +9,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/log.h"
 #include "base/progress_bar.h"
 #include "eval/listening_report.h"
 #include "eval/validator.h"
@@ -16,7 +17,6 @@
 #include "s2s_run/run_setup.h"
 #include "train/checkpoint.h"
 #include "train/run_folder.h"
-#include "train/train_errors.h"
 
 namespace s2s::run {
 namespace {
@@ -28,26 +28,18 @@ struct ValidateArguments {
   int64_t limit_batches = 0;
 };
 
-/// The scorer of model.scoring_asr (NeMo's key), prepared with the texts of all sets; null when
-/// none is named.
-std::unique_ptr<Scorer> build_scorer(const RunSetup& setup, const Validator::Sets& sets) {
-  const Config* node = setup.config().find_path("model.scoring_asr");
-  if (node == nullptr || node->is_null()) return nullptr;
-  BuildContext context;
-  context.path = "model.scoring_asr";
-  std::unique_ptr<Scorer> scorer = setup.registries().create<Scorer>(*node, context);
+/// The listener, prepared with the texts of all sets; null when none is named.
+std::unique_ptr<Scorer> build_scorer(const RunBuilder& builder, const Tokenizer* tokenizer,
+                                     const Validator::Sets& sets) {
+  std::unique_ptr<Scorer> scorer = builder.scorer();
+  if (scorer == nullptr) return nullptr;
   std::vector<std::string> texts;
-  for (const auto& [name, factory] : sets) {
-    const std::vector<std::string> more = factory()->texts();
+  const auto add_texts = [&texts](DataSource& source) {
+    const std::vector<std::string> more = source.texts();
     texts.insert(texts.end(), more.begin(), more.end());
-  }
-  const Config* train = setup.config().find_path("data.train_ds");
-  if (train != nullptr && !train->is_null()) {
-    const auto strategy = setup.builder().strategy();
-    const auto tokenizer = setup.builder().tokenizer();
-    const auto more = setup.builder().train_source(tokenizer.get(), *strategy)->texts();
-    texts.insert(texts.end(), more.begin(), more.end());
-  }
+  };
+  for (const auto& [name, factory] : sets) add_texts(*factory());
+  if (const auto train = builder.all_train_data(tokenizer)) add_texts(*train);
   scorer->prepare(texts);
   return scorer;
 }
@@ -78,18 +70,36 @@ void print_scores(const DataSetBoard& board) {
   print_columns(rows);
 }
 
+/// The run's log when there is a run.
+std::string log_file(const RunOptions& settings) {
+  const std::filesystem::path folder = settings.exp_manager.run_folder();
+  return std::filesystem::is_directory(folder) ? (folder / "log.txt").string() : "";
+}
+
+ReportSummary summary_of(const ValidateArguments& arguments, const RunOptions& settings,
+                         const ValidationReport& losses, const RunFolder& folder) {
+  ReportSummary summary;
+  summary.title = settings.exp_manager.name;
+  summary.facts = {{"checkpoint", arguments.checkpoint},
+                   {"steps", std::to_string(losses.step)},
+                   {"model", settings.model.type}};
+  summary.metrics_path = folder.file("metrics.jsonl");
+  return summary;
+}
+
 int run_validate(const ValidateArguments& arguments, const Invocation& invocation) {
-  RunSetup setup(arguments.config.path, arguments.config.overrides, invocation);
+  const RunSetup setup(arguments.config, RunPurpose::kValidate, invocation);
   const RunBuilder& builder = setup.builder();
   const RunOptions& settings = builder.settings();
+  Console console(std::cerr, standard_error_is_terminal(), terminal_width());
+  Log log(&console, {LogLevel::kInfo, log_file(settings)});
+  setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });
   const std::unique_ptr<Tokenizer> tokenizer = builder.tokenizer();
   const Validator::Sets sets = builder.validation_sources(tokenizer.get());
-  if (sets.empty()) throw_no_datasets("data.validation_ds.datasets");
   const std::unique_ptr<SpeechModel> model = builder.model(tokenizer.get());
   load_model(arguments.checkpoint, *model);
-  const std::unique_ptr<Scorer> scorer = build_scorer(setup, sets);
+  const std::unique_ptr<Scorer> scorer = build_scorer(builder, tokenizer.get(), sets);
 
-  Console console(std::cerr, standard_error_is_terminal(), terminal_width());
   ProgressSettings bar_settings;
   bar_settings.title = "validate";
   bar_settings.unit = "batches";
@@ -117,15 +127,12 @@ int run_validate(const ValidateArguments& arguments, const Invocation& invocatio
   const std::string where = arguments.report.empty() ? folder.report() : arguments.report;
   ListeningReport report(where, english_normalizer(), options);
   for (ReportExample& example : validator.examples()) report.add(example);
-  ReportSummary summary;
-  summary.title = settings.exp_manager.name;
-  summary.facts = {{"checkpoint", arguments.checkpoint},
-                   {"steps", std::to_string(losses.step)},
-                   {"model", settings.model.type}};
-  summary.metrics_path = folder.file("metrics.jsonl");
+  ReportSummary summary = summary_of(arguments, settings, losses, folder);
+  if (scorer != nullptr) summary.notes = scorer->notes();
   print_report(losses);
   const auto page = report.finish(summary);
   for (const auto& board : report.boards()) print_scores(*board);
+  for (const std::string& note : summary.notes) fmt::print("note: {}\n", note);
   fmt::print("\nreport: {}\n", page.string());
   return 0;
 }

@@ -102,6 +102,29 @@ Error unknown_key_error(std::string_view key, std::string_view parent_path, cons
   return make("unknown-key", message + "; known: " + join(known, ", "));
 }
 
+Error duration_error(std::string_view path, const Config& node) {
+  return make("duration", config_place(path, node) + ": expected a duration DD:HH:MM:SS, as " +
+                              "00:03:50:00, got " + config_value(node));
+}
+
+Error pattern_error(std::string_view path, const Config& node, const std::string& reason) {
+  return make("pattern", config_place(path, node) + ": " + config_value(node) +
+                             " is no regular expression: " + reason + "; expected a pattern that " +
+                             "is matched at the start of parameter names, as '^llm\\..+$'");
+}
+
+Error no_datasets_error(const std::string& key) {
+  return make("no-datasets", key + " is missing or empty; expected at least one data set, as " +
+                                 key + (key.ends_with("datasets") ? ".NAME" : "") +
+                                 ": {name: ...}");
+}
+
+Error validation_repeat_error(std::string_view path, const Config& node) {
+  return make("validation-repeat", config_place(path, node) +
+                                       ": a validation reads its sets once, and this one would "
+                                       "never end; remove the key, or set it to false");
+}
+
 Error no_file_error(const std::string& file, const std::string& nearest) {
   return make("no-file", "no config file '" + file + "'" +
                              (nearest.empty() ? "; give the path of a .yaml file"

@@ -25,6 +25,16 @@ Error choice_error(std::string_view path, const Config& node,
 Error unknown_key_error(std::string_view key, std::string_view parent_path, const Config& node,
                         const std::vector<std::string>& known);
 
+// Values that need more than a type.
+/// `DD:HH:MM:SS` was expected.
+Error duration_error(std::string_view path, const Config& node);
+/// No regular expression, for the reason that the library gives.
+Error pattern_error(std::string_view path, const Config& node, const std::string& reason);
+/// A block that has to name a data set names none.
+Error no_datasets_error(const std::string& key);
+/// A validation set that begins anew at its end.
+Error validation_repeat_error(std::string_view path, const Config& node);
+
 // Reading files.
 Error no_file_error(const std::string& file, const std::string& nearest);
 Error unreadable_file_error(const std::string& file, const std::string& reason);

@@ -8,6 +8,7 @@
 #include "config/load_config.h"
 #include "config/option_check.h"
 #include "config/run_config.h"
+#include "config/run_values.h"
 
 namespace s2s {
 
@@ -25,6 +26,19 @@ std::function<bool(const std::string&)> listed_in(const OptionTable& table) {
   };
 }
 
+bool has_unresolved(const Config& node) {
+  return is_unresolved(node) ||
+         std::any_of(node.items().begin(), node.items().end(), has_unresolved) ||
+         std::any_of(node.entries().begin(), node.entries().end(),
+                     [](const auto& entry) { return has_unresolved(entry.second); });
+}
+
+const std::vector<std::string>& known_blocks() {
+  static const std::vector<std::string> kBlocks = {"plugins", "model", "data", "trainer",
+                                                   "exp_manager"};
+  return kBlocks;
+}
+
 class Walker {
  public:
   Walker(const RunSchema& schema, RunCheck& check)
@@ -32,21 +46,43 @@ class Walker {
 
   void walk(const std::set<std::string>& referenced) {
     walk_top(referenced);
+    check_needs(check_.written, schema_.purpose, check_.findings);
     walk_block("plugins", schema_block("plugins"));
     walk_block("trainer", list_options<TrainerBlock>());
     walk_block("exp_manager", list_options<ExpManagerBlock>());
+    const size_t before_model = count();
     walk_model();
     walk_data();
+    check_run_values(check_.written, check_.findings);
+    if (count() == before_model) try_build("model", "model");
   }
 
  private:
+  size_t count() const { return check_.findings.errors().size(); }
+
+  /// Options that are fine one by one may contradict each other: only who reads them knows. What
+  /// depends on an interpolation that failed would only repeat that.
+  void try_build(const std::string& kind, const std::string& path) {
+    const Config* node = check_.written.find_path(path);
+    if (!schema_.try_build || node == nullptr || has_unresolved(*node)) return;
+    const Config* data = check_.written.find("data");
+    if (kind == "model" &&
+        ((data != nullptr && has_unresolved(*data)) || node->find("type") == nullptr))
+      return;
+    try {
+      schema_.try_build(kind, check_.written);
+    } catch (const Error& error) {
+      check_.findings.add(error);
+    }
+  }
+
   /// A block of another name is fine when an interpolation refers to it.
   void walk_top(const std::set<std::string>& referenced) {
-    const std::vector<std::string> known = {"plugins", "model", "data", "trainer", "exp_manager"};
+    const std::vector<std::string>& known = known_blocks();
     for (const auto& [key, node] : config_.entries()) {
-      if (!contains(known, key) && !referenced.contains(key)) {
-        check_.findings.add(unknown_key_error(key, "", node, known));
-      }
+      if (contains(known, key)) continue;
+      if (!referenced.contains(key)) check_.findings.add(unknown_key_error(key, "", node, known));
+      check_.written.erase(key);
     }
   }
 
@@ -72,14 +108,22 @@ class Walker {
       const std::string kind = kind_of(row);
       Config* child = row.name.find('.') == std::string::npos ? node.find(row.name) : nullptr;
       if (kind.empty() || child == nullptr || child->is_null() || child->is_missing()) continue;
-      if (kind == "optimizer") {
-        const OptionTable own = list_options<OptimizerBlock>();
-        walk_component(*child, kind, path + "." + row.name, listed_in(own));
-        walk_owned(*child, own, path + "." + row.name, kind);
-      } else {
-        walk_component(*child, kind, path + "." + row.name, nullptr);
-      }
+      walk_component_below(*child, kind, path + "." + row.name);
     }
+  }
+
+  void walk_component_below(Config& node, const std::string& kind, const std::string& path) {
+    const size_t before = count();
+    const OptionTable own = list_options<OptimizerBlock>();
+    if (kind == "strategy" && schema_.purpose == RunPurpose::kPlan &&
+        node.find("name") == nullptr) {
+      walk_options(node, list_options<MeshBlock>(), {path, "default of the mesh", nullptr, true});
+    } else {
+      walk_component(node, kind, path, kind == "optimizer" ? listed_in(own) : nullptr);
+    }
+    if (kind == "optimizer") walk_owned(node, own, path, kind);
+    const bool is_trainers = path == "model.optimizer" || path == "model.lr_scheduler";
+    if (is_trainers && count() == before) try_build(kind, path);
   }
 
   /// Subtrees that say no kind are components when they are called like one and name one.
@@ -101,6 +145,7 @@ class Walker {
 
   void walk_component(Config& node, const std::string& kind, const std::string& path,
                       const Known& known_elsewhere) {
+    if (is_unresolved(node)) return;  // that is a finding already
     if (!node.is_map()) {
       check_.findings.add(type_error(path, node, "a map with the " + kind + "'s name"));
       return;
@@ -120,10 +165,30 @@ class Walker {
   /// Options that are translated from a foreign config are checked when that is read.
   void walk_named(Config& node, const std::string& kind, const Config& name,
                   const std::string& path, const Known& known_elsewhere) {
-    if (node.find("translate_from") != nullptr) return;
+    if (node.find("translate_from") != nullptr) return walk_translated(node, path);
     if (const auto table = table_of(kind, name, path + ".name")) {
+      if (Config* written = std::exchange(written_set_, nullptr)) {
+        end_set(node, *written, *table, path);
+      }
       walk_options(node, *table,
                    {path, "default of " + kind + ":" + name.text(), known_elsewhere, true});
+    }
+  }
+
+  /// Beside a foreign config nothing else is read.
+  void walk_translated(const Config& node, const std::string& path) {
+    const std::vector<std::string> known = {"name", "translate_from"};
+    for (const auto& [key, child] : node.entries()) {
+      if (!contains(known, key)) check_.findings.add(unknown_key_error(key, path, child, known));
+    }
+  }
+
+  void end_set(Config& set, Config& written, const OptionTable& table, const std::string& path) {
+    if (set.find("repeat") == nullptr) end_validation_set(written, table);
+    end_validation_set(set, table);
+    const Config* repeat = set.find("repeat");
+    if (repeat != nullptr && repeat->is_scalar() && repeat->text() == "true") {
+      check_.findings.add(validation_repeat_error(path + ".repeat", *repeat));
     }
   }
 
@@ -138,9 +203,25 @@ class Walker {
     }
   }
 
+  /// `plan` takes a language model alone: nothing of another part is written.
+  bool is_language_model_alone(const Config& model, const OptionTable& own) const {
+    if (schema_.purpose != RunPurpose::kPlan || model.find("llm") == nullptr) return false;
+    const auto known = listed_in(own);
+    return model.find("type") == nullptr &&
+           std::all_of(model.entries().begin(), model.entries().end(), [&](const auto& entry) {
+             return entry.first == "llm" || known(entry.first);
+           });
+  }
+
   void walk_model() {
     Config& model = config_["model"];
     const OptionTable own = list_options<ModelBlock>();
+    if (is_language_model_alone(model, own)) {
+      const Known is_llm = [](const std::string& key) { return key == "llm"; };
+      walk_options(model, own, {"model", "default of model", is_llm, false});
+      walk_component(*model.find("llm"), "llm", "model.llm", nullptr);
+      return;
+    }
     const Config* type = model.find("type");
     const bool named = type != nullptr && type->is_scalar() && !type->is_missing();
     const auto table = named ? table_of("model", *type, "model.type") : std::nullopt;
@@ -187,6 +268,7 @@ class Walker {
       RunCheck own;
       own.config = set.node;
       Walker walker(schema_, own);
+      walker.written_set_ = check_.written["data"]["validation_ds"]["datasets"].find(set.name);
       walker.walk_component(own.config, "data", "data.validation_ds.datasets." + set.name, nullptr);
       for (const Error& error : own.findings.errors()) {
         std::string message = error.what();
@@ -201,7 +283,21 @@ class Walker {
   const RunSchema& schema_;
   RunCheck& check_;
   Config& config_;
+  Config* written_set_ = nullptr;  // of a walker over one validation set: the set as it is run
 };
+
+/// Mistakes of the configuration first: their exit code is the run's.
+void sort_findings(Findings& findings) {
+  std::vector<Error> errors = findings.errors();
+  std::stable_partition(errors.begin(), errors.end(),
+                        [](const Error& error) { return error.exit_code() == ExitCode::kConfig; });
+  Findings sorted;
+  std::set<std::string> seen;
+  for (const Error& error : errors) {
+    if (seen.insert(error.what()).second) sorted.add(error);
+  }
+  findings = std::move(sorted);
+}
 
 }  // namespace
 
@@ -211,7 +307,9 @@ RunCheck check_run_config(const Config& config, const RunSchema& schema) {
   const std::set<std::string> referenced = interpolation_roots(config);
   resolve_interpolations(check.config, check.findings);
   check.notes = take_keys_without_effect(check.config);
+  check.written = check.config;
   Walker(schema, check).walk(referenced);
+  sort_findings(check.findings);
   return check;
 }
 

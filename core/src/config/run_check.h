@@ -1,17 +1,19 @@
 #pragma once
-// Checks and completes a whole configuration without building anything.
+// Checks and completes a whole configuration. Every command that runs one reads it through this.
 
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "config/run_values.h"
 #include "s2s/options.h"
 
 namespace s2s {
 
 /// What a check needs from the rooms above this one.
 struct RunSchema {
+  RunPurpose purpose = RunPurpose::kGenerate;
   /// Tables of blocks by path: "plugins", "data" (its keys without the data sets), and blocks of
   /// `data` that hold options of their own ("data.synth"). `trainer`, `exp_manager` and what the
   /// trainer reads of `model` are known here.
@@ -23,12 +25,17 @@ struct RunSchema {
       component;
   /// Kinds of components; a subtree of such a name that says no kind is one.
   std::vector<std::string> kinds;
+  /// Builds the optimizer, the schedule or the model (kinds "optimizer", "schedule", "model") of
+  /// `config` without spending memory, and throws what it says about options that are each fine
+  /// alone. Asked when their blocks had no findings; may be null.
+  std::function<void(const std::string& kind, const Config& config)> try_build;
 };
 
 struct RunCheck {
   Findings findings;
   std::vector<std::string> notes;  // keys that have no effect here, and why
   Config config;                   // interpolated, without those keys, with every default
+  Config written;  // what was written of that, without blocks that only held values: what is run
 };
 
 /// `config` as load_config and apply_overrides left it. Every finding is collected.

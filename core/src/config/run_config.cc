@@ -1,5 +1,9 @@
 #include "config/run_config.h"
 
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
 #include "config/config_errors.h"
 
 namespace s2s {
@@ -42,6 +46,32 @@ void ExpManagerBlock::visit(OptionVisitor& v) {
   v("checkpoint_callback_params", checkpoint_callback_params, "when checkpoints are written");
 }
 
+std::string ExpManagerBlock::run_folder() const {
+  if (explicit_log_dir) return *explicit_log_dir;
+  return exp_dir.value_or("runs") + "/" + name;
+}
+
+double ExpManagerBlock::max_time_s() const {
+  return max_time_per_run ? duration_s(Config::scalar(*max_time_per_run, true)) : 0;
+}
+
+double duration_s(const Config& node) {
+  const std::string path = "exp_manager.max_time_per_run";
+  std::array<int, 4> parts{};
+  char rest = 0;
+  const int read = std::sscanf(node.as_string(path).c_str(), "%d:%d:%d:%d%c", &parts[0], &parts[1],
+                               &parts[2], &parts[3], &rest);
+  const bool negative = std::any_of(parts.begin(), parts.end(), [](int part) { return part < 0; });
+  if (read != 4 || negative) throw duration_error(path, node);
+  return ((parts[0] * 24.0 + parts[1]) * 60 + parts[2]) * 60 + parts[3];
+}
+
+void MeshBlock::visit(OptionVisitor& v) {
+  v("data_parallel_size", data_parallel_size, "ranks of the data axis; null: 1", at_least(1));
+  v("tensor_parallel_size", tensor_parallel_size, "ranks of the tensor axis; null: 1", at_least(1));
+  v("sequence_parallel", sequence_parallel, "split activations over positions between the blocks");
+}
+
 void LrScaleBlock::visit(OptionVisitor& v) {
   v("params", params, "regular expression, matched at the start of parameter names", required());
   v("scale", scale, "factor on the learning rate", at_least(0));
@@ -60,72 +90,6 @@ void ModelBlock::visit(OptionVisitor& v) {
   v("lr_scheduler", lr_scheduler, "name of the schedule, and its options", "schedule");
   v("scoring_asr", scoring_asr, "name of the listener that judges answers, and its options",
     "scorer");
-}
-
-namespace {
-constexpr const char* kLauncher = "the launcher starts the processes";
-constexpr const char* kMetrics = "metrics.jsonl always holds every number";
-constexpr const char* kNewest = "the newest checkpoints are kept";
-constexpr const char* kNoEpochs = "a run has steps and no epochs";
-constexpr const char* kExport = "other formats are exported from a checkpoint";
-}  // namespace
-
-const std::vector<KeyWithoutEffect>& keys_without_effect() {
-  static const std::vector<KeyWithoutEffect> kKeys = {
-      {"trainer.devices", kLauncher},
-      {"trainer.num_nodes", kLauncher},
-      {"trainer.logger", kMetrics},
-      {"trainer.enable_checkpointing", "exp_manager says when"},
-      {"trainer.use_distributed_sampler", "data sources share out their data"},
-      {"trainer.limit_train_batches", kNoEpochs},
-      {"trainer.num_sanity_val_steps", "a run is checked before it starts"},
-      {"trainer.enable_progress_bar", "the terminal decides"},
-      {"trainer.enable_model_summary", "s2s-run plan prints it"},
-      {"trainer.benchmark", "kernels are not chosen by trying them"},
-      {"exp_manager.create_tensorboard_logger", kMetrics},
-      {"exp_manager.create_wandb_logger", kMetrics},
-      {"exp_manager.wandb_logger_kwargs", kMetrics},
-      {"exp_manager.create_checkpoint_callback", "checkpoints are always written"},
-      {"exp_manager.use_datetime_version", "the run's folder is the one named"},
-      {"exp_manager.resume_ignore_no_checkpoint", "without one a run begins anew"},
-      {"exp_manager.checkpoint_callback_params.filename", "the name is step=N"},
-      {"exp_manager.checkpoint_callback_params.monitor", kNewest},
-      {"exp_manager.checkpoint_callback_params.mode", kNewest},
-      {"exp_manager.checkpoint_callback_params.every_n_epochs", kNoEpochs},
-      {"exp_manager.checkpoint_callback_params.save_last", "`last` is always there"},
-      {"exp_manager.checkpoint_callback_params.always_save_nemo", kExport},
-      {"exp_manager.checkpoint_callback_params.save_nemo_on_train_end", kExport},
-  };
-  return kKeys;
-}
-
-namespace {
-
-/// The map that holds the last step of a dotted path of plain names, or null.
-Config* parent_of(Config& config, const std::string& path) {
-  Config* node = &config;
-  size_t start = 0;
-  for (size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', start)) {
-    node = node->find(path.substr(start, dot - start));
-    if (node == nullptr) return nullptr;
-    start = dot + 1;
-  }
-  return node;
-}
-
-}  // namespace
-
-std::vector<std::string> take_keys_without_effect(Config& config) {
-  std::vector<std::string> notes;
-  for (const auto& [path, reason] : keys_without_effect()) {
-    const std::string key = path.substr(path.rfind('.') + 1);
-    Config* parent = parent_of(config, path);
-    const Config* found = parent == nullptr ? nullptr : parent->find(key);
-    if (found == nullptr) continue;
-    notes.push_back("without effect here: " + config_place(path, *found) + ": " + reason);
-    parent->erase(key);
-  }
-  return notes;
 }
 
 std::vector<ValidationSet> validation_sets(const Config& config) {
@@ -149,6 +113,17 @@ std::vector<ValidationSet> validation_sets(const Config& config) {
     sets.push_back({name, std::move(merged)});
   }
   return sets;
+}
+
+void end_validation_set(Config& set, const OptionTable& table) {
+  const bool can_repeat = std::any_of(table.begin(), table.end(),
+                                      [](const OptionRow& row) { return row.name == "repeat"; });
+  if (!can_repeat || set.find("repeat") != nullptr) return;
+  Origin origin;
+  origin.source = "default of validation sets";
+  Config no = Config::scalar("false");
+  no.set_origin(std::move(origin));
+  set["repeat"] = std::move(no);
 }
 
 }  // namespace s2s

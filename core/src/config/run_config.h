@@ -1,6 +1,6 @@
 #pragma once
-// The blocks of a run's configuration that belong to no plugin. Names are NeMo speechlm2's wherever
-// it has one.
+// The blocks of a run's configuration that belong to no plugin: the one list of their keys, which
+// the check, `config show` and the run itself read. Names are NeMo speechlm2's wherever it has one.
 
 #include <optional>
 #include <string>
@@ -43,6 +43,22 @@ struct ExpManagerBlock {
   std::optional<std::string> resume_from_checkpoint;
   bool resume_if_exists = true;
   CheckpointBlock checkpoint_callback_params;
+  void visit(OptionVisitor& v);
+
+  /// explicit_log_dir, or exp_dir/name.
+  std::string run_folder() const;
+  /// max_time_per_run in seconds; 0 when there is none. Errors: [config/duration].
+  double max_time_s() const;
+};
+
+/// Seconds of exp_manager.max_time_per_run, DD:HH:MM:SS. Errors: [config/duration].
+double duration_s(const Config& node);
+
+/// What `plan` reads of a `trainer.strategy` that names no strategy: a mesh to try.
+struct MeshBlock {
+  std::optional<int64_t> data_parallel_size;
+  std::optional<int64_t> tensor_parallel_size;
+  bool sequence_parallel = true;
   void visit(OptionVisitor& v);
 };
 
@@ -87,5 +103,9 @@ struct ValidationSet {
 /// The sets of data.validation_ds.datasets: the keys of validation_ds without `datasets`,
 /// overridden by each set's own. Errors: [config/type] when one of these is no map.
 std::vector<ValidationSet> validation_sets(const Config& config);
+
+/// A validation ends, and sources that can repeat do so unless they are told not to: gives a set
+/// `repeat: false` when the table of its source has that option and the set does not say it.
+void end_validation_set(Config& set, const OptionTable& table);
 
 }  // namespace s2s

@@ -1,56 +1,65 @@
 #include "train/freeze.h"
 
-#include <regex>
+#include <algorithm>
 
 #include "train/train_errors.h"
 
 namespace s2s {
 namespace {
 
-std::regex compile(const std::string& pattern, const std::string& key) {
-  try {
-    return std::regex(pattern, std::regex::ECMAScript);
-  } catch (const std::regex_error& error) {
-    throw_bad_pattern(pattern, key, error.what());
-  }
+std::vector<ParameterPattern> compile(const std::vector<std::string>& texts,
+                                      const std::string& key) {
+  std::vector<ParameterPattern> patterns;
+  for (const std::string& text : texts) patterns.emplace_back(Config::scalar(text, true), key);
+  return patterns;
 }
 
-bool matches(const std::regex& pattern, const std::string& name) {
-  return std::regex_search(name, pattern, std::regex_constants::match_continuous);
+bool any_matches(const std::vector<ParameterPattern>& patterns, const std::string& name) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const ParameterPattern& pattern) { return pattern.matches(name); });
 }
 
 }  // namespace
 
-bool pattern_matches(const std::string& pattern, const std::string& name, const std::string& key) {
-  return matches(compile(pattern, key), name);
+FreezeRules::FreezeRules(const std::vector<std::string>& freeze,
+                         const std::vector<std::string>& keep)
+    : texts_(freeze),
+      freeze_(compile(freeze, "model.freeze_params")),
+      keep_(compile(keep, "model.prevent_freeze_params")) {}
+
+bool FreezeRules::trains(const std::string& name) const {
+  return !any_matches(freeze_, name) || any_matches(keep_, name);
+}
+
+std::vector<std::string> FreezeRules::unmatched(const std::vector<NamedTensor>& parameters) const {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < freeze_.size(); ++i) {
+    const bool found = std::any_of(parameters.begin(), parameters.end(), [&](const NamedTensor& p) {
+      return freeze_[i].matches(p.name);
+    });
+    if (!found) texts.push_back(texts_[i]);
+  }
+  return texts;
+}
+
+void FreezeRules::check_some_train(const std::vector<NamedTensor>& parameters) const {
+  const bool any = std::any_of(parameters.begin(), parameters.end(),
+                               [&](const NamedTensor& p) { return trains(p.name); });
+  if (!any) throw_nothing_trainable(texts_);
 }
 
 std::vector<std::string> freeze_parameters(Block& model, const std::vector<std::string>& freeze,
                                            const std::vector<std::string>& keep) {
-  std::vector<std::regex> kept;
-  for (const std::string& pattern : keep) {
-    kept.push_back(compile(pattern, "model.prevent_freeze_params"));
-  }
-  const auto is_kept = [&](const std::string& name) {
-    return std::any_of(kept.begin(), kept.end(),
-                       [&](const std::regex& pattern) { return matches(pattern, name); });
-  };
-  std::vector<std::string> unmatched;
+  const FreezeRules rules(freeze, keep);
   const std::vector<NamedTensor> parameters = model.named_parameters();
-  for (const std::string& pattern : freeze) {
-    const std::regex compiled = compile(pattern, "model.freeze_params");
-    bool found = false;
-    for (const NamedTensor& parameter : parameters) {
-      if (!matches(compiled, parameter.name)) continue;
-      found = true;
-      if (!is_kept(parameter.name)) parameter.tensor->set_requires_grad(false);
-    }
-    if (!found) unmatched.push_back(pattern);
+  for (const NamedTensor& parameter : parameters) {
+    if (!rules.trains(parameter.name)) parameter.tensor->set_requires_grad(false);
   }
+  // Some parts freeze themselves.
   const bool any = std::any_of(parameters.begin(), parameters.end(),
                                [](const NamedTensor& p) { return p.tensor->requires_grad(); });
   if (!any) throw_nothing_trainable(freeze);
-  return unmatched;
+  return rules.unmatched(parameters);
 }
 
 }  // namespace s2s

@@ -4,19 +4,33 @@
 #include <string>
 #include <vector>
 
+#include "config/parameter_pattern.h"
 #include "s2s/block.h"
 
 namespace s2s {
 
-/// Freezes every parameter whose name a `freeze` pattern matches at its start, unless a `keep`
-/// pattern matches too. Returns the patterns that matched nothing.
+/// A parameter is frozen when a `freeze` pattern matches its name at its start, unless a `keep`
+/// pattern matches too.
 /// Source: NeMo speechlm2 parts/optim_setup.py (Python's re.match; keep wins).
+class FreezeRules {
+ public:
+  /// Errors: [config/pattern].
+  FreezeRules(const std::vector<std::string>& freeze, const std::vector<std::string>& keep);
+
+  bool trains(const std::string& name) const;
+  /// Freeze patterns that match none of the names.
+  std::vector<std::string> unmatched(const std::vector<NamedTensor>& parameters) const;
+  /// Errors: [config/nothing-trainable] when every parameter is frozen.
+  void check_some_train(const std::vector<NamedTensor>& parameters) const;
+
+ private:
+  std::vector<std::string> texts_;
+  std::vector<ParameterPattern> freeze_, keep_;
+};
+
+/// Freezes the parameters that the rules freeze. Returns the patterns that matched nothing.
 /// Errors: [config/pattern], [config/nothing-trainable].
 std::vector<std::string> freeze_parameters(Block& model, const std::vector<std::string>& freeze,
                                            const std::vector<std::string>& keep);
-
-/// True when the regular expression matches at the start of `name` (Python's re.match).
-/// Errors: [config/pattern]; `key` names the config key in it.
-bool pattern_matches(const std::string& pattern, const std::string& name, const std::string& key);
 
 }  // namespace s2s

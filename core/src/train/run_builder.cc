@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <dlfcn.h>
 
+#include "config/config_errors.h"
 #include "train/train_errors.h"
 
 namespace s2s {
@@ -45,9 +46,10 @@ const Config& node_at(const Config& config, const std::string& path) {
 
 }  // namespace
 
-RunBuilder::RunBuilder(const Config& config, const Registries& registries)
+RunBuilder::RunBuilder(const Config& config, const Registries& registries, Warnings& warnings)
     : config_(config),
       registries_(registries),
+      warnings_(warnings),
       settings_(read_run_options(config)),
       precision_(parse_precision(settings_.trainer.precision,
                                  node_at(config, "trainer.precision").origin().text())),
@@ -60,6 +62,7 @@ BuildContext RunBuilder::context(const std::string& path, const Tokenizer* token
   context.seed = static_cast<uint64_t>(settings_.trainer.seed);
   context.tokenizer = tokenizer;
   context.data = &node_at(config_, "data");
+  context.warn = [warnings = &warnings_](const std::string& message) { warnings->add(message); };
   return context;
 }
 
@@ -70,11 +73,7 @@ std::unique_ptr<Tokenizer> RunBuilder::tokenizer() const {
 }
 
 std::unique_ptr<SpeechModel> RunBuilder::described_model(const Tokenizer* tokenizer) const {
-  Config node = node_at(config_, "model");
-  // The trainer's own keys; the model component reads the rest.
-  for (const std::string& key : trainer_owned_model_keys()) node.erase(key);
-  node["name"] = Config::scalar(settings_.model.type);
-  return registries_.create<SpeechModel>(node, context("model", tokenizer));
+  return registries_.create<SpeechModel>(model_component(config_), context("model", tokenizer));
 }
 
 std::unique_ptr<SpeechModel> RunBuilder::model(const Tokenizer* tokenizer) const {
@@ -91,9 +90,7 @@ std::unique_ptr<ParallelStrategy> RunBuilder::strategy() const {
 }
 
 std::unique_ptr<Optimizer> RunBuilder::optimizer() const {
-  Config node = node_at(config_, "model.optimizer");
-  node.erase("lr_scales");  // read by the trainer
-  return registries_.create<Optimizer>(node, context("model.optimizer"));
+  return registries_.create<Optimizer>(optimizer_component(config_), context("model.optimizer"));
 }
 
 std::unique_ptr<Schedule> RunBuilder::schedule() const {
@@ -104,11 +101,23 @@ std::unique_ptr<Schedule> RunBuilder::schedule() const {
 std::unique_ptr<DataSource> RunBuilder::train_source(const Tokenizer* tokenizer,
                                                      const ParallelStrategy& strategy) const {
   const Config& node = node_at(config_, "data.train_ds");
-  if (node.entries().empty()) throw_no_datasets("data.train_ds");
+  if (node.entries().empty()) throw no_datasets_error("data.train_ds");
   BuildContext where = context("data.train_ds", tokenizer);
   where.data_rank = strategy.data_rank();
   where.data_size = strategy.mesh().data_size();
   return registries_.create<DataSource>(node, where);
+}
+
+std::unique_ptr<DataSource> RunBuilder::all_train_data(const Tokenizer* tokenizer) const {
+  const Config& node = node_at(config_, "data.train_ds");
+  if (node.entries().empty()) return nullptr;
+  return registries_.create<DataSource>(node, context("data.train_ds", tokenizer));
+}
+
+std::unique_ptr<Scorer> RunBuilder::scorer() const {
+  const Config& node = node_at(config_, "model.scoring_asr");
+  if (node.entries().empty()) return nullptr;
+  return registries_.create<Scorer>(node, context("model.scoring_asr"));
 }
 
 std::map<std::string, SourceFactory> RunBuilder::validation_sources(

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/warnings.h"
 #include "s2s/registry.h"
 #include "train/precision.h"
 #include "train/run_options.h"
@@ -18,8 +19,9 @@ using SourceFactory = std::function<std::unique_ptr<DataSource>()>;
 
 class RunBuilder {
  public:
-  /// `config`: the effective configuration; both references must live on.
-  RunBuilder(const Config& config, const Registries& registries);
+  /// `config`: a checked one (`RunCheck::written`). `warnings` receives what parts warn of. All
+  /// must live on.
+  RunBuilder(const Config& config, const Registries& registries, Warnings& warnings);
 
   const RunOptions& settings() const { return settings_; }
   const Precision& precision() const { return precision_; }
@@ -34,8 +36,13 @@ class RunBuilder {
   std::unique_ptr<ParallelStrategy> strategy() const;
   std::unique_ptr<Optimizer> optimizer() const;
   std::unique_ptr<Schedule> schedule() const;
+  /// The part of the training data that belongs to the strategy's rank.
   std::unique_ptr<DataSource> train_source(const Tokenizer* tokenizer,
                                            const ParallelStrategy& strategy) const;
+  /// All training data, for its texts. Null when the configuration has none.
+  std::unique_ptr<DataSource> all_train_data(const Tokenizer* tokenizer) const;
+  /// The listener of model.scoring_asr (NeMo's key), or null when there is none.
+  std::unique_ptr<Scorer> scorer() const;
   /// One factory for each of data.validation_ds.datasets.
   std::map<std::string, SourceFactory> validation_sources(const Tokenizer* tokenizer) const;
 
@@ -44,6 +51,7 @@ class RunBuilder {
 
   const Config& config_;
   const Registries& registries_;
+  Warnings& warnings_;
   RunOptions settings_;
   Precision precision_;
   at::Device device_;

@@ -76,14 +76,6 @@ void throw_checkpoint_write(const std::string& folder, const std::string& reason
                           folder, reason));
 }
 
-void throw_bad_pattern(const std::string& pattern, const std::string& key,
-                       const std::string& reason) {
-  throw Error(ExitCode::kConfig, "config/pattern",
-              fmt::format("{} holds '{}', which is no regular expression: {}\n  expected: a "
-                          "pattern matched at the start of parameter names, as '^llm\\..+$'",
-                          key, pattern, reason));
-}
-
 void throw_nothing_trainable(const std::vector<std::string>& patterns) {
   throw Error(ExitCode::kConfig, "config/nothing-trainable",
               fmt::format("model.freeze_params freezes every parameter:{}\n  expected: at least "
@@ -104,20 +96,6 @@ void throw_run_not_empty(const std::string& path, const std::string& what) {
                           "exp_manager.resume_if_exists: true to continue it, or another "
                           "exp_manager.explicit_log_dir",
                           path, what));
-}
-
-void throw_bad_duration(const std::string& text) {
-  throw Error(ExitCode::kConfig, "config/duration",
-              fmt::format("exp_manager.max_time_per_run = '{}' is no duration\n  expected: "
-                          "DD:HH:MM:SS, as 00:03:50:00",
-                          text));
-}
-
-void throw_no_datasets(const std::string& key) {
-  throw Error(ExitCode::kConfig, "config/no-datasets",
-              fmt::format("{} is missing or empty\n  expected: at least one data set, as {}.NAME: "
-                          "{{ ... }}",
-                          key, key));
 }
 
 void throw_accelerator(const std::string& asked, const std::string& why) {

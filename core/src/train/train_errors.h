@@ -25,14 +25,10 @@ namespace s2s {
 [[noreturn]] void throw_other_model(const std::string& folder,
                                     const std::vector<std::string>& differences);
 [[noreturn]] void throw_checkpoint_write(const std::string& folder, const std::string& reason);
-[[noreturn]] void throw_bad_pattern(const std::string& pattern, const std::string& key,
-                                    const std::string& reason);
 [[noreturn]] void throw_nothing_trainable(const std::vector<std::string>& patterns);
 [[noreturn]] void throw_run_folder(const std::string& path, const std::string& reason);
 /// [run/not-empty]: a run that must not be resumed would overwrite another.
 [[noreturn]] void throw_run_not_empty(const std::string& path, const std::string& what);
-[[noreturn]] void throw_bad_duration(const std::string& text);
-[[noreturn]] void throw_no_datasets(const std::string& key);
 [[noreturn]] void throw_accelerator(const std::string& asked, const std::string& why);
 
 }  // namespace s2s

@@ -39,6 +39,15 @@ struct Source {
   }
 };
 
+/// A source that begins anew at its end.
+struct EndlessSource : Source {
+  bool repeat = true;
+  void visit(s2s::OptionVisitor& v) {
+    Source::visit(v);
+    v("repeat", repeat, "start over at the end");
+  }
+};
+
 struct DataKeys {
   double frame_length = 0.08;
   void visit(s2s::OptionVisitor& v) { v("frame_length", frame_length, "s"); }
@@ -48,22 +57,30 @@ OptionTable component(const std::string& kind, const std::string& name, const Co
                       const std::string& path) {
   if (name == "unknown") throw s2s::choice_error(path, asked_at, {"known"});
   if (kind == "model") return s2s::list_options<Whole>();
+  if (kind == "data" && name == "endless") return s2s::list_options<EndlessSource>();
   if (kind == "data") return s2s::list_options<Source>();
   return s2s::list_options<Part>();
 }
 
-RunCheck check(const std::string& text) {
+using TryBuild = std::function<void(const std::string& kind, const Config& config)>;
+
+RunCheck check(const std::string& text, s2s::RunPurpose purpose = s2s::RunPurpose::kGenerate,
+               const TryBuild& try_build = nullptr) {
   s2s::RunSchema schema;
+  schema.purpose = purpose;
+  schema.try_build = try_build;
   schema.blocks["data"] = s2s::list_options<DataKeys>();
   schema.blocks["data.made"] = s2s::list_options<Part>();
-  schema.kinds = {"llm", "codec", "model", "data"};
+  schema.kinds = {"llm", "codec", "model", "data", "optimizer", "schedule"};
   schema.component = component;
   return s2s::check_run_config(yaml(text), schema);
 }
 
-std::string findings_of(const std::string& text) {
+std::string findings_of(const std::string& text,
+                        s2s::RunPurpose purpose = s2s::RunPurpose::kGenerate,
+                        const TryBuild& try_build = nullptr) {
   std::string out;
-  const RunCheck checked = check(text);
+  const RunCheck checked = check(text, purpose, try_build);
   for (const s2s::Error& error : checked.findings.errors()) out += error.what() + std::string("\n");
   return out;
 }
@@ -228,4 +245,94 @@ TEST_CASE("as JSON, values have their types and every leaf its origin") {
   CHECK(origins["a.b"] == "test.yaml:1:5");
   CHECK(origins["a.c.1"] == "test.yaml:1:18");
   CHECK(origins["d"] == "test.yaml:2:1");
+}
+
+TEST_CASE("what is run holds what was written, and no block that only gave values") {
+  const Config written = check(kGood).written;
+  CHECK(written.find("vars") == nullptr);
+  CHECK(written.find_path("data.train_ds.cuts_path")->text() == "runs/a");
+  CHECK(written.find_path("trainer.devices") == nullptr);
+  CHECK(written.find_path("trainer.seed") == nullptr);  // a default is the component's to give
+  CHECK(findings_of(s2s::write_yaml(written)) == "");
+}
+
+TEST_CASE("a validation set of a source that can repeat is told to end, and the config shows it") {
+  const std::string sets =
+      "{model: {type: d}, data: {validation_ds: {cuts_path: x, datasets: {a: {name: endless}, b: "
+      "{name: cuts}, c: {name: endless, repeat: false}}}}}";
+  CHECK(findings_of(sets) == "");
+  const RunCheck checked = check(sets);
+  const std::string path = "data.validation_ds.datasets.";
+  const Config& shown = *checked.config.find_path(path + "a.repeat");
+  CHECK_FALSE(shown.as_bool(""));
+  CHECK(shown.origin().text() == "default of validation sets");
+  CHECK_FALSE(checked.written.find_path(path + "a.repeat")->as_bool(""));
+  CHECK(checked.config.find_path(path + "b.repeat") == nullptr);
+  CHECK(checked.written.find_path(path + "b.repeat") == nullptr);
+  CHECK(checked.written.find_path(path + "c.repeat")->origin().line == 1);
+}
+
+TEST_CASE("a validation set that repeats, or a source that cannot, is a finding") {
+  CHECK(findings_of("{model: {type: d}, data: {validation_ds: {name: endless, cuts_path: x, "
+                    "repeat: true, datasets: {a: {}}}}}")
+            .find("[config/validation-repeat] data.validation_ds.datasets.a.repeat "
+                  "(test.yaml:1:") == 0);
+  CHECK(findings_of("{model: {type: d}, data: {validation_ds: {name: cuts, cuts_path: x, "
+                    "repeat: false, datasets: {a: {}}}}}")
+            .find("[config/unknown-key] unknown key 'repeat' in data.validation_ds.datasets.a") ==
+        0);
+}
+
+TEST_CASE("keys beside a foreign config are not read, hence findings") {
+  CHECK(findings_of("{model: {type: d, llm: {name: small, translate_from: {a: 1}}}}") == "");
+  CHECK(findings_of("{model: {type: d, llm: {name: small, translate_from: {a: 1}, nun_layers: 2}}}")
+            .find("[config/unknown-key] unknown key 'nun_layers' in model.llm") == 0);
+}
+
+TEST_CASE("parts are built to hear what they say, once their options are fine") {
+  std::vector<std::string> asked;
+  const TryBuild refuse = [&asked](const std::string& kind, const Config& config) {
+    asked.push_back(kind);
+    CHECK(config.find_path("model.type")->text() == "d");
+    if (kind == "optimizer") throw s2s::choice_error("model.optimizer.x", Config(), {"y"});
+  };
+  const std::string good =
+      "{model: {type: d, optimizer: {name: o}, lr_scheduler: {name: s}}, trainer: {seed: 1}}";
+  CHECK(findings_of(good, s2s::RunPurpose::kGenerate, refuse).find("[config/choice]") == 0);
+  CHECK(asked == std::vector<std::string>{"optimizer", "schedule"});
+  asked.clear();
+  findings_of(
+      "{model: {type: d, wieght: 1, optimizer: {name: o, a: 1}, lr_scheduler: {name: s, "
+      "num_layers: '${v.x}'}}, v: {x: '${no}'}}",
+      s2s::RunPurpose::kGenerate, refuse);
+  CHECK(asked.empty());
+  findings_of("{model: {type: d}, trainer: {sed: 1}}", s2s::RunPurpose::kGenerate, refuse);
+  CHECK(asked == std::vector<std::string>{"model"});
+}
+
+TEST_CASE("findings of the configuration come first, so that theirs is the exit code") {
+  s2s::RunSchema schema;
+  schema.component = [](const std::string&, const std::string&, const Config&,
+                        const std::string&) -> OptionTable {
+    throw s2s::Error(s2s::ExitCode::kPlugin, "plugin/unknown", "no such name");
+  };
+  const RunCheck checked = s2s::check_run_config(
+      yaml("{model: {type: d, tokenizer: {name: t}}, exp_manager: {nam: x}}"), schema);
+  REQUIRE(checked.findings.errors().size() == 2);  // the same finding twice is one
+  CHECK(checked.findings.errors()[0].id() == "config/unknown-key");
+  CHECK(checked.findings.errors()[1].id() == "plugin/unknown");
+}
+
+TEST_CASE("a plan takes a language model alone and a mesh without a strategy") {
+  constexpr auto kPlan = s2s::RunPurpose::kPlan;
+  CHECK(findings_of("{model: {llm: {name: small}}, trainer: {strategy: {tensor_parallel_size: 2}}}",
+                    kPlan) == "");
+  CHECK(findings_of("{model: {llm: {name: small, hiden: 2}}}", kPlan)
+            .find("[config/unknown-key] unknown key 'hiden' in model.llm") == 0);
+  CHECK(
+      findings_of("{model: {llm: {name: small}}, trainer: {strategy: {tensor_parallel: 2}}}", kPlan)
+          .find("did you mean") != std::string::npos);
+  CHECK(findings_of("{model: {llm: {name: small}, codec: {name: c}}}", kPlan)
+            .find("[config/missing] model.type is required") == 0);
+  CHECK(findings_of("{model: {llm: {name: small}}}").find("[config/missing] model.type") == 0);
 }

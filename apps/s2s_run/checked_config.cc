@@ -1,0 +1,118 @@
+#include "s2s_run/checked_config.h"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "config/interpolation.h"
+#include "config/load_config.h"
+#include "plugin/component_id.h"
+#include "plugin/plugins_options.h"
+#include "s2s/duplex_data.h"
+#include "s2s_run/data_synth.h"
+#include "s2s_run/described_model.h"
+#include "train/run_options.h"
+
+namespace s2s::run {
+
+namespace {
+
+std::string folder_of(const std::string& file) {
+  const std::string folder = std::filesystem::path(file).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+/// The table of `kind:name`, whose plugin is loaded on demand.
+OptionTable component_table(const Registries& registries, const std::string& kind,
+                            const std::string& name, const Config& name_node,
+                            const std::string& name_path) {
+  // The registry adds ".name" by itself.
+  const std::string path =
+      name_path.ends_with(".name") ? name_path.substr(0, name_path.size() - 5) : "";
+  OptionTable table;
+  for_each_kind([&]<class T>() {
+    if (kind != KindName<T>::value) return;
+    const Component<T>& component = registries.get<T>(name, name_node, path);
+    if (component.options != nullptr) table = component.options();
+  });
+  return table;
+}
+
+void try_build(const Registries& registries, const std::string& kind, const Config& config) {
+  BuildContext context;
+  context.data = config.find("data");
+  if (kind == "optimizer") {
+    context.path = "model.optimizer";
+    registries.create<Optimizer>(optimizer_component(config), context);
+  } else if (kind == "schedule") {
+    context.path = "model.lr_scheduler";
+    registries.create<Schedule>(*config.find_path(context.path), context);
+  } else if (kind == "model") {
+    describe_model(config, registries);
+  }
+}
+
+}  // namespace
+
+void add_config_arguments(CLI::App& command, ConfigArguments& arguments) {
+  command.add_option("config", arguments.path, "configuration file (YAML)")->required();
+  command.add_option("overrides", arguments.overrides,
+                     "changes: key.path=value, values in YAML; ~key removes");
+}
+
+SearchInputs config_search_inputs(const std::vector<std::string>& plugin_paths,
+                                  const std::string& config_path) {
+  Config config = load_config(config_path);
+  Findings other_blocks;  // `config check` reports them
+  resolve_interpolations(config, other_blocks);
+  return process_search_inputs(plugin_paths, config, folder_of(config_path));
+}
+
+CheckedConfig::CheckedConfig(const ConfigArguments& arguments, RunPurpose purpose,
+                             const Invocation& invocation) {
+  Config config = load_config(arguments.path);
+  apply_overrides(config, arguments.overrides);
+  Findings found;
+  open_host(config, arguments, invocation, found);
+  host_->install(registries_);
+  check_ = check_run_config(config, schema(purpose));
+  for (const Error& error : found.errors()) check_.findings.add(error);
+}
+
+/// A `plugins` block that cannot be read is the check's to report; folders and files that are not
+/// there are found here, and the check goes on without them.
+void CheckedConfig::open_host(const Config& config, const ConfigArguments& arguments,
+                              const Invocation& invocation, Findings& findings) {
+  Config resolved = config;
+  Findings reported_later;
+  resolve_interpolations(resolved, reported_later);
+  SearchInputs inputs = process_search_inputs(invocation.plugin_paths);
+  try {
+    inputs = process_search_inputs(invocation.plugin_paths, resolved, folder_of(arguments.path));
+  } catch (const Error&) {
+  }
+  try {
+    host_ = std::make_unique<PluginHost>(inputs);
+  } catch (const Error& error) {
+    host_ = std::make_unique<PluginHost>(process_search_inputs(invocation.plugin_paths));
+    findings.add(error);
+  }
+}
+
+RunSchema CheckedConfig::schema(RunPurpose purpose) const {
+  RunSchema schema;
+  schema.purpose = purpose;
+  schema.blocks["plugins"] = list_options<PluginsOptions>();
+  schema.blocks["data"] = list_options<DuplexDataOptions>();
+  schema.blocks["data.synth"] = configured_set_options();
+  schema.kinds = kind_names();
+  schema.component = [this](const std::string& kind, const std::string& name,
+                            const Config& name_node, const std::string& name_path) {
+    return component_table(registries_, kind, name, name_node, name_path);
+  };
+  schema.try_build = [this](const std::string& kind, const Config& config) {
+    run::try_build(registries_, kind, config);
+  };
+  return schema;
+}
+
+}  // namespace s2s::run

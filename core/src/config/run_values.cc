@@ -1,0 +1,75 @@
+#include "config/run_values.h"
+
+#include "config/config_errors.h"
+#include "config/interpolation.h"
+#include "config/parameter_pattern.h"
+#include "config/run_config.h"
+
+namespace s2s {
+
+namespace {
+
+bool is_absent(const Config& config, const std::string& path) {
+  const Config* node = config.find_path(path);
+  return node == nullptr || node->is_null();
+}
+
+void need_component(const Config& config, const std::string& path, const char* doc,
+                    Findings& findings) {
+  if (!is_absent(config, path)) return;
+  const Config* parent = config.find_path(path.substr(0, path.rfind('.')));
+  findings.add(missing_key_error(path + ".name", parent != nullptr ? *parent : config, doc));
+}
+
+void check_pattern(const Config* node, const std::string& path, Findings& findings) {
+  if (node == nullptr || !node->is_scalar() || node->is_missing() || is_unresolved(*node)) return;
+  try {
+    const ParameterPattern pattern(*node, path);
+  } catch (const Error& error) {
+    findings.add(error);
+  }
+}
+
+void check_patterns(const Config& config, const std::string& path, const std::string& key,
+                    Findings& findings) {
+  const Config* list = config.find_path(path);
+  if (list == nullptr) return;
+  for (size_t i = 0; i < list->items().size(); ++i) {
+    const Config& item = list->items()[i];
+    const std::string place = path + "." + std::to_string(i) + (key.empty() ? "" : "." + key);
+    check_pattern(key.empty() ? &item : item.find(key), place, findings);
+  }
+}
+
+}  // namespace
+
+void check_needs(const Config& config, RunPurpose purpose, Findings& findings) {
+  if (purpose == RunPurpose::kTrain) {
+    need_component(config, "trainer.strategy", "the parallel strategy", findings);
+    need_component(config, "model.optimizer", "the optimizer", findings);
+    need_component(config, "model.lr_scheduler", "the schedule of the learning rate", findings);
+    if (is_absent(config, "data.train_ds")) findings.add(no_datasets_error("data.train_ds"));
+  }
+  if (purpose == RunPurpose::kValidate) {
+    const Config* sets = config.find_path("data.validation_ds.datasets");
+    if (sets == nullptr || sets->is_null() || (sets->is_map() && sets->entries().empty())) {
+      findings.add(no_datasets_error("data.validation_ds.datasets"));
+    }
+  }
+}
+
+void check_run_values(const Config& config, Findings& findings) {
+  const Config* time = config.find_path("exp_manager.max_time_per_run");
+  if (time != nullptr && time->is_scalar() && !time->is_missing() && !is_unresolved(*time)) {
+    try {
+      duration_s(*time);
+    } catch (const Error& error) {
+      findings.add(error);
+    }
+  }
+  check_patterns(config, "model.freeze_params", "", findings);
+  check_patterns(config, "model.prevent_freeze_params", "", findings);
+  check_patterns(config, "model.optimizer.lr_scales", "params", findings);
+}
+
+}  // namespace s2s

@@ -1,0 +1,142 @@
+// Every command that takes a configuration finds the same in it, all at once.
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+
+using s2s::test::CommandResult;
+using s2s::test::run_cli;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Folder {
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "s2s_agree_XXXXXX").string();
+    path = mkdtemp(pattern.data());
+  }
+  ~Folder() { fs::remove_all(path); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path / name) << text;
+    return (path / name).string();
+  }
+  fs::path path;
+};
+
+/// The small configuration of the repository, changed by further words.
+std::string tiny(const std::string& words) {
+  return std::string(S2S_SOURCE_DIR) + "/configs/tiny.yaml " + words;
+}
+
+/// Every command that runs a configuration, in a state where nothing can run.
+std::vector<std::string> commands(const Folder& folder) {
+  const std::string nowhere = (folder.path / "nothing").string();
+  return {"config check ", "train ", "plan ", "validate --checkpoint " + nowhere + " ",
+          "generate --checkpoint " + nowhere + " --output " + nowhere + " --input " + nowhere +
+              ".wav -- "};
+}
+
+bool has(const CommandResult& result, const std::string& text) {
+  return result.output.find(text) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "three mistakes in three blocks are three findings of every command, which runs nothing") {
+  const Folder folder;
+  const std::string file = folder.write("run.yaml",
+                                        "model:\n"
+                                        "  type: duplex_s2s\n"
+                                        "  llm: { name: llama, hiden_size: 64 }\n"
+                                        "  encoder: { name: fastconformer }\n"
+                                        "  codec: { name: mel_fsq, sample_rate: 16000 }\n"
+                                        "  optimizer: { name: adamw }\n"
+                                        "  lr_scheduler: { name: cosine_annealing, max_steps: 9 }\n"
+                                        "data:\n"
+                                        "  train_ds: { name: cuts, cuts_path: a, batchsize: 4 }\n"
+                                        "  validation_ds: { datasets: { a: { name: cuts } } }\n"
+                                        "trainer:\n"
+                                        "  max_steps: 9\n"
+                                        "  strategy: { name: single }\n"
+                                        "exp_manager: { explicit_log_dir: " +
+                                            (folder.path / "run").string() + " }\n");
+  for (const std::string& command : commands(folder)) {
+    const CommandResult result = run_cli(command + file + " trainer.acumulate_grad_batches=2");
+    CAPTURE(command);
+    CAPTURE(result.output);
+    CHECK(result.exit_code == 3);
+    CHECK(has(result, "[config/unknown-key] unknown key 'hiden_size' in model.llm (" + file +
+                          ":3:23); did you mean 'hidden_size'?"));
+    CHECK(has(result, "[config/unknown-key] unknown key 'batchsize' in data.train_ds (" + file +
+                          ":9:41); did you mean 'batch_size'?"));
+    CHECK(has(result,
+              "[config/unknown-key] unknown key 'acumulate_grad_batches' in trainer "
+              "(command line: trainer.acumulate_grad_batches=2); did you mean "
+              "'accumulate_grad_batches'?"));
+  }
+  CHECK_FALSE(fs::exists(folder.path / "run"));
+}
+
+TEST_CASE("every command finds the same single mistake") {
+  const Folder folder;
+  const std::vector<std::pair<std::string, std::string>> mistakes = {
+      {"modle.x=1", "[config/unknown-key] unknown key 'modle'"},
+      {"trainer.precision=bf17", "[config/choice] trainer.precision"},
+      {"trainer.strategy.tensor=2", "[config/unknown-key] unknown key 'tensor'"},
+      {"exp_manager.checkpoint_callback_params.top=2", "unknown key 'top' in exp_manager.check"},
+      {"exp_manager.max_time_per_run=4h", "[config/duration]"},
+      {"'model.freeze_params=[(]'", "[config/pattern] model.freeze_params.0"},
+      {"'model.stages=[{from_stepp: 1}]'", "unknown key 'from_stepp' in model.stages.0"},
+      {"model.encoder.encoder.n_layer=2", "did you mean 'n_layers'?"},
+      {"model.optimizer.betas=[0.9]", "[config/bounds] model.optimizer.betas"},
+      {"model.lr_scheduler.warmup_steps=10", "[schedule/steps] model.lr_scheduler"},
+      {"data.source_sample_rate=8000", "[model/sample-rate]"},
+      {"data.train_ds.seed=x", "[config/type] data.train_ds.seed"},
+      {"data.validation_ds.repeat=true", "[config/validation-repeat]"},
+      {"data.validation_ds.datasets.dev.shufle=1", "did you mean 'shuffle'?"},
+      {"data.synth.sizes=tiny", "unknown key 'sizes' in data.synth"},
+      {"plugins.pats=[x]", "did you mean 'paths'?"},
+  };
+  for (const auto& [word, expected] : mistakes) {
+    for (const std::string& command : commands(folder)) {
+      const CommandResult result = run_cli(command + tiny(word + " tiny.run=/dev/null/run"));
+      CAPTURE(command);
+      CAPTURE(result.output);
+      CHECK(result.exit_code == 3);
+      CHECK(has(result, expected));
+    }
+  }
+}
+
+TEST_CASE("the configurations of the repository have no findings") {
+  for (const char* name : {"tiny", "demo"}) {
+    const CommandResult result =
+        run_cli(std::string("config check " S2S_SOURCE_DIR "/configs/") + name + ".yaml");
+    CAPTURE(result.output);
+    CHECK(result.exit_code == 0);
+    CHECK(result.output == "ok\n");
+  }
+}
+
+TEST_CASE("config show says why validation sets end") {
+  const CommandResult result = run_cli("config show --json " + tiny(""));
+  const auto json = nlohmann::json::parse(result.output);
+  CHECK(json["config"]["data"]["validation_ds"]["datasets"]["dev"]["repeat"] == false);
+  CHECK(json["origins"]["data.validation_ds.datasets.dev.repeat"] == "default of validation sets");
+  CHECK(json["config"]["data"]["train_ds"]["repeat"] == true);
+}
+
+TEST_CASE("a plugin folder that is not there is a finding beside the others") {
+  const CommandResult result =
+      run_cli("train " + tiny("plugins.paths=[no/such/folder] trainer.sed=1"));
+  CAPTURE(result.output);
+  CHECK(result.exit_code == 3);
+  CHECK(has(result, "[plugin/directory]"));
+  CHECK(has(result, "did you mean 'seed'?"));
+}
