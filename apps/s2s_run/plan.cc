@@ -2,22 +2,21 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 
-#include "config/load_config.h"
 #include "parallel/plan_check.h"
 #include "parallel/plan_report.h"
 #include "parallel/planned_model.h"
-#include "plugin/plugin_host.h"
+#include "s2s_run/checked_config.h"
 #include "s2s_run/described_model.h"
+#include "train/freeze.h"
+#include "train/run_options.h"
 
 namespace s2s::run {
 namespace {
 
 struct Arguments {
-  std::string config;
-  std::vector<std::string> overrides;
+  ConfigArguments config;
   std::string mesh;
   int64_t world_size = 0;
   int64_t sequence_length = 0;
@@ -27,27 +26,37 @@ struct Arguments {
 MeshShape choose_mesh(const Arguments& arguments, const Config& config) {
   MeshShape mesh;
   if (!arguments.mesh.empty()) mesh = parse_mesh(arguments.mesh);
-  const auto node = [&](const char* key) {
-    return config.find_path(std::string("trainer.strategy.") + key);
-  };
-  if (const Config* value = node("sequence_parallel")) {
-    mesh.sequence_parallel = value->as_bool("trainer.strategy.sequence_parallel");
+  const std::string path = "trainer.strategy.";
+  if (const Config* value = config.find_path(path + "sequence_parallel")) {
+    mesh.sequence_parallel = value->as_bool(path + "sequence_parallel");
   }
   if (!arguments.mesh.empty()) return mesh;
   const auto size = [&](const char* key, int64_t& axis) {
-    const Config* value = node(key);
-    if (value != nullptr && value->is_scalar()) axis = value->as_int(key);
+    const Config* value = config.find_path(path + key);
+    if (value != nullptr && value->is_scalar()) axis = value->as_int(path + key);
   };
   size("data_parallel_size", mesh.shard);
   size("tensor_parallel_size", mesh.tensor);
   return mesh;
 }
 
-int64_t bytes_per_number(const Config& config) {
-  const Config* precision = config.find_path("trainer.precision");
-  const bool is_half =
-      precision != nullptr && precision->text().find("16-true") != std::string::npos;
-  return is_half ? 2 : 4;
+/// Rows of a batch that the training data says; 1 when it does not.
+int64_t batch_size(const Config& config) {
+  const Config* rows = config.find_path("data.train_ds.batch_size");
+  return rows != nullptr && rows->is_scalar() ? rows->as_int("data.train_ds.batch_size") : 1;
+}
+
+PlanReportInputs report_inputs(const Arguments& arguments, const Config& config,
+                               const RunOptions& options, const FreezeRules& rules) {
+  PlanReportInputs inputs;
+  const std::string& precision = options.trainer.precision;
+  inputs.mesh = choose_mesh(arguments, config);
+  inputs.bytes_per_number = precision == "bf16-true" ? 2 : 4;
+  inputs.gather_bytes_per_number = precision.starts_with("bf16") ? 2 : 4;
+  inputs.is_trained = [&rules](const std::string& name) { return rules.trains(name); };
+  inputs.step.micro_batches = options.trainer.accumulate_grad_batches;
+  inputs.step.positions = arguments.sequence_length * batch_size(config);
+  return inputs;
 }
 
 void print_findings(const Findings& findings) {
@@ -58,29 +67,39 @@ void print_findings(const Findings& findings) {
   std::printf("%s\n", nlohmann::ordered_json{{"findings", std::move(list)}}.dump(2).c_str());
 }
 
-int plan(const Arguments& arguments, const Invocation& invocation) {
-  const Config config = load_effective_config(arguments.config, arguments.overrides);
-  std::string config_dir = std::filesystem::path(arguments.config).parent_path().string();
-  if (config_dir.empty()) config_dir = ".";
-  Registries registries;
-  PluginHost host(process_search_inputs(invocation.plugin_paths, config, config_dir));
-  host.install(registries);
-  const DescribedModel model = describe_model(config, registries);
+/// 3 when something was found; printed as JSON when that was asked for.
+int report_findings(const Findings& findings, const Invocation& invocation) {
+  if (findings.empty()) return 0;
+  if (!invocation.json) findings.throw_if_any();
+  print_findings(findings);
+  return static_cast<int>(ExitCode::kConfig);
+}
 
-  PlanReportInputs inputs;
-  inputs.mesh = choose_mesh(arguments, config);
-  inputs.bytes_per_number = bytes_per_number(config);
+/// As `train` warns, on standard error: the plan itself may be read by a program.
+void warn_unmatched(const FreezeRules& rules, Block& model) {
+  for (const std::string& pattern : rules.unmatched(model.named_parameters())) {
+    std::fprintf(stderr, "warning: model.freeze_params: '%s' matches no parameter\n",
+                 pattern.c_str());
+  }
+}
+
+int plan(const Arguments& arguments, const Invocation& invocation) {
+  const CheckedConfig checked(arguments.config, RunPurpose::kPlan, invocation);
+  if (const int code = report_findings(checked.check().findings, invocation)) return code;
+  const Config& config = checked.check().written;
+  const RunOptions options = read_run_options(config);
+  const FreezeRules rules(options.model.freeze_params, options.model.prevent_freeze_params);
+  const DescribedModel model = describe_model(config, checked.registries());
+  rules.check_some_train(model.block->named_parameters());
+
+  const PlanReportInputs inputs = report_inputs(arguments, config, options, rules);
   const ShardPlan shard_plan = model.plan(inputs.mesh);
   const Findings findings = check_plan(
       *model.block, shard_plan, {inputs.mesh, arguments.world_size, arguments.sequence_length});
-  if (!findings.empty() && invocation.json) {
-    print_findings(findings);
-    return static_cast<int>(ExitCode::kConfig);
-  }
-  findings.throw_if_any();
+  if (const int code = report_findings(findings, invocation)) return code;
+  warn_unmatched(rules, *model.block);
   const PlanReport report = report_plan(*model.block, shard_plan, inputs);
-  const std::string text =
-      invocation.json ? plan_json(report, inputs.mesh) : format_plan(report, inputs.mesh);
+  const std::string text = invocation.json ? plan_json(report) : format_plan(report);
   std::fputs(text.c_str(), stdout);
   return 0;
 }
@@ -89,16 +108,15 @@ int plan(const Arguments& arguments, const Invocation& invocation) {
 
 void setup_plan(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand(
-      "plan", "the model's sharding plan and its bytes per rank; no memory is spent");
+      "plan", "the model's sharding plan, its bytes per rank and its traffic; no memory is spent");
   auto arguments = std::make_shared<Arguments>();
-  command->add_option("config", arguments->config, "configuration file (YAML)")->required();
-  command->add_option("overrides", arguments->overrides, "key=value changes to the config");
+  add_config_arguments(*command, arguments->config);
   command->add_option("--mesh", arguments->mesh,
                       "axes, as data=4,tensor=2 (data is another word for shard); default: the "
                       "sizes in trainer.strategy");
   command->add_option("--world-size", arguments->world_size, "ranks there will be, to check");
   command->add_option("--sequence-length", arguments->sequence_length,
-                      "positions of a batch, to check");
+                      "positions of a sequence, to check and for the traffic");
   command->add_flag("--json", invocation.json, "machine-readable");
   command->callback([arguments, &invocation] {
     invocation.selected = [arguments, &invocation] { return plan(*arguments, invocation); };

@@ -26,6 +26,54 @@ TEST_CASE("the printed plan of TinyLlama on four data and two tensor ranks is th
   CHECK(result.output == golden("plan_tinyllama.txt"));
 }
 
+TEST_CASE("frozen parameters keep no gradient, no optimizer state, and reduce nothing") {
+  const std::string plan = "plan --json " + kFolder + "plan_tinyllama.yaml --mesh data=4 ";
+  const auto whole = nlohmann::json::parse(s2s::test::run_cli(plan).output);
+  const auto frozen = nlohmann::json::parse(
+      s2s::test::run_cli(plan + "'model.freeze_params=[\"layers\\\\.\"]' "
+                                "'model.prevent_freeze_params=[\"layers\\\\.21\\\\.\"]'")
+          .output);
+  CHECK(frozen["per_rank"]["parameters"] == whole["per_rank"]["parameters"]);
+  // The embedding, the head, the last norm and one layer of 22 train.
+  const int64_t layer = (2 * 2048 + 2 * 2048 * 2048 + 2 * 256 * 2048 + 3 * 5632 * 2048) / 4;
+  CHECK(frozen["per_rank"]["trained"] == (2 * 32000 * 2048 + 2048) / 4 + layer);
+  CHECK(frozen["per_rank"]["gradient_bytes"] == 4 * frozen["per_rank"]["trained"].get<int64_t>());
+  CHECK(frozen["per_rank"]["optimizer_bytes"] == 8 * frozen["per_rank"]["trained"].get<int64_t>());
+  const auto& traffic = frozen["traffic_per_step"];
+  CHECK(traffic["shard_gather_bytes"] == whole["traffic_per_step"]["shard_gather_bytes"]);
+  CHECK(traffic["shard_reduce_bytes"] == 3 * 4 * frozen["per_rank"]["trained"].get<int64_t>());
+  const auto all = s2s::test::run_cli("plan " + kFolder + "plan_tinyllama.yaml " +
+                                      "'model.freeze_params=[\".*\"]'");
+  CHECK(all.exit_code == 3);
+  CHECK(all.output.find("[config/nothing-trainable]") != std::string::npos);
+  const auto none = s2s::test::run_cli("plan " + kFolder + "plan_tinyllama.yaml " +
+                                       "'model.freeze_params=[nothing]'");
+  CHECK(none.exit_code == 0);
+  CHECK(none.output.find("warning: model.freeze_params: 'nothing' matches no parameter") !=
+        std::string::npos);
+}
+
+TEST_CASE("traffic follows precision, accumulation, batch and length") {
+  const auto traffic = [](const std::string& words) {
+    const auto result =
+        s2s::test::run_cli("plan --json " + kFolder + "plan_tinyllama.yaml " + words);
+    return nlohmann::json::parse(result.output)["traffic_per_step"];
+  };
+  CHECK(traffic("")["total_bytes"] == 0);
+  const auto plain = traffic("--mesh data=4,tensor=2");
+  CHECK(plain["total_bytes"].is_null());
+  // Per layer: two doors and two rowwise weights, each an all-gather forward and one backward; the
+  // first layer's door once more.
+  CHECK(plain["tensor_bytes_per_position"] == 4.0 * 2048 * (22 * 8 + 1) / 2);
+  const auto mixed = traffic(
+      "--mesh data=4,tensor=2 --sequence-length 128 trainer.precision="
+      "bf16-mixed trainer.accumulate_grad_batches=3");
+  CHECK(mixed["shard_gather_bytes"] == plain["shard_gather_bytes"].get<int64_t>() / 2 * 3);
+  CHECK(mixed["shard_reduce_bytes"] == plain["shard_reduce_bytes"].get<int64_t>() * 3);
+  CHECK(mixed["tensor_activation_bytes"] ==
+        plain["tensor_bytes_per_position"].get<double>() / 2 * 3 * 128);
+}
+
 TEST_CASE("a plan that does not fit its mesh exits with 3 and names every finding") {
   const std::string arguments = "plan " + kFolder + "plan_tinyllama.yaml --mesh tensor=8 " +
                                 "--world-size 4 --sequence-length 125";

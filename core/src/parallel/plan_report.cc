@@ -51,14 +51,6 @@ void add_lines(const TensorRow& row, const std::vector<const PlannedParameter*>&
   for (auto it = groups.rbegin(); it != groups.rend(); ++it) report.lines.push_back(it->second);
 }
 
-/// Numbers of a tensor on one rank of the shard axis, which splits dim 0 and rounds up.
-int64_t sharded_numel(const PlannedParameter& parameter, int64_t shard) {
-  if (parameter.tensor_sizes.empty()) return 1;
-  const int64_t first = parameter.tensor_sizes.front();
-  if (first == 0) return 0;
-  return parameter.tensor_numel() / first * ((first + shard - 1) / shard);
-}
-
 RankCost cost_of(const PlannedModel& planned, const PlanReportInputs& inputs) {
   RankCost cost;
   std::set<const at::Tensor*> seen;
@@ -72,32 +64,6 @@ RankCost cost_of(const PlannedModel& planned, const PlanReportInputs& inputs) {
   cost.gradient_bytes = cost.trained * inputs.bytes_per_number;
   cost.optimizer_bytes = cost.trained * inputs.bytes_per_number * inputs.optimizer_numbers;
   return cost;
-}
-
-std::string count_text(int64_t count) {
-  if (count >= 10'000'000) return fmt::format("{:.0f} M", static_cast<double>(count) / 1e6);
-  if (count >= 100'000) return fmt::format("{:.2f} M", static_cast<double>(count) / 1e6);
-  return std::to_string(count);
-}
-
-std::string bytes_text(int64_t bytes) {
-  const double value = static_cast<double>(bytes);
-  if (value >= 1e9) return fmt::format("{:.2f} GB", value / 1e9);
-  if (value >= 1e6) return fmt::format("{:.1f} MB", value / 1e6);
-  return fmt::format("{:.1f} kB", value / 1e3);
-}
-
-std::string mesh_text(const MeshShape& mesh) {
-  std::string text;
-  const auto axis = [&](const char* name, int64_t size, bool always) {
-    if (size > 1 || always) text += fmt::format("{}{} {}", text.empty() ? "" : " x ", name, size);
-  };
-  axis("pipeline", mesh.pipeline, false);
-  axis("replicate", mesh.replicate, false);
-  axis("shard", mesh.shard, true);
-  axis("context", mesh.context, false);
-  axis("tensor", mesh.tensor, true);
-  return fmt::format("{} = {} ranks", text, mesh.world_size());
 }
 
 }  // namespace
@@ -127,32 +93,13 @@ PlanReport report_plan(Block& model, const ShardPlan& plan, const PlanReportInpu
     report.num_parameters += numbers;
   }
   report.rank = cost_of(planned, inputs);
+  report.mesh = inputs.mesh;
+  report.step = inputs.step;
+  report.traffic = expected_traffic(
+      planned, plan,
+      {inputs.mesh, inputs.step.micro_batches, inputs.step.positions,
+       inputs.gather_bytes_per_number, inputs.bytes_per_number, inputs.is_trained});
   return report;
-}
-
-std::string format_plan(const PlanReport& report, const MeshShape& mesh) {
-  size_t width = 6;
-  for (const PlanLine& line : report.lines) width = std::max(width, line.module.size());
-  std::string text = fmt::format("{:<{}}  {:<9}  {:<4}  {:<4}  whole -> per rank (tensor {})\n",
-                                 "module", width, "style", "in", "out", mesh.tensor);
-  for (const PlanLine& line : report.lines) {
-    text += fmt::format("{:<{}}  {:<9}  {:<4}  {:<4}  {}\n", line.module, width, line.style,
-                        line.in, line.out, line.text());
-  }
-  text +=
-      fmt::format("\nunits     {} (gathered and freed together on the shard axis)\n",
-                  report.units.empty() ? "none" : fmt::format("{}", fmt::join(report.units, ", ")));
-  text += fmt::format("model     {} parameters\n", count_text(report.num_parameters));
-  const RankCost& rank = report.rank;
-  text += fmt::format(
-      "per rank  {} parameters, {} trained: parameters {}, gradients {}, optimizer {}, together "
-      "{}\n",
-      count_text(rank.parameters), count_text(rank.trained), bytes_text(rank.parameter_bytes),
-      bytes_text(rank.gradient_bytes), bytes_text(rank.optimizer_bytes),
-      bytes_text(rank.parameter_bytes + rank.gradient_bytes + rank.optimizer_bytes));
-  text += fmt::format("mesh      {}", mesh_text(mesh));
-  if (mesh.tensor > 1) text += fmt::format(" (ranks 0-{} share a tensor group)", mesh.tensor - 1);
-  return text + "\n";
 }
 
 }  // namespace s2s

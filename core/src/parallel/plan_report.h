@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "parallel/traffic.h"
 #include "s2s/block.h"
 #include "s2s/plan.h"
 
@@ -28,17 +29,28 @@ struct RankCost {
   int64_t parameter_bytes = 0, gradient_bytes = 0, optimizer_bytes = 0;
 };
 
+/// What an optimizer step of one data rank is made of.
+struct StepSize {
+  int64_t micro_batches = 1;
+  int64_t positions = 0;  // of a micro-batch; 0: not known
+};
+
 struct PlanReport {
+  MeshShape mesh;
   std::vector<PlanLine> lines;
   std::vector<std::string> units;
   int64_t num_parameters = 0;  // whole model, tied tensors once
   RankCost rank;
+  StepSize step;
+  Traffic traffic;
 };
 
 struct PlanReportInputs {
   MeshShape mesh;
   int64_t bytes_per_number = 4;
-  int64_t optimizer_numbers = 2;  // per trained parameter
+  int64_t gather_bytes_per_number = 4;  // parameters and activations on their way
+  int64_t optimizer_numbers = 2;        // per trained parameter
+  StepSize step;
   std::function<bool(const std::string& parameter)> is_trained = [](const std::string&) {
     return true;
   };
@@ -47,8 +59,8 @@ struct PlanReportInputs {
 PlanReport report_plan(Block& model, const ShardPlan& plan, const PlanReportInputs& inputs);
 
 /// The table for people, with a last line about the mesh. Ends in a newline.
-std::string format_plan(const PlanReport& report, const MeshShape& mesh);
+std::string format_plan(const PlanReport& report);
 /// The same as JSON text.
-std::string plan_json(const PlanReport& report, const MeshShape& mesh);
+std::string plan_json(const PlanReport& report);
 
 }  // namespace s2s

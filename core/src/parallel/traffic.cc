@@ -1,0 +1,166 @@
+#include "parallel/traffic.h"
+
+#include <cmath>
+#include <set>
+
+namespace s2s {
+namespace {
+
+/// Share of an all-gather or a reduce-scatter that a rank of a ring sends; an all-reduce is both.
+double ring_share(int64_t size) {
+  return static_cast<double>(size - 1) / static_cast<double>(size);
+}
+
+int64_t rounded(double bytes) { return static_cast<int64_t>(std::llround(bytes)); }
+
+const TensorRow* row_of(const PlannedParameter& parameter, const ShardPlan& plan) {
+  return parameter.rows.empty() ? nullptr : &plan.rows[parameter.rows.front()];
+}
+
+/// Width of the activation that goes into or out of a weight, or 0 when the weight does not say.
+int64_t outer_width(const PlannedParameter& parameter, const TensorRow& row) {
+  const std::vector<int64_t>& sizes = parameter.sizes;
+  if (row.style == Style::kSequence && sizes.size() == 1) return sizes[0];
+  if (sizes.size() != 2) return 0;
+  if (row.style == Style::kColwise || row.style == Style::kVocab) return sizes[1];
+  return row.style == Style::kRowwise ? sizes[0] : 0;
+}
+
+class TrafficCount {
+ public:
+  TrafficCount(const PlannedModel& planned, const ShardPlan& plan, const TrafficInputs& inputs)
+      : planned_(planned), plan_(plan), inputs_(inputs) {}
+
+  Traffic run() {
+    if (inputs_.mesh.world_size() == 1) {
+      traffic_.tensor_activations = 0;
+      return traffic_;
+    }
+    count_parameters();
+    if (inputs_.mesh.tensor > 1) {
+      for (const TensorRow& row : plan_.rows) count_row(row);
+    }
+    count_step();
+    note_other_axes();
+    return traffic_;
+  }
+
+ private:
+  void count_parameters() {
+    const MeshShape& mesh = inputs_.mesh;
+    std::set<const at::Tensor*> seen;
+    double gathered = 0, reduced = 0, replicated = 0, tensor = 0;
+    for (const PlannedParameter& parameter : planned_.parameters) {
+      if (!seen.insert(parameter.tensor).second) continue;
+      const auto share = static_cast<double>(sharded_numel(parameter, mesh.shard));
+      const auto others = static_cast<double>(mesh.shard - 1);
+      // A unit is gathered before its forward and again before its backward; what lies in no unit
+      // stays gathered between the two.
+      gathered += others * share * (parameter.unit.empty() ? 1 : 2);
+      if (!inputs_.is_trained(parameter.name)) continue;
+      reduced += others * share;
+      replicated += 2 * ring_share(mesh.replicate) * share;
+      if (is_summed_over_tensor(parameter)) tensor += 2 * ring_share(mesh.tensor) * share;
+    }
+    const auto micro_batches = static_cast<double>(inputs_.micro_batches);
+    const auto gather_bytes = static_cast<double>(inputs_.gather_bytes);
+    const auto reduce_bytes = static_cast<double>(inputs_.reduce_bytes);
+    traffic_.shard_gather = rounded(gathered * micro_batches * gather_bytes);
+    traffic_.shard_reduce = rounded(reduced * micro_batches * reduce_bytes);
+    traffic_.replicate_reduce = rounded(replicated * reduce_bytes);
+    traffic_.tensor_gradients = rounded(tensor * reduce_bytes);
+  }
+
+  /// Whole weights that see only a part of the positions or of the heads.
+  bool is_summed_over_tensor(const PlannedParameter& parameter) const {
+    const TensorRow* row = row_of(parameter, plan_);
+    if (row == nullptr) return false;
+    return row->style == Style::kPerHead ||
+           (row->style == Style::kSequence && inputs_.mesh.sequence_parallel);
+  }
+
+  /// Messages of one row, as multiples of an all-gather: forward and backward together. An
+  /// all-reduce counts as two, so tensor parallelism with and without split sequences costs the
+  /// same where it is lowered to one.
+  int messages_of(const TensorRow& row) const {
+    const bool split = inputs_.mesh.sequence_parallel;
+    if (row.style == Style::kRowwise || row.style == Style::kVocab) return 2;
+    if (row.style != Style::kBoundary) return 0;
+    if (row.in == Layout::kSeq && row.out == Layout::kFull) return 2;
+    return split && row.in == Layout::kFull && row.out == Layout::kSeq ? 1 : 0;
+  }
+
+  void count_row(const TensorRow& row) {
+    if (row.style == Style::kCustom) {
+      traffic_.not_counted.push_back("row '" + row.module + "' (custom): its strategy says");
+    }
+    const int messages = messages_of(row);
+    if (messages == 0) return;
+    for (const std::string& module : planned_.modules) {
+      if (!path_matches(row.module, module)) continue;
+      const int64_t width = width_at(module, row.style == Style::kBoundary);
+      if (width == 0) {
+        traffic_.not_counted.push_back("'" + module +
+                                       "': no weight says how wide its activation is");
+      }
+      traffic_.tensor_per_position += messages * ring_share(inputs_.mesh.tensor) *
+                                      static_cast<double>(width * inputs_.gather_bytes);
+    }
+  }
+
+  /// Width at a module's door: of its own weight, or, at a boundary, of the first weight below.
+  int64_t width_at(const std::string& module, bool is_boundary) const {
+    const std::string below = module.empty() ? "" : module + ".";
+    for (const PlannedParameter& parameter : planned_.parameters) {
+      const bool inside =
+          is_boundary ? parameter.name.starts_with(below) : parameter.module == module;
+      const TensorRow* row = row_of(parameter, plan_);
+      if (!inside || row == nullptr) continue;
+      if (const int64_t width = outer_width(parameter, *row)) return width;
+    }
+    return 0;
+  }
+
+  void count_step() {
+    if (inputs_.mesh.tensor > 1 && inputs_.positions == 0) return;
+    traffic_.tensor_activations =
+        rounded(traffic_.tensor_per_position * static_cast<double>(inputs_.positions) *
+                static_cast<double>(inputs_.micro_batches));
+  }
+
+  void note_other_axes() {
+    if (inputs_.mesh.pipeline > 1) {
+      traffic_.not_counted.emplace_back(
+          "the pipeline axis: everything is counted as if one stage held all layers");
+    }
+    if (inputs_.mesh.context > 1) {
+      traffic_.not_counted.emplace_back("the context axis: keys and values that ranks exchange");
+    }
+  }
+
+  const PlannedModel& planned_;
+  const ShardPlan& plan_;
+  const TrafficInputs& inputs_;
+  Traffic traffic_;
+};
+
+}  // namespace
+
+int64_t sharded_numel(const PlannedParameter& parameter, int64_t shard) {
+  if (parameter.tensor_sizes.empty()) return 1;
+  const int64_t first = parameter.tensor_sizes.front();
+  if (first == 0) return 0;
+  return parameter.tensor_numel() / first * ((first + shard - 1) / shard);
+}
+
+std::optional<int64_t> Traffic::total() const {
+  if (!tensor_activations) return std::nullopt;
+  return shard_gather + shard_reduce + replicate_reduce + tensor_gradients + *tensor_activations;
+}
+
+Traffic expected_traffic(const PlannedModel& planned, const ShardPlan& plan,
+                         const TrafficInputs& inputs) {
+  return TrafficCount(planned, plan, inputs).run();
+}
+
+}  // namespace s2s

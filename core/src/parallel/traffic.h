@@ -1,0 +1,43 @@
+#pragma once
+// What a plan costs in messages between ranks; core/docs/sharding.md derives the formulas.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "parallel/planned_model.h"
+
+namespace s2s {
+
+struct TrafficInputs {
+  MeshShape mesh;
+  int64_t micro_batches = 1;  // of an optimizer step
+  int64_t positions = 0;      // of a micro-batch on one data rank; 0: not known
+  int64_t gather_bytes = 4;   // of a number: gathered parameters, and activations
+  int64_t reduce_bytes = 4;   // of a number: gradients
+  std::function<bool(const std::string& parameter)> is_trained;
+};
+
+/// Bytes that one rank sends in an optimizer step, with ring algorithms; it receives as many.
+struct Traffic {
+  int64_t shard_gather = 0;                   // parameters
+  int64_t shard_reduce = 0;                   // gradients
+  int64_t replicate_reduce = 0;               // gradients
+  int64_t tensor_gradients = 0;               // of weights that every tensor rank holds whole
+  double tensor_per_position = 0;             // activations, for one position of one micro-batch
+  std::optional<int64_t> tensor_activations;  // of the step; nothing when positions are not known
+  std::vector<std::string> not_counted;       // what this leaves out, and why
+  /// All of it; nothing when a part is not known.
+  std::optional<int64_t> total() const;
+};
+
+/// `planned`: of the same plan and mesh. A mesh of one rank sends nothing.
+Traffic expected_traffic(const PlannedModel& planned, const ShardPlan& plan,
+                         const TrafficInputs& inputs);
+
+/// Numbers of a parameter on one rank of the shard axis, which splits dim 0 and rounds up.
+int64_t sharded_numel(const PlannedParameter& parameter, int64_t shard);
+
+}  // namespace s2s

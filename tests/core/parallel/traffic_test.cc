@@ -1,0 +1,151 @@
+#include "parallel/traffic.h"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+
+#include "parallel/plan_report.h"
+#include "s2s/layers.h"
+
+using s2s::Layout;
+using s2s::ShardPlan;
+using s2s::Style;
+
+namespace {
+
+struct Layer : s2s::Block {
+  Layer() {
+    register_block("norm", norm);
+    register_block("up", up);
+    register_block("down", down);
+  }
+  s2s::RmsNorm norm{12, 1e-5};
+  s2s::Linear up{12, 24};
+  s2s::Linear down{24, 12};
+};
+
+struct Model : s2s::Block {
+  Model() {
+    register_block("table", table);
+    for (int i = 0; i < 3; ++i) {
+      layers.push_back(std::make_unique<Layer>());
+      register_block("layers." + std::to_string(i), *layers.back());
+    }
+  }
+  s2s::Embedding table{10, 12};
+  std::vector<std::unique_ptr<Layer>> layers;
+};
+
+ShardPlan plan() {
+  return {{{"table", Style::kVocab, Layout::kFull, Layout::kFull},
+           {"layers.0", Style::kBoundary, Layout::kFull, Layout::kSeq},
+           {"layers.*.norm", Style::kSequence, Layout::kSeq, Layout::kSeq},
+           {"layers.*.up", Style::kColwise, Layout::kFull, Layout::kLast},
+           {"layers.*.down", Style::kRowwise, Layout::kLast, Layout::kSeq}},
+          {{"layers.*"}},
+          {}};
+}
+
+s2s::PlanReportInputs inputs_of(const std::string& mesh) {
+  s2s::PlanReportInputs inputs;
+  inputs.mesh = s2s::parse_mesh(mesh);
+  return inputs;
+}
+
+s2s::Traffic traffic(const s2s::PlanReportInputs& inputs, const ShardPlan& of = plan()) {
+  Model model;
+  return s2s::report_plan(model, of, inputs).traffic;
+}
+
+}  // namespace
+
+TEST_CASE("one rank sends nothing") {
+  const s2s::Traffic none = traffic(inputs_of("data=1"));
+  CHECK(none.total() == 0);
+  CHECK(none.not_counted.empty());
+}
+
+TEST_CASE("the shard axis gathers units twice and the rest once, and reduces gradients once") {
+  s2s::PlanReportInputs inputs = inputs_of("data=2");
+  // A rank holds 60 numbers of the table, and of each layer 6 + 144 + 12 + 144 + 6.
+  CHECK(traffic(inputs).shard_gather == 4 * (60 + 2 * 3 * 312));
+  CHECK(traffic(inputs).shard_reduce == 4 * (60 + 3 * 312));
+  CHECK(traffic(inputs).total() == 4 * (120 + 3 * 3 * 312));
+  inputs.step.micro_batches = 3;
+  inputs.gather_bytes_per_number = 2;
+  CHECK(traffic(inputs).shard_gather == 3 * 2 * (60 + 2 * 3 * 312));
+  CHECK(traffic(inputs).shard_reduce == 3 * 4 * (60 + 3 * 312));
+  // Three other ranks; dim 0 of 10, 12 and 24 in four parts, rounded up.
+  CHECK(traffic(inputs_of("data=4")).shard_reduce == 4 * 3 * (36 + 3 * (3 + 72 + 6 + 72 + 3)));
+}
+
+TEST_CASE("frozen parameters are gathered and their gradients are not reduced") {
+  s2s::PlanReportInputs inputs = inputs_of("data=2,replicate=2");
+  inputs.is_trained = [](const std::string& name) { return !name.starts_with("layers."); };
+  CHECK(traffic(inputs).shard_gather == 4 * (60 + 2 * 3 * 312));
+  CHECK(traffic(inputs).shard_reduce == 4 * 60);
+  CHECK(traffic(inputs).replicate_reduce == 4 * 60);
+}
+
+TEST_CASE("the replicate axis reduces gradients once in a step, whatever the micro-batches") {
+  s2s::PlanReportInputs inputs = inputs_of("replicate=4");
+  inputs.step.micro_batches = 5;
+  CHECK(traffic(inputs).replicate_reduce == 4 * 2 * 3 * (120 + 3 * 624) / 4);
+  CHECK(traffic(inputs).shard_gather == 0);
+  CHECK(traffic(inputs).total() == traffic(inputs).replicate_reduce);
+}
+
+TEST_CASE("the tensor axis moves activations at its doors and the gradients of whole weights") {
+  s2s::PlanReportInputs inputs = inputs_of("tensor=2");
+  // Table 2 x 12, the first layer's door 1 x 12, three times down 2 x 12; half of it is sent.
+  CHECK(traffic(inputs).tensor_per_position == 4 * (24 + 12 + 72) / 2.0);
+  CHECK(traffic(inputs).tensor_gradients == 4 * 3 * 12);
+  CHECK_FALSE(traffic(inputs).total().has_value());
+  inputs.step = {2, 10};
+  CHECK(traffic(inputs).tensor_activations == 2 * 10 * 4 * 54);
+  CHECK(traffic(inputs).total() == 2 * 10 * 4 * 54 + 4 * 3 * 12);
+  inputs.mesh.sequence_parallel = false;
+  CHECK(traffic(inputs).tensor_per_position == 4 * (24 + 72) / 2.0);
+  CHECK(traffic(inputs).tensor_gradients == 0);
+}
+
+TEST_CASE("a door from split to whole positions costs what one all-reduce costs") {
+  ShardPlan doors;
+  doors.rows = {{"layers.*", Style::kBoundary, Layout::kSeq, Layout::kFull},
+                {"", Style::kReplicate, Layout::kFull, Layout::kFull}};
+  s2s::PlanReportInputs inputs = inputs_of("tensor=2");
+  const s2s::Traffic unknown = traffic(inputs, doors);
+  CHECK(unknown.tensor_per_position == 0);
+  CHECK(unknown.not_counted.size() == 3);
+  CHECK(unknown.not_counted[0] == "'layers.0': no weight says how wide its activation is");
+  doors.rows.back() = {"layers.*.up", Style::kColwise, Layout::kFull, Layout::kLast};
+  CHECK(traffic(inputs, doors).tensor_per_position == 3 * 4 * 2 * 12 / 2.0);
+  inputs.mesh.sequence_parallel = false;
+  CHECK(traffic(inputs, doors).tensor_per_position == 3 * 4 * 2 * 12 / 2.0);
+}
+
+TEST_CASE("what is not counted is said") {
+  ShardPlan plan_with_custom = plan();
+  plan_with_custom.rows[0].style = Style::kCustom;
+  const s2s::Traffic partly = traffic(inputs_of("tensor=2,context=2,pipeline=2"), plan_with_custom);
+  REQUIRE(partly.not_counted.size() == 3);
+  CHECK(partly.not_counted[0] == "row 'table' (custom): its strategy says");
+  CHECK(partly.not_counted[1].find("the pipeline axis") == 0);
+  CHECK(partly.not_counted[2].find("the context axis") == 0);
+}
+
+TEST_CASE("the printed plan says the traffic of the axes that the mesh has") {
+  Model model;
+  const auto text = [&](const std::string& mesh, int64_t positions) {
+    s2s::PlanReportInputs inputs = inputs_of(mesh);
+    inputs.step.positions = positions;
+    return s2s::format_plan(s2s::report_plan(model, plan(), inputs));
+  };
+  CHECK(text("data=1", 0).find("traffic   0 B: one rank sends nothing\n") != std::string::npos);
+  const std::string sharded = text("data=2", 0);
+  CHECK(sharded.find("parameters gathered 7.7 kB, gradients reduced 4.0 kB") != std::string::npos);
+  CHECK(sharded.find("replicate  ") == std::string::npos);
+  CHECK(text("tensor=2", 0).find("activations 216 B for each position") != std::string::npos);
+  CHECK(text("tensor=2", 10).find("activations 2.2 kB (216 B for each of 10 positions)") !=
+        std::string::npos);
+}
