@@ -4,12 +4,23 @@
 
 #include <CLI/CLI.hpp>
 
+#include "s2s_run/checked_config.h"
+
 namespace s2s::run {
 
+namespace {
+
+SearchInputs search_with_config(const Invocation& invocation, const std::string& config) {
+  return config.empty() ? process_search_inputs(invocation.plugin_paths)
+                        : config_search_inputs(invocation.plugin_paths, config);
+}
+
+}  // namespace
+
 void setup_plugin(CLI::App& app, Invocation& invocation) {
-  setup_plugin_notes(app, invocation);
+  setup_plugin_notes(app, invocation, search_with_config);
   CLI::App& plugin = *app.get_subcommand("plugin");
-  setup_plugin_inspect(plugin, invocation);
+  setup_plugin_inspect(plugin, invocation, search_with_config);
   setup_plugin_check(plugin, invocation);
 }
 

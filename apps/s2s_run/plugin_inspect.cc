@@ -132,12 +132,12 @@ void print_plugin(const Json& plugin, const PluginFile& file) {
   for (const Json& component : plugin["components"]) print_component(component);
 }
 
-int inspect(const Invocation& invocation, const std::string& name) {
+int inspect(const Invocation& invocation, const std::string& name, const SearchInputs& inputs) {
   std::vector<PluginFile> files;
   if (names_file(name)) {
     files.push_back(read_plugin_file(name));
   } else {
-    const PluginHost host(process_search_inputs(invocation.plugin_paths));
+    const PluginHost host(inputs);
     files = find_plugins(host.scan(), name);
   }
   Json all = Json::array();
@@ -157,15 +157,19 @@ int inspect(const Invocation& invocation, const std::string& name) {
 
 }  // namespace
 
-void setup_plugin_inspect(CLI::App& plugin, Invocation& invocation) {
+void setup_plugin_inspect(CLI::App& plugin, Invocation& invocation, SearchReader reader) {
   CLI::App* const command =
       plugin.add_subcommand("inspect", "a plugin's note and its components' options");
   const auto name = std::make_shared<std::string>();
   command->add_option("name", *name, "a component, kind:name, a plugin's name, or a .so file")
       ->required();
+  const auto config = std::make_shared<std::string>();
+  add_config_option(*command, *config);
   command->add_flag("--json", invocation.json, "print JSON");
-  command->callback([&invocation, name] {
-    invocation.selected = [&invocation, name] { return inspect(invocation, *name); };
+  command->callback([&invocation, name, config, reader] {
+    invocation.selected = [&invocation, name, config, reader] {
+      return inspect(invocation, *name, reader(invocation, *config));
+    };
   });
 }
 

@@ -82,10 +82,9 @@ void print_json(const PluginScan& scan, const std::vector<Row>& rows) {
   std::printf("%s\n", json.dump(2).c_str());
 }
 
-int list(const Invocation& invocation, const std::string& kind) {
+int list(const Invocation& invocation, const std::string& kind, const SearchInputs& inputs) {
   check_kind(kind);
-  const PluginScan scan =
-      scan_plugins(resolve_search_path(process_search_inputs(invocation.plugin_paths)));
+  const PluginScan scan = scan_plugins(resolve_search_path(inputs));
   const std::vector<Row> rows = rows_of(scan, kind);
   if (invocation.json) {
     print_json(scan, rows);
@@ -98,13 +97,17 @@ int list(const Invocation& invocation, const std::string& kind) {
 
 }  // namespace
 
-void setup_plugin_list(CLI::App& plugin, Invocation& invocation) {
+void setup_plugin_list(CLI::App& plugin, Invocation& invocation, SearchReader reader) {
   CLI::App* const command = plugin.add_subcommand("list", "all plugins on the search path");
   const auto kind = std::make_shared<std::string>();
+  const auto config = std::make_shared<std::string>();
   command->add_option("--kind", *kind, "only this kind: llm, encoder, codec, ...");
+  add_config_option(*command, *config);
   command->add_flag("--json", invocation.json, "print JSON");
-  command->callback([&invocation, kind] {
-    invocation.selected = [&invocation, kind] { return list(invocation, *kind); };
+  command->callback([&invocation, kind, config, reader] {
+    invocation.selected = [&invocation, kind, config, reader] {
+      return list(invocation, *kind, reader(invocation, *config));
+    };
   });
 }
 

@@ -32,7 +32,7 @@ void print_json(const SearchPath& search, const PluginScan& scan) {
   std::printf("%s\n", json.dump(2).c_str());
 }
 
-void print_text(const SearchPath& search, const PluginScan& scan) {
+void print_text(const SearchPath& search, const PluginScan& scan, bool has_config) {
   std::printf("searched in this order; the first folder that provides a name serves it:\n");
   std::vector<std::vector<std::string>> rows;
   for (const SearchDirectory& directory : search.directories) {
@@ -43,29 +43,38 @@ void print_text(const SearchPath& search, const PluginScan& scan) {
                     directory.path});
   }
   print_columns(rows);
+  for (const std::string& file : search.load) {
+    std::printf("loaded before all: %s\n", file.c_str());
+  }
+  if (has_config) return;
   std::printf(
       "a config adds plugins.paths (folders) before the last one, and plugins.load (files) before "
-      "all\n");
+      "all; --config FILE shows them\n");
 }
 
-int path(const Invocation& invocation) {
-  const SearchPath search = resolve_search_path(process_search_inputs(invocation.plugin_paths));
+int path(const Invocation& invocation, const SearchInputs& inputs, bool has_config) {
+  const SearchPath search = resolve_search_path(inputs);
   const PluginScan scan = scan_plugins(search);
   if (invocation.json) {
     print_json(search, scan);
   } else {
-    print_text(search, scan);
+    print_text(search, scan, has_config);
   }
   return 0;
 }
 
 }  // namespace
 
-void setup_plugin_path(CLI::App& plugin, Invocation& invocation) {
+void setup_plugin_path(CLI::App& plugin, Invocation& invocation, SearchReader reader) {
   CLI::App* const command = plugin.add_subcommand("path", "the folders that are searched");
+  const auto config = std::make_shared<std::string>();
+  add_config_option(*command, *config);
   command->add_flag("--json", invocation.json, "print JSON");
-  command->callback(
-      [&invocation] { invocation.selected = [&invocation] { return path(invocation); }; });
+  command->callback([&invocation, config, reader] {
+    invocation.selected = [&invocation, config, reader] {
+      return path(invocation, reader(invocation, *config), !config->empty());
+    };
+  });
 }
 
 }  // namespace s2s::run

@@ -108,6 +108,63 @@ TEST_CASE("plugin check survives a plugin that crashes, and says where it died")
   CHECK(contains(exits.output, "ended the process with exit code 0 while registering"));
 }
 
+TEST_CASE("plugin list, path and inspect search the folders of a config") {
+  const ScratchDir folder;
+  const std::string file = folder / "search.yaml";
+  std::ofstream(file) << "plugins: { paths: [\"${vars.where}/good\"] }\nmodel: 3\n"
+                      << "vars: { where: " << fixture_dir("") << " }\n";
+  const CommandResult list = run_cli("plugin list --config " + file);
+  CHECK(list.exit_code == 0);
+  CHECK(contains(list.output, "fixture_good"));
+  CHECK_FALSE(contains(run_cli("plugin list").output, "fixture_good"));
+  const json folders = json::parse(run_cli("plugin path --json --config=" + file).output);
+  CHECK(folders[0]["origin"] == "plugins.paths");
+  CHECK(folders[0]["files"] == 1);
+  CHECK(folders[1]["origin"] == "beside s2s-run");
+  CHECK(run_cli("plugin inspect fixture_good --config " + file).exit_code == 0);
+  CHECK(run_cli("plugin list --config no/such.yaml").exit_code == 3);
+  std::ofstream(file) << "plugins: { pats: [good] }\n";
+  const CommandResult wrong = run_cli("plugin list --config " + file);
+  CHECK(wrong.exit_code == 3);
+  CHECK(contains(wrong.output, "did you mean 'paths'?"));
+}
+
+TEST_CASE("every command that uses plugins searches --plugin-path and S2S_PLUGIN_PATH") {
+  const std::string config = std::string(S2S_SOURCE_DIR) + "/configs/tiny.yaml ";
+  const std::string reference =
+      std::string(S2S_SOURCE_DIR) + "/tests/reference/data/hf_llama_plain.safetensors ";
+  const std::string model =
+      std::string(S2S_SOURCE_DIR) + "/tests/reference/data/sentencepiece_word.model ";
+  const std::vector<std::string> commands = {
+      "plugin list",
+      "plugin path",
+      "plugin inspect llama",
+      "config check " + config,
+      "config show " + config,
+      "train " + config,
+      "plan " + config,
+      "validate --checkpoint x " + config,
+      "generate --checkpoint x --output x --input x -- " + config,
+      "compare " + reference,
+      "tokenizer encode --tokenizer " + model + "< /dev/null",
+  };
+  for (const std::string& command : commands) {
+    // A name that one folder provides twice stops the search, wherever the folder was named.
+    const CommandResult option =
+        run_cli("--plugin-path " + fixture_dir("duplicate") + " " + command);
+    const CommandResult variable = run_cli(command, "S2S_PLUGIN_PATH=" + fixture_dir("duplicate"));
+    const bool lists_only = command == "plugin path" || command == "plugin inspect llama";
+    CAPTURE(command);
+    CAPTURE(option.output);
+    CAPTURE(variable.output);
+    CHECK(contains(option.output, lists_only ? "" : "[plugin/duplicate]"));
+    CHECK(contains(variable.output, lists_only ? "" : "[plugin/duplicate]"));
+    const CommandResult missing = run_cli("--plugin-path no/such/folder " + command);
+    CHECK(contains(missing.output, "[plugin/directory]"));
+    CHECK(missing.exit_code == 4);
+  }
+}
+
 TEST_CASE("plugin check names the id of what is wrong, and exits with 4") {
   for (const auto& [fixture, id] :
        std::vector<std::pair<std::string, std::string>>{{"no_note", "no-note"},

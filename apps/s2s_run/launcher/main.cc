@@ -1,10 +1,11 @@
 // s2s-run. LibTorch needs a third of a second to load, and some commands do not need it: those that
-// only read plugins' notes are answered here, all others by libs2s_run.so, which is opened for
-// them.
+// only read plugins' notes, and no config, are answered here; all others by libs2s_run.so, which is
+// opened for them.
 
 #include <dlfcn.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -21,6 +22,10 @@ namespace {
 
 bool reads_notes_only(int argc, char** argv) {
   std::vector<std::string> words;
+  const auto reads_config = [](const std::string& word) {
+    return word == "--config" || word.starts_with("--config=");
+  };
+  if (std::any_of(argv + 1, argv + argc, reads_config)) return false;
   for (int i = 1; i < argc && words.size() < 2; ++i) {
     const std::string word = argv[i];
     if (word == "--plugin-path") {
@@ -30,6 +35,14 @@ bool reads_notes_only(int argc, char** argv) {
     }
   }
   return words.size() == 2 && words[0] == "plugin" && (words[1] == "list" || words[1] == "path");
+}
+
+SearchInputs search_without_config(const Invocation& invocation, const std::string&) {
+  return process_search_inputs(invocation.plugin_paths);
+}
+
+void setup_notes(CLI::App& app, Invocation& invocation) {
+  setup_plugin_notes(app, invocation, search_without_config);
 }
 
 int run_all_commands(int argc, char** argv) {
@@ -51,6 +64,6 @@ int run_all_commands(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace s2s::run;
-  if (reads_notes_only(argc, argv)) return run_program(argc, argv, setup_plugin_notes);
+  if (reads_notes_only(argc, argv)) return run_program(argc, argv, setup_notes);
   return run_all_commands(argc, argv);
 }
