@@ -24,7 +24,9 @@ struct CosineOptions {
     v("min_lr", min_lr, "learning rate at the end", at_least(0));
     v("max_steps", max_steps, "optimizer steps until min_lr is reached", required(at_least(1)));
     v("restarts", restarts,
-      "steps at which warm-up and cosine begin again, for training in stages; rising", at_least(1));
+      "steps at which warm-up and cosine begin again, for training in stages; rising. Those from "
+      "max_steps on are not reached",
+      at_least(1));
   }
 };
 
@@ -67,8 +69,10 @@ class Phase {
 
 class CosineAnnealing : public Schedule {
  public:
-  explicit CosineAnnealing(const CosineOptions& options) : starts_(options.restarts) {
-    starts_.insert(starts_.begin(), 0);
+  explicit CosineAnnealing(const CosineOptions& options) : starts_{0} {
+    for (const int64_t step : options.restarts) {
+      if (step < options.max_steps) starts_.push_back(step);
+    }
     for (size_t i = 0; i < starts_.size(); ++i) {
       const int64_t end = i + 1 < starts_.size() ? starts_[i + 1] : options.max_steps;
       phases_.emplace_back(options, end - starts_[i]);
@@ -95,7 +99,7 @@ class CosineAnnealing : public Schedule {
       path + ": " + problem + " (" + options.origin().text() +
           ")\n  expected: warm-up and constant steps that leave room below max_steps (with "
           "restarts: in every phase), each given as steps or as a ratio, not both; restarts "
-          "that rise below max_steps");
+          "that rise");
 }
 
 std::unique_ptr<Schedule> create(const Config& options, const BuildContext& context) {
@@ -103,10 +107,9 @@ std::unique_ptr<Schedule> create(const Config& options, const BuildContext& cont
   if ((read.warmup_steps && read.warmup_ratio) || (read.constant_steps && read.constant_ratio)) {
     throw_steps(context.path, "both the steps and the ratio of one phase are given", options);
   }
-  std::vector<int64_t> ends = read.restarts;
-  ends.push_back(read.max_steps);
-  if (std::adjacent_find(ends.begin(), ends.end(), std::greater_equal<>()) != ends.end()) {
-    throw_steps(context.path, "the restarts do not rise, or not below max_steps", options);
+  const auto& steps = read.restarts;
+  if (std::adjacent_find(steps.begin(), steps.end(), std::greater_equal<>()) != steps.end()) {
+    throw_steps(context.path, "the restarts do not rise", options);
   }
   auto schedule = std::make_unique<CosineAnnealing>(read);
   for (const Phase& phase : schedule->phases()) {
