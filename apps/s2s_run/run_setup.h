@@ -21,8 +21,8 @@ class RunSetup {
   const Registries& registries() const { return checked_.registries(); }
   const PluginHost& host() const { return checked_.host(); }
   const RunBuilder& builder() const { return *builder_; }
-  /// A line for each NeMo key that the configuration holds and that changes nothing here.
-  const std::vector<std::string>& without_effect() const { return checked_.check().notes; }
+  /// What the user should know about the configuration although nothing is wrong.
+  const std::vector<std::string>& notes() const { return checked_.check().notes; }
   /// What parts warn of; a command says where it goes.
   Warnings& warnings() const { return *warnings_; }
 

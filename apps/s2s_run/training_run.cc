@@ -123,7 +123,7 @@ TrainerSettings trainer_settings(const RunBuilder& builder) {
 /// Says what is unusual, and lets parts say so from now on.
 void report_setup(const RunSetup& setup, Log& log) {
   setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });
-  for (const std::string& line : setup.without_effect()) log.info(line);
+  for (const std::string& line : setup.notes()) log.info(line);
   for (const Shadowing& shadowed : setup.host().scan().shadowed) {
     log.info(fmt::format("{}:{} comes from {}, which shadows {}", shadowed.id.kind,
                          shadowed.id.name, shadowed.winner, shadowed.loser));

@@ -9,6 +9,7 @@
 #include "config/option_check.h"
 #include "config/run_config.h"
 #include "config/run_values.h"
+#include "config/yaml_reader.h"
 
 namespace s2s {
 
@@ -31,6 +32,21 @@ bool has_unresolved(const Config& node) {
          std::any_of(node.items().begin(), node.items().end(), has_unresolved) ||
          std::any_of(node.entries().begin(), node.entries().end(),
                      [](const auto& entry) { return has_unresolved(entry.second); });
+}
+
+/// What the defaults of a component come from when that is not its table: "preset tiny". Completing
+/// such a block from the table would show values that nobody uses.
+std::string source_of_defaults(const Config& node, const OptionTable& table,
+                               const std::string& kind) {
+  for (const OptionRow& row : table) {
+    const Config* written = node.find(row.name);
+    if (written == nullptr || !written->is_scalar()) continue;
+    const bool is_folder = kind == "llm" && row.name == "path";
+    const bool is_preset =
+        row.name == "preset" && written->text() != parse_yaml_value(row.value, {}).text();
+    if (is_folder || is_preset) return row.name + " " + written->text();
+  }
+  return "";
 }
 
 const std::vector<std::string>& known_blocks() {
@@ -170,8 +186,14 @@ class Walker {
       if (Config* written = std::exchange(written_set_, nullptr)) {
         end_set(node, *written, *table, path);
       }
-      walk_options(node, *table,
-                   {path, "default of " + kind + ":" + name.text(), known_elsewhere, true});
+      const OptionScope scope = {path, "default of " + kind + ":" + name.text(), known_elsewhere,
+                                 true};
+      const std::string source = source_of_defaults(node, *table, kind);
+      if (source.empty()) return walk_options(node, *table, scope);
+      check_options(node, *table, scope, check_.findings);
+      walk_components(node, *table, path);
+      check_.notes.push_back(path + ": what is not written comes from " + source +
+                             ", not from the defaults of " + kind + ":" + name.text());
     }
   }
 

@@ -33,8 +33,9 @@ struct RunSchema {
 
 struct RunCheck {
   Findings findings;
-  std::vector<std::string> notes;  // keys that have no effect here, and why
-  Config config;                   // interpolated, without those keys, with every default
+  /// Keys that have no effect here, and why; parts whose defaults are not their table's.
+  std::vector<std::string> notes;
+  Config config;   // interpolated, without the keys of no effect, with every default
   Config written;  // what was written of that, without blocks that only held values: what is run
 };
 

@@ -20,6 +20,15 @@ struct Part {
   void visit(s2s::OptionVisitor& v) { v("num_layers", num_layers, "layers", s2s::at_least(1)); }
 };
 
+/// A part whose defaults depend on a preset.
+struct PresetPart : Part {
+  std::string preset = "large";
+  void visit(s2s::OptionVisitor& v) {
+    v("preset", preset, "sizes to begin with");
+    Part::visit(v);
+  }
+};
+
 struct Whole {
   Config llm, codec;
   double weight = 3;
@@ -56,6 +65,7 @@ struct DataKeys {
 OptionTable component(const std::string& kind, const std::string& name, const Config& asked_at,
                       const std::string& path) {
   if (name == "unknown") throw s2s::choice_error(path, asked_at, {"known"});
+  if (name == "sized") return s2s::list_options<PresetPart>();
   if (kind == "model") return s2s::list_options<Whole>();
   if (kind == "data" && name == "endless") return s2s::list_options<EndlessSource>();
   if (kind == "data") return s2s::list_options<Source>();
@@ -254,6 +264,20 @@ TEST_CASE("what is run holds what was written, and no block that only gave value
   CHECK(written.find_path("trainer.devices") == nullptr);
   CHECK(written.find_path("trainer.seed") == nullptr);  // a default is the component's to give
   CHECK(findings_of(s2s::write_yaml(written)) == "");
+}
+
+TEST_CASE("defaults that a preset changes are not shown, and that is said") {
+  const RunCheck other = check("{model: {type: d, llm: {name: sized, preset: tiny}}}");
+  CHECK(other.findings.empty());
+  CHECK(other.config.find_path("model.llm.num_layers") == nullptr);
+  CHECK(other.notes == std::vector<std::string>{
+                           "model.llm: what is not written comes from preset tiny, not from the "
+                           "defaults of llm:sized"});
+  const RunCheck same = check("{model: {type: d, llm: {name: sized, preset: large}}}");
+  CHECK(same.config.find_path("model.llm.num_layers")->as_int("") == 2);
+  CHECK(same.notes.empty());
+  CHECK(findings_of("{model: {type: d, llm: {name: sized, preset: tiny, num_layer: 1}}}")
+            .find("did you mean 'num_layers'?") != std::string::npos);
 }
 
 TEST_CASE("a validation set of a source that can repeat is told to end, and the config shows it") {
