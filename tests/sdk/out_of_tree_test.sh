@@ -60,6 +60,36 @@ expect "acme.length" "$prefix/bin/s2s-run" plugin list --kind metric
 expect "divide by the number of words" "$prefix/bin/s2s-run" plugin inspect acme.length
 expect " 5 ok" "$prefix/bin/s2s-run" plugin check "$plugin"
 
+# A third party's test asks its component for the promises of the SDK.
+mkdir "$scratch/promises"
+cat > "$scratch/promises/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(promises LANGUAGES CXX)
+find_package(s2s 0.1 CONFIG REQUIRED)
+add_executable(promises promises.cc)
+target_link_libraries(promises PRIVATE s2s::conformance)
+END
+cat > "$scratch/promises/promises.cc" <<'END'
+#include <cstdio>
+#include "s2s/conformance.h"
+struct Mute : s2s::Tokenizer {
+  s2s::SpecialIds ids{0, 1, 2};
+  std::vector<int64_t> encode(std::string_view) const override { return {}; }
+  std::string decode(const std::vector<int64_t>&) const override { return ""; }
+  int64_t vocab_size() const override { return 3; }
+  const s2s::SpecialIds& special_ids() const override { return ids; }
+  std::string piece(int64_t) const override { return ""; }
+};
+int main() {
+  for (const std::string& answer : s2s::conformance::broken_promises(Mute(), {"hello"}))
+    std::puts(answer.c_str());
+}
+END
+cmake "${generator[@]}" -S "$scratch/promises" -B "$scratch/promises/build" \
+  -DCMAKE_PREFIX_PATH="$prefix" > "$log" 2>&1 || fail "$(cat "$log")"
+cmake --build "$scratch/promises/build" > "$log" 2>&1 || fail "$(cat "$log")"
+expect "'hello' comes back as ''" "$scratch/promises/build/promises"
+
 # A symbol that nobody provides is found when the plugin is linked.
 echo 'void absent(); extern "C" void calls_absent() { absent(); }' >> "$scratch/plugin/plugin.cc"
 ! cmake --build "$scratch/plugin/build" > "$log" 2>&1 || fail "a missing symbol was linked"

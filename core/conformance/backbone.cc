@@ -1,0 +1,85 @@
+// Shape letters: B batch, T positions, H hidden, V vocabulary.
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include "answers.h"
+
+namespace s2s::conformance {
+namespace {
+
+constexpr int64_t kRows = 2;
+constexpr int64_t kPositions = 9;
+
+at::Tensor some_ids(int64_t vocab_size) {
+  return at::arange(kRows * kPositions, at::kLong)
+      .mul_(7)
+      .remainder_(vocab_size)
+      .view({kRows, kPositions});
+}
+
+at::Tensor hidden_of(Backbone& model, const at::Tensor& ids_BT) {
+  return model(model.embed(ids_BT), SequenceInfo{});
+}
+
+void ask_shapes(Backbone& model, const at::Tensor& hidden_BTH, Questions& questions) {
+  const BackboneShape& shape = model.shape();
+  const auto head = model.head_weight();
+  questions.ask(hidden_BTH.sizes() == at::IntArrayRef({kRows, kPositions, shape.hidden_size}),
+                "hidden states are " + sizes_text(hidden_BTH) + ", not [B, T, hidden_size]");
+  questions.ask(head.sizes() == at::IntArrayRef({shape.vocab_size, shape.hidden_size}),
+                "head_weight is " + sizes_text(head) + ", not [vocab_size, hidden_size]");
+  questions.ask(
+      close(model.logits(hidden_BTH, /*soft_cap=*/false), at::matmul(hidden_BTH, head.t())),
+      "logits are not hidden states times head_weight");
+  questions.ask(model.find_block("embed_tokens") != nullptr, "no block is called embed_tokens");
+  questions.ask((model.find_block("lm_head") == nullptr) == shape.tied_head,
+                "a head that is not tied is a block lm_head, a tied one is none");
+}
+
+void ask_causality(Backbone& model, const at::Tensor& ids_BT, const at::Tensor& hidden_BTH,
+                   Questions& questions) {
+  at::Tensor other = ids_BT.clone();
+  other.slice(1, kPositions / 2).add_(1).remainder_(model.shape().vocab_size);
+  questions.ask(close(hidden_of(model, other).slice(1, 0, kPositions / 2),
+                      hidden_BTH.slice(1, 0, kPositions / 2)),
+                "a position sees a later one");
+}
+
+void ask_cache(Backbone& model, const at::Tensor& ids_BT, const at::Tensor& hidden_BTH,
+               Questions& questions) {
+  KvCache cache(model.shape().num_layers);
+  std::vector<at::Tensor> pieces;
+  for (const auto& [begin, end] : {std::pair{0, 4}, {4, 5}, {5, 6}, {6, 9}}) {
+    SequenceInfo info;
+    info.cache = &cache;
+    pieces.push_back(model(model.embed(ids_BT.slice(1, begin, end)), info));
+    questions.ask(cache.length() == end, "the cache holds " + std::to_string(cache.length()) +
+                                             " positions after " + std::to_string(end));
+  }
+  questions.ask(close(at::cat(pieces, 1), hidden_BTH),
+                "decoding piece by piece with the cache differs from the whole");
+}
+
+}  // namespace
+
+Answers broken_promises(Backbone& model) {
+  Questions questions;
+  const at::Tensor ids_BT = some_ids(model.shape().vocab_size);
+  model.train(false);
+  {
+    const at::NoGradGuard no_grad;
+    const at::Tensor hidden_BTH = hidden_of(model, ids_BT);
+    ask_shapes(model, hidden_BTH, questions);
+    ask_causality(model, ids_BT, hidden_BTH, questions);
+    ask_cache(model, ids_BT, hidden_BTH, questions);
+  }
+  const at::Tensor logits_BTV = model.logits(hidden_of(model, ids_BT));
+  at::log_softmax(logits_BTV, -1).select(-1, 0).sum().backward();
+  ask_gradients(model, questions);
+  ask_plan(model, model.configure_model({}), questions);
+  ask_names(model, model.checkpoint_names(), questions);
+  return questions.take();
+}
+
+}  // namespace s2s::conformance

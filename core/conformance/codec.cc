@@ -1,0 +1,90 @@
+// Shape letters: B batch, S samples, K codebooks, T frames.
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include "answers.h"
+
+namespace s2s::conformance {
+namespace {
+
+constexpr int64_t kFrames = 11;
+
+/// Two tones that swell and fade; the second row ends in the middle of a frame.
+struct Audio {
+  at::Tensor samples_BS, lengths_B;
+};
+
+Audio some_audio(const CodecShape& shape) {
+  const int64_t width = kFrames * shape.samples_per_frame;
+  const at::Tensor time_S =
+      at::arange(width, at::kDouble) / static_cast<double>(shape.sample_rate_hz);
+  const auto tone = [&](double pitch_hz) {
+    return (at::sin(time_S * (2 * M_PI * pitch_hz)) * at::sin(time_S * 7) * 0.2).to(at::kFloat);
+  };
+  const int64_t shorter = 6 * shape.samples_per_frame + shape.samples_per_frame / 3;
+  return {at::stack({tone(140), tone(210)}), at::tensor({width, shorter}, at::kLong)};
+}
+
+void ask_codes(const CodecShape& shape, const at::Tensor& codes_BKT, const at::Tensor& frames_B,
+               Questions& questions) {
+  const bool sizes_hold = codes_BKT.sizes() == at::IntArrayRef({2, shape.num_codebooks, kFrames});
+  questions.ask(sizes_hold, "codes are " + sizes_text(codes_BKT) + ", not [B, num_codebooks, T]");
+  questions.ask(codes_BKT.scalar_type() == at::kLong, "codes are not int64");
+  questions.ask(
+      codes_BKT.min().item<int64_t>() >= 0 && codes_BKT.max().item<int64_t>() < shape.codebook_size,
+      "a code is not below codebook_size");
+  questions.ask(frames_B.equal(at::tensor({kFrames, int64_t{7}}, at::kLong)),
+                "lengths are not samples over samples_per_frame, rounded up");
+  questions.ask(codes_BKT[1].slice(1, 7).eq(0).all().item<bool>(),
+                "codes beyond a row's length are not 0");
+}
+
+void ask_decoding(Codec& codec, const at::Tensor& codes_BKT, Questions& questions) {
+  const at::Tensor audio_BS = codec.decode(codes_BKT);
+  const int64_t samples = codes_BKT.size(2) * codec.shape().samples_per_frame;
+  questions.ask(audio_BS.sizes() == at::IntArrayRef({codes_BKT.size(0), samples}),
+                "decoded audio is " + sizes_text(audio_BS) + ", not [B, T samples_per_frame]");
+  const auto stream = codec.open_stream(codes_BKT.size(0));
+  std::vector<at::Tensor> pieces;
+  for (const auto& [begin, end] : {std::pair{0, 1}, {1, 2}, {2, 6}, {6, 11}}) {
+    pieces.push_back(stream->push(codes_BKT.slice(2, begin, end)));
+  }
+  pieces.push_back(stream->finish());
+  questions.ask(close(at::cat(pieces, 1), audio_BS), "a stream differs from decoding the whole");
+}
+
+void ask_silence(Codec& codec, Questions& questions) {
+  const CodecShape shape = codec.shape();
+  const at::Tensor silence_K = codec.silence_codes();
+  questions.ask(silence_K.sizes() == at::IntArrayRef({shape.num_codebooks}),
+                "silence_codes are " + sizes_text(silence_K) + ", not [num_codebooks]");
+  const at::Tensor spoken_BS = codec.decode(silence_K.view({1, -1, 1}).expand({1, -1, kFrames}));
+  questions.ask(spoken_BS.abs().max().item<double>() < 0.01,
+                "silence_codes do not decode to silence");
+}
+
+}  // namespace
+
+Answers broken_promises(Codec& codec) {
+  const at::NoGradGuard no_grad;
+  Questions questions;
+  codec.train(false);
+  const CodecShape shape = codec.shape();
+  questions.ask(codec.is_fitted(), "the codec has no statistics: fit it before the check");
+  if (!codec.is_fitted()) return questions.take();
+  const Audio audio = some_audio(shape);
+  const auto [codes_BKT, frames_B] = codec.encode(audio.samples_BS, audio.lengths_B);
+  ask_codes(shape, codes_BKT, frames_B, questions);
+  const int64_t length = audio.lengths_B[1].item<int64_t>();
+  const auto alone =
+      codec.encode(audio.samples_BS.slice(0, 1).slice(1, 0, length), audio.lengths_B.slice(0, 1));
+  questions.ask(alone.first[0].equal(codes_BKT[1].slice(1, 0, alone.first.size(2))),
+                "padding or a neighbour in the batch changes a row's codes");
+  ask_decoding(codec, codes_BKT, questions);
+  ask_silence(codec, questions);
+  ask_names(codec, codec.checkpoint_names(), questions);
+  return questions.take();
+}
+
+}  // namespace s2s::conformance

@@ -1,0 +1,72 @@
+// Texts and batches.
+
+#include <ATen/ATen.h>
+
+#include "answers.h"
+
+namespace s2s::conformance {
+
+Answers broken_promises(const Tokenizer& tokenizer, const std::vector<std::string>& texts) {
+  Questions questions;
+  const SpecialIds ids = tokenizer.special_ids();
+  const int64_t size = tokenizer.vocab_size();
+  for (const auto& [name, id] : {std::pair{"bos", ids.bos}, {"eos", ids.eos}, {"pad", ids.pad}}) {
+    questions.ask(id >= 0 && id < size, std::string(name) + " is no id of the vocabulary");
+  }
+  questions.ask(ids.bos != ids.eos && ids.eos != ids.pad && ids.bos != ids.pad,
+                "bos, eos and pad are not three different ids");
+  for (const std::string& text : texts) {
+    const std::vector<int64_t> encoded = tokenizer.encode(text);
+    for (const int64_t id : encoded) {
+      questions.ask(id >= 0 && id < size, "'" + text + "' gives an id outside the vocabulary");
+      questions.ask(id != ids.bos && id != ids.eos && id != ids.pad,
+                    "'" + text + "' gives a special id");
+    }
+    questions.ask(tokenizer.decode(encoded) == text,
+                  "'" + text + "' comes back as '" + tokenizer.decode(encoded) + "'");
+    std::vector<int64_t> framed = encoded;
+    framed.insert(framed.begin(), {ids.pad, ids.bos});
+    framed.push_back(ids.eos);
+    questions.ask(tokenizer.decode(framed) == tokenizer.decode(encoded),
+                  "special ids are not skipped in decoding '" + text + "'");
+  }
+  return questions.take();
+}
+
+namespace {
+
+bool same(const std::optional<Batch>& a, const std::optional<Batch>& b) {
+  if (!a || !b) return a.has_value() == b.has_value();
+  return a->ids == b->ids && a->source_audio_BS.equal(b->source_audio_BS) &&
+         a->target_audio_BS.equal(b->target_audio_BS) &&
+         a->target_tokens_BT.equal(b->target_tokens_BT);
+}
+
+}  // namespace
+
+Answers broken_promises(const std::function<std::unique_ptr<DataSource>()>& open, int num_batches) {
+  Questions questions;
+  const auto first = open(), second = open(), third = open();
+  std::vector<std::optional<Batch>> batches;
+  std::vector<std::string> states;
+  for (int i = 0; i < num_batches; ++i) {
+    states.push_back(first->state());
+    batches.push_back(first->next());
+    questions.ask(same(batches.back(), second->next()),
+                  "batch " + std::to_string(i) + " differs when the source is opened anew");
+  }
+  for (int i = 0; i < num_batches; ++i) {
+    third->restore(states[static_cast<size_t>(i)]);
+    for (int k = i; k < std::min(i + 2, num_batches); ++k) {
+      questions.ask(same(batches[static_cast<size_t>(k)], third->next()),
+                    "batch " + std::to_string(k) + " differs after restoring the state before " +
+                        std::to_string(i));
+    }
+  }
+  third->restore("");
+  questions.ask(num_batches == 0 || same(batches.front(), third->next()),
+                "restore(\"\") does not begin again");
+  return questions.take();
+}
+
+}  // namespace s2s::conformance
