@@ -268,7 +268,7 @@ BatchWeight DuplexModel::weigh(const Batch& batch) {
       const int64_t agent = (target_B.data_ptr<int64_t>()[b] + per_frame - 1) / per_frame;
       frames = std::min(frames, agent);
     }
-    weight.frames += frames - 1;
+    weight.frames += std::max<int64_t>(frames - 1, 0);  // one frame has nothing to predict
   }
   weight.tokens = weight.frames * (parts_.num_codebooks + 1);
   return weight;
@@ -295,7 +295,7 @@ LossTerms DuplexModel::training_loss(const Batch& batch, const StepContext& cont
   const double frames =
       local ? static_cast<double>(weigh(batch).frames) * static_cast<double>(context.micro_batches)
             : context.loss_frames;
-  return step.losses(prepared, weights, frames);
+  return step.losses(prepared, weights, std::max(frames, 1.0));
 }
 
 MetricSums DuplexModel::evaluate(const Batch& batch) {
