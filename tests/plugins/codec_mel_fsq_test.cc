@@ -177,6 +177,26 @@ TEST_CASE("mel_fsq gives back sound like what it was given, and silence as silen
   CHECK(codec->decode(silence_BKT).abs().max().item<float>() == 0);
 }
 
+TEST_CASE("mel_fsq gives back sound at every rate, and streams it") {
+  for (const int64_t rate : {8000, 11025 * 2, 24000, 44100}) {
+    CAPTURE(rate);
+    const auto codec = make_codec("decoder_iterations=8,sample_rate=" + std::to_string(rate));
+    fit_to_voices(*codec);
+    const int64_t samples = codec->shape().samples_per_frame * 20;
+    const at::Tensor audio_S = voice(samples, rate, 140);
+    const at::Tensor codes_BKT = codec->encode(audio_S.unsqueeze(0), lengths({samples})).first;
+    CHECK(codes_BKT.sizes() == at::IntArrayRef({1, 8, 20}));
+    const at::Tensor back_S = codec->decode(codes_BKT)[0];
+    CHECK(log_spectrum_distance(back_S, audio_S) <
+          log_spectrum_distance(voice(samples, rate, 230), audio_S));
+    const auto stream = codec->open_stream(1);
+    const at::Tensor streamed_BS = at::cat({stream->push(codes_BKT.slice(2, 0, 7)),
+                                            stream->push(codes_BKT.slice(2, 7)), stream->finish()},
+                                           1);
+    CHECK(streamed_BS[0].equal(back_S));
+  }
+}
+
 TEST_CASE("mel_fsq keeps its statistics in buffers that a checkpoint stores") {
   const auto codec = make_codec();
   fit_to_voices(*codec);

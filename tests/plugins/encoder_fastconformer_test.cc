@@ -159,6 +159,37 @@ TEST_CASE("augmentation follows torch's generator, in training only") {
   CHECK(at::equal(mel_with_seed(5), mel_with_seed(6)));
 }
 
+TEST_CASE("SpecAugment masks whole bands and whole stretches, no wider and no more than asked") {
+  const auto masked_mel = [](const std::string& options, bool training) {
+    const auto encoder = make_encoder(tiny(R"(, "spec_augment": {)" + options + "}"));
+    encoder->materialize(at::kCPU, at::kFloat, 3);
+    encoder->train(training);
+    at::manual_seed(4);
+    const at::Tensor audio_BS = at::randn({8, 16000}) * 0.1;
+    return encoder->forward(audio_BS, at::full({8}, 16000, at::kLong)).mel_BFT.slice(2, 0, 100);
+  };
+  /// Per row, the bands (dim 2) or frames (dim 1) that are zero from end to end.
+  const auto whole = [](const at::Tensor& mel_BFT, int64_t dim) {
+    return mel_BFT.eq(0).all(dim).sum(1);
+  };
+  const at::Tensor plain = masked_mel("", true);
+  REQUIRE(plain.eq(0).sum().item<int64_t>() == 0);
+  const at::Tensor bands = masked_mel(R"("freq_masks": 2, "freq_width": 5)", true);
+  CHECK(bands.eq(0).logical_or(bands.eq(plain)).all().item<bool>());
+  CHECK(whole(bands, 2).max().item<int64_t>() <= 2 * 5);
+  CHECK(whole(bands, 2).max().item<int64_t>() > 1);
+  CHECK(whole(bands, 2).sum().item<int64_t>() * 100 == bands.eq(0).sum().item<int64_t>());
+  for (const char* width : {"10", "0.1"}) {  // ten frames, or a tenth of a hundred
+    const at::Tensor times =
+        masked_mel(R"("time_masks": 2, "time_width": ")" + std::string(width) + "\"", true);
+    CHECK(times.eq(0).logical_or(times.eq(plain)).all().item<bool>());
+    CHECK(whole(times, 1).max().item<int64_t>() <= 2 * 10);
+    CHECK(whole(times, 1).max().item<int64_t>() > 1);
+    CHECK(whole(times, 1).sum().item<int64_t>() * 20 == times.eq(0).sum().item<int64_t>());
+  }
+  CHECK(masked_mel(R"("freq_masks": 9, "time_masks": 9)", false).equal(plain));
+}
+
 TEST_CASE("gradients reach every parameter") {
   const auto encoder = make_encoder(tiny());
   encoder->materialize(at::kCPU, at::kFloat, 3);
