@@ -44,12 +44,25 @@ std::string config_place(std::string_view path, const Config& node) {
   return origin.empty() ? name : name + " (" + origin + ")";
 }
 
+namespace {
+
+/// A message shows the beginning of a long value.
+std::string shortened(const std::string& text) {
+  constexpr size_t kShown = 60;
+  std::string shown = text;
+  if (shown.size() > kShown + 3) shown.replace(kShown, std::string::npos, "...");
+  return shown;
+}
+
+}  // namespace
+
 std::string config_value(const Config& node) {
   switch (node.kind()) {
     case Config::Kind::kNull:
       return "null";
     case Config::Kind::kScalar:
-      return node.quoted() || is_string_text(node.text()) ? "\"" + node.text() + "\"" : node.text();
+      return node.quoted() || is_string_text(node.text()) ? "\"" + shortened(node.text()) + "\""
+                                                          : shortened(node.text());
     case Config::Kind::kList:
       return "a list";
     case Config::Kind::kMap:

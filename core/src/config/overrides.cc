@@ -96,6 +96,11 @@ Config& step_into(Config& node, const Override& word, size_t depth, const Origin
                                         config_value(node) + ", which cannot hold '" +
                                         word.path[depth] + "'");
   }
+  if (node.is_null() && word.path[depth] == "0") {  // the first item of a list that is not there
+    const Origin made_at = node.origin();
+    node = Config::list();
+    node.set_origin(made_at);
+  }
   if (node.is_list()) {
     const size_t index = list_index(word, depth, node, true);
     if (index == node.items().size()) {
@@ -125,7 +130,11 @@ Config parse_value(const Override& word, const Origin& origin) {
     value.set_origin(origin);
     return value;
   } catch (const Error& error) {
-    throw override_error(word.text, "the value is not YAML: " + error.message());
+    const std::string prefix = origin.text() + ": ";
+    const std::string& reason = error.message();
+    throw override_error(word.text,
+                         "the value is not YAML: " +
+                             (reason.starts_with(prefix) ? reason.substr(prefix.size()) : reason));
   }
 }
 

@@ -201,6 +201,16 @@ class TreeBuilder final : public YAML::EventHandler {
   std::map<YAML::anchor_t, Config> anchors_;
 };
 
+/// The parser's words, and what is usually behind them.
+std::string with_hint(const std::string& words) {
+  const bool in_flow = words == YAML::ErrorMsg::UNKNOWN_TOKEN ||
+                       words == YAML::ErrorMsg::END_OF_MAP_FLOW ||
+                       words == YAML::ErrorMsg::END_OF_SEQ_FLOW;
+  return in_flow ? words + "; inside { } and [ ], a text with any of ? { } [ ] , needs quotes, as "
+                           "\"???\" and \"${a.b}\" do"
+                 : words;
+}
+
 Config parse(const std::string& text, const Origin& base, bool has_lines) {
   TreeBuilder builder(base, has_lines);
   try {
@@ -214,7 +224,7 @@ Config parse(const std::string& text, const Origin& base, bool has_lines) {
       origin.line = error.mark.line + 1;
       origin.column = error.mark.column + 1;
     }
-    throw syntax_error(origin, error.msg);
+    throw syntax_error(origin, with_hint(error.msg));
   }
   return builder.take();
 }

@@ -98,6 +98,14 @@ TEST_CASE("an override's origin is the command line") {
   CHECK(config.find_path("a.b.c")->origin().text() == "command line: a.b={c: 3}");
 }
 
+TEST_CASE("an override of item 0 makes the list that is not there") {
+  s2s::Config config = yaml("{a: {list: null}}");
+  s2s::apply_overrides(config, {"a.list.0.x=1", "a.list.1.x=2", "a.other[0]=5"});
+  REQUIRE(config.find_path("a.list")->is_list());
+  CHECK(config.find_path("a.list.1.x")->as_int("") == 2);
+  CHECK(config.find_path("a.other.0")->as_int("") == 5);
+}
+
 TEST_CASE("an override that cannot be applied says why") {
   CHECK(override_error("{a: 1}", "a.b=2") ==
         "[config/override] command line: a.b=2: a (test.yaml:1:2) is 1, which cannot hold 'b'");
@@ -112,7 +120,9 @@ TEST_CASE("an override that cannot be applied says why") {
     CAPTURE(word);
     CHECK(override_error("{}", word).find("[config/override]") == 0);
   }
-  CHECK(override_error("{}", "a=[1").find("the value is not YAML") != std::string::npos);
+  const std::string not_yaml = override_error("{}", "a=[1");
+  CHECK(not_yaml.find("command line: a=[1: the value is not YAML: ") != std::string::npos);
+  CHECK(not_yaml.find("a=[1", not_yaml.find("not YAML")) == std::string::npos);
 }
 
 TEST_CASE("random override words never crash") {

@@ -50,6 +50,14 @@ TEST_CASE("a syntax error says file, line and column") {
   CHECK(error_of([] { yaml("a: &x [*x]"); }).find("[config/syntax]") == 0);
 }
 
+TEST_CASE("a text that needs quotes inside braces or brackets is told so") {
+  for (const char* text : {"a: { b: ??? }", "a: { b: ${c.d} }", "a: [1, ${c.d}]"}) {
+    const std::string message = error_of([&] { yaml(text); });
+    CHECK_MESSAGE(message.find("needs quotes") != std::string::npos, message);
+  }
+  CHECK(yaml("a: { b: \"???\" }").find("a")->find("b")->text() == "???");
+}
+
 TEST_CASE("a key that stands twice is an error with both places") {
   CHECK(error_of([] { yaml("a:\n  b: 1\n  c: 2\n  b: 3\n"); }) ==
         "[config/duplicate-key] test.yaml:4:3: key 'b' stands twice in one map, first at "
