@@ -1,8 +1,11 @@
 #include "s2s_run/program.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <new>
 
 #include "s2s/error.h"
 
@@ -15,19 +18,55 @@ int report(const Error& error) {
   return static_cast<int>(error.exit_code());
 }
 
-/// The command that a word was given to: "s2s-run data synth".
-std::string command_of(const CLI::App* app) {
-  std::string name = app->get_name();
-  while (!app->get_subcommands().empty()) {
-    app = app->get_subcommands().front();
-    name += " " + app->get_name();
-  }
-  return name;
+/// The deepest command that was understood.
+const CLI::App& understood(const CLI::App& app) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  return *command;
 }
 
-std::string usage_message(const CLI::App* app, const CLI::Error& error) {
-  return std::string("error: [usage/arguments] ") + error.what() + "\n  see: " + command_of(app) +
-         " --help\n";
+/// "s2s-run plugin list"
+std::string full_name(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  return (parent == nullptr ? "" : full_name(*parent) + " ") + command.get_name();
+}
+
+Error command_error(const CLI::App& group, const std::vector<std::string>& left_over) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : group.get_subcommands([](const CLI::App*) { return true; })) {
+    const bool is_hidden = command->get_group().empty();
+    if (!is_hidden) names.push_back(command->get_name());
+  }
+  std::string known;
+  for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
+  const std::string group_name = full_name(group);
+  const auto word = std::find_if(left_over.begin(), left_over.end(),
+                                 [](const std::string& w) { return !w.starts_with("-"); });
+  std::string message = group_name + ": a command is missing";
+  if (word != left_over.end()) {
+    const std::string nearest = nearest_name(*word, names);
+    message = group_name + " has no command '" + *word + "'" +
+              (nearest.empty() ? "" : "\n  did you mean '" + nearest + "'?");
+  }
+  return {ExitCode::kUsage, "usage/command",
+          message + "\n  known:     " + known + "\n  see:       " + group_name + " --help"};
+}
+
+/// What CLI11 says about a command line, as one of our messages.
+Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = understood(app);
+  if (command.get_require_subcommand_min() > 0 && command.get_subcommands().empty()) {
+    return command_error(command, app.remaining(/*recurse=*/true));
+  }
+  const std::string name = full_name(command);
+  return {ExitCode::kUsage, "usage/arguments",
+          name + ": " + error.what() + "\n  see:       " + name + " --help"};
+}
+
+Error file_error(const std::filesystem::filesystem_error& error) {
+  return {ExitCode::kData, "io/file",
+          error.path1().string() + ": " + error.code().message() +
+              "; check the path, and that you may read and write there"};
 }
 
 }  // namespace
@@ -36,7 +75,6 @@ int run_program(int argc, char** argv, void (*setup)(CLI::App&, Invocation&)) {
   CLI::App app{"s2s-run: trains, judges and runs duplex speech-to-speech models", "s2s-run"};
   app.set_version_flag("--version", S2S_VERSION_TEXT);
   app.require_subcommand(1);
-  app.failure_message(&usage_message);
   app.fallthrough();  // --plugin-path may also stand behind the subcommand
   Invocation invocation;
   app.add_option("--plugin-path", invocation.plugin_paths,
@@ -47,10 +85,16 @@ int run_program(int argc, char** argv, void (*setup)(CLI::App&, Invocation&)) {
     app.parse(argc, argv);
     return invocation.selected ? invocation.selected() : 0;
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+    const bool is_answer = error.get_exit_code() == 0;  // --help, --version
+    return is_answer ? app.exit(error) : report(usage_error(app, error));
   } catch (const Error& error) {
     return report(error);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return report(file_error(error));
+  } catch (const std::bad_alloc&) {
+    return report({ExitCode::kCheckFailed, "run/memory",
+                   "the machine has no memory left for this; make the model or the batch smaller, "
+                   "or end other programs"});
   } catch (const std::exception& error) {
     std::fprintf(stderr,
                  "error: [internal] %s\n  this is a defect of s2s; please report it with the "

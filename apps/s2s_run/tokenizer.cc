@@ -58,11 +58,19 @@ int encode(const CodeArguments& arguments, const Invocation& invocation) {
   return 0;
 }
 
-std::vector<int64_t> parse_ids(const std::string& line, int64_t number) {
+Error unknown_id(int64_t number, const std::string& id, int64_t vocab_size) {
+  return {ExitCode::kData, "tokenizer/ids",
+          "standard input:" + std::to_string(number) + ": this tokenizer has no id " + id +
+              "; its ids go from 0 to " + std::to_string(vocab_size - 1) +
+              "; use the tokenizer that made the list"};
+}
+
+std::vector<int64_t> parse_ids(const std::string& line, int64_t number, int64_t vocab_size) {
   const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!json.is_array()) throw bad_ids(number, line);
   for (const auto& id : json) {
     if (!id.is_number_integer()) throw bad_ids(number, line);
+    if (id < 0 || id >= vocab_size) throw unknown_id(number, id.dump(), vocab_size);
   }
   return json;
 }
@@ -92,7 +100,7 @@ int decode(const CodeArguments& arguments, const Invocation& invocation) {
   const TokenizerFile tokenizer = open_tokenizer(arguments, invocation);
   int64_t number = 0;
   for (std::string line; std::getline(std::cin, line);) {
-    const std::vector<int64_t> ids = parse_ids(line, ++number);
+    const std::vector<int64_t> ids = parse_ids(line, ++number, tokenizer->vocab_size());
     std::cout << (arguments.special ? decode_with_special(ids, *tokenizer) : tokenizer->decode(ids))
               << '\n';
   }

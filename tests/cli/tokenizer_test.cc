@@ -44,6 +44,11 @@ TEST_CASE("tokenizer decode says which line is no list, encode what is no tokeni
       run_cli("tokenizer decode --tokenizer " + model + " < " + (dir / "ids.txt"));
   CHECK(bad.exit_code == 5);
   CHECK(contains(bad.output, "[tokenizer/ids] standard input:2"));
+  write_text(dir / "ids.txt", "[4, 99999]\n");
+  const CommandResult beyond =
+      run_cli("tokenizer decode --tokenizer " + model + " < " + (dir / "ids.txt"));
+  CHECK(beyond.exit_code == 5);
+  CHECK_MESSAGE(contains(beyond.output, "this tokenizer has no id 99999"), beyond.output);
   const CommandResult unknown =
       run_cli("tokenizer encode --tokenizer " + (dir / "texts.txt") + " < /dev/null");
   CHECK(unknown.exit_code == 3);

@@ -1,0 +1,81 @@
+// What s2s-run says about a command line that it does not understand.
+
+#include <doctest/doctest.h>
+
+#include "cli/command.h"
+
+using s2s::test::CommandResult;
+using s2s::test::run_cli;
+
+namespace {
+
+bool has(const CommandResult& result, const std::string& text) {
+  return result.output.find(text) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("an unknown command is named, with the nearest one") {
+  const CommandResult result = run_cli("trian x.yaml");
+  CHECK(result.exit_code == 2);
+  CHECK_MESSAGE(has(result, "error: [usage/command] s2s-run has no command 'trian'"),
+                result.output);
+  CHECK(has(result, "did you mean 'train'?"));
+  CHECK(has(result, "see:       s2s-run --help"));
+}
+
+TEST_CASE("an unknown or missing command of a group is told with the group's commands") {
+  const CommandResult unknown = run_cli("plugin lits");
+  CHECK(unknown.exit_code == 2);
+  CHECK_MESSAGE(has(unknown, "s2s-run plugin has no command 'lits'"), unknown.output);
+  CHECK(has(unknown, "did you mean 'list'?"));
+  CHECK(has(unknown, "known:     list, path, inspect, check\n"));  // none that is hidden
+  const CommandResult missing = run_cli("config");
+  CHECK(missing.exit_code == 2);
+  CHECK_MESSAGE(has(missing, "s2s-run config: a command is missing"), missing.output);
+  CHECK(has(missing, "show, check"));
+  CHECK(run_cli("").exit_code == 2);
+}
+
+TEST_CASE("arguments that are missing or not known say which command wants what") {
+  const CommandResult missing = run_cli("train");
+  CHECK(missing.exit_code == 2);
+  CHECK_MESSAGE(has(missing, "error: [usage/arguments] s2s-run train: config is required"),
+                missing.output);
+  CHECK(has(missing, "s2s-run train --help"));
+  const CommandResult unknown = run_cli("plugin list --jsno");
+  CHECK(unknown.exit_code == 2);
+  CHECK_MESSAGE(has(unknown, "[usage/arguments] s2s-run plugin list: "), unknown.output);
+  CHECK(has(unknown, "--jsno"));
+}
+
+TEST_CASE("every command explains itself") {
+  for (const char* command : {"",
+                              "train",
+                              "validate",
+                              "generate",
+                              "plan",
+                              "compare",
+                              "config",
+                              "config show",
+                              "config check",
+                              "data",
+                              "data synth",
+                              "data inspect",
+                              "plugin",
+                              "plugin list",
+                              "plugin inspect",
+                              "plugin path",
+                              "plugin check",
+                              "tokenizer",
+                              "tokenizer encode",
+                              "tokenizer decode",
+                              "tokenizer train",
+                              "bench"}) {
+    const CommandResult result = run_cli(std::string(command) + " --help");
+    CAPTURE(command);
+    CHECK(result.exit_code == 0);
+    CHECK(has(result, "Usage: s2s-run"));
+  }
+  CHECK(run_cli("--version").exit_code == 0);
+}
