@@ -59,7 +59,8 @@ void print_json(const SetReport& report, const std::vector<AudioProblem>& proble
                                 {"role", speaker.role},
                                 {"turns", speaker.turns},
                                 {"words", speaker.words},
-                                {"hours", speaker.hours}});
+                                {"hours", speaker.hours},
+                                {"unknown_words", speaker.unknown_words}});
   }
   json["duration"] = as_json(report.durations);
   json["gap"] = as_json(report.gaps);
@@ -144,6 +145,12 @@ void print_text(const SetReport& report, const std::vector<AudioProblem>& proble
                                           : arguments.tokenizer.c_str());
   print_text_counts("agent", report.agent_text);
   print_text_counts("user", report.user_text);
+  for (const auto& speaker : report.speakers) {
+    if (speaker.unknown_words == 0) continue;
+    std::printf("  %s: %lld of %lld words are unknown to the tokenizer and would be silence\n",
+                speaker.speaker.c_str(), static_cast<long long>(speaker.unknown_words),
+                static_cast<long long>(speaker.words));
+  }
   if (!arguments.no_audio) print_audio(problems);
   for (const std::string& text : report.unsuitable)
     std::printf("\nnot suitable: %s\n", text.c_str());

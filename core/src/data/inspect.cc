@@ -7,11 +7,15 @@
 namespace s2s::data {
 namespace {
 
-int64_t count_words(const std::string& text) {
+/// Counts words, and those that become nothing but silence.
+void count_words(const std::string& text, const Tokenizer& tokenizer, SpeakerReport& speaker) {
   std::istringstream words(text);
-  int64_t count = 0;
-  for (std::string word; words >> word;) ++count;
-  return count;
+  const int64_t pad = tokenizer.special_ids().pad;
+  for (std::string word; words >> word;) {
+    const std::vector<int64_t> ids = tokenizer.encode(word);
+    ++speaker.words;
+    speaker.unknown_words += std::find(ids.begin(), ids.end(), pad) != ids.end() ? 1 : 0;
+  }
 }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
@@ -25,16 +29,17 @@ SpeakerReport& speaker_of(const std::string& name, const DuplexDataOptions& data
   }
   const bool is_user = contains(data.input_roles, name);
   const bool is_agent = contains(data.output_roles, name);
-  speakers.push_back({name, is_agent ? "agent" : is_user ? "user" : "none", 0, 0, 0});
+  speakers.push_back({name, is_agent ? "agent" : is_user ? "user" : "none", 0, 0, 0, 0});
   return speakers.back();
 }
 
-void add_turns(const Cut& cut, const DuplexDataOptions& data, SetReport& report) {
+void add_turns(const Cut& cut, const DuplexDataOptions& data, const Tokenizer& tokenizer,
+               SetReport& report) {
   std::vector<const Supervision*> turns;
   for (const Supervision& turn : cut.supervisions) {
     SpeakerReport& speaker = speaker_of(turn.speaker, data, report.speakers);
     ++speaker.turns;
-    speaker.words += count_words(turn.text.value_or(""));
+    count_words(turn.text.value_or(""), tokenizer, speaker);
     speaker.hours += turn.duration_s / 3600;
     turns.push_back(&turn);
   }
@@ -68,7 +73,7 @@ SetReport inspect_cuts(const std::vector<Cut>& cuts, const BatchSpec& spec,
   for (const Cut& cut : cuts) {
     report.hours += cut.duration_s / 3600;
     report.durations.add(cut.duration_s);
-    add_turns(cut, spec.data, report);
+    add_turns(cut, spec.data, tokenizer, report);
     const SequenceText text = make_sequence_text({{{&cut, 0}}, 0}, spec, tokenizer);
     report.agent_text += text.target_counts;
     report.user_text += text.source_counts;

@@ -26,7 +26,8 @@ struct SpeakerReport {
   std::string role;  // "user", "agent" or "none"
   int64_t turns = 0;
   int64_t words = 0;
-  double hours = 0;  // of their turns
+  double hours = 0;           // of their turns
+  int64_t unknown_words = 0;  // written as PAD, silence: the tokenizer does not know them
 };
 
 /// One audio file, or one cut, that is not right.

@@ -44,6 +44,18 @@ TEST_CASE("hours, turns, gaps and overlaps of a set are counted") {
   CHECK(report.unsuitable.empty());
 }
 
+TEST_CASE("words that the tokenizer writes as silence are counted") {
+  const TempDir dir("s2s_inspect");
+  auto cut = cut_json("a", 4, "u.wav", "a.wav");
+  cut["supervisions"][0]["text"] = "turn on the zyx";
+  using Table = std::map<std::string, std::vector<int64_t>>;
+  const s2s::test::TableTokenizer tokenizer(Table{{"zyx", {0}}});
+  const auto report = s2s::data::inspect_cuts(read(dir, {cut}), {}, tokenizer);
+  CHECK(report.speakers[0].words == 4);
+  CHECK(report.speakers[0].unknown_words == 1);
+  CHECK(report.speakers[1].unknown_words == 0);
+}
+
 TEST_CASE("cuts that do not suit a duplex model are named") {
   const TempDir dir("s2s_inspect");
   auto cut = cut_json("a", 4, "u.wav", "a.wav");
