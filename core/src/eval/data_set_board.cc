@@ -114,17 +114,15 @@ std::map<std::string, double> DataSetBoard::numbers() const {
   const auto put = [&](const std::string& name, const Cell& value) {
     if (value && !std::isnan(*value)) out[name] = *value;
   };
-  const TextScores text = texts_.scores(TextSource::kTextChannel);
-  const TextScores audio = texts_.scores(TextSource::kModelAudio);
-  if (text.num_examples > 0) {
-    put("txt_bleu", text.bleu.score);
-    put("txt_wer", text.words.rate());
-    put("txt_exact", text.exact_rate());
-  }
-  if (audio.num_examples > 0) {
-    put("asr_bleu", audio.bleu.score);
-    put("asr_wer", audio.words.rate());
-    put("asr_exact", audio.exact_rate());
+  for (const auto& [source, kind, of] : {std::tuple{TextSource::kTextChannel, "txt_", ""},
+                                         {TextSource::kModelAudio, "asr_", ""},
+                                         {TextSource::kReferenceAudio, "asr_", "_reference"},
+                                         {TextSource::kRoundTripAudio, "asr_", "_round_trip"}}) {
+    const TextScores scores = texts_.scores(source);
+    if (scores.num_examples == 0) continue;
+    put(std::string(kind) + "bleu" + of, scores.bleu.score);
+    put(std::string(kind) + "wer" + of, scores.words.rate());
+    put(std::string(kind) + "exact" + of, scores.exact_rate());
   }
   const DuplexScores turns = duplex_scores(answer_);
   put("takeover_rate", turns.takeover_rate);

@@ -38,7 +38,9 @@ class DataSetBoard {
 
   /// Answer, text channel, codec round trip and reference side by side.
   ScoreTable table() const;
-  /// The model's scores under the names of metrics.jsonl: txt_bleu, asr_bleu, wer, ...
+  /// The model's scores by name: txt_bleu, asr_bleu, asr_wer, ...; beside them what the scorer
+  /// makes of the reference audio and of its round trip through the codec: asr_bleu_reference,
+  /// asr_bleu_round_trip, ...
   std::map<std::string, double> numbers() const;
   /// {"examples": n, "texts": {...}, "turn_taking": {"model": {...}, ...}}
   std::string to_json() const;

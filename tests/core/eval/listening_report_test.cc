@@ -101,6 +101,20 @@ TEST_CASE("a report folder holds the page, the predictions, the scores and the c
   CHECK(report.boards()[0]->numbers().at("asr_exact") == 0.5);
 }
 
+TEST_CASE("the numbers tell what the scorer makes of the reference and of the codec round trip") {
+  ListeningReport report(fresh_folder("beside"), english_normalizer());
+  ReportExample example = dialogue("a", "the light was on");
+  example.texts.heard_reference = "the light is on";
+  example.texts.heard_round_trip = "a light is on";
+  report.add(example);
+  const auto numbers = report.boards()[0]->numbers();
+  CHECK(numbers.at("asr_wer") == 0.25);
+  CHECK(numbers.at("asr_wer_reference") == 0);
+  CHECK(numbers.at("asr_exact_reference") == 1);
+  CHECK(numbers.at("asr_wer_round_trip") == 0.25);
+  CHECK(numbers.at("txt_wer") == 0);
+}
+
 TEST_CASE("the page is one file with everything in it") {
   const fs::path folder = fresh_folder("page");
   ListeningReport report(folder, english_normalizer());
