@@ -61,8 +61,8 @@ Error mismatch(const std::string& source, const std::vector<std::string>& lines)
 Error config(const std::string& place, const std::string& key, const std::string& value,
              const std::string& expected) {
   return {ExitCode::kConfig, "weights/config",
-          fmt::format("{}: '{}' is {}, which would change the numbers and is not implemented; "
-                      "expected {}",
+          fmt::format("{}: '{}' is {}; expected {} (anything else changes the numbers and is not "
+                      "implemented)",
                       place, key, value, expected)};
 }
 
