@@ -31,6 +31,9 @@ constexpr const char* kParts = R"("name": "duplex_s2s",
 constexpr const char* kCodes = R"("codec": {"num_codebooks": 2, "codebook_size": 20})";
 constexpr const char* kCodec = R"("codec": {"name": "mel_fsq", "sample_rate": 16000,
     "num_groups": 2, "decoder_iterations": 2})";
+/// Everything that the reference does not have.
+constexpr const char* kExtras =
+    R"("text_hold": true, "user_text": {"enabled": true, "copy": true})";
 constexpr const char* kData =
     R"({"frame_length": 0.08, "source_sample_rate": 16000, "target_sample_rate": 16000})";
 
@@ -282,6 +285,21 @@ TEST_CASE("the user-text head is off unless asked for, and then has a loss and a
   CHECK(sums.at("user_text_pad_accuracy").second == 10);
 }
 
+TEST_CASE("what the reference does not have is off, and learns when it is on") {
+  Fixture f;
+  for (const NamedTensor& p : f.model()->named_parameters()) {
+    CHECK_FALSE(p.name.starts_with("user_text."));
+    CHECK_FALSE(p.name.starts_with("embed_held_text"));
+  }
+  const auto model = f.model(kExtras);
+  model->train(true);
+  model->training_loss(make_batch({12}), {}).total.backward();
+  for (const NamedTensor& p : model->named_parameters()) {
+    CAPTURE(p.name);
+    CHECK(learns(*model, p.name));
+  }
+}
+
 TEST_CASE("validation counts every valid label once, by kind and by codebook") {
   Fixture f;
   const MetricSums sums = f.model()->evaluate(make_batch({14, 9}));
@@ -294,7 +312,7 @@ TEST_CASE("validation counts every valid label once, by kind and by codebook") {
 
 TEST_CASE("a session that is fed in pieces answers as the whole recording does") {
   Fixture f;
-  const auto model = f.make(std::string(kCodec) + R"(, "user_text": {"enabled": true})");
+  const auto model = f.make(std::string(kCodec) + ", " + kExtras);
   const Batch clips = make_batch({30}, 9);
   int given = 0;
   model->codec().fit([&] { return given++ == 0 ? clips.source_audio_BS[0] : at::Tensor(); });
@@ -327,7 +345,7 @@ TEST_CASE("a session that is fed in pieces answers as the whole recording does")
 
 TEST_CASE("the whole model's plan covers every parameter") {
   Fixture f;
-  const auto model = f.model(R"("user_text": {"enabled": true})");
+  const auto model = f.model(kExtras);
   PlanCheckInputs inputs;
   inputs.mesh.tensor = 2;
   const Findings findings = check_plan(*model, model->configure_model(inputs.mesh), inputs);

@@ -81,9 +81,7 @@ ShardPlan DuplexModel::configure_model(const MeshShape& mesh) const {
   if (user_text_) {
     plan.rows.push_back({"user_text.head", Style::kReplicate, Layout::kFull, Layout::kFull});
     if (user_text_->copy() != nullptr) {
-      for (const char* part : {"user_text.copy", "user_text.copy.query", "user_text.copy.key"}) {
-        plan.rows.push_back({part, Style::kReplicate, Layout::kFull, Layout::kFull});
-      }
+      plan.rows.push_back({"user_text.copy", Style::kReplicate, Layout::kFull, Layout::kFull});
     }
     plan.units.push_back({"user_text"});
   }
