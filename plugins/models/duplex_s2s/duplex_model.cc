@@ -70,13 +70,11 @@ at::Tensor DuplexModel::text_embedding(const at::Tensor& text_BT) {
   return options_.text_embedding_scale == 1 ? embedded : embedded * options_.text_embedding_scale;
 }
 
-at::Tensor DuplexModel::embed(const at::Tensor& text_BT, const at::Tensor& audio_BTK) {
-  // The order of the sums is NeMo's: text, then the codebooks in turn; the user comes last.
-  at::Tensor sum = text_embedding(text_BT);
+at::Tensor DuplexModel::add_codes(at::Tensor sum_BTH, const at::Tensor& audio_BTK) {
   for (int64_t k = 0; k < parts_.num_codebooks; ++k) {
-    sum = sum + (*embed_audio_tokens_[static_cast<size_t>(k)])(audio_BTK.select(-1, k));
+    sum_BTH = sum_BTH + (*embed_audio_tokens_[static_cast<size_t>(k)])(audio_BTK.select(-1, k));
   }
-  return sum;
+  return sum_BTH;
 }
 
 at::Tensor DuplexModel::add_held_text(const at::Tensor& x_BTH, const at::Tensor& held_BT) {

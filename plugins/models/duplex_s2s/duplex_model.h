@@ -86,7 +86,9 @@ class DuplexModel : public SpeechModel {
   friend class TrainingStep;
 
   void rest_frozen_parts();
-  at::Tensor embed(const at::Tensor& text_BT, const at::Tensor& audio_BTK);
+  /// sum [B, T, H] plus the embedding of each codebook in turn. The order of the sums is NeMo's:
+  /// training adds text, codes, user; decoding adds user, text, codes.
+  at::Tensor add_codes(at::Tensor sum_BTH, const at::Tensor& audio_BTK);
   at::Tensor text_embedding(const at::Tensor& text_BT);
   /// `x` plus the embedding of the token that is held; `x` itself without text_hold.
   at::Tensor add_held_text(const at::Tensor& x_BTH, const at::Tensor& held_BT);

@@ -17,9 +17,10 @@ DuplexModel::Choice DuplexModel::initial_choice(int64_t batch_size, at::Device d
 
 DuplexModel::Choice DuplexModel::step(const UserChannel& user, const Choice& previous,
                                       Memory& memory) {
-  const at::Tensor x_B1H = user.frames_BTH + add_held_text(embed(previous.text_B.unsqueeze(1),
-                                                                 previous.codes_BK.unsqueeze(1)),
-                                                           previous.held_B.unsqueeze(1));
+  const at::Tensor said_B1H =
+      add_codes(user.frames_BTH + text_embedding(previous.text_B.unsqueeze(1)),
+                previous.codes_BK.unsqueeze(1));
+  const at::Tensor x_B1H = add_held_text(said_B1H, previous.held_B.unsqueeze(1));
   SequenceInfo info;
   info.cache = &memory.llm;
   const at::Tensor hidden_B1H = (*parts_.llm)(x_B1H, info);
@@ -97,6 +98,7 @@ class Session : public DuplexSession {
         eval_(model),
         encoder_(model.perception().open_stream(1)),
         decoder_(model.codec().open_stream(1)),
+        silence_K_(model.codec().silence_codes()),
         memory_(model.num_layers()),
         choice_(model.initial_choice(1, at::kCPU)) {}
 
@@ -119,8 +121,8 @@ class Session : public DuplexSession {
       choice_ = model_.step(user.narrow(t, 1), choice_, memory_);
       out.text_tokens.push_back(choice_.text_B.item<int64_t>());
       codes.push_back(choice_.codes_BK);
-      const at::Tensor spoken = replace_control_codes(
-          choice_.codes_BK.unsqueeze(1), model_.codec().silence_codes(), model_.speech_ids());
+      const at::Tensor spoken =
+          replace_control_codes(choice_.codes_BK.unsqueeze(1), silence_K_, model_.speech_ids());
       audio.push_back(decoder_->push(spoken.transpose(1, 2).contiguous()));
     }
     if (last) audio.push_back(decoder_->finish());
@@ -134,6 +136,7 @@ class Session : public DuplexSession {
   EvalScope eval_;
   std::unique_ptr<EncoderStream> encoder_;
   std::unique_ptr<CodecStream> decoder_;
+  at::Tensor silence_K_;
   DuplexModel::Memory memory_;
   DuplexModel::Choice choice_;
 };

@@ -112,7 +112,8 @@ TrainingStep::States TrainingStep::states(const PreparedBatch& prepared, bool wi
   const at::Tensor told_BT = with_noise ? told_words(prepared, width) : at::Tensor();
   const DuplexModel::UserChannel user =
       m_.user_channel(prepared.heard.features_BTH.narrow(1, 0, width), told_BT);
-  const at::Tensor x_BTH = m_.embed(channels.text_in_BT, channels.audio_in_BTK) + user.frames_BTH;
+  const at::Tensor x_BTH =
+      m_.add_codes(m_.text_embedding(channels.text_in_BT), channels.audio_in_BTK) + user.frames_BTH;
   const at::Tensor hidden_BTH =
       (*m_.parts_.llm)(m_.add_held_text(x_BTH, held_text(prepared)), SequenceInfo{});
   return {m_.text_state(hidden_BTH, user.words), hidden_BTH};
