@@ -70,6 +70,28 @@ void print_scores(const DataSetBoard& board) {
   print_columns(rows);
 }
 
+void print_text(const ValidationReport& losses, const ListeningReport& report,
+                const std::vector<std::string>& notes, const std::string& page) {
+  print_report(losses);
+  for (const auto& board : report.boards()) print_scores(*board);
+  for (const std::string& note : notes) fmt::print("note: {}\n", note);
+  fmt::print("\nreport: {}\n", page);
+}
+
+void print_json(const ValidationReport& losses, const ListeningReport& report,
+                const std::vector<std::string>& notes, const std::string& page) {
+  nlohmann::ordered_json json = {{"step", losses.step}, {"sets", nlohmann::ordered_json::object()}};
+  for (const auto& [set, metrics] : losses.sets) json["sets"][set] = metrics;
+  for (const auto& board : report.boards()) {
+    nlohmann::ordered_json& set = json["sets"][board->name()];
+    set["examples"] = board->num_examples();
+    for (const auto& [name, value] : board->numbers()) set[name] = value;
+  }
+  json["notes"] = notes;
+  json["report"] = page;
+  fmt::print("{}\n", json.dump(2));
+}
+
 /// The run's log when there is a run.
 std::string log_file(const RunOptions& settings) {
   const std::filesystem::path folder = settings.exp_manager.run_folder();
@@ -129,11 +151,8 @@ int run_validate(const ValidateArguments& arguments, const Invocation& invocatio
   for (ReportExample& example : validator.examples()) report.add(example);
   ReportSummary summary = summary_of(arguments, settings, losses, folder);
   if (scorer != nullptr) summary.notes = scorer->notes();
-  print_report(losses);
-  const auto page = report.finish(summary);
-  for (const auto& board : report.boards()) print_scores(*board);
-  for (const std::string& note : summary.notes) fmt::print("note: {}\n", note);
-  fmt::print("\nreport: {}\n", page.string());
+  const std::string page = report.finish(summary).string();
+  (invocation.json ? print_json : print_text)(losses, report, summary.notes, page);
   return 0;
 }
 
@@ -148,6 +167,7 @@ void setup_validate(CLI::App& app, Invocation& invocation) {
   command->add_option("--report", arguments->report, "report folder (default: the run's report/)");
   command->add_option("--limit-batches", arguments->limit_batches, "batches of each set")
       ->check(CLI::PositiveNumber);
+  command->add_flag("--json", invocation.json, "print JSON");
   command->callback([arguments, &invocation] {
     invocation.selected = [arguments, &invocation] { return run_validate(*arguments, invocation); };
   });
