@@ -206,8 +206,9 @@ std::string with_hint(const std::string& words) {
   const bool in_flow = words == YAML::ErrorMsg::UNKNOWN_TOKEN ||
                        words == YAML::ErrorMsg::END_OF_MAP_FLOW ||
                        words == YAML::ErrorMsg::END_OF_SEQ_FLOW;
-  return in_flow ? words + "; inside { } and [ ], a text with any of ? { } [ ] , needs quotes, as "
-                           "\"???\" and \"${a.b}\" do"
+  return in_flow ? words +
+                       "; inside { } and [ ], a text with any of ? { } [ ] , needs quotes, as "
+                       "\"???\" and \"${a.b}\" do"
                  : words;
 }
 
