@@ -343,6 +343,22 @@ TEST_CASE("a session that is fed in pieces answers as the whole recording does")
   }
 }
 
+TEST_CASE("copied and held text are in the text's state, take part in training and can be told") {
+  Fixture f;
+  const Batch batch = make_batch({12});
+  const std::string copy =
+      R"("text_hold": true, "user_text": {"enabled": true, "copy": true, "truth_share": )";
+  const auto heard = f.model(copy + "0}");
+  const auto told = f.model(copy + "1}");
+  CHECK(losses(*heard, batch).at("text_loss") != losses(*told, batch).at("text_loss"));
+  CHECK(heard->evaluate(batch).at("text_loss") == told->evaluate(batch).at("text_loss"));
+  told->training_loss(batch, at_step(0)).total.backward();
+  CHECK(learns(*told, "user_text.copy.query"));
+  CHECK(learns(*told, "user_text.copy.key"));
+  CHECK(learns(*told, "user_text.copy.recency"));
+  CHECK(learns(*told, "embed_held_text"));
+}
+
 TEST_CASE("the whole model's plan covers every parameter") {
   Fixture f;
   const auto model = f.model(kExtras);
