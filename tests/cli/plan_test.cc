@@ -74,6 +74,16 @@ TEST_CASE("traffic follows precision, accumulation, batch and length") {
         plain["tensor_bytes_per_position"].get<double>() / 2 * 3 * 128);
 }
 
+TEST_CASE("the models of the repository's configurations have plans without findings") {
+  for (const char* name : {"tiny", "demo"}) {
+    const auto result = s2s::test::run_cli(std::string("plan " S2S_SOURCE_DIR "/configs/") + name +
+                                           ".yaml --mesh data=2 --json");
+    CAPTURE(result.output);
+    CHECK(result.exit_code == 0);
+    CHECK(nlohmann::json::parse(result.output)["traffic_per_step"]["total_bytes"] > 0);
+  }
+}
+
 TEST_CASE("a plan that does not fit its mesh exits with 3 and names every finding") {
   const std::string arguments = "plan " + kFolder + "plan_tinyllama.yaml --mesh tensor=8 " +
                                 "--world-size 4 --sequence-length 125";
