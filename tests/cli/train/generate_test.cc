@@ -1,0 +1,147 @@
+// generate: whole recordings and frame by frame.
+
+#include <doctest/doctest.h>
+#include <sndfile.h>
+
+#include <fstream>
+
+#include "cli/train/tiny_run.h"
+
+using namespace s2s::test;
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+std::string recording(int i) {
+  return (tiny_set() / "audio/dev" / ("dev-00000" + std::to_string(i) + "_user.wav")).string();
+}
+
+Outcome generate(
+    const fs::path& output, const Words& more,
+    const std::string& checkpoint = (uninterrupted_run() / "checkpoints/last").string()) {
+  Words words = tiny_words("generate", output / "run", {"--checkpoint", checkpoint});
+  words.insert(words.end(), {"--output", output.string()});
+  words.insert(words.end(), more.begin(), more.end());
+  return run_s2s(words);
+}
+
+std::vector<json> answers(const fs::path& folder) {
+  std::vector<json> lines;
+  std::ifstream in(folder / "answers.jsonl");
+  for (std::string line; std::getline(in, line);) lines.push_back(json::parse(line));
+  return lines;
+}
+
+int64_t num_samples(const fs::path& wav) {
+  SF_INFO info{};
+  SNDFILE* const file = sf_open(wav.c_str(), SFM_READ, &info);
+  REQUIRE(file != nullptr);
+  sf_close(file);
+  CHECK(info.samplerate == 16000);
+  CHECK(info.channels == 1);
+  return info.frames;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("whole and streamed generation give the same tokens, text and audio") {
+  const TemporaryFolder folder;
+  const Outcome whole = generate(folder.path() / "whole", {"--input", recording(0), recording(2)});
+  const Outcome live =
+      generate(folder.path() / "live", {"--input", recording(0), recording(2), "--stream"});
+  REQUIRE_MESSAGE(whole.exit_code == 0, whole.output);
+  REQUIRE_MESSAGE(live.exit_code == 0, live.output);
+  CHECK(contains(whole.output, "real-time factor "));
+  CHECK_FALSE(contains(whole.output, "per 80 ms frame"));
+  CHECK(contains(live.output, "real-time factor "));
+  CHECK(contains(live.output, "per 80 ms frame: median "));
+  const std::vector<json> expected = answers(folder.path() / "whole");
+  const std::vector<json> found = answers(folder.path() / "live");
+  REQUIRE(expected.size() == 2);
+  REQUIRE(found.size() == 2);
+  for (size_t i = 0; i < 2; ++i) {
+    for (const char* key : {"input", "output", "text", "text_tokens", "audio_tokens", "seconds"}) {
+      CHECK_MESSAGE(found[i].at(key) == expected[i].at(key), key);
+    }
+    CHECK(found[i]["real_time_factor"].get<double>() > 0);
+    const std::string wav = expected[i]["output"];
+    const auto frames = static_cast<int64_t>(expected[i]["text_tokens"].size());
+    CHECK(frames == static_cast<int64_t>(expected[i]["audio_tokens"].size()));
+    CHECK(frames == doctest::Approx(expected[i]["seconds"].get<double>() * 12.5).epsilon(0.05));
+    CHECK(num_samples(folder.path() / "whole" / wav) == frames * 1280);
+    CHECK(num_samples(folder.path() / "live" / wav) == frames * 1280);
+  }
+}
+
+TEST_CASE("generate refuses what it cannot answer, before it writes anything") {
+  const TemporaryFolder folder;
+  write_text(folder.path() / "text.wav", "no audio");
+  SF_INFO info{0, 16000, 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 0, 0};
+  sf_close(sf_open((folder.path() / "empty.wav").c_str(), SFM_WRITE, &info));
+  const std::string good = recording(0);
+  const auto at = [&](const char* name) { return (folder.path() / name).string(); };
+  struct Case {
+    Words words;
+    int exit_code;
+    std::string message;
+  };
+  const std::vector<Case> cases = {
+      {{"--input", good, at("none.wav")},
+       5,
+       "[data/missing-file] the audio file '" + at("none.wav")},
+      {{"--input", good, at("text.wav")},
+       5,
+       "[data/unreadable-audio] the audio file '" + at("text.wav")},
+      {{"--input", good, at("empty.wav")},
+       5,
+       "[data/empty-audio] the audio file '" + at("empty.wav")},
+      {{"--input", ""}, 5, "[data/missing-file]"},
+      {{"--input"}, 2, "--input"},
+      {{}, 2, "--input is required"},
+      {{"--input", "--stream"}, 2, "--input"},
+  };
+  for (const Case& mistake : cases) {
+    const Outcome outcome = generate(folder.path() / "out", mistake.words);
+    CAPTURE(outcome.output);
+    CHECK(outcome.exit_code == mistake.exit_code);
+    CHECK(contains(outcome.output, mistake.message));
+    CHECK(contains(outcome.output, "error: ["));
+    CHECK_FALSE(contains(outcome.output, "[internal]"));
+    CHECK_FALSE(fs::exists(folder.path() / "out"));
+  }
+}
+
+TEST_CASE("an output folder that cannot be made is one message") {
+  const TemporaryFolder folder;
+  write_text(folder.path() / "file", "mine");
+  const Outcome outcome = generate(folder.path() / "file/out", {"--input", recording(0)});
+  CHECK(outcome.exit_code == 5);
+  CHECK(contains(outcome.output, "[io/write] " + (folder.path() / "file/out").string()));
+  CHECK(read_text(folder.path() / "file") == "mine");
+}
+
+TEST_CASE("a checkpoint that is not there, or of another model, is one message") {
+  const TemporaryFolder folder;
+  for (const char* command : {"generate", "validate"}) {
+    Words words = tiny_words(command, folder.path() / "run", {"--checkpoint", "no/such/step=3"});
+    if (command == std::string("generate")) {
+      words.insert(words.end(), {"--input", recording(0), "--output", folder.path() / "out"});
+    }
+    const Outcome outcome = run_s2s(words);
+    CHECK_MESSAGE(outcome.exit_code == 3, outcome.output);
+    CHECK(contains(outcome.output, "[checkpoint/missing] no checkpoint at no/such/step=3"));
+    CHECK(contains(outcome.output, "expected: "));
+  }
+  const Outcome other =
+      generate(folder.path() / "out", {"model.llm.hidden_size=32", "--input", recording(0)});
+  CHECK(other.exit_code == 3);
+  CHECK(contains(other.output, "[checkpoint/model]"));
+  CHECK(contains(other.output, "another size: llm.norm.weight is [64] there and [32] here"));
+  CHECK_FALSE(fs::exists(folder.path() / "out"));
+  CHECK_FALSE(fs::exists(folder.path() / "run"));
+}

@@ -1,0 +1,136 @@
+// What train, resumed train and validate leave in a run folder (core/docs/runs.md).
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "cli/train/tiny_run.h"
+
+using namespace s2s::test;
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+/// configs/tiny.yaml just as it is, in a folder of its own: data and run are made below it.
+Outcome first_use(const fs::path& folder, const Words& more = {}) {
+  Words words = {"train", std::string(S2S_SOURCE_DIR) + "/configs/tiny.yaml",
+                 "tiny.data=" + (folder / "data").string(),
+                 "tiny.run=" + (folder / "run").string()};
+  words.insert(words.end(), more.begin(), more.end());
+  return run_s2s(words);
+}
+
+void check_step_line(const nlohmann::ordered_json& line) {
+  for (const char* key :
+       {"step", "loss", "text_loss", "audio_loss", "grad_norm", "learning_rate", "frames", "tokens",
+        "step_time_s", "frames_per_s", "padding_ratio", "peak_memory_bytes"}) {
+    CHECK_MESSAGE(line.contains(key), key);
+  }
+  CHECK(line["loss"].get<double>() == doctest::Approx(3 * line["text_loss"].get<double>() +
+                                                      4 * line["audio_loss"].get<double>()));
+  CHECK(line["frames"].get<int64_t>() > 0);
+  CHECK(line["padding_ratio"].get<double>() >= 0);
+  CHECK(line["padding_ratio"].get<double>() < 1);
+}
+
+}  // namespace
+
+TEST_CASE("the tiny configuration makes its data, trains, and leaves a complete run folder") {
+  const TemporaryFolder folder;
+  const Outcome outcome = first_use(folder.path());
+  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
+  const fs::path run = folder.path() / "run";
+  std::vector<int> steps, validated;
+  for (const auto& line : metrics(run)) {
+    if (line.contains("validation")) {
+      CHECK(line["validation"] == "dev");
+      CHECK(line.contains("text_loss"));
+      CHECK(line.contains("audio_accuracy"));
+      validated.push_back(line["step"]);
+    } else {
+      check_step_line(line);
+      steps.push_back(line["step"]);
+    }
+  }
+  CHECK(steps == std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  CHECK(validated == std::vector<int>{5, 10});
+  CHECK(metrics(run).front()["loss"] > metrics(run)[10]["loss"]);
+  CHECK(read_text(run / "config.yaml").find("max_steps: 10") != std::string::npos);
+  CHECK(read_text(run / "config.yaml").find("${") == std::string::npos);
+  CHECK(read_text(run / "log.txt").find("step 10 ") != std::string::npos);
+  for (const char* name : {"step=5", "step=10", "last"}) {
+    const fs::path checkpoint = run / "checkpoints" / name;
+    for (const char* file : {"model.safetensors", "optimizer.safetensors", "random.safetensors",
+                             "state.json", "config.yaml", "manifest.json"}) {
+      CHECK_MESSAGE(fs::is_regular_file(checkpoint / file), name << "/" << file);
+    }
+  }
+  CHECK(fs::read_symlink(run / "checkpoints/last") == "step=10");
+}
+
+TEST_CASE("the manifest says versions, plugins with their hashes, host and command line") {
+  const json manifest = json::parse(read_text(uninterrupted_run() / "manifest.json"));
+  for (const char* key : {"s2s", "torch", "started_unix_s", "git_commit"}) {
+    CHECK_MESSAGE(manifest.contains(key), key);
+  }
+  CHECK(manifest["host"].contains("name"));
+  CHECK(manifest["command_line"][1] == "train");
+  std::vector<std::string> names;
+  for (const json& plugin : manifest["plugins"]) {
+    names.push_back(plugin["name"]);
+    CHECK(plugin["sha1"].get<std::string>().size() == 40);
+    CHECK(fs::exists(plugin["file"].get<std::string>()));
+  }
+  for (const char* name : {"llama", "fastconformer", "mel_fsq", "adamw", "cuts", "single"}) {
+    CHECK_MESSAGE(std::count(names.begin(), names.end(), name) == 1, name);
+  }
+}
+
+TEST_CASE("a finished run has nothing to do, and goes on when max_steps is raised") {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  fs::copy(uninterrupted_run(), run, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  const auto before = lasting_metrics(run);
+  CHECK(train_tiny(run, eventful_options()).find("nothing to do: 24 steps are done") !=
+        std::string::npos);
+  CHECK(lasting_metrics(run) == before);
+  Words longer = eventful_options();
+  longer[0] = "trainer.max_steps=26";
+  const std::string output = train_tiny(run, longer);
+  CHECK(output.find("trainer.max_steps: 24 before, 26 now") != std::string::npos);
+  CHECK(num_steps_logged(run) == 26);
+  CHECK(fs::read_symlink(run / "checkpoints/last") == "step=26");
+}
+
+TEST_CASE("a run that may not resume refuses a folder that holds one") {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  fs::copy(uninterrupted_run(), run, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  const auto before = contents(run);
+  const Outcome outcome = run_s2s(tiny_words("train", run, {"exp_manager.resume_if_exists=false"}));
+  CHECK(outcome.exit_code == 3);
+  CHECK(outcome.output.find("[run/not-empty]") != std::string::npos);
+  CHECK(contents(run) == before);
+}
+
+TEST_CASE("validate writes the report and a prediction for every example") {
+  const TemporaryFolder folder;
+  const std::string checkpoint = (uninterrupted_run() / "checkpoints/last").string();
+  const Outcome outcome =
+      run_s2s(tiny_words("validate", folder.path(), {"--checkpoint", checkpoint}));
+  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
+  const fs::path report = folder.path() / "report";
+  CHECK(fs::file_size(report / "index.html") > 10000);
+  std::ifstream cuts(tiny_set() / "dev.jsonl"), predictions(report / "predictions.jsonl");
+  int num_cuts = 0;
+  for (std::string cut, prediction; std::getline(cuts, cut); ++num_cuts) {
+    REQUIRE(std::getline(predictions, prediction));
+    CHECK(json::parse(prediction)["id"] == json::parse(cut)["id"]);
+  }
+  CHECK(num_cuts > 0);
+  CHECK(std::distance(fs::directory_iterator(report / "wav"), {}) == 4 * num_cuts);
+  for (const char* text : {"text_loss", "audio_accuracy", "report: "}) {
+    CHECK_MESSAGE(outcome.output.find(text) != std::string::npos, text);
+  }
+}

@@ -1,0 +1,72 @@
+#pragma once
+// Runs of configs/tiny.yaml in folders of the test's own.
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "apps/synth/temporary_folder.h"
+#include "cli/train/process.h"
+#include "weights/safetensors.h"
+
+namespace s2s::test {
+
+using Words = std::vector<std::string>;
+
+/// The spoken set that all tests of this program share, made at its first use.
+const std::filesystem::path& tiny_set();
+
+/// `COMMAND configs/tiny.yaml` on the shared set, with `folder` as its run folder, and `more`.
+Words tiny_words(const std::string& command, const std::filesystem::path& folder,
+                 const Words& more = {});
+/// Trains and requires that it ends with exit code 0. Returns what it printed.
+std::string train_tiny(const std::filesystem::path& folder, const Words& more = {});
+
+/// What a long run of the resume tests is trained with: shuffled data, dropout and noise, so that
+/// every kind of state matters; checkpoints every five steps, none is removed.
+Words eventful_options();
+constexpr int kEventfulSteps = 24;
+/// Such a run that nothing interrupted, made at its first use.
+const std::filesystem::path& uninterrupted_run();
+
+std::string read_text(const std::filesystem::path& file);
+void write_text(const std::filesystem::path& file, const std::string& text);
+
+/// Lines of metrics.jsonl.
+std::vector<nlohmann::ordered_json> metrics(const std::filesystem::path& folder);
+/// The same as texts, without what the clock and the memory say.
+std::vector<std::string> lasting_metrics(const std::filesystem::path& folder);
+/// Lines of metrics.jsonl that optimizer steps wrote.
+int num_steps_logged(const std::filesystem::path& folder);
+/// Relative path -> bytes of every file below, log.txt left out.
+std::map<std::string, std::string> contents(const std::filesystem::path& folder);
+/// The weights of RUN/checkpoints/NAME.
+SafetensorsFile weights(const std::filesystem::path& folder, const std::string& name = "last");
+
+/// Checks that both runs wrote the same metrics and that their newest checkpoints are equal bit for
+/// bit: weights, optimizer, random state, position in the data.
+void check_same_run(const std::filesystem::path& run, const std::filesystem::path& expected);
+
+/// Copies a run as kill -9 between two checkpoints would have left it: of its checkpoints only
+/// those up to `step` are there, its metrics go on.
+void copy_as_killed(const std::filesystem::path& from, const std::filesystem::path& to, int step);
+
+/// Returns once `condition` holds or the process has ended; true in the first case.
+template <class Condition>
+bool wait_until(Process& process, const Condition& condition);
+
+}  // namespace s2s::test
+
+#include <chrono>
+#include <thread>
+
+template <class Condition>
+bool s2s::test::wait_until(Process& process, const Condition& condition) {
+  while (!condition()) {
+    if (process.ended()) return condition();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
