@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <set>
 
 #include "base/interrupt.h"
 #include "base/log.h"
@@ -38,22 +39,30 @@ struct Run {
 };
 
 /// Trainable parameters and the learning-rate scale of each (model.optimizer.lr_scales).
-void attach_optimizer(Run& run, const RunOptions& settings) {
+void attach_optimizer(Run& run, const RunOptions& settings, Log& log) {
   std::vector<NamedTensor> trainable;
   std::vector<double> scales;
   std::vector<std::pair<ParameterPattern, double>> rules;
+  std::set<std::string> unused;
   for (const LrScaleBlock& rule : settings.optimizer.lr_scales) {
     rules.emplace_back(ParameterPattern(Config::scalar(rule.params), "model.optimizer.lr_scales"),
                        rule.scale);
+    unused.insert(rule.params);
   }
   for (NamedTensor& parameter : run.model->named_parameters()) {
     if (!parameter.tensor->requires_grad()) continue;
     double scale = 1;
-    for (const auto& [pattern, factor] : rules) {
-      if (pattern.matches(parameter.name)) scale = factor;
+    for (size_t i = 0; i < rules.size(); ++i) {
+      if (!rules[i].first.matches(parameter.name)) continue;
+      scale = rules[i].second;
+      unused.erase(settings.optimizer.lr_scales[i].params);
     }
     trainable.push_back(parameter);
     scales.push_back(scale);
+  }
+  for (const std::string& pattern : unused) {
+    log.warning(
+        fmt::format("model.optimizer.lr_scales: '{}' matches no parameter that trains", pattern));
   }
   run.optimizer->attach(std::move(trainable), std::move(scales));
 }
@@ -75,7 +84,7 @@ Run build(const RunSetup& setup, Log& log) {
     log.warning(fmt::format("model.freeze_params: '{}' matches no parameter", pattern));
   }
   run.strategy->attach(*run.model, run.model->configure_model(run.strategy->mesh()));
-  attach_optimizer(run, settings);
+  attach_optimizer(run, settings, log);
   return run;
 }
 

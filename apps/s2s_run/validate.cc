@@ -120,6 +120,7 @@ int run_validate(const ValidateArguments& arguments, const Invocation& invocatio
   const Validator::Sets sets = builder.validation_sources(tokenizer.get());
   const std::unique_ptr<SpeechModel> model = builder.model(tokenizer.get());
   load_model(arguments.checkpoint, *model);
+  const RunFolder folder(settings.exp_manager.run_folder());  // before hours of work
   const std::unique_ptr<Scorer> scorer = build_scorer(builder, tokenizer.get(), sets);
 
   ProgressSettings bar_settings;
@@ -143,7 +144,6 @@ int run_validate(const ValidateArguments& arguments, const Invocation& invocatio
   const ValidationReport losses = validator.run(steps_of_checkpoint(arguments.checkpoint));
   bar.finish();
 
-  const RunFolder folder(settings.exp_manager.run_folder());
   ReportOptions options;
   options.frame_s = model->frame_length_s();
   const std::string where = arguments.report.empty() ? folder.report() : arguments.report;

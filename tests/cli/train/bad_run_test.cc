@@ -183,6 +183,9 @@ TEST_CASE("a run folder that cannot be written is one message") {
   check_one_message(
       run_s2s(tiny_words("train", below)), 5,
       {"[run/folder] " + below.string(), "Not a directory", "set exp_manager.explicit_log_dir"});
+  const fs::path checkpoint = uninterrupted_run() / "checkpoints/last";
+  check_one_message(run_s2s(checkpoint_words("validate", folder.path() / "file", checkpoint)), 5,
+                    {"[run/folder] " + below.string()});
   CHECK(read_text(folder.path() / "file") == "mine");
 }
 

@@ -122,9 +122,10 @@ TEST_CASE("lr_scales scale the steps of the parameters that they match, and no o
   Words scaled = one_step;
   scaled.push_back(
       "model.optimizer.lr_scales=[{params: '^audio_head\\..+$', scale: 0.25}, "
-      "{params: '^llm\\.', scale: 0}]");
+      "{params: '^llm\\.', scale: 0}, {params: no_such, scale: 9}]");
   train_tiny(folder.path() / "plain", one_step);
-  train_tiny(folder.path() / "scaled", scaled);
+  CHECK(train_tiny(folder.path() / "scaled", scaled)
+            .find("lr_scales: 'no_such' matches no parameter") != std::string::npos);
   const s2s::SafetensorsFile first = weights(untrained_run());
   const s2s::SafetensorsFile plain = weights(folder.path() / "plain");
   const s2s::SafetensorsFile found = weights(folder.path() / "scaled");
