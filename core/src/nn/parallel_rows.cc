@@ -1,12 +1,14 @@
 #include "nn/parallel_rows.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <ATen/TensorIterator.h>
 
 namespace s2s {
 
 void parallel_rows(int64_t count, int64_t grain, c10::function_ref<void(int64_t, int64_t)> body) {
   if (count <= 0) return;
+  if (count <= grain || at::get_num_threads() == 1) return body(0, count);
   const at::Tensor rows = at::empty({count}, at::TensorOptions().dtype(at::kByte));
   auto iterator = at::TensorIteratorConfig()
                       .set_check_mem_overlap(false)

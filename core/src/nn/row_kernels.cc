@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "nn/fast_exp.h"
+
 // Every kernel is written once as an inlined body and compiled twice: for any processor and, on
 // x86-64, for those with AVX2 and FMA.
 #define S2S_BODY inline __attribute__((always_inline))
@@ -41,27 +43,6 @@ S2S_BODY float rounded(float value) {
   T out;
   store(value, out);
   return load(out);
-}
-
-/// e^x within 2 units in the last place; x is clamped to the range where the result is normal.
-/// Source: Cephes expf (range reduction by ln 2 in two parts, polynomial of degree 5).
-S2S_BODY float exp_of(float x) {
-  x = x < -87.0F ? -87.0F : x;
-  x = x > 88.0F ? 88.0F : x;
-  const float shifted = x * 1.44269504F + 12582912.0F;  // 1.5 * 2^23: the sum rounds to a whole
-  const float n = shifted - 12582912.0F;
-  const float r = (x - n * 0.693359375F) + n * 2.12194440e-4F;
-  float p = 1.9875691500e-4F;
-  p = p * r + 1.3981999507e-3F;
-  p = p * r + 8.3334519073e-3F;
-  p = p * r + 4.1665795894e-2F;
-  p = p * r + 1.6666665459e-1F;
-  p = p * r + 5.0000001201e-1F;
-  const float mantissa = p * r * r + r + 1.0F;
-  const int32_t bits = (static_cast<int32_t>(n) + 127) << 23;
-  float power;
-  std::memcpy(&power, &bits, sizeof power);
-  return mantissa * power;
 }
 
 S2S_BODY float sum_lanes(const float* lanes) {
