@@ -3,6 +3,7 @@
 #include <array>
 
 #include "nn/conformer_layer.h"
+#include "nn/matrix_product.h"
 
 namespace s2s {
 
@@ -60,8 +61,7 @@ namespace {
 
 /// A 1 x 1 convolution on the last dim.
 at::Tensor pointwise(const at::Tensor& x, const ConvWeights& conv) {
-  const at::Tensor weight = conv.weight.squeeze(-1);
-  return conv.bias.defined() ? at::linear(x, weight, conv.bias) : at::linear(x, weight);
+  return affine(x, conv.weight.squeeze(-1), conv.bias);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "nn/fused.h"
+#include "nn/matrix_product.h"
 #include "s2s/error.h"
 #include "s2s/weights.h"
 
@@ -77,7 +78,7 @@ at::Tensor Decoder::embed(const at::Tensor& ids_BT) { return embed_tokens_(ids_B
 at::Tensor Decoder::head_weight() { return lm_head_ ? lm_head_->weight : embed_tokens_.weight; }
 
 at::Tensor Decoder::logits(const at::Tensor& hidden, bool) {
-  return lm_head_ ? (*lm_head_)(hidden) : at::linear(hidden, embed_tokens_.weight);
+  return lm_head_ ? (*lm_head_)(hidden) : affine(hidden, embed_tokens_.weight);
 }
 
 at::Tensor Decoder::forward(const at::Tensor& x_BTH, const SequenceInfo& info) {

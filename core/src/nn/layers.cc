@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "nn/fused.h"
+#include "nn/matrix_product.h"
 
 namespace s2s {
 namespace {
@@ -25,9 +26,7 @@ Linear::Linear(int64_t in, int64_t out, bool with_bias, std::optional<Init> weig
 
 Linear::~Linear() = default;
 
-at::Tensor Linear::forward(const at::Tensor& x) {
-  return bias.defined() ? at::linear(x, weight, bias) : at::linear(x, weight);
-}
+at::Tensor Linear::forward(const at::Tensor& x) { return affine(x, weight, bias); }
 
 Embedding::Embedding(int64_t count, int64_t dim, Init init, int64_t padding_idx)
     : padding_idx_(padding_idx) {

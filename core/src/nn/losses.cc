@@ -1,10 +1,12 @@
 #include "s2s/losses.h"
 
 #include <ATen/ATen.h>
+#include <ATen/autocast_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 
+#include "nn/matrix_product.h"
 #include "s2s/error.h"
 
 namespace s2s {
@@ -20,9 +22,15 @@ int64_t rows_per_chunk(int64_t num_logits) {
 
 at::Tensor chunk_log_probs(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                            int64_t num_groups) {
-  const at::Tensor logits =
-      at::linear(x, weight, bias.defined() ? std::optional(bias) : std::nullopt);
+  const at::Tensor logits = affine(x, weight, bias);
   return at::log_softmax(logits.to(at::kFloat).view({x.size(0), num_groups, -1}), -1);
+}
+
+/// What products with `weight` are computed in: autocast's type where it is on.
+at::ScalarType product_type(const at::Tensor& weight) {
+  const auto device = weight.device().type();
+  return at::autocast::is_autocast_enabled(device) ? at::autocast::get_autocast_dtype(device)
+                                                   : weight.scalar_type();
 }
 
 struct Gradients {
@@ -76,10 +84,14 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
     }
     grad = grad.view({x.size(0), -1});
     if (grads.bias.defined()) grads.bias += grad.sum(0).to(grads.bias.scalar_type());
-    const auto type = weight.scalar_type();
+    const auto type = product_type(weight);
     const at::Tensor grad_typed = grad.to(type);
-    grads.x.narrow(0, begin, x.size(0)).copy_(at::matmul(grad_typed, weight));
-    grads.weight.addmm_(grad_typed.t(), x.to(type));
+    grads.x.narrow(0, begin, x.size(0)).copy_(product(grad_typed, weight.to(type)));
+    if (type == weight.scalar_type()) {
+      add_product(grads.weight, grad_typed.t(), x.to(type));
+    } else {
+      grads.weight += product(grad_typed.t(), x.to(type));
+    }
     return losses.sum();
   }
 };

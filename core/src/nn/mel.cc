@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "nn/encoder_errors.h"
+#include "nn/matrix_product.h"
 
 namespace s2s {
 namespace {
@@ -104,8 +105,10 @@ int64_t MelFrontEnd::width(int64_t num_samples) const {
 
 at::Tensor MelFrontEnd::mel_of(const at::Tensor& power_BTN) const {
   const at::Tensor bank_NF = bank_1FN_.to(at::kFloat).squeeze(0).t();
-  if (options_.mag_power == 2) return at::matmul(power_BTN, bank_NF);
-  return at::matmul(power_BTN.pow(options_.mag_power / 2), bank_NF);
+  const double exponent = options_.mag_power / 2;
+  const at::Tensor x_BTN = exponent == 1 ? power_BTN : power_BTN.pow(exponent);
+  const at::Tensor mel = product(x_BTN.flatten(0, 1), bank_NF);
+  return mel.view({x_BTN.size(0), x_BTN.size(1), bank_NF.size(1)});
 }
 
 at::Tensor MelFrontEnd::mel_power(const at::Tensor& audio_BS, const at::Tensor& lengths_B) const {
