@@ -312,3 +312,17 @@ case(
     codes_frames=12,
     seed=19,
 )
+
+# As many subsampling channels as larger models have in proportion: whole blocks of sixteen, and
+# products that are worth a fast library. Rows of different lengths, streaming encoder.
+case(
+    "chunked_wide_subsampling",
+    options(
+        pre=preprocessor(normalize="NA"),
+        enc=encoder(**{**STREAMING, "subsampling_conv_channels": 48}),
+    ),
+    lengths=(20480, 15000),
+    turns=[[(1, words(1, 3), 6)], [(2, words(2, 4), 9)]],
+    codes_frames=16,
+    seed=20,
+)

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "nn/masked_relu.h"
+#include "nn/matrix_product.h"
+#include "nn/striding_fused.h"
 
 namespace s2s {
 
@@ -66,12 +68,12 @@ at::Tensor StridingSubsampling::first_stage(const at::Tensor& x_BTF, Padding tim
       at::constant_pad_nd(x_BTF, {band.left, band.right, time.left, time.right});
   const at::Tensor windows = padded.unfold(1, 3, 2).unfold(2, 3, 2);
   const at::Tensor rows =
-      at::addmm(conv.bias, windows.reshape({-1, 9}), conv.weight.view({shape_.channels, 9}).t());
+      affine(windows.reshape({-1, 9}), conv.weight.view({shape_.channels, 9}), conv.bias);
   return rows.view({x_BTF.size(0), windows.size(1), windows.size(2), shape_.channels});
 }
 
 at::Tensor StridingSubsampling::convolve(size_t stage, const at::Tensor& x_BTFC, Padding time) {
-  const ConvWeights &strided = *stages_[stage].strided, &pointwise = *stages_[stage].pointwise;
+  const ConvWeights& strided = *stages_[stage].strided;
   const Padding band = padding();
   // Padding both sides by the left amount costs a frame that is cut off, and saves a copy.
   const at::Tensor wide = at::conv2d(x_BTFC.permute({0, 3, 1, 2}), strided.weight, strided.bias,
@@ -79,19 +81,45 @@ at::Tensor StridingSubsampling::convolve(size_t stage, const at::Tensor& x_BTFC,
   const int64_t frames = (x_BTFC.size(1) + time.left + time.right - 3) / 2 + 1;
   const int64_t bands = thinned(x_BTFC.size(2));
   const at::Tensor thin = wide.permute({0, 2, 3, 1}).narrow(1, 0, frames).narrow(2, 0, bands);
-  const at::Tensor rows = at::addmm(pointwise.bias, thin.reshape({-1, shape_.channels}),
-                                    pointwise.weight.view({shape_.channels, shape_.channels}).t());
-  return rows.view({x_BTFC.size(0), frames, bands, shape_.channels});
+  return mix_channels(stage, thin);
+}
+
+at::Tensor StridingSubsampling::mix_channels(size_t stage, const at::Tensor& x_BTFC) {
+  const ConvWeights& pointwise = *stages_[stage].pointwise;
+  return affine(x_BTFC, pointwise.weight.view({shape_.channels, shape_.channels}), pointwise.bias);
 }
 
 at::Tensor StridingSubsampling::project(const at::Tensor& x_BTFC) {
   // NeMo flattens channels first; the small weight is turned instead of the large activations.
   const int64_t bands = x_BTFC.size(2), channels = shape_.channels;
   const at::Tensor weight = out_->weight.view({shape_.d_model, channels, bands}).transpose(1, 2);
-  return at::linear(x_BTFC.flatten(2), weight.reshape({shape_.d_model, -1}), out_->bias);
+  return affine(x_BTFC.flatten(2), weight.reshape({shape_.d_model, -1}), out_->bias);
+}
+
+bool StridingSubsampling::is_fused(const at::Tensor& x_BTF, const at::Tensor& lengths_B) const {
+  return stages_.size() > 1 && !x_BTF.requires_grad() && lengths_B.is_cpu() &&
+         is_striding_fused(x_BTF, stages_[0].strided->weight);
+}
+
+/// The same numbers with each ReLU and the depth-wise convolution after it in one pass.
+at::Tensor StridingSubsampling::fused_stages(const at::Tensor& x_BTF, const at::Tensor& lengths_B) {
+  const auto weights = [&](size_t stage) {
+    return StridingWeights{stages_[stage].strided->weight, stages_[stage].strided->bias};
+  };
+  const int64_t left = padding().left;
+  at::Tensor lengths = thinned(lengths_B);
+  at::Tensor x = first_two_convolutions(masked_frames(x_BTF, lengths_B), lengths, weights(0),
+                                        weights(1), left);
+  for (size_t i = 1;; ++i) {
+    x = mix_channels(i, x);
+    lengths = thinned(lengths);
+    if (i + 1 == stages_.size()) return masked_relu(x, lengths);
+    x = relu_depthwise(x, lengths, weights(i + 1), left);
+  }
 }
 
 at::Tensor StridingSubsampling::forward(const at::Tensor& x_BTF, const at::Tensor& lengths_B) {
+  if (is_fused(x_BTF, lengths_B)) return project(fused_stages(x_BTF, lengths_B));
   at::Tensor lengths = lengths_B;
   at::Tensor x = masked_frames(x_BTF, lengths);
   for (size_t i = 0; i < stages_.size(); ++i) {

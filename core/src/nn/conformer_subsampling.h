@@ -61,6 +61,10 @@ class StridingSubsampling : public BlockOf<const at::Tensor&> {
   /// One stage before its ReLU; `time` is the padding of the time axis.
   at::Tensor convolve(size_t stage, const at::Tensor& x_BTFC, Padding time);
   at::Tensor first_stage(const at::Tensor& x_BTF, Padding time);
+  /// A stage's 1 x 1 convolution.
+  at::Tensor mix_channels(size_t stage, const at::Tensor& x_BTFC);
+  bool is_fused(const at::Tensor& x_BTF, const at::Tensor& lengths_B) const;
+  at::Tensor fused_stages(const at::Tensor& x_BTF, const at::Tensor& lengths_B);
   at::Tensor project(const at::Tensor& x_BTFC);
 
   StridingShape shape_;
