@@ -10,6 +10,7 @@
 
 #include "base/interrupt.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "config/config_changes.h"
 #include "config/load_config.h"
 #include "eval/validator.h"
@@ -195,7 +196,8 @@ ExitCode run_in(const RunSetup& setup, const RunFolder& folder, Console& console
   const TrainerBlock& options = builder.settings().trainer;
   if (options.num_threads) at::set_num_threads(static_cast<int>(*options.num_threads));
   report_setup(setup, log);
-  make_configured_set(setup.config(), ".");   // it watches for ^C itself
+  make_configured_set(setup.config(), ".");  // it watches for ^C itself
+  keep_freed_memory();
   const InterruptWatch interrupt(kStopping);  // ^C while building ends the run after its first step
   Run run = build(setup, log);
   const int64_t first_step = prepare(setup, folder, run, log);

@@ -1,0 +1,20 @@
+#include "base/memory.h"
+
+#include <cstdlib>  // tells which C library this is
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+namespace s2s {
+
+void keep_freed_memory() {
+#if defined(__GLIBC__)
+  constexpr int kLargestFromHeap = 32 << 20;  // glibc's limit; larger ones are mapped one by one
+  constexpr int kFreeAtTop = 1 << 30;
+  mallopt(M_MMAP_THRESHOLD, kLargestFromHeap);
+  mallopt(M_TRIM_THRESHOLD, kFreeAtTop);
+#endif
+}
+
+}  // namespace s2s
