@@ -1,0 +1,126 @@
+// s2s-run bench train: where the time of a configuration's training step goes.
+
+#include <ATen/Parallel.h>
+
+#include <iostream>
+#include <memory>
+
+#include "base/memory.h"
+#include "s2s_run/bench.h"
+#include "s2s_run/bench_json.h"
+#include "train/freeze.h"
+#include "train/run_folder.h"
+#include "train/trainer.h"
+
+namespace s2s::run {
+namespace {
+
+constexpr int64_t kWarmUpSteps = 3;
+
+/// Passes everything on to the configured strategy, and reads the clock when gradients are done.
+class ClockedStrategy : public ParallelStrategy {
+ public:
+  ClockedStrategy(ParallelStrategy& inner, StepClock& clock) : inner_(inner), clock_(clock) {}
+  MeshShape mesh() const override { return inner_.mesh(); }
+  int64_t data_rank() const override { return inner_.data_rank(); }
+  void attach(Block& model, const ShardPlan& plan) override { inner_.attach(model, plan); }
+  void finish_backward(Block& model) override {
+    clock_.mark("subsampling, backward");
+    inner_.finish_backward(model);
+  }
+  double clip_grad_norm(Block& model, double max_norm) override {
+    const double norm = inner_.clip_grad_norm(model, max_norm);
+    clock_.mark("gradient norm");
+    return norm;
+  }
+  double sum_over_data(double value) override {
+    clock_.mark("data");
+    return inner_.sum_over_data(value);
+  }
+
+ private:
+  ParallelStrategy& inner_;
+  StepClock& clock_;
+};
+
+/// Ends a step's time and begins the next one's; the first steps do not count.
+class StepEnd : public RunObserver {
+ public:
+  StepEnd(StepClock& clock, int64_t first_step) : clock_(clock), first_step_(first_step) {}
+  void on_step(const StepReport& report) override {
+    clock_.mark("optimizer");
+    if (report.step + 1 - first_step_ == kWarmUpSteps) {
+      clock_.clear();
+    } else if (report.step + 1 - first_step_ > kWarmUpSteps) {
+      step_s_.push_back(clock_.step_s());
+    }
+    clock_.start();
+  }
+  double median_s() {
+    std::nth_element(step_s_.begin(), step_s_.begin() + static_cast<long>(step_s_.size() / 2),
+                     step_s_.end());
+    return step_s_[step_s_.size() / 2];
+  }
+
+ private:
+  StepClock& clock_;
+  int64_t first_step_;
+  std::vector<double> step_s_;
+};
+
+}  // namespace
+
+int bench_train(const BenchTrainArguments& arguments, const Invocation& invocation) {
+  keep_freed_memory();
+  const RunSetup setup(arguments.config, RunPurpose::kTrain, invocation);
+  const RunBuilder& builder = setup.builder();
+  const RunOptions& options = builder.settings();
+  if (options.trainer.num_threads) {
+    at::set_num_threads(static_cast<int>(*options.trainer.num_threads));
+  }
+  const auto tokenizer = builder.tokenizer();
+  const auto model = builder.model(tokenizer.get());
+  const auto inner = builder.strategy();
+  const auto data = builder.train_source(tokenizer.get(), *inner);
+  const auto optimizer = builder.optimizer();
+  const auto schedule = builder.schedule();
+  freeze_parameters(*model, options.model.freeze_params, options.model.prevent_freeze_params);
+  inner->attach(*model, model->configure_model(inner->mesh()));
+  std::vector<NamedTensor> trainable;
+  for (const NamedTensor& p : model->named_parameters()) {
+    if (p.tensor->requires_grad()) trainable.push_back(p);
+  }
+  const size_t count = trainable.size();
+  optimizer->attach(std::move(trainable), std::vector<double>(count, 1.0));
+  fit_codec(
+      *model, [&] { return builder.train_source(tokenizer.get(), *inner); },
+      options.trainer.codec_fit_batches);
+
+  StepClock clock(*model, arguments.processor_time);
+  ClockedStrategy strategy(*inner, clock);
+  TrainerSettings settings;
+  settings.max_steps = arguments.from_step + kWarmUpSteps + arguments.steps;
+  settings.accumulate = options.trainer.accumulate_grad_batches;
+  settings.max_grad_norm = options.trainer.gradient_clip_val.value_or(0);
+  settings.precision = builder.precision();
+  settings.device = builder.device();
+  Trainer trainer(settings, {model.get(), data.get(), &strategy, optimizer.get(), schedule.get()});
+  StepEnd end(clock, arguments.from_step);
+  trainer.add_observer(&end);
+  std::unique_ptr<OpProfile> profile;
+  if (arguments.ops > 0) profile = std::make_unique<OpProfile>();
+  clock.start();
+  trainer.run(arguments.from_step);
+  nlohmann::ordered_json result = {{"step_ms", 1000 * end.median_s()},
+                                   {"split_ms", split_json(clock)},
+                                   {"steps", arguments.steps},
+                                   {"threads", at::get_num_threads()},
+                                   {"peak_memory_bytes", peak_memory_bytes()}};
+  if (profile) {
+    result["ops"] = ops_json(*profile, arguments.ops, kWarmUpSteps + arguments.steps);
+  }
+  std::cout << result.dump(1) << std::endl;
+  return 0;
+}
+
+}  // namespace s2s::run
