@@ -3,30 +3,18 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "common/temporary_folder.h"
 
 using s2s::test::CommandResult;
 using s2s::test::run_cli;
+using s2s::test::TemporaryFolder;
 
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Folder {
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "s2s_agree_XXXXXX").string();
-    path = mkdtemp(pattern.data());
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path / name) << text;
-    return (path / name).string();
-  }
-  fs::path path;
-};
 
 /// The small configuration of the repository, changed by further words.
 std::string tiny(const std::string& words) {
@@ -34,8 +22,8 @@ std::string tiny(const std::string& words) {
 }
 
 /// Every command that runs a configuration, in a state where nothing can run.
-std::vector<std::string> commands(const Folder& folder) {
-  const std::string nowhere = (folder.path / "nothing").string();
+std::vector<std::string> commands(const TemporaryFolder& folder) {
+  const std::string nowhere = folder / "nothing";
   return {"config check ", "train ", "plan ", "validate --checkpoint " + nowhere + " ",
           "generate --checkpoint " + nowhere + " --output " + nowhere + " --input " + nowhere +
               ".wav -- "};
@@ -49,7 +37,7 @@ bool has(const CommandResult& result, const std::string& text) {
 
 TEST_CASE(
     "three mistakes in three blocks are three findings of every command, which runs nothing") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string file = folder.write("run.yaml",
                                         "model:\n"
                                         "  type: duplex_s2s\n"
@@ -65,7 +53,7 @@ TEST_CASE(
                                         "  max_steps: 9\n"
                                         "  strategy: { name: single }\n"
                                         "exp_manager: { explicit_log_dir: " +
-                                            (folder.path / "run").string() + " }\n");
+                                            folder / "run" + " }\n");
   for (const std::string& command : commands(folder)) {
     const CommandResult result = run_cli(command + file + " trainer.acumulate_grad_batches=2");
     CAPTURE(command);
@@ -80,11 +68,11 @@ TEST_CASE(
               "(command line: trainer.acumulate_grad_batches=2); did you mean "
               "'accumulate_grad_batches'?"));
   }
-  CHECK_FALSE(fs::exists(folder.path / "run"));
+  CHECK_FALSE(fs::exists(folder / "run"));
 }
 
 TEST_CASE("every command finds the same single mistake") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::vector<std::pair<std::string, std::string>> mistakes = {
       {"modle.x=1", "[config/unknown-key] unknown key 'modle'"},
       {"trainer.precision=bf17", "[config/choice] trainer.precision"},

@@ -2,28 +2,19 @@
 
 #include <doctest/doctest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "command.h"
+#include "cli/command.h"
+#include "common/temporary_folder.h"
 
 using s2s::test::CommandResult;
 using s2s::test::run_cli;
 
 namespace {
 
-namespace fs = std::filesystem;
-
 struct ConfigFile {
-  explicit ConfigFile(const std::string& text) {
-    std::string pattern = (fs::temp_directory_path() / "s2s_cli_XXXXXX").string();
-    folder = mkdtemp(pattern.data());
-    path = (folder / "run.yaml").string();
-    std::ofstream(path) << text;
-  }
-  ~ConfigFile() { fs::remove_all(folder); }
-  fs::path folder;
+  explicit ConfigFile(const std::string& text) : path(folder.write("run.yaml", text)) {}
+  s2s::test::TemporaryFolder folder;
   std::string path;
 };
 
@@ -87,7 +78,7 @@ TEST_CASE("a config file that is not there or not YAML ends with 3 and one messa
   const CommandResult syntax = run_cli("config check " + file.path);
   CHECK(syntax.exit_code == 3);
   CHECK(has(syntax, "error: [config/syntax] " + file.path + ":"));
-  const CommandResult missing = run_cli("config check " + (file.folder / "rnu.yaml").string());
+  const CommandResult missing = run_cli("config check " + file.folder / "rnu.yaml");
   CHECK(missing.exit_code == 3);
   CHECK(has(missing, "did you mean '" + file.path + "'?"));
   CHECK(run_cli("config check").exit_code == 2);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "common/temporary_folder.h"
 #include "core/data/data_files.h"
 #include "core/plugin/fixtures.h"
 
@@ -11,7 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-void write_set(const TempDir& dir) {
+void write_set(const TemporaryFolder& dir) {
   write_audio(dir / "u.wav", 16000, ramp(64000));
   write_audio(dir / "a.wav", 22050, ramp(88200));
   write_text(dir / "cuts.jsonl", cut_json("d0", 4, "u.wav", "a.wav").dump() + "\n");
@@ -20,7 +21,7 @@ void write_set(const TempDir& dir) {
 }  // namespace
 
 TEST_CASE("data inspect describes a set in text and in JSON") {
-  const TempDir dir("s2s_cli_inspect");
+  const TemporaryFolder dir;
   write_set(dir);
   const CommandResult text = run_cli("data inspect " + (dir / "cuts.jsonl"));
   INFO(text.output);
@@ -36,7 +37,7 @@ TEST_CASE("data inspect describes a set in text and in JSON") {
 }
 
 TEST_CASE("data inspect --batch draws the token channels") {
-  const TempDir dir("s2s_cli_inspect");
+  const TemporaryFolder dir;
   write_set(dir);
   const CommandResult drawn = run_cli("data inspect --batch 2 " + (dir / "cuts.jsonl"));
   CHECK(drawn.exit_code == 0);
@@ -45,7 +46,7 @@ TEST_CASE("data inspect --batch draws the token channels") {
 }
 
 TEST_CASE("data inspect exits with 1 for unreadable audio, with 5 for a line that is not JSON") {
-  const TempDir dir("s2s_cli_inspect");
+  const TemporaryFolder dir;
   write_set(dir);
   write_text(dir / "u.wav", "gone");
   const CommandResult bad = run_cli("data inspect " + (dir / "cuts.jsonl"));

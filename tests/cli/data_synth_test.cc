@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "apps/synth/temporary_folder.h"
 #include "cli/command.h"
+#include "common/temporary_folder.h"
 
 using namespace s2s::test;
 namespace fs = std::filesystem;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "common/temporary_folder.h"
 #include "core/plugin/fixtures.h"
 
 using namespace s2s::test;
@@ -109,7 +110,7 @@ TEST_CASE("plugin check survives a plugin that crashes, and says where it died")
 }
 
 TEST_CASE("plugin list, path and inspect search the folders of a config") {
-  const ScratchDir folder;
+  const TemporaryFolder folder;
   const std::string file = folder / "search.yaml";
   std::ofstream(file) << "plugins: { paths: [\"${vars.where}/good\"] }\nmodel: 3\n"
                       << "vars: { where: " << fixture_dir("") << " }\n";

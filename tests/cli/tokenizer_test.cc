@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "common/temporary_folder.h"
 #include "core/data/data_files.h"
 #include "core/plugin/fixtures.h"
 
@@ -10,7 +11,7 @@ using namespace s2s::test;
 using nlohmann::json;
 
 TEST_CASE("tokenizer train makes a model; encode and decode lead there and back") {
-  const TempDir dir("s2s_cli_tokenizer");
+  const TemporaryFolder dir;
   write_text(dir / "texts.txt", "set a timer\nset a light\n");
   write_text(dir / "in.txt", "set a light\ntimer\n\n");
   const std::string model = dir / "m/words.model";
@@ -35,7 +36,7 @@ TEST_CASE("tokenizer train makes a model; encode and decode lead there and back"
 }
 
 TEST_CASE("tokenizer decode says which line is no list, encode what is no tokenizer") {
-  const TempDir dir("s2s_cli_tokenizer");
+  const TemporaryFolder dir;
   write_text(dir / "texts.txt", "set a timer\n");
   const std::string model = dir / "words.model";
   run_cli("tokenizer train --input " + (dir / "texts.txt") + " --output " + model);

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
+#include "common/temporary_folder.h"
 #include "core/data/data_files.h"
 #include "core/data/table_tokenizer.h"
 #include "plugins/built_plugins.h"
@@ -74,7 +75,7 @@ TEST_CASE("codecs keep their promises") {
 }
 
 TEST_CASE("data sources keep their promises") {
-  const s2s::test::TempDir dir("s2s_conformance");
+  const s2s::test::TemporaryFolder dir;
   std::string lines;
   for (const char* id : {"a", "b", "c", "d", "e"}) {
     lines += s2s::test::cut_json(id, 1, "u.wav", "a.wav").dump() + "\n";

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "common/temporary_folder.h"
 #include "core/data/data_files.h"
 #include "core/data/table_tokenizer.h"
 #include "plugins/built_plugins.h"
@@ -13,7 +14,7 @@ namespace {
 using s2s::Batch;
 using s2s::Config;
 using s2s::DataSource;
-using s2s::test::TempDir;
+using s2s::test::TemporaryFolder;
 
 using Ids = std::vector<std::vector<std::string>>;
 
@@ -35,7 +36,7 @@ class SmallSet {
     set("batch_size", "3");
     set("num_workers", "0");
     context.path = "data.train_ds";
-    context.base_dir = dir.string();
+    context.base_dir = dir.path().string();
     context.tokenizer = &tokenizer;
     context.seed = 5;
     context.warn = [this](const std::string& message) { warnings.push_back(message); };
@@ -54,7 +55,7 @@ class SmallSet {
     return "";
   }
 
-  TempDir dir{"s2s_cuts_source"};
+  TemporaryFolder dir;
   s2s::test::BuiltPlugins plugins;
   s2s::test::TableTokenizer tokenizer;
   s2s::BuildContext context;

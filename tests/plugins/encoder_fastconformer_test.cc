@@ -1,8 +1,7 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
-#include <filesystem>
-
+#include "common/temporary_folder.h"
 #include "plugin/plugin_host.h"
 #include "s2s/error.h"
 #include "s2s/weights.h"
@@ -207,14 +206,14 @@ TEST_CASE("gradients reach every parameter") {
 TEST_CASE("fastconformer reads its weights from a path") {
   const auto source = make_encoder(tiny());
   source->materialize(at::kCPU, at::kFloat, 3);
-  const auto path = std::filesystem::temp_directory_path() / "s2s_fastconformer_test.safetensors";
-  write_safetensors(path.string(), export_weights(*source, source->checkpoint_names()));
-  const auto copy = make_encoder(tiny(R"(, "path": ")" + path.string() + R"(")"));
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "encoder.safetensors";
+  write_safetensors(path, export_weights(*source, source->checkpoint_names()));
+  const auto copy = make_encoder(tiny(R"(, "path": ")" + path + R"(")"));
   copy->materialize(at::kCPU, at::kFloat, 4);
   const auto ours = source->named_parameters(), theirs = copy->named_parameters();
   REQUIRE(ours.size() == theirs.size());
   for (size_t i = 0; i < ours.size(); ++i) CHECK(at::equal(*ours[i].tensor, *theirs[i].tensor));
-  std::filesystem::remove(path);
 }
 
 TEST_CASE("fastconformer refuses options that do not fit") {

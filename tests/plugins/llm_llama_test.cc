@@ -2,7 +2,9 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
+#include <doctest/doctest.h>
 
+#include "common/temporary_folder.h"
 #include "core/weights/test_files.h"
 #include "eval/compare.h"
 #include "parallel/plan_check.h"
@@ -88,10 +90,10 @@ TEST_CASE("a Hugging Face folder gives sizes and weights") {
   source->materialize(at::kCPU, at::kFloat, 3);
   const s2s::TensorMap weights = s2s::export_weights(*source, source->checkpoint_names());
   write_bytes(
-      folder.file("config.json"),
+      folder / "config.json",
       std::string("{\"model_type\": \"llama\", \"architectures\": [\"LlamaForCausalLM\"], ") +
           kSmall + "}");
-  s2s::write_safetensors(folder.file("model.safetensors"), weights, {{"format", "pt"}});
+  s2s::write_safetensors(folder / "model.safetensors", weights, {{"format", "pt"}});
   const std::string base = std::filesystem::path(folder.path()).parent_path().string();
   const std::string name = std::filesystem::path(folder.path()).filename().string();
   for (const char* plugin : {"llama", "tinyllama"}) {
@@ -104,7 +106,7 @@ TEST_CASE("a Hugging Face folder gives sizes and weights") {
   }
   s2s::TensorMap damaged = weights;
   damaged.erase("model.norm.weight");
-  s2s::write_safetensors(folder.file("model.safetensors"), damaged);
+  s2s::write_safetensors(folder / "model.safetensors", damaged);
   const auto model = plugins.create("{\"name\": \"llama\", \"path\": \"" + name + "\"}", base);
   CHECK(has(error_of([&] { model->materialize(at::kCPU, at::kFloat, 4); }),
             "'model.norm.weight' is missing"));

@@ -8,7 +8,7 @@
 #include <map>
 #include <sstream>
 
-#include "apps/synth/temporary_folder.h"
+#include "common/temporary_folder.h"
 #include "plugin/plugin_host.h"
 #include "s2s/error.h"
 

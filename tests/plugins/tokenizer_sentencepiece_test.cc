@@ -3,6 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "common/temporary_folder.h"
 #include "core/data/data_files.h"
 #include "plugins/built_plugins.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 using s2s::Config;
 using s2s::Tokenizer;
-using s2s::test::TempDir;
+using s2s::test::TemporaryFolder;
 using s2s::test::write_text;
 
 constexpr const char* kTexts =
@@ -57,7 +58,7 @@ void check_contains(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("a word model is made on first use, read on the second, and loses no word") {
-  const TempDir dir("s2s_tokenizer");
+  const TemporaryFolder dir;
   write_text(dir / "texts.txt", kTexts);
   s2s::test::BuiltPlugins plugins;
   const Config config = training(dir / "made/words.model", dir / "texts.txt");
@@ -79,7 +80,7 @@ TEST_CASE("a word model is made on first use, read on the second, and loses no w
 }
 
 TEST_CASE("training on cuts takes the turns' texts, and the same texts give the same file") {
-  const TempDir dir("s2s_tokenizer");
+  const TemporaryFolder dir;
   write_text(dir / "cuts.jsonl", s2s::test::cut_json("a", 1, "u.wav", "a.wav").dump());
   s2s::test::BuiltPlugins plugins;
   const auto bytes = [&](const std::string& name) {
@@ -94,7 +95,7 @@ TEST_CASE("training on cuts takes the turns' texts, and the same texts give the 
 }
 
 TEST_CASE("unigram, bpe and char models are made too") {
-  const TempDir dir("s2s_tokenizer");
+  const TemporaryFolder dir;
   write_text(dir / "texts.txt", kTexts);
   s2s::test::BuiltPlugins plugins;
   for (const char* type : {"unigram", "bpe", "char"}) {
@@ -148,7 +149,7 @@ TEST_CASE("PAD falls back to the unknown id; equal or absent special ids are ref
 }
 
 TEST_CASE("a model that is missing or no model, and texts that are missing, have their messages") {
-  const TempDir dir("s2s_tokenizer");
+  const TemporaryFolder dir;
   check_contains(failure(node(dir / "none.model")), "[tokenizer/missing-file]");
   write_text(dir / "bad.model", "no model");
   check_contains(failure(node(dir / "bad.model")), "[tokenizer/unreadable]");

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "apps/synth/temporary_folder.h"
+#include "common/temporary_folder.h"
 #include "s2s/error.h"
 
 using namespace s2s::synth;

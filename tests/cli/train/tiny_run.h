@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/synth/temporary_folder.h"
 #include "cli/train/process.h"
+#include "common/temporary_folder.h"
 #include "weights/safetensors.h"
 
 namespace s2s::test {

@@ -10,22 +10,16 @@
 #include <sstream>
 
 #include "base/io_errors.h"
+#include "common/temporary_folder.h"
 
 namespace {
 
 namespace fs = std::filesystem;
+using s2s::test::TemporaryFolder;
 
-struct TemporaryFolder {
-  TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "s2s_base_XXXXXX").string();
-    path = mkdtemp(pattern.data());
-  }
-  ~TemporaryFolder() { fs::remove_all(path); }
-  size_t num_entries() const {
-    return static_cast<size_t>(std::distance(fs::directory_iterator(path), {}));
-  }
-  fs::path path;
-};
+size_t num_entries(const TemporaryFolder& folder) {
+  return static_cast<size_t>(std::distance(fs::directory_iterator(folder.path()), {}));
+}
 
 std::string read(const fs::path& path) {
   std::ostringstream text;
@@ -57,7 +51,7 @@ class FileSizeLimit {
 
 TEST_CASE("a file takes its place when it is committed, and leaves nothing beside it") {
   const TemporaryFolder folder;
-  const fs::path path = folder.path / "config.yaml";
+  const fs::path path = folder.path() / "config.yaml";
   s2s::write_file_atomically(path.string(), "first");
   CHECK(read(path) == "first");
   s2s::AtomicFile file(path.string());
@@ -66,24 +60,24 @@ TEST_CASE("a file takes its place when it is committed, and leaves nothing besid
   CHECK(read(path) == "first");
   file.commit();
   CHECK(read(path) == "second");
-  CHECK(folder.num_entries() == 1);
+  CHECK(num_entries(folder) == 1);
 }
 
 TEST_CASE("a file that is not committed leaves what was there") {
   const TemporaryFolder folder;
-  const fs::path path = folder.path / "x";
+  const fs::path path = folder.path() / "x";
   s2s::write_file_atomically(path.string(), "before");
   {
     s2s::AtomicFile file(path.string());
     file.write("half");
   }
   CHECK(read(path) == "before");
-  CHECK(folder.num_entries() == 1);
+  CHECK(num_entries(folder) == 1);
 }
 
 TEST_CASE("a file has the permissions that the umask leaves") {
   const TemporaryFolder folder;
-  const fs::path path = folder.path / "x";
+  const fs::path path = folder.path() / "x";
   const mode_t old = umask(027);
   s2s::write_file_atomically(path.string(), "x");
   umask(old);
@@ -94,7 +88,7 @@ TEST_CASE("a file has the permissions that the umask leaves") {
 
 TEST_CASE("writing that fails half way says why, and nothing that was there is lost") {
   const TemporaryFolder folder;
-  const fs::path path = folder.path / "weights";
+  const fs::path path = folder.path() / "weights";
   s2s::write_file_atomically(path.string(), "before");
   std::string message;
   {
@@ -108,12 +102,12 @@ TEST_CASE("writing that fails half way says why, and nothing that was there is l
   CHECK(message == "[io/write] " + path.string() +
                        ": cannot write: File too large; nothing that was there before is lost");
   CHECK(read(path) == "before");
-  CHECK(folder.num_entries() == 1);
+  CHECK(num_entries(folder) == 1);
 }
 
 TEST_CASE("a folder that is not there is an error with the next step") {
   const TemporaryFolder folder;
-  const std::string path = (folder.path / "none" / "x").string();
+  const std::string path = (folder.path() / "none" / "x").string();
   try {
     s2s::write_file_atomically(path, "x");
     FAIL("no error");
@@ -135,12 +129,12 @@ TEST_CASE("a full disk and a read-only one have their own next steps") {
 
 TEST_CASE("a folder is renamed in place of an empty one") {
   const TemporaryFolder folder;
-  fs::create_directory(folder.path / "a");
-  std::ofstream(folder.path / "a" / "x") << "1";
-  s2s::rename_durably((folder.path / "a").string(), (folder.path / "b").string());
-  CHECK(read(folder.path / "b" / "x") == "1");
-  fs::create_directory(folder.path / "c");
+  fs::create_directory(folder.path() / "a");
+  std::ofstream(folder.path() / "a" / "x") << "1";
+  s2s::rename_durably((folder.path() / "a").string(), (folder.path() / "b").string());
+  CHECK(read(folder.path() / "b" / "x") == "1");
+  fs::create_directory(folder.path() / "c");
   CHECK_THROWS_WITH_AS(
-      s2s::rename_durably((folder.path / "c").string(), (folder.path / "b").string()),
+      s2s::rename_durably((folder.path() / "c").string(), (folder.path() / "b").string()),
       doctest::Contains("cannot rename"), s2s::Error);
 }

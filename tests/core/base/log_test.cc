@@ -2,15 +2,13 @@
 
 #include <doctest/doctest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "common/temporary_folder.h"
 #include "s2s/error.h"
 
 namespace {
-
-namespace fs = std::filesystem;
 
 std::string read(const std::string& path) {
   std::ostringstream text;
@@ -19,14 +17,8 @@ std::string read(const std::string& path) {
 }
 
 struct TemporaryFile {
-  TemporaryFile() {
-    std::string pattern = (fs::temp_directory_path() / "s2s_log_XXXXXX").string();
-    folder = mkdtemp(pattern.data());
-    path = (folder / "log.txt").string();
-  }
-  ~TemporaryFile() { fs::remove_all(folder); }
-  fs::path folder;
-  std::string path;
+  s2s::test::TemporaryFolder folder;
+  std::string path = folder / "log.txt";
 };
 
 }  // namespace

@@ -4,30 +4,18 @@
 #include <filesystem>
 #include <random>
 
+#include "common/temporary_folder.h"
 #include "config/yaml_writer.h"
 #include "config_test_support.h"
 
 using s2s::Config;
 using s2s::test::error_of;
+using s2s::test::TemporaryFolder;
 using s2s::test::yaml;
 
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A folder that is gone afterwards.
-struct TemporaryFolder {
-  TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "s2s_config_XXXXXX").string();
-    path = mkdtemp(pattern.data());
-  }
-  ~TemporaryFolder() { fs::remove_all(path); }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path / name) << text;
-    return (path / name).string();
-  }
-  fs::path path;
-};
 
 std::string overridden(const std::string& text, const std::vector<std::string>& words) {
   Config config = yaml(text);
@@ -65,7 +53,7 @@ TEST_CASE("a config file is loaded with its origins") {
 TEST_CASE("a missing config file is an error with the nearest name of its folder") {
   const TemporaryFolder folder;
   folder.write("tiny.yaml", "");
-  const std::string base = folder.path.string();
+  const std::string base = folder.path().string();
   CHECK(error_of([&] { s2s::load_config(base + "/tny.yaml"); }) ==
         "[config/no-file] no config file '" + base + "/tny.yaml'; did you mean '" + base +
             "/tiny.yaml'?");

@@ -1,6 +1,7 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
+#include "common/temporary_folder.h"
 #include "core/data/data_files.h"
 #include "core/data/golden_file.h"
 #include "s2s/cuts.h"
@@ -9,7 +10,7 @@
 namespace {
 
 using s2s::test::ramp;
-using s2s::test::TempDir;
+using s2s::test::TemporaryFolder;
 using s2s::test::write_audio;
 
 s2s::Cut make_cut(const std::string& path, double start_s, double duration_s, int64_t rate_hz,
@@ -30,7 +31,7 @@ at::Tensor as_tensor(const std::vector<float>& samples) { return at::tensor(samp
 }  // namespace
 
 TEST_CASE("a cut's stretch of a file comes back sample for sample, from WAV and FLAC") {
-  const TempDir dir("s2s_audio");
+  const TemporaryFolder dir;
   const auto samples = ramp(16000);
   write_audio(dir / "a.wav", 16000, samples);
   write_audio(dir / "a.flac", 16000, samples, 1, SF_FORMAT_FLAC | SF_FORMAT_PCM_16);
@@ -45,7 +46,7 @@ TEST_CASE("a cut's stretch of a file comes back sample for sample, from WAV and 
 
 // numpy: np.pad([0, 1, 2], (0, 6), mode="reflect") = 0 1 2 1 0 1 2 1 0
 TEST_CASE("audio a little shorter than the cut is continued by reflection") {
-  const TempDir dir("s2s_audio");
+  const TemporaryFolder dir;
   write_audio(dir / "a.wav", 16000, ramp(15000));
   const auto audio = s2s::AudioLoader().source(make_cut(dir / "a.wav", 0, 1, 16000, 1), 16000);
   CHECK(audio.size(0) == 16000);
@@ -58,7 +59,7 @@ TEST_CASE("audio a little shorter than the cut is continued by reflection") {
 }
 
 TEST_CASE("a cut longer than its audio is [data/cut-too-long] with both ends") {
-  const TempDir dir("s2s_audio");
+  const TemporaryFolder dir;
   write_audio(dir / "a.wav", 16000, ramp(16000));
   CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(make_cut(dir / "a.wav", 0, 1.6, 16000, 1), 16000),
                        doctest::Contains("[data/cut-too-long]"), s2s::Error);
@@ -68,7 +69,7 @@ TEST_CASE("a cut longer than its audio is [data/cut-too-long] with both ends") {
 }
 
 TEST_CASE("a file much longer than its manifest says is [data/duration-mismatch]") {
-  const TempDir dir("s2s_audio");
+  const TemporaryFolder dir;
   write_audio(dir / "a.wav", 16000, ramp(32000));
   CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(make_cut(dir / "a.wav", 0, 1, 16000, 1), 16000),
                        doctest::Contains("[data/duration-mismatch]"), s2s::Error);
@@ -77,7 +78,7 @@ TEST_CASE("a file much longer than its manifest says is [data/duration-mismatch]
 }
 
 TEST_CASE("a missing file is [data/missing-file], one without audio [data/unreadable-audio]") {
-  const TempDir dir("s2s_audio");
+  const TemporaryFolder dir;
   CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(make_cut(dir / "no.wav", 0, 1, 16000, 1), 16000),
                        doctest::Contains("[data/missing-file]"), s2s::Error);
   s2s::test::write_text(dir / "text.wav", "this is not audio");
@@ -86,14 +87,14 @@ TEST_CASE("a missing file is [data/missing-file], one without audio [data/unread
 }
 
 TEST_CASE("a file of another rate than its manifest says is [data/sample-rate]") {
-  const TempDir dir("s2s_audio");
+  const TemporaryFolder dir;
   write_audio(dir / "a.wav", 8000, ramp(8000));
   CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(make_cut(dir / "a.wav", 0, 1, 16000, 1), 16000),
                        doctest::Contains("[data/sample-rate]"), s2s::Error);
 }
 
 TEST_CASE("the cut's channel is picked; channels that are not there are [data/channel]") {
-  const TempDir dir("s2s_audio");
+  const TemporaryFolder dir;
   const auto samples = ramp(16000, 2);
   write_audio(dir / "a.wav", 16000, samples, 2);
   const auto both = as_tensor(samples).view({16000, 2});
@@ -113,7 +114,7 @@ TEST_CASE("the cut's channel is picked; channels that are not there are [data/ch
 }
 
 TEST_CASE("the agent's audio begins where the cut does, or at its own start when unaligned") {
-  const TempDir dir("s2s_audio");
+  const TemporaryFolder dir;
   write_audio(dir / "a.wav", 16000, ramp(16000));
   s2s::Cut cut = make_cut(dir / "a.wav", 0.5, 0.25, 16000, 1);
   cut.target_audio = cut.recording;
@@ -129,7 +130,7 @@ TEST_CASE("the agent's audio begins where the cut does, or at its own start when
 }
 
 TEST_CASE("stretches, resampling and lengths that do not fit equal lhotse's") {
-  const TempDir dir("s2s_audio");
+  const TemporaryFolder dir;
   const s2s::test::GoldenFile golden(S2S_SOURCE_DIR
                                      "/tests/reference/data/lhotse_audio.safetensors");
   const auto cases = nlohmann::json::parse(golden.metadata("cases"));

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <zlib.h>
 
+#include "common/temporary_folder.h"
 #include "core/data/data_files.h"
 #include "s2s/error.h"
 
@@ -10,24 +11,22 @@ namespace {
 
 using nlohmann::json;
 using s2s::test::cut_json;
-using s2s::test::TempDir;
+using s2s::test::TemporaryFolder;
 using s2s::test::write_text;
 
 std::string gzipped(const std::string& text) {
-  const std::string path = TempDir("s2s_gzip") / "x";
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  const TemporaryFolder folder;
+  const std::string path = folder / "x";
   gzFile file = gzopen(path.c_str(), "wb");
   gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
   gzclose(file);
   std::ifstream in(path, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  std::filesystem::remove_all(std::filesystem::path(path).parent_path());
-  return bytes;
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 /// The message of reading a manifest with these lines; "" when it is read.
 std::string failure(const std::vector<json>& lines) {
-  const TempDir dir("s2s_cuts");
+  const TemporaryFolder dir;
   std::string text;
   for (const json& line : lines)
     text += (line.is_string() ? line.get<std::string>() : line.dump()) + "\n";
@@ -53,7 +52,7 @@ json good() { return cut_json("d0", 4, "user.wav", "agent.wav"); }
 }  // namespace
 
 TEST_CASE("a cut is read with its recordings, turns and words") {
-  const TempDir dir("s2s_cuts");
+  const TemporaryFolder dir;
   json cut = good();
   cut["start"] = 1.5;
   cut["supervisions"][0]["alignment"] = {{"word", {{"hi", 0.0, 0.25}, {"there", 0.25, 0.5, 0.9}}}};
@@ -77,7 +76,7 @@ TEST_CASE("a cut is read with its recordings, turns and words") {
 }
 
 TEST_CASE("gzip with several members, blank lines and a missing last line end are read") {
-  const TempDir dir("s2s_cuts");
+  const TemporaryFolder dir;
   const auto cut = [](const char* id) { return cut_json(id, 1, "u.wav", "a.wav").dump(); };
   write_text(dir / "cuts.jsonl.gz",
              gzipped(cut("a") + "\n\n") + gzipped(cut("b") + "\r\n" + cut("c")));
@@ -88,7 +87,7 @@ TEST_CASE("gzip with several members, blank lines and a missing last line end ar
 }
 
 TEST_CASE("a gzip file cut off in the middle is [data/gzip]") {
-  const TempDir dir("s2s_cuts");
+  const TemporaryFolder dir;
   const std::string bytes = gzipped(good().dump() + "\n");
   write_text(dir / "cuts.jsonl.gz", bytes.substr(0, bytes.size() / 2));
   CHECK_THROWS_WITH_AS(s2s::read_cuts({dir / "cuts.jsonl.gz"}), doctest::Contains("[data/gzip]"),
@@ -187,7 +186,7 @@ TEST_CASE("all bad lines of a manifest are reported together, up to twenty") {
 }
 
 TEST_CASE("`path` in place of `sources` and a missing type are read with a warning") {
-  const TempDir dir("s2s_cuts");
+  const TemporaryFolder dir;
   json cut = good();
   cut.erase("type");
   cut["recording"].erase("sources");

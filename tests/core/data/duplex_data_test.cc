@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 #include <doctest/doctest.h>
 
+#include "common/temporary_folder.h"
 #include "core/data/data_files.h"
 #include "core/data/table_tokenizer.h"
 
@@ -11,7 +12,7 @@ namespace {
 using s2s::test::cut_json;
 using s2s::test::ramp;
 using s2s::test::TableTokenizer;
-using s2s::test::TempDir;
+using s2s::test::TemporaryFolder;
 using s2s::test::write_audio;
 
 /// Two cuts, 1.0 s and 0.6 s, with audio files.
@@ -26,7 +27,7 @@ struct SmallSet {
     s2s::test::write_text(dir / "cuts.jsonl", lines);
     cuts = s2s::read_cuts({dir / "cuts.jsonl"}).cuts;
   }
-  TempDir dir{"s2s_duplex_data"};
+  TemporaryFolder dir;
   std::vector<s2s::Cut> cuts;
   TableTokenizer tokenizer;
   s2s::AudioLoader loader;

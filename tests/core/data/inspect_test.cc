@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "common/temporary_folder.h"
 #include "core/data/data_files.h"
 #include "core/data/table_tokenizer.h"
 
@@ -9,10 +10,10 @@ namespace {
 
 using s2s::test::cut_json;
 using s2s::test::ramp;
-using s2s::test::TempDir;
+using s2s::test::TemporaryFolder;
 using s2s::test::write_audio;
 
-std::vector<s2s::Cut> read(const TempDir& dir, const std::vector<nlohmann::json>& cuts) {
+std::vector<s2s::Cut> read(const TemporaryFolder& dir, const std::vector<nlohmann::json>& cuts) {
   std::string lines;
   for (const auto& cut : cuts) lines += cut.dump() + "\n";
   s2s::test::write_text(dir / "cuts.jsonl", lines);
@@ -22,7 +23,7 @@ std::vector<s2s::Cut> read(const TempDir& dir, const std::vector<nlohmann::json>
 }  // namespace
 
 TEST_CASE("hours, turns, gaps and overlaps of a set are counted") {
-  const TempDir dir("s2s_inspect");
+  const TemporaryFolder dir;
   auto second = cut_json("b", 8, "u.wav", "a.wav");
   second["supervisions"][1]["start"] = 1.85;  // the user speaks until 2.0
   second["supervisions"].push_back(s2s::test::turn_json("narrator", 7, 0.5, "the end"));
@@ -45,7 +46,7 @@ TEST_CASE("hours, turns, gaps and overlaps of a set are counted") {
 }
 
 TEST_CASE("words that the tokenizer writes as silence are counted") {
-  const TempDir dir("s2s_inspect");
+  const TemporaryFolder dir;
   auto cut = cut_json("a", 4, "u.wav", "a.wav");
   cut["supervisions"][0]["text"] = "turn on the zyx";
   using Table = std::map<std::string, std::vector<int64_t>>;
@@ -57,7 +58,7 @@ TEST_CASE("words that the tokenizer writes as silence are counted") {
 }
 
 TEST_CASE("cuts that do not suit a duplex model are named") {
-  const TempDir dir("s2s_inspect");
+  const TemporaryFolder dir;
   auto cut = cut_json("a", 4, "u.wav", "a.wav");
   cut["custom"].clear();
   const auto report = s2s::data::inspect_cuts(read(dir, {cut}), {}, s2s::test::TableTokenizer());
@@ -66,7 +67,7 @@ TEST_CASE("cuts that do not suit a duplex model are named") {
 }
 
 TEST_CASE("unreadable, silent and clipped audio is found, whatever the number of threads") {
-  const TempDir dir("s2s_inspect");
+  const TemporaryFolder dir;
   write_audio(dir / "good.wav", 16000, ramp(16000));
   write_audio(dir / "good22.wav", 22050, ramp(22050));
   write_audio(dir / "silent.wav", 16000, std::vector<float>(16000, 0.F));
@@ -91,7 +92,7 @@ TEST_CASE("unreadable, silent and clipped audio is found, whatever the number of
 }
 
 TEST_CASE("a batch's channels are drawn frame by frame, silence as dots") {
-  const TempDir dir("s2s_inspect");
+  const TemporaryFolder dir;
   const auto cuts = read(dir, {cut_json("a", 1, "u.wav", "a.wav")});
   const s2s::test::TableTokenizer tokenizer;
   const std::string drawn = s2s::data::draw_channels({{{{&cuts[0], 0}}, 0}}, {}, tokenizer);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "common/temporary_folder.h"
 #include "core/weights/test_files.h"
 #include "weights/safetensors.h"
 
@@ -33,9 +34,9 @@ std::map<std::string, std::string> good_metadata() {
 
 std::string reference_error(std::map<std::string, std::string> metadata) {
   const TemporaryFolder folder;
-  s2s::write_safetensors(folder.file("r"), {{"input/ids", at::zeros({1})}}, metadata);
+  s2s::write_safetensors(folder / "r", {{"input/ids", at::zeros({1})}}, metadata);
   return error_of([&] {
-    const auto reference = s2s::read_reference(folder.file("r"));
+    const auto reference = s2s::read_reference(folder / "r");
     CHECK(reference.inputs.count("ids") == 1);
     const s2s::Registries registries;
     s2s::compare_reference({reference, {}, registries});

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <random>
 
+#include "common/temporary_folder.h"
 #include "core/plugin/fixtures.h"
 #include "plugin/plugin_facts.h"
 
@@ -55,7 +56,7 @@ TEST_CASE("a file that is no plugin has an error of its own kind") {
 }
 
 TEST_CASE("an empty file and a named pipe end in an error, and nothing waits") {
-  const ScratchDir scratch;
+  const TemporaryFolder scratch;
   std::ofstream(scratch / "empty.so").close();
   CHECK(id_of_reading(scratch / "empty.so") == "plugin/not-elf");
   REQUIRE(mkfifo((scratch / "pipe.so").c_str(), 0600) == 0);

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "common/temporary_folder.h"
 #include "core/plugin/fixtures.h"
 
 using namespace s2s;
@@ -238,11 +239,11 @@ TEST_CASE("a component's node without a name is a config error") {
 }
 
 TEST_CASE("links to one file in one directory are one plugin") {
-  const ScratchDir scratch;
+  const TemporaryFolder scratch;
   std::filesystem::create_symlink(fixture_file("good"), scratch / "liba.so");
   std::filesystem::create_symlink(fixture_file("good"), scratch / "libb.so");
   SearchInputs inputs = fixture_inputs({});
-  inputs.command_line = {scratch.path()};
+  inputs.command_line = {scratch.path().string()};
   const PluginHost host(inputs);
   CHECK(host.scan().files.size() == 1);
   CHECK(host.scan().duplicates.empty());

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "common/temporary_folder.h"
 #include "core/plugin/fixtures.h"
 
 using namespace s2s;
@@ -20,7 +21,7 @@ std::vector<std::string> origins(const SearchPath& search) {
 }  // namespace
 
 TEST_CASE("the command line comes first, then the environment, the config and the prefix") {
-  const ScratchDir scratch;
+  const TemporaryFolder scratch;
   for (const char* name : {"a", "b", "c", "prefix/lib/s2s/plugins"}) {
     fs::create_directories(scratch / name);
   }

@@ -3,13 +3,13 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
-#include <stdlib.h>
 
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 
+#include "common/temporary_folder.h"
 #include "core/train/fake_run.h"
 #include "s2s/error.h"
 #include "train/freeze.h"
@@ -20,15 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using s2s::test::FakeModel;
 using s2s::test::FakeRun;
-
-struct TemporaryFolder {
-  TemporaryFolder() {
-    char name[] = "/tmp/s2s_checkpoint_test_XXXXXX";
-    path = mkdtemp(name);
-  }
-  ~TemporaryFolder() { fs::remove_all(path); }
-  std::string path;
-};
+using s2s::test::TemporaryFolder;
 
 std::string save(const std::string& folder, FakeRun& run, int64_t step) {
   return s2s::CheckpointFolder(folder, {}).save(run.model, run.optimizer, {step, "here"});
@@ -39,32 +31,32 @@ std::string save(const std::string& folder, FakeRun& run, int64_t step) {
 TEST_CASE("the newest checkpoint is found and pieces of cut saves are removed") {
   TemporaryFolder folder;
   FakeRun run;
-  save(folder.path, run, 9);
-  save(folder.path, run, 10);
-  fs::create_directory(folder.path + "/.step=11.partial");
-  const s2s::CheckpointFolder checkpoints(folder.path, {});
+  save(folder.path(), run, 9);
+  save(folder.path(), run, 10);
+  fs::create_directory(folder / ".step=11.partial");
+  const s2s::CheckpointFolder checkpoints(folder.path(), {});
   CHECK(fs::path(checkpoints.newest()).filename() == "step=10");
-  CHECK(fs::read_symlink(folder.path + "/last") == "step=10");
-  CHECK_FALSE(fs::exists(folder.path + "/.step=11.partial"));
-  CHECK(s2s::steps_of_checkpoint(folder.path + "/last") == 10);
+  CHECK(fs::read_symlink(folder / "last") == "step=10");
+  CHECK_FALSE(fs::exists(folder / ".step=11.partial"));
+  CHECK(s2s::steps_of_checkpoint(folder / "last") == 10);
 }
 
 TEST_CASE("rotation keeps the newest and those asked for") {
   TemporaryFolder folder;
   FakeRun run;
-  const std::string first = save(folder.path, run, 1);
-  for (int64_t step = 2; step <= 5; ++step) save(folder.path, run, step);
-  s2s::CheckpointFolder(folder.path, {}).rotate(2, {first});
-  CHECK(fs::exists(folder.path + "/step=1"));
-  CHECK_FALSE(fs::exists(folder.path + "/step=3"));
-  CHECK(fs::exists(folder.path + "/step=4"));
-  CHECK(fs::exists(folder.path + "/step=5"));
+  const std::string first = save(folder.path(), run, 1);
+  for (int64_t step = 2; step <= 5; ++step) save(folder.path(), run, step);
+  s2s::CheckpointFolder(folder.path(), {}).rotate(2, {first});
+  CHECK(fs::exists(folder / "step=1"));
+  CHECK_FALSE(fs::exists(folder / "step=3"));
+  CHECK(fs::exists(folder / "step=4"));
+  CHECK(fs::exists(folder / "step=5"));
 }
 
 TEST_CASE("a checkpoint of another model names every difference") {
   TemporaryFolder folder;
   FakeRun run;
-  const std::string path = save(folder.path, run, 1);
+  const std::string path = save(folder.path(), run, 1);
   FakeModel other(7);
   other.materialize(at::kCPU, at::kFloat, 1);
   CHECK_THROWS_WITH_AS(s2s::load_model(path, other),
@@ -75,9 +67,9 @@ TEST_CASE("a checkpoint of another model names every difference") {
 TEST_CASE("missing folders and files are told apart") {
   TemporaryFolder folder;
   FakeRun run;
-  CHECK_THROWS_WITH_AS(s2s::load_model(folder.path + "/none", run.model),
+  CHECK_THROWS_WITH_AS(s2s::load_model(folder / "none", run.model),
                        doctest::Contains("[checkpoint/missing]"), s2s::Error);
-  const std::string path = save(folder.path, run, 1);
+  const std::string path = save(folder.path(), run, 1);
   fs::remove(path + "/state.json");
   CHECK_THROWS_WITH_AS(s2s::load_run_state(path, run.optimizer),
                        doctest::Contains("[checkpoint/incomplete]"), s2s::Error);
@@ -86,10 +78,10 @@ TEST_CASE("missing folders and files are told apart") {
 TEST_CASE("a checkpoint that cannot be written leaves the older ones") {
   TemporaryFolder folder;
   FakeRun run;
-  const std::string first = save(folder.path, run, 1);
+  const std::string first = save(folder.path(), run, 1);
   // A file stands where the new folder has to be made: works for root too, unlike permissions.
-  std::ofstream(folder.path + "/blocked") << "x";
-  const s2s::CheckpointFolder blocked(folder.path + "/blocked/checkpoints", {});
+  std::ofstream(folder / "blocked") << "x";
+  const s2s::CheckpointFolder blocked(folder / "blocked/checkpoints", {});
   CHECK_THROWS_WITH_AS(blocked.save(run.model, run.optimizer, {2, ""}),
                        doctest::Contains("[checkpoint/write]"), s2s::Error);
   CHECK(s2s::steps_of_checkpoint(first) == 1);
@@ -98,23 +90,23 @@ TEST_CASE("a checkpoint that cannot be written leaves the older ones") {
 TEST_CASE("a model or an optimizer with a number that is none is not saved") {
   TemporaryFolder folder;
   FakeRun run;
-  save(folder.path, run, 1);
+  save(folder.path(), run, 1);
   const s2s::NamedTensor weight = run.model.named_parameters().front();
   weight.tensor->detach().flatten()[2] = std::numeric_limits<float>::infinity();
-  CHECK_THROWS_WITH_AS(save(folder.path, run, 2),
+  CHECK_THROWS_WITH_AS(save(folder.path(), run, 2),
                        doctest::Contains("after step 2, linear.weight is inf at [0, 2]"),
                        s2s::Error);
   weight.tensor->detach().zero_();
   run.optimizer.state().at("linear.bias").fill_(std::nan(""));
-  CHECK_THROWS_WITH_AS(save(folder.path, run, 2), doctest::Contains("linear.bias is nan at [0]"),
+  CHECK_THROWS_WITH_AS(save(folder.path(), run, 2), doctest::Contains("linear.bias is nan at [0]"),
                        s2s::Error);
-  CHECK(s2s::CheckpointFolder(folder.path, {}).newest() == folder.path + "/step=1");
+  CHECK(s2s::CheckpointFolder(folder.path(), {}).newest() == folder / "step=1");
 }
 
 TEST_CASE("a checkpoint with a number that is none changes nothing in the model") {
   TemporaryFolder folder;
   FakeRun run;
-  const std::string path = save(folder.path, run, 1);
+  const std::string path = save(folder.path(), run, 1);
   s2s::TensorMap tensors;
   for (const auto& p : run.model.named_parameters()) tensors[p.name] = p.tensor->detach().clone();
   const at::Tensor before = tensors.at("linear.bias").clone();
@@ -129,16 +121,16 @@ TEST_CASE("a checkpoint with a number that is none changes nothing in the model"
 TEST_CASE("saving a step again replaces it, and last is mended after a cut save") {
   TemporaryFolder folder;
   FakeRun run;
-  save(folder.path, run, 3);
-  save(folder.path, run, 4);
-  const s2s::CheckpointFolder checkpoints(folder.path, {});
+  save(folder.path(), run, 3);
+  save(folder.path(), run, 4);
+  const s2s::CheckpointFolder checkpoints(folder.path(), {});
   checkpoints.save(run.model, run.optimizer, {4, "there"});
-  CHECK(s2s::load_run_state(folder.path + "/step=4", run.optimizer).data_state == "there");
-  fs::remove(folder.path + "/last");
-  fs::create_symlink("step=3", folder.path + "/last");
+  CHECK(s2s::load_run_state(folder / "step=4", run.optimizer).data_state == "there");
+  fs::remove(folder / "last");
+  fs::create_symlink("step=3", folder / "last");
   CHECK(fs::path(checkpoints.newest()).filename() == "step=4");
-  CHECK(fs::read_symlink(folder.path + "/last") == "step=4");
-  CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 3);
+  CHECK(fs::read_symlink(folder / "last") == "step=4");
+  CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 3);
 }
 
 TEST_CASE("freeze patterns match at the start of names and keep patterns win") {

@@ -3,30 +3,19 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
-#include <stdlib.h>
 
-#include <filesystem>
-
+#include "common/temporary_folder.h"
 #include "core/train/fake_run.h"
 #include "s2s/error.h"
 #include "train/checkpoint.h"
 
 namespace {
 
-namespace fs = std::filesystem;
 using s2s::Trainer;
 using s2s::TrainerSettings;
 using s2s::test::FakeRun;
 using s2s::test::Recorder;
-
-struct TemporaryFolder {
-  TemporaryFolder() {
-    char name[] = "/tmp/s2s_train_test_XXXXXX";
-    path = mkdtemp(name);
-  }
-  ~TemporaryFolder() { fs::remove_all(path); }
-  std::string path;
-};
+using s2s::test::TemporaryFolder;
 
 TrainerSettings settings(int64_t max_steps, int64_t checkpoint_every = 0) {
   TrainerSettings out;
@@ -40,7 +29,7 @@ TrainerSettings settings(int64_t max_steps, int64_t checkpoint_every = 0) {
 
 TEST_CASE("a run resumed from a checkpoint repeats the uninterrupted run bit for bit") {
   TemporaryFolder folder;
-  const s2s::CheckpointFolder checkpoints(folder.path, {});
+  const s2s::CheckpointFolder checkpoints(folder.path(), {});
   Recorder straight, resumed;
   at::manual_seed(5);
   {
@@ -55,7 +44,7 @@ TEST_CASE("a run resumed from a checkpoint repeats the uninterrupted run bit for
   CHECK(straight.checkpoints == std::vector<int64_t>{4, 8, 9});
   at::manual_seed(77);  // the checkpoint brings its own random state
   FakeRun run;
-  const std::string from = folder.path + "/step=4";
+  const std::string from = folder / "step=4";
   s2s::load_model(from, run.model);
   const s2s::RunState state = s2s::load_run_state(from, run.optimizer);
   run.data.restore(state.data_state);

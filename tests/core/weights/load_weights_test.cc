@@ -1,7 +1,9 @@
 #include <ATen/ATen.h>
+#include <doctest/doctest.h>
 
 #include <limits>
 
+#include "common/temporary_folder.h"
 #include "core/weights/test_files.h"
 #include "s2s/layers.h"
 #include "s2s/weights.h"
@@ -88,14 +90,14 @@ TEST_CASE("a number that is not finite is named with its place, and nothing is l
 
 TEST_CASE("a folder is read through its index, or all its files") {
   const TemporaryFolder folder;
-  s2s::write_safetensors(folder.file("one.safetensors"), {{"a", at::ones({1})}});
-  s2s::write_safetensors(folder.file("two.safetensors"), {{"b", at::ones({2})}});
+  s2s::write_safetensors(folder / "one.safetensors", {{"a", at::ones({1})}});
+  s2s::write_safetensors(folder / "two.safetensors", {{"b", at::ones({2})}});
   CHECK(s2s::read_weights(folder.path()).size() == 2);
-  CHECK(s2s::read_weights(folder.file("two.safetensors")).count("b") == 1);
+  CHECK(s2s::read_weights(folder / "two.safetensors").count("b") == 1);
 
-  s2s::write_safetensors(folder.file("three.safetensors"), {{"b", at::ones({3})}});
+  s2s::write_safetensors(folder / "three.safetensors", {{"b", at::ones({3})}});
   CHECK(has(error_of([&] { s2s::read_weights(folder.path()); }), "[weights/duplicate]"));
-  const std::string index = folder.file("model.safetensors.index.json");
+  const std::string index = folder / "model.safetensors.index.json";
   write_bytes(index, R"({"weight_map":{"a":"one.safetensors","b":"three.safetensors"}})");
   CHECK(s2s::read_weights(folder.path()).at("b").numel() == 3);
   write_bytes(index, R"({"weight_map":{"a":"../one.safetensors"}})");
@@ -107,8 +109,8 @@ TEST_CASE("a folder is read through its index, or all its files") {
 TEST_CASE("folders without weights and paths that lead nowhere say so") {
   const TemporaryFolder folder;
   CHECK(has(error_of([&] { s2s::read_weights(folder.path()); }), "no *.safetensors file"));
-  CHECK(has(error_of([&] { s2s::read_weights(folder.file("x")); }), "no such file or folder"));
-  CHECK(has(error_of([&] { s2s::read_json(folder.file("x")); }), "[weights/unreadable]"));
+  CHECK(has(error_of([&] { s2s::read_weights(folder / "x"); }), "no such file or folder"));
+  CHECK(has(error_of([&] { s2s::read_json(folder / "x"); }), "[weights/unreadable]"));
   CHECK(s2s::resolve_path("a/b", "/base") == "/base/a/b");
   CHECK(s2s::resolve_path("/a", "/base") == "/a");
 }

@@ -1,10 +1,12 @@
 #include "weights/safetensors.h"
 
 #include <ATen/ATen.h>
+#include <doctest/doctest.h>
 #include <sys/resource.h>
 
 #include <csignal>
 
+#include "common/temporary_folder.h"
 #include "core/weights/test_files.h"
 
 using s2s::SafetensorsFile;
@@ -21,8 +23,8 @@ std::string file_bytes(const std::string& header, size_t data_bytes) {
 
 std::string open_error(const std::string& bytes) {
   const TemporaryFolder folder;
-  write_bytes(folder.file("x.safetensors"), bytes);
-  return error_of([&] { SafetensorsFile::open(folder.file("x.safetensors")); });
+  write_bytes(folder / "x.safetensors", bytes);
+  return error_of([&] { SafetensorsFile::open(folder / "x.safetensors"); });
 }
 
 std::string header_error(const std::string& header, size_t data_bytes) {
@@ -33,7 +35,7 @@ std::string header_error(const std::string& header, size_t data_bytes) {
 
 TEST_CASE("every element type survives a file, and empty and rank-0 tensors too") {
   const TemporaryFolder folder;
-  const std::string path = folder.file("all.safetensors");
+  const std::string path = folder / "all.safetensors";
   s2s::TensorMap tensors;
   for (const auto type : {at::kDouble, at::kFloat, at::kHalf, at::kBFloat16, at::kLong, at::kInt,
                           at::kShort, at::kChar, at::kByte, at::kBool, at::ScalarType::UInt16,
@@ -58,7 +60,7 @@ TEST_CASE("every element type survives a file, and empty and rank-0 tensors too"
 
 TEST_CASE("a tensor outlives its file object and writing to it leaves the file alone") {
   const TemporaryFolder folder;
-  const std::string path = folder.file("a.safetensors");
+  const std::string path = folder / "a.safetensors";
   s2s::write_safetensors(path, {{"a", at::ones({4})}});
   const std::string before = read_bytes(path);
   at::Tensor tensor = SafetensorsFile::open(path).tensor("a");
@@ -76,8 +78,8 @@ TEST_CASE("unaligned data is read") {
   std::string bytes = file_bytes(header, 9);
   const float values[2] = {1.5F, -2};
   std::memcpy(bytes.data() + bytes.size() - 8, values, 8);
-  write_bytes(folder.file("x"), bytes);
-  const at::Tensor b = SafetensorsFile::open(folder.file("x")).tensor("b");
+  write_bytes(folder / "x", bytes);
+  const at::Tensor b = SafetensorsFile::open(folder / "x").tensor("b");
   CHECK(at::equal(b, at::tensor({1.5F, -2.0F})));
 }
 
@@ -119,10 +121,10 @@ TEST_CASE("a tensor entry that breaks a rule is refused by name") {
 
 TEST_CASE("files that are not there or are folders, and tensors that are not in a file") {
   const TemporaryFolder folder;
-  CHECK(has(error_of([&] { SafetensorsFile::open(folder.file("none")); }), "[weights/unreadable]"));
+  CHECK(has(error_of([&] { SafetensorsFile::open(folder / "none"); }), "[weights/unreadable]"));
   CHECK(has(error_of([&] { SafetensorsFile::open(folder.path()); }), "not a regular file"));
-  s2s::write_safetensors(folder.file("a"), {{"norm.weight", at::ones({1})}});
-  const SafetensorsFile file = SafetensorsFile::open(folder.file("a"));
+  s2s::write_safetensors(folder / "a", {{"norm.weight", at::ones({1})}});
+  const SafetensorsFile file = SafetensorsFile::open(folder / "a");
   const std::string error = error_of([&] { file.tensor("norm.wieght"); });
   CHECK(has(error, "[weights/no-tensor]"));
   CHECK(has(error, "did you mean 'norm.weight'?"));
@@ -130,7 +132,7 @@ TEST_CASE("files that are not there or are folders, and tensors that are not in 
 
 TEST_CASE("a write that fails leaves the old file and nothing else") {
   const TemporaryFolder folder;
-  const std::string path = folder.file("a.safetensors");
+  const std::string path = folder / "a.safetensors";
   s2s::write_safetensors(path, {{"a", at::ones({4})}});
   const std::string before = read_bytes(path);
   rlimit old_limit{};
@@ -147,5 +149,5 @@ TEST_CASE("a write that fails leaves the old file and nothing else") {
   CHECK(read_bytes(path) == before);
   const auto count = std::distance(std::filesystem::directory_iterator(folder.path()), {});
   CHECK(count == 1);
-  CHECK(has(error_of([&] { s2s::write_safetensors(folder.file("no/dir"), {}); }), "[io/write]"));
+  CHECK(has(error_of([&] { s2s::write_safetensors(folder / "no/dir", {}); }), "[io/write]"));
 }
