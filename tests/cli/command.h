@@ -30,4 +30,9 @@ inline CommandResult run_cli(const std::string& arguments, const std::string& en
   return result;
 }
 
+/// True when the command printed `text`.
+inline bool has(const CommandResult& result, const std::string& text) {
+  return result.output.find(text) != std::string::npos;
+}
+
 }  // namespace s2s::test

@@ -9,6 +9,7 @@
 #include "common/temporary_folder.h"
 
 using s2s::test::CommandResult;
+using s2s::test::has;
 using s2s::test::run_cli;
 using s2s::test::TemporaryFolder;
 
@@ -27,10 +28,6 @@ std::vector<std::string> commands(const TemporaryFolder& folder) {
   return {"config check ", "train ", "plan ", "validate --checkpoint " + nowhere + " ",
           "generate --checkpoint " + nowhere + " --output " + nowhere + " --input " + nowhere +
               ".wav -- "};
-}
-
-bool has(const CommandResult& result, const std::string& text) {
-  return result.output.find(text) != std::string::npos;
 }
 
 }  // namespace

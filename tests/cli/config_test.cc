@@ -8,6 +8,7 @@
 #include "common/temporary_folder.h"
 
 using s2s::test::CommandResult;
+using s2s::test::has;
 using s2s::test::run_cli;
 
 namespace {
@@ -22,10 +23,6 @@ constexpr const char* kGood =
     "data:\n"
     "  train_ds: { name: cuts, cuts_path: a.jsonl, batch_size: 4 }\n"
     "trainer: { max_steps: 10, devices: -1 }\n";
-
-bool has(const CommandResult& result, const std::string& text) {
-  return result.output.find(text) != std::string::npos;
-}
 
 }  // namespace
 

@@ -5,15 +5,8 @@
 #include "cli/command.h"
 
 using s2s::test::CommandResult;
+using s2s::test::has;
 using s2s::test::run_cli;
-
-namespace {
-
-bool has(const CommandResult& result, const std::string& text) {
-  return result.output.find(text) != std::string::npos;
-}
-
-}  // namespace
 
 TEST_CASE("an unknown command is named, with the nearest one") {
   const CommandResult result = run_cli("trian x.yaml");
