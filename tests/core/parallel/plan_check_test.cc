@@ -2,42 +2,17 @@
 
 #include <doctest/doctest.h>
 
-#include <memory>
-
+#include "core/parallel/planned_layers.h"
 #include "parallel/plan_errors.h"
 #include "parallel/plan_report.h"
 #include "parallel/planned_model.h"
-#include "s2s/layers.h"
 
 using s2s::Layout;
 using s2s::ShardPlan;
 using s2s::Style;
+using s2s::test::PlannedLayers;
 
 namespace {
-
-struct Layer : s2s::Block {
-  Layer() {
-    register_block("norm", norm);
-    register_block("up", up);
-    register_block("down", down);
-  }
-  s2s::RmsNorm norm{12, 1e-5};
-  s2s::Linear up{12, 24};
-  s2s::Linear down{24, 12};
-};
-
-struct Model : s2s::Block {
-  explicit Model(bool tied = false) {
-    register_block("table", table);
-    for (int i = 0; i < 3; ++i) {
-      layers.push_back(std::make_unique<Layer>());
-      register_block("layers." + std::to_string(i), *layers.back());
-    }
-    if (tied) register_block("head", table);
-  }
-  s2s::Embedding table{10, 12};
-  std::vector<std::unique_ptr<Layer>> layers;
-};
 
 ShardPlan good_plan() {
   return {{{"table", Style::kVocab, Layout::kFull, Layout::kSeq},
@@ -70,13 +45,13 @@ using Texts = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("a good plan has no findings on meshes that divide") {
-  Model model;
+  PlannedLayers model;
   CHECK(findings(model, good_plan()).empty());
   CHECK(findings(model, good_plan(), on_tensor(2)).empty());
 }
 
 TEST_CASE("plan check reports every row and unit that matches nothing, with the nearest name") {
-  Model model;
+  PlannedLayers model;
   ShardPlan plan = good_plan();
   plan.rows.push_back({"layers.*.nrom", Style::kBoundary, Layout::kSeq, Layout::kSeq});
   plan.units.push_back({"layer.*"});
@@ -87,7 +62,7 @@ TEST_CASE("plan check reports every row and unit that matches nothing, with the 
 }
 
 TEST_CASE("plan check reports parameters without a row, and with two") {
-  Model model;
+  PlannedLayers model;
   ShardPlan plan = good_plan();
   plan.rows.erase(plan.rows.begin() + 2);
   plan.rows.push_back({"layers.1", Style::kReplicate, Layout::kFull, Layout::kFull});
@@ -106,7 +81,7 @@ TEST_CASE("plan check reports parameters without a row, and with two") {
 }
 
 TEST_CASE("plan check reports splits and numbers that do not divide, with the sizes that work") {
-  Model model;
+  PlannedLayers model;
   const Texts texts = findings(model, good_plan(), on_tensor(5));
   CHECK(texts ==
         Texts{"[plan/indivisible] 'layers.0..2.up.bias' dim 0 = 24 is not divisible by "
@@ -120,7 +95,7 @@ TEST_CASE("plan check reports splits and numbers that do not divide, with the si
 }
 
 TEST_CASE("plan check reports units that coincide and tied parameters that disagree") {
-  Model model(true);
+  PlannedLayers model(true);
   ShardPlan plan = good_plan();
   plan.units.push_back({"layers.1"});
   plan.units.push_back({"table"});
@@ -133,7 +108,7 @@ TEST_CASE("plan check reports units that coincide and tied parameters that disag
 }
 
 TEST_CASE("plan check reports a mesh that is not the world and a sequence that does not divide") {
-  Model model;
+  PlannedLayers model;
   s2s::PlanCheckInputs inputs = on_tensor(2);
   inputs.mesh.shard = 4;
   inputs.world_size = 4;
@@ -156,7 +131,7 @@ TEST_CASE("a mesh is read from its axes, and what cannot be read is said") {
 }
 
 TEST_CASE("the report gives shapes and bytes of one rank without giving memory to the model") {
-  Model model;
+  PlannedLayers model;
   s2s::PlanReportInputs inputs;
   inputs.mesh.tensor = 2;
   inputs.mesh.shard = 3;

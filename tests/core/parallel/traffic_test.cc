@@ -2,39 +2,15 @@
 
 #include <doctest/doctest.h>
 
-#include <memory>
-
+#include "core/parallel/planned_layers.h"
 #include "parallel/plan_report.h"
-#include "s2s/layers.h"
 
 using s2s::Layout;
 using s2s::ShardPlan;
 using s2s::Style;
+using s2s::test::PlannedLayers;
 
 namespace {
-
-struct Layer : s2s::Block {
-  Layer() {
-    register_block("norm", norm);
-    register_block("up", up);
-    register_block("down", down);
-  }
-  s2s::RmsNorm norm{12, 1e-5};
-  s2s::Linear up{12, 24};
-  s2s::Linear down{24, 12};
-};
-
-struct Model : s2s::Block {
-  Model() {
-    register_block("table", table);
-    for (int i = 0; i < 3; ++i) {
-      layers.push_back(std::make_unique<Layer>());
-      register_block("layers." + std::to_string(i), *layers.back());
-    }
-  }
-  s2s::Embedding table{10, 12};
-  std::vector<std::unique_ptr<Layer>> layers;
-};
 
 ShardPlan plan() {
   return {{{"table", Style::kVocab, Layout::kFull, Layout::kFull},
@@ -53,7 +29,7 @@ s2s::PlanReportInputs inputs_of(const std::string& mesh) {
 }
 
 s2s::Traffic traffic(const s2s::PlanReportInputs& inputs, const ShardPlan& of = plan()) {
-  Model model;
+  PlannedLayers model;
   return s2s::report_plan(model, of, inputs).traffic;
 }
 
@@ -135,7 +111,7 @@ TEST_CASE("what is not counted is said") {
 }
 
 TEST_CASE("the printed plan says the traffic of the axes that the mesh has") {
-  Model model;
+  PlannedLayers model;
   const auto text = [&](const std::string& mesh, int64_t positions) {
     s2s::PlanReportInputs inputs = inputs_of(mesh);
     inputs.step.positions = positions;
