@@ -8,14 +8,6 @@
 
 namespace s2s::conformance {
 
-std::string sizes_text(const at::Tensor& tensor) {
-  std::string text;
-  for (const int64_t size : tensor.sizes()) {
-    text += (text.empty() ? "" : ", ") + std::to_string(size);
-  }
-  return "[" + text + "]";
-}
-
 bool close(const at::Tensor& actual, const at::Tensor& expected, double tolerance) {
   if (actual.sizes() != expected.sizes()) return false;
   if (expected.numel() == 0) return true;

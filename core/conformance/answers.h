@@ -25,8 +25,6 @@ class Questions {
 
 /// Equal sizes, and no element further apart than `tolerance` times the largest of `expected`.
 bool close(const at::Tensor& actual, const at::Tensor& expected, double tolerance = 1e-4);
-/// "[2, 3]"
-std::string sizes_text(const at::Tensor& tensor);
 
 /// After a backward: every parameter has a finite gradient.
 void ask_gradients(Block& block, Questions& questions);

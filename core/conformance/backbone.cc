@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "answers.h"
+#include "weights/shape_text.h"
 
 namespace s2s::conformance {
 namespace {
@@ -26,9 +27,9 @@ void ask_shapes(Backbone& model, const at::Tensor& hidden_BTH, Questions& questi
   const BackboneShape& shape = model.shape();
   const auto head = model.head_weight();
   questions.ask(hidden_BTH.sizes() == at::IntArrayRef({kRows, kPositions, shape.hidden_size}),
-                "hidden states are " + sizes_text(hidden_BTH) + ", not [B, T, hidden_size]");
+                "hidden states are " + shape_text(hidden_BTH) + ", not [B, T, hidden_size]");
   questions.ask(head.sizes() == at::IntArrayRef({shape.vocab_size, shape.hidden_size}),
-                "head_weight is " + sizes_text(head) + ", not [vocab_size, hidden_size]");
+                "head_weight is " + shape_text(head) + ", not [vocab_size, hidden_size]");
   questions.ask(
       close(model.logits(hidden_BTH, /*soft_cap=*/false), at::matmul(hidden_BTH, head.t())),
       "logits are not hidden states times head_weight");

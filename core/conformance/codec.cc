@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "answers.h"
+#include "weights/shape_text.h"
 
 namespace s2s::conformance {
 namespace {
@@ -29,7 +30,7 @@ Audio some_audio(const CodecShape& shape) {
 void ask_codes(const CodecShape& shape, const at::Tensor& codes_BKT, const at::Tensor& frames_B,
                Questions& questions) {
   const bool sizes_hold = codes_BKT.sizes() == at::IntArrayRef({2, shape.num_codebooks, kFrames});
-  questions.ask(sizes_hold, "codes are " + sizes_text(codes_BKT) + ", not [B, num_codebooks, T]");
+  questions.ask(sizes_hold, "codes are " + shape_text(codes_BKT) + ", not [B, num_codebooks, T]");
   questions.ask(codes_BKT.scalar_type() == at::kLong, "codes are not int64");
   questions.ask(
       codes_BKT.min().item<int64_t>() >= 0 && codes_BKT.max().item<int64_t>() < shape.codebook_size,
@@ -44,7 +45,7 @@ void ask_decoding(Codec& codec, const at::Tensor& codes_BKT, Questions& question
   const at::Tensor audio_BS = codec.decode(codes_BKT);
   const int64_t samples = codes_BKT.size(2) * codec.shape().samples_per_frame;
   questions.ask(audio_BS.sizes() == at::IntArrayRef({codes_BKT.size(0), samples}),
-                "decoded audio is " + sizes_text(audio_BS) + ", not [B, T samples_per_frame]");
+                "decoded audio is " + shape_text(audio_BS) + ", not [B, T samples_per_frame]");
   const auto stream = codec.open_stream(codes_BKT.size(0));
   std::vector<at::Tensor> pieces;
   for (const auto& [begin, end] : {std::pair{0, 1}, {1, 2}, {2, 6}, {6, 11}}) {
@@ -58,7 +59,7 @@ void ask_silence(Codec& codec, Questions& questions) {
   const CodecShape shape = codec.shape();
   const at::Tensor silence_K = codec.silence_codes();
   questions.ask(silence_K.sizes() == at::IntArrayRef({shape.num_codebooks}),
-                "silence_codes are " + sizes_text(silence_K) + ", not [num_codebooks]");
+                "silence_codes are " + shape_text(silence_K) + ", not [num_codebooks]");
   const at::Tensor spoken_BS = codec.decode(silence_K.view({1, -1, 1}).expand({1, -1, kFrames}));
   questions.ask(spoken_BS.abs().max().item<double>() < 0.01,
                 "silence_codes do not decode to silence");

@@ -5,6 +5,7 @@
 
 #include "answers.h"
 #include "s2s/error.h"
+#include "weights/shape_text.h"
 
 namespace s2s::conformance {
 namespace {
@@ -29,7 +30,7 @@ void ask_lengths(Encoder& encoder, const Audio& audio, const EncoderOutput& out,
                           features.size(1) == encoder.output_width(audio.samples_BS.size(1)) &&
                           features.size(2) == encoder.output_dim();
   questions.ask(sizes_hold,
-                "features are " + sizes_text(features) + ", not [B, output_width, output_dim]");
+                "features are " + shape_text(features) + ", not [B, output_width, output_dim]");
   for (int64_t b = 0; b < 2; ++b) {
     const int64_t announced = encoder.output_frames(audio.lengths_B[b].item<int64_t>());
     const int64_t given = out.lengths_B[b].item<int64_t>();

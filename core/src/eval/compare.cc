@@ -3,22 +3,18 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
 
 #include "eval/compare_errors.h"
+#include "weights/shape_text.h"
 
 namespace s2s {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kHalfTolerance = 0.05;
-
-std::string shape_text(const at::Tensor& tensor) {
-  return fmt::format("[{}]", fmt::join(tensor.sizes().begin(), tensor.sizes().end(), ", "));
-}
 
 struct Run {
   const char* kind;

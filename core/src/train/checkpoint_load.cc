@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -13,6 +13,7 @@
 #include "train/train_errors.h"
 #include "weights/finite.h"
 #include "weights/safetensors.h"
+#include "weights/shape_text.h"
 
 namespace s2s {
 namespace {
@@ -27,10 +28,6 @@ SafetensorsFile open_part(const std::string& checkpoint, const std::string& file
   return SafetensorsFile::open(path.string());
 }
 
-std::string sizes_text(at::IntArrayRef sizes) {
-  return fmt::format("[{}]", fmt::join(sizes.begin(), sizes.end(), ", "));
-}
-
 /// How a stored tensor differs from the model's; "" when it fits.
 std::string difference(const NamedTensor& ours, const SafetensorsFile& file) {
   const auto stored = file.entries().find(ours.name);
@@ -39,7 +36,7 @@ std::string difference(const NamedTensor& ours, const SafetensorsFile& file) {
     return {};
   }
   return fmt::format("another size: {} is {} there and {} here", ours.name,
-                     sizes_text(stored->second.sizes), sizes_text(ours.tensor->sizes()));
+                     shape_text(stored->second.sizes), shape_text(ours.tensor->sizes()));
 }
 
 void check_same_model(const std::string& checkpoint, const std::vector<NamedTensor>& ours,

@@ -1,20 +1,16 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <set>
 
 #include "s2s/weights.h"
 #include "weights/finite.h"
+#include "weights/shape_text.h"
 #include "weights/weights_errors.h"
 
 namespace s2s {
 namespace {
-
-std::string shape_text(at::IntArrayRef sizes) {
-  return fmt::format("[{}]", fmt::join(sizes.begin(), sizes.end(), ", "));
-}
 
 std::string suggestion(const std::string& name, const std::vector<std::string>& candidates) {
   const std::string nearest = nearest_name(name, candidates);
