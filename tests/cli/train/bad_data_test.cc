@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "cli/train/tiny_run.h"
+#include "common/contains.h"
 
 using namespace s2s::test;
 namespace fs = std::filesystem;
@@ -57,10 +58,6 @@ class BadSet {
   TemporaryFolder folder_;
   std::vector<json> cuts_;
 };
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 /// Trains on the set in a folder that holds a run, and checks the message and that nothing is lost.
 void check_refused(const BadSet& set, int exit_code, const Words& parts, const Words& more = {}) {

@@ -12,15 +12,12 @@
 #include <fstream>
 
 #include "cli/train/tiny_run.h"
+#include "common/contains.h"
 
 using namespace s2s::test;
 namespace fs = std::filesystem;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 void check_one_message(const Outcome& outcome, int exit_code, const Words& parts) {
   CAPTURE(outcome.output);

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "cli/train/tiny_run.h"
+#include "common/contains.h"
 
 using namespace s2s::test;
 namespace fs = std::filesystem;
@@ -41,10 +42,6 @@ int64_t num_samples(const fs::path& wav) {
   CHECK(info.samplerate == 16000);
   CHECK(info.channels == 1);
   return info.frames;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

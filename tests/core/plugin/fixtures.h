@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/contains.h"
 #include "plugin/plugin_host.h"
 
 namespace s2s::test {
@@ -39,10 +40,6 @@ Error error_of(F&& action) {
     return error;
   }
   return Error(ExitCode::kOk, "none", "");
-}
-
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace s2s::test
