@@ -15,6 +15,7 @@
 #include "plugin/plugin_host.h"
 #include "s2s_run/bench.h"
 #include "s2s_run/bench_json.h"
+#include "s2s_run/median.h"
 #include "s2s_run/step_clock.h"
 #include "train/precision.h"
 #include "train/run_folder.h"
@@ -65,13 +66,6 @@ Batch random_batch(const BenchModelArguments& arguments, const Config& options, 
 struct StepTimes {
   std::vector<double> forward, backward, optimizer, whole;
 };
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 struct Bench {
   std::unique_ptr<SpeechModel> model;

@@ -8,9 +8,9 @@
 #include "base/memory.h"
 #include "s2s_run/bench.h"
 #include "s2s_run/bench_json.h"
-#include "train/freeze.h"
+#include "s2s_run/median.h"
+#include "s2s_run/training_parts.h"
 #include "train/run_folder.h"
-#include "train/trainer.h"
 
 namespace s2s::run {
 namespace {
@@ -56,11 +56,7 @@ class StepEnd : public RunObserver {
     }
     clock_.start();
   }
-  double median_s() {
-    std::nth_element(step_s_.begin(), step_s_.begin() + static_cast<long>(step_s_.size() / 2),
-                     step_s_.end());
-    return step_s_[step_s_.size() / 2];
-  }
+  double median_s() const { return median(step_s_); }
 
  private:
   StepClock& clock_;
@@ -78,33 +74,17 @@ int bench_train(const BenchTrainArguments& arguments, const Invocation& invocati
   if (options.trainer.num_threads) {
     at::set_num_threads(static_cast<int>(*options.trainer.num_threads));
   }
-  const auto tokenizer = builder.tokenizer();
-  const auto model = builder.model(tokenizer.get());
-  const auto inner = builder.strategy();
-  const auto data = builder.train_source(tokenizer.get(), *inner);
-  const auto optimizer = builder.optimizer();
-  const auto schedule = builder.schedule();
-  freeze_parameters(*model, options.model.freeze_params, options.model.prevent_freeze_params);
-  inner->attach(*model, model->configure_model(inner->mesh()));
-  std::vector<NamedTensor> trainable;
-  for (const NamedTensor& p : model->named_parameters()) {
-    if (p.tensor->requires_grad()) trainable.push_back(p);
-  }
-  const size_t count = trainable.size();
-  optimizer->attach(std::move(trainable), std::vector<double>(count, 1.0));
-  fit_codec(
-      *model, [&] { return builder.train_source(tokenizer.get(), *inner); },
-      options.trainer.codec_fit_batches);
+  const TrainingParts parts = build_training(setup);
+  fit_codec_of(parts, builder);
 
-  StepClock clock(*model, arguments.processor_time);
-  ClockedStrategy strategy(*inner, clock);
-  TrainerSettings settings;
+  StepClock clock(*parts.model, arguments.processor_time);
+  ClockedStrategy strategy(*parts.strategy, clock);
+  TrainerSettings settings = trainer_settings(builder);
   settings.max_steps = arguments.from_step + kWarmUpSteps + arguments.steps;
-  settings.accumulate = options.trainer.accumulate_grad_batches;
-  settings.max_grad_norm = options.trainer.gradient_clip_val.value_or(0);
-  settings.precision = builder.precision();
-  settings.device = builder.device();
-  Trainer trainer(settings, {model.get(), data.get(), &strategy, optimizer.get(), schedule.get()});
+  settings.max_time_s = 0;
+  TrainerParts clocked = parts.of_trainer();
+  clocked.strategy = &strategy;
+  Trainer trainer(settings, clocked);
   StepEnd end(clock, arguments.from_step);
   trainer.add_observer(&end);
   std::unique_ptr<OpProfile> profile;

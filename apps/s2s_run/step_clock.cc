@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <ctime>
 
+#include "s2s_run/median.h"
+
 namespace s2s::run {
 
 double now_s(bool processor_time) {
@@ -59,10 +61,7 @@ std::vector<std::pair<std::string, double>> StepClock::medians() const {
       const auto found = step.find(name);
       values.push_back(found == step.end() ? 0 : found->second);
     }
-    if (values.empty()) continue;
-    std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2),
-                     values.end());
-    out.emplace_back(name, values[values.size() / 2]);
+    if (!values.empty()) out.emplace_back(name, median(std::move(values)));
   }
   return out;
 }

@@ -1,12 +1,11 @@
 #include "s2s_run/training_run.h"
 
-#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <filesystem>
 #include <iostream>
-#include <set>
+#include <map>
 
 #include "base/interrupt.h"
 #include "base/log.h"
@@ -17,10 +16,9 @@
 #include "s2s_run/data_synth.h"
 #include "s2s_run/manifest.h"
 #include "s2s_run/progress_observer.h"
+#include "s2s_run/training_parts.h"
 #include "train/checkpoint.h"
-#include "train/freeze.h"
 #include "train/run_folder.h"
-#include "train/trainer.h"
 
 namespace s2s::run {
 namespace {
@@ -30,64 +28,9 @@ constexpr char kStopping[] =
 
 /// All that a run owns, in the order it is built.
 struct Run {
-  std::unique_ptr<Tokenizer> tokenizer;
-  std::unique_ptr<SpeechModel> model;
-  std::unique_ptr<ParallelStrategy> strategy;
-  std::unique_ptr<DataSource> data;
-  std::unique_ptr<Optimizer> optimizer;
-  std::unique_ptr<Schedule> schedule;
+  TrainingParts parts;
   std::map<std::string, SourceFactory> validation;
 };
-
-/// Trainable parameters and the learning-rate scale of each (model.optimizer.lr_scales).
-void attach_optimizer(Run& run, const RunOptions& settings, Log& log) {
-  std::vector<NamedTensor> trainable;
-  std::vector<double> scales;
-  std::vector<std::pair<ParameterPattern, double>> rules;
-  std::set<std::string> unused;
-  for (const LrScaleBlock& rule : settings.optimizer.lr_scales) {
-    rules.emplace_back(ParameterPattern(Config::scalar(rule.params), "model.optimizer.lr_scales"),
-                       rule.scale);
-    unused.insert(rule.params);
-  }
-  for (NamedTensor& parameter : run.model->named_parameters()) {
-    if (!parameter.tensor->requires_grad()) continue;
-    double scale = 1;
-    for (size_t i = 0; i < rules.size(); ++i) {
-      if (!rules[i].first.matches(parameter.name)) continue;
-      scale = rules[i].second;
-      unused.erase(settings.optimizer.lr_scales[i].params);
-    }
-    trainable.push_back(parameter);
-    scales.push_back(scale);
-  }
-  for (const std::string& pattern : unused) {
-    log.warning(
-        fmt::format("model.optimizer.lr_scales: '{}' matches no parameter that trains", pattern));
-  }
-  run.optimizer->attach(std::move(trainable), std::move(scales));
-}
-
-Run build(const RunSetup& setup, Log& log) {
-  const RunBuilder& builder = setup.builder();
-  at::manual_seed(static_cast<uint64_t>(builder.settings().trainer.seed));
-  Run run;
-  run.tokenizer = builder.tokenizer();
-  run.model = builder.model(run.tokenizer.get());
-  run.strategy = builder.strategy();
-  run.data = builder.train_source(run.tokenizer.get(), *run.strategy);
-  run.optimizer = builder.optimizer();
-  run.schedule = builder.schedule();
-  run.validation = builder.validation_sources(run.tokenizer.get());
-  const RunOptions& settings = builder.settings();
-  for (const std::string& pattern : freeze_parameters(*run.model, settings.model.freeze_params,
-                                                      settings.model.prevent_freeze_params)) {
-    log.warning(fmt::format("model.freeze_params: '{}' matches no parameter", pattern));
-  }
-  run.strategy->attach(*run.model, run.model->configure_model(run.strategy->mesh()));
-  attach_optimizer(run, settings, log);
-  return run;
-}
 
 /// Says what differs from the configuration that the run had before.
 void report_changes(const RunFolder& folder, const Config& config, Log& log) {
@@ -107,27 +50,12 @@ int64_t resume(const RunSetup& setup, const RunFolder& folder, Run& run, Log& lo
   const bool continues = !from.empty();
   if (!continues && manager.resume_from_checkpoint) from = *manager.resume_from_checkpoint;
   if (from.empty()) return 0;
-  load_model(from, *run.model);
-  const RunState state = load_run_state(from, *run.optimizer);
-  run.data->restore(state.data_state);
+  load_model(from, *run.parts.model);
+  const RunState state = load_run_state(from, *run.parts.optimizer);
+  run.parts.data->restore(state.data_state);
   log.info(fmt::format("resumed from {} at step {}", from, state.steps_done));
   if (continues) report_changes(folder, setup.config(), log);
   return state.steps_done;
-}
-
-TrainerSettings trainer_settings(const RunBuilder& builder) {
-  const RunOptions& settings = builder.settings();
-  TrainerSettings out;
-  out.max_steps = settings.trainer.max_steps;
-  out.accumulate = settings.trainer.accumulate_grad_batches;
-  out.max_grad_norm = settings.trainer.gradient_clip_val.value_or(0);
-  out.validate_every = settings.trainer.val_check_interval.value_or(0);
-  out.checkpoint_every =
-      settings.exp_manager.checkpoint_callback_params.every_n_train_steps.value_or(0);
-  out.max_time_s = settings.exp_manager.max_time_s();
-  out.precision = builder.precision();
-  out.device = builder.device();
-  return out;
 }
 
 /// Says what is unusual, and lets parts say so from now on.
@@ -146,9 +74,7 @@ int64_t prepare(const RunSetup& setup, const RunFolder& folder, Run& run, Log& l
   const int64_t first_step = resume(setup, folder, run, log);
   folder.write_config(effective_text(setup.config()));
   folder.write_manifest(run_manifest(setup));
-  fit_codec(
-      *run.model, [&] { return builder.train_source(run.tokenizer.get(), *run.strategy); },
-      builder.settings().trainer.codec_fit_batches);
+  fit_codec_of(run.parts, builder);
   const int64_t max_steps = builder.settings().trainer.max_steps;
   if (first_step >= max_steps) {
     log.info(fmt::format("nothing to do: {} steps are done and trainer.max_steps is {}", first_step,
@@ -171,20 +97,20 @@ Trainer::End train(const RunBuilder& builder, const RunFolder& folder, Run& run,
   const RunOptions& settings = builder.settings();
   const CheckpointFolder checkpoints(folder.checkpoints(),
                                      {folder.file("config.yaml"), folder.file("manifest.json")});
-  Trainer trainer(trainer_settings(builder), {run.model.get(), run.data.get(), run.strategy.get(),
-                                              run.optimizer.get(), run.schedule.get()});
+  Trainer trainer(trainer_settings(builder), run.parts.of_trainer());
   MetricsLog metrics(folder.file("metrics.jsonl"), first_step);
   trainer.add_observer(&metrics);
   trainer.add_observer(&progress);
   trainer.save_checkpoint = [&](int64_t steps_done) {
-    const std::string path =
-        checkpoints.save(*run.model, *run.optimizer, {steps_done, run.data->state()});
+    const std::string path = checkpoints.save(*run.parts.model, *run.parts.optimizer,
+                                              {steps_done, run.parts.data->state()});
     checkpoints.rotate(settings.exp_manager.checkpoint_callback_params.save_top_k, {});
     return path;
   };
   if (!run.validation.empty()) {
     trainer.validate = [&](int64_t steps_done) {
-      return Validator(*run.model, run.validation, validation_settings(builder)).run(steps_done);
+      return Validator(*run.parts.model, run.validation, validation_settings(builder))
+          .run(steps_done);
     };
   }
   trainer.stop_requested = [&] { return interrupt.requested(); };
@@ -199,7 +125,8 @@ ExitCode run_in(const RunSetup& setup, const RunFolder& folder, Console& console
   make_configured_set(setup.config(), ".");  // it watches for ^C itself
   keep_freed_memory();
   const InterruptWatch interrupt(kStopping);  // ^C while building ends the run after its first step
-  Run run = build(setup, log);
+  Run run{build_training(setup), {}};
+  run.validation = builder.validation_sources(run.parts.tokenizer.get());
   const int64_t first_step = prepare(setup, folder, run, log);
   ProgressObserver progress(console, log, first_step, options.max_steps, options.log_every_n_steps);
   if (train(builder, folder, run, first_step, progress, interrupt) == Trainer::End::kFinished) {

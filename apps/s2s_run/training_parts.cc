@@ -1,0 +1,85 @@
+#include "s2s_run/training_parts.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <set>
+
+#include "train/freeze.h"
+
+namespace s2s::run {
+namespace {
+
+/// Trainable parameters and the learning-rate scale of each (model.optimizer.lr_scales).
+void attach_optimizer(const TrainingParts& parts, const RunOptions& settings, Warnings& warnings) {
+  std::vector<NamedTensor> trainable;
+  std::vector<double> scales;
+  std::vector<std::pair<ParameterPattern, double>> rules;
+  std::set<std::string> unused;
+  for (const LrScaleBlock& rule : settings.optimizer.lr_scales) {
+    rules.emplace_back(ParameterPattern(Config::scalar(rule.params), "model.optimizer.lr_scales"),
+                       rule.scale);
+    unused.insert(rule.params);
+  }
+  for (NamedTensor& parameter : parts.model->named_parameters()) {
+    if (!parameter.tensor->requires_grad()) continue;
+    double scale = 1;
+    for (size_t i = 0; i < rules.size(); ++i) {
+      if (!rules[i].first.matches(parameter.name)) continue;
+      scale = rules[i].second;
+      unused.erase(settings.optimizer.lr_scales[i].params);
+    }
+    trainable.push_back(parameter);
+    scales.push_back(scale);
+  }
+  for (const std::string& pattern : unused) {
+    warnings.add(
+        fmt::format("model.optimizer.lr_scales: '{}' matches no parameter that trains", pattern));
+  }
+  parts.optimizer->attach(std::move(trainable), std::move(scales));
+}
+
+}  // namespace
+
+TrainingParts build_training(const RunSetup& setup) {
+  const RunBuilder& builder = setup.builder();
+  const RunOptions& settings = builder.settings();
+  at::manual_seed(static_cast<uint64_t>(settings.trainer.seed));
+  TrainingParts parts;
+  parts.tokenizer = builder.tokenizer();
+  parts.model = builder.model(parts.tokenizer.get());
+  parts.strategy = builder.strategy();
+  parts.data = builder.train_source(parts.tokenizer.get(), *parts.strategy);
+  parts.optimizer = builder.optimizer();
+  parts.schedule = builder.schedule();
+  for (const std::string& pattern : freeze_parameters(*parts.model, settings.model.freeze_params,
+                                                      settings.model.prevent_freeze_params)) {
+    setup.warnings().add(fmt::format("model.freeze_params: '{}' matches no parameter", pattern));
+  }
+  parts.strategy->attach(*parts.model, parts.model->configure_model(parts.strategy->mesh()));
+  attach_optimizer(parts, settings, setup.warnings());
+  return parts;
+}
+
+void fit_codec_of(const TrainingParts& parts, const RunBuilder& builder) {
+  fit_codec(
+      *parts.model, [&] { return builder.train_source(parts.tokenizer.get(), *parts.strategy); },
+      builder.settings().trainer.codec_fit_batches);
+}
+
+TrainerSettings trainer_settings(const RunBuilder& builder) {
+  const RunOptions& settings = builder.settings();
+  TrainerSettings out;
+  out.max_steps = settings.trainer.max_steps;
+  out.accumulate = settings.trainer.accumulate_grad_batches;
+  out.max_grad_norm = settings.trainer.gradient_clip_val.value_or(0);
+  out.validate_every = settings.trainer.val_check_interval.value_or(0);
+  out.checkpoint_every =
+      settings.exp_manager.checkpoint_callback_params.every_n_train_steps.value_or(0);
+  out.max_time_s = settings.exp_manager.max_time_s();
+  out.precision = builder.precision();
+  out.device = builder.device();
+  return out;
+}
+
+}  // namespace s2s::run

@@ -1,0 +1,35 @@
+#pragma once
+// What a configuration's training is made of: for train, and for bench train, which measures it.
+
+#include <memory>
+
+#include "s2s_run/run_setup.h"
+#include "train/trainer.h"
+
+namespace s2s::run {
+
+/// The parts in the order they are built; later ones may refer to earlier ones.
+struct TrainingParts {
+  std::unique_ptr<Tokenizer> tokenizer;
+  std::unique_ptr<SpeechModel> model;
+  std::unique_ptr<ParallelStrategy> strategy;
+  std::unique_ptr<DataSource> data;
+  std::unique_ptr<Optimizer> optimizer;
+  std::unique_ptr<Schedule> schedule;
+
+  TrainerParts of_trainer() const {
+    return {model.get(), data.get(), strategy.get(), optimizer.get(), schedule.get()};
+  }
+};
+
+/// Seeds the generators, builds the parts, freezes parameters, attaches strategy and optimizer.
+/// Patterns that match nothing are said as warnings of `setup`. Errors: those of the parts.
+TrainingParts build_training(const RunSetup& setup);
+
+/// Fits the codec to training data of its own pass, unless a checkpoint has brought its statistics.
+void fit_codec_of(const TrainingParts& parts, const RunBuilder& builder);
+
+/// The loop's settings from the configuration.
+TrainerSettings trainer_settings(const RunBuilder& builder);
+
+}  // namespace s2s::run
