@@ -1,9 +1,11 @@
 #include "s2s_run/manifest.h"
 
 #include <ATen/Parallel.h>
+#include <fmt/format.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -59,6 +61,31 @@ json plugin_facts(const RunSetup& setup) {
   return plugins;
 }
 
+/// The recorded plugin that served `name`, or null.
+const json* recorded_provider(const json& plugins, const json& name) {
+  for (const json& plugin : plugins) {
+    const json& serves = plugin.at("serves");
+    if (std::find(serves.begin(), serves.end(), name) != serves.end()) return &plugin;
+  }
+  return nullptr;
+}
+
+/// "adamw 0.1.0 (FILE, sha1 0123456789ab)"
+std::string described(const json& plugin) {
+  const auto text = [&](const char* key) { return plugin.at(key).get<std::string>(); };
+  return fmt::format("{} {} ({}, sha1 {})", text("name"), text("version"), text("file"),
+                     text("sha1").substr(0, 12));
+}
+
+std::string other_plugin(const std::string& path, const json& name, const json& before,
+                         const json& now) {
+  return fmt::format(
+      "[run/other-plugin] {}: {} was served by {}, now by {}; expected the same file, the steps to "
+      "come may differ from those of a run that was never cut; find that file with --plugin-path, "
+      "or begin a new run",
+      path, name.get<std::string>(), described(before), described(now));
+}
+
 }  // namespace
 
 json run_manifest(const RunSetup& setup) {
@@ -70,6 +97,29 @@ json run_manifest(const RunSetup& setup) {
           {"git_commit", first_line_of("git rev-parse HEAD 2>/dev/null")},
           {"host", host_facts()},
           {"plugins", plugin_facts(setup)}};
+}
+
+std::vector<std::string> plugin_changes(const std::string& path, const RunSetup& setup) {
+  std::ifstream in(path);
+  if (!in) return {};
+  std::vector<std::string> changes;
+  try {
+    const json recorded = json::parse(in).at("plugins");
+    for (const json& now : plugin_facts(setup)) {
+      for (const json& name : now.at("serves")) {
+        const json* const before = recorded_provider(recorded, name);
+        if (before == nullptr || before->at("sha1") == now.at("sha1")) continue;
+        changes.push_back(other_plugin(path, name, *before, now));
+        break;  // one warning a file
+      }
+    }
+  } catch (const json::exception& error) {
+    changes.push_back(
+        fmt::format("[run/other-plugin] {}: not a manifest ({}); expected the plugins of the run "
+                    "so far, which cannot be compared; it is written anew",
+                    path, error.what()));
+  }
+  return changes;
 }
 
 }  // namespace s2s::run

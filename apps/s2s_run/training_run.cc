@@ -32,11 +32,14 @@ struct Run {
   std::map<std::string, SourceFactory> validation;
 };
 
-/// Says what differs from the configuration that the run had before.
-void report_changes(const RunFolder& folder, const Config& config, Log& log) {
+/// Says what differs from the configuration and the plugins that the run had before.
+void report_changes(const RunFolder& folder, const RunSetup& setup, Log& log) {
+  for (const std::string& line : plugin_changes(folder.file("manifest.json"), setup)) {
+    log.warning(line);
+  }
   if (!std::filesystem::exists(folder.file("config.yaml"))) return;
   const Config before = load_effective_config(folder.file("config.yaml"), {});
-  for (const std::string& line : config_changes(before, config)) {
+  for (const std::string& line : config_changes(before, setup.config())) {
     log.warning("the run goes on with another configuration: " + line);
   }
 }
@@ -54,7 +57,7 @@ int64_t resume(const RunSetup& setup, const RunFolder& folder, Run& run, Log& lo
   const RunState state = load_run_state(from, *run.parts.optimizer);
   run.parts.data->restore(state.data_state);
   log.info(fmt::format("resumed from {} at step {}", from, state.steps_done));
-  if (continues) report_changes(folder, setup.config(), log);
+  if (continues) report_changes(folder, setup, log);
   return state.steps_done;
 }
 

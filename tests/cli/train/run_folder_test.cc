@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "cli/train/tiny_run.h"
+#include "common/contains.h"
 
 using namespace s2s::test;
 namespace fs = std::filesystem;
@@ -101,6 +102,34 @@ TEST_CASE("a finished run has nothing to do, and goes on when max_steps is raise
   CHECK(output.find("trainer.max_steps: 24 before, 26 now") != std::string::npos);
   CHECK(num_steps_logged(run) == 26);
   CHECK(fs::read_symlink(run / "checkpoints/last") == "step=26");
+}
+
+TEST_CASE(
+    "a run that goes on with another plugin file says so once; a file that moved is the same") {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  fs::copy(uninterrupted_run(), run, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  const fs::path plugins = folder.path() / "plugins";
+  fs::create_directory(plugins);
+  const fs::path built = fs::path(S2S_BINARY_DIR) / "lib/s2s/plugins/libs2s_optimizer_adamw.so";
+  fs::copy(built, plugins / "libs2s_optimizer_adamw.so");
+  Words words = eventful_options();
+  words.insert(words.end(), {"--plugin-path", plugins.string()});
+  CHECK_FALSE(contains(train_tiny(run, words), "[run/other-plugin]"));
+  std::ofstream(plugins / "libs2s_optimizer_adamw.so", std::ios::app) << "another build";
+  const std::string manifest = (run / "manifest.json").string();
+  const std::string output = train_tiny(run, words);
+  CHECK_MESSAGE(contains(output, "warning: [run/other-plugin] " + manifest +
+                                     ": optimizer:adamw was served by adamw "),
+                output);
+  for (const std::string& part :
+       Words{"now by adamw ", "(" + plugins.string() + "/libs2s_optimizer_adamw.so, sha1 ",
+             "expected the same file", "--plugin-path"}) {
+    CHECK_MESSAGE(contains(output, part), part);
+  }
+  CHECK_FALSE(contains(train_tiny(run, words), "[run/other-plugin]"));  // recorded by now
+  write_text(manifest, "{}");
+  CHECK(contains(train_tiny(run, words), "[run/other-plugin] " + manifest + ": not a manifest"));
 }
 
 TEST_CASE("a run that may not resume refuses a folder that holds one") {
