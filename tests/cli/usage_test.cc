@@ -23,6 +23,14 @@ TEST_CASE("an unknown or missing command of a group is told with the group's com
   CHECK_MESSAGE(has(unknown, "s2s-run plugin has no command 'lits'"), unknown.output);
   CHECK(has(unknown, "did you mean 'list'?"));
   CHECK(has(unknown, "known:     list, path, inspect, check\n"));  // none that is hidden
+  for (const char* group : {"data", "config", "tokenizer", "bench", "plugin"}) {
+    const CommandResult result = run_cli(std::string(group) + " frob");
+    CHECK(result.exit_code == 2);
+    CHECK_MESSAGE(has(result, std::string("error: [usage/command] s2s-run ") + group +
+                                  " has no command 'frob'\n  known:     "),
+                  result.output);
+    CHECK(has(result, std::string("see:       s2s-run ") + group + " --help\n"));
+  }
   const CommandResult missing = run_cli("config");
   CHECK(missing.exit_code == 2);
   CHECK_MESSAGE(has(missing, "s2s-run config: a command is missing"), missing.output);
