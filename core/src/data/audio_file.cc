@@ -37,7 +37,11 @@ at::Tensor AudioFileReader::read(int64_t first, int64_t count) {
   if (sf_error(handle_->file) != SF_ERR_NO_ERROR) {
     throw std::runtime_error(sf_strerror(handle_->file));
   }
-  return samples_SC.narrow(0, 0, got).t();
+  if (got < count) {  // a header that says more than there is
+    throw std::runtime_error("it is cut off: of " + std::to_string(info_.num_samples) +
+                             " samples " + std::to_string(first + got) + " are there");
+  }
+  return samples_SC.t();
 }
 
 }  // namespace s2s::data

@@ -25,7 +25,8 @@ class AudioFileReader {
   AudioFileReader& operator=(const AudioFileReader&) = delete;
 
   const AudioInfo& info() const { return info_; }
-  /// Samples [C, S'] float32 in [-1, 1] from `first`; S' is less than `count` at the file's end.
+  /// Samples [C, S'] float32 in [-1, 1] from `first`; S' is less than `count` at the end that
+  /// the file's header says.
   at::Tensor read(int64_t first, int64_t count);
 
  private:

@@ -162,8 +162,8 @@ Error missing_wave(const std::string& path) {
 
 Error unreadable_wave(const std::string& path, const std::string& reason) {
   return error("unreadable-audio",
-               fmt::format("the audio file '{}' cannot be read: {}; expected WAV, FLAC or OGG; "
-                           "convert it",
+               fmt::format("the audio file '{}' cannot be read: {}; expected a whole WAV, FLAC or "
+                           "OGG file; convert it, or copy it again",
                            path, reason));
 }
 

@@ -80,6 +80,12 @@ TEST_CASE("generate refuses what it cannot answer, before it writes anything") {
   write_text(folder.path() / "text.wav", "no audio");
   SF_INFO info{0, 16000, 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 0, 0};
   sf_close(sf_open((folder.path() / "empty.wav").c_str(), SFM_WRITE, &info));
+  info.format = SF_FORMAT_FLAC | SF_FORMAT_PCM_16;
+  SNDFILE* const flac = sf_open((folder.path() / "cut.flac").c_str(), SFM_WRITE, &info);
+  const std::vector<float> silence(1600);
+  sf_writef_float(flac, silence.data(), 1600);
+  sf_close(flac);
+  fs::resize_file(folder.path() / "cut.flac", 42);  // its header only
   const std::string good = recording(0);
   const auto at = [&](const char* name) { return (folder.path() / name).string(); };
   struct Case {
@@ -97,6 +103,7 @@ TEST_CASE("generate refuses what it cannot answer, before it writes anything") {
       {{"--input", good, at("empty.wav")},
        5,
        "[data/empty-audio] the audio file '" + at("empty.wav")},
+      {{"--input", at("cut.flac")}, 5, "it is cut off: of 1600 samples 0 are there"},
       {{"--input", ""}, 5, "[data/missing-file]"},
       {{"--input"}, 2, "--input"},
       {{}, 2, "--input is required"},

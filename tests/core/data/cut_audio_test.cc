@@ -93,6 +93,18 @@ TEST_CASE("a file of another rate than its manifest says is [data/sample-rate]")
                        doctest::Contains("[data/sample-rate]"), s2s::Error);
 }
 
+TEST_CASE("a file that ends before its header says is [data/unreadable-audio]") {
+  const TemporaryFolder dir;
+  const std::string path = dir / "a.flac";
+  write_audio(path, 16000, ramp(16000), 1, SF_FORMAT_FLAC | SF_FORMAT_PCM_16);
+  std::filesystem::resize_file(path, 42);  // the mark and the first block, which has the length
+  CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(make_cut(path, 0, 1, 16000, 1), 16000),
+                       doctest::Contains("[data/unreadable-audio]"), s2s::Error);
+  CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(make_cut(path, 0, 1, 16000, 1), 16000),
+                       doctest::Contains("it is cut off: of 16000 samples 0 are there"),
+                       s2s::Error);
+}
+
 TEST_CASE("the cut's channel is picked; channels that are not there are [data/channel]") {
   const TemporaryFolder dir;
   const auto samples = ramp(16000, 2);
