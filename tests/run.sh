@@ -33,7 +33,7 @@ if [ $sanitizers = 1 ]; then
   run_sanitized asan unit_tests unit
   run_sanitized tsan thread_tests threads
 else
-  skipped+=("asan, tsan: run 'bash tests/run.sh --sanitizers' (about 25 minutes more)")
+  skipped+=("asan, tsan: run 'bash tests/run.sh --sanitizers' (two more builds)")
 fi
 
 echo "tests: all passed"

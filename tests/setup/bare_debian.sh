@@ -7,10 +7,10 @@
 #   --keep   leaves the system for a look (chroot FOLDER); it is removed otherwise
 #   FOLDER   where it is made (default: a new one in TMPDIR); needs 6 GB
 #
-# Needs root, debootstrap and a network, and takes about 10 minutes on two free cores, so it is no
-# part of tests/run.sh. Proxies, certificates and pip's settings of this machine are used inside.
-# All mounts live in a namespace that ends with the script, however it ends. Uncommitted changes do
-# not take part.
+# Needs root, debootstrap and a network, downloads LibTorch anew and builds everything, so it is no
+# part of tests/run.sh; it prints how long each part took. Proxies, certificates and pip's settings
+# of this machine are used inside. All mounts live in a namespace that ends with the script, however
+# it ends. Uncommitted changes do not take part.
 set -euo pipefail
 
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
