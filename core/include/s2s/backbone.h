@@ -29,8 +29,7 @@ class KvCache {
   explicit KvCache(int64_t num_layers);
   ~KvCache();
   /// Appends k, v [B, heads, T, head_dim] of one layer; returns views of everything so far.
-  std::pair<at::Tensor, at::Tensor> append(int64_t layer, const at::Tensor& k,
-                                           const at::Tensor& v);
+  std::pair<at::Tensor, at::Tensor> append(int64_t layer, const at::Tensor& k, const at::Tensor& v);
   /// Frames that all layers hold (the first layer's count, before the current step's append).
   int64_t length() const { return length_; }
   /// Called by the backbone once per forward, after the last layer.
@@ -48,8 +47,8 @@ class KvCache {
 
 /// What a decoder block needs beside its input.
 struct SequenceInfo {
-  KvCache* cache = nullptr;      // set while generating; positions continue after its length
-  at::Tensor cos_TD, sin_TD;     // rotary tables of these positions; filled by the backbone
+  KvCache* cache = nullptr;   // set while generating; positions continue after its length
+  at::Tensor cos_TD, sin_TD;  // rotary tables of these positions; filled by the backbone
   /// [B, T] bool, true = real; optional, right padding (pure causal attention needs none).
   at::Tensor mask_BT;
 };

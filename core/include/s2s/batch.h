@@ -18,8 +18,8 @@ struct Turn {
 
 /// Audio is float32, right padded with zeros; token channels int64, right padded with PAD.
 struct Batch {
-  at::Tensor source_audio_BS, source_audio_lens_B;  // the user, at the encoder's rate
-  at::Tensor target_audio_BS, target_audio_lens_B;  // the agent, at the codec's rate
+  at::Tensor source_audio_BS, source_audio_lens_B;   // the user, at the encoder's rate
+  at::Tensor target_audio_BS, target_audio_lens_B;   // the agent, at the codec's rate
   at::Tensor target_tokens_BT, target_token_lens_B;  // agent text channel
   at::Tensor source_tokens_BT, source_token_lens_B;  // user text channel (for the auxiliary head)
   /// Codec tokens of target_audio [B, K, T] and their lengths, when they are already known; then

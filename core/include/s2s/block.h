@@ -31,12 +31,12 @@ struct Init {
 
 /// A parameter or buffer of a tree of blocks.
 struct NamedTensor {
-  std::string name;         // dotted path from the block that was asked
-  at::Tensor* tensor;       // the member itself: assigning replaces it
+  std::string name;    // dotted path from the block that was asked
+  at::Tensor* tensor;  // the member itself: assigning replaces it
   std::vector<int64_t> sizes;
-  Init init;                // parameters only
+  Init init;  // parameters only
   bool is_parameter = true;
-  bool persistent = true;   // false: a buffer that is computed, never stored
+  bool persistent = true;  // false: a buffer that is computed, never stored
 };
 
 class Block;

@@ -65,9 +65,9 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 }  // namespace s2s
 
 /// Checks what only a programmer's mistake can break; throws std::logic_error.
-#define S2S_ASSERT(condition, why)                                       \
-  do {                                                                   \
-    if (!(condition)) {                                                  \
-      ::s2s::assertion_failed(#condition, why, __FILE__, __LINE__);      \
-    }                                                                    \
+#define S2S_ASSERT(condition, why)                                  \
+  do {                                                              \
+    if (!(condition)) {                                             \
+      ::s2s::assertion_failed(#condition, why, __FILE__, __LINE__); \
+    }                                                               \
   } while (false)

@@ -16,14 +16,14 @@ namespace s2s {
 
 /// Fixed-size and without pointers, because it is read from the file: section ".s2s_plugin".
 struct PluginNote {
-  char magic[8];       // "S2SPLUG"
-  uint32_t size;       // of this struct
-  uint32_t api;        // S2S_PLUGIN_API; must be equal
-  char torch[24];      // LibTorch's version; must be equal
-  char cxx[48];        // C++ library and its ABI; must be equal
-  char compiler[32];   // shown only
-  char cuda[16];       // CUDA major.minor, or ""; majors must be equal when both have one
-  char build[16];      // release or debug; shown only
+  char magic[8];      // "S2SPLUG"
+  uint32_t size;      // of this struct
+  uint32_t api;       // S2S_PLUGIN_API; must be equal
+  char torch[24];     // LibTorch's version; must be equal
+  char cxx[48];       // C++ library and its ABI; must be equal
+  char compiler[32];  // shown only
+  char cuda[16];      // CUDA major.minor, or ""; majors must be equal when both have one
+  char build[16];     // release or debug; shown only
   char name[32];
   char version[16];
   char license[24];

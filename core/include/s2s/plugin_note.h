@@ -7,8 +7,8 @@
 #define S2S_NOTE_TEXT(x) S2S_NOTE_TEXT_(x)
 
 #ifndef S2S_TORCH_VERSION_TEXT
-#define S2S_TORCH_VERSION_TEXT              \
-  S2S_NOTE_TEXT(TORCH_VERSION_MAJOR)        \
+#define S2S_TORCH_VERSION_TEXT       \
+  S2S_NOTE_TEXT(TORCH_VERSION_MAJOR) \
   "." S2S_NOTE_TEXT(TORCH_VERSION_MINOR) "." S2S_NOTE_TEXT(TORCH_VERSION_PATCH)
 #endif
 
@@ -43,12 +43,14 @@
 #define S2S_PLUGIN_SECTION __attribute__((used, section(".s2s_plugin"), visibility("default")))
 
 /// name, version, SPDX licence, and what it provides ("kind:name", several joined by "\n").
-#define S2S_PLUGIN(plugin_name, plugin_version, plugin_license, plugin_provides)               \
-  extern "C" S2S_PLUGIN_SECTION const ::s2s::PluginNote s2s_plugin_note_v1 = {                 \
-      "S2SPLUG",         sizeof(::s2s::PluginNote), S2S_PLUGIN_API,                            \
-      S2S_TORCH_VERSION_TEXT, S2S_CXX_ABI_TEXT,     S2S_COMPILER_TEXT,                         \
-      S2S_CUDA_TEXT,     S2S_BUILD_TEXT,            plugin_name,                               \
-      plugin_version,    plugin_license,            S2S_PLUGIN_ORIGIN,                         \
-      plugin_provides};                                                                        \
-  extern "C" __attribute__((visibility("default"))) void s2s_plugin_register(                  \
+#define S2S_PLUGIN(plugin_name, plugin_version, plugin_license, plugin_provides) \
+  extern "C" S2S_PLUGIN_SECTION const ::s2s::PluginNote s2s_plugin_note_v1 = {   \
+      "S2SPLUG",        sizeof(::s2s::PluginNote),                               \
+      S2S_PLUGIN_API,   S2S_TORCH_VERSION_TEXT,                                  \
+      S2S_CXX_ABI_TEXT, S2S_COMPILER_TEXT,                                       \
+      S2S_CUDA_TEXT,    S2S_BUILD_TEXT,                                          \
+      plugin_name,      plugin_version,                                          \
+      plugin_license,   S2S_PLUGIN_ORIGIN,                                       \
+      plugin_provides};                                                          \
+  extern "C" __attribute__((visibility("default"))) void s2s_plugin_register(    \
       [[maybe_unused]] ::s2s::Registrar& registrar)

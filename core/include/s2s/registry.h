@@ -1,6 +1,8 @@
 #pragma once
 // Typed registries: one template and one vocabulary for every kind of component.
 
+#include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -8,8 +10,6 @@
 #include <string>
 #include <tuple>
 #include <vector>
-
-#include <ATen/core/Tensor.h>
 
 #include "s2s/backbone.h"
 #include "s2s/codec.h"
@@ -63,10 +63,10 @@ struct Component {
 /// The kind's name in configs and notes: "llm", "encoder", ...
 template <class T>
 struct KindName;
-#define S2S_KIND(type, text)                     \
-  template <>                                    \
-  struct KindName<type> {                        \
-    static constexpr const char* value = text;   \
+#define S2S_KIND(type, text)                   \
+  template <>                                  \
+  struct KindName<type> {                      \
+    static constexpr const char* value = text; \
   }
 S2S_KIND(Backbone, "llm");
 S2S_KIND(Encoder, "encoder");
@@ -114,11 +114,11 @@ class Registry {
 /// One registry per kind. Built at start-up by one thread; no globals.
 class Registries {
  public:
-  using All = std::tuple<Registry<Backbone>, Registry<Encoder>, Registry<Codec>,
-                         Registry<SpeechModel>, Registry<ParallelStrategy>, Registry<Communicator>,
-                         Registry<DataSource>, Registry<Tokenizer>, Registry<Metric>,
-                         Registry<Scorer>, Registry<RunLogger>, Registry<Optimizer>,
-                         Registry<Schedule>>;
+  using All =
+      std::tuple<Registry<Backbone>, Registry<Encoder>, Registry<Codec>, Registry<SpeechModel>,
+                 Registry<ParallelStrategy>, Registry<Communicator>, Registry<DataSource>,
+                 Registry<Tokenizer>, Registry<Metric>, Registry<Scorer>, Registry<RunLogger>,
+                 Registry<Optimizer>, Registry<Schedule>>;
 
   template <class T>
   Registry<T>& of() {

@@ -1,10 +1,10 @@
 #pragma once
 // Scorer: an independent listener that writes down what it hears. Kind `scorer`.
 
+#include <ATen/core/Tensor.h>
+
 #include <string>
 #include <vector>
-
-#include <ATen/core/Tensor.h>
 
 namespace s2s {
 

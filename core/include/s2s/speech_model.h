@@ -31,8 +31,8 @@ struct BatchWeight {
 };
 
 struct StepContext {
-  int64_t step = 0;          // optimizer step, 0-based
-  double loss_frames = 0;    // valid frames of the whole step on all ranks (global normalisation)
+  int64_t step = 0;           // optimizer step, 0-based
+  double loss_frames = 0;     // valid frames of the whole step on all ranks (global normalisation)
   int64_t micro_batches = 1;  // of this step on this rank (local normalisation averages over them)
 };
 
@@ -40,11 +40,11 @@ struct StepContext {
 using MetricSums = std::map<std::string, std::pair<double, double>>;
 
 struct Generation {
-  std::vector<std::string> text;           // decoded text channel, per row
-  at::Tensor tokens_text_BT;               // int64
-  at::Tensor tokens_audio_BTK;             // int64, control tokens included
-  at::Tensor token_lens_B;                 // int64
-  at::Tensor audio_BS;                     // float32 at the codec's rate; undefined if not asked
+  std::vector<std::string> text;  // decoded text channel, per row
+  at::Tensor tokens_text_BT;      // int64
+  at::Tensor tokens_audio_BTK;    // int64, control tokens included
+  at::Tensor token_lens_B;        // int64
+  at::Tensor audio_BS;            // float32 at the codec's rate; undefined if not asked
   at::Tensor audio_lens_B;
 };
 
