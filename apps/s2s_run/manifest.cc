@@ -77,13 +77,19 @@ std::string described(const json& plugin) {
                      text("sha1").substr(0, 12));
 }
 
-std::string other_plugin(const std::string& path, const json& name, const json& before,
-                         const json& now) {
-  return fmt::format(
-      "[run/other-plugin] {}: {} was served by {}, now by {}; expected the same file, the steps to "
-      "come may differ from those of a run that was never cut; find that file with --plugin-path, "
-      "or begin a new run",
-      path, name.get<std::string>(), described(before), described(now));
+/// A line for each loaded plugin whose file is not the one that served its names before.
+std::string other_plugins(const json& recorded, const json& loaded) {
+  std::string lines;
+  for (const json& now : loaded) {
+    for (const json& name : now.at("serves")) {
+      const json* const before = recorded_provider(recorded, name);
+      if (before == nullptr || before->at("sha1") == now.at("sha1")) continue;
+      lines += fmt::format("\n  {}: {} before, {} now", name.get<std::string>(), described(*before),
+                           described(now));
+      break;  // one line a file
+    }
+  }
+  return lines;
 }
 
 }  // namespace
@@ -99,27 +105,23 @@ json run_manifest(const RunSetup& setup) {
           {"plugins", plugin_facts(setup)}};
 }
 
-std::vector<std::string> plugin_changes(const std::string& path, const RunSetup& setup) {
+std::string plugin_changes(const std::string& path, const RunSetup& setup) {
   std::ifstream in(path);
   if (!in) return {};
-  std::vector<std::string> changes;
   try {
-    const json recorded = json::parse(in).at("plugins");
-    for (const json& now : plugin_facts(setup)) {
-      for (const json& name : now.at("serves")) {
-        const json* const before = recorded_provider(recorded, name);
-        if (before == nullptr || before->at("sha1") == now.at("sha1")) continue;
-        changes.push_back(other_plugin(path, name, *before, now));
-        break;  // one warning a file
-      }
-    }
+    const std::string lines = other_plugins(json::parse(in).at("plugins"), plugin_facts(setup));
+    if (lines.empty()) return {};
+    return fmt::format(
+        "[run/other-plugin] {}: plugins come from other files than in the run so far; expected the "
+        "same files, without them the steps to come may differ from those of a run that was never "
+        "cut; find them with --plugin-path, or begin a new run{}",
+        path, lines);
   } catch (const json::exception& error) {
-    changes.push_back(
-        fmt::format("[run/other-plugin] {}: not a manifest ({}); expected the plugins of the run "
-                    "so far, which cannot be compared; it is written anew",
-                    path, error.what()));
+    return fmt::format(
+        "[run/other-plugin] {}: not a manifest ({}); expected the plugins of the run so far, which "
+        "cannot be compared; it is written anew",
+        path, error.what());
   }
-  return changes;
 }
 
 }  // namespace s2s::run

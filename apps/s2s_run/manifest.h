@@ -3,7 +3,6 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "s2s_run/run_setup.h"
 
@@ -12,9 +11,10 @@ namespace s2s::run {
 /// Versions, plugins with file hashes, host, git commit of the working folder, command line.
 nlohmann::json run_manifest(const RunSetup& setup);
 
-/// For a run that goes on: a warning [run/other-plugin] for each loaded plugin whose names came
-/// from another file when `path`, the manifest of the run so far, was written. A file that has only
-/// moved is the same one. None when there is no such file, one when it is no manifest.
-std::vector<std::string> plugin_changes(const std::string& path, const RunSetup& setup);
+/// For a run that goes on: the warning [run/other-plugin] when loaded plugins' names came from
+/// other files when `path`, the manifest of the run so far, was written, or when it is no manifest.
+/// A file that has only moved is the same one. "" when all are the same, and when there is no such
+/// file.
+std::string plugin_changes(const std::string& path, const RunSetup& setup);
 
 }  // namespace s2s::run

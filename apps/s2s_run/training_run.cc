@@ -34,9 +34,8 @@ struct Run {
 
 /// Says what differs from the configuration and the plugins that the run had before.
 void report_changes(const RunFolder& folder, const RunSetup& setup, Log& log) {
-  for (const std::string& line : plugin_changes(folder.file("manifest.json"), setup)) {
-    log.warning(line);
-  }
+  const std::string plugins = plugin_changes(folder.file("manifest.json"), setup);
+  if (!plugins.empty()) log.warning(plugins);
   if (!std::filesystem::exists(folder.file("config.yaml"))) return;
   const Config before = load_effective_config(folder.file("config.yaml"), {});
   for (const std::string& line : config_changes(before, setup.config())) {
