@@ -1,4 +1,5 @@
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 
@@ -60,7 +61,9 @@ at::Tensor attend_one(const at::Tensor& q_BH1D, const at::Tensor& k, const at::T
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
   const int64_t num_new = q.size(2);
   const int64_t num_all = k.size(2);
-  if (num_new == 1 && !q.requires_grad()) return attend_one(q, k, v);
+  const bool wants_gradient =
+      at::GradMode::is_enabled() && (q.requires_grad() || k.requires_grad() || v.requires_grad());
+  if (num_new == 1 && !wants_gradient) return attend_one(q, k, v);
   const int64_t shared = q.size(1) / k.size(1);
   const at::Tensor keys = repeat_heads(k, shared);
   const at::Tensor values = repeat_heads(v, shared);

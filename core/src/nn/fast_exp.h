@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <cstring>
 
+#include "nn/lanes.h"
+
 namespace s2s::rows {
 
 /// e^x within 2 units in the last place; x is clamped to the range where the result is normal.
 /// Source: Cephes expf (range reduction by ln 2 in two parts, polynomial of degree 5).
-inline __attribute__((always_inline)) float exp_of(float x) {
+S2S_BODY float exp_of(float x) {
   x = x < -87.0F ? -87.0F : x;
   x = x > 88.0F ? 88.0F : x;
   const float shifted = x * 1.44269504F + 12582912.0F;  // 1.5 * 2^23: the sum rounds to a whole

@@ -6,8 +6,7 @@
 #include <cstring>
 
 #define S2S_BODY inline __attribute__((always_inline))
-#define S2S_TARGET(isa) \
-  __attribute__((target(isa), optimize("O3", "no-trapping-math", "no-math-errno")))
+#define S2S_VECTORIZED optimize("O3", "no-trapping-math", "no-math-errno")
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace s2s {
@@ -32,20 +31,21 @@ S2S_BODY float total(const Lanes& lanes) {
 /// Runs `job` on [begin, end) with the best instructions this processor has.
 /// Body: a type whose always inlined `static void run(job, begin, end)` does the work.
 template <class Body, class Job>
-void run_any(const Job& job, int64_t begin, int64_t end) {
+__attribute__((S2S_VECTORIZED)) void run_any(const Job& job, int64_t begin, int64_t end) {
   Body::run(job, begin, end);
 }
 
 #if defined(__x86_64__)
 template <class Body, class Job>
-S2S_TARGET("avx2,fma")
-void run_avx2(const Job& job, int64_t begin, int64_t end) {
+__attribute__((target("avx2,fma"), S2S_VECTORIZED)) void run_avx2(const Job& job, int64_t begin,
+                                                                  int64_t end) {
   Body::run(job, begin, end);
 }
 
 template <class Body, class Job>
-S2S_TARGET("avx512f,avx512vl,avx512dq,avx512bw,fma,prefer-vector-width=512")
-void run_avx512(const Job& job, int64_t begin, int64_t end) {
+__attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,fma,prefer-vector-width=512"),
+               S2S_VECTORIZED)) void
+run_avx512(const Job& job, int64_t begin, int64_t end) {
   Body::run(job, begin, end);
 }
 #endif

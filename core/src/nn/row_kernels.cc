@@ -4,20 +4,10 @@
 #include <cstring>
 
 #include "nn/fast_exp.h"
-
-// Every kernel is written once as an inlined body and compiled twice: for any processor and, on
-// x86-64, for those with AVX2 and FMA.
-#define S2S_BODY inline __attribute__((always_inline))
-#define S2S_VECTORIZED __attribute__((optimize("O3", "no-trapping-math", "no-math-errno")))
-#if defined(__x86_64__)
-#define S2S_AVX2 \
-  __attribute__((target("avx2,fma"), optimize("O3", "no-trapping-math", "no-math-errno")))
-#endif
+#include "nn/lanes.h"
 
 namespace s2s::rows {
 namespace {
-
-constexpr int64_t kLanes = 16;  // partial sums, so that a sum's order is fixed and vector code fits
 
 S2S_BODY float load(float x) { return x; }
 S2S_BODY float load(c10::BFloat16 x) {
@@ -45,6 +35,7 @@ S2S_BODY float rounded(float value) {
   return load(out);
 }
 
+/// The sum of kLanes partial sums: their number and order are fixed, whatever the processor.
 S2S_BODY float sum_lanes(const float* lanes) {
   float total = 0;
   for (int64_t j = 0; j < kLanes; ++j) total += lanes[j];
@@ -133,52 +124,34 @@ S2S_BODY void body(const RotaryRows<T>& job, int64_t begin, int64_t end) {
   }
 }
 
-template <class Job>
-S2S_VECTORIZED void run_any(const Job& job, int64_t begin, int64_t end) {
-  body(job, begin, end);
-}
-
-#if defined(__x86_64__)
-template <class Job>
-S2S_AVX2 void run_avx2(const Job& job, int64_t begin, int64_t end) {
-  body(job, begin, end);
-}
-
-bool has_avx2() {
-  static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  return has;
-}
-#endif
-
-template <class Job>
-void dispatch(const Job& job, int64_t begin, int64_t end) {
-#if defined(__x86_64__)
-  if (has_avx2()) return run_avx2(job, begin, end);
-#endif
-  run_any(job, begin, end);
-}
+struct Body {
+  template <class Job>
+  static S2S_BODY void run(const Job& job, int64_t begin, int64_t end) {
+    body(job, begin, end);
+  }
+};
 
 }  // namespace
 
 template <class T>
 void run(const RmsNormRows<T>& job, int64_t begin, int64_t end) {
-  dispatch(job, begin, end);
+  run_best<Body>(job, begin, end);
 }
 template <class T>
 void run(const RmsNormGradRows<T>& job, int64_t begin, int64_t end) {
-  dispatch(job, begin, end);
+  run_best<Body>(job, begin, end);
 }
 template <class T>
 void run(const SwigluRows<T>& job, int64_t begin, int64_t end) {
-  dispatch(job, begin, end);
+  run_best<Body>(job, begin, end);
 }
 template <class T>
 void run(const SwigluGradRows<T>& job, int64_t begin, int64_t end) {
-  dispatch(job, begin, end);
+  run_best<Body>(job, begin, end);
 }
 template <class T>
 void run(const RotaryRows<T>& job, int64_t begin, int64_t end) {
-  dispatch(job, begin, end);
+  run_best<Body>(job, begin, end);
 }
 
 #define S2S_INSTANTIATE(Job)                                     \
