@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include "s2s/full_precision.h"
+
 namespace s2s {
 namespace {
 
@@ -85,6 +87,7 @@ ValidationReport Validator::run(int64_t steps_done) {
 void Validator::answer(const std::string& set, const Batch& batch) {
   const Generation generated =
       model_.generate(batch.source_audio_BS, batch.source_audio_lens_B, /*decode_audio=*/true);
+  const FullPrecision full_precision;
   Codec& codec = model_.codec();
   const auto [codes_BKT, code_lens_B] =
       codec.encode(batch.target_audio_BS, batch.target_audio_lens_B);

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "nn/encoder_errors.h"
-#include "nn/matrix_product.h"
+#include "s2s/full_precision.h"
 
 namespace s2s {
 namespace {
@@ -65,6 +65,7 @@ at::Tensor power_spectrogram(const at::Tensor& audio_BS, const at::Tensor& windo
 
 at::Tensor log_mel(const at::Tensor& audio_BS, const at::Tensor& window, const at::Tensor& bank_FN,
                    int64_t hop_samples, double floor) {
+  const FullPrecision full_precision;
   const int64_t n_fft = 2 * (bank_FN.size(1) - 1);
   const at::Tensor power = power_spectrogram(audio_BS, window, n_fft, hop_samples);
   return at::matmul(power, bank_FN.t()).add_(floor).log_();
@@ -104,10 +105,11 @@ int64_t MelFrontEnd::width(int64_t num_samples) const {
 }
 
 at::Tensor MelFrontEnd::mel_of(const at::Tensor& power_BTN) const {
+  const FullPrecision full_precision;
   const at::Tensor bank_NF = bank_1FN_.to(at::kFloat).squeeze(0).t();
   const double exponent = options_.mag_power / 2;
   const at::Tensor x_BTN = exponent == 1 ? power_BTN : power_BTN.pow(exponent);
-  const at::Tensor mel = product(x_BTN.flatten(0, 1), bank_NF);
+  const at::Tensor mel = at::mm(x_BTN.flatten(0, 1), bank_NF);
   return mel.view({x_BTN.size(0), x_BTN.size(1), bank_NF.size(1)});
 }
 

@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "duplex_errors.h"
+#include "s2s/full_precision.h"
 
 namespace s2s::duplex {
 
@@ -109,6 +110,7 @@ std::pair<at::Tensor, at::Tensor> DuplexModel::target_codes(const Batch& batch) 
   if (batch.codes_BKT.defined()) {
     return {batch.codes_BKT.transpose(1, 2), batch.code_lens_B};
   }
+  const FullPrecision full_precision;
   auto [codes_BKT, lengths_B] = codec().encode(batch.target_audio_BS, batch.target_audio_lens_B);
   return {codes_BKT.transpose(1, 2), lengths_B};
 }

@@ -5,6 +5,7 @@
 
 #include "duplex_errors.h"
 #include "duplex_model.h"
+#include "s2s/full_precision.h"
 
 namespace s2s::duplex {
 
@@ -81,6 +82,7 @@ Generation DuplexModel::generate(const at::Tensor& audio_BS, const at::Tensor& l
         parts_.tokenizer->decode(to_vector(out.tokens_text_BT[b].narrow(0, 0, length))));
   }
   if (decode_audio) {
+    const FullPrecision full_precision;
     const at::Tensor spoken =
         replace_control_codes(out.tokens_audio_BTK, codec().silence_codes(), speech_);
     out.audio_BS = codec().decode(spoken.transpose(1, 2).contiguous());

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "s2s/error.h"
+#include "train/precision.h"
 
 namespace {
 
@@ -88,6 +89,20 @@ TEST_CASE("features are normalised over valid frames, zero beyond them and padde
     CHECK(largest_difference(inside.std(0), at::ones({40})) < 1e-4);
     CHECK(x[row].narrow(0, valid, 32 - valid).abs().max().item<double>() == 0);
   }
+}
+
+TEST_CASE("mixed precision leaves the features alone") {
+  FrontEnd front_end(streaming_options());
+  at::manual_seed(3);
+  const at::Tensor audio = at::randn({1, 8000});
+  const at::Tensor lengths = at::full({1}, 8000, at::kLong);
+  const auto features = [&] {
+    return front_end.block.features(front_end.block.mel_power(audio, lengths),
+                                    front_end.block.frames(lengths));
+  };
+  const at::Tensor expected = features();
+  const s2s::AutocastScope autocast({at::kFloat, /*autocast_bf16=*/true}, at::kCPU);
+  CHECK(at::equal(features(), expected));
 }
 
 TEST_CASE("what stands beyond a row's length does not matter") {
