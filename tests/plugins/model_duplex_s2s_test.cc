@@ -5,143 +5,16 @@
 #include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 
-#include "core/data/table_tokenizer.h"
 #include "parallel/plan_check.h"
-#include "plugins/built_plugins.h"
-#include "s2s/error.h"
-#include "s2s/weights.h"
+#include "plugins/duplex_s2s/duplex_fixture.h"
 
 // Shape letters: B batch, S samples, T frames, K codebooks.
 
 using namespace s2s;
-using s2s::test::BuiltPlugins;
-using s2s::test::TableTokenizer;
-
-namespace {
-
-constexpr const char* kParts = R"("name": "duplex_s2s",
-    "llm": {"name": "llama", "vocab_size": 200, "hidden_size": 32, "intermediate_size": 48,
-            "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2},
-    "encoder": {"name": "fastconformer",
-      "preprocessor": {"sample_rate": 16000, "features": 32, "normalize": "NA", "dither": 0.0},
-      "encoder": {"feat_in": 32, "n_layers": 1, "d_model": 32, "n_heads": 4,
-        "subsampling_conv_channels": 8, "ff_expansion_factor": 2, "conv_context_size": "causal",
-        "conv_kernel_size": 5, "att_context_size": [16, 0], "att_context_style": "chunked_limited",
-        "dropout": 0.0, "dropout_pre_encoder": 0.0, "dropout_emb": 0.0, "dropout_att": 0.0}})";
-constexpr const char* kCodes = R"("codec": {"num_codebooks": 2, "codebook_size": 20})";
-constexpr const char* kCodec = R"("codec": {"name": "mel_fsq", "sample_rate": 16000,
-    "num_groups": 2, "decoder_iterations": 2})";
-/// Everything that the reference does not have.
-constexpr const char* kExtras =
-    R"("text_hold": true, "user_text": {"enabled": true, "copy": true})";
-constexpr const char* kData =
-    R"({"frame_length": 0.08, "source_sample_rate": 16000, "target_sample_rate": 16000})";
-
-struct Fixture {
-  BuiltPlugins plugins;
-  TableTokenizer tokenizer;
-  Config data = parse_json(kData, "data");
-
-  std::unique_ptr<SpeechModel> make(const std::string& keys, bool with_tokenizer = true) {
-    BuildContext context;
-    context.path = "model";
-    context.data = &data;
-    context.tokenizer = with_tokenizer ? &tokenizer : nullptr;
-    const std::string text = std::string("{") + kParts + ", " + keys + "}";
-    auto model = plugins.create<SpeechModel>(parse_json(text, "test.json"), context);
-    model->materialize(at::kCPU, at::kFloat, 3);
-    return model;
-  }
-  /// The model on given codes, with more keys.
-  std::unique_ptr<SpeechModel> model(const std::string& keys = "") {
-    return make(std::string(kCodes) + (keys.empty() ? "" : ", ") + keys);
-  }
-  std::string id_of_making(const std::string& keys, bool with_tokenizer = true) {
-    try {
-      make(keys, with_tokenizer);
-    } catch (const Error& error) {
-      return error.id();
-    }
-    return "no error";
-  }
-};
-
-/// Rows of a batch on the 80 ms grid; frames beyond a row's length hold what must not count.
-Batch make_batch(const std::vector<int64_t>& frames, uint64_t seed = 5) {
-  at::manual_seed(seed);
-  const auto rows = static_cast<int64_t>(frames.size());
-  const int64_t width = *std::max_element(frames.begin(), frames.end());
-  Batch batch;
-  batch.source_audio_lens_B = at::tensor(frames, at::kLong) * 1280;
-  batch.source_audio_BS = at::randn({rows, width * 1280}) * 0.1;
-  batch.codes_BKT = at::randint(20, {rows, 2, width}, at::kLong);
-  batch.code_lens_B = at::tensor(frames, at::kLong);
-  batch.target_tokens_BT = at::zeros({rows, width}, at::kLong);
-  batch.target_tokens_BT.slice(1, 1, 5) = at::tensor({1, 30, 40, 2}, at::kLong);
-  batch.target_token_lens_B = batch.code_lens_B;
-  batch.source_tokens_BT = at::zeros({rows, width}, at::kLong);
-  batch.source_tokens_BT.slice(1, 2, 4) = at::tensor({50, 60}, at::kLong);
-  batch.source_token_lens_B = batch.code_lens_B;
-  for (int64_t b = 0; b < rows; ++b) {
-    const int64_t end = frames[static_cast<size_t>(b)];
-    batch.source_audio_BS[b].slice(0, end * 1280).zero_();
-    batch.ids.push_back("row");
-  }
-  return batch;
-}
-
-/// One row of a batch, cut to its length.
-Batch row_of(const Batch& batch, int64_t b) {
-  const int64_t frames = batch.code_lens_B[b].item<int64_t>();
-  const auto cut = [&](const at::Tensor& x, int64_t dim, int64_t end) {
-    return x.slice(0, b, b + 1).slice(dim, 0, end).clone();
-  };
-  Batch row = batch;
-  row.source_audio_BS = cut(batch.source_audio_BS, 1, frames * 1280);
-  row.codes_BKT = cut(batch.codes_BKT, 2, frames);
-  row.target_tokens_BT = cut(batch.target_tokens_BT, 1, frames);
-  row.source_tokens_BT = cut(batch.source_tokens_BT, 1, frames);
-  for (at::Tensor* lens : {&row.source_audio_lens_B, &row.code_lens_B, &row.target_token_lens_B,
-                           &row.source_token_lens_B}) {
-    *lens = lens->slice(0, b, b + 1).clone();
-  }
-  row.ids = {"row"};
-  return row;
-}
-
-std::map<std::string, double> losses(SpeechModel& model, const Batch& batch,
-                                     const StepContext& context = {}) {
-  model.train(true);
-  const LossTerms terms = model.training_loss(batch, context);
-  std::map<std::string, double> values{{"total", terms.total.item<double>()}};
-  for (const auto& [name, value] : terms.parts) values[name] = value.item<double>();
-  return values;
-}
-
-StepContext at_step(int64_t step, double loss_frames = 0) {
-  StepContext context;
-  context.step = step;
-  context.loss_frames = loss_frames;
-  return context;
-}
-
-doctest::Approx near(double value) { return doctest::Approx(value).epsilon(1e-4); }
-
-/// A gradient that is there and not all zero.
-bool learns(SpeechModel& model, const std::string& prefix) {
-  for (const NamedTensor& p : model.named_parameters()) {
-    const at::Tensor& grad = p.tensor->grad();
-    if (p.name.starts_with(prefix) && grad.defined() && grad.abs().max().item<double>() > 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
-}  // namespace
+using namespace s2s::test;
 
 TEST_CASE("the total is the weighted sum of the losses, text 3 and audio 4 by default") {
-  Fixture f;
+  DuplexFixture f;
   const Batch batch = make_batch({12});
   const auto by_default = losses(*f.model(), batch);
   CHECK(by_default.at("total") ==
@@ -151,7 +24,7 @@ TEST_CASE("the total is the weighted sum of the losses, text 3 and audio 4 by de
 }
 
 TEST_CASE("padding does not count: a batch's losses are those of its rows") {
-  Fixture f;
+  DuplexFixture f;
   const Batch batch = make_batch({14, 9});
   const auto model = f.model();
   REQUIRE(model->weigh(batch).frames == 13 + 8);
@@ -165,7 +38,7 @@ TEST_CASE("padding does not count: a batch's losses are those of its rows") {
 }
 
 TEST_CASE("a row of a single frame has nothing to predict and takes nothing away") {
-  Fixture f;
+  DuplexFixture f;
   const Batch batch = make_batch({14, 1});
   const auto model = f.model();
   CHECK(model->weigh(batch).frames == 13);
@@ -174,7 +47,7 @@ TEST_CASE("a row of a single frame has nothing to predict and takes nothing away
 }
 
 TEST_CASE("in the reference's way padding counts in the sums and not in the divisor") {
-  Fixture f;
+  DuplexFixture f;
   const Batch batch = make_batch({14, 9});
   const auto masked = losses(*f.model(R"("loss_normalization": "local")"), batch);
   const auto reference =
@@ -184,7 +57,7 @@ TEST_CASE("in the reference's way padding counts in the sums and not in the divi
 }
 
 TEST_CASE("global normalisation divides by the frames of the whole step, local by its own") {
-  Fixture f;
+  DuplexFixture f;
   const Batch batch = make_batch({14, 9});
   const auto global = f.model();
   const double own = losses(*global, batch).at("total");
@@ -198,7 +71,7 @@ TEST_CASE("global normalisation divides by the frames of the whole step, local b
 }
 
 TEST_CASE("weights of the text labels part the text loss into its kinds") {
-  Fixture f;
+  DuplexFixture f;
   const Batch batch = make_batch({12});
   const double all = losses(*f.model(), batch).at("text_loss");
   double sum = 0;
@@ -216,7 +89,7 @@ TEST_CASE("weights of the text labels part the text loss into its kinds") {
 }
 
 TEST_CASE("silence_keep 0 leaves the audio loss of the agent's turns only") {
-  Fixture f;
+  DuplexFixture f;
   const auto turns_only = f.model(R"("silence_keep": 0)");
   Batch batch = make_batch({12});
   const double some = losses(*turns_only, batch).at("audio_loss");
@@ -231,7 +104,7 @@ TEST_CASE("silence_keep 0 leaves the audio loss of the agent's turns only") {
 }
 
 TEST_CASE("stages change the losses, and can let the encoder rest") {
-  Fixture f;
+  DuplexFixture f;
   const Batch batch = make_batch({12});
   const std::string stages = R"("stages": [{"from_step": 0, "audio_loss_weight": 0},
       {"from_step": 5, "train_encoder": false}])";
@@ -251,7 +124,7 @@ TEST_CASE("stages change the losses, and can let the encoder rest") {
 }
 
 TEST_CASE("noise on the model's history is for training only, and the seed decides it") {
-  Fixture f;
+  DuplexFixture f;
   const Batch batch = make_batch({12});
   const auto plain = f.model();
   const auto noisy = f.model(R"("history_noise": {"text_dropout": 0.5, "audio_corruption": 0.5,
@@ -272,36 +145,8 @@ TEST_CASE("noise on the model's history is for training only, and the seed decid
   CHECK(losses(*plain, batch).at("text_loss") != losses(*plain, other).at("text_loss"));
 }
 
-TEST_CASE("the user-text head is off unless asked for, and then has a loss and accuracies") {
-  Fixture f;
-  const Batch batch = make_batch({12});
-  CHECK(losses(*f.model(), batch).count("user_text_loss") == 0);
-  const auto model = f.model(R"("user_text": {"enabled": true, "loss_weight": 2})");
-  const auto values = losses(*model, batch);
-  CHECK(values.at("total") == near(3 * values.at("text_loss") + 4 * values.at("audio_loss") +
-                                   2 * values.at("user_text_loss")));
-  const MetricSums sums = model->evaluate(batch);
-  CHECK(sums.at("user_text_nonpad_accuracy").second == 2);
-  CHECK(sums.at("user_text_pad_accuracy").second == 10);
-}
-
-TEST_CASE("what the reference does not have is off, and learns when it is on") {
-  Fixture f;
-  for (const NamedTensor& p : f.model()->named_parameters()) {
-    CHECK_FALSE(p.name.starts_with("user_text."));
-    CHECK_FALSE(p.name.starts_with("embed_held_text"));
-  }
-  const auto model = f.model(kExtras);
-  model->train(true);
-  model->training_loss(make_batch({12}), {}).total.backward();
-  for (const NamedTensor& p : model->named_parameters()) {
-    CAPTURE(p.name);
-    CHECK(learns(*model, p.name));
-  }
-}
-
 TEST_CASE("validation counts every valid label once, by kind and by codebook") {
-  Fixture f;
+  DuplexFixture f;
   const MetricSums sums = f.model()->evaluate(make_batch({14, 9}));
   CHECK(sums.at("text_loss").second == 21);
   CHECK(sums.at("text_nonpad_accuracy").second == 8);
@@ -311,7 +156,7 @@ TEST_CASE("validation counts every valid label once, by kind and by codebook") {
 }
 
 TEST_CASE("a session that is fed in pieces answers as the whole recording does") {
-  Fixture f;
+  DuplexFixture f;
   const auto model = f.make(std::string(kCodec) + ", " + kExtras);
   const Batch clips = make_batch({30}, 9);
   int given = 0;
@@ -343,24 +188,8 @@ TEST_CASE("a session that is fed in pieces answers as the whole recording does")
   }
 }
 
-TEST_CASE("copied and held text are in the text's state, take part in training and can be told") {
-  Fixture f;
-  const Batch batch = make_batch({12});
-  const std::string copy =
-      R"("text_hold": true, "user_text": {"enabled": true, "copy": true, "truth_share": )";
-  const auto heard = f.model(copy + "0}");
-  const auto told = f.model(copy + "1}");
-  CHECK(losses(*heard, batch).at("text_loss") != losses(*told, batch).at("text_loss"));
-  CHECK(heard->evaluate(batch).at("text_loss") == told->evaluate(batch).at("text_loss"));
-  told->training_loss(batch, at_step(0)).total.backward();
-  CHECK(learns(*told, "user_text.copy.query"));
-  CHECK(learns(*told, "user_text.copy.key"));
-  CHECK(learns(*told, "user_text.copy.recency"));
-  CHECK(learns(*told, "embed_held_text"));
-}
-
 TEST_CASE("the whole model's plan covers every parameter") {
-  Fixture f;
+  DuplexFixture f;
   const auto model = f.model(kExtras);
   PlanCheckInputs inputs;
   inputs.mesh.tensor = 2;
@@ -369,7 +198,7 @@ TEST_CASE("the whole model's plan covers every parameter") {
 }
 
 TEST_CASE("parts that do not fit each other are refused with the key to change") {
-  Fixture f;
+  DuplexFixture f;
   const std::string codes = kCodes;
   CHECK(f.id_of_making(codes) == "no error");
   CHECK(f.id_of_making(R"("codec": {"sample_rate": 16000})") == "model/part-missing");
@@ -386,7 +215,7 @@ TEST_CASE("parts that do not fit each other are refused with the key to change")
 }
 
 TEST_CASE("a model without codec or tokenizer says so when they are needed") {
-  Fixture f;
+  DuplexFixture f;
   const auto model = f.make(std::string(kCodes) + R"(, "tokens": {"bos": 1, "eos": 2, "pad": 0})",
                             /*with_tokenizer=*/false);
   CHECK_THROWS_WITH_AS(model->codec(), doctest::Contains("[model/no-codec]"), Error);

@@ -76,6 +76,20 @@ void build_codec(const DuplexOptions& options, const Config& model, const BuildC
   check_frames("model.codec", shape.frame_rate_hz(), parts.frame_length_s);
 }
 
+/// Options of the user-text head that would do nothing, or less than their name says.
+void check_user_text(const UserTextOptions& asked, const BackboneShape& llm,
+                     const BuildContext& context) {
+  if (!asked.enabled) return;
+  if (!asked.feed_back && asked.copy) throw_not_fed_back("copy");
+  if (!asked.feed_back && asked.truth_share > 0) throw_not_fed_back("truth_share");
+  if (asked.copy && !llm.tied_head && context.warn) {
+    context.warn(
+        "[model/user-text] model.user_text.copy adds the embedding of the word to repeat, and this "
+        "language model's head is not tied to its embedding: it must learn each word. Expected: "
+        "model.llm.tie_word_embeddings: true, for a word to be repeated from the start");
+  }
+}
+
 }  // namespace
 
 DuplexParts build_parts(const DuplexOptions& options, const Config& model,
@@ -90,6 +104,7 @@ DuplexParts build_parts(const DuplexOptions& options, const Config& model,
   check_rate("model.encoder", parts.encoder->sample_rate_hz(), context.data, "source_sample_rate");
   check_frames("model.encoder", parts.encoder->frame_rate_hz(), parts.frame_length_s);
   build_codec(options, model, context, parts);
+  check_user_text(options.user_text, parts.llm->shape(), context);
   const int64_t vocab_size = parts.llm->shape().vocab_size;
   if (parts.tokenizer != nullptr && parts.tokenizer->vocab_size() > vocab_size) {
     throw_vocabulary(parts.tokenizer->vocab_size(), vocab_size);

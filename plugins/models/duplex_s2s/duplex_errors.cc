@@ -60,6 +60,14 @@ void throw_sample_rate(const std::string& part, int64_t rate_hz, const std::stri
                   std::to_string(rate_hz));
 }
 
+void throw_not_fed_back(const std::string& key) {
+  throw Error(ExitCode::kConfig, "model/user-text",
+              "model.user_text." + key +
+                  " works on the words that are fed back, but model.user_text.feed_back is false"
+                  "\n  expected: feed_back: true, or no " +
+                  key);
+}
+
 void throw_not_translated(const std::string& path, const Config& value,
                           const std::string& expected) {
   throw Error(ExitCode::kConfig, "model/translate",

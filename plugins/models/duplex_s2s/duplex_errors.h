@@ -23,6 +23,8 @@ namespace s2s::duplex {
 /// [model/sample-rate]: a part works at another sample rate than the data block says.
 [[noreturn]] void throw_sample_rate(const std::string& part, int64_t rate_hz,
                                     const std::string& key, int64_t data_rate_hz);
+/// [model/user-text]: an option that needs the words fed back, which they are not.
+[[noreturn]] void throw_not_fed_back(const std::string& key);
 /// [model/translate]: a key of a foreign config that changes the numbers and is not understood.
 [[noreturn]] void throw_not_translated(const std::string& path, const Config& value,
                                        const std::string& expected);
