@@ -2,8 +2,8 @@
 
 #include <array>
 
+#include "nn/affine.h"
 #include "nn/conformer_layer.h"
-#include "nn/matrix_product.h"
 
 namespace s2s {
 

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "nn/affine.h"
 #include "nn/masked_relu.h"
-#include "nn/matrix_product.h"
 #include "nn/striding_fused.h"
 
 namespace s2s {

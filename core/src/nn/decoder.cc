@@ -2,8 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include "nn/affine.h"
 #include "nn/fused.h"
-#include "nn/matrix_product.h"
 #include "s2s/error.h"
 #include "s2s/weights.h"
 

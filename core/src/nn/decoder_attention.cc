@@ -26,35 +26,48 @@ at::Tensor repeat_heads(const at::Tensor& x, int64_t times) {
 
 /// Keys or values as `rows::OneQuery` takes them: positions and numbers contiguous.
 bool is_cache_like(const at::Tensor& x, const at::Tensor& like) {
-  return x.is_cpu() && x.scalar_type() == at::kFloat && x.stride(3) == 1 &&
+  return x.is_cpu() && x.scalar_type() == like.scalar_type() && x.stride(3) == 1 &&
          x.stride(2) == x.size(3) && x.strides().equals(like.strides());
+}
+
+template <class T>
+at::Tensor attend_one_of(const at::Tensor& q_BH1D, const at::Tensor& k, const at::Tensor& v) {
+  const at::Tensor q = q_BH1D.contiguous();
+  const at::Tensor y = at::empty_like(q);
+  const int64_t dim = q.size(3);
+  const rows::OneQuery<T> job{q.const_data_ptr<T>(),
+                              k.const_data_ptr<T>(),
+                              v.const_data_ptr<T>(),
+                              y.mutable_data_ptr<T>(),
+                              k.size(1),
+                              q.size(1) / k.size(1),
+                              k.size(2),
+                              dim,
+                              k.stride(0),
+                              k.stride(1),
+                              static_cast<float>(1 / std::sqrt(static_cast<double>(dim)))};
+  parallel_rows(q.size(0) * k.size(1), 4,
+                [&](int64_t begin, int64_t end) { rows::run(job, begin, end); });
+  return y;
 }
 
 /// One new position sees everything, so the query heads that share a key/value head can stand in
 /// for a row of positions: nothing is repeated.
 at::Tensor attend_one(const at::Tensor& q_BH1D, const at::Tensor& k, const at::Tensor& v) {
-  const int64_t shared = q_BH1D.size(1) / k.size(1), dim = q_BH1D.size(3);
-  if (q_BH1D.scalar_type() != at::kFloat || !is_cache_like(k, v) || !is_cache_like(v, k) ||
-      dim % 16 != 0 || dim > rows::kMostDim) {
-    const at::Tensor grouped = q_BH1D.reshape({q_BH1D.size(0), k.size(1), shared, dim});
-    return at::scaled_dot_product_attention(grouped, k, v).reshape_as(q_BH1D);
+  const int64_t dim = q_BH1D.size(3);
+  const at::ScalarType type = q_BH1D.scalar_type();
+  if (is_cache_like(k, v) && is_cache_like(v, k) && k.scalar_type() == type &&
+      dim <= rows::kMostDim) {
+    if (type == at::kFloat && dim % rows::kDimStep<float> == 0) {
+      return attend_one_of<float>(q_BH1D, k, v);
+    }
+    if (type == at::kBFloat16 && dim % rows::kDimStep<at::BFloat16> == 0) {
+      return attend_one_of<at::BFloat16>(q_BH1D, k, v);
+    }
   }
-  const at::Tensor q = q_BH1D.contiguous();
-  const at::Tensor y = at::empty_like(q);
-  const rows::OneQuery job{q.const_data_ptr<float>(),
-                           k.const_data_ptr<float>(),
-                           v.const_data_ptr<float>(),
-                           y.mutable_data_ptr<float>(),
-                           k.size(1),
-                           shared,
-                           k.size(2),
-                           dim,
-                           k.stride(0),
-                           k.stride(1),
-                           static_cast<float>(1 / std::sqrt(static_cast<double>(dim)))};
-  parallel_rows(q.size(0) * k.size(1), 4,
-                [&](int64_t begin, int64_t end) { rows::run(job, begin, end); });
-  return y;
+  const at::Tensor grouped =
+      q_BH1D.reshape({q_BH1D.size(0), k.size(1), q_BH1D.size(1) / k.size(1), dim});
+  return at::scaled_dot_product_attention(grouped, k, v).reshape_as(q_BH1D);
 }
 
 /// q [B, heads, T, D] at the end of k, v [B, kv, S, D]  ->  [B, heads, T, D].

@@ -6,15 +6,19 @@
 
 namespace s2s::rows {
 
+/// W, Y: both float, or both bfloat16, or float and bfloat16: then each weight is rounded to
+/// bfloat16 on the way, as autocast would do beforehand (x has been rounded already).
+template <class W, class Y>
 struct FewRows {
-  const float* x;                  // [M, K]
-  const float* weight;             // [N, K]
+  const W* x;                      // [M, K]
+  const W* weight;                 // [N, K]
   const float* bias;               // [N] or null
-  float* y;                        // [M, N]
+  Y* y;                            // [M, N]
   int64_t num_rows, inner, outer;  // M, K, N
 };
 
-/// Outputs [begin, end) of every row.
-void run(const FewRows& job, int64_t begin, int64_t end);
+/// Outputs [begin, end) of every row; summed in float.
+template <class W, class Y>
+void run(const FewRows<W, Y>& job, int64_t begin, int64_t end);
 
 }  // namespace s2s::rows

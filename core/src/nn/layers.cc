@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "nn/affine.h"
 #include "nn/fused.h"
-#include "nn/matrix_product.h"
 
 namespace s2s {
 namespace {

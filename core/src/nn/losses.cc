@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "nn/matrix_product.h"
+#include "nn/affine.h"
 #include "s2s/error.h"
 
 namespace s2s {
@@ -86,11 +86,11 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
     if (grads.bias.defined()) grads.bias += grad.sum(0).to(grads.bias.scalar_type());
     const auto type = product_type(weight);
     const at::Tensor grad_typed = grad.to(type);
-    grads.x.narrow(0, begin, x.size(0)).copy_(product(grad_typed, weight.to(type)));
+    grads.x.narrow(0, begin, x.size(0)).copy_(at::mm(grad_typed, weight.to(type)));
     if (type == weight.scalar_type()) {
-      add_product(grads.weight, grad_typed.t(), x.to(type));
+      grads.weight.addmm_(grad_typed.t(), x.to(type));
     } else {
-      grads.weight += product(grad_typed.t(), x.to(type));
+      grads.weight += at::mm(grad_typed.t(), x.to(type));
     }
     return losses.sum();
   }

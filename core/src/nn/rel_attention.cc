@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "nn/matrix_product.h"
+#include "nn/affine.h"
 
 namespace s2s {
 namespace {
@@ -73,9 +73,9 @@ class RelAttention : public torch::autograd::Function<RelAttention> {
     const at::Tensor p = positions_per_head(p_PM, s);
     at::Tensor scores;
     {
-      const at::Tensor by_position = product(flat_frames(qv, s), p.transpose(1, 2));
+      const at::Tensor by_position = at::bmm(flat_frames(qv, s), p.transpose(1, 2));
       scores = shifted(by_position, s).contiguous();
-      add_product(scores, flat_batches(qu, s), flat_batches(k, s).transpose(1, 2));
+      scores.baddbmm_(flat_batches(qu, s), flat_batches(k, s).transpose(1, 2));
     }
     if (mask) scores.view({s.heads, s.batch, s.queries, s.keys}).add_(*mask);
     const at::Tensor weights = at::_softmax(scores, -1, false);
@@ -84,7 +84,7 @@ class RelAttention : public torch::autograd::Function<RelAttention> {
     const at::Tensor used = kept.defined() ? weights * kept : weights;
     context->save_for_backward({qu, qv, k, v, p, weights, kept});
     context->saved_data["bias_type"] = static_cast<int64_t>(bias_u.scalar_type());
-    return merge_heads(product(used, flat_batches(v, s)), s);
+    return merge_heads(at::bmm(used, flat_batches(v, s)), s);
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& outputs) {
@@ -94,18 +94,18 @@ class RelAttention : public torch::autograd::Function<RelAttention> {
     const Sizes s{qu.size(1), qu.size(2), k.size(2), qu.size(0), qu.size(3)};
     const at::Tensor grad = flat_batches(split_heads(outputs[0].contiguous(), s), s);
     const at::Tensor used = kept.defined() ? weights * kept : weights;
-    const at::Tensor grad_v = product(used.transpose(1, 2), grad);
-    at::Tensor grad_weights = product(grad, flat_batches(v, s).transpose(1, 2));
+    const at::Tensor grad_v = at::bmm(used.transpose(1, 2), grad);
+    at::Tensor grad_weights = at::bmm(grad, flat_batches(v, s).transpose(1, 2));
     if (kept.defined()) grad_weights.mul_(kept);
     const at::Tensor grad_scores =
         at::_softmax_backward_data(grad_weights, weights, -1, weights.scalar_type());
-    const at::Tensor grad_k = product(grad_scores.transpose(1, 2), flat_batches(qu, s));
-    at::Tensor grad_qu = product(grad_scores, flat_batches(k, s));
+    const at::Tensor grad_k = at::bmm(grad_scores.transpose(1, 2), flat_batches(qu, s));
+    at::Tensor grad_qu = at::bmm(grad_scores, flat_batches(k, s));
     at::Tensor by_position =
         at::zeros({s.heads, s.batch * s.queries, s.positions()}, grad_scores.options());
     shifted(by_position, s).copy_(grad_scores);
-    const at::Tensor grad_p = product(by_position.transpose(1, 2), flat_frames(qv, s));
-    at::Tensor grad_qv = product(by_position, p);
+    const at::Tensor grad_p = at::bmm(by_position.transpose(1, 2), flat_frames(qv, s));
+    at::Tensor grad_qv = at::bmm(by_position, p);
     return finish(grad_qu, grad_qv, grad_k, grad_v, grad_p, s,
                   static_cast<at::ScalarType>(context->saved_data["bias_type"].toInt()));
   }

@@ -9,24 +9,6 @@
 namespace s2s::rows {
 namespace {
 
-S2S_BODY float load(float x) { return x; }
-S2S_BODY float load(c10::BFloat16 x) {
-  const uint32_t bits = static_cast<uint32_t>(x.x) << 16U;
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-S2S_BODY void store(float value, float& out) { out = value; }
-/// Round to nearest, ties to even; numbers stay finite in these kernels, NaN keeps its high bits.
-S2S_BODY void store(float value, c10::BFloat16& out) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  const uint32_t rounded = (bits + 0x7FFFU + ((bits >> 16U) & 1U)) >> 16U;
-  const uint32_t nan = (bits >> 16U) | 0x40U;
-  out.x = static_cast<uint16_t>((bits & 0x7FFFFFFFU) > 0x7F800000U ? nan : rounded);
-}
-
 /// value as it is after a trip through T.
 template <class T>
 S2S_BODY float rounded(float value) {

@@ -75,6 +75,24 @@ TEST_CASE("every parameter of a decoder gets a gradient, and the same seed the s
   }
 }
 
+TEST_CASE("a single position trains keys and values whose query is frozen") {
+  s2s::DecoderFacts facts = small_facts(2);
+  facts.shape.head_dim = 16;
+  PlainDecoder model(facts);
+  model.materialize(at::kCPU, at::kFloat, 7);
+  const std::string trained = "layers.0.self_attn.v_proj.weight";
+  at::Tensor grad;
+  for (const s2s::NamedTensor& p : model.named_parameters()) {
+    p.tensor->requires_grad_(p.name == trained);
+  }
+  run(model, at::randint(40, {2, 1}, at::kLong)).square().sum().backward();
+  for (const s2s::NamedTensor& p : model.named_parameters()) {
+    if (p.name == trained) grad = p.tensor->grad();
+  }
+  REQUIRE(grad.defined());
+  CHECK(grad.abs().max().item<float>() > 0);
+}
+
 TEST_CASE("a tied decoder has no head of its own and maps checkpoint names both ways") {
   PlainDecoder tied(small_facts(2, true));
   PlainDecoder untied(small_facts(2));
