@@ -44,6 +44,7 @@ Json as_json(const Histogram& histogram) {
 Json as_json(const TokenChannelCounts& counts) {
   return {{"turns", counts.turns},
           {"text_longer_than_turn", counts.long_turns},
+          {"dropped_tokens", counts.dropped_tokens},
           {"overwritten_tokens", counts.overwritten_tokens},
           {"truncated_tokens", counts.truncated_tokens},
           {"skipped_turns", counts.skipped_turns},
@@ -230,6 +231,8 @@ void setup_data_inspect(CLI::App& app, Invocation& invocation) {
   command
       ->add_option("--agent-text", data.agent_text, "turn, or word_start: agent words when spoken")
       ->check(CLI::IsMember({"turn", "word_start"}));
+  command->add_option("--long-text", data.long_text, "keep, or drop: agent text behind its turn")
+      ->check(CLI::IsMember({"keep", "drop"}));
   command->add_flag("--no-audio", arguments->no_audio, "read the manifests only");
   command->add_option("--threads", arguments->threads, "0: one for each processor, 8 at most");
   command->add_flag("--json", invocation.json, "print the report as JSON");

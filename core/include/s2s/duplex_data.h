@@ -25,6 +25,7 @@ struct DuplexDataOptions {
   int64_t user_text_delay = 1;
   std::string agent_text = "turn";
   int64_t agent_text_lead = 2;
+  std::string long_text = "keep";
 
   void visit(OptionVisitor& v);
   /// Keys of the block that belong to others: train_ds, validation_ds, ...
@@ -37,6 +38,7 @@ struct TokenChannelCounts {
   int64_t long_turns = 0;          // text (with BOS) longer than its turn
   int64_t overwritten_tokens = 0;  // by an EOS or by another turn
   int64_t truncated_tokens = 0;    // beyond the end of the cut
+  int64_t dropped_tokens = 0;      // left out because their turn was over (LongText::kDrop)
   int64_t skipped_turns = 0;       // begin beyond the end of the cut
   int64_t open_turns = 0;          // end at the end of the cut: no EOS
 
@@ -54,6 +56,12 @@ struct FrameGrid {
 /// Source: NeMo s2s_dataset.py _strip_timestamps.
 std::string clean_text(const std::string& text);
 
+/// What becomes of a turn's tokens that come after its end.
+enum class LongText {
+  kKeep,  // they are written behind the EOS, as NeMo does
+  kDrop,  // they are left out: the EOS ends the turn
+};
+
 /// Text channel [T] of the speakers in `roles`: PAD; for each turn in list order BOS and its ids
 /// from the frame of its start, cut off at the channel's end, then EOS at the frame of its end if
 /// that is inside. An EOS may overwrite a token; a later turn may overwrite an earlier one; a turn
@@ -62,7 +70,8 @@ std::string clean_text(const std::string& text);
 std::vector<int64_t> build_token_channel(const std::vector<Supervision>& supervisions,
                                          const std::vector<std::string>& roles,
                                          const FrameGrid& grid, const Tokenizer& tokenizer,
-                                         TokenChannelCounts* counts = nullptr);
+                                         TokenChannelCounts* counts = nullptr,
+                                         LongText long_text = LongText::kKeep);
 
 /// Text channel [T] as above, but each aligned word's ids begin `lead_frames` before the frame of
 /// the word's start, or behind what was written before it: the text goes along with the voice. A
@@ -72,7 +81,8 @@ std::vector<int64_t> build_spoken_channel(const std::vector<Supervision>& superv
                                           const std::vector<std::string>& roles,
                                           const FrameGrid& grid, int64_t lead_frames,
                                           const Tokenizer& tokenizer,
-                                          TokenChannelCounts* counts = nullptr);
+                                          TokenChannelCounts* counts = nullptr,
+                                          LongText long_text = LongText::kKeep);
 
 /// Word channel [T]: PAD, and the ids of each aligned word from `delay_frames` after the frame of
 /// its end, or behind the word before when that is still being written. No BOS, no EOS.

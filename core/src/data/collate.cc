@@ -107,12 +107,14 @@ SequenceText make_sequence_text(const CutSequence& sequence, const BatchSpec& sp
   const DuplexDataOptions& data = spec.data;
   const FrameGrid grid = grid_of(sequence, spec);
   const std::vector<Supervision> turns = merged_turns(sequence, data.frame_length);
+  const LongText long_text = data.long_text == "drop" ? LongText::kDrop : LongText::kKeep;
   SequenceText text;
   text.target_tokens =
       data.agent_text == "word_start"
           ? build_spoken_channel(turns, data.output_roles, grid, data.agent_text_lead, tokenizer,
-                                 &text.target_counts)
-          : build_token_channel(turns, data.output_roles, grid, tokenizer, &text.target_counts);
+                                 &text.target_counts, long_text)
+          : build_token_channel(turns, data.output_roles, grid, tokenizer, &text.target_counts,
+                                long_text);
   text.source_tokens =
       data.user_text == "word_end"
           ? build_word_channel(turns, data.input_roles, grid, data.user_text_delay, tokenizer,

@@ -79,6 +79,10 @@ void DuplexDataOptions::visit(OptionVisitor& v) {
     one_of({"turn", "word_start"}));
   v("agent_text_lead", agent_text_lead,
     "frames between a word's tokens and its start (agent_text: word_start)", between(0, 1000));
+  v("long_text", long_text,
+    "agent text that is longer than its turn: keep it behind the turn's end (NeMo), drop what does "
+    "not fit, or stop with an error",
+    one_of({"keep", "drop", "error"}));
 }
 
 std::vector<std::string> DuplexDataOptions::other_keys() {

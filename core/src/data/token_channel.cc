@@ -46,7 +46,7 @@ int64_t frame_at(double time_s, const FrameGrid& grid) {
 
 /// `lead_frames` set: words with times are written that much before they are spoken.
 void write_turn(const Supervision& turn, const FrameGrid& grid, const Tokenizer& tokenizer,
-                std::optional<int64_t> lead_frames, ChannelWriter& channel,
+                std::optional<int64_t> lead_frames, LongText long_text, ChannelWriter& channel,
                 TokenChannelCounts& counts) {
   ++counts.turns;
   int64_t frame = frame_at(turn.start_s, grid);
@@ -54,9 +54,17 @@ void write_turn(const Supervision& turn, const FrameGrid& grid, const Tokenizer&
     ++counts.skipped_turns;
     return;
   }
+  const int64_t end = frame_at(turn.end_s(), grid);
   channel.write(frame++, tokenizer.special_ids().bos, counts);
   const auto write_text = [&](const std::string& text) {
-    for (const int64_t id : tokenizer.encode(clean_text(text))) channel.write(frame++, id, counts);
+    for (const int64_t id : tokenizer.encode(clean_text(text))) {
+      if (frame >= end && long_text == LongText::kDrop) {
+        ++counts.dropped_tokens;
+      } else {
+        channel.write(frame, id, counts);
+      }
+      ++frame;
+    }
   };
   if (lead_frames && !turn.words.empty()) {
     for (const AlignedWord& word : turn.words) {
@@ -66,7 +74,6 @@ void write_turn(const Supervision& turn, const FrameGrid& grid, const Tokenizer&
   } else {
     write_text(turn.text.value_or(""));
   }
-  const int64_t end = frame_at(turn.end_s(), grid);
   if (frame > end) ++counts.long_turns;
   if (end < channel.size()) {
     channel.write(end, tokenizer.special_ids().eos, counts);
@@ -107,6 +114,7 @@ TokenChannelCounts& TokenChannelCounts::operator+=(const TokenChannelCounts& oth
   long_turns += other.long_turns;
   overwritten_tokens += other.overwritten_tokens;
   truncated_tokens += other.truncated_tokens;
+  dropped_tokens += other.dropped_tokens;
   skipped_turns += other.skipped_turns;
   open_turns += other.open_turns;
   return *this;
@@ -135,12 +143,13 @@ namespace {
 std::vector<int64_t> build_channel(const std::vector<Supervision>& supervisions,
                                    const std::vector<std::string>& roles, const FrameGrid& grid,
                                    std::optional<int64_t> lead_frames, const Tokenizer& tokenizer,
-                                   TokenChannelCounts* counts) {
+                                   TokenChannelCounts* counts, LongText long_text) {
   TokenChannelCounts ignored;
   ChannelWriter channel(frame_at(grid.duration_s, grid), tokenizer.special_ids().pad);
   for (const Supervision& turn : supervisions) {
     if (!has_role(turn, roles)) continue;
-    write_turn(turn, grid, tokenizer, lead_frames, channel, counts != nullptr ? *counts : ignored);
+    write_turn(turn, grid, tokenizer, lead_frames, long_text, channel,
+               counts != nullptr ? *counts : ignored);
   }
   return channel.take();
 }
@@ -150,15 +159,16 @@ std::vector<int64_t> build_channel(const std::vector<Supervision>& supervisions,
 std::vector<int64_t> build_token_channel(const std::vector<Supervision>& supervisions,
                                          const std::vector<std::string>& roles,
                                          const FrameGrid& grid, const Tokenizer& tokenizer,
-                                         TokenChannelCounts* counts) {
-  return build_channel(supervisions, roles, grid, {}, tokenizer, counts);
+                                         TokenChannelCounts* counts, LongText long_text) {
+  return build_channel(supervisions, roles, grid, {}, tokenizer, counts, long_text);
 }
 
 std::vector<int64_t> build_spoken_channel(const std::vector<Supervision>& supervisions,
                                           const std::vector<std::string>& roles,
                                           const FrameGrid& grid, int64_t lead_frames,
-                                          const Tokenizer& tokenizer, TokenChannelCounts* counts) {
-  return build_channel(supervisions, roles, grid, lead_frames, tokenizer, counts);
+                                          const Tokenizer& tokenizer, TokenChannelCounts* counts,
+                                          LongText long_text) {
+  return build_channel(supervisions, roles, grid, lead_frames, tokenizer, counts, long_text);
 }
 
 std::vector<int64_t> build_word_channel(const std::vector<Supervision>& supervisions,

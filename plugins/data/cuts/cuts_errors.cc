@@ -77,14 +77,23 @@ Error concatenate(const std::string& path, const std::string& problem) {
 }
 
 std::string long_text(const std::string& path, const TokenChannelCounts& counts, const Cut& first,
-                      double frame_length_s) {
+                      const DuplexDataOptions& data) {
+  std::string cost;
+  if (data.long_text == "drop") {
+    cost = fmt::format("; {} tokens are left out", counts.dropped_tokens);
+  } else if (data.long_text == "keep") {
+    cost = fmt::format("; {} tokens are overwritten, others stand behind their turn's end",
+                       counts.overwritten_tokens);
+  }
   return fmt::format(
-      "[data/long-text] {}: {} of {} agent turns have more text than frames, the first in {}; {} "
-      "tokens are overwritten, others stand behind their turn's end; expected at most one token "
-      "for each {} s of a turn; lengthen the turns, or shorten the texts",
-      path, counts.long_turns, counts.turns, first.place(), counts.overwritten_tokens,
-      frame_length_s);
+      "{}: {} of {} agent turns have more text than frames, the first in {}{}; expected at most "
+      "one "
+      "token for each {} s of a turn; lengthen the turns, shorten the texts, or choose with "
+      "data.long_text (keep, drop, error)",
+      path, counts.long_turns, counts.turns, first.place(), cost, data.frame_length);
 }
+
+Error too_long_text(const std::string& message) { return data_error("long-text", message); }
 
 std::string text_cut_off(const std::string& path, const TokenChannelCounts& counts,
                          const Cut& first) {

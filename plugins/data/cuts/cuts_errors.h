@@ -20,9 +20,12 @@ Error bad_state(const std::string& path, const std::string& state, const std::st
 Error changed_data(const std::string& path);
 Error concatenate(const std::string& path, const std::string& problem);
 
-/// Warnings: the text is placed as NeMo places it.
+/// Text that does not fit its turn, without an id: data.long_text makes it a warning or an error.
 std::string long_text(const std::string& path, const TokenChannelCounts& counts, const Cut& first,
-                      double frame_length_s);
+                      const DuplexDataOptions& data);
+/// [data/long-text] for such a text.
+Error too_long_text(const std::string& message);
+/// A warning.
 std::string text_cut_off(const std::string& path, const TokenChannelCounts& counts,
                          const Cut& first);
 

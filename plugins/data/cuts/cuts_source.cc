@@ -119,7 +119,7 @@ CutsSource::CutsSource(const CutsOptions& options, const DuplexDataOptions& data
   if (options.num_workers > 0) prefetcher_ = std::make_unique<Prefetcher>(options.num_workers);
 }
 
-// NeMo's behaviour is kept, text and all; whoever made the data should know what it costs.
+// Whoever made the data should know what a text that does not fit costs.
 void CutsSource::report_texts(const BuildContext& context) const {
   TokenChannelCounts counts;
   const Cut* first_long = nullptr;
@@ -134,7 +134,9 @@ void CutsSource::report_texts(const BuildContext& context) const {
     counts += more;
   }
   if (first_long != nullptr) {
-    warn(context, errors::long_text(path_, counts, *first_long, spec_.data.frame_length));
+    const std::string message = errors::long_text(path_, counts, *first_long, spec_.data);
+    if (spec_.data.long_text == "error") throw errors::too_long_text(message);
+    warn(context, "[data/long-text] " + message);
   }
   if (first_cut_off != nullptr) {
     warn(context, errors::text_cut_off(path_, counts, *first_cut_off));

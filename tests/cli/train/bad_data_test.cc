@@ -197,6 +197,16 @@ TEST_CASE("text longer than its turn is placed as NeMo does, with a warning that
   CHECK(contains(outcome.output, "bad.jsonl:2: cut 'train-000000b'"));
   const size_t first = outcome.output.find("[data/long-text]");
   CHECK(outcome.output.find("[data/long-text]", first + 1) == std::string::npos);  // said once
+
+  const Outcome dropped =
+      set.train(folder.path() / "dropped", {"trainer.max_steps=4", "data.long_text=drop"});
+  CHECK_MESSAGE(dropped.exit_code == 0, dropped.output);
+  CHECK(contains(dropped.output, "tokens are left out; expected"));
+  const Outcome refused =
+      set.train(folder.path() / "refused", {"trainer.max_steps=4", "data.long_text=error"});
+  CHECK_MESSAGE(refused.exit_code == 5, refused.output);
+  CHECK(contains(refused.output, "error: [data/long-text] data.train_ds: 1 of 3 agent turns"));
+  CHECK(num_steps_logged(folder.path() / "refused") == 0);
 }
 
 TEST_CASE("other data than the checkpoint's is refused, and accepted when that is asked for") {

@@ -93,6 +93,25 @@ TEST_CASE("text that runs into the next turn is overwritten there") {
   CHECK(counts.long_turns == 1);
 }
 
+TEST_CASE("text that does not fit its turn can be dropped, and its end stays its end") {
+  TokenChannelCounts counts;
+  const std::vector<Supervision> turns = {turn("agent", 0, 0.24, "a a a a")};
+  const FrameGrid grid{0.8, 0.08, 16000};
+  const TableTokenizer tokenizer;
+  const auto kept = build_token_channel(turns, {"agent"}, grid, tokenizer);
+  const auto dropped =
+      build_token_channel(turns, {"agent"}, grid, tokenizer, &counts, s2s::LongText::kDrop);
+  CHECK(kept[3] == 2);
+  CHECK(kept[4] != 0);
+  CHECK(std::vector<int64_t>(dropped.begin(), dropped.begin() + 3) ==
+        std::vector<int64_t>(kept.begin(), kept.begin() + 3));
+  CHECK(std::vector<int64_t>(dropped.begin() + 3, dropped.end()) ==
+        std::vector<int64_t>{2, 0, 0, 0, 0, 0, 0});
+  CHECK(counts.dropped_tokens == 2);
+  CHECK(counts.overwritten_tokens == 0);
+  CHECK(counts.long_turns == 1);
+}
+
 TEST_CASE("time marks and surplus white space leave the text") {
   CHECK(
       s2s::clean_text("<|0|> Hey <|3|> <|3|> how <|5|> <|7|> are <|8|> <|8|> <|10|> you? <|12|>") ==
