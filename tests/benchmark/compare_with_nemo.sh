@@ -38,7 +38,7 @@ done
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export OMP_WAIT_POLICY=PASSIVE OMP_NUM_THREADS=$threads
+export OMP_NUM_THREADS=$threads
 
 common=(--steps "$steps" --threads "$threads" --precision "$precision" "${clock[@]}")
 bench=$root/tests/benchmark/nemo_duplex_bench.py

@@ -67,8 +67,10 @@ at::Tensor few_rows_of(const at::Tensor& x, const at::Tensor& weight, const at::
                                 x.size(-1),
                                 weight.size(0)};
   constexpr int64_t kOutputsPerPiece = 64;
+  constexpr int64_t kBytesPerThread = 512 << 10;  // less is read sooner than a thread awakes
+  const int64_t piece_bytes = kOutputsPerPiece * job.inner * static_cast<int64_t>(sizeof(W));
   const int64_t pieces = (job.outer + kOutputsPerPiece - 1) / kOutputsPerPiece;
-  parallel_rows(pieces, 4, [&](int64_t begin, int64_t end) {
+  parallel_rows(pieces, 1 + kBytesPerThread / piece_bytes, [&](int64_t begin, int64_t end) {
     rows::run(job, begin * kOutputsPerPiece, std::min(job.outer, end * kOutputsPerPiece));
   });
   return y;
