@@ -131,7 +131,7 @@ int run_generate(const GenerateArguments& arguments, const Invocation& invocatio
   Console console(std::cerr, standard_error_is_terminal(), terminal_width());
   Log log(&console);
   setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });
-  const std::unique_ptr<Tokenizer> tokenizer = setup.builder().tokenizer();
+  const std::unique_ptr<Tokenizer> tokenizer = setup.builder().tokenizer(arguments.checkpoint);
   const std::unique_ptr<SpeechModel> model = setup.builder().model(tokenizer.get());
   load_model(arguments.checkpoint, *model);
   model->train(false);

@@ -41,12 +41,12 @@ void attach_optimizer(const TrainingParts& parts, const RunOptions& settings, Wa
 
 }  // namespace
 
-TrainingParts build_training(const RunSetup& setup) {
+TrainingParts build_training(const RunSetup& setup, const std::string& checkpoint) {
   const RunBuilder& builder = setup.builder();
   const RunOptions& settings = builder.settings();
   at::manual_seed(static_cast<uint64_t>(settings.trainer.seed));
   TrainingParts parts;
-  parts.tokenizer = builder.tokenizer();
+  parts.tokenizer = builder.tokenizer(checkpoint);
   parts.model = builder.model(parts.tokenizer.get());
   parts.strategy = builder.strategy();
   parts.data = builder.train_source(parts.tokenizer.get(), *parts.strategy);

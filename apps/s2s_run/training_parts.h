@@ -23,8 +23,9 @@ struct TrainingParts {
 };
 
 /// Seeds the generators, builds the parts, freezes parameters, attaches strategy and optimizer.
-/// Patterns that match nothing are said as warnings of `setup`. Errors: those of the parts.
-TrainingParts build_training(const RunSetup& setup);
+/// `checkpoint`: what the run goes on from, or "" (its tokenizer counts). Patterns that match
+/// nothing are said as warnings of `setup`. Errors: those of the parts.
+TrainingParts build_training(const RunSetup& setup, const std::string& checkpoint = "");
 
 /// Fits the codec to training data of its own pass, unless a checkpoint has brought its statistics.
 void fit_codec_of(const TrainingParts& parts, const RunBuilder& builder);

@@ -43,20 +43,30 @@ void report_changes(const RunFolder& folder, const RunSetup& setup, Log& log) {
   }
 }
 
-/// Loads the newest checkpoint of the run folder, or exp_manager.resume_from_checkpoint. Returns
-/// the optimizer steps done; 0 for a fresh run. Errors: [run/not-empty], those of checkpoints.
-int64_t resume(const RunSetup& setup, const RunFolder& folder, Run& run, Log& log) {
+/// Where a run goes on from.
+struct Start {
+  std::string checkpoint;      // "" for a fresh run
+  bool is_of_this_run = true;  // false: exp_manager.resume_from_checkpoint
+};
+
+/// The newest checkpoint of the run folder, or the one that was asked for. Errors: [run/not-empty].
+Start find_start(const RunSetup& setup, const RunFolder& folder) {
   const ExpManagerBlock& manager = setup.builder().settings().exp_manager;
   if (!manager.resume_if_exists) folder.check_unused();
-  std::string from = CheckpointFolder(folder.checkpoints(), {}).newest();
-  const bool continues = !from.empty();
-  if (!continues && manager.resume_from_checkpoint) from = *manager.resume_from_checkpoint;
-  if (from.empty()) return 0;
-  load_model(from, *run.parts.model);
-  const RunState state = load_run_state(from, *run.parts.optimizer);
+  const std::string newest = CheckpointFolder(folder.checkpoints(), {}).newest();
+  if (!newest.empty() || !manager.resume_from_checkpoint) return {newest, true};
+  return {*manager.resume_from_checkpoint, false};
+}
+
+/// Returns the optimizer steps done. Errors: those of checkpoints.
+int64_t resume(const RunSetup& setup, const RunFolder& folder, const Start& start, Run& run,
+               Log& log) {
+  if (start.checkpoint.empty()) return 0;
+  load_model(start.checkpoint, *run.parts.model);
+  const RunState state = load_run_state(start.checkpoint, *run.parts.optimizer);
   run.parts.data->restore(state.data_state);
-  log.info(fmt::format("resumed from {} at step {}", from, state.steps_done));
-  if (continues) report_changes(folder, setup, log);
+  log.info(fmt::format("resumed from {} at step {}", start.checkpoint, state.steps_done));
+  if (start.is_of_this_run) report_changes(folder, setup, log);
   return state.steps_done;
 }
 
@@ -71,11 +81,13 @@ void report_setup(const RunSetup& setup, Log& log) {
 }
 
 /// The state to start from, and what the run folder says about it. Returns the steps done.
-int64_t prepare(const RunSetup& setup, const RunFolder& folder, Run& run, Log& log) {
+int64_t prepare(const RunSetup& setup, const RunFolder& folder, const Start& start, Run& run,
+                Log& log) {
   const RunBuilder& builder = setup.builder();
-  const int64_t first_step = resume(setup, folder, run, log);
+  const int64_t first_step = resume(setup, folder, start, run, log);
   folder.write_config(effective_text(setup.config()));
   folder.write_manifest(run_manifest(setup));
+  if (run.parts.tokenizer) folder.keep_copies(kTokenizerCopy, run.parts.tokenizer->files());
   fit_codec_of(run.parts, builder);
   const int64_t max_steps = builder.settings().trainer.max_steps;
   if (first_step >= max_steps) {
@@ -97,8 +109,9 @@ ValidationSettings validation_settings(const RunBuilder& builder) {
 Trainer::End train(const RunBuilder& builder, const RunFolder& folder, Run& run, int64_t first_step,
                    RunObserver& progress, const InterruptWatch& interrupt) {
   const RunOptions& settings = builder.settings();
-  const CheckpointFolder checkpoints(folder.checkpoints(),
-                                     {folder.file("config.yaml"), folder.file("manifest.json")});
+  const CheckpointFolder checkpoints(
+      folder.checkpoints(),
+      {folder.file("config.yaml"), folder.file("manifest.json"), folder.file(kTokenizerCopy)});
   Trainer trainer(trainer_settings(builder), run.parts.of_trainer());
   MetricsLog metrics(folder.file("metrics.jsonl"), first_step);
   trainer.add_observer(&metrics);
@@ -127,9 +140,10 @@ ExitCode run_in(const RunSetup& setup, const RunFolder& folder, Console& console
   make_configured_set(setup.config(), ".");  // it watches for ^C itself
   keep_freed_memory();
   const InterruptWatch interrupt(kStopping);  // ^C while building ends the run after its first step
-  Run run{build_training(setup), {}};
+  const Start start = find_start(setup, folder);
+  Run run{build_training(setup, start.checkpoint), {}};
   run.validation = builder.validation_sources(run.parts.tokenizer.get());
-  const int64_t first_step = prepare(setup, folder, run, log);
+  const int64_t first_step = prepare(setup, folder, start, run, log);
   ProgressObserver progress(console, log, first_step, options.max_steps, options.log_every_n_steps);
   if (train(builder, folder, run, first_step, progress, interrupt) == Trainer::End::kFinished) {
     return ExitCode::kOk;

@@ -116,7 +116,7 @@ int run_validate(const ValidateArguments& arguments, const Invocation& invocatio
   Console console(std::cerr, standard_error_is_terminal(), terminal_width());
   Log log(&console, {LogLevel::kInfo, log_file(settings)});
   setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });
-  const std::unique_ptr<Tokenizer> tokenizer = builder.tokenizer();
+  const std::unique_ptr<Tokenizer> tokenizer = builder.tokenizer(arguments.checkpoint);
   const Validator::Sets sets = builder.validation_sources(tokenizer.get());
   const std::unique_ptr<SpeechModel> model = builder.model(tokenizer.get());
   load_model(arguments.checkpoint, *model);

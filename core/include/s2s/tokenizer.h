@@ -26,6 +26,9 @@ class Tokenizer {
   virtual const SpecialIds& special_ids() const = 0;
   /// Printable form of one id ("_hello", "<s>").
   virtual std::string piece(int64_t id) const = 0;
+  /// The files that define it. Checkpoints keep copies, and hand their folder back as the option
+  /// `path`. Empty: it needs none.
+  virtual std::vector<std::string> files() const { return {}; }
 };
 
 }  // namespace s2s

@@ -82,10 +82,16 @@ void check_tensors(const TensorMap& tensors, int64_t steps_done) {
   }
 }
 
-void attach(const std::string& file, const fs::path& folder) {
-  if (!fs::exists(file)) return;
-  const fs::path copy = folder / fs::path(file).filename();
-  fs::copy_file(file, copy);
+/// Copies a file, or a folder of files, that is there.
+void attach(const fs::path& from, const fs::path& folder) {
+  if (!fs::exists(from)) return;
+  const fs::path copy = folder / from.filename();
+  if (fs::is_directory(from)) {
+    fs::create_directory(copy);
+    for (const auto& entry : fs::directory_iterator(from)) attach(entry.path(), copy);
+  } else {
+    fs::copy_file(from, copy);
+  }
   sync_path(copy);
 }
 

@@ -6,6 +6,7 @@
 //                      optimizer.safetensors  optimizer state
 //                      random.safetensors     random generator states
 //                      state.json             steps done, data position, versions
+//                      tokenizer/             the tokenizer's files
 //                      config.yaml manifest.json   copies from the run folder
 
 #include <cstdint>
@@ -17,6 +18,9 @@
 
 namespace s2s {
 
+/// The folder of a checkpoint, and of a run, that holds the tokenizer's files.
+inline constexpr char kTokenizerCopy[] = "tokenizer";
+
 /// Everything beside the model and the optimizer that a run continues from.
 struct RunState {
   int64_t steps_done = 0;
@@ -25,7 +29,8 @@ struct RunState {
 
 class CheckpointFolder {
  public:
-  /// `folder`: RUN/checkpoints. `attachments`: files that are copied into every checkpoint.
+  /// `folder`: RUN/checkpoints. `attachments`: files, and folders of files, that are copied into
+  /// every checkpoint.
   CheckpointFolder(std::string folder, std::vector<std::string> attachments);
 
   /// Returns the new checkpoint's folder. Errors: [checkpoint/write], [numerics/not-finite] when a

@@ -3,7 +3,10 @@
 #include <ATen/ATen.h>
 #include <dlfcn.h>
 
+#include <filesystem>
+
 #include "config/config_errors.h"
+#include "train/checkpoint.h"
 #include "train/train_errors.h"
 
 namespace s2s {
@@ -66,9 +69,14 @@ BuildContext RunBuilder::context(const std::string& path, const Tokenizer* token
   return context;
 }
 
-std::unique_ptr<Tokenizer> RunBuilder::tokenizer() const {
-  const Config& node = node_at(config_, "model.tokenizer");
+std::unique_ptr<Tokenizer> RunBuilder::tokenizer(const std::string& checkpoint) const {
+  Config node = node_at(config_, "model.tokenizer");
   if (node.entries().empty()) return nullptr;
+  const std::filesystem::path copy = std::filesystem::path(checkpoint) / kTokenizerCopy;
+  if (!checkpoint.empty() && std::filesystem::is_directory(copy)) {
+    node["path"] = Config::scalar(std::filesystem::absolute(copy).string(), /*quoted=*/true);
+    node.erase("train");
+  }
   return registries_.create<Tokenizer>(node, context("model.tokenizer"));
 }
 

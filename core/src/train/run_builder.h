@@ -27,8 +27,9 @@ class RunBuilder {
   const Precision& precision() const { return precision_; }
   at::Device device() const { return device_; }
 
-  /// The tokenizer of model.tokenizer, or null when there is none.
-  std::unique_ptr<Tokenizer> tokenizer() const;
+  /// The tokenizer of model.tokenizer, or null when there is none. One that `checkpoint` (a folder,
+  /// or "") holds a copy of is read from there, whatever has become of the configured path.
+  std::unique_ptr<Tokenizer> tokenizer(const std::string& checkpoint = "") const;
   /// The model with memory and first values. Errors: those of its parts.
   std::unique_ptr<SpeechModel> model(const Tokenizer* tokenizer) const;
   /// The model without memory, for plans.

@@ -55,6 +55,21 @@ void RunFolder::write_manifest(const nlohmann::json& manifest) const {
   write_file_atomically(file("manifest.json"), manifest.dump(1) + "\n");
 }
 
+void RunFolder::keep_copies(const std::string& name, const std::vector<std::string>& files) const {
+  const fs::path folder = file(name);
+  try {
+    for (const std::string& from : files) {
+      fs::create_directories(folder);
+      const fs::path copy = folder / fs::path(from).filename();
+      if (!fs::exists(copy) || !fs::equivalent(from, copy)) {
+        fs::copy_file(from, copy, fs::copy_options::overwrite_existing);
+      }
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw_run_folder(folder, error.code().message());
+  }
+}
+
 int64_t peak_memory_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "train/step_report.h"
 
@@ -23,6 +24,9 @@ class RunFolder {
   void check_unused() const;
   void write_config(const std::string& yaml) const;
   void write_manifest(const nlohmann::json& manifest) const;
+  /// Copies files into a folder of the run; those that lie there already stay. Errors:
+  /// [run/folder].
+  void keep_copies(const std::string& name, const std::vector<std::string>& files) const;
 
  private:
   std::string path_;

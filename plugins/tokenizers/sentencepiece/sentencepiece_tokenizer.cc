@@ -24,6 +24,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(const SentencePieceOptions& optio
   }
   const auto status = processor_.Load(model_path);
   if (!status.ok()) throw errors::unreadable(place, model_path, status.ToString());
+  file_ = model_path;
   special_ = choose_special_ids(options, model_path, place);
 }
 

@@ -24,6 +24,7 @@ class SentencePieceTokenizer : public Tokenizer {
   int64_t vocab_size() const override { return processor_.GetPieceSize(); }
   const SpecialIds& special_ids() const override { return special_; }
   std::string piece(int64_t id) const override;
+  std::vector<std::string> files() const override { return {file_}; }
 
  private:
   SpecialIds choose_special_ids(const SentencePieceOptions& options, const std::string& model_path,
@@ -31,6 +32,7 @@ class SentencePieceTokenizer : public Tokenizer {
 
   sentencepiece::SentencePieceProcessor processor_;
   SpecialIds special_;
+  std::string file_;
 };
 
 }  // namespace s2s::sentencepiece_plugin

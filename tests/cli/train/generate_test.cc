@@ -149,3 +149,19 @@ TEST_CASE("a checkpoint that is not there, or of another model, is one message")
   CHECK_FALSE(fs::exists(folder.path() / "out"));
   CHECK_FALSE(fs::exists(folder.path() / "run"));
 }
+
+TEST_CASE(
+    "a checkpoint brings its tokenizer: neither the data nor the tokenizer's path is needed") {
+  const TemporaryFolder folder;
+  const fs::path wav = folder.path() / "question.wav";
+  fs::copy_file(recording(0), wav);
+  const Outcome usual = generate(folder.path() / "usual", {"--input", wav.string()});
+  const std::string gone = "tiny.data=" + (folder.path() / "gone").string();
+  const Outcome alone = generate(folder.path() / "alone", {gone, "--input", wav.string()});
+  REQUIRE_MESSAGE(usual.exit_code == 0, usual.output);
+  REQUIRE_MESSAGE(alone.exit_code == 0, alone.output);
+  CHECK(answers(folder.path() / "alone").at(0).at("text") ==
+        answers(folder.path() / "usual").at(0).at("text"));
+  CHECK(read_text(uninterrupted_run() / "checkpoints/last/tokenizer/tokenizer.model") ==
+        read_text(tiny_set() / "tokenizer.model"));
+}
