@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "s2s_run/number_checks.h"
 #include "s2s_run/subcommands.h"
 
 namespace s2s::run {
@@ -21,12 +22,11 @@ void add_bench_model(CLI::App& bench, Invocation& invocation) {
       ->add_option("--options", arguments->options_path, "options file (JSON), as reference files")
       ->required();
   command->add_option("--steps", arguments->steps, "timed steps, after a first one")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--threads", arguments->threads, "threads")->check(CLI::PositiveNumber);
+      ->check(positive());
+  command->add_option("--threads", arguments->threads, "threads")->check(positive());
   command->add_option("--precision", arguments->precision, "32, bf16-mixed or bf16-true");
-  command->add_option("--batch-size", arguments->batch_size, "rows")->check(CLI::PositiveNumber);
-  command->add_option("--seconds", arguments->seconds, "audio of a row, s")
-      ->check(CLI::PositiveNumber);
+  command->add_option("--batch-size", arguments->batch_size, "rows")->check(positive());
+  command->add_option("--seconds", arguments->seconds, "audio of a row, s")->check(positive());
   command->add_option("--ops", arguments->ops,
                       "also split a step by part, and list this many operators by time");
   command->add_flag("--processor-time", arguments->processor_time, kProcessorTime);
@@ -41,7 +41,7 @@ void add_bench_train(CLI::App& bench, Invocation& invocation) {
   auto arguments = std::make_shared<BenchTrainArguments>();
   add_config_arguments(*command, arguments->config);
   command->add_option("--steps", arguments->steps, "timed steps, after three first ones")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command->add_option("--from-step", arguments->from_step,
                       "step of the schedule to begin at (stages)");
   command->add_option("--ops", arguments->ops, "also list this many operators by time");

@@ -14,6 +14,7 @@
 #include "base/progress_bar.h"
 #include "data/inspect.h"
 #include "s2s_run/columns.h"
+#include "s2s_run/number_checks.h"
 #include "s2s_run/tokenizer_file.h"
 #include "s2s_run/word_tokenizer.h"
 
@@ -218,9 +219,9 @@ void setup_data_inspect(CLI::App& app, Invocation& invocation) {
   command->add_option("source", arguments->sources, "cuts, .jsonl or .jsonl.gz")->required();
   command->add_option("--tokenizer", arguments->tokenizer, "a .model, to count tokens, not words");
   command->add_option("--batch", arguments->batch, "draw the token channels of the first N cuts")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command->add_option("--frame-length", data.frame_length, "in seconds")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   command->add_option("--user", data.input_roles, "speakers that are the user")
       ->capture_default_str();

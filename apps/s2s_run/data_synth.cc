@@ -11,6 +11,7 @@
 #include "base/console.h"
 #include "base/progress_bar.h"
 #include "s2s/options.h"
+#include "s2s_run/number_checks.h"
 
 namespace s2s::run {
 
@@ -101,7 +102,7 @@ void setup_data_synth(CLI::App& app, Invocation& invocation) {
   CLI::Option* quick = command->add_flag("--quick", arguments->quick, "two domains, some seconds");
   command->add_flag("--tiny", arguments->tiny, "a dozen cuts, to try an option")->excludes(quick);
   command->add_option("--seed", options.seed, "another seed gives another set")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative())
       ->capture_default_str();
   command->add_option("--sample-rate", options.sample_rate_hz, "rate of the agent's audio in hertz")
       ->capture_default_str();

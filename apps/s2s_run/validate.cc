@@ -14,6 +14,7 @@
 #include "eval/listening_report.h"
 #include "eval/validator.h"
 #include "s2s_run/columns.h"
+#include "s2s_run/number_checks.h"
 #include "s2s_run/run_setup.h"
 #include "train/checkpoint.h"
 #include "train/run_folder.h"
@@ -166,7 +167,7 @@ void setup_validate(CLI::App& app, Invocation& invocation) {
   command->add_option("--checkpoint", arguments->checkpoint, "checkpoint folder")->required();
   command->add_option("--report", arguments->report, "report folder (default: the run's report/)");
   command->add_option("--limit-batches", arguments->limit_batches, "batches of each set")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command->add_flag("--json", invocation.json, "print JSON");
   command->callback([arguments, &invocation] {
     invocation.selected = [arguments, &invocation] { return run_validate(*arguments, invocation); };

@@ -80,3 +80,20 @@ TEST_CASE("every command explains itself") {
   }
   CHECK(run_cli("--version").exit_code == 0);
 }
+
+TEST_CASE("a number that an option does not take is named with what it takes") {
+  for (const std::string value : {"x", "0", "-3", "1e999"}) {
+    const CommandResult result = run_cli("bench train some.yaml --steps " + value);
+    CHECK(result.exit_code == 2);
+    CHECK_MESSAGE(has(result, "--steps: '" + value + "'; expected a number above 0"),
+                  result.output);
+  }
+}
+
+TEST_CASE("a checkpoint that is not there is said before anything else is missed") {
+  const std::string config = S2S_SOURCE_DIR "/configs/tiny.yaml";
+  const CommandResult result =
+      run_cli("validate " + config + " tiny.data=no/such/data --checkpoint no/such/step=3");
+  CHECK_MESSAGE(has(result, "error: [checkpoint/missing] no checkpoint at no/such/step=3"),
+                result.output);
+}

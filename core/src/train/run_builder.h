@@ -29,6 +29,7 @@ class RunBuilder {
 
   /// The tokenizer of model.tokenizer, or null when there is none. One that `checkpoint` (a folder,
   /// or "") holds a copy of is read from there, whatever has become of the configured path.
+  /// Errors: those of the tokenizer, [checkpoint/missing].
   std::unique_ptr<Tokenizer> tokenizer(const std::string& checkpoint = "") const;
   /// The model with memory and first values. Errors: those of its parts.
   std::unique_ptr<SpeechModel> model(const Tokenizer* tokenizer) const;
