@@ -178,9 +178,10 @@ class Walker {
     });
   }
 
-  /// Options that are translated from a foreign config are checked when that is read.
-  void walk_named(Config& node, const std::string& kind, const Config& name,
-                  const std::string& path, const Known& known_elsewhere) {
+  /// Options that are translated from a foreign config are checked when that is read. `name` is a
+  /// copy: keys that are added to `node` move those that are there.
+  void walk_named(Config& node, const std::string& kind, const Config name, const std::string& path,
+                  const Known& known_elsewhere) {
     if (node.find("translate_from") != nullptr) return walk_translated(node, path);
     if (const auto table = table_of(kind, name, path + ".name")) {
       if (Config* written = std::exchange(written_set_, nullptr)) {
