@@ -2,33 +2,11 @@
 
     python tests/reference/hf_llama.py --out tests/reference/data [--case NAME] [--list]
 
-kind=llm, name=llama or tinyllama; options = the text of config.json. There is no dropout, so train
-and eval mode are the same. weights/* and grad/* carry the state dict's names; lm_head.weight is
-absent where it is tied, and its gradient is then part of model.embed_tokens.weight's.
-
-  input/ids, mask, labels   [B,T]; padding on the right; labels are aligned (labels[t] belongs to
-                            logits[t], nothing is shifted) and -100 where ignored.
-  output/hidden, logits     after the last norm; padded positions are not to be compared.
-  output/loss               mean cross entropy over the labels that are not -100.
-  grad/*                    of that loss. With pad_token_id in the config, torch's padding_idx gives
-                            that id's embedding row no gradient from look-ups.
-  output/greedy             [1,N] new tokens after input/prompt [1,P], prompt not included; exactly
-                            N, no stop at EOS.
+name=llama or tinyllama; hf_decoder.py says what the files hold.
 """
 
-import argparse
-import copy
-import json
-import tempfile
-from pathlib import Path
+import hf_decoder as hf
 
-import torch
-from transformers import AutoConfig, DynamicCache, LlamaForCausalLM
-
-import reference_file as rf
-
-RTOL, ATOL = 1e-4, 2e-5
-NUM_NEW = 16
 LLAMA3 = {
     "rope_type": "llama3",
     "factor": 8.0,
@@ -39,60 +17,41 @@ LLAMA3 = {
 
 
 def config(**changes):
-    """The spelling of transformers 5."""
-    base = {
+    llama = {
         "architectures": ["LlamaForCausalLM"],
         "attention_bias": False,
-        "attention_dropout": 0.0,
-        "bos_token_id": 1,
-        "dtype": "float32",
-        "eos_token_id": 2,
         "head_dim": 6,
         "hidden_act": "silu",
-        "hidden_size": 24,
-        "initializer_range": 0.02,
-        "intermediate_size": 40,
-        "max_position_embeddings": 128,
         "mlp_bias": False,
         "model_type": "llama",
-        "num_attention_heads": 4,
-        "num_hidden_layers": 2,
-        "num_key_value_heads": 4,
-        "pad_token_id": None,
         "pretraining_tp": 1,
-        "rms_norm_eps": 1e-05,
-        "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"},
-        "tie_word_embeddings": False,
-        "transformers_version": "5.23.0",
-        "use_cache": True,
-        "vocab_size": 64,
     }
-    base.update(changes)
-    return base
+    return dict(sorted({**hf.config(), **llama, **changes}.items()))
 
 
 def config_4(**changes):
-    """The same in the spelling of transformers 4: rope_theta, rope_scaling, torch_dtype."""
-    old = config(**changes)
-    rope = dict(old.pop("rope_parameters"))
-    old["rope_theta"] = rope.pop("rope_theta")
-    old["rope_scaling"] = None if rope["rope_type"] == "default" else rope
-    old["torch_dtype"] = old.pop("dtype")
-    old["transformers_version"] = "4.46.0"
-    del old["pad_token_id"]
-    return old
+    return hf.in_version_4(hf.without(["pad_token_id"], config(**changes)))
 
 
 def tinyllama_config():
     """As TinyLlama's own file spells it: no head_dim, no mlp_bias, grouped queries."""
-    old = config_4(num_key_value_heads=1, hidden_size=32, intermediate_size=44, vocab_size=56)
-    for key in ("head_dim", "mlp_bias", "attention_dropout"):
-        del old[key]
+    sizes = {"num_key_value_heads": 1, "hidden_size": 32, "intermediate_size": 44}
+    old = hf.without(
+        ["head_dim", "mlp_bias", "attention_dropout"], config_4(vocab_size=56, **sizes)
+    )
     old["transformers_version"] = "4.35.0"
     return old
 
 
+def scaled(rope_type, **keys):
+    """Stretched rotary frequencies of a model for eight positions; the files are longer."""
+    rope = {"rope_theta": 10000.0, "rope_type": rope_type, **keys}
+    sizes = {"num_key_value_heads": 2, "max_position_embeddings": 8, "head_dim": 8}
+    return config(rope_parameters=rope, **sizes)
+
+
 ROPE = {"rope_theta": 500000.0, **LLAMA3}
+YARN = {"factor": 4.0, "original_max_position_embeddings": 8}
 CASES = {
     "plain": ("llama", config(), 21),
     "gqa_head_dim": ("llama", config(num_key_value_heads=2, head_dim=8), 22),
@@ -105,93 +64,16 @@ CASES = {
         25,
     ),
     "tinyllama": ("tinyllama", tinyllama_config(), 27),
+    "rope_linear": ("llama", scaled("linear", factor=4.0), 28),
+    "rope_dynamic": ("llama", scaled("dynamic", factor=4.0), 29),
+    "rope_yarn": ("llama", scaled("yarn", **YARN), 30),
+    "rope_yarn_options": (
+        "llama",
+        scaled("yarn", beta_fast=2.0, beta_slow=0.25, mscale=0.9, mscale_all_dim=0.5,
+               truncate=False, **YARN),
+        31,
+    ),
 }
 
-
-def build(config_dict, seed):
-    with tempfile.TemporaryDirectory() as name:
-        (Path(name) / "config.json").write_text(json.dumps(config_dict))
-        loaded = AutoConfig.from_pretrained(name)
-    torch.manual_seed(seed)
-    model = LlamaForCausalLM._from_config(loaded, attn_implementation="sdpa")
-    rf.randomise(model, seed)
-    return model.eval()
-
-
-def make_inputs(vocab_size, seed) -> dict:
-    """Three rows of 21, 14 and 6 real tokens; the text tokens include ids 0 to 2."""
-    generator = torch.Generator().manual_seed(seed + 1000)
-    lengths = torch.tensor([21, 14, 6])
-    mask = torch.arange(21)[None] < lengths[:, None]
-    ids = torch.randint(vocab_size, (3, 21), generator=generator)
-    labels = torch.randint(vocab_size, (3, 21), generator=generator)
-    ids[0, 3], ids[0, 9] = 0, 2
-    labels[torch.rand(3, 21, generator=generator) < 0.15] = -100
-    return {
-        "ids": ids.masked_fill(~mask, 0),
-        "mask": mask,
-        "labels": labels.masked_fill(~mask, -100),
-        "prompt": torch.randint(vocab_size, (1, 5), generator=generator),
-    }
-
-
-@torch.no_grad()
-def greedy(model, prompt) -> tuple[torch.Tensor, float]:
-    cache, step, tokens, margins = DynamicCache(), prompt, [], []
-    for _ in range(NUM_NEW):
-        logits = model(input_ids=step, past_key_values=cache, use_cache=True).logits[:, -1]
-        margins.append(rf.greedy_margin(logits))
-        step = logits.argmax(-1, keepdim=True)
-        tokens.append(step)
-    return torch.cat(tokens, dim=1), min(margins)
-
-
-def run(model, inputs) -> tuple[dict, float]:
-    tokens, margin = greedy(model, inputs["prompt"])
-    model.zero_grad()
-    hidden = model.model(input_ids=inputs["ids"], attention_mask=inputs["mask"]).last_hidden_state
-    logits = model.lm_head(hidden)
-    loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), inputs["labels"].flatten())
-    loss.backward()
-    tensors = {"output/greedy": tokens, "output/loss": loss.detach()}
-    real = inputs["mask"][..., None]
-    tensors["output/hidden"] = hidden.detach().masked_fill(~real, 0.0)
-    tensors["output/logits"] = logits.detach().masked_fill(~real, 0.0)
-    for name, parameter in rf.unique_parameters(model).items():
-        tensors[f"grad/{name}"] = parameter.grad.detach().clone()
-    return tensors, margin
-
-
-def make(name, out) -> None:
-    component, config_dict, seed = CASES[name]
-    model = build(config_dict, seed)
-    inputs = make_inputs(config_dict["vocab_size"], seed)
-    weights = rf.weights_of(model)
-    twin = copy.deepcopy(model)
-    rf.nudge(twin, seed)
-    tensors, margin = run(model, inputs)
-    noise = max(rf.noise_ratio(tensors, run(twin, inputs)[0], RTOL, ATOL).values())
-    tensors.update({f"weights/{k}": v for k, v in weights.items()})
-    tensors.update({f"input/{k}": v for k, v in inputs.items()})
-    path = Path(out) / f"hf_llama_{name}.safetensors"
-    options = json.dumps(config_dict, indent=1)
-    size = rf.write_reference(path, "llm", component, options, tensors, RTOL, ATOL)
-    assert margin > 1e-3 and noise < 0.3, f"{name}: margin {margin}, noise {noise}"
-    rf.report(path, size, margin=margin, noise=noise, loss=tensors["output/loss"].item())
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", default=str(Path(__file__).parent / "data"))
-    parser.add_argument("--case", action="append", choices=sorted(CASES))
-    parser.add_argument("--list", action="store_true", help="names only")
-    args = parser.parse_args()
-    if args.list:
-        print("\n".join(sorted(CASES)))
-        return
-    for name in args.case or CASES:
-        make(name, args.out)
-
-
 if __name__ == "__main__":
-    main()
+    hf.main("llama", CASES, __doc__)

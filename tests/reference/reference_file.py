@@ -84,7 +84,7 @@ def weights_of(module) -> dict:
     return weights
 
 
-def randomise(module, seed: int, head_gain=3.0) -> None:
+def randomise(module, seed: int, head_gain=3.0, scale_mean=1.0) -> None:
     """Weights with which every term matters and greedy decisions are clear.
 
     A tied text embedding is kept small: with a large one a random model repeats its last token.
@@ -102,7 +102,7 @@ def randomise(module, seed: int, head_gain=3.0) -> None:
             draw(parameter, 0.0, 0.15 if is_tied and "embed_tokens" in name else 0.5)
         elif parameter.dim() < 2:
             is_scale = name.endswith("weight")
-            draw(parameter, 1.0 if is_scale else 0.0, 0.2 if is_scale else 0.1)
+            draw(parameter, scale_mean if is_scale else 0.0, 0.2 if is_scale else 0.1)
         elif "pos_bias" in name or name.endswith(("bias_u", "bias_v")):
             draw(parameter, 0.0, 0.3)
         else:

@@ -28,8 +28,11 @@ class KvCache {
  public:
   explicit KvCache(int64_t num_layers);
   ~KvCache();
-  /// Appends k, v [B, heads, T, head_dim] of one layer; returns views of everything so far.
-  std::pair<at::Tensor, at::Tensor> append(int64_t layer, const at::Tensor& k, const at::Tensor& v);
+  /// Appends k, v [B, heads, T, head_dim] of one layer; returns views of everything so far. With
+  /// window > 0 (the newest positions that a query sees, its own among them) only of the last
+  /// window - 1 positions before the new ones: older ones are forgotten.
+  std::pair<at::Tensor, at::Tensor> append(int64_t layer, const at::Tensor& k, const at::Tensor& v,
+                                           int64_t window = 0);
   /// Frames that all layers hold (the first layer's count, before the current step's append).
   int64_t length() const { return length_; }
   /// Called by the backbone once per forward, after the last layer.
@@ -39,6 +42,7 @@ class KvCache {
  private:
   struct Entry {
     at::Tensor k, v;
+    int64_t begin = 0;  // where in the memory the oldest position lies
     int64_t used = 0;
   };
   std::vector<Entry> entries_;

@@ -19,6 +19,10 @@ struct RopeScalingOptions {
   double low_freq_factor = 1.0;
   double high_freq_factor = 4.0;
   double original_max_position_embeddings = 8192;
+  double beta_fast = 32;
+  double beta_slow = 1;
+  bool truncate = true;
+  std::optional<double> attention_factor, mscale, mscale_all_dim;
   void visit(OptionVisitor& v);
 };
 
@@ -31,7 +35,7 @@ struct DecoderOptions {
   int64_t num_attention_heads = 8;
   std::optional<int64_t> num_key_value_heads;
   std::optional<int64_t> head_dim;
-  std::string hidden_act = "silu";
+  std::string hidden_act = "silu";  // a family's value is the only one it accepts
   double rms_norm_eps = 1e-6;
   double rope_theta = 10000.0;
   RopeScalingOptions rope_scaling;
@@ -44,19 +48,54 @@ struct DecoderOptions {
   void visit(OptionVisitor& v);
 };
 
+/// Options of families in which some layers see only the newest positions. Add them to one's own:
+/// `windows.visit(v)`.
+struct WindowOptions {
+  std::optional<int64_t> sliding_window;
+  std::vector<std::string> layer_types;  // "full_attention", "sliding_attention"; empty: derived
+  void visit(OptionVisitor& v);
+};
+
 /// Spellings of rope_scaling.rope_type that a family knows.
 using RopeTypes = std::map<std::string, RotaryScaling>;
+
+/// All that core computes: default, linear, dynamic, llama3, yarn.
+const RopeTypes& all_rope_types();
 
 /// The facts that the options say. `path` names the options in messages ("model.llm").
 /// Errors: [llm/sizes] for heads that do not fit each other, [llm/rope-type], [llm/pad-token].
 DecoderFacts decoder_facts(const DecoderOptions& options, const RopeTypes& rope_types,
                            const std::string& path);
 
+/// Sets the window and the local layers of `facts`: those that layer_types says, or, when it is
+/// empty, `derived` (by layer, true: local).
+/// Errors: [llm/layer-types] for a list of another length, and for local layers without a window.
+void set_windows(const WindowOptions& options, std::vector<bool> derived, const std::string& path,
+                 DecoderFacts& facts);
+
+/// What a family's config.json may say beside what all decoders share.
+struct ConfigRules {
+  std::vector<std::string> model_types;
+  RopeTypes rope_types;
+  /// Further keys that are options under the same name; null stays null.
+  std::vector<std::string> options = {};
+  /// Keys without effect on the numbers, before what all decoders share.
+  std::vector<std::string> ignored = {};
+  /// Keys whose other values would change the numbers: the harmless ones, the usual one first; null
+  /// is harmless for all. Before what all decoders share.
+  std::map<std::string, std::vector<std::string>> harmless = {};
+  /// Values of options that the file leaves out, where the family's class in transformers has
+  /// others than most.
+  std::map<std::string, std::string> defaults = {};
+  /// Local layers have a rotary base of their own, rope_local_base_freq, and version 5 writes
+  /// rope_parameters by layer type.
+  bool has_local_rope = false;
+};
+
 /// A Hugging Face config.json as options. Keys without effect on the numbers are dropped.
-/// Errors: [weights/config], all findings together: another model_type than `model_types`, a key
-/// that is not known, a value that is not implemented, a rope_type not in `rope_types`.
-Config translate_decoder_config(const Config& foreign, const std::vector<std::string>& model_types,
-                                const RopeTypes& rope_types);
+/// Errors: [weights/config], all findings together: another model_type than the rules', a key that
+/// is not known, a value that is not implemented, a rope_type not among the rules'.
+Config translate_decoder_config(const Config& foreign, const ConfigRules& rules);
 
 /// `node` with what config.json says in the folder of its key `path` (when it has one) under it:
 /// keys that are written in `node` win. `path` becomes absolute or relative to the working folder.

@@ -34,11 +34,16 @@ class Embedding : public BlockOf<> {
   int64_t padding_idx_;
 };
 
-/// x / rms(x) * w, the mean square in float32; the result is cast to x's type before w
-/// (Hugging Face's order).  Source: transformers' RMSNorm classes.
+/// What the weight w of a norm is: the factor itself (first value 1), or what is added to 1 to give
+/// the factor (first value 0).
+enum class NormWeight { kFactor, kAddedToOne };
+
+/// x / rms(x) * w, the mean square in float32; the result is cast to x's type before w. With
+/// NormWeight::kAddedToOne x / rms(x) * (1 + w), all in float32, and cast last (Hugging Face's
+/// two orders).  Source: transformers' RMSNorm classes.
 class RmsNorm : public BlockOf<> {
  public:
-  RmsNorm(int64_t dim, double eps);
+  RmsNorm(int64_t dim, double eps, NormWeight kind = NormWeight::kFactor);
   ~RmsNorm() override;
   at::Tensor weight;
 
@@ -47,6 +52,7 @@ class RmsNorm : public BlockOf<> {
 
  private:
   double eps_;
+  NormWeight kind_;
 };
 
 /// Layer normalisation over the last dim, with weight and bias.

@@ -14,6 +14,15 @@ Init normal_init(const DecoderFacts& facts) {
   return {Init::Kind::kNormal, facts.initializer_range};
 }
 
+std::unique_ptr<RmsNorm> further_norm(const DecoderFacts& facts) {
+  return std::make_unique<RmsNorm>(facts.shape.hidden_size, facts.norm_eps, facts.norm_weight);
+}
+
+std::optional<RotaryTables> local_tables(const DecoderFacts& facts) {
+  if (!facts.local_rotary) return {};
+  return RotaryTables(*facts.local_rotary, facts.shape.head_dim);
+}
+
 }  // namespace
 
 GatedMlp::GatedMlp(const DecoderFacts& facts)
@@ -22,7 +31,8 @@ GatedMlp::GatedMlp(const DecoderFacts& facts)
       up_proj(facts.shape.hidden_size, facts.shape.intermediate_size, facts.mlp_bias,
               normal_init(facts)),
       down_proj(facts.shape.intermediate_size, facts.shape.hidden_size, facts.mlp_bias,
-                normal_init(facts)) {
+                normal_init(facts)),
+      activation_(facts.activation) {
   register_block("gate_proj", gate_proj);
   register_block("up_proj", up_proj);
   register_block("down_proj", down_proj);
@@ -31,32 +41,46 @@ GatedMlp::GatedMlp(const DecoderFacts& facts)
 GatedMlp::~GatedMlp() = default;
 
 at::Tensor GatedMlp::forward(const at::Tensor& x_BTH) {
-  return down_proj(swiglu(gate_proj(x_BTH), up_proj(x_BTH)));
+  const at::Tensor gate = gate_proj(x_BTH);
+  const at::Tensor up = up_proj(x_BTH);
+  return down_proj(activation_ == GateActivation::kSilu ? swiglu(gate, up) : geglu(gate, up));
 }
 
 DecoderLayer::DecoderLayer(const DecoderFacts& facts, int64_t layer)
-    : input_layernorm(facts.shape.hidden_size, facts.norm_eps),
+    : input_layernorm(facts.shape.hidden_size, facts.norm_eps, facts.norm_weight),
       self_attn(facts, layer),
-      post_attention_layernorm(facts.shape.hidden_size, facts.norm_eps),
+      post_attention_layernorm(facts.shape.hidden_size, facts.norm_eps, facts.norm_weight),
       mlp(facts) {
   register_block("input_layernorm", input_layernorm);
   register_block("self_attn", self_attn);
   register_block("post_attention_layernorm", post_attention_layernorm);
   register_block("mlp", mlp);
+  if (!facts.post_norms) return;
+  pre_feedforward_layernorm = further_norm(facts);
+  post_feedforward_layernorm = further_norm(facts);
+  register_block("pre_feedforward_layernorm", *pre_feedforward_layernorm);
+  register_block("post_feedforward_layernorm", *post_feedforward_layernorm);
 }
 
 DecoderLayer::~DecoderLayer() = default;
 
 at::Tensor DecoderLayer::forward(const at::Tensor& x_BTH, const SequenceInfo& info) {
-  const at::Tensor y_BTH = x_BTH + self_attn(input_layernorm(x_BTH), info);
-  return y_BTH + mlp(post_attention_layernorm(y_BTH));
+  const at::Tensor attended_BTH = self_attn(input_layernorm(x_BTH), info);
+  if (!pre_feedforward_layernorm) {
+    const at::Tensor y_BTH = x_BTH + attended_BTH;
+    return y_BTH + mlp(post_attention_layernorm(y_BTH));
+  }
+  const at::Tensor y_BTH = x_BTH + post_attention_layernorm(attended_BTH);
+  return y_BTH + (*post_feedforward_layernorm)(mlp((*pre_feedforward_layernorm)(y_BTH)));
 }
 
 Decoder::Decoder(DecoderFacts facts)
     : facts_(std::move(facts)),
       embed_tokens_(facts_.shape.vocab_size, facts_.shape.hidden_size, normal_init(facts_),
                     facts_.padding_idx),
-      norm_(facts_.shape.hidden_size, facts_.norm_eps) {
+      norm_(facts_.shape.hidden_size, facts_.norm_eps, facts_.norm_weight),
+      rotary_(facts_.rotary, facts_.shape.head_dim),
+      local_rotary_(local_tables(facts_)) {
   register_block("embed_tokens", embed_tokens_);
   for (int64_t i = 0; i < facts_.shape.num_layers; ++i) {
     layers_.push_back(std::make_unique<DecoderLayer>(facts_, i));
@@ -73,20 +97,37 @@ Decoder::Decoder(DecoderFacts facts)
 
 Decoder::~Decoder() = default;
 
-at::Tensor Decoder::embed(const at::Tensor& ids_BT) { return embed_tokens_(ids_BT); }
+at::Tensor Decoder::embed(const at::Tensor& ids_BT) {
+  const at::Tensor rows_BTH = embed_tokens_(ids_BT);
+  if (facts_.embedding_scale == 1) return rows_BTH;
+  // Rounded to float32 first, as transformers keeps it.
+  const at::TensorOptions wide = rows_BTH.options().dtype(at::kFloat);
+  const at::Tensor scale = at::scalar_tensor(facts_.embedding_scale, wide);
+  return rows_BTH * scale.to(embed_tokens_.weight.scalar_type());
+}
 
 at::Tensor Decoder::head_weight() { return lm_head_ ? lm_head_->weight : embed_tokens_.weight; }
 
-at::Tensor Decoder::logits(const at::Tensor& hidden, bool) {
-  return lm_head_ ? (*lm_head_)(hidden) : affine(hidden, embed_tokens_.weight);
+at::Tensor Decoder::logits(const at::Tensor& hidden, bool soft_cap) {
+  const at::Tensor plain = lm_head_ ? (*lm_head_)(hidden) : affine(hidden, embed_tokens_.weight);
+  const double cap = facts_.logit_soft_cap;
+  return soft_cap && cap > 0 ? (plain / cap).tanh() * cap : plain;
 }
 
 at::Tensor Decoder::forward(const at::Tensor& x_BTH, const SequenceInfo& info) {
   const int64_t begin = info.cache != nullptr ? info.cache->length() : 0;
   SequenceInfo here = info;
-  std::tie(here.cos_TD, here.sin_TD) = rotary_tables(begin, x_BTH.size(1), x_BTH.device());
+  std::tie(here.cos_TD, here.sin_TD) = rotary_.at_positions(begin, x_BTH.size(1), x_BTH.device());
+  SequenceInfo local = here;
+  if (local_rotary_) {
+    std::tie(local.cos_TD, local.sin_TD) =
+        local_rotary_->at_positions(begin, x_BTH.size(1), x_BTH.device());
+  }
   at::Tensor hidden_BTH = x_BTH;
-  for (const auto& layer : layers_) hidden_BTH = (*layer)(hidden_BTH, here);
+  for (int64_t i = 0; i < facts_.shape.num_layers; ++i) {
+    DecoderLayer& layer = *layers_[static_cast<size_t>(i)];
+    hidden_BTH = layer(hidden_BTH, facts_.is_local(i) ? local : here);
+  }
   if (info.cache != nullptr) info.cache->advance(x_BTH.size(1));
   return norm_(hidden_BTH);
 }

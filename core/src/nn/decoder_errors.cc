@@ -22,4 +22,8 @@ Error pad_token(const std::string& path, int64_t id, int64_t vocab_size) {
                       id, vocab_size)};
 }
 
+Error layer_types(const std::string& path, const std::string& what) {
+  return {ExitCode::kConfig, "llm/layer-types", fmt::format("{}.{}", path, what)};
+}
+
 }  // namespace s2s::decoder_errors

@@ -16,4 +16,7 @@ Error rope_type(const std::string& path, const std::string& type,
 /// [llm/pad-token] a padding id outside the vocabulary.
 Error pad_token(const std::string& path, int64_t id, int64_t vocab_size);
 
+/// [llm/layer-types] which layers see only a window, and how far, does not agree.
+Error layer_types(const std::string& path, const std::string& what);
+
 }  // namespace s2s::decoder_errors

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "nn/decoder_errors.h"
+#include "s2s/error.h"
 
 namespace s2s {
 
@@ -15,6 +19,31 @@ void RopeScalingOptions::visit(OptionVisitor& v) {
     at_least(1e-6));
   v("original_max_position_embeddings", original_max_position_embeddings,
     "positions before scaling", at_least(1));
+  v("beta_fast", beta_fast, "yarn: pairs that turn more often in the original length are kept",
+    at_least(1e-6));
+  v("beta_slow", beta_slow, "yarn: pairs that turn less often are stretched by factor",
+    at_least(1e-6));
+  v("truncate", truncate, "yarn: the ramp between the two begins and ends at whole pairs");
+  v("attention_factor", attention_factor, "yarn: multiplies cos and sin; null: from factor",
+    at_least(0));
+  v("mscale", mscale, "yarn: with mscale_all_dim, how attention_factor follows from factor");
+  v("mscale_all_dim", mscale_all_dim, "yarn: see mscale");
+}
+
+void WindowOptions::visit(OptionVisitor& v) {
+  v("sliding_window", sliding_window,
+    "newest positions that local layers see, their own among them; null: all", at_least(1));
+  v("layer_types", layer_types, "by layer; empty: as the family's other options say",
+    one_of({"full_attention", "sliding_attention"}));
+}
+
+const RopeTypes& all_rope_types() {
+  static const RopeTypes types = {{"default", RotaryScaling::kNone},
+                                  {"linear", RotaryScaling::kLinear},
+                                  {"dynamic", RotaryScaling::kDynamic},
+                                  {"llama3", RotaryScaling::kByWavelength},
+                                  {"yarn", RotaryScaling::kYarn}};
+  return types;
 }
 
 void DecoderOptions::visit(OptionVisitor& v) {
@@ -27,7 +56,7 @@ void DecoderOptions::visit(OptionVisitor& v) {
   v("num_key_value_heads", num_key_value_heads, "key/value heads; null: as many as query heads",
     at_least(1));
   v("head_dim", head_dim, "width of a head; null: hidden_size / num_attention_heads", at_least(2));
-  v("hidden_act", hidden_act, "activation of the MLP's gate", one_of({"silu"}));
+  v("hidden_act", hidden_act, "activation of the MLP's gate", one_of({hidden_act}));
   v("rms_norm_eps", rms_norm_eps, "added to the mean square", at_least(0));
   v("rope_theta", rope_theta, "rotary base, dimensionless", at_least(1));
   v("rope_scaling", rope_scaling, "stretching of rotary frequencies");
@@ -68,6 +97,16 @@ BackboneShape shape_of(const DecoderOptions& o, const std::string& path) {
           kv_heads,     head_dim,      o.intermediate_size, o.tie_word_embeddings};
 }
 
+/// Source: Peng et al. 2023, arXiv 2309.00071, and transformers' modeling_rope_utils for mscale.
+double yarn_attention_factor(const RopeScalingOptions& r) {
+  if (r.attention_factor) return *r.attention_factor;
+  const auto of = [&](double share) {
+    return r.factor <= 1 ? 1.0 : 0.1 * share * std::log(r.factor) + 1;
+  };
+  const double mscale = r.mscale.value_or(0), all = r.mscale_all_dim.value_or(0);
+  return mscale != 0 && all != 0 ? of(mscale) / of(all) : of(1);
+}
+
 RotaryFacts rotary_of(const DecoderOptions& o, const RopeTypes& types, const std::string& path) {
   const RopeScalingOptions& r = o.rope_scaling;
   const auto type = types.find(r.rope_type);
@@ -76,8 +115,21 @@ RotaryFacts rotary_of(const DecoderOptions& o, const RopeTypes& types, const std
     for (const auto& entry : types) known.push_back(entry.first);
     throw decoder_errors::rope_type(path, r.rope_type, known);
   }
-  return {o.rope_theta,      type->second,       r.factor,
-          r.low_freq_factor, r.high_freq_factor, r.original_max_position_embeddings};
+  RotaryFacts facts;
+  facts.theta = o.rope_theta;
+  facts.scaling = type->second;
+  facts.factor = r.factor;
+  facts.low_freq_factor = r.low_freq_factor;
+  facts.high_freq_factor = r.high_freq_factor;
+  facts.original_max_position_embeddings = r.original_max_position_embeddings;
+  facts.beta_fast = r.beta_fast;
+  facts.beta_slow = r.beta_slow;
+  facts.truncate = r.truncate;
+  if (facts.scaling == RotaryScaling::kYarn) facts.attention_factor = yarn_attention_factor(r);
+  if (facts.scaling == RotaryScaling::kDynamic) {
+    facts.original_max_position_embeddings = static_cast<double>(o.max_position_embeddings);
+  }
+  return facts;
 }
 
 }  // namespace
@@ -88,6 +140,9 @@ DecoderFacts decoder_facts(const DecoderOptions& options, const RopeTypes& rope_
   facts.shape = shape_of(options, path);
   facts.rotary = rotary_of(options, rope_types, path);
   facts.norm_eps = options.rms_norm_eps;
+  S2S_ASSERT(options.hidden_act == "silu" || options.hidden_act == "gelu_pytorch_tanh",
+             "families choose among the activations that core has");
+  if (options.hidden_act != "silu") facts.activation = GateActivation::kGeluTanh;
   facts.initializer_range = options.initializer_range;
   facts.qkv_bias = facts.o_bias = options.attention_bias;
   facts.mlp_bias = options.mlp_bias;
@@ -99,6 +154,32 @@ DecoderFacts decoder_facts(const DecoderOptions& options, const RopeTypes& rope_
     facts.padding_idx = *options.pad_token_id;
   }
   return facts;
+}
+
+void set_windows(const WindowOptions& options, std::vector<bool> derived, const std::string& path,
+                 DecoderFacts& facts) {
+  facts.local_layers = std::move(derived);
+  const auto given = static_cast<int64_t>(options.layer_types.size());
+  if (given > 0) {
+    if (given != facts.shape.num_layers) {
+      throw decoder_errors::layer_types(
+          path, fmt::format("layer_types has {} entries, expected num_hidden_layers = {}", given,
+                            facts.shape.num_layers));
+    }
+    facts.local_layers.clear();
+    for (const std::string& type : options.layer_types) {
+      facts.local_layers.push_back(type == "sliding_attention");
+    }
+  }
+  const auto& layers = facts.local_layers;
+  const bool has_local = std::find(layers.begin(), layers.end(), true) != layers.end();
+  if (has_local && !options.sliding_window) {
+    throw decoder_errors::layer_types(
+        path,
+        "sliding_window is null, but some layers are local; give a number of positions, or "
+        "layer_types without sliding_attention");
+  }
+  facts.attention.window = has_local ? *options.sliding_window : 0;
 }
 
 }  // namespace s2s

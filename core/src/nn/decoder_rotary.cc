@@ -1,5 +1,6 @@
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "s2s/decoder.h"
@@ -19,33 +20,87 @@ double stretched_frequency(double inv_freq, const RotaryFacts& facts) {
   return (1 - smooth) * inv_freq / facts.factor + smooth * inv_freq;
 }
 
+/// The base that stretches a text of `num_positions` over the original angles.
+/// Source: transformers' "dynamic" scaling (NTK-aware).
+double grown_theta(const RotaryFacts& facts, int64_t head_dim, int64_t num_positions) {
+  const double original = facts.original_max_position_embeddings;
+  const double positions = std::max(static_cast<double>(num_positions), original);
+  const auto dim = static_cast<double>(head_dim);
+  const double growth = facts.factor * positions / original - (facts.factor - 1);
+  return facts.theta * std::pow(growth, dim / (dim - 2));
+}
+
+/// Pair numbers between which YaRN's ramp lies.  Source: Peng et al. 2023, arXiv 2309.00071.
+std::pair<double, double> yarn_ramp(const RotaryFacts& facts, double dim) {
+  const auto pair_that_turns = [&](double turns) {
+    return dim * std::log(facts.original_max_position_embeddings / (turns * 2 * M_PI)) /
+           (2 * std::log(facts.theta));
+  };
+  double low = pair_that_turns(facts.beta_fast);
+  double high = pair_that_turns(facts.beta_slow);
+  if (facts.truncate) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, dim - 1);
+  return {low, low == high ? high + 0.001 : high};
+}
+
+double yarn_frequency(double inv_freq, int64_t pair, const RotaryFacts& facts, int64_t head_dim) {
+  const auto [low, high] = yarn_ramp(facts, static_cast<double>(head_dim));
+  const double stretched = std::clamp((static_cast<double>(pair) - low) / (high - low), 0.0, 1.0);
+  return inv_freq / facts.factor * stretched + inv_freq * (1 - stretched);
+}
+
 }  // namespace
 
-at::Tensor rotary_inv_freq(const RotaryFacts& facts, int64_t head_dim) {
+at::Tensor rotary_inv_freq(const RotaryFacts& facts, int64_t head_dim, int64_t num_positions) {
   S2S_ASSERT(head_dim % 2 == 0, "rotary embedding turns pairs");
+  const bool is_dynamic = facts.scaling == RotaryScaling::kDynamic;
+  const double theta = is_dynamic ? grown_theta(facts, head_dim, num_positions) : facts.theta;
   at::Tensor table = at::empty({head_dim / 2}, at::TensorOptions().dtype(at::kFloat));
   float* values = table.mutable_data_ptr<float>();
   for (int64_t j = 0; j < head_dim / 2; ++j) {
     const double exponent = static_cast<double>(2 * j) / static_cast<double>(head_dim);
-    double inv_freq = std::pow(facts.theta, -exponent);
+    double inv_freq = std::pow(theta, -exponent);
     if (facts.scaling == RotaryScaling::kLinear) inv_freq /= facts.factor;
     if (facts.scaling == RotaryScaling::kByWavelength)
       inv_freq = stretched_frequency(inv_freq, facts);
+    if (facts.scaling == RotaryScaling::kYarn)
+      inv_freq = yarn_frequency(inv_freq, j, facts, head_dim);
     values[j] = static_cast<float>(inv_freq);
   }
   return table;
 }
 
-std::pair<at::Tensor, at::Tensor> Decoder::rotary_tables(int64_t begin, int64_t count,
-                                                         at::Device device) {
-  const int64_t needed = begin + count;
-  if (!cos_TD_.defined() || cos_TD_.size(0) < needed || cos_TD_.device() != device) {
-    const int64_t positions = std::max<int64_t>(256, 2 * needed);
-    const at::Tensor inv_freq = rotary_inv_freq(facts_.rotary, facts_.shape.head_dim);
-    const at::Tensor half = at::arange(positions).to(at::kFloat).unsqueeze(1) * inv_freq;
-    const at::Tensor angles_TD = at::cat({half, half}, 1);
-    cos_TD_ = angles_TD.cos().to(device);
-    sin_TD_ = angles_TD.sin().to(device);
+std::pair<at::Tensor, at::Tensor> RotaryTables::compute(int64_t begin, int64_t end,
+                                                        at::Device device) const {
+  const at::Tensor inv_freq = rotary_inv_freq(facts_, head_dim_, end);
+  const at::Tensor half = at::arange(begin, end).to(at::kFloat).unsqueeze(1) * inv_freq;
+  const at::Tensor angles_TD = at::cat({half, half}, 1);
+  at::Tensor cos_TD = angles_TD.cos();
+  at::Tensor sin_TD = angles_TD.sin();
+  if (facts_.attention_factor != 1) {
+    cos_TD.mul_(facts_.attention_factor);
+    sin_TD.mul_(facts_.attention_factor);
+  }
+  return {cos_TD.to(device), sin_TD.to(device)};
+}
+
+std::pair<at::Tensor, at::Tensor> RotaryTables::at_positions(int64_t begin, int64_t count,
+                                                             at::Device device) {
+  const int64_t end = begin + count;
+  const bool is_kept = facts_.scaling != RotaryScaling::kDynamic ||
+                       static_cast<double>(end) <= facts_.original_max_position_embeddings;
+  if (!is_kept) return compute(begin, end, device);
+  if (!cos_TD_.defined() || cos_TD_.size(0) < end || cos_TD_.device() != device) {
+    int64_t positions = std::max<int64_t>(256, 2 * end);
+    if (facts_.scaling == RotaryScaling::kDynamic) {
+      const double original = facts_.original_max_position_embeddings;
+      positions = std::min(positions, static_cast<int64_t>(original));
+    }
+    std::tie(cos_TD_, sin_TD_) = compute(0, positions, device);
   }
   return {cos_TD_.narrow(0, begin, count), sin_TD_.narrow(0, begin, count)};
 }

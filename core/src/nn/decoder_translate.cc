@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "s2s/decoder_options.h"
@@ -54,12 +55,11 @@ const Names kNoEffect = {"architectures",
                          "attn_implementation",
                          "_attn_implementation_autoset"};
 
-/// Keys whose other values would change the numbers.
-struct Neutral {
-  const char* key;
-  std::vector<std::string> values;  // texts that are harmless; null is harmless for all
-};
-const Neutral kNeutral[] = {
+/// Options that may be null.
+const Names kNullable = {"num_key_value_heads", "head_dim", "pad_token_id"};
+
+/// Keys whose other values would change the numbers, and the harmless ones; null always is.
+const std::map<std::string, std::vector<std::string>> kHarmless = {
     {"hidden_act", {"silu", "swish"}},
     {"attention_dropout", {"0", "0.0"}},
     {"hidden_dropout", {"0", "0.0"}},
@@ -76,11 +76,37 @@ const Neutral kNeutral[] = {
     {"logit_scale", {"1", "1.0"}},
 };
 
-constexpr std::pair<const char*, const char*> kDefaults[] = {
-    {"rms_norm_eps", "1e-6"},           {"rope_theta", "10000.0"},
-    {"attention_bias", "false"},        {"mlp_bias", "false"},
-    {"tie_word_embeddings", "false"},   {"initializer_range", "0.02"},
-    {"max_position_embeddings", "2048"}};
+/// Values of options that a file leaves out, in most of transformers' classes.
+const std::map<std::string, std::string> kDefaults = {{"rms_norm_eps", "1e-6"},
+                                                      {"rope_theta", "10000.0"},
+                                                      {"attention_bias", "false"},
+                                                      {"mlp_bias", "false"},
+                                                      {"tie_word_embeddings", "false"},
+                                                      {"initializer_range", "0.02"},
+                                                      {"max_position_embeddings", "2048"},
+                                                      {"num_key_value_heads", "null"},
+                                                      {"head_dim", "null"},
+                                                      {"pad_token_id", "null"}};
+
+/// Keys of rope_scaling and rope_parameters that are options.
+const Names kRopeOptions = {
+    "factor",    "low_freq_factor", "high_freq_factor", "original_max_position_embeddings",
+    "beta_fast", "beta_slow",       "truncate",         "attention_factor",
+    "mscale",    "mscale_all_dim"};
+
+bool contains(const std::vector<std::string>& list, const std::string& text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+std::string quoted_list(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "'" : ", '") + name + "'";
+  return list;
+}
+
+Config default_value(const std::string& text) {
+  return text == "null" ? Config() : Config::scalar(text);
+}
 
 std::string value_text(const Config& node) {
   if (node.is_map()) return node.entries().empty() ? "{}" : "a map";
@@ -90,43 +116,26 @@ std::string value_text(const Config& node) {
 
 class Translation {
  public:
-  Translation(const Config& foreign, const RopeTypes& rope_types)
+  Translation(const Config& foreign, const ConfigRules& rules)
       : place_(foreign.origin().source.empty() ? "config.json" : foreign.origin().source),
-        rope_types_(rope_types) {}
-
-  void model_type(const Config* node, const std::vector<std::string>& known) {
-    const std::string type = node == nullptr ? "" : node->text();
-    if (std::find(known.begin(), known.end(), type) != known.end()) return;
-    std::string expected;
-    for (const std::string& name : known) expected += (expected.empty() ? "'" : ", '") + name + "'";
-    refuse("model_type", "'" + type + "'", expected);
-  }
-
-  void key(const std::string& name, const Config& value) {
-    if (name == "model_type" || kNoEffect.count(name) != 0) return;
-    if (kCopied.count(name) != 0) {
-      if (!value.is_null()) options_[name] = value;
-    } else if (name == "rope_scaling" || name == "rope_parameters") {
-      if (!value.is_null()) rope(name, value);
-    } else {
-      neutral(name, value);
+        rules_(rules) {
+    const Config* type = foreign.find("model_type");
+    const std::string name = type == nullptr ? "" : type->text();
+    if (!contains(rules.model_types, name)) {
+      refuse("model_type", "'" + name + "'", quoted_list(rules.model_types));
     }
+    for (const auto& [key, value] : foreign.entries()) read(key, value);
   }
 
   /// Keys that the file leaves out have transformers' defaults, not ours; sizes have none.
   Config finish() {
+    for (const auto& [key, text] : rules_.defaults) set_default(key, text);
+    for (const auto& [key, text] : kDefaults) set_default(key, text);
     for (const char* size : {"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",
                              "num_attention_heads"}) {
       if (options_.find(size) == nullptr) refuse(size, "missing", "a number");
     }
-    for (const auto& [key, text] : kDefaults) {
-      if (options_.find(key) == nullptr) options_[key] = Config::scalar(text);
-    }
-    for (const char* key : {"num_key_value_heads", "head_dim", "pad_token_id"}) {
-      if (options_.find(key) == nullptr) options_[key] = Config();
-    }
-    Config& rope = options_["rope_scaling"];
-    if (rope.find("rope_type") == nullptr) rope["rope_type"] = Config::scalar("default");
+    finish_rope();
     findings_.throw_if_any();
     return std::move(options_);
   }
@@ -136,66 +145,118 @@ class Translation {
     findings_.add(weights_errors::config(place_, key, value, expected));
   }
 
-  void neutral(const std::string& name, const Config& value) {
-    const auto rule = std::find_if(std::begin(kNeutral), std::end(kNeutral),
-                                   [&](const Neutral& entry) { return name == entry.key; });
-    if (rule == std::end(kNeutral)) {
-      const Names known = kCopied;
-      const std::string nearest = nearest_name(name, {known.begin(), known.end()});
-      refuse(name, value_text(value),
-             nearest.empty() ? "no such key" : "no such key, or '" + nearest + "'");
+  void set_default(const std::string& key, const std::string& text) {
+    if (options_.find(key) == nullptr) options_[key] = default_value(text);
+  }
+
+  void read(const std::string& name, const Config& value) {
+    if (contains(rules_.options, name)) {
+      options_[name] = value;
+    } else if (contains(rules_.ignored, name)) {
       return;
+    } else if (rules_.harmless.count(name) != 0) {
+      check_harmless(name, value);
+    } else if (kCopied.count(name) != 0) {
+      if (!value.is_null() || kNullable.count(name) != 0) options_[name] = value;
+    } else if (name == "rope_scaling" || name == "rope_parameters") {
+      if (!value.is_null()) read_rope(name, value);
+    } else if (name != "model_type" && kNoEffect.count(name) == 0) {
+      check_harmless(name, value);
     }
-    const bool is_harmless = value.is_null() || std::count(rule->values.begin(), rule->values.end(),
-                                                           value_text(value)) != 0;
-    if (is_harmless) return;
-    refuse(name, value_text(value), rule->values.empty() ? "null" : rule->values.front());
+  }
+
+  void check_harmless(const std::string& name, const Config& value) {
+    auto rule = rules_.harmless.find(name);
+    if (rule == rules_.harmless.end()) {
+      rule = kHarmless.find(name);
+      if (rule == kHarmless.end()) return refuse_unknown(name, value);
+    }
+    if (value.is_null() || contains(rule->second, value_text(value))) return;
+    refuse(name, value_text(value), rule->second.empty() ? "null" : rule->second.front());
+  }
+
+  void refuse_unknown(const std::string& name, const Config& value) {
+    std::vector<std::string> known(kCopied.begin(), kCopied.end());
+    known.insert(known.end(), rules_.options.begin(), rules_.options.end());
+    const std::string nearest = nearest_name(name, known);
+    refuse(name, value_text(value),
+           nearest.empty() ? "no such key" : "no such key, or '" + nearest + "'");
   }
 
   /// rope_scaling of version 4 (type, or rope_type), rope_parameters of version 5.
-  void rope(const std::string& name, const Config& value) {
+  void read_rope(const std::string& name, const Config& value) {
     if (!value.is_map()) return refuse(name, value_text(value), "a map or null");
+    const bool is_by_type = rules_.has_local_rope && name == "rope_parameters";
     for (const auto& [key, item] : value.entries()) {
-      if (key == "rope_theta") {
-        options_["rope_theta"] = item;
-      } else if (key == "rope_type" || key == "type") {
-        rope_type(name + "." + key, item);
-      } else if (key == "partial_rotary_factor") {
-        neutral(key, item);
-      } else if (key == "factor" || key == "low_freq_factor" || key == "high_freq_factor" ||
-                 key == "original_max_position_embeddings") {
-        options_["rope_scaling"][key] = item;
+      const std::string place = name + "." + key;
+      if (item.is_null()) continue;
+      if (is_by_type && key == "full_attention" && item.is_map()) {
+        for (const auto& [inner, number] : item.entries()) read_rope_key(place, inner, number);
+      } else if (is_by_type && key == "sliding_attention" && item.is_map()) {
+        for (const auto& [inner, number] : item.entries()) read_local_rope(place, inner, number);
+      } else if (is_by_type) {
+        refuse(place, value_text(item), "full_attention and sliding_attention");
       } else {
-        refuse(name + "." + key, value_text(item), "no such key");
+        read_rope_key(name, key, item);
       }
     }
   }
 
-  void rope_type(const std::string& name, const Config& value) {
-    if (rope_types_.count(value.text()) != 0) {
+  void read_rope_key(const std::string& place, const std::string& key, const Config& item) {
+    if (item.is_null()) return;
+    if (key == "rope_theta") {
+      options_["rope_theta"] = item;
+    } else if (key == "rope_type" || key == "type") {
+      read_rope_type(place + "." + key, item);
+    } else if (key == "partial_rotary_factor") {
+      check_harmless(key, item);
+    } else if (kRopeOptions.count(key) != 0) {
+      options_["rope_scaling"][key] = item;
+    } else {
+      refuse(place + "." + key, value_text(item), "no such key");
+    }
+  }
+
+  /// Local layers turn at their own base, which nothing stretches.
+  void read_local_rope(const std::string& place, const std::string& key, const Config& item) {
+    if (key == "rope_theta") {
+      options_["rope_local_base_freq"] = item;
+    } else if (key != "rope_type" || item.text() != "default") {
+      refuse(place + "." + key, value_text(item), "rope_theta, and rope_type 'default'");
+    }
+  }
+
+  void read_rope_type(const std::string& place, const Config& value) {
+    if (rules_.rope_types.count(value.text()) != 0) {
       options_["rope_scaling"]["rope_type"] = value;
       return;
     }
-    std::string known;
-    for (const auto& entry : rope_types_)
-      known += (known.empty() ? "'" : ", '") + entry.first + "'";
-    refuse(name, "'" + value_text(value) + "'", known);
+    std::vector<std::string> known;
+    for (const auto& entry : rules_.rope_types) known.push_back(entry.first);
+    refuse(place, "'" + value_text(value) + "'", quoted_list(known));
+  }
+
+  /// Scaling needs its factor; the original length is that of the weights unless the file says so.
+  void finish_rope() {
+    Config& rope = options_["rope_scaling"];
+    if (rope.find("rope_type") == nullptr) rope["rope_type"] = Config::scalar("default");
+    if (rope.find("rope_type")->text() == "default") return;
+    if (rope.find("factor") == nullptr) refuse("rope_scaling.factor", "missing", "a number");
+    if (rope.find("original_max_position_embeddings") == nullptr) {
+      rope["original_max_position_embeddings"] = *options_.find("max_position_embeddings");
+    }
   }
 
   std::string place_;
-  const RopeTypes& rope_types_;
+  const ConfigRules& rules_;
   Config options_ = Config::map();
   Findings findings_;
 };
 
 }  // namespace
 
-Config translate_decoder_config(const Config& foreign, const std::vector<std::string>& model_types,
-                                const RopeTypes& rope_types) {
-  Translation translation(foreign, rope_types);
-  translation.model_type(foreign.find("model_type"), model_types);
-  for (const auto& [name, value] : foreign.entries()) translation.key(name, value);
-  return translation.finish();
+Config translate_decoder_config(const Config& foreign, const ConfigRules& rules) {
+  return Translation(foreign, rules).finish();
 }
 
 Config with_folder_config(const Config& node, const BuildContext& context,

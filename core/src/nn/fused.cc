@@ -54,7 +54,7 @@ void run_elements(const Job& job, int64_t count) {
 class RmsNormFunction : public torch::autograd::Function<RmsNormFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x_in,
-                            const at::Tensor& weight, double eps) {
+                            const at::Tensor& weight, double eps, bool adds_one) {
     const at::Tensor x = x_in.contiguous();
     const int64_t dim = x.size(-1);
     const int64_t count = x.numel() / dim;
@@ -63,10 +63,11 @@ class RmsNormFunction : public torch::autograd::Function<RmsNormFunction> {
     with_type(x, [&](auto type) {
       using T = decltype(type);
       run_rows(rows::RmsNormRows<T>{data<T>(x), data<T>(weight), data<T>(y), data<float>(inv_rms),
-                                    dim, static_cast<float>(eps)},
+                                    dim, static_cast<float>(eps), adds_one},
                count, dim);
     });
     context->save_for_backward({x, weight, inv_rms});
+    context->saved_data["adds_one"] = adds_one;
     return y;
   }
 
@@ -77,6 +78,7 @@ class RmsNormFunction : public torch::autograd::Function<RmsNormFunction> {
     const int64_t dim = x.size(-1);
     const int64_t count = x.numel() / dim;
     const int64_t chunk = (count + kGradChunks - 1) / kGradChunks;
+    const bool adds_one = context->saved_data["adds_one"].toBool();
     const at::Tensor dx = at::empty_like(x);
     const at::Tensor parts = at::zeros({kGradChunks, dim}, x.options().dtype(at::kFloat));
     with_type(x, [&](auto type) {
@@ -85,16 +87,18 @@ class RmsNormFunction : public torch::autograd::Function<RmsNormFunction> {
         for (int64_t part = begin; part < end; ++part) {
           rows::run(rows::RmsNormGradRows<T>{data<T>(dy), data<T>(x), data<T>(saved[1]),
                                              data<float>(saved[2]), data<T>(dx),
-                                             data<float>(parts) + part * dim, dim},
+                                             data<float>(parts) + part * dim, dim, adds_one},
                     std::min(count, part * chunk), std::min(count, (part + 1) * chunk));
         }
       });
     });
-    return {dx, parts.sum(0).to(x.scalar_type()), {}};
+    return {dx, parts.sum(0).to(x.scalar_type()), {}, {}};
   }
 };
 
-class SwigluFunction : public torch::autograd::Function<SwigluFunction> {
+/// activation(gate) * up; Gate is one of the activations of row_kernels.h.
+template <class Gate>
+class GatedFunction : public torch::autograd::Function<GatedFunction<Gate>> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& gate_in,
                             const at::Tensor& up_in) {
@@ -103,7 +107,7 @@ class SwigluFunction : public torch::autograd::Function<SwigluFunction> {
     const at::Tensor y = at::empty_like(gate);
     with_type(gate, [&](auto type) {
       using T = decltype(type);
-      run_elements(rows::SwigluRows<T>{data<T>(gate), data<T>(up), data<T>(y)}, gate.numel());
+      run_elements(rows::GatedRows<T, Gate>{data<T>(gate), data<T>(up), data<T>(y)}, gate.numel());
     });
     context->save_for_backward({gate, up});
     return y;
@@ -116,8 +120,8 @@ class SwigluFunction : public torch::autograd::Function<SwigluFunction> {
     const at::Tensor d_up = at::empty_like(dy);
     with_type(dy, [&](auto type) {
       using T = decltype(type);
-      run_elements(rows::SwigluGradRows<T>{data<T>(dy), data<T>(saved[0]), data<T>(saved[1]),
-                                           data<T>(d_gate), data<T>(d_up)},
+      run_elements(rows::GatedGradRows<T, Gate>{data<T>(dy), data<T>(saved[0]), data<T>(saved[1]),
+                                                data<T>(d_gate), data<T>(d_up)},
                    dy.numel());
     });
     return {d_gate, d_up};
@@ -154,26 +158,42 @@ class RotateFunction : public torch::autograd::Function<RotateFunction> {
 
 }  // namespace
 
-at::Tensor rms_norm_plain(const at::Tensor& x, const at::Tensor& weight, double eps) {
+at::Tensor rms_norm_plain(const at::Tensor& x, const at::Tensor& weight, double eps,
+                          NormWeight kind) {
   const at::Tensor wide = x.to(at::kFloat);
   const at::Tensor normed = wide * at::rsqrt(wide.square().mean(-1, true) + eps);
+  if (kind == NormWeight::kAddedToOne) {
+    return (normed * (1 + weight.to(at::kFloat))).to(x.scalar_type());
+  }
   return normed.to(x.scalar_type()) * weight;
 }
 
-at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps) {
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps, NormWeight kind) {
   const bool is_fused = is_supported(x) && weight.scalar_type() == x.scalar_type() &&
                         weight.is_contiguous() && x.numel() > 0;
-  return is_fused ? RmsNormFunction::apply(x, weight, eps) : rms_norm_plain(x, weight, eps);
+  return is_fused ? RmsNormFunction::apply(x, weight, eps, kind == NormWeight::kAddedToOne)
+                  : rms_norm_plain(x, weight, eps, kind);
 }
 
 at::Tensor swiglu_plain(const at::Tensor& gate, const at::Tensor& up) {
   return at::silu(gate) * up;
 }
 
+at::Tensor geglu_plain(const at::Tensor& gate, const at::Tensor& up) {
+  return at::gelu(gate, "tanh") * up;
+}
+
+static bool are_alike(const at::Tensor& gate, const at::Tensor& up) {
+  return is_supported(gate) && gate.scalar_type() == up.scalar_type() && gate.sizes() == up.sizes();
+}
+
 at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up) {
-  const bool is_fused =
-      is_supported(gate) && gate.scalar_type() == up.scalar_type() && gate.sizes() == up.sizes();
-  return is_fused ? SwigluFunction::apply(gate, up) : swiglu_plain(gate, up);
+  return are_alike(gate, up) ? GatedFunction<rows::Silu>::apply(gate, up) : swiglu_plain(gate, up);
+}
+
+at::Tensor geglu(const at::Tensor& gate, const at::Tensor& up) {
+  return are_alike(gate, up) ? GatedFunction<rows::GeluTanh>::apply(gate, up)
+                             : geglu_plain(gate, up);
 }
 
 at::Tensor rotate_plain(const at::Tensor& x_BTHD, const at::Tensor& cos_TD,

@@ -5,15 +5,23 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "s2s/layers.h"
+
 namespace s2s {
 
-/// x [..., H], weight [H].  w * (x / rms(x)), mean square in float32, cast to x's type before w.
-at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps);
-at::Tensor rms_norm_plain(const at::Tensor& x, const at::Tensor& weight, double eps);
+/// x [..., H], weight [H].  As RmsNorm says.
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps,
+                    NormWeight kind = NormWeight::kFactor);
+at::Tensor rms_norm_plain(const at::Tensor& x, const at::Tensor& weight, double eps,
+                          NormWeight kind = NormWeight::kFactor);
 
 /// silu(gate) * up, elementwise.
 at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up);
 at::Tensor swiglu_plain(const at::Tensor& gate, const at::Tensor& up);
+
+/// gelu(gate) * up, elementwise, with the tanh approximation of GELU.
+at::Tensor geglu(const at::Tensor& gate, const at::Tensor& up);
+at::Tensor geglu_plain(const at::Tensor& gate, const at::Tensor& up);
 
 /// Rotary position embedding in split halves: x [B, T, heads, D], tables [T, D] float32 with the
 /// angles of the first half repeated.  Source: transformers apply_rotary_pos_emb.

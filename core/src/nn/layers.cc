@@ -39,13 +39,15 @@ at::Tensor Embedding::forward(const at::Tensor& ids) {
   return at::embedding(weight, ids, padding_idx_);
 }
 
-RmsNorm::RmsNorm(int64_t dim, double eps) : eps_(eps) {
-  register_parameter("weight", weight, {dim}, {Init::Kind::kOnes, 1});
+RmsNorm::RmsNorm(int64_t dim, double eps, NormWeight kind) : eps_(eps), kind_(kind) {
+  register_parameter(
+      "weight", weight, {dim},
+      kind == NormWeight::kFactor ? Init{Init::Kind::kOnes, 1} : Init{Init::Kind::kZeros, 0});
 }
 
 RmsNorm::~RmsNorm() = default;
 
-at::Tensor RmsNorm::forward(const at::Tensor& x) { return rms_norm(x, weight, eps_); }
+at::Tensor RmsNorm::forward(const at::Tensor& x) { return rms_norm(x, weight, eps_, kind_); }
 
 LayerNorm::LayerNorm(int64_t dim, double eps) : eps_(eps) {
   register_parameter("weight", weight, {dim}, {Init::Kind::kOnes, 1});

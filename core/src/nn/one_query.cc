@@ -23,6 +23,11 @@ S2S_BODY void compare(const OneQuery<T>& job, const T* q, const T* keys, Lanes (
   }
 }
 
+/// cap * tanh(score / cap), from tanh(a) = 1 - 2 / (1 + exp(2 a)).
+S2S_BODY float capped(float score, float cap) {
+  return cap - 2 * cap / (1.0F + exp_of(2 * score / cap));
+}
+
 /// Scores of one query head, then their exponentials; returns their sum.
 template <class T>
 S2S_BODY float weigh(const OneQuery<T>& job, const T* q, const T* keys, float* weights) {
@@ -37,6 +42,9 @@ S2S_BODY float weigh(const OneQuery<T>& job, const T* q, const T* keys, float* w
     Lanes sums[1] = {};
     compare(job, q, keys + t * job.dim, sums);
     weights[t] = total(sums[0]) * job.scale;
+  }
+  if (job.soft_cap > 0) {
+    for (t = 0; t < job.positions; ++t) weights[t] = capped(weights[t], job.soft_cap);
   }
   const float largest = *std::max_element(weights, weights + job.positions);
   float sum = 0;

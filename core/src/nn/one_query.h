@@ -15,6 +15,7 @@ struct OneQuery {
   int64_t kv_heads, shared, positions, dim;
   int64_t row_stride, head_stride;  // of k and v, in numbers
   float scale;
+  float soft_cap = 0;  // scores become cap * tanh(score / cap); 0: they stay
 };
 
 /// Kv heads [begin, end) counted over all rows: row * kv_heads + head. dim fills whole

@@ -10,7 +10,7 @@
 namespace s2s::rows {
 
 /// y = w * x * r with r = 1 / sqrt(mean(x^2) + eps), kept in inv_rms; x * r is rounded to T before
-/// w.
+/// w. adds_one: y = (1 + w) * x * r, rounded at the end only.
 template <class T>
 struct RmsNormRows {
   const T* x;
@@ -19,6 +19,7 @@ struct RmsNormRows {
   float* inv_rms;
   int64_t dim;
   float eps;
+  bool adds_one;
 };
 /// dx from dy; adds this range's share to weight_grad [dim].
 template <class T>
@@ -30,16 +31,20 @@ struct RmsNormGradRows {
   T* dx;
   float* weight_grad;
   int64_t dim;
+  bool adds_one;
 };
-/// y = silu(gate) * up.
-template <class T>
-struct SwigluRows {
+/// Activations of a gate: x * sigmoid(x), and GELU by tanh.
+struct Silu {};
+struct GeluTanh {};
+/// y = activation(gate) * up.
+template <class T, class Gate>
+struct GatedRows {
   const T* gate;
   const T* up;
   T* y;
 };
-template <class T>
-struct SwigluGradRows {
+template <class T, class Gate>
+struct GatedGradRows {
   const T* dy;
   const T* gate;
   const T* up;
@@ -59,15 +64,15 @@ struct RotaryRows {
   float sign;
 };
 
-/// Each runs rows (or elements, for swiglu) begin .. end - 1.
+/// Each runs rows (or elements, where gated) begin .. end - 1.
 template <class T>
 void run(const RmsNormRows<T>& job, int64_t begin, int64_t end);
 template <class T>
 void run(const RmsNormGradRows<T>& job, int64_t begin, int64_t end);
-template <class T>
-void run(const SwigluRows<T>& job, int64_t begin, int64_t end);
-template <class T>
-void run(const SwigluGradRows<T>& job, int64_t begin, int64_t end);
+template <class T, class Gate>
+void run(const GatedRows<T, Gate>& job, int64_t begin, int64_t end);
+template <class T, class Gate>
+void run(const GatedGradRows<T, Gate>& job, int64_t begin, int64_t end);
 template <class T>
 void run(const RotaryRows<T>& job, int64_t begin, int64_t end);
 

@@ -1,5 +1,5 @@
-// Llama 2, 3, 3.1 and 3.2 as Hugging Face stores them: a family is its options, its facts, its plan
-// and its checkpoint names.
+// Llama 1, 2, 3, 3.1 and 3.2 as Hugging Face stores them: a family is its options, its facts, its
+// plan and its checkpoint names.
 
 #include "plan.h"
 #include "s2s/decoder_options.h"
@@ -8,18 +8,12 @@
 namespace s2s::llama {
 namespace {
 
-const RopeTypes& rope_types() {
-  static const RopeTypes types = {{"default", RotaryScaling::kNone},
-                                  {"linear", RotaryScaling::kLinear},
-                                  {"llama3", RotaryScaling::kByWavelength}};
-  return types;
-}
-
 struct LlamaOptions : DecoderOptions {
   std::string preset = "none";
   void visit(OptionVisitor& v) {
     v("preset", preset, "sizes of a published model; keys that are written win",
-      one_of({"none", "llama_2_7b", "llama_3.1_8b", "llama_3.2_1b", "llama_3.2_3b"}));
+      one_of(
+          {"none", "llama_2_7b", "llama_3.1_8b", "llama_3.1_70b", "llama_3.2_1b", "llama_3.2_3b"}));
     DecoderOptions::visit(v);
   }
 };
@@ -35,6 +29,7 @@ constexpr Preset kPresets[] = {
     // name          vocabulary hidden  inner layers heads kv  theta  factor tied
     {"llama_2_7b",    32000,    4096,  11008, 32,    32,   32, 1e4,   0,     false},
     {"llama_3.1_8b",  128256,   4096,  14336, 32,    32,   8,  5e5,   8,     false},
+    {"llama_3.1_70b", 128256,   8192,  28672, 80,    64,   8,  5e5,   8,     false},
     {"llama_3.2_1b",  128256,   2048,  8192,  16,    32,   8,  5e5,   32,    true },
     {"llama_3.2_3b",  128256,   3072,  8192,  28,    24,   8,  5e5,   32,    true },
 };
@@ -56,7 +51,10 @@ LlamaOptions defaults_for(const Config& node) {
     options.rope_theta = preset.rope_theta;
     options.tie_word_embeddings = preset.tied;
     options.max_position_embeddings = preset.rope_factor > 0 ? 131072 : 4096;
-    if (preset.rope_factor > 0) options.rope_scaling = {"llama3", preset.rope_factor, 1, 4, 8192};
+    if (preset.rope_factor > 0) {
+      options.rope_scaling.rope_type = "llama3";
+      options.rope_scaling.factor = preset.rope_factor;
+    }
     if (preset.name == std::string("llama_3.2_3b")) options.head_dim = 128;
   }
   return options;
@@ -71,7 +69,7 @@ class Llama : public Decoder {
 };
 
 Config translate(const Config& foreign) {
-  return translate_decoder_config(foreign, {"llama"}, rope_types());
+  return translate_decoder_config(foreign, {{"llama"}, all_rope_types()});
 }
 
 std::unique_ptr<Backbone> create(const Config& options, const BuildContext& context) {
@@ -80,7 +78,7 @@ std::unique_ptr<Backbone> create(const Config& options, const BuildContext& cont
   Findings findings;
   OptionReader(node, context.path, findings).read(read);
   findings.throw_if_any();
-  return std::make_unique<Llama>(decoder_facts(read, rope_types(), context.path));
+  return std::make_unique<Llama>(decoder_facts(read, all_rope_types(), context.path));
 }
 
 Component<Backbone> component() {

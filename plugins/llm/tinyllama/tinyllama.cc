@@ -72,7 +72,7 @@ class TinyLlama : public Decoder {
 };
 
 Config translate(const Config& foreign) {
-  return translate_decoder_config(foreign, {"llama"}, rope_types());
+  return translate_decoder_config(foreign, {{"llama"}, rope_types()});
 }
 
 std::unique_ptr<Backbone> create(const Config& options, const BuildContext& context) {

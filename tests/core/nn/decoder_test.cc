@@ -4,7 +4,10 @@
 #include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -44,6 +47,106 @@ TEST_CASE("decoding piece by piece with the cache equals the whole sequence") {
       begin += count;
       CHECK(cache.length() == begin);
     }
+  }
+}
+
+namespace {
+
+/// Everything that a family may ask for, at once: every other layer is local.
+s2s::DecoderFacts rich_facts(int64_t head_dim) {
+  s2s::DecoderFacts facts = small_facts(2, true);
+  facts.shape.head_dim = head_dim;
+  facts.attention = {0.3, 1.5, 7};
+  facts.local_layers = {true, false, true};
+  facts.local_rotary.emplace();
+  facts.local_rotary->theta = 100;
+  facts.norm_weight = s2s::NormWeight::kAddedToOne;
+  facts.qk_norm = facts.post_norms = true;
+  facts.activation = s2s::GateActivation::kGeluTanh;
+  facts.embedding_scale = 4.9;
+  facts.logit_soft_cap = 2;
+  return facts;
+}
+
+}  // namespace
+
+TEST_CASE("with windows, caps and head norms, piece by piece with the cache equals the whole") {
+  for (const int64_t head_dim : {8, 16}) {
+    for (const double soft_cap : {0.0, 1.5}) {
+      s2s::DecoderFacts facts = rich_facts(head_dim);
+      facts.attention.soft_cap = soft_cap;
+      PlainDecoder model(facts);
+      model.materialize(at::kCPU, at::kFloat, 5);
+      const at::NoGradGuard no_grad;
+      const at::Tensor ids = at::randint(40, {2, 90}, at::kLong);
+      const at::Tensor whole = run(model, ids);
+      s2s::KvCache cache(3);
+      int64_t begin = 0;
+      for (const int64_t count : {5, 1, 1, 1, 1, 40, 1, 7, 8, 1, 24}) {
+        const at::Tensor part = run(model, ids.narrow(1, begin, count), &cache);
+        CHECK((part - whole.narrow(1, begin, count)).abs().max().item<float>() < 2e-4);
+        begin += count;
+      }
+      CHECK(begin == 90);
+    }
+  }
+}
+
+TEST_CASE("a local layer sees its window and nothing before") {
+  s2s::DecoderFacts facts = small_facts(2);
+  facts.shape.num_layers = 1;
+  facts.attention.window = 4;
+  const at::Tensor ids = at::randint(40, {1, 12}, at::kLong);
+  at::Tensor other = ids.clone();
+  other.narrow(1, 0, 3).add_(1).remainder_(40);
+  for (const bool is_local : {true, false}) {
+    facts.local_layers = {is_local};
+    PlainDecoder model(facts);
+    model.materialize(at::kCPU, at::kFloat, 6);
+    const at::Tensor change = (run(model, ids) - run(model, other)).abs().amax({0, 2});
+    CHECK(change.narrow(0, 0, 6).min().item<float>() > 1e-4);  // position 5 sees 2, 3, 4 and 5
+    CHECK((change.narrow(0, 6, 6).max().item<float>() < 1e-6) == is_local);
+  }
+}
+
+TEST_CASE("every parameter of a decoder with four norms and head norms gets a gradient") {
+  PlainDecoder model(rich_facts(8));
+  model.materialize(at::kCPU, at::kFloat, 7);
+  run(model, at::randint(40, {2, 9}, at::kLong)).square().sum().backward();
+  std::vector<std::string> names;
+  for (const s2s::NamedTensor& parameter : model.named_parameters()) {
+    INFO(parameter.name);
+    REQUIRE(parameter.tensor->grad().defined());
+    CHECK(parameter.tensor->grad().abs().max().item<float>() > 0);
+    names.push_back(parameter.name);
+  }
+  for (const char* name : {"layers.2.self_attn.q_norm.weight", "layers.2.self_attn.k_norm.weight",
+                           "layers.0.pre_feedforward_layernorm.weight",
+                           "layers.0.post_feedforward_layernorm.weight"}) {
+    CHECK(std::find(names.begin(), names.end(), name) != names.end());
+  }
+}
+
+TEST_CASE(
+    "the embedding's scale is rounded to the working type, and the cap of logits can be off") {
+  s2s::DecoderFacts facts = small_facts(2);
+  facts.embedding_scale = std::sqrt(3072.0);
+  facts.logit_soft_cap = 2;
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+    PlainDecoder model(facts);
+    model.materialize(at::kCPU, type, 5);
+    const at::NoGradGuard no_grad;
+    const at::Tensor ids = at::arange(40).unsqueeze(0);
+    const at::Tensor table = model.named_parameters().front().tensor->to(at::kDouble);
+    // bfloat16 has 8 bits: 55.4256 becomes 55.5.
+    const double scale = type == at::kFloat ? std::sqrt(3072.0) : 55.5;
+    const at::Tensor expected = (table * scale).to(type);
+    CHECK(at::allclose(model.embed(ids)[0].to(at::kDouble), expected.to(at::kDouble), 1e-6, 0));
+    const at::Tensor hidden = at::randn({3, 24}).to(type);
+    const at::Tensor free = model.logits(hidden, false).to(at::kFloat);
+    const at::Tensor capped = model.logits(hidden).to(at::kFloat);
+    CHECK(free.abs().max().item<float>() > 2);
+    CHECK(at::allclose(capped, (free / 2).tanh() * 2, 1e-2, type == at::kFloat ? 1e-5 : 2e-2));
   }
 }
 
@@ -113,6 +216,45 @@ TEST_CASE("a decoder whose embedding moved to another block still embeds") {
   model.materialize(at::kCPU, at::kFloat, 1);
   table->materialize(at::kCPU, at::kFloat, 1);
   CHECK(run(model, at::zeros({1, 2}, at::kLong)).size(2) == 40);
+}
+
+TEST_CASE("dynamic scaling begins where the original length ends and grows with the text") {
+  s2s::RotaryFacts facts;
+  const at::Tensor plain = s2s::rotary_inv_freq(facts, 8);
+  facts.scaling = s2s::RotaryScaling::kDynamic;
+  facts.factor = 2;
+  facts.original_max_position_embeddings = 16;
+  CHECK(at::allclose(s2s::rotary_inv_freq(facts, 8, 16), plain));
+  // base * (2 * 32 / 16 - 1)^(8 / 6)
+  const double theta = 10000 * std::pow(3.0, 8.0 / 6);
+  CHECK(s2s::rotary_inv_freq(facts, 8, 32)[1].item<double>() ==
+        doctest::Approx(std::pow(theta, -0.25)));
+  s2s::RotaryTables tables(facts, 8);
+  const auto [cos_TD, sin_TD] = tables.at_positions(31, 1, at::kCPU);
+  CHECK(cos_TD[0][1].item<double>() ==
+        doctest::Approx(std::cos(31 * std::pow(theta, -0.25))).epsilon(1e-4));
+  CHECK(tables.at_positions(3, 2, at::kCPU).second[1][1].item<double>() ==
+        doctest::Approx(std::sin(4 * std::pow(10000.0, -0.25))).epsilon(1e-4));
+}
+
+TEST_CASE("YaRN keeps fast pairs, stretches slow ones, and scales cosines and sines") {
+  s2s::RotaryFacts facts;
+  const at::Tensor plain = s2s::rotary_inv_freq(facts, 64);
+  facts.scaling = s2s::RotaryScaling::kYarn;
+  facts.factor = 4;
+  facts.original_max_position_embeddings = 4096;
+  facts.attention_factor = 1.2;
+  const at::Tensor ratio = plain / s2s::rotary_inv_freq(facts, 64);
+  CHECK(ratio[0].item<float>() == doctest::Approx(1));
+  CHECK(ratio[31].item<float>() == doctest::Approx(4));
+  CHECK((ratio.diff() > -1e-5).all().item<bool>());
+  // Turns in 4096 positions fall from 32 to 1 between pairs 10.5 and 22.5.
+  CHECK(ratio[10].item<float>() == doctest::Approx(1));
+  CHECK(ratio[12].item<float>() > 1.01);
+  CHECK(ratio[22].item<float>() < 3.9);
+  CHECK(ratio[23].item<float>() == doctest::Approx(4));
+  s2s::RotaryTables tables(facts, 64);
+  CHECK(tables.at_positions(0, 1, at::kCPU).first[0][5].item<float>() == doctest::Approx(1.2));
 }
 
 TEST_CASE("rotary frequencies follow the three kinds of scaling") {

@@ -68,6 +68,31 @@ TEST_CASE("the one-pass RMS norm equals the plain one, forward and backward") {
   }
 }
 
+TEST_CASE("the one-pass RMS norm adds one to its weight where it is told to") {
+  at::manual_seed(11);
+  constexpr auto kAdded = s2s::NormWeight::kAddedToOne;
+  for (const int64_t dim : {6, 16, 513}) {
+    check_same([](const auto& in) { return s2s::rms_norm(in[0], in[1], 1e-5, kAdded); },
+               [](const auto& in) { return s2s::rms_norm_plain(in[0], in[1], 1e-5, kAdded); },
+               {at::randn({3, 5, dim}), at::randn({dim}) * 0.3});
+  }
+  const at::Tensor x = at::randn({4, 8});
+  const at::Tensor weight = at::randn({8});
+  CHECK(largest(s2s::rms_norm(x, weight, 1e-5, kAdded), s2s::rms_norm(x, weight + 1, 1e-5)) < 1e-6);
+}
+
+TEST_CASE("the one-pass GeGLU equals the plain one, also far from zero") {
+  at::manual_seed(12);
+  check_same([](const auto& in) { return s2s::geglu(in[0], in[1]); },
+             [](const auto& in) { return s2s::geglu_plain(in[0], in[1]); },
+             {at::randn({4, 9, 37}) * 2, at::randn({4, 9, 37})});
+  const at::Tensor gate = at::linspace(-100, 100, 4001).set_requires_grad(true);
+  const at::Tensor ours = s2s::geglu(gate, at::ones_like(gate));
+  CHECK(at::allclose(ours, at::gelu(gate, "tanh"), 2e-5, 1e-6));
+  ours.sum().backward();
+  CHECK(gate.grad().isfinite().all().item<bool>());
+}
+
 TEST_CASE("the one-pass SwiGLU equals the plain one, also far from zero") {
   at::manual_seed(2);
   check_same([](const auto& in) { return s2s::swiglu(in[0], in[1]); },

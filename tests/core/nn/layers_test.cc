@@ -35,6 +35,12 @@ TEST_CASE("normalisation layers follow their formulas") {
   const at::Tensor x = at::randn({4, 7, 16});
   const at::Tensor expected = x * at::rsqrt(x.pow(2).mean(-1, true) + 1e-5) * rms.weight;
   CHECK(at::allclose(rms(x), expected, 1e-5, 1e-6));
+  s2s::RmsNorm added(16, 1e-5, s2s::NormWeight::kAddedToOne);
+  added.materialize(at::kCPU, at::kFloat, 1);
+  CHECK(added.weight.abs().max().item<float>() == 0);
+  added.weight.detach().uniform_(-0.5, 0.5);
+  const at::Tensor shifted = x * at::rsqrt(x.pow(2).mean(-1, true) + 1e-5) * (1 + added.weight);
+  CHECK(at::allclose(added(x), shifted, 1e-5, 1e-6));
   s2s::LayerNorm layer(16);
   layer.materialize(at::kCPU, at::kFloat, 1);
   CHECK(layer(x).mean(-1).abs().max().item<float>() < 1e-5);
