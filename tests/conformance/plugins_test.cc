@@ -36,7 +36,13 @@ TEST_CASE("language models keep their promises") {
   BuiltPlugins plugins;
   for (const char* more :
        {R"("name": "llama", "tie_word_embeddings": true)",
-        R"("name": "llama", "attention_bias": true)", R"("name": "tinyllama", "preset": "tiny")"}) {
+        R"("name": "llama", "attention_bias": true)", R"("name": "tinyllama", "preset": "tiny")",
+        R"("name": "gemma", "model_type": "gemma")", R"("name": "gemma", "model_type": "gemma2",
+            "sliding_window": 3, "attn_logit_softcapping": 2.0)",
+        R"("name": "gemma", "sliding_window": 2, "sliding_window_pattern": 2, "head_dim": 16)",
+        R"("name": "qwen", "model_type": "qwen2", "tie_word_embeddings": true)",
+        R"("name": "qwen", "use_sliding_window": true, "sliding_window": 3,
+           "max_window_layers": 1)"}) {
     CAPTURE(more);
     const auto model =
         build<Backbone>(plugins, std::string("{") + more + R"(, "vocab_size": 50, "hidden_size": 32,

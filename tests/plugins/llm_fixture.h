@@ -2,6 +2,7 @@
 // What the tests of language model plugins share: the plugins, and reference files.
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,18 @@ class LlmPlugins {
   std::vector<TensorDifference> compare(const ReferenceFile& reference) {
     return compare_reference({reference, {}, plugins_.registries()});
   }
+  /// False also when the weights of the file do not fit.
+  bool agrees(const ReferenceFile& reference) {
+    bool pass = false;
+    const std::string error = error_of([&] {
+      for (const TensorDifference& row : compare(reference)) {
+        pass = row.pass;
+        if (!pass) break;
+      }
+    });
+    if (!error.empty() && !has(error, "[weights/mismatch]")) throw std::runtime_error(error);
+    return pass && error.empty();
+  }
   static ReferenceFile reference(const std::string& name) {
     return read_reference(std::string(S2S_SOURCE_DIR) + "/tests/reference/data/" + name +
                           ".safetensors");
@@ -39,13 +52,6 @@ class LlmPlugins {
  private:
   BuiltPlugins plugins_;
 };
-
-inline bool all_pass(const std::vector<TensorDifference>& rows) {
-  for (const TensorDifference& row : rows) {
-    if (!row.pass) return false;
-  }
-  return !rows.empty();
-}
 
 inline int64_t count_numbers(Backbone& model) {
   int64_t count = 0;

@@ -1,0 +1,48 @@
+// Gemma 1 and 2, and the text model of Gemma 3, as Hugging Face stores them: a family is its
+// options, its facts, its plan and its checkpoint names.
+
+#include "options.h"
+#include "plan.h"
+#include "s2s/plugin.h"
+
+namespace s2s::gemma {
+namespace {
+
+class Gemma : public Decoder {
+ public:
+  using Decoder::Decoder;
+  ShardPlan configure_model(const MeshShape&) const override {
+    return plan_with(tensor_rows(facts()), {{"layers.*"}});
+  }
+};
+
+std::unique_ptr<Backbone> create(const Config& options, const BuildContext& context) {
+  const Config node = with_folder_config(options, context, translate);
+  GemmaOptions read = defaults_for(node);
+  Findings findings;
+  OptionReader(node, context.path, findings).read(read);
+  findings.throw_if_any();
+  return std::make_unique<Gemma>(facts_of(read, context.path));
+}
+
+OptionTable options() {
+  GemmaOptions defaults = defaults_for({});
+  return list_options(
+      [](OptionVisitor& v, void* object) { static_cast<GemmaOptions*>(object)->visit(v); },
+      &defaults);
+}
+
+Component<Backbone> component() {
+  Component<Backbone> entry;
+  entry.name = "gemma";
+  entry.summary = "Gemma 1, 2 and 3 (text) decoders, from Hugging Face folders or random weights";
+  entry.create = create;
+  entry.options = options;
+  entry.translate = translate;
+  return entry;
+}
+
+}  // namespace
+}  // namespace s2s::gemma
+
+S2S_PLUGIN("gemma", "0.1.0", "Apache-2.0", "llm:gemma") { registrar.add(s2s::gemma::component()); }

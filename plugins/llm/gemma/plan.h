@@ -1,0 +1,10 @@
+#pragma once
+
+#include "s2s/decoder.h"
+
+namespace s2s::gemma {
+
+/// Tensor and sequence parallel rows of the decoder proper.
+std::vector<TensorRow> tensor_rows(const DecoderFacts& facts);
+
+}  // namespace s2s::gemma

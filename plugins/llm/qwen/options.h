@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "s2s/decoder_options.h"
+
+namespace s2s::qwen {
+
+/// Qwen's options beside those that all decoders have. `model_type` says where biases are and
+/// whether queries and keys are normed.
+struct QwenOptions : DecoderOptions {
+  std::string preset = "none";
+  std::string model_type = "qwen3";
+  bool use_sliding_window = false;
+  int64_t max_window_layers = 28;
+  WindowOptions windows;
+  void visit(OptionVisitor& v);
+};
+
+/// Defaults before the config's own keys: those of the preset that it names.
+QwenOptions defaults_for(const Config& node);
+
+/// Errors: those of decoder_facts and of set_windows.
+DecoderFacts facts_of(const QwenOptions& options, const std::string& path);
+
+/// config.json as options.  Errors: [weights/config].
+Config translate(const Config& foreign);
+
+}  // namespace s2s::qwen
