@@ -1,28 +1,11 @@
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 
 #include "eval/compare.h"
+#include "s2s/sampling.h"
 #include "s2s/weights.h"
 
 namespace s2s {
 namespace {
-
-/// `count` new tokens after the prompt [1, P], each the likeliest -> [1, count].
-at::Tensor greedy(Backbone& model, const at::Tensor& prompt, int64_t count) {
-  const at::NoGradGuard no_grad;
-  KvCache cache(model.shape().num_layers);
-  SequenceInfo info;
-  info.cache = &cache;
-  std::vector<at::Tensor> tokens;
-  at::Tensor next = prompt;
-  for (int64_t i = 0; i < count; ++i) {
-    const at::Tensor hidden = model(model.embed(next), info);
-    const at::Tensor last = hidden.narrow(1, hidden.size(1) - 1, 1);
-    next = model.logits(last).argmax(-1);
-    tokens.push_back(next);
-  }
-  return at::cat(tokens, 1);
-}
 
 void compare_sequence(const CompareJob& job, Backbone& model, Comparison& comparison) {
   const ReferenceFile& file = job.reference;
@@ -59,7 +42,9 @@ void compare_llm(const CompareJob& job, Comparison& comparison) {
   const at::Tensor expected = job.reference.output("greedy");
   if (!expected.defined()) return;
   const at::Tensor prompt = job.reference.input("prompt").to(job.settings.device);
-  comparison.add("output/greedy", greedy(*model, prompt, expected.size(1)), expected);
+  Sampler greedy{SamplingOptions()};
+  comparison.add("output/greedy", generate_tokens(*model, prompt, expected.size(1), greedy),
+                 expected);
 }
 
 }  // namespace s2s
