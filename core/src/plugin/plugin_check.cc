@@ -1,7 +1,9 @@
 #include "plugin/plugin_check.h"
 
+#include <algorithm>
 #include <set>
 
+#include "config/yaml_reader.h"
 #include "plugin/elf_note.h"
 #include "plugin/plugin_errors.h"
 
@@ -74,6 +76,19 @@ bool within(const std::string& text, const Bounds& bounds) {
   }
 }
 
+/// The default, or each item of a list's, is among the choices.
+bool is_choice(const OptionRow& row) {
+  const auto& choices = row.bounds.choices;
+  if (choices.empty() || row.type.ends_with("?")) return true;
+  const auto is_one = [&](const std::string& text) {
+    return std::find(choices.begin(), choices.end(), text) != choices.end();
+  };
+  if (!row.type.starts_with("list of ")) return is_one(row.value);
+  const Config list = parse_yaml_value(row.value, {});
+  return std::all_of(list.items().begin(), list.items().end(),
+                     [&](const Config& item) { return is_one(item.text()); });
+}
+
 }  // namespace
 
 std::vector<PluginCheck> plugin_file_checks() {
@@ -91,10 +106,8 @@ std::vector<std::string> option_findings(const ComponentId& id, const OptionTabl
     const std::string option = id.text() + " option '" + row.name + "' ";
     if (!seen.insert(row.name).second) findings.push_back(option + "is listed twice");
     if (row.doc.empty()) findings.push_back(option + "has no doc");
-    const auto& choices = row.bounds.choices;
-    const bool chosen = choices.empty() || row.type.ends_with("?") ||
-                        std::find(choices.begin(), choices.end(), row.value) != choices.end();
-    if (!chosen) findings.push_back(option + "has the default '" + row.value + "', not a choice");
+    if (!is_choice(row))
+      findings.push_back(option + "has the default '" + row.value + "', not a choice");
     if (!within(row.value, row.bounds)) {
       findings.push_back(option + "has the default " + row.value + ", outside its bounds");
     }

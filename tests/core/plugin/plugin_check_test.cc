@@ -61,11 +61,15 @@ TEST_CASE("findings about options name the option and the value") {
   const OptionTable table = {row("a", "int", "0", "", at_least(1)),
                              row("a", "int", "2", "doc", at_least(1)),
                              row("c", "string", "gray", "doc", one_of({"black"})),
-                             row("d", "int?", "null", "doc", at_least(1))};
+                             row("d", "int?", "null", "doc", at_least(1)),
+                             row("e", "list of string", "[]", "doc", one_of({"black"})),
+                             row("f", "list of string", "[black, black]", "doc", one_of({"black"})),
+                             row("g", "list of string", "[black, red]", "doc", one_of({"black"}))};
   const std::vector<std::string> findings = option_findings({"metric", "m"}, table);
-  REQUIRE(findings.size() == 4);
+  REQUIRE(findings.size() == 5);
   CHECK(findings[0] == "metric:m option 'a' has no doc");
   CHECK(findings[1] == "metric:m option 'a' has the default 0, outside its bounds");
   CHECK(findings[2] == "metric:m option 'a' is listed twice");
   CHECK(findings[3] == "metric:m option 'c' has the default 'gray', not a choice");
+  CHECK(findings[4] == "metric:m option 'g' has the default '[black, red]', not a choice");
 }
