@@ -134,7 +134,7 @@ at::Tensor Decoder::forward(const at::Tensor& x_BTH, const SequenceInfo& info) {
 
 void Decoder::load_first_values() {
   if (facts_.weights_path.empty()) return;
-  load_tensors(own_, checkpoint_names(), read_weights(facts_.weights_path), facts_.weights_path);
+  load_tensors(own_, checkpoint_names(), WeightFiles::open(facts_.weights_path));
 }
 
 NameMap Decoder::checkpoint_names() const {

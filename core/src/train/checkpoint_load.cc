@@ -57,7 +57,10 @@ void check_same_model(const std::string& checkpoint, const std::vector<NamedTens
 }
 
 void check_numbers(const std::string& path, const SafetensorsFile& file) {
-  for (const auto& [name, entry] : file.entries()) check_finite(path, name, file.tensor(name));
+  for (const auto& [name, entry] : file.entries()) {
+    check_finite(path, name, file.tensor(name));
+    file.release(name);  // one tensor at a time in memory
+  }
 }
 
 }  // namespace
@@ -78,6 +81,7 @@ void load_model(const std::string& checkpoint, Block& model) {
     } else {
       *tensor.tensor = stored.clone();
     }
+    file.release(tensor.name);
   }
 }
 

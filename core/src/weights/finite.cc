@@ -19,14 +19,61 @@ std::vector<int64_t> first_index(const at::Tensor& is_bad) {
   return index;
 }
 
+/// True when some element has all bits of the exponent set. Blocks of a fixed size are what the
+/// compiler makes vector code of.
+template <class Bits>
+bool any_exponent_full(const void* data, int64_t count, Bits exponent) {
+  constexpr int64_t kBlock = 256;
+  const auto* bits = static_cast<const Bits*>(data);
+  int64_t i = 0;
+  for (; i + kBlock <= count; i += kBlock) {
+    Bits found = 0;
+    for (int64_t j = 0; j < kBlock; ++j) {
+      found = static_cast<Bits>(found | ((bits[i + j] & exponent) == exponent ? 1 : 0));
+    }
+    if (found != 0) return true;
+  }
+  for (; i < count; ++i) {
+    if ((bits[i] & exponent) == exponent) return true;
+  }
+  return false;
+}
+
+/// The answer by the elements' bits; nothing for types and places where they are not at hand.
+std::optional<bool> all_finite_by_bits(const at::Tensor& tensor) {
+  if (!tensor.device().is_cpu() || !tensor.is_contiguous()) return std::nullopt;
+  const void* data = tensor.const_data_ptr();
+  switch (tensor.scalar_type()) {
+    case at::kFloat:
+      return !any_exponent_full<uint32_t>(data, tensor.numel(), 0x7F800000U);
+    case at::kBFloat16:
+      return !any_exponent_full<uint16_t>(data, tensor.numel(), 0x7F80U);
+    case at::kHalf:
+      return !any_exponent_full<uint16_t>(data, tensor.numel(), 0x7C00U);
+    case at::kDouble:
+      return !any_exponent_full<uint64_t>(data, tensor.numel(), 0x7FF0000000000000U);
+    default:
+      return std::nullopt;
+  }
+}
+
+/// As a type that has arithmetic.
+at::Tensor widened(const at::Tensor& tensor) {
+  return tensor.element_size() == 1 ? tensor.to(at::kFloat) : tensor;
+}
+
 }  // namespace
 
+bool all_finite(const at::Tensor& tensor) {
+  if (!tensor.is_floating_point() || tensor.numel() == 0) return true;
+  const std::optional<bool> known = all_finite_by_bits(tensor);
+  return known ? *known : at::isfinite(widened(tensor)).all().item<bool>();
+}
+
 std::optional<NotFinite> find_not_finite(const at::Tensor& tensor) {
-  if (!tensor.is_floating_point() || tensor.numel() == 0) return std::nullopt;
-  const bool is_narrow = tensor.element_size() == 1;  // no arithmetic on 8-bit floats
-  const at::Tensor value = is_narrow ? tensor.to(at::kFloat) : tensor;
+  if (all_finite(tensor)) return std::nullopt;
+  const at::Tensor value = widened(tensor);
   const at::Tensor is_bad = at::isfinite(value).logical_not_();
-  if (!is_bad.any().item<bool>()) return std::nullopt;
   NotFinite found{first_index(is_bad), 0};
   at::Tensor element = value;
   for (const int64_t i : found.index) element = element.select(0, i);

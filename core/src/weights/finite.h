@@ -15,8 +15,11 @@ struct NotFinite {
   double value = 0;
 };
 
-/// The first element of `tensor` that is NaN or infinite; nothing when there is none, or when the
-/// tensor holds whole numbers.
+/// True when no element is NaN or infinite; whole numbers never are. One pass over the bytes for
+/// contiguous tensors of the usual types in the processor's memory.
+bool all_finite(const at::Tensor& tensor);
+
+/// The first element of `tensor` that is NaN or infinite; nothing when there is none.
 std::optional<NotFinite> find_not_finite(const at::Tensor& tensor);
 
 /// Errors: [weights/not-finite] with the tensor, the index and the value. `source`: the file.

@@ -2,15 +2,21 @@
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
 #include <set>
 
 #include "s2s/weights.h"
 #include "weights/finite.h"
 #include "weights/shape_text.h"
+#include "weights/weight_mapping.h"
 #include "weights/weights_errors.h"
 
 namespace s2s {
 namespace {
+
+using AllFacts = std::map<std::string, TensorFacts>;
+using Slices = std::map<std::string, TensorSlice>;
 
 std::string suggestion(const std::string& name, const std::vector<std::string>& candidates) {
   const std::string nearest = nearest_name(name, candidates);
@@ -21,35 +27,41 @@ std::string suggestion(const std::string& name, const std::vector<std::string>& 
 struct Match {
   at::Tensor destination;
   std::string their_name;
-  at::Tensor value;
+  const TensorSlice* slice = nullptr;  // all of it without one
 };
 
 class Matcher {
  public:
-  Matcher(const NameMap& names, const TensorMap& tensors) : names_(names), tensors_(tensors) {
-    for (const auto& entry : tensors) their_names_.push_back(entry.first);
-  }
+  Matcher(const NameMap& names, const AllFacts& theirs, const Slices& slices)
+      : names_(names), theirs_(theirs), slices_(slices) {}
 
   void match(const NamedTensor& ours) {
-    const auto theirs = names_.to_theirs(ours.name);
-    S2S_ASSERT(theirs.has_value(), "a name map names every parameter and persistent buffer");
-    expected_.push_back(*theirs);
-    const auto it = tensors_.find(*theirs);
-    if (it == tensors_.end()) {
-      missing_.push_back(*theirs);
-    } else if (ours.tensor->defined() && ours.tensor->sizes() != it->second.sizes()) {
-      findings_.push_back(fmt::format("'{}' has shape {}, expected {}", *theirs,
-                                      shape_text(it->second.sizes()),
-                                      shape_text(ours.tensor->sizes())));
+    S2S_ASSERT(ours.tensor->defined(), "weights are loaded after the model has memory");
+    const auto name = names_.to_theirs(ours.name);
+    S2S_ASSERT(name.has_value(), "a name map names every parameter and persistent buffer");
+    expected_.push_back(*name);
+    const auto it = theirs_.find(*name);
+    if (it == theirs_.end()) {
+      missing_.push_back(*name);
+      return;
+    }
+    const auto part = slices_.find(ours.name);
+    const TensorSlice* slice = part == slices_.end() ? nullptr : &part->second;
+    const std::vector<int64_t> sizes = sizes_of(it->second, slice);
+    if (ours.tensor->sizes() == at::IntArrayRef(sizes)) {
+      matches_.push_back({*ours.tensor, *name, slice});
     } else {
-      matches_.push_back({*ours.tensor, *theirs, it->second});
+      findings_.push_back(fmt::format("'{}' has shape {}{}, expected {}", *name,
+                                      shape_text(it->second.sizes),
+                                      slice == nullptr ? "" : ", a part " + shape_text(sizes),
+                                      shape_text(ours.tensor->sizes())));
     }
   }
 
   std::vector<Match> finish(const std::string& source) {
     const std::set<std::string> known(expected_.begin(), expected_.end());
     std::vector<std::string> extra;
-    for (const std::string& name : their_names_) {
+    for (const auto& [name, facts] : theirs_) {
       if (known.count(name) == 0 && !names_.is_ignored(name)) extra.push_back(name);
     }
     for (const std::string& name : missing_) {
@@ -63,14 +75,57 @@ class Matcher {
   }
 
  private:
+  static std::vector<int64_t> sizes_of(const TensorFacts& theirs, const TensorSlice* slice) {
+    std::vector<int64_t> sizes = theirs.sizes;
+    const bool has_dim =
+        slice != nullptr && slice->dim >= 0 && slice->dim < static_cast<int64_t>(sizes.size());
+    if (has_dim) sizes[static_cast<size_t>(slice->dim)] = slice->length;
+    return sizes;
+  }
+
   const NameMap& names_;
-  const TensorMap& tensors_;
-  std::vector<std::string> their_names_;
+  const AllFacts& theirs_;
+  const Slices& slices_;
   std::vector<std::string> expected_;
   std::vector<std::string> missing_;
   std::vector<std::string> findings_;
   std::vector<Match> matches_;
 };
+
+/// Elements that are checked and copied together: they stay in the processor's cache between.
+constexpr int64_t kChunkElements = 1 << 18;
+
+void copy_chunk(const at::Tensor& chunk, const at::Tensor& destination) {
+  const bool is_plain = destination.device().is_cpu() && chunk.device().is_cpu() &&
+                        destination.is_contiguous() &&
+                        destination.scalar_type() == chunk.scalar_type();
+  if (is_plain) {
+    std::memcpy(destination.mutable_data_ptr(), chunk.const_data_ptr(), chunk.nbytes());
+  } else {
+    destination.copy_(chunk);
+  }
+}
+
+void copy_checked(const std::string& source, const std::string& name, const at::Tensor& value,
+                  const at::Tensor& destination) {
+  if (value.dim() == 0 || value.numel() == 0) {
+    check_finite(source, name, value);
+    destination.copy_(value);
+    return;
+  }
+  const int64_t rows = value.size(0);
+  const int64_t step = std::max<int64_t>(1, kChunkElements / (value.numel() / rows));
+  for (int64_t begin = 0; begin < rows; begin += step) {
+    const int64_t count = std::min(step, rows - begin);
+    const at::Tensor view = value.narrow(0, begin, count);
+    if (view.device().is_cpu() && view.is_contiguous()) {
+      map_pages(view.const_data_ptr(), view.nbytes());
+    }
+    const at::Tensor chunk = view.contiguous();
+    if (!all_finite(chunk)) check_finite(source, name, value);  // says where
+    copy_chunk(chunk, destination.narrow(0, begin, count));
+  }
+}
 
 /// Parameters, and buffers that are stored.
 std::vector<NamedTensor> stored_tensors(Block& block) {
@@ -86,19 +141,39 @@ std::vector<NamedTensor> stored_tensors(Block& block) {
 void load_tensors(const std::vector<NamedTensor>& ours, const NameMap& names,
                   const TensorMap& tensors, const std::string& source) {
   const at::NoGradGuard no_grad;
-  Matcher matcher(names, tensors);
-  for (const NamedTensor& tensor : ours) {
-    S2S_ASSERT(tensor.tensor->defined(), "weights are loaded after the model has memory");
-    matcher.match(tensor);
+  AllFacts facts;
+  for (const auto& [name, tensor] : tensors) {
+    facts[name] = {tensor.scalar_type(), tensor.sizes().vec()};
   }
-  std::vector<Match> matches = matcher.finish(source);
-  for (const Match& match : matches) check_finite(source, match.their_name, match.value);
-  for (Match& match : matches) match.destination.copy_(match.value);
+  const Slices none;
+  Matcher matcher(names, facts, none);
+  for (const NamedTensor& tensor : ours) matcher.match(tensor);
+  for (const Match& match : matcher.finish(source)) {
+    copy_checked(source, match.their_name, tensors.at(match.their_name), match.destination);
+  }
+}
+
+void load_tensors(const std::vector<NamedTensor>& ours, const NameMap& names,
+                  const WeightFiles& files, const std::map<std::string, TensorSlice>& slices) {
+  const at::NoGradGuard no_grad;
+  Matcher matcher(names, files.facts(), slices);
+  for (const NamedTensor& tensor : ours) matcher.match(tensor);
+  for (const Match& match : matcher.finish(files.path())) {
+    const std::string& name = match.their_name;
+    const at::Tensor value =
+        match.slice == nullptr ? files.tensor(name) : files.view(name, *match.slice);
+    copy_checked(files.path(), name, value, match.destination);
+    files.release(name);
+  }
 }
 
 void load_weights(Block& block, const NameMap& names, const TensorMap& tensors,
                   const std::string& source) {
   load_tensors(stored_tensors(block), names, tensors, source);
+}
+
+void load_weights(Block& block, const NameMap& names, const WeightFiles& files) {
+  load_tensors(stored_tensors(block), names, files);
 }
 
 TensorMap export_weights(Block& block, const NameMap& names) {

@@ -1,57 +1,22 @@
 #include "weights/safetensors.h"
 
 #include <ATen/ATen.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 
 #include "weights/safetensors_header.h"
+#include "weights/weight_mapping.h"
 #include "weights/weights_errors.h"
 
 namespace s2s {
 
-/// A private (copy-on-write) mapping of a whole file.
-class SafetensorsFile::Mapping {
- public:
-  explicit Mapping(const std::string& path) {
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) throw weights_errors::unreadable(path, std::strerror(errno));
-    struct stat facts {};
-    const bool is_file = ::fstat(file, &facts) == 0 && S_ISREG(facts.st_mode);
-    if (is_file) size_ = static_cast<uint64_t>(facts.st_size);
-    void* begin = MAP_FAILED;
-    if (size_ > 0) begin = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
-    const int why = errno;
-    ::close(file);
-    if (!is_file) throw weights_errors::unreadable(path, "not a regular file");
-    if (size_ == 0) throw weights_errors::format(path, "the file is empty");
-    if (begin == MAP_FAILED) throw weights_errors::unreadable(path, std::strerror(why));
-    begin_ = static_cast<char*>(begin);
-  }
-  ~Mapping() {
-    if (begin_ != nullptr) ::munmap(begin_, size_);
-  }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-
-  char* begin() const { return begin_; }
-  uint64_t size() const { return size_; }
-
- private:
-  char* begin_ = nullptr;
-  uint64_t size_ = 0;
-};
-
 SafetensorsFile SafetensorsFile::open(const std::string& path) {
   SafetensorsFile file;
   file.path_ = path;
-  file.mapping_ = std::make_shared<Mapping>(path);
-  const Mapping& mapping = *file.mapping_;
+  file.mapping_ = std::make_shared<WeightMapping>(path);
+  const WeightMapping& mapping = *file.mapping_;
+  if (mapping.size() == 0) throw weights_errors::format(path, "the file is empty");
   if (mapping.size() < 8) {
     throw weights_errors::format(path,
                                  fmt::format("{} bytes, expected at least 8", mapping.size()));
@@ -92,6 +57,12 @@ at::Tensor SafetensorsFile::tensor(const std::string& name) const {
   at::Tensor copy = at::empty(entry.sizes, options);
   std::memcpy(copy.mutable_data_ptr(), begin, entry.end - entry.begin);
   return copy;
+}
+
+void SafetensorsFile::release(const std::string& name) const {
+  const auto it = entries_.find(name);
+  if (it == entries_.end()) return;
+  mapping_->release(data_begin_ + it->second.begin, it->second.end - it->second.begin);
 }
 
 TensorMap SafetensorsFile::tensors(const std::string& prefix) const {

@@ -14,6 +14,8 @@
 
 namespace s2s {
 
+class WeightMapping;
+
 /// What the header says about one tensor; offsets are bytes from the begin of the data.
 struct SafetensorsEntry {
   at::ScalarType dtype = at::kFloat;
@@ -39,15 +41,17 @@ class SafetensorsFile {
   at::Tensor tensor(const std::string& name) const;
   /// All tensors, or those whose name begins with `prefix`, which is removed.
   TensorMap tensors(const std::string& prefix = "") const;
+  /// Gives the memory behind a tensor's views back; they are read again when they are touched
+  /// again, without what was written to them.
+  void release(const std::string& name) const;
 
  private:
-  class Mapping;
   SafetensorsFile() = default;
 
   std::string path_;
   std::map<std::string, std::string> metadata_;
   std::map<std::string, SafetensorsEntry> entries_;
-  std::shared_ptr<Mapping> mapping_;
+  std::shared_ptr<WeightMapping> mapping_;
   uint64_t data_begin_ = 0;
 };
 

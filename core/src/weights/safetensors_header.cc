@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -50,14 +51,22 @@ std::optional<at::ScalarType> type_named(const std::string& text) {
   return std::nullopt;
 }
 
+/// A header is an object of objects of lists; its numbers lie at this depth.
+constexpr int kMaxDepth = 3;
+
 /// Parses JSON and notes the first key that an object has twice.
-json parse_unique(std::string_view text, std::string& repeated) {
-  std::vector<std::set<std::string>> open;
-  const auto watch = [&](int, json::parse_event_t event, json& parsed) {
-    if (event == json::parse_event_t::object_start) open.emplace_back();
-    if (event == json::parse_event_t::object_end) open.pop_back();
+json parse_unique(const std::string& path, std::string_view text, std::string& repeated) {
+  std::array<std::set<std::string>, kMaxDepth + 1> keys;  // of the object that is open, by depth
+  const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
+    const bool opens =
+        event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
+    if (opens && depth >= kMaxDepth) {
+      throw weights_errors::format(path, "the header nests deeper than a list in a tensor's entry");
+    }
+    if (event == json::parse_event_t::object_start) keys.at(static_cast<size_t>(depth) + 1).clear();
     if (event == json::parse_event_t::key &&
-        !open.back().insert(parsed.get<std::string>()).second && repeated.empty()) {
+        !keys.at(static_cast<size_t>(depth)).insert(parsed.get<std::string>()).second &&
+        repeated.empty()) {
       repeated = parsed.get<std::string>();
     }
     return true;
@@ -88,10 +97,13 @@ bool is_list_of_counts(const json& node) {
 /// Bytes of a tensor, or nothing when the product does not fit.
 std::optional<uint64_t> num_bytes(const SafetensorsEntry& entry) {
   uint64_t bytes = c10::elementSize(entry.dtype);
+  bool is_empty = false;  // strides must fit even where there are no elements
   for (const int64_t size : entry.sizes) {
-    if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(size), &bytes)) return std::nullopt;
+    is_empty = is_empty || size == 0;
+    const auto factor = static_cast<uint64_t>(std::max<int64_t>(size, 1));
+    if (__builtin_mul_overflow(bytes, factor, &bytes) || bytes > INT64_MAX) return std::nullopt;
   }
-  return bytes;
+  return is_empty ? 0 : bytes;
 }
 
 void check_keys(const std::string& path, const std::string& name, const json& node) {
@@ -167,7 +179,7 @@ SafetensorsHeader parse_safetensors_header(const std::string& path, std::string_
   json root;
   std::string repeated;
   try {
-    root = parse_unique(text, repeated);
+    root = parse_unique(path, text, repeated);
   } catch (const json::exception& error) {
     throw weights_errors::format(path, std::string("the header is not JSON: ") + error.what());
   }
@@ -190,8 +202,9 @@ std::string format_safetensors_header(const std::string& path, const Safetensors
   json root = json::object();
   if (!header.metadata.empty()) root["__metadata__"] = header.metadata;
   for (const auto& [name, entry] : header.entries) {
+    const at::ScalarType type = entry.dtype;
     const auto found = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                    [&](const TypeName& t) { return t.type == entry.dtype; });
+                                    [&](const TypeName& t) { return t.type == type; });
     if (found == std::end(kTypes)) {
       throw weights_errors::dtype(path, name, c10::toString(entry.dtype));
     }

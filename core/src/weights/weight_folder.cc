@@ -1,10 +1,13 @@
+#include "weights/weight_folder.h"
+
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "s2s/weights.h"
 #include "weights/json_file.h"
-#include "weights/safetensors.h"
 #include "weights/weights_errors.h"
 
 namespace s2s {
@@ -12,75 +15,93 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kIndexName = "model.safetensors.index.json";
+constexpr std::string_view kIndexSuffix = ".index.json";
+constexpr std::string_view kAdapterFile = "adapter_model.safetensors";
 
-/// Tensor name -> file name, as the index says.
-std::map<std::string, std::string> read_index(const fs::path& path) {
-  const auto index = read_json_file(path.string());
-  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
-    throw weights_errors::format(path.string(), "no 'weight_map', which says where each tensor is");
+WeightIndex read_index(const fs::path& path) {
+  const auto json = read_json_file(path.string());
+  WeightIndex index{path.string(), {}};
+  if (!json.is_object() || !json.contains("weight_map") || !json["weight_map"].is_object()) {
+    throw weights_errors::index(index.path,
+                                {"there is no 'weight_map', which says where each tensor is"});
   }
-  std::map<std::string, std::string> files;
-  for (const auto& [tensor, file] : index["weight_map"].items()) {
+  std::vector<std::string> findings;
+  for (const auto& [tensor, file] : json["weight_map"].items()) {
     const fs::path name = file.is_string() ? file.get<std::string>() : std::string();
     if (name.empty() || name.filename() != name) {
-      throw weights_errors::tensor_format(path.string(), tensor,
-                                          file.dump() + " is not the name of a file beside");
+      const std::string text = file.is_string() ? "'" + name.string() + "'" : file.type_name();
+      findings.push_back("tensor '" + tensor + "': " + text + " is not the name of a file beside");
+    } else {
+      index.home[tensor] = (path.parent_path() / name).string();
     }
-    files[tensor] = name.string();
   }
-  return files;
+  if (!findings.empty()) throw weights_errors::index(index.path, findings);
+  return index;
 }
 
-TensorMap read_indexed(const fs::path& folder) {
-  std::map<std::string, SafetensorsFile> opened;
-  TensorMap tensors;
-  for (const auto& [tensor, name] : read_index(folder / kIndexName)) {
-    auto it = opened.find(name);
-    if (it == opened.end()) {
-      it = opened.emplace(name, SafetensorsFile::open((folder / name).string())).first;
-    }
-    tensors[tensor] = it->second.tensor(tensor);
-  }
-  return tensors;
-}
-
-std::vector<fs::path> weight_files(const fs::path& folder) {
-  std::vector<fs::path> files;
+std::vector<std::string> safetensors_files(const fs::path& folder) {
+  std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() == ".safetensors") files.push_back(entry.path());
+    const fs::path& path = entry.path();
+    if (path.extension() == ".safetensors" && path.filename() != kAdapterFile) {
+      files.push_back(path.string());
+    }
   }
   std::sort(files.begin(), files.end());
   return files;
 }
 
-TensorMap read_all(const fs::path& folder) {
-  const std::vector<fs::path> files = weight_files(folder);
-  if (files.empty()) {
-    throw weights_errors::unreadable(
-        folder.string(), "the folder has no *.safetensors file (pickled .bin files are not read)");
+WeightFolder search(const fs::path& folder) {
+  const auto has = [&](const char* name) { return fs::exists(folder / name); };
+  const auto one = [&](const char* name) { return WeightFolder{{}, {(folder / name).string()}}; };
+  const auto indexed = [&](const char* name) {
+    return WeightFolder{read_index(folder / name), {}};
+  };
+  if (has("model.safetensors.index.json")) return indexed("model.safetensors.index.json");
+  if (has("model.safetensors")) return one("model.safetensors");
+  if (auto files = safetensors_files(folder); !files.empty()) return {{}, std::move(files)};
+  if (has("pytorch_model.bin.index.json")) return indexed("pytorch_model.bin.index.json");
+  for (const char* name : {"pytorch_model.bin", "model_weights.ckpt"}) {
+    if (has(name)) return one(name);
   }
-  TensorMap tensors;
-  std::map<std::string, std::string> home;
-  for (const fs::path& path : files) {
-    for (auto& [name, tensor] : SafetensorsFile::open(path.string()).tensors()) {
-      const auto [it, is_new] = home.emplace(name, path.string());
-      if (!is_new) throw weights_errors::duplicate(name, it->second, path.string());
-      tensors[name] = std::move(tensor);
-    }
-  }
-  return tensors;
+  throw weights_errors::unreadable(
+      folder.string(),
+      "the folder has no *.safetensors file, no pytorch_model.bin and no "
+      "model_weights.ckpt");
 }
 
 }  // namespace
 
-TensorMap read_weights(const std::string& path) {
+std::set<std::string> WeightIndex::files() const {
+  std::set<std::string> all;
+  for (const auto& entry : home) all.insert(entry.second);
+  return all;
+}
+
+int64_t WeightIndex::count(const std::string& file) const {
+  return std::count_if(home.begin(), home.end(),
+                       [&](const auto& entry) { return entry.second == file; });
+}
+
+WeightFolder find_weights(const std::string& path) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) {
     throw weights_errors::unreadable(path, "no such file or folder");
   }
-  if (!fs::is_directory(path, ignored)) return SafetensorsFile::open(path).tensors();
-  return fs::exists(fs::path(path) / kIndexName, ignored) ? read_indexed(path) : read_all(path);
+  if (fs::is_directory(path, ignored)) return search(path);
+  if (path.ends_with(kIndexSuffix)) return {read_index(path), {}};
+  return {{}, {path}};
+}
+
+bool is_torch_file(const std::string& path) {
+  const std::string extension = fs::path(path).extension();
+  if (extension == ".safetensors") return false;
+  for (const char* known : {".bin", ".pt", ".pth", ".ckpt", ".nemo"}) {
+    if (extension == known) return true;
+  }
+  std::array<char, 2> begin{};
+  std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
+  return begin == std::array<char, 2>{'P', 'K'};
 }
 
 std::string resolve_path(const std::string& path, const std::string& base_dir) {

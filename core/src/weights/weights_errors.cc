@@ -21,6 +21,39 @@ Error tensor_format(const std::string& path, const std::string& tensor, const st
   return format(path, fmt::format("tensor '{}': {}", tensor, what));
 }
 
+Error torch_format(const std::string& path, const std::string& what) {
+  return {ExitCode::kData, "weights/format",
+          fmt::format("'{}' is not a file of torch.save with a state dict: {}\n  fetch or write it "
+                      "again, best as safetensors",
+                      path, what)};
+}
+
+Error refused(const std::string& path, const std::string& what) {
+  return {
+      ExitCode::kData, "weights/refused",
+      fmt::format("'{}' is refused: its pickle needs {}, and reading weights executes nothing\n "
+                  " if you trust the file, load it in Python and save its state dict as "
+                  "safetensors",
+                  path, what)};
+}
+
+Error index(const std::string& path, const std::vector<std::string>& findings) {
+  return {ExitCode::kData, "weights/index",
+          fmt::format("the index '{}' does not fit the files beside it ({} differences)\n  {}\n  "
+                      "fetch what is missing, or the index that belongs to these files",
+                      path, findings.size(), fmt::join(findings, "\n  "))};
+}
+
+Error slice(const std::string& path, const std::string& tensor, const std::vector<int64_t>& sizes,
+            const TensorSlice& slice) {
+  return {
+      ExitCode::kData, "weights/slice",
+      fmt::format("'{}' tensor '{}' of shape [{}] has no elements {} to {} in dim {}; the sizes "
+                  "of the model and of the file differ, or do not divide",
+                  path, tensor, fmt::join(sizes, ", "), slice.begin, slice.begin + slice.length - 1,
+                  slice.dim)};
+}
+
 Error dtype(const std::string& path, const std::string& tensor, const std::string& type) {
   return {ExitCode::kData, "weights/dtype",
           fmt::format("'{}' tensor '{}' has element type '{}', which LibTorch cannot hold\n  "

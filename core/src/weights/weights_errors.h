@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "s2s/error.h"
+#include "s2s/weights.h"
 
 namespace s2s::weights_errors {
 
@@ -16,6 +17,15 @@ Error unreadable(const std::string& path, const std::string& why);
 Error format(const std::string& path, const std::string& what);
 /// [weights/format] with the tensor that breaks the rule.
 Error tensor_format(const std::string& path, const std::string& tensor, const std::string& what);
+/// [weights/format] the file is not what torch.save writes.
+Error torch_format(const std::string& path, const std::string& what);
+/// [weights/refused] reading the file would execute something; `what` names it.
+Error refused(const std::string& path, const std::string& what);
+/// [weights/index] everything that is wrong with an index of shards.
+Error index(const std::string& path, const std::vector<std::string>& findings);
+/// [weights/slice] a part that the tensor does not have.
+Error slice(const std::string& path, const std::string& tensor, const std::vector<int64_t>& sizes,
+            const TensorSlice& slice);
 /// [weights/dtype] an element type that LibTorch cannot hold.
 Error dtype(const std::string& path, const std::string& tensor, const std::string& type);
 /// [weights/no-tensor] a tensor that the file does not have.

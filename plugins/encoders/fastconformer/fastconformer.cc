@@ -122,8 +122,8 @@ NameMap FastConformer::checkpoint_names() const {
 
 void FastConformer::load_first_values() {
   if (!options_.path) return;
-  const std::string path = resolve_path(*options_.path, base_dir_);
-  load_weights(*this, checkpoint_names(), read_weights(path), path);
+  const WeightFiles files = WeightFiles::open(resolve_path(*options_.path, base_dir_));
+  load_weights(*this, checkpoint_names(), files);
 }
 
 }  // namespace s2s::fastconformer

@@ -7,6 +7,7 @@
 #include "core/weights/test_files.h"
 #include "s2s/layers.h"
 #include "s2s/weights.h"
+#include "weights/finite.h"
 #include "weights/safetensors.h"
 
 using namespace s2s::test;
@@ -101,9 +102,102 @@ TEST_CASE("a folder is read through its index, or all its files") {
   write_bytes(index, R"({"weight_map":{"a":"one.safetensors","b":"three.safetensors"}})");
   CHECK(s2s::read_weights(folder.path()).at("b").numel() == 3);
   write_bytes(index, R"({"weight_map":{"a":"../one.safetensors"}})");
-  CHECK(has(error_of([&] { s2s::read_weights(folder.path()); }), "[weights/format]"));
+  CHECK(has(error_of([&] { s2s::read_weights(folder.path()); }), "[weights/index]"));
   write_bytes(index, R"({"weight_map":)");
   CHECK(has(error_of([&] { s2s::read_weights(folder.path()); }), "[weights/json]"));
+}
+
+TEST_CASE("everything that is wrong with an index is listed") {
+  const TemporaryFolder folder;
+  s2s::write_safetensors(folder / "one.safetensors", {{"a", at::ones({1})}});
+  const std::string index = folder / "model.safetensors.index.json";
+  const auto index_error = [&](const std::string& text) {
+    write_bytes(index, text);
+    return error_of([&] { s2s::read_weights(folder.path()); });
+  };
+  const std::string error = index_error(
+      R"({"weight_map":{"a":"one.safetensors","b":"one.safetensors","c":"gone.safetensors",)"
+      R"("d":"gone.safetensors"}})");
+  CHECK(has(error, "[weights/index]"));
+  CHECK(has(error, "2 differences"));
+  CHECK(has(error, "gone.safetensors' is not there (2 tensors)"));
+  CHECK(has(error, "one.safetensors' has no tensor 'b'"));
+  CHECK(has(index_error(R"({"weight_map":{"a":3}})"), "tensor 'a': number is not the name"));
+  CHECK(has(index_error("[]"), "no 'weight_map'"));
+  // A tensor of the file that the index does not name is not read.
+  CHECK(index_error(R"({"weight_map":{}})").empty());
+  CHECK(s2s::read_weights(folder.path()).empty());
+}
+
+TEST_CASE("a folder's own model.safetensors goes before what lies beside it") {
+  const TemporaryFolder folder;
+  s2s::write_safetensors(folder / "model.safetensors", {{"a", at::ones({1})}});
+  s2s::write_safetensors(folder / "consolidated.safetensors", {{"b", at::ones({1})}});
+  s2s::write_safetensors(folder / "adapter_model.safetensors", {{"c", at::ones({1})}});
+  CHECK(s2s::read_weights(folder.path()).count("a") == 1);
+  CHECK(s2s::read_weights(folder.path()).size() == 1);
+  std::filesystem::remove(folder.path() / "model.safetensors");
+  CHECK(s2s::read_weights(folder.path()).count("b") == 1);
+  CHECK(s2s::read_weights(folder.path()).size() == 1);
+}
+
+TEST_CASE("parts of tensors are read, and only parts that are there") {
+  const TemporaryFolder folder;
+  const at::Tensor whole = at::rand({6, 4});
+  s2s::write_safetensors(folder / "w.safetensors", {{"w", whole}});
+  const auto files = s2s::WeightFiles::open(folder.path());
+  CHECK((files.facts().at("w").sizes == std::vector<int64_t>{6, 4}));
+  CHECK(at::equal(files.read("w", {0, 2, 3}), whole.narrow(0, 2, 3)));
+  CHECK(at::equal(files.read("w", {1, 0, 2}), whole.narrow(1, 0, 2)));
+  CHECK(files.read("w", {1, 0, 2}).is_contiguous());
+  CHECK(has(error_of([&] { files.read("w", {0, 4, 3}); }), "[weights/slice]"));
+  CHECK(has(error_of([&] { files.read("w", {0, 4, 3}); }), "elements 4 to 6 in dim 0"));
+  CHECK(has(error_of([&] { files.read("w", {2, 0, 1}); }), "[weights/slice]"));
+  CHECK(has(error_of([&] { files.read("w", {0, -1, 1}); }), "[weights/slice]"));
+  CHECK(has(error_of([&] { files.read("v", {0, 0, 1}); }), "[weights/no-tensor]"));
+}
+
+TEST_CASE("a rank loads its parts of the stored tensors") {
+  const TemporaryFolder folder;
+  s2s::TensorMap tensors = good_tensors();
+  const at::Tensor wide = at::rand({2, 9}), tall = at::rand({8, 2});
+  tensors["model.first.weight"] = wide;
+  tensors["model.second.weight"] = tall;
+  s2s::write_safetensors(folder / "model.safetensors", tensors);
+  Pair pair;
+  pair.materialize(at::kCPU, at::kFloat, 1);
+  const auto files = s2s::WeightFiles::open(folder.path());
+  std::vector<s2s::NamedTensor> ours = pair.named_parameters();
+  for (const s2s::NamedTensor& buffer : pair.named_buffers()) {
+    if (buffer.persistent) ours.push_back(buffer);
+  }
+  std::map<std::string, s2s::TensorSlice> slices = {{"first.weight", {1, 3, 3}},
+                                                    {"second.weight", {0, 6, 2}}};
+  s2s::load_tensors(ours, kNames, files, slices);
+  CHECK(at::equal(pair.first.weight, wide.narrow(1, 3, 3)));
+  CHECK(at::equal(pair.second.weight, tall.narrow(0, 6, 2)));
+  CHECK(at::equal(pair.first.bias, tensors.at("model.first.bias")));
+  slices["first.weight"] = {1, 0, 4};
+  CHECK(has(error_of([&] { s2s::load_tensors(ours, kNames, files, slices); }),
+            "'model.first.weight' has shape [2, 9], a part [2, 4], expected [2, 3]"));
+  slices["first.weight"] = {1, 8, 3};
+  CHECK(has(error_of([&] { s2s::load_tensors(ours, kNames, files, slices); }), "[weights/slice]"));
+}
+
+TEST_CASE("large tensors are checked to their last element, in every type") {
+  for (const auto type :
+       {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16, at::ScalarType::Float8_e5m2}) {
+    const at::Tensor good = at::ones({3, 100003}).to(type);
+    CHECK_FALSE(s2s::find_not_finite(good).has_value());
+    for (const auto& [row, column] : {std::pair{0, 0}, {1, 50000}, {2, 100002}}) {
+      at::Tensor bad = at::ones({3, 100003});
+      bad[row][column] = -std::numeric_limits<float>::infinity();
+      const auto found = s2s::find_not_finite(bad.to(type));
+      REQUIRE(found.has_value());
+      CHECK((found->index == std::vector<int64_t>{row, column}));
+      CHECK(found->value < 0);
+    }
+  }
 }
 
 TEST_CASE("folders without weights and paths that lead nowhere say so") {

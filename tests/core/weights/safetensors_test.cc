@@ -119,6 +119,29 @@ TEST_CASE("a tensor entry that breaks a rule is refused by name") {
             "unknown key 'x'"));
 }
 
+TEST_CASE("headers that nest, or whose sizes overflow, are refused") {
+  const std::string deep = std::string(100000, '[');
+  CHECK(has(header_error("{\"a\":" + deep, 0), "nests deeper"));
+  CHECK(has(header_error("{\"a\":{\"dtype\":\"F32\",\"shape\":" + deep, 0), "nests deeper"));
+  CHECK(has(header_error(R"({"__metadata__":{"a":{"b":1}}})", 0), "expected a string"));
+  CHECK(has(header_error(R"({"a":{"dtype":"F32","dtype":"F32"}})", 0), "the key 'dtype' twice"));
+  const std::string huge =
+      R"({"dtype":"U8","shape":[0,4611686018427387904,4],"data_offsets":[0,0]})";
+  CHECK(has(header_error("{\"a\":" + huge + "}", 0), "too many"));
+  CHECK(has(header_error("{\"\xff\":1}", 0), "not JSON"));
+}
+
+TEST_CASE("a tensor that is released is read again from the file") {
+  const TemporaryFolder folder;
+  s2s::write_safetensors(folder / "a", {{"a", at::ones({9000})}, {"b", at::zeros({5})}});
+  const SafetensorsFile file = SafetensorsFile::open(folder / "a");
+  const at::Tensor a = file.tensor("a");
+  CHECK(a.sum().item<float>() == 9000);
+  file.release("a");
+  file.release("none");
+  CHECK(a.sum().item<float>() == 9000);
+}
+
 TEST_CASE("files that are not there or are folders, and tensors that are not in a file") {
   const TemporaryFolder folder;
   CHECK(has(error_of([&] { SafetensorsFile::open(folder / "none"); }), "[weights/unreadable]"));

@@ -1,0 +1,342 @@
+#include "weights/pickle.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <optional>
+#include <unordered_map>
+
+#include "weights/pickle_opcodes.h"
+#include "weights/torch_calls.h"
+#include "weights/weights_errors.h"
+
+namespace s2s {
+namespace {
+
+using namespace pickle;
+using Kind = PickleValue::Kind;
+
+/// Values, items and stretches of text that one pickle may make: memory stays bounded whatever the
+/// file says.
+constexpr size_t kMaxValues = 8'000'000;
+constexpr size_t kTextStretch = 32;
+
+class Unpickler {
+ public:
+  Unpickler(const std::string& path, std::string_view bytes)
+      : path_(path), bytes_(bytes), values_(std::make_unique<std::deque<PickleValue>>()) {}
+
+  Pickle run() {
+    if (bytes_.size() > kMaxPickleBytes) {
+      fail(fmt::format("its pickle is {} bytes long (limit {})", bytes_.size(), kMaxPickleBytes));
+    }
+    if (byte() != kProtocol) fail("its pickle does not begin with a protocol number");
+    if (const unsigned char protocol = byte(); protocol < 2 || protocol > 5) {
+      fail(fmt::format("its pickle is of protocol {}, expected 2 to 5", protocol));
+    }
+    for (unsigned char opcode = byte(); opcode != kStop; opcode = byte()) execute(opcode);
+    const PickleValue* root = pop();
+    return {std::move(values_), root};
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw weights_errors::torch_format(path_, what);
+  }
+
+  // The bytes.
+
+  std::string_view take(uint64_t count) {
+    if (count > bytes_.size() - at_) fail("its pickle is cut short");
+    const std::string_view taken = bytes_.substr(at_, count);
+    at_ += count;
+    return taken;
+  }
+  unsigned char byte() { return static_cast<unsigned char>(take(1)[0]); }
+  /// A little-endian number.
+  uint64_t number(size_t num_bytes) {
+    const std::string_view taken = take(num_bytes);
+    uint64_t value = 0;
+    for (size_t i = num_bytes; i-- > 0;) {
+      value = (value << 8U) | static_cast<unsigned char>(taken[i]);
+    }
+    return value;
+  }
+  std::string line() {
+    const size_t end = bytes_.find('\n', at_);
+    if (end == std::string_view::npos) fail("its pickle is cut short");
+    std::string text(take(end - at_));
+    take(1);
+    return text;
+  }
+
+  // The stack.
+
+  PickleValue& push(PickleValue value) {
+    num_values_ += 1 + value.items.size() + value.text.size() / kTextStretch;
+    if (num_values_ > kMaxValues) {
+      fail(fmt::format("its pickle has more than {} values", kMaxValues));
+    }
+    values_->push_back(std::move(value));
+    stack_.push_back(&values_->back());
+    return values_->back();
+  }
+  PickleValue& push(Kind kind, std::vector<PickleValue*> items = {}) {
+    PickleValue value;
+    value.kind = kind;
+    value.items = std::move(items);
+    return push(std::move(value));
+  }
+  void push_number(int64_t number) { push(Kind::kNumber).number = number; }
+  void push_text(Kind kind, std::string text) {
+    PickleValue value;
+    value.kind = kind;
+    value.text = std::move(text);
+    push(std::move(value));
+  }
+  void push_text(uint64_t length) { push_text(Kind::kText, std::string(take(length))); }
+
+  /// Everything above this is what the open mark, or the whole stack, holds.
+  size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
+  PickleValue* pop() {
+    if (stack_.size() <= floor()) fail("its pickle takes a value that is not there");
+    PickleValue* value = stack_.back();
+    stack_.pop_back();
+    return value;
+  }
+  PickleValue& top(Kind kind) {
+    if (stack_.size() <= floor() || stack_.back()->kind != kind) {
+      fail("its pickle adds to something that is no container");
+    }
+    return *stack_.back();
+  }
+  std::vector<PickleValue*> pop_to_mark() {
+    if (marks_.empty()) fail("its pickle takes a mark that is not there");
+    const auto begin = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
+    std::vector<PickleValue*> items(begin, stack_.end());
+    stack_.erase(begin, stack_.end());
+    marks_.pop_back();
+    return items;
+  }
+  void push_tuple(size_t count) {
+    std::vector<PickleValue*> items(count);
+    while (count > 0) items[--count] = pop();
+    push(Kind::kTuple, std::move(items));
+  }
+
+  // The opcodes.
+
+  void execute(unsigned char opcode) {
+    if (const char* maker = what_makes_objects(opcode)) throw weights_errors::refused(path_, maker);
+    if (push_constant(opcode) || handle_container(opcode) || handle_memo(opcode)) return;
+    switch (opcode) {
+      case kGlobal: {
+        const std::string module = line();
+        return push_global(module + "." + line());
+      }
+      case kStackGlobal: {
+        const std::string name = pop_text();
+        return push_global(pop_text() + "." + name);
+      }
+      case kReduce:
+        return reduce();
+      case kBuild: {
+        pop();  // attributes of a dictionary; nothing else has any here
+        top(Kind::kDict);
+        return;
+      }
+      case kBinPersistentId:
+        push(persistent_storage(path_, *pop()));
+        return;
+      case kFrame:
+        take(8);
+        return;
+      default:
+        fail(fmt::format("its pickle has an unknown opcode 0x{:02x} at byte {}", opcode, at_ - 1));
+    }
+  }
+
+  bool push_constant(unsigned char opcode) {
+    switch (opcode) {
+      case kNone:
+        return push(Kind::kNone), true;
+      case kNewTrue:
+      case kNewFalse:
+        return push_number(opcode == kNewTrue ? 1 : 0), true;
+      case kBinInt:
+        return push_number(static_cast<int32_t>(number(4))), true;
+      case kBinInt1:
+        return push_number(static_cast<int64_t>(number(1))), true;
+      case kBinInt2:
+        return push_number(static_cast<int64_t>(number(2))), true;
+      case kLong1:
+        return push_long(), true;
+      case kBinFloat:
+        return push_real(), true;
+      case kShortBinString:
+      case kShortBinBytes:
+      case kShortBinUnicode:
+        return push_text(number(1)), true;
+      case kBinString:
+      case kBinBytes:
+      case kBinUnicode:
+        return push_text(number(4)), true;
+      case kBinUnicode8:
+      case kBinBytes8:
+        return push_text(number(8)), true;
+      default:
+        return false;
+    }
+  }
+
+  /// A number of any length in two's complement; one beyond 64 bits is kept as its nearest real.
+  void push_long() {
+    const uint64_t length = number(1);
+    if (length > 8) {
+      take(length);
+      push(Kind::kReal);
+      return;
+    }
+    uint64_t bits = number(length);
+    const uint64_t sign = length == 0 ? 0 : uint64_t{1} << (8 * length - 1);
+    if (length < 8 && (bits & sign) != 0) bits -= sign << 1U;
+    push_number(static_cast<int64_t>(bits));
+  }
+
+  void push_real() {
+    const std::string_view taken = take(8);  // the only big-endian number
+    uint64_t bits = 0;
+    for (const char c : taken) bits = (bits << 8U) | static_cast<unsigned char>(c);
+    std::memcpy(&push(Kind::kReal).real, &bits, sizeof bits);
+  }
+
+  bool handle_container(unsigned char opcode) {
+    switch (opcode) {
+      case kMark:
+        return marks_.push_back(stack_.size()), true;
+      case kPop:
+        return pop(), true;
+      case kPopMark:
+        return pop_to_mark(), true;
+      case kDup: {
+        PickleValue* value = pop();
+        stack_.push_back(value);
+        stack_.push_back(value);
+        return true;
+      }
+      case kEmptyTuple:
+      case kTuple1:
+      case kTuple2:
+      case kTuple3:
+        return push_tuple(opcode == kEmptyTuple ? 0U : opcode - kTuple1 + 1U), true;
+      case kTuple:
+        return push(Kind::kTuple, pop_to_mark()), true;
+      case kEmptyList:
+      case kEmptySet:
+        return push(Kind::kList), true;
+      case kEmptyDict:
+        return push(Kind::kDict), true;
+      case kAppend:
+        return add_items(Kind::kList, {pop()}), true;
+      case kAppends:
+      case kAddItems:
+        return add_items(Kind::kList, pop_to_mark()), true;
+      case kSetItem: {
+        PickleValue* value = pop();
+        return add_items(Kind::kDict, {pop(), value}), true;
+      }
+      case kSetItems:
+        return add_items(Kind::kDict, pop_to_mark()), true;
+      default:
+        return false;
+    }
+  }
+
+  void add_items(Kind kind, const std::vector<PickleValue*>& items) {
+    PickleValue& container = top(kind);
+    if (kind == Kind::kDict && items.size() % 2 != 0) fail("its pickle has a key without a value");
+    container.items.insert(container.items.end(), items.begin(), items.end());
+  }
+
+  bool handle_memo(unsigned char opcode) {
+    switch (opcode) {
+      case kBinPut:
+        return put(number(1)), true;
+      case kLongBinPut:
+        return put(number(4)), true;
+      case kMemoize:
+        return put(memo_.size()), true;
+      case kBinGet:
+        return get(number(1)), true;
+      case kLongBinGet:
+        return get(number(4)), true;
+      default:
+        return false;
+    }
+  }
+
+  void put(uint64_t index) {
+    PickleValue* value = pop();
+    stack_.push_back(value);
+    memo_[index] = value;
+  }
+
+  void get(uint64_t index) {
+    const auto it = memo_.find(index);
+    if (it == memo_.end()) fail("its pickle refers to a value that is not there");
+    stack_.push_back(it->second);
+  }
+
+  std::string pop_text() {
+    const PickleValue* value = pop();
+    if (value->kind != Kind::kText) fail("its pickle imports something without a name");
+    return value->text;
+  }
+
+  void push_global(const std::string& name) {
+    if (!is_known_global(name)) throw weights_errors::refused(path_, "'" + printable(name) + "'");
+    push_text(Kind::kGlobal, name);
+  }
+
+  static std::string printable(const std::string& name) {
+    std::string text;
+    for (const char c : name.substr(0, 200)) text += c >= ' ' && c <= '~' ? c : '?';
+    return text;
+  }
+
+  void reduce() {
+    const PickleValue* arguments = pop();
+    const PickleValue* function = pop();
+    if (function->kind != Kind::kGlobal || arguments->kind != Kind::kTuple) {
+      fail("its pickle calls something that is no function");
+    }
+    push(call_global(path_, function->text, arguments->items));
+  }
+
+  const std::string& path_;
+  std::string_view bytes_;
+  size_t at_ = 0;
+  size_t num_values_ = 0;
+  std::unique_ptr<std::deque<PickleValue>> values_;
+  std::vector<PickleValue*> stack_;
+  std::vector<size_t> marks_;
+  std::unordered_map<uint64_t, PickleValue*> memo_;
+};
+
+}  // namespace
+
+Pickle read_pickle(const std::string& path, std::string_view bytes) {
+  return Unpickler(path, bytes).run();
+}
+
+const PickleValue* find_item(const PickleValue& dict, std::string_view key) {
+  if (dict.kind != Kind::kDict) return nullptr;
+  const PickleValue* found = nullptr;
+  for (size_t i = 0; i + 1 < dict.items.size(); i += 2) {
+    const PickleValue& name = *dict.items[i];
+    if (name.kind == Kind::kText && name.text == key) found = dict.items[i + 1];  // the last counts
+  }
+  return found;
+}
+
+}  // namespace s2s

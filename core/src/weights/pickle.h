@@ -1,0 +1,70 @@
+#pragma once
+// Python's pickle format, read without executing anything: an opcode either makes a plain value, or
+// is one of the few calls that a file of torch.save needs, or is refused by name.
+// Source: Python's pickletools (opcodes), torch/serialization.py (persistent ids).
+
+#include <ATen/core/ScalarType.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace s2s {
+
+/// Elements in a file of their own, which a persistent id names.
+struct PickledStorage {
+  std::string key;
+  at::ScalarType dtype = at::kByte;
+  int64_t num_elements = 0;
+};
+
+/// A tensor as a view of a storage. Units: elements of `dtype`.
+struct PickledTensor {
+  PickledStorage storage;
+  at::ScalarType dtype = at::kByte;
+  int64_t offset = 0;
+  std::vector<int64_t> sizes, strides;
+};
+
+/// One value. Containers refer to their items, which belong to the Pickle.
+struct PickleValue {
+  enum class Kind {
+    kNone,
+    kNumber,  // whole numbers and truth values
+    kReal,
+    kText,  // also bytes
+    kTuple,
+    kList,    // also sets
+    kDict,    // key, value, key, value, ...
+    kGlobal,  // "module.name"
+    kStorage,
+    kTensor,
+  };
+  Kind kind = Kind::kNone;
+  int64_t number = 0;
+  double real = 0;
+  std::string text;  // kText, kGlobal
+  std::vector<PickleValue*> items;
+  std::shared_ptr<const PickledTensor> tensor;  // kStorage uses its `storage` only
+};
+
+/// What a pickle holds.
+struct Pickle {
+  std::unique_ptr<std::deque<PickleValue>> values;
+  const PickleValue* root = nullptr;
+};
+
+/// Largest pickle that is read, in bytes. Numbers are kept outside of it.
+inline constexpr uint64_t kMaxPickleBytes = 64'000'000;
+
+/// `path` is for messages. Errors: [weights/format] for what is no pickle of protocol 2 to 5,
+/// [weights/refused] with the name of what would have to be imported or executed.
+Pickle read_pickle(const std::string& path, std::string_view bytes);
+
+/// The value of a text key of a dictionary, or nullptr.
+const PickleValue* find_item(const PickleValue& dict, std::string_view key);
+
+}  // namespace s2s

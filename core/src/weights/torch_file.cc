@@ -1,0 +1,175 @@
+#include "weights/torch_file.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "weights/weight_mapping.h"
+#include "weights/weights_errors.h"
+
+namespace s2s {
+namespace {
+
+using Kind = PickleValue::Kind;
+using weights_errors::torch_format;
+
+constexpr std::string_view kPickleName = "data.pkl";
+
+/// The folder that every entry of the archive is in: that of data.pkl.
+std::string archive_folder(const std::string& path, const std::map<std::string, ZipEntry>& files) {
+  for (const auto& [name, entry] : files) {
+    const size_t slash = name.find('/');
+    if (slash != std::string::npos && name.substr(slash + 1) == kPickleName) {
+      return name.substr(0, slash + 1);
+    }
+  }
+  throw torch_format(path, "the archive has no data.pkl");
+}
+
+bool holds_tensors(const PickleValue& dict) {
+  for (size_t i = 1; i < dict.items.size(); i += 2) {
+    if (dict.items[i]->kind == Kind::kTensor) return true;
+  }
+  return false;
+}
+
+const PickleValue& state_dict(const std::string& path, const PickleValue& root) {
+  if (root.kind == Kind::kDict && holds_tensors(root)) return root;
+  for (const char* key : {"state_dict", "model_state_dict", "model"}) {
+    const PickleValue* found = find_item(root, key);
+    if (found != nullptr && found->kind == Kind::kDict && holds_tensors(*found)) return *found;
+  }
+  std::vector<std::string> keys;
+  for (size_t i = 0; root.kind == Kind::kDict && i < root.items.size() && i < 40; i += 2) {
+    keys.push_back("'" + root.items[i]->text + "'");
+  }
+  throw torch_format(
+      path, fmt::format("it holds no dictionary of tensors{}",
+                        keys.empty() ? "" : fmt::format("; its keys: {}", fmt::join(keys, ", "))));
+}
+
+/// Elements of the storage that a view reaches; nothing when that does not fit.
+std::optional<uint64_t> reach(const PickledTensor& tensor) {
+  auto last = static_cast<uint64_t>(tensor.offset);
+  uint64_t count = 1;
+  bool is_empty = false;
+  for (size_t i = 0; i < tensor.sizes.size(); ++i) {
+    is_empty = is_empty || tensor.sizes[i] == 0;
+    const auto size = static_cast<uint64_t>(std::max<int64_t>(tensor.sizes[i], 1));
+    uint64_t step = 0;
+    if (__builtin_mul_overflow(size - 1, static_cast<uint64_t>(tensor.strides[i]), &step) ||
+        __builtin_add_overflow(last, step, &last) || __builtin_mul_overflow(count, size, &count) ||
+        count > INT64_MAX / 16) {
+      return std::nullopt;
+    }
+  }
+  return is_empty ? 0 : last + 1;
+}
+
+/// Files that people take for what this reads.
+void check_kind(const std::string& path, const WeightMapping& mapping) {
+  const std::string_view bytes(mapping.begin(), mapping.size());
+  const bool is_tar = bytes.size() > 262 && bytes.substr(257, 5) == "ustar";
+  if (is_tar || bytes.substr(0, 2) == "\x1f\x8b") {
+    throw torch_format(path,
+                       "it is a tar archive (as .nemo files are); unpack it with 'tar xf' and give "
+                       "model_weights.ckpt");
+  }
+  if (bytes.substr(0, 2) == "PK") return;
+  const bool is_old = bytes.substr(0, 1) == "\x80";
+  throw torch_format(path, is_old ? "it is in the format of before torch 1.6; load and save it "
+                                    "again with torch"
+                                  : "it does not begin as a zip archive does");
+}
+
+}  // namespace
+
+TorchFile TorchFile::open(const std::string& path) {
+  TorchFile file;
+  file.path_ = path;
+  file.mapping_ = std::make_shared<WeightMapping>(path);
+  const WeightMapping& mapping = *file.mapping_;
+  check_kind(path, mapping);
+  file.files_ = read_zip_directory(path, mapping.size());
+  file.folder_ = archive_folder(path, file.files_);
+  const auto bytes_of = [&](std::string_view name) {
+    const auto it = file.files_.find(file.folder_ + std::string(name));
+    if (it == file.files_.end()) return std::string_view();
+    return std::string_view(mapping.begin() + it->second.begin, it->second.size);
+  };
+  const std::string_view order = bytes_of("byteorder");
+  if (!order.empty() && order != "little") {
+    throw torch_format(path, "its numbers are not little-endian");
+  }
+  file.read_entries(read_pickle(path, bytes_of(kPickleName)));
+  return file;
+}
+
+void TorchFile::read_entries(const Pickle& pickle) {
+  const PickleValue& dict = state_dict(path_, *pickle.root);
+  for (size_t i = 0; i + 1 < dict.items.size(); i += 2) {
+    const PickleValue& key = *dict.items[i];
+    const PickleValue& value = *dict.items[i + 1];
+    if (key.kind != Kind::kText) throw torch_format(path_, "a name in its state dict is no text");
+    if (value.kind == Kind::kNone || key.text.ends_with("_extra_state")) continue;  // no numbers
+    if (value.kind != Kind::kTensor) {
+      throw torch_format(path_, "'" + key.text + "' in its state dict is no tensor");
+    }
+    storage_of(key.text, *value.tensor);
+    entries_[key.text] = *value.tensor;
+  }
+}
+
+const ZipEntry& TorchFile::storage_of(const std::string& name, const PickledTensor& tensor) const {
+  const auto it = files_.find(folder_ + "data/" + tensor.storage.key);
+  if (it == files_.end()) {
+    throw torch_format(path_, fmt::format("tensor '{}': its storage '{}' is not in the archive",
+                                          name, tensor.storage.key));
+  }
+  const std::optional<uint64_t> needed = reach(tensor);
+  const uint64_t there = it->second.size / c10::elementSize(tensor.dtype);
+  if (!needed || *needed > there) {
+    throw torch_format(
+        path_, fmt::format("tensor '{}': its storage has {} elements, it needs {}", name, there,
+                           needed ? std::to_string(*needed) : "more than there can be"));
+  }
+  return it->second;
+}
+
+at::Tensor TorchFile::tensor(const std::string& name) const {
+  const auto it = entries_.find(name);
+  if (it == entries_.end()) {
+    std::vector<std::string> names;
+    for (const auto& entry : entries_) names.push_back(entry.first);
+    throw weights_errors::no_tensor(path_, name, names);
+  }
+  const PickledTensor& entry = it->second;
+  const ZipEntry& storage = storage_of(name, entry);
+  const auto options = at::TensorOptions().dtype(entry.dtype);
+  if (reach(entry) == 0) return at::empty(entry.sizes, options);
+  char* data = mapping_->begin() + storage.begin;
+  const auto width = static_cast<uint64_t>(c10::elementSize(entry.dtype));
+  if (reinterpret_cast<uintptr_t>(data) % width == 0) {
+    return at::from_blob(
+        data + static_cast<uint64_t>(entry.offset) * width, entry.sizes, entry.strides,
+        [keep = mapping_](void*) {}, options);
+  }
+  const auto count = static_cast<int64_t>(storage.size / width);
+  at::Tensor copy = at::empty({count}, options);
+  std::memcpy(copy.mutable_data_ptr(), data, static_cast<uint64_t>(count) * width);
+  return copy.as_strided(entry.sizes, entry.strides, entry.offset);
+}
+
+void TorchFile::release(const std::string& name) const {
+  const auto it = entries_.find(name);
+  if (it == entries_.end()) return;
+  const ZipEntry& storage = storage_of(name, it->second);
+  mapping_->release(storage.begin, storage.size);
+}
+
+}  // namespace s2s

@@ -1,0 +1,38 @@
+#pragma once
+// Which files hold the weights of a folder.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace s2s {
+
+/// A Hugging Face index: which file each tensor is in.
+struct WeightIndex {
+  std::string path;
+  std::map<std::string, std::string> home;  // tensor -> path of a file beside the index
+
+  std::set<std::string> files() const;
+  /// Tensors that the index expects in a file.
+  int64_t count(const std::string& file) const;
+};
+
+/// An index, or files that are read whole.
+struct WeightFolder {
+  std::optional<WeightIndex> index;
+  std::vector<std::string> files;
+};
+
+/// `path`: a file, an index, or a folder: in this order model.safetensors.index.json,
+/// model.safetensors, every other *.safetensors but an adapter's, pytorch_model.bin.index.json,
+/// pytorch_model.bin, model_weights.ckpt (an unpacked .nemo archive).
+/// Errors: [weights/unreadable], [weights/index], [weights/json].
+WeightFolder find_weights(const std::string& path);
+
+/// True for a file that is not in the safetensors format but may be one of torch.save: by the name
+/// (.bin, .pt, .pth, .ckpt, .nemo), or else by its first bytes.
+bool is_torch_file(const std::string& path);
+
+}  // namespace s2s

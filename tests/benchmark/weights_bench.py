@@ -1,0 +1,107 @@
+"""Loading weights: ours, plain reading of the bytes, and safetensors' Python reader in turn.
+
+    python tests/benchmark/weights_bench.py --ours build/bin/weights_bench [--mib 1024] [--pairs 5]
+
+The file is in the page cache: what is compared is the work, not the disk. Every run fills a model
+that has its memory already. Prints ratios of the medians of time, and how much memory a run needed
+beside the model, as a share of the largest tensor. Rounds alternate, so that a busy machine hurts
+all alike.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+
+def make_file(path: str, mib: int) -> None:
+    """A decoder's tensors in bfloat16, as many layers as fit."""
+    import torch
+    from safetensors.torch import save_file
+
+    hidden, inner, tensors = 2048, 5632, {}
+    tensors["model.embed_tokens.weight"] = torch.randn(32000, hidden)
+    size, layer = 2 * 32000 * hidden, 0
+    while size < mib * 2**20:
+        prefix = f"model.layers.{layer}."
+        for name, rows, columns in (
+            ("self_attn.q_proj", hidden, hidden),
+            ("self_attn.o_proj", hidden, hidden),
+            ("mlp.gate_proj", inner, hidden),
+            ("mlp.up_proj", inner, hidden),
+            ("mlp.down_proj", hidden, inner),
+        ):
+            tensors[prefix + name + ".weight"] = torch.randn(rows, columns)
+            size += 2 * rows * columns
+        layer += 1
+    save_file({name: tensor.bfloat16() for name, tensor in tensors.items()}, path)
+
+
+def peak_bytes() -> int:
+    for line in open("/proc/self/status"):
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def measure(path: str) -> None:
+    """safetensors' reader, tensor by tensor into memory that is there."""
+    import torch
+    from safetensors import safe_open
+
+    with safe_open(path, framework="pt") as file:
+        model = {name: torch.ones_like(file.get_tensor(name)) for name in file.keys()}
+    with open("/proc/self/clear_refs", "w") as control:
+        control.write("5")
+    before, begin = peak_bytes(), time.perf_counter()
+    with safe_open(path, framework="pt") as file:
+        for name, parameter in model.items():
+            parameter.copy_(file.get_tensor(name))
+    seconds = time.perf_counter() - begin
+    print(json.dumps({"seconds": seconds, "extra_bytes": peak_bytes() - before}))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ours", default="build/bin/weights_bench")
+    parser.add_argument("--mib", type=int, default=1024)
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--measure", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.measure:
+        return measure(args.measure)
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.safetensors")
+        make_file(path, args.mib)
+        commands = {
+            "bytes": [args.ours, path, "bytes"],
+            "ours": [args.ours, path, "load"],
+            "safetensors": [sys.executable, __file__, "--measure", path],
+            "ours, half of the rows": [args.ours, path, "rows"],
+            "ours, half of the columns": [args.ours, path, "columns"],
+        }
+        runs = {name: [] for name in commands}
+        for round_number in range(args.pairs + 1):
+            for name, command in commands.items():
+                result = json.loads(subprocess.check_output(command, env=env))
+                if round_number > 0:  # the first fills the page cache
+                    runs[name].append(result)
+    median = lambda name, key: statistics.median(run[key] for run in runs[name])
+    largest = runs["ours"][0]["largest_bytes"]
+    print(f"{args.mib} MiB of bfloat16, {args.pairs} rounds")
+    print("time / reading the bytes; memory beside the model / largest tensor")
+    for name in commands:
+        time_ratio = median(name, "seconds") / median("bytes", "seconds")
+        memory_ratio = median(name, "extra_bytes") / largest
+        print(f"{name:28}{time_ratio:8.2f}{memory_ratio:8.2f}")
+    ours = median("ours", "seconds") / median("safetensors", "seconds")
+    print(f"time of ours / safetensors' reader: {ours:.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+#include "weights/torch_file.h"
+
+#include <ATen/ATen.h>
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "common/temporary_folder.h"
+#include "core/weights/test_files.h"
+#include "s2s/weights.h"
+#include "weights/safetensors.h"
+
+using s2s::TorchFile;
+using namespace s2s::test;
+
+namespace {
+
+const std::string kData = std::string(S2S_SOURCE_DIR) + "/tests/reference/data/";
+
+void check_same(const s2s::TensorMap& tensors) {
+  const auto expected = s2s::SafetensorsFile::open(kData + "torch_state.safetensors").tensors();
+  CHECK(tensors.size() == expected.size());
+  for (const auto& [name, tensor] : expected) {
+    INFO(name);
+    REQUIRE(tensors.count(name) == 1);
+    const at::Tensor& read = tensors.at(name);
+    CHECK((read.scalar_type() == tensor.scalar_type()));
+    CHECK((read.sizes() == tensor.sizes()));
+    CHECK(at::equal(read.to(at::kDouble), tensor.to(at::kDouble)));
+  }
+}
+
+std::string open_error(const std::string& bytes) {
+  const TemporaryFolder folder;
+  return error_of([&] { s2s::WeightFiles::open(folder.write("x.bin", bytes)); });
+}
+
+}  // namespace
+
+TEST_CASE("a state dict of torch.save holds the tensors that torch saved") {
+  check_same(s2s::read_weights(kData + "torch_state.bin"));
+  const TorchFile file = TorchFile::open(kData + "torch_state.bin");
+  CHECK(file.tensor("transposed").stride(0) == 1);
+  CHECK(file.tensor("expanded").stride(1) == 0);
+  // What shared a storage shares memory.
+  CHECK(file.tensor("whole").data_ptr() == file.tensor("same").data_ptr());
+  CHECK(has(error_of([&] { file.tensor("transposd"); }), "did you mean 'transposed'?"));
+}
+
+TEST_CASE("the state dict is found in what Lightning saves, and in shards with an index") {
+  check_same(s2s::read_weights(kData + "torch_lightning.ckpt"));
+  check_same(s2s::read_weights(kData + "torch_shards"));
+  check_same(s2s::read_weights(kData + "torch_shards/pytorch_model.bin.index.json"));
+}
+
+TEST_CASE("a tensor that is released is read again from the file") {
+  const s2s::WeightFiles files = s2s::WeightFiles::open(kData + "torch_state.bin");
+  const at::Tensor before = files.tensor("whole").clone();
+  files.release("whole");
+  CHECK(at::equal(files.tensor("whole"), before));
+  CHECK(at::equal(files.read("transposed", {0, 2, 3}), before.t().narrow(0, 2, 3)));
+}
+
+TEST_CASE("pickles that would import or execute something are refused by name") {
+  const auto refusal = [](const std::string& name) {
+    return error_of([&] { TorchFile::open(kData + "torch_hostile_" + name + ".bin"); });
+  };
+  for (const char* name : {"system", "system_protocol_4"}) {
+    CHECK(has(refusal(name), "[weights/refused]"));
+    CHECK(has(refusal(name), "'posix.system'"));
+  }
+  CHECK(has(refusal("eval"), ".eval'"));
+  CHECK(has(refusal("getattr"), ".getattr'"));
+  CHECK(has(refusal("object"), "'collections.Counter'"));
+  CHECK(has(refusal("new_object"), "NEWOBJ, which makes an object"));
+  CHECK(has(refusal("instance"), "INST, which makes an object"));
+  CHECK(has(refusal("extension"), "EXT, which imports an extension"));
+  CHECK(has(refusal("call_of_type"), "a call of 'torch.FloatStorage'"));
+}
+
+TEST_CASE("every cut and every changed byte of a file gives an error or tensors, never a crash") {
+  const std::string bytes = read_bytes(kData + "torch_state.bin");
+  const TemporaryFolder folder;
+  for (size_t length = 0; length < bytes.size(); length += 97) {
+    CHECK(has(open_error(bytes.substr(0, length)), "[weights/format]"));
+  }
+  for (size_t i = 0; i < bytes.size(); i += 5) {
+    std::string damaged = bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x41);
+    const std::string path = folder.write("x.bin", damaged);
+    const std::string error = error_of([&] {
+      for (const auto& [name, tensor] : s2s::read_weights(path)) tensor.clone();
+    });
+    CHECK((error.empty() || has(error, "[weights/")));
+  }
+}
+
+TEST_CASE("files that are not of torch.save say what they are") {
+  CHECK(has(open_error("\x80\x02\x8a\x0a"), "before torch 1.6"));
+  CHECK(has(open_error("{}"), "does not begin as a zip archive does"));
+  CHECK(has(open_error(""), "does not begin as a zip archive does"));
+  CHECK(has(open_error("\x1f\x8b\x08"), "a tar archive"));
+  std::string tar(512, '\0');
+  tar.replace(257, 5, "ustar");
+  CHECK(has(open_error(tar), "model_weights.ckpt"));
+  CHECK(has(open_error("PK\x03\x04"), "directory is missing or damaged"));
+}
