@@ -217,7 +217,8 @@ void setup_data_inspect(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<InspectArguments>();
   DuplexDataOptions& data = arguments->spec.data;
   command->add_option("source", arguments->sources, "cuts, .jsonl or .jsonl.gz")->required();
-  command->add_option("--tokenizer", arguments->tokenizer, "a .model, to count tokens, not words");
+  command->add_option("--tokenizer", arguments->tokenizer,
+                      "a tokenizer.json or .model, to count tokens");
   command->add_option("--batch", arguments->batch, "draw the token channels of the first N cuts")
       ->check(positive());
   command->add_option("--frame-length", data.frame_length, "in seconds")

@@ -15,6 +15,7 @@ namespace {
 
 struct CodeArguments {
   std::string path;
+  std::string plugin;  // "": which one reads the file is seen from its name
   bool special = false;
   std::optional<int64_t> bos_id, eos_id, pad_id;
 };
@@ -22,7 +23,8 @@ struct CodeArguments {
 struct TrainArguments {
   std::vector<std::string> inputs;
   std::string output;
-  std::string model_type = "word";
+  std::string plugin;
+  std::string model_type;
   int64_t vocab_size = 8000;
 };
 
@@ -31,6 +33,21 @@ Error bad_ids(int64_t line, const std::string& text) {
                fmt::format("standard input:{}: '{}' is no list of ids; expected one JSON list of "
                            "whole numbers a line, as 'tokenizer encode' prints",
                            line, text.substr(0, 60)));
+}
+
+Error bad_text(int64_t line, const std::string& text) {
+  return Error(ExitCode::kData, "tokenizer/text",
+               fmt::format("standard input:{}: '{}' is no JSON string; expected one a line with "
+                           "--json; without it a line is the text",
+                           line, text.substr(0, 60)));
+}
+
+/// The text that a line stands for.
+std::string parse_text(const std::string& line, int64_t number, bool json) {
+  if (!json) return line;
+  const auto parsed = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_string()) throw bad_text(number, line);
+  return parsed.get<std::string>();
 }
 
 TokenizerFile open_tokenizer(const CodeArguments& arguments, const Invocation& invocation) {
@@ -42,13 +59,15 @@ TokenizerFile open_tokenizer(const CodeArguments& arguments, const Invocation& i
   set("bos_id", arguments.bos_id);
   set("eos_id", arguments.eos_id);
   set("pad_id", arguments.pad_id);
-  return TokenizerFile(invocation, options, tokenizer_component_for(arguments.path), "tokenizer");
+  return TokenizerFile(invocation, options,
+                       tokenizer_component_for(arguments.path, arguments.plugin), "tokenizer");
 }
 
 int encode(const CodeArguments& arguments, const Invocation& invocation) {
   const TokenizerFile tokenizer = open_tokenizer(arguments, invocation);
+  int64_t number = 0;
   for (std::string line; std::getline(std::cin, line);) {
-    std::vector<int64_t> ids = tokenizer->encode(line);
+    std::vector<int64_t> ids = tokenizer->encode(parse_text(line, ++number, invocation.json));
     if (arguments.special) {
       ids.insert(ids.begin(), tokenizer->special_ids().bos);
       ids.push_back(tokenizer->special_ids().eos);
@@ -101,8 +120,9 @@ int decode(const CodeArguments& arguments, const Invocation& invocation) {
   int64_t number = 0;
   for (std::string line; std::getline(std::cin, line);) {
     const std::vector<int64_t> ids = parse_ids(line, ++number, tokenizer->vocab_size());
-    std::cout << (arguments.special ? decode_with_special(ids, *tokenizer) : tokenizer->decode(ids))
-              << '\n';
+    const std::string text =
+        arguments.special ? decode_with_special(ids, *tokenizer) : tokenizer->decode(ids);
+    std::cout << (invocation.json ? nlohmann::json(text).dump() : text) << '\n';
   }
   return 0;
 }
@@ -116,11 +136,12 @@ int train(const TrainArguments& arguments, const Invocation& invocation) {
     inputs.push_back(Config::scalar(input, /*quoted=*/true));
   }
   train["input"] = Config::list(std::move(inputs));
-  train["model_type"] = Config::scalar(arguments.model_type);
+  if (!arguments.model_type.empty()) train["model_type"] = Config::scalar(arguments.model_type);
   train["vocab_size"] = Config::scalar(std::to_string(arguments.vocab_size));
   train["overwrite"] = Config::scalar("true");
-  const TokenizerFile tokenizer(invocation, options, tokenizer_component_for(arguments.output),
-                                "tokenizer");
+  const TokenizerFile tokenizer(invocation, options,
+                                tokenizer_component_for(arguments.output, arguments.plugin),
+                                "tokenizer", TokenizerUse::kTrain);
   if (invocation.json) {
     const nlohmann::ordered_json out = {{"path", arguments.output},
                                         {"vocab_size", tokenizer->vocab_size()}};
@@ -137,12 +158,15 @@ void add_code_command(CLI::App& group, Invocation& invocation, const char* name,
                       int (*run)(const CodeArguments&, const Invocation&)) {
   CLI::App* command = group.add_subcommand(name, description);
   auto arguments = std::make_shared<CodeArguments>();
-  command->add_option("--tokenizer", arguments->path, "a .model file, or a folder with one")
+  command->add_option("--tokenizer", arguments->path, "a tokenizer.json or .model, or its folder")
       ->required();
+  command->add_option("--plugin", arguments->plugin, "which reads it, if the name does not tell");
+  command->add_flag("--json", invocation.json,
+                    "texts are JSON strings, so that they may have lines");
   command->add_flag("--special", arguments->special, "with BOS and EOS");
-  command->add_option("--bos-id", arguments->bos_id, "in place of the model's");
-  command->add_option("--eos-id", arguments->eos_id, "in place of the model's");
-  command->add_option("--pad-id", arguments->pad_id, "in place of the model's");
+  command->add_option("--bos-id", arguments->bos_id, "in place of the file's");
+  command->add_option("--eos-id", arguments->eos_id, "in place of the file's");
+  command->add_option("--pad-id", arguments->pad_id, "in place of the file's");
   command->callback([arguments, run, &invocation] {
     invocation.selected = [arguments, run, &invocation] { return run(*arguments, invocation); };
   });
@@ -154,10 +178,12 @@ void add_train_command(CLI::App& group, Invocation& invocation) {
   command
       ->add_option("--input", arguments->inputs, "texts, one a line, or Lhotse cuts (.jsonl[.gz])")
       ->required();
-  command->add_option("--output", arguments->output, "the .model file to write")->required();
+  command->add_option("--output", arguments->output, "the .model or tokenizer.json to write")
+      ->required();
+  command->add_option("--plugin", arguments->plugin, "which makes it, if the name does not tell");
   command->add_option("--vocab-size", arguments->vocab_size, "most pieces")->capture_default_str();
-  command->add_option("--model-type", arguments->model_type, "word, unigram, bpe or char")
-      ->capture_default_str();
+  command->add_option("--model-type", arguments->model_type,
+                      "of a .model: word (when not given), unigram, bpe or char");
   command->add_flag("--json", invocation.json, "print the result as JSON");
   command->callback([arguments, &invocation] {
     invocation.selected = [arguments, &invocation] { return train(*arguments, invocation); };

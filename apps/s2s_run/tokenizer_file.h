@@ -12,15 +12,18 @@
 
 namespace s2s::run {
 
+enum class TokenizerUse { kRead, kTrain };
+
 /// The plugin that reads a kind of tokenizer file stays loaded as long as this lives.
 class TokenizerFile {
  public:
-  /// `path`: a SentencePiece .model, or a folder with one.
+  /// `path`: a tokenizer.json, a SentencePiece .model, or a folder with one.
   /// Errors: [tokenizer/unknown-format], those of the plugin.
   TokenizerFile(const Invocation& invocation, const std::string& path);
   /// `options` of the component `name`; `place` names them in messages.
+  /// Errors: [tokenizer/cannot-train] when it is to make a file and has no such options.
   TokenizerFile(const Invocation& invocation, Config options, const std::string& name,
-                const std::string& place);
+                const std::string& place, TokenizerUse use = TokenizerUse::kRead);
   const Tokenizer& operator*() const { return *tokenizer_; }
   const Tokenizer* operator->() const { return tokenizer_.get(); }
 
@@ -30,7 +33,8 @@ class TokenizerFile {
   std::unique_ptr<Tokenizer> tokenizer_;
 };
 
-/// The component that reads the tokenizer at `path`. Errors: [tokenizer/unknown-format].
-std::string tokenizer_component_for(const std::string& path);
+/// The component that reads the tokenizer at `path`: `asked`, unless it is empty.
+/// Errors: [tokenizer/unknown-format].
+std::string tokenizer_component_for(const std::string& path, const std::string& asked = {});
 
 }  // namespace s2s::run

@@ -55,3 +55,33 @@ TEST_CASE("tokenizer decode says which line is no list, encode what is no tokeni
   CHECK(unknown.exit_code == 3);
   CHECK(contains(unknown.output, "[tokenizer/unknown-format]"));
 }
+
+TEST_CASE("tokenizer train makes a tokenizer.json, whose texts may have lines with --json") {
+  const TemporaryFolder dir;
+  write_text(dir / "texts.txt", "set a timer\nset a light\nset a timer\n");
+  const std::string file = dir / "m/tokenizer.json";
+  const CommandResult made = run_cli("tokenizer train --json --input " + (dir / "texts.txt") +
+                                     " --output " + file + " --vocab-size 265");
+  INFO(made.output);
+  REQUIRE(made.exit_code == 0);
+  CHECK(json::parse(made.output)["vocab_size"] == 265);
+  write_text(dir / "in.txt", "\"set a timer\\nset\"\n\"\\u00e9\"\n");
+  const CommandResult ids =
+      run_cli("tokenizer encode --json --tokenizer " + file + " < " + (dir / "in.txt"));
+  CHECK_MESSAGE(ids.exit_code == 0, ids.output);
+  write_text(dir / "ids.txt", ids.output);
+  const CommandResult texts =
+      run_cli("tokenizer decode --json --tokenizer " + (dir / "m") + " < " + (dir / "ids.txt"));
+  CHECK(texts.output == "\"set a timer\\nset\"\n\"\u00e9\"\n");
+  const CommandResult special = run_cli("tokenizer encode --special --plugin hf --tokenizer " +
+                                        (dir / "m") + " < " + (dir / "texts.txt"));
+  const std::string first = special.output.substr(0, special.output.find('\n'));
+  CHECK_MESSAGE(json::parse(first).front() == 262, special.output);
+  CHECK(json::parse(first).back() == 263);
+  write_text(dir / "in.txt", "set\n");
+  const CommandResult plain =
+      run_cli("tokenizer encode --json --tokenizer " + file + " < " + (dir / "in.txt"));
+  CHECK(plain.exit_code == 5);
+  CHECK_MESSAGE(has(plain, "[tokenizer/text] standard input:1: 'set' is no JSON string"),
+                plain.output);
+}

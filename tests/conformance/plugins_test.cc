@@ -80,6 +80,19 @@ TEST_CASE("codecs keep their promises") {
   check_none(broken_promises(*codec));
 }
 
+TEST_CASE("tokenizers keep their promises") {
+  BuiltPlugins plugins;
+  for (const char* style : {"gpt2", "llama3", "tinyllama", "gemma"}) {
+    CAPTURE(style);
+    Config config = Config::map();
+    config["name"] = Config::scalar("hf");
+    config["path"] = Config::scalar(std::string(S2S_SOURCE_DIR "/tests/reference/data/") +
+                                    "hf_tokenizer_" + style + ".json");
+    const auto tokenizer = plugins.create<s2s::Tokenizer>(config);
+    check_none(broken_promises(*tokenizer, {"", "the timer is set", "It's 12:30, caf\u00e9!"}));
+  }
+}
+
 TEST_CASE("data sources keep their promises") {
   const s2s::test::TemporaryFolder dir;
   std::string lines;

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "s2s/training_texts.h"
 #include "sentencepiece_tokenizer.h"
 #include "tokenizer_errors.h"
 #include "train.h"
@@ -35,7 +36,8 @@ std::unique_ptr<s2s::Tokenizer> create(const s2s::Config& node, const s2s::Build
   std::error_code ignored;
   const bool wanted = options.train.overwrite || !fs::exists(file, ignored);
   if (wanted && !options.train.input.is_null()) {
-    const auto texts = plugin::read_texts(options.train.input, context.path, context.base_dir);
+    const auto texts =
+        s2s::read_training_texts(options.train.input, context.path, context.base_dir);
     plugin::train_model(texts, options.train, context.path, file);
   }
   return std::make_unique<plugin::SentencePieceTokenizer>(options, file, context.path);

@@ -9,10 +9,6 @@ Error config_error(const char* name, std::string message) {
   return Error(ExitCode::kConfig, std::string("tokenizer/") + name, std::move(message));
 }
 
-Error data_error(const char* name, std::string message) {
-  return Error(ExitCode::kData, std::string("tokenizer/") + name, std::move(message));
-}
-
 }  // namespace
 
 Error no_path(const std::string& place) {
@@ -58,24 +54,12 @@ Error equal_special_ids(const std::string& place, const SpecialIds& ids) {
                                   place, ids.bos, ids.eos, ids.pad));
 }
 
-Error training_input(const std::string& place, const std::string& path, const std::string& reason) {
-  return data_error("training-input", fmt::format("{}.train.input: '{}' {}; expected a file with "
-                                                  "one text a line, or Lhotse cuts; check the path",
-                                                  place, path, reason));
-}
-
 Error training(const std::string& place, const std::string& reason) {
-  return data_error("training",
-                    fmt::format("{}.train: SentencePiece made no model: {}; expected enough text "
-                                "for the asked vocab_size; lower vocab_size, give more text, or "
-                                "use model_type: word",
-                                place, reason));
-}
-
-Error cannot_write(const std::string& path, const std::string& reason) {
-  return data_error("cannot-write", fmt::format("the tokenizer model '{}' cannot be written: {}; "
-                                                "expected a folder with room; choose another path",
-                                                path, reason));
+  return Error(ExitCode::kData, "tokenizer/training",
+               fmt::format("{}.train: SentencePiece made no model: {}; expected enough text "
+                           "for the asked vocab_size; lower vocab_size, give more text, or "
+                           "use model_type: word",
+                           place, reason));
 }
 
 }  // namespace s2s::sentencepiece_plugin::errors

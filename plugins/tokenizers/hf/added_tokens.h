@@ -1,0 +1,63 @@
+#pragma once
+// The member `added_tokens` of tokenizer.json: texts that are one id each, found before anything is
+// split.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "json_place.h"
+
+namespace s2s::hf_plugin {
+
+struct AddedToken {
+  int32_t id = 0;
+  std::string content;
+  bool single_word = false;
+  bool lstrip = false;
+  bool rstrip = false;
+  bool normalized = true;
+  bool special = false;
+};
+
+/// Errors: [tokenizer/definition], [tokenizer/unsupported].
+std::vector<AddedToken> read_added_tokens(const JsonPlace& place);
+
+/// A part of a text: an added token (with the white space it takes), or what lies between (-1).
+struct TokenSpan {
+  size_t begin = 0;
+  size_t end = 0;
+  int32_t id = -1;
+};
+
+/// Finds tokens in texts: the leftmost, and of these the longest; they do not overlap.
+class TokenFinder {
+ public:
+  /// The text looked for may differ from the token's content (its normalized form).
+  void add(std::string_view text, const AddedToken& token);
+  bool empty() const { return tokens_.empty(); }
+
+  /// Cuts `text` (valid UTF-8); `out` is replaced.
+  void split(std::string_view text, std::vector<TokenSpan>& out) const;
+
+ private:
+  struct Node {
+    std::vector<std::pair<uint8_t, int32_t>> next;
+    int32_t token = -1;
+  };
+  int32_t child(int32_t node, uint8_t byte) const;
+  /// The next token at or after `from`; false: none.
+  bool find(std::string_view text, size_t from, TokenSpan& found, const AddedToken*& token) const;
+  size_t next_candidate(std::string_view text, size_t from) const;
+
+  std::vector<AddedToken> tokens_;
+  std::vector<Node> nodes_ = {Node{}};
+  std::array<bool, 256> starts_{};
+  std::string first_bytes_;
+};
+
+}  // namespace s2s::hf_plugin

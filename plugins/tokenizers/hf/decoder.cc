@@ -1,0 +1,226 @@
+#include "decoder.h"
+
+#include <optional>
+#include <utility>
+
+#include "byte_alphabet.h"
+#include "normalizer.h"
+#include "unicode.h"
+
+namespace s2s::hf_plugin {
+namespace {
+
+constexpr const char* kKnown =
+    "Sequence, ByteLevel, Replace, ByteFallback, Fuse, Strip, Metaspace or BPEDecoder";
+
+std::string joined(const std::vector<std::string>& pieces, const char* between) {
+  std::string text;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (i > 0) text += between;
+    text += pieces[i];
+  }
+  return text;
+}
+
+class FuseStep final : public DecoderStep {
+ public:
+  void apply(std::vector<std::string>& pieces, MatchState&) const override {
+    pieces = {joined(pieces, "")};
+  }
+};
+
+/// A piece with a character that stands for no byte is its own bytes.
+class ByteLevelStep final : public DecoderStep {
+ public:
+  void apply(std::vector<std::string>& pieces, MatchState&) const override {
+    std::string bytes;
+    for (const std::string& piece : pieces) {
+      const std::optional<std::string> spelled = from_byte_characters(piece);
+      bytes += spelled ? *spelled : piece;
+    }
+    pieces = {valid_utf8(bytes)};
+  }
+};
+
+class ReplaceStep final : public DecoderStep {
+ public:
+  ReplaceStep(Pattern pattern, std::string content)
+      : pattern_(std::move(pattern)), content_(std::move(content)) {}
+  void apply(std::vector<std::string>& pieces, MatchState& state) const override {
+    std::vector<Span> spans;
+    for (std::string& piece : pieces) {
+      piece = replace_matches(piece, pattern_, content_, state, spans);
+    }
+  }
+
+ private:
+  Pattern pattern_;
+  std::string content_;
+};
+
+std::optional<int> hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return std::nullopt;
+}
+
+/// Runs of pieces like <0xE2> become their text, or one U+FFFD each when they spell none.
+class ByteFallbackStep final : public DecoderStep {
+ public:
+  void apply(std::vector<std::string>& pieces, MatchState&) const override {
+    std::vector<std::string> out;
+    std::string bytes;
+    for (std::string& piece : pieces) {
+      if (const auto byte = byte_of(piece)) {
+        bytes += *byte;
+        continue;
+      }
+      flush(bytes, out);
+      out.push_back(std::move(piece));
+    }
+    flush(bytes, out);
+    pieces.swap(out);
+  }
+
+ private:
+  static std::optional<char> byte_of(const std::string& piece) {
+    if (piece.size() != 6 || piece.compare(0, 3, "<0x") != 0 || piece[5] != '>') {
+      return std::nullopt;
+    }
+    const auto high = hex_digit(piece[3]);
+    const auto low = hex_digit(piece[4]);
+    // The library that defines it reads a sign, too.
+    if (piece[3] == '+' && low) return static_cast<char>(*low);
+    if (!high || !low) return std::nullopt;
+    return static_cast<char>(*high * 16 + *low);
+  }
+
+  static void flush(std::string& bytes, std::vector<std::string>& out) {
+    if (bytes.empty()) return;
+    if (is_valid_utf8(bytes)) {
+      out.push_back(bytes);
+    } else {
+      out.insert(out.end(), bytes.size(), "\xEF\xBF\xBD");
+    }
+    bytes.clear();
+  }
+};
+
+/// At most `start` characters `content` at the front of each piece, `stop` at its end.
+class StripStep final : public DecoderStep {
+ public:
+  StripStep(std::string content, int64_t start, int64_t stop)
+      : content_(std::move(content)), start_(start), stop_(stop) {}
+  void apply(std::vector<std::string>& pieces, MatchState&) const override {
+    for (std::string& piece : pieces) {
+      size_t begin = 0;
+      size_t end = piece.size();
+      for (int64_t i = 0; i < start_ && piece.compare(begin, content_.size(), content_) == 0; ++i) {
+        begin += content_.size();
+      }
+      for (int64_t i = 0; i < stop_ && end - begin >= content_.size() &&
+                          piece.compare(end - content_.size(), content_.size(), content_) == 0;
+           ++i) {
+        end -= content_.size();
+      }
+      piece = piece.substr(begin, end - begin);
+    }
+  }
+
+ private:
+  std::string content_;
+  int64_t start_;
+  int64_t stop_;
+};
+
+/// Word marks are spaces; in the first piece they vanish, unless none was put before the text.
+class MetaspaceStep final : public DecoderStep {
+ public:
+  MetaspaceStep(std::string mark, bool prepended)
+      : mark_(Pattern::literal(std::move(mark))), prepended_(prepended) {}
+  void apply(std::vector<std::string>& pieces, MatchState& state) const override {
+    std::vector<Span> spans;
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      const char* content = i == 0 && prepended_ ? "" : " ";
+      pieces[i] = replace_matches(pieces[i], mark_, content, state, spans);
+    }
+  }
+
+ private:
+  Pattern mark_;
+  bool prepended_;
+};
+
+/// The suffix of a word's last piece is a space, after the last word nothing.
+class SuffixStep final : public DecoderStep {
+ public:
+  explicit SuffixStep(std::string suffix) : suffix_(Pattern::literal(std::move(suffix))) {}
+  void apply(std::vector<std::string>& pieces, MatchState& state) const override {
+    std::vector<Span> spans;
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      const char* content = i + 1 == pieces.size() ? "" : " ";
+      pieces[i] = replace_matches(pieces[i], suffix_, content, state, spans);
+    }
+  }
+
+ private:
+  Pattern suffix_;
+};
+
+std::string character_text(const JsonPlace& place) {
+  std::string text;
+  append_utf8(place.character(), text);
+  return text;
+}
+
+std::unique_ptr<DecoderStep> read_metaspace(const JsonPlace& place) {
+  place.expect_only({"replacement", "prepend_scheme", "add_prefix_space", "split", "str_rep"});
+  const JsonPlace scheme = place["prepend_scheme"];
+  const bool prepended =
+      scheme.is_null() ? place["add_prefix_space"].flag(true) : scheme.text() != "never";
+  return std::make_unique<MetaspaceStep>(character_text(place["replacement"]), prepended);
+}
+
+std::unique_ptr<DecoderStep> read_step(const JsonPlace& place) {
+  const std::string type = place.type();
+  if (type == "ByteLevel") {
+    place.expect_only({"add_prefix_space", "trim_offsets", "use_regex"});
+    return std::make_unique<ByteLevelStep>();
+  }
+  if (type == "Fuse" || type == "ByteFallback") {
+    place.expect_only({});
+    if (type == "Fuse") return std::make_unique<FuseStep>();
+    return std::make_unique<ByteFallbackStep>();
+  }
+  if (type == "Replace") {
+    place.expect_only({"pattern", "content"});
+    return std::make_unique<ReplaceStep>(read_pattern(place["pattern"]), place["content"].text());
+  }
+  if (type == "Strip") {
+    place.expect_only({"content", "start", "stop"});
+    return std::make_unique<StripStep>(character_text(place["content"]), place["start"].count(),
+                                       place["stop"].count());
+  }
+  if (type == "Metaspace") return read_metaspace(place);
+  if (type == "BPEDecoder") {
+    place.expect_only({"suffix"});
+    if (place["suffix"].text().empty()) place["suffix"].damaged("a suffix");
+    return std::make_unique<SuffixStep>(place["suffix"].text());
+  }
+  place.refuse_type(kKnown);
+}
+
+}  // namespace
+
+Decoder::Decoder(const JsonPlace& place) : joins_with_space_(place.is_null()) {
+  for_each_part(place, "decoders",
+                [&](const JsonPlace& part) { steps_.push_back(read_step(part)); });
+}
+
+std::string Decoder::decode(std::vector<std::string> pieces, MatchState& state) const {
+  for (const auto& step : steps_) step->apply(pieces, state);
+  return joined(pieces, joins_with_space_ ? " " : "");
+}
+
+}  // namespace s2s::hf_plugin

@@ -1,0 +1,33 @@
+#pragma once
+// The member `decoder` of tokenizer.json: pieces back to text.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "json_place.h"
+#include "pattern.h"
+
+namespace s2s::hf_plugin {
+
+class DecoderStep {
+ public:
+  virtual ~DecoderStep() = default;
+  /// Rewrites the pieces; it may make fewer of them.
+  virtual void apply(std::vector<std::string>& pieces, MatchState& state) const = 0;
+};
+
+class Decoder {
+ public:
+  /// Null: the pieces, with a space between two.
+  /// Errors: [tokenizer/unsupported], [tokenizer/definition].
+  explicit Decoder(const JsonPlace& place);
+
+  std::string decode(std::vector<std::string> pieces, MatchState& state) const;
+
+ private:
+  std::vector<std::unique_ptr<DecoderStep>> steps_;
+  bool joins_with_space_ = false;
+};
+
+}  // namespace s2s::hf_plugin

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "decoder.h"
+#include "normalizer.h"
+#include "options.h"
+#include "pre_tokenizer.h"
+#include "s2s/tokenizer.h"
+#include "special_tokens.h"
+#include "vocabulary.h"
+
+namespace s2s::hf_plugin {
+
+/// Buffers, and what the libraries need, of one call.
+struct Workspace {
+  MatchState match;
+  BpeWorkspace bpe;
+  std::vector<TokenSpan> raw_spans;
+  std::vector<TokenSpan> normalized_spans;
+  Pieces pieces;
+};
+
+/// A tokenizer.json with a BPE model. Safe to use from several threads.
+class HfTokenizer : public Tokenizer {
+ public:
+  /// The file's `truncation` and `padding` are not applied: they are settings of a call.
+  /// Errors: [tokenizer/missing-file], [tokenizer/unreadable], [tokenizer/definition],
+  /// [tokenizer/unsupported], [tokenizer/special-ids].
+  HfTokenizer(const HfOptions& options, const std::string& path, const std::string& place);
+  ~HfTokenizer() override;
+
+  /// Ids of `text`; bytes that are no UTF-8 count as U+FFFD.
+  /// Errors: [tokenizer/pattern-limit].
+  /// Source: ids of the tokenizers package 0.23 (tests/reference/hf_tokenizers.py).
+  std::vector<int64_t> encode(std::string_view text) const override;
+  /// Tokens that the file calls special, BOS, EOS, PAD and ids without a token are skipped.
+  std::string decode(const std::vector<int64_t>& ids) const override;
+  int64_t vocab_size() const override { return parts_->vocabulary.num_ids(); }
+  const SpecialIds& special_ids() const override { return special_; }
+  std::string piece(int64_t id) const override;
+  std::vector<std::string> files() const override { return files_.all(); }
+
+ private:
+  struct Parts {
+    explicit Parts(const JsonPlace& root);
+    Normalizer normalizer;
+    PreTokenizer pre_tokenizer;
+    Vocabulary vocabulary;
+    Decoder decoder;
+  };
+  class Lease;
+
+  void encode_between(std::string_view text, size_t num_first_bytes, Workspace& work,
+                      std::vector<int64_t>& ids) const;
+  void encode_plain(std::string_view text, size_t num_first_bytes, Workspace& work,
+                    std::vector<int64_t>& ids) const;
+
+  TokenizerFiles files_;
+  std::unique_ptr<Parts> parts_;
+  SpecialIds special_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Workspace>> idle_;
+};
+
+}  // namespace s2s::hf_plugin

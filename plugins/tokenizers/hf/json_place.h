@@ -1,0 +1,74 @@
+#pragma once
+// A value of a JSON file that knows where it stands, for messages.
+
+#include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace s2s::hf_plugin {
+
+class JsonPlace {
+ public:
+  /// `value` must outlive this. `file` names the document, `path` the value in it ("" for all).
+  JsonPlace(const nlohmann::json& value, std::string file, std::string path = {});
+
+  const nlohmann::json& value() const { return *value_; }
+  bool is_null() const { return value_->is_null(); }
+  /// "FILE: path".
+  std::string where() const;
+  /// What stands there, cut short: "'Unigram'", "7", "a list".
+  std::string shown() const;
+
+  /// The member `key`; null where there is none. Errors: [tokenizer/definition] for no object.
+  JsonPlace operator[](const char* key) const;
+  JsonPlace item(size_t index) const;
+  size_t size() const { return value_->size(); }
+
+  /// Typed reads. Errors: [tokenizer/definition].
+  std::string text() const;
+  bool flag(bool otherwise) const;  // null: `otherwise`
+  int64_t count() const;            // whole, at least 0
+  /// A text of one character.
+  char32_t character() const;
+  void expect_list() const;
+
+  /// Its member `type`. Errors: [tokenizer/definition].
+  std::string type() const;
+  /// Members beside `type` that are not among `keys`. Errors: [tokenizer/unsupported].
+  void expect_only(std::initializer_list<std::string_view> keys) const;
+  [[noreturn]] void refuse(const std::string& expected) const;       // [tokenizer/unsupported]
+  [[noreturn]] void refuse_type(const std::string& expected) const;  // its member `type`
+  [[noreturn]] void damaged(const std::string& expected) const;      // [tokenizer/definition]
+
+ private:
+  const nlohmann::json* value_;
+  std::string file_;
+  std::string path_;
+};
+
+/// Calls `visit(place)` on every part of `place`: itself, or, where its type is Sequence, the items
+/// of its member `list_key`, again and again. Null has no parts.
+/// Errors: [tokenizer/definition]; [tokenizer/unsupported] when Sequences nest deeper than 8.
+template <class Visit>
+void for_each_part(const JsonPlace& place, const char* list_key, const Visit& visit,
+                   int depth = 0) {
+  if (place.is_null()) return;
+  if (place.type() != "Sequence") {
+    visit(place);
+    return;
+  }
+  constexpr int kMaxDepth = 8;
+  if (depth >= kMaxDepth) place.refuse("Sequences nested at most 8 deep");
+  place.expect_only({list_key});
+  const JsonPlace list = place[list_key];
+  list.expect_list();
+  for (size_t i = 0; i < list.size(); ++i) {
+    for_each_part(list.item(i), list_key, visit, depth + 1);
+  }
+}
+
+}  // namespace s2s::hf_plugin

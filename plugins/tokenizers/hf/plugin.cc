@@ -1,0 +1,43 @@
+#include "s2s/plugin.h"
+
+#include <filesystem>
+
+#include "hf_tokenizer.h"
+#include "s2s/training_texts.h"
+#include "tokenizer_errors.h"
+#include "train.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+namespace plugin = s2s::hf_plugin;
+
+std::unique_ptr<s2s::Tokenizer> create(const s2s::Config& node, const s2s::BuildContext& context) {
+  s2s::Findings findings;
+  plugin::HfOptions options;
+  s2s::OptionReader(node, context.path, findings, {"name"}).read(options);
+  findings.throw_if_any();
+  if (options.path.empty()) throw plugin::errors::no_path(context.path);
+  const fs::path path = (fs::path(context.base_dir) / options.path).lexically_normal();
+  std::error_code ignored;
+  const bool wanted = options.train.overwrite || !fs::exists(path, ignored);
+  if (wanted && !options.train.input.is_null()) {
+    const auto texts =
+        s2s::read_training_texts(options.train.input, context.path, context.base_dir);
+    plugin::train_tokenizer(texts, options.train, path.string());
+  }
+  return std::make_unique<plugin::HfTokenizer>(options, path.string(), context.path);
+}
+
+s2s::Component<s2s::Tokenizer> hf_component() {
+  s2s::Component<s2s::Tokenizer> component;
+  component.name = "hf";
+  component.summary = "Hugging Face tokenizer.json with byte-pair encoding";
+  component.create = &create;
+  component.options = [] { return s2s::list_options<plugin::HfOptions>(); };
+  return component;
+}
+
+}  // namespace
+
+S2S_PLUGIN("hf", "0.1.0", "Apache-2.0", "tokenizer:hf") { registrar.add(hf_component()); }

@@ -1,0 +1,284 @@
+#include "pre_tokenizer.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "byte_alphabet.h"
+#include "normalizer.h"
+#include "unicode.h"
+
+namespace s2s::hf_plugin {
+namespace {
+
+constexpr const char* kKnown =
+    "Sequence, ByteLevel, Split, Metaspace, Digits, Whitespace, WhitespaceSplit or "
+    "CharDelimiterSplit";
+
+// GPT-2's split, which ByteLevel does unless use_regex is false.
+constexpr const char* kGpt2Pattern =
+    "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+
+class SplitStep final : public PreTokenizerStep {
+ public:
+  SplitStep(Pattern pattern, SplitBehavior behavior, bool invert)
+      : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert) {}
+
+  void apply(Pieces& pieces, MatchState& state) const override {
+    std::vector<Span> cut;
+    std::vector<Span> matches;
+    cut.reserve(pieces.text.size() / 4 + 1);
+    for (const Span& span : pieces.spans) {
+      pattern_.split(pieces.piece(span), state, matches);
+      if (invert_) {
+        for (Span& match : matches) match.matched = !match.matched;
+      }
+      merge_matches(matches, behavior_);
+      for (const Span& match : matches) {
+        if (match.begin < match.end) {
+          cut.push_back({span.begin + match.begin, span.begin + match.end, false});
+        }
+      }
+    }
+    pieces.spans.swap(cut);
+  }
+
+ private:
+  Pattern pattern_;
+  SplitBehavior behavior_;
+  bool invert_;
+};
+
+/// Writes every piece anew.
+class RewriteStep : public PreTokenizerStep {
+ public:
+  void apply(Pieces& pieces, MatchState&) const final {
+    std::string text;
+    text.reserve(pieces.text.size() * 2);
+    size_t num_first = 0;
+    for (Span& span : pieces.spans) {
+      const std::string_view piece = pieces.piece(span);
+      const bool first = span.begin < pieces.num_first_bytes;
+      const size_t begin = text.size();
+      if (first && span.end > pieces.num_first_bytes) {
+        std::string front;
+        append(piece.substr(0, pieces.num_first_bytes - span.begin), first, front);
+        num_first = begin + front.size();
+      }
+      append(piece, first, text);
+      if (first && span.end <= pieces.num_first_bytes) num_first = text.size();
+      span = {begin, text.size(), false};
+    }
+    pieces.text.swap(text);
+    pieces.num_first_bytes = num_first;
+  }
+
+ private:
+  /// `first`: the piece begins with what stands for the first character of the given text.
+  virtual void append(std::string_view piece, bool first, std::string& out) const = 0;
+};
+
+class PrefixSpaceStep final : public RewriteStep {
+ private:
+  void append(std::string_view piece, bool, std::string& out) const override {
+    if (piece.front() != ' ') out += ' ';
+    out += piece;
+  }
+};
+
+class ByteCharactersStep final : public RewriteStep {
+ private:
+  void append(std::string_view piece, bool, std::string& out) const override {
+    out += to_byte_characters(piece);
+  }
+};
+
+enum class PrependScheme { kFirst, kNever, kAlways };
+
+class MetaspaceStep final : public RewriteStep {
+ public:
+  MetaspaceStep(std::string mark, PrependScheme scheme) : mark_(std::move(mark)), scheme_(scheme) {}
+
+ private:
+  void append(std::string_view piece, bool first, std::string& out) const override {
+    const bool wanted =
+        scheme_ == PrependScheme::kAlways || (scheme_ == PrependScheme::kFirst && first);
+    const bool there = piece.front() == ' ' || piece.substr(0, mark_.size()) == mark_;
+    if (wanted && !there) out += mark_;
+    for (const char c : piece) {
+      if (c == ' ') {
+        out += mark_;
+      } else {
+        out += c;
+      }
+    }
+  }
+
+  std::string mark_;
+  PrependScheme scheme_;
+};
+
+SplitBehavior read_behavior(const JsonPlace& place) {
+  const std::string name = place.text();
+  if (name == "Removed") return SplitBehavior::kRemoved;
+  if (name == "Isolated") return SplitBehavior::kIsolated;
+  if (name == "MergedWithPrevious") return SplitBehavior::kMergedWithPrevious;
+  if (name == "MergedWithNext") return SplitBehavior::kMergedWithNext;
+  if (name == "Contiguous") return SplitBehavior::kContiguous;
+  place.refuse("Removed, Isolated, MergedWithPrevious, MergedWithNext or Contiguous");
+}
+
+PrependScheme read_scheme(const JsonPlace& place) {
+  // Older files say it with add_prefix_space.
+  const bool prefix = place["add_prefix_space"].flag(true);
+  const JsonPlace scheme = place["prepend_scheme"];
+  if (scheme.is_null()) return prefix ? PrependScheme::kAlways : PrependScheme::kNever;
+  const std::string name = scheme.text();
+  if (!prefix && name != "never") scheme.damaged("never, as add_prefix_space is false");
+  if (name == "first") return PrependScheme::kFirst;
+  if (name == "never") return PrependScheme::kNever;
+  if (name == "always") return PrependScheme::kAlways;
+  scheme.refuse("first, never or always");
+}
+
+std::unique_ptr<SplitStep> make_split(Pattern pattern, SplitBehavior behavior,
+                                      bool invert = false) {
+  return std::make_unique<SplitStep>(std::move(pattern), behavior, invert);
+}
+
+/// A delimiter that follows another one stays a piece of its own.
+void attach_to_previous(std::vector<Span>& matches) {
+  bool previous_matched = false;
+  size_t count = 0;
+  for (const Span& match : matches) {
+    const bool attach = match.matched && !previous_matched && count > 0;
+    previous_matched = match.matched;
+    if (attach) {
+      matches[count - 1].end = match.end;
+    } else {
+      matches[count++] = match;
+    }
+  }
+  matches.resize(count);
+}
+
+void attach_to_next(std::vector<Span>& matches) {
+  std::reverse(matches.begin(), matches.end());
+  bool previous_matched = false;
+  size_t count = 0;
+  for (const Span& match : matches) {
+    const bool attach = match.matched && !previous_matched && count > 0;
+    previous_matched = match.matched;
+    if (attach) {
+      matches[count - 1].begin = match.begin;
+    } else {
+      matches[count++] = match;
+    }
+  }
+  matches.resize(count);
+  std::reverse(matches.begin(), matches.end());
+}
+
+void join_equal(std::vector<Span>& matches) {
+  size_t count = 0;
+  bool previous_matched = false;
+  for (const Span& match : matches) {
+    const bool attach = match.matched == previous_matched && count > 0;
+    previous_matched = match.matched;
+    if (attach) {
+      matches[count - 1].end = match.end;
+    } else {
+      matches[count++] = match;
+    }
+  }
+  matches.resize(count);
+}
+
+}  // namespace
+
+void merge_matches(std::vector<Span>& matches, SplitBehavior behavior) {
+  switch (behavior) {
+    case SplitBehavior::kIsolated:
+      return;
+    case SplitBehavior::kRemoved:
+      matches.erase(std::remove_if(matches.begin(), matches.end(),
+                                   [](const Span& match) { return match.matched; }),
+                    matches.end());
+      return;
+    case SplitBehavior::kMergedWithPrevious:
+      return attach_to_previous(matches);
+    case SplitBehavior::kMergedWithNext:
+      return attach_to_next(matches);
+    case SplitBehavior::kContiguous:
+      return join_equal(matches);
+  }
+}
+
+PreTokenizer::PreTokenizer(const JsonPlace& place) {
+  std::vector<JsonPlace> parts;
+  for_each_part(place, "pretokenizers", [&](const JsonPlace& part) { parts.push_back(part); });
+  for (size_t i = 0; i < parts.size(); ++i) add(parts[i], i + 1 == parts.size());
+}
+
+void PreTokenizer::add(const JsonPlace& place, bool last) {
+  const std::string type = place.type();
+  if (type == "ByteLevel") return add_byte_level(place, last);
+  if (type == "Metaspace") return add_metaspace(place);
+  if (type == "Split") {
+    place.expect_only({"pattern", "behavior", "invert"});
+    steps_.push_back(make_split(read_pattern(place["pattern"]), read_behavior(place["behavior"]),
+                                place["invert"].flag(false)));
+  } else if (type == "Digits") {
+    place.expect_only({"individual_digits"});
+    // Unicode 17's numbers, not those of the package's patterns.
+    const char* numbers = "[\\p{N}\\x{11de0}-\\x{11de9}\\x{16ff4}-\\x{16ff6}]";
+    steps_.push_back(make_split(Pattern::regex(numbers), place["individual_digits"].flag(false)
+                                                             ? SplitBehavior::kIsolated
+                                                             : SplitBehavior::kContiguous));
+  } else if (type == "WhitespaceSplit") {
+    place.expect_only({});
+    steps_.push_back(make_split(Pattern::regex("\\s"), SplitBehavior::kRemoved));
+  } else if (type == "Whitespace") {
+    place.expect_only({});
+    // The words of this one hold no number but decimal digits and letter numbers.
+    const char* words =
+        "[\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}"
+        "\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}\\x{200c}\\x{200d}]+|"
+        "[^\\s\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}"
+        "\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}\\x{200c}\\x{200d}]+";
+    steps_.push_back(make_split(Pattern::regex(words), SplitBehavior::kRemoved, /*invert=*/true));
+  } else if (type == "CharDelimiterSplit") {
+    place.expect_only({"delimiter"});
+    std::string delimiter;
+    append_utf8(place["delimiter"].character(), delimiter);
+    steps_.push_back(make_split(Pattern::literal(delimiter), SplitBehavior::kRemoved));
+  } else {
+    place.refuse_type(kKnown);
+  }
+}
+
+void PreTokenizer::add_byte_level(const JsonPlace& place, bool last) {
+  place.expect_only({"add_prefix_space", "trim_offsets", "use_regex"});
+  if (place["add_prefix_space"].flag(true)) steps_.push_back(std::make_unique<PrefixSpaceStep>());
+  if (place["use_regex"].flag(true)) {
+    steps_.push_back(make_split(Pattern::regex(kGpt2Pattern), SplitBehavior::kIsolated));
+  }
+  ends_in_bytes_ = last;
+  if (!last) steps_.push_back(std::make_unique<ByteCharactersStep>());
+}
+
+void PreTokenizer::add_metaspace(const JsonPlace& place) {
+  place.expect_only({"replacement", "prepend_scheme", "add_prefix_space", "split", "str_rep"});
+  std::string mark;
+  append_utf8(place["replacement"].character(), mark);
+  steps_.push_back(std::make_unique<MetaspaceStep>(mark, read_scheme(place)));
+  if (place["split"].flag(true)) {
+    steps_.push_back(make_split(Pattern::literal(mark), SplitBehavior::kMergedWithNext));
+  }
+}
+
+void PreTokenizer::apply(Pieces& pieces, MatchState& state) const {
+  for (const auto& step : steps_) step->apply(pieces, state);
+}
+
+}  // namespace s2s::hf_plugin

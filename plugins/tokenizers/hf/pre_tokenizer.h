@@ -1,0 +1,59 @@
+#pragma once
+// The member `pre_tokenizer` of tokenizer.json: cuts a text into the pieces that the model works
+// on.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "json_place.h"
+#include "pattern.h"
+
+namespace s2s::hf_plugin {
+
+/// A text and the pieces it is cut into: in order, not empty; bytes between them are dropped.
+struct Pieces {
+  std::string text;
+  std::vector<Span> spans;
+  /// As in NormalizedText.
+  size_t num_first_bytes = 0;
+
+  std::string_view piece(const Span& span) const {
+    return std::string_view(text).substr(span.begin, span.end - span.begin);
+  }
+};
+
+class PreTokenizerStep {
+ public:
+  virtual ~PreTokenizerStep() = default;
+  virtual void apply(Pieces& pieces, MatchState& state) const = 0;
+};
+
+/// What a Split does with what its pattern matches.
+enum class SplitBehavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
+
+/// Applies a behaviour to matches and the parts between them; `matches` is used up.
+void merge_matches(std::vector<Span>& matches, SplitBehavior behavior);
+
+class PreTokenizer {
+ public:
+  /// Null is none: each text is one piece.
+  /// Errors: [tokenizer/unsupported], [tokenizer/definition].
+  explicit PreTokenizer(const JsonPlace& place);
+
+  /// True when it ends with ByteLevel: the model then reads the bytes of a piece, each as its
+  /// character of the byte-level alphabet; `apply` leaves that mapping to it.
+  bool ends_in_bytes() const { return ends_in_bytes_; }
+  void apply(Pieces& pieces, MatchState& state) const;
+
+ private:
+  void add(const JsonPlace& place, bool last);
+  void add_byte_level(const JsonPlace& place, bool last);
+  void add_metaspace(const JsonPlace& place);
+
+  std::vector<std::unique_ptr<PreTokenizerStep>> steps_;
+  bool ends_in_bytes_ = false;
+};
+
+}  // namespace s2s::hf_plugin

@@ -1,0 +1,203 @@
+#include "special_tokens.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "tokenizer_errors.h"
+
+namespace s2s::hf_plugin {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kUsualFile = "tokenizer.json";
+constexpr const char* kSettings[] = {"tokenizer_config.json", "special_tokens_map.json"};
+
+struct Role {
+  const char* option;              // bos_id
+  const char* setting;             // bos_token
+  std::vector<std::string> names;  // usual ones
+};
+
+const Role& bos_role() {
+  static const Role role{"bos_id", "bos_token", {"<s>", "<bos>", "<|begin_of_text|>", "[BOS]"}};
+  return role;
+}
+
+const Role& eos_role() {
+  static const Role role{
+      "eos_id", "eos_token", {"</s>", "<eos>", "<|end_of_text|>", "<|endoftext|>", "[EOS]"}};
+  return role;
+}
+
+const Role& pad_role() {
+  static const Role role{
+      "pad_id",
+      "pad_token",
+      {"<pad>", "[PAD]", "<|pad|>", "<|finetune_right_pad_id|>", "<|finetune_right_pad|>"}};
+  return role;
+}
+
+/// The only .json of a folder that is no settings file; "" when there is none or several.
+std::string only_json(const fs::path& folder) {
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    const bool settings =
+        std::find(std::begin(kSettings), std::end(kSettings), name) != std::end(kSettings);
+    if (entry.path().extension() == ".json" && !settings) found.push_back(entry.path().string());
+  }
+  return found.size() == 1 ? found.front() : "";
+}
+
+/// What a settings file says: a text, or an object with `content`; null and absent say nothing.
+std::optional<std::string> token_of_settings(const JsonPlace& setting) {
+  if (setting.is_null()) return std::nullopt;
+  if (setting.value().is_object()) return setting["content"].text();
+  return setting.text();
+}
+
+/// The first special token of a template's pieces; "" when the text stands on that side.
+std::string template_token(const JsonPlace& single, bool first) {
+  if (single.is_null() || single.size() == 0) return "";
+  const JsonPlace piece = single.item(first ? 0 : single.size() - 1);
+  const JsonPlace special = piece["SpecialToken"];
+  return special.is_null() ? "" : special["id"].text();
+}
+
+class Chooser {
+ public:
+  Chooser(const TokenizerFiles& files, const JsonPlace& post_processor,
+          const Vocabulary& vocabulary, const std::string& place)
+      : files_(files), post_(post_processor), vocabulary_(vocabulary), place_(place) {}
+
+  int64_t choose(const Role& role, const std::optional<int64_t>& asked) const {
+    if (asked) {
+      if (*asked >= vocabulary_.num_ids()) {
+        throw errors::special_id_range(place_, role.option, *asked, vocabulary_.num_ids());
+      }
+      return *asked;
+    }
+    if (const auto id = from_settings(role)) return *id;
+    if (const auto id = from_template(role)) return *id;
+    if (const auto id = from_names(role)) return *id;
+    if (&role == &pad_role() && vocabulary_.bpe().unknown()) return *vocabulary_.bpe().unknown();
+    throw errors::no_special_id(place_, files_.tokenizer, role.option);
+  }
+
+ private:
+  std::optional<int64_t> from_settings(const Role& role) const {
+    for (const std::string& file : files_.settings) {
+      const nlohmann::json json = read_json(file, place_);
+      const JsonPlace setting = JsonPlace(json, file)[role.setting];
+      const auto token = token_of_settings(setting);
+      if (!token) continue;
+      if (const auto id = vocabulary_.find(*token)) return *id;
+      throw errors::unknown_special(place_, setting.where(), *token, role.option);
+    }
+    return std::nullopt;
+  }
+
+  std::optional<int64_t> from_template(const Role& role) const {
+    if (&role == &pad_role()) return std::nullopt;
+    std::string token;
+    for_each_part(post_, "processors", [&](const JsonPlace& part) {
+      if (part.type() != "TemplateProcessing") return;
+      const std::string here = template_token(part["single"], &role == &bos_role());
+      if (!here.empty()) token = here;
+    });
+    if (token.empty()) return std::nullopt;
+    return vocabulary_.find(token);
+  }
+
+  std::optional<int64_t> from_names(const Role& role) const {
+    std::vector<int32_t> found;
+    for (const AddedToken& token : vocabulary_.added()) {
+      const bool usual =
+          std::find(role.names.begin(), role.names.end(), token.content) != role.names.end();
+      if (usual) found.push_back(token.id);
+    }
+    if (found.size() != 1) return std::nullopt;
+    return found.front();
+  }
+
+  const TokenizerFiles& files_;
+  const JsonPlace& post_;
+  const Vocabulary& vocabulary_;
+  const std::string& place_;
+};
+
+void check_template(const JsonPlace& place) {
+  place.expect_only({"single", "pair", "special_tokens"});
+  const JsonPlace single = place["single"];
+  single.expect_list();
+  for (size_t i = 0; i < single.size(); ++i) {
+    single.item(i).expect_only({"SpecialToken", "Sequence"});
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> TokenizerFiles::all() const {
+  std::vector<std::string> files = {tokenizer};
+  files.insert(files.end(), settings.begin(), settings.end());
+  return files;
+}
+
+TokenizerFiles find_files(const std::string& path, const std::string& place) {
+  TokenizerFiles files;
+  std::error_code ignored;
+  fs::path file = path;
+  if (fs::is_directory(file, ignored)) {
+    file /= kUsualFile;
+    if (!fs::exists(file, ignored)) file = only_json(path);
+  }
+  if (!fs::is_regular_file(file, ignored)) throw errors::missing_file(place, path);
+  files.tokenizer = file.string();
+  if (file.filename() != kUsualFile) return files;
+  for (const char* name : kSettings) {
+    const fs::path settings = file.parent_path() / name;
+    if (fs::is_regular_file(settings, ignored)) files.settings.push_back(settings.string());
+  }
+  return files;
+}
+
+nlohmann::json read_json(const std::string& path, const std::string& place) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw errors::missing_file(place, path);
+  try {
+    return nlohmann::json::parse(file);
+  } catch (const nlohmann::json::exception& error) {
+    const std::string reason = error.what();
+    const size_t tag = reason.find("] ");
+    throw errors::unreadable(place, path, tag == reason.npos ? reason : reason.substr(tag + 2));
+  }
+}
+
+void check_post_processor(const JsonPlace& place) {
+  for_each_part(place, "processors", [](const JsonPlace& part) {
+    const std::string type = part.type();
+    if (type == "TemplateProcessing") return check_template(part);
+    if (type != "ByteLevel") part.refuse_type("Sequence, TemplateProcessing or ByteLevel");
+    part.expect_only({"add_prefix_space", "trim_offsets", "use_regex"});
+  });
+}
+
+SpecialIds choose_special_ids(const HfOptions& options, const TokenizerFiles& files,
+                              const JsonPlace& post_processor, const Vocabulary& vocabulary,
+                              const std::string& place) {
+  const Chooser chooser(files, post_processor, vocabulary, place);
+  SpecialIds ids;
+  ids.bos = chooser.choose(bos_role(), options.bos_id);
+  ids.eos = chooser.choose(eos_role(), options.eos_id);
+  ids.pad = chooser.choose(pad_role(), options.pad_id);
+  if (ids.bos == ids.eos || ids.bos == ids.pad || ids.eos == ids.pad) {
+    throw errors::equal_special_ids(place, ids);
+  }
+  return ids;
+}
+
+}  // namespace s2s::hf_plugin

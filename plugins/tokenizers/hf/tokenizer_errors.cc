@@ -1,0 +1,85 @@
+#include "tokenizer_errors.h"
+
+#include <fmt/format.h>
+
+namespace s2s::hf_plugin::errors {
+namespace {
+
+Error config_error(const char* name, std::string message) {
+  return Error(ExitCode::kConfig, std::string("tokenizer/") + name, std::move(message));
+}
+
+}  // namespace
+
+Error no_path(const std::string& place) {
+  return config_error("no-path", fmt::format("{}.path is missing; expected a tokenizer.json, or a "
+                                             "folder with one; 's2s-run tokenizer train' makes one",
+                                             place));
+}
+
+Error missing_file(const std::string& place, const std::string& path) {
+  return config_error("missing-file",
+                      fmt::format("{}.path: there is no tokenizer at '{}'; expected a "
+                                  "tokenizer.json or a folder with one; check the path, or make "
+                                  "one with 's2s-run tokenizer train'",
+                                  place, path));
+}
+
+Error unreadable(const std::string& place, const std::string& path, const std::string& reason) {
+  return config_error("unreadable", fmt::format("{}.path: '{}' is no JSON: {}; expected what the "
+                                                "tokenizers library saves; copy the file again",
+                                                place, path, reason));
+}
+
+Error unsupported(const std::string& where, const std::string& value, const std::string& expected) {
+  return config_error("unsupported",
+                      fmt::format("{} is {}, which is not known here and would change the ids; "
+                                  "expected {}; use another tokenizer, or a plugin that knows it",
+                                  where, value, expected));
+}
+
+Error definition(const std::string& where, const std::string& value, const std::string& expected) {
+  return config_error("definition", fmt::format("{} is {}; expected {}; the file is damaged or was "
+                                                "edited by hand: get it again",
+                                                where, value, expected));
+}
+
+Error pattern_limit(const std::string& pattern, size_t num_bytes) {
+  return Error(ExitCode::kData, "tokenizer/pattern-limit",
+               fmt::format("matching the pattern '{}' on a text of {} bytes took more steps "
+                           "than PCRE2 allows; expected texts of a sentence's or page's "
+                           "length; split the text",
+                           pattern.substr(0, 200), num_bytes));
+}
+
+Error no_special_id(const std::string& place, const std::string& path, const std::string& name) {
+  return config_error("special-ids",
+                      fmt::format("{}: '{}' and the files beside it do not say the {}; expected "
+                                  "one, for the text channel needs it; set {}.{} to an id that no "
+                                  "text uses",
+                                  place, path, name, place, name));
+}
+
+Error special_id_range(const std::string& place, const std::string& name, int64_t id,
+                       int64_t vocab_size) {
+  return config_error("special-ids", fmt::format("{}.{} is {}; expected an id of the tokenizer, 0 "
+                                                 "to {}; set another one",
+                                                 place, name, id, vocab_size - 1));
+}
+
+Error unknown_special(const std::string& place, const std::string& where, const std::string& token,
+                      const std::string& name) {
+  return config_error("special-ids", fmt::format("{} is '{}', which the tokenizer does not have; "
+                                                 "expected one of its tokens; set {}.{}",
+                                                 where, token, place, name));
+}
+
+Error equal_special_ids(const std::string& place, const SpecialIds& ids) {
+  return config_error("special-ids",
+                      fmt::format("{}: bos_id is {}, eos_id {}, pad_id {}; expected three "
+                                  "different ids, for they mean different things in the text "
+                                  "channel; set the one that is wrong",
+                                  place, ids.bos, ids.eos, ids.pad));
+}
+
+}  // namespace s2s::hf_plugin::errors

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "s2s/error.h"
+#include "s2s/tokenizer.h"
+
+namespace s2s::hf_plugin::errors {
+
+Error no_path(const std::string& place);
+Error missing_file(const std::string& place, const std::string& path);
+/// The file is no JSON. `reason` says where it breaks off.
+Error unreadable(const std::string& place, const std::string& path, const std::string& reason);
+
+/// `where`: file and path in it ("FILE: normalizer.normalizers[1].type").
+Error unsupported(const std::string& where, const std::string& value, const std::string& expected);
+Error definition(const std::string& where, const std::string& value, const std::string& expected);
+Error pattern_limit(const std::string& pattern, size_t num_bytes);
+
+/// `name`: bos_id, eos_id or pad_id, which neither the config nor the files say.
+Error no_special_id(const std::string& place, const std::string& path, const std::string& name);
+Error special_id_range(const std::string& place, const std::string& name, int64_t id,
+                       int64_t vocab_size);
+Error unknown_special(const std::string& place, const std::string& where, const std::string& token,
+                      const std::string& name);
+Error equal_special_ids(const std::string& place, const SpecialIds& ids);
+
+}  // namespace s2s::hf_plugin::errors
