@@ -1,6 +1,7 @@
 #pragma once
 // The leaf blocks that models are made of. Names and initial values follow PyTorch's modules.
 
+#include <memory>
 #include <optional>
 
 #include "s2s/block.h"
@@ -14,8 +15,20 @@ class Linear : public BlockOf<> {
   ~Linear() override;
   at::Tensor weight, bias;  // bias undefined without one
 
+  /// Adds lora_A [r, in] and lora_B [out, r]: y += scale * B A dropout(x). Before the block gets
+  /// memory; once only. s2s/lora.h does it for whole models.
+  void add_lora(int64_t r, double scale, double dropout);
+  bool has_lora() const { return lora_ != nullptr; }
+  /// Moves scale * B A into the weight (true) or out of it again.
+  void set_lora_merged(bool merged);
+
  protected:
   at::Tensor forward(const at::Tensor& x) override;
+
+ private:
+  struct Lora;
+  int64_t in_, out_;
+  std::unique_ptr<Lora> lora_;
 };
 
 /// Rows of a table.  ids [...] int64 -> [..., H].

@@ -1,11 +1,13 @@
 #include "s2s/layers.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 
 #include "nn/affine.h"
 #include "nn/fused.h"
+#include "s2s/error.h"
 
 namespace s2s {
 namespace {
@@ -16,7 +18,16 @@ Init default_linear_init(int64_t in) {
 
 }  // namespace
 
-Linear::Linear(int64_t in, int64_t out, bool with_bias, std::optional<Init> weight_init) {
+/// The two small layers beside a large one.
+struct Linear::Lora {
+  Linear a, b;
+  double scale;
+  double dropout;
+  bool merged = false;
+};
+
+Linear::Linear(int64_t in, int64_t out, bool with_bias, std::optional<Init> weight_init)
+    : in_(in), out_(out) {
   register_parameter("weight", weight, {out, in}, weight_init.value_or(default_linear_init(in)));
   if (!with_bias) return;
   // A model that chooses its weights' spread starts biases at zero, as transformers does.
@@ -26,7 +37,29 @@ Linear::Linear(int64_t in, int64_t out, bool with_bias, std::optional<Init> weig
 
 Linear::~Linear() = default;
 
-at::Tensor Linear::forward(const at::Tensor& x) { return affine(x, weight, bias); }
+void Linear::add_lora(int64_t r, double scale, double dropout) {
+  S2S_ASSERT(!lora_, "a layer has one adapter");
+  lora_.reset(
+      new Lora{{in_, r, false}, {r, out_, false, Init{Init::Kind::kZeros, 0}}, scale, dropout});
+  register_block("lora_A", lora_->a);
+  register_block("lora_B", lora_->b);
+}
+
+void Linear::set_lora_merged(bool merged) {
+  if (!lora_ || lora_->merged == merged) return;
+  const at::NoGradGuard no_grad;
+  const at::Tensor update = at::matmul(lora_->b.weight, lora_->a.weight);
+  weight.add_(update.to(weight.scalar_type()), merged ? lora_->scale : -lora_->scale);
+  lora_->merged = merged;
+}
+
+at::Tensor Linear::forward(const at::Tensor& x) {
+  const at::Tensor y = affine(x, weight, bias);
+  if (!lora_ || lora_->merged) return y;
+  const bool drops = lora_->dropout > 0 && is_training();
+  const at::Tensor seen = drops ? at::dropout(x, lora_->dropout, true) : x;
+  return y + lora_->b(lora_->a(seen)) * lora_->scale;
+}
 
 Embedding::Embedding(int64_t count, int64_t dim, Init init, int64_t padding_idx)
     : padding_idx_(padding_idx) {

@@ -1,0 +1,130 @@
+#include "s2s/lora.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/path_pattern.h"
+#include "s2s/layers.h"
+
+namespace s2s {
+namespace {
+
+struct NamedLinear {
+  std::string path;
+  Linear* linear;
+};
+
+bool ends_with_segment(const std::string& path, const std::string& segment) {
+  return path == segment || path.ends_with("." + segment);
+}
+
+/// Every linear layer of the model proper.
+std::vector<NamedLinear> linears(Block& root) {
+  std::vector<NamedLinear> found;
+  root.for_each_block([&](const std::string& path, Block& block) {
+    auto* const linear = dynamic_cast<Linear*>(&block);
+    const bool is_other = ends_with_segment(path, "lora_A") || ends_with_segment(path, "lora_B") ||
+                          ends_with_segment(path, "lm_head");
+    if (linear != nullptr && !is_other) found.push_back({path, linear});
+  });
+  return found;
+}
+
+/// True when the last segments of the path match the target.
+bool is_target(const std::string& target, const std::string& path) {
+  if (target == "all-linear") return true;
+  const size_t count = split_path(target).size();
+  const std::vector<std::string> segments = split_path(path);
+  if (count == 0 || count > segments.size()) return false;
+  const auto begin = segments.end() - static_cast<std::ptrdiff_t>(count);
+  return path_matches(target, fmt::format("{}", fmt::join(begin, segments.end(), ".")));
+}
+
+Error targets_error(const std::vector<std::string>& targets, const std::vector<NamedLinear>& all) {
+  std::set<std::string> names;
+  for (const NamedLinear& entry : all) names.insert(split_path(entry.path).back());
+  return {ExitCode::kConfig, "lora/targets",
+          fmt::format("model.lora.target_modules = [{}] matches no linear layer of the language "
+                      "model; expected ends of their paths, as: {}",
+                      fmt::join(targets, ", "), fmt::join(names, ", "))};
+}
+
+/// How the two parts of an adapter lie beside a weight of a style.
+struct AdapterRows {
+  TensorRow a, b;
+};
+
+AdapterRows rows_beside(const TensorRow& row) {
+  AdapterRows rows{{row.module + ".lora_A"}, {row.module + ".lora_B"}};
+  if (row.style == Style::kColwise) {
+    rows.b.style = Style::kColwise;
+    rows.b.out = Layout::kLast;
+  } else if (row.style == Style::kRowwise) {
+    rows.a.style = Style::kRowwise;
+    rows.a.in = Layout::kLast;
+  }
+  return rows;
+}
+
+}  // namespace
+
+void LoraOptions::visit(OptionVisitor& v) {
+  v("r", r, "rank of the adapters; 0: none", at_least(0));
+  v("lora_alpha", lora_alpha, "their update is multiplied by lora_alpha / r");
+  v("lora_dropout", lora_dropout, "share of their inputs that is dropped in training",
+    between(0, 1));
+  v("target_modules", target_modules,
+    "ends of the paths of the linear layers that get one, or all-linear");
+  v("task_type", task_type, "kind of model, for the files", one_of({"CAUSAL_LM"}));
+  v("path", path, "folder with an adapter as PEFT writes it; null: new ones");
+}
+
+std::vector<std::string> add_lora(Block& root, const LoraOptions& options) {
+  const std::vector<NamedLinear> all = linears(root);
+  std::set<std::string> unmatched(options.target_modules.begin(), options.target_modules.end());
+  bool any = false;
+  for (const NamedLinear& entry : all) {
+    bool matches = false;
+    for (const std::string& target : options.target_modules) {
+      if (!is_target(target, entry.path)) continue;
+      matches = true;
+      unmatched.erase(target);
+    }
+    if (!matches) continue;
+    entry.linear->add_lora(options.r, options.scale(), options.lora_dropout);
+    any = true;
+  }
+  if (!any) throw targets_error(options.target_modules, all);
+  return {unmatched.begin(), unmatched.end()};
+}
+
+void merge_lora(Block& root) {
+  for (const NamedLinear& entry : linears(root)) entry.linear->set_lora_merged(true);
+}
+
+void unmerge_lora(Block& root) {
+  for (const NamedLinear& entry : linears(root)) entry.linear->set_lora_merged(false);
+}
+
+void add_lora_rows(Block& model, ShardPlan& plan) {
+  std::vector<TensorRow> more;
+  for (const TensorRow& row : plan.rows) {
+    const bool owns_below = row.style == Style::kReplicate || row.style == Style::kCustom;
+    if (owns_below || row.style == Style::kBoundary) continue;
+    bool has_adapter = false;
+    for (const NamedLinear& entry : linears(model)) {
+      has_adapter =
+          has_adapter || (entry.linear->has_lora() && path_matches(row.module, entry.path));
+    }
+    if (!has_adapter) continue;
+    const AdapterRows rows = rows_beside(row);
+    more.push_back(rows.a);
+    more.push_back(rows.b);
+  }
+  plan.rows.insert(plan.rows.end(), more.begin(), more.end());
+}
+
+}  // namespace s2s

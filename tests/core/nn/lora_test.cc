@@ -1,0 +1,200 @@
+#include "s2s/lora.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "common/temporary_folder.h"
+#include "core/weights/test_files.h"
+#include "parallel/plan_check.h"
+#include "s2s/decoder.h"
+#include "s2s/weights.h"
+#include "weights/safetensors.h"
+
+using namespace s2s::test;
+
+namespace {
+
+const std::string kData = std::string(S2S_SOURCE_DIR) + "/tests/reference/data/";
+
+/// The model of peft_lora.py.
+class SmallDecoder : public s2s::Decoder {
+ public:
+  SmallDecoder() : Decoder(facts()) {}
+  s2s::ShardPlan configure_model(const s2s::MeshShape&) const override {
+    using enum s2s::Style;
+    return plan_with({{"layers.*.input_layernorm", kSequence},
+                      {"layers.*.self_attn.q_proj", kColwise},
+                      {"layers.*.self_attn.k_proj", kColwise},
+                      {"layers.*.self_attn.v_proj", kColwise},
+                      {"layers.*.self_attn.o_proj", kRowwise},
+                      {"layers.*.post_attention_layernorm", kSequence},
+                      {"layers.*.mlp.gate_proj", kColwise},
+                      {"layers.*.mlp.up_proj", kColwise},
+                      {"layers.*.mlp.down_proj", kRowwise},
+                      {"norm", kSequence}},
+                     {});
+  }
+
+ private:
+  static s2s::DecoderFacts facts() {
+    s2s::DecoderFacts facts;
+    facts.shape = {40, 24, 2, 4, 2, 6, 36, false};
+    facts.norm_eps = 1e-5;
+    return facts;
+  }
+};
+
+s2s::LoraOptions peft_options() {
+  s2s::LoraOptions options;
+  options.r = 3;
+  options.lora_alpha = 12;
+  options.target_modules = {"q_proj", "v_proj", "mlp.down_proj"};
+  return options;
+}
+
+at::Tensor logits(s2s::Decoder& model, const at::Tensor& ids) {
+  return model.logits(model(model.embed(ids), {}));
+}
+
+bool is_close(const at::Tensor& ours, const at::Tensor& theirs) {
+  return at::allclose(ours, theirs, 1e-4, 2e-5);
+}
+
+/// The reference's model with its adapter; base weights do not train.
+struct Adapted {
+  Adapted() {
+    unmatched = s2s::add_lora(model, peft_options());
+    model.materialize(at::kCPU, at::kFloat, 1);
+    s2s::NameMap names = model.checkpoint_names();
+    std::vector<s2s::NamedTensor> base;
+    for (s2s::NamedTensor& parameter : model.named_parameters()) {
+      if (parameter.name.find(".lora_") == std::string::npos) base.push_back(parameter);
+    }
+    s2s::load_tensors(base, names, file.tensors("weights/"), "peft_lora");
+    s2s::load_adapter(kData + "peft_lora", model, names, peft_options());
+  }
+  s2s::SafetensorsFile file = s2s::SafetensorsFile::open(kData + "peft_lora.safetensors");
+  SmallDecoder model;
+  std::vector<std::string> unmatched;
+};
+
+}  // namespace
+
+TEST_CASE("an adapter of PEFT gives PEFT's logits and gradients") {
+  Adapted adapted;
+  CHECK(adapted.unmatched.empty());
+  const at::Tensor out = logits(adapted.model, adapted.file.tensor("input/ids"));
+  CHECK(is_close(out, adapted.file.tensor("output/logits")));
+  (out * adapted.file.tensor("input/direction")).mean().backward();
+  const s2s::TensorMap expected = adapted.file.tensors("grad/");
+  CHECK(expected.size() == 12);
+  for (const s2s::NamedTensor& parameter : adapted.model.named_parameters()) {
+    const size_t at = parameter.name.find(".lora_");
+    if (at == std::string::npos) continue;
+    const auto theirs = expected.find("base_model.model.model." + parameter.name);
+    REQUIRE(theirs != expected.end());
+    CHECK(is_close(parameter.tensor->grad(), theirs->second));
+  }
+}
+
+TEST_CASE("merged adapters compute the same alone, and come out again") {
+  Adapted adapted;
+  const at::NoGradGuard no_grad;
+  const at::Tensor ids = adapted.file.tensor("input/ids");
+  const s2s::TensorMap expected = adapted.file.tensors("merged/");
+  CHECK(expected.size() == 6);
+  s2s::merge_lora(adapted.model);
+  s2s::merge_lora(adapted.model);
+  CHECK(is_close(logits(adapted.model, ids), adapted.file.tensor("output/logits")));
+  const s2s::TensorMap merged =
+      s2s::export_weights(adapted.model, adapted.model.checkpoint_names());
+  for (const auto& [name, tensor] : expected) CHECK(is_close(merged.at(name), tensor));
+  s2s::unmerge_lora(adapted.model);
+  for (const auto& [name, tensor] : adapted.file.tensors("weights/")) {
+    CHECK(is_close(merged.at(name), tensor));  // a view of what is unmerged
+  }
+  CHECK(is_close(logits(adapted.model, ids), adapted.file.tensor("output/logits")));
+}
+
+TEST_CASE("a new adapter changes nothing until it is trained, and drops inputs only in training") {
+  SmallDecoder plain, adapted;
+  s2s::LoraOptions options = peft_options();
+  options.lora_dropout = 0.5;
+  s2s::add_lora(adapted, options);
+  plain.materialize(at::kCPU, at::kFloat, 1);
+  adapted.materialize(at::kCPU, at::kFloat, 1);
+  const at::NoGradGuard no_grad;
+  const at::Tensor ids = at::randint(40, {2, 5}, at::kLong);
+  CHECK(at::equal(logits(plain, ids), logits(adapted, ids)));
+  for (const s2s::NamedTensor& parameter : adapted.named_parameters()) {
+    if (parameter.name.ends_with("lora_B.weight")) parameter.tensor->fill_(0.1);
+  }
+  adapted.train(false);
+  CHECK(at::equal(logits(adapted, ids), logits(adapted, ids)));
+  adapted.train(true);
+  CHECK_FALSE(at::equal(logits(adapted, ids), logits(adapted, ids)));
+}
+
+TEST_CASE("targets that match nothing are told, and an adapter of none is an error") {
+  SmallDecoder some, none, all;
+  s2s::LoraOptions options = peft_options();
+  options.target_modules = {"layers.1.self_attn.q_proj", "query", "layers.*.mlp.up_proj"};
+  CHECK(s2s::add_lora(some, options) == std::vector<std::string>{"query"});
+  CHECK(some.find_block("layers.1.self_attn.q_proj.lora_A") != nullptr);
+  CHECK(some.find_block("layers.0.self_attn.q_proj.lora_A") == nullptr);
+  CHECK(some.find_block("layers.0.mlp.up_proj.lora_B") != nullptr);
+  options.target_modules = {"query", "lm_head"};
+  const std::string error = error_of([&] { s2s::add_lora(none, options); });
+  CHECK(has(error, "[lora/targets]"));
+  CHECK(has(error, "q_proj"));
+  options.target_modules = {"all-linear"};
+  s2s::add_lora(all, options);
+  CHECK(all.find_block("layers.0.mlp.gate_proj.lora_A") != nullptr);
+  CHECK(all.find_block("lm_head.lora_A") == nullptr);
+}
+
+TEST_CASE("adapters are written as PEFT names them, and read again") {
+  const TemporaryFolder folder;
+  Adapted adapted;
+  const s2s::NameMap names = adapted.model.checkpoint_names();
+  const s2s::TensorMap ours = s2s::lora_tensors(adapted.model, names);
+  const auto theirs = s2s::read_weights(kData + "peft_lora/adapter_model.safetensors");
+  REQUIRE(ours.size() == theirs.size());
+  for (const auto& [name, tensor] : theirs) CHECK(at::equal(ours.at(name), tensor));
+  s2s::write_adapter(folder.path(), ours, peft_options());
+  s2s::load_adapter(folder.path(), adapted.model, names, peft_options());
+}
+
+TEST_CASE("an adapter that does not fit the options is an error") {
+  const TemporaryFolder folder;
+  Adapted adapted;
+  const s2s::NameMap names = adapted.model.checkpoint_names();
+  const auto load = [&](const s2s::LoraOptions& options, const std::string& from) {
+    return error_of([&] { s2s::load_adapter(from, adapted.model, names, options); });
+  };
+  s2s::LoraOptions options = peft_options();
+  options.r = 4;
+  CHECK(has(load(options, kData + "peft_lora"), "'r' is 3, expected 4, as model.lora says"));
+  std::filesystem::copy(kData + "peft_lora", folder.path(),
+                        std::filesystem::copy_options::overwrite_existing);
+  const std::string config = folder / "adapter_config.json";
+  write_bytes(config, R"({"r":3,"lora_alpha":12,"use_dora":true})");
+  CHECK(has(load(peft_options(), folder.path()), "'use_dora' is true, expected false"));
+  write_bytes(config, R"({"r":3})");
+  CHECK(has(load(peft_options(), folder.path()), "'lora_alpha' is no number"));
+  CHECK(has(load(peft_options(), folder / "none"), "[weights/unreadable]"));
+}
+
+TEST_CASE("a plan has rows for adapters beside the weights they belong to") {
+  SmallDecoder model;
+  s2s::add_lora(model, peft_options());
+  s2s::ShardPlan plan = model.configure_model({});
+  CHECK_FALSE(s2s::check_plan(model, plan, {}).empty());
+  s2s::add_lora_rows(model, plan);
+  s2s::PlanCheckInputs inputs;
+  inputs.mesh.tensor = 2;
+  CHECK_NOTHROW(s2s::check_plan(model, plan, inputs).throw_if_any());
+}
