@@ -4,6 +4,7 @@
 
 #include "config/config_errors.h"
 #include "config/scalar.h"
+#include "s2s/lora.h"
 #include "train/run_options.h"
 
 namespace s2s::run {
@@ -38,13 +39,28 @@ SpecialIds free_ids(const Config& config) {
   return {free[1], free[2], free[0]};
 }
 
+/// With the adapters that model.lora asks for.
+DescribedModel with_lora(const Config& config, std::shared_ptr<Block> model, Backbone& llm,
+                         std::function<ShardPlan(const MeshShape&)> plan) {
+  const LoraOptions lora = read_run_options(config).model.lora;
+  if (lora.r == 0) return {std::move(model), std::move(plan)};
+  add_lora(llm, lora);
+  Block* const whole = model.get();
+  return {std::move(model), [whole, plan = std::move(plan)](const MeshShape& mesh) {
+            ShardPlan with_adapters = plan(mesh);
+            add_lora_rows(*whole, with_adapters);
+            return with_adapters;
+          }};
+}
+
 DescribedModel describe_llm(const Config& config, const Registries& registries,
                             BuildContext context) {
   context.path = "model.llm";
   const Config* node = config.find_path(context.path);
   if (node == nullptr) throw missing_key_error("model.llm", config, "the language model");
   std::shared_ptr<Backbone> model = registries.create<Backbone>(*node, context);
-  return {model, [model](const MeshShape& mesh) { return model->configure_model(mesh); }};
+  return with_lora(config, model, *model,
+                   [model](const MeshShape& mesh) { return model->configure_model(mesh); });
 }
 
 }  // namespace
@@ -59,8 +75,11 @@ DescribedModel describe_model(const Config& config, const Registries& registries
   context.path = "model";
   std::shared_ptr<SpeechModel> model =
       registries.create<SpeechModel>(model_component(config), context);
-  return {model,
-          [model, tokenizer](const MeshShape& mesh) { return model->configure_model(mesh); }};
+  const auto plan = [model, tokenizer](const MeshShape& mesh) {
+    return model->configure_model(mesh);
+  };
+  auto* const llm = dynamic_cast<Backbone*>(model->find_block("llm"));
+  return llm == nullptr ? DescribedModel{model, plan} : with_lora(config, model, *llm, plan);
 }
 
 }  // namespace s2s::run

@@ -88,7 +88,7 @@ int plan(const Arguments& arguments, const Invocation& invocation) {
   if (const int code = report_findings(checked.check().findings, invocation)) return code;
   const Config& config = checked.check().written;
   const RunOptions options = read_run_options(config);
-  const FreezeRules rules(options.model.freeze_params, options.model.prevent_freeze_params);
+  const FreezeRules rules(options.model.frozen(), options.model.kept());
   const DescribedModel model = describe_model(config, checked.registries());
   rules.check_some_train(model.block->named_parameters());
 

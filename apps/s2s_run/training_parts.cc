@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "s2s/lora.h"
 #include "train/freeze.h"
 
 namespace s2s::run {
@@ -52,11 +53,13 @@ TrainingParts build_training(const RunSetup& setup, const std::string& checkpoin
   parts.data = builder.train_source(parts.tokenizer.get(), *parts.strategy);
   parts.optimizer = builder.optimizer();
   parts.schedule = builder.schedule();
-  for (const std::string& pattern : freeze_parameters(*parts.model, settings.model.freeze_params,
-                                                      settings.model.prevent_freeze_params)) {
+  for (const std::string& pattern :
+       freeze_parameters(*parts.model, settings.model.frozen(), settings.model.kept())) {
     setup.warnings().add(fmt::format("model.freeze_params: '{}' matches no parameter", pattern));
   }
-  parts.strategy->attach(*parts.model, parts.model->configure_model(parts.strategy->mesh()));
+  ShardPlan plan = parts.model->configure_model(parts.strategy->mesh());
+  add_lora_rows(*parts.model, plan);
+  parts.strategy->attach(*parts.model, plan);
   attach_optimizer(parts, settings, setup.warnings());
   return parts;
 }

@@ -85,11 +85,24 @@ void ModelBlock::visit(OptionVisitor& v) {
   v("type", type, "name of the model component", required());
   v("freeze_params", freeze_params, "patterns of parameters that do not train");
   v("prevent_freeze_params", prevent_freeze_params, "patterns that win over freeze_params");
+  v("lora", lora, "low-rank adapters in the language model, which is frozen beside them");
   v("tokenizer", tokenizer, "name of the tokenizer, and its options", "tokenizer");
   v("optimizer", optimizer, "name of the optimizer, and its options", "optimizer");
   v("lr_scheduler", lr_scheduler, "name of the schedule, and its options", "schedule");
   v("scoring_asr", scoring_asr, "name of the listener that judges answers, and its options",
     "scorer");
+}
+
+std::vector<std::string> ModelBlock::frozen() const {
+  std::vector<std::string> patterns = freeze_params;
+  if (lora.r > 0) patterns.emplace_back("^llm\\..+$");
+  return patterns;
+}
+
+std::vector<std::string> ModelBlock::kept() const {
+  std::vector<std::string> patterns = prevent_freeze_params;
+  if (lora.r > 0) patterns.emplace_back("^.+\\.lora_.+$");
+  return patterns;
 }
 
 std::vector<ValidationSet> validation_sets(const Config& config) {

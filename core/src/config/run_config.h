@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "s2s/lora_options.h"
 #include "s2s/options.h"
 
 namespace s2s {
@@ -80,8 +81,14 @@ struct ModelBlock {
   std::string type;
   std::vector<std::string> freeze_params;
   std::vector<std::string> prevent_freeze_params;
+  LoraOptions lora;  // of the language model
   Config tokenizer, optimizer, lr_scheduler, scoring_asr;
   void visit(OptionVisitor& v);
+
+  /// freeze_params and prevent_freeze_params, and with lora, as NeMo does, the language model
+  /// frozen but for its adapters.
+  std::vector<std::string> frozen() const;
+  std::vector<std::string> kept() const;
 };
 
 /// A key that configurations of NeMo hold and that changes nothing here.

@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "config/config_errors.h"
+#include "s2s/lora.h"
+#include "s2s/weights.h"
 #include "train/checkpoint.h"
 #include "train/train_errors.h"
 
@@ -84,7 +86,14 @@ std::unique_ptr<Tokenizer> RunBuilder::tokenizer(const std::string& checkpoint) 
 }
 
 std::unique_ptr<SpeechModel> RunBuilder::described_model(const Tokenizer* tokenizer) const {
-  return registries_.create<SpeechModel>(model_component(config_), context("model", tokenizer));
+  auto model =
+      registries_.create<SpeechModel>(model_component(config_), context("model", tokenizer));
+  if (settings_.model.lora.r > 0) {
+    for (const std::string& target : add_lora(language_model(*model), settings_.model.lora)) {
+      warnings_.add("model.lora.target_modules: '" + target + "' matches no linear layer");
+    }
+  }
+  return model;
 }
 
 std::unique_ptr<SpeechModel> RunBuilder::model(const Tokenizer* tokenizer) const {
@@ -92,6 +101,11 @@ std::unique_ptr<SpeechModel> RunBuilder::model(const Tokenizer* tokenizer) const
   model->materialize(device_, precision_.parameter_type,
                      static_cast<uint64_t>(settings_.trainer.seed));
   model->codec().to(device_, at::kFloat);  // whatever the precision
+  const LoraOptions& lora = settings_.model.lora;
+  if (lora.r > 0 && lora.path) {
+    Backbone& llm = language_model(*model);
+    load_adapter(resolve_path(*lora.path, "."), llm, llm.checkpoint_names(), lora);
+  }
   return model;
 }
 
@@ -141,6 +155,12 @@ std::map<std::string, SourceFactory> RunBuilder::validation_sources(
     };
   }
   return sources;
+}
+
+Backbone& language_model(SpeechModel& model) {
+  auto* const llm = dynamic_cast<Backbone*>(model.find_block("llm"));
+  if (llm == nullptr) throw_no_language_model();
+  return *llm;
 }
 
 void fit_codec(SpeechModel& model, const SourceFactory& open_source, int64_t num_batches) {

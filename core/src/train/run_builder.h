@@ -59,6 +59,9 @@ class RunBuilder {
   at::Device device_;
 };
 
+/// The language model inside of a speech model.
+Backbone& language_model(SpeechModel& model);
+
 /// Fits the codec's statistics to the training data when it needs some and has none.
 void fit_codec(SpeechModel& model, const SourceFactory& open_source, int64_t num_batches);
 

@@ -83,6 +83,17 @@ void throw_nothing_trainable(const std::vector<std::string>& patterns) {
                           lines(patterns)));
 }
 
+void throw_no_export(const std::string& what, const std::string& expected) {
+  throw Error(ExitCode::kConfig, "checkpoint/export",
+              fmt::format("{}\n  expected: {}", what, expected));
+}
+
+void throw_no_language_model() {
+  throw Error(ExitCode::kConfig, "lora/model",
+              "model.lora asks for adapters, and this type of model has no language model\n  "
+              "expected: model.lora.r: 0, or a model that registers a backbone as llm");
+}
+
 void throw_run_folder(const std::string& path, const std::string& reason) {
   throw Error(ExitCode::kData, "run/folder",
               fmt::format("{} cannot be written: {}\n  expected: a folder with free space and the "
