@@ -87,6 +87,8 @@ struct DecoderFacts {
   int64_t padding_idx = -1;  // the id whose embedding gets no gradient from look-ups; -1: none
   /// A file or folder whose weights are the first values; "": random.
   std::string weights_path;
+  /// A config.json with which transformers computes the same (decoder_to_foreign); null: none.
+  Config foreign_config;
 
   bool is_local(int64_t layer) const {
     const auto i = static_cast<size_t>(layer);

@@ -97,6 +97,11 @@ struct ConfigRules {
 /// is not known, a value that is not implemented, a rope_type not among the rules'.
 Config translate_decoder_config(const Config& foreign, const ConfigRules& rules);
 
+/// The inverse: a config.json that transformers 4 and 5 read. `options`: all of a family's options,
+/// as write_options gives them; `architecture`: the class in transformers ("LlamaForCausalLM").
+Config decoder_to_foreign(const Config& options, const std::string& model_type,
+                          const std::string& architecture);
+
 /// `node` with what config.json says in the folder of its key `path` (when it has one) under it:
 /// keys that are written in `node` win. `path` becomes absolute or relative to the working folder.
 /// Errors: [weights/unreadable], [weights/json], those of `translate`.

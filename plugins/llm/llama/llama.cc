@@ -78,7 +78,9 @@ std::unique_ptr<Backbone> create(const Config& options, const BuildContext& cont
   Findings findings;
   OptionReader(node, context.path, findings).read(read);
   findings.throw_if_any();
-  return std::make_unique<Llama>(decoder_facts(read, all_rope_types(), context.path));
+  DecoderFacts facts = decoder_facts(read, all_rope_types(), context.path);
+  facts.foreign_config = decoder_to_foreign(write_options(read), "llama", "LlamaForCausalLM");
+  return std::make_unique<Llama>(std::move(facts));
 }
 
 Component<Backbone> component() {

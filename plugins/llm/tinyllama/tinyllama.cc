@@ -82,7 +82,9 @@ std::unique_ptr<Backbone> create(const Config& options, const BuildContext& cont
   Findings findings;
   OptionReader(node, context.path, findings).read(read);
   findings.throw_if_any();
-  return std::make_unique<TinyLlama>(decoder_facts(read, rope_types(), context.path));
+  DecoderFacts facts = decoder_facts(read, rope_types(), context.path);
+  facts.foreign_config = decoder_to_foreign(write_options(read), "llama", "LlamaForCausalLM");
+  return std::make_unique<TinyLlama>(std::move(facts));
 }
 
 OptionTable options() {
