@@ -1,4 +1,4 @@
-// s2s-run plugin: list, inspect, path, check.
+// s2s-run plugin: list, inspect, path, check, new.
 
 #include "s2s_run/plugin.h"
 
@@ -22,6 +22,7 @@ void setup_plugin(CLI::App& app, Invocation& invocation) {
   CLI::App& plugin = *app.get_subcommand("plugin");
   setup_plugin_inspect(plugin, invocation, search_with_config);
   setup_plugin_check(plugin, invocation);
+  setup_plugin_new(plugin, invocation);
 }
 
 }  // namespace s2s::run

@@ -21,5 +21,6 @@ void setup_plugin_list(CLI::App& plugin, Invocation& invocation, SearchReader re
 void setup_plugin_inspect(CLI::App& plugin, Invocation& invocation, SearchReader reader);
 void setup_plugin_path(CLI::App& plugin, Invocation& invocation, SearchReader reader);
 void setup_plugin_check(CLI::App& plugin, Invocation& invocation);
+void setup_plugin_new(CLI::App& plugin, Invocation& invocation);
 
 }  // namespace s2s::run

@@ -16,6 +16,7 @@
 #include "plugin/search_path.h"
 #include "s2s_run/child_process.h"
 #include "s2s_run/plugin.h"
+#include "s2s_run/plugin_check_behaviour.h"
 
 namespace s2s::run {
 
@@ -27,7 +28,11 @@ constexpr int kTimeLimitSeconds = 120;
 constexpr const char* kChildCommand = "check-in-this-process";
 
 /// Every check, in order. Checks that need more of the core than its plugin room are added here.
-std::vector<PluginCheck> all_checks() { return plugin_file_checks(); }
+std::vector<PluginCheck> all_checks() {
+  std::vector<PluginCheck> checks = plugin_file_checks();
+  for (PluginCheck& check : behaviour_checks()) checks.push_back(std::move(check));
+  return checks;
+}
 
 /// In the child: one JSON line before a check and one after it, to a descriptor of its own because
 /// a plugin may print.

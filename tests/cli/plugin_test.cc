@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
@@ -96,6 +97,46 @@ TEST_CASE("plugin check passes a good plugin with a line per check") {
   const CommandResult result = run_cli("plugin check " + fixture_file("good"));
   CHECK(result.exit_code == 0);
   CHECK(contains(result.output, " 5 ok "));
+  CHECK(contains(result.output, " 6 ok      tiny instances are built: none"));
+  CHECK(contains(result.output, " 7 ok "));
+}
+
+TEST_CASE("plugin check builds tiny instances and asks for what their interfaces promise") {
+  for (const char* plugin : {"llm_llama", "llm_tinyllama", "llm_gemma", "llm_qwen",
+                             "encoder_fastconformer", "codec_mel_fsq"}) {
+    const CommandResult result = run_cli(
+        std::string("plugin check " S2S_BINARY_DIR "/lib/s2s/plugins/libs2s_") + plugin + ".so");
+    CHECK_MESSAGE(result.exit_code == 0, result.output);
+    CHECK(contains(result.output, "tiny instances are built: 1 built"));
+    CHECK(contains(result.output, " 7 ok      promises of the interfaces are kept"));
+  }
+}
+
+TEST_CASE("plugin new makes a project, and refuses what it cannot make") {
+  const s2s::test::TemporaryFolder folder;
+  const std::string out = (folder.path() / "mine").string();
+  const CommandResult made = run_cli("plugin new llm acme.tiny --out " + out);
+  CHECK_MESSAGE(made.exit_code == 0, made.output);
+  CHECK(contains(made.output, "a plugin for llm:acme.tiny"));
+  for (const char* file : {"CMakeLists.txt", "family.h", "family.cc", "plugin.cc", "test.cc",
+                           "README.md", "tiny.yaml"}) {
+    std::ifstream in(folder.path() / "mine" / file);
+    const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    CHECK_MESSAGE(contains(text, "acme"), file);
+    CHECK_FALSE(contains(text, "PLUGIN_NAME"));
+    CHECK_FALSE(contains(text, "COMPONENT_NAME"));
+  }
+  const CommandResult again = run_cli("plugin new llm acme.tiny --out " + out);
+  CHECK(again.exit_code == 4);
+  CHECK(contains(again.output, "[plugin/new-folder]"));
+  const CommandResult kind = run_cli("plugin new lmm acme.tiny --out " + out + "2");
+  CHECK(contains(kind.output, "[plugin/new-kind] there is no template for the kind 'lmm'"));
+  CHECK(contains(kind.output, "one of llm, metric"));
+  for (const char* name : {"tiny", "acme.", ".tiny", "Acme.tiny", "acme.3b", "a.b.c", "acme.x-y"}) {
+    const CommandResult refused =
+        run_cli(std::string("plugin new llm ") + name + " --out " + out + "3");
+    CHECK_MESSAGE(contains(refused.output, "[plugin/new-name]"), name);
+  }
 }
 
 TEST_CASE("plugin check survives a plugin that crashes, and says where it died") {

@@ -22,7 +22,7 @@ TEST_CASE("an unknown or missing command of a group is told with the group's com
   CHECK(unknown.exit_code == 2);
   CHECK_MESSAGE(has(unknown, "s2s-run plugin has no command 'lits'"), unknown.output);
   CHECK(has(unknown, "did you mean 'list'?"));
-  CHECK(has(unknown, "known:     list, path, inspect, check\n"));  // none that is hidden
+  CHECK(has(unknown, "known:     list, path, inspect, check, new\n"));  // none that is hidden
   for (const char* group : {"data", "config", "tokenizer", "bench", "plugin"}) {
     const CommandResult result = run_cli(std::string(group) + " frob");
     CHECK(result.exit_code == 2);

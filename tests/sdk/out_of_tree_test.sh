@@ -45,7 +45,8 @@ for plugin in "$prefix"/lib/s2s/plugins/*.so; do
 done
 
 # A third party's build.
-cp -r "$prefix/share/s2s/template/metric" "$scratch/plugin"
+expect "metric:acme.length" "$prefix/bin/s2s-run" plugin new metric acme.length \
+  --out "$scratch/plugin"
 generator=()
 [ -z "$(type -p ninja)" ] || generator=(-G Ninja)
 log=$scratch/log
@@ -58,7 +59,7 @@ visible=$(nm -D --defined-only "$plugin" | awk '{print $3}' | sort | tr '\n' ' '
 export S2S_PLUGIN_PATH=$scratch/plugin/build
 expect "acme.length" "$prefix/bin/s2s-run" plugin list --kind metric
 expect "divide by the number of words" "$prefix/bin/s2s-run" plugin inspect acme.length
-expect " 5 ok" "$prefix/bin/s2s-run" plugin check "$plugin"
+expect " 7 ok" "$prefix/bin/s2s-run" plugin check "$plugin"
 
 # A third party's test asks its component for the promises of the SDK.
 mkdir "$scratch/promises"

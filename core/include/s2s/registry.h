@@ -58,6 +58,9 @@ struct Component {
   /// component. Null when there is none. Errors: [weights/config] for keys that change the numbers
   /// and are not implemented.
   Config (*translate)(const Config& foreign) = nullptr;
+  /// Options (JSON) of an instance that is built in a moment: `s2s-run plugin check` builds it and
+  /// asks it for the promises of s2s::conformance (llm, encoder, codec). Null: not asked.
+  const char* tiny = nullptr;
 };
 
 /// The kind's name in configs and notes: "llm", "encoder", ...

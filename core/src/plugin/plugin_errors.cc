@@ -180,8 +180,31 @@ Error duplicate_name_error(const ComponentId& id) {
                                             "' is registered already; a name is registered once");
 }
 
+Error new_kind_error(const std::string& kind, const std::vector<std::string>& known,
+                     const std::string& folder) {
+  return plugin_error("new-kind", "there is no template for the kind '" + kind + "' in " + folder +
+                                      "\n  expected: one of " + join(known, ", "));
+}
+
+Error new_name_error(const std::string& name) {
+  return plugin_error("new-name", "'" + name +
+                                      "' is no name for a plugin outside this tree\n  expected: "
+                                      "vendor.name, each of a-z, 0-9 and _, not beginning with a "
+                                      "digit, for instance acme.mistral");
+}
+
+Error new_folder_error(const std::string& folder, const std::string& reason) {
+  return plugin_error("new-folder", "cannot make the project in " + folder + ": " + reason +
+                                        "\n  expected: a folder that is new or empty; choose "
+                                        "another with --out");
+}
+
 Error component_error(const std::vector<std::string>& findings) {
   return plugin_error("options", join(findings, "\n  "));
+}
+
+Error promises_error(const std::vector<std::string>& findings) {
+  return plugin_error("promises", join(findings, "\n  "));
 }
 
 Error crashed_error(const std::string& file, const std::string& how, const std::string& doing) {

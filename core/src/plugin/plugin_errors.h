@@ -53,8 +53,16 @@ Error provides_error(const std::string& file, const std::string& plugin,
                      const std::vector<ComponentId>& not_declared);
 Error duplicate_name_error(const ComponentId& id);
 
+// Making.
+Error new_kind_error(const std::string& kind, const std::vector<std::string>& known,
+                     const std::string& folder);
+Error new_name_error(const std::string& name);
+Error new_folder_error(const std::string& folder, const std::string& reason);
+
 // Checking.
 Error component_error(const std::vector<std::string>& findings);
+/// `findings`: answers of s2s::conformance, each with its component.
+Error promises_error(const std::vector<std::string>& findings);
 Error crashed_error(const std::string& file, const std::string& how, const std::string& doing);
 
 }  // namespace s2s

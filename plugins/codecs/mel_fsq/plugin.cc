@@ -26,6 +26,7 @@ Component<Codec> component() {
       "12.5 frames/s";
   c.create = create;
   c.options = [] { return list_options<MelFsqOptions>(); };
+  c.tiny = R"({"sample_rate": 16000, "decoder_iterations": 2})";
   return c;
 }
 

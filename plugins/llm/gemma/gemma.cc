@@ -39,6 +39,9 @@ Component<Backbone> component() {
   entry.create = create;
   entry.options = options;
   entry.translate = translate;
+  entry.tiny = R"({"vocab_size": 50, "hidden_size": 32, "intermediate_size": 48,
+    "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+    "head_dim": 16, "sliding_window": 3, "sliding_window_pattern": 2})";
   return entry;
 }
 

@@ -90,6 +90,8 @@ Component<Backbone> component() {
   entry.create = create;
   entry.options = list_options<LlamaOptions>;
   entry.translate = translate;
+  entry.tiny = R"({"vocab_size": 50, "hidden_size": 32, "intermediate_size": 48,
+    "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2})";
   return entry;
 }
 

@@ -101,6 +101,7 @@ Component<Backbone> component() {
   entry.create = create;
   entry.options = options;
   entry.translate = translate;
+  entry.tiny = R"({"preset": "tiny"})";
   return entry;
 }
 

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-namespace acme {
+namespace PLUGIN_NAME {
 
 namespace {
 
@@ -18,7 +18,7 @@ int64_t count_words(const std::string& text) {
   return count;
 }
 
-/// The options of the component, written once: `s2s-run plugin inspect acme.length` shows them.
+/// The options of the component, written once: `s2s-run plugin inspect COMPONENT_NAME` shows them.
 struct LengthOptions {
   bool relative = true;
   void visit(s2s::OptionVisitor& v) {
@@ -53,13 +53,13 @@ std::unique_ptr<s2s::Metric> create(const s2s::Config& options, const s2s::Build
 
 }  // namespace
 
-}  // namespace acme
+}  // namespace PLUGIN_NAME
 
-S2S_PLUGIN("acme_length", "0.1.0", "Apache-2.0", "metric:acme.length") {
+S2S_PLUGIN("PLUGIN_NAME", "0.1.0", "Apache-2.0", "metric:COMPONENT_NAME") {
   s2s::Component<s2s::Metric> component;
-  component.name = "acme.length";
+  component.name = "COMPONENT_NAME";
   component.summary = "words too many or too few";
-  component.create = acme::create;
-  component.options = [] { return s2s::list_options<acme::LengthOptions>(); };
+  component.create = PLUGIN_NAME::create;
+  component.options = [] { return s2s::list_options<PLUGIN_NAME::LengthOptions>(); };
   registrar.add(std::move(component));
 }

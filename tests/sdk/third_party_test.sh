@@ -1,0 +1,93 @@
+#!/bin/bash
+# usage: third_party_test.sh SOURCE_DIR BUILD_DIR
+# Installs the build and lives from the prefix alone: makes a language model by `plugin new`,
+# builds two strangers' plugins (a sliding-window decoder, a codec), and trains, resumes, lists and
+# inspects with them. As root, the source and build trees are hidden meanwhile.
+set -euo pipefail
+export LC_ALL=C.UTF-8
+
+fail() { echo "FAILED: $*"; exit 1; }
+expect() {  # expect TEXT COMMAND...: the command succeeds and prints TEXT
+  local text=$1 output
+  shift
+  output=$("$@" 2>&1) || fail "$* ended with $?: $output"
+  grep -qF -- "$text" <<< "$output" || fail "$* did not print '$text': $output"
+}
+
+build() {  # build FOLDER: configures, builds, runs its own test
+  local generator=()
+  [ -z "$(type -p ninja)" ] || generator=(-G Ninja)
+  { cmake "${generator[@]}" -S "$1" -B "$1/build" -DCMAKE_PREFIX_PATH="$prefix" &&
+    cmake --build "$1/build" && ctest --test-dir "$1/build" --output-on-failure
+  } > "$scratch/log" 2>&1 || fail "$1: $(tail -40 "$scratch/log")"
+}
+
+losses() {  # losses RUN: step and loss of each line, without times
+  grep -o '"step": *[0-9]*\|"loss": *[-0-9.e]*' "$1/metrics.jsonl"
+}
+
+inside() {
+  cd "$scratch"
+  [ ! -e "$source_dir/core" ] || echo "note: the source tree is in sight (not root)"
+
+  # A family of one's own, in the commands that its README tells.
+  expect "a plugin for llm:acme.fresh" "$run" plugin new llm acme.fresh --out fresh
+  build fresh
+  expect " 7 ok" "$run" plugin check fresh/build/libs2s_llm_acme_fresh.so
+  (cd fresh && S2S_PLUGIN_PATH=build expect "train: 10 steps" "$run" train tiny.yaml)
+
+  build acme_mistral
+  build acme_bands
+  expect " 7 ok" "$run" plugin check acme_mistral/build/libs2s_llm_acme_mistral.so
+  expect " 7 ok" "$run" plugin check acme_bands/build/libs2s_codec_acme_bands.so
+  export S2S_PLUGIN_PATH=$scratch/acme_mistral/build:$scratch/acme_bands/build
+  expect "acme.mistral" "$run" plugin list --kind llm
+  expect "acme.bands" "$run" plugin list --kind codec
+  expect "sliding_window" "$run" plugin inspect acme.mistral
+  expect "num_bands" "$run" plugin inspect acme.bands
+
+  # Both by name in a config; a run that was cut goes on as if it had not been.
+  local train=("$run" train "$prefix/share/s2s/configs/tiny.yaml" "tiny.data=fresh/runs/tiny-data"
+    model.llm.name=acme.mistral model.llm.sliding_window=6
+    "model.codec={name: acme.bands, sample_rate: 16000}"
+    model.lr_scheduler.max_steps=6 exp_manager.resume_if_exists=true
+    exp_manager.checkpoint_callback_params.every_n_train_steps=3)
+  expect "train: 6 steps" "${train[@]}" exp_manager.explicit_log_dir=whole trainer.max_steps=6
+  expect "train: 3 steps" "${train[@]}" exp_manager.explicit_log_dir=cut trainer.max_steps=3
+  expect "resumed from" "${train[@]}" exp_manager.explicit_log_dir=cut trainer.max_steps=6
+  [ "$(losses whole)" = "$(losses cut)" ] || fail "the resumed run differs: $(losses cut)"
+  grep -q '"acme_mistral"' whole/manifest.json || fail "the manifest does not name acme_mistral"
+
+  # Without the plugin, the message names what is missing and where was searched.
+  local output
+  if output=$(S2S_PLUGIN_PATH='' "${train[@]}" exp_manager.explicit_log_dir=none 2>&1); then
+    fail "acme.mistral was found without its folder"
+  fi
+  grep -qF "[plugin/unknown]" <<< "$output" || fail "$output"
+  echo "ok: a new family, a stranger's decoder and codec: built, checked, trained, resumed"
+}
+
+if [ "$1" = --inside ]; then
+  source_dir=$2 build_dir=$3 scratch=$4
+  prefix=$scratch/prefix run=$prefix/bin/s2s-run
+  if [ "${5:-}" = hide ]; then
+    mount -t tmpfs tmpfs "$build_dir"
+    mount -t tmpfs tmpfs "$source_dir"
+  fi
+  inside
+  exit
+fi
+
+source_dir=$1 build_dir=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+unset S2S_PLUGIN_PATH LD_LIBRARY_PATH
+cmake --install "$build_dir" --prefix "$scratch/prefix" > "$scratch/install.log"
+cp -r "$source_dir"/tests/sdk/acme_* "${BASH_SOURCE[0]}" "$scratch"
+again=(bash "$scratch/$(basename "${BASH_SOURCE[0]}")" --inside)
+again+=("$source_dir" "$build_dir" "$scratch")
+if [ "$(id -u)" = 0 ] && unshare --mount true 2> /dev/null; then
+  cd "$scratch" && unshare --mount "${again[@]}" hide
+else
+  "${again[@]}"
+fi
