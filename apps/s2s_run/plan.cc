@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "parallel/nearest_meshes.h"
 #include "parallel/plan_check.h"
 #include "parallel/plan_report.h"
 #include "parallel/planned_model.h"
@@ -75,6 +76,26 @@ int report_findings(const Findings& findings, const Invocation& invocation) {
   return static_cast<int>(ExitCode::kConfig);
 }
 
+/// Findings that another mesh of as many ranks would not have name the meshes that work.
+Findings with_advice(const Findings& findings, const DescribedModel& model,
+                     const PlanCheckInputs& inputs) {
+  const std::vector<MeshShape> meshes = nearest_meshes(*model.block, model.plan, inputs);
+  if (findings.empty() || meshes.empty()) return findings;
+  std::string advice = "\n  meshes of " + std::to_string(meshes.front().world_size()) +
+                       (meshes.front().world_size() == 1 ? " rank" : " ranks") +
+                       " that work, nearest first: ";
+  for (const MeshShape& mesh : meshes) {
+    advice += (&mesh == &meshes.front() ? "" : "; ") + mesh_argument(mesh);
+  }
+  Findings advised;
+  for (size_t i = 0; i < findings.errors().size(); ++i) {
+    const Error& error = findings.errors()[i];
+    const bool is_last = i + 1 == findings.errors().size();
+    advised.add(Error(error.exit_code(), error.id(), error.message() + (is_last ? advice : "")));
+  }
+  return advised;
+}
+
 /// As `train` warns, on standard error: the plan itself may be read by a program.
 void warn_unmatched(const FreezeRules& rules, Block& model) {
   for (const std::string& pattern : rules.unmatched(model.named_parameters())) {
@@ -94,9 +115,10 @@ int plan(const Arguments& arguments, const Invocation& invocation) {
 
   const PlanReportInputs inputs = report_inputs(arguments, config, options, rules);
   const ShardPlan shard_plan = model.plan(inputs.mesh);
-  const Findings findings = check_plan(
-      *model.block, shard_plan, {inputs.mesh, arguments.world_size, arguments.sequence_length});
-  if (const int code = report_findings(findings, invocation)) return code;
+  const PlanCheckInputs checked_for{inputs.mesh, arguments.world_size, arguments.sequence_length};
+  const Findings findings = check_plan(*model.block, shard_plan, checked_for);
+  if (!findings.empty())
+    return report_findings(with_advice(findings, model, checked_for), invocation);
   warn_unmatched(rules, *model.block);
   const PlanReport report = report_plan(*model.block, shard_plan, inputs);
   const std::string text = invocation.json ? plan_json(report) : format_plan(report);

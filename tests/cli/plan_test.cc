@@ -112,3 +112,21 @@ TEST_CASE("the mesh of the strategy's options is the default, and the plan is th
   CHECK(s2s::test::run_cli("plan " + kFolder + "none.yaml").exit_code == 3);
   CHECK(s2s::test::run_cli("plan " + kFolder + "plan_tinyllama.yaml --mesh x=2").exit_code == 3);
 }
+
+TEST_CASE("a mesh that cannot work names the nearest ones that do") {
+  const auto result = s2s::test::run_cli("plan " + kFolder + "plan_tinyllama.yaml --mesh tensor=8");
+  CHECK(result.exit_code == 3);
+  CHECK_MESSAGE(
+      s2s::test::has(result, "num_key_value_heads = 4 is not divisible by tensor_parallel = 8"),
+      result.output);
+  CHECK_MESSAGE(s2s::test::has(result,
+                               "meshes of 8 ranks that work, nearest first: shard=2,tensor=4; "
+                               "shard=4,tensor=2; shard=8"),
+                result.output);
+  const auto world =
+      s2s::test::run_cli("plan " + kFolder + "plan_tinyllama.yaml --mesh tensor=2 --world-size 12");
+  CHECK_MESSAGE(s2s::test::has(world,
+                               "meshes of 12 ranks that work, nearest first: "
+                               "shard=6,tensor=2; shard=12; shard=3,tensor=4"),
+                world.output);
+}
