@@ -190,6 +190,12 @@ TEST_CASE("a file that is missing, broken off or of another kind has its message
   const std::string whole = style_file("gpt2").dump();
   const std::string half = dir.write("half.json", whole.substr(0, whole.size() / 2));
   check_message(failure(node(half)), "tokenizer/unreadable", "is no JSON");
+  std::string broken = whole;
+  broken[whole.size() / 2] = '\xAE';
+  broken.replace(whole.size() / 3, 1, "\xE2\x82");
+  const std::string message = failure(node(dir.write("broken.json", broken)));
+  check_message(message, "tokenizer/unreadable", "is no JSON");
+  CHECK_NOTHROW(static_cast<void>(json(message).dump()));  // it is UTF-8
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "[";
   check_message(failure(node(dir.write("deep.json", deep))), "tokenizer/unreadable", "is no JSON");

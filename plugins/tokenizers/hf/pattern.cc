@@ -75,7 +75,7 @@ std::optional<Span> Pattern::search(std::string_view text, size_t from, MatchSta
   const int result = match(code_.get(), units(text), text.size(), from, PCRE2_NO_UTF_CHECK,
                            state.data_.get(), state.context_.get());
   if (result == PCRE2_ERROR_NOMATCH) return std::nullopt;
-  if (result < 0) throw errors::pattern_limit(source_, text.size());
+  if (result < 0) throw errors::pattern_limit(valid_utf8(source_.substr(0, 200)), text.size());
   const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(state.data_.get());
   return Span{ends[0], ends[1], true};
 }

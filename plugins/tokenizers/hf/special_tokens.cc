@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "tokenizer_errors.h"
+#include "unicode.h"
 
 namespace s2s::hf_plugin {
 namespace {
@@ -171,9 +172,11 @@ nlohmann::json read_json(const std::string& path, const std::string& place) {
   try {
     return nlohmann::json::parse(file);
   } catch (const nlohmann::json::exception& error) {
+    // It quotes what it read last, which may be no UTF-8, or long.
     const std::string reason = error.what();
     const size_t tag = reason.find("] ");
-    throw errors::unreadable(place, path, tag == reason.npos ? reason : reason.substr(tag + 2));
+    throw errors::unreadable(place, path,
+                             valid_utf8(reason.substr(tag == reason.npos ? 0 : tag + 2, 200)));
   }
 }
 

@@ -49,7 +49,7 @@ Error pattern_limit(const std::string& pattern, size_t num_bytes) {
                fmt::format("matching the pattern '{}' on a text of {} bytes took more steps "
                            "than PCRE2 allows; expected texts of a sentence's or page's "
                            "length; split the text",
-                           pattern.substr(0, 200), num_bytes));
+                           pattern, num_bytes));
 }
 
 Error no_special_id(const std::string& place, const std::string& path, const std::string& name) {

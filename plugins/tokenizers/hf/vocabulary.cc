@@ -4,6 +4,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "unicode.h"
+
 namespace s2s::hf_plugin {
 
 Vocabulary::Vocabulary(Bpe bpe, const JsonPlace& tokens, const Normalizer& normalizer)
@@ -32,7 +34,7 @@ void Vocabulary::add(AddedToken token, const JsonPlace& place, const Normalizer&
   const int32_t id = known ? *known : next_id_++;
   if (token.id != id) {
     const nlohmann::json said = token.id;
-    JsonPlace(said, place.where() + ": the id of '" + token.content + "'")
+    JsonPlace(said, place.where() + ": the id of '" + valid_utf8(token.content.substr(0, 80)) + "'")
         .damaged("the id " + std::to_string(id) + ", which the tokenizers library gives it");
   }
   NormalizedText normal{token.content, 0};
