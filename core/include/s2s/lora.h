@@ -36,9 +36,9 @@ TensorMap lora_tensors(Block& root, const NameMap& names);
 /// Errors: [io/write].
 void write_adapter(const std::string& folder, const TensorMap& tensors, const LoraOptions& options);
 
-/// Loads adapter_model.safetensors into the adapters below `root`, and checks that
-/// adapter_config.json says the same r, lora_alpha and targets. Errors: [lora/adapter],
-/// [weights/unreadable], [weights/json], [weights/mismatch], [weights/not-finite].
+/// Loads adapter_model.safetensors into the adapters below `root`; adapter_config.json must say the
+/// same r and lora_alpha, and other targets show as missing or further tensors. Errors:
+/// [lora/adapter], [weights/unreadable], [weights/json], [weights/mismatch], [weights/not-finite].
 void load_adapter(const std::string& folder, Block& root, const NameMap& names,
                   const LoraOptions& options);
 

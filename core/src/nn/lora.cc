@@ -110,15 +110,14 @@ void unmerge_lora(Block& root) {
 }
 
 void add_lora_rows(Block& model, ShardPlan& plan) {
+  const std::vector<NamedLinear> all = linears(model);
   std::vector<TensorRow> more;
   for (const TensorRow& row : plan.rows) {
     const bool owns_below = row.style == Style::kReplicate || row.style == Style::kCustom;
     if (owns_below || row.style == Style::kBoundary) continue;
-    bool has_adapter = false;
-    for (const NamedLinear& entry : linears(model)) {
-      has_adapter =
-          has_adapter || (entry.linear->has_lora() && path_matches(row.module, entry.path));
-    }
+    const bool has_adapter = std::any_of(all.begin(), all.end(), [&](const NamedLinear& entry) {
+      return entry.linear->has_lora() && path_matches(row.module, entry.path);
+    });
     if (!has_adapter) continue;
     const AdapterRows rows = rows_beside(row);
     more.push_back(rows.a);
