@@ -16,6 +16,7 @@
 #include "s2s/decoder.h"
 #include "s2s/lora.h"
 #include "s2s/registry.h"
+#include "s2s/weights.h"
 #include "s2s_run/checked_config.h"
 #include "train/checkpoint.h"
 #include "train/run_options.h"
@@ -61,15 +62,7 @@ std::string stored_name(const SafetensorsFile& file, const std::string& ours) {
                   "a checkpoint of a speech model as s2s-run wrote it");
 }
 
-/// weight + scale * B A, where the layer has an adapter.
-at::Tensor merged(const SafetensorsFile& file, const std::string& name, double scale) {
-  const at::Tensor weight = file.tensor(name);
-  const std::string layer = name.substr(0, name.rfind('.'));
-  if (!name.ends_with(".weight") || !file.contains(layer + ".lora_A.weight")) return weight;
-  const at::Tensor a = file.tensor(layer + ".lora_A.weight");
-  const at::Tensor b = file.tensor(layer + ".lora_B.weight");
-  return weight + (at::matmul(b, a) * scale).to(weight.scalar_type());
-}
+bool is_of_adapter(const std::string& name) { return name.find(".lora_") != std::string::npos; }
 
 struct Exporter {
   const ExportArguments& arguments;
@@ -77,9 +70,8 @@ struct Exporter {
   const Registries& registries;
 
   SafetensorsFile open() const {
-    const fs::path path = fs::path(arguments.checkpoint) / "model.safetensors";
-    if (!fs::exists(path)) throw_incomplete_checkpoint(arguments.checkpoint, "model.safetensors");
-    return SafetensorsFile::open(path.string());
+    require_in_checkpoint(arguments.checkpoint, "model.safetensors");
+    return SafetensorsFile::open((fs::path(arguments.checkpoint) / "model.safetensors").string());
   }
 
   at::Tensor cast(const at::Tensor& tensor) const {
@@ -91,13 +83,16 @@ struct Exporter {
     const std::unique_ptr<Backbone> llm = describe(config, registries);
     Config foreign = foreign_config(*llm);
     const LoraOptions lora = read_run_options(config).model.lora;
-    const double scale = lora.r > 0 ? lora.scale() : 0;
+    if (lora.r > 0) add_lora(*llm, lora);
     const SafetensorsFile file = open();
-    const NameMap names = llm->checkpoint_names();
-    TensorMap tensors;
     for (const NamedTensor& ours : llm->named_parameters()) {
-      const std::string stored = stored_name(file, ours.name);
-      tensors[names.to_theirs(ours.name).value()] = cast(merged(file, stored, scale));
+      const at::Tensor stored = file.tensor(stored_name(file, ours.name));
+      *ours.tensor = lora.r > 0 ? stored.clone() : stored;  // merging writes, the file is mapped
+    }
+    merge_lora(*llm);
+    TensorMap tensors;
+    for (const auto& [name, tensor] : export_weights(*llm, llm->checkpoint_names())) {
+      if (!is_of_adapter(name)) tensors[name] = cast(tensor);
     }
     const std::string type =
         tensors.empty() ? "Float" : c10::toString(tensors.begin()->second.scalar_type());
@@ -118,7 +113,7 @@ struct Exporter {
     add_lora(*llm, lora);
     const SafetensorsFile file = open();
     for (const NamedTensor& ours : llm->named_parameters()) {
-      if (ours.name.find(".lora_") == std::string::npos) continue;
+      if (!is_of_adapter(ours.name)) continue;
       *ours.tensor = cast(file.tensor(stored_name(file, ours.name)));
     }
     const TensorMap tensors = lora_tensors(*llm, llm->checkpoint_names());
@@ -151,7 +146,7 @@ struct Exporter {
 
 int export_checkpoint(const ExportArguments& arguments, const Invocation& invocation) {
   const fs::path config = fs::path(arguments.checkpoint) / "config.yaml";
-  if (!fs::exists(config)) throw_incomplete_checkpoint(arguments.checkpoint, "config.yaml");
+  require_in_checkpoint(arguments.checkpoint, "config.yaml");
   const CheckedConfig checked({config.string(), {}}, RunPurpose::kPlan, invocation);
   checked.check().findings.throw_if_any();
   const Exporter exporter{arguments, checked.check().written, checked.registries()};

@@ -47,6 +47,9 @@ class CheckpointFolder {
   std::vector<std::string> attachments_;
 };
 
+/// Errors: [checkpoint/missing] when there is no such folder, [checkpoint/incomplete] when it lacks
+/// the file.
+void require_in_checkpoint(const std::string& checkpoint, const std::string& file);
 /// Loads parameters and persistent buffers. Errors: [checkpoint/missing], [checkpoint/incomplete],
 /// [checkpoint/model] with all names that differ, [weights/not-finite].
 void load_model(const std::string& checkpoint, Block& model);

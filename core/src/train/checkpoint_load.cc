@@ -22,10 +22,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 SafetensorsFile open_part(const std::string& checkpoint, const std::string& file) {
-  const fs::path path = fs::path(checkpoint) / file;
-  if (!fs::is_directory(checkpoint)) throw_no_checkpoint(checkpoint, "no such folder");
-  if (!fs::exists(path)) throw_incomplete_checkpoint(checkpoint, file);
-  return SafetensorsFile::open(path.string());
+  require_in_checkpoint(checkpoint, file);
+  return SafetensorsFile::open((fs::path(checkpoint) / file).string());
 }
 
 /// How a stored tensor differs from the model's; "" when it fits.
@@ -64,6 +62,11 @@ void check_numbers(const std::string& path, const SafetensorsFile& file) {
 }
 
 }  // namespace
+
+void require_in_checkpoint(const std::string& checkpoint, const std::string& file) {
+  if (!fs::is_directory(checkpoint)) throw_no_checkpoint(checkpoint, "no such folder");
+  if (!fs::exists(fs::path(checkpoint) / file)) throw_incomplete_checkpoint(checkpoint, file);
+}
 
 void load_model(const std::string& checkpoint, Block& model) {
   const at::NoGradGuard no_grad;

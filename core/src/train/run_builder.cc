@@ -74,9 +74,7 @@ BuildContext RunBuilder::context(const std::string& path, const Tokenizer* token
 std::unique_ptr<Tokenizer> RunBuilder::tokenizer(const std::string& checkpoint) const {
   Config node = node_at(config_, "model.tokenizer");
   if (node.entries().empty()) return nullptr;
-  if (!checkpoint.empty() && !std::filesystem::is_directory(checkpoint)) {
-    throw_no_checkpoint(checkpoint, "no such folder");
-  }
+  if (!checkpoint.empty()) require_in_checkpoint(checkpoint, "model.safetensors");
   const std::filesystem::path copy = std::filesystem::path(checkpoint) / kTokenizerCopy;
   if (!checkpoint.empty() && std::filesystem::is_directory(copy)) {
     node["path"] = Config::scalar(std::filesystem::absolute(copy).string(), /*quoted=*/true);
