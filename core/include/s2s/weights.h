@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,13 +26,16 @@ struct TensorSlice {
   int64_t length = 0;
 };
 
+struct StoredBytes;
+
 /// Named tensors in files; a tensor is read when its elements are touched.
 class WeightFiles {
  public:
   /// `path`: a .safetensors file; a file of torch.save (.bin, .pt, .ckpt; also what Lightning and
-  /// NeMo save), whose pickle is read without executing anything; an index.json; or a folder, as
-  /// Hugging Face writes it: the files that its index names, else model.safetensors, else all its
-  /// *.safetensors, else pytorch_model.bin or model_weights.ckpt.
+  /// NeMo save), whose pickle is read without executing anything; a .nemo archive with such a file;
+  /// an index.json; or a folder, as Hugging Face writes it: the files that its index names, else
+  /// model.safetensors, else all its *.safetensors, else pytorch_model.bin, model_weights.ckpt or
+  /// its only .nemo archive.
   /// Errors: [weights/unreadable], [weights/format], [weights/dtype], [weights/duplicate],
   /// [weights/index], [weights/refused].
   static WeightFiles open(const std::string& path);
@@ -53,6 +57,7 @@ class WeightFiles {
   void release(const std::string& name) const;
 
  private:
+  friend std::optional<StoredBytes> stored_bytes(const WeightFiles& files, const std::string& name);
   struct Content;
   explicit WeightFiles(std::unique_ptr<Content> content);
   std::unique_ptr<Content> content_;

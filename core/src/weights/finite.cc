@@ -22,9 +22,8 @@ std::vector<int64_t> first_index(const at::Tensor& is_bad) {
 /// True when some element has all bits of the exponent set. Blocks of a fixed size are what the
 /// compiler makes vector code of.
 template <class Bits>
-bool any_exponent_full(const void* data, int64_t count, Bits exponent) {
+inline __attribute__((always_inline)) bool search(const Bits* bits, int64_t count, Bits exponent) {
   constexpr int64_t kBlock = 256;
-  const auto* bits = static_cast<const Bits*>(data);
   int64_t i = 0;
   for (; i + kBlock <= count; i += kBlock) {
     Bits found = 0;
@@ -37,6 +36,24 @@ bool any_exponent_full(const void* data, int64_t count, Bits exponent) {
     if ((bits[i] & exponent) == exponent) return true;
   }
   return false;
+}
+
+#if defined(__x86_64__)
+template <class Bits>
+__attribute__((target("avx2"))) bool search_avx2(const Bits* bits, int64_t count, Bits exponent) {
+  return search(bits, count, exponent);
+}
+#endif
+
+/// The same with the widest instructions of this processor.
+template <class Bits>
+bool any_exponent_full(const void* data, int64_t count, Bits exponent) {
+  const auto* bits = static_cast<const Bits*>(data);
+#if defined(__x86_64__)
+  static const bool has_avx2 = __builtin_cpu_supports("avx2");
+  if (has_avx2) return search_avx2(bits, count, exponent);
+#endif
+  return search(bits, count, exponent);
 }
 
 /// The answer by the elements' bits; nothing for types and places where they are not at hand.

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 
 #include "s2s/weights.h"
-#include "weights/finite.h"
+#include "weights/copy_weights.h"
 #include "weights/shape_text.h"
+#include "weights/stored_tensors.h"
 #include "weights/weight_mapping.h"
 #include "weights/weights_errors.h"
 
@@ -92,50 +92,6 @@ class Matcher {
   std::vector<Match> matches_;
 };
 
-/// Elements that are checked and copied together: they stay in the processor's cache between.
-constexpr int64_t kChunkElements = 1 << 18;
-
-void copy_chunk(const at::Tensor& chunk, const at::Tensor& destination) {
-  const bool is_plain = destination.device().is_cpu() && chunk.device().is_cpu() &&
-                        destination.is_contiguous() &&
-                        destination.scalar_type() == chunk.scalar_type();
-  if (is_plain) {
-    std::memcpy(destination.mutable_data_ptr(), chunk.const_data_ptr(), chunk.nbytes());
-  } else {
-    destination.copy_(chunk);
-  }
-}
-
-void copy_checked(const std::string& source, const std::string& name, const at::Tensor& value,
-                  const at::Tensor& destination) {
-  if (value.dim() == 0 || value.numel() == 0) {
-    check_finite(source, name, value);
-    destination.copy_(value);
-    return;
-  }
-  const int64_t rows = value.size(0);
-  const int64_t step = std::max<int64_t>(1, kChunkElements / (value.numel() / rows));
-  for (int64_t begin = 0; begin < rows; begin += step) {
-    const int64_t count = std::min(step, rows - begin);
-    const at::Tensor view = value.narrow(0, begin, count);
-    if (view.device().is_cpu() && view.is_contiguous()) {
-      map_pages(view.const_data_ptr(), view.nbytes());
-    }
-    const at::Tensor chunk = view.contiguous();
-    if (!all_finite(chunk)) check_finite(source, name, value);  // says where
-    copy_chunk(chunk, destination.narrow(0, begin, count));
-  }
-}
-
-/// Parameters, and buffers that are stored.
-std::vector<NamedTensor> stored_tensors(Block& block) {
-  std::vector<NamedTensor> all = block.named_parameters();
-  for (NamedTensor& buffer : block.named_buffers()) {
-    if (buffer.persistent) all.push_back(std::move(buffer));
-  }
-  return all;
-}
-
 }  // namespace
 
 void load_tensors(const std::vector<NamedTensor>& ours, const NameMap& names,
@@ -160,10 +116,7 @@ void load_tensors(const std::vector<NamedTensor>& ours, const NameMap& names,
   for (const NamedTensor& tensor : ours) matcher.match(tensor);
   for (const Match& match : matcher.finish(files.path())) {
     const std::string& name = match.their_name;
-    const at::Tensor value =
-        match.slice == nullptr ? files.tensor(name) : files.view(name, *match.slice);
-    copy_checked(files.path(), name, value, match.destination);
-    files.release(name);
+    copy_stored(files, {name, match.slice, files.facts().at(name)}, match.destination);
   }
 }
 

@@ -59,6 +59,13 @@ at::Tensor SafetensorsFile::tensor(const std::string& name) const {
   return copy;
 }
 
+std::optional<StoredBytes> SafetensorsFile::stored_bytes(const std::string& name) const {
+  const auto it = entries_.find(name);
+  if (it == entries_.end()) return std::nullopt;
+  return StoredBytes{mapping_.get(), data_begin_ + it->second.begin,
+                     it->second.end - it->second.begin};
+}
+
 void SafetensorsFile::release(const std::string& name) const {
   const auto it = entries_.find(name);
   if (it == entries_.end()) return;

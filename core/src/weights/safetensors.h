@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 namespace s2s {
 
 class WeightMapping;
+struct StoredBytes;
 
 /// What the header says about one tensor; offsets are bytes from the begin of the data.
 struct SafetensorsEntry {
@@ -41,6 +43,8 @@ class SafetensorsFile {
   at::Tensor tensor(const std::string& name) const;
   /// All tensors, or those whose name begins with `prefix`, which is removed.
   TensorMap tensors(const std::string& prefix = "") const;
+  /// Where its elements lie.
+  std::optional<StoredBytes> stored_bytes(const std::string& name) const;
   /// Gives the memory behind a tensor's views back; they are read again when they are touched
   /// again, without what was written to them.
   void release(const std::string& name) const;
@@ -56,8 +60,15 @@ class SafetensorsFile {
 };
 
 /// Writes `tensors` under another name, syncs and renames, so that `path` always holds a complete
-/// file. Same input, same bytes. Errors: [io/write], [weights/dtype].
+/// file. Same input, same bytes. `float_type`: what floating tensors become, one after the other.
+/// Errors: [io/write], [weights/dtype].
 void write_safetensors(const std::string& path, const TensorMap& tensors,
-                       const std::map<std::string, std::string>& metadata = {});
+                       const std::map<std::string, std::string>& metadata = {},
+                       std::optional<at::ScalarType> float_type = {});
+
+/// The element type that `tensor` is written with.
+at::ScalarType written_type(const at::Tensor& tensor, std::optional<at::ScalarType> float_type);
+/// Bytes of it in the file.
+uint64_t written_bytes(const at::Tensor& tensor, std::optional<at::ScalarType> float_type);
 
 }  // namespace s2s

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "weights/archive_member.h"
 #include "weights/weight_mapping.h"
 #include "weights/weights_errors.h"
 
@@ -72,14 +73,7 @@ std::optional<uint64_t> reach(const PickledTensor& tensor) {
 }
 
 /// Files that people take for what this reads.
-void check_kind(const std::string& path, const WeightMapping& mapping) {
-  const std::string_view bytes(mapping.begin(), mapping.size());
-  const bool is_tar = bytes.size() > 262 && bytes.substr(257, 5) == "ustar";
-  if (is_tar || bytes.substr(0, 2) == "\x1f\x8b") {
-    throw torch_format(path,
-                       "it is a tar archive (as .nemo files are); unpack it with 'tar xf' and give "
-                       "model_weights.ckpt");
-  }
+void check_kind(const std::string& path, std::string_view bytes) {
   if (bytes.substr(0, 2) == "PK") return;
   const bool is_old = bytes.substr(0, 1) == "\x80";
   throw torch_format(path, is_old ? "it is in the format of before torch 1.6; load and save it "
@@ -87,20 +81,32 @@ void check_kind(const std::string& path, const WeightMapping& mapping) {
                                   : "it does not begin as a zip archive does");
 }
 
+/// The file itself, or the weights in a .nemo archive.
+ArchiveMember open_zip(const std::string& path) {
+  auto mapping = std::make_shared<WeightMapping>(path);
+  if (is_archive({mapping->begin(), mapping->size()})) {
+    return open_archive_member(path, "model_weights.ckpt");
+  }
+  const uint64_t size = mapping->size();
+  return {std::move(mapping), 0, size};
+}
+
 }  // namespace
 
 TorchFile TorchFile::open(const std::string& path) {
   TorchFile file;
   file.path_ = path;
-  file.mapping_ = std::make_shared<WeightMapping>(path);
-  const WeightMapping& mapping = *file.mapping_;
-  check_kind(path, mapping);
-  file.files_ = read_zip_directory(path, mapping.size());
+  const ArchiveMember zip = open_zip(path);
+  file.mapping_ = zip.mapping;
+  file.begin_ = zip.begin;
+  const std::string_view bytes(zip.mapping->begin() + zip.begin, zip.size);
+  check_kind(path, bytes);
+  file.files_ = read_zip_directory(path, bytes);
   file.folder_ = archive_folder(path, file.files_);
   const auto bytes_of = [&](std::string_view name) {
     const auto it = file.files_.find(file.folder_ + std::string(name));
     if (it == file.files_.end()) return std::string_view();
-    return std::string_view(mapping.begin() + it->second.begin, it->second.size);
+    return bytes.substr(it->second.begin, it->second.size);
   };
   const std::string_view order = bytes_of("byteorder");
   if (!order.empty() && order != "little") {
@@ -152,7 +158,7 @@ at::Tensor TorchFile::tensor(const std::string& name) const {
   const ZipEntry& storage = storage_of(name, entry);
   const auto options = at::TensorOptions().dtype(entry.dtype);
   if (reach(entry) == 0) return at::empty(entry.sizes, options);
-  char* data = mapping_->begin() + storage.begin;
+  char* data = mapping_->begin() + begin_ + storage.begin;
   const auto width = static_cast<uint64_t>(c10::elementSize(entry.dtype));
   if (reinterpret_cast<uintptr_t>(data) % width == 0) {
     return at::from_blob(
@@ -165,11 +171,26 @@ at::Tensor TorchFile::tensor(const std::string& name) const {
   return copy.as_strided(entry.sizes, entry.strides, entry.offset);
 }
 
+std::optional<StoredBytes> TorchFile::stored_bytes(const std::string& name) const {
+  const auto it = entries_.find(name);
+  if (it == entries_.end()) return std::nullopt;
+  const PickledTensor& entry = it->second;
+  int64_t count = 1;
+  for (size_t i = entry.sizes.size(); i-- > 0;) {
+    if (entry.sizes[i] != 1 && entry.strides[i] != count) return std::nullopt;
+    count *= entry.sizes[i];
+  }
+  const auto width = static_cast<uint64_t>(c10::elementSize(entry.dtype));
+  const uint64_t begin = begin_ + storage_of(name, entry).begin;
+  return StoredBytes{mapping_.get(), begin + static_cast<uint64_t>(entry.offset) * width,
+                     static_cast<uint64_t>(count) * width};
+}
+
 void TorchFile::release(const std::string& name) const {
   const auto it = entries_.find(name);
   if (it == entries_.end()) return;
   const ZipEntry& storage = storage_of(name, it->second);
-  mapping_->release(storage.begin, storage.size);
+  mapping_->release(begin_ + storage.begin, storage.size);
 }
 
 }  // namespace s2s

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,12 @@
 namespace s2s {
 
 class WeightMapping;
+struct StoredBytes;
 
-/// The state dict of a file: its top level, or, where that holds no tensors, its "state_dict"
-/// (Lightning), "model_state_dict" or "model". Tensors are views of the mapped file and keep it
-/// alive; those that share a storage share memory.
+/// The state dict of a file, or of model_weights.ckpt inside of a .nemo archive (tar): its top
+/// level, or, where that holds no tensors, its "state_dict" (Lightning), "model_state_dict" or
+/// "model". Tensors are views of the mapped file and keep it alive; those that share a storage
+/// share memory.
 class TorchFile {
  public:
   /// Checks the archive, the pickle and every tensor's place.
@@ -28,6 +31,8 @@ class TorchFile {
   const std::map<std::string, PickledTensor>& entries() const { return entries_; }
   /// Errors: [weights/no-tensor] with the nearest name.
   at::Tensor tensor(const std::string& name) const;
+  /// Where its elements lie; nothing when they do not follow each other.
+  std::optional<StoredBytes> stored_bytes(const std::string& name) const;
   /// Gives the memory behind a tensor's storage back; see SafetensorsFile::release.
   void release(const std::string& name) const;
 
@@ -42,6 +47,7 @@ class TorchFile {
   std::map<std::string, ZipEntry> files_;
   std::map<std::string, PickledTensor> entries_;
   std::shared_ptr<WeightMapping> mapping_;
+  uint64_t begin_ = 0;  // of the zip archive in the mapping
 };
 
 }  // namespace s2s

@@ -9,6 +9,7 @@
 #include "weights/safetensors.h"
 #include "weights/torch_file.h"
 #include "weights/weight_folder.h"
+#include "weights/weight_mapping.h"
 #include "weights/weights_errors.h"
 
 namespace s2s {
@@ -114,6 +115,11 @@ WeightFiles WeightFiles::open(const std::string& path) {
 const std::string& WeightFiles::path() const { return content_->path; }
 
 const std::map<std::string, TensorFacts>& WeightFiles::facts() const { return content_->facts; }
+
+std::optional<StoredBytes> stored_bytes(const WeightFiles& files, const std::string& name) {
+  return std::visit([&](const auto& file) { return file.stored_bytes(name); },
+                    files.content_->file_of(name));
+}
 
 at::Tensor WeightFiles::tensor(const std::string& name) const {
   return std::visit([&](const auto& file) { return file.tensor(name); }, content_->file_of(name));

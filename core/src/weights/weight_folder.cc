@@ -18,9 +18,17 @@ namespace fs = std::filesystem;
 constexpr std::string_view kIndexSuffix = ".index.json";
 constexpr std::string_view kAdapterFile = "adapter_model.safetensors";
 
+/// Writers that do not know it write 0.
+std::optional<uint64_t> total_size(const nlohmann::ordered_json& index) {
+  const nlohmann::ordered_json::json_pointer place("/metadata/total_size");
+  if (!index.is_object() || !index.contains(place) || !index[place].is_number_unsigned()) return {};
+  const auto bytes = index[place].get<uint64_t>();
+  return bytes == 0 ? std::nullopt : std::optional<uint64_t>(bytes);
+}
+
 WeightIndex read_index(const fs::path& path) {
   const auto json = read_json_file(path.string());
-  WeightIndex index{path.string(), {}};
+  WeightIndex index{path.string(), {}, total_size(json)};
   if (!json.is_object() || !json.contains("weight_map") || !json["weight_map"].is_object()) {
     throw weights_errors::index(index.path,
                                 {"there is no 'weight_map', which says where each tensor is"});
@@ -39,11 +47,11 @@ WeightIndex read_index(const fs::path& path) {
   return index;
 }
 
-std::vector<std::string> safetensors_files(const fs::path& folder) {
+std::vector<std::string> files_with(const fs::path& folder, const char* extension) {
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(folder)) {
     const fs::path& path = entry.path();
-    if (path.extension() == ".safetensors" && path.filename() != kAdapterFile) {
+    if (path.extension() == extension && path.filename() != kAdapterFile) {
       files.push_back(path.string());
     }
   }
@@ -59,15 +67,17 @@ WeightFolder search(const fs::path& folder) {
   };
   if (has("model.safetensors.index.json")) return indexed("model.safetensors.index.json");
   if (has("model.safetensors")) return one("model.safetensors");
-  if (auto files = safetensors_files(folder); !files.empty()) return {{}, std::move(files)};
+  if (auto files = files_with(folder, ".safetensors"); !files.empty())
+    return {{}, std::move(files)};
   if (has("pytorch_model.bin.index.json")) return indexed("pytorch_model.bin.index.json");
   for (const char* name : {"pytorch_model.bin", "model_weights.ckpt"}) {
     if (has(name)) return one(name);
   }
+  if (auto archives = files_with(folder, ".nemo"); archives.size() == 1) return {{}, archives};
   throw weights_errors::unreadable(
       folder.string(),
-      "the folder has no *.safetensors file, no pytorch_model.bin and no "
-      "model_weights.ckpt");
+      "the folder has no *.safetensors file, no pytorch_model.bin, no model_weights.ckpt and no "
+      "*.nemo archive of its own");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 // Which files hold the weights of a folder.
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,6 +14,7 @@ namespace s2s {
 struct WeightIndex {
   std::string path;
   std::map<std::string, std::string> home;  // tensor -> path of a file beside the index
+  std::optional<uint64_t> total_bytes;      // metadata.total_size, where it says one
 
   std::set<std::string> files() const;
   /// Tensors that the index expects in a file.
@@ -27,7 +29,7 @@ struct WeightFolder {
 
 /// `path`: a file, an index, or a folder: in this order model.safetensors.index.json,
 /// model.safetensors, every other *.safetensors but an adapter's, pytorch_model.bin.index.json,
-/// pytorch_model.bin, model_weights.ckpt (an unpacked .nemo archive).
+/// pytorch_model.bin, model_weights.ckpt (an unpacked .nemo archive), the only *.nemo.
 /// Errors: [weights/unreadable], [weights/index], [weights/json].
 WeightFolder find_weights(const std::string& path);
 

@@ -12,24 +12,50 @@
 
 namespace s2s {
 
-WeightMapping::WeightMapping(const std::string& path) {
-  // Without O_NONBLOCK, opening a named pipe would wait for a writer.
+namespace {
+
+// Without O_NONBLOCK, opening a named pipe would wait for a writer.
+int open_file(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) throw weights_errors::unreadable(path, std::strerror(errno));
+  return file;
+}
+
+}  // namespace
+
+WeightMapping::WeightMapping(const std::string& path) : WeightMapping(open_file(path), path) {}
+
+WeightMapping::WeightMapping(int file, const std::string& path) : path_(path), file_(file) {
   struct stat facts {};
   const bool is_file = ::fstat(file, &facts) == 0 && S_ISREG(facts.st_mode);
   if (is_file) size_ = static_cast<uint64_t>(facts.st_size);
   void* begin = nullptr;
   if (size_ > 0) begin = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
   const int why = errno;
+  if (is_file && begin != MAP_FAILED) {
+    begin_ = static_cast<char*>(begin);
+    return;
+  }
   ::close(file);
-  if (!is_file) throw weights_errors::unreadable(path, "not a regular file");
-  if (begin == MAP_FAILED) throw weights_errors::unreadable(path, std::strerror(why));
-  begin_ = static_cast<char*>(begin);
+  throw weights_errors::unreadable(path, is_file ? std::strerror(why) : "not a regular file");
 }
 
 WeightMapping::~WeightMapping() {
   if (begin_ != nullptr) ::munmap(begin_, size_);
+  ::close(file_);
+}
+
+void WeightMapping::read(uint64_t offset, uint64_t bytes, void* to) const {
+  auto* next = static_cast<char*>(to);
+  while (bytes > 0) {
+    const ssize_t count = ::pread(file_, next, bytes, static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw weights_errors::unreadable(path_, std::strerror(errno));
+    if (count == 0) throw weights_errors::unreadable(path_, "it became shorter while it was read");
+    next += count;
+    offset += static_cast<uint64_t>(count);
+    bytes -= static_cast<uint64_t>(count);
+  }
 }
 
 namespace {
