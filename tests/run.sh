@@ -19,6 +19,14 @@ esac
 bash core/setup.sh --tests
 export OMP_WAIT_POLICY=PASSIVE
 
+# What is exported is loaded by the software it is for.
+site=$(sed -n 's|^S2S_TORCH_ROOT:[A-Z]*=\(.*\)/torch$|\1|p' build/CMakeCache.txt)
+if peers=$(bash tests/reference/peers.sh "$site" 2>build/peers.log); then
+  cmake -S . -B build -DS2S_PEER_PYTHON="$peers" > build/configure.log 2>&1 ||
+    { cat build/configure.log >&2; exit 1; }
+else skipped+=("exports in transformers and PEFT: $(tail -n 1 build/peers.log)")
+fi
+
 labels='unit|parallel|cli|sdk|reference'
 if [ -e /proc/driver/nvidia/version ]; then labels="$labels|gpu"
 else skipped+=("gpu: no NVIDIA driver on this machine"); fi

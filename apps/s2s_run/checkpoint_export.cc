@@ -18,10 +18,12 @@
 #include "s2s/registry.h"
 #include "s2s/weights.h"
 #include "s2s_run/checked_config.h"
+#include "s2s_run/number_checks.h"
 #include "train/checkpoint.h"
 #include "train/run_options.h"
 #include "train/train_errors.h"
 #include "weights/safetensors.h"
+#include "weights/weight_shards.h"
 
 namespace s2s::run {
 namespace {
@@ -30,6 +32,7 @@ namespace fs = std::filesystem;
 
 struct ExportArguments {
   std::string checkpoint, output, dtype;
+  uint64_t max_shard_bytes = ShardSettings().max_shard_bytes;
   bool adapter = false;
 };
 
@@ -42,14 +45,20 @@ std::unique_ptr<Backbone> describe(const Config& config, const Registries& regis
   return registries.create<Backbone>(*node, context);
 }
 
-/// Its config.json.
-Config foreign_config(const Backbone& llm) {
+/// Its config.json. The family's own reader must accept it: transformers' class may lack what an
+/// option asks for. Errors: [checkpoint/export], [weights/config].
+Config foreign_config(const Backbone& llm, const Config& config, const Registries& registries) {
   const auto* const decoder = dynamic_cast<const Decoder*>(&llm);
   if (decoder == nullptr || decoder->facts().foreign_config.is_null()) {
     throw_no_export("the language model of this checkpoint has no counterpart in transformers",
                     "a plugin that sets DecoderFacts::foreign_config");
   }
-  return decoder->facts().foreign_config;
+  Config foreign = decoder->facts().foreign_config;
+  foreign.set_origin({"config.json of the export", 0, 0});
+  const Config& name = *config.find_path("model.llm.name");
+  const auto& component = registries.get<Backbone>(name.text(), name, "model.llm");
+  if (component.translate != nullptr) component.translate(foreign);
+  return foreign;
 }
 
 /// The stored tensor of a parameter of the language model, whose embedding and head may lie beside
@@ -74,34 +83,37 @@ struct Exporter {
     return SafetensorsFile::open((fs::path(arguments.checkpoint) / "model.safetensors").string());
   }
 
-  at::Tensor cast(const at::Tensor& tensor) const {
-    if (arguments.dtype.empty() || !tensor.is_floating_point()) return tensor;
-    return tensor.to(parse_dtype(arguments.dtype));
+  std::optional<at::ScalarType> float_type() const {
+    if (arguments.dtype.empty()) return std::nullopt;
+    return parse_dtype(arguments.dtype);
   }
 
   void write_model() const {
     const std::unique_ptr<Backbone> llm = describe(config, registries);
-    Config foreign = foreign_config(*llm);
+    Config foreign = foreign_config(*llm, config, registries);
+    const ShardSettings settings{arguments.max_shard_bytes, float_type()};
     const LoraOptions lora = read_run_options(config).model.lora;
     if (lora.r > 0) add_lora(*llm, lora);
     const SafetensorsFile file = open();
     for (const NamedTensor& ours : llm->named_parameters()) {
-      const at::Tensor stored = file.tensor(stored_name(file, ours.name));
-      *ours.tensor = lora.r > 0 ? stored.clone() : stored;  // merging writes, the file is mapped
+      *ours.tensor = file.tensor(stored_name(file, ours.name));
     }
-    merge_lora(*llm);
+    merge_lora(*llm);  // writes to memory: the mapping is a private one
     TensorMap tensors;
     for (const auto& [name, tensor] : export_weights(*llm, llm->checkpoint_names())) {
-      if (!is_of_adapter(name)) tensors[name] = cast(tensor);
+      if (!is_of_adapter(name)) tensors[name] = tensor;
     }
-    const std::string type =
-        tensors.empty() ? "Float" : c10::toString(tensors.begin()->second.scalar_type());
+    S2S_ASSERT(!tensors.empty(), "a language model has parameters");
+    const at::ScalarType type = written_type(tensors.begin()->second, settings.float_type);
     foreign["torch_dtype"] = Config::scalar(torch_name(type), true);
     fs::create_directories(arguments.output);
-    write_safetensors(file_in_output("model.safetensors"), tensors, {{"format", "pt"}});
-    write_file_atomically(file_in_output("config.json"), config_json(foreign).dump(2) + "\n");
+    const WrittenShards written = write_weight_shards(arguments.output, tensors, settings);
+    write_file_atomically((fs::path(arguments.output) / "config.json").string(),
+                          config_json(foreign).dump(2) + "\n");
     copy_tokenizer();
-    fmt::print("wrote {}: {} tensors\n", arguments.output, tensors.size());
+    fmt::print("wrote {}: {} tensors, {:.1f} MB in {} file{}\n", arguments.output, tensors.size(),
+               static_cast<double>(written.total_bytes) / 1e6, written.num_files,
+               written.num_files == 1 ? "" : "s");
   }
 
   void write_adapters() const {
@@ -114,7 +126,8 @@ struct Exporter {
     const SafetensorsFile file = open();
     for (const NamedTensor& ours : llm->named_parameters()) {
       if (!is_of_adapter(ours.name)) continue;
-      *ours.tensor = cast(file.tensor(stored_name(file, ours.name)));
+      const at::Tensor stored = file.tensor(stored_name(file, ours.name));
+      *ours.tensor = stored.to(written_type(stored, float_type()));
     }
     const TensorMap tensors = lora_tensors(*llm, llm->checkpoint_names());
     write_adapter(arguments.output, tensors, lora);
@@ -122,15 +135,11 @@ struct Exporter {
   }
 
  private:
-  std::string file_in_output(const char* name) const {
-    return (fs::path(arguments.output) / name).string();
-  }
-
   /// What config.json calls an element type.
-  static std::string torch_name(const std::string& type) {
-    if (type == "BFloat16") return "bfloat16";
-    if (type == "Half") return "float16";
-    return type == "Double" ? "float64" : "float32";
+  static std::string torch_name(at::ScalarType type) {
+    if (type == at::kBFloat16) return "bfloat16";
+    if (type == at::kHalf) return "float16";
+    return type == at::kDouble ? "float64" : "float32";
   }
 
   /// The tokenizer's files, as the checkpoint holds them.
@@ -169,6 +178,12 @@ void setup_checkpoint_export(CLI::App& app, Invocation& invocation) {
   command->add_option("output", arguments->output, "folder to write")->required();
   command->add_option("--dtype", arguments->dtype,
                       "float32, bfloat16 or float16 (default: as it is stored)");
+  command
+      ->add_option("--max-shard-size", arguments->max_shard_bytes,
+                   "bytes of one file, e.g. 500MB, 2GiB (default: 5GB); larger models are written "
+                   "as several files and an index")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
+      ->check(positive());
   command->add_flag("--adapter", arguments->adapter,
                     "write only the adapters of model.lora, as PEFT does");
   command->callback([arguments, &invocation] {

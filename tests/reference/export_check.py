@@ -1,14 +1,16 @@
-"""Trains four steps, exports the language model, and loads it with transformers.
+"""Trains two steps, exports the language model, and loads it with transformers.
 
-    python tests/reference/export_check.py build/bin/s2s-run [CONFIG key=value ...]
+    python tests/reference/export_check.py build/bin/s2s-run [--case NAME ...]
 
-Checks that from_pretrained finds every tensor, that they are the checkpoint's, and that
-`s2s-run compare` computes transformers' logits from the exported folder. With an adapter
-(model.lora), checks too that PEFT loads the exported adapter and computes the merged model's
-logits.
-Exit code 77 where transformers is missing.
+Every family and what its config.json has to say: scaled rotary positions, windows, soft caps,
+biases, tied and untied heads, shards. For each case, checks that from_pretrained finds every
+tensor, that they are the checkpoint's, and that `s2s-run compare` computes transformers' logits
+from the exported folder, on texts longer than the windows. With an adapter (model.lora), checks
+too that PEFT loads the exported adapter and computes the merged model's logits.
+Exit code 77 where transformers, or for the adapter PEFT, is missing.
 """
 
+import argparse
 import json
 import subprocess
 import sys
@@ -19,6 +21,7 @@ try:
     import torch
     from safetensors.torch import load_file
     from transformers import AutoModelForCausalLM
+    from transformers.utils import logging
 except ImportError as missing:
     print(f"skipped: {missing}; pip install transformers safetensors torch")
     sys.exit(77)
@@ -26,63 +29,138 @@ except ImportError as missing:
 import reference_file as rf
 
 ROOT = Path(__file__).resolve().parents[2]
+LLAMA3_ROPE = (
+    "model.llm.rope_scaling={rope_type: llama3, factor: 4, low_freq_factor: 1,"
+    " high_freq_factor: 4, original_max_position_embeddings: 16}"
+)
+YARN_ROPE = (
+    "model.llm.rope_scaling={rope_type: yarn, factor: 4, original_max_position_embeddings: 16}"
+)
+
+# name -> (changes of configs/tiny.yaml, words of checkpoint export)
+CASES = {
+    "llama": (["name=llama"], []),
+    "llama_rope_untied_bias": (
+        ["name=llama", LLAMA3_ROPE, "tie_word_embeddings=false", "attention_bias=true"],
+        ["--max-shard-size", "60KB"],
+    ),
+    "tinyllama": (["name=tinyllama"], []),
+    "gemma": (["name=gemma", "model_type=gemma"], []),
+    "gemma_2": (
+        ["name=gemma", "model_type=gemma2", "sliding_window=7", "query_pre_attn_scalar=10"]
+        + ["final_logit_softcapping=4.5", "attn_logit_softcapping=1.5"],
+        ["--max-shard-size", "100KB"],
+    ),
+    "gemma_2_no_caps_untied": (
+        ["name=gemma", "model_type=gemma2", "tie_word_embeddings=false", "head_dim=24"]
+        + ["final_logit_softcapping=null", "attn_logit_softcapping=null", "sliding_window=7"],
+        [],
+    ),
+    "gemma_3": (
+        ["name=gemma", "model_type=gemma3_text", "sliding_window=7", "num_hidden_layers=3"]
+        + ["sliding_window_pattern=3", "rope_local_base_freq=300.0", "pad_token_id=0"]
+        + ["model.llm.rope_scaling={rope_type: linear, factor: 8}"],
+        [],
+    ),
+    "gemma_3_layer_types": (
+        ["name=gemma", "model_type=gemma3_text", "sliding_window=7"]
+        + ["layer_types=[full_attention, sliding_attention]"],
+        [],
+    ),
+    "qwen_2": (["name=qwen", "model_type=qwen2"], []),
+    "qwen_2_window_yarn": (
+        ["name=qwen", "model_type=qwen2", "use_sliding_window=true", "max_window_layers=1"]
+        + ["sliding_window=7", YARN_ROPE],
+        [],
+    ),
+    "qwen_3": (["name=qwen", "model_type=qwen3", "head_dim=24"], []),
+    "qwen_3_bias_untied": (
+        ["name=qwen", "model_type=qwen3", "attention_bias=true", "tie_word_embeddings=false"],
+        ["--dtype", "float32"],
+    ),
+    "adapter": (
+        ["name=llama", "model.lora.r=4", "model.lora.target_modules=[q_proj,down_proj]"],
+        [],
+    ),
+}
 
 
 def s2s(*words) -> None:
-    subprocess.run([str(word) for word in words], check=True)
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+    if done.returncode != 0:
+        command = " ".join(map(str, words))
+        sys.exit(f"{command}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+
+
+def load_folder(folder: Path) -> dict:
+    index = folder / "model.safetensors.index.json"
+    if not index.exists():
+        return load_file(folder / "model.safetensors")
+    files = sorted(set(json.loads(index.read_text())["weight_map"].values()))
+    assert len(files) > 1, files
+    return {name: tensor for file in files for name, tensor in load_file(folder / file).items()}
+
+
+def stored_tensor(stored: dict, name: str):
+    ours = name.removeprefix("model.")
+    return stored.get("llm." + ours, stored.get(ours))
 
 
 def check_weights(folder: Path, checkpoint: Path, has_adapter: bool) -> None:
-    exported = load_file(folder / "model.safetensors")
     stored = load_file(checkpoint / "model.safetensors")
-    for name, tensor in exported.items():
-        ours = name.removeprefix("model.")
-        own = stored.get("llm." + ours, stored.get(ours))
+    for name, tensor in load_folder(folder).items():
         if not has_adapter:
-            assert torch.equal(tensor, own), name
-    print(f"{len(exported)} tensors as in the checkpoint")
+            assert torch.equal(tensor, stored_tensor(stored, name)), name
 
 
 def logits_of(model):
-    ids = torch.arange(24).reshape(2, 12) * 7 % model.config.vocab_size
+    ids = torch.arange(48).reshape(2, 24) * 7 % model.config.vocab_size
     with torch.no_grad():
         return ids, model(ids).logits
 
 
-def check_logits(run: str, folder: Path, work: Path) -> None:
+def load_model(folder: Path):
+    # Eager attention, because sdpa has no soft cap.
     model, facts = AutoModelForCausalLM.from_pretrained(
-        folder, dtype=torch.float32, output_loading_info=True
+        folder, dtype=torch.float32, attn_implementation="eager", output_loading_info=True
     )
     problems = {key: names for key, names in facts.items() if names}
     assert not problems, problems
-    ids, logits = logits_of(model.eval())
-    weights = {"weights/" + n: t for n, t in load_file(folder / "model.safetensors").items()}
+    return model.eval()
+
+
+def check_logits(run: str, folder: Path, work: Path) -> None:
+    ids, logits = logits_of(load_model(folder))
+    weights = {"weights/" + name: tensor for name, tensor in load_folder(folder).items()}
     config = (folder / "config.json").read_text()
     tensors = weights | {
         "input/ids": ids,
         "input/mask": torch.ones_like(ids, dtype=torch.bool),
         "output/logits": logits,
     }
+    family = {"gemma2": "gemma", "gemma3_text": "gemma", "qwen2": "qwen", "qwen3": "qwen"}
     name = json.loads(config)["model_type"]
-    rf.write_reference(work / "export.safetensors", "llm", name, config, tensors)
+    rf.write_reference(work / "export.safetensors", "llm", family.get(name, name), config, tensors)
     s2s(run, "compare", work / "export.safetensors")
 
 
 def check_adapter(run: str, checkpoint: Path, folder: Path, work: Path) -> None:
     """The adapter on the base model against the merged export."""
-    from peft import PeftModel
+    try:
+        from peft import PeftModel
+    except ImportError as missing:
+        print(f"skipped: {missing}; pip install peft")
+        sys.exit(77)
 
     s2s(run, "checkpoint", "export", "--adapter", checkpoint, work / "adapter")
-    base = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    base = load_model(folder)
     stored = load_file(checkpoint / "model.safetensors")
     with torch.no_grad():  # the export is merged: the base weights come from the checkpoint
         for name, parameter in base.named_parameters():
-            ours = name.removeprefix("model.")
-            parameter.copy_(stored.get("llm." + ours, stored.get(ours)))
-    ids, plain = logits_of(base.eval())
+            parameter.copy_(stored_tensor(stored, name))
+    ids, plain = logits_of(base)
     adapted = PeftModel.from_pretrained(base, work / "adapter").eval()
-    merged = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
-    expected = logits_of(merged)[1]
+    expected = logits_of(load_model(folder))[1]
     assert (plain - expected).abs().max().item() > 1e-4, "the adapter does nothing"
     with torch.no_grad():
         difference = (adapted(ids).logits - expected).abs().max().item()
@@ -90,21 +168,35 @@ def check_adapter(run: str, checkpoint: Path, folder: Path, work: Path) -> None:
     assert difference < 1e-4
 
 
+def check(run: str, name: str, data: Path, work: Path) -> None:
+    changes, export_words = CASES[name]
+    options = [c if c.startswith("model.") else "model.llm." + c for c in changes]
+    paths = [f"tiny.data={data}", f"tiny.run={work / 'run'}"]
+    training = ["trainer.max_steps=2", "model.optimizer.lr=0.05"]
+    training += ["model.lr_scheduler.warmup_steps=0"]
+    s2s(run, "train", ROOT / "configs/tiny.yaml", *paths, *training, *options)
+    checkpoint, folder = work / "run/checkpoints/last", work / "exported"
+    s2s(run, "checkpoint", "export", checkpoint, folder, *export_words)
+    check_weights(folder, checkpoint, name == "adapter")
+    check_logits(run, folder, work)
+    if name == "adapter":
+        check_adapter(run, checkpoint, folder, work)
+    print(f"{name}: ok")
+
+
 def main() -> None:
-    run = sys.argv[1]
-    config, *more = sys.argv[2:] or [ROOT / "configs/tiny.yaml"]
-    with tempfile.TemporaryDirectory() as name:
-        work = Path(name)
-        paths = [f"tiny.data={work / 'data'}", f"tiny.run={work / 'run'}"]
-        s2s(run, "train", config, *paths, "trainer.max_steps=4", *more)
-        checkpoint, folder = work / "run/checkpoints/last", work / "exported"
-        s2s(run, "checkpoint", "export", checkpoint, folder)
-        has_adapter = any("lora" in word for word in more)
-        check_weights(folder, checkpoint, has_adapter)
-        check_logits(run, folder, work)
-        if has_adapter:
-            check_adapter(run, checkpoint, folder, work)
-    print("ok")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("run", help="the s2s-run to ask")
+    parser.add_argument(
+        "--case", action="append", choices=list(CASES), help="default: all but adapter"
+    )
+    args = parser.parse_args()
+    logging.disable_progress_bar()
+    with tempfile.TemporaryDirectory() as folder:
+        for name in args.case or [case for case in CASES if case != "adapter"]:
+            work = Path(folder) / name
+            work.mkdir()
+            check(args.run, name, Path(folder) / "data", work)
 
 
 if __name__ == "__main__":

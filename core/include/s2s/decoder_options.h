@@ -73,6 +73,9 @@ DecoderFacts decoder_facts(const DecoderOptions& options, const RopeTypes& rope_
 void set_windows(const WindowOptions& options, std::vector<bool> derived, const std::string& path,
                  DecoderFacts& facts);
 
+/// The inverse: what layer_types says of the facts, an entry for each layer.
+std::vector<std::string> layer_types_of(const DecoderFacts& facts);
+
 /// What a family's config.json may say beside what all decoders share.
 struct ConfigRules {
   std::vector<std::string> model_types;

@@ -182,4 +182,12 @@ void set_windows(const WindowOptions& options, std::vector<bool> derived, const 
   facts.attention.window = has_local ? *options.sliding_window : 0;
 }
 
+std::vector<std::string> layer_types_of(const DecoderFacts& facts) {
+  std::vector<std::string> types;
+  for (int64_t i = 0; i < facts.shape.num_layers; ++i) {
+    types.emplace_back(facts.is_local(i) ? "sliding_attention" : "full_attention");
+  }
+  return types;
+}
+
 }  // namespace s2s

@@ -12,6 +12,20 @@ const std::set<std::string>& own_options() {
   return names;
 }
 
+/// Keys that transformers 5 calls whole numbers, and options of ours that are not.
+const std::set<std::string>& whole_keys() {
+  static const std::set<std::string> names = {"original_max_position_embeddings",
+                                              "query_pre_attn_scalar"};
+  return names;
+}
+
+/// `value` as config.json says it: whole where it can be and has to.
+Config written(const std::string& key, const Config& value) {
+  const std::string& text = value.text();
+  const bool is_whole = value.is_scalar() && text.ends_with(".0") && whole_keys().count(key) != 0;
+  return is_whole ? Config::scalar(text.substr(0, text.size() - 2)) : value;
+}
+
 /// Keys of rope_scaling that each type reads; transformers warns of others.
 const std::map<std::string, std::set<std::string>>& rope_keys() {
   static const std::map<std::string, std::set<std::string>> keys = {
@@ -34,7 +48,9 @@ Config rope_scaling(const Config* options) {
   Config scaling = Config::map();
   scaling["rope_type"] = Config::scalar(type->text(), true);
   for (const auto& [key, value] : options->entries()) {
-    if (keys->second.count(key) != 0 && !value.is_null()) scaling[key] = value;
+    if (keys->second.count(key) != 0 && !value.is_null()) {
+      scaling[key] = written(key, value);
+    }
   }
   return scaling;
 }
@@ -47,7 +63,9 @@ Config decoder_to_foreign(const Config& options, const std::string& model_type,
   foreign["architectures"] = Config::list({Config::scalar(architecture, true)});
   foreign["model_type"] = Config::scalar(model_type, true);
   for (const auto& [key, value] : options.entries()) {
-    if (own_options().count(key) == 0 && !value.is_null()) foreign[key] = value;
+    if (own_options().count(key) == 0 && !value.is_null()) {
+      foreign[key] = written(key, value);
+    }
   }
   foreign["rope_scaling"] = rope_scaling(options.find("rope_scaling"));
   // What transformers' classes have by default is one tokenizer's; whoever has others sets them.

@@ -30,4 +30,8 @@ DecoderFacts facts_of(const GemmaOptions& options, const std::string& path);
 /// config.json as options.  Errors: [weights/config].
 Config translate(const Config& foreign);
 
+/// The inverse: a config.json with which transformers computes the same; null where it has no class
+/// for it. `facts`: those of the options.
+Config to_foreign(const GemmaOptions& options, const DecoderFacts& facts);
+
 }  // namespace s2s::gemma

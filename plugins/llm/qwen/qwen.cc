@@ -22,7 +22,9 @@ std::unique_ptr<Backbone> create(const Config& options, const BuildContext& cont
   Findings findings;
   OptionReader(node, context.path, findings).read(read);
   findings.throw_if_any();
-  return std::make_unique<Qwen>(facts_of(read, context.path));
+  DecoderFacts facts = facts_of(read, context.path);
+  facts.foreign_config = to_foreign(read, facts);
+  return std::make_unique<Qwen>(std::move(facts));
 }
 
 OptionTable options() {

@@ -5,6 +5,7 @@
 
 #include "cli/train/tiny_run.h"
 #include "common/contains.h"
+#include "s2s/weights.h"
 
 using namespace s2s::test;
 using s2s::SafetensorsFile;
@@ -68,6 +69,65 @@ TEST_CASE("adapters are merged into an exported model, or exported alone") {
             .equal(stored.tensor(query + ".lora_B.weight")));
 }
 
+TEST_CASE("a larger model is exported in shards, which are read back") {
+  const TemporaryFolder folder;
+  const fs::path output = folder.path() / "hf";
+  const Outcome small = export_to(uninterrupted_run(), output, {"--max-shard-size", "100KB"});
+  REQUIRE_MESSAGE(small.exit_code == 0, small.output);
+  CHECK(fs::exists(output / "model.safetensors.index.json"));
+  CHECK_FALSE(fs::exists(output / "model.safetensors"));
+  const s2s::TensorMap shards = s2s::read_weights(output.string());
+  const fs::path whole = folder.path() / "whole";
+  REQUIRE(export_to(uninterrupted_run(), whole, {"--dtype", "bfloat16"}).exit_code == 0);
+  const s2s::TensorMap halves = s2s::read_weights(whole.string());
+  REQUIRE(halves.size() == shards.size());
+  for (const auto& [name, tensor] : shards) {
+    CHECK_MESSAGE(halves.at(name).equal(tensor.to(at::kBFloat16)), name);
+  }
+  CHECK(contains(read_text(whole / "config.json"), "\"torch_dtype\": \"bfloat16\""));
+  // The same folder again, in one file: nothing of the shards is left.
+  REQUIRE(export_to(uninterrupted_run(), output).exit_code == 0);
+  CHECK_FALSE(fs::exists(output / "model.safetensors.index.json"));
+  CHECK(s2s::read_weights(output.string()).size() == shards.size());
+  const Outcome none = export_to(uninterrupted_run(), output, {"--max-shard-size", "0"});
+  CHECK(none.exit_code == 2);
+}
+
+TEST_CASE("every family's export is what transformers' class of it reads") {
+  const TemporaryFolder folder;
+  const auto exported = [&](const std::string& name, const Words& options) {
+    Words all = {"trainer.max_steps=1", "model.lr_scheduler.warmup_steps=0"};
+    all.insert(all.end(), options.begin(), options.end());
+    const fs::path run = folder.path() / name, output = folder.path() / (name + "-hf");
+    train_tiny(run, all);
+    const Outcome outcome = export_to(run, output);
+    REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
+    // Our own reader takes the folder, sizes included, and gives the same model.
+    Words again = {"model.llm={name: " + name + ", path: '" + output.string() + "'}",
+                   "trainer.max_steps=1", "model.lr_scheduler.warmup_steps=0"};
+    train_tiny(folder.path() / (name + "-again"), again);
+    return nlohmann::json::parse(read_text(output / "config.json"));
+  };
+  const auto gemma =
+      exported("gemma", {"model.llm.name=gemma", "model.llm.model_type=gemma2",
+                         "model.llm.sliding_window=16", "model.llm.attn_logit_softcapping=null"});
+  CHECK(gemma["architectures"][0] == "Gemma2ForCausalLM");
+  CHECK(gemma["head_dim"] == 16);
+  CHECK(gemma["layer_types"] == nlohmann::json({"sliding_attention", "full_attention"}));
+  CHECK(gemma["hidden_activation"] == "gelu_pytorch_tanh");
+  CHECK(gemma["query_pre_attn_scalar"] == 256);
+  REQUIRE(gemma.contains("attn_logit_softcapping"));  // its default is not null
+  CHECK(gemma["attn_logit_softcapping"].is_null());
+  CHECK(gemma["final_logit_softcapping"] == 30);
+  const auto qwen =
+      exported("qwen", {"model.llm.name=qwen", "model.llm.model_type=qwen2",
+                        "model.llm.use_sliding_window=true", "model.llm.max_window_layers=1",
+                        "model.llm.sliding_window=16"});
+  CHECK(qwen["architectures"][0] == "Qwen2ForCausalLM");
+  CHECK(qwen["layer_types"] == nlohmann::json({"full_attention", "sliding_attention"}));
+  CHECK(qwen["sliding_window"] == 16);
+}
+
 TEST_CASE("what cannot be exported says why") {
   const TemporaryFolder folder;
   const Outcome missing = run_s2s({"checkpoint", "export", "no/such/step=3", "out"});
@@ -75,6 +135,17 @@ TEST_CASE("what cannot be exported says why") {
   const Outcome plain = export_to(uninterrupted_run(), folder.path() / "out", {"--adapter"});
   CHECK(plain.exit_code != 0);
   CHECK(contains(plain.output, "has no model.lora"));
+  const Outcome size =
+      export_to(uninterrupted_run(), folder.path() / "out", {"--max-shard-size", "large"});
+  CHECK(size.exit_code == 2);
+  CHECK(contains(size.output, "--max-shard-size"));
+  // Biases that no class of transformers has.
+  const fs::path run = folder.path() / "biased";
+  train_tiny(run, {"trainer.max_steps=1", "model.lr_scheduler.warmup_steps=0",
+                   "model.llm.name=qwen", "model.llm.mlp_bias=true"});
+  const Outcome biased = export_to(run, folder.path() / "out");
+  CHECK(biased.exit_code == 3);
+  CHECK(contains(biased.output, "[weights/config] config.json of the export: 'mlp_bias' is true"));
   const Outcome dtype = export_to(uninterrupted_run(), folder.path() / "out", {"--dtype", "int3"});
   CHECK(dtype.exit_code != 0);
   CHECK(contains(dtype.output, "int3"));
