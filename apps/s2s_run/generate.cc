@@ -133,6 +133,7 @@ int run_generate(const GenerateArguments& arguments, const Invocation& invocatio
   setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });
   const std::unique_ptr<Tokenizer> tokenizer = setup.builder().tokenizer(arguments.checkpoint);
   const std::unique_ptr<SpeechModel> model = setup.builder().model(tokenizer.get());
+  check_same_parts(arguments.checkpoint, setup.config());
   load_model(arguments.checkpoint, *model);
   model->train(false);
   // Every input is read before the first answer, so that a bad one costs nothing.

@@ -15,6 +15,9 @@ namespace s2s::run {
 // Each of these lives in a file of its own name.
 void setup_bench(CLI::App& app, Invocation& invocation);
 void setup_checkpoint_export(CLI::App& app, Invocation& invocation);
+void setup_checkpoint_import(CLI::App& app, Invocation& invocation);
+void setup_checkpoint_inspect(CLI::App& app, Invocation& invocation);
+void setup_checkpoint_verify(CLI::App& app, Invocation& invocation);
 void setup_generate(CLI::App& app, Invocation& invocation);
 void setup_train(CLI::App& app, Invocation& invocation);
 void setup_validate(CLI::App& app, Invocation& invocation);
@@ -30,6 +33,9 @@ void setup_subcommands(CLI::App& app, Invocation& invocation) {
   setup_data_synth(app, invocation);
   setup_plugin(app, invocation);
   setup_tokenizer(app, invocation);
+  setup_checkpoint_inspect(app, invocation);
+  setup_checkpoint_verify(app, invocation);
+  setup_checkpoint_import(app, invocation);
   setup_checkpoint_export(app, invocation);
   setup_bench(app, invocation);
 }

@@ -62,7 +62,12 @@ Start find_start(const RunSetup& setup, const RunFolder& folder) {
 int64_t resume(const RunSetup& setup, const RunFolder& folder, const Start& start, Run& run,
                Log& log) {
   if (start.checkpoint.empty()) return 0;
+  check_same_parts(start.checkpoint, setup.config());
   load_model(start.checkpoint, *run.parts.model);
+  if (is_weights_only(start.checkpoint)) {
+    log.info(fmt::format("begins with the weights of {}", start.checkpoint));
+    return 0;
+  }
   const RunState state = load_run_state(start.checkpoint, *run.parts.optimizer);
   run.parts.data->restore(state.data_state);
   log.info(fmt::format("resumed from {} at step {}", start.checkpoint, state.steps_done));

@@ -120,6 +120,7 @@ int run_validate(const ValidateArguments& arguments, const Invocation& invocatio
   const std::unique_ptr<Tokenizer> tokenizer = builder.tokenizer(arguments.checkpoint);
   const Validator::Sets sets = builder.validation_sources(tokenizer.get());
   const std::unique_ptr<SpeechModel> model = builder.model(tokenizer.get());
+  check_same_parts(arguments.checkpoint, setup.config());
   load_model(arguments.checkpoint, *model);
   const RunFolder folder(settings.exp_manager.run_folder());  // before hours of work
   const std::unique_ptr<Scorer> scorer = build_scorer(builder, tokenizer.get(), sets);

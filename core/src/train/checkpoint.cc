@@ -15,6 +15,7 @@
 #include "train/train_errors.h"
 #include "weights/finite.h"
 #include "weights/safetensors.h"
+#include "weights/stored_tensors.h"
 
 namespace s2s {
 namespace {
@@ -56,16 +57,16 @@ void sync_path(const fs::path& path) {
 
 TensorMap model_tensors(Block& model) {
   TensorMap tensors;
-  for (const NamedTensor& p : model.named_parameters()) tensors[p.name] = p.tensor->detach();
-  for (const NamedTensor& b : model.named_buffers()) {
-    if (b.persistent && b.tensor->defined()) tensors[b.name] = b.tensor->detach();
+  for (const NamedTensor& stored : stored_tensors(model)) {
+    if (stored.tensor->defined()) tensors[stored.name] = stored.tensor->detach();
   }
   return tensors;
 }
 
-void write_state(const fs::path& path, const RunState& state) {
-  const json content = {
+void write_state(const fs::path& path, const RunState& state, bool weights_only) {
+  json content = {
       {"format", kFormat}, {"steps_done", state.steps_done}, {"data_state", state.data_state}};
+  if (weights_only) content["weights_only"] = true;
   std::ofstream out(path);
   out << content.dump(1) << '\n';
   out.flush();
@@ -116,6 +117,28 @@ void point_last(const fs::path& folder, const fs::path& target) {
   sync_path(folder);
 }
 
+/// Fills a folder under another name and gives it its own; `then` ends the saving.
+/// Errors: [checkpoint/write].
+void write_folder(const fs::path& target, const std::function<void(const fs::path&)>& fill,
+                  const std::function<void()>& then) {
+  const fs::path partial =
+      target.parent_path() / fmt::format(".{}.partial", target.filename().string());
+  try {
+    if (target.has_parent_path()) fs::create_directories(target.parent_path());
+    fs::remove_all(partial);
+    fs::create_directory(partial);
+    fill(partial);
+    sync_path(partial);
+    give_name(partial, target);
+    then();
+  } catch (const std::exception& error) {
+    std::error_code ignored;
+    fs::remove_all(partial, ignored);
+    const auto* const known = dynamic_cast<const Error*>(&error);
+    throw_checkpoint_write(target.string(), known != nullptr ? known->message() : error.what());
+  }
+}
+
 }  // namespace
 
 CheckpointFolder::CheckpointFolder(std::string folder, std::vector<std::string> attachments)
@@ -124,31 +147,33 @@ CheckpointFolder::CheckpointFolder(std::string folder, std::vector<std::string> 
 std::string CheckpointFolder::save(Block& model, const Optimizer& optimizer,
                                    const RunState& state) const {
   const fs::path target = fs::path(folder_) / fmt::format("step={}", state.steps_done);
-  const fs::path partial = fs::path(folder_) / fmt::format(".step={}.partial", state.steps_done);
   const TensorMap weights = model_tensors(model);
   const TensorMap moments = optimizer.state();
   check_tensors(weights, state.steps_done);
   check_tensors(moments, state.steps_done);
-  try {
-    fs::create_directories(folder_);
-    fs::remove_all(partial);
-    fs::create_directory(partial);
+  const auto fill = [&](const fs::path& partial) {
     write_safetensors(partial / "model.safetensors", weights);
     write_safetensors(partial / "optimizer.safetensors", moments);
     const at::Tensor random = at::globalContext().defaultGenerator(at::kCPU).get_state();
     write_safetensors(partial / "random.safetensors", {{"cpu", random}});
     for (const std::string& file : attachments_) attach(file, partial);
-    write_state(partial / "state.json", state);
-    sync_path(partial);
-    give_name(partial, target);
-    point_last(folder_, target);
-  } catch (const std::exception& error) {
-    std::error_code ignored;
-    fs::remove_all(partial, ignored);
-    const auto* const known = dynamic_cast<const Error*>(&error);
-    throw_checkpoint_write(target.string(), known != nullptr ? known->message() : error.what());
-  }
+    write_state(partial / "state.json", state, false);
+  };
+  write_folder(target, fill, [&] { point_last(folder_, target); });
   return target.string();
+}
+
+void write_first_checkpoint(const std::string& folder, Block& model, const Attach& attach) {
+  const TensorMap weights = model_tensors(model);
+  check_tensors(weights, 0);
+  fs::path target = fs::path(folder).lexically_normal();
+  if (!target.has_filename()) target = target.parent_path();  // a slash at the end
+  const auto fill = [&](const fs::path& partial) {
+    write_safetensors(partial / "model.safetensors", weights);
+    attach(partial.string());
+    write_state(partial / "state.json", {}, true);
+  };
+  write_folder(target, fill, [] {});
 }
 
 std::string CheckpointFolder::newest() const {

@@ -5,15 +5,18 @@
 //   checkpoints/step=N/model.safetensors      parameters and persistent buffers, our names
 //                      optimizer.safetensors  optimizer state
 //                      random.safetensors     random generator states
-//                      state.json             steps done, data position, versions
+//                      state.json             steps done, data position, versions; or
+//                                             weights_only, and then there are no other states
 //                      tokenizer/             the tokenizer's files
 //                      config.yaml manifest.json   copies from the run folder
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "s2s/block.h"
+#include "s2s/config.h"
 #include "s2s/training.h"
 
 namespace s2s {
@@ -47,9 +50,22 @@ class CheckpointFolder {
   std::vector<std::string> attachments_;
 };
 
+/// Adds files to a checkpoint's folder before it gets its name.
+using Attach = std::function<void(const std::string& folder)>;
+
+/// Writes a checkpoint of weights alone, with which runs begin at step 0. `folder`: its name; what
+/// is there is replaced. Errors: as CheckpointFolder::save.
+void write_first_checkpoint(const std::string& folder, Block& model, const Attach& attach);
+/// True for one of these. Errors: [checkpoint/incomplete].
+bool is_weights_only(const std::string& checkpoint);
+
 /// Errors: [checkpoint/missing] when there is no such folder, [checkpoint/incomplete] when it lacks
 /// the file.
 void require_in_checkpoint(const std::string& checkpoint, const std::string& file);
+/// Compares the parts that `config` names with those of the checkpoint's config.yaml: families may
+/// have the same tensors and compute other numbers. A checkpoint without that file passes. Errors:
+/// [checkpoint/model].
+void check_same_parts(const std::string& checkpoint, const Config& config);
 /// Loads parameters and persistent buffers. Errors: [checkpoint/missing], [checkpoint/incomplete],
 /// [checkpoint/model] with all names that differ, [weights/not-finite].
 void load_model(const std::string& checkpoint, Block& model);

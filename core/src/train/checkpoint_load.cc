@@ -9,11 +9,13 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "config/load_config.h"
 #include "train/checkpoint.h"
 #include "train/train_errors.h"
 #include "weights/finite.h"
 #include "weights/safetensors.h"
 #include "weights/shape_text.h"
+#include "weights/stored_tensors.h"
 
 namespace s2s {
 namespace {
@@ -68,13 +70,26 @@ void require_in_checkpoint(const std::string& checkpoint, const std::string& fil
   if (!fs::exists(fs::path(checkpoint) / file)) throw_incomplete_checkpoint(checkpoint, file);
 }
 
+void check_same_parts(const std::string& checkpoint, const Config& config) {
+  const fs::path file = fs::path(checkpoint) / "config.yaml";
+  if (!fs::exists(file)) return;
+  const Config stored = load_config(file.string());
+  std::vector<std::string> differences;
+  for (const char* path :
+       {"model.type", "model.llm.name", "model.encoder.name", "model.codec.name"}) {
+    const Config* there = stored.find_path(path);
+    const Config* here = config.find_path(path);
+    if (there == nullptr || here == nullptr || there->text() == here->text()) continue;
+    differences.push_back(
+        fmt::format("{} is {} there and {} here", path, there->text(), here->text()));
+  }
+  if (!differences.empty()) throw_other_model(checkpoint, differences);
+}
+
 void load_model(const std::string& checkpoint, Block& model) {
   const at::NoGradGuard no_grad;
   const SafetensorsFile file = open_part(checkpoint, "model.safetensors");
-  std::vector<NamedTensor> ours = model.named_parameters();
-  for (NamedTensor& buffer : model.named_buffers()) {
-    if (buffer.persistent) ours.push_back(std::move(buffer));
-  }
+  const std::vector<NamedTensor> ours = stored_tensors(model);
   check_same_model(checkpoint, ours, file);
   check_numbers(checkpoint + "/model.safetensors", file);
   for (const NamedTensor& tensor : ours) {
@@ -90,9 +105,15 @@ void load_model(const std::string& checkpoint, Block& model) {
 
 namespace {
 
-RunState read_state(const std::string& checkpoint) {
+json read_state_file(const std::string& checkpoint) {
   std::ifstream in(fs::path(checkpoint) / "state.json");
-  const json content = json::parse(in, nullptr, /*allow_exceptions=*/false);
+  json content = json::parse(in, nullptr, /*allow_exceptions=*/false);
+  if (!content.is_object()) throw_incomplete_checkpoint(checkpoint, "state.json");
+  return content;
+}
+
+RunState read_state(const std::string& checkpoint) {
+  const json content = read_state_file(checkpoint);
   try {
     return {content.at("steps_done").get<int64_t>(), content.at("data_state").get<std::string>()};
   } catch (const json::exception&) {
@@ -101,6 +122,12 @@ RunState read_state(const std::string& checkpoint) {
 }
 
 }  // namespace
+
+bool is_weights_only(const std::string& checkpoint) {
+  const json content = read_state_file(checkpoint);
+  const auto mark = content.find("weights_only");
+  return mark != content.end() && mark->is_boolean() && mark->get<bool>();
+}
 
 int64_t steps_of_checkpoint(const std::string& checkpoint) {
   return read_state(checkpoint).steps_done;

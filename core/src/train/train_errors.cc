@@ -49,7 +49,7 @@ void throw_data_exhausted(int64_t step, int64_t max_steps) {
 }
 
 void throw_no_checkpoint(const std::string& folder, const std::string& why) {
-  throw Error(ExitCode::kConfig, "checkpoint/missing",
+  throw Error(ExitCode::kData, "checkpoint/missing",
               fmt::format("no checkpoint at {}: {}\n  expected: a folder checkpoints/step=N of a "
                           "run, or checkpoints/last",
                           folder, why));
@@ -81,6 +81,13 @@ void throw_nothing_trainable(const std::vector<std::string>& patterns) {
               fmt::format("model.freeze_params freezes every parameter:{}\n  expected: at least "
                           "one parameter that trains (model.prevent_freeze_params keeps some)",
                           lines(patterns)));
+}
+
+void throw_checkpoint_exists(const std::string& folder) {
+  throw Error(ExitCode::kConfig, "checkpoint/exists",
+              fmt::format("{} is there already\n  expected: the name of a folder to make; nothing "
+                          "was written",
+                          folder));
 }
 
 void throw_no_export(const std::string& what, const std::string& expected) {

@@ -29,6 +29,8 @@ namespace s2s {
 [[noreturn]] void throw_run_folder(const std::string& path, const std::string& reason);
 /// [run/not-empty]: a run that must not be resumed would overwrite another.
 [[noreturn]] void throw_run_not_empty(const std::string& path, const std::string& what);
+/// [checkpoint/exists]: something lies where a checkpoint is to be written.
+[[noreturn]] void throw_checkpoint_exists(const std::string& folder);
 /// [checkpoint/export]: what a checkpoint holds has no counterpart in the other format.
 [[noreturn]] void throw_no_export(const std::string& what, const std::string& expected);
 /// [lora/model]: adapters for a model that has no language model.

@@ -171,6 +171,13 @@ void check_layout(const std::string& path, const std::map<std::string, Safetenso
 
 }  // namespace
 
+std::string type_text(at::ScalarType type) {
+  for (const TypeName& entry : kTypes) {
+    if (entry.type == type) return entry.text;
+  }
+  return c10::toString(type);
+}
+
 SafetensorsHeader parse_safetensors_header(const std::string& path, std::string_view text,
                                            uint64_t data_bytes) {
   if (text.empty() || text.front() != '{') {

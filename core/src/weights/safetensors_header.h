@@ -14,6 +14,9 @@ struct SafetensorsHeader {
   std::map<std::string, SafetensorsEntry> entries;
 };
 
+/// The format's name of an element type ("BF16"), or LibTorch's where it has none.
+std::string type_text(at::ScalarType type);
+
 /// Longest header that a reader accepts, in bytes.
 inline constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 

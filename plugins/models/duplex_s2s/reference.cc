@@ -53,6 +53,7 @@ NameMap DuplexModel::checkpoint_names() const {
   NameMap names;
   names.rules.push_back({"**", "**"});
   names.ignored = {"_control_codes", "perception.preprocessor.featurizer.**", "audio_codec.**"};
+  if (parts_.llm->shape().tied_head) names.ignored.push_back("lm_head.weight");
   return names;
 }
 

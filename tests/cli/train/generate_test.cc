@@ -137,7 +137,7 @@ TEST_CASE("a checkpoint that is not there, or of another model, is one message")
       words.insert(words.end(), {"--input", recording(0), "--output", folder.path() / "out"});
     }
     const Outcome outcome = run_s2s(words);
-    CHECK_MESSAGE(outcome.exit_code == 3, outcome.output);
+    CHECK_MESSAGE(outcome.exit_code == 5, outcome.output);
     CHECK(contains(outcome.output, "[checkpoint/missing] no checkpoint at no/such/step=3"));
     CHECK(contains(outcome.output, "expected: "));
   }

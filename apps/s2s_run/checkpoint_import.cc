@@ -1,0 +1,136 @@
+// s2s-run checkpoint import SOURCE OUTPUT --config CONFIG: a checkpoint of ours from the weights of
+// NeMo's duplex model, or around a language model from Hugging Face.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "base/log.h"
+#include "config/load_config.h"
+#include "s2s_run/checkpoint_facts.h"
+#include "s2s_run/manifest.h"
+#include "s2s_run/run_setup.h"
+#include "train/checkpoint.h"
+#include "train/run_folder.h"
+#include "train/train_errors.h"
+#include "weights/stored_tensors.h"
+
+namespace s2s::run {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ImportArguments {
+  std::string source, output;
+  ConfigArguments config;
+};
+
+/// What a source brings of a speech model; its codec is the configuration's own.
+std::vector<NamedTensor> imported_tensors(SpeechModel& model) {
+  std::vector<NamedTensor> all = stored_tensors(model);
+  std::set<at::Tensor*> of_codec;
+  for (const NamedTensor& tensor : stored_tensors(model.codec())) of_codec.insert(tensor.tensor);
+  const auto is_of_codec = [&](const NamedTensor& t) { return of_codec.count(t.tensor) != 0; };
+  all.erase(std::remove_if(all.begin(), all.end(), is_of_codec), all.end());
+  return all;
+}
+
+/// True when some tensor of the files is one of the speech model's. Those of a language model alone
+/// have other names.
+bool names_speech_model(SpeechModel& model, const WeightFiles& files) {
+  const NameMap names = model.checkpoint_names();
+  for (const NamedTensor& tensor : imported_tensors(model)) {
+    const auto theirs = names.to_theirs(tensor.name);
+    if (theirs && files.facts().count(*theirs) != 0) return true;
+  }
+  return false;
+}
+
+/// The parts of a configuration that an import builds.
+struct Built {
+  Built(const ConfigArguments& config, const Invocation& invocation)
+      : setup(config, RunPurpose::kGenerate, invocation) {
+    setup.warnings().send_to([this](const std::string& message) { log.warning(message); });
+    tokenizer = setup.builder().tokenizer();
+    model = setup.builder().model(tokenizer.get());
+  }
+
+  Console console{std::cerr, standard_error_is_terminal(), terminal_width()};
+  Log log{&console};
+  RunSetup setup;
+  std::unique_ptr<Tokenizer> tokenizer;
+  std::unique_ptr<SpeechModel> model;
+};
+
+void write(const ImportArguments& arguments, const Config& config, Built& built) {
+  write_first_checkpoint(arguments.output, *built.model, [&](const std::string& place) {
+    const RunFolder folder(place);
+    folder.write_config(effective_text(config));
+    folder.write_manifest(run_manifest(built.setup));
+    if (built.tokenizer) folder.keep_copies(kTokenizerCopy, built.tokenizer->files());
+  });
+}
+
+void report(const ImportArguments& arguments, const std::string& what, Built& built) {
+  fmt::print("wrote {}: {} from {}\n", arguments.output, what, arguments.source);
+  fmt::print("train:    s2s-run train {} exp_manager.resume_from_checkpoint={}\n",
+             arguments.config.path, arguments.output);
+  if (built.model->codec().is_fitted()) {
+    fmt::print("generate: s2s-run generate {} --checkpoint {} --input WAV --output FOLDER\n",
+               arguments.config.path, arguments.output);
+  } else {
+    fmt::print("the codec has no statistics yet: the first training run fits them\n");
+  }
+}
+
+int import_checkpoint(const ImportArguments& arguments, const Invocation& invocation) {
+  if (fs::exists(arguments.output)) throw_checkpoint_exists(arguments.output);
+  const CheckpointFacts facts = describe_checkpoint(arguments.source);
+  const WeightFiles files = WeightFiles::open(facts.weights);
+  Built built(arguments.config, invocation);
+  if (names_speech_model(*built.model, files)) {
+    const std::vector<NamedTensor> ours = imported_tensors(*built.model);
+    load_tensors(ours, built.model->checkpoint_names(), files);
+    write(arguments, built.setup.config(), built);
+    report(arguments, fmt::format("{} tensors", ours.size()), built);
+    return 0;
+  }
+  // The language model's own reader takes it.
+  ImportArguments with_path = arguments;
+  with_path.config.overrides.push_back("model.llm.path=" + fs::absolute(arguments.source).string());
+  Built around(with_path.config, invocation);
+  write(arguments, built.setup.config(), around);
+  report(arguments, "a language model, all else with first values,", around);
+  return 0;
+}
+
+}  // namespace
+
+void setup_checkpoint_import(CLI::App& app, Invocation& invocation) {
+  CLI::App& group = command_group(app, "checkpoint", "checkpoints of runs, and other software's");
+  CLI::App* command = group.add_subcommand(
+      "import", "a checkpoint of ours from NeMo's duplex model or Hugging Face's language model");
+  auto arguments = std::make_shared<ImportArguments>();
+  command
+      ->add_option("source", arguments->source,
+                   "NeMo's .ckpt, .nemo or exported folder, or a Hugging Face folder")
+      ->required();
+  command->add_option("output", arguments->output, "folder to make")->required();
+  command
+      ->add_option("--config", arguments->config.path,
+                   "configuration (YAML) of the model that the weights are for")
+      ->required();
+  command->add_option("overrides", arguments->config.overrides,
+                      "changes of it: key.path=value, values in YAML; ~key removes");
+  command->callback([arguments, &invocation] {
+    invocation.selected = [arguments, &invocation] {
+      return import_checkpoint(*arguments, invocation);
+    };
+  });
+}
+
+}  // namespace s2s::run
