@@ -44,15 +44,19 @@ at::Tensor rotary_inv_freq(const RotaryFacts& facts, int64_t head_dim, int64_t n
 class RotaryTables {
  public:
   RotaryTables(RotaryFacts facts, int64_t head_dim) : facts_(facts), head_dim_(head_dim) {}
-  /// cos and sin [T, D] float32 of positions begin .. begin + count - 1 of a text that ends there:
-  /// dynamic scaling is that of its length, while transformers keeps the longest it has seen.
+  /// cos and sin [T, D] float32 of positions begin .. begin + count - 1 of a text that ends there.
+  /// Dynamic scaling is that of the longest text so far, until one comes that is shorter than the
+  /// original length; keys in a cache keep the angles that they were turned by.
+  /// Source: transformers modeling_rope_utils, dynamic_rope_update.
   std::pair<at::Tensor, at::Tensor> at_positions(int64_t begin, int64_t count, at::Device device);
 
  private:
-  std::pair<at::Tensor, at::Tensor> compute(int64_t begin, int64_t end, at::Device device) const;
+  std::pair<at::Tensor, at::Tensor> compute(int64_t begin, int64_t end, int64_t text_length,
+                                            at::Device device) const;
 
   RotaryFacts facts_;
   int64_t head_dim_;
+  int64_t longest_ = 0;         // of the texts that dynamic scaling goes by
   at::Tensor cos_TD_, sin_TD_;  // grow on demand
 };
 
@@ -87,6 +91,10 @@ struct DecoderFacts {
   int64_t padding_idx = -1;  // the id whose embedding gets no gradient from look-ups; -1: none
   /// A file or folder whose weights are the first values; "": random.
   std::string weights_path;
+  /// Names in checkpoints of larger models that are not the language model's ("vision_tower.**");
+  /// where there are some, its own may stand under "language_model.model." and
+  /// "model.language_model.", too.
+  std::vector<std::string> other_parts;
   /// A config.json with which transformers computes the same (decoder_to_foreign); null: none.
   Config foreign_config;
 

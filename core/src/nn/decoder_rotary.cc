@@ -75,8 +75,9 @@ at::Tensor rotary_inv_freq(const RotaryFacts& facts, int64_t head_dim, int64_t n
 }
 
 std::pair<at::Tensor, at::Tensor> RotaryTables::compute(int64_t begin, int64_t end,
+                                                        int64_t text_length,
                                                         at::Device device) const {
-  const at::Tensor inv_freq = rotary_inv_freq(facts_, head_dim_, end);
+  const at::Tensor inv_freq = rotary_inv_freq(facts_, head_dim_, text_length);
   const at::Tensor half = at::arange(begin, end).to(at::kFloat).unsqueeze(1) * inv_freq;
   const at::Tensor angles_TD = at::cat({half, half}, 1);
   at::Tensor cos_TD = angles_TD.cos();
@@ -91,16 +92,16 @@ std::pair<at::Tensor, at::Tensor> RotaryTables::compute(int64_t begin, int64_t e
 std::pair<at::Tensor, at::Tensor> RotaryTables::at_positions(int64_t begin, int64_t count,
                                                              at::Device device) {
   const int64_t end = begin + count;
-  const bool is_kept = facts_.scaling != RotaryScaling::kDynamic ||
-                       static_cast<double>(end) <= facts_.original_max_position_embeddings;
-  if (!is_kept) return compute(begin, end, device);
+  const auto original = static_cast<int64_t>(facts_.original_max_position_embeddings);
+  const bool is_dynamic = facts_.scaling == RotaryScaling::kDynamic;
+  if (is_dynamic) {
+    longest_ = end < original ? 0 : std::max(longest_, end);
+    if (longest_ > original) return compute(begin, end, longest_, device);
+  }
   if (!cos_TD_.defined() || cos_TD_.size(0) < end || cos_TD_.device() != device) {
     int64_t positions = std::max<int64_t>(256, 2 * end);
-    if (facts_.scaling == RotaryScaling::kDynamic) {
-      const double original = facts_.original_max_position_embeddings;
-      positions = std::min(positions, static_cast<int64_t>(original));
-    }
-    std::tie(cos_TD_, sin_TD_) = compute(0, positions, device);
+    if (is_dynamic) positions = std::min(positions, original);
+    std::tie(cos_TD_, sin_TD_) = compute(0, positions, positions, device);
   }
   return {cos_TD_.narrow(0, begin, count), sin_TD_.narrow(0, begin, count)};
 }

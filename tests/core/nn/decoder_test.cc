@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "s2s/weights.h"
+
 namespace {
 
 class PlainDecoder : public s2s::Decoder {
@@ -235,6 +237,35 @@ TEST_CASE("dynamic scaling begins where the original length ends and grows with 
         doctest::Approx(std::cos(31 * std::pow(theta, -0.25))).epsilon(1e-4));
   CHECK(tables.at_positions(3, 2, at::kCPU).second[1][1].item<double>() ==
         doctest::Approx(std::sin(4 * std::pow(10000.0, -0.25))).epsilon(1e-4));
+}
+
+TEST_CASE("dynamic scaling goes by the longest text so far, as transformers' does") {
+  const auto file = s2s::read_json(S2S_SOURCE_DIR "/tests/reference/data/dynamic_rope.json");
+  const auto number = [](const s2s::Config& value) { return std::stod(value.text()); };
+  s2s::RotaryFacts facts;
+  facts.scaling = s2s::RotaryScaling::kDynamic;
+  facts.theta = number(*file.find("theta"));
+  facts.factor = number(*file.find("factor"));
+  facts.original_max_position_embeddings = number(*file.find("positions"));
+  s2s::RotaryTables tables(facts, static_cast<int64_t>(number(*file.find("head_dim"))));
+  int64_t compared = 0;
+  for (const s2s::Config& call : file.find("calls")->items()) {
+    const auto begin = static_cast<int64_t>(number(*call.find("begin")));
+    for (const char* name : {"cos", "sin"}) {
+      std::vector<double> expected;
+      for (const s2s::Config& row : call.find(name)->items()) {
+        for (const s2s::Config& value : row.items()) expected.push_back(number(value));
+      }
+      const auto count = static_cast<int64_t>(call.find(name)->items().size());
+      const auto found = tables.at_positions(begin, count, at::kCPU);
+      const at::Tensor& table = name == std::string("cos") ? found.first : found.second;
+      CAPTURE(begin);
+      CAPTURE(count);
+      CHECK(at::allclose(table.to(at::kDouble), at::tensor(expected).view({count, -1}), 0, 2e-5));
+      compared += count;
+    }
+  }
+  CHECK(compared == 2 * 102);
 }
 
 TEST_CASE("YaRN keeps fast pairs, stretches slow ones, and scales cosines and sines") {
