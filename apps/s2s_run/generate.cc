@@ -16,6 +16,8 @@
 #include "base/log.h"
 #include "data/wave_file.h"
 #include "s2s/resample.h"
+#include "s2s/sampling.h"
+#include "s2s_run/number_checks.h"
 #include "s2s_run/run_setup.h"
 #include "train/checkpoint.h"
 
@@ -31,6 +33,7 @@ struct GenerateArguments {
   std::vector<std::string> inputs;
   std::string output;
   bool stream = false;
+  SamplingOptions sampling;
 };
 
 /// One input's answer and what it cost.
@@ -136,6 +139,7 @@ int run_generate(const GenerateArguments& arguments, const Invocation& invocatio
   check_same_parts(arguments.checkpoint, setup.config());
   load_model(arguments.checkpoint, *model);
   model->train(false);
+  model->choose_tokens_by(arguments.sampling);
   // Every input is read before the first answer, so that a bad one costs nothing.
   std::vector<at::Tensor> clips;
   for (const std::string& input : arguments.inputs) {
@@ -163,6 +167,28 @@ int run_generate(const GenerateArguments& arguments, const Invocation& invocatio
   return 0;
 }
 
+void add_sampling_options(CLI::App& command, SamplingOptions& sampling) {
+  CLI::Option* const temperature =
+      command.add_option("--temperature", sampling.temperature,
+                         "draw tokens, from logits divided by this; 0 (default): the likeliest");
+  temperature->check(not_negative());
+  command.add_option("--top-k", sampling.top_k, "draw among so many likeliest tokens; 0: all")
+      ->check(whole_number())
+      ->needs(temperature);
+  command
+      .add_option("--top-p", sampling.top_p,
+                  "draw among the fewest tokens that together have this probability")
+      ->check(share())
+      ->needs(temperature);
+  command.add_option("--seed", sampling.seed, "of the draws; each recording begins with it")
+      ->check(whole_number())
+      ->needs(temperature);
+  command
+      .add_option("--repetition-penalty", sampling.repetition_penalty,
+                  "above 1: words that were said become less likely (text channel)")
+      ->check(positive());
+}
+
 }  // namespace
 
 void setup_generate(CLI::App& app, Invocation& invocation) {
@@ -177,6 +203,7 @@ void setup_generate(CLI::App& app, Invocation& invocation) {
       ->required();
   command->add_flag("--stream", arguments->stream,
                     "feed 80 ms at a time and answer frame by frame");
+  add_sampling_options(*command, arguments->sampling);
   command->callback([arguments, &invocation] {
     invocation.selected = [arguments, &invocation] { return run_generate(*arguments, invocation); };
   });

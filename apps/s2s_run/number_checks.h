@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cmath>
 #include <string>
 
 namespace s2s::run {
@@ -25,6 +26,16 @@ inline CLI::Validator positive() {
 }
 inline CLI::Validator not_negative() {
   return number_check("a number of at least 0", [](double value) { return value >= 0; });
+}
+
+inline CLI::Validator share() {
+  return number_check("a number above 0 and at most 1",
+                      [](double value) { return value > 0 && value <= 1; });
+}
+inline CLI::Validator whole_number() {
+  return number_check("a whole number of at least 0", [](double value) {
+    return value >= 0 && value == std::floor(value) && value <= 9007199254740992.0;  // 2^53
+  });
 }
 
 }  // namespace s2s::run

@@ -25,7 +25,8 @@ struct SamplingOptions {
 
 /// Logits after the guards against repetition and, when there is a draw, temperature, top k and
 /// top p, in this order; float32, -inf where a token is excluded.
-/// Shapes: logits [B, V], so_far [B, T] int64 (prompt and what was generated) -> [B, V].
+/// Shapes: logits [B, V], so_far [B, T] int64 (prompt and what was generated; -1: no token, which
+/// the penalty passes over) -> [B, V].
 /// Source: transformers generation/logits_process.py.
 at::Tensor sampling_scores(const at::Tensor& logits_BV, const at::Tensor& so_far_BT,
                            const SamplingOptions& options);

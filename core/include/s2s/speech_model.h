@@ -15,6 +15,8 @@
 
 namespace s2s {
 
+struct SamplingOptions;
+
 /// Losses of one micro-batch. `total` is what backward starts from; the others are for the metrics
 /// and already normalised like `total`.
 struct LossTerms {
@@ -69,7 +71,11 @@ class SpeechModel : public Block {
   virtual LossTerms training_loss(const Batch& batch, const StepContext& context) = 0;
   /// Losses and accuracies in eval mode, as sums.
   virtual MetricSums evaluate(const Batch& batch) = 0;
-  /// Greedy decoding; source audio [B, S] and lengths [B].
+  /// How generate() and sessions that are opened from now on choose the tokens of both channels:
+  /// greedily until this is called. Guards against repetition hold for the text channel's words
+  /// only. Each call and each session draws anew from the seed.
+  virtual void choose_tokens_by(const SamplingOptions& sampling) = 0;
+  /// Source audio [B, S] and lengths [B].
   virtual Generation generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
                               bool decode_audio) = 0;
   virtual std::unique_ptr<DuplexSession> open_session() = 0;

@@ -15,10 +15,19 @@ namespace {
 
 constexpr float kExcluded = -INFINITY;
 
+/// [B, V] from what is counted for each id of [B, T], where the id -1 has a place of its own that
+/// is left out in the end.
+at::Tensor sum_by_id(const at::Tensor& scores_BV, const at::Tensor& ids_BT, const at::Tensor& of) {
+  const int64_t num_ids = scores_BV.size(1);
+  const at::Tensor counts = at::zeros({scores_BV.size(0), num_ids + 1}, ids_BT.options());
+  return counts.scatter_add(1, ids_BT + 1, of).narrow(1, 1, num_ids);
+}
+
 /// Positive scores of tokens that were there are divided by the penalty, negative ones multiplied.
 at::Tensor penalised(const at::Tensor& scores_BV, const at::Tensor& so_far_BT, double penalty) {
-  const at::Tensor there = scores_BV.gather(1, so_far_BT);
-  return scores_BV.scatter(1, so_far_BT, at::where(there < 0, there * penalty, there / penalty));
+  const at::Tensor were_there = sum_by_id(scores_BV, so_far_BT, at::ones_like(so_far_BT)) > 0;
+  const at::Tensor changed = at::where(scores_BV < 0, scores_BV * penalty, scores_BV / penalty);
+  return at::where(were_there, changed, scores_BV);
 }
 
 /// Excludes what would complete a sequence of `size` tokens that was there.
@@ -29,8 +38,7 @@ at::Tensor without_repeated_ngrams(const at::Tensor& scores_BV, const at::Tensor
   const at::Tensor all = so_far_BT.unfold(1, size, 1);  // [B, length - size + 1, size]
   const at::Tensor begun = so_far_BT.narrow(1, length - size + 1, size - 1).unsqueeze(1);
   const at::Tensor is_begun = all.narrow(2, 0, size - 1).eq(begun).all(-1);
-  const at::Tensor excluded = at::zeros_like(scores_BV, at::kLong)
-                                  .scatter_add(1, all.select(2, size - 1), is_begun.to(at::kLong));
+  const at::Tensor excluded = sum_by_id(scores_BV, all.select(2, size - 1), is_begun.to(at::kLong));
   return scores_BV.masked_fill(excluded > 0, kExcluded);
 }
 

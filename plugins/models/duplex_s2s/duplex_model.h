@@ -13,6 +13,7 @@
 #include "s2s/backbone.h"
 #include "s2s/registry.h"
 #include "s2s/speech_model.h"
+#include "token_choice.h"
 #include "user_text.h"
 
 namespace s2s::duplex {
@@ -37,6 +38,7 @@ class DuplexModel : public SpeechModel {
   BatchWeight weigh(const Batch& batch) override;
   LossTerms training_loss(const Batch& batch, const StepContext& context) override;
   MetricSums evaluate(const Batch& batch) override;
+  void choose_tokens_by(const SamplingOptions& sampling) override { sampling_ = sampling; }
   Generation generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
                       bool decode_audio) override;
   std::unique_ptr<DuplexSession> open_session() override;
@@ -49,7 +51,7 @@ class DuplexModel : public SpeechModel {
   double frame_length_s() const override { return parts_.frame_length_s; }
   int64_t source_sample_rate_hz() const override;
 
-  /// Greedy choice of one frame.
+  /// What was chosen for one frame.
   struct Choice {
     at::Tensor text_B;    // int64
     at::Tensor codes_BK;  // int64
@@ -72,15 +74,18 @@ class DuplexModel : public SpeechModel {
                         KvCache* cache = nullptr);
   /// What a conversation remembers.
   struct Memory {
-    explicit Memory(int64_t num_layers) : llm(num_layers), words(1) {}
+    explicit Memory(const DuplexModel& model)
+        : llm(model.parts_.llm->shape().num_layers),
+          words(1),
+          choice(model.sampling_, model.parts_.ids) {}
     KvCache llm, words;
+    TokenChoice choice;
   };
   /// One frame of the user and the previous frame's choice.
   Choice step(const UserChannel& user, const Choice& previous, Memory& memory);
   Perception& perception() { return perception_; }
   const SpecialIds& ids() const { return parts_.ids; }
   const SpeechIds& speech_ids() const { return speech_; }
-  int64_t num_layers() const { return parts_.llm->shape().num_layers; }
 
  private:
   friend class TrainingStep;
@@ -98,6 +103,7 @@ class DuplexModel : public SpeechModel {
   DuplexOptions options_;
   DuplexParts parts_;
   SpeechIds speech_;
+  SamplingOptions sampling_;
   Perception perception_;
   std::vector<std::unique_ptr<Embedding>> embed_audio_tokens_;
   std::unique_ptr<Embedding> embed_held_text_;

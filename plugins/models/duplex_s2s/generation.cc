@@ -1,4 +1,4 @@
-// Greedy decoding: the whole recording at once, and frame by frame in a live session.
+// Decoding: the whole recording at once, and frame by frame in a live session.
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -27,10 +27,10 @@ DuplexModel::Choice DuplexModel::step(const UserChannel& user, const Choice& pre
   const at::Tensor hidden_B1H = (*parts_.llm)(x_B1H, info);
   const at::Tensor hidden_BH = hidden_B1H.squeeze(1);
   const at::Tensor text_BH = text_state(hidden_B1H, user.words, &memory.words).squeeze(1);
-  // NeMo calls the head itself, without a family's final soft cap; the cap keeps the order anyway.
-  const at::Tensor text = parts_.llm->logits(text_BH, /*soft_cap=*/false).argmax(-1);
-  const at::Tensor codes =
-      audio_head_(hidden_BH).view({hidden_BH.size(0), parts_.num_codebooks, -1}).argmax(-1);
+  // NeMo calls the head itself, without a family's final soft cap, here as in training.
+  const at::Tensor text = memory.choice.text(parts_.llm->logits(text_BH, /*soft_cap=*/false));
+  const at::Tensor codes = memory.choice.codes(
+      audio_head_(hidden_BH).view({hidden_BH.size(0), parts_.num_codebooks, -1}));
   return {text, codes, at::where(text.eq(parts_.ids.pad), previous.held_B, text)};
 }
 
@@ -64,7 +64,7 @@ Generation DuplexModel::generate(const at::Tensor& audio_BS, const at::Tensor& l
   const EvalScope eval(*this);
   const EncoderOutput heard = perception_.forward(audio_BS, lengths_B);
   const UserChannel user = user_channel(heard.features_BTH);
-  Memory memory(num_layers());
+  Memory memory(*this);
   Choice choice = initial_choice(audio_BS.size(0), audio_BS.device());
   std::vector<at::Tensor> text, codes;
   for (int64_t t = 0; t < user.frames_BTH.size(1); ++t) {
@@ -101,7 +101,7 @@ class Session : public DuplexSession {
         encoder_(model.perception().open_stream(1)),
         decoder_(model.codec().open_stream(1)),
         silence_K_(model.codec().silence_codes()),
-        memory_(model.num_layers()),
+        memory_(model),
         choice_(model.initial_choice(1, at::kCPU)) {}
 
   Output push(const at::Tensor& samples_S) override {

@@ -75,6 +75,38 @@ TEST_CASE("whole and streamed generation give the same tokens, text and audio") 
   }
 }
 
+TEST_CASE("drawn tokens follow the seed alone, streamed or not") {
+  const TemporaryFolder folder;
+  const auto drawn = [&](const char* name, const Words& more) {
+    Words words = {"--input", recording(0), recording(2)};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = generate(folder.path() / name, words);
+    REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
+    return answers(folder.path() / name);
+  };
+  const Words how = {"--temperature",        "1.3", "--top-k", "20", "--top-p", "0.9",
+                     "--repetition-penalty", "1.2"};
+  const auto with = [&](Words more) {
+    more.insert(more.begin(), how.begin(), how.end());
+    return more;
+  };
+  const std::vector<json> greedy = drawn("greedy", {});
+  const std::vector<json> first = drawn("first", with({"--seed", "7"}));
+  const std::vector<json> live = drawn("live", with({"--seed", "7", "--stream"}));
+  const std::vector<json> other = drawn("other", with({"--seed", "8"}));
+  for (size_t i = 0; i < 2; ++i) {
+    for (const char* key : {"text", "text_tokens", "audio_tokens"}) {
+      CHECK_MESSAGE(live[i].at(key) == first[i].at(key), key);
+    }
+    CHECK(first[i]["audio_tokens"] != greedy[i]["audio_tokens"]);
+    CHECK(first[i]["audio_tokens"] != other[i]["audio_tokens"]);
+  }
+  // A temperature near 0, or a single candidate, leaves the likeliest.
+  CHECK(drawn("one", {"--temperature", "2", "--top-k", "1"})[0]["audio_tokens"] ==
+        greedy[0]["audio_tokens"]);
+  CHECK(drawn("zero", {"--temperature", "0"})[1]["text_tokens"] == greedy[1]["text_tokens"]);
+}
+
 TEST_CASE("generate refuses what it cannot answer, before it writes anything") {
   const TemporaryFolder folder;
   write_text(folder.path() / "text.wav", "no audio");
@@ -108,6 +140,13 @@ TEST_CASE("generate refuses what it cannot answer, before it writes anything") {
       {{"--input"}, 2, "--input"},
       {{}, 2, "--input is required"},
       {{"--input", "--stream"}, 2, "--input"},
+      {{"--input", good, "--temperature", "-1"}, 2, "'-1'; expected a number of at least 0"},
+      {{"--input", good, "--temperature", "hot"}, 2, "--temperature"},
+      {{"--input", good, "--top-k", "5"}, 2, "--top-k requires --temperature"},
+      {{"--input", good, "--seed", "5"}, 2, "--seed requires --temperature"},
+      {{"--input", good, "--temperature", "1", "--top-p", "1.5"}, 2, "at most 1"},
+      {{"--input", good, "--temperature", "1", "--top-k", "2.5"}, 2, "a whole number"},
+      {{"--input", good, "--repetition-penalty", "0"}, 2, "expected a number above 0"},
   };
   for (const Case& mistake : cases) {
     const Outcome outcome = generate(folder.path() / "out", mistake.words);

@@ -111,3 +111,16 @@ TEST_CASE("generation continues a prompt, and a guard keeps it from repeating it
     CHECK(counts.max().item<int64_t>() <= prompt[row].bincount({}, 40).max().item<int64_t>());
   }
 }
+
+TEST_CASE("the penalty passes over what was no token") {
+  s2s::SamplingOptions options;
+  options.repetition_penalty = 2;
+  const at::Tensor logits = at::tensor({4.0F, -3.0F, 1.0F}).unsqueeze(0);
+  const auto scores = [&](const at::Tensor& so_far) {
+    return s2s::sampling_scores(logits, so_far, options);
+  };
+  CHECK(at::equal(scores(at::tensor({-1, -1}, at::kLong).unsqueeze(0)), logits));
+  CHECK(at::equal(scores(at::empty({1, 0}, at::kLong)), logits));
+  CHECK(at::equal(scores(at::tensor({-1, 0, 1, 0}, at::kLong).unsqueeze(0)),
+                  at::tensor({2.0F, -6.0F, 1.0F}).unsqueeze(0)));
+}

@@ -30,6 +30,7 @@ class FakeModel : public SpeechModel {
     return terms;
   }
   MetricSums evaluate(const Batch&) override { return {}; }
+  void choose_tokens_by(const SamplingOptions&) override {}
   Generation generate(const at::Tensor&, const at::Tensor&, bool) override { return {}; }
   std::unique_ptr<DuplexSession> open_session() override { return nullptr; }
   Codec& codec() override { throw std::logic_error("no codec"); }

@@ -1,0 +1,48 @@
+#include "token_choice.h"
+
+#include <ATen/ATen.h>
+
+namespace s2s::duplex {
+namespace {
+
+bool guards_repetition(const SamplingOptions& options) {
+  return options.repetition_penalty != 1 || options.no_repeat_ngram_size > 0;
+}
+
+/// The same draws without guards: codes of a voice repeat. Another stream of random numbers, so
+/// that what one channel draws does not follow from what the other does.
+SamplingOptions of_audio(SamplingOptions options) {
+  options.repetition_penalty = 1;
+  options.no_repeat_ngram_size = 0;
+  options.seed += 1;
+  return options;
+}
+
+}  // namespace
+
+TokenChoice::TokenChoice(const SamplingOptions& options, const SpecialIds& ids)
+    : draws_(options.temperature > 0),
+      has_guards_(guards_repetition(options)),
+      ids_(ids),
+      text_(options),
+      audio_(of_audio(options)) {}
+
+at::Tensor TokenChoice::text(const at::Tensor& logits_BV) {
+  if (!draws_ && !has_guards_) return logits_BV.argmax(-1);
+  const auto ids = at::TensorOptions(at::kLong).device(logits_BV.device());
+  if (!words_BT_.defined()) words_BT_ = at::empty({logits_BV.size(0), 0}, ids);
+  const at::Tensor chosen_B = text_.next(logits_BV, words_BT_);
+  if (has_guards_) {
+    const at::Tensor is_mark =
+        chosen_B.eq(ids_.pad).logical_or(chosen_B.eq(ids_.bos)).logical_or(chosen_B.eq(ids_.eos));
+    words_BT_ = at::cat({words_BT_, chosen_B.masked_fill(is_mark, -1).unsqueeze(1)}, 1);
+  }
+  return chosen_B;
+}
+
+at::Tensor TokenChoice::codes(const at::Tensor& logits_BKV) {
+  if (!draws_) return logits_BKV.argmax(-1);
+  return audio_.next(logits_BKV.flatten(0, 1), {}).view({logits_BKV.size(0), logits_BKV.size(1)});
+}
+
+}  // namespace s2s::duplex
