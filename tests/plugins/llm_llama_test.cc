@@ -45,6 +45,25 @@ TEST_CASE("every reference file of transformers agrees, in every number and gree
   CHECK(count > 250);
 }
 
+TEST_CASE("bfloat16 is judged by the source's own rounding, tensor by tensor") {
+  LlmPlugins plugins;
+  auto reference = LlmPlugins::reference("hf_llama_gqa_head_dim");
+  REQUIRE(reference.bfloat16.has_value());
+  CHECK(reference.bfloat16->errors.size() == reference.grads.size() + 3);
+  reference.bfloat16->draws = 2;  // what follows needs no exact figures
+  for (auto& [name, error] : reference.bfloat16->errors) error *= 10;
+  reference.bfloat16->errors.at("output/logits") /= 1000;
+  reference.bfloat16->errors["output/nothing"] = 1;
+  const auto rows = plugins.compare(reference, at::kBFloat16);
+  REQUIRE(rows.size() == reference.grads.size() + 4);
+  for (const auto& row : rows) {
+    CAPTURE(row.name);
+    CAPTURE(row.note);
+    CHECK(row.pass == (row.name != "output/logits" && row.name != "output/nothing"));
+    CHECK((row.root_mean_square > 0) == (row.name != "output/nothing"));
+  }
+}
+
 TEST_CASE("a wrong weight makes the comparison fail") {
   LlmPlugins plugins;
   auto reference = LlmPlugins::reference("hf_llama_plain");
@@ -134,6 +153,21 @@ TEST_CASE("presets give published sizes, keys win over them, and both plans are 
   for (Backbone* model : {tiny.get(), big.get()}) {
     for (const int64_t tensor : {1, 2, 4}) CHECK(plan_holds(*model, tensor));
     CHECK_FALSE(plan_holds(*model, 16));
+  }
+}
+
+TEST_CASE("presets of llama have the published numbers of parameters") {
+  LlmPlugins plugins;
+  for (const PublishedModel& model : {PublishedModel{"llama_2_7b", 6738415616},
+                                      {"llama_2_13b", 13015864320},
+                                      {"llama_2_70b", 68976648192},
+                                      {"llama_3_8b", 8030261248},
+                                      {"llama_3_70b", 70553706496},
+                                      {"llama_3.1_8b", 8030261248},
+                                      {"llama_3.1_70b", 70553706496},
+                                      {"llama_3.2_1b", 1235814400},
+                                      {"llama_3.2_3b", 3212749824}}) {
+    check_published(plugins, "llama", model, 2, 3);
   }
 }
 

@@ -8,47 +8,25 @@
 
 using namespace s2s::test;
 
-namespace {
-
-std::string file_of(const std::string& model_type, const std::string& keys) {
-  return "{\"model_type\": \"" + model_type + R"(", "vocab_size": 40, "hidden_size": 24,
-    "intermediate_size": 36, "num_hidden_layers": 2, "num_attention_heads": 4,
-    "num_key_value_heads": 2)" +
-         keys + "}";
-}
-
-}  // namespace
-
 TEST_CASE("every key of the reference files that changes the numbers is used") {
   LlmPlugins plugins;
-  struct Change {
-    const char* file;
-    const char* key;
-    const char* value;
-  };
-  for (const Change& change : {Change{"hf_qwen_2_transformers4", "use_sliding_window", "true"},
-                               {"hf_qwen_3_bias_window", "sliding_window", "7"},
-                               {"hf_qwen_3_bias_window", "max_window_layers", "2"},
-                               {"hf_qwen_3_bias_window", "attention_bias", "false"},
-                               {"hf_qwen_3_bias_window", "rope_theta", "900000.0"}}) {
-    CAPTURE(std::string(change.file));
-    CAPTURE(std::string(change.key));
-    auto reference = LlmPlugins::reference(change.file);
-    CHECK(plugins.agrees(reference));
-    REQUIRE(reference.options.find(change.key) != nullptr);
-    reference.options[change.key] = s2s::Config::scalar(change.value);
-    if (std::string(change.key) == "use_sliding_window") {
-      reference.options["sliding_window"] = s2s::Config::scalar("5");
-      reference.options["max_window_layers"] = s2s::Config::scalar("1");
-    }
-    CHECK_FALSE(plugins.agrees(reference));
+  for (const Change& change :
+       {Change{
+            "hf_qwen_2_transformers4",
+            {{"use_sliding_window", "true"}, {"sliding_window", "5"}, {"max_window_layers", "1"}}},
+        {"hf_qwen_3_bias_window", {{"sliding_window", "7"}}},
+        {"hf_qwen_3_bias_window", {{"max_window_layers", "2"}}},
+        {"hf_qwen_3_bias_window", {{"attention_bias", "false"}}},
+        {"hf_qwen_3_bias_window", {{"rope_theta", "900000.0"}}}}) {
+    check_matters(plugins, change);
   }
 }
 
 TEST_CASE("what a config.json leaves out has the values of transformers' classes") {
   LlmPlugins plugins;
   const auto options = [&](const std::string& type, const std::string& keys) {
-    return plugins.component("qwen").translate(s2s::parse_json(file_of(type, keys), "config.json"));
+    return plugins.component("qwen").translate(
+        s2s::parse_json(small_file(type, keys), "config.json"));
   };
   CHECK(options("qwen2", "").find("head_dim")->is_null());
   CHECK(options("qwen3", "").find("head_dim")->text() == "128");
@@ -60,7 +38,7 @@ TEST_CASE("what a config.json leaves out has the values of transformers' classes
 TEST_CASE("keys of config.json that are not computed are refused by name") {
   LlmPlugins plugins;
   const auto error = [&](const std::string& type, const std::string& keys) {
-    return plugins.translate_error("qwen", file_of(type, keys));
+    return plugins.translate_error("qwen", small_file(type, keys));
   };
   CHECK(error("qwen2", R"(, "use_mrope": false, "sliding_window": 4096)").empty());
   CHECK(has(error("qwen2", R"(, "use_mrope": true)"), "use_mrope"));
@@ -80,18 +58,16 @@ TEST_CASE("a local layer needs its window") {
 
 TEST_CASE("presets have the published numbers of parameters, and their plans are good") {
   LlmPlugins plugins;
-  const std::vector<std::pair<const char*, int64_t>> published = {
-      {"qwen_2.5_0.5b", 494032768},  {"qwen_2.5_1.5b", 1543714304}, {"qwen_2.5_3b", 3085938688},
-      {"qwen_2.5_7b", 7615616512},   {"qwen_2.5_14b", 14770033664}, {"qwen_2.5_32b", 32763876352},
-      {"qwen_2.5_72b", 72706203648}, {"qwen_3_0.6b", 596049920},    {"qwen_3_8b", 8190735360},
-      {"qwen_3_32b", 32762123264}};
-  for (const auto& [preset, numbers] : published) {
-    CAPTURE(std::string(preset));
-    const auto model =
-        plugins.create("{\"name\": \"qwen\", \"preset\": \"" + std::string(preset) + "\"}");
-    CHECK(count_numbers(*model) == numbers);
-    CHECK(plan_holds(*model, 1));
-    CHECK(plan_holds(*model, 2));
-    CHECK_FALSE(plan_holds(*model, 3));
+  for (const PublishedModel& model : {PublishedModel{"qwen_2.5_0.5b", 494032768},
+                                      {"qwen_2.5_1.5b", 1543714304},
+                                      {"qwen_2.5_3b", 3085938688},
+                                      {"qwen_2.5_7b", 7615616512},
+                                      {"qwen_2.5_14b", 14770033664},
+                                      {"qwen_2.5_32b", 32763876352},
+                                      {"qwen_2.5_72b", 72706203648},
+                                      {"qwen_3_0.6b", 596049920},
+                                      {"qwen_3_8b", 8190735360},
+                                      {"qwen_3_32b", 32762123264}}) {
+    check_published(plugins, "qwen", model, 2, 3);
   }
 }

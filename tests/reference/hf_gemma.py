@@ -1,5 +1,5 @@
-"""Reference files of transformers' Gemma classes for text (CPU, float32, eager attention, because
-sdpa has no soft cap).
+"""Reference files of transformers' Gemma classes (CPU, float32, eager attention, because sdpa has
+no soft cap). Only text goes in, also where the model sees images.
 
     python tests/reference/hf_gemma.py --out tests/reference/data [--case NAME] [--list]
 
@@ -84,6 +84,53 @@ def gemma3_file():
     return hf.without(["layer_types", "use_bidirectional_attention"], old)
 
 
+VISION = {
+    "hidden_size": 8,
+    "image_size": 4,
+    "intermediate_size": 8,
+    "model_type": "siglip_vision_model",
+    "num_attention_heads": 1,
+    "num_hidden_layers": 1,
+    "patch_size": 2,
+}
+
+
+def with_images(text, **changes):
+    """A model that also sees, whose language model is `text`."""
+    outer = {
+        "architectures": ["Gemma3ForConditionalGeneration"],
+        "boi_token_index": 60,
+        "eoi_token_index": 61,
+        "image_token_index": 62,
+        "initializer_range": 0.02,
+        "mm_tokens_per_image": 4,
+        "model_type": "gemma3",
+        "text_config": hf.without(["architectures", "transformers_version"], text),
+        "vision_config": VISION,
+    }
+    return {**outer, **changes}
+
+
+def gemma3_with_images_file():
+    """As the published files of 4B and above spell it: much is left to the classes' defaults."""
+    text = hf.without(
+        ["attention_bias", "attention_dropout", "attn_logit_softcapping", "bos_token_id", "dtype",
+         "eos_token_id", "final_logit_softcapping", "hidden_activation", "initializer_range",
+         "layer_types", "pad_token_id", "rms_norm_eps", "tie_word_embeddings",
+         "use_bidirectional_attention", "use_cache"],
+        gemma3(num_hidden_layers=6, hidden_size=16, intermediate_size=24),
+    )  # fmt: skip
+    text["rope_scaling"] = {"factor": 8.0, "rope_type": "linear"}
+    del text["rope_parameters"]
+    return with_images(text, torch_dtype="float32", transformers_version="4.50.0.dev0")
+
+
+def as_saved(name):
+    """Names in files of Gemma3ForConditionalGeneration, which in memory begin with "model."."""
+    name = name.replace("model.language_model.", "language_model.model.")
+    return name.removeprefix("model.")
+
+
 CASES = {
     "1": ("gemma", gemma1(), 41),
     "1_transformers4": ("gemma", gemma1_file(), 42),
@@ -96,6 +143,13 @@ CASES = {
     ),
     "3": ("gemma", gemma3(), 56),
     "3_transformers4": ("gemma", gemma3_file(), 47),
+    "3_with_images": (
+        "gemma",
+        with_images(gemma3(), tie_word_embeddings=True, dtype="float32"),
+        57,
+        as_saved,
+    ),
+    "3_with_images_transformers4": ("gemma", gemma3_with_images_file(), 59),
     "3_cap_no_pad": ("gemma", gemma3(final_logit_softcapping=2.0, pad_token_id=None), 48),
 }
 

@@ -93,12 +93,19 @@ struct ConfigRules {
   /// Local layers have a rotary base of their own, rope_local_base_freq, and version 5 writes
   /// rope_parameters by layer type.
   bool has_local_rope = false;
+  /// Before keys in messages, where the rules are for a block of the file ("text_config.").
+  std::string prefix = "";
 };
 
 /// A Hugging Face config.json as options. Keys without effect on the numbers are dropped.
 /// Errors: [weights/config], all findings together: another model_type than the rules', a key that
 /// is not known, a value that is not implemented, a rope_type not among the rules'.
 Config translate_decoder_config(const Config& foreign, const ConfigRules& rules);
+
+/// The block `text_config` in the config.json of a larger model (one that also sees, say), with
+/// what the keys beside it say about the language model. `rules` are for those keys. Errors:
+/// [weights/config], as above; also for a tie_word_embeddings that the two disagree on.
+Config text_config_of(const Config& foreign, const ConfigRules& rules);
 
 /// The inverse: a config.json that transformers 4 and 5 read. `options`: all of a family's options,
 /// as write_options gives them; `architecture`: the class in transformers ("LlamaForCausalLM").
@@ -107,6 +114,8 @@ Config decoder_to_foreign(const Config& options, const std::string& model_type,
 
 /// `node` with what config.json says in the folder of its key `path` (when it has one) under it:
 /// keys that are written in `node` win. `path` becomes absolute or relative to the working folder.
+/// Where the language model is only a part of the folder's (its config.json has a text_config), the
+/// context's `warn` is told so.
 /// Errors: [weights/unreadable], [weights/json], those of `translate`.
 Config with_folder_config(const Config& node, const BuildContext& context,
                           Config (*translate)(const Config& foreign));

@@ -1,6 +1,7 @@
 #pragma once
 // How a part's parameter names relate to the names in somebody's checkpoint.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,8 +20,14 @@ struct NameMap {
   std::vector<NameRule> rules;
   /// Names in checkpoints that mean nothing here ("model.layers.*.self_attn.rotary_emb.inv_freq").
   std::vector<std::string> ignored;
+  /// Further spellings of what `rules` name, as other versions of their software write them; tried
+  /// where a checkpoint has not the first ("language_model.model.**" for "model.**").
+  std::vector<NameRule> other_spellings = {};
 
   std::optional<std::string> to_theirs(const std::string& our_name) const;
+  /// The first spelling that a checkpoint has; to_theirs when it has none.
+  std::optional<std::string> to_theirs(
+      const std::string& our_name, const std::function<bool(const std::string&)>& is_there) const;
   std::optional<std::string> to_ours(const std::string& their_name) const;
   bool is_ignored(const std::string& their_name) const;
 };

@@ -142,6 +142,13 @@ NameMap Decoder::checkpoint_names() const {
   map.rules = {{"lm_head.weight", "lm_head.weight"}, {"**", "model.**"}};
   map.ignored = {"model.layers.*.self_attn.rotary_emb.inv_freq"};  // files of transformers < 4.32
   if (facts_.shape.tied_head) map.ignored.push_back("lm_head.weight");
+  if (facts_.other_parts.empty()) return map;
+  // As transformers writes a language model inside a larger one, and as it calls it in memory.
+  map.other_spellings = {{"lm_head.weight", "language_model.lm_head.weight"},
+                         {"**", "language_model.model.**"},
+                         {"**", "model.language_model.**"}};
+  if (facts_.shape.tied_head) map.ignored.push_back("language_model.lm_head.weight");
+  map.ignored.insert(map.ignored.end(), facts_.other_parts.begin(), facts_.other_parts.end());
   return map;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "nn/decoder_errors.h"
+#include "s2s/decoder_family.h"
 #include "s2s/error.h"
 
 namespace s2s {
@@ -133,6 +134,16 @@ RotaryFacts rotary_of(const DecoderOptions& o, const RopeTypes& types, const std
 }
 
 }  // namespace
+
+void set_sizes(const DecoderSizes& sizes, DecoderOptions& options) {
+  options.vocab_size = sizes.vocab_size;
+  options.hidden_size = sizes.hidden_size;
+  options.intermediate_size = sizes.intermediate_size;
+  options.num_hidden_layers = sizes.num_layers;
+  options.num_attention_heads = sizes.num_heads;
+  options.num_key_value_heads = sizes.num_kv_heads;
+  options.head_dim = sizes.head_dim;
+}
 
 DecoderFacts decoder_facts(const DecoderOptions& options, const RopeTypes& rope_types,
                            const std::string& path) {

@@ -140,9 +140,28 @@ class Translation {
     return std::move(options_);
   }
 
+  /// The language model's block of a larger model's file.
+  Config finish_text_config() {
+    const Config* block = options_.find("text_config");
+    if (block == nullptr || !block->is_map()) {
+      refuse("text_config", block == nullptr ? "missing" : value_text(*block), "a map");
+    }
+    findings_.throw_if_any();
+    Config text = *block;
+    const Config* outer = options_.find("tie_word_embeddings");
+    const Config* inner = text.find("tie_word_embeddings");
+    if (outer != nullptr && inner != nullptr && outer->text() != inner->text()) {
+      refuse("tie_word_embeddings", value_text(*outer),
+             value_text(*inner) + ", as text_config.tie_word_embeddings says");
+      findings_.throw_if_any();
+    }
+    if (outer != nullptr) text["tie_word_embeddings"] = *outer;
+    return text;
+  }
+
  private:
   void refuse(const std::string& key, const std::string& value, const std::string& expected) {
-    findings_.add(weights_errors::config(place_, key, value, expected));
+    findings_.add(weights_errors::config(place_, rules_.prefix + key, value, expected));
   }
 
   void set_default(const std::string& key, const std::string& text) {
@@ -259,13 +278,39 @@ Config translate_decoder_config(const Config& foreign, const ConfigRules& rules)
   return Translation(foreign, rules).finish();
 }
 
+Config text_config_of(const Config& foreign, const ConfigRules& rules) {
+  return Translation(foreign, rules).finish_text_config();
+}
+
+namespace {
+
+/// "FOLDER holds a 'gemma3' model; its text_config is used, its vision_config is not".
+void tell_of_unused_parts(const Config& foreign, const std::string& folder,
+                          const BuildContext& context) {
+  std::vector<std::string> unused;
+  for (const auto& [key, value] : foreign.entries()) {
+    if (key.ends_with("_config") && key != "text_config" && value.is_map()) unused.push_back(key);
+  }
+  const Config* type = foreign.find("model_type");
+  context.warn(context.path + ".path: '" + folder + "' holds a '" +
+               (type == nullptr ? "" : type->text()) +
+               "' model; its language model (text_config) is used, the rest is not read: " +
+               (unused.empty() ? "no further *_config" : quoted_list(unused)));
+}
+
+}  // namespace
+
 Config with_folder_config(const Config& node, const BuildContext& context,
                           Config (*translate)(const Config& foreign)) {
   const Config* path = node.find("path");
   if (path == nullptr || path->is_null()) return node;
   const std::string folder =
       resolve_path(path->as_string(context.path + ".path"), context.base_dir);
-  Config merged = translate(read_json((std::filesystem::path(folder) / "config.json").string()));
+  const Config foreign = read_json((std::filesystem::path(folder) / "config.json").string());
+  Config merged = translate(foreign);
+  if (context.warn && foreign.find("text_config") != nullptr) {
+    tell_of_unused_parts(foreign, folder, context);
+  }
   for (const auto& [key, value] : node.entries()) merged[key] = value;
   Config resolved = Config::scalar(folder, true);
   resolved.set_origin(path->origin());

@@ -37,7 +37,8 @@ class Matcher {
 
   void match(const NamedTensor& ours) {
     S2S_ASSERT(ours.tensor->defined(), "weights are loaded after the model has memory");
-    const auto name = names_.to_theirs(ours.name);
+    const auto name = names_.to_theirs(
+        ours.name, [this](const std::string& spelling) { return theirs_.count(spelling) != 0; });
     S2S_ASSERT(name.has_value(), "a name map names every parameter and persistent buffer");
     expected_.push_back(*name);
     const auto it = theirs_.find(*name);

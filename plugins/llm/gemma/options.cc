@@ -2,56 +2,41 @@
 
 #include <cmath>
 
+#include "s2s/decoder_family.h"
+
 namespace s2s::gemma {
 namespace {
 
-struct Preset {
-  const char* name;
+struct Preset : DecoderSizes {
   const char* model_type;
-  int64_t vocab_size, hidden_size, intermediate_size, layers, heads, kv_heads, head_dim;
   double query_pre_attn_scalar;
-  int64_t window;
+  int64_t window, max_positions;
   double rope_factor;
 };
+// The published config.json files with the defaults of transformers' classes; checked against the
+// tables of torchtune (Gemma 1, 2) and litgpt (1, 2, and 3 but for 270M). Positions of 270M and 1B
+// are Google's 32 K.
+constexpr const char *kOne = "gemma", *kTwo = "gemma2", *kThree = "gemma3_text";
 // clang-format off
 constexpr Preset kPresets[] = {
-    // name         model type     vocabulary hidden inner layers heads kv head scalar window rope
-    {"gemma_2b",     "gemma",       256000,   2048, 16384, 18,    8,    1,  256, 256,   0,     1},
-    {"gemma_7b",     "gemma",       256000,   3072, 24576, 28,    16,   16, 256, 256,   0,     1},
-    {"gemma_2_2b",   "gemma2",      256000,   2304, 9216,  26,    8,    4,  256, 256,   4096,  1},
-    {"gemma_2_9b",   "gemma2",      256000,   3584, 14336, 42,    16,   8,  256, 256,   4096,  1},
-    {"gemma_2_27b",  "gemma2",      256000,   4608, 36864, 46,    32,   16, 128, 144,   4096,  1},
-    {"gemma_3_270m", "gemma3_text", 262144,   640,  2048,  18,    4,    1,  256, 256,   512,   1},
-    {"gemma_3_1b",   "gemma3_text", 262144,   1152, 6912,  26,    4,    1,  256, 256,   512,   1},
-    {"gemma_3_4b",   "gemma3_text", 262208,   2560, 10240, 34,    8,    4,  256, 256,   1024,  8},
-    {"gemma_3_12b",  "gemma3_text", 262208,   3840, 15360, 48,    16,   8,  256, 256,   1024,  8},
-    {"gemma_3_27b",  "gemma3_text", 262208,   5376, 21504, 62,    32,   16, 128, 168,   1024,  8},
+    // name         vocabulary hidden inner layers heads kv head  type   scalar window seen  rope
+    {{"gemma_2b",     256000,  2048, 16384, 18,    8,  1,  256}, kOne,   256,   0,    8192,   1},
+    {{"gemma_7b",     256000,  3072, 24576, 28,    16, 16, 256}, kOne,   256,   0,    8192,   1},
+    {{"gemma_2_2b",   256000,  2304, 9216,  26,    8,  4,  256}, kTwo,   256,   4096, 8192,   1},
+    {{"gemma_2_9b",   256000,  3584, 14336, 42,    16, 8,  256}, kTwo,   256,   4096, 8192,   1},
+    {{"gemma_2_27b",  256000,  4608, 36864, 46,    32, 16, 128}, kTwo,   144,   4096, 8192,   1},
+    {{"gemma_3_270m", 262144,  640,  2048,  18,    4,  1,  256}, kThree, 256,   512,  32768,  1},
+    {{"gemma_3_1b",   262144,  1152, 6912,  26,    4,  1,  256}, kThree, 256,   512,  32768,  1},
+    {{"gemma_3_4b",   262208,  2560, 10240, 34,    8,  4,  256}, kThree, 256,   1024, 131072, 8},
+    {{"gemma_3_12b",  262208,  3840, 15360, 48,    16, 8,  256}, kThree, 256,   1024, 131072, 8},
+    {{"gemma_3_27b",  262208,  5376, 21504, 62,    32, 16, 128}, kThree, 168,   1024, 131072, 8},
 };
 // clang-format on
 
-std::vector<std::string> preset_names() {
-  std::vector<std::string> names = {"none"};
-  for (const Preset& preset : kPresets) names.emplace_back(preset.name);
-  return names;
-}
-
-const Preset* preset_in(const Config& node) {
-  const Config* name = node.find("preset");
-  for (const Preset& preset : kPresets) {
-    if (name != nullptr && name->text() == preset.name) return &preset;
-  }
-  return nullptr;
-}
-
 void apply(const Preset& preset, GemmaOptions& options) {
   options.preset = preset.name;
-  options.vocab_size = preset.vocab_size;
-  options.hidden_size = preset.hidden_size;
-  options.intermediate_size = preset.intermediate_size;
-  options.num_hidden_layers = preset.layers;
-  options.num_attention_heads = preset.heads;
-  options.num_key_value_heads = preset.kv_heads;
-  options.head_dim = preset.head_dim;
+  set_sizes(preset, options);
+  options.max_position_embeddings = preset.max_positions;
   if (options.query_pre_attn_scalar) options.query_pre_attn_scalar = preset.query_pre_attn_scalar;
   if (preset.window > 0) options.windows.sliding_window = preset.window;
   if (preset.rope_factor == 1) return;
@@ -83,7 +68,7 @@ GemmaOptions of_model_type(const std::string& type) {
 
 void GemmaOptions::visit(OptionVisitor& v) {
   v("preset", preset, "sizes of a published model; keys that are written win",
-    one_of(preset_names()));
+    one_of(preset_names(kPresets)));
   v("model_type", model_type, "which Gemma: how many norms, and of what",
     one_of({"gemma", "gemma2", "gemma3_text"}));
   DecoderOptions::visit(v);
@@ -101,7 +86,7 @@ void GemmaOptions::visit(OptionVisitor& v) {
 }
 
 GemmaOptions defaults_for(const Config& node) {
-  const Preset* preset = preset_in(node);
+  const Preset* preset = chosen_preset(node, kPresets);
   const Config* type = node.find("model_type");
   std::string name = GemmaOptions().model_type;
   if (preset != nullptr) name = preset->model_type;
@@ -130,6 +115,9 @@ DecoderFacts facts_of(const GemmaOptions& options, const std::string& path) {
   if (options.model_type == "gemma3_text") {
     facts.local_rotary.emplace();
     facts.local_rotary->theta = options.rope_local_base_freq;
+    // Of the checkpoints with images.
+    facts.other_parts = {"vision_tower.**", "model.vision_tower.**", "multi_modal_projector.**",
+                         "model.multi_modal_projector.**"};
   }
   return facts;
 }

@@ -1,5 +1,5 @@
-// config.json of GemmaConfig, Gemma2Config and Gemma3TextConfig, in the spellings of transformers 4
-// and 5. What a file leaves out has those classes' values.
+// config.json of GemmaConfig, Gemma2Config, Gemma3TextConfig and, for its text model, Gemma3Config,
+// in the spellings of transformers 4 and 5. What a file leaves out has those classes' values.
 
 #include "options.h"
 
@@ -10,7 +10,7 @@ namespace {
 /// what every version computes; only hidden_activation chooses another.
 ConfigRules shared_rules() {
   ConfigRules rules;
-  rules.model_types = {"gemma", "gemma2", "gemma3_text"};
+  rules.model_types = {"gemma", "gemma2", "gemma3_text", "gemma3"};
   rules.rope_types = all_rope_types();
   rules.options = {"model_type"};
   rules.ignored = {"cache_implementation"};
@@ -71,17 +71,34 @@ ConfigRules gemma3_rules() {
   return rules;
 }
 
+/// Beside the text_config of a model with images. What those need is not looked at.
+ConfigRules image_model_rules() {
+  ConfigRules rules;
+  rules.model_types = {"gemma3"};
+  rules.options = {"text_config", "tie_word_embeddings"};
+  rules.ignored = {"vision_config",     "mm_tokens_per_image", "boi_token_index", "eoi_token_index",
+                   "image_token_index", "boi_token_id",        "eoi_token_id",    "image_token_id"};
+  return rules;
+}
+
+/// The text part of a model with images.
+Config translate_text_part(const Config& foreign) {
+  Config text = text_config_of(foreign, image_model_rules());
+  if (text.find("model_type") == nullptr) text["model_type"] = Config::scalar("gemma3_text", true);
+  ConfigRules rules = gemma3_rules();
+  rules.model_types = {"gemma3_text"};
+  rules.prefix = "text_config.";
+  return translate_decoder_config(text, rules);
+}
+
 }  // namespace
 
 Config translate(const Config& foreign) {
-  const Config* type = foreign.find("model_type");
-  if (type != nullptr && type->text() == "gemma2") {
-    return translate_decoder_config(foreign, gemma2_rules());
-  }
-  if (type != nullptr && type->text() == "gemma3_text") {
-    return translate_decoder_config(foreign, gemma3_rules());
-  }
-  return translate_decoder_config(foreign, gemma1_rules());
+  const Config* found = foreign.find("model_type");
+  const std::string type = found == nullptr ? "" : found->text();
+  if (type == "gemma3") return translate_text_part(foreign);
+  if (type == "gemma3_text") return translate_decoder_config(foreign, gemma3_rules());
+  return translate_decoder_config(foreign, type == "gemma2" ? gemma2_rules() : gemma1_rules());
 }
 
 }  // namespace s2s::gemma

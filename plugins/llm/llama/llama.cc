@@ -2,100 +2,82 @@
 // plan and its checkpoint names.
 
 #include "plan.h"
-#include "s2s/decoder_options.h"
+#include "s2s/decoder_family.h"
 #include "s2s/plugin.h"
 
 namespace s2s::llama {
 namespace {
 
+struct Preset : DecoderSizes {
+  double rope_theta, rope_factor;
+  int64_t max_positions;
+  bool tied;
+};
+// The published config.json files; checked against the tables of torchtune and litgpt.
+// clang-format off
+constexpr Preset kPresets[] = {
+    // name          vocabulary hidden  inner layers heads kv head  theta factor positions tied
+    {{"llama_2_7b",    32000,   4096,  11008, 32,    32,   32, 128}, 1e4, 0,  4096,   false},
+    {{"llama_2_13b",   32000,   5120,  13824, 40,    40,   40, 128}, 1e4, 0,  4096,   false},
+    {{"llama_2_70b",   32000,   8192,  28672, 80,    64,   8,  128}, 1e4, 0,  4096,   false},
+    {{"llama_3_8b",    128256,  4096,  14336, 32,    32,   8,  128}, 5e5, 0,  8192,   false},
+    {{"llama_3_70b",   128256,  8192,  28672, 80,    64,   8,  128}, 5e5, 0,  8192,   false},
+    {{"llama_3.1_8b",  128256,  4096,  14336, 32,    32,   8,  128}, 5e5, 8,  131072, false},
+    {{"llama_3.1_70b", 128256,  8192,  28672, 80,    64,   8,  128}, 5e5, 8,  131072, false},
+    {{"llama_3.2_1b",  128256,  2048,  8192,  16,    32,   8,  64 }, 5e5, 32, 131072, true },
+    {{"llama_3.2_3b",  128256,  3072,  8192,  28,    24,   8,  128}, 5e5, 32, 131072, true },
+};
+// clang-format on
+
 struct LlamaOptions : DecoderOptions {
   std::string preset = "none";
   void visit(OptionVisitor& v) {
     v("preset", preset, "sizes of a published model; keys that are written win",
-      one_of(
-          {"none", "llama_2_7b", "llama_3.1_8b", "llama_3.1_70b", "llama_3.2_1b", "llama_3.2_3b"}));
+      one_of(preset_names(kPresets)));
     DecoderOptions::visit(v);
   }
 };
 
-struct Preset {
-  const char* name;
-  int64_t vocab_size, hidden_size, intermediate_size, layers, heads, kv_heads;
-  double rope_theta, rope_factor;
-  bool tied;
-};
-// clang-format off
-constexpr Preset kPresets[] = {
-    // name          vocabulary hidden  inner layers heads kv  theta  factor tied
-    {"llama_2_7b",    32000,    4096,  11008, 32,    32,   32, 1e4,   0,     false},
-    {"llama_3.1_8b",  128256,   4096,  14336, 32,    32,   8,  5e5,   8,     false},
-    {"llama_3.1_70b", 128256,   8192,  28672, 80,    64,   8,  5e5,   8,     false},
-    {"llama_3.2_1b",  128256,   2048,  8192,  16,    32,   8,  5e5,   32,    true },
-    {"llama_3.2_3b",  128256,   3072,  8192,  28,    24,   8,  5e5,   32,    true },
-};
-// clang-format on
+struct Llama : DecoderFamily {
+  using Options = LlamaOptions;
+  static constexpr const char* kName = "llama";
+  static constexpr const char* kSummary =
+      "Llama 1, 2 and 3 decoders, from Hugging Face folders or from random weights";
+  static constexpr const char* kTiny = R"({"vocab_size": 50, "hidden_size": 32,
+    "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2})";
 
-/// Defaults before the config's own keys: those of the preset that it names.
-LlamaOptions defaults_for(const Config& node) {
-  LlamaOptions options;
-  const Config* name = node.find("preset");
-  for (const Preset& preset : kPresets) {
-    if (name == nullptr || name->text() != preset.name) continue;
-    options.vocab_size = preset.vocab_size;
-    options.hidden_size = preset.hidden_size;
-    options.intermediate_size = preset.intermediate_size;
-    options.num_hidden_layers = preset.layers;
-    options.num_attention_heads = preset.heads;
-    options.num_key_value_heads = preset.kv_heads;
+  static LlamaOptions defaults_for(const Config& node) {
+    LlamaOptions options;
+    const Preset* preset = chosen_preset(node, kPresets);
+    if (preset == nullptr) return options;
+    options.preset = preset->name;
+    set_sizes(*preset, options);
     options.rms_norm_eps = 1e-5;
-    options.rope_theta = preset.rope_theta;
-    options.tie_word_embeddings = preset.tied;
-    options.max_position_embeddings = preset.rope_factor > 0 ? 131072 : 4096;
-    if (preset.rope_factor > 0) {
-      options.rope_scaling.rope_type = "llama3";
-      options.rope_scaling.factor = preset.rope_factor;
-    }
-    if (preset.name == std::string("llama_3.2_3b")) options.head_dim = 128;
+    options.rope_theta = preset->rope_theta;
+    options.tie_word_embeddings = preset->tied;
+    options.max_position_embeddings = preset->max_positions;
+    if (preset->rope_factor == 0) return options;
+    options.rope_scaling.rope_type = "llama3";
+    options.rope_scaling.factor = preset->rope_factor;
+    return options;
   }
-  return options;
-}
-
-class Llama : public Decoder {
- public:
-  using Decoder::Decoder;
-  ShardPlan configure_model(const MeshShape&) const override {
-    return plan_with(tensor_rows(), unit_rows());
+  static DecoderFacts facts_of(const LlamaOptions& options, const std::string& path) {
+    return decoder_facts(options, all_rope_types(), path);
   }
+  static Config translate(const Config& foreign) {
+    return translate_decoder_config(foreign, {{"llama"}, all_rope_types()});
+  }
+  static Config to_foreign(const LlamaOptions& options, const DecoderFacts&) {
+    return decoder_to_foreign(write_options(options), "llama", "LlamaForCausalLM");
+  }
+  static std::vector<TensorRow> tensor_rows(const DecoderFacts&) { return llama::tensor_rows(); }
+  static constexpr auto unit_rows = llama::unit_rows;
 };
-
-Config translate(const Config& foreign) {
-  return translate_decoder_config(foreign, {{"llama"}, all_rope_types()});
-}
-
-std::unique_ptr<Backbone> create(const Config& options, const BuildContext& context) {
-  const Config node = with_folder_config(options, context, translate);
-  LlamaOptions read = defaults_for(node);
-  Findings findings;
-  OptionReader(node, context.path, findings).read(read);
-  findings.throw_if_any();
-  DecoderFacts facts = decoder_facts(read, all_rope_types(), context.path);
-  facts.foreign_config = decoder_to_foreign(write_options(read), "llama", "LlamaForCausalLM");
-  return std::make_unique<Llama>(std::move(facts));
-}
-
-Component<Backbone> component() {
-  Component<Backbone> entry;
-  entry.name = "llama";
-  entry.summary = "Llama 2 and 3 decoders, from Hugging Face folders or from random weights";
-  entry.create = create;
-  entry.options = list_options<LlamaOptions>;
-  entry.translate = translate;
-  entry.tiny = R"({"vocab_size": 50, "hidden_size": 32, "intermediate_size": 48,
-    "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2})";
-  return entry;
-}
 
 }  // namespace
 }  // namespace s2s::llama
 
-S2S_PLUGIN("llama", "0.1.0", "Apache-2.0", "llm:llama") { registrar.add(s2s::llama::component()); }
+S2S_PLUGIN("llama", "0.1.0", "Apache-2.0", "llm:llama") {
+  registrar.add(s2s::decoder_component<s2s::llama::Llama>());
+}

@@ -1,44 +1,43 @@
 #include "options.h"
 
+#include "s2s/decoder_family.h"
+
 namespace s2s::qwen {
 namespace {
 
-struct Preset {
-  const char* name;
+struct Preset : DecoderSizes {
   const char* model_type;
-  int64_t vocab_size, hidden_size, intermediate_size, layers, heads, kv_heads, head_dim;
   bool tied;
+  double rms_norm_eps;
+  int64_t max_positions;
 };
+// The published config.json files of the base models (2.5) and of the ones without a suffix (3);
+// checked against the tables of torchtune and litgpt. torchtune gives Qwen 2.5's instruct models of
+// 14B and above an eps of 1e-6, litgpt 1e-5: a folder's own config.json says it.
 // clang-format off
 constexpr Preset kPresets[] = {
-    // name          model type vocabulary hidden inner layers heads kv head tied
-    {"qwen_2.5_0.5b", "qwen2",   151936,   896,  4864,  24,    14,   2, 64,  true },
-    {"qwen_2.5_1.5b", "qwen2",   151936,   1536, 8960,  28,    12,   2, 128, true },
-    {"qwen_2.5_3b",   "qwen2",   151936,   2048, 11008, 36,    16,   2, 128, true },
-    {"qwen_2.5_7b",   "qwen2",   152064,   3584, 18944, 28,    28,   4, 128, false},
-    {"qwen_2.5_14b",  "qwen2",   152064,   5120, 13824, 48,    40,   8, 128, false},
-    {"qwen_2.5_32b",  "qwen2",   152064,   5120, 27648, 64,    40,   8, 128, false},
-    {"qwen_2.5_72b",  "qwen2",   152064,   8192, 29568, 80,    64,   8, 128, false},
-    {"qwen_3_0.6b",   "qwen3",   151936,   1024, 3072,  28,    16,   8, 128, true },
-    {"qwen_3_1.7b",   "qwen3",   151936,   2048, 6144,  28,    16,   8, 128, true },
-    {"qwen_3_4b",     "qwen3",   151936,   2560, 9728,  36,    32,   8, 128, true },
-    {"qwen_3_8b",     "qwen3",   151936,   4096, 12288, 36,    32,   8, 128, false},
-    {"qwen_3_14b",    "qwen3",   151936,   5120, 17408, 40,    40,   8, 128, false},
-    {"qwen_3_32b",    "qwen3",   151936,   5120, 25600, 64,    64,   8, 128, false},
+    // name           vocabulary hidden inner layers heads kv head   type     tied   eps   positions
+    {{"qwen_2.5_0.5b", 151936,   896,  4864,  24,    14,   2, 64 }, "qwen2",   true,  1e-6, 32768 },
+    {{"qwen_2.5_1.5b", 151936,   1536, 8960,  28,    12,   2, 128}, "qwen2",   true,  1e-6, 131072},
+    {{"qwen_2.5_3b",   151936,   2048, 11008, 36,    16,   2, 128}, "qwen2",   true,  1e-6, 32768 },
+    {{"qwen_2.5_7b",   152064,   3584, 18944, 28,    28,   4, 128}, "qwen2",   false, 1e-6, 131072},
+    {{"qwen_2.5_14b",  152064,   5120, 13824, 48,    40,   8, 128}, "qwen2",   false, 1e-5, 131072},
+    {{"qwen_2.5_32b",  152064,   5120, 27648, 64,    40,   8, 128}, "qwen2",   false, 1e-5, 131072},
+    {{"qwen_2.5_72b",  152064,   8192, 29568, 80,    64,   8, 128}, "qwen2",   false, 1e-5, 131072},
+    {{"qwen_3_0.6b",   151936,   1024, 3072,  28,    16,   8, 128}, "qwen3",   true,  1e-6, 40960 },
+    {{"qwen_3_1.7b",   151936,   2048, 6144,  28,    16,   8, 128}, "qwen3",   true,  1e-6, 40960 },
+    {{"qwen_3_4b",     151936,   2560, 9728,  36,    32,   8, 128}, "qwen3",   true,  1e-6, 40960 },
+    {{"qwen_3_8b",     151936,   4096, 12288, 36,    32,   8, 128}, "qwen3",   false, 1e-6, 40960 },
+    {{"qwen_3_14b",    151936,   5120, 17408, 40,    40,   8, 128}, "qwen3",   false, 1e-6, 40960 },
+    {{"qwen_3_32b",    151936,   5120, 25600, 64,    64,   8, 128}, "qwen3",   false, 1e-6, 40960 },
 };
 // clang-format on
-
-std::vector<std::string> preset_names() {
-  std::vector<std::string> names = {"none"};
-  for (const Preset& preset : kPresets) names.emplace_back(preset.name);
-  return names;
-}
 
 }  // namespace
 
 void QwenOptions::visit(OptionVisitor& v) {
   v("preset", preset, "sizes of a published model; keys that are written win",
-    one_of(preset_names()));
+    one_of(preset_names(kPresets)));
   v("model_type", model_type,
     "qwen2 (also 2.5): biases on q, k and v whatever attention_bias says; qwen3: queries and keys "
     "are normed",
@@ -53,21 +52,15 @@ QwenOptions defaults_for(const Config& node) {
   QwenOptions options;
   options.max_position_embeddings = 32768;
   options.windows.sliding_window = 4096;
-  const Config* name = node.find("preset");
-  for (const Preset& preset : kPresets) {
-    if (name == nullptr || name->text() != preset.name) continue;
-    options.preset = preset.name;
-    options.model_type = preset.model_type;
-    options.vocab_size = preset.vocab_size;
-    options.hidden_size = preset.hidden_size;
-    options.intermediate_size = preset.intermediate_size;
-    options.num_hidden_layers = preset.layers;
-    options.num_attention_heads = preset.heads;
-    options.num_key_value_heads = preset.kv_heads;
-    options.head_dim = preset.head_dim;
-    options.tie_word_embeddings = preset.tied;
-    options.rope_theta = 1e6;
-  }
+  const Preset* preset = chosen_preset(node, kPresets);
+  if (preset == nullptr) return options;
+  options.preset = preset->name;
+  set_sizes(*preset, options);
+  options.model_type = preset->model_type;
+  options.tie_word_embeddings = preset->tied;
+  options.rms_norm_eps = preset->rms_norm_eps;
+  options.max_position_embeddings = preset->max_positions;
+  options.rope_theta = 1e6;
   return options;
 }
 

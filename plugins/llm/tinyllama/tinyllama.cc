@@ -2,7 +2,7 @@
 // The decoder is core's; this plugin adds the sizes, the sharding plan and what it accepts of a
 // config.json.
 
-#include "s2s/decoder_options.h"
+#include "s2s/decoder_family.h"
 #include "s2s/plugin.h"
 
 namespace s2s::tinyllama {
@@ -14,29 +14,24 @@ const RopeTypes& rope_types() {
   return types;
 }
 
+// The published config.json; checked against litgpt's table. "tiny" trains in seconds on any
+// machine.
+// clang-format off
+constexpr DecoderSizes kPresets[] = {
+    // name            vocabulary hidden inner layers heads kv head
+    {"tinyllama_1.1b", 32000,     2048,  5632, 22,    32,   4, 64},
+    {"tiny",           512,       64,    176,  2,     4,    2, 16},
+};
+// clang-format on
+
 struct TinyLlamaOptions : DecoderOptions {
-  std::string preset = "tinyllama_1.1b";
+  std::string preset = kPresets[0].name;
   void visit(OptionVisitor& v) {
     v("preset", preset, "sizes to begin with; keys that are written win",
-      one_of({"tinyllama_1.1b", "tiny"}));
+      one_of({kPresets[0].name, kPresets[1].name}));
     DecoderOptions::visit(v);
   }
 };
-
-/// "tiny" trains in seconds on any machine.
-TinyLlamaOptions defaults_for(const std::string& preset) {
-  TinyLlamaOptions o;
-  const bool tiny = preset == "tiny";
-  o.preset = preset;
-  o.vocab_size = tiny ? 512 : 32000;
-  o.hidden_size = tiny ? 64 : 2048;
-  o.intermediate_size = tiny ? 176 : 5632;
-  o.num_hidden_layers = tiny ? 2 : 22;
-  o.num_attention_heads = tiny ? 4 : 32;
-  o.num_key_value_heads = tiny ? 2 : 4;
-  o.rms_norm_eps = 1e-5;
-  return o;
-}
 
 constexpr Style kBoundary = Style::kBoundary, kSequence = Style::kSequence;
 constexpr Style kColwise = Style::kColwise, kRowwise = Style::kRowwise;
@@ -63,51 +58,40 @@ std::vector<TensorRow> tensor_rows() {
 }
 // clang-format on
 
-class TinyLlama : public Decoder {
- public:
-  using Decoder::Decoder;
-  ShardPlan configure_model(const MeshShape&) const override {
-    return plan_with(tensor_rows(), {{"layers.*"}});
+struct TinyLlama : DecoderFamily {
+  using Options = TinyLlamaOptions;
+  static constexpr const char* kName = "tinyllama";
+  static constexpr const char* kSummary =
+      "TinyLlama 1.1B decoder (Llama's layout, 22 layers, 4 key/value heads)";
+  static constexpr const char* kTiny = R"({"preset": "tiny"})";
+
+  static TinyLlamaOptions defaults_for(const Config& node) {
+    TinyLlamaOptions options;
+    const DecoderSizes* preset = chosen_preset(node, kPresets);
+    if (preset == nullptr) preset = kPresets;
+    options.preset = preset->name;
+    set_sizes(*preset, options);
+    options.head_dim.reset();  // follows hidden_size when that is written
+    options.rms_norm_eps = 1e-5;
+    return options;
+  }
+  static DecoderFacts facts_of(const TinyLlamaOptions& options, const std::string& path) {
+    return decoder_facts(options, rope_types(), path);
+  }
+  static Config translate(const Config& foreign) {
+    return translate_decoder_config(foreign, {{"llama"}, rope_types()});
+  }
+  static Config to_foreign(const TinyLlamaOptions& options, const DecoderFacts&) {
+    return decoder_to_foreign(write_options(options), "llama", "LlamaForCausalLM");
+  }
+  static std::vector<TensorRow> tensor_rows(const DecoderFacts&) {
+    return tinyllama::tensor_rows();
   }
 };
-
-Config translate(const Config& foreign) {
-  return translate_decoder_config(foreign, {{"llama"}, rope_types()});
-}
-
-std::unique_ptr<Backbone> create(const Config& options, const BuildContext& context) {
-  const Config node = with_folder_config(options, context, translate);
-  const Config* preset = node.find("preset");
-  TinyLlamaOptions read = defaults_for(preset == nullptr ? "tinyllama_1.1b" : preset->text());
-  Findings findings;
-  OptionReader(node, context.path, findings).read(read);
-  findings.throw_if_any();
-  DecoderFacts facts = decoder_facts(read, rope_types(), context.path);
-  facts.foreign_config = decoder_to_foreign(write_options(read), "llama", "LlamaForCausalLM");
-  return std::make_unique<TinyLlama>(std::move(facts));
-}
-
-OptionTable options() {
-  TinyLlamaOptions defaults = defaults_for("tinyllama_1.1b");
-  return list_options(
-      [](OptionVisitor& v, void* object) { static_cast<TinyLlamaOptions*>(object)->visit(v); },
-      &defaults);
-}
-
-Component<Backbone> component() {
-  Component<Backbone> entry;
-  entry.name = "tinyllama";
-  entry.summary = "TinyLlama 1.1B decoder (Llama's layout, 22 layers, 4 key/value heads)";
-  entry.create = create;
-  entry.options = options;
-  entry.translate = translate;
-  entry.tiny = R"({"preset": "tiny"})";
-  return entry;
-}
 
 }  // namespace
 }  // namespace s2s::tinyllama
 
 S2S_PLUGIN("tinyllama", "0.1.0", "Apache-2.0", "llm:tinyllama") {
-  registrar.add(s2s::tinyllama::component());
+  registrar.add(s2s::decoder_component<s2s::tinyllama::TinyLlama>());
 }

@@ -17,3 +17,21 @@ TEST_CASE("the first rule that matches wins, in both directions") {
   CHECK(map.is_ignored("model.layers.12.inv_freq"));
   CHECK_FALSE(map.is_ignored("model.layers.12.q.weight"));
 }
+
+TEST_CASE("a checkpoint may have another spelling of a name, which leads back, too") {
+  s2s::NameMap map{{{"head.weight", "lm_head.weight"}, {"**", "model.**"}}, {"image.**"}};
+  map.other_spellings = {{"**", "text.model.**"}, {"**", "model.text.**"}};
+  const auto in = [&](const std::string& ours, const std::string& there) {
+    return *map.to_theirs(ours, [&](const std::string& name) { return name == there; });
+  };
+  CHECK(in("norm.weight", "model.norm.weight") == "model.norm.weight");
+  CHECK(in("norm.weight", "text.model.norm.weight") == "text.model.norm.weight");
+  CHECK(in("norm.weight", "model.text.norm.weight") == "model.text.norm.weight");
+  CHECK(in("norm.weight", "nothing") == "model.norm.weight");
+  CHECK(in("head.weight", "lm_head.weight") == "lm_head.weight");
+  CHECK(map.to_theirs("norm.weight") == "model.norm.weight");
+  for (const char* theirs :
+       {"model.norm.weight", "text.model.norm.weight", "model.text.norm.weight"}) {
+    CHECK(map.to_ours(theirs) == "norm.weight");
+  }
+}

@@ -10,8 +10,10 @@ constexpr Style kBoundary = Style::kBoundary, kSequence = Style::kSequence;
 constexpr Style kColwise = Style::kColwise, kRowwise = Style::kRowwise;
 constexpr Layout kFull = Layout::kFull, kSeq = Layout::kSeq, kLast = Layout::kLast;
 
+}  // namespace
+
 // clang-format off
-std::vector<s2s::TensorRow> tensor_rows() {
+std::vector<s2s::TensorRow> Mistral::tensor_rows(const s2s::DecoderFacts&) {
   return {
       // module                             style      in     out
       {"layers.0",                          kBoundary, kFull, kSeq },
@@ -31,13 +33,7 @@ std::vector<s2s::TensorRow> tensor_rows() {
 }
 // clang-format on
 
-}  // namespace
-
-s2s::ShardPlan Mistral::configure_model(const s2s::MeshShape&) const {
-  return plan_with(tensor_rows(), {{"layers.*"}});
-}
-
-s2s::Config translate(const s2s::Config& foreign) {
+s2s::Config Mistral::translate(const s2s::Config& foreign) {
   s2s::ConfigRules rules;
   rules.model_types = {"mistral"};
   rules.rope_types = s2s::all_rope_types();
@@ -45,15 +41,12 @@ s2s::Config translate(const s2s::Config& foreign) {
   return s2s::translate_decoder_config(foreign, rules);
 }
 
-std::unique_ptr<s2s::Backbone> create(const s2s::Config& options,
-                                      const s2s::BuildContext& context) {
-  const s2s::Config node = s2s::with_folder_config(options, context, translate);
-  const auto read = s2s::read_options<Options>(node, context.path);
-  s2s::DecoderFacts facts = s2s::decoder_facts(read, s2s::all_rope_types(), context.path);
-  const bool has_window = read.windows.sliding_window.has_value();
+s2s::DecoderFacts Mistral::facts_of(const Options& options, const std::string& path) {
+  s2s::DecoderFacts facts = s2s::decoder_facts(options, s2s::all_rope_types(), path);
+  const bool has_window = options.windows.sliding_window.has_value();
   const auto num_layers = static_cast<size_t>(facts.shape.num_layers);
-  s2s::set_windows(read.windows, std::vector<bool>(num_layers, has_window), context.path, facts);
-  return std::make_unique<Mistral>(facts);
+  s2s::set_windows(options.windows, std::vector<bool>(num_layers, has_window), path, facts);
+  return facts;
 }
 
 }  // namespace acme_mistral

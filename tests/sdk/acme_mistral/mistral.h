@@ -2,9 +2,10 @@
 // Mistral 7B's family, as a stranger to s2s writes it: Llama's decoder in which every layer sees
 // the newest positions only (Jiang et al. 2023, arXiv 2310.06825).
 
-#include <memory>
+#include <string>
+#include <vector>
 
-#include "s2s/decoder_options.h"
+#include "s2s/decoder_family.h"
 
 namespace acme_mistral {
 
@@ -17,20 +18,20 @@ struct Options : s2s::DecoderOptions {
   }
 };
 
-class Mistral : public s2s::Decoder {
- public:
-  using Decoder::Decoder;
-  s2s::ShardPlan configure_model(const s2s::MeshShape& mesh) const override;
+struct Mistral : s2s::DecoderFamily {
+  using Options = acme_mistral::Options;
+  static constexpr const char* kName = "acme.mistral";
+  static constexpr const char* kSummary =
+      "Mistral's decoder: every layer sees the newest positions only";
+  static constexpr const char* kTiny = R"({"vocab_size": 50, "hidden_size": 32,
+    "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "sliding_window": 3})";
+
+  /// Errors: those of decoder_facts; [llm/layer-types].
+  static s2s::DecoderFacts facts_of(const Options& options, const std::string& path);
+  /// From the config.json of a Mistral folder. Errors: [weights/config].
+  static s2s::Config translate(const s2s::Config& foreign);
+  static std::vector<s2s::TensorRow> tensor_rows(const s2s::DecoderFacts& facts);
 };
-
-/// Errors: those of reading options; [llm/layer-types].
-std::unique_ptr<s2s::Backbone> create(const s2s::Config& options, const s2s::BuildContext& context);
-
-/// From the config.json of a Mistral folder. Errors: [weights/config].
-s2s::Config translate(const s2s::Config& foreign);
-
-inline constexpr char kTiny[] = R"({"vocab_size": 50, "hidden_size": 32, "intermediate_size": 48,
-  "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
-  "sliding_window": 3})";
 
 }  // namespace acme_mistral

@@ -7,9 +7,11 @@
 #include "s2s/weights.h"
 
 int main() {
+  using acme_mistral::Mistral;
   s2s::BuildContext context;
   context.path = "tiny";
-  const auto model = acme_mistral::create(s2s::parse_json(acme_mistral::kTiny, "kTiny"), context);
+  const auto model =
+      s2s::create_decoder<Mistral>(s2s::parse_json(Mistral::kTiny, "kTiny"), context);
   model->materialize(at::kCPU, at::kFloat, 1);
   const auto answers = s2s::conformance::broken_promises(*model);
   for (const std::string& answer : answers) std::fprintf(stderr, "%s\n", answer.c_str());

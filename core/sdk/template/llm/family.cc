@@ -10,8 +10,10 @@ constexpr Style kBoundary = Style::kBoundary, kSequence = Style::kSequence;
 constexpr Style kColwise = Style::kColwise, kRowwise = Style::kRowwise;
 constexpr Layout kFull = Layout::kFull, kSeq = Layout::kSeq, kLast = Layout::kLast;
 
+}  // namespace
+
 // clang-format off
-std::vector<s2s::TensorRow> tensor_rows() {
+std::vector<s2s::TensorRow> Family::tensor_rows(const s2s::DecoderFacts&) {
   return {
       // module                             style      in     out
       {"layers.0",                          kBoundary, kFull, kSeq },
@@ -31,24 +33,15 @@ std::vector<s2s::TensorRow> tensor_rows() {
 }
 // clang-format on
 
-}  // namespace
-
-s2s::ShardPlan Family::configure_model(const s2s::MeshShape&) const {
-  return plan_with(tensor_rows(), {{"layers.*"}});
-}
-
-s2s::Config translate(const s2s::Config& foreign) {
+s2s::Config Family::translate(const s2s::Config& foreign) {
   s2s::ConfigRules rules;
   rules.model_types = {"PLUGIN_NAME"};
   rules.rope_types = s2s::all_rope_types();
   return s2s::translate_decoder_config(foreign, rules);
 }
 
-std::unique_ptr<s2s::Backbone> create(const s2s::Config& options,
-                                      const s2s::BuildContext& context) {
-  const s2s::Config node = s2s::with_folder_config(options, context, translate);
-  const auto read = s2s::read_options<Options>(node, context.path);
-  return std::make_unique<Family>(s2s::decoder_facts(read, s2s::all_rope_types(), context.path));
+s2s::DecoderFacts Family::facts_of(const Options& options, const std::string& path) {
+  return s2s::decoder_facts(options, s2s::all_rope_types(), path);
 }
 
 }  // namespace PLUGIN_NAME

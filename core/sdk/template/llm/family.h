@@ -2,9 +2,10 @@
 // The family `COMPONENT_NAME`: what tells it from other decoders. The decoder itself is s2s's own
 // (s2s/decoder.h); whatever it lacks is written here as a Block.
 
-#include <memory>
+#include <string>
+#include <vector>
 
-#include "s2s/decoder_options.h"
+#include "s2s/decoder_family.h"
 
 namespace PLUGIN_NAME {
 
@@ -13,22 +14,22 @@ struct Options : s2s::DecoderOptions {
   void visit(s2s::OptionVisitor& v) { DecoderOptions::visit(v); }
 };
 
-class Family : public s2s::Decoder {
- public:
-  using Decoder::Decoder;
-  /// How the weights are cut for tensor and sequence parallelism, and what is gathered together.
-  s2s::ShardPlan configure_model(const s2s::MeshShape& mesh) const override;
+struct Family : s2s::DecoderFamily {
+  using Options = PLUGIN_NAME::Options;
+  static constexpr const char* kName = "COMPONENT_NAME";
+  static constexpr const char* kSummary = "a decoder of one's own";
+  /// Options of an instance that is built in a moment; `s2s-run plugin check` and test.cc build it.
+  static constexpr const char* kTiny = R"({"vocab_size": 50, "hidden_size": 32,
+    "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2})";
+
+  /// What the options say. `path` names them in messages ("model.llm").
+  static s2s::DecoderFacts facts_of(const Options& options, const std::string& path);
+  /// From the config.json of a Hugging Face folder. Errors: [weights/config] for whatever would
+  /// change the numbers and is not implemented.
+  static s2s::Config translate(const s2s::Config& foreign);
+  /// How the weights are cut for tensor and sequence parallelism.
+  static std::vector<s2s::TensorRow> tensor_rows(const s2s::DecoderFacts& facts);
 };
-
-/// From the options at model.llm. Errors: those of reading them.
-std::unique_ptr<s2s::Backbone> create(const s2s::Config& options, const s2s::BuildContext& context);
-
-/// From the config.json of a Hugging Face folder. Errors: [weights/config] for whatever would
-/// change the numbers and is not implemented.
-s2s::Config translate(const s2s::Config& foreign);
-
-/// Options of an instance that is built in a moment; `s2s-run plugin check` and test.cc build it.
-inline constexpr char kTiny[] = R"({"vocab_size": 50, "hidden_size": 32, "intermediate_size": 48,
-  "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2})";
 
 }  // namespace PLUGIN_NAME

@@ -7,9 +7,10 @@
 #include "s2s/weights.h"
 
 int main() {
+  using PLUGIN_NAME::Family;
   s2s::BuildContext context;
   context.path = "tiny";
-  const auto model = PLUGIN_NAME::create(s2s::parse_json(PLUGIN_NAME::kTiny, "kTiny"), context);
+  const auto model = s2s::create_decoder<Family>(s2s::parse_json(Family::kTiny, "kTiny"), context);
   model->materialize(at::kCPU, at::kFloat, 1);
   const auto answers = s2s::conformance::broken_promises(*model);
   for (const std::string& answer : answers) std::fprintf(stderr, "%s\n", answer.c_str());
