@@ -11,6 +11,10 @@ and its gradient is then part of model.embed_tokens.weight's.
   output/loss               mean cross entropy over the labels that are not -100.
   grad/*                    of that loss. With pad_token_id in the config, torch's padding_idx gives
                             that id's embedding row no gradient from look-ups.
+  metadata "bfloat16"       how far the model's own bfloat16 is from its float32, by tensor: root of
+                            the mean square over numbers and draws. For draw d (1, 2, ...) every
+                            weight is multiplied by 1 + NUDGE * noise, normal noise from seed d in
+                            the order of the weights' names, so that all roundings fall differently.
   output/greedy             [1,N] new tokens after input/prompt [1,P], prompt not included; exactly
                             N, no stop at EOS.
 """
@@ -28,6 +32,7 @@ import reference_file as rf
 
 RTOL, ATOL = 1e-4, 2e-5
 NUM_NEW = 16
+DRAWS, NUDGE = 32, 2.0**-6
 
 
 def config(**changes):
@@ -110,45 +115,89 @@ def greedy(model, prompt) -> tuple[torch.Tensor, float]:
     return torch.cat(tokens, dim=1), min(margins)
 
 
-def run(model, inputs) -> tuple[dict, float]:
-    tokens, margin = greedy(model, inputs["prompt"])
+def run(model, inputs) -> dict:
+    """Outputs and gradients, padding 0. The loss is of float32 logits in any type."""
     model.zero_grad()
     output = model(
         input_ids=inputs["ids"], attention_mask=inputs["mask"], output_hidden_states=True
     )
     logits, hidden = output.logits, output.hidden_states[-1]
-    loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), inputs["labels"].flatten())
+    labels = inputs["labels"].flatten()
+    loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1).float(), labels)
     loss.backward()
-    tensors = {"output/greedy": tokens, "output/loss": loss.detach()}
+    tensors = {"output/loss": loss.detach()}
     real = inputs["mask"][..., None]
     tensors["output/hidden"] = hidden.detach().masked_fill(~real, 0.0)
     tensors["output/logits"] = logits.detach().masked_fill(~real, 0.0)
     for name, parameter in rf.unique_parameters(model).items():
-        tensors[f"grad/{name}"] = parameter.grad.detach().clone()
-    return tensors, margin
+        if parameter.grad is not None:  # what sees images has none
+            tensors[f"grad/{name}"] = parameter.grad.detach().clone()
+    return tensors
 
 
-def make(family, name, case, out) -> None:
-    """case: component, config, seed, and how it is built (attention, scale_mean)."""
-    component, config_dict, seed, how = case
+def as_bfloat16(model):
+    """A copy as from_pretrained(dtype=torch.bfloat16) makes it: rotary frequencies stay float32."""
+    half = copy.deepcopy(model).to(torch.bfloat16)
+    for buffer, wide in zip(half.buffers(), model.buffers(), strict=True):
+        buffer.data = wide.data.clone()
+    return half
+
+
+def own_rounding(model, inputs, spell) -> dict:
+    """The metadata "bfloat16"."""
+    squares = {}
+    for draw in range(1, DRAWS + 1):
+        twin = copy.deepcopy(model)
+        generator = torch.Generator().manual_seed(draw)
+        parameters = {spell(n): p for n, p in rf.unique_parameters(twin).items()}
+        for _, parameter in sorted(parameters.items()):
+            noise = torch.randn(parameter.shape, generator=generator)
+            parameter.data.mul_(1.0 + NUDGE * noise)
+        exact, rounded = run(twin, inputs), run(as_bfloat16(twin), inputs)
+        for name, tensor in exact.items():
+            difference = rounded[name].double() - tensor.double()
+            if name in ("output/hidden", "output/logits"):
+                difference = difference[inputs["mask"]]
+            squares[name] = squares.get(name, 0.0) + difference.square().mean().item()
+    errors = {name: (total / DRAWS) ** 0.5 for name, total in squares.items()}
+    return {"draws": DRAWS, "nudge": NUDGE, "errors": errors}
+
+
+def make(family, name, case, how, out) -> None:
+    """case: component, config, seed, and a function that renames weights as files spell them, where
+    that is not as the model does. how: attention, scale_mean."""
+    component, config_dict, seed, *rename = case
+    spell = rename[0] if rename else str
     model = build(config_dict, seed, **how)
-    inputs = make_inputs(config_dict["vocab_size"], seed)
+    inputs = make_inputs(model.config.get_text_config().vocab_size, seed)
     weights = rf.weights_of(model)
     twin = copy.deepcopy(model)
     rf.nudge(twin, seed)
-    tensors, margin = run(model, inputs)
-    noise = max(rf.noise_ratio(tensors, run(twin, inputs)[0], RTOL, ATOL).values())
-    tensors.update({f"weights/{k}": v for k, v in weights.items()})
+    tensors, twins = run(model, inputs), run(twin, inputs)
+    tensors["output/greedy"], margin = greedy(model, inputs["prompt"])
+    twins["output/greedy"], _ = greedy(twin, inputs["prompt"])
+    noise = max(rf.noise_ratio(tensors, twins, RTOL, ATOL).values())
+    rounding = own_rounding(model, inputs, spell)
+
+    def spelled(by_name):
+        return {
+            f"grad/{spell(k[5:])}" if k.startswith("grad/") else k: v for k, v in by_name.items()
+        }
+
+    rounding["errors"] = spelled(rounding["errors"])
+    tensors = spelled(tensors)
+    tensors.update({f"weights/{spell(k)}": v for k, v in weights.items()})
     tensors.update({f"input/{k}": v for k, v in inputs.items()})
     path = Path(out) / f"hf_{family}_{name}.safetensors"
     options = json.dumps(config_dict, indent=1)
-    size = rf.write_reference(path, "llm", component, options, tensors, RTOL, ATOL)
+    more = {"bfloat16": json.dumps(rounding, separators=(",", ":"))}
+    size = rf.write_reference(path, "llm", component, options, tensors, RTOL, ATOL, more)
     assert margin > 1e-3 and noise < 0.3, f"{name}: margin {margin}, noise {noise}"
     rf.report(path, size, margin=margin, noise=noise, loss=tensors["output/loss"].item())
 
 
 def main(family, cases, doc, attention="sdpa", scale_mean=1.0) -> None:
-    """cases: name -> (component, config, seed). scale_mean: about what the weights of norms lie."""
+    """cases: name -> what `make` takes. scale_mean: about what the weights of norms lie."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--out", default=str(Path(__file__).parent / "data"))
     parser.add_argument("--case", action="append", choices=sorted(cases))
@@ -159,4 +208,4 @@ def main(family, cases, doc, attention="sdpa", scale_mean=1.0) -> None:
         return
     how = {"attention": attention, "scale_mean": scale_mean}
     for name in args.case or cases:
-        make(family, name, (*cases[name], how), args.out)
+        make(family, name, cases[name], how, args.out)

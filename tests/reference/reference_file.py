@@ -42,8 +42,10 @@ def write_safetensors(path: Path, tensors: dict, metadata: dict) -> int:
     return path.stat().st_size
 
 
-def write_reference(path, kind, name, options, tensors, rtol=1e-4, atol=1e-5) -> int:
+def write_reference(path, kind, name, options, tensors, rtol=1e-4, atol=1e-5, more=None) -> int:
+    """more: further metadata, text by name."""
     metadata = {
+        **(more or {}),
         "s2s.reference": "1",
         "kind": kind,
         "name": name,

@@ -83,6 +83,7 @@ void Comparison::add(const std::string& name, const at::Tensor& actual_in,
   const at::Tensor size = expected.abs();
   row.compared = expected.numel();
   row.largest_absolute = largest(difference);
+  if (row.compared > 0) row.root_mean_square = difference.square().mean().sqrt().item<double>();
   row.largest_relative = largest((difference / size).masked_select(size > 0));
   const double rtol = is_half_ ? std::max(rtol_, kHalfTolerance) : rtol_;
   const double atol = is_half_ ? std::max(atol_, kHalfTolerance * largest(size)) : atol_;
@@ -92,6 +93,19 @@ void Comparison::add(const std::string& name, const at::Tensor& actual_in,
     row.share_of_tolerance = largest((difference / (atol + rtol * size)).nan_to_num(kInfinity));
   }
   row.pass = row.share_of_tolerance <= 1;
+  rows_.push_back(row);
+}
+
+void Comparison::add_rounding(const std::string& name, const at::Tensor& like, double ours,
+                              double source, double factor) {
+  TensorDifference row;
+  row.name = name;
+  row.shape = shape_text(like);
+  row.compared = like.numel();
+  row.root_mean_square = ours;
+  row.share_of_tolerance = ours / (factor * source);
+  row.pass = row.share_of_tolerance <= 1;
+  row.note = fmt::format("{:.3g}, {:.2f} x the source's own", ours, ours / source);
   rows_.push_back(row);
 }
 
@@ -118,15 +132,21 @@ template std::unique_ptr<Encoder> build_from_reference(const CompareJob& job);
 template std::unique_ptr<Codec> build_from_reference(const CompareJob& job);
 template std::unique_ptr<SpeechModel> build_from_reference(const CompareJob& job);
 
-void compare_grads(Block& block, const NameMap& names, const TensorMap& expected,
-                   Comparison& comparison) {
-  TensorMap actual;
+TensorMap named_grads(Block& block, const NameMap& names, const TensorMap& expected) {
+  TensorMap grads;
   for (const NamedTensor& parameter : block.named_parameters()) {
-    const auto theirs = names.to_theirs(parameter.name);
+    const auto theirs = names.to_theirs(
+        parameter.name, [&](const std::string& spelling) { return expected.count(spelling) != 0; });
     if (!theirs) continue;
     const at::Tensor& grad = parameter.tensor->grad();
-    actual[*theirs] = grad.defined() ? grad : at::zeros_like(parameter.tensor->detach());
+    grads[*theirs] = grad.defined() ? grad : at::zeros_like(parameter.tensor->detach());
   }
+  return grads;
+}
+
+void compare_grads(Block& block, const NameMap& names, const TensorMap& expected,
+                   Comparison& comparison) {
+  TensorMap actual = named_grads(block, names, expected);
   for (const auto& [name, grad] : expected) comparison.add("grad/" + name, actual[name], grad);
 }
 

@@ -17,10 +17,17 @@ struct TensorDifference {
   int64_t compared = 0;  // numbers; padded positions are left out
   double largest_absolute = 0;
   double largest_relative = 0;    // |a - b| / |b| where b is not 0
+  double root_mean_square = 0;    // of a - b
   double share_of_tolerance = 0;  // largest |a - b| / (atol + rtol |b|); integers: 0 or infinity
   bool pass = false;
   std::string note;  // what is wrong beside the numbers: "shape [2, 3]", "missing"
 };
+
+/// How far our bfloat16 may be from float32, as a multiple of how far the source's own is: in each
+/// tensor, and the root mean square over a file's tensors. core/docs/reference_files.md says what
+/// was measured.
+constexpr double kRoundingOfTensor = 1.25;
+constexpr double kRoundingOfFile = 1.05;
 
 struct CompareSettings {
   at::Device device = at::kCPU;
@@ -42,6 +49,10 @@ class Comparison {
   /// undefined `actual` fails.
   void add(const std::string& name, const at::Tensor& actual, const at::Tensor& expected,
            const at::Tensor& valid = {});
+  /// A tensor whose rounding was measured: passes when `ours`, the root of our mean square distance
+  /// from float32, is at most `factor` times the source's. `like` has the tensor's shape.
+  void add_rounding(const std::string& name, const at::Tensor& like, double ours, double source,
+                    double factor = kRoundingOfTensor);
   const std::vector<TensorDifference>& rows() const { return rows_; }
   bool all_pass() const;
 
@@ -70,6 +81,10 @@ void compare_model(const CompareJob& job, Comparison& comparison);
 /// The component of the file's name, with options translated from the source's configuration.
 template <class T>
 std::unique_ptr<T> build_from_reference(const CompareJob& job);
+
+/// Gradients of every parameter by their names in `expected` or else in checkpoints; zeros where
+/// there is none.
+TensorMap named_grads(Block& block, const NameMap& names, const TensorMap& expected);
 
 /// grad/* of every parameter, by checkpoint names; no gradient counts as zeros.
 void compare_grads(Block& block, const NameMap& names, const TensorMap& expected,

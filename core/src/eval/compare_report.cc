@@ -46,6 +46,7 @@ std::string differences_json(const ReferenceFile& reference,
                                    {"compared", row.compared},
                                    {"largest_absolute", row.largest_absolute},
                                    {"largest_relative", row.largest_relative},
+                                   {"root_mean_square", row.root_mean_square},
                                    {"share_of_tolerance", row.share_of_tolerance},
                                    {"pass", row.pass}};
     if (!std::isfinite(row.share_of_tolerance)) item["share_of_tolerance"] = nullptr;

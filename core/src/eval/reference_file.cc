@@ -30,6 +30,31 @@ double tolerance(const SafetensorsFile& file, const std::string& key) {
   return value;
 }
 
+/// The metadata's "bfloat16", which need not be there: {"draws", "nudge", "errors": {NAME:
+/// NUMBER}}.
+std::optional<RoundingReference> read_rounding(const SafetensorsFile& file) {
+  const auto it = file.metadata().find("bfloat16");
+  if (it == file.metadata().end()) return {};
+  const Config root = parse_json(it->second, file.path() + " (bfloat16)");
+  const Config* errors = root.find("errors");
+  const Config* draws = root.find("draws");
+  const Config* nudge = root.find("nudge");
+  if (errors == nullptr || !errors->is_map() || draws == nullptr || nudge == nullptr) {
+    throw compare_errors::metadata(file.path(), "bfloat16", it->second,
+                                   "an object of draws, nudge and errors");
+  }
+  RoundingReference rounding;
+  rounding.draws = draws->as_int("bfloat16.draws");
+  rounding.nudge = nudge->as_double("bfloat16.nudge");
+  if (rounding.draws < 1) {
+    throw compare_errors::metadata(file.path(), "bfloat16", it->second, "draws of at least 1");
+  }
+  for (const auto& [name, value] : errors->entries()) {
+    rounding.errors[name] = value.as_double("bfloat16.errors." + name);
+  }
+  return rounding;
+}
+
 /// "after/<n>/<name>" by n.
 std::map<int64_t, TensorMap> read_after(const SafetensorsFile& file) {
   std::map<int64_t, TensorMap> after;
@@ -76,6 +101,7 @@ ReferenceFile read_reference(const std::string& path) {
   reference.outputs = file.tensors("output/");
   reference.grads = file.tensors("grad/");
   reference.after = read_after(file);
+  reference.bfloat16 = read_rounding(file);
   return reference;
 }
 

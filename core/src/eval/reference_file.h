@@ -3,12 +3,23 @@
 // made of them. Layout: core/docs/reference_files.md.
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "s2s/block.h"
 #include "s2s/config.h"
 
 namespace s2s {
+
+/// How far the source's own bfloat16 is from its float32, over draws of nudged weights: before draw
+/// d (1, 2, ...), every weight is multiplied by 1 + nudge * noise, normal noise from seed d in the
+/// order of the weights' names.
+struct RoundingReference {
+  int64_t draws = 0;
+  double nudge = 0;
+  /// "output/logits", "grad/NAME" -> root of the mean square difference over numbers and draws.
+  std::map<std::string, double> errors;
+};
 
 struct ReferenceFile {
   std::string path;
@@ -17,6 +28,7 @@ struct ReferenceFile {
   double rtol = 0, atol = 0;
   TensorMap weights, inputs, outputs, grads;
   std::map<int64_t, TensorMap> after;  // optimizer steps done -> weights
+  std::optional<RoundingReference> bfloat16;
 
   /// Errors: [reference/no-input].
   const at::Tensor& input(const std::string& tensor) const;

@@ -98,6 +98,11 @@ TEST_CASE("a file that is no reference file says what its metadata lacks") {
   CHECK(has(reference_error(metadata), "llm, encoder, codec or model"));
   metadata["options"] = "{";
   CHECK(has(reference_error(metadata), "[weights/json]"));
+  metadata = good_metadata();
+  metadata["bfloat16"] = R"({"draws": 2, "errors": {}})";
+  CHECK(has(reference_error(metadata), "an object of draws, nudge and errors"));
+  metadata["bfloat16"] = R"({"draws": 0, "nudge": 0.1, "errors": {}})";
+  CHECK(has(reference_error(metadata), "draws of at least 1"));
 }
 
 TEST_CASE("types and devices are read by name") {
