@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "parallel/nearest_meshes.h"
 #include "parallel/plan_check.h"
@@ -10,6 +11,7 @@
 #include "parallel/planned_model.h"
 #include "s2s_run/checked_config.h"
 #include "s2s_run/described_model.h"
+#include "s2s_run/number_checks.h"
 #include "train/freeze.h"
 #include "train/run_options.h"
 
@@ -21,30 +23,51 @@ struct Arguments {
   std::string mesh;
   int64_t world_size = 0;
   int64_t sequence_length = 0;
+  int64_t batch_size = 0;
 };
+
+constexpr const char* kStrategy = "trainer.strategy.";
+
+/// A strategy's option that this command reads, too.
+const Config* strategy_option(const Config& config, const std::string& key) {
+  const Config* value = config.find_path(kStrategy + key);
+  return value != nullptr && value->is_scalar() ? value : nullptr;
+}
+
+void read_switch(const Config& config, const std::string& key, bool& value) {
+  if (const Config* node = strategy_option(config, key)) value = node->as_bool(kStrategy + key);
+}
 
 /// --mesh, else the sizes that trainer.strategy gives.
 MeshShape choose_mesh(const Arguments& arguments, const Config& config) {
   MeshShape mesh;
   if (!arguments.mesh.empty()) mesh = parse_mesh(arguments.mesh);
-  const std::string path = "trainer.strategy.";
-  if (const Config* value = config.find_path(path + "sequence_parallel")) {
-    mesh.sequence_parallel = value->as_bool(path + "sequence_parallel");
-  }
+  read_switch(config, "sequence_parallel", mesh.sequence_parallel);
+  read_switch(config, "replicate_kv_heads", mesh.replicate_kv_heads);
   if (!arguments.mesh.empty()) return mesh;
   const auto size = [&](const char* key, int64_t& axis) {
-    const Config* value = config.find_path(path + key);
-    if (value != nullptr && value->is_scalar()) axis = value->as_int(path + key);
+    if (const Config* value = strategy_option(config, key)) {
+      axis = value->as_int(std::string(kStrategy) + key);
+    }
   };
   size("data_parallel_size", mesh.shard);
   size("tensor_parallel_size", mesh.tensor);
   return mesh;
 }
 
-/// Rows of a batch that the training data says; 1 when it does not.
-int64_t batch_size(const Config& config) {
-  const Config* rows = config.find_path("data.train_ds.batch_size");
-  return rows != nullptr && rows->is_scalar() ? rows->as_int("data.train_ds.batch_size") : 1;
+/// Sequences and positions of a micro-batch, and who says so.
+void read_step_size(const Arguments& arguments, const Config& config, StepSize& step) {
+  const std::string key = "data.train_ds.batch_size";
+  const Config* rows = config.find_path(key);
+  if (arguments.batch_size > 0) {
+    step.rows = arguments.batch_size;
+    step.rows_source = "--batch-size";
+  } else if (rows != nullptr && rows->is_scalar() && !rows->is_null()) {
+    step.rows = rows->as_int(key);
+    step.rows_source = key;
+  }
+  step.length = arguments.sequence_length;
+  step.length_source = "--sequence-length";
 }
 
 PlanReportInputs report_inputs(const Arguments& arguments, const Config& config,
@@ -54,9 +77,12 @@ PlanReportInputs report_inputs(const Arguments& arguments, const Config& config,
   inputs.mesh = choose_mesh(arguments, config);
   inputs.bytes_per_number = precision == "bf16-true" ? 2 : 4;
   inputs.gather_bytes_per_number = precision.starts_with("bf16") ? 2 : 4;
+  if (const Config* stage = strategy_option(config, "zero_stage")) {
+    inputs.zero_stage = static_cast<int>(stage->as_int(std::string(kStrategy) + "zero_stage"));
+  }
   inputs.is_trained = [&rules](const std::string& name) { return rules.trains(name); };
   inputs.step.micro_batches = options.trainer.accumulate_grad_batches;
-  inputs.step.positions = arguments.sequence_length * batch_size(config);
+  read_step_size(arguments, config, inputs.step);
   return inputs;
 }
 
@@ -137,8 +163,14 @@ void setup_plan(CLI::App& app, Invocation& invocation) {
                       "axes, as data=4,tensor=2 (data is another word for shard); default: the "
                       "sizes in trainer.strategy");
   command->add_option("--world-size", arguments->world_size, "ranks there will be, to check");
-  command->add_option("--sequence-length", arguments->sequence_length,
-                      "positions of a sequence, to check and for the traffic");
+  command
+      ->add_option("--sequence-length", arguments->sequence_length,
+                   "positions of a sequence: to check, for the traffic and for activations")
+      ->check(positive());
+  command
+      ->add_option("--batch-size", arguments->batch_size,
+                   "sequences of a micro-batch; default: data.train_ds.batch_size, else 1")
+      ->check(positive());
   command->add_flag("--json", invocation.json, "machine-readable");
   command->callback([arguments, &invocation] {
     invocation.selected = [arguments, &invocation] { return plan(*arguments, invocation); };

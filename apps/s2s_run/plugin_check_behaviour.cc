@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "parallel/plan_check.h"
 #include "plugin/plugin_errors.h"
 #include "s2s/conformance.h"
 #include "s2s/weights.h"
@@ -84,12 +85,49 @@ std::string ask_all(Built& built) {
   return "";
 }
 
+struct DataTensor {
+  int64_t data, tensor;
+};
+constexpr DataTensor kMeshes[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 2}, {1, 4}};
+
+/// "llm:llama on 1x1 2x1 (data x tensor); 1x4 does not divide"; adds what else is found.
+std::string lay_plans(Named<Backbone>& llm, std::vector<std::string>& findings) {
+  std::string holds, rest;
+  for (const DataTensor& sizes : kMeshes) {
+    PlanCheckInputs inputs;
+    inputs.mesh.shard = sizes.data;
+    inputs.mesh.tensor = sizes.tensor;
+    const std::string mesh = " " + std::to_string(sizes.data) + "x" + std::to_string(sizes.tensor);
+    const Findings found = check_plan(*llm.part, llm.part->configure_model(inputs.mesh), inputs);
+    (found.empty() ? holds : rest) += mesh;
+    for (const Error& error : found.errors()) {
+      if (error.id() == "plan/indivisible") continue;
+      findings.push_back(llm.id + " on data x tensor" + mesh + ": " + error.what());
+    }
+  }
+  const std::string indivisible =
+      rest.empty() ? "" : "; the tensor axis divides its numbers not on" + rest;
+  return llm.id + " on" + holds + " (data x tensor)" + indivisible;
+}
+
+std::string lay_all_plans(Built& built) {
+  std::vector<std::string> findings;
+  std::string text;
+  for (Named<Backbone>& llm : built.llms) {
+    text += (text.empty() ? "" : "; ") + lay_plans(llm, findings);
+  }
+  if (!findings.empty()) throw promises_error(findings);
+  return text.empty() ? "it has no language model" : text;
+}
+
 }  // namespace
 
 std::vector<PluginCheck> behaviour_checks() {
   const auto built = std::make_shared<Built>();
   return {{"tiny instances are built", "building its tiny instances",
            [built](PluginCheckState& state) { return build_all(state.staging, *built); }},
+          {"plans hold on small meshes", "laying its sharding plans on small meshes",
+           [built](PluginCheckState&) { return lay_all_plans(*built); }},
           {"promises of the interfaces are kept", "asking it for the promises of its interfaces",
            [built](PluginCheckState&) { return ask_all(*built); }}};
 }

@@ -7,8 +7,9 @@
 
 namespace s2s::run {
 
-/// Checks 6 and 7 of `plugin check`: components with `tiny` options are built, and keep the
-/// promises of their interfaces. Errors: those of building, [plugin/promises].
+/// Checks 6 to 8 of `plugin check`: components with `tiny` options are built, the plans of language
+/// models hold on small meshes, and all keep the promises of their interfaces. Errors: those of
+/// building, [plugin/promises].
 std::vector<PluginCheck> behaviour_checks();
 
 }  // namespace s2s::run

@@ -31,6 +31,20 @@ void ask_plan(Block& block, const ShardPlan& plan, Questions& questions) {
   for (const Error& error : findings.errors()) questions.ask(false, error.what());
 }
 
+void ask_plans(Backbone& model, Questions& questions) {
+  std::set<std::string> said;
+  for (const auto& [shard, tensor] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 2}, {1, 4}}) {
+    PlanCheckInputs inputs;
+    inputs.mesh.shard = shard;
+    inputs.mesh.tensor = tensor;
+    const Findings findings = check_plan(model, model.configure_model(inputs.mesh), inputs);
+    for (const Error& error : findings.errors()) {
+      if (error.id() == "plan/indivisible" || !said.insert(error.what()).second) continue;
+      questions.ask(false, error.what());
+    }
+  }
+}
+
 void ask_names(Block& block, const NameMap& names, Questions& questions) {
   std::vector<NamedTensor> tensors = block.named_parameters();
   for (NamedTensor& buffer : block.named_buffers()) {

@@ -30,6 +30,8 @@ bool close(const at::Tensor& actual, const at::Tensor& expected, double toleranc
 void ask_gradients(Block& block, Questions& questions);
 /// Every parameter has one row, every row and unit a module.
 void ask_plan(Block& block, const ShardPlan& plan, Questions& questions);
+/// That, for the plans of small meshes; a number that a tensor axis does not divide is no fault.
+void ask_plans(Backbone& model, Questions& questions);
 /// Each name has one in checkpoints, which leads back to it, and no two have the same.
 void ask_names(Block& block, const NameMap& names, Questions& questions);
 

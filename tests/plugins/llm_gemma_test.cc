@@ -181,14 +181,15 @@ TEST_CASE("presets have the published numbers of parameters, and their plans are
   LlmPlugins plugins;
   struct Case {
     PublishedModel model;
-    int64_t kv_heads;
+    int64_t heads;  // key/value heads, where they are fewer, are repeated
   };
-  for (const Case& c : {Case{{"gemma_2b", 2506172416}, 1},
+  for (const Case& c : {Case{{"gemma_2b", 2506172416}, 8},
                         {{"gemma_7b", 8537680896}, 16},
-                        {{"gemma_2_2b", 2614341888}, 4},
-                        {{"gemma_2_9b", 9241705984}, 8},
-                        {{"gemma_2_27b", 27227128320}, 16},
-                        {{"gemma_3_1b", 999885952}, 1}}) {
-    check_published(plugins, "gemma", c.model, c.kv_heads, 3);
+                        {{"gemma_2_2b", 2614341888}, 8},
+                        {{"gemma_2_9b", 9241705984}, 16},
+                        {{"gemma_2_27b", 27227128320}, 32},
+                        {{"gemma_3_1b", 999885952}, 4},
+                        {{"gemma_3_4b", 3880263168}, 8}}) {
+    check_published(plugins, "gemma", c.model, c.heads, 3);
   }
 }

@@ -153,8 +153,8 @@ TEST_CASE("presets give published sizes, keys win over them, and both plans are 
   CHECK(big->shape().num_layers == 3);
   CHECK(big->shape().intermediate_size == 14336);
   for (Backbone* model : {tiny.get(), big.get()}) {
-    for (const int64_t tensor : {1, 2, 4}) CHECK(plan_holds(*model, tensor));
-    CHECK_FALSE(plan_holds(*model, 16));
+    for (const int64_t tensor : {1, 2, 4, 16}) CHECK(plan_holds(*model, tensor));
+    CHECK_FALSE(plan_holds(*model, 64));
   }
 }
 

@@ -32,6 +32,9 @@ struct TensorRow {
   Style style = Style::kReplicate;
   Layout in = Layout::kFull;
   Layout out = Layout::kFull;
+  /// Name of a divisor whose parts (key/value heads) may be held by several ranks each, where the
+  /// tensor axis is a multiple of it; "": the axis must divide it.
+  std::string repeats = "";
 };
 
 /// Modules that are gathered and freed together on the data axis.
@@ -45,10 +48,37 @@ struct Divisor {
   int64_t value = 0;
 };
 
+struct MeshShape;
+
+/// A weight [groups * V, H] whose product with a last hidden state is logits over `groups`
+/// vocabularies. Where its row splits it, a rank has a part of each vocabulary (rounded up, the
+/// last ranks may have fewer) and the loss is computed on split logits.
+struct HeadRow {
+  std::string module;
+  int64_t groups = 1;
+};
+
+/// Attention between split projections, of which no row says what it keeps for the backward pass.
+struct AttentionRow {
+  std::string module;
+  int64_t num_heads = 0;
+  int64_t num_key_value_heads = 0;
+  int64_t head_dim = 0;
+  int64_t window = 0;         // newest positions that a query sees; 0: all before it
+  bool keeps_scores = false;  // a score for each pair of positions is kept (soft caps)
+  bool norms_heads = false;   // queries and keys are normed head by head
+};
+
 struct ShardPlan {
   std::vector<TensorRow> rows;
   std::vector<UnitRow> units;
   std::vector<Divisor> divisors;
+  std::vector<HeadRow> heads = {};
+  std::vector<AttentionRow> attentions = {};
+
+  /// Ranks of the tensor axis that hold the same part of a row's weights: tensor / n for a row that
+  /// repeats a divisor n of which the axis is a multiple (rank r holds part r / copies), else 1.
+  int64_t copies(const TensorRow& row, const MeshShape& mesh) const;
 
   /// The plan of a part, seen from the model that holds it under `prefix`.
   ShardPlan nested_under(const std::string& prefix) const;
@@ -63,6 +93,7 @@ struct MeshShape {
   int64_t context = 1;
   int64_t tensor = 1;
   bool sequence_parallel = true;
+  bool replicate_kv_heads = true;  // rows may repeat what they name
   int64_t world_size() const { return pipeline * replicate * shard * context * tensor; }
   int64_t data_size() const { return replicate * shard; }
 };

@@ -70,6 +70,11 @@ void MeshBlock::visit(OptionVisitor& v) {
   v("data_parallel_size", data_parallel_size, "ranks of the data axis; null: 1", at_least(1));
   v("tensor_parallel_size", tensor_parallel_size, "ranks of the tensor axis; null: 1", at_least(1));
   v("sequence_parallel", sequence_parallel, "split activations over positions between the blocks");
+  v("replicate_kv_heads", replicate_kv_heads,
+    "several tensor ranks hold the same key/value head where there are more ranks than heads");
+  v("zero_stage", zero_stage,
+    "what the data axis splits: 1 optimizer state, 2 gradients, too, 3 parameters, too",
+    between(1, 3));
 }
 
 void LrScaleBlock::visit(OptionVisitor& v) {

@@ -60,6 +60,8 @@ struct MeshBlock {
   std::optional<int64_t> data_parallel_size;
   std::optional<int64_t> tensor_parallel_size;
   bool sequence_parallel = true;
+  bool replicate_kv_heads = true;
+  int64_t zero_stage = 3;
   void visit(OptionVisitor& v);
 };
 

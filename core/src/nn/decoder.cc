@@ -153,13 +153,23 @@ NameMap Decoder::checkpoint_names() const {
 }
 
 ShardPlan Decoder::plan_with(std::vector<TensorRow> rows, std::vector<UnitRow> units) const {
-  ShardPlan plan{std::move(rows), std::move(units), {}};
-  // Kept whole: a speech model adds the embeddings to the encoder's frames.
-  plan.rows.push_back({"embed_tokens", Style::kReplicate, Layout::kFull, Layout::kFull});
-  if (lm_head_) plan.rows.push_back({"lm_head", Style::kReplicate, Layout::kFull, Layout::kFull});
-  plan.divisors = {{"num_attention_heads", facts_.shape.num_attention_heads},
-                   {"num_key_value_heads", facts_.shape.num_key_value_heads},
-                   {"intermediate_size", facts_.shape.intermediate_size}};
+  ShardPlan plan;
+  // What leaves the embedding is whole: a speech model adds the encoder's frames to it.
+  plan.rows.push_back({"embed_tokens", Style::kVocab, Layout::kFull, Layout::kFull});
+  plan.rows.insert(plan.rows.end(), rows.begin(), rows.end());
+  if (lm_head_) plan.rows.push_back({"lm_head", Style::kVocab, Layout::kFull, Layout::kLast});
+  plan.units = std::move(units);
+  const BackboneShape& shape = facts_.shape;
+  plan.divisors = {{"num_attention_heads", shape.num_attention_heads},
+                   {"num_key_value_heads", shape.num_key_value_heads},
+                   {"intermediate_size", shape.intermediate_size}};
+  plan.heads = {{lm_head_ ? "lm_head" : "embed_tokens"}};
+  for (int64_t i = 0; i < shape.num_layers; ++i) {
+    plan.attentions.push_back({"layers." + std::to_string(i) + ".self_attn",
+                               shape.num_attention_heads, shape.num_key_value_heads, shape.head_dim,
+                               facts_.is_local(i) ? facts_.attention.window : 0,
+                               facts_.attention.soft_cap > 0, facts_.qk_norm});
+  }
   return plan;
 }
 

@@ -52,7 +52,8 @@ Error targets_error(const std::vector<std::string>& targets, const std::vector<N
                       fmt::join(targets, ", "), fmt::join(names, ", "))};
 }
 
-/// How the two parts of an adapter lie beside a weight of a style.
+/// How the two parts of an adapter lie beside a weight of a style. A part that is whole beside a
+/// split one sees what one rank computes only, so its gradient is summed as that of a head's norm.
 struct AdapterRows {
   TensorRow a, b;
 };
@@ -60,11 +61,14 @@ struct AdapterRows {
 AdapterRows rows_beside(const TensorRow& row) {
   AdapterRows rows{{row.module + ".lora_A"}, {row.module + ".lora_B"}};
   if (row.style == Style::kColwise) {
+    rows.a.style = Style::kPerHead;
     rows.b.style = Style::kColwise;
     rows.b.out = Layout::kLast;
+    rows.b.repeats = row.repeats;
   } else if (row.style == Style::kRowwise) {
     rows.a.style = Style::kRowwise;
     rows.a.in = Layout::kLast;
+    rows.b.style = Style::kPerHead;
   }
   return rows;
 }
@@ -111,19 +115,20 @@ void unmerge_lora(Block& root) {
 
 void add_lora_rows(Block& model, ShardPlan& plan) {
   const std::vector<NamedLinear> all = linears(model);
-  std::vector<TensorRow> more;
+  std::vector<TensorRow> rows;
   for (const TensorRow& row : plan.rows) {
+    rows.push_back(row);
     const bool owns_below = row.style == Style::kReplicate || row.style == Style::kCustom;
     if (owns_below || row.style == Style::kBoundary) continue;
     const bool has_adapter = std::any_of(all.begin(), all.end(), [&](const NamedLinear& entry) {
       return entry.linear->has_lora() && path_matches(row.module, entry.path);
     });
     if (!has_adapter) continue;
-    const AdapterRows rows = rows_beside(row);
-    more.push_back(rows.a);
-    more.push_back(rows.b);
+    const AdapterRows adapter = rows_beside(row);
+    rows.push_back(adapter.a);
+    rows.push_back(adapter.b);
   }
-  plan.rows.insert(plan.rows.end(), more.begin(), more.end());
+  plan.rows = std::move(rows);
 }
 
 }  // namespace s2s

@@ -46,6 +46,8 @@ ShardPlan ShardPlan::nested_under(const std::string& prefix) const {
   ShardPlan nested = *this;
   for (TensorRow& row : nested.rows) row.module = below(row.module);
   for (UnitRow& unit : nested.units) unit.module = below(unit.module);
+  for (HeadRow& head : nested.heads) head.module = below(head.module);
+  for (AttentionRow& attention : nested.attentions) attention.module = below(attention.module);
   return nested;
 }
 
@@ -53,6 +55,19 @@ void ShardPlan::append(const ShardPlan& other) {
   rows.insert(rows.end(), other.rows.begin(), other.rows.end());
   units.insert(units.end(), other.units.begin(), other.units.end());
   divisors.insert(divisors.end(), other.divisors.begin(), other.divisors.end());
+  heads.insert(heads.end(), other.heads.begin(), other.heads.end());
+  attentions.insert(attentions.end(), other.attentions.begin(), other.attentions.end());
+}
+
+int64_t ShardPlan::copies(const TensorRow& row, const MeshShape& mesh) const {
+  if (row.repeats.empty() || !mesh.replicate_kv_heads) return 1;
+  for (const Divisor& divisor : divisors) {
+    if (divisor.name != row.repeats || divisor.value == 0) continue;
+    if (mesh.tensor > divisor.value && mesh.tensor % divisor.value == 0) {
+      return mesh.tensor / divisor.value;
+    }
+  }
+  return 1;
 }
 
 bool path_matches(const std::string& pattern, const std::string& path) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "base/path_pattern.h"
 #include "parallel/plan_errors.h"
@@ -59,11 +60,14 @@ class PlanCheck {
       findings_.add(
           plan_errors::no_match("row " + row_text(row), nearest_name(row.module, candidates)));
     }
-    for (const UnitRow& unit : plan_.units) {
-      if (matches_any(unit.module)) continue;
-      findings_.add(plan_errors::no_match("unit '" + unit.module + "'",
-                                          nearest_name(unit.module, candidates)));
-    }
+    const auto need = [&](const std::string& what, const std::string& module) {
+      if (matches_any(module)) return;
+      findings_.add(
+          plan_errors::no_match(what + " '" + module + "'", nearest_name(module, candidates)));
+    };
+    for (const UnitRow& unit : plan_.units) need("unit", unit.module);
+    for (const HeadRow& head : plan_.heads) need("head", head.module);
+    for (const AttentionRow& attention : plan_.attentions) need("attention", attention.module);
   }
 
   void check_ownership() {
@@ -85,30 +89,60 @@ class PlanCheck {
     }
   }
 
+  /// Vocabularies are rounded up instead: their last ranks may have fewer rows.
   void check_splits() {
-    if (inputs_.mesh.tensor == 1) return;
-    std::map<std::pair<int, int64_t>, std::vector<std::string>> bad;  // dim, size -> parameters
+    std::map<std::tuple<int, int64_t, int64_t>, std::vector<std::string>> bad;
     for (const PlannedParameter& parameter : planned_.parameters) {
       if (parameter.rows.empty()) continue;
-      const int dim = split_dim(plan_.rows[parameter.rows.front()].style, parameter.name);
-      if (dim < 0) continue;
+      const Style style = plan_.rows[parameter.rows.front()].style;
+      const int dim = split_dim(style, parameter.name);
+      if (dim < 0 || style == Style::kVocab) continue;
       const bool has_dim = static_cast<size_t>(dim) < parameter.sizes.size();
       const int64_t size = has_dim ? parameter.sizes[static_cast<size_t>(dim)] : 1;
-      if (size % inputs_.mesh.tensor != 0) bad[{dim, size}].push_back(parameter.name);
+      const int64_t parts = inputs_.mesh.tensor / parameter.copies;
+      if (size % parts != 0) bad[{dim, size, parts}].push_back(parameter.name);
     }
     for (const auto& [split, parameters] : bad) {
+      const auto& [dim, size, parts] = split;
       for (const std::string& names : collapse_numbers(parameters)) {
-        findings_.add(
-            plan_errors::indivisible_dim(names, split.first, split.second, inputs_.mesh.tensor));
+        findings_.add(plan_errors::indivisible_dim(names, dim, size, parts));
       }
     }
   }
 
+  /// Which rows, if any, may be repeated where the axis is larger than the number.
+  plan_errors::Repeats repeats_of(const Divisor& divisor) const {
+    for (const TensorRow& row : plan_.rows) {
+      if (row.repeats != divisor.name) continue;
+      return inputs_.mesh.replicate_kv_heads ? plan_errors::Repeats::kYes
+                                             : plan_errors::Repeats::kSwitchedOff;
+    }
+    return plan_errors::Repeats::kNo;
+  }
+
   void check_divisors() {
+    const int64_t tensor = inputs_.mesh.tensor;
     for (const Divisor& divisor : plan_.divisors) {
-      if (divisor.value % inputs_.mesh.tensor == 0) continue;
-      findings_.add(
-          plan_errors::indivisible_number(divisor.name, divisor.value, inputs_.mesh.tensor));
+      if (divisor.value % tensor == 0) continue;
+      const plan_errors::Repeats repeats = repeats_of(divisor);
+      const bool is_repeated =
+          repeats == plan_errors::Repeats::kYes && divisor.value > 0 && tensor % divisor.value == 0;
+      if (is_repeated) continue;
+      findings_.add(plan_errors::indivisible_number(divisor.name, divisor.value, tensor, repeats));
+    }
+    check_repeats();
+  }
+
+  void check_repeats() {
+    for (const TensorRow& row : plan_.rows) {
+      const bool is_known =
+          row.repeats.empty() ||
+          std::any_of(plan_.divisors.begin(), plan_.divisors.end(),
+                      [&](const Divisor& divisor) { return divisor.name == row.repeats; });
+      if (is_known) continue;
+      std::vector<std::string> names;
+      for (const Divisor& divisor : plan_.divisors) names.push_back(divisor.name);
+      findings_.add(plan_errors::repeats(row_text(row), row.repeats, names));
     }
   }
 

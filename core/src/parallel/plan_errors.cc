@@ -10,14 +10,23 @@ Error plan_error(const char* id, std::string message) {
   return {ExitCode::kConfig, id, std::move(message)};
 }
 
-/// Tensor axes that divide `value`, the largest ones when there are many.
+/// Tensor axes that divide `value`, the smallest ones when there are many.
 std::string sizes_that_work(int64_t value) {
   std::vector<int64_t> sizes;
   for (int64_t size = 1; size <= value && size <= 1024; ++size) {
     if (value % size == 0) sizes.push_back(size);
   }
-  if (sizes.size() > 12) sizes.resize(12);
-  return fmt::format("{}", fmt::join(sizes, ", "));
+  const bool are_all = sizes.size() <= 12;
+  if (!are_all) sizes.resize(12);
+  return fmt::format("{}{}", fmt::join(sizes, ", "), are_all ? "" : ", ...");
+}
+
+std::string repeats_text(int64_t value, Repeats repeats) {
+  if (repeats == Repeats::kNo) return "";
+  const std::string multiples = fmt::format("multiples of {}", value);
+  return repeats == Repeats::kYes
+             ? fmt::format("; and {}, on which several ranks hold the same one", multiples)
+             : fmt::format("; with trainer.strategy.replicate_kv_heads: true also {}", multiples);
 }
 
 int64_t largest_that_works(int64_t value, int64_t tensor) {
@@ -53,12 +62,20 @@ Error indivisible_dim(const std::string& parameter, int64_t dim, int64_t size, i
                                 parameter, dim, size, tensor, sizes_that_work(size)));
 }
 
-Error indivisible_number(const std::string& name, int64_t value, int64_t tensor) {
-  return plan_error(
-      "plan/indivisible",
-      fmt::format("{} = {} is not divisible by tensor_parallel = {}; largest that "
-                  "works: {} (sizes that work: {})",
-                  name, value, tensor, largest_that_works(value, tensor), sizes_that_work(value)));
+Error indivisible_number(const std::string& name, int64_t value, int64_t tensor, Repeats repeats) {
+  return plan_error("plan/indivisible",
+                    fmt::format("{} = {} is not divisible by tensor_parallel = {}; largest that "
+                                "works: {} (sizes that work: {}{})",
+                                name, value, tensor, largest_that_works(value, tensor),
+                                sizes_that_work(value), repeats_text(value, repeats)));
+}
+
+Error repeats(const std::string& row, const std::string& name,
+              const std::vector<std::string>& divisors) {
+  return plan_error("plan/repeats",
+                    fmt::format("row {} repeats '{}', which is no number of the plan; expected one "
+                                "of its divisors: {}",
+                                row, name, fmt::join(divisors, ", ")));
 }
 
 Error units(const std::string& module, const std::vector<std::string>& rows) {
@@ -77,10 +94,12 @@ Error tied(const std::string& first, const std::string& first_treatment, const s
 }
 
 Error sequence(int64_t length, int64_t tensor) {
+  const int64_t below = length / tensor * tensor;
+  const std::string shorter = below > 0 ? fmt::format("{} or ", below) : "";
   return plan_error("plan/sequence",
                     fmt::format("a sequence of {} positions is not divisible by tensor_parallel = "
-                                "{}, as sequence parallelism needs; nearest that works: {}",
-                                length, tensor, length / tensor * tensor));
+                                "{}, as sequence parallelism needs; nearest that works: {}{}",
+                                length, tensor, shorter, below + tensor));
 }
 
 Error world(const MeshShape& m, int64_t world_size) {

@@ -18,7 +18,12 @@ Error uncovered(const std::string& parameters);
 Error two_rows(const std::string& parameter, const std::vector<std::string>& rows);
 /// [plan/indivisible] a split dim, or a number of the model, that the tensor axis does not divide.
 Error indivisible_dim(const std::string& parameter, int64_t dim, int64_t size, int64_t tensor);
-Error indivisible_number(const std::string& name, int64_t value, int64_t tensor);
+/// Whether several ranks may hold the same part, where the axis is larger than the number.
+enum class Repeats { kNo, kSwitchedOff, kYes };
+Error indivisible_number(const std::string& name, int64_t value, int64_t tensor, Repeats repeats);
+/// [plan/repeats] a row that repeats a number which the plan does not have.
+Error repeats(const std::string& row, const std::string& name,
+              const std::vector<std::string>& divisors);
 /// [plan/units] a module that is a unit twice.
 Error units(const std::string& module, const std::vector<std::string>& rows);
 /// [plan/tied] one tensor under two names that the plan treats differently.

@@ -26,7 +26,7 @@ std::string own_name(const PlannedParameter& parameter) {
 void add_lines(const TensorRow& row, const std::vector<const PlannedParameter*>& owned,
                PlanReport& report) {
   const PlanLine blank{
-      row.module, to_string(row.style), to_string(row.in), to_string(row.out), "", {}, {}, 0};
+      row.module, to_string(row.style), to_string(row.in), to_string(row.out), "", {}, {}, 0, 1};
   if (owned.empty()) {
     report.lines.push_back(blank);
     return;
@@ -39,6 +39,7 @@ void add_lines(const TensorRow& row, const std::vector<const PlannedParameter*>&
     line.sizes = parameter->sizes;
     line.per_rank = parameter->tensor_sizes;
     line.num_parameters += parameter->numel();
+    line.copies = parameter->copies;
   }
   if (groups.size() > 2) {
     PlanLine line = blank;
@@ -51,18 +52,57 @@ void add_lines(const TensorRow& row, const std::vector<const PlannedParameter*>&
   for (auto it = groups.rbegin(); it != groups.rend(); ++it) report.lines.push_back(it->second);
 }
 
-RankCost cost_of(const PlannedModel& planned, const PlanReportInputs& inputs) {
-  RankCost cost;
+/// Numbers of parameters on one rank.
+struct Held {
+  int64_t split = 0, trained_split = 0;  // shared out on the shard axis
+  int64_t whole = 0, trained_whole = 0;  // on the tensor axis only
+  std::map<std::string, int64_t> whole_by_unit;
+};
+
+Held count_held(const PlannedModel& planned, const PlanReportInputs& inputs) {
+  Held held;
   std::set<const at::Tensor*> seen;
   for (const PlannedParameter& parameter : planned.parameters) {
     if (!seen.insert(parameter.tensor).second) continue;
-    const int64_t numbers = sharded_numel(parameter, inputs.mesh.shard);
-    cost.parameters += numbers;
-    if (inputs.is_trained(parameter.name)) cost.trained += numbers;
+    const int64_t split = sharded_numel(parameter, inputs.mesh.shard);
+    const int64_t whole = parameter.tensor_numel();
+    held.split += split;
+    held.whole += whole;
+    held.whole_by_unit[parameter.unit] += whole;
+    if (!inputs.is_trained(parameter.name)) continue;
+    held.trained_split += split;
+    held.trained_whole += whole;
   }
-  cost.parameter_bytes = cost.parameters * inputs.bytes_per_number;
-  cost.gradient_bytes = cost.trained * inputs.bytes_per_number;
-  cost.optimizer_bytes = cost.trained * inputs.bytes_per_number * inputs.optimizer_numbers;
+  return held;
+}
+
+/// Numbers of the largest unit, which the shard axis gathers.
+int64_t largest_unit(const Held& held) {
+  int64_t largest = 0;
+  for (const auto& [unit, numbers] : held.whole_by_unit) largest = std::max(largest, numbers);
+  return largest;
+}
+
+/// Source: core/docs/sharding.md, "What the report counts".
+RankCost cost_of(const PlannedModel& planned, const PlanReportInputs& inputs) {
+  const Held held = count_held(planned, inputs);
+  const int64_t bytes = inputs.bytes_per_number;
+  const int64_t gather = inputs.gather_bytes_per_number;
+  const bool is_sharded = inputs.mesh.shard > 1;
+  const int stage = is_sharded ? inputs.zero_stage : 3;
+  RankCost cost;
+  cost.parameters = stage >= 3 ? held.split : held.whole;
+  cost.trained = stage >= 3 ? held.trained_split : held.trained_whole;
+  cost.parameter_bytes = cost.parameters * bytes;
+  if (gather != bytes && (!is_sharded || stage < 3)) {  // copies in the type that is computed in
+    cost.parameter_bytes = held.whole * gather + held.split * bytes;
+  }
+  cost.gradient_bytes = (stage >= 2 ? held.trained_split : held.trained_whole) * bytes;
+  cost.optimizer_bytes = held.trained_split * bytes * inputs.optimizer_numbers;
+  if (!is_sharded) return cost;
+  // This unit and the next, a buffer on its way, gradients, and two buffers of their reduction.
+  const int64_t per_number = (stage >= 3 ? 3 * gather : 0) + gather + 2 * bytes;
+  cost.gathered_bytes = stage >= 2 ? per_number * largest_unit(held) : 0;
   return cost;
 }
 
@@ -73,7 +113,9 @@ std::string PlanLine::text() const {
   if (per_rank.empty() && sizes.empty()) {
     return fmt::format("{}, {} numbers", tensor, num_parameters);
   }
-  return fmt::format("{} {} -> {}", tensor, sizes_text(sizes), sizes_text(per_rank));
+  return fmt::format(
+      "{} {} -> {}{}", tensor, sizes_text(sizes), sizes_text(per_rank),
+      copies > 1 ? fmt::format(" (x{}: {} ranks hold the same)", copies, copies) : "");
 }
 
 PlanReport report_plan(Block& model, const ShardPlan& plan, const PlanReportInputs& inputs) {
@@ -94,11 +136,17 @@ PlanReport report_plan(Block& model, const ShardPlan& plan, const PlanReportInpu
   }
   report.rank = cost_of(planned, inputs);
   report.mesh = inputs.mesh;
+  report.zero_stage = inputs.zero_stage;
   report.step = inputs.step;
-  report.traffic = expected_traffic(
-      planned, plan,
-      {inputs.mesh, inputs.step.micro_batches, inputs.step.positions,
-       inputs.gather_bytes_per_number, inputs.bytes_per_number, inputs.is_trained});
+  report.traffic =
+      expected_traffic(planned, plan,
+                       {inputs.mesh, inputs.step.micro_batches, inputs.step.positions(),
+                        inputs.gather_bytes_per_number, inputs.bytes_per_number, inputs.zero_stage,
+                        inputs.is_trained});
+  report.activations =
+      expected_activations(model, planned, plan,
+                           {inputs.mesh, inputs.step.length, inputs.gather_bytes_per_number,
+                            inputs.bytes_per_number, inputs.bytes_per_number, inputs.is_trained});
   return report;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "parallel/activations.h"
 #include "parallel/traffic.h"
 #include "s2s/block.h"
 #include "s2s/plan.h"
@@ -19,7 +20,8 @@ struct PlanLine {
   std::vector<int64_t> sizes;  // whole; empty when the row owns several tensors or none
   std::vector<int64_t> per_rank;
   int64_t num_parameters = 0;  // of all tensors of this line, whole model
-  std::string text() const;    // "2048x2048 -> 1024x2048"
+  int64_t copies = 1;          // ranks of the tensor axis that hold the same part
+  std::string text() const;    // "weight 2048x2048 -> 1024x2048"
 };
 
 /// Largest share of one rank.
@@ -27,28 +29,38 @@ struct RankCost {
   int64_t parameters = 0;  // numbers held
   int64_t trained = 0;     // of which trained
   int64_t parameter_bytes = 0, gradient_bytes = 0, optimizer_bytes = 0;
+  int64_t gathered_bytes = 0;  // at most, while the largest unit is at work
+  int64_t total() const {
+    return parameter_bytes + gradient_bytes + optimizer_bytes + gathered_bytes;
+  }
 };
 
 /// What an optimizer step of one data rank is made of.
 struct StepSize {
   int64_t micro_batches = 1;
-  int64_t positions = 0;  // of a micro-batch; 0: not known
+  int64_t rows = 1;    // sequences of a micro-batch
+  int64_t length = 0;  // positions of each; 0: not known
+  std::string rows_source = "default", length_source;
+  int64_t positions() const { return rows * length; }
 };
 
 struct PlanReport {
   MeshShape mesh;
+  int zero_stage = 3;
   std::vector<PlanLine> lines;
   std::vector<std::string> units;
   int64_t num_parameters = 0;  // whole model, tied tensors once
   RankCost rank;
   StepSize step;
   Traffic traffic;
+  Activations activations;
 };
 
 struct PlanReportInputs {
   MeshShape mesh;
   int64_t bytes_per_number = 4;
   int64_t gather_bytes_per_number = 4;  // parameters and activations on their way
+  int zero_stage = 3;                   // what the shard axis splits
   int64_t optimizer_numbers = 2;        // per trained parameter
   StepSize step;
   std::function<bool(const std::string& parameter)> is_trained = [](const std::string&) {

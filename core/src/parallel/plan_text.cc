@@ -39,21 +39,37 @@ std::string mesh_text(const MeshShape& mesh) {
 
 /// "rank", "shard" or another word in the first column, the text in the second.
 std::string line_of(const char* word, const std::string& text) {
-  return fmt::format("{:<9} {}\n", word, text);
+  return fmt::format("{:<11} {}\n", word, text);
 }
 
-std::string tensor_text(const Traffic& traffic, const StepSize& step) {
-  const auto per_position = bytes_text(static_cast<int64_t>(traffic.tensor_per_position));
-  const std::string gradients = bytes_text(traffic.tensor_gradients);
-  if (!traffic.tensor_activations) {
-    return fmt::format(
-        "activations {} for each position of a micro-batch, gradients of whole "
-        "weights {}",
-        per_position, gradients);
+std::string bytes_text(double bytes) { return bytes_text(static_cast<int64_t>(bytes)); }
+
+/// "all-gather 1.2 kB, reduce-scatter 1.2 kB"; kinds that are not used are left out.
+std::string kinds_text(const CollectiveBytes& bytes, double times) {
+  std::string text;
+  for (const auto& [name, size] : {std::pair{"all-gather", bytes.all_gather},
+                                   {"reduce-scatter", bytes.reduce_scatter},
+                                   {"all-reduce", bytes.all_reduce}}) {
+    if (size == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, bytes_text(size * times));
   }
-  return fmt::format("activations {} ({} for each of {} positions), gradients of whole weights {}",
-                     bytes_text(*traffic.tensor_activations), per_position, step.positions,
-                     gradients);
+  return text.empty() ? "none" : text;
+}
+
+std::string tensor_text(const PlanReport& report) {
+  const Traffic& traffic = report.traffic;
+  const StepSize& step = report.step;
+  const auto positions = static_cast<double>(step.positions() * step.micro_batches);
+  const std::string activations =
+      traffic.tensor_activations
+          ? fmt::format("activations {}: {}", bytes_text(*traffic.tensor_activations),
+                        kinds_text(traffic.tensor_per_position, positions))
+          : fmt::format("activations, for each position of a micro-batch {}: {}",
+                        bytes_text(traffic.tensor_per_position.total()),
+                        kinds_text(traffic.tensor_per_position, 1));
+  return line_of("  tensor", activations) +
+         line_of("  tensor", "gradients of weights that several ranks hold: all-reduce " +
+                                 bytes_text(traffic.tensor_gradients));
 }
 
 std::string traffic_text(const PlanReport& report) {
@@ -66,44 +82,95 @@ std::string traffic_text(const PlanReport& report) {
                              traffic.total() ? ": " + bytes_text(*traffic.total()) : ""));
   if (report.mesh.shard > 1) {
     text += line_of(
-        "  shard", fmt::format("parameters gathered {}, gradients reduced {}",
+        "  shard", fmt::format("parameters all-gather {}, gradients reduce-scatter {}",
                                bytes_text(traffic.shard_gather), bytes_text(traffic.shard_reduce)));
   }
   if (report.mesh.replicate > 1) {
-    text += line_of("  replicate", "gradients reduced " + bytes_text(traffic.replicate_reduce));
+    text += line_of("  replicate", "gradients all-reduce " + bytes_text(traffic.replicate_reduce));
   }
-  if (report.mesh.tensor > 1) text += line_of("  tensor", tensor_text(traffic, report.step));
+  if (report.mesh.tensor > 1) text += tensor_text(report);
   for (const std::string& what : traffic.not_counted) text += line_of("  without", what);
   return text;
+}
+
+/// "1.20 GB", or what grows with the sequence while its length is not known.
+std::string saved_text(const SavedBytes& bytes, const StepSize& step) {
+  if (step.length > 0) return bytes_text(bytes.at(step.rows, step.length));
+  std::string text = bytes_text(bytes.per_position) + " for each position";
+  if (bytes.per_pair > 0) text += fmt::format(" + {} for each pair", bytes_text(bytes.per_pair));
+  if (bytes.per_mask > 0) text += fmt::format(" + {} of a mask", bytes_text(bytes.per_mask));
+  if (bytes.fixed > 0) text += " + " + bytes_text(bytes.fixed);
+  return text;
+}
+
+std::string activations_text(const PlanReport& report) {
+  const Activations& activations = report.activations;
+  const StepSize& step = report.step;
+  const std::string size =
+      step.length > 0 ? fmt::format("{} sequence{} ({}) of {} positions ({})", step.rows,
+                                    step.rows == 1 ? "" : "s", step.rows_source, step.length,
+                                    step.length_source)
+                      : "any number of positions (--sequence-length and --batch-size say how many)";
+  std::string text = line_of("activations", "kept for the backward pass of " + size);
+  text += line_of("  none", "recomputed: " + saved_text(activations.all, step));
+  if (activations.num_blocks > 0) {
+    text += line_of("  full",
+                    fmt::format("recomputation of {} blocks: {}, and while one is there "
+                                "again {}",
+                                activations.num_blocks, saved_text(activations.recomputed, step),
+                                saved_text(activations.largest_block, step)));
+  }
+  for (const std::string& what : activations.not_counted) text += line_of("  without", what);
+  return text;
+}
+
+std::string rank_text(const PlanReport& report) {
+  const RankCost& rank = report.rank;
+  std::string text = line_of(
+      "per rank", fmt::format("{} parameters, {} trained: parameters {}, gradients {}, optimizer "
+                              "{}, together {}",
+                              count_text(rank.parameters), count_text(rank.trained),
+                              bytes_text(rank.parameter_bytes), bytes_text(rank.gradient_bytes),
+                              bytes_text(rank.optimizer_bytes), bytes_text(rank.total())));
+  if (rank.gathered_bytes > 0) {
+    text += line_of("  of which", "at most " + bytes_text(rank.gathered_bytes) +
+                                      " while the largest unit is gathered and reduced");
+  }
+  return text;
+}
+
+std::string mesh_line(const PlanReport& report) {
+  const MeshShape& mesh = report.mesh;
+  std::string text = mesh_text(mesh);
+  if (mesh.tensor > 1) {
+    text += fmt::format(" (ranks 0-{} share a tensor group, sequences {} between blocks)",
+                        mesh.tensor - 1, mesh.sequence_parallel ? "split" : "whole");
+  }
+  if (mesh.shard > 1) {
+    const char* const split[] = {"", "optimizer state", "optimizer state and gradients",
+                                 "parameters, gradients and optimizer state"};
+    text += fmt::format("; shard splits {}", split[report.zero_stage]);
+  }
+  return line_of("mesh", text);
 }
 
 }  // namespace
 
 std::string format_plan(const PlanReport& report) {
-  const MeshShape& mesh = report.mesh;
   size_t width = 6;
   for (const PlanLine& line : report.lines) width = std::max(width, line.module.size());
   std::string text = fmt::format("{:<{}}  {:<9}  {:<4}  {:<4}  whole -> per rank (tensor {})\n",
-                                 "module", width, "style", "in", "out", mesh.tensor);
+                                 "module", width, "style", "in", "out", report.mesh.tensor);
   for (const PlanLine& line : report.lines) {
     text += fmt::format("{:<{}}  {:<9}  {:<4}  {:<4}  {}\n", line.module, width, line.style,
                         line.in, line.out, line.text());
   }
-  text +=
-      fmt::format("\nunits     {} (gathered and freed together on the shard axis)\n",
-                  report.units.empty() ? "none" : fmt::format("{}", fmt::join(report.units, ", ")));
-  text += fmt::format("model     {} parameters\n", count_text(report.num_parameters));
-  const RankCost& rank = report.rank;
-  text += fmt::format(
-      "per rank  {} parameters, {} trained: parameters {}, gradients {}, optimizer {}, together "
-      "{}\n",
-      count_text(rank.parameters), count_text(rank.trained), bytes_text(rank.parameter_bytes),
-      bytes_text(rank.gradient_bytes), bytes_text(rank.optimizer_bytes),
-      bytes_text(rank.parameter_bytes + rank.gradient_bytes + rank.optimizer_bytes));
-  text += traffic_text(report);
-  text += fmt::format("mesh      {}", mesh_text(mesh));
-  if (mesh.tensor > 1) text += fmt::format(" (ranks 0-{} share a tensor group)", mesh.tensor - 1);
-  return text + "\n";
+  const std::string units =
+      report.units.empty() ? "none" : fmt::format("{}", fmt::join(report.units, ", "));
+  text += "\n" + line_of("units", units + " (gathered and freed together on the shard axis)");
+  text += line_of("model", count_text(report.num_parameters) + " parameters");
+  return text + rank_text(report) + activations_text(report) + traffic_text(report) +
+         mesh_line(report);
 }
 
 }  // namespace s2s

@@ -38,14 +38,25 @@ bool row_owns(const TensorRow& row, const std::string& module) {
   });
 }
 
-std::vector<int64_t> split_sizes(std::vector<int64_t> sizes, Style style, const std::string& name,
-                                 int64_t tensor) {
-  const int dim = split_dim(style, name);
+/// Sizes on one of `parts` ranks. Of dim 0 each of `groups` equal pieces is split.
+std::vector<int64_t> split_sizes(std::vector<int64_t> sizes, int dim, int64_t parts,
+                                 int64_t groups) {
   if (dim >= 0 && static_cast<size_t>(dim) < sizes.size()) {
     int64_t& size = sizes[static_cast<size_t>(dim)];
-    size = (size + tensor - 1) / tensor;
+    const int64_t piece = dim == 0 ? size / groups : size;
+    size = (piece + parts - 1) / parts * (size / std::max<int64_t>(1, piece));
   }
   return sizes;
+}
+
+/// Gives a parameter its row's share of the tensor axis.
+void place(PlannedParameter& parameter, const std::string& own_name, const ShardPlan& plan,
+           const MeshShape& mesh) {
+  const TensorRow& row = plan.rows[parameter.rows.front()];
+  parameter.copies = plan.copies(row, mesh);
+  parameter.tensor_sizes =
+      split_sizes(parameter.sizes, split_dim(row.style, own_name), mesh.tensor / parameter.copies,
+                  vocabulary_groups(plan, parameter.module));
 }
 
 std::string innermost_unit(const std::set<std::string>& units, const std::string& module) {
@@ -77,6 +88,13 @@ int split_dim(Style style, const std::string& parameter_name) {
   return is_bias ? -1 : 1;
 }
 
+int64_t vocabulary_groups(const ShardPlan& plan, const std::string& module) {
+  for (const HeadRow& head : plan.heads) {
+    if (path_matches(head.module, module)) return std::max<int64_t>(1, head.groups);
+  }
+  return 1;
+}
+
 bool owns_subtree(Style style) { return style == Style::kReplicate || style == Style::kCustom; }
 bool owns_weight(Style style) { return style != Style::kBoundary; }
 
@@ -102,10 +120,7 @@ PlannedModel plan_model(Block& model, const ShardPlan& plan, const MeshShape& me
       for (size_t i = 0; i < plan.rows.size(); ++i) {
         if (row_owns(plan.rows[i], path)) parameter.rows.push_back(i);
       }
-      if (!parameter.rows.empty()) {
-        parameter.tensor_sizes = split_sizes(direct.sizes, plan.rows[parameter.rows.front()].style,
-                                             direct.name, mesh.tensor);
-      }
+      if (!parameter.rows.empty()) place(parameter, direct.name, plan, mesh);
       planned.parameters.push_back(std::move(parameter));
     }
   });

@@ -20,12 +20,16 @@ struct PlannedParameter {
   std::vector<int64_t> tensor_sizes;  // on one rank of the tensor axis
   std::vector<size_t> rows;           // owning rows of the plan, by index; one in a good plan
   std::string unit;                   // path of its innermost unit; "" for the model itself
+  int64_t copies = 1;                 // ranks of the tensor axis that hold the same part
   int64_t numel() const;              // of `sizes`
   int64_t tensor_numel() const;       // of `tensor_sizes`
 };
 
 /// Dim that a style splits on the tensor axis, or -1. A rowwise bias stays whole.
 int split_dim(Style style, const std::string& parameter_name);
+
+/// Vocabularies that a module's rows of dim 0 are made of: a head's groups, else 1.
+int64_t vocabulary_groups(const ShardPlan& plan, const std::string& module);
 
 /// True when parameters of modules below the matched one belong to the row, too.
 bool owns_subtree(Style style);

@@ -1,5 +1,6 @@
 #include "parallel/traffic.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -39,6 +40,7 @@ class TrafficCount {
     count_parameters();
     if (inputs_.mesh.tensor > 1) {
       for (const TensorRow& row : plan_.rows) count_row(row);
+      for (const HeadRow& head : plan_.heads) count_head(head);
     }
     count_step();
     note_other_axes();
@@ -54,48 +56,64 @@ class TrafficCount {
       if (!seen.insert(parameter.tensor).second) continue;
       const auto share = static_cast<double>(sharded_numel(parameter, mesh.shard));
       const auto others = static_cast<double>(mesh.shard - 1);
-      // A unit is gathered before its forward and again before its backward; what lies in no unit
-      // stays gathered between the two.
-      gathered += others * share * (parameter.unit.empty() ? 1 : 2);
-      if (!inputs_.is_trained(parameter.name)) continue;
+      const bool is_trained = inputs_.is_trained(parameter.name);
+      gathered += others * share * gathers_of(parameter, is_trained);
+      if (!is_trained) continue;
       reduced += others * share;
       replicated += 2 * ring_share(mesh.replicate) * share;
-      if (is_summed_over_tensor(parameter)) tensor += 2 * ring_share(mesh.tensor) * share;
+      tensor += 2 * ring_share(holders_of(parameter)) * share;
     }
     const auto micro_batches = static_cast<double>(inputs_.micro_batches);
     const auto gather_bytes = static_cast<double>(inputs_.gather_bytes);
     const auto reduce_bytes = static_cast<double>(inputs_.reduce_bytes);
-    traffic_.shard_gather = rounded(gathered * micro_batches * gather_bytes);
-    traffic_.shard_reduce = rounded(reduced * micro_batches * reduce_bytes);
+    // Gradients that stay split are scattered after each micro-batch.
+    const double reductions = inputs_.zero_stage >= 2 ? micro_batches : 1;
+    traffic_.shard_gather = rounded(gathered * gather_bytes);
+    traffic_.shard_reduce = rounded(reduced * reductions * reduce_bytes);
     traffic_.replicate_reduce = rounded(replicated * reduce_bytes);
     traffic_.tensor_gradients = rounded(tensor * reduce_bytes);
   }
 
-  /// Whole weights that see only a part of the positions or of the heads.
-  bool is_summed_over_tensor(const PlannedParameter& parameter) const {
+  /// All-gathers of a parameter in a step. In stage 3 a unit is gathered before its forward and
+  /// again before its backward, and what lies in no unit stays gathered between the two; before
+  /// stage 3 what was updated is gathered after the update.
+  double gathers_of(const PlannedParameter& parameter, bool is_trained) const {
+    if (inputs_.zero_stage < 3) return is_trained ? 1 : 0;
+    return static_cast<double>(inputs_.micro_batches) * (parameter.unit.empty() ? 1 : 2);
+  }
+
+  /// Ranks of the tensor axis whose gradients of a parameter are summed: those that hold the same
+  /// numbers and see only a part of the positions or of the heads.
+  int64_t holders_of(const PlannedParameter& parameter) const {
     const TensorRow* row = row_of(parameter, plan_);
-    if (row == nullptr) return false;
-    return row->style == Style::kPerHead ||
-           (row->style == Style::kSequence && inputs_.mesh.sequence_parallel);
+    if (row == nullptr) return 1;
+    const bool is_partial = row->style == Style::kPerHead ||
+                            (row->style == Style::kSequence && inputs_.mesh.sequence_parallel);
+    return is_partial ? inputs_.mesh.tensor : parameter.copies;
   }
 
   /// Messages of one row, as multiples of an all-gather: forward and backward together. An
-  /// all-reduce counts as two, so tensor parallelism with and without split sequences costs the
-  /// same where it is lowered to one.
-  int messages_of(const TensorRow& row) const {
+  /// all-reduce counts as two.
+  CollectiveBytes messages_of(const TensorRow& row) const {
     const bool split = inputs_.mesh.sequence_parallel;
-    if (row.style == Style::kRowwise || row.style == Style::kVocab) return 2;
-    if (row.style != Style::kBoundary) return 0;
-    if (row.in == Layout::kSeq && row.out == Layout::kFull) return 2;
-    return split && row.in == Layout::kFull && row.out == Layout::kSeq ? 1 : 0;
+    const bool opens = row.in == Layout::kSeq && row.out == Layout::kFull;
+    const bool closes = row.in == Layout::kFull && row.out == Layout::kSeq;
+    const bool is_reduced = row.style == Style::kRowwise || row.style == Style::kVocab;
+    if (row.style == Style::kVocab && row.out == Layout::kLast) return {};  // see count_head
+    if (is_reduced && split && row.out == Layout::kSeq) return {1, 1, 0};
+    if (is_reduced) return {0, 0, 2};
+    if (row.style == Style::kSequence) return {split && opens ? 1.0 : 0.0, 0, 0};
+    if (row.style != Style::kBoundary) return {};
+    if (opens) return split ? CollectiveBytes{1, 1, 0} : CollectiveBytes{0, 0, 2};
+    return {split && closes ? 1.0 : 0.0, 0, 0};
   }
 
   void count_row(const TensorRow& row) {
     if (row.style == Style::kCustom) {
       traffic_.not_counted.push_back("row '" + row.module + "' (custom): its strategy says");
     }
-    const int messages = messages_of(row);
-    if (messages == 0) return;
+    const CollectiveBytes messages = messages_of(row);
+    if (messages.total() == 0) return;
     for (const std::string& module : planned_.modules) {
       if (!path_matches(row.module, module)) continue;
       const int64_t width = width_at(module, row.style == Style::kBoundary);
@@ -103,9 +121,29 @@ class TrafficCount {
         traffic_.not_counted.push_back("'" + module +
                                        "': no weight says how wide its activation is");
       }
-      traffic_.tensor_per_position += messages * ring_share(inputs_.mesh.tensor) *
-                                      static_cast<double>(width * inputs_.gather_bytes);
+      add(messages, static_cast<double>(width * inputs_.gather_bytes));
     }
+  }
+
+  /// A split head: the gradient of its input is summed, and the loss takes three numbers (largest
+  /// logit, sum of exponentials, the label's logit) of each vocabulary.
+  void count_head(const HeadRow& head) {
+    for (const PlannedParameter& parameter : planned_.parameters) {
+      const TensorRow* row = row_of(parameter, plan_);
+      const bool is_split = row != nullptr && row->style == Style::kVocab;
+      const bool is_weight = is_split && parameter.sizes.size() == 2;
+      if (!is_weight || !path_matches(head.module, parameter.module)) continue;
+      constexpr int64_t kLossBytes = 3 * 4;  // float32
+      add({0, 0, 2}, static_cast<double>(parameter.sizes[1] * inputs_.gather_bytes +
+                                         kLossBytes * std::max<int64_t>(1, head.groups)));
+    }
+  }
+
+  void add(const CollectiveBytes& messages, double bytes) {
+    const double sent = ring_share(inputs_.mesh.tensor) * bytes;
+    traffic_.tensor_per_position.all_gather += messages.all_gather * sent;
+    traffic_.tensor_per_position.reduce_scatter += messages.reduce_scatter * sent;
+    traffic_.tensor_per_position.all_reduce += messages.all_reduce * sent;
   }
 
   /// Width at a module's door: of its own weight, or, at a boundary, of the first weight below.
@@ -124,7 +162,7 @@ class TrafficCount {
   void count_step() {
     if (inputs_.mesh.tensor > 1 && inputs_.positions == 0) return;
     traffic_.tensor_activations =
-        rounded(traffic_.tensor_per_position * static_cast<double>(inputs_.positions) *
+        rounded(traffic_.tensor_per_position.total() * static_cast<double>(inputs_.positions) *
                 static_cast<double>(inputs_.micro_batches));
   }
 

@@ -17,16 +17,23 @@ struct TrafficInputs {
   int64_t positions = 0;      // of a micro-batch on one data rank; 0: not known
   int64_t gather_bytes = 4;   // of a number: gathered parameters, and activations
   int64_t reduce_bytes = 4;   // of a number: gradients
+  int zero_stage = 3;         // what the shard axis splits (core/docs/sharding.md)
   std::function<bool(const std::string& parameter)> is_trained;
+};
+
+/// Bytes that a rank sends by kind of message.
+struct CollectiveBytes {
+  double all_gather = 0, reduce_scatter = 0, all_reduce = 0;
+  double total() const { return all_gather + reduce_scatter + all_reduce; }
 };
 
 /// Bytes that one rank sends in an optimizer step, with ring algorithms; it receives as many.
 struct Traffic {
-  int64_t shard_gather = 0;                   // parameters
-  int64_t shard_reduce = 0;                   // gradients
-  int64_t replicate_reduce = 0;               // gradients
-  int64_t tensor_gradients = 0;               // of weights that every tensor rank holds whole
-  double tensor_per_position = 0;             // activations, for one position of one micro-batch
+  int64_t shard_gather = 0;                   // parameters, all-gather
+  int64_t shard_reduce = 0;                   // gradients, reduce-scatter
+  int64_t replicate_reduce = 0;               // gradients, all-reduce
+  int64_t tensor_gradients = 0;               // of weights that several tensor ranks hold
+  CollectiveBytes tensor_per_position;        // activations, for one position of one micro-batch
   std::optional<int64_t> tensor_activations;  // of the step; nothing when positions are not known
   std::vector<std::string> not_counted;       // what this leaves out, and why
   /// All of it; nothing when a part is not known.

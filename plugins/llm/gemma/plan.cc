@@ -7,44 +7,42 @@ constexpr Style kBoundary = Style::kBoundary, kSequence = Style::kSequence;
 constexpr Style kColwise = Style::kColwise, kRowwise = Style::kRowwise;
 constexpr Style kPerHead = Style::kPerHead;
 constexpr Layout kFull = Layout::kFull, kSeq = Layout::kSeq, kLast = Layout::kLast;
+constexpr const char* kKvHeads = "num_key_value_heads";  // may be on several ranks each
 
 // clang-format off
+/// Of Gemma 3, in the order in which modules run; Gemma 1 and 2 have fewer norms.
 const TensorRow kRows[] = {
     // module                               style      in     out
     {"layers.0",                            kBoundary, kFull, kSeq },
     {"layers.*.input_layernorm",            kSequence, kSeq,  kSeq },
     {"layers.*.self_attn",                  kBoundary, kSeq,  kFull},
     {"layers.*.self_attn.q_proj",           kColwise,  kFull, kLast},
-    {"layers.*.self_attn.k_proj",           kColwise,  kFull, kLast},
-    {"layers.*.self_attn.v_proj",           kColwise,  kFull, kLast},
+    {"layers.*.self_attn.q_norm",           kPerHead,  kLast, kLast},
+    {"layers.*.self_attn.k_proj",           kColwise,  kFull, kLast, kKvHeads},
+    {"layers.*.self_attn.k_norm",           kPerHead,  kLast, kLast},
+    {"layers.*.self_attn.v_proj",           kColwise,  kFull, kLast, kKvHeads},
     {"layers.*.self_attn.o_proj",           kRowwise,  kLast, kSeq },
     {"layers.*.post_attention_layernorm",   kSequence, kSeq,  kSeq },
+    {"layers.*.pre_feedforward_layernorm",  kSequence, kSeq,  kSeq },
     {"layers.*.mlp",                        kBoundary, kSeq,  kFull},
     {"layers.*.mlp.gate_proj",              kColwise,  kFull, kLast},
     {"layers.*.mlp.up_proj",                kColwise,  kFull, kLast},
     {"layers.*.mlp.down_proj",              kRowwise,  kLast, kSeq },
-    {"norm",                                kSequence, kSeq,  kSeq },
-};
-/// Gemma 2 and 3.
-const TensorRow kPostNormRows[] = {
-    {"layers.*.pre_feedforward_layernorm",  kSequence, kSeq,  kSeq },
     {"layers.*.post_feedforward_layernorm", kSequence, kSeq,  kSeq },
-};
-/// Gemma 3.
-const TensorRow kHeadNormRows[] = {
-    {"layers.*.self_attn.q_norm",           kPerHead,  kLast, kLast},
-    {"layers.*.self_attn.k_norm",           kPerHead,  kLast, kLast},
+    {"norm",                                kSequence, kSeq,  kFull},
 };
 // clang-format on
 
 }  // namespace
 
 std::vector<TensorRow> tensor_rows(const DecoderFacts& facts) {
-  std::vector<TensorRow> rows(std::begin(kRows), std::end(kRows));
-  if (facts.post_norms) {
-    rows.insert(rows.end(), std::begin(kPostNormRows), std::end(kPostNormRows));
+  std::vector<TensorRow> rows;
+  for (const TensorRow& row : kRows) {
+    const bool is_post_norm = row.module.ends_with("_feedforward_layernorm");
+    const bool is_head_norm = row.style == kPerHead;
+    if ((is_post_norm && !facts.post_norms) || (is_head_norm && !facts.qk_norm)) continue;
+    rows.push_back(row);
   }
-  if (facts.qk_norm) rows.insert(rows.end(), std::begin(kHeadNormRows), std::end(kHeadNormRows));
   return rows;
 }
 

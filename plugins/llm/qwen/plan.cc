@@ -7,36 +7,37 @@ constexpr Style kBoundary = Style::kBoundary, kSequence = Style::kSequence;
 constexpr Style kColwise = Style::kColwise, kRowwise = Style::kRowwise;
 constexpr Style kPerHead = Style::kPerHead;
 constexpr Layout kFull = Layout::kFull, kSeq = Layout::kSeq, kLast = Layout::kLast;
+constexpr const char* kKvHeads = "num_key_value_heads";  // may be on several ranks each
 
 // clang-format off
+/// Of Qwen 3, in the order in which modules run; Qwen 2 norms no heads.
 const TensorRow kRows[] = {
     // module                             style      in     out
     {"layers.0",                          kBoundary, kFull, kSeq },
     {"layers.*.input_layernorm",          kSequence, kSeq,  kSeq },
     {"layers.*.self_attn",                kBoundary, kSeq,  kFull},
     {"layers.*.self_attn.q_proj",         kColwise,  kFull, kLast},
-    {"layers.*.self_attn.k_proj",         kColwise,  kFull, kLast},
-    {"layers.*.self_attn.v_proj",         kColwise,  kFull, kLast},
+    {"layers.*.self_attn.q_norm",         kPerHead,  kLast, kLast},
+    {"layers.*.self_attn.k_proj",         kColwise,  kFull, kLast, kKvHeads},
+    {"layers.*.self_attn.k_norm",         kPerHead,  kLast, kLast},
+    {"layers.*.self_attn.v_proj",         kColwise,  kFull, kLast, kKvHeads},
     {"layers.*.self_attn.o_proj",         kRowwise,  kLast, kSeq },
     {"layers.*.post_attention_layernorm", kSequence, kSeq,  kSeq },
     {"layers.*.mlp",                      kBoundary, kSeq,  kFull},
     {"layers.*.mlp.gate_proj",            kColwise,  kFull, kLast},
     {"layers.*.mlp.up_proj",              kColwise,  kFull, kLast},
     {"layers.*.mlp.down_proj",            kRowwise,  kLast, kSeq },
-    {"norm",                              kSequence, kSeq,  kSeq },
-};
-/// Qwen 3.
-const TensorRow kHeadNormRows[] = {
-    {"layers.*.self_attn.q_norm",         kPerHead,  kLast, kLast},
-    {"layers.*.self_attn.k_norm",         kPerHead,  kLast, kLast},
+    {"norm",                              kSequence, kSeq,  kFull},
 };
 // clang-format on
 
 }  // namespace
 
 std::vector<TensorRow> tensor_rows(const DecoderFacts& facts) {
-  std::vector<TensorRow> rows(std::begin(kRows), std::end(kRows));
-  if (facts.qk_norm) rows.insert(rows.end(), std::begin(kHeadNormRows), std::end(kHeadNormRows));
+  std::vector<TensorRow> rows;
+  for (const TensorRow& row : kRows) {
+    if (row.style != kPerHead || facts.qk_norm) rows.push_back(row);
+  }
   return rows;
 }
 

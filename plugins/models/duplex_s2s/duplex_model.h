@@ -91,6 +91,8 @@ class DuplexModel : public SpeechModel {
   friend class TrainingStep;
 
   void rest_frozen_parts();
+  /// The language model's plan, in this model's paths.
+  ShardPlan backbone_plan(const MeshShape& mesh) const;
   /// sum [B, T, H] plus the embedding of each codebook in turn. The order of the sums is NeMo's:
   /// training adds text, codes, user; decoding adds user, text, codes.
   at::Tensor add_codes(at::Tensor sum_BTH, const at::Tensor& audio_BTK);

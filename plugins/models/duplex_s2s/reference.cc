@@ -57,35 +57,39 @@ NameMap DuplexModel::checkpoint_names() const {
   return names;
 }
 
+ShardPlan DuplexModel::backbone_plan(const MeshShape& mesh) const {
+  // The embedding and the head are registered at this model's level.
+  const auto moved = [](const std::string& module) {
+    const bool beside = module == "embed_tokens" || module == "lm_head";
+    return beside ? module : "llm." + module;
+  };
+  ShardPlan plan = parts_.llm->configure_model(mesh);
+  for (TensorRow& row : plan.rows) row.module = moved(row.module);
+  for (UnitRow& unit : plan.units) unit.module = moved(unit.module);
+  for (HeadRow& head : plan.heads) head.module = moved(head.module);
+  for (AttentionRow& attention : plan.attentions) attention.module = moved(attention.module);
+  return plan;
+}
+
 ShardPlan DuplexModel::configure_model(const MeshShape& mesh) const {
-  ShardPlan plan;
-  // The backbone's own plan, with the embedding and the head at this model's level.
-  const ShardPlan backbone = parts_.llm->configure_model(mesh);
-  for (const TensorRow& row : backbone.rows) {
-    const bool beside = row.module == "embed_tokens" || row.module == "lm_head";
-    plan.rows.push_back(row);
-    if (!beside) plan.rows.back().module = "llm." + row.module;
-  }
-  for (const UnitRow& unit : backbone.units) plan.units.push_back({"llm." + unit.module});
-  plan.divisors = backbone.divisors;
+  ShardPlan plan;  // in the order in which modules run
+  const auto add_whole = [&](const char* module, const char* unit) {
+    plan.rows.push_back({module, Style::kReplicate, Layout::kFull, Layout::kFull});
+    plan.units.push_back({unit});
+  };
   plan.append(perception_.configure_model(mesh).nested_under("perception"));
-  plan.rows.push_back({"embed_audio_tokens.*", Style::kReplicate, Layout::kFull, Layout::kFull});
-  plan.rows.push_back({"audio_head", Style::kColwise, Layout::kFull, Layout::kLast});
   plan.units.push_back({"embed_tokens"});
-  plan.units.push_back({"embed_audio_tokens.*"});
+  add_whole("embed_audio_tokens.*", "embed_audio_tokens.*");
+  if (embed_held_text_) add_whole("embed_held_text", "embed_held_text");
+  if (user_text_) add_whole("user_text.head", "user_text");
+  if (user_text_ && user_text_->copy() != nullptr) {
+    plan.rows.push_back({"user_text.copy", Style::kReplicate, Layout::kFull, Layout::kFull});
+  }
+  plan.append(backbone_plan(mesh));
   if (!parts_.llm->shape().tied_head) plan.units.push_back({"lm_head"});
+  plan.rows.push_back({"audio_head", Style::kVocab, Layout::kFull, Layout::kLast});
+  plan.heads.push_back({"audio_head", parts_.num_codebooks});
   plan.units.push_back({"audio_head"});
-  if (embed_held_text_) {
-    plan.rows.push_back({"embed_held_text", Style::kReplicate, Layout::kFull, Layout::kFull});
-    plan.units.push_back({"embed_held_text"});
-  }
-  if (user_text_) {
-    plan.rows.push_back({"user_text.head", Style::kReplicate, Layout::kFull, Layout::kFull});
-    if (user_text_->copy() != nullptr) {
-      plan.rows.push_back({"user_text.copy", Style::kReplicate, Layout::kFull, Layout::kFull});
-    }
-    plan.units.push_back({"user_text"});
-  }
   return plan;
 }
 

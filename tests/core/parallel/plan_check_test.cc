@@ -94,6 +94,74 @@ TEST_CASE("plan check reports splits and numbers that do not divide, with the si
               "that works: 4 (sizes that work: 1, 2, 4)"});
 }
 
+TEST_CASE("a row may be held by several ranks where the axis is larger than the number it names") {
+  PlannedLayers model;
+  ShardPlan plan = good_plan();
+  plan.divisors = {{"num_kv_heads", 2}};
+  plan.rows[3].repeats = "num_kv_heads";
+  s2s::PlanCheckInputs inputs = on_tensor(8);
+  CHECK(findings(model, plan, inputs).empty());
+  CHECK(plan.copies(plan.rows[3], inputs.mesh) == 4);
+  CHECK(plan.copies(plan.rows[4], inputs.mesh) == 1);
+  s2s::PlanReportInputs report_of;
+  report_of.mesh = inputs.mesh;
+  const s2s::PlanReport report = s2s::report_plan(model, plan, report_of);
+  CHECK(report.lines[3].text() == "weight 24x12 -> 12x12 (x4: 4 ranks hold the same)");
+  CHECK(report.lines[5].text() == "weight 12x24 -> 12x3");
+  inputs.mesh.replicate_kv_heads = false;
+  CHECK(findings(model, plan, inputs) ==
+        Texts{"[plan/indivisible] num_kv_heads = 2 is not divisible by tensor_parallel = 8; "
+              "largest that works: 2 (sizes that work: 1, 2; with "
+              "trainer.strategy.replicate_kv_heads: true also multiples of 2)"});
+  CHECK(findings(model, plan, on_tensor(3)) ==
+        Texts{"[plan/indivisible] num_kv_heads = 2 is not divisible by tensor_parallel = 3; "
+              "largest that works: 2 (sizes that work: 1, 2; and multiples of 2, on which several "
+              "ranks hold the same one)"});
+  plan.rows[3].repeats = "num_heads";
+  CHECK(findings(model, plan, on_tensor(1)) ==
+        Texts{"[plan/repeats] row 'layers.*.up' (colwise) repeats 'num_heads', which is no number "
+              "of the plan; expected one of its divisors: num_kv_heads"});
+}
+
+TEST_CASE("a vocabulary that does not divide is rounded up, each of a head's groups alone") {
+  PlannedLayers model;
+  ShardPlan plan = good_plan();
+  plan.divisors.clear();
+  plan.heads = {{"table", 2}};
+  CHECK(findings(model, plan, on_tensor(3)).empty());
+  s2s::PlanReportInputs inputs;
+  inputs.mesh.tensor = 3;
+  // Two vocabularies of five rows each: two rows of each on the first ranks.
+  CHECK(s2s::report_plan(model, plan, inputs).lines[0].text() == "weight 10x12 -> 4x12");
+  plan.heads.push_back({"lm_head"});
+  plan.attentions.push_back({"layers.*.attn", 4, 2, 6});
+  CHECK(findings(model, plan) ==
+        Texts{"[plan/no-match] head 'lm_head' matches no module",
+              "[plan/no-match] attention 'layers.*.attn' matches no module"});
+}
+
+TEST_CASE("what the shard axis splits is what its stage says") {
+  PlannedLayers model;
+  s2s::PlanReportInputs inputs;
+  inputs.mesh.shard = 2;
+  const auto cost = [&](int stage, int64_t gather_bytes) {
+    inputs.zero_stage = stage;
+    inputs.gather_bytes_per_number = gather_bytes;
+    return s2s::report_plan(model, good_plan(), inputs).rank;
+  };
+  const int64_t whole = 120 + 3 * (12 + 24 * 13 + 12 * 25), half = whole / 2;
+  CHECK(cost(3, 4).parameter_bytes == 4 * half);
+  CHECK(cost(3, 4).gradient_bytes == 4 * half);
+  CHECK(cost(3, 4).gathered_bytes == (3 * 4 + 4 + 2 * 4) * 624);
+  CHECK(cost(2, 4).parameter_bytes == 4 * whole);
+  CHECK(cost(2, 4).gradient_bytes == 4 * half);
+  CHECK(cost(2, 4).gathered_bytes == (4 + 2 * 4) * 624);
+  CHECK(cost(1, 4).gradient_bytes == 4 * whole);
+  CHECK(cost(1, 4).optimizer_bytes == 8 * half);
+  CHECK(cost(2, 2).parameter_bytes == 2 * whole + 4 * half);
+  CHECK(cost(3, 2).parameter_bytes == 4 * half);
+}
+
 TEST_CASE("plan check reports units that coincide and tied parameters that disagree") {
   PlannedLayers model(true);
   ShardPlan plan = good_plan();
@@ -117,7 +185,7 @@ TEST_CASE("plan check reports a mesh that is not the world and a sequence that d
         Texts{"[mesh/world] pipeline 1 x replicate 1 x shard 4 x context 1 x tensor 2 = 8 ranks, "
               "but the world has 4; change an axis, or start 8 ranks",
               "[plan/sequence] a sequence of 125 positions is not divisible by tensor_parallel = "
-              "2, as sequence parallelism needs; nearest that works: 124"});
+              "2, as sequence parallelism needs; nearest that works: 124 or 126"});
 }
 
 TEST_CASE("a mesh is read from its axes, and what cannot be read is said") {
@@ -153,6 +221,11 @@ TEST_CASE("plans nest under a prefix and styles and layouts have names") {
   const ShardPlan nested = good_plan().nested_under("llm");
   CHECK(nested.rows[2].module == "llm.layers.*.norm");
   CHECK(nested.units[0].module == "llm.layers.*");
+  ShardPlan inner = good_plan();
+  inner.heads = {{"table"}};
+  inner.attentions = {{"layers.0.attn"}};
+  CHECK(inner.nested_under("llm").heads[0].module == "llm.table");
+  CHECK(inner.nested_under("llm").attentions[0].module == "llm.layers.0.attn");
   ShardPlan all;
   all.append(nested);
   all.append(good_plan());

@@ -74,14 +74,17 @@ TEST_CASE("the replicate axis reduces gradients once in a step, whatever the mic
 TEST_CASE("the tensor axis moves activations at its doors and the gradients of whole weights") {
   s2s::PlanReportInputs inputs = inputs_of("tensor=2");
   // Table 2 x 12, the first layer's door 1 x 12, three times down 2 x 12; half of it is sent.
-  CHECK(traffic(inputs).tensor_per_position == 4 * (24 + 12 + 72) / 2.0);
+  CHECK(traffic(inputs).tensor_per_position.all_reduce == 4 * 24 / 2.0);
+  CHECK(traffic(inputs).tensor_per_position.all_gather == 4 * (12 + 36) / 2.0);
+  CHECK(traffic(inputs).tensor_per_position.reduce_scatter == 4 * 36 / 2.0);
   CHECK(traffic(inputs).tensor_gradients == 4 * 3 * 12);
   CHECK_FALSE(traffic(inputs).total().has_value());
-  inputs.step = {2, 10};
+  inputs.step = {2, 5, 2};
   CHECK(traffic(inputs).tensor_activations == 2 * 10 * 4 * 54);
   CHECK(traffic(inputs).total() == 2 * 10 * 4 * 54 + 4 * 3 * 12);
   inputs.mesh.sequence_parallel = false;
-  CHECK(traffic(inputs).tensor_per_position == 4 * (24 + 72) / 2.0);
+  CHECK(traffic(inputs).tensor_per_position.total() == 4 * (24 + 72) / 2.0);
+  CHECK(traffic(inputs).tensor_per_position.all_reduce == 4 * (24 + 72) / 2.0);
   CHECK(traffic(inputs).tensor_gradients == 0);
 }
 
@@ -91,13 +94,13 @@ TEST_CASE("a door from split to whole positions costs what one all-reduce costs"
                 {"", Style::kReplicate, Layout::kFull, Layout::kFull}};
   s2s::PlanReportInputs inputs = inputs_of("tensor=2");
   const s2s::Traffic unknown = traffic(inputs, doors);
-  CHECK(unknown.tensor_per_position == 0);
+  CHECK(unknown.tensor_per_position.total() == 0);
   CHECK(unknown.not_counted.size() == 3);
   CHECK(unknown.not_counted[0] == "'layers.0': no weight says how wide its activation is");
   doors.rows.back() = {"layers.*.up", Style::kColwise, Layout::kFull, Layout::kLast};
-  CHECK(traffic(inputs, doors).tensor_per_position == 3 * 4 * 2 * 12 / 2.0);
+  CHECK(traffic(inputs, doors).tensor_per_position.total() == 3 * 4 * 2 * 12 / 2.0);
   inputs.mesh.sequence_parallel = false;
-  CHECK(traffic(inputs, doors).tensor_per_position == 3 * 4 * 2 * 12 / 2.0);
+  CHECK(traffic(inputs, doors).tensor_per_position.total() == 3 * 4 * 2 * 12 / 2.0);
 }
 
 TEST_CASE("what is not counted is said") {
@@ -114,14 +117,62 @@ TEST_CASE("the printed plan says the traffic of the axes that the mesh has") {
   PlannedLayers model;
   const auto text = [&](const std::string& mesh, int64_t positions) {
     s2s::PlanReportInputs inputs = inputs_of(mesh);
-    inputs.step.positions = positions;
+    inputs.step.length = positions;
     return s2s::format_plan(s2s::report_plan(model, plan(), inputs));
   };
   CHECK(text("data=1", 0).find("traffic   0 B: one rank sends nothing\n") != std::string::npos);
   const std::string sharded = text("data=2", 0);
-  CHECK(sharded.find("parameters gathered 7.7 kB, gradients reduced 4.0 kB") != std::string::npos);
-  CHECK(sharded.find("replicate  ") == std::string::npos);
-  CHECK(text("tensor=2", 0).find("activations 216 B for each position") != std::string::npos);
-  CHECK(text("tensor=2", 10).find("activations 2.2 kB (216 B for each of 10 positions)") !=
+  CHECK(sharded.find("parameters all-gather 7.7 kB, gradients reduce-scatter 4.0 kB") !=
         std::string::npos);
+  CHECK(sharded.find("replicate  ") == std::string::npos);
+  CHECK(text("tensor=2", 0)
+            .find("for each position of a micro-batch 216 B: all-gather 96 B, "
+                  "reduce-scatter 72 B, all-reduce 48 B\n") != std::string::npos);
+  CHECK(text("tensor=2", 10).find("activations 2.2 kB: all-gather 960 B") != std::string::npos);
+}
+
+TEST_CASE("before stage 3 the shard axis gathers what was updated, once in a step") {
+  s2s::PlanReportInputs inputs = inputs_of("data=2");
+  inputs.step.micro_batches = 3;
+  inputs.zero_stage = 2;
+  CHECK(traffic(inputs).shard_gather == 4 * (60 + 3 * 312));
+  CHECK(traffic(inputs).shard_reduce == 3 * 4 * (60 + 3 * 312));
+  inputs.zero_stage = 1;
+  CHECK(traffic(inputs).shard_gather == 4 * (60 + 3 * 312));
+  CHECK(traffic(inputs).shard_reduce == 4 * (60 + 3 * 312));
+  inputs.is_trained = [](const std::string& name) { return !name.starts_with("layers."); };
+  CHECK(traffic(inputs).shard_gather == 4 * 60);
+}
+
+TEST_CASE("a split head sums its input's gradient and three numbers of each vocabulary") {
+  s2s::PlanReportInputs inputs = inputs_of("tensor=2");
+  ShardPlan with_head = plan();
+  with_head.heads = {{"table", 5}};
+  const double without = traffic(inputs).tensor_per_position.all_reduce;
+  CHECK(traffic(inputs, with_head).tensor_per_position.all_reduce ==
+        without + 2 * (12 * 4 + 5 * 3 * 4) / 2.0);
+  with_head.rows[0].style = Style::kReplicate;
+  CHECK(traffic(inputs, with_head).tensor_per_position.all_reduce == 0);
+}
+
+TEST_CASE("a decoder's last norm gathers positions that were split") {
+  ShardPlan last;
+  last.rows = {{"layers.*.norm", Style::kSequence, Layout::kSeq, Layout::kFull}};
+  s2s::PlanReportInputs inputs = inputs_of("tensor=4");
+  CHECK(traffic(inputs, last).tensor_per_position.all_gather == 3 * 4 * 12 * 3 / 4.0);
+  CHECK(traffic(inputs, last).tensor_per_position.total() == 3 * 4 * 12 * 3 / 4.0);
+  inputs.mesh.sequence_parallel = false;
+  CHECK(traffic(inputs, last).tensor_per_position.total() == 0);
+}
+
+TEST_CASE("ranks that hold the same part of a repeated row sum its gradient") {
+  ShardPlan repeated = plan();
+  repeated.rows[3].repeats = "num_heads";
+  repeated.divisors = {{"num_heads", 2}};
+  s2s::PlanReportInputs inputs = inputs_of("tensor=8");
+  inputs.mesh.sequence_parallel = false;
+  // Of up 24 x 12 and 24 a rank holds a half, and four ranks the same.
+  CHECK(traffic(inputs, repeated).tensor_gradients == 3 * 4 * 2 * (12 * 12 + 12) * 3 / 4);
+  inputs.mesh.replicate_kv_heads = false;
+  CHECK(traffic(inputs, repeated).tensor_gradients == 0);
 }

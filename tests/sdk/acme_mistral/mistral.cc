@@ -28,7 +28,7 @@ std::vector<s2s::TensorRow> Mistral::tensor_rows(const s2s::DecoderFacts&) {
       {"layers.*.mlp.gate_proj",            kColwise,  kFull, kLast},
       {"layers.*.mlp.up_proj",              kColwise,  kFull, kLast},
       {"layers.*.mlp.down_proj",            kRowwise,  kLast, kSeq },
-      {"norm",                              kSequence, kSeq,  kSeq },
+      {"norm",                              kSequence, kSeq,  kFull},
   };
 }
 // clang-format on

@@ -1,0 +1,130 @@
+// What the plan says that a forward pass keeps is what it keeps.
+
+#include <ATen/ATen.h>
+#include <doctest/doctest.h>
+
+#include "common/counting_allocator.h"
+#include "parallel/activations.h"
+#include "parallel/plan_report.h"
+#include "plugins/llm_fixture.h"
+#include "s2s/losses.h"
+
+using namespace s2s;
+using s2s::test::CountingAllocator;
+using s2s::test::LlmPlugins;
+
+namespace {
+
+constexpr int64_t kRows = 3;
+constexpr int64_t kLength = 96;
+
+std::string sizes(int64_t parts = 1) {
+  const auto part = [parts](int64_t whole) { return std::to_string(whole / parts); };
+  return R"(, "hidden_size": 96, "num_hidden_layers": 3, "head_dim": 24, "vocab_size": )" +
+         part(400) + R"(, "intermediate_size": )" + part(256) + R"(, "num_attention_heads": )" +
+         part(4) + R"(, "num_key_value_heads": )" + part(2) + "}";
+}
+
+/// Bytes that are there after the forward pass and the loss, and were not before.
+int64_t measured_bytes(Backbone& model, at::ScalarType type) {
+  model.materialize(at::kCPU, type, 1);
+  model.set_requires_grad(true);
+  const int64_t vocabulary = model.shape().vocab_size;
+  const at::Tensor ids_BT = at::randint(vocabulary, {kRows, kLength}, at::kLong);
+  const at::Tensor labels_NK = ids_BT.reshape({-1, 1});
+  const auto loss = [&] {
+    const at::Tensor hidden_BTH = model(model.embed(ids_BT), SequenceInfo{});
+    return linear_cross_entropy(hidden_BTH.flatten(0, 1), model.head_weight(), {}, labels_NK);
+  };
+  loss();  // rotary tables stay
+  const int64_t before = CountingAllocator::instance().live_bytes();
+  const at::Tensor kept = loss();
+  return CountingAllocator::instance().live_bytes() - before;
+}
+
+Activations expected(Backbone& model, int64_t bytes, const MeshShape& mesh = {}) {
+  const ShardPlan plan = model.configure_model(mesh);
+  const PlannedModel planned = plan_model(model, plan, mesh);
+  return expected_activations(
+      model, planned, plan,
+      {mesh, kLength, bytes, bytes, bytes, [](const std::string&) { return true; }});
+}
+
+/// Measured over expected.
+double ratio(int64_t measured, const Activations& activations) {
+  return static_cast<double>(measured) / activations.all.at(kRows, kLength);
+}
+
+const char* const kFamilies[] = {
+    R"({"name": "llama")",
+    R"({"name": "llama", "tie_word_embeddings": true, "attention_bias": true)",
+    R"({"name": "tinyllama")",
+    R"({"name": "gemma", "model_type": "gemma")",
+    R"({"name": "gemma", "model_type": "gemma2", "sliding_window": 8)",
+    R"({"name": "gemma", "sliding_window": 8, "sliding_window_pattern": 2)",
+    R"({"name": "qwen", "model_type": "qwen2")",
+    R"({"name": "qwen", "model_type": "qwen3", "use_sliding_window": true, "sliding_window": 8,
+        "max_window_layers": 1)"};
+
+}  // namespace
+
+TEST_CASE("the bytes that a forward pass of each family keeps are the plan's, within 2 %") {
+  CountingAllocator::instance();
+  LlmPlugins plugins;
+  for (const char* family : kFamilies) {
+    CAPTURE(std::string(family));
+    const auto model = plugins.create(family + sizes());
+    CHECK(ratio(measured_bytes(*model, at::kFloat), expected(*model, 4)) ==
+          doctest::Approx(1).epsilon(0.02));
+    CHECK(ratio(measured_bytes(*model, at::kBFloat16), expected(*model, 2)) ==
+          doctest::Approx(1).epsilon(0.02));
+  }
+}
+
+TEST_CASE("what a tensor rank keeps is what a model with its share of heads and widths keeps") {
+  CountingAllocator::instance();
+  LlmPlugins plugins;
+  for (const char* family : kFamilies) {
+    CAPTURE(std::string(family));
+    const auto whole = plugins.create(family + sizes());
+    const auto half = plugins.create(family + sizes(2));
+    MeshShape mesh;
+    mesh.tensor = 2;
+    mesh.sequence_parallel = false;
+    const Activations on_two = expected(*whole, 4, mesh);
+    CHECK(ratio(measured_bytes(*half, at::kFloat), on_two) == doctest::Approx(1).epsilon(0.02));
+    mesh.sequence_parallel = true;
+    CHECK(expected(*whole, 4, mesh).all.per_position < on_two.all.per_position);
+  }
+}
+
+TEST_CASE("with every block recomputed the inputs of blocks, one block and the loss are kept") {
+  LlmPlugins plugins;
+  const auto model = plugins.create(R"({"name": "llama")" + sizes());
+  const Activations activations = expected(*model, 4);
+  CHECK(activations.num_blocks == 3);
+  // The last norm's input and statistic, the hidden state's gradient; the head's.
+  CHECK(activations.recomputed.per_position == 3 * 96 * 4 + (96 * 4 + 4) + 96 * 4);
+  CHECK(activations.recomputed.fixed == 400 * 96 * 4);
+  // Inputs of norms and of what follows them; q, k, v, result and a statistic of each head; MLP.
+  CHECK(activations.largest_block.per_position ==
+        2 * (96 * 4 + 4) + 2 * 96 * 4 + 4 * (4 * 24 * 4 + 4) + 3 * 256 * 4);
+  CHECK(activations.not_counted.empty());
+}
+
+TEST_CASE("frozen weights keep no input of their products, adapters do") {
+  LlmPlugins plugins;
+  const auto model = plugins.create(R"({"name": "llama")" + sizes());
+  const ShardPlan plan = model->configure_model({});
+  const PlannedModel planned = plan_model(*model, plan, {});
+  const auto kept = [&](const std::function<bool(const std::string&)>& is_trained) {
+    return expected_activations(*model, planned, plan, {{}, kLength, 4, 4, 4, is_trained})
+        .all.per_position;
+  };
+  const double all = kept([](const std::string&) { return true; });
+  const double none = kept([](const std::string& name) { return name == "norm.weight"; });
+  CHECK(all - none == 3 * 4 * (2 * 96 + 256));  // inputs of q, k, v; of gate, up; of down
+  const double adapters =
+      kept([](const std::string& name) { return name.ends_with("q_proj.lora_A.weight"); });
+  CHECK(adapters - none == 3 * 4 * 96);
+}
