@@ -59,7 +59,7 @@ visible=$(nm -D --defined-only "$plugin" | awk '{print $3}' | sort | tr '\n' ' '
 export S2S_PLUGIN_PATH=$scratch/plugin/build
 expect "acme.length" "$prefix/bin/s2s-run" plugin list --kind metric
 expect "divide by the number of words" "$prefix/bin/s2s-run" plugin inspect acme.length
-expect " 7 ok" "$prefix/bin/s2s-run" plugin check "$plugin"
+expect " 8 ok" "$prefix/bin/s2s-run" plugin check "$plugin"
 
 # A third party's test asks its component for the promises of the SDK.
 mkdir "$scratch/promises"

@@ -33,13 +33,13 @@ inside() {
   # A family of one's own, in the commands that its README tells.
   expect "a plugin for llm:acme.fresh" "$run" plugin new llm acme.fresh --out fresh
   build fresh
-  expect " 7 ok" "$run" plugin check fresh/build/libs2s_llm_acme_fresh.so
+  expect " 8 ok" "$run" plugin check fresh/build/libs2s_llm_acme_fresh.so
   (cd fresh && S2S_PLUGIN_PATH=build expect "train: 10 steps" "$run" train tiny.yaml)
 
   build acme_mistral
   build acme_bands
-  expect " 7 ok" "$run" plugin check acme_mistral/build/libs2s_llm_acme_mistral.so
-  expect " 7 ok" "$run" plugin check acme_bands/build/libs2s_codec_acme_bands.so
+  expect " 8 ok" "$run" plugin check acme_mistral/build/libs2s_llm_acme_mistral.so
+  expect " 8 ok" "$run" plugin check acme_bands/build/libs2s_codec_acme_bands.so
   export S2S_PLUGIN_PATH=$scratch/acme_mistral/build:$scratch/acme_bands/build
   expect "acme.mistral" "$run" plugin list --kind llm
   expect "acme.bands" "$run" plugin list --kind codec
