@@ -86,6 +86,14 @@ PlanReportInputs report_inputs(const Arguments& arguments, const Config& config,
   return inputs;
 }
 
+/// A language model alone has no "llm." in its names: adapters freeze all else.
+FreezeRules freeze_rules(const Config& config, const ModelBlock& model) {
+  std::vector<std::string> frozen = model.frozen();
+  const bool is_llm_alone = config.find_path("model.type") == nullptr;
+  if (is_llm_alone && model.lora.r > 0) frozen.back() = "^.+$";
+  return {frozen, model.kept()};
+}
+
 void print_findings(const Findings& findings) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Error& error : findings.errors()) {
@@ -135,7 +143,7 @@ int plan(const Arguments& arguments, const Invocation& invocation) {
   if (const int code = report_findings(checked.check().findings, invocation)) return code;
   const Config& config = checked.check().written;
   const RunOptions options = read_run_options(config);
-  const FreezeRules rules(options.model.frozen(), options.model.kept());
+  const FreezeRules rules = freeze_rules(config, options.model);
   const DescribedModel model = describe_model(config, checked.registries());
   rules.check_some_train(model.block->named_parameters());
 

@@ -46,7 +46,8 @@ const GoldenPlan kPlans[] = {
      "--mesh data=4,tensor=8 --sequence-length 4096 trainer.precision=bf16-true"},
     {"qwen_2.5_32b_tensor16", "qwen qwen_2.5_32b", "--mesh data=2,tensor=16", 3},
     {"qwen_3_8b_replicate2_shard2_tensor2", "qwen qwen_3_8b",
-     "--mesh replicate=2,shard=2,tensor=2 --sequence-length 4096 'model.lora={r: 16}'"},
+     "--mesh replicate=2,shard=2,tensor=2 --sequence-length 4096 model.lora.r=16 "
+     "'model.lora.target_modules=[q_proj, o_proj]'"},
     {"duplex_llama_3.2_1b_data4_tensor2", "", "--mesh data=4,tensor=2 --sequence-length 500"},
 };
 

@@ -173,8 +173,10 @@ TEST_CASE("activations are those of the batch that is said") {
     CHECK(known[name]["bytes"].get<double>() == kept(known[name]));
   }
   CHECK(known["blocks"] == 22);
-  const auto from_data = activations("data.train_ds.batch_size=5 --sequence-length 10");
-  CHECK(from_data["sequences"] == 5);
+  const auto duplex = s2s::test::run_cli("plan --json " + kFolder + "plan_duplex.yaml");
+  const auto from_data = nlohmann::json::parse(duplex.output)["per_rank"]["activations"];
+  CHECK(from_data["sequences"] == 4);
+  CHECK(from_data["not_counted"].size() == 1);
   const auto split = activations("--sequence-length 128 --batch-size 3 --mesh tensor=2");
   const auto whole = activations(
       "--sequence-length 128 --batch-size 3 --mesh tensor=2 "

@@ -67,8 +67,9 @@ AdapterRows rows_beside(const TensorRow& row) {
     rows.b.repeats = row.repeats;
   } else if (row.style == Style::kRowwise) {
     rows.a.style = Style::kRowwise;
-    rows.a.in = Layout::kLast;
-    rows.b.style = Style::kPerHead;
+    rows.a.in = rows.a.out =
+        Layout::kLast;  // a part of a sum, which the layer's own reduction ends
+    rows.b = {rows.b.module, Style::kPerHead, Layout::kLast, Layout::kLast};
   }
   return rows;
 }

@@ -95,7 +95,9 @@ class ActivationCount {
     const double heads = static_cast<double>(row.num_heads) / tensor;
     const double kv_heads = std::max(1.0, static_cast<double>(row.num_key_value_heads) / tensor);
     SavedBytes kept;
-    kept.per_position = 3 * heads * dim * bytes;
+    // A single key/value head is read in place by all queries.
+    const bool is_repeated = kv_heads > 1 || row.keeps_scores;
+    kept.per_position = (heads + 2 * (is_repeated ? heads : kv_heads)) * dim * bytes;
     if (row.keeps_scores) {
       kept.per_pair = heads * (2 * kStatistic + (bytes < kStatistic ? bytes : 0));
       kept.per_mask = 1;
@@ -197,7 +199,7 @@ class ActivationCount {
     for (const auto& [part, rows] : parts) {
       result_.not_counted.push_back("'" + part + "': " + std::to_string(rows) +
                                     (rows == 1 ? " row says" : " rows say") +
-                                    " nothing about what its modules keep");
+                                    " nothing about what modules keep");
     }
     if (inputs_.mesh.pipeline > 1) result_.not_counted.emplace_back("the pipeline axis");
     if (inputs_.mesh.context > 1) result_.not_counted.emplace_back("the context axis");

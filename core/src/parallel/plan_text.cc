@@ -11,6 +11,7 @@ namespace s2s {
 namespace {
 
 std::string count_text(int64_t count) {
+  if (count >= 1'000'000'000) return fmt::format("{:.2f} G", static_cast<double>(count) / 1e9);
   if (count >= 10'000'000) return fmt::format("{:.0f} M", static_cast<double>(count) / 1e6);
   if (count >= 100'000) return fmt::format("{:.2f} M", static_cast<double>(count) / 1e6);
   return std::to_string(count);
@@ -112,13 +113,21 @@ std::string activations_text(const PlanReport& report) {
                                     step.length_source)
                       : "any number of positions (--sequence-length and --batch-size say how many)";
   std::string text = line_of("activations", "kept for the backward pass of " + size);
-  text += line_of("  none", "recomputed: " + saved_text(activations.all, step));
+  text += line_of("  all", saved_text(activations.all, step));
   if (activations.num_blocks > 0) {
     text += line_of("  full",
-                    fmt::format("recomputation of {} blocks: {}, and while one is there "
-                                "again {}",
-                                activations.num_blocks, saved_text(activations.recomputed, step),
+                    fmt::format("{} with {} blocks recomputed, and {} while one is there",
+                                saved_text(activations.recomputed, step), activations.num_blocks,
                                 saved_text(activations.largest_block, step)));
+  }
+  if (step.length > 0) {
+    const auto held = static_cast<double>(report.rank.total());
+    const double all = activations.all.at(step.rows, step.length);
+    const double full = activations.recomputed.at(step.rows, step.length) +
+                        activations.largest_block.at(step.rows, step.length);
+    text += line_of("  together", fmt::format("with what a rank holds {}, with full recomputation "
+                                              "{}",
+                                              bytes_text(held + all), bytes_text(held + full)));
   }
   for (const std::string& what : activations.not_counted) text += line_of("  without", what);
   return text;
@@ -168,7 +177,8 @@ std::string format_plan(const PlanReport& report) {
   const std::string units =
       report.units.empty() ? "none" : fmt::format("{}", fmt::join(report.units, ", "));
   text += "\n" + line_of("units", units + " (gathered and freed together on the shard axis)");
-  text += line_of("model", count_text(report.num_parameters) + " parameters");
+  text += line_of("model", fmt::format("{} parameters ({})", count_text(report.num_parameters),
+                                       report.num_parameters));
   return text + rank_text(report) + activations_text(report) + traffic_text(report) +
          mesh_line(report);
 }

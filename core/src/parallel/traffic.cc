@@ -99,7 +99,8 @@ class TrafficCount {
     const bool opens = row.in == Layout::kSeq && row.out == Layout::kFull;
     const bool closes = row.in == Layout::kFull && row.out == Layout::kSeq;
     const bool is_reduced = row.style == Style::kRowwise || row.style == Style::kVocab;
-    if (row.style == Style::kVocab && row.out == Layout::kLast) return {};  // see count_head
+    if (is_reduced && row.out == Layout::kLast)
+      return {};  // a head (count_head), or a part of a sum
     if (is_reduced && split && row.out == Layout::kSeq) return {1, 1, 0};
     if (is_reduced) return {0, 0, 2};
     if (row.style == Style::kSequence) return {split && opens ? 1.0 : 0.0, 0, 0};

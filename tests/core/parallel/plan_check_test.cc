@@ -137,7 +137,8 @@ TEST_CASE("a vocabulary that does not divide is rounded up, each of a head's gro
   plan.attentions.push_back({"layers.*.attn", 4, 2, 6});
   CHECK(findings(model, plan) ==
         Texts{"[plan/no-match] head 'lm_head' matches no module",
-              "[plan/no-match] attention 'layers.*.attn' matches no module"});
+              "[plan/no-match] attention 'layers.*.attn' matches no module; nearest: "
+              "'layers.*.down'"});
 }
 
 TEST_CASE("what the shard axis splits is what its stage says") {

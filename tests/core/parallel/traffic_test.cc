@@ -120,7 +120,7 @@ TEST_CASE("the printed plan says the traffic of the axes that the mesh has") {
     inputs.step.length = positions;
     return s2s::format_plan(s2s::report_plan(model, plan(), inputs));
   };
-  CHECK(text("data=1", 0).find("traffic   0 B: one rank sends nothing\n") != std::string::npos);
+  CHECK(text("data=1", 0).find("traffic     0 B: one rank sends nothing\n") != std::string::npos);
   const std::string sharded = text("data=2", 0);
   CHECK(sharded.find("parameters all-gather 7.7 kB, gradients reduce-scatter 4.0 kB") !=
         std::string::npos);
