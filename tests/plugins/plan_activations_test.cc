@@ -10,6 +10,7 @@
 #include "parallel/plan_report.h"
 #include "plugins/llm_fixture.h"
 #include "s2s/losses.h"
+#include "train/precision.h"
 
 using namespace s2s;
 using s2s::test::CountingAllocator;
@@ -28,13 +29,14 @@ std::string sizes(int64_t parts = 1) {
 }
 
 /// Bytes that are there after the forward pass and the loss, and were not before.
-int64_t measured_bytes(Backbone& model, at::ScalarType type) {
+int64_t measured_bytes(Backbone& model, at::ScalarType type, bool autocast = false) {
   model.materialize(at::kCPU, type, 1);
   model.set_requires_grad(true);
   const int64_t vocabulary = model.shape().vocab_size;
   const at::Tensor ids_BT = at::randint(vocabulary, {kRows, kLength}, at::kLong);
   const at::Tensor labels_NK = ids_BT.reshape({-1, 1});
   const auto loss = [&] {
+    const AutocastScope scope({type, autocast}, at::kCPU);
     const at::Tensor hidden_BTH = model(model.embed(ids_BT), SequenceInfo{});
     return linear_cross_entropy(hidden_BTH.flatten(0, 1), model.head_weight(), {}, labels_NK);
   };
@@ -44,12 +46,15 @@ int64_t measured_bytes(Backbone& model, at::ScalarType type) {
   return CountingAllocator::instance().live_bytes() - before;
 }
 
-Activations expected(Backbone& model, int64_t bytes, const MeshShape& mesh = {}) {
+/// `stream_bytes`: of a number between products, where it is another type's.
+Activations expected(Backbone& model, int64_t bytes, const MeshShape& mesh = {},
+                     int64_t stream_bytes = 0) {
   const ShardPlan plan = model.configure_model(mesh);
   const PlannedModel planned = plan_model(model, plan, mesh);
+  const int64_t wide = stream_bytes > 0 ? stream_bytes : bytes;
   return expected_activations(
       model, planned, plan,
-      {mesh, kLength, bytes, bytes, bytes, [](const std::string&) { return true; }});
+      {mesh, kLength, bytes, wide, wide, [](const std::string&) { return true; }});
 }
 
 /// How far the measured bytes are from the expected ones, as a share of these.
@@ -81,6 +86,19 @@ TEST_CASE("the bytes that a forward pass of each family keeps are the plan's, wi
     CHECK(error(measured_bytes(*model, at::kFloat), expected(*model, 4)) < kTolerance);
     CHECK(error(measured_bytes(*model, at::kBFloat16), expected(*model, 2)) < kTolerance);
   }
+}
+
+TEST_CASE("under bf16-mixed each product keeps its own rounded input, and a rounded weight") {
+  CountingAllocator::instance();
+  LlmPlugins plugins;
+  const auto model = plugins.create(R"({"name": "llama")" + sizes());
+  int64_t rounded = 0;  // counted with the parameters
+  for (const NamedTensor& parameter : model->named_parameters()) {
+    if (!parameter.name.ends_with("proj.weight")) continue;
+    rounded += 2 * parameter.sizes[0] * parameter.sizes[1];
+  }
+  const int64_t measured = measured_bytes(*model, at::kFloat, /*autocast=*/true);
+  CHECK(error(measured - rounded, expected(*model, 2, {}, 4)) < kTolerance);
 }
 
 TEST_CASE("what a tensor rank keeps is what a model with its share of heads and widths keeps") {

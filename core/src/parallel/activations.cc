@@ -143,13 +143,18 @@ class ActivationCount {
            inputs_.is_trained(parameter.module + ".lora_A.weight");
   }
 
-  /// Layers beside each other read one input. What they make is kept by what follows: counted with
-  /// the attention, or here.
+  /// Layers beside each other read one input; autocast rounds it for each of them. What they make
+  /// is kept by what follows: counted with the attention, or here.
   void count_colwise(const PlannedParameter& parameter, const TensorRow& row) {
     const auto bytes = static_cast<double>(inputs_.product_bytes);
-    SharedInput& input = inputs_of_siblings_[parent_of(parameter.module)];
-    input.bytes = static_cast<double>(parameter.sizes[1]) * bytes * share(row.in);
-    input.is_kept = input.is_kept || keeps_input(parameter);
+    const double input = static_cast<double>(parameter.sizes[1]) * bytes * share(row.in);
+    if (inputs_.product_bytes == inputs_.stream_bytes) {
+      SharedInput& shared = inputs_of_siblings_[parent_of(parameter.module)];
+      shared.bytes = input;
+      shared.is_kept = shared.is_kept || keeps_input(parameter);
+    } else if (keeps_input(parameter)) {
+      keep(parameter.module, {input, 0, 0, 0});
+    }
     if (attention_above(parameter.module) != nullptr) return;
     keep(parameter.module, {static_cast<double>(parameter.tensor_sizes[0]) * bytes, 0, 0, 0});
   }
