@@ -13,6 +13,8 @@ namespace {
 
 /// Elements that are checked and copied together: they stay in the processor's cache between.
 constexpr int64_t kChunkElements = 1 << 17;
+/// Elements that are read together: the disk is asked for large pieces.
+constexpr int64_t kReadElements = 1 << 20;
 
 bool is_plain(const at::Tensor& tensor) {
   return tensor.device().is_cpu() && tensor.is_contiguous();
@@ -44,26 +46,56 @@ std::optional<StoredBytes> bytes_of(const WeightFiles& files, const StoredPart& 
   return bytes;
 }
 
-/// Reads the elements into the destination itself where they are of its type, else into a buffer
-/// for a few of them. False at the first stretch that is not finite.
+/// Stretches of elements that follow each other in the file, in their order.
+class Stretches {
+ public:
+  Stretches(const StoredBytes& from, at::ScalarType type, int64_t count)
+      : from_(from), width_(static_cast<int64_t>(c10::elementSize(type))), count_(count) {}
+  bool at_end() const { return begin_ == count_; }
+  int64_t begin() const { return begin_; }
+  int64_t length() const { return std::min(kReadElements, count_ - begin_); }
+  void read(void* to) const {
+    from_.mapping->read(from_.offset + static_cast<uint64_t>(begin_ * width_),
+                        static_cast<uint64_t>(length() * width_), to);
+  }
+  void next() { begin_ += length(); }
+
+ private:
+  const StoredBytes& from_;
+  int64_t width_, count_, begin_ = 0;
+};
+
+/// Reads the elements into the destination itself. False at the first stretch that is not finite.
+bool stream_directly(const StoredBytes& from, const at::Tensor& flat) {
+  const at::ScalarType type = flat.scalar_type();
+  auto* const data = static_cast<char*>(flat.mutable_data_ptr());
+  for (Stretches part(from, type, flat.numel()); !part.at_end(); part.next()) {
+    char* const to = data + part.begin() * static_cast<int64_t>(c10::elementSize(type));
+    part.read(to);
+    const std::optional<bool> known = all_finite(to, part.length(), type);
+    const bool is_good = known ? *known : all_finite(flat.narrow(0, part.begin(), part.length()));
+    if (!is_good) return false;
+  }
+  return true;
+}
+
+/// The same for a destination of another type or place, through a buffer for a few elements.
+bool stream_through(const StoredBytes& from, at::ScalarType type, const at::Tensor& flat) {
+  const at::Tensor buffer =
+      at::empty({std::min(kReadElements, flat.numel())}, at::TensorOptions().dtype(type));
+  for (Stretches part(from, type, flat.numel()); !part.at_end(); part.next()) {
+    part.read(buffer.mutable_data_ptr());
+    const at::Tensor chunk = buffer.narrow(0, 0, part.length());
+    if (!all_finite(chunk)) return false;
+    flat.narrow(0, part.begin(), part.length()).copy_(chunk);
+  }
+  return true;
+}
+
 bool stream(const StoredBytes& from, at::ScalarType type, const at::Tensor& destination) {
   const at::Tensor flat = destination.view({-1});
   const bool is_direct = is_plain(flat) && flat.scalar_type() == type;
-  const auto width = static_cast<uint64_t>(c10::elementSize(type));
-  at::Tensor buffer;
-  if (!is_direct) {
-    buffer = at::empty({std::min(kChunkElements, flat.numel())}, at::TensorOptions().dtype(type));
-  }
-  for (int64_t begin = 0; begin < flat.numel(); begin += kChunkElements) {
-    const int64_t count = std::min(kChunkElements, flat.numel() - begin);
-    const at::Tensor part = flat.narrow(0, begin, count);
-    const at::Tensor chunk = is_direct ? part : buffer.narrow(0, 0, count);
-    from.mapping->read(from.offset + static_cast<uint64_t>(begin) * width,
-                       static_cast<uint64_t>(count) * width, chunk.mutable_data_ptr());
-    if (!all_finite(chunk)) return false;
-    if (!is_direct) part.copy_(chunk);
-  }
-  return true;
+  return is_direct ? stream_directly(from, flat) : stream_through(from, type, flat);
 }
 
 }  // namespace

@@ -56,22 +56,10 @@ bool any_exponent_full(const void* data, int64_t count, Bits exponent) {
   return search(bits, count, exponent);
 }
 
-/// The answer by the elements' bits; nothing for types and places where they are not at hand.
+/// The answer by the elements' bits; nothing for places where they are not at hand.
 std::optional<bool> all_finite_by_bits(const at::Tensor& tensor) {
   if (!tensor.device().is_cpu() || !tensor.is_contiguous()) return std::nullopt;
-  const void* data = tensor.const_data_ptr();
-  switch (tensor.scalar_type()) {
-    case at::kFloat:
-      return !any_exponent_full<uint32_t>(data, tensor.numel(), 0x7F800000U);
-    case at::kBFloat16:
-      return !any_exponent_full<uint16_t>(data, tensor.numel(), 0x7F80U);
-    case at::kHalf:
-      return !any_exponent_full<uint16_t>(data, tensor.numel(), 0x7C00U);
-    case at::kDouble:
-      return !any_exponent_full<uint64_t>(data, tensor.numel(), 0x7FF0000000000000U);
-    default:
-      return std::nullopt;
-  }
+  return all_finite(tensor.const_data_ptr(), tensor.numel(), tensor.scalar_type());
 }
 
 /// As a type that has arithmetic.
@@ -80,6 +68,21 @@ at::Tensor widened(const at::Tensor& tensor) {
 }
 
 }  // namespace
+
+std::optional<bool> all_finite(const void* data, int64_t count, at::ScalarType type) {
+  switch (type) {
+    case at::kFloat:
+      return !any_exponent_full<uint32_t>(data, count, 0x7F800000U);
+    case at::kBFloat16:
+      return !any_exponent_full<uint16_t>(data, count, 0x7F80U);
+    case at::kHalf:
+      return !any_exponent_full<uint16_t>(data, count, 0x7C00U);
+    case at::kDouble:
+      return !any_exponent_full<uint64_t>(data, count, 0x7FF0000000000000U);
+    default:
+      return std::nullopt;
+  }
+}
 
 bool all_finite(const at::Tensor& tensor) {
   if (!tensor.is_floating_point() || tensor.numel() == 0) return true;

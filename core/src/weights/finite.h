@@ -19,6 +19,9 @@ struct NotFinite {
 /// contiguous tensors of the usual types in the processor's memory.
 bool all_finite(const at::Tensor& tensor);
 
+/// The same of `count` elements that follow each other; nothing for types that have no such pass.
+std::optional<bool> all_finite(const void* data, int64_t count, at::ScalarType type);
+
 /// The first element of `tensor` that is NaN or infinite; nothing when there is none.
 std::optional<NotFinite> find_not_finite(const at::Tensor& tensor);
 
