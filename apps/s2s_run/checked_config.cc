@@ -10,6 +10,7 @@
 #include "s2s/duplex_data.h"
 #include "s2s_run/data_synth.h"
 #include "s2s_run/described_model.h"
+#include "train/checkpoint_copies.h"
 #include "train/run_options.h"
 
 namespace s2s::run {
@@ -37,7 +38,17 @@ OptionTable component_table(const Registries& registries, const std::string& kin
   return table;
 }
 
-void try_build(const Registries& registries, const std::string& kind, const Config& config) {
+/// The checkpoint that a run of this configuration goes on from; "" for a fresh one.
+std::string checkpoint_of_run(const Config& config) {
+  const ExpManagerBlock manager = read_run_options(config).exp_manager;
+  const std::filesystem::path last =
+      std::filesystem::path(manager.run_folder()) / "checkpoints" / "last";
+  if (manager.resume_if_exists && std::filesystem::is_directory(last)) return last.string();
+  return manager.resume_from_checkpoint.value_or("");
+}
+
+void try_build(const Registries& registries, const std::string& kind, const Config& config,
+               const std::string& checkpoint) {
   BuildContext context;
   context.data = config.find("data");
   if (kind == "optimizer") {
@@ -47,7 +58,7 @@ void try_build(const Registries& registries, const std::string& kind, const Conf
     context.path = "model.lr_scheduler";
     registries.create<Schedule>(*config.find_path(context.path), context);
   } else if (kind == "model") {
-    describe_model(config, registries);
+    describe_model(with_checkpoint_copies(config, checkpoint), registries);
   }
 }
 
@@ -68,7 +79,8 @@ SearchInputs config_search_inputs(const std::vector<std::string>& plugin_paths,
 }
 
 CheckedConfig::CheckedConfig(const ConfigArguments& arguments, RunPurpose purpose,
-                             const Invocation& invocation) {
+                             const Invocation& invocation, std::string checkpoint)
+    : checkpoint_(std::move(checkpoint)) {
   Config config = load_config(arguments.path);
   apply_overrides(config, arguments.overrides);
   Findings found;
@@ -109,8 +121,9 @@ RunSchema CheckedConfig::schema(RunPurpose purpose) const {
                             const Config& name_node, const std::string& name_path) {
     return component_table(registries_, kind, name, name_node, name_path);
   };
-  schema.try_build = [this](const std::string& kind, const Config& config) {
-    run::try_build(registries_, kind, config);
+  schema.try_build = [this, purpose](const std::string& kind, const Config& config) {
+    const bool is_own = checkpoint_.empty() && purpose == RunPurpose::kTrain;
+    run::try_build(registries_, kind, config, is_own ? checkpoint_of_run(config) : checkpoint_);
   };
   return schema;
 }

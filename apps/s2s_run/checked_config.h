@@ -27,8 +27,10 @@ SearchInputs config_search_inputs(const std::vector<std::string>& plugin_paths,
 /// The checked configuration and the plugins it names. Nothing is run.
 class CheckedConfig {
  public:
-  /// Errors: those of reading the file and the overrides; everything else is a finding.
-  CheckedConfig(const ConfigArguments& arguments, RunPurpose purpose, const Invocation& invocation);
+  /// `checkpoint`: the folder that the model's weights come from, or "" (the run's own, if it has
+  /// one). Errors: those of reading the file and the overrides; everything else is a finding.
+  CheckedConfig(const ConfigArguments& arguments, RunPurpose purpose, const Invocation& invocation,
+                std::string checkpoint = "");
   CheckedConfig(const CheckedConfig&) = delete;
   CheckedConfig& operator=(const CheckedConfig&) = delete;
 
@@ -43,6 +45,7 @@ class CheckedConfig {
 
   Registries registries_;
   std::unique_ptr<PluginHost> host_;
+  std::string checkpoint_;
   RunCheck check_;
 };
 

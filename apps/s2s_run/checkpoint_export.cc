@@ -20,6 +20,7 @@
 #include "s2s_run/checked_config.h"
 #include "s2s_run/number_checks.h"
 #include "train/checkpoint.h"
+#include "train/checkpoint_copies.h"
 #include "train/run_options.h"
 #include "train/train_errors.h"
 #include "weights/safetensors.h"
@@ -156,9 +157,11 @@ struct Exporter {
 int export_checkpoint(const ExportArguments& arguments, const Invocation& invocation) {
   const fs::path config = fs::path(arguments.checkpoint) / "config.yaml";
   require_in_checkpoint(arguments.checkpoint, "config.yaml");
-  const CheckedConfig checked({config.string(), {}}, RunPurpose::kPlan, invocation);
+  const CheckedConfig checked({config.string(), {}}, RunPurpose::kPlan, invocation,
+                              arguments.checkpoint);
   checked.check().findings.throw_if_any();
-  const Exporter exporter{arguments, checked.check().written, checked.registries()};
+  const Config written = with_checkpoint_copies(checked.check().written, arguments.checkpoint);
+  const Exporter exporter{arguments, written, checked.registries()};
   if (arguments.adapter) {
     exporter.write_adapters();
   } else {

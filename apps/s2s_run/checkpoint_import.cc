@@ -15,6 +15,7 @@
 #include "s2s_run/manifest.h"
 #include "s2s_run/run_setup.h"
 #include "train/checkpoint.h"
+#include "train/checkpoint_copies.h"
 #include "train/run_folder.h"
 #include "train/train_errors.h"
 #include "weights/stored_tensors.h"
@@ -72,6 +73,7 @@ void write(const ImportArguments& arguments, const Config& config, Built& built)
     folder.write_config(effective_text(config));
     folder.write_manifest(run_manifest(built.setup));
     if (built.tokenizer) folder.keep_copies(kTokenizerCopy, built.tokenizer->files());
+    folder.keep_copies(kLlmCopy, llm_files(config));
   });
 }
 

@@ -130,12 +130,13 @@ std::string not_an_option(const std::string& word) {
 }
 
 int run_generate(const GenerateArguments& arguments, const Invocation& invocation) {
-  const RunSetup setup(arguments.config, RunPurpose::kGenerate, invocation);
+  const RunSetup setup(arguments.config, RunPurpose::kGenerate, invocation, arguments.checkpoint);
   Console console(std::cerr, standard_error_is_terminal(), terminal_width());
   Log log(&console);
   setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });
   const std::unique_ptr<Tokenizer> tokenizer = setup.builder().tokenizer(arguments.checkpoint);
-  const std::unique_ptr<SpeechModel> model = setup.builder().model(tokenizer.get());
+  const std::unique_ptr<SpeechModel> model =
+      setup.builder().model(tokenizer.get(), arguments.checkpoint);
   check_same_parts(arguments.checkpoint, setup.config());
   load_model(arguments.checkpoint, *model);
   model->train(false);

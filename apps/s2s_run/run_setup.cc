@@ -3,8 +3,9 @@
 namespace s2s::run {
 
 RunSetup::RunSetup(const ConfigArguments& arguments, RunPurpose purpose,
-                   const Invocation& invocation)
-    : checked_(arguments, purpose, invocation), warnings_(std::make_unique<Warnings>()) {
+                   const Invocation& invocation, const std::string& checkpoint)
+    : checked_(arguments, purpose, invocation, checkpoint),
+      warnings_(std::make_unique<Warnings>()) {
   checked_.check().findings.throw_if_any();
   builder_ = std::make_unique<RunBuilder>(config(), registries(), *warnings_);
 }

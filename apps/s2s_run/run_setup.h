@@ -13,8 +13,10 @@ namespace s2s::run {
 /// The configuration, the plugins it names, and what is built from it.
 class RunSetup {
  public:
-  /// Errors: all findings of the configuration together.
-  RunSetup(const ConfigArguments& arguments, RunPurpose purpose, const Invocation& invocation);
+  /// `checkpoint`: the folder that the model's weights come from, or "". Errors: all findings of
+  /// the configuration together.
+  RunSetup(const ConfigArguments& arguments, RunPurpose purpose, const Invocation& invocation,
+           const std::string& checkpoint = "");
 
   /// What was written, with interpolations resolved.
   const Config& config() const { return checked_.check().written; }

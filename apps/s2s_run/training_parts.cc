@@ -48,7 +48,7 @@ TrainingParts build_training(const RunSetup& setup, const std::string& checkpoin
   at::manual_seed(static_cast<uint64_t>(settings.trainer.seed));
   TrainingParts parts;
   parts.tokenizer = builder.tokenizer(checkpoint);
-  parts.model = builder.model(parts.tokenizer.get());
+  parts.model = builder.model(parts.tokenizer.get(), checkpoint);
   parts.strategy = builder.strategy();
   parts.data = builder.train_source(parts.tokenizer.get(), *parts.strategy);
   parts.optimizer = builder.optimizer();

@@ -23,8 +23,8 @@ struct TrainingParts {
 };
 
 /// Seeds the generators, builds the parts, freezes parameters, attaches strategy and optimizer.
-/// `checkpoint`: what the run goes on from, or "" (its tokenizer counts). Patterns that match
-/// nothing are said as warnings of `setup`. Errors: those of the parts.
+/// `checkpoint`: what the run goes on from, or "" (what it holds copies of counts). Patterns that
+/// match nothing are said as warnings of `setup`. Errors: those of the parts.
 TrainingParts build_training(const RunSetup& setup, const std::string& checkpoint = "");
 
 /// Fits the codec to training data of its own pass, unless a checkpoint has brought its statistics.

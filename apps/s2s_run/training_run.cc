@@ -18,6 +18,7 @@
 #include "s2s_run/progress_observer.h"
 #include "s2s_run/training_parts.h"
 #include "train/checkpoint.h"
+#include "train/checkpoint_copies.h"
 #include "train/run_folder.h"
 
 namespace s2s::run {
@@ -93,6 +94,7 @@ int64_t prepare(const RunSetup& setup, const RunFolder& folder, const Start& sta
   folder.write_config(effective_text(setup.config()));
   folder.write_manifest(run_manifest(setup));
   if (run.parts.tokenizer) folder.keep_copies(kTokenizerCopy, run.parts.tokenizer->files());
+  folder.keep_copies(kLlmCopy, llm_files(with_checkpoint_copies(setup.config(), start.checkpoint)));
   fit_codec_of(run.parts, builder);
   const int64_t max_steps = builder.settings().trainer.max_steps;
   if (first_step >= max_steps) {
@@ -114,9 +116,9 @@ ValidationSettings validation_settings(const RunBuilder& builder) {
 Trainer::End train(const RunBuilder& builder, const RunFolder& folder, Run& run, int64_t first_step,
                    RunObserver& progress, const InterruptWatch& interrupt) {
   const RunOptions& settings = builder.settings();
-  const CheckpointFolder checkpoints(
-      folder.checkpoints(),
-      {folder.file("config.yaml"), folder.file("manifest.json"), folder.file(kTokenizerCopy)});
+  const CheckpointFolder checkpoints(folder.checkpoints(),
+                                     {folder.file("config.yaml"), folder.file("manifest.json"),
+                                      folder.file(kTokenizerCopy), folder.file(kLlmCopy)});
   Trainer trainer(trainer_settings(builder), run.parts.of_trainer());
   MetricsLog metrics(folder.file("metrics.jsonl"), first_step);
   trainer.add_observer(&metrics);

@@ -111,7 +111,7 @@ ReportSummary summary_of(const ValidateArguments& arguments, const RunOptions& s
 }
 
 int run_validate(const ValidateArguments& arguments, const Invocation& invocation) {
-  const RunSetup setup(arguments.config, RunPurpose::kValidate, invocation);
+  const RunSetup setup(arguments.config, RunPurpose::kValidate, invocation, arguments.checkpoint);
   const RunBuilder& builder = setup.builder();
   const RunOptions& settings = builder.settings();
   Console console(std::cerr, standard_error_is_terminal(), terminal_width());
@@ -119,7 +119,7 @@ int run_validate(const ValidateArguments& arguments, const Invocation& invocatio
   setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });
   const std::unique_ptr<Tokenizer> tokenizer = builder.tokenizer(arguments.checkpoint);
   const Validator::Sets sets = builder.validation_sources(tokenizer.get());
-  const std::unique_ptr<SpeechModel> model = builder.model(tokenizer.get());
+  const std::unique_ptr<SpeechModel> model = builder.model(tokenizer.get(), arguments.checkpoint);
   check_same_parts(arguments.checkpoint, setup.config());
   load_model(arguments.checkpoint, *model);
   const RunFolder folder(settings.exp_manager.run_folder());  // before hours of work

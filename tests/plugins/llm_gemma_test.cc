@@ -155,9 +155,10 @@ TEST_CASE("a folder with images gives its language model, says so, and keeps oth
     const TemporaryFolder folder;
     write_folder(folder, reference);
     std::vector<std::string> said;
-    const auto model = plugins.create(R"({"name": "gemma", "path": ".", "rms_norm_eps": 1e-6})",
+    const auto model = plugins.create(R"({"name": "gemma", "path": ".", "rms_norm_eps": 0.001})",
                                       folder.path(), &said);
-    REQUIRE(said.size() == 1);
+    REQUIRE(said.size() == 2);
+    CHECK(has(said[1], "model.llm.rms_norm_eps: 0.001 ("));  // written: it wins
     CHECK(has(said[0], "model.llm.path"));
     CHECK(has(said[0], "'gemma3' model; its language model (text_config) is used"));
     CHECK(has(said[0], "vision_config"));

@@ -68,8 +68,8 @@ class Block {
   Block* find_block(std::string_view path);
 
   /// Gives memory and first values to every parameter, calls `reset_buffers` and, last, lets parts
-  /// that were given a checkpoint read it (`load_first_values`).
-  void materialize(at::Device device, at::ScalarType dtype, uint64_t seed);
+  /// that were given a checkpoint read it (`load_first_values`), unless `pretrained` is false.
+  void materialize(at::Device device, at::ScalarType dtype, uint64_t seed, bool pretrained = true);
   /// Moves parameters and buffers; floating tensors get `dtype`, others keep theirs.
   void to(at::Device device, at::ScalarType dtype);
 

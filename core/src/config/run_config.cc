@@ -90,6 +90,8 @@ void ModelBlock::visit(OptionVisitor& v) {
   v("type", type, "name of the model component", required());
   v("freeze_params", freeze_params, "patterns of parameters that do not train");
   v("prevent_freeze_params", prevent_freeze_params, "patterns that win over freeze_params");
+  v("pretrained_weights", pretrained_weights,
+    "false: the files that a part's path names give its sizes only, and its weights are random");
   v("lora", lora, "low-rank adapters in the language model, which is frozen beside them");
   v("tokenizer", tokenizer, "name of the tokenizer, and its options", "tokenizer");
   v("optimizer", optimizer, "name of the optimizer, and its options", "optimizer");

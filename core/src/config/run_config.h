@@ -83,6 +83,7 @@ struct ModelBlock {
   std::string type;
   std::vector<std::string> freeze_params;
   std::vector<std::string> prevent_freeze_params;
+  bool pretrained_weights = true;
   LoraOptions lora;  // of the language model
   Config tokenizer, optimizer, lr_scheduler, scoring_asr;
   void visit(OptionVisitor& v);

@@ -121,7 +121,7 @@ Block* Block::find_block(std::string_view path) {
   return found;
 }
 
-void Block::materialize(at::Device device, at::ScalarType dtype, uint64_t seed) {
+void Block::materialize(at::Device device, at::ScalarType dtype, uint64_t seed, bool pretrained) {
   for (NamedTensor& parameter : named_parameters()) {
     *parameter.tensor = initial_value(parameter, seed).to(device, dtype).set_requires_grad(true);
   }
@@ -137,7 +137,7 @@ void Block::materialize(at::Device device, at::ScalarType dtype, uint64_t seed) 
     const bool cast = buffer.tensor->is_floating_point();
     *buffer.tensor = buffer.tensor->to(device, cast ? dtype : buffer.tensor->scalar_type());
   }
-  walk(*this, &Block::load_first_values);
+  if (pretrained) walk(*this, &Block::load_first_values);
 }
 
 void Block::to(at::Device device, at::ScalarType dtype) {

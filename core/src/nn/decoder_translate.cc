@@ -2,7 +2,6 @@
 // Source: transformers configuration classes, versions 4.46 and 5.
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <set>
 
@@ -122,7 +121,9 @@ class Translation {
     const Config* type = foreign.find("model_type");
     const std::string name = type == nullptr ? "" : type->text();
     if (!contains(rules.model_types, name)) {
-      refuse("model_type", "'" + name + "'", quoted_list(rules.model_types));
+      // What its other keys mean is not known.
+      throw weights_errors::family(place_, rules.prefix + "model_type", name,
+                                   quoted_list(rules.model_types));
     }
     for (const auto& [key, value] : foreign.entries()) read(key, value);
   }
@@ -280,43 +281,6 @@ Config translate_decoder_config(const Config& foreign, const ConfigRules& rules)
 
 Config text_config_of(const Config& foreign, const ConfigRules& rules) {
   return Translation(foreign, rules).finish_text_config();
-}
-
-namespace {
-
-/// "FOLDER holds a 'gemma3' model; its text_config is used, its vision_config is not".
-void tell_of_unused_parts(const Config& foreign, const std::string& folder,
-                          const BuildContext& context) {
-  std::vector<std::string> unused;
-  for (const auto& [key, value] : foreign.entries()) {
-    if (key.ends_with("_config") && key != "text_config" && value.is_map()) unused.push_back(key);
-  }
-  const Config* type = foreign.find("model_type");
-  context.warn(context.path + ".path: '" + folder + "' holds a '" +
-               (type == nullptr ? "" : type->text()) +
-               "' model; its language model (text_config) is used, the rest is not read: " +
-               (unused.empty() ? "no further *_config" : quoted_list(unused)));
-}
-
-}  // namespace
-
-Config with_folder_config(const Config& node, const BuildContext& context,
-                          Config (*translate)(const Config& foreign)) {
-  const Config* path = node.find("path");
-  if (path == nullptr || path->is_null()) return node;
-  const std::string folder =
-      resolve_path(path->as_string(context.path + ".path"), context.base_dir);
-  const Config foreign = read_json((std::filesystem::path(folder) / "config.json").string());
-  Config merged = translate(foreign);
-  if (context.warn && foreign.find("text_config") != nullptr) {
-    tell_of_unused_parts(foreign, folder, context);
-  }
-  for (const auto& [key, value] : node.entries()) merged[key] = value;
-  Config resolved = Config::scalar(folder, true);
-  resolved.set_origin(path->origin());
-  merged["path"] = std::move(resolved);
-  merged.set_origin(node.origin());
-  return merged;
 }
 
 }  // namespace s2s

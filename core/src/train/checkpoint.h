@@ -7,7 +7,7 @@
 //                      random.safetensors     random generator states
 //                      state.json             steps done, data position, versions; or
 //                                             weights_only, and then there are no other states
-//                      tokenizer/             the tokenizer's files
+//                      tokenizer/ llm/        files the configuration names (checkpoint_copies.h)
 //                      config.yaml manifest.json   copies from the run folder
 
 #include <cstdint>
@@ -20,9 +20,6 @@
 #include "s2s/training.h"
 
 namespace s2s {
-
-/// The folder of a checkpoint, and of a run, that holds the tokenizer's files.
-inline constexpr char kTokenizerCopy[] = "tokenizer";
 
 /// Everything beside the model and the optimizer that a run continues from.
 struct RunState {

@@ -3,12 +3,11 @@
 #include <ATen/ATen.h>
 #include <dlfcn.h>
 
-#include <filesystem>
-
 #include "config/config_errors.h"
 #include "s2s/lora.h"
 #include "s2s/weights.h"
 #include "train/checkpoint.h"
+#include "train/checkpoint_copies.h"
 #include "train/train_errors.h"
 
 namespace s2s {
@@ -72,20 +71,18 @@ BuildContext RunBuilder::context(const std::string& path, const Tokenizer* token
 }
 
 std::unique_ptr<Tokenizer> RunBuilder::tokenizer(const std::string& checkpoint) const {
-  Config node = node_at(config_, "model.tokenizer");
+  const Config config = with_checkpoint_copies(config_, checkpoint);
+  const Config& node = node_at(config, "model.tokenizer");
   if (node.entries().empty()) return nullptr;
   if (!checkpoint.empty()) require_in_checkpoint(checkpoint, "model.safetensors");
-  const std::filesystem::path copy = std::filesystem::path(checkpoint) / kTokenizerCopy;
-  if (!checkpoint.empty() && std::filesystem::is_directory(copy)) {
-    node["path"] = Config::scalar(std::filesystem::absolute(copy).string(), /*quoted=*/true);
-    node.erase("train");
-  }
   return registries_.create<Tokenizer>(node, context("model.tokenizer"));
 }
 
-std::unique_ptr<SpeechModel> RunBuilder::described_model(const Tokenizer* tokenizer) const {
+std::unique_ptr<SpeechModel> RunBuilder::described_model(const Tokenizer* tokenizer,
+                                                         const std::string& checkpoint) const {
+  const Config config = with_checkpoint_copies(config_, checkpoint);
   auto model =
-      registries_.create<SpeechModel>(model_component(config_), context("model", tokenizer));
+      registries_.create<SpeechModel>(model_component(config), context("model", tokenizer));
   if (settings_.model.lora.r > 0) {
     for (const std::string& target : add_lora(language_model(*model), settings_.model.lora)) {
       warnings_.add("model.lora.target_modules: '" + target + "' matches no linear layer");
@@ -94,13 +91,15 @@ std::unique_ptr<SpeechModel> RunBuilder::described_model(const Tokenizer* tokeni
   return model;
 }
 
-std::unique_ptr<SpeechModel> RunBuilder::model(const Tokenizer* tokenizer) const {
-  std::unique_ptr<SpeechModel> model = described_model(tokenizer);
+std::unique_ptr<SpeechModel> RunBuilder::model(const Tokenizer* tokenizer,
+                                               const std::string& checkpoint) const {
+  std::unique_ptr<SpeechModel> model = described_model(tokenizer, checkpoint);
+  const bool pretrained = checkpoint.empty() && settings_.model.pretrained_weights;
   model->materialize(device_, precision_.parameter_type,
-                     static_cast<uint64_t>(settings_.trainer.seed));
+                     static_cast<uint64_t>(settings_.trainer.seed), pretrained);
   model->codec().to(device_, at::kFloat);  // whatever the precision
   const LoraOptions& lora = settings_.model.lora;
-  if (lora.r > 0 && lora.path) {
+  if (lora.r > 0 && lora.path && checkpoint.empty()) {
     Backbone& llm = language_model(*model);
     load_adapter(resolve_path(*lora.path, "."), llm, llm.checkpoint_names(), lora);
   }

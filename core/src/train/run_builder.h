@@ -31,10 +31,13 @@ class RunBuilder {
   /// or "") holds a copy of is read from there, whatever has become of the configured path.
   /// Errors: those of the tokenizer, [checkpoint/missing].
   std::unique_ptr<Tokenizer> tokenizer(const std::string& checkpoint = "") const;
-  /// The model with memory and first values. Errors: those of its parts.
-  std::unique_ptr<SpeechModel> model(const Tokenizer* tokenizer) const;
+  /// The model with memory and first values. With a `checkpoint` (a folder, or ""), which brings
+  /// every weight, no pretrained file is read. Errors: those of its parts.
+  std::unique_ptr<SpeechModel> model(const Tokenizer* tokenizer,
+                                     const std::string& checkpoint = "") const;
   /// The model without memory, for plans.
-  std::unique_ptr<SpeechModel> described_model(const Tokenizer* tokenizer) const;
+  std::unique_ptr<SpeechModel> described_model(const Tokenizer* tokenizer,
+                                               const std::string& checkpoint = "") const;
   std::unique_ptr<ParallelStrategy> strategy() const;
   std::unique_ptr<Optimizer> optimizer() const;
   std::unique_ptr<Schedule> schedule() const;

@@ -99,6 +99,14 @@ Error config(const std::string& place, const std::string& key, const std::string
                       place, key, value, expected)};
 }
 
+Error family(const std::string& place, const std::string& key, const std::string& value,
+             const std::string& expected) {
+  return {ExitCode::kConfig, "weights/config",
+          fmt::format("{}: '{}' is '{}'; expected {}\n"
+                      "  next: the name of the plugin that reads it (s2s-run plugin list)",
+                      place, key, value, expected)};
+}
+
 Error json(const std::string& source, const std::string& why) {
   return {ExitCode::kData, "weights/json", fmt::format("'{}' is not JSON: {}", source, why)};
 }

@@ -41,6 +41,9 @@ Error mismatch(const std::string& source, const std::vector<std::string>& lines)
 /// [weights/config] a key of a foreign configuration that changes the numbers and is not known.
 Error config(const std::string& place, const std::string& key, const std::string& value,
              const std::string& expected);
+/// [weights/config] a `model_type` that another family's plugin reads.
+Error family(const std::string& place, const std::string& key, const std::string& value,
+             const std::string& expected);
 /// [weights/json] a file or text that is not JSON.
 Error json(const std::string& source, const std::string& why);
 

@@ -1,0 +1,68 @@
+// The options of a decoder that a Hugging Face folder and the configuration give together.
+
+#include <filesystem>
+
+#include "config/scalar.h"
+#include "s2s/decoder_options.h"
+#include "s2s/weights.h"
+
+namespace s2s {
+namespace {
+
+/// "FOLDER holds a 'gemma3' model; its text_config is used, its vision_config is not".
+void tell_of_unused_parts(const Config& foreign, const std::string& folder,
+                          const BuildContext& context) {
+  std::string unused;
+  for (const auto& [key, value] : foreign.entries()) {
+    if (!key.ends_with("_config") || key == "text_config" || !value.is_map()) continue;
+    unused += (unused.empty() ? "'" : ", '") + key + "'";
+  }
+  const Config* type = foreign.find("model_type");
+  context.warn(context.path + ".path: '" + folder + "' holds a '" +
+               (type == nullptr ? "" : type->text()) +
+               "' model; its language model (text_config) is used, the rest is not read: " +
+               (unused.empty() ? "no further *_config" : unused));
+}
+
+/// 10000 and 1e4 are one number.
+bool says_the_same(const Config& written, const Config& of_folder) {
+  if (!written.is_scalar() || !of_folder.is_scalar()) return true;  // maps are merged elsewhere
+  const auto a = parse_float(written.text());
+  const auto b = parse_float(of_folder.text());
+  return a && b ? *a == *b : written.text() == of_folder.text();
+}
+
+/// A number that the weights were made with, and another one in the configuration.
+void tell_of_other_values(const Config& node, const Config& of_folder, const std::string& folder,
+                          const BuildContext& context) {
+  for (const auto& [key, value] : node.entries()) {
+    const Config* theirs = of_folder.find(key);
+    if (theirs == nullptr || says_the_same(value, *theirs)) continue;
+    context.warn(context.path + "." + key + ": " + value.text() + " (" + value.origin().text() +
+                 ") wins over " + theirs->text() + " of '" + folder + "/config.json'");
+  }
+}
+
+}  // namespace
+
+Config with_folder_config(const Config& node, const BuildContext& context,
+                          Config (*translate)(const Config& foreign)) {
+  const Config* path = node.find("path");
+  if (path == nullptr || path->is_null()) return node;
+  const std::string folder =
+      resolve_path(path->as_string(context.path + ".path"), context.base_dir);
+  const Config foreign = read_json((std::filesystem::path(folder) / "config.json").string());
+  Config merged = translate(foreign);
+  if (context.warn) {
+    if (foreign.find("text_config") != nullptr) tell_of_unused_parts(foreign, folder, context);
+    tell_of_other_values(node, merged, folder, context);
+  }
+  for (const auto& [key, value] : node.entries()) merged[key] = value;
+  Config resolved = Config::scalar(folder, true);
+  resolved.set_origin(path->origin());
+  merged["path"] = std::move(resolved);
+  merged.set_origin(node.origin());
+  return merged;
+}
+
+}  // namespace s2s
