@@ -56,7 +56,10 @@ void add_lines(const TensorRow& row, const std::vector<const PlannedParameter*>&
 struct Held {
   int64_t split = 0, trained_split = 0;  // shared out on the shard axis
   int64_t whole = 0, trained_whole = 0;  // on the tensor axis only
-  std::map<std::string, int64_t> whole_by_unit;
+  struct Unit {
+    int64_t whole = 0, trained = 0;
+  };
+  std::map<std::string, Unit> units;
 };
 
 Held count_held(const PlannedModel& planned, const PlanReportInputs& inputs) {
@@ -68,18 +71,24 @@ Held count_held(const PlannedModel& planned, const PlanReportInputs& inputs) {
     const int64_t whole = parameter.tensor_numel();
     held.split += split;
     held.whole += whole;
-    held.whole_by_unit[parameter.unit] += whole;
+    Held::Unit& unit = held.units[parameter.unit];
+    unit.whole += whole;
     if (!inputs.is_trained(parameter.name)) continue;
     held.trained_split += split;
     held.trained_whole += whole;
+    unit.trained += whole;
   }
   return held;
 }
 
-/// Numbers of the largest unit, which the shard axis gathers.
-int64_t largest_unit(const Held& held) {
+/// Bytes that come and go with a unit: in stage 3 itself, the next and a buffer on its way; then
+/// its gradients and two buffers of their reduction. The largest.
+int64_t passing_bytes(const Held& held, int stage, int64_t gather, int64_t bytes) {
   int64_t largest = 0;
-  for (const auto& [unit, numbers] : held.whole_by_unit) largest = std::max(largest, numbers);
+  for (const auto& [path, unit] : held.units) {
+    const int64_t gathered = stage >= 3 ? 3 * gather * unit.whole : 0;
+    largest = std::max(largest, gathered + (gather + 2 * bytes) * unit.trained);
+  }
   return largest;
 }
 
@@ -99,10 +108,7 @@ RankCost cost_of(const PlannedModel& planned, const PlanReportInputs& inputs) {
   }
   cost.gradient_bytes = (stage >= 2 ? held.trained_split : held.trained_whole) * bytes;
   cost.optimizer_bytes = held.trained_split * bytes * inputs.optimizer_numbers;
-  if (!is_sharded) return cost;
-  // This unit and the next, a buffer on its way, gradients, and two buffers of their reduction.
-  const int64_t per_number = (stage >= 3 ? 3 * gather : 0) + gather + 2 * bytes;
-  cost.gathered_bytes = stage >= 2 ? per_number * largest_unit(held) : 0;
+  if (is_sharded && stage >= 2) cost.gathered_bytes = passing_bytes(held, stage, gather, bytes);
   return cost;
 }
 

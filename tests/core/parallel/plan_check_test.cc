@@ -161,6 +161,9 @@ TEST_CASE("what the shard axis splits is what its stage says") {
   CHECK(cost(1, 4).optimizer_bytes == 8 * half);
   CHECK(cost(2, 2).parameter_bytes == 2 * whole + 4 * half);
   CHECK(cost(3, 2).parameter_bytes == 4 * half);
+  inputs.is_trained = [](const std::string& name) { return name == "table.weight"; };
+  CHECK(cost(3, 4).gathered_bytes == 3 * 4 * 624);
+  CHECK(cost(2, 4).gathered_bytes == (4 + 2 * 4) * 120);
 }
 
 TEST_CASE("plan check reports units that coincide and tied parameters that disagree") {
