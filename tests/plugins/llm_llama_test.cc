@@ -143,6 +143,22 @@ TEST_CASE("options that do not fit each other are refused") {
   CHECK(has(error(R"("path": "nowhere")"), "[weights/unreadable]"));
 }
 
+TEST_CASE("sizes that no model has are refused before anything is counted with them") {
+  LlmPlugins plugins;
+  const auto error = [&](const std::string& keys) {
+    return error_of([&] { plugins.create("{\"name\": \"llama\", " + keys + "}"); });
+  };
+  for (const char* key : {"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",
+                          "num_attention_heads", "num_key_value_heads", "head_dim"}) {
+    for (const char* value : {"9223372036854775807", "4000000000", "0", "-8"}) {
+      const std::string message = error('"' + std::string(key) + "\": " + value);
+      CHECK_MESSAGE(has(message, "[config/bounds] model.llm." + std::string(key)), message);
+    }
+    const std::string message = error('"' + std::string(key) + "\": 18446744073709551616");
+    CHECK_MESSAGE(has(message, "[config/type] model.llm." + std::string(key)), message);
+  }
+}
+
 TEST_CASE("presets give published sizes, keys win over them, and both plans are good") {
   LlmPlugins plugins;
   const auto tiny = plugins.create(R"({"name": "tinyllama"})");

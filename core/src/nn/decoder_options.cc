@@ -47,16 +47,25 @@ const RopeTypes& all_rope_types() {
   return types;
 }
 
+namespace {
+
+// Far beyond any model, and small enough that bytes and operations of all layers fit in 64 bits.
+constexpr double kMaxVocab = 1 << 24, kMaxWidth = 1 << 18, kMaxInner = 1 << 22;
+constexpr double kMaxLayers = 1 << 13, kMaxHeads = 1 << 12;
+
+}  // namespace
+
 void DecoderOptions::visit(OptionVisitor& v) {
   v("path", path, "Hugging Face folder with config.json and weights; null: random weights");
-  v("vocab_size", vocab_size, "tokens", at_least(1));
-  v("hidden_size", hidden_size, "width of the residual stream", at_least(1));
-  v("intermediate_size", intermediate_size, "width inside the MLP", at_least(1));
-  v("num_hidden_layers", num_hidden_layers, "decoder layers", at_least(1));
-  v("num_attention_heads", num_attention_heads, "query heads", at_least(1));
+  v("vocab_size", vocab_size, "tokens", between(1, kMaxVocab));
+  v("hidden_size", hidden_size, "width of the residual stream", between(1, kMaxWidth));
+  v("intermediate_size", intermediate_size, "width inside the MLP", between(1, kMaxInner));
+  v("num_hidden_layers", num_hidden_layers, "decoder layers", between(1, kMaxLayers));
+  v("num_attention_heads", num_attention_heads, "query heads", between(1, kMaxHeads));
   v("num_key_value_heads", num_key_value_heads, "key/value heads; null: as many as query heads",
-    at_least(1));
-  v("head_dim", head_dim, "width of a head; null: hidden_size / num_attention_heads", at_least(2));
+    between(1, kMaxHeads));
+  v("head_dim", head_dim, "width of a head; null: hidden_size / num_attention_heads",
+    between(2, kMaxHeads));
   v("hidden_act", hidden_act, "activation of the MLP's gate", one_of({hidden_act}));
   v("rms_norm_eps", rms_norm_eps, "added to the mean square", at_least(0));
   v("rope_theta", rope_theta, "rotary base, dimensionless", at_least(1));

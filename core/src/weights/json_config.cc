@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -9,14 +11,20 @@
 namespace s2s {
 namespace {
 
-Config to_config(const nlohmann::ordered_json& node, const std::string& source) {
+/// Of a configuration; deeper ones are damaged files.
+constexpr int kMaxDepth = 64;
+
+Config to_config(const nlohmann::ordered_json& node, const std::string& source, int depth = 0) {
+  if (depth > kMaxDepth) {
+    throw weights_errors::json(source, fmt::format("it is nested deeper than {}", kMaxDepth));
+  }
   Config config;
   if (node.is_object()) {
     config = Config::map();
-    for (const auto& [key, value] : node.items()) config[key] = to_config(value, source);
+    for (const auto& [key, value] : node.items()) config[key] = to_config(value, source, depth + 1);
   } else if (node.is_array()) {
     config = Config::list();
-    for (const auto& value : node) config.items().push_back(to_config(value, source));
+    for (const auto& value : node) config.items().push_back(to_config(value, source, depth + 1));
   } else if (node.is_string()) {
     config = Config::scalar(node.get<std::string>(), true);
   } else if (!node.is_null()) {

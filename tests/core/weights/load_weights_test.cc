@@ -107,6 +107,16 @@ TEST_CASE("a folder is read through its index, or all its files") {
   CHECK(has(error_of([&] { s2s::read_weights(folder.path()); }), "[weights/json]"));
 }
 
+TEST_CASE("a configuration that nests without end is refused") {
+  const auto nested = [](size_t depth) {
+    return std::string(depth, '[') + "1" + std::string(depth, ']');
+  };
+  CHECK(s2s::parse_json(nested(64), "config.json").is_list());
+  CHECK(has(error_of([&] { s2s::parse_json(nested(65), "config.json"); }),
+            "[weights/json] 'config.json' is not JSON: it is nested deeper than 64"));
+  CHECK(has(error_of([&] { s2s::parse_json(nested(100000), "config.json"); }), "[weights/json]"));
+}
+
 TEST_CASE("everything that is wrong with an index is listed") {
   const TemporaryFolder folder;
   s2s::write_safetensors(folder / "one.safetensors", {{"a", at::ones({1})}});
