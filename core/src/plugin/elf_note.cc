@@ -14,7 +14,7 @@ namespace s2s {
 
 namespace {
 
-constexpr std::string_view kSectionName = ".s2s_plugin";
+constexpr std::string_view kSectionName = ".s2s_plugin";  // a zero byte follows
 constexpr std::string_view kMagic{"S2SPLUG\0", 8};
 
 #if defined(__x86_64__)
@@ -98,6 +98,11 @@ class Sections {
   std::span<const std::byte> bytes_;
 };
 
+bool begins_with_name(std::span<const std::byte> texts) {
+  const size_t size = kSectionName.size() + 1;  // with the zero byte behind it
+  return texts.size() >= size && std::memcmp(texts.data(), kSectionName.data(), size) == 0;
+}
+
 std::optional<Elf64_Shdr> find_note_section(const Content& content, const Elf64_Ehdr& header) {
   const Sections sections(content, header);
   if (sections.size() == 0) return std::nullopt;
@@ -108,10 +113,9 @@ std::optional<Elf64_Shdr> find_note_section(const Content& content, const Elf64_
   const auto texts = content.slice(names.sh_offset, names.sh_size, "the section names");
   for (uint64_t i = 0; i < sections.size(); ++i) {
     const Elf64_Shdr section = sections[i];
-    if (section.sh_name >= texts.size()) continue;
-    const auto* const name = reinterpret_cast<const char*>(texts.data()) + section.sh_name;
-    const size_t length = strnlen(name, texts.size() - section.sh_name);
-    if (std::string_view(name, length) == kSectionName) return section;
+    if (section.sh_name < texts.size() && begins_with_name(texts.subspan(section.sh_name))) {
+      return section;
+    }
   }
   return std::nullopt;
 }
