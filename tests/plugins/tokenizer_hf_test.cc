@@ -98,7 +98,7 @@ TEST_CASE("ids and texts of every style equal the tokenizers package's") {
     }
   }
   CHECK(golden["styles"].size() == 8);
-  CHECK(num_texts == 480);
+  CHECK(num_texts == 1600);
 }
 
 TEST_CASE("a second time, from the cache, and from several threads the ids are the same") {
@@ -229,8 +229,9 @@ TEST_CASE("what is not known is refused by its name and place") {
   check_message(with("/post_processor", {{"type", "BertProcessing"}}), id,
                 "post_processor.type is 'BertProcessing'");
   check_message(with("/added_tokens/0/color", "red"), id, "added_tokens[0].color is 'red'");
-  for (const char* pattern : {"[a&&b]", "[[:alpha:]]", "(?~x)", "a(?i)b|c", "\\p{Greek_Extended}",
-                              "(unclosed", "[\\W]", "\\K", "x{3,1}"}) {
+  for (const char* pattern :
+       {"[a&&b]", "[[:alpha:]]", "(?~x)", "a(?i)b|c", "\\p{Greek_Extended}", "(unclosed", "[\\W]",
+        "\\K", "x{3,1}", "(*ACCEPT)a", "(?\xC3\xA9:a)"}) {
     CAPTURE(pattern);
     check_message(with("/pre_tokenizer", {{"type", "Split"},
                                           {"pattern", {{"Regex", pattern}}},
@@ -238,6 +239,36 @@ TEST_CASE("what is not known is refused by its name and place") {
                                           {"invert", false}}),
                   id, "pre_tokenizer.pattern.Regex is '");
   }
+}
+
+TEST_CASE("a pattern that goes back without end, and steps that make a text grow so, are stopped") {
+  s2s::test::BuiltPlugins plugins;
+  const TemporaryFolder dir;
+  const auto failure_of_text = [&](const json& changed, const std::string& text) {
+    const auto tokenizer =
+        plugins.create<Tokenizer>(node(dir.write("tokenizer.json", changed.dump())), context());
+    CHECK(tokenizer->decode(tokenizer->encode("abc")) == "abc");
+    try {
+      tokenizer->encode(text);
+    } catch (const s2s::Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  json changed = style_file("gpt2");
+  const json split = {{"type", "Split"},
+                      {"pattern", {{"Regex", "(?:a|aa)+\\z"}}},
+                      {"behavior", "Isolated"},
+                      {"invert", false}};
+  changed["pre_tokenizer"] = {{"type", "Sequence"},
+                              {"pretokenizers", {split, changed["pre_tokenizer"]}}};
+  check_message(failure_of_text(changed, std::string(100, 'a') + "b"), "tokenizer/pattern-limit",
+                "matching the pattern '(?:a|aa)+\\z' on a text of 101 bytes");
+  changed = style_file("gpt2");
+  const json twice = {{"type", "Replace"}, {"pattern", {{"String", "d"}}}, {"content", "dd"}};
+  changed["normalizer"] = {{"type", "Sequence"}, {"normalizers", json(60, twice)}};
+  check_message(failure_of_text(changed, "dd"), "tokenizer/text-growth",
+                "makes 2048 bytes of a text of 2; expected at most 64 times");
 }
 
 TEST_CASE("Sequences nested twenty deep end in one message") {
@@ -268,6 +299,7 @@ TEST_CASE("a damaged definition is told with the place") {
   check_message(with("/model/vocab", json::object()), id, "model.vocab is an object");
   check_message(with("/model/vocab/a", -1), id, "'a' is -1");
   check_message(with("/model/vocab/a", 1 << 30), id, "'a' is 1073741824");
+  check_message(with("/model/vocab/a", 1 << 20), id, "expected an id from 0 to ");
   check_message(with("/model/vocab/a", 5), id, "an id that no other piece has");
   check_message(with("/model/unk_token", "<none>"), id, "model.unk_token is '<none>'");
   check_message(with("/added_tokens/0/id", 1000), id, "the id of '<|endoftext|>' is 1000");

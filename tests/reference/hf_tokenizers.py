@@ -250,7 +250,7 @@ def main():
     for style, tokenizer in styles():
         name = out / f"hf_tokenizer_{style}.json"
         name.write_text(json.dumps(tokenizer, ensure_ascii=True, separators=(",", ":")) + "\n")
-        golden.append(vectors(style, tokenizer, num_texts=60, num_lists=15))
+        golden.append(vectors(style, tokenizer, num_texts=200, num_lists=50))
     (out / "hf_trained.json").write_text(json.dumps(trained_merges(), ensure_ascii=True) + "\n")
     text_ = json.dumps({"styles": golden}, ensure_ascii=True, separators=(",", ":"))
     (out / "hf_tokenizers.json").write_text(text_.replace('{"style"', '\n{"style"') + "\n")

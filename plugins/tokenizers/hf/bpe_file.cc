@@ -11,6 +11,11 @@ namespace s2s::hf_plugin {
 namespace {
 
 constexpr int64_t kMaxId = int64_t{1} << 22;
+
+/// Memory is spent by the largest id, so few pieces may not have a large one.
+int64_t max_id(size_t num_pieces) {
+  return std::min(4 * static_cast<int64_t>(num_pieces) + 4096, kMaxId) - 1;
+}
 constexpr char32_t kWordMarkCode = 0x2581;
 
 std::string byte_piece(unsigned byte) {
@@ -81,10 +86,11 @@ void Bpe::read_vocab(const JsonPlace& place) {
                        const std::string& expected) {
     JsonPlace(id, place.where() + ": '" + valid_utf8(piece.substr(0, 80)) + "'").damaged(expected);
   };
+  const int64_t max = max_id(place.size());
   int64_t last = 0;
   for (const auto& [piece, id] : place.value().items()) {
-    const bool fits = id.is_number_integer() && id >= 0 && id < kMaxId;
-    if (!fits) bad(piece, id, "an id from 0 to " + std::to_string(kMaxId - 1));
+    const bool fits = id.is_number_integer() && id >= 0 && id <= max;
+    if (!fits) bad(piece, id, "an id from 0 to " + std::to_string(max));
     last = std::max(last, id.get<int64_t>());
   }
   pieces_.resize(static_cast<size_t>(last) + 1);

@@ -48,8 +48,10 @@ class ReplaceStep final : public DecoderStep {
       : pattern_(std::move(pattern)), content_(std::move(content)) {}
   void apply(std::vector<std::string>& pieces, MatchState& state) const override {
     std::vector<Span> spans;
+    size_t num_bytes = 0;
     for (std::string& piece : pieces) {
       piece = replace_matches(piece, pattern_, content_, state, spans);
+      state.check(num_bytes += piece.size());
     }
   }
 
@@ -168,18 +170,12 @@ class SuffixStep final : public DecoderStep {
   Pattern suffix_;
 };
 
-std::string character_text(const JsonPlace& place) {
-  std::string text;
-  append_utf8(place.character(), text);
-  return text;
-}
-
 std::unique_ptr<DecoderStep> read_metaspace(const JsonPlace& place) {
   place.expect_only({"replacement", "prepend_scheme", "add_prefix_space", "split", "str_rep"});
   const JsonPlace scheme = place["prepend_scheme"];
   const bool prepended =
       scheme.is_null() ? place["add_prefix_space"].flag(true) : scheme.text() != "never";
-  return std::make_unique<MetaspaceStep>(character_text(place["replacement"]), prepended);
+  return std::make_unique<MetaspaceStep>(place["replacement"].character(), prepended);
 }
 
 std::unique_ptr<DecoderStep> read_step(const JsonPlace& place) {
@@ -199,7 +195,7 @@ std::unique_ptr<DecoderStep> read_step(const JsonPlace& place) {
   }
   if (type == "Strip") {
     place.expect_only({"content", "start", "stop"});
-    return std::make_unique<StripStep>(character_text(place["content"]), place["start"].count(),
+    return std::make_unique<StripStep>(place["content"].character(), place["start"].count(),
                                        place["stop"].count());
   }
   if (type == "Metaspace") return read_metaspace(place);
@@ -219,6 +215,9 @@ Decoder::Decoder(const JsonPlace& place) : joins_with_space_(place.is_null()) {
 }
 
 std::string Decoder::decode(std::vector<std::string> pieces, MatchState& state) const {
+  size_t num_bytes = 0;
+  for (const std::string& piece : pieces) num_bytes += piece.size();
+  state.begin(num_bytes);
   for (const auto& step : steps_) step->apply(pieces, state);
   return joined(pieces, joins_with_space_ ? " " : "");
 }

@@ -73,6 +73,7 @@ std::vector<int64_t> HfTokenizer::encode(std::string_view text) const {
   ids.reserve(text.size() / 3 + 1);
   const Lease lease(*this);
   Workspace& work = *lease;
+  work.match.begin(text.size());
   parts_->vocabulary.raw_finder().split(text, work.raw_spans);
   for (const TokenSpan& span : work.raw_spans) {
     if (span.id >= 0) {

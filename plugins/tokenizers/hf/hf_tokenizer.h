@@ -35,7 +35,7 @@ class HfTokenizer : public Tokenizer {
   ~HfTokenizer() override;
 
   /// Ids of `text`; bytes that are no UTF-8 count as U+FFFD.
-  /// Errors: [tokenizer/pattern-limit].
+  /// Errors: [tokenizer/pattern-limit], [tokenizer/text-growth].
   /// Source: ids of the tokenizers package 0.23 (tests/reference/hf_tokenizers.py).
   std::vector<int64_t> encode(std::string_view text) const override;
   /// Tokens that the file calls special, BOS, EOS, PAD and ids without a token are skipped.

@@ -59,10 +59,10 @@ int64_t JsonPlace::count() const {
   return value_->get<int64_t>();
 }
 
-char32_t JsonPlace::character() const {
-  const std::string whole = text();
+std::string JsonPlace::character() const {
+  std::string whole = text();
   if (whole.empty() || code_point_at(whole, 0).size != whole.size()) damaged("one character");
-  return code_point_at(whole, 0).value;
+  return whole;
 }
 
 void JsonPlace::expect_list() const {

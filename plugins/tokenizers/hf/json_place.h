@@ -33,7 +33,7 @@ class JsonPlace {
   bool flag(bool otherwise) const;  // null: `otherwise`
   int64_t count() const;            // whole, at least 0
   /// A text of one character.
-  char32_t character() const;
+  std::string character() const;
   void expect_list() const;
 
   /// Its member `type`. Errors: [tokenizer/definition].

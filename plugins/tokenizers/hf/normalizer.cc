@@ -15,11 +15,12 @@ constexpr const char* kKnown =
 /// What comes of the first bytes when all of a text is rewritten character by character: as much as
 /// both the rewritten first bytes and the rewritten text begin with.
 size_t common_prefix(const std::string& first, const std::string& whole) {
-  const size_t size = std::min(first.size(), whole.size());
-  return static_cast<size_t>(
-      std::mismatch(first.begin(), first.begin() + static_cast<ptrdiff_t>(size), whole.begin())
-          .first -
-      first.begin());
+  const auto ends = std::mismatch(first.begin(), first.end(), whole.begin(), whole.end());
+  auto size = static_cast<size_t>(ends.second - whole.begin());
+  // Only whole characters.
+  const auto continues = [](char c) { return (static_cast<uint8_t>(c) & 0xC0) == 0x80; };
+  while (size > 0 && size < whole.size() && continues(whole[size])) --size;
+  return size;
 }
 
 class FormStep final : public NormalizerStep {
@@ -49,8 +50,9 @@ class LowercaseStep final : public NormalizerStep {
 class PrependStep final : public NormalizerStep {
  public:
   explicit PrependStep(std::string content) : content_(std::move(content)) {}
-  void apply(NormalizedText& text, MatchState&) const override {
+  void apply(NormalizedText& text, MatchState& state) const override {
     if (text.text.empty()) return;
+    state.check(text.text.size() + content_.size());
     text.text.insert(0, content_);
     if (text.num_first_bytes > 0) text.num_first_bytes += content_.size();
   }
@@ -172,8 +174,11 @@ std::string replace_matches(std::string_view text, const Pattern& pattern,
                             const std::string& content, MatchState& state,
                             std::vector<Span>& spans) {
   pattern.split(text, state, spans);
+  size_t num_bytes = 0;
+  for (const Span& span : spans) num_bytes += span.matched ? content.size() : span.end - span.begin;
+  state.check(num_bytes);
   std::string out;
-  out.reserve(text.size() + content.size());
+  out.reserve(num_bytes);
   for (const Span& span : spans) {
     out +=
         span.matched ? std::string_view(content) : text.substr(span.begin, span.end - span.begin);

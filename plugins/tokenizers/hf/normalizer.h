@@ -41,6 +41,7 @@ class Normalizer {
 Pattern read_pattern(const JsonPlace& place);
 
 /// `text` with `content` in place of each match; `spans`: the matches and what lies between.
+/// Errors: [tokenizer/pattern-limit], [tokenizer/text-growth].
 std::string replace_matches(std::string_view text, const Pattern& pattern,
                             const std::string& content, MatchState& state,
                             std::vector<Span>& spans);

@@ -1,5 +1,7 @@
 #include "pattern.h"
 
+#include <algorithm>
+
 #include "pattern_syntax.h"
 #include "s2s/error.h"
 #include "tokenizer_errors.h"
@@ -13,6 +15,17 @@ namespace {
 
 constexpr size_t kFirstStackBytes = size_t{32} << 10;
 constexpr size_t kLastStackBytes = size_t{64} << 20;
+constexpr uint32_t kHeapKibibytes = 64 << 10;
+constexpr size_t kGrowth = 64;
+constexpr size_t kGrowthBytes = 1024;
+
+/// Steps from one start of a match: as many as a pattern that does not go back again and again
+/// needs, and never more than PCRE2's own limit.
+uint32_t match_limit(size_t num_bytes) {
+  constexpr size_t kFewest = 20'000;
+  constexpr size_t kMost = 10'000'000;
+  return static_cast<uint32_t>(std::min(kFewest + 32 * num_bytes, kMost));
+}
 
 PCRE2_SPTR units(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(text.data()); }
 
@@ -31,6 +44,15 @@ MatchState::MatchState()
       context_(pcre2_match_context_create(nullptr)) {
   S2S_ASSERT(data_ && stack_ && context_, "there is memory for a few structures");
   pcre2_jit_stack_assign(context_.get(), nullptr, stack_.get());
+  pcre2_set_heap_limit(context_.get(), kHeapKibibytes);
+}
+
+void MatchState::begin(size_t num_bytes) { given_bytes_ = num_bytes; }
+
+void MatchState::check(size_t num_bytes) const {
+  if (num_bytes > kGrowth * given_bytes_ + kGrowthBytes) {
+    throw errors::text_growth(given_bytes_, num_bytes);
+  }
 }
 
 void MatchState::Free::operator()(pcre2_real_match_data_8* data) const {
@@ -71,6 +93,7 @@ std::optional<Span> Pattern::search(std::string_view text, size_t from, MatchSta
     if (found == text.npos) return std::nullopt;
     return Span{found, found + source_.size(), true};
   }
+  pcre2_set_match_limit(state.context_.get(), match_limit(text.size()));
   const auto match = jit_ ? &pcre2_jit_match : &pcre2_match;
   const int result = match(code_.get(), units(text), text.size(), from, PCRE2_NO_UTF_CHECK,
                            state.data_.get(), state.context_.get());

@@ -22,10 +22,15 @@ struct Span {
   bool matched = false;
 };
 
-/// What matching needs and threads do not share.
+/// What matching needs and threads do not share, and how far the text of a call may grow.
 class MatchState {
  public:
   MatchState();
+  /// A call begins on a text of so many bytes. What the steps of a file make of it may have 64
+  /// times as many, and 1 KiB; files that replace again and again would fill the memory.
+  void begin(size_t num_bytes);
+  /// Errors: [tokenizer/text-growth] when `num_bytes` is more than that.
+  void check(size_t num_bytes) const;
 
  private:
   friend class Pattern;
@@ -37,6 +42,7 @@ class MatchState {
   std::unique_ptr<pcre2_real_match_data_8, Free> data_;
   std::unique_ptr<pcre2_real_jit_stack_8, Free> stack_;
   std::unique_ptr<pcre2_real_match_context_8, Free> context_;
+  size_t given_bytes_ = 0;
 };
 
 class Pattern {
@@ -48,7 +54,7 @@ class Pattern {
 
   /// Cuts `text` (valid UTF-8) into matches and what lies between them; `out` is replaced. An empty
   /// match right behind another match is none.
-  /// Errors: [tokenizer/pattern-limit] when a match takes too many steps.
+  /// Errors: [tokenizer/pattern-limit] when a match takes too many steps, or too much memory.
   /// Source: the match iterators of the Rust crates regex and onig.
   void split(std::string_view text, MatchState& state, std::vector<Span>& out) const;
 

@@ -79,6 +79,7 @@ class Translator {
   void open_group() {
     groups_.push_back(out_.size());
     if (ahead("(?~")) refuse("the absent operator (?~");
+    if (ahead("(*")) refuse("a callout (*");
     if (!ahead("(?") || ahead("(?<") || ahead("(?:") || ahead("(?=") || ahead("(?!") ||
         ahead("(?>")) {
       out_ += in_[at_++];
@@ -100,7 +101,7 @@ class Translator {
     while (at_ < in_.size() && in_[at_] != ':' && in_[at_] != ')') {
       const char option = in_[at_++];
       if (option != 'i' && option != 'm' && option != 'x' && option != '-') {
-        refuse(std::string("the group (?") + option);
+        refuse("the group (?" + std::string(in_.substr(at_ - 1, code_point_at(in_, at_ - 1).size)));
       }
       out_ += option == 'm' ? 's' : option;
     }

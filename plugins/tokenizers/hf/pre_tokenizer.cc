@@ -52,7 +52,7 @@ class SplitStep final : public PreTokenizerStep {
 /// Writes every piece anew.
 class RewriteStep : public PreTokenizerStep {
  public:
-  void apply(Pieces& pieces, MatchState&) const final {
+  void apply(Pieces& pieces, MatchState& state) const final {
     std::string text;
     text.reserve(pieces.text.size() * 2);
     size_t num_first = 0;
@@ -66,6 +66,7 @@ class RewriteStep : public PreTokenizerStep {
         num_first = begin + front.size();
       }
       append(piece, first, text);
+      state.check(text.size());
       if (first && span.end <= pieces.num_first_bytes) num_first = text.size();
       span = {begin, text.size(), false};
     }
@@ -146,52 +147,30 @@ std::unique_ptr<SplitStep> make_split(Pattern pattern, SplitBehavior behavior,
   return std::make_unique<SplitStep>(std::move(pattern), behavior, invert);
 }
 
+/// Joins a part with the one before it where `joins(part, is the one before it a match)` says so.
+template <class Joins>
+void join_parts(std::vector<Span>& parts, const Joins& joins) {
+  bool previous_matched = false;
+  size_t count = 0;
+  for (const Span part : parts) {
+    const bool joined = count > 0 && joins(part, previous_matched);
+    previous_matched = part.matched;
+    if (joined) {
+      Span& last = parts[count - 1];
+      last.begin = std::min(last.begin, part.begin);
+      last.end = std::max(last.end, part.end);
+    } else {
+      parts[count++] = part;
+    }
+  }
+  parts.resize(count);
+}
+
 /// A delimiter that follows another one stays a piece of its own.
-void attach_to_previous(std::vector<Span>& matches) {
-  bool previous_matched = false;
-  size_t count = 0;
-  for (const Span& match : matches) {
-    const bool attach = match.matched && !previous_matched && count > 0;
-    previous_matched = match.matched;
-    if (attach) {
-      matches[count - 1].end = match.end;
-    } else {
-      matches[count++] = match;
-    }
-  }
-  matches.resize(count);
-}
-
-void attach_to_next(std::vector<Span>& matches) {
-  std::reverse(matches.begin(), matches.end());
-  bool previous_matched = false;
-  size_t count = 0;
-  for (const Span& match : matches) {
-    const bool attach = match.matched && !previous_matched && count > 0;
-    previous_matched = match.matched;
-    if (attach) {
-      matches[count - 1].begin = match.begin;
-    } else {
-      matches[count++] = match;
-    }
-  }
-  matches.resize(count);
-  std::reverse(matches.begin(), matches.end());
-}
-
-void join_equal(std::vector<Span>& matches) {
-  size_t count = 0;
-  bool previous_matched = false;
-  for (const Span& match : matches) {
-    const bool attach = match.matched == previous_matched && count > 0;
-    previous_matched = match.matched;
-    if (attach) {
-      matches[count - 1].end = match.end;
-    } else {
-      matches[count++] = match;
-    }
-  }
-  matches.resize(count);
+void attach_to_previous(std::vector<Span>& parts) {
+  join_parts(parts, [](const Span& part, bool previous_matched) {
+    return part.matched && !previous_matched;
+  });
 }
 
 }  // namespace
@@ -208,9 +187,14 @@ void merge_matches(std::vector<Span>& matches, SplitBehavior behavior) {
     case SplitBehavior::kMergedWithPrevious:
       return attach_to_previous(matches);
     case SplitBehavior::kMergedWithNext:
-      return attach_to_next(matches);
+      std::reverse(matches.begin(), matches.end());
+      attach_to_previous(matches);
+      std::reverse(matches.begin(), matches.end());
+      return;
     case SplitBehavior::kContiguous:
-      return join_equal(matches);
+      return join_parts(matches, [](const Span& part, bool previous_matched) {
+        return part.matched == previous_matched;
+      });
   }
 }
 
@@ -241,17 +225,15 @@ void PreTokenizer::add(const JsonPlace& place, bool last) {
   } else if (type == "Whitespace") {
     place.expect_only({});
     // The words of this one hold no number but decimal digits and letter numbers.
-    const char* words =
-        "[\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}"
-        "\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}\\x{200c}\\x{200d}]+|"
-        "[^\\s\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}"
-        "\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}\\x{200c}\\x{200d}]+";
-    steps_.push_back(make_split(Pattern::regex(words), SplitBehavior::kRemoved, /*invert=*/true));
+    const std::string word =
+        "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}"
+        "\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}\\x{200c}\\x{200d}";
+    steps_.push_back(make_split(Pattern::regex("[" + word + "]+|[^\\s" + word + "]+"),
+                                SplitBehavior::kRemoved, /*invert=*/true));
   } else if (type == "CharDelimiterSplit") {
     place.expect_only({"delimiter"});
-    std::string delimiter;
-    append_utf8(place["delimiter"].character(), delimiter);
-    steps_.push_back(make_split(Pattern::literal(delimiter), SplitBehavior::kRemoved));
+    steps_.push_back(
+        make_split(Pattern::literal(place["delimiter"].character()), SplitBehavior::kRemoved));
   } else {
     place.refuse_type(kKnown);
   }
@@ -269,8 +251,7 @@ void PreTokenizer::add_byte_level(const JsonPlace& place, bool last) {
 
 void PreTokenizer::add_metaspace(const JsonPlace& place) {
   place.expect_only({"replacement", "prepend_scheme", "add_prefix_space", "split", "str_rep"});
-  std::string mark;
-  append_utf8(place["replacement"].character(), mark);
+  const std::string mark = place["replacement"].character();
   steps_.push_back(std::make_unique<MetaspaceStep>(mark, read_scheme(place)));
   if (place["split"].flag(true)) {
     steps_.push_back(make_split(Pattern::literal(mark), SplitBehavior::kMergedWithNext));

@@ -2,11 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace s2s::hf_plugin::errors {
 namespace {
 
 Error config_error(const char* name, std::string message) {
   return Error(ExitCode::kConfig, std::string("tokenizer/") + name, std::move(message));
+}
+
+/// "bos_id" as the command line spells it.
+std::string flag(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
 }
 
 }  // namespace
@@ -52,12 +60,20 @@ Error pattern_limit(const std::string& pattern, size_t num_bytes) {
                            pattern, num_bytes));
 }
 
+Error text_growth(size_t given_bytes, size_t num_bytes) {
+  return config_error("text-growth",
+                      fmt::format("the tokenizer's file makes {} bytes of a text of {}; expected "
+                                  "at most 64 times as many and 1024; the file is damaged or was "
+                                  "edited by hand: get it again",
+                                  num_bytes, given_bytes));
+}
+
 Error no_special_id(const std::string& place, const std::string& path, const std::string& name) {
   return config_error("special-ids",
-                      fmt::format("{}: '{}' and the files beside it do not say the {}; expected "
-                                  "one, for the text channel needs it; set {}.{} to an id that no "
-                                  "text uses",
-                                  place, path, name, place, name));
+                      fmt::format("{0}: '{1}' and the files beside it do not say the {2}; expected "
+                                  "one, for the text channel needs it; set {0}.{2} to an id that "
+                                  "no text uses ('s2s-run tokenizer' has --{3})",
+                                  place, path, name, flag(name)));
 }
 
 Error special_id_range(const std::string& place, const std::string& name, int64_t id,

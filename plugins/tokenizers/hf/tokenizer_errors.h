@@ -18,6 +18,8 @@ Error unreadable(const std::string& place, const std::string& path, const std::s
 Error unsupported(const std::string& where, const std::string& value, const std::string& expected);
 Error definition(const std::string& where, const std::string& value, const std::string& expected);
 Error pattern_limit(const std::string& pattern, size_t num_bytes);
+/// The file's steps make a text of `num_bytes` or more of one of `given_bytes`.
+Error text_growth(size_t given_bytes, size_t num_bytes);
 
 /// `name`: bos_id, eos_id or pad_id, which neither the config nor the files say.
 Error no_special_id(const std::string& place, const std::string& path, const std::string& name);

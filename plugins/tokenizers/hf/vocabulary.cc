@@ -10,8 +10,9 @@ namespace s2s::hf_plugin {
 
 Vocabulary::Vocabulary(Bpe bpe, const JsonPlace& tokens, const Normalizer& normalizer)
     : bpe_(std::move(bpe)), next_id_(static_cast<int32_t>(bpe_.num_pieces())) {
+  MatchState state;
   std::vector<AddedToken> read = read_added_tokens(tokens);
-  for (AddedToken& token : read) add(std::move(token), tokens, normalizer);
+  for (AddedToken& token : read) add(std::move(token), tokens, normalizer, state);
   for (size_t i = 0; i < added_.size(); ++i) {
     if (added_[i].normalized) {
       normalized_finder_.add(normalized_[i], added_[i]);
@@ -28,7 +29,8 @@ std::optional<int32_t> Vocabulary::find(std::string_view token) const {
   return bpe_.find(token);
 }
 
-void Vocabulary::add(AddedToken token, const JsonPlace& place, const Normalizer& normalizer) {
+void Vocabulary::add(AddedToken token, const JsonPlace& place, const Normalizer& normalizer,
+                     MatchState& state) {
   // The tokenizers library counts on from the model's pieces, whatever the file says.
   const std::optional<int32_t> known = find(token.content);
   const int32_t id = known ? *known : next_id_++;
@@ -38,14 +40,13 @@ void Vocabulary::add(AddedToken token, const JsonPlace& place, const Normalizer&
         .damaged("the id " + std::to_string(id) + ", which the tokenizers library gives it");
   }
   NormalizedText normal{token.content, 0};
-  MatchState state;
+  state.begin(token.content.size());
   if (token.normalized) normalizer.apply(normal, state);
   added_ids_[token.content] = id;
-  const auto same = std::find_if(added_.begin(), added_.end(),
-                                 [&](const AddedToken& other) { return other.id == id; });
-  if (same != added_.end()) {
-    normalized_[static_cast<size_t>(same - added_.begin())] = normal.text;
-    *same = std::move(token);
+  const auto [same, is_new] = added_by_id_.emplace(id, added_.size());
+  if (!is_new) {
+    normalized_[same->second] = std::move(normal.text);
+    added_[same->second] = std::move(token);
     return;
   }
   added_.push_back(std::move(token));
@@ -71,10 +72,9 @@ void Vocabulary::index_decoded() {
 }
 
 const std::string* Vocabulary::piece(int64_t id) const {
-  for (const AddedToken& token : added_) {
-    if (token.id == id) return &token.content;
-  }
-  return decoded(id);
+  const bool fits = id >= 0 && id < num_ids();
+  const auto found = fits ? added_by_id_.find(static_cast<int32_t>(id)) : added_by_id_.end();
+  return found != added_by_id_.end() ? &added_[found->second].content : decoded(id);
 }
 
 const std::string* Vocabulary::decoded(int64_t id) const {

@@ -37,13 +37,15 @@ class Vocabulary {
   const TokenFinder& normalized_finder() const { return normalized_finder_; }
 
  private:
-  void add(AddedToken token, const JsonPlace& place, const Normalizer& normalizer);
+  void add(AddedToken token, const JsonPlace& place, const Normalizer& normalizer,
+           MatchState& state);
   void index_decoded();
 
   Bpe bpe_;
   int32_t next_id_;  // of the next token that the model does not have
   std::vector<AddedToken> added_;
   std::vector<std::string> normalized_;  // beside added_
+  std::unordered_map<int32_t, size_t> added_by_id_;
   std::unordered_map<std::string, int32_t> added_ids_;
   std::vector<std::optional<std::string>> decoded_;
   std::vector<bool> special_;

@@ -2,11 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace s2s::sentencepiece_plugin::errors {
 namespace {
 
 Error config_error(const char* name, std::string message) {
   return Error(ExitCode::kConfig, std::string("tokenizer/") + name, std::move(message));
+}
+
+/// "bos_id" as the command line spells it.
+std::string flag(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
 }
 
 }  // namespace
@@ -34,9 +42,10 @@ Error unreadable(const std::string& place, const std::string& path, const std::s
 
 Error no_special_id(const std::string& place, const std::string& path, const std::string& name) {
   return config_error("special-ids",
-                      fmt::format("{}: the model '{}' has no {} of its own; expected one, for the "
-                                  "text channel needs it; set {}.{} to an id that no text uses",
-                                  place, path, name, place, name));
+                      fmt::format("{0}: the model '{1}' has no {2} of its own; expected one, for "
+                                  "the text channel needs it; set {0}.{2} to an id that no text "
+                                  "uses ('s2s-run tokenizer' has --{3})",
+                                  place, path, name, flag(name)));
 }
 
 Error special_id_range(const std::string& place, const std::string& name, int64_t id,
