@@ -61,6 +61,21 @@ expect "acme.length" "$prefix/bin/s2s-run" plugin list --kind metric
 expect "divide by the number of words" "$prefix/bin/s2s-run" plugin inspect acme.length
 expect " 8 ok" "$prefix/bin/s2s-run" plugin check "$plugin"
 
+# Another SDK's headers: the plugin is listed, and not loaded until it is built again.
+fingerprint=$prefix/include/s2s/sdk_fingerprint.h
+cp "$fingerprint" "$scratch/fingerprint"
+sed -i 's/"[0-9a-f]*"$/"000000000000"/' "$fingerprint"
+cmake --build "$scratch/plugin/build" > "$log" 2>&1 || fail "$(cat "$log")"
+expect "incompatible" "$prefix/bin/s2s-run" plugin list
+! "$prefix/bin/s2s-run" plugin check "$plugin" > "$log" 2>&1 || fail "other headers were accepted"
+for text in sdk=000000000000 "sdk=$(sed -n 's/.*"\(.*\)"$/\1/p' "$scratch/fingerprint")" \
+    'cmake -B build -DCMAKE_PREFIX_PATH='; do
+  grep -qF "$text" "$log" || fail "no '$text': $(cat "$log")"
+done
+cp "$scratch/fingerprint" "$fingerprint"
+cmake --build "$scratch/plugin/build" > "$log" 2>&1 || fail "$(cat "$log")"
+expect " 8 ok" "$prefix/bin/s2s-run" plugin check "$plugin"
+
 # A third party's test asks its component for the promises of the SDK.
 mkdir "$scratch/promises"
 cat > "$scratch/promises/CMakeLists.txt" <<'END'

@@ -9,7 +9,8 @@
 
 #include "s2s/registry.h"
 
-/// Raised whenever a public header changes meaning. Plugins of another number are not loaded.
+/// Raised whenever a public header changes meaning. Plugins of another number are not loaded; those
+/// of other headers (s2s/sdk_fingerprint.h) are not either, for layouts may differ.
 #define S2S_PLUGIN_API 1
 
 namespace s2s {
@@ -20,7 +21,7 @@ struct PluginNote {
   uint32_t size;      // of this struct
   uint32_t api;       // S2S_PLUGIN_API; must be equal
   char torch[24];     // LibTorch's version; must be equal
-  char cxx[48];       // C++ library and its ABI; must be equal
+  char cxx[48];       // C++ library, its ABI and the headers; must be equal
   char compiler[32];  // shown only
   char cuda[16];      // CUDA major.minor, or ""; majors must be equal when both have one
   char build[16];     // release or debug; shown only

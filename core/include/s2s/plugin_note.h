@@ -3,6 +3,8 @@
 
 #include <torch/headeronly/version.h>
 
+#include "s2s/sdk_fingerprint.h"
+
 #define S2S_NOTE_TEXT_(x) #x
 #define S2S_NOTE_TEXT(x) S2S_NOTE_TEXT_(x)
 
@@ -17,8 +19,9 @@
 #else
 #define S2S_NOTE_STL_DEBUG "0"
 #endif
-#define S2S_CXX_ABI_TEXT \
-  "libstdc++ cxx11abi=" S2S_NOTE_TEXT(_GLIBCXX_USE_CXX11_ABI) " debug=" S2S_NOTE_STL_DEBUG
+#define S2S_CXX_ABI_TEXT                                                                   \
+  "libstdc++ cxx11abi=" S2S_NOTE_TEXT(_GLIBCXX_USE_CXX11_ABI) " debug=" S2S_NOTE_STL_DEBUG \
+                                                              " sdk=" S2S_SDK_FINGERPRINT
 
 #if defined(__clang__)
 #define S2S_COMPILER_TEXT "Clang " S2S_NOTE_TEXT(__clang_major__)

@@ -140,6 +140,15 @@ TEST_CASE("a plugin of another ABI is refused with every difference and how to r
   CHECK(error_of_asking({"wrong_torch"}, "fixture_wrong").id() == "plugin/abi");
 }
 
+TEST_CASE("a plugin of other public headers is refused, and both fingerprints are told") {
+  const Error error = error_of_asking({"other_headers"}, "fixture_wrong");
+  CHECK(error.id() == "plugin/abi");
+  for (const char* part : {"sdk=000000000000", "sdk=" S2S_SDK_FINGERPRINT,
+                           "rebuild it against this SDK:  cmake -B build"}) {
+    CHECK_MESSAGE(contains(error.message(), part), part);
+  }
+}
+
 TEST_CASE("an incompatible plugin of an earlier directory is not quietly passed over") {
   CHECK(error_of_asking({"wrong_api", "wrong_torch"}, "fixture_wrong").id() == "plugin/abi");
 }
