@@ -9,12 +9,16 @@ namespace s2s::run {
 namespace {
 
 Error unknown_format(const std::string& path) {
+  std::error_code ignored;
+  const bool exists = std::filesystem::exists(path, ignored);
   return Error(
       ExitCode::kConfig, "tokenizer/unknown-format",
-      fmt::format("'{}' is no tokenizer that is known here; expected a tokenizer.json, a "
-                  "SentencePiece .model, or a folder with one of them; name the plugin that reads "
-                  "it with --plugin ('s2s-run plugin list' shows the tokenizers)",
-                  path));
+      fmt::format("'{}' {}; expected a tokenizer.json, a SentencePiece .model, or a folder with "
+                  "one of them; name the plugin that reads it with --plugin ('s2s-run plugin list' "
+                  "shows the tokenizers)",
+                  path,
+                  exists ? "is no tokenizer that is known here"
+                         : "does not exist, and its ending names no kind of tokenizer"));
 }
 
 Error cannot_train(const std::string& name) {

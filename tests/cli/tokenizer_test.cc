@@ -54,6 +54,8 @@ TEST_CASE("tokenizer decode says which line is no list, encode what is no tokeni
       run_cli("tokenizer encode --tokenizer " + (dir / "texts.txt") + " < /dev/null");
   CHECK(unknown.exit_code == 3);
   CHECK(contains(unknown.output, "[tokenizer/unknown-format]"));
+  const CommandResult nowhere = run_cli("tokenizer encode --tokenizer /nowhere < /dev/null");
+  CHECK_MESSAGE(contains(nowhere.output, "'/nowhere' does not exist"), nowhere.output);
 }
 
 TEST_CASE("tokenizer train makes a tokenizer.json, whose texts may have lines with --json") {
@@ -83,5 +85,19 @@ TEST_CASE("tokenizer train makes a tokenizer.json, whose texts may have lines wi
       run_cli("tokenizer encode --json --tokenizer " + file + " < " + (dir / "in.txt"));
   CHECK(plain.exit_code == 5);
   CHECK_MESSAGE(has(plain, "[tokenizer/text] standard input:1: 'set' is no JSON string"),
+                plain.output);
+}
+
+TEST_CASE("tokenizer train refuses a plugin that makes no tokenizers") {
+  const TemporaryFolder dir;
+  write_text(dir / "texts.txt", "set a timer\n");
+  const CommandResult plain =
+      run_cli("tokenizer train --plugin-path " + fixture_dir("plain_tokenizer") +
+              " --plugin fixture_plain --input " + (dir / "texts.txt") + " --output " +
+              (dir / "made.json"));
+  CHECK(plain.exit_code == 3);
+  CHECK_MESSAGE(has(plain,
+                    "[tokenizer/cannot-train] the tokenizer 'fixture_plain' has no option "
+                    "train.input; expected a plugin that makes tokenizers; choose another"),
                 plain.output);
 }
