@@ -11,8 +11,6 @@ import argparse
 import json
 import os
 import random
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -22,36 +20,10 @@ from tokenizers import Tokenizer
 
 from hf_tokenizers import contents, styles
 from random_texts import long_words, text
+from tokenizer_command import CHUNK, Command, compare
 
-CHUNK = 20_000
 # Where a file says no BOS, EOS or PAD of its own.
 SPECIAL = {"qwen2": {"bos": "<|im_start|>", "eos": "<|im_end|>", "pad": "<|endoftext|>"}}
-
-
-class Command:
-    """`s2s-run tokenizer encode|decode --json` on a file."""
-
-    def __init__(self, binary, path, style, package):
-        self.binary, self.arguments = binary, ["--json", "--tokenizer", str(path)]
-        for name, token in SPECIAL.get(style, {}).items():
-            self.arguments += [f"--{name}-id", str(package.token_to_id(token))]
-
-    def run(self, verb, rows):
-        lines = "".join(json.dumps(row) + "\n" for row in rows)
-        done = subprocess.run([self.binary, "tokenizer", verb, *self.arguments], input=lines,
-                              capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            sys.exit(f"{verb}: {done.stderr}")
-        return [json.loads(line) for line in done.stdout.split("\n")[:-1]]
-
-
-def compare(style, what, given, ours, theirs):
-    if len(ours) != len(theirs):
-        sys.exit(f"{style}: {what}: {len(theirs)} lines expected, {len(ours)} came")
-    for one, a, b in zip(given, ours, theirs):
-        if a != b:
-            sys.exit(f"{style}: {what} differs for {ascii(one)[:2000]}\n"
-                     f"  ours    {ascii(a)[:1500]}\n  theirs  {ascii(b)[:1500]}")
 
 
 def check(command, package, style, texts):
@@ -66,7 +38,9 @@ def fuzz(binary, style, tokenizer, count, seed):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tokenizer.json"
         path.write_text(json.dumps(tokenizer))
-        command = Command(binary, path, style, package)
+        special = {name: package.token_to_id(token)
+                   for name, token in SPECIAL.get(style, {}).items()}
+        command = Command(binary, path, special)
         num_characters = 0
         for done in range(0, count, CHUNK):
             texts = [text(rng, contents(tokenizer)) for _ in range(min(CHUNK, count - done))]
