@@ -35,11 +35,20 @@ using Archive = std::unique_ptr<archive, FreeArchive>;
 Archive open_archive(const std::string& path) {
   Archive opened(archive_read_new());
   S2S_ASSERT(opened != nullptr, "there is memory for a reader");
-  archive_read_support_filter_all(opened.get());
+  // Not all of them: some start a program.
+  archive_read_support_filter_gzip(opened.get());
+  archive_read_support_filter_bzip2(opened.get());
+  archive_read_support_filter_xz(opened.get());
+  archive_read_support_filter_zstd(opened.get());
   archive_read_support_format_tar(opened.get());
   constexpr size_t kBlockBytes = 1 << 16;
   if (archive_read_open_filename(opened.get(), path.c_str(), kBlockBytes) != ARCHIVE_OK) {
     throw_damaged(path, opened.get());
+  }
+  // Of n bytes, each further layer makes a thousand times as many.
+  constexpr int kOneLayer = 2;  // and the file itself
+  if (archive_filter_count(opened.get()) > kOneLayer) {
+    throw torch_format(path, "the archive is compressed more than once");
   }
   return opened;
 }
@@ -54,6 +63,9 @@ uint64_t find_member(const std::string& path, archive* opened, const std::string
     const std::string found = text == nullptr ? "" : text;
     const bool is_file = archive_entry_filetype(entry) == AE_IFREG;
     if (is_file && std::filesystem::path(found).filename() == name) {
+      if (archive_entry_sparse_count(entry) > 0) {
+        throw torch_format(path, fmt::format("{} in the archive is stored with holes", name));
+      }
       return static_cast<uint64_t>(archive_entry_size(entry));
     }
     if (names.size() < 40) names.push_back("'" + found + "'");
@@ -76,13 +88,21 @@ int open_temporary() {
   return named;
 }
 
+ArchiveMember checked(const std::string& path, ArchiveMember member) {
+  const uint64_t there = member.mapping->size();
+  if (member.begin > there || member.size > there - member.begin) {
+    throw torch_format(path, "the member that is wanted ends after the archive does");
+  }
+  return member;
+}
+
 ArchiveMember unpack(const std::string& path, archive* opened, uint64_t size) {
   const int file = open_temporary();
   if (archive_read_data_into_fd(opened, file) != ARCHIVE_OK) {
     ::close(file);
     throw_damaged(path, opened);
   }
-  return {std::make_shared<WeightMapping>(file, path), 0, size};
+  return checked(path, {std::make_shared<WeightMapping>(file, path), 0, size});
 }
 
 }  // namespace
@@ -106,11 +126,7 @@ ArchiveMember open_archive_member(const std::string& path, const std::string& na
   if (!is_plain) return unpack(path, opened.get(), size);
   // Behind the header that was just read.
   const auto begin = static_cast<uint64_t>(archive_filter_bytes(opened.get(), 0));
-  ArchiveMember member{std::make_shared<WeightMapping>(path), begin, size};
-  if (begin > member.mapping->size() || size > member.mapping->size() - begin) {
-    throw torch_format(path, fmt::format("{} in the archive ends after the file does", name));
-  }
-  return member;
+  return checked(path, {std::make_shared<WeightMapping>(path), begin, size});
 }
 
 std::string read_archive_text(const std::string& path, const std::string& name,

@@ -69,6 +69,7 @@ TEST_CASE("parts of tensors are read out of an archive, and released") {
 
 TEST_CASE("archives that are damaged, or hold something else, say so") {
   const std::string good = nemo_archive();
+  CHECK(has(open_error(gzip(gzip(good))), "the archive is compressed more than once"));
   CHECK(has(open_error(tar_entry("other.txt", "x") + tar_end()),
             "the archive has no model_weights.ckpt; it has 'other.txt'"));
   CHECK(has(open_error(good.substr(0, 3000)), "[weights/format]"));
