@@ -107,8 +107,13 @@ int make_project(const NewArguments& arguments) {
   write_project(template_root() / arguments.kind, folder, arguments.name);
   if (arguments.kind == "llm") write_tiny_config(folder, arguments.name);
   fmt::print("{}: a plugin for {}:{}\n", folder.string(), arguments.kind, arguments.name);
+  fs::path sdk = prefix();
+  if (!fs::exists(sdk / "lib/cmake/s2s", ignored)) {  // a build tree
+    sdk /= "installed";
+    fmt::print("  cmake --install {} --prefix {}\n", prefix().string(), sdk.string());
+  }
   fmt::print("  cmake -S {0} -B {0}/build -DCMAKE_PREFIX_PATH={1}\n", folder.string(),
-             prefix().string());
+             sdk.string());
   fmt::print("  cmake --build {}/build\n", folder.string());
   fmt::print("  {} plugin check {}/build/libs2s_{}_{}.so\n", this_executable(), folder.string(),
              arguments.kind, plugin_name(arguments.name));

@@ -121,6 +121,9 @@ TEST_CASE("plugin new makes a project, and refuses what it cannot make") {
   const CommandResult made = run_cli("plugin new llm acme.tiny --out " + out);
   CHECK_MESSAGE(made.exit_code == 0, made.output);
   CHECK(contains(made.output, "a plugin for llm:acme.tiny"));
+  // A build tree is no prefix: it is installed first.
+  const std::string prefix = S2S_BINARY_DIR "/installed\n  cmake ";
+  CHECK_MESSAGE(contains(made.output, "--prefix " + prefix + "-S " + out), made.output);
   for (const char* file : {"CMakeLists.txt", "family.h", "family.cc", "plugin.cc", "test.cc",
                            "README.md", "tiny.yaml"}) {
     std::ifstream in(folder.path() / "mine" / file);
