@@ -13,6 +13,7 @@
 
 #include "s2s/backbone.h"
 #include "s2s/codec.h"
+#include "s2s/communicator.h"
 #include "s2s/config.h"
 #include "s2s/data_source.h"
 #include "s2s/encoder.h"
@@ -40,6 +41,10 @@ struct BuildContext {
   /// Data axis of the mesh, for data sources.
   int64_t data_rank = 0;
   int64_t data_size = 1;
+  /// Communicators: who this process is, and how to find the others.
+  const ProcessPlace* process = nullptr;
+  /// Strategies: all ranks of the run. Null in a run of one process.
+  Communicator* world = nullptr;
   /// Receives what the user should know although the run goes on; may be empty.
   std::function<void(const std::string& message)> warn;
 };

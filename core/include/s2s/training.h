@@ -1,6 +1,6 @@
 #pragma once
-// The small interfaces of a training run: kinds `optimizer`, `schedule`, `strategy`,
-// `communicator`, `metric`, `logger`.
+// The small interfaces of a training run: kinds `optimizer`, `schedule`, `strategy`, `metric`,
+// `logger`.
 
 #include <ATen/core/Tensor.h>
 
@@ -35,16 +35,6 @@ class Schedule {
   virtual double learning_rate(int64_t step, double base_learning_rate) const = 0;
 };
 
-class Communicator {
- public:
-  virtual ~Communicator();
-  virtual int64_t rank() const = 0;
-  virtual int64_t size() const = 0;
-  virtual void all_reduce(at::Tensor& tensor) = 0;  // sum
-  virtual void broadcast(at::Tensor& tensor, int64_t root) = 0;
-  virtual void barrier() = 0;
-};
-
 /// The only code that changes a model for a layout.
 class ParallelStrategy {
  public:
@@ -52,6 +42,9 @@ class ParallelStrategy {
   virtual MeshShape mesh() const = 0;
   virtual int64_t data_rank() const = 0;
   virtual void attach(Block& model, const ShardPlan& plan) = 0;
+  /// Before the forward of a micro-batch. `is_last`: of the optimizer step, its backward completes
+  /// the gradients, and they may be reduced as they come.
+  virtual void begin_micro_batch(Block& model, bool is_last);
   /// After the last micro-batch's backward: gradients are complete on return.
   virtual void finish_backward(Block& model) = 0;
   /// Global norm of all gradients, in float32; gradients are scaled when it exceeds max_norm > 0.

@@ -19,8 +19,11 @@ DuplexSession::~DuplexSession() = default;
 SpeechModel::~SpeechModel() = default;
 Optimizer::~Optimizer() = default;
 Schedule::~Schedule() = default;
+CollectiveObserver::~CollectiveObserver() = default;
+CollectiveWork::~CollectiveWork() = default;
 Communicator::~Communicator() = default;
 ParallelStrategy::~ParallelStrategy() = default;
+void ParallelStrategy::begin_micro_batch(Block&, bool) {}
 Metric::~Metric() = default;
 RunLogger::~RunLogger() = default;
 

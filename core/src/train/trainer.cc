@@ -106,6 +106,7 @@ void Trainer::accumulate_gradients(const std::vector<Batch>& batches, int64_t st
   }
   const double frames = parts_.strategy->sum_over_data(static_cast<double>(report.frames));
   for (const Batch& batch : batches) {
+    parts_.strategy->begin_micro_batch(*parts_.model, &batch == &batches.back());
     LossTerms loss;
     {
       const AutocastScope autocast(settings_.precision, settings_.device.type());

@@ -1,0 +1,185 @@
+#pragma once
+// How the ranks of a run exchange tensors: kind `communicator`.
+//
+//   Collective gathered = group.all_gather(full, shard, "layers.3");
+//   ...                       // work that does not touch `full` and `shard`
+//   gathered.wait();
+//
+// Every rank of a group calls the same collectives in the same order. Tensors are contiguous and
+// stay untouched until `wait` has returned. (core/docs/parallelism.md)
+
+#include <ATen/core/Tensor.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace c10d {
+class Store;
+}
+
+namespace s2s {
+
+enum class Reduction { kSum, kAverage, kMax, kMin };
+const char* to_string(Reduction reduction);
+
+enum class CollectiveKind {
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kBroadcast,
+  kAllToAll,
+  kSend,
+  kRecv,
+  kBarrier
+};
+const char* to_string(CollectiveKind kind);
+
+/// One collective as a rank called it: for messages, tests and the flight record.
+struct CollectiveRecord {
+  CollectiveKind kind = CollectiveKind::kBarrier;
+  std::string group;      // the communicator's name
+  int64_t sequence = 0;   // 0-based, of this group and rank
+  std::string name;       // what the caller called it, or ""
+  int64_t num_bytes = 0;  // of the whole tensor: all_gather's output, reduce_scatter's input
+  at::ScalarType dtype = at::kByte;
+  Reduction reduction = Reduction::kSum;  // of all_reduce and reduce_scatter
+  int64_t peer = -1;                      // broadcast's root, the other rank of send and recv
+};
+
+/// Hears of every collective of a communicator and its subgroups, on the calling thread.
+class CollectiveObserver {
+ public:
+  virtual ~CollectiveObserver();
+  virtual void started(const CollectiveRecord& record) = 0;
+  /// At `wait`; `failed` when it throws.
+  virtual void finished(const CollectiveRecord& record, bool failed) = 0;
+};
+
+/// What a back end has started.
+class CollectiveWork {
+ public:
+  virtual ~CollectiveWork();
+  /// CPU: returns when the outputs are complete. GPU: the current stream waits for them.
+  virtual void wait() = 0;
+  virtual bool is_done() = 0;
+};
+
+class Communicator;
+
+/// A collective under way. One that is dropped without `wait` leaves its outputs undefined.
+/// Its communicator has to outlive it.
+class [[nodiscard]] Collective final {
+ public:
+  /// See CollectiveWork. Later calls return at once. Errors: [comm/timeout], [comm/lost],
+  /// [comm/failed], each with the collective, its group and the ranks.
+  void wait();
+  bool is_done();
+
+ private:
+  friend class Communicator;
+  Collective(Communicator& communicator, CollectiveRecord record,
+             std::unique_ptr<CollectiveWork> work);
+  Communicator* communicator_;
+  CollectiveRecord record_;
+  std::unique_ptr<CollectiveWork> work_;  // null once waited for
+};
+
+/// Who belongs to a group, and where this rank stands in it.
+struct GroupPlace {
+  std::string name = "world";
+  std::vector<int64_t> ranks = {0};  // as the run numbers them
+  int64_t rank = 0;                  // this rank's index in `ranks`
+  std::chrono::milliseconds timeout{600000};
+};
+
+/// A group of ranks. Roots and peers are numbered within the group.
+class Communicator {
+ public:
+  virtual ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  int64_t rank() const { return place_.rank; }
+  int64_t size() const { return static_cast<int64_t>(place_.ranks.size()); }
+  const GroupPlace& place() const { return place_; }
+  /// Where tensors have to be.
+  virtual at::DeviceType device_type() const = 0;
+
+  /// In place; equal on all ranks to the last bit.
+  Collective all_reduce(const at::Tensor& tensor, Reduction reduction = Reduction::kSum,
+                        std::string_view name = {});
+  /// output: size() times as many elements as input, in the order of ranks.
+  Collective all_gather(const at::Tensor& output, const at::Tensor& input,
+                        std::string_view name = {});
+  /// input: size() times as many elements as output; rank r gets the r-th part.
+  Collective reduce_scatter(const at::Tensor& output, const at::Tensor& input,
+                            Reduction reduction = Reduction::kSum, std::string_view name = {});
+  Collective broadcast(const at::Tensor& tensor, int64_t root, std::string_view name = {});
+  /// The r-th of size() equal parts of `input` goes to rank r.
+  Collective all_to_all(const at::Tensor& output, const at::Tensor& input,
+                        std::string_view name = {});
+  /// Messages between two ranks arrive in the order in which they were sent.
+  Collective send(const at::Tensor& tensor, int64_t to, std::string_view name = {});
+  Collective recv(const at::Tensor& tensor, int64_t from, std::string_view name = {});
+  Collective barrier(std::string_view name = {});
+
+  /// A group of some of these ranks (ascending, numbered within this group, this rank among them)
+  /// with an order of collectives of its own: two groups of the same ranks do not wait for each
+  /// other. All its members call this, in the same order; the others need not.
+  std::unique_ptr<Communicator> subgroup(const std::vector<int64_t>& ranks,
+                                         const std::string& name);
+
+  /// Null: none. Subgroups made from now on have it, too. Not owned.
+  void set_observer(CollectiveObserver* observer) { observer_ = observer; }
+
+ protected:
+  explicit Communicator(GroupPlace place);
+
+  using Work = std::unique_ptr<CollectiveWork>;
+  /// Tensors were checked, have elements, and are flat; the group has two ranks or more.
+  virtual Work start_all_reduce(at::Tensor tensor, Reduction reduction) = 0;
+  virtual Work start_all_gather(at::Tensor output, at::Tensor input) = 0;
+  virtual Work start_reduce_scatter(at::Tensor output, at::Tensor input, Reduction reduction) = 0;
+  virtual Work start_broadcast(at::Tensor tensor, int64_t root) = 0;
+  virtual Work start_all_to_all(at::Tensor output, at::Tensor input) = 0;
+  virtual Work start_send(at::Tensor tensor, int64_t to) = 0;
+  virtual Work start_recv(at::Tensor tensor, int64_t from) = 0;
+  virtual Work start_barrier() = 0;
+  /// `key`: a text that only this group has.
+  virtual std::unique_ptr<Communicator> make_subgroup(GroupPlace place, const std::string& key) = 0;
+
+ private:
+  friend class Collective;
+  template <class Start>
+  Collective run(CollectiveRecord record, bool has_elements, const Start& start);
+  void finish(const CollectiveRecord& record, bool failed);
+
+  GroupPlace place_;
+  int64_t next_sequence_ = 0;
+  std::map<std::string, int64_t> num_subgroups_;
+  CollectiveObserver* observer_ = nullptr;
+};
+
+/// A group of one rank, which needs no plugin.
+std::unique_ptr<Communicator> make_solo_communicator(
+    GroupPlace place, at::DeviceType device_type = at::DeviceType::CPU);
+
+/// Where this process stands among those of its run, and the store through which they meet.
+struct ProcessPlace {
+  int64_t rank = 0;
+  int64_t size = 1;
+  int64_t local_rank = 0;  // among the processes of this machine
+  int64_t local_size = 1;
+  c10d::Store* store = nullptr;  // lives as long as the run
+  std::chrono::milliseconds timeout{600000};
+};
+
+/// The place of the group of all ranks.
+GroupPlace world_place(const ProcessPlace& process);
+
+}  // namespace s2s

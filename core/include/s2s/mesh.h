@@ -1,0 +1,72 @@
+#pragma once
+// Ranks on the axes of a mesh, and a communicator for each axis. The rank is the place read as a
+// number, the pipeline axis first and the tensor axis last: neighbours share a tensor group.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "s2s/communicator.h"
+#include "s2s/plan.h"
+
+namespace s2s {
+
+/// Coordinates of a rank.
+struct MeshPlace {
+  int64_t pipeline = 0;
+  int64_t replicate = 0;
+  int64_t shard = 0;
+  int64_t context = 0;
+  int64_t tensor = 0;
+  /// The coordinate that decides what a rank reads: replicate and shard together.
+  int64_t data(const MeshShape& shape) const { return replicate * shape.shard + shard; }
+};
+
+/// rank: 0 <= rank < shape.world_size().
+MeshPlace place_in_mesh(const MeshShape& shape, int64_t rank);
+int64_t rank_of_place(const MeshShape& shape, const MeshPlace& place);
+
+/// Which axes a group runs along.
+struct MeshAxes {
+  bool pipeline = false;
+  bool replicate = false;
+  bool shard = false;
+  bool context = false;
+  bool tensor = false;
+};
+
+/// The ranks whose places differ from `rank`'s along `axes` only, `rank` among them, ascending.
+std::vector<int64_t> ranks_along(const MeshShape& shape, int64_t rank, const MeshAxes& axes);
+
+/// Errors: [comm/mesh] when the mesh has another number of ranks than were started.
+void require_world_size(const MeshShape& shape, int64_t num_ranks);
+
+/// The groups that layouts need. `world` must live on. Errors: [comm/mesh].
+class MeshGroups {
+ public:
+  MeshGroups(Communicator& world, const MeshShape& shape);
+
+  Communicator& world() const { return world_; }
+  const MeshShape& shape() const { return shape_; }
+  const MeshPlace& place() const { return place_; }
+  Communicator& pipeline() const { return *pipeline_; }
+  Communicator& replicate() const { return *replicate_; }
+  /// For reductions of gradients; `shard_gathers` has the same ranks and does not queue behind it.
+  Communicator& shard() const { return *shard_; }
+  Communicator& shard_gathers() const { return *shard_gathers_; }
+  Communicator& context() const { return *context_; }
+  Communicator& tensor() const { return *tensor_; }
+  /// replicate x shard: the ranks that read different data.
+  Communicator& data() const { return *data_; }
+
+ private:
+  std::unique_ptr<Communicator> group(const char* name, const MeshAxes& axes) const;
+
+  Communicator& world_;
+  MeshShape shape_;
+  MeshPlace place_;
+  std::unique_ptr<Communicator> pipeline_, replicate_, shard_, shard_gathers_, context_, tensor_,
+      data_;
+};
+
+}  // namespace s2s

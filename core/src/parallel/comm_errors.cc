@@ -1,0 +1,146 @@
+#include "parallel/comm_errors.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace s2s::comm_errors {
+namespace {
+
+Error comm_error(const char* id, std::string message) {
+  return {ExitCode::kCommunication, id, std::move(message)};
+}
+
+bool mentions(const std::string& text, std::initializer_list<const char*> words) {
+  for (const char* word : words) {
+    if (text.find(word) != std::string::npos) return true;
+  }
+  return false;
+}
+
+/// "all_reduce 'loss' (number 3 of group data, ranks 0-3; 8 bytes of Float)"
+std::string describe(const CollectiveRecord& record, const GroupPlace& place) {
+  std::string text = to_string(record.kind);
+  if (!record.name.empty()) text += " '" + record.name + "'";
+  text += fmt::format(" (number {} of group {}, ranks {}", record.sequence, record.group,
+                      rank_list(place.ranks));
+  if (record.peer >= 0) {
+    text += fmt::format("; {} rank {}",
+                        record.kind == CollectiveKind::kSend   ? "to"
+                        : record.kind == CollectiveKind::kRecv ? "from"
+                                                               : "root",
+                        place.ranks[static_cast<size_t>(record.peer)]);
+  }
+  if (record.num_bytes > 0) {
+    text += fmt::format("; {} bytes of {}", record.num_bytes, c10::toString(record.dtype));
+  }
+  return text + ")";
+}
+
+}  // namespace
+
+std::string rank_list(const std::vector<int64_t>& ranks) {
+  std::string text;
+  for (size_t first = 0; first < ranks.size();) {
+    size_t last = first;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{}", ranks[first]);
+    if (last > first) text += fmt::format("{}{}", last == first + 1 ? ", " : "-", ranks[last]);
+    first = last + 1;
+  }
+  return text;
+}
+
+Error environment(const std::string& what, const std::string& next) {
+  return comm_error("comm/environment", what + "\n  next:      " + next);
+}
+
+Error port_busy(const std::string& address) {
+  return comm_error(
+      "comm/port-busy",
+      fmt::format("rank 0 cannot listen at {}: the port is in use, by another run or by a second "
+                  "rank 0\n  next:      end the other one, or give another port in MASTER_PORT "
+                  "(torchrun: --master-port)",
+                  address));
+}
+
+Error unreachable(const std::string& address, int64_t rank, double waited_s,
+                  const std::string& reason) {
+  return comm_error("comm/unreachable",
+                    fmt::format("rank {} found no rank 0 at {} in {:g} s: {}\n  next:      see "
+                                "whether rank 0 was started and ended with a message, and whether "
+                                "MASTER_ADDR and MASTER_PORT name its machine",
+                                rank, address, waited_s, reason));
+}
+
+Error missing_rank(const std::vector<int64_t>& missing, int64_t size, double waited_s,
+                   const std::vector<std::string>& present) {
+  return comm_error(
+      "comm/missing-rank",
+      fmt::format(
+          "{} of {} ranks did not come within {:g} s: {}\n  came:      {}\n  next:      see "
+          "why {} did not start; the launcher has to start as many processes as it says "
+          "(WORLD_SIZE)",
+          missing.size(), size, waited_s, rank_list(missing), fmt::join(present, "; "),
+          missing.size() == 1 ? "it" : "they"));
+}
+
+Error duplicate_rank(int64_t rank, const std::string& first, const std::string& second) {
+  return comm_error("comm/duplicate-rank",
+                    fmt::format("two processes are rank {}: {} and {}\n  next:      give every "
+                                "process a RANK of its own (several machines: --node-rank)",
+                                rank, first, second));
+}
+
+Error ranks_differ(const std::vector<std::string>& differences) {
+  return comm_error("comm/ranks-differ",
+                    fmt::format("the ranks of this run do not agree; nothing was started\n  {}\n  "
+                                "expected:  the same command, configuration and program on every "
+                                "rank",
+                                fmt::join(differences, "\n  ")));
+}
+
+Error start_refused(const std::string& id, int64_t rank, const std::string& first_line) {
+  return {ExitCode::kCommunication, id,
+          fmt::format("rank {} does not start: {} (rank 0 says more)", rank, first_line)};
+}
+
+Error no_verdict(int64_t rank, const std::string& reason) {
+  return comm_error("comm/unreachable",
+                    fmt::format("rank {} lost rank 0 while the run started: {}\n  next:      see "
+                                "the message of rank 0",
+                                rank, reason));
+}
+
+Error mesh(int64_t mesh_ranks, int64_t world_ranks, const std::string& shape) {
+  return comm_error(
+      "comm/mesh",
+      fmt::format("the mesh has {} rank{} ({}), and {} {} started\n  next:      change "
+                  "trainer.strategy, or start {} process{}",
+                  mesh_ranks, mesh_ranks == 1 ? "" : "s", shape, world_ranks,
+                  world_ranks == 1 ? "was" : "were", mesh_ranks, mesh_ranks == 1 ? "" : "es"));
+}
+
+Error collective(const CollectiveRecord& record, const GroupPlace& place,
+                 const std::string& reason) {
+  const std::string what = fmt::format("rank {}: {}", place.ranks[static_cast<size_t>(place.rank)],
+                                       describe(record, place));
+  const double timeout_s = static_cast<double>(place.timeout.count()) / 1000;
+  if (mentions(reason, {"imed out", "imeout"})) {
+    return comm_error(
+        "comm/timeout",
+        fmt::format("{} did not end within {:g} s\n  back end:  {}\n  next:      look for a rank "
+                    "that ended or is far behind; a longer limit helps only when one is slow",
+                    what, timeout_s, reason));
+  }
+  if (mentions(reason, {"onnection closed", "onnection reset", "roken pipe", "onnection refused",
+                        "remote process exited"})) {
+    return comm_error("comm/lost", fmt::format("{} lost a rank of its group\n  back end:  {}\n  "
+                                               "next:      look at the message of the rank that "
+                                               "ended first",
+                                               what, reason));
+  }
+  return comm_error("comm/failed", fmt::format("{} failed: {}", what, reason));
+}
+
+}  // namespace s2s::comm_errors

@@ -1,0 +1,35 @@
+#pragma once
+// Messages about starting a run of several processes and about their collectives. Exit code 7;
+// core/docs/errors.md explains each id.
+
+#include <string>
+#include <vector>
+
+#include "s2s/communicator.h"
+#include "s2s/error.h"
+
+namespace s2s::comm_errors {
+
+/// The launcher's variables: `what` is wrong, `next` is what to do.
+Error environment(const std::string& what, const std::string& next);
+Error port_busy(const std::string& address);
+Error unreachable(const std::string& address, int64_t rank, double waited_s,
+                  const std::string& reason);
+/// `present`: a text for each rank that came.
+Error missing_rank(const std::vector<int64_t>& missing, int64_t size, double waited_s,
+                   const std::vector<std::string>& present);
+Error duplicate_rank(int64_t rank, const std::string& first, const std::string& second);
+/// `differences`: a line for each fact.
+Error ranks_differ(const std::vector<std::string>& differences);
+/// On the ranks that rank 0 tells: the first line of its message.
+Error start_refused(const std::string& id, int64_t rank, const std::string& first_line);
+Error no_verdict(int64_t rank, const std::string& reason);
+Error mesh(int64_t mesh_ranks, int64_t world_ranks, const std::string& shape);
+/// A collective that failed with `reason`, the back end's text.
+Error collective(const CollectiveRecord& record, const GroupPlace& place,
+                 const std::string& reason);
+
+/// "0-2, 5"
+std::string rank_list(const std::vector<int64_t>& ranks);
+
+}  // namespace s2s::comm_errors

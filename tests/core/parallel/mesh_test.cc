@@ -1,0 +1,50 @@
+#include "s2s/mesh.h"
+
+#include <doctest/doctest.h>
+
+#include "common/contains.h"
+#include "s2s/error.h"
+
+TEST_CASE("ranks of a mesh count the tensor axis first") {
+  s2s::MeshShape shape;
+  shape.replicate = 2;
+  shape.shard = 3;
+  shape.tensor = 2;
+  for (int64_t rank = 0; rank < shape.world_size(); ++rank) {
+    CHECK(s2s::rank_of_place(shape, s2s::place_in_mesh(shape, rank)) == rank);
+  }
+  const s2s::MeshPlace place = s2s::place_in_mesh(shape, 9);
+  CHECK(place.tensor == 1);
+  CHECK(place.shard == 1);
+  CHECK(place.replicate == 1);
+  CHECK(place.data(shape) == 4);
+}
+
+TEST_CASE("groups run along their axes") {
+  s2s::MeshShape shape;
+  shape.replicate = 2;
+  shape.shard = 2;
+  shape.tensor = 2;
+  using Ranks = std::vector<int64_t>;
+  CHECK(s2s::ranks_along(shape, 5, {.tensor = true}) == Ranks{4, 5});
+  CHECK(s2s::ranks_along(shape, 5, {.shard = true}) == Ranks{5, 7});
+  CHECK(s2s::ranks_along(shape, 5, {.replicate = true}) == Ranks{1, 5});
+  CHECK(s2s::ranks_along(shape, 5, {.replicate = true, .shard = true}) == Ranks{1, 3, 5, 7});
+  CHECK(s2s::ranks_along(shape, 5, {}) == Ranks{5});
+}
+
+TEST_CASE("a mesh of another size than the world is refused with both") {
+  const auto world = s2s::make_solo_communicator({});
+  s2s::MeshShape shape;
+  shape.shard = 2;
+  try {
+    const s2s::MeshGroups groups(*world, shape);
+    FAIL("no error");
+  } catch (const s2s::Error& error) {
+    CHECK(error.id() == "comm/mesh");
+    CHECK(s2s::test::contains(error.message(), "the mesh has 2 ranks"));
+    CHECK(s2s::test::contains(error.message(), "1 was started"));
+  }
+  shape.shard = 1;
+  CHECK(s2s::MeshGroups(*world, shape).data().size() == 1);
+}
