@@ -29,10 +29,14 @@ const std::string* find(const Values& values, const std::string& path) {
 
 }  // namespace
 
+Values config_values(const Config& config) {
+  Values values;
+  collect(config, "", values);
+  return values;
+}
+
 std::vector<std::string> config_changes(const Config& before, const Config& now) {
-  Values old_values, new_values;
-  collect(before, "", old_values);
-  collect(now, "", new_values);
+  const Values old_values = config_values(before), new_values = config_values(now);
   std::vector<std::string> changes;
   for (const auto& [path, value] : new_values) {
     const std::string* const old = find(old_values, path);
