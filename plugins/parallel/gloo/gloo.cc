@@ -1,0 +1,227 @@
+// Collectives between processes on CPUs, over TCP: LibTorch's Gloo.
+
+#define USE_C10D_GLOO
+#include <ATen/ATen.h>
+
+#include <cstdlib>
+#include <exception>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+
+#include "s2s/plugin.h"
+
+namespace s2s::gloo {
+namespace {
+
+using c10d::ProcessGroupGloo;
+using WorkPointer = c10::intrusive_ptr<c10d::Work>;
+using StorePointer = c10::intrusive_ptr<c10d::Store>;
+
+struct GlooOptions {
+  std::optional<std::string> interface;
+  int64_t threads = 2;
+  void visit(OptionVisitor& v) {
+    v("interface", interface,
+      "network interface, as `ip link` names it; null: GLOO_SOCKET_IFNAME, or the one of this "
+      "machine's host name");
+    v("threads", threads, "collectives of a group that run at once", between(1, 64));
+  }
+};
+
+/// Gloo has no average.
+class GlooWork : public CollectiveWork {
+ public:
+  /// `average`: what to divide by `size` in the end, or an undefined tensor.
+  explicit GlooWork(WorkPointer work, at::Tensor average = {}, int64_t size = 1)
+      : work_(std::move(work)), average_(std::move(average)), size_(size) {}
+  void wait() override {
+    work_->wait();
+    if (average_.defined()) average_.div_(static_cast<double>(size_));
+  }
+  bool is_done() override { return work_->isCompleted(); }
+
+ private:
+  WorkPointer work_;
+  at::Tensor average_;
+  int64_t size_;
+};
+
+/// Gloo's own reduce_scatter reduces everything everywhere. Here every rank gets the others' parts
+/// of what it keeps, and adds them in the order of ranks, in float32 at least.
+class ReduceScatterWork : public CollectiveWork {
+ public:
+  ReduceScatterWork(WorkPointer work, at::Tensor parts, at::Tensor output, Reduction reduction)
+      : work_(std::move(work)),
+        parts_(std::move(parts)),
+        output_(std::move(output)),
+        reduction_(reduction) {}
+
+  void wait() override {
+    work_->wait();
+    const bool is_half = parts_.is_floating_point() && parts_.element_size() < 4;
+    at::Tensor sum = is_half ? parts_[0].to(at::kFloat) : output_.copy_(parts_[0]);
+    for (int64_t rank = 1; rank < parts_.size(0); ++rank) add(sum, parts_[rank]);
+    if (reduction_ == Reduction::kAverage) sum.div_(static_cast<double>(parts_.size(0)));
+    if (is_half) output_.copy_(sum);
+  }
+  bool is_done() override { return work_->isCompleted(); }
+
+ private:
+  void add(at::Tensor& sum, const at::Tensor& part) const {
+    switch (reduction_) {
+      case Reduction::kMax:
+        at::maximum_out(sum, sum, part.to(sum.scalar_type()));
+        break;
+      case Reduction::kMin:
+        at::minimum_out(sum, sum, part.to(sum.scalar_type()));
+        break;
+      default:
+        sum.add_(part);
+    }
+  }
+
+  WorkPointer work_;
+  at::Tensor parts_, output_;
+  Reduction reduction_;
+};
+
+c10d::ReduceOp reduce_op(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::kMax:
+      return c10d::ReduceOp::MAX;
+    case Reduction::kMin:
+      return c10d::ReduceOp::MIN;
+    default:
+      return c10d::ReduceOp::SUM;
+  }
+}
+
+/// How a process reaches the others.
+struct Network {
+  std::shared_ptr<::gloo::transport::Device> device;
+  int threads = 2;
+};
+
+class GlooCommunicator : public Communicator {
+ public:
+  GlooCommunicator(GroupPlace group, StorePointer store, const Network& network)
+      : Communicator(std::move(group)), store_(std::move(store)), network_(network) {
+    auto options = ProcessGroupGloo::Options::create(place().timeout);
+    options->devices.push_back(network.device);
+    options->threads = network.threads;
+    group_ = c10::make_intrusive<ProcessGroupGloo>(store_, static_cast<int>(rank()),
+                                                   static_cast<int>(size()), options);
+  }
+  /// A group whose run ends by an error may have collectives that never end: it is left behind.
+  ~GlooCommunicator() override {
+    if (std::uncaught_exceptions() > 0) group_.release();
+  }
+  at::DeviceType device_type() const override { return at::DeviceType::CPU; }
+
+ protected:
+  Work start_all_reduce(at::Tensor tensor, Reduction reduction) override {
+    std::vector<at::Tensor> tensors = {tensor};
+    c10d::AllreduceOptions options;
+    options.reduceOp = reduce_op(reduction);
+    const bool divides = reduction == Reduction::kAverage;
+    return std::make_unique<GlooWork>(group_->allreduce(tensors, options),
+                                      divides ? tensor : at::Tensor(), size());
+  }
+  Work start_all_gather(at::Tensor output, at::Tensor input) override {
+    return std::make_unique<GlooWork>(group_->_allgather_base(output, input));
+  }
+  Work start_reduce_scatter(at::Tensor output, at::Tensor input, Reduction reduction) override {
+    at::Tensor parts = at::empty_like(input);
+    WorkPointer work = exchange(parts, input);
+    return std::make_unique<ReduceScatterWork>(std::move(work), parts.view({size(), -1}),
+                                               std::move(output), reduction);
+  }
+  Work start_broadcast(at::Tensor tensor, int64_t root) override {
+    std::vector<at::Tensor> tensors = {std::move(tensor)};
+    c10d::BroadcastOptions options;
+    options.rootRank = root;
+    return std::make_unique<GlooWork>(group_->broadcast(tensors, options));
+  }
+  Work start_all_to_all(at::Tensor output, at::Tensor input) override {
+    return std::make_unique<GlooWork>(exchange(output, input));
+  }
+  Work start_send(at::Tensor tensor, int64_t to) override {
+    std::vector<at::Tensor> tensors = {std::move(tensor)};
+    return std::make_unique<GlooWork>(group_->send(tensors, static_cast<int>(to), 0));
+  }
+  Work start_recv(at::Tensor tensor, int64_t from) override {
+    std::vector<at::Tensor> tensors = {std::move(tensor)};
+    return std::make_unique<GlooWork>(group_->recv(tensors, static_cast<int>(from), 0));
+  }
+  Work start_barrier() override { return std::make_unique<GlooWork>(group_->barrier()); }
+
+  std::unique_ptr<Communicator> make_subgroup(GroupPlace group, const std::string& key) override {
+    auto store = c10::make_intrusive<c10d::PrefixStore>(key, store_);
+    return std::make_unique<GlooCommunicator>(std::move(group), std::move(store), network_);
+  }
+
+ private:
+  WorkPointer exchange(at::Tensor& output, at::Tensor& input) {
+    std::vector<int64_t> equal_parts;
+    return group_->alltoall_base(output, input, equal_parts, equal_parts);
+  }
+
+  StorePointer store_;
+  Network network_;
+  c10::intrusive_ptr<ProcessGroupGloo> group_;
+};
+
+Network open_network(const GlooOptions& options, const ProcessPlace& process) {
+  const char* const named = std::getenv("GLOO_SOCKET_IFNAME");
+  Network network;
+  network.threads = static_cast<int>(options.threads);
+  if (options.interface || named != nullptr) {
+    network.device =
+        ProcessGroupGloo::createDeviceForInterface(options.interface ? *options.interface : named);
+  } else if (process.local_size == process.size) {
+    network.device = ProcessGroupGloo::createDeviceForHostname("127.0.0.1");
+  } else {
+    network.device = ProcessGroupGloo::createDefaultDevice();
+  }
+  return network;
+}
+
+Error network_error(const std::string& reason) {
+  return {ExitCode::kCommunication, "comm/network",
+          "this machine's network cannot be used: " + reason +
+              "\n  next:      name an interface that `ip link` shows, in GLOO_SOCKET_IFNAME"};
+}
+
+std::unique_ptr<Communicator> create(const Config& node, const BuildContext& context) {
+  const auto options = read_options<GlooOptions>(node, context.path);
+  if (context.process == nullptr || context.process->size == 1) {
+    return make_solo_communicator({});
+  }
+  const ProcessPlace& process = *context.process;
+  try {
+    auto store =
+        c10::make_intrusive<c10d::PrefixStore>("gloo", StorePointer::reclaim_copy(process.store));
+    return std::make_unique<GlooCommunicator>(world_place(process), std::move(store),
+                                              open_network(options, process));
+  } catch (const c10::Error& error) {
+    throw network_error(error.what_without_backtrace());
+  } catch (const std::logic_error&) {
+    throw;
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw network_error(error.what());
+  }
+}
+
+}  // namespace
+}  // namespace s2s::gloo
+
+S2S_PLUGIN("gloo", "0.1.0", "Apache-2.0", "communicator:gloo") {
+  s2s::Component<s2s::Communicator> component;
+  component.name = "gloo";
+  component.summary = "processes on CPUs, over TCP";
+  component.create = s2s::gloo::create;
+  component.options = s2s::list_options<s2s::gloo::GlooOptions>;
+  registrar.add(std::move(component));
+}

@@ -1,0 +1,169 @@
+// Collectives between GPUs: LibTorch's NCCL. Each group has a stream of its own; a collective
+// begins when the current stream comes to its call, and `wait` makes the current stream wait for
+// its end.
+
+#define USE_C10D_NCCL
+#include <ATen/ATen.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <nccl.h>
+
+#include <exception>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+
+#include "s2s/plugin.h"
+
+namespace s2s::nccl {
+namespace {
+
+using c10d::ProcessGroupNCCL;
+using StorePointer = c10::intrusive_ptr<c10d::Store>;
+
+struct NcclOptions {
+  bool high_priority = true;
+  void visit(OptionVisitor& v) {
+    v("high_priority", high_priority, "streams of collectives go before those that compute");
+  }
+};
+
+class NcclWork : public CollectiveWork {
+ public:
+  explicit NcclWork(c10::intrusive_ptr<c10d::Work> work) : work_(std::move(work)) {}
+  void wait() override { work_->wait(); }
+  bool is_done() override { return work_->isCompleted(); }
+
+ private:
+  c10::intrusive_ptr<c10d::Work> work_;
+};
+
+c10d::ReduceOp reduce_op(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::kAverage:
+      return c10d::ReduceOp::AVG;
+    case Reduction::kMax:
+      return c10d::ReduceOp::MAX;
+    case Reduction::kMin:
+      return c10d::ReduceOp::MIN;
+    default:
+      return c10d::ReduceOp::SUM;
+  }
+}
+
+class NcclCommunicator : public Communicator {
+ public:
+  NcclCommunicator(GroupPlace where, StorePointer store, c10::DeviceIndex device,
+                   bool high_priority)
+      : Communicator(std::move(where)),
+        store_(std::move(store)),
+        device_(device),
+        high_priority_(high_priority) {
+    auto options = ProcessGroupNCCL::Options::create(high_priority);
+    options->timeout = place().timeout;
+    options->group_name = place().name;
+    group_ = c10::make_intrusive<ProcessGroupNCCL>(store_, static_cast<int>(rank()),
+                                                   static_cast<int>(size()), options);
+  }
+  /// A group whose run ends by an error may have collectives that never end.
+  ~NcclCommunicator() override {
+    if (std::uncaught_exceptions() > 0) group_->abort();
+  }
+  at::DeviceType device_type() const override { return at::DeviceType::CUDA; }
+
+ protected:
+  Work start_all_reduce(at::Tensor tensor, Reduction reduction) override {
+    std::vector<at::Tensor> tensors = {std::move(tensor)};
+    c10d::AllreduceOptions options;
+    options.reduceOp = reduce_op(reduction);
+    return work(group_->allreduce(tensors, options));
+  }
+  Work start_all_gather(at::Tensor output, at::Tensor input) override {
+    return work(group_->_allgather_base(output, input));
+  }
+  Work start_reduce_scatter(at::Tensor output, at::Tensor input, Reduction reduction) override {
+    c10d::ReduceScatterOptions options;
+    options.reduceOp = reduce_op(reduction);
+    return work(group_->_reduce_scatter_base(output, input, options));
+  }
+  Work start_broadcast(at::Tensor tensor, int64_t root) override {
+    std::vector<at::Tensor> tensors = {std::move(tensor)};
+    c10d::BroadcastOptions options;
+    options.rootRank = root;
+    return work(group_->broadcast(tensors, options));
+  }
+  Work start_all_to_all(at::Tensor output, at::Tensor input) override {
+    std::vector<int64_t> equal_parts;
+    return work(group_->alltoall_base(output, input, equal_parts, equal_parts));
+  }
+  Work start_send(at::Tensor tensor, int64_t to) override {
+    std::vector<at::Tensor> tensors = {std::move(tensor)};
+    return work(group_->send(tensors, static_cast<int>(to), 0));
+  }
+  Work start_recv(at::Tensor tensor, int64_t from) override {
+    std::vector<at::Tensor> tensors = {std::move(tensor)};
+    return work(group_->recv(tensors, static_cast<int>(from), 0));
+  }
+  Work start_barrier() override {
+    c10d::BarrierOptions options;
+    options.device_ids = {device_};
+    return work(group_->barrier(options));
+  }
+  std::unique_ptr<Communicator> make_subgroup(GroupPlace where, const std::string& key) override {
+    auto store = c10::make_intrusive<c10d::PrefixStore>(key, store_);
+    return std::make_unique<NcclCommunicator>(std::move(where), std::move(store), device_,
+                                              high_priority_);
+  }
+
+ private:
+  static Work work(c10::intrusive_ptr<c10d::Work> started) {
+    return std::make_unique<NcclWork>(std::move(started));
+  }
+
+  StorePointer store_;
+  c10::DeviceIndex device_;
+  bool high_priority_;
+  c10::intrusive_ptr<ProcessGroupNCCL> group_;
+};
+
+Error no_gpu_error(const ProcessPlace& process, int num_gpus) {
+  return {ExitCode::kCommunication, "comm/no-gpu",
+          "local rank " + std::to_string(process.local_rank) + " has no GPU: this machine has " +
+              std::to_string(num_gpus) +
+              "\n  next:      start one process for each GPU, or choose the communicator 'gloo'"};
+}
+
+/// LibTorch's structures hold NCCL's by value.
+Error version_error(int version) {
+  return {ExitCode::kCommunication, "comm/nccl-version",
+          "the plugin was built with NCCL " + std::to_string(NCCL_VERSION_CODE) +
+              " and runs with " + std::to_string(version) +
+              "\n  next:      build again with this LibTorch"};
+}
+
+std::unique_ptr<Communicator> create(const Config& node, const BuildContext& context) {
+  const auto options = read_options<NcclOptions>(node, context.path);
+  const ProcessPlace process = context.process == nullptr ? ProcessPlace() : *context.process;
+  const int num_gpus = c10::cuda::device_count();
+  if (process.local_rank >= num_gpus) throw no_gpu_error(process, num_gpus);
+  int version = 0;
+  ncclGetVersion(&version);
+  if (version != NCCL_VERSION_CODE) throw version_error(version);
+  if (process.store == nullptr) return make_solo_communicator({}, at::DeviceType::CUDA);
+  const auto device = static_cast<c10::DeviceIndex>(process.local_rank);
+  c10::cuda::set_device(device);
+  auto store =
+      c10::make_intrusive<c10d::PrefixStore>("nccl", StorePointer::reclaim_copy(process.store));
+  return std::make_unique<NcclCommunicator>(world_place(process), std::move(store), device,
+                                            options.high_priority);
+}
+
+}  // namespace
+}  // namespace s2s::nccl
+
+S2S_PLUGIN("nccl", "0.1.0", "Apache-2.0", "communicator:nccl") {
+  s2s::Component<s2s::Communicator> component;
+  component.name = "nccl";
+  component.summary = "processes with a GPU each";
+  component.create = s2s::nccl::create;
+  component.options = s2s::list_options<s2s::nccl::NcclOptions>;
+  registrar.add(std::move(component));
+}

@@ -1,0 +1,64 @@
+// The communicator `gloo`, between processes.
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include "common/contains.h"
+#include "parallel/communicator_contract.h"
+#include "parallel/joined_process.h"
+#include "parallel/process_ranks.h"
+
+using s2s::test::contains;
+using s2s::test::JoinedProcess;
+using s2s::test::run_process_ranks;
+
+TEST_CASE("one rank of gloo's contract" * doctest::skip()) {
+  at::set_num_threads(1);
+  JoinedProcess process("gloo");
+  s2s::test::check_communicator(process.world());
+}
+
+TEST_CASE("gloo keeps the contract of communicators") {
+  for (const int size : {2, 3, 4}) {
+    CAPTURE(size);
+    CHECK(run_process_ranks(size, "one rank of gloo's contract") ==
+          std::vector<int>(static_cast<size_t>(size)));
+  }
+}
+
+TEST_CASE("one rank whose partner ends" * doctest::skip()) {
+  JoinedProcess process("gloo");
+  if (process.world().rank() == 1) ::_exit(0);
+  try {
+    process.world().all_reduce(at::ones({4}), s2s::Reduction::kSum, "loss").wait();
+    FAIL("no error");
+  } catch (const s2s::Error& error) {
+    CHECK(error.id() == "comm/lost");
+    CHECK(contains(error.message(), "rank 0: all_reduce 'loss'"));
+  }
+}
+
+TEST_CASE("a rank of gloo that ends is missed at once") {
+  CHECK(run_process_ranks(2, "one rank whose partner ends") == std::vector<int>(2));
+}
+
+TEST_CASE("one rank whose partner does not come" * doctest::skip()) {
+  JoinedProcess process("gloo", std::chrono::milliseconds(1000));
+  if (process.world().rank() == 1) {
+    ::usleep(4000000);
+    ::_exit(0);
+  }
+  try {
+    process.world().barrier("epoch").wait();
+    FAIL("no error");
+  } catch (const s2s::Error& error) {
+    CHECK(error.id() == "comm/timeout");
+    CHECK(contains(error.message(), "did not end within 1 s"));
+  }
+}
+
+TEST_CASE("a rank of gloo that does not come is missed after the timeout") {
+  CHECK(run_process_ranks(2, "one rank whose partner does not come") == std::vector<int>(2));
+}

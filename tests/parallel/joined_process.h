@@ -1,0 +1,29 @@
+#pragma once
+// One rank of a run of processes, met and joined.
+
+#include "../plugins/built_plugins.h"
+#include "parallel/rendezvous.h"
+
+namespace s2s::test {
+
+class JoinedProcess {
+ public:
+  /// `communicator`: the component's name.
+  explicit JoinedProcess(const std::string& communicator,
+                         std::chrono::milliseconds timeout = std::chrono::minutes(2))
+      : rendezvous_(read_launch_environment(), {}, {std::chrono::minutes(1), timeout}) {
+    Config node = Config::map();
+    node["name"] = Config::scalar(communicator);
+    BuildContext context;
+    context.process = &rendezvous_.process();
+    world_ = plugins_.create<Communicator>(node, context);
+  }
+  Communicator& world() { return *world_; }
+
+ private:
+  BuiltPlugins plugins_;
+  Rendezvous rendezvous_;
+  std::unique_ptr<Communicator> world_;
+};
+
+}  // namespace s2s::test
