@@ -1,8 +1,6 @@
 // One process, one device: the plain reference that every layout has to agree with.
 
-#include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
-
+#include "s2s/gradients.h"
 #include "s2s/plugin.h"
 
 namespace s2s::single {
@@ -19,17 +17,9 @@ class Single : public ParallelStrategy {
   void finish_backward(Block&) override {}
 
   double clip_grad_norm(Block& model, double max_norm) override {
-    const at::NoGradGuard no_grad;
-    std::vector<at::Tensor> gradients;
-    for (const NamedTensor& parameter : model.named_parameters()) {
-      if (parameter.tensor->grad().defined()) gradients.push_back(parameter.tensor->grad());
-    }
-    if (gradients.empty()) return 0;
-    // The norm of norms, as torch.nn.utils.clip_grad_norm_, in float32.
-    std::vector<at::Tensor> norms = at::_foreach_norm(gradients, 2, at::kFloat);
-    const double norm = at::stack(norms).norm().item<double>();
-    const double scale = max_norm / (norm + 1e-6);
-    if (max_norm > 0 && scale < 1) at::_foreach_mul_(gradients, scale);
+    std::vector<at::Tensor> gradients = gradients_of(model);
+    const double norm = gradient_norm(gradients);
+    clip_gradients(gradients, norm, max_norm);
     return norm;
   }
 
