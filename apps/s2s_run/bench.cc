@@ -51,6 +51,38 @@ void add_bench_train(CLI::App& bench, Invocation& invocation) {
   });
 }
 
+void add_bench_collectives(CLI::App& bench, Invocation& invocation) {
+  CLI::App* const command = bench.add_subcommand(
+      "collectives", "see whether the ranks of a run find each other, and how fast they talk");
+  auto arguments = std::make_shared<BenchCollectivesArguments>();
+  command
+      ->add_option("--communicator", arguments->communicator,
+                   "component that carries tensors: gloo on CPUs, nccl on GPUs")
+      ->capture_default_str();
+  command
+      ->add_option("--size", arguments->sizes,
+                   "bytes of a tensor, also as 64K or 4M; may be repeated")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->allow_extra_args(false);
+  command->add_option("--repeats", arguments->repeats, "timed repeats")
+      ->check(positive())
+      ->capture_default_str();
+  command->add_option("--timeout", arguments->timeout_s, "seconds that a collective may take")
+      ->check(positive())
+      ->capture_default_str();
+  command
+      ->add_option("--start-timeout", arguments->start_timeout_s,
+                   "seconds that all ranks have to come")
+      ->check(positive())
+      ->capture_default_str();
+  command->add_flag("--json", invocation.json, "print one JSON object");
+  command->callback([arguments, &invocation] {
+    invocation.selected = [arguments, &invocation] {
+      return bench_collectives(*arguments, invocation);
+    };
+  });
+}
+
 }  // namespace
 
 void setup_bench(CLI::App& app, Invocation& invocation) {
@@ -58,6 +90,7 @@ void setup_bench(CLI::App& app, Invocation& invocation) {
   bench->require_subcommand(1);
   add_bench_model(*bench, invocation);
   add_bench_train(*bench, invocation);
+  add_bench_collectives(*bench, invocation);
 }
 
 }  // namespace s2s::run

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "s2s_run/run_setup.h"
 
@@ -30,5 +31,15 @@ struct BenchTrainArguments {
   bool processor_time = false;
 };
 int bench_train(const BenchTrainArguments& arguments, const Invocation& invocation);
+
+/// bench collectives: the processes of a run, and their communicator.
+struct BenchCollectivesArguments {
+  std::string communicator = "gloo";
+  std::vector<uint64_t> sizes = {4, 65536, 4194304};  // bytes
+  int64_t repeats = 10;
+  double timeout_s = 60;
+  double start_timeout_s = 60;
+};
+int bench_collectives(const BenchCollectivesArguments& arguments, const Invocation& invocation);
 
 }  // namespace s2s::run

@@ -19,6 +19,7 @@ void setup_checkpoint_import(CLI::App& app, Invocation& invocation);
 void setup_checkpoint_inspect(CLI::App& app, Invocation& invocation);
 void setup_checkpoint_verify(CLI::App& app, Invocation& invocation);
 void setup_generate(CLI::App& app, Invocation& invocation);
+void setup_launch(CLI::App& app, Invocation& invocation);
 void setup_train(CLI::App& app, Invocation& invocation);
 void setup_validate(CLI::App& app, Invocation& invocation);
 
@@ -38,6 +39,7 @@ void setup_subcommands(CLI::App& app, Invocation& invocation) {
   setup_checkpoint_import(app, invocation);
   setup_checkpoint_export(app, invocation);
   setup_bench(app, invocation);
+  setup_launch(app, invocation);
 }
 
 }  // namespace s2s::run

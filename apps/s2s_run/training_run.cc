@@ -16,6 +16,7 @@
 #include "s2s_run/data_synth.h"
 #include "s2s_run/manifest.h"
 #include "s2s_run/progress_observer.h"
+#include "s2s_run/run_processes.h"
 #include "s2s_run/training_parts.h"
 #include "train/checkpoint.h"
 #include "train/checkpoint_copies.h"
@@ -162,6 +163,7 @@ ExitCode run_in(const RunSetup& setup, const RunFolder& folder, Console& console
 }  // namespace
 
 ExitCode run_training(const RunSetup& setup) {
+  meet_other_ranks(setup);
   const RunFolder folder(setup.builder().settings().exp_manager.run_folder());
   Console console(std::cerr, standard_error_is_terminal(), terminal_width());
   Log log(&console, {LogLevel::kInfo, folder.file("log.txt")});

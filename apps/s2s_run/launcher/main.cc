@@ -1,6 +1,6 @@
 // s2s-run. LibTorch needs a third of a second to load, and some commands do not need it: those that
-// only read plugins' notes, and no config, are answered here; all others by libs2s_run.so, which is
-// opened for them.
+// only read plugins' notes, and no config, and those that start other processes are answered here;
+// all others by libs2s_run.so, which is opened for them.
 
 #include <dlfcn.h>
 
@@ -18,14 +18,13 @@
 
 namespace s2s::run {
 
+void setup_launch(CLI::App& app, Invocation& invocation);
+
 namespace {
 
-bool reads_notes_only(int argc, char** argv) {
+/// The command's first two words.
+std::vector<std::string> command_words(int argc, char** argv) {
   std::vector<std::string> words;
-  const auto reads_config = [](const std::string& word) {
-    return word == "--config" || word.starts_with("--config=");
-  };
-  if (std::any_of(argv + 1, argv + argc, reads_config)) return false;
   for (int i = 1; i < argc && words.size() < 2; ++i) {
     const std::string word = argv[i];
     if (word == "--plugin-path") {
@@ -34,7 +33,21 @@ bool reads_notes_only(int argc, char** argv) {
       words.push_back(word);
     }
   }
+  return words;
+}
+
+bool reads_notes_only(int argc, char** argv) {
+  const auto reads_config = [](const std::string& word) {
+    return word == "--config" || word.starts_with("--config=");
+  };
+  if (std::any_of(argv + 1, argv + argc, reads_config)) return false;
+  const std::vector<std::string> words = command_words(argc, argv);
   return words.size() == 2 && words[0] == "plugin" && (words[1] == "list" || words[1] == "path");
+}
+
+bool starts_processes(int argc, char** argv) {
+  const std::vector<std::string> words = command_words(argc, argv);
+  return !words.empty() && words[0] == "launch";
 }
 
 SearchInputs search_without_config(const Invocation& invocation, const std::string&) {
@@ -64,6 +77,7 @@ int run_all_commands(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace s2s::run;
+  if (starts_processes(argc, argv)) return run_program(argc, argv, setup_launch);
   if (reads_notes_only(argc, argv)) return run_program(argc, argv, setup_notes);
   return run_all_commands(argc, argv);
 }

@@ -66,6 +66,12 @@ Error port_busy(const std::string& address) {
 
 Error unreachable(const std::string& address, int64_t rank, double waited_s,
                   const std::string& reason) {
+  if (rank == 0) {
+    return comm_error("comm/unreachable",
+                      fmt::format("rank 0 does not reach itself at {} in {:g} s: {}\n  next:      "
+                                  "set MASTER_ADDR to an address of the machine of rank 0",
+                                  address, waited_s, reason));
+  }
   return comm_error("comm/unreachable",
                     fmt::format("rank {} found no rank 0 at {} in {:g} s: {}\n  next:      see "
                                 "whether rank 0 was started and ended with a message, and whether "

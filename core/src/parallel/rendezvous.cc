@@ -80,6 +80,7 @@ class Meeting {
         all.push_back({one.host, one.process_id, one.local_rank});
       }
       store_.set("verdict", json{{"identities", all}}.dump());
+      part();
       return identities;
     } catch (const Error& error) {
       const std::string first_line = error.message().substr(0, error.message().find('\n'));

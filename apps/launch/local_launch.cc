@@ -1,0 +1,108 @@
+#include "launch/local_launch.h"
+
+#include <arpa/inet.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "launch/rank_group.h"
+#include "launch/signal_queue.h"
+#include "s2s/error.h"
+
+namespace s2s::launch {
+namespace {
+
+Error port_error(const std::string& reason) {
+  return {ExitCode::kCommunication, "launch/port",
+          "no port of 127.0.0.1 is free for the ranks to meet: " + reason +
+              "\n  next:      give one in MASTER_PORT"};
+}
+
+/// A port that is free at this moment.
+int free_port() {
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  const bool is_bound =
+      listener >= 0 && ::bind(listener, any, size) == 0 && ::getsockname(listener, any, &size) == 0;
+  const std::string reason = std::strerror(errno);
+  if (listener >= 0) ::close(listener);
+  if (!is_bound) throw port_error(reason);
+  return ntohs(address.sin_port);
+}
+
+/// Processors that this process may use.
+int num_processors() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  return CPU_COUNT(&set);
+}
+
+RankCommand command_for(const LocalLaunchSettings& settings, int attempt) {
+  RankCommand command;
+  command.words = {settings.program};
+  command.words.insert(command.words.end(), settings.words.begin(), settings.words.end());
+  const char* const port = std::getenv("MASTER_PORT");
+  const std::string size = std::to_string(settings.num_ranks);
+  command.environment = {{"S2S_LAUNCH_LOCAL", "1"},
+                         {"WORLD_SIZE", size},
+                         {"LOCAL_WORLD_SIZE", size},
+                         {"MASTER_ADDR", "127.0.0.1"},
+                         {"MASTER_PORT", port != nullptr ? port : std::to_string(free_port())},
+                         {"TORCHELASTIC_RESTART_COUNT", std::to_string(attempt)},
+                         {"TORCHELASTIC_USE_AGENT_STORE", ""}};
+  if (std::getenv("OMP_NUM_THREADS") == nullptr) {
+    const int threads = std::max(1, num_processors() / settings.num_ranks);
+    command.environment["OMP_NUM_THREADS"] = std::to_string(threads);
+  }
+  return command;
+}
+
+/// Mistakes in a configuration, a plugin or the data would be the same the next time.
+bool is_worth_another_start(const RankEnd& end) {
+  const bool is_mistake = end.exit_code >= static_cast<int>(ExitCode::kUsage) &&
+                          end.exit_code <= static_cast<int>(ExitCode::kNumerics);
+  return end.signal != 0 || !is_mistake;
+}
+
+void report(const RankGroup& group, int rank, int num_ranks) {
+  std::fprintf(stderr, "error: %s%d of %d %s\n", "[launch/rank-failed] rank ", rank, num_ranks,
+               group.end_of(rank).text().c_str());
+  if (rank == 0) return;  // it prints where the launcher does
+  const RankOutput& output = group.output_of(rank);
+  if (!output.file().empty()) std::fprintf(stderr, "  log:       %s\n", output.file().c_str());
+  if (!output.last_lines().empty()) std::fprintf(stderr, "  its last lines:\n");
+  for (const std::string& line : output.last_lines()) {
+    std::fprintf(stderr, "    %s\n", line.c_str());
+  }
+}
+
+}  // namespace
+
+int launch_local(const LocalLaunchSettings& settings) {
+  SignalQueue signals;
+  for (int attempt = 0;; ++attempt) {
+    RankCommand command = command_for(settings, attempt);
+    command.signal_mask = signals.old_mask();
+    RankGroup group(command, settings.num_ranks, settings.log_folder);
+    group.run(signals, settings.grace_s);
+    const std::optional<int> failed = group.first_failure();
+    if (!failed) return group.was_stopped() ? static_cast<int>(ExitCode::kStopped) : 0;
+    report(group, *failed, settings.num_ranks);
+    const RankEnd& end = group.end_of(*failed);
+    const bool again = attempt < settings.restarts && is_worth_another_start(end);
+    if (!again || signals.asked_to_end) return end.code();
+    std::fprintf(stderr, "launch: starting again, %d of %d\n", attempt + 1, settings.restarts);
+  }
+}
+
+}  // namespace s2s::launch

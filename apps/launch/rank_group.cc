@@ -1,0 +1,142 @@
+#include "launch/rank_group.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "launch/signal_queue.h"
+#include "s2s/error.h"
+
+namespace s2s::launch {
+namespace {
+
+/// A rank that loses another one fails right after it: the cause is looked for among all that end
+/// in this time.
+constexpr auto kSettling = std::chrono::milliseconds(500);
+
+}  // namespace
+
+RankGroup::RankGroup(const RankCommand& command, int num_ranks, const std::string& log_folder) {
+  for (int rank = 0; rank < num_ranks; ++rank) start(command, rank, log_folder);
+}
+
+RankGroup::~RankGroup() {
+  signal_all(SIGKILL);
+  for (const Rank& rank : ranks_) {
+    if (!rank.has_ended) ::waitpid(rank.process, nullptr, 0);
+    if (rank.pipe >= 0) ::close(rank.pipe);
+  }
+}
+
+void RankGroup::start(const RankCommand& command, int rank, const std::string& log_folder) {
+  RankCommand own = command;
+  own.environment["RANK"] = own.environment["LOCAL_RANK"] = std::to_string(rank);
+  if (rank == 0) {
+    ranks_.push_back({start_rank(own, -1), -1, false, {}, RankOutput(rank, "")});
+    return;
+  }
+  int ends[2];
+  RankOutput output(rank, log_folder);
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+    throw std::system_error(errno, std::generic_category(), "pipe");
+  }
+  ::fcntl(ends[1], F_SETFL, 0);  // the rank's own writes wait
+  ranks_.push_back({start_rank(own, ends[1]), ends[0], false, {}, std::move(output)});
+  ::close(ends[1]);
+}
+
+bool RankGroup::all_ended() const {
+  return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& r) { return r.has_ended; });
+}
+
+bool RankGroup::was_stopped() const {
+  return std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) {
+    return rank.end.exit_code == static_cast<int>(ExitCode::kStopped);
+  });
+}
+
+void RankGroup::signal_all(int signal) {
+  for (const Rank& rank : ranks_) {
+    if (!rank.has_ended) ::kill(-rank.process, signal);
+  }
+}
+
+void RankGroup::reap() {
+  for (size_t i = 0; i < ranks_.size(); ++i) {
+    int status = 0;
+    Rank& rank = ranks_[i];
+    if (rank.has_ended || ::waitpid(rank.process, &status, WNOHANG) != rank.process) continue;
+    rank.has_ended = true;
+    if (WIFEXITED(status)) rank.end.exit_code = WEXITSTATUS(status);
+    if (WIFSIGNALED(status)) rank.end.signal = WTERMSIG(status);
+    if (!rank.end.failed()) continue;
+    if (failures_.empty()) settle_until_ = Clock::now() + kSettling;
+    failures_.push_back(static_cast<int>(i));
+  }
+}
+
+void RankGroup::read_outputs() {
+  char buffer[8192];
+  for (Rank& rank : ranks_) {
+    ssize_t count = 0;
+    while (rank.pipe >= 0 && (count = ::read(rank.pipe, buffer, sizeof(buffer))) > 0) {
+      rank.output.add(buffer, static_cast<size_t>(count));
+    }
+    // Processes that the rank has left behind may keep the pipe open.
+    if (rank.pipe < 0 || (count != 0 && !rank.has_ended)) continue;
+    rank.output.end();
+    ::close(rank.pipe);
+    rank.pipe = -1;
+  }
+}
+
+void RankGroup::poll(const SignalQueue& signals) {
+  std::vector<pollfd> waiting = {{signals.descriptor(), POLLIN, 0}};
+  for (const Rank& rank : ranks_) {
+    if (rank.pipe >= 0) waiting.push_back({rank.pipe, POLLIN, 0});
+  }
+  const int timeout_ms = failures_.empty() ? -1 : 50;
+  ::poll(waiting.data(), waiting.size(), timeout_ms);
+}
+
+/// After a failure: finds its cause, asks the others to stop, and kills them in the end.
+void RankGroup::judge(double grace_s) {
+  const Clock::time_point now = Clock::now();
+  if (failures_.empty() || (!all_ended() && now < settle_until_)) return;
+  if (!first_failure_) {
+    const auto lost_others = [this](int rank) {
+      const RankEnd& end = end_of(rank);
+      return end.signal == 0 && end.exit_code == static_cast<int>(ExitCode::kCommunication);
+    };
+    const auto cause = std::find_if_not(failures_.begin(), failures_.end(), lost_others);
+    first_failure_ = cause == failures_.end() ? failures_.front() : *cause;
+    kill_at_ =
+        now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(grace_s));
+    signal_all(SIGTERM);
+    signal_all(SIGCONT);  // one that was halted would not hear of it
+  } else if (now >= kill_at_ && !is_killing_) {
+    is_killing_ = true;
+    signal_all(SIGKILL);
+  }
+}
+
+void RankGroup::run(SignalQueue& signals, double grace_s) {
+  while (!all_ended()) {
+    poll(signals);
+    while (const std::optional<int> signal = signals.next()) {
+      if (*signal == SIGCHLD) continue;
+      signals.asked_to_end = true;
+      signal_all(*signal);
+    }
+    reap();
+    read_outputs();
+    judge(grace_s);
+  }
+}
+
+}  // namespace s2s::launch

@@ -1,0 +1,61 @@
+#pragma once
+// The processes of one start of a run, until all have ended.
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/rank_output.h"
+#include "launch/rank_process.h"
+
+namespace s2s::launch {
+
+class SignalQueue;
+
+class RankGroup {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Starts them: each gets RANK and LOCAL_RANK beside what `command` has.
+  RankGroup(const RankCommand& command, int num_ranks, const std::string& log_folder);
+  /// Kills what still runs.
+  ~RankGroup();
+  RankGroup(const RankGroup&) = delete;
+  RankGroup& operator=(const RankGroup&) = delete;
+
+  /// Waits until all have ended. Signals are handed on.
+  void run(SignalQueue& signals, double grace_s);
+
+  /// The rank whose failure came first, if any.
+  std::optional<int> first_failure() const { return first_failure_; }
+  const RankEnd& end_of(int rank) const { return ranks_[static_cast<size_t>(rank)].end; }
+  const RankOutput& output_of(int rank) const { return ranks_[static_cast<size_t>(rank)].output; }
+  /// A rank stopped on request, with a checkpoint.
+  bool was_stopped() const;
+
+ private:
+  struct Rank {
+    pid_t process = 0;
+    int pipe = -1;  // read end; -1: it prints where the launcher does
+    bool has_ended = false;
+    RankEnd end;
+    RankOutput output;
+  };
+
+  void start(const RankCommand& command, int rank, const std::string& log_folder);
+  bool all_ended() const;
+  void signal_all(int signal);
+  void reap();
+  void read_outputs();
+  void poll(const SignalQueue& signals);
+  void judge(double grace_s);
+
+  std::vector<Rank> ranks_;
+  std::vector<int> failures_;  // in the order in which they were seen
+  std::optional<int> first_failure_;
+  Clock::time_point settle_until_, kill_at_;
+  bool is_killing_ = false;
+};
+
+}  // namespace s2s::launch

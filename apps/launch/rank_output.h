@@ -1,0 +1,34 @@
+#pragma once
+// What a rank prints: line by line to standard error with the rank before it, or to a file.
+
+#include <cstddef>
+#include <deque>
+#include <fstream>
+#include <string>
+
+namespace s2s::launch {
+
+class RankOutput {
+ public:
+  /// `log_folder`: "" for standard error. Errors: [io/write] when the file cannot be opened.
+  RankOutput(int rank, const std::string& log_folder);
+
+  void add(const char* data, size_t size);
+  /// The output has ended; what stands there without a line's end is a line, too.
+  void end();
+  /// The last lines, oldest first; at most twenty.
+  const std::deque<std::string>& last_lines() const { return last_lines_; }
+  /// Where all of it is, or "".
+  const std::string& file() const { return file_; }
+
+ private:
+  void add_line(std::string line);
+
+  std::string prefix_;
+  std::string file_;
+  std::ofstream log_;
+  std::string pending_;
+  std::deque<std::string> last_lines_;
+};
+
+}  // namespace s2s::launch

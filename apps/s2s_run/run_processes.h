@@ -1,0 +1,41 @@
+#pragma once
+// The processes of a run: met, compared, and joined by a communicator.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "parallel/rendezvous.h"
+#include "plugin/plugin_host.h"
+#include "s2s_run/run_setup.h"
+
+namespace s2s::run {
+
+class RunProcesses {
+ public:
+  /// `facts`: what has to be the same on all ranks, beside the program and the plugins loaded so
+  /// far. `communicator`: a component's node with its `name`; the plugin is looked up first.
+  /// Errors: those of the rendezvous, of the plugin and of the communicator.
+  RunProcesses(const PluginHost& host, const Registries& registries, const LaunchPlace& place,
+               const std::vector<AgreedFact>& facts, const RendezvousSettings& settings,
+               const Config& communicator);
+
+  const LaunchPlace& place() const { return place_; }
+  const Rendezvous& rendezvous() const { return *rendezvous_; }
+  Communicator& world() const { return *world_; }
+
+ private:
+  LaunchPlace place_;
+  std::unique_ptr<Rendezvous> rendezvous_;
+  std::unique_ptr<Communicator> world_;
+};
+
+/// Version, LibTorch, and the file of every plugin that is loaded.
+std::vector<AgreedFact> program_facts(const PluginHost& host);
+
+/// Where a launcher started several processes: they meet, compare program and configuration, and
+/// see whether the strategy's mesh is as large as they are many. Nothing is written before. Errors:
+/// those of the rendezvous, [comm/mesh].
+void meet_other_ranks(const RunSetup& setup);
+
+}  // namespace s2s::run

@@ -1,0 +1,32 @@
+#!/bin/bash
+# usage: torchrun_test.sh S2S_RUN TORCH_FOLDER
+# PyTorch's launcher, of the package that LibTorch comes from.
+set -uo pipefail
+s2s_run=$1
+source "$(dirname "$0")/checks.sh"
+
+python=$(echo "$2"/../../../../bin/python3)
+[ -x "$python" ] || skip "no Python beside LibTorch in $2"
+"$python" -W ignore -c 'import torch.distributed.run' 2> "$folder/import" ||
+  skip "torchrun does not start: $(tail -n 1 "$folder/import")"
+torchrun=("$python" -m torch.distributed.run --no-python)
+
+expect_code 0 "$folder/good" "${torchrun[@]}" --standalone --nproc-per-node 2 \
+  "$s2s_run" "${bench[@]}" --json
+expect_right "$folder/good" torchrun 2
+
+# Two agents, as on two machines; without torchrun's rendezvous rank 0 keeps the store.
+port=$(free_port)
+for node in 0 1; do
+  "${torchrun[@]}" --nnodes 2 --node-rank $node --nproc-per-node 1 --master-addr 127.0.0.1 \
+    --master-port "$port" "$s2s_run" "${bench[@]}" --json > "$folder/node.$node" 2>&1 &
+done
+wait
+expect_right "$folder/node.0" torchrun 2
+
+# torchrun ends with 1 whatever its ranks end with; the message says it.
+expect_code 1 "$folder/fault" "${torchrun[@]}" --standalone --nproc-per-node 2 \
+  "$s2s_run" bench collectives --communicator nothing
+expect_text "$folder/fault" "error: [plugin/unknown]"
+
+finish "torchrun"
