@@ -33,9 +33,9 @@ class ClockedStrategy : public ParallelStrategy {
     clock_.mark("gradient norm");
     return norm;
   }
-  double sum_over_data(double value) override {
+  std::vector<double> sum_over_data(std::vector<double> values) override {
     clock_.mark("data");
-    return inner_.sum_over_data(value);
+    return inner_.sum_over_data(std::move(values));
   }
 
  private:

@@ -40,7 +40,13 @@ OptionTable component_table(const Registries& registries, const std::string& kin
 
 /// The checkpoint that a run of this configuration goes on from; "" for a fresh one.
 std::string checkpoint_of_run(const Config& config) {
-  const ExpManagerBlock manager = read_run_options(config).exp_manager;
+  const Config* node = config.find("exp_manager");
+  ExpManagerBlock manager;
+  try {
+    if (node != nullptr) manager = read_options<ExpManagerBlock>(*node, "exp_manager");
+  } catch (const Error&) {
+    return "";  // the check has these findings already
+  }
   const std::filesystem::path last =
       std::filesystem::path(manager.run_folder()) / "checkpoints" / "last";
   if (manager.resume_if_exists && std::filesystem::is_directory(last)) return last.string();

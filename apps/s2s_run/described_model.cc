@@ -42,7 +42,9 @@ SpecialIds free_ids(const Config& config) {
 /// With the adapters that model.lora asks for.
 DescribedModel with_lora(const Config& config, std::shared_ptr<Block> model, Backbone& llm,
                          std::function<ShardPlan(const MeshShape&)> plan) {
-  const LoraOptions lora = read_run_options(config).model.lora;
+  const Config* node = config.find_path("model.lora");
+  const auto lora =
+      node == nullptr ? LoraOptions() : read_options<LoraOptions>(*node, "model.lora");
   if (lora.r == 0) return {std::move(model), std::move(plan)};
   add_lora(llm, lora);
   Block* const whole = model.get();

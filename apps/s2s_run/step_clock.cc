@@ -71,15 +71,11 @@ void StepClock::mark_gradient(const at::Tensor& x, const std::string& name) {
   x.register_hook([this, name](const at::Tensor&) { mark(name); });
 }
 
-at::Tensor StepClock::before(Block& block, const at::Tensor& x) {
+at::Tensor StepClock::call(Block& block, const at::Tensor& x, const Forward& forward) {
   const Door& door = doors_.at(&block);
   if (!door.before.empty()) mark(door.before);
   mark_gradient(x, door.gradient_in);
-  return x;
-}
-
-at::Tensor StepClock::after(Block& block, const at::Tensor& y) {
-  const Door& door = doors_.at(&block);
+  const at::Tensor y = forward(x);
   if (!door.after.empty()) mark(door.after);
   mark_gradient(y, door.gradient_out);
   return y;

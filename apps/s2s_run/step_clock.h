@@ -34,8 +34,7 @@ class StepClock : public BlockHooks {
   /// Forgets the steps so far.
   void clear() { steps_.clear(); }
 
-  at::Tensor before(Block& block, const at::Tensor& x) override;
-  at::Tensor after(Block& block, const at::Tensor& y) override;
+  at::Tensor call(Block& block, const at::Tensor& x, const Forward& forward) override;
 
  private:
   /// What is over when the door is passed in each of the four ways; empty: nothing to say.

@@ -22,8 +22,7 @@ void attach_optimizer(const TrainingParts& parts, const RunOptions& settings, Wa
                        rule.scale);
     unused.insert(rule.params);
   }
-  for (NamedTensor& parameter : parts.model->named_parameters()) {
-    if (!parameter.tensor->requires_grad()) continue;
+  for (NamedTensor& parameter : parts.strategy->optimizer_parameters(*parts.model)) {
     double scale = 1;
     for (size_t i = 0; i < rules.size(); ++i) {
       if (!rules[i].first.matches(parameter.name)) continue;

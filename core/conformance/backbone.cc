@@ -25,14 +25,14 @@ at::Tensor hidden_of(Backbone& model, const at::Tensor& ids_BT) {
 
 void ask_shapes(Backbone& model, const at::Tensor& hidden_BTH, Questions& questions) {
   const BackboneShape& shape = model.shape();
-  const auto head = model.head_weight();
+  const at::Tensor head = model.head().weight;
   questions.ask(hidden_BTH.sizes() == at::IntArrayRef({kRows, kPositions, shape.hidden_size}),
                 "hidden states are " + shape_text(hidden_BTH) + ", not [B, T, hidden_size]");
   questions.ask(head.sizes() == at::IntArrayRef({shape.vocab_size, shape.hidden_size}),
-                "head_weight is " + shape_text(head) + ", not [vocab_size, hidden_size]");
+                "the head is " + shape_text(head) + ", not [vocab_size, hidden_size]");
   questions.ask(
       close(model.logits(hidden_BTH, /*soft_cap=*/false), at::matmul(hidden_BTH, head.t())),
-      "logits are not hidden states times head_weight");
+      "logits are not hidden states times the head's weight");
   questions.ask(model.find_block("embed_tokens") != nullptr, "no block is called embed_tokens");
   questions.ask((model.find_block("lm_head") == nullptr) == shape.tied_head,
                 "a head that is not tied is a block lm_head, a tied one is none");

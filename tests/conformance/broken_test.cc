@@ -30,7 +30,7 @@ class LooksAhead : public Backbone {
   at::Tensor logits(const at::Tensor& hidden, bool soft_cap) override {
     return good_.logits(hidden, soft_cap);
   }
-  at::Tensor head_weight() override { return good_.head_weight(); }
+  HeadWeight head() override { return good_.head(); }
   ShardPlan configure_model(const MeshShape& mesh) const override {
     ShardPlan plan = good_.configure_model(mesh);
     plan.rows.pop_back();

@@ -38,7 +38,7 @@ int64_t measured_bytes(Backbone& model, at::ScalarType type, bool autocast = fal
   const auto loss = [&] {
     const AutocastScope scope({type, autocast}, at::kCPU);
     const at::Tensor hidden_BTH = model(model.embed(ids_BT), SequenceInfo{});
-    return linear_cross_entropy(hidden_BTH.flatten(0, 1), model.head_weight(), {}, labels_NK);
+    return linear_cross_entropy(hidden_BTH.flatten(0, 1), model.head(), labels_NK);
   };
   loss();  // rotary tables stay
   const int64_t before = CountingAllocator::instance().live_bytes();

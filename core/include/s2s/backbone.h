@@ -8,6 +8,7 @@
 #include "s2s/block.h"
 #include "s2s/name_map.h"
 #include "s2s/plan.h"
+#include "s2s/vocabulary.h"
 
 namespace s2s {
 
@@ -65,11 +66,11 @@ class Backbone : public BlockOf<const SequenceInfo&> {
   virtual const BackboneShape& shape() const = 0;
   /// ids [B, T] int64 -> [B, T, H], with the family's own embedding scale.
   virtual at::Tensor embed(const at::Tensor& ids_BT) = 0;
-  /// Hidden states after the last norm [..., H] -> logits [..., V]. `soft_cap` false leaves a
-  /// family's final soft cap out (as NeMo does when it calls the head itself).
+  /// Hidden states after the last norm [..., H] -> logits [..., V], whole on every rank. `soft_cap`
+  /// false leaves a family's final soft cap out (as NeMo does when it calls the head itself).
   virtual at::Tensor logits(const at::Tensor& hidden, bool soft_cap = true) = 0;
-  /// The weight that `logits` multiplies with, [V, H]; for chunked losses.
-  virtual at::Tensor head_weight() = 0;
+  /// What `logits` multiplies with, weight [V, H]; for chunked losses.
+  virtual HeadWeight head() = 0;
   /// The family's sharding plan; returns data and touches nothing.
   virtual ShardPlan configure_model(const MeshShape& mesh) const = 0;
   /// Names as in Hugging Face checkpoints of this family.

@@ -1,7 +1,7 @@
 #pragma once
 // Block: a piece of a model. It names its parameters, and it has the door where a parallel
-// strategy works: `operator()` calls the strategy's `before`, the author's plain single-device
-// `forward`, and the strategy's `after`. Model code contains no `if (tensor_parallel)`.
+// strategy works: `operator()` calls the author's plain single-device `forward`, or gives it to the
+// strategy to call. Model code contains no `if (tensor_parallel)`.
 //
 // Parameters are described first (name, sizes, how to initialise) and given memory later
 // (`materialize`), so that a plan for 70 billion parameters can be checked on a laptop.
@@ -14,6 +14,8 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <type_traits>
 #include <vector>
 
 namespace s2s {
@@ -40,13 +42,20 @@ struct NamedTensor {
 };
 
 class Block;
+struct VocabularySplit;
 
 /// What a parallel strategy does at a block's door. Not owned by blocks.
 class BlockHooks {
  public:
+  /// The author's code with copies of its other arguments: it may run again later.
+  using Forward = std::function<at::Tensor(const at::Tensor& x)>;
   virtual ~BlockHooks();
-  virtual at::Tensor before(Block& block, const at::Tensor& x) = 0;
-  virtual at::Tensor after(Block& block, const at::Tensor& y) = 0;
+  /// Stands for `forward(x)`.
+  virtual at::Tensor call(Block& block, const at::Tensor& x, const Forward& forward) = 0;
+  /// Somebody is about to read the block's parameters without its door.
+  virtual void use(Block&) {}
+  /// How the block's rows are split over the tensor axis; null: they are whole.
+  virtual const VocabularySplit* vocabulary_split(const Block&) const { return nullptr; }
 };
 
 /// Base of every model part. Children are members of the derived class; registering them only
@@ -78,6 +87,8 @@ class Block {
   bool is_training() const { return training_; }
   void set_requires_grad(bool on);
 
+  /// True for blocks that are called, false for those that only hold others.
+  virtual bool has_door() const { return false; }
   void set_hooks(BlockHooks* hooks) { hooks_ = hooks; }
   BlockHooks* hooks() const { return hooks_; }
 
@@ -98,8 +109,6 @@ class Block {
   /// Overwrites first values with a checkpoint's, where the options name one. Called by
   /// `materialize` when every tensor has its memory, device and type.
   virtual void load_first_values() {}
-  at::Tensor call_before(const at::Tensor& x) { return hooks_ ? hooks_->before(*this, x) : x; }
-  at::Tensor call_after(const at::Tensor& y) { return hooks_ ? hooks_->after(*this, y) : y; }
 
  private:
   struct Slot {
@@ -126,8 +135,13 @@ class Block {
 template <class... Args>
 class BlockOf : public Block {
  public:
+  bool has_door() const final { return true; }
   at::Tensor operator()(const at::Tensor& x, Args... args) {
-    return call_after(forward(call_before(x), args...));
+    if (hooks() == nullptr) return forward(x, args...);
+    const std::tuple<std::decay_t<Args>...> kept(args...);
+    return hooks()->call(*this, x, [this, kept](const at::Tensor& given) {
+      return std::apply([&](const auto&... others) { return forward(given, others...); }, kept);
+    });
   }
 
  protected:

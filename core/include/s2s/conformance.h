@@ -23,8 +23,9 @@ namespace s2s::conformance {
 using Answers = std::vector<std::string>;
 
 /// A materialised language model: shapes; no position sees a later one; decoding with the cache
-/// equals the whole; the head is head_weight; gradients reach every parameter; the plan holds on
-/// every small mesh, or says numbers that do not divide; checkpoint names lead there and back.
+/// equals the whole; logits are products with the head; gradients reach every parameter; the plan
+/// holds on every small mesh, or says numbers that do not divide; checkpoint names lead there and
+/// back.
 Answers broken_promises(Backbone& model);
 
 /// A materialised encoder: lengths and widths as announced; padding changes nothing before it; a

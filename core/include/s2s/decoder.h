@@ -165,7 +165,7 @@ class Decoder : public Backbone {
   const DecoderFacts& facts() const { return facts_; }
   at::Tensor embed(const at::Tensor& ids_BT) override;
   at::Tensor logits(const at::Tensor& hidden, bool soft_cap = true) override;
-  at::Tensor head_weight() override;
+  HeadWeight head() override;
   /// "model." before every name but lm_head's.
   NameMap checkpoint_names() const override;
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "s2s/block.h"
+#include "s2s/vocabulary.h"
 
 namespace s2s {
 
@@ -14,6 +15,8 @@ class Linear : public BlockOf<> {
   Linear(int64_t in, int64_t out, bool bias = true, std::optional<Init> weight_init = {});
   ~Linear() override;
   at::Tensor weight, bias;  // bias undefined without one
+  /// For logits: the parameters, read without the door.
+  HeadWeight head();
 
   /// Adds lora_A [r, in] and lora_B [out, r]: y += scale * B A dropout(x). Before the block gets
   /// memory; once only. s2s/lora.h does it for whole models.
@@ -39,6 +42,11 @@ class Embedding : public BlockOf<> {
             int64_t padding_idx = -1);
   ~Embedding() override;
   at::Tensor weight;
+  /// Of a language model whose head is its embedding.
+  HeadWeight head();
+  int64_t padding_idx() const { return padding_idx_; }
+  /// For a strategy that leaves other rows here.
+  void set_padding_idx(int64_t id) { padding_idx_ = id; }
 
  protected:
   at::Tensor forward(const at::Tensor& ids) override;

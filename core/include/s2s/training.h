@@ -11,6 +11,7 @@
 
 #include "s2s/block.h"
 #include "s2s/plan.h"
+#include "s2s/tensor_part.h"
 
 namespace s2s {
 
@@ -35,22 +36,44 @@ class Schedule {
   virtual double learning_rate(int64_t step, double base_learning_rate) const = 0;
 };
 
-/// The only code that changes a model for a layout.
+/// The only code that changes a model for a layout. Every rank calls the same functions in the same
+/// order:
+///
+///   attach; then for each step begin_step, (begin_micro_batch, forward, backward) for each of its
+///   micro-batches, finish_backward, scale_gradients, clip_grad_norm, Optimizer::step,
+///   after_update.
 class ParallelStrategy {
  public:
   virtual ~ParallelStrategy();
   virtual MeshShape mesh() const = 0;
   virtual int64_t data_rank() const = 0;
+  /// Takes a model that has its memory and first values, the same on all ranks, and knows what is
+  /// frozen.
   virtual void attach(Block& model, const ShardPlan& plan) = 0;
+  /// What the optimizer updates, under the model's names: this rank's part of each parameter that
+  /// requires gradients. Here: the parameters themselves.
+  virtual std::vector<NamedTensor> optimizer_parameters(Block& model);
+  /// What this rank holds of parameters and stored buffers; their tensors may be written to, and
+  /// after_update says so. Here: all of them.
+  virtual std::vector<TensorPart> parts(Block& model);
+  /// Forgets the gradients of the step before.
+  virtual void begin_step(Block& model);
   /// Before the forward of a micro-batch. `is_last`: of the optimizer step, its backward completes
   /// the gradients, and they may be reduced as they come.
   virtual void begin_micro_batch(Block& model, bool is_last);
   /// After the last micro-batch's backward: gradients are complete on return.
   virtual void finish_backward(Block& model) = 0;
+  /// Multiplies all gradients, once they are complete.
+  virtual void scale_gradients(Block& model, double factor);
   /// Global norm of all gradients, in float32; gradients are scaled when it exceeds max_norm > 0.
+  /// The same number on all ranks.
   virtual double clip_grad_norm(Block& model, double max_norm) = 0;
-  /// Sum over the data ranks, for loss normalisers and metrics.
-  virtual double sum_over_data(double value) = 0;
+  /// The parts (of optimizer_parameters, or of `parts`) have new values.
+  virtual void after_update(Block& model);
+  /// Each value's sum over the data ranks, the same bits on all ranks of the run: for loss
+  /// normalisers and metrics. Of ranks that read the same data the mean counts, so that a value
+  /// that one rank alone has set does not vanish.
+  virtual std::vector<double> sum_over_data(std::vector<double> values) = 0;
 };
 
 /// One number over a set of examples. Kind `metric`.

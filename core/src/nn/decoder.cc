@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include "nn/affine.h"
 #include "nn/fused.h"
 #include "s2s/error.h"
 #include "s2s/weights.h"
@@ -106,10 +105,10 @@ at::Tensor Decoder::embed(const at::Tensor& ids_BT) {
   return rows_BTH * scale.to(embed_tokens_.weight.scalar_type());
 }
 
-at::Tensor Decoder::head_weight() { return lm_head_ ? lm_head_->weight : embed_tokens_.weight; }
+HeadWeight Decoder::head() { return lm_head_ ? lm_head_->head() : embed_tokens_.head(); }
 
 at::Tensor Decoder::logits(const at::Tensor& hidden, bool soft_cap) {
-  const at::Tensor plain = lm_head_ ? (*lm_head_)(hidden) : affine(hidden, embed_tokens_.weight);
+  const at::Tensor plain = head_logits(hidden, head());
   const double cap = facts_.logit_soft_cap;
   return soft_cap && cap > 0 ? (plain / cap).tanh() * cap : plain;
 }

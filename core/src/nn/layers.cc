@@ -37,6 +37,21 @@ Linear::Linear(int64_t in, int64_t out, bool with_bias, std::optional<Init> weig
 
 Linear::~Linear() = default;
 
+namespace {
+
+/// A block's parameters for a reader that does not pass its door.
+HeadWeight head_of(Block& block, const at::Tensor& weight, const at::Tensor& bias) {
+  BlockHooks* const hooks = block.hooks();
+  if (hooks == nullptr) return {weight, bias};
+  hooks->use(block);
+  return {weight, bias, hooks->vocabulary_split(block)};
+}
+
+}  // namespace
+
+HeadWeight Linear::head() { return head_of(*this, weight, bias); }
+HeadWeight Embedding::head() { return head_of(*this, weight, {}); }
+
 void Linear::add_lora(int64_t r, double scale, double dropout) {
   S2S_ASSERT(!lora_, "a layer has one adapter");
   lora_.reset(

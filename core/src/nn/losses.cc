@@ -98,33 +98,36 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
 
 }  // namespace
 
-at::Tensor linear_cross_entropy(const at::Tensor& x_NH, const at::Tensor& weight_VH,
-                                const at::Tensor& bias_V, const at::Tensor& labels_NK,
-                                const at::Tensor& row_weights_NK) {
+at::Tensor linear_cross_entropy(const at::Tensor& x_NH, const HeadWeight& head,
+                                const at::Tensor& labels_NK, const at::Tensor& row_weights_NK) {
   S2S_ASSERT(x_NH.dim() == 2 && labels_NK.dim() == 2, "rows come flattened");
-  S2S_ASSERT(weight_VH.size(0) % labels_NK.size(1) == 0, "every group has the same vocabulary");
+  S2S_ASSERT(head.weight.size(0) % labels_NK.size(1) == 0, "every group has the same vocabulary");
   const auto optional = [](const at::Tensor& tensor) {
     return tensor.defined() ? std::optional(tensor) : std::nullopt;  // apply takes no undefined one
   };
-  return LinearCrossEntropy::apply(x_NH, weight_VH, optional(bias_V), labels_NK,
+  return LinearCrossEntropy::apply(x_NH, head.weight, optional(head.bias), labels_NK,
                                    optional(row_weights_NK));
 }
 
-CrossEntropyRows linear_cross_entropy_rows(const at::Tensor& x_NH, const at::Tensor& weight_VH,
-                                           const at::Tensor& bias_V, const at::Tensor& labels_NK) {
+CrossEntropyRows linear_cross_entropy_rows(const at::Tensor& x_NH, const HeadWeight& head,
+                                           const at::Tensor& labels_NK) {
   const at::NoGradGuard no_grad;
   CrossEntropyRows rows{at::empty(labels_NK.sizes(), x_NH.options().dtype(at::kFloat)),
                         at::empty_like(labels_NK)};
-  const int64_t step = rows_per_chunk(weight_VH.size(0));
+  const int64_t step = rows_per_chunk(head.weight.size(0));
   for (int64_t begin = 0; begin < x_NH.size(0); begin += step) {
     const int64_t count = std::min(step, x_NH.size(0) - begin);
     const at::Tensor log_probs =
-        chunk_log_probs(x_NH.narrow(0, begin, count), weight_VH, bias_V, labels_NK.size(1));
+        chunk_log_probs(x_NH.narrow(0, begin, count), head.weight, head.bias, labels_NK.size(1));
     const at::Tensor index = labels_NK.narrow(0, begin, count).unsqueeze(-1);
     rows.loss_NK.narrow(0, begin, count).copy_(-log_probs.gather(-1, index).squeeze(-1));
     rows.predicted_NK.narrow(0, begin, count).copy_(log_probs.argmax(-1));
   }
   return rows;
+}
+
+at::Tensor head_logits(const at::Tensor& x, const HeadWeight& head, int64_t) {
+  return affine(x, head.weight, head.bias);
 }
 
 }  // namespace s2s

@@ -22,8 +22,6 @@ Schedule::~Schedule() = default;
 CollectiveObserver::~CollectiveObserver() = default;
 CollectiveWork::~CollectiveWork() = default;
 Communicator::~Communicator() = default;
-ParallelStrategy::~ParallelStrategy() = default;
-void ParallelStrategy::begin_micro_batch(Block&, bool) {}
 Metric::~Metric() = default;
 RunLogger::~RunLogger() = default;
 

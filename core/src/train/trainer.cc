@@ -68,9 +68,7 @@ StepReport Trainer::train_step(int64_t step) {
   const std::vector<Batch> batches = next_batches(step);
   report.data_time_s = seconds_since(start);
   parts_.model->train(true);
-  for (const NamedTensor& parameter : parts_.model->named_parameters()) {
-    parameter.tensor->mutable_grad().reset();
-  }
+  parts_.strategy->begin_step(*parts_.model);
   accumulate_gradients(batches, step, report);
   if (!std::isfinite(report.loss)) throw_not_finite("loss", report.loss, step + 1, ids_of(batches));
   parts_.strategy->finish_backward(*parts_.model);
@@ -81,6 +79,7 @@ StepReport Trainer::train_step(int64_t step) {
   report.learning_rate =
       parts_.schedule->learning_rate(step, parts_.optimizer->base_learning_rate());
   parts_.optimizer->step(report.learning_rate);
+  parts_.strategy->after_update(*parts_.model);
   report.step_time_s = seconds_since(start);
   return report;
 }
@@ -104,7 +103,7 @@ void Trainer::accumulate_gradients(const std::vector<Batch>& batches, int64_t st
     report.tokens += weight.tokens;
     report.batch_size += batch.size();
   }
-  const double frames = parts_.strategy->sum_over_data(static_cast<double>(report.frames));
+  const double frames = parts_.strategy->sum_over_data({static_cast<double>(report.frames)})[0];
   for (const Batch& batch : batches) {
     parts_.strategy->begin_micro_batch(*parts_.model, &batch == &batches.back());
     LossTerms loss;

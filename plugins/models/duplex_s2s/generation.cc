@@ -29,8 +29,9 @@ DuplexModel::Choice DuplexModel::step(const UserChannel& user, const Choice& pre
   const at::Tensor text_BH = text_state(hidden_B1H, user.words, &memory.words).squeeze(1);
   // NeMo calls the head itself, without a family's final soft cap, here as in training.
   const at::Tensor text = memory.choice.text(parts_.llm->logits(text_BH, /*soft_cap=*/false));
-  const at::Tensor codes = memory.choice.codes(
-      audio_head_(hidden_BH).view({hidden_BH.size(0), parts_.num_codebooks, -1}));
+  const at::Tensor codes =
+      memory.choice.codes(head_logits(hidden_BH, audio_head_.head(), parts_.num_codebooks)
+                              .view({hidden_BH.size(0), parts_.num_codebooks, -1}));
   return {text, codes, at::where(text.eq(parts_.ids.pad), previous.held_B, text)};
 }
 

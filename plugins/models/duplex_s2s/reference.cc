@@ -38,14 +38,14 @@ std::map<std::string, at::Tensor> DuplexModel::reference_outputs(
   const LossTerms losses = step.losses(prepared, weights, static_cast<double>(weigh(batch).frames));
   const TrainingStep::States heads = step.states(prepared, false);
   const int64_t rows = heads.audio_BTH.size(0), width = heads.audio_BTH.size(1);
-  return {
-      {"mel", heard.mel_BFT},
-      {"perception", heard.features_BTH},
-      {"text_logits", parts_.llm->logits(heads.text_BTH, false)},
-      {"audio_logits", audio_head_(heads.audio_BTH).view({rows, width, parts_.num_codebooks, -1})},
-      {"text_loss", losses.parts.at("text_loss")},
-      {"audio_loss", losses.parts.at("audio_loss")},
-      {"loss", losses.total}};
+  return {{"mel", heard.mel_BFT},
+          {"perception", heard.features_BTH},
+          {"text_logits", parts_.llm->logits(heads.text_BTH, false)},
+          {"audio_logits", head_logits(heads.audio_BTH, audio_head_.head(), parts_.num_codebooks)
+                               .view({rows, width, parts_.num_codebooks, -1})},
+          {"text_loss", losses.parts.at("text_loss")},
+          {"audio_loss", losses.parts.at("audio_loss")},
+          {"loss", losses.total}};
 }
 
 NameMap DuplexModel::checkpoint_names() const {

@@ -153,7 +153,7 @@ at::Tensor TrainingStep::audio_row_weights(const PreparedBatch& prepared) const 
 
 at::Tensor TrainingStep::text_loss_sum(const at::Tensor& hidden_BTH,
                                        const PreparedBatch& prepared) {
-  return linear_cross_entropy(hidden_BTH.flatten(0, 1), m_.parts_.llm->head_weight(), {},
+  return linear_cross_entropy(hidden_BTH.flatten(0, 1), m_.parts_.llm->head(),
                               prepared.channels.text_labels_BT.reshape({-1, 1}),
                               text_row_weights(prepared));
 }
@@ -168,8 +168,7 @@ at::Tensor TrainingStep::audio_loss_sum(const at::Tensor& hidden_BTH,
     rows = rows.index_select(0, kept);
     labels = labels.index_select(0, kept);
   }
-  return linear_cross_entropy(rows, m_.audio_head_.weight, m_.audio_head_.bias,
-                              labels.contiguous());
+  return linear_cross_entropy(rows, m_.audio_head_.head(), labels.contiguous());
 }
 
 at::Tensor TrainingStep::user_text_loss_sum(const PreparedBatch& prepared) {
@@ -219,8 +218,8 @@ MetricSums TrainingStep::sums(const PreparedBatch& prepared) {
   const at::Tensor valid =
       length_mask(prepared.valid_lens_B, prepared.channels.text_labels_BT.size(1)).flatten();
   const at::Tensor text_labels = prepared.channels.text_labels_BT.reshape({-1, 1});
-  const CrossEntropyRows text = linear_cross_entropy_rows(
-      heads.text_BTH.flatten(0, 1), m_.parts_.llm->head_weight(), {}, text_labels);
+  const CrossEntropyRows text =
+      linear_cross_entropy_rows(heads.text_BTH.flatten(0, 1), m_.parts_.llm->head(), text_labels);
   const at::Tensor is_pad = text_labels.squeeze(-1).eq(m_.parts_.ids.pad);
   const at::Tensor text_right = text.predicted_NK.eq(text_labels).squeeze(-1);
   add_sum(sums, "text_loss", text.loss_NK.squeeze(-1), valid);
@@ -228,8 +227,8 @@ MetricSums TrainingStep::sums(const PreparedBatch& prepared) {
   add_sum(sums, "text_pad_accuracy", text_right, valid.logical_and(is_pad));
   add_sum(sums, "text_nonpad_accuracy", text_right, valid.logical_and(is_pad.logical_not()));
   const at::Tensor audio_labels = prepared.channels.audio_labels_BTK.flatten(0, 1).contiguous();
-  const CrossEntropyRows audio = linear_cross_entropy_rows(
-      heads.audio_BTH.flatten(0, 1), m_.audio_head_.weight, m_.audio_head_.bias, audio_labels);
+  const CrossEntropyRows audio =
+      linear_cross_entropy_rows(heads.audio_BTH.flatten(0, 1), m_.audio_head_.head(), audio_labels);
   const at::Tensor audio_right = audio.predicted_NK.eq(audio_labels);
   add_sum(sums, "audio_loss", audio.loss_NK.mean(1), valid);
   for (int64_t k = 0; k < audio_labels.size(1); ++k) {

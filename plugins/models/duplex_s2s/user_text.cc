@@ -21,8 +21,8 @@ at::Tensor UserTextHead::loss_sum(const at::Tensor& features_BTH, const at::Tens
                                   const at::Tensor& mask_BT, int64_t pad) {
   const at::Tensor weights =
       at::where(labels_BT.eq(pad), 1.0, options_.non_pad_weight).to(at::kFloat) * mask_BT;
-  return linear_cross_entropy(features_BTH.flatten(0, 1), head_.weight, head_.bias,
-                              labels_BT.reshape({-1, 1}), weights.reshape({-1, 1}));
+  return linear_cross_entropy(features_BTH.flatten(0, 1), head_.head(), labels_BT.reshape({-1, 1}),
+                              weights.reshape({-1, 1}));
 }
 
 HeardWords UserTextHead::words(const at::Tensor& features_BTH, const at::Tensor& embedding_VH,

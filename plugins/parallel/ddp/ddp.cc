@@ -85,11 +85,11 @@ class Ddp : public ParallelStrategy {
     return norm;
   }
 
-  double sum_over_data(double value) override {
-    const at::Tensor sum =
-        at::full({1}, value, at::TensorOptions(world_.device_type()).dtype(at::kDouble));
-    world_.all_reduce(sum, Reduction::kSum, "sum_over_data").wait();
-    return sum.item<double>();
+  std::vector<double> sum_over_data(std::vector<double> values) override {
+    const at::Tensor sums = at::tensor(values, at::kDouble).to(world_.device_type());
+    world_.all_reduce(sums, Reduction::kSum, "sum_over_data").wait();
+    const at::Tensor here = sums.cpu();
+    return {here.data_ptr<double>(), here.data_ptr<double>() + here.numel()};
   }
 
  private:

@@ -23,7 +23,7 @@ class Single : public ParallelStrategy {
     return norm;
   }
 
-  double sum_over_data(double value) override { return value; }
+  std::vector<double> sum_over_data(std::vector<double> values) override { return values; }
 };
 
 std::unique_ptr<ParallelStrategy> create(const Config& options, const BuildContext& context) {

@@ -208,7 +208,7 @@ TEST_CASE("a tied decoder has no head of its own and maps checkpoint names both 
   CHECK(untied.checkpoint_names().to_theirs("layers.1.mlp.up_proj.weight") ==
         "model.layers.1.mlp.up_proj.weight");
   tied.materialize(at::kCPU, at::kFloat, 1);
-  CHECK(tied.head_weight().is_same(*tied.named_parameters().front().tensor));
+  CHECK(tied.head().weight.is_same(*tied.named_parameters().front().tensor));
 }
 
 TEST_CASE("a decoder whose embedding moved to another block still embeds") {

@@ -41,7 +41,7 @@ TEST_CASE("chunked cross entropy equals the plain one, forward and backward") {
     Case a = make_case(rows, groups, vocab);
     Case b = make_case(rows, groups, vocab);
     const at::Tensor ours =
-        s2s::linear_cross_entropy(a.x, a.weight, a.bias, a.labels, a.row_weights);
+        s2s::linear_cross_entropy(a.x, {a.weight, a.bias}, a.labels, a.row_weights);
     const at::Tensor plain = plain_loss(b);
     CHECK(ours.item<double>() == doctest::Approx(plain.item<double>()).epsilon(1e-5));
     (ours * 0.5).backward();
@@ -54,7 +54,7 @@ TEST_CASE("chunked cross entropy equals the plain one, forward and backward") {
 
 TEST_CASE("cross entropy without bias and without row weights") {
   Case c = make_case(9, 2, 11);
-  const at::Tensor ours = s2s::linear_cross_entropy(c.x, c.weight, {}, c.labels);
+  const at::Tensor ours = s2s::linear_cross_entropy(c.x, {c.weight, {}}, c.labels);
   c.bias = at::zeros_like(c.bias);
   c.row_weights = at::ones_like(c.row_weights);
   CHECK(ours.item<double>() == doctest::Approx(plain_loss(c).item<double>()).epsilon(1e-5));
@@ -64,8 +64,8 @@ TEST_CASE("cross entropy without bias and without row weights") {
 
 TEST_CASE("validation rows add up to the training loss and name the largest logit") {
   Case c = make_case(20, 3, 17);
-  const auto rows = s2s::linear_cross_entropy_rows(c.x, c.weight, c.bias, c.labels);
-  const at::Tensor total = s2s::linear_cross_entropy(c.x, c.weight, c.bias, c.labels);
+  const auto rows = s2s::linear_cross_entropy_rows(c.x, {c.weight, c.bias}, c.labels);
+  const at::Tensor total = s2s::linear_cross_entropy(c.x, {c.weight, c.bias}, c.labels);
   CHECK(rows.loss_NK.sum().item<double>() == doctest::Approx(total.item<double>()).epsilon(1e-5));
   const at::Tensor logits = at::linear(c.x, c.weight, c.bias).view({20, 3, 17});
   CHECK(at::equal(rows.predicted_NK, logits.argmax(-1)));

@@ -117,7 +117,7 @@ class FakeStrategy : public ParallelStrategy {
     }
     return std::sqrt(sum);
   }
-  double sum_over_data(double value) override { return value; }
+  std::vector<double> sum_over_data(std::vector<double> values) override { return values; }
 };
 
 /// The objects of one run, ready to train.

@@ -1,0 +1,50 @@
+// What a strategy does that leaves the model as it is.
+
+#include <ATen/ATen.h>
+
+#include "s2s/gradients.h"
+#include "s2s/training.h"
+
+namespace s2s {
+
+ParallelStrategy::~ParallelStrategy() = default;
+
+TensorPart whole_part(const std::string& name, const at::Tensor& tensor) {
+  return {name, tensor.sizes().vec(), {{0, tensor.numel()}}, tensor};
+}
+
+std::vector<NamedTensor> ParallelStrategy::optimizer_parameters(Block& model) {
+  std::vector<NamedTensor> trained;
+  for (NamedTensor& parameter : model.named_parameters()) {
+    if (parameter.tensor->requires_grad()) trained.push_back(std::move(parameter));
+  }
+  return trained;
+}
+
+std::vector<TensorPart> ParallelStrategy::parts(Block& model) {
+  std::vector<TensorPart> parts;
+  for (const auto& tensors : {model.named_parameters(), model.named_buffers()}) {
+    for (const NamedTensor& named : tensors) {
+      if (!named.persistent || !named.tensor->defined()) continue;
+      parts.push_back(whole_part(named.name, named.tensor->detach()));
+    }
+  }
+  return parts;
+}
+
+void ParallelStrategy::begin_step(Block& model) {
+  for (const NamedTensor& parameter : model.named_parameters()) {
+    parameter.tensor->mutable_grad().reset();
+  }
+}
+
+void ParallelStrategy::begin_micro_batch(Block&, bool) {}
+
+void ParallelStrategy::scale_gradients(Block& model, double factor) {
+  std::vector<at::Tensor> gradients = gradients_of(model);
+  if (!gradients.empty()) at::_foreach_mul_(gradients, factor);
+}
+
+void ParallelStrategy::after_update(Block&) {}
+
+}  // namespace s2s
