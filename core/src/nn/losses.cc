@@ -1,12 +1,12 @@
 #include "s2s/losses.h"
 
 #include <ATen/ATen.h>
-#include <ATen/autocast_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 
 #include "nn/affine.h"
+#include "nn/losses_split.h"
 #include "s2s/error.h"
 
 namespace s2s {
@@ -15,22 +15,10 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// Rows whose logits are held at once: about four million numbers.
-int64_t rows_per_chunk(int64_t num_logits) {
-  return std::max<int64_t>(16, (int64_t{1} << 22) / std::max<int64_t>(1, num_logits));
-}
-
 at::Tensor chunk_log_probs(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                            int64_t num_groups) {
   const at::Tensor logits = affine(x, weight, bias);
   return at::log_softmax(logits.to(at::kFloat).view({x.size(0), num_groups, -1}), -1);
-}
-
-/// What products with `weight` are computed in: autocast's type where it is on.
-at::ScalarType product_type(const at::Tensor& weight) {
-  const auto device = weight.device().type();
-  return at::autocast::is_autocast_enabled(device) ? at::autocast::get_autocast_dtype(device)
-                                                   : weight.scalar_type();
 }
 
 struct Gradients {
@@ -102,6 +90,9 @@ at::Tensor linear_cross_entropy(const at::Tensor& x_NH, const HeadWeight& head,
                                 const at::Tensor& labels_NK, const at::Tensor& row_weights_NK) {
   S2S_ASSERT(x_NH.dim() == 2 && labels_NK.dim() == 2, "rows come flattened");
   S2S_ASSERT(head.weight.size(0) % labels_NK.size(1) == 0, "every group has the same vocabulary");
+  if (head.split != nullptr) {
+    return split::linear_cross_entropy(x_NH, head, labels_NK, row_weights_NK);
+  }
   const auto optional = [](const at::Tensor& tensor) {
     return tensor.defined() ? std::optional(tensor) : std::nullopt;  // apply takes no undefined one
   };
@@ -111,6 +102,7 @@ at::Tensor linear_cross_entropy(const at::Tensor& x_NH, const HeadWeight& head,
 
 CrossEntropyRows linear_cross_entropy_rows(const at::Tensor& x_NH, const HeadWeight& head,
                                            const at::Tensor& labels_NK) {
+  if (head.split != nullptr) return split::linear_cross_entropy_rows(x_NH, head, labels_NK);
   const at::NoGradGuard no_grad;
   CrossEntropyRows rows{at::empty(labels_NK.sizes(), x_NH.options().dtype(at::kFloat)),
                         at::empty_like(labels_NK)};
@@ -126,7 +118,8 @@ CrossEntropyRows linear_cross_entropy_rows(const at::Tensor& x_NH, const HeadWei
   return rows;
 }
 
-at::Tensor head_logits(const at::Tensor& x, const HeadWeight& head, int64_t) {
+at::Tensor head_logits(const at::Tensor& x, const HeadWeight& head, int64_t num_groups) {
+  if (head.split != nullptr) return split::head_logits(x, head, num_groups);
   return affine(x, head.weight, head.bias);
 }
 
