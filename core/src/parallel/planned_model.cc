@@ -95,6 +95,20 @@ int64_t vocabulary_groups(const ShardPlan& plan, const std::string& module) {
   return 1;
 }
 
+int64_t holders_of_partial_gradient(const PlannedParameter& parameter, const ShardPlan& plan,
+                                    const MeshShape& mesh) {
+  if (parameter.rows.empty()) return 1;
+  const TensorRow& row = plan.rows[parameter.rows.front()];
+  const bool is_whole_bias =
+      row.style == Style::kRowwise && split_dim(row.style, parameter.name) < 0;
+  const bool sees_part_of_positions =
+      row.style == Style::kSequence || (is_whole_bias && row.out == Layout::kSeq);
+  if (row.style == Style::kPerHead || (sees_part_of_positions && mesh.sequence_parallel)) {
+    return mesh.tensor;
+  }
+  return parameter.copies;
+}
+
 bool owns_subtree(Style style) { return style == Style::kReplicate || style == Style::kCustom; }
 bool owns_weight(Style style) { return style != Style::kBoundary; }
 

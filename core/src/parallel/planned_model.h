@@ -31,6 +31,12 @@ int split_dim(Style style, const std::string& parameter_name);
 /// Vocabularies that a module's rows of dim 0 are made of: a head's groups, else 1.
 int64_t vocabulary_groups(const ShardPlan& plan, const std::string& module);
 
+/// Ranks of the tensor axis whose gradients of a parameter are parts of a sum: they hold the same
+/// numbers, and each sees only a part of the positions or of the heads. 1: the gradient is
+/// complete.
+int64_t holders_of_partial_gradient(const PlannedParameter& parameter, const ShardPlan& plan,
+                                    const MeshShape& mesh);
+
 /// True when parameters of modules below the matched one belong to the row, too.
 bool owns_subtree(Style style);
 /// True when the row says what happens to weights (a boundary only changes activations).

@@ -61,7 +61,7 @@ class TrafficCount {
       if (!is_trained) continue;
       reduced += others * share;
       replicated += 2 * ring_share(mesh.replicate) * share;
-      tensor += 2 * ring_share(holders_of(parameter)) * share;
+      tensor += 2 * ring_share(holders_of_partial_gradient(parameter, plan_, mesh)) * share;
     }
     const auto micro_batches = static_cast<double>(inputs_.micro_batches);
     const auto gather_bytes = static_cast<double>(inputs_.gather_bytes);
@@ -80,16 +80,6 @@ class TrafficCount {
   double gathers_of(const PlannedParameter& parameter, bool is_trained) const {
     if (inputs_.zero_stage < 3) return is_trained ? 1 : 0;
     return static_cast<double>(inputs_.micro_batches) * (parameter.unit.empty() ? 1 : 2);
-  }
-
-  /// Ranks of the tensor axis whose gradients of a parameter are summed: those that hold the same
-  /// numbers and see only a part of the positions or of the heads.
-  int64_t holders_of(const PlannedParameter& parameter) const {
-    const TensorRow* row = row_of(parameter, plan_);
-    if (row == nullptr) return 1;
-    const bool is_partial = row->style == Style::kPerHead ||
-                            (row->style == Style::kSequence && inputs_.mesh.sequence_parallel);
-    return is_partial ? inputs_.mesh.tensor : parameter.copies;
   }
 
   /// Messages of one row, as multiples of an all-gather: forward and backward together. An

@@ -1,0 +1,38 @@
+#pragma once
+// Which numbers of a parameter a rank of the tensor axis holds.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "s2s/communicator.h"
+#include "s2s/tensor_part.h"
+
+namespace s2s {
+
+/// How one parameter lies on the tensor axis.
+struct TensorShare {
+  std::vector<int64_t> sizes;  // of the whole
+  std::vector<TensorSpan>
+      spans;                  // this rank's numbers, in the order in which the tensor holds them
+  int64_t copies = 1;         // ranks of the tensor axis that hold the same numbers
+  bool is_first_copy = true;  // of those, this is the one that counts in norms and saves
+  Communicator* partial = nullptr;  // the gradient is a part of a sum over these; null: complete
+};
+
+/// Part `part` of `num_parts` of a dim, rounded up: the last ones may be smaller or empty.
+struct DimPart {
+  int dim = -1;        // 0, 1, or -1 for a whole tensor
+  int64_t groups = 1;  // dim 0 is made of so many equal pieces, each of which is split
+  int64_t part = 0;
+  int64_t num_parts = 1;
+
+  /// Of a piece of `size`: where this part begins, and its length.
+  TensorSpan of(int64_t size) const;
+  std::vector<TensorSpan> spans(const std::vector<int64_t>& sizes) const;
+  /// A copy of this part, or `whole` itself where nothing is split.
+  at::Tensor cut(const at::Tensor& whole) const;
+};
+
+}  // namespace s2s

@@ -1,0 +1,80 @@
+#pragma once
+// A plan's tensor axis, made real: parameters are cut to a rank's part, and blocks' doors exchange
+// activations (core/docs/sharding.md has the table that this follows).
+//
+// An activation whose layout is `full` has the same values and the same whole gradient on all ranks
+// of the axis, outside of split regions. All ranks read the same batch.
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "parallel/planned_model.h"
+#include "parallel/tensor_exchange.h"
+#include "parallel/tensor_share.h"
+#include "s2s/layers.h"
+#include "s2s/mesh.h"
+#include "s2s/vocabulary.h"
+
+namespace s2s {
+
+class TensorSplit {
+ public:
+  /// Cuts the model's parameters to this rank's part (new tensors in the members, requires_grad as
+  /// it was) and prepares the doors. The plan has passed its check, the mesh's tensor axis is
+  /// larger than 1; `model` and `mesh` live on.
+  TensorSplit(Block& model, const ShardPlan& plan, const MeshGroups& mesh);
+  ~TensorSplit();
+  TensorSplit(const TensorSplit&) = delete;
+  TensorSplit& operator=(const TensorSplit&) = delete;
+
+  /// Around the author's forward: its input, and its output. Between the two a rowwise layer has no
+  /// bias. Positions are split while blocks train; one-token decoding is plain tensor parallelism.
+  at::Tensor before(Block& block, const at::Tensor& x);
+  at::Tensor after(Block& block, const at::Tensor& y);
+
+  /// Of a head whose rows are split; else null.
+  const VocabularySplit* vocabulary_split(const Block& block) const;
+  /// By the member's address (NamedTensor::tensor).
+  const TensorShare& share(const at::Tensor* parameter) const;
+
+ private:
+  enum class Entry { kNone, kEnter, kOpen, kClose, kLookUp };
+  enum class Exit { kNone, kLeave, kScatter, kGather };
+
+  /// What a block's rows ask of its door.
+  struct Door {
+    std::string path;
+    Entry entry = Entry::kNone;
+    Exit exit = Exit::kNone;
+    TensorSpan ids;              // rows of a split table that are here
+    at::Tensor elsewhere;        // of the look-up under way: [..., 1] bool
+    at::Tensor* bias = nullptr;  // a rowwise layer's: added once, behind the sum
+    at::Tensor bias_taken;       // while the author's forward runs
+    std::unique_ptr<VocabularySplit> vocabulary;
+  };
+
+  void cut(const PlannedParameter& parameter, at::Tensor& member, const ShardPlan& plan);
+  void prepare_doors(Block& model, const ShardPlan& plan);
+  void add_row(Door& door, const TensorRow& row, const ShardPlan& plan);
+  void add_table(Door& door, Block& block, int64_t num_rows, int64_t groups);
+  Communicator* holders_of_partial(const PlannedParameter& parameter, const ShardPlan& plan);
+  bool splits_positions(const Block& block) const;
+  at::Tensor look_up(Door& door, const at::Tensor& ids) const;
+  at::Tensor looked_up(Door& door, const at::Tensor& rows) const;
+  at::Tensor exchanged(const Door& door, const at::Tensor& x, const ExchangePair& pair) const;
+
+  const MeshGroups& mesh_;
+  bool has_split_positions_ = false;  // the plan and the mesh ask for them
+  bool trains_on_split_ = false;      // some trained parameter's gradient counts on it
+  int64_t length_ = 0;  // positions of the sequences under way; 0: each rank has all of them
+  std::map<int64_t, std::unique_ptr<Communicator>> copy_groups_;  // by their size
+  std::unordered_map<const at::Tensor*, TensorShare> shares_;
+  std::unordered_map<const Block*, Door> doors_;
+};
+
+}  // namespace s2s
