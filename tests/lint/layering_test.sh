@@ -50,7 +50,7 @@ allowed() {
     config) echo "base config" ;;
     plugin) echo "base config plugin" ;;
     nn | parallel | data | weights) echo "base config plugin nn parallel data weights" ;;
-    model) echo "base config plugin nn parallel data weights model" ;;
+    engine | model) echo "base config plugin nn parallel data weights $1" ;;
     train | eval) echo "base config plugin nn parallel data weights model train eval" ;;
     *) echo "" ;;
   esac

@@ -74,10 +74,7 @@ inline TrainedRun train_replicated(const Registries& registries, const std::stri
       registries.of<ParallelStrategy>().find(strategy_name)->create(strategy_options, context);
   const auto optimizer = registries.of<Optimizer>().find("adamw")->create(Config::map(), context);
   strategy->attach(model, {});
-  std::vector<NamedTensor> trainable;
-  for (const NamedTensor& parameter : model.named_parameters()) {
-    if (parameter.tensor->requires_grad()) trainable.push_back(parameter);
-  }
+  const std::vector<NamedTensor> trainable = strategy->optimizer_parameters(model);
   optimizer->attach(trainable, std::vector<double>(trainable.size(), 1.0));
   DealtData data(rank, size);
   FakeSchedule schedule;

@@ -61,11 +61,23 @@ struct EngineOptions {
   bool replicate_frozen = false;
   double bucket_cap_mb = 25;
   void visit(OptionVisitor& v);
-  /// Into `settings`. path: of the options, for messages.
-  void apply(EngineSettings& settings, const std::string& path) const;
+  void apply(EngineSettings& settings) const;
 };
 
-/// "auto" or a number of ranks. Errors: [config/type], [config/bounds].
+/// Options of strategies that split a model on the shard axis, too.
+struct ShardingOptions {
+  int64_t zero_stage = 3;
+  std::string data_parallel_size = "auto";
+  int64_t replicate_size = 1;
+  std::string reshard_after_forward = "always";
+  EngineOptions engine;
+  void visit(OptionVisitor& v);
+  /// The settings for `num_ranks` ranks, `tensor_size` of which share a sequence. path: of the
+  /// options, for messages. Errors: [config/type], [comm/mesh].
+  EngineSettings settings(int64_t num_ranks, int64_t tensor_size, const std::string& path) const;
+};
+
+/// "auto" (none) or a number of ranks. Errors: [config/type].
 std::optional<int64_t> parse_axis_size(const std::string& text, const std::string& path);
 
 }  // namespace s2s

@@ -2,6 +2,7 @@
 // A run without plugins: a model with dropout on random rows, plain gradient descent with momentum.
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <memory>
 #include <string>

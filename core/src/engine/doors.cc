@@ -1,0 +1,108 @@
+#include "engine/doors.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+
+#include "engine/recompute.h"
+
+namespace s2s {
+namespace {
+
+/// Norms and MLPs, as the plan's rows show them: norms are `sequence` rows, MLPs are boundaries
+/// that are no attention.
+bool is_norm_or_mlp(const ShardPlan& plan, const std::string& path) {
+  const bool is_attention =
+      std::any_of(plan.attentions.begin(), plan.attentions.end(),
+                  [&](const AttentionRow& row) { return path_matches(row.module, path); });
+  return !is_attention &&
+         std::any_of(plan.rows.begin(), plan.rows.end(), [&](const TensorRow& row) {
+           const bool is_mlp = row.style == Style::kBoundary && row.in == Layout::kSeq;
+           return (is_mlp || row.style == Style::kSequence) && path_matches(row.module, path);
+         });
+}
+
+bool recomputes(const RecomputeSettings& settings, const ShardPlan& plan, const Unit* unit,
+                const std::string& path, const Block& block) {
+  if (!block.has_door()) return false;
+  switch (settings.what) {
+    case RecomputeSettings::What::kNone:
+      return false;
+    case RecomputeSettings::What::kBlocks:
+      return unit != nullptr && unit->path == path && unit->is_repeated &&
+             unit->index % settings.every == 0;
+    case RecomputeSettings::What::kNormsAndMlps:
+      return is_norm_or_mlp(plan, path);
+  }
+  return false;
+}
+
+bool takes_gradients(const at::Tensor& x) {
+  return at::GradMode::is_enabled() && x.requires_grad();
+}
+
+}  // namespace
+
+Doors::Doors(Block& model, const ShardPlan& plan, const Units& units,
+             const EngineSettings& settings, const Inside& inside)
+    : inside_(inside), output_type_(settings.output_dtype) {
+  model.for_each_block([&](const std::string& path, Block& block) {
+    Door door;
+    door.unit = units.of_block(block);
+    const Unit* const unit = door.unit < 0 ? nullptr : &units.all()[static_cast<size_t>(door.unit)];
+    door.is_unit = unit != nullptr && unit->module == &block;
+    door.recomputes = recomputes(settings.recompute, plan, unit, path, block);
+    for (const NamedTensor& parameter : block.named_parameters()) {
+      door.trains = door.trains || parameter.tensor->requires_grad();
+    }
+    block.set_hooks(this);
+    blocks_.push_back(&block);
+    doors_.emplace(&block, door);
+  });
+}
+
+Doors::~Doors() {
+  for (Block* block : blocks_) block->set_hooks(nullptr);
+}
+
+void Doors::use(Block& block) { inside_.schedule->open(doors_.at(&block).unit); }
+
+at::Tensor Doors::call(Block& block, const at::Tensor& x, const Forward& forward) {
+  const Door& door = doors_.at(&block);
+  inside_.schedule->open(door.unit);
+  if (door.is_unit) return call_unit(block, door, x, forward);
+  return run(block, door, x, forward);
+}
+
+at::Tensor Doors::run(Block& block, const Door& door, const at::Tensor& x, const Forward& forward) {
+  const bool again = door.recomputes && x.is_floating_point() && (door.trains || x.requires_grad());
+  return again ? recomputed(block, x, forward) : forward(x);
+}
+
+at::Tensor Doors::call_unit(Block& block, const Door& door, at::Tensor x, const Forward& forward) {
+  watch_input(x, door.unit);
+  at::Tensor y = run(block, door, x, forward);
+  if (output_type_ && y.is_floating_point()) y = y.to(*output_type_);
+  const bool for_backward = takes_gradients(y);
+  if (for_backward) {
+    y.register_hook([this, unit = door.unit](const at::Tensor&) -> void {
+      inside_.schedule->open_backward(unit);
+    });
+  }
+  inside_.schedule->close(door.unit, for_backward);
+  return y;
+}
+
+/// Once all that used x has made its share of its gradient, the unit's backward is over.
+void Doors::watch_input(at::Tensor& x, int64_t unit) {
+  if (!takes_gradients(x) || inside_.schedule->is_backward()) return;
+  x = x.view_as(x);  // a tensor of the unit's own
+  inside_.flow->entered(unit);
+  x.register_hook([this, unit](const at::Tensor&) -> void {
+    inside_.flow->left(unit);
+    inside_.schedule->close_backward(unit);
+  });
+}
+
+}  // namespace s2s

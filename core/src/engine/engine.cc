@@ -1,0 +1,196 @@
+#include "engine/engine.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "parallel/comm_errors.h"
+#include "s2s/gradients.h"
+
+namespace s2s {
+namespace {
+
+Communicator& given_or(Communicator* world, const std::unique_ptr<Communicator>& alone) {
+  return world != nullptr ? *world : *alone;
+}
+
+}  // namespace
+
+Engine::Engine(const EngineSettings& settings, Communicator* world)
+    : settings_(settings),
+      alone_(world == nullptr ? make_solo_communicator({}) : nullptr),
+      world_(given_or(world, alone_)),
+      groups_of_mesh_(world_, settings_.mesh) {
+  const auto along = [&](const MeshAxes& axes, const char* name) {
+    return world_.subgroup(ranks_along(settings_.mesh, world_.rank(), axes), name);
+  };
+  model_ranks_ = along({.shard = true, .tensor = true}, "model");
+  self_ = along({}, "self");
+  const int64_t near = settings_.reshard_group_size;
+  if (near > 1 && near < settings_.mesh.shard && settings_.mesh.shard % near == 0) {
+    const std::vector<int64_t> ranks =
+        ranks_along(settings_.mesh, world_.rank(), MeshAxes{.shard = true});
+    const int64_t first = groups_of_mesh_.place().shard / near * near;
+    near_ranks_ = world_.subgroup({ranks.begin() + first, ranks.begin() + first + near}, "near");
+  }
+}
+
+Engine::~Engine() = default;
+
+int64_t Engine::data_rank() const { return groups_of_mesh_.place().data(settings_.mesh); }
+
+bool Engine::reduces_now(bool is_last) const {
+  const bool split = shards() && settings_.zero_stage >= 2;
+  return is_last || settings_.reduce_every_micro_batch.value_or(split);
+}
+
+void Engine::attach(Block& model, const ShardPlan& plan) {
+  const at::NoGradGuard no_grad;
+  for (const NamedTensor& buffer : model.named_buffers()) {
+    if (!buffer.tensor->defined() || groups_of_mesh_.data().size() == 1) continue;
+    groups_of_mesh_.data().broadcast(*buffer.tensor, 0, buffer.name).wait();
+  }
+  const Units units(model, plan);
+  make_groups(model, units);
+  schedule_ = std::make_unique<GatherSchedule>(scheduled(units), root_groups_,
+                                               settings_.reshard_after_forward);
+  std::vector<FlatGroup*> reduced;  // from the end of the model to its beginning
+  for (auto group = flat_groups_.rbegin(); group != flat_groups_.rend(); ++group) {
+    reduced.push_back(group->get());
+  }
+  const bool holds_gradients = shards() && settings_.zero_stage >= 2;
+  flow_ =
+      std::make_unique<GradientFlow>(reduced, units, holds_gradients ? 1 : flat_groups_.size() + 1);
+  doors_ = std::make_unique<Doors>(model, plan, units, settings_,
+                                   Doors::Inside{schedule_.get(), flow_.get()});
+}
+
+std::vector<NamedTensor> Engine::optimizer_parameters(Block&) {
+  std::vector<NamedTensor> pieces;
+  for (const auto& group : flat_groups_) {
+    if (!group->is_trained()) continue;
+    for (size_t i = 0; i < group->parameters().size(); ++i) {
+      if (group->piece(i).numel() == 0) continue;
+      NamedTensor piece = group->parameters()[i].named;
+      piece.tensor = &group->piece(i);
+      piece.sizes = group->piece(i).sizes().vec();
+      pieces.push_back(std::move(piece));
+    }
+  }
+  return pieces;
+}
+
+std::vector<TensorPart> Engine::parts(Block& model) {
+  all_outdated_ = true;
+  std::vector<TensorPart> parts;
+  const MeshPlace& place = groups_of_mesh_.place();
+  const bool is_first_replica = place.pipeline + place.replicate + place.context == 0;
+  for (const auto& group : flat_groups_) {
+    const bool is_split = group->settings().gathers->size() == settings_.mesh.shard;
+    for (size_t i = 0; i < group->parameters().size(); ++i) {
+      const NamedTensor& named = group->parameters()[i].named;
+      TensorPart part{named.name, named.tensor->sizes().vec(), {}, group->piece(i).detach()};
+      const FlatRange held = group->held(i);
+      if (held.count > 0) part.spans.push_back({held.begin, held.count});
+      part.is_owner = is_first_replica && (is_split || place.shard == 0);
+      parts.push_back(std::move(part));
+    }
+  }
+  for (const NamedTensor& buffer : model.named_buffers()) {
+    if (!buffer.persistent || !buffer.tensor->defined()) continue;
+    parts.push_back(whole_part(buffer.name, buffer.tensor->detach()));
+    parts.back().is_owner = world_.rank() == 0;
+  }
+  return parts;
+}
+
+void Engine::begin_step(Block&) {
+  schedule_->end_pass();
+  for (const auto& group : flat_groups_) group->clear_gradients();
+}
+
+void Engine::begin_micro_batch(Block&, bool is_last) {
+  flow_->end_micro_batch();
+  schedule_->begin_forward();
+  flow_->begin_micro_batch(reduces_now(is_last), is_last);
+}
+
+void Engine::finish_backward(Block&) {
+  flow_->end_micro_batch();
+  schedule_->end_pass();
+  flow_->finish_step();
+  share_flags();
+}
+
+/// Says to all ranks which parameters were reached and which units ran, and hands gradients out.
+void Engine::share_flags() {
+  std::vector<double> flags = schedule_->take_flags();
+  const size_t num_units = flags.size();
+  for (const auto& group : flat_groups_) {
+    for (const FlatParameter& parameter : group->parameters()) {
+      flags.push_back(parameter.was_reached ? 1 : 0);
+    }
+  }
+  const at::Tensor all = at::tensor(flags, at::kFloat).to(world_.device_type());
+  groups_of_mesh_.data().all_reduce(all, Reduction::kMax, "flags").wait();
+  const at::Tensor here = all.to(at::kCPU, at::kDouble);
+  const double* const reached = here.data_ptr<double>();
+  schedule_->expect({reached, reached + num_units});
+  size_t next = num_units;
+  for (const auto& group : flat_groups_) {
+    for (size_t i = 0; i < group->parameters().size(); ++i) {
+      if (reached[next++] > 0) group->piece(i).mutable_grad() = group->piece_gradient(i);
+    }
+  }
+}
+
+std::vector<at::Tensor> Engine::piece_gradients() {
+  std::vector<at::Tensor> gradients;
+  for (const auto& group : flat_groups_) {
+    for (size_t i = 0; i < group->parameters().size(); ++i) {
+      const at::Tensor& gradient = group->piece(i).grad();
+      if (gradient.defined() && gradient.numel() > 0) gradients.push_back(gradient);
+    }
+  }
+  return gradients;
+}
+
+void Engine::scale_gradients(Block&, double factor) {
+  std::vector<at::Tensor> gradients = piece_gradients();
+  if (!gradients.empty()) at::_foreach_mul_(gradients, factor);
+}
+
+double Engine::clip_grad_norm(Block&, double max_norm) {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> gradients = piece_gradients();
+  double norm = gradient_norm(gradients);
+  if (model_ranks_->size() > 1) {
+    const at::Tensor squares =
+        at::full({1}, norm * norm, at::TensorOptions(world_.device_type()).dtype(at::kDouble));
+    model_ranks_->all_reduce(squares, Reduction::kSum, "gradient norm").wait();
+    norm = std::sqrt(squares.item<double>());
+  }
+  clip_gradients(gradients, norm, max_norm);
+  return norm;
+}
+
+void Engine::after_update(Block&) {
+  for (const auto& group : flat_groups_) {
+    if (group->is_trained() || all_outdated_) group->outdate();
+  }
+  all_outdated_ = false;
+  schedule_->outdated();
+}
+
+std::vector<double> Engine::sum_over_data(std::vector<double> values) {
+  if (world_.size() == 1 || values.empty()) return values;
+  const at::Tensor sums = at::tensor(values, at::kDouble).to(world_.device_type());
+  world_.all_reduce(sums, Reduction::kSum, "sum_over_data").wait();
+  const auto others = static_cast<double>(world_.size() / settings_.mesh.data_size());
+  const at::Tensor here = (sums / others).cpu();
+  return {here.data_ptr<double>(), here.data_ptr<double>() + here.numel()};
+}
+
+}  // namespace s2s

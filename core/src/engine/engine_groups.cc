@@ -1,0 +1,129 @@
+// How the engine groups parameters.
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "engine/engine.h"
+
+namespace s2s {
+namespace {
+
+int64_t bytes_of(const at::Tensor& tensor) {
+  return tensor.numel() * static_cast<int64_t>(tensor.element_size());
+}
+
+/// Parameters of one flat tensor have this in common.
+using Kind = std::tuple<int64_t, bool, at::ScalarType>;
+
+}  // namespace
+
+/// Where parameters come and go, a group for each unit (and number type; trained and frozen apart).
+/// Where they stay, groups of about settings.bucket_bytes in the model's order, filled from its
+/// end, where gradients come first.
+std::vector<std::vector<NamedTensor>> Engine::grouped(const Units& units,
+                                                      std::vector<NamedTensor> parameters) const {
+  std::vector<std::vector<NamedTensor>> groups;
+  if (!frees()) {
+    std::reverse(parameters.begin(), parameters.end());
+    std::map<Kind, size_t> open;
+    std::map<size_t, int64_t> bytes;
+    for (NamedTensor& parameter : parameters) {
+      const at::Tensor& tensor = *parameter.tensor;
+      const Kind kind{0, tensor.requires_grad(), tensor.scalar_type()};
+      const auto found = open.find(kind);
+      const bool fits =
+          found != open.end() && bytes[found->second] + bytes_of(tensor) <= settings_.bucket_bytes;
+      if (!fits) {
+        open[kind] = groups.size();
+        groups.emplace_back();
+      }
+      bytes[open[kind]] += bytes_of(tensor);
+      groups[open[kind]].push_back(std::move(parameter));
+    }
+    for (auto& group : groups) std::reverse(group.begin(), group.end());
+    std::reverse(groups.begin(), groups.end());
+    return groups;
+  }
+  std::map<Kind, std::vector<NamedTensor>> by_unit;
+  const auto num_units = static_cast<int64_t>(units.all().size());
+  for (NamedTensor& parameter : parameters) {
+    const int64_t unit = units.of_parameter(parameter.tensor);
+    by_unit[{unit < 0 ? num_units : unit, parameter.tensor->requires_grad(),
+             parameter.tensor->scalar_type()}]
+        .push_back(std::move(parameter));
+  }
+  for (auto& [kind, members] : by_unit) groups.push_back(std::move(members));
+  return groups;
+}
+
+FlatGroupSettings Engine::group_settings(const NamedTensor& first, int64_t unit) const {
+  const at::Tensor& tensor = *first.tensor;
+  const bool stays_whole = !tensor.requires_grad() && settings_.replicate_frozen;
+  FlatGroupSettings group;
+  group.name = first.name;
+  group.gathers = stays_whole ? self_.get() : &groups_of_mesh_.shard_gathers();
+  group.reductions = stays_whole ? self_.get() : &groups_of_mesh_.shard();
+  group.replicas = &groups_of_mesh_.replicate();
+  group.data = &groups_of_mesh_.data();
+  group.near = near_ranks_.get();
+  const bool is_floating = tensor.is_floating_point();
+  group.gather_type =
+      is_floating ? settings_.param_dtype.value_or(tensor.scalar_type()) : tensor.scalar_type();
+  group.reduce_type =
+      is_floating ? settings_.reduce_dtype.value_or(group.gather_type) : tensor.scalar_type();
+  group.frees = frees() && !stays_whole && unit >= 0;
+  group.on_host = settings_.offload == Offload::kParameters ||
+                  (settings_.offload == Offload::kOptimizer && tensor.requires_grad());
+  return group;
+}
+
+/// The most numbers that any rank of the tensor axis has of each parameter: where they hold unequal
+/// parts of a vocabulary, what follows still lies at the same place on all of them.
+std::vector<int64_t> Engine::slot_numels(const std::vector<NamedTensor>& parameters) const {
+  std::vector<int64_t> numels;
+  for (const NamedTensor& parameter : parameters) numels.push_back(parameter.tensor->numel());
+  if (groups_of_mesh_.tensor().size() == 1) return numels;
+  const at::Tensor most = at::tensor(numels, at::kLong).to(world_.device_type());
+  groups_of_mesh_.tensor().all_reduce(most, Reduction::kMax, "sizes").wait();
+  const at::Tensor here = most.cpu();
+  return {here.data_ptr<int64_t>(), here.data_ptr<int64_t>() + here.numel()};
+}
+
+void Engine::make_groups(Block& model, const Units& units) {
+  for (std::vector<NamedTensor>& members : grouped(units, model.named_parameters())) {
+    const std::vector<int64_t> slots = slot_numels(members);
+    const int64_t unit = units.of_parameter(members.front().tensor);
+    const FlatGroupSettings settings = group_settings(members.front(), unit);
+    std::vector<FlatParameter> parameters;
+    for (size_t i = 0; i < members.size(); ++i) {
+      parameters.push_back({std::move(members[i]), slots[i]});
+    }
+    flat_groups_.push_back(std::make_unique<FlatGroup>(std::move(parameters), settings));
+    const bool has_root_parameter = std::any_of(
+        flat_groups_.back()->parameters().begin(), flat_groups_.back()->parameters().end(),
+        [&](const FlatParameter& p) { return units.of_parameter(p.named.tensor) < 0; });
+    if (has_root_parameter) root_groups_.push_back(flat_groups_.back().get());
+  }
+}
+
+std::vector<ScheduledUnit> Engine::scheduled(const Units& units) const {
+  std::vector<ScheduledUnit> scheduled(units.all().size());
+  for (size_t u = 0; u < scheduled.size(); ++u) {
+    scheduled[u].stays = units.all()[u].stays;
+    scheduled[u].frees = frees();
+  }
+  for (const auto& group : flat_groups_) {
+    for (const FlatParameter& parameter : group->parameters()) {
+      const int64_t unit = units.of_parameter(parameter.named.tensor);
+      if (unit < 0) continue;
+      std::vector<FlatGroup*>& groups = scheduled[static_cast<size_t>(unit)].groups;
+      if (groups.empty() || groups.back() != group.get()) groups.push_back(group.get());
+    }
+  }
+  return scheduled;
+}
+
+}  // namespace s2s

@@ -1,0 +1,225 @@
+#include "engine/flat_group.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include "engine/freeable_storage.h"
+#include "s2s/error.h"
+
+namespace s2s {
+namespace {
+
+std::vector<int64_t> slots_of(const std::vector<FlatParameter>& parameters) {
+  std::vector<int64_t> numels;
+  for (const FlatParameter& parameter : parameters) numels.push_back(parameter.slot_numel);
+  return numels;
+}
+
+}  // namespace
+
+FlatGroup::FlatGroup(std::vector<FlatParameter> parameters, const FlatGroupSettings& settings)
+    : parameters_(std::move(parameters)),
+      settings_(settings),
+      layout_(slots_of(parameters_), settings.gathers->size()) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor& first = *parameters_.front().named.tensor;
+  is_trained_ = first.requires_grad();
+  shares_memory_ =
+      first.scalar_type() == settings.gather_type && !settings.on_host && !settings.frees;
+  take_values();
+  make_leaves();
+  make_pieces();
+  if (settings_.frees) release(false);
+}
+
+void FlatGroup::take_values() {
+  const at::Tensor& first = *parameters_.front().named.tensor;
+  at::Tensor flat = at::empty({layout_.total_numel()}, first.options().requires_grad(false));
+  for (const FlatRange& gap : layout_.gaps()) flat.narrow(0, gap.begin, gap.count).zero_();
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const at::Tensor value = parameters_[i].named.tensor->detach().reshape({-1});
+    const at::Tensor slot = flat.narrow(0, layout_.begin(i), layout_.numel(i));
+    slot.narrow(0, 0, value.numel()).copy_(value);
+    slot.narrow(0, value.numel(), slot.numel() - value.numel()).zero_();
+  }
+  settings_.data->broadcast(flat, 0, settings_.name).wait();
+  const at::Tensor own = flat.narrow(0, rank() * layout_.part_numel(), layout_.part_numel());
+  if (shares_memory_) {
+    part_ = own;
+  } else if (settings_.on_host) {
+    part_ = own.to(at::kCPU, /*non_blocking=*/false, /*copy=*/true);
+    if (own.is_cuda()) part_ = part_.pin_memory();
+  } else {
+    part_ = own.clone();
+  }
+  whole_ = flat.to(settings_.gather_type);
+  is_whole_ = true;
+}
+
+void FlatGroup::make_leaves() {
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    at::Tensor& member = *parameters_[i].named.tensor;
+    const std::vector<int64_t> sizes = member.sizes().vec();
+    const bool requires_grad = member.requires_grad();
+    at::Tensor leaf = at::empty({0}, whole_.options());
+    leaf.set_(whole_.storage(), layout_.begin(i), sizes, c10::contiguous_strides(sizes));
+    member = leaf.set_requires_grad(requires_grad);
+  }
+}
+
+void FlatGroup::make_pieces() {
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const FlatRange range = held(i);
+    at::Tensor piece = part_.narrow(0, layout_.place_in_part(i, rank()), range.count);
+    const at::Tensor& member = *parameters_[i].named.tensor;
+    if (range.count == member.numel()) piece = piece.view(member.sizes());
+    pieces_.push_back(piece.detach().set_requires_grad(is_trained_));
+  }
+}
+
+FlatRange FlatGroup::held(size_t i) const {
+  FlatRange range = layout_.held(i, rank());
+  const int64_t numel = parameters_[i].named.tensor->numel();
+  range.begin = std::min(range.begin, numel);
+  range.count = std::min(range.count, numel - range.begin);
+  return range;
+}
+
+at::Tensor FlatGroup::own_slice() const {
+  return whole_.narrow(0, rank() * layout_.part_numel(), layout_.part_numel());
+}
+
+void FlatGroup::start_gather() {
+  if (is_whole_ || gathering_) return;
+  const at::NoGradGuard no_grad;
+  restore_storage(whole_);
+  if (near_part_.defined()) {
+    const int64_t numel = near_part_.numel();
+    const at::Tensor own = whole_.narrow(0, settings_.near->rank() * numel, numel);
+    own.copy_(near_part_);
+    near_part_.reset();
+    gathering_ = settings_.near->all_gather(whole_, own, settings_.name);
+    return;
+  }
+  const at::Tensor own = own_slice();
+  if (!shares_memory_) own.copy_(part_, /*non_blocking=*/true);
+  gathering_ = settings_.gathers->all_gather(whole_, own, settings_.name);
+}
+
+void FlatGroup::finish_gather() {
+  if (is_whole_) return;
+  start_gather();
+  gathering_->wait();
+  gathering_.reset();
+  is_whole_ = true;
+}
+
+void FlatGroup::outdate() {
+  if (gathering_) finish_gather();
+  near_part_.reset();
+  is_whole_ = shares_memory_ && settings_.gathers->size() == 1;
+}
+
+void FlatGroup::release(bool for_backward) {
+  if (!settings_.frees) return;
+  if (gathering_) finish_gather();
+  if (!is_whole_) return;
+  if (for_backward && settings_.near != nullptr) {
+    const int64_t numel = whole_.numel() / settings_.near->size();
+    near_part_ = whole_.narrow(0, settings_.near->rank() * numel, numel).clone();
+  }
+  free_storage(whole_);
+  is_whole_ = false;
+}
+
+void FlatGroup::take_gradient(size_t i) {
+  const at::NoGradGuard no_grad;
+  FlatParameter& parameter = parameters_[i];
+  at::Tensor& gradient = parameter.named.tensor->mutable_grad();
+  if (!gradient.defined()) return;
+  S2S_ASSERT(!reducing_, "a gradient comes before its group is reduced");
+  if (!whole_gradient_.defined()) {
+    whole_gradient_ =
+        at::empty({layout_.total_numel()}, whole_.options().dtype(settings_.reduce_type));
+    for (const FlatRange& gap : layout_.gaps()) {
+      whole_gradient_.narrow(0, gap.begin, gap.count).zero_();
+    }
+  }
+  const at::Tensor slot =
+      whole_gradient_.narrow(0, layout_.begin(i), gradient.numel()).view(gradient.sizes());
+  if (parameter.has_arrived) {
+    slot.add_(gradient);
+  } else {
+    slot.copy_(gradient);
+  }
+  gradient.reset();
+  parameter.has_arrived = parameter.was_reached = true;
+}
+
+void FlatGroup::start_reduce() {
+  const at::NoGradGuard no_grad;
+  const auto options = whole_.options().dtype(settings_.reduce_type);
+  if (!whole_gradient_.defined()) whole_gradient_ = at::zeros({layout_.total_numel()}, options);
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const int64_t numel = parameters_[i].has_arrived ? parameters_[i].named.tensor->numel() : 0;
+    const int64_t missing = layout_.numel(i) - numel;  // not reached, or of a longer tensor rank
+    if (missing > 0) whole_gradient_.narrow(0, layout_.begin(i) + numel, missing).zero_();
+    parameters_[i].has_arrived = false;
+  }
+  if (settings_.reductions->size() == 1) {
+    sum_ = whole_gradient_;
+    return;
+  }
+  sum_ = at::empty({layout_.part_numel()}, options);
+  reducing_ =
+      settings_.reductions->reduce_scatter(sum_, whole_gradient_, Reduction::kSum, settings_.name);
+}
+
+void FlatGroup::finish_reduce() {
+  if (!sum_.defined()) return;
+  const at::NoGradGuard no_grad;
+  if (reducing_) reducing_->wait();
+  reducing_.reset();
+  whole_gradient_.reset();
+  add_to_part(std::move(sum_));
+  sum_.reset();
+}
+
+void FlatGroup::add_to_part(at::Tensor sum) {
+  if (part_gradient_.defined()) {
+    part_gradient_.add_(sum.to(part_gradient_.options()));
+  } else {
+    part_gradient_ =
+        sum.to(settings_.replicas->size() > 1 ? sum.device() : part_.device(), part_.scalar_type());
+  }
+}
+
+void FlatGroup::start_replica_sum() {
+  if (settings_.replicas->size() == 1 || !part_gradient_.defined()) return;
+  reducing_ = settings_.replicas->all_reduce(part_gradient_, Reduction::kSum, settings_.name);
+}
+
+void FlatGroup::finish_replica_sum() {
+  if (reducing_) reducing_->wait();
+  reducing_.reset();
+  if (part_gradient_.defined()) part_gradient_ = part_gradient_.to(part_.device());
+}
+
+void FlatGroup::clear_gradients() {
+  whole_gradient_.reset();
+  sum_.reset();
+  part_gradient_.reset();
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    parameters_[i].named.tensor->mutable_grad().reset();
+    parameters_[i].has_arrived = parameters_[i].was_reached = false;
+    pieces_[i].mutable_grad().reset();
+  }
+}
+
+at::Tensor FlatGroup::piece_gradient(size_t i) const {
+  if (!part_gradient_.defined()) return {};
+  return part_gradient_.narrow(0, layout_.place_in_part(i, rank()), pieces_[i].numel())
+      .view(pieces_[i].sizes());
+}
+
+}  // namespace s2s

@@ -1,0 +1,119 @@
+#include "engine/gradient_flow.h"
+
+#include <torch/csrc/autograd/function_hook.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <algorithm>
+
+namespace s2s {
+
+class GradientFlow::Arrival : public torch::autograd::PostAccumulateGradHook {
+ public:
+  Arrival(GradientFlow& flow, size_t member, size_t parameter)
+      : flow_(flow), member_(member), parameter_(parameter) {}
+  void operator()(const torch::autograd::Variable&) override { flow_.arrived(member_, parameter_); }
+
+ private:
+  GradientFlow& flow_;
+  size_t member_, parameter_;
+};
+
+GradientFlow::GradientFlow(const std::vector<FlatGroup*>& groups, const Units& units,
+                           size_t max_in_flight)
+    : pending_(units.all().size(), 0),
+      is_over_(units.all().size(), false),
+      max_in_flight_(max_in_flight) {
+  for (FlatGroup* group : groups) {
+    if (!group->is_trained()) continue;
+    Member member{group, {}, std::vector<bool>(group->parameters().size(), true)};
+    for (const FlatParameter& parameter : group->parameters()) {
+      member.unit_of.push_back(units.of_parameter(parameter.named.tensor));
+      member.is_shared = member.is_shared || units.is_shared(parameter.named.tensor);
+    }
+    members_.push_back(std::move(member));
+  }
+  for (size_t m = 0; m < members_.size(); ++m) {
+    std::vector<FlatParameter>& parameters = members_[m].group->parameters();
+    for (size_t p = 0; p < parameters.size(); ++p) {
+      torch::autograd::impl::set_post_acc_grad_hooks(*parameters[p].named.tensor,
+                                                     std::make_unique<Arrival>(*this, m, p));
+    }
+  }
+}
+
+GradientFlow::~GradientFlow() {
+  for (const Member& member : members_) {
+    for (const FlatParameter& parameter : member.group->parameters()) {
+      torch::autograd::impl::set_post_acc_grad_hooks(*parameter.named.tensor, nullptr);
+    }
+  }
+}
+
+void GradientFlow::begin_micro_batch(bool reduces, bool is_last) {
+  reduces_ = reduces;
+  is_last_ = is_last;
+  num_launched_ = 0;
+  for (Member& member : members_) member.is_missing.assign(member.unit_of.size(), true);
+  std::fill(pending_.begin(), pending_.end(), 0);
+  std::fill(is_over_.begin(), is_over_.end(), false);
+}
+
+void GradientFlow::entered(int64_t unit) { ++pending_[static_cast<size_t>(unit)]; }
+
+void GradientFlow::left(int64_t unit) {
+  const auto index = static_cast<size_t>(unit);
+  if (--pending_[index] == 0) is_over_[index] = true;
+  launch_ready(false);
+}
+
+void GradientFlow::arrived(size_t index, size_t parameter) {
+  Member& member = members_[index];
+  member.is_missing[parameter] = false;
+  member.group->take_gradient(parameter);
+  launch_ready(false);
+}
+
+bool GradientFlow::is_ready(const Member& member) const {
+  for (size_t p = 0; p < member.unit_of.size(); ++p) {
+    const int64_t unit = member.unit_of[p];
+    const bool is_over = unit >= 0 && is_over_[static_cast<size_t>(unit)];
+    if (!is_over && (member.is_shared || member.is_missing[p])) return false;
+  }
+  return true;
+}
+
+void GradientFlow::launch_ready(bool all) {
+  if (!reduces_) return;
+  while (num_launched_ < members_.size() && (all || is_ready(members_[num_launched_]))) {
+    launch(members_[num_launched_++]);
+  }
+}
+
+void GradientFlow::launch(Member& member) {
+  const auto end_oldest = [&] {
+    in_flight_.front()->finish_reduce();
+    if (is_last_) in_flight_.front()->start_replica_sum();
+    in_flight_.erase(in_flight_.begin());
+  };
+  while (in_flight_.size() >= max_in_flight_) end_oldest();
+  member.group->start_reduce();
+  in_flight_.push_back(member.group);
+  if (member.group->settings().reductions->size() == 1) {
+    while (!in_flight_.empty()) end_oldest();
+  }
+}
+
+void GradientFlow::end_micro_batch() {
+  launch_ready(/*all=*/true);
+  for (FlatGroup* group : in_flight_) {
+    group->finish_reduce();
+    if (is_last_) group->start_replica_sum();
+  }
+  in_flight_.clear();
+}
+
+void GradientFlow::finish_step() {
+  for (const Member& member : members_) member.group->finish_replica_sum();
+}
+
+}  // namespace s2s

@@ -1,0 +1,57 @@
+#pragma once
+// From gradients as backward makes them to each rank's sums: takes them away as they come and
+// reduces group after group, in one order on all ranks.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/flat_group.h"
+#include "engine/units.h"
+
+namespace s2s {
+
+class GradientFlow {
+ public:
+  /// groups: in the order in which they are reduced; only the trained ones count.
+  /// max_in_flight: reductions at once (their gradients are held).
+  GradientFlow(const std::vector<FlatGroup*>& groups, const Units& units, size_t max_in_flight);
+  ~GradientFlow();
+  GradientFlow(const GradientFlow&) = delete;
+  GradientFlow& operator=(const GradientFlow&) = delete;
+
+  /// `reduces`: this micro-batch's gradients (and those kept from before) are summed over the
+  /// ranks. `is_last`: and over the replicas.
+  void begin_micro_batch(bool reduces, bool is_last);
+  /// A unit's forward (with a gradient to come) and its backward: one without the other is waited
+  /// for.
+  void entered(int64_t unit);
+  void left(int64_t unit);
+  /// Reduces what remains.
+  void end_micro_batch();
+  /// All sums are complete.
+  void finish_step();
+
+ private:
+  class Arrival;
+  struct Member {
+    FlatGroup* group;
+    std::vector<int64_t> unit_of;  // of each parameter
+    std::vector<bool> is_missing;  // of each parameter: no gradient in this micro-batch yet
+    bool is_shared = false;        // one of them is registered twice: its gradient may come twice
+  };
+  void arrived(size_t member, size_t parameter);
+  bool is_ready(const Member& member) const;
+  void launch_ready(bool all);
+  void launch(Member& member);
+
+  std::vector<Member> members_;
+  std::vector<int64_t> pending_;  // of each unit: backwards to come
+  std::vector<bool> is_over_;     // of each unit: its backward ran, and all of it
+  std::vector<FlatGroup*> in_flight_;
+  size_t max_in_flight_;
+  size_t num_launched_ = 0;
+  bool reduces_ = false, is_last_ = false;
+};
+
+}  // namespace s2s

@@ -1,0 +1,55 @@
+// Replicas x shards x tensor axis: the data ranks split the model as in ZeRO, groups of ranks split
+// each layer (NeMo's ModelParallelStrategy, and its keys).
+
+#include "s2s/parallel_engine.h"
+#include "s2s/plugin.h"
+
+namespace s2s::model_parallel {
+
+struct ModelParallelOptions {
+  ShardingOptions sharding;
+  std::string tensor_parallel_size = "auto";
+  bool sequence_parallel = true;
+  bool replicate_kv_heads = true;
+  void visit(OptionVisitor& v) {
+    sharding.visit(v);
+    v("tensor_parallel_size", tensor_parallel_size,
+      "ranks that split each layer; auto: what data_parallel_size leaves, or 1");
+    v("sequence_parallel", sequence_parallel,
+      "between blocks each of them holds its part of the positions");
+    v("replicate_kv_heads", replicate_kv_heads,
+      "several of them may hold the same key/value head, where there are fewer heads");
+  }
+};
+
+/// Where both sizes are auto the data axis takes all ranks, as in Lightning's strategy on one
+/// machine's worth of them.
+int64_t tensor_size(const ModelParallelOptions& options, int64_t num_ranks,
+                    const std::string& path) {
+  const auto asked = parse_axis_size(options.tensor_parallel_size, path + ".tensor_parallel_size");
+  const auto data =
+      parse_axis_size(options.sharding.data_parallel_size, path + ".data_parallel_size");
+  if (asked) return *asked;
+  return data ? std::max<int64_t>(1, num_ranks / *data) : 1;
+}
+
+std::unique_ptr<ParallelStrategy> create(const Config& node, const BuildContext& context) {
+  const auto options = read_options<ModelParallelOptions>(node, context.path);
+  const int64_t num_ranks = context.world == nullptr ? 1 : context.world->size();
+  const int64_t tensor = tensor_size(options, num_ranks, context.path);
+  EngineSettings settings = options.sharding.settings(num_ranks, tensor, context.path);
+  settings.mesh.sequence_parallel = options.sequence_parallel;
+  settings.mesh.replicate_kv_heads = options.replicate_kv_heads;
+  return make_parallel_engine(settings, context);
+}
+
+}  // namespace s2s::model_parallel
+
+S2S_PLUGIN("model_parallel", "0.1.0", "Apache-2.0", "strategy:model_parallel") {
+  s2s::Component<s2s::ParallelStrategy> component;
+  component.name = "model_parallel";
+  component.summary = "layers split over groups of ranks, and the model over the data ranks";
+  component.create = s2s::model_parallel::create;
+  component.options = s2s::list_options<s2s::model_parallel::ModelParallelOptions>;
+  registrar.add(std::move(component));
+}

@@ -1,0 +1,119 @@
+#pragma once
+// Trains a model under a layout for a few steps, and says what came of it.
+
+#include <ATen/ATen.h>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "../plugins/built_plugins.h"
+#include "parallel/token_model.h"
+#include "s2s/weights.h"
+
+namespace s2s::test {
+
+/// How a model is made and what it is trained on; the same on every rank.
+struct TrainedModel {
+  std::string name;
+  std::function<std::unique_ptr<SpeechModel>(const Registries&)> make;  // with memory and values
+  std::function<void(SpeechModel&, ShardPlan&)> change = {};            // adapters, frozen parts
+  std::vector<Batch> batches;
+};
+
+/// A strategy and its ranks.
+struct RunLayout {
+  std::string name;
+  std::string strategy;  // its config node, JSON
+  int64_t num_ranks = 1;
+  int64_t data_ranks = 1;
+  int64_t accumulate = 1;
+  int64_t global_batches() const { return data_ranks * accumulate; }
+};
+
+/// What training came to: whole parameters, and a number of each step.
+struct LayoutResult {
+  TensorMap parameters;
+  std::vector<double> losses, grad_norms;
+};
+
+constexpr int64_t kLayoutSteps = 10;
+
+/// Adds a rank's numbers to the whole tensors. Several ranks may do so at once.
+inline void add_parts(const std::vector<TensorPart>& parts, TensorMap& whole) {
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  for (const TensorPart& part : parts) {
+    at::Tensor& tensor = whole[part.name];
+    if (!tensor.defined()) tensor = at::full(part.sizes, std::nan(""));
+    const at::Tensor flat = tensor.view({-1});
+    const at::Tensor numbers = part.tensor.reshape({-1}).to(at::kFloat);
+    int64_t at_number = 0;
+    for (const TensorSpan& span : part.spans) {
+      flat.narrow(0, span.begin, span.count).copy_(numbers.narrow(0, at_number, span.count));
+      at_number += span.count;
+    }
+  }
+}
+
+/// One rank of a layout. world: null for one process.
+inline void run_layout(const Registries& registries, const TrainedModel& trained,
+                       const RunLayout& layout, Communicator* world, LayoutResult& result,
+                       std::vector<StepReport>* reports = nullptr) {
+  BuildContext context;
+  context.world = world;
+  context.path = "trainer.strategy";
+  const std::unique_ptr<SpeechModel> model = trained.make(registries);
+  const auto strategy =
+      registries.create<ParallelStrategy>(parse_json(layout.strategy, "strategy"), context);
+  const auto optimizer = registries.create<Optimizer>(
+      parse_json(R"({"name": "adamw", "lr": 1e-3, "weight_decay": 0.01, "eps": 1e-4})",
+                 "optimizer"),
+      context);
+  ShardPlan plan = model->configure_model(strategy->mesh());
+  if (trained.change) trained.change(*model, plan);
+  strategy->attach(*model, plan);
+  const std::vector<NamedTensor> pieces = strategy->optimizer_parameters(*model);
+  optimizer->attach(pieces, std::vector<double>(pieces.size(), 1.0));
+  DealtBatches data(trained.batches, strategy->data_rank(), strategy->mesh().data_size());
+  FakeSchedule schedule;
+  TrainerSettings settings;
+  settings.max_steps = kLayoutSteps;
+  settings.accumulate = layout.accumulate;
+  settings.max_grad_norm = 1.0;
+  Trainer trainer(settings, {model.get(), &data, strategy.get(), optimizer.get(), &schedule});
+  Recorder recorder;
+  trainer.add_observer(&recorder);
+  trainer.run(0);
+  add_parts(strategy->parts(*model), result.parameters);
+  if (world != nullptr && world->rank() > 0) return;
+  for (const StepReport& step : recorder.steps) {
+    result.losses.push_back(step.loss);
+    result.grad_norms.push_back(step.grad_norm);
+  }
+  if (reports != nullptr) *reports = recorder.steps;
+}
+
+/// The largest difference of anything, relative to its tensor's largest value; NaN counts as 1.
+inline double largest_difference(const LayoutResult& a, const LayoutResult& b) {
+  double largest = a.parameters.size() == b.parameters.size() ? 0 : 1;
+  const auto take = [&](double difference) {
+    largest = difference <= largest ? largest : std::isnan(difference) ? 1 : difference;
+  };
+  for (const auto& [name, value] : a.parameters) {
+    const auto other = b.parameters.find(name);
+    if (other == b.parameters.end() || other->second.sizes() != value.sizes()) return 1;
+    const at::Tensor wide = value.to(at::kDouble);
+    const double scale = wide.abs().max().item<double>() + 1e-12;
+    take((wide - other->second).abs().max().item<double>() / scale);
+  }
+  for (size_t i = 0; i < a.losses.size(); ++i) {
+    // LOSS take(std::abs(a.losses[i] / b.losses.at(i) - 1));
+    take(std::abs(a.grad_norms[i] / b.grad_norms.at(i) - 1));
+  }
+  return largest;
+}
+
+}  // namespace s2s::test
