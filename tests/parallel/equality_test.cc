@@ -102,6 +102,30 @@ std::vector<RunLayout> data_layouts() {
   };
 }
 
+std::vector<RunLayout> tensor_layouts() {
+  const std::string name = R"("name": "model_parallel")";
+  const std::string whole = R"(, "sequence_parallel": false)";
+  const auto tensor = [](int64_t size) {
+    return R"(, "tensor_parallel_size": )" + std::to_string(size);
+  };
+  return {
+      layout("tp 2", name + tensor(2) + whole, 2, 1),
+      layout("tp 4", name + tensor(4) + whole, 4, 1),
+      layout("tp 2, accumulating", name + tensor(2) + whole, 2, 1, 2),
+      layout("tp + sp 2", name + tensor(2), 2, 1),
+      layout("tp + sp 4", name + tensor(4), 4, 1),
+      layout("tp + sp 2, recomputed", name + tensor(2) + R"(, "activation_checkpointing": "full")",
+             2, 1),
+      layout("fsdp 2 x tp 2", name + tensor(2), 4, 2),
+      layout("fsdp 2 x tp 2, accumulating", name + tensor(2) + whole, 4, 2, 2),
+      layout("fsdp 2 x tp 2, recomputed and offloaded",
+             name + tensor(2) + R"(, "activation_checkpointing": "full", "offload": "params")", 4,
+             2),
+      layout("zero-1 2 x tp 2", name + tensor(2) + R"(, "zero_stage": 1)", 4, 2),
+      layout("replicate 2 x shard 2 x tp 2", name + tensor(2) + R"(, "replicate_size": 2)", 8, 4),
+  };
+}
+
 /// Loads what the runs need, on one thread.
 void load(BuiltPlugins& plugins) {
   for (const char* name : {"ddp", "fsdp", "model_parallel", "single"}) {
@@ -172,6 +196,12 @@ TEST_CASE("layouts of data ranks equal one process") {
   check_all(families(), data_layouts(), "data");
 }
 
-TEST_CASE("layouts of data ranks equal one process with adapters on a frozen base") {
-  check_all({with_lora(families()[0]), with_lora(families()[7])}, data_layouts(), "data_lora");
+TEST_CASE("layouts with a tensor axis equal one process") {
+  check_all(families(), tensor_layouts(), "tensor");
+}
+
+TEST_CASE("layouts equal one process with adapters on a frozen base") {
+  const std::vector<TrainedModel> adapted = {with_lora(families()[0]), with_lora(families()[7])};
+  check_all(adapted, data_layouts(), "data_lora");
+  check_all(adapted, tensor_layouts(), "tensor_lora");
 }

@@ -60,8 +60,7 @@ inline void add_parts(const std::vector<TensorPart>& parts, TensorMap& whole) {
 
 /// One rank of a layout. world: null for one process.
 inline void run_layout(const Registries& registries, const TrainedModel& trained,
-                       const RunLayout& layout, Communicator* world, LayoutResult& result,
-                       std::vector<StepReport>* reports = nullptr) {
+                       const RunLayout& layout, Communicator* world, LayoutResult& result) {
   BuildContext context;
   context.world = world;
   context.path = "trainer.strategy";
@@ -88,12 +87,12 @@ inline void run_layout(const Registries& registries, const TrainedModel& trained
   trainer.add_observer(&recorder);
   trainer.run(0);
   add_parts(strategy->parts(*model), result.parameters);
+  std::vector<double> losses;
+  for (const StepReport& step : recorder.steps) losses.push_back(step.loss);
+  losses = strategy->sum_over_data(std::move(losses));
   if (world != nullptr && world->rank() > 0) return;
-  for (const StepReport& step : recorder.steps) {
-    result.losses.push_back(step.loss);
-    result.grad_norms.push_back(step.grad_norm);
-  }
-  if (reports != nullptr) *reports = recorder.steps;
+  result.losses = std::move(losses);
+  for (const StepReport& step : recorder.steps) result.grad_norms.push_back(step.grad_norm);
 }
 
 /// The largest difference of anything, relative to its tensor's largest value; NaN counts as 1.
@@ -110,7 +109,7 @@ inline double largest_difference(const LayoutResult& a, const LayoutResult& b) {
     take((wide - other->second).abs().max().item<double>() / scale);
   }
   for (size_t i = 0; i < a.losses.size(); ++i) {
-    // LOSS take(std::abs(a.losses[i] / b.losses.at(i) - 1));
+    take(std::abs(a.losses[i] / b.losses.at(i) - 1));
     take(std::abs(a.grad_norms[i] / b.grad_norms.at(i) - 1));
   }
   return largest;

@@ -15,7 +15,7 @@ namespace s2s::test {
 inline std::vector<std::string> run_thread_ranks(
     int64_t size, const std::function<void(Communicator& world)>& body,
     std::chrono::milliseconds timeout = std::chrono::minutes(5)) {
-  BuiltPlugins plugins;
+  static BuiltPlugins plugins;  // never unloaded anyway
   const auto& component = plugins.registries().get<Communicator>("local");
   const auto store = c10::make_intrusive<c10d::HashStore>();
   std::vector<std::string> thrown(static_cast<size_t>(size));

@@ -68,11 +68,22 @@ Doors::~Doors() {
 
 void Doors::use(Block& block) { inside_.schedule->open(doors_.at(&block).unit); }
 
+const VocabularySplit* Doors::vocabulary_split(const Block& block) const {
+  return inside_.split != nullptr ? inside_.split->vocabulary_split(block) : nullptr;
+}
+
 at::Tensor Doors::call(Block& block, const at::Tensor& x, const Forward& forward) {
   const Door& door = doors_.at(&block);
   inside_.schedule->open(door.unit);
-  if (door.is_unit) return call_unit(block, door, x, forward);
-  return run(block, door, x, forward);
+  if (inside_.split == nullptr) return pass(block, door, x, forward);
+  return pass(block, door, x, [split = inside_.split, &block, forward](const at::Tensor& given) {
+    return split->after(block, forward(split->before(block, given)));
+  });
+}
+
+at::Tensor Doors::pass(Block& block, const Door& door, const at::Tensor& x,
+                       const Forward& forward) {
+  return door.is_unit ? call_unit(block, door, x, forward) : run(block, door, x, forward);
 }
 
 at::Tensor Doors::run(Block& block, const Door& door, const at::Tensor& x, const Forward& forward) {

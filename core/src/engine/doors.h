@@ -10,6 +10,7 @@
 #include "engine/gather_schedule.h"
 #include "engine/gradient_flow.h"
 #include "engine/units.h"
+#include "parallel/tensor_split.h"
 #include "s2s/parallel_engine.h"
 
 namespace s2s {
@@ -19,6 +20,7 @@ class Doors : public BlockHooks {
   struct Inside {
     GatherSchedule* schedule = nullptr;
     GradientFlow* flow = nullptr;
+    TensorSplit* split = nullptr;  // null: no tensor axis
   };
   /// Puts itself at every block's door, until it ends.
   Doors(Block& model, const ShardPlan& plan, const Units& units, const EngineSettings& settings,
@@ -27,6 +29,7 @@ class Doors : public BlockHooks {
 
   at::Tensor call(Block& block, const at::Tensor& x, const Forward& forward) override;
   void use(Block& block) override;
+  const VocabularySplit* vocabulary_split(const Block& block) const override;
 
  private:
   struct Door {
@@ -35,6 +38,7 @@ class Doors : public BlockHooks {
     bool recomputes = false;
     bool trains = false;
   };
+  at::Tensor pass(Block& block, const Door& door, const at::Tensor& x, const Forward& forward);
   at::Tensor call_unit(Block& block, const Door& door, at::Tensor x, const Forward& forward);
   static at::Tensor run(Block& block, const Door& door, const at::Tensor& x,
                         const Forward& forward);

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "parallel/comm_errors.h"
+#include "parallel/plan_check.h"
 #include "s2s/gradients.h"
 
 namespace s2s {
@@ -14,6 +16,21 @@ namespace {
 
 Communicator& given_or(Communicator* world, const std::unique_ptr<Communicator>& alone) {
   return world != nullptr ? *world : *alone;
+}
+
+/// Where a range of a rank's numbers of a parameter lies in the whole.
+std::vector<TensorSpan> spans_of(const FlatRange& held, const TensorShare* share) {
+  if (held.count == 0) return {};
+  if (share == nullptr) return {{held.begin, held.count}};
+  std::vector<TensorSpan> spans;
+  int64_t begin = 0;  // of the span, among this rank's numbers
+  for (const TensorSpan& span : share->spans) {
+    const int64_t from = std::max(held.begin, begin);
+    const int64_t to = std::min(held.begin + held.count, begin + span.count);
+    if (from < to) spans.push_back({span.begin + from - begin, to - from});
+    begin += span.count;
+  }
+  return spans;
 }
 
 }  // namespace
@@ -52,6 +69,12 @@ void Engine::attach(Block& model, const ShardPlan& plan) {
     if (!buffer.tensor->defined() || groups_of_mesh_.data().size() == 1) continue;
     groups_of_mesh_.data().broadcast(*buffer.tensor, 0, buffer.name).wait();
   }
+  if (settings_.mesh.tensor > 1 || frees()) {
+    check_plan(model, plan, {settings_.mesh, world_.size()}).throw_if_any();
+  }
+  if (settings_.mesh.tensor > 1) {
+    split_ = std::make_unique<TensorSplit>(model, plan, groups_of_mesh_);
+  }
   const Units units(model, plan);
   make_groups(model, units);
   schedule_ = std::make_unique<GatherSchedule>(scheduled(units), root_groups_,
@@ -64,7 +87,7 @@ void Engine::attach(Block& model, const ShardPlan& plan) {
   flow_ =
       std::make_unique<GradientFlow>(reduced, units, holds_gradients ? 1 : flat_groups_.size() + 1);
   doors_ = std::make_unique<Doors>(model, plan, units, settings_,
-                                   Doors::Inside{schedule_.get(), flow_.get()});
+                                   Doors::Inside{schedule_.get(), flow_.get(), split_.get()});
 }
 
 std::vector<NamedTensor> Engine::optimizer_parameters(Block&) {
@@ -90,11 +113,14 @@ std::vector<TensorPart> Engine::parts(Block& model) {
   for (const auto& group : flat_groups_) {
     const bool is_split = group->settings().gathers->size() == settings_.mesh.shard;
     for (size_t i = 0; i < group->parameters().size(); ++i) {
-      const NamedTensor& named = group->parameters()[i].named;
-      TensorPart part{named.name, named.tensor->sizes().vec(), {}, group->piece(i).detach()};
-      const FlatRange held = group->held(i);
-      if (held.count > 0) part.spans.push_back({held.begin, held.count});
-      part.is_owner = is_first_replica && (is_split || place.shard == 0);
+      const FlatParameter& parameter = group->parameters()[i];
+      const TensorShare* const share = parameter.share;
+      const std::vector<int64_t> own_sizes = parameter.named.tensor->sizes().vec();
+      TensorPart part{
+          parameter.named.name, share ? share->sizes : own_sizes, {}, group->piece(i).detach()};
+      part.spans = spans_of(group->held(i), share);
+      part.is_owner = is_first_replica && (is_split || place.shard == 0) &&
+                      (share == nullptr || share->is_first_copy);
       parts.push_back(std::move(part));
     }
   }
@@ -122,6 +148,32 @@ void Engine::finish_backward(Block&) {
   schedule_->end_pass();
   flow_->finish_step();
   share_flags();
+  if (split_) sum_partial_gradients();
+}
+
+/// Gradients of parameters that several tensor ranks hold, and of which each saw a part only.
+void Engine::sum_partial_gradients() {
+  const at::NoGradGuard no_grad;
+  std::vector<Communicator*> order;  // the same on all ranks of the tensor axis
+  std::map<Communicator*, std::vector<at::Tensor>> partial;
+  for (const auto& group : flat_groups_) {
+    for (size_t i = 0; i < group->parameters().size(); ++i) {
+      Communicator* const ranks = group->parameters()[i].share->partial;
+      const at::Tensor& gradient = group->piece(i).grad();
+      if (ranks == nullptr || !gradient.defined() || gradient.numel() == 0) continue;
+      if (partial[ranks].empty()) order.push_back(ranks);
+      partial[ranks].push_back(gradient.view({-1}));
+    }
+  }
+  for (Communicator* ranks : order) {
+    const at::Tensor sum = at::cat(partial[ranks]).to(world_.device_type());
+    ranks->all_reduce(sum, Reduction::kSum, "tensor gradients").wait();
+    int64_t begin = 0;
+    for (const at::Tensor& gradient : partial[ranks]) {
+      gradient.copy_(sum.narrow(0, begin, gradient.numel()));
+      begin += gradient.numel();
+    }
+  }
 }
 
 /// Says to all ranks which parameters were reached and which units ran, and hands gradients out.
@@ -134,7 +186,7 @@ void Engine::share_flags() {
     }
   }
   const at::Tensor all = at::tensor(flags, at::kFloat).to(world_.device_type());
-  groups_of_mesh_.data().all_reduce(all, Reduction::kMax, "flags").wait();
+  world_.all_reduce(all, Reduction::kMax, "flags").wait();
   const at::Tensor here = all.to(at::kCPU, at::kDouble);
   const double* const reached = here.data_ptr<double>();
   schedule_->expect({reached, reached + num_units});
@@ -157,6 +209,19 @@ std::vector<at::Tensor> Engine::piece_gradients() {
   return gradients;
 }
 
+std::vector<at::Tensor> Engine::counted_gradients() {
+  std::vector<at::Tensor> gradients;
+  for (const auto& group : flat_groups_) {
+    for (size_t i = 0; i < group->parameters().size(); ++i) {
+      const TensorShare* const share = group->parameters()[i].share;
+      const at::Tensor& gradient = group->piece(i).grad();
+      const bool counts = share == nullptr || share->is_first_copy;
+      if (counts && gradient.defined() && gradient.numel() > 0) gradients.push_back(gradient);
+    }
+  }
+  return gradients;
+}
+
 void Engine::scale_gradients(Block&, double factor) {
   std::vector<at::Tensor> gradients = piece_gradients();
   if (!gradients.empty()) at::_foreach_mul_(gradients, factor);
@@ -165,7 +230,7 @@ void Engine::scale_gradients(Block&, double factor) {
 double Engine::clip_grad_norm(Block&, double max_norm) {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> gradients = piece_gradients();
-  double norm = gradient_norm(gradients);
+  double norm = gradient_norm(counted_gradients());
   if (model_ranks_->size() > 1) {
     const at::Tensor squares =
         at::full({1}, norm * norm, at::TensorOptions(world_.device_type()).dtype(at::kDouble));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/doors.h"
+#include "parallel/tensor_split.h"
 #include "s2s/mesh.h"
 #include "s2s/parallel_engine.h"
 
@@ -44,7 +45,9 @@ class Engine : public ParallelStrategy {
   std::vector<int64_t> slot_numels(const std::vector<NamedTensor>& parameters) const;
   void share_flags();
   std::vector<at::Tensor> piece_gradients();
-  double squared_norm();
+  /// The gradients of pieces, those only that count in the norm of the model's ranks together.
+  std::vector<at::Tensor> counted_gradients();
+  void sum_partial_gradients();
 
   EngineSettings settings_;
   std::unique_ptr<Communicator> alone_;
@@ -55,6 +58,7 @@ class Engine : public ParallelStrategy {
   std::unique_ptr<Communicator> self_;         // this rank alone
   std::vector<std::unique_ptr<FlatGroup>> flat_groups_;
   std::vector<FlatGroup*> root_groups_;  // always whole
+  std::unique_ptr<TensorSplit> split_;   // null: a tensor axis of one
   std::unique_ptr<GatherSchedule> schedule_;
   std::unique_ptr<GradientFlow> flow_;
   std::unique_ptr<Doors> doors_;

@@ -99,7 +99,8 @@ void Engine::make_groups(Block& model, const Units& units) {
     const FlatGroupSettings settings = group_settings(members.front(), unit);
     std::vector<FlatParameter> parameters;
     for (size_t i = 0; i < members.size(); ++i) {
-      parameters.push_back({std::move(members[i]), slots[i]});
+      const TensorShare* const share = split_ ? &split_->share(members[i].tensor) : nullptr;
+      parameters.push_back({std::move(members[i]), slots[i], share});
     }
     flat_groups_.push_back(std::make_unique<FlatGroup>(std::move(parameters), settings));
     const bool has_root_parameter = std::any_of(

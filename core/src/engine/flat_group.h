@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/flat_layout.h"
+#include "parallel/tensor_share.h"
 #include "s2s/block.h"
 #include "s2s/communicator.h"
 
@@ -16,10 +17,11 @@ namespace s2s {
 
 /// A parameter of a group.
 struct FlatParameter {
-  NamedTensor named;         // its member becomes a view of the flat tensor
-  int64_t slot_numel = 0;    // numbers that the layout leaves for it (the most of any tensor rank)
-  bool has_arrived = false;  // a gradient since the last reduction
-  bool was_reached = false;  // a gradient in this step
+  NamedTensor named;       // its member becomes a view of the flat tensor
+  int64_t slot_numel = 0;  // numbers that the layout leaves for it (the most of any tensor rank)
+  const TensorShare* share = nullptr;  // on the tensor axis; null: it has none
+  bool has_arrived = false;            // a gradient since the last reduction
+  bool was_reached = false;            // a gradient in this step
 };
 
 struct FlatGroupSettings {
