@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "parallel/rank_list.h"
+
 namespace s2s::comm_errors {
 namespace {
 
@@ -38,17 +40,16 @@ std::string describe(const CollectiveRecord& record, const GroupPlace& place) {
 
 }  // namespace
 
-std::string rank_list(const std::vector<int64_t>& ranks) {
-  std::string text;
-  for (size_t first = 0; first < ranks.size();) {
-    size_t last = first;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    if (!text.empty()) text += ", ";
-    text += fmt::format("{}", ranks[first]);
-    if (last > first) text += fmt::format("{}{}", last == first + 1 ? ", " : "-", ranks[last]);
-    first = last + 1;
-  }
-  return text;
+CollectiveFailure failure_of(const std::string& reason) {
+  if (mentions(reason, {"imed out", "imeout"})) return CollectiveFailure::kTimeout;
+  const bool is_lost = mentions(reason, {"onnection closed", "onnection reset", "roken pipe",
+                                         "onnection refused", "remote process exited"});
+  return is_lost ? CollectiveFailure::kLost : CollectiveFailure::kOther;
+}
+
+const char* id_of(CollectiveFailure failure) {
+  constexpr const char* kIds[] = {"comm/timeout", "comm/lost", "comm/failed"};
+  return kIds[static_cast<size_t>(failure)];
 }
 
 Error environment(const std::string& what, const std::string& next) {
@@ -127,26 +128,26 @@ Error mesh(int64_t mesh_ranks, int64_t world_ranks, const std::string& shape) {
                   world_ranks == 1 ? "was" : "were", mesh_ranks, mesh_ranks == 1 ? "" : "es"));
 }
 
-Error collective(const CollectiveRecord& record, const GroupPlace& place,
-                 const std::string& reason) {
+Error collective(const CollectiveRecord& record, const GroupPlace& place, const std::string& reason,
+                 const std::string& testimony) {
   const std::string what = fmt::format("rank {}: {}", place.ranks[static_cast<size_t>(place.rank)],
                                        describe(record, place));
   const double timeout_s = static_cast<double>(place.timeout.count()) / 1000;
-  if (mentions(reason, {"imed out", "imeout"})) {
-    return comm_error(
-        "comm/timeout",
-        fmt::format("{} did not end within {:g} s\n  back end:  {}\n  next:      look for a rank "
-                    "that ended or is far behind; a longer limit helps only when one is slow",
-                    what, timeout_s, reason));
+  switch (failure_of(reason)) {
+    case CollectiveFailure::kTimeout:
+      return comm_error("comm/timeout",
+                        fmt::format("{} did not end within {:g} s{}\n  back end:  {}\n  next:      "
+                                    "look for a rank that ended or is far behind; a longer limit "
+                                    "helps only when one is slow",
+                                    what, timeout_s, testimony, reason));
+    case CollectiveFailure::kLost:
+      return comm_error("comm/lost",
+                        fmt::format("{} lost a rank of its group{}\n  back end:  {}\n  next:      "
+                                    "look at the message of the rank that ended first",
+                                    what, testimony, reason));
+    default:
+      return comm_error("comm/failed", fmt::format("{} failed: {}{}", what, reason, testimony));
   }
-  if (mentions(reason, {"onnection closed", "onnection reset", "roken pipe", "onnection refused",
-                        "remote process exited"})) {
-    return comm_error("comm/lost", fmt::format("{} lost a rank of its group\n  back end:  {}\n  "
-                                               "next:      look at the message of the rank that "
-                                               "ended first",
-                                               what, reason));
-  }
-  return comm_error("comm/failed", fmt::format("{} failed: {}", what, reason));
 }
 
 }  // namespace s2s::comm_errors

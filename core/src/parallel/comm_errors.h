@@ -25,11 +25,14 @@ Error ranks_differ(const std::vector<std::string>& differences);
 Error start_refused(const std::string& id, int64_t rank, const std::string& first_line);
 Error no_verdict(int64_t rank, const std::string& reason);
 Error mesh(int64_t mesh_ranks, int64_t world_ranks, const std::string& shape);
-/// A collective that failed with `reason`, the back end's text.
-Error collective(const CollectiveRecord& record, const GroupPlace& place,
-                 const std::string& reason);
 
-/// "0-2, 5"
-std::string rank_list(const std::vector<int64_t>& ranks);
+/// What a back end's text says.
+enum class CollectiveFailure { kTimeout, kLost, kOther };
+CollectiveFailure failure_of(const std::string& reason);
+const char* id_of(CollectiveFailure failure);  // "comm/timeout"
+/// A collective that failed with `reason`, the back end's text. testimony: what is known about the
+/// cause; lines that begin with "\n  ", or "".
+Error collective(const CollectiveRecord& record, const GroupPlace& place, const std::string& reason,
+                 const std::string& testimony = {});
 
 }  // namespace s2s::comm_errors

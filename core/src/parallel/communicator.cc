@@ -3,23 +3,45 @@
 #include <algorithm>
 #include <utility>
 
+#include "parallel/collective_witness.h"
 #include "parallel/comm_errors.h"
+#include "parallel/rank_list.h"
 
 namespace s2s {
 namespace {
 
+/// The message of a collective that failed for `reason`, with what the observer knows about it.
+[[noreturn]] void fail(const CollectiveRecord& record, const GroupPlace& place,
+                       CollectiveObserver* observer, const std::string& reason) {
+  auto* const witness = dynamic_cast<CollectiveWitness*>(observer);
+  throw comm_errors::collective(
+      record, place, reason,
+      witness == nullptr ? std::string() : witness->testimony(record, place, reason));
+}
+
 /// Back ends throw what they like; c10's text without the stack that it carries.
-[[noreturn]] void rethrow(const CollectiveRecord& record, const GroupPlace& place) {
+[[noreturn]] void rethrow(const CollectiveRecord& record, const GroupPlace& place,
+                          CollectiveObserver* observer) {
   try {
     throw;
   } catch (const Error&) {
     throw;
   } catch (const c10::Error& error) {
-    throw comm_errors::collective(record, place, error.what_without_backtrace());
+    fail(record, place, observer, error.what_without_backtrace());
   } catch (const std::logic_error&) {
     throw;  // an assertion
   } catch (const std::exception& error) {
-    throw comm_errors::collective(record, place, error.what());
+    fail(record, place, observer, error.what());
+  }
+}
+
+void tell_started(CollectiveObserver* observer, const CollectiveRecord& record,
+                  const GroupPlace& place) {
+  if (observer == nullptr) return;
+  if (auto* const witness = dynamic_cast<CollectiveWitness*>(observer)) {
+    witness->started_in(record, place);
+  } else {
+    observer->started(record);
   }
 }
 
@@ -79,11 +101,14 @@ Collective::Collective(Communicator& communicator, CollectiveRecord record,
 void Collective::wait() {
   if (!work_) return;
   const std::unique_ptr<CollectiveWork> work = std::move(work_);
+  if (auto* const witness = dynamic_cast<CollectiveWitness*>(communicator_->observer_)) {
+    witness->waiting(record_);
+  }
   try {
     work->wait();
   } catch (...) {
     communicator_->finish(record_, /*failed=*/true);
-    rethrow(record_, communicator_->place());
+    rethrow(record_, communicator_->place(), communicator_->observer_);
   }
   communicator_->finish(record_, /*failed=*/false);
 }
@@ -102,14 +127,14 @@ template <class Start>
 Collective Communicator::run(CollectiveRecord record, bool has_elements, const Start& start) {
   record.group = place_.name;
   record.sequence = next_sequence_++;
-  if (observer_ != nullptr) observer_->started(record);
+  tell_started(observer_, record, place_);
   std::unique_ptr<CollectiveWork> work;
   if (has_elements) {
     try {
       work = start();
     } catch (...) {
       finish(record, /*failed=*/true);
-      rethrow(record, place_);
+      rethrow(record, place_, observer_);
     }
   }
   if (!work) finish(record, /*failed=*/false);
@@ -200,7 +225,7 @@ std::unique_ptr<Communicator> Communicator::subgroup(const std::vector<int64_t>&
     place.ranks.push_back(place_.ranks[static_cast<size_t>(member)]);
   }
   std::unique_ptr<Communicator> group;
-  const std::string members = name + "[" + comm_errors::rank_list(place.ranks) + "]";
+  const std::string members = name + "[" + rank_list(place.ranks) + "]";
   const std::string key = members + "#" + std::to_string(num_subgroups_[members]++);
   if (place.ranks.size() == 1) {
     group = make_solo_communicator(std::move(place), device_type());

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "parallel/comm_errors.h"
+#include "parallel/rank_list.h"
 
 namespace s2s {
 namespace {
@@ -27,7 +27,7 @@ std::string values_text(const Values& values) {
   for (const std::string& value : distinct) {
     const std::vector<int64_t>& ranks = ranks_of[value];
     text += fmt::format("{}{} (rank{} {})", text.empty() ? "" : ", ", value,
-                        ranks.size() == 1 ? "" : "s", comm_errors::rank_list(ranks));
+                        ranks.size() == 1 ? "" : "s", rank_list(ranks));
   }
   return text;
 }

@@ -6,6 +6,7 @@
 #include "common/contains.h"
 #include "parallel/collective_log.h"
 #include "parallel/comm_errors.h"
+#include "parallel/rank_list.h"
 
 namespace {
 
@@ -125,7 +126,7 @@ TEST_CASE("mistakes of the caller are assertions") {
 }
 
 TEST_CASE("lists of ranks are short") {
-  CHECK(s2s::comm_errors::rank_list({0, 1, 2, 5}) == "0-2, 5");
-  CHECK(s2s::comm_errors::rank_list({1, 2}) == "1, 2");
-  CHECK(s2s::comm_errors::rank_list({7}) == "7");
+  CHECK(s2s::rank_list({0, 1, 2, 5}) == "0-2, 5");
+  CHECK(s2s::rank_list({1, 2}) == "1, 2");
+  CHECK(s2s::rank_list({7}) == "7");
 }
