@@ -77,6 +77,10 @@ bool is_worth_another_start(const RankEnd& end) {
 void report(const RankGroup& group, int rank, int num_ranks) {
   std::fprintf(stderr, "error: %s%d of %d %s\n", "[launch/rank-failed] rank ", rank, num_ranks,
                group.end_of(rank).text().c_str());
+  for (const int halted : group.halted()) {
+    std::fprintf(stderr, "  halted:    rank %d, by SIGSTOP or a debugger, when that happened\n",
+                 halted);
+  }
   if (rank == 0) return;  // it prints where the launcher does
   const RankOutput& output = group.output_of(rank);
   if (!output.file().empty()) std::fprintf(stderr, "  log:       %s\n", output.file().c_str());

@@ -37,7 +37,7 @@ void RankGroup::start(const RankCommand& command, int rank, const std::string& l
   RankCommand own = command;
   own.environment["RANK"] = own.environment["LOCAL_RANK"] = std::to_string(rank);
   if (rank == 0) {
-    ranks_.push_back({start_rank(own, -1), -1, false, {}, RankOutput(rank, "")});
+    ranks_.push_back({start_rank(own, -1), -1, false, false, {}, RankOutput(rank, "")});
     return;
   }
   int ends[2];
@@ -46,7 +46,7 @@ void RankGroup::start(const RankCommand& command, int rank, const std::string& l
     throw std::system_error(errno, std::generic_category(), "pipe");
   }
   ::fcntl(ends[1], F_SETFL, 0);  // the rank's own writes wait
-  ranks_.push_back({start_rank(own, ends[1]), ends[0], false, {}, std::move(output)});
+  ranks_.push_back({start_rank(own, ends[1]), ends[0], false, false, {}, std::move(output)});
   ::close(ends[1]);
 }
 
@@ -70,7 +70,10 @@ void RankGroup::reap() {
   for (size_t i = 0; i < ranks_.size(); ++i) {
     int status = 0;
     Rank& rank = ranks_[i];
-    if (rank.has_ended || ::waitpid(rank.process, &status, WNOHANG) != rank.process) continue;
+    const int options = WNOHANG | WUNTRACED | WCONTINUED;
+    if (rank.has_ended || ::waitpid(rank.process, &status, options) != rank.process) continue;
+    rank.is_halted = WIFSTOPPED(status);
+    if (WIFSTOPPED(status) || WIFCONTINUED(status)) continue;
     rank.has_ended = true;
     if (WIFEXITED(status)) rank.end.exit_code = WEXITSTATUS(status);
     if (WIFSIGNALED(status)) rank.end.signal = WTERMSIG(status);
@@ -115,6 +118,9 @@ void RankGroup::judge(double grace_s) {
     };
     const auto cause = std::find_if_not(failures_.begin(), failures_.end(), lost_others);
     first_failure_ = cause == failures_.end() ? failures_.front() : *cause;
+    for (size_t i = 0; i < ranks_.size(); ++i) {
+      if (ranks_[i].is_halted && !ranks_[i].has_ended) halted_.push_back(static_cast<int>(i));
+    }
     kill_at_ =
         now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(grace_s));
     signal_all(SIGTERM);
@@ -130,7 +136,8 @@ void RankGroup::run(SignalQueue& signals, double grace_s) {
     poll(signals);
     while (const std::optional<int> signal = signals.next()) {
       if (*signal == SIGCHLD) continue;
-      signals.asked_to_end = true;
+      // SIGUSR2 only asks the ranks for a flight record.
+      signals.asked_to_end = signals.asked_to_end || *signal != SIGUSR2;
       signal_all(*signal);
     }
     reap();

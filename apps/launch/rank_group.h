@@ -31,6 +31,9 @@ class RankGroup {
   std::optional<int> first_failure() const { return first_failure_; }
   const RankEnd& end_of(int rank) const { return ranks_[static_cast<size_t>(rank)].end; }
   const RankOutput& output_of(int rank) const { return ranks_[static_cast<size_t>(rank)].output; }
+  /// Ranks that were halted (SIGSTOP, a debugger) when the first failure came: what the others
+  /// may have waited for.
+  const std::vector<int>& halted() const { return halted_; }
   /// A rank stopped on request, with a checkpoint.
   bool was_stopped() const;
 
@@ -39,6 +42,7 @@ class RankGroup {
     pid_t process = 0;
     int pipe = -1;  // read end; -1: it prints where the launcher does
     bool has_ended = false;
+    bool is_halted = false;
     RankEnd end;
     RankOutput output;
   };
@@ -52,6 +56,7 @@ class RankGroup {
   void judge(double grace_s);
 
   std::vector<Rank> ranks_;
+  std::vector<int> halted_;
   std::vector<int> failures_;  // in the order in which they were seen
   std::optional<int> first_failure_;
   Clock::time_point settle_until_, kill_at_;

@@ -43,6 +43,7 @@ std::vector<std::string> merged_environment(std::map<std::string, std::string> m
     ::dup2(output, STDOUT_FILENO);
     ::dup2(output, STDERR_FILENO);
   }
+  ::signal(SIGUSR2, SIG_IGN);  // until the rank listens: it asks for a record only
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
   ::execve(words[0], words, variables);
   ::_exit(127);

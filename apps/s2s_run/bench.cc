@@ -14,6 +14,9 @@ constexpr const char* kProcessorTime =
     "count what the main thread computes instead of the time that passes: for one thread on a busy "
     "machine";
 
+constexpr const char* kRecordFolder =
+    "folder for flight records, which ranks write when the run fails (launch diagnose reads them)";
+
 void add_bench_model(CLI::App& bench, Invocation& invocation) {
   CLI::App* const command = bench.add_subcommand(
       "model", "time a duplex model of a NeMo options file on random data; one JSON object");
@@ -75,10 +78,74 @@ void add_bench_collectives(CLI::App& bench, Invocation& invocation) {
                    "seconds that all ranks have to come")
       ->check(positive())
       ->capture_default_str();
+  command->add_option("--record-dir", arguments->record_folder, kRecordFolder);
   command->add_flag("--json", invocation.json, "print one JSON object");
   command->callback([arguments, &invocation] {
     invocation.selected = [arguments, &invocation] {
       return bench_collectives(*arguments, invocation);
+    };
+  });
+}
+
+void add_bench_fault(CLI::App& bench, Invocation& invocation) {
+  CLI::App* const command = bench.add_subcommand(
+      "fault", "let a rank of a run fail on purpose: see what the others say, and how they end");
+  auto arguments = std::make_shared<BenchFaultArguments>();
+  command->add_option("fault", arguments->fault, "what happens to it")
+      ->required()
+      ->check(CLI::IsMember(fault_names()));
+  command
+      ->add_option("--communicator", arguments->communicator,
+                   "component that carries tensors: gloo on CPUs, nccl on GPUs")
+      ->capture_default_str();
+  command->add_option("--rank", arguments->rank, "which rank")
+      ->check(whole_number())
+      ->capture_default_str();
+  command->add_option("--step", arguments->step, "at which step")
+      ->check(positive())
+      ->capture_default_str();
+  command->add_option("--steps", arguments->steps, "steps of the run, if it went well")
+      ->check(positive())
+      ->capture_default_str();
+  command->add_option("--timeout", arguments->timeout_s, "seconds that a collective may take")
+      ->check(positive())
+      ->capture_default_str();
+  command->add_option("--record-dir", arguments->record_folder, kRecordFolder);
+  command->callback([arguments, &invocation] {
+    invocation.selected = [arguments, &invocation] { return bench_fault(*arguments, invocation); };
+  });
+}
+
+void add_bench_parallel(CLI::App& bench, Invocation& invocation) {
+  CLI::App* const command = bench.add_subcommand(
+      "parallel", "time a small Llama's steps under a layout, on random tokens; one JSON object");
+  auto arguments = std::make_shared<BenchParallelArguments>();
+  command
+      ->add_option("--layout", arguments->layout,
+                   "single; ddp; fsdp; tp, tp-sp: all ranks split each layer, also the positions")
+      ->check(CLI::IsMember({"single", "ddp", "fsdp", "tp", "tp-sp"}))
+      ->required();
+  command->add_option("--model", arguments->model, "tiny: 0.1 million parameters; 100m: 95 million")
+      ->check(CLI::IsMember({"tiny", "100m"}))
+      ->capture_default_str();
+  command->add_option("--steps", arguments->steps, "timed steps")
+      ->check(positive())
+      ->capture_default_str();
+  command->add_option("--warm-up", arguments->warm_up, "steps before them")
+      ->check(whole_number())
+      ->capture_default_str();
+  command->add_option("--batch-size", arguments->batch_size, "rows of each data rank")
+      ->check(positive())
+      ->capture_default_str();
+  command->add_option("--positions", arguments->positions, "tokens of a row")
+      ->check(positive())
+      ->capture_default_str();
+  command->add_option("--trace", arguments->trace_folder,
+                      "folder for trace.RANK.json: collectives beside computation, for Perfetto or "
+                      "chrome://tracing");
+  command->callback([arguments, &invocation] {
+    invocation.selected = [arguments, &invocation] {
+      return bench_parallel(*arguments, invocation);
     };
   });
 }
@@ -91,6 +158,8 @@ void setup_bench(CLI::App& app, Invocation& invocation) {
   add_bench_model(*bench, invocation);
   add_bench_train(*bench, invocation);
   add_bench_collectives(*bench, invocation);
+  add_bench_fault(*bench, invocation);
+  add_bench_parallel(*bench, invocation);
 }
 
 }  // namespace s2s::run

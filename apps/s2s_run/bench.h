@@ -39,7 +39,35 @@ struct BenchCollectivesArguments {
   int64_t repeats = 10;
   double timeout_s = 60;
   double start_timeout_s = 60;
+  std::string record_folder;  // of flight records; "": none
 };
 int bench_collectives(const BenchCollectivesArguments& arguments, const Invocation& invocation);
+
+/// bench fault: a rank of a run fails on purpose.
+struct BenchFaultArguments {
+  std::string fault;
+  std::string communicator = "gloo";
+  int64_t rank = 1;
+  int64_t step = 3;   // 1-based, at which it happens
+  int64_t steps = 6;  // of the whole run
+  double timeout_s = 20;
+  double start_timeout_s = 60;
+  std::string record_folder;
+};
+/// The names of faults, in the order of the documentation.
+std::vector<std::string> fault_names();
+int bench_fault(const BenchFaultArguments& arguments, const Invocation& invocation);
+
+/// bench parallel: a layout's steps on random tokens.
+struct BenchParallelArguments {
+  std::string layout = "ddp";
+  std::string model = "tiny";
+  int64_t steps = 10;
+  int64_t warm_up = 3;
+  int64_t batch_size = 2;  // rows of each data rank
+  int64_t positions = 128;
+  std::string trace_folder;  // "": none
+};
+int bench_parallel(const BenchParallelArguments& arguments, const Invocation& invocation);
 
 }  // namespace s2s::run

@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -62,6 +63,18 @@ Measurement measure(CollectiveCase& measured, Communicator& world, int64_t repea
     if (i >= kWarmUps) times.push_back(taken);
   }
   out.median_s = everywhere(world, median(times), Reduction::kMax);
+  return out;
+}
+
+std::vector<Measurement> measure_all(Communicator& world,
+                                     const BenchCollectivesArguments& arguments) {
+  std::vector<Measurement> out;
+  for (const CollectiveKind kind : kKinds) {
+    for (const uint64_t bytes : arguments.sizes) {
+      CollectiveCase measured(kind, world, static_cast<int64_t>(bytes));
+      out.push_back(measure(measured, world, arguments.repeats));
+    }
+  }
   return out;
 }
 
@@ -138,17 +151,13 @@ int bench_collectives(const BenchCollectivesArguments& arguments, const Invocati
   node["name"] = Config::scalar(arguments.communicator);
   const RendezvousSettings settings = {milliseconds(arguments.start_timeout_s),
                                        milliseconds(arguments.timeout_s)};
-  const RunProcesses processes(host, registries, place, facts_of(arguments), settings, node);
+  const RunProcesses processes(host, registries, place, facts_of(arguments), settings, node,
+                               {.folder = arguments.record_folder});
   Communicator& world = processes.world();
-  std::vector<Measurement> measurements;
-  bool all_right = true;
-  for (const CollectiveKind kind : kKinds) {
-    for (const uint64_t bytes : arguments.sizes) {
-      CollectiveCase measured(kind, world, static_cast<int64_t>(bytes));
-      measurements.push_back(measure(measured, world, arguments.repeats));
-      all_right = all_right && measurements.back().is_right;
-    }
-  }
+  const std::vector<Measurement> measurements =
+      processes.watched([&] { return measure_all(world, arguments); });
+  const bool all_right = std::all_of(measurements.begin(), measurements.end(),
+                                     [](const Measurement& m) { return m.is_right; });
   if (place.rank == 0) {
     if (invocation.json) {
       std::cout << to_json(processes, arguments.communicator, measurements).dump(2) << '\n';

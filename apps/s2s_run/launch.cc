@@ -6,6 +6,7 @@
 #include "launch/local_launch.h"
 #include "plugin/search_path.h"
 #include "s2s/error.h"
+#include "s2s_run/launch_diagnose.h"
 #include "s2s_run/subcommands.h"
 
 namespace s2s::run {
@@ -56,6 +57,7 @@ void add_launch_local(CLI::App& group, Invocation& invocation) {
 void setup_launch(CLI::App& app, Invocation& invocation) {
   CLI::App& group = command_group(app, "launch", "start a run of several processes");
   add_launch_local(group, invocation);
+  add_launch_diagnose(group, invocation);
 }
 
 }  // namespace s2s::run

@@ -52,6 +52,17 @@ Error command_error(const CLI::App& group, const std::vector<std::string>& left_
           message + "\n  known:     " + known + "\n  see:       " + group_name + " --help"};
 }
 
+Error memory_error() {
+  return {ExitCode::kCheckFailed, "run/memory",
+          "the machine has no memory left for this; make the model or the batch smaller, or end "
+          "other programs"};
+}
+
+/// LibTorch's allocator does not throw std::bad_alloc.
+bool is_out_of_memory(const std::exception& error) {
+  return std::string_view(error.what()).find("can't allocate memory") != std::string_view::npos;
+}
+
 /// What CLI11 says about a command line, as one of our messages.
 Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = understood(app);
@@ -92,10 +103,9 @@ int run_program(int argc, char** argv, void (*setup)(CLI::App&, Invocation&)) {
   } catch (const std::filesystem::filesystem_error& error) {
     return report(file_error(error));
   } catch (const std::bad_alloc&) {
-    return report({ExitCode::kCheckFailed, "run/memory",
-                   "the machine has no memory left for this; make the model or the batch smaller, "
-                   "or end other programs"});
+    return report(memory_error());
   } catch (const std::exception& error) {
+    if (is_out_of_memory(error)) return report(memory_error());
     std::fprintf(stderr,
                  "error: [internal] %s\n  this is a defect of s2s; please report it with the "
                  "command line\n",

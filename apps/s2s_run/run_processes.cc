@@ -18,16 +18,19 @@ std::vector<AgreedFact> program_facts(const PluginHost& host) {
 
 RunProcesses::RunProcesses(const PluginHost& host, const Registries& registries,
                            const LaunchPlace& place, const std::vector<AgreedFact>& facts,
-                           const RendezvousSettings& settings, const Config& communicator)
+                           const RendezvousSettings& settings, const Config& communicator,
+                           const FlightSettings& flight)
     : place_(place) {
   registries.get<Communicator>(communicator.find("name")->text(), communicator, "communicator");
   std::vector<AgreedFact> all = program_facts(host);
   all.insert(all.end(), facts.begin(), facts.end());
   rendezvous_ = std::make_unique<Rendezvous>(place, all, settings);
+  if (place.size > 1) recorder_ = std::make_unique<FlightRecorder>(rendezvous_->process(), flight);
   BuildContext context;
   context.path = "communicator";
   context.process = &rendezvous_->process();
   world_ = registries.create<Communicator>(communicator, context);
+  world_->set_observer(recorder_.get());
 }
 
 void meet_other_ranks(const RunSetup& setup) {

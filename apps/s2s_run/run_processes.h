@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "parallel/flight_recorder.h"
 #include "parallel/rendezvous.h"
 #include "plugin/plugin_host.h"
 #include "s2s_run/run_setup.h"
@@ -15,18 +16,32 @@ class RunProcesses {
  public:
   /// `facts`: what has to be the same on all ranks, beside the program and the plugins loaded so
   /// far. `communicator`: a component's node with its `name`; the plugin is looked up first.
+  /// flight: of the recorder that watches over this rank.
   /// Errors: those of the rendezvous, of the plugin and of the communicator.
   RunProcesses(const PluginHost& host, const Registries& registries, const LaunchPlace& place,
                const std::vector<AgreedFact>& facts, const RendezvousSettings& settings,
-               const Config& communicator);
+               const Config& communicator, const FlightSettings& flight = {});
 
   const LaunchPlace& place() const { return place_; }
   const Rendezvous& rendezvous() const { return *rendezvous_; }
   Communicator& world() const { return *world_; }
+  /// Hears of the collectives of `world` and of its groups; null for a process alone.
+  FlightRecorder* recorder() const { return recorder_.get(); }
+  /// Runs `body`; an error that ends it is told to the other ranks. Returns what it returns.
+  template <class Body>
+  auto watched(const Body& body) const {
+    try {
+      return body();
+    } catch (const std::exception& error) {
+      if (recorder_) recorder_->failed(error.what());
+      throw;
+    }
+  }
 
  private:
   LaunchPlace place_;
   std::unique_ptr<Rendezvous> rendezvous_;
+  std::unique_ptr<FlightRecorder> recorder_;
   std::unique_ptr<Communicator> world_;
 };
 
