@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include "s2s/error.h"
 
@@ -17,21 +18,26 @@ namespace {
 std::atomic<int> g_signal_number{0};
 std::atomic<const char*> g_announcement{nullptr};
 std::atomic<bool> g_watching{false};
-struct sigaction g_old_interrupt;
-struct sigaction g_old_terminate;
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1};
+struct sigaction g_old_actions[std::size(kSignals)];
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not wait");
 
 void say(const char* text) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, strlen(text));
 }
 
-/// Calls only what POSIX allows in a signal handler.
+/// Calls only what POSIX allows in a signal handler. SIGUSR1 is a batch system's early warning,
+/// which may come twice (from it and from a launcher) and before the signal that it warns of.
 void on_signal(int number) {
   const int interrupted_errno = errno;
   if (isatty(STDERR_FILENO) == 1) say("\r\033[K");  // the status line
-  int expected = 0;
-  if (!g_signal_number.compare_exchange_strong(expected, number)) _exit(128 + number);
-  if (g_announcement != nullptr) say(g_announcement);
+  int before = 0;
+  const bool is_first = g_signal_number.compare_exchange_strong(before, number);
+  if (!is_first && number != SIGUSR1) {
+    if (before != SIGUSR1) _exit(128 + number);
+    g_signal_number = number;
+  }
+  if (is_first && g_announcement != nullptr) say(g_announcement);
   errno = interrupted_errno;
 }
 
@@ -45,13 +51,15 @@ InterruptWatch::InterruptWatch(const char* announcement) {
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, &g_old_interrupt);
-  sigaction(SIGTERM, &action, &g_old_terminate);
+  for (size_t i = 0; i < std::size(kSignals); ++i) {
+    sigaction(kSignals[i], &action, &g_old_actions[i]);
+  }
 }
 
 InterruptWatch::~InterruptWatch() {
-  sigaction(SIGINT, &g_old_interrupt, nullptr);
-  sigaction(SIGTERM, &g_old_terminate, nullptr);
+  for (size_t i = 0; i < std::size(kSignals); ++i) {
+    sigaction(kSignals[i], &g_old_actions[i], nullptr);
+  }
   g_watching = false;
 }
 

@@ -1,10 +1,12 @@
 #pragma once
-// ^C and SIGTERM: the first asks for a stop at the next good moment, the second stops at once.
+// ^C, SIGTERM and SIGUSR1: the first asks for a stop at the next good moment; a second ^C or
+// SIGTERM stops at once.
 
 namespace s2s {
 
-/// Catches SIGINT and SIGTERM while it lives; one at a time in a process. A second signal clears
-/// the terminal's status line and ends the process with 128 + its number (130 for ^C).
+/// Catches SIGINT, SIGTERM and SIGUSR1 while it lives; one at a time in a process. A second SIGINT
+/// or SIGTERM clears the terminal's status line and ends the process with 128 + its number (130 for
+/// ^C); a SIGUSR1 does not count.
 class InterruptWatch {
  public:
   /// `announcement`: a line for standard error at the first signal; has to outlive the watch.
