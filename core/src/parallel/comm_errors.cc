@@ -128,6 +128,51 @@ Error mesh(int64_t mesh_ranks, int64_t world_ranks, const std::string& shape) {
                   world_ranks == 1 ? "was" : "were", mesh_ranks, mesh_ranks == 1 ? "" : "es"));
 }
 
+Error started(std::optional<int64_t> devices, std::optional<int64_t> num_nodes, int64_t local_size,
+              int64_t num_machines) {
+  std::string asked;
+  if (devices) asked = fmt::format("trainer.devices is {}", *devices);
+  if (num_nodes) {
+    asked += fmt::format("{}trainer.num_nodes is {}", asked.empty() ? "" : " and ", *num_nodes);
+  }
+  return comm_error(
+      "comm/mesh",
+      fmt::format("{}, and {} process{} {} started on each of {} machine{}\n  next:      start as "
+                  "many as the configuration says, or leave both keys away (devices: auto)",
+                  asked, local_size, local_size == 1 ? "" : "es", local_size == 1 ? "was" : "were",
+                  num_machines, num_machines == 1 ? "" : "s"));
+}
+
+Error other_device(const std::string& communicator, const std::string& its_device,
+                   const std::string& device) {
+  return comm_error("comm/device",
+                    fmt::format("trainer.communicator '{}' exchanges tensors on the {}, and this "
+                                "run computes on the {}\n  next:      trainer.communicator.name: "
+                                "auto, or another trainer.accelerator",
+                                communicator, its_device, device));
+}
+
+Error first_rank_failed(int64_t rank, const std::string& what, const std::string& first_line) {
+  return comm_error("comm/rank-0-failed",
+                    fmt::format("rank {} ends because rank 0 failed ({}): {}\n  next:      see the "
+                                "message of rank 0",
+                                rank, what, first_line));
+}
+
+Error first_rank_lost(int64_t rank, const std::string& what, const std::string& reason) {
+  return comm_error("comm/lost", fmt::format("rank {} lost rank 0 while it waited for its work "
+                                             "({}): {}\n  next:      see the message of rank 0",
+                                             rank, what, reason));
+}
+
+Error first_rank_halted(int64_t rank, const std::string& what, std::chrono::milliseconds waited) {
+  return comm_error("comm/timeout",
+                    fmt::format("rank {} waits for rank 0's work ({}), and rank 0 has given no "
+                                "sign of life for {:g} s\n  next:      look whether its process "
+                                "was halted, or its machine is down",
+                                rank, what, static_cast<double>(waited.count()) / 1000));
+}
+
 Error collective(const CollectiveRecord& record, const GroupPlace& place, const std::string& reason,
                  const std::string& testimony) {
   const std::string what = fmt::format("rank {}: {}", place.ranks[static_cast<size_t>(place.rank)],

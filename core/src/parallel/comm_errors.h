@@ -2,6 +2,8 @@
 // Messages about starting a run of several processes and about their collectives. Exit code 7;
 // core/docs/errors.md explains each id.
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,17 @@ Error ranks_differ(const std::vector<std::string>& differences);
 Error start_refused(const std::string& id, int64_t rank, const std::string& first_line);
 Error no_verdict(int64_t rank, const std::string& reason);
 Error mesh(int64_t mesh_ranks, int64_t world_ranks, const std::string& shape);
+/// The processes that trainer.devices and trainer.num_nodes ask for are not those that are there:
+/// `local_size` on this machine, on `num_machines`.
+Error started(std::optional<int64_t> devices, std::optional<int64_t> num_nodes, int64_t local_size,
+              int64_t num_machines);
+/// `communicator` carries tensors of another device than the run computes on.
+Error other_device(const std::string& communicator, const std::string& its_device,
+                   const std::string& device);
+/// On the ranks that wait for rank 0's work `what`.
+Error first_rank_failed(int64_t rank, const std::string& what, const std::string& first_line);
+Error first_rank_lost(int64_t rank, const std::string& what, const std::string& reason);
+Error first_rank_halted(int64_t rank, const std::string& what, std::chrono::milliseconds waited);
 
 /// What a back end's text says.
 enum class CollectiveFailure { kTimeout, kLost, kOther };
