@@ -4,11 +4,13 @@
 
 #include <iostream>
 #include <memory>
+#include <utility>
 
 #include "base/memory.h"
 #include "s2s_run/bench.h"
 #include "s2s_run/bench_json.h"
 #include "s2s_run/median.h"
+#include "s2s_run/run_processes.h"
 #include "s2s_run/training_parts.h"
 #include "train/run_folder.h"
 
@@ -24,6 +26,21 @@ class ClockedStrategy : public ParallelStrategy {
   MeshShape mesh() const override { return inner_.mesh(); }
   int64_t data_rank() const override { return inner_.data_rank(); }
   void attach(Block& model, const ShardPlan& plan) override { inner_.attach(model, plan); }
+  std::vector<NamedTensor> optimizer_parameters(Block& model) override {
+    return inner_.optimizer_parameters(model);
+  }
+  std::vector<TensorPart> parts(Block& model) override { return inner_.parts(model); }
+  void begin_step(Block& model) override {
+    is_before_forward_ = true;
+    inner_.begin_step(model);
+  }
+  void begin_micro_batch(Block& model, bool is_last) override {
+    inner_.begin_micro_batch(model, is_last);
+  }
+  void scale_gradients(Block& model, double factor) override {
+    inner_.scale_gradients(model, factor);
+  }
+  void after_update(Block& model) override { inner_.after_update(model); }
   void finish_backward(Block& model) override {
     clock_.mark("subsampling, backward");
     inner_.finish_backward(model);
@@ -34,11 +51,12 @@ class ClockedStrategy : public ParallelStrategy {
     return norm;
   }
   std::vector<double> sum_over_data(std::vector<double> values) override {
-    clock_.mark("data");
+    if (std::exchange(is_before_forward_, false)) clock_.mark("data");
     return inner_.sum_over_data(std::move(values));
   }
 
  private:
+  bool is_before_forward_ = false;
   ParallelStrategy& inner_;
   StepClock& clock_;
 };
@@ -68,13 +86,14 @@ class StepEnd : public RunObserver {
 
 int bench_train(const BenchTrainArguments& arguments, const Invocation& invocation) {
   keep_freed_memory();
-  const RunSetup setup(arguments.config, RunPurpose::kTrain, invocation);
+  RunSetup setup(arguments.config, RunPurpose::kTrain, invocation);
+  const std::unique_ptr<RunProcesses> processes = meet_other_ranks(setup);
   const RunBuilder& builder = setup.builder();
   const RunOptions& options = builder.settings();
   if (options.trainer.num_threads) {
     at::set_num_threads(static_cast<int>(*options.trainer.num_threads));
   }
-  const TrainingParts parts = build_training(setup);
+  const TrainingParts parts = build_training(setup, *processes, build_strategy(setup, *processes));
   fit_codec_of(parts, builder);
 
   StepClock clock(*parts.model, arguments.processor_time);
@@ -99,7 +118,7 @@ int bench_train(const BenchTrainArguments& arguments, const Invocation& invocati
   if (profile) {
     result["ops"] = ops_json(*profile, arguments.ops, kWarmUpSteps + arguments.steps);
   }
-  std::cout << result.dump(1) << std::endl;
+  if (processes->is_first()) std::cout << result.dump(1) << std::endl;
   return 0;
 }
 

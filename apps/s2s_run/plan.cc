@@ -76,7 +76,7 @@ PlanReportInputs report_inputs(const Arguments& arguments, const Config& config,
   const std::string& precision = options.trainer.precision;
   inputs.mesh = choose_mesh(arguments, config);
   inputs.bytes_per_number = precision == "bf16-true" ? 2 : 4;
-  inputs.gather_bytes_per_number = precision.starts_with("bf16") ? 2 : 4;
+  inputs.gather_bytes_per_number = precision.starts_with("32") ? 4 : 2;
   if (const Config* stage = strategy_option(config, "zero_stage")) {
     inputs.zero_stage = static_cast<int>(stage->as_int(std::string(kStrategy) + "zero_stage"));
   }

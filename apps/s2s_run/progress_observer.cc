@@ -1,6 +1,7 @@
 #include "s2s_run/progress_observer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace s2s::run {
 namespace {
@@ -36,6 +37,15 @@ void ProgressObserver::on_step(const StepReport& report) {
   log_.debug(fmt::format("step {}  {}  grad norm {:.3f}  lr {:.3g}  {:.0f} frames/s", done,
                          losses(report), report.grad_norm, report.learning_rate,
                          static_cast<double>(report.frames) / report.step_time_s));
+}
+
+void ProgressObserver::on_skipped_step(const SkippedStep& skipped) {
+  const std::string scale =
+      skipped.loss_scale == 0 ? "" : fmt::format(" at a loss scale of {:g}", skipped.loss_scale);
+  log_.warning(
+      fmt::format("step {}: the gradient norm is {}{}; no update ({} in a row); the batch held {}",
+                  skipped.step + 1, skipped.grad_norm, scale, skipped.in_a_row,
+                  fmt::join(skipped.batch_ids, ", ")));
 }
 
 void ProgressObserver::on_validation(const ValidationReport& report) {

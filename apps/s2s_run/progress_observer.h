@@ -14,6 +14,7 @@ class ProgressObserver : public RunObserver {
                    int64_t log_every_n_steps);
   ~ProgressObserver() override;
   void on_step(const StepReport& report) override;
+  void on_skipped_step(const SkippedStep& skipped) override;
   void on_validation(const ValidationReport& report) override;
   void on_checkpoint(int64_t steps_done, const std::string& folder) override;
   void on_end(int64_t steps_done) override;

@@ -1,10 +1,31 @@
 #include "s2s_run/run_processes.h"
 
 #include "config/config_changes.h"
+#include "parallel/comm_errors.h"
 #include "s2s/mesh.h"
 #include "s2s/plugin_note.h"
 
 namespace s2s::run {
+namespace {
+
+std::chrono::milliseconds milliseconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+}
+
+void check_started(const TrainerBlock& trainer, const LaunchPlace& place) {
+  const int64_t num_machines = std::max<int64_t>(1, place.size / place.local_size);
+  std::optional<int64_t> devices;
+  if (trainer.devices) devices = num_devices(Config::scalar(*trainer.devices));
+  const bool is_as_asked = devices.value_or(place.local_size) == place.local_size &&
+                           trainer.num_nodes.value_or(num_machines) == num_machines;
+  if (!is_as_asked) {
+    throw comm_errors::started(devices, trainer.num_nodes, place.local_size, num_machines);
+  }
+}
+
+const char* device_name(at::DeviceType type) { return type == at::kCUDA ? "GPU" : "CPU"; }
+
+}  // namespace
 
 std::vector<AgreedFact> program_facts(const PluginHost& host) {
   std::vector<AgreedFact> facts = {{"s2s-run", S2S_VERSION_TEXT},
@@ -31,16 +52,44 @@ RunProcesses::RunProcesses(const PluginHost& host, const Registries& registries,
   context.process = &rendezvous_->process();
   world_ = registries.create<Communicator>(communicator, context);
   world_->set_observer(recorder_.get());
+  first_ = std::make_unique<FirstRank>(rendezvous_->process());
 }
 
-void meet_other_ranks(const RunSetup& setup) {
+RunProcesses::RunProcesses()
+    : rendezvous_(
+          std::make_unique<Rendezvous>(place_, std::vector<AgreedFact>(), RendezvousSettings())),
+      world_(make_solo_communicator({})),
+      first_(std::make_unique<FirstRank>(rendezvous_->process())) {}
+
+std::unique_ptr<RunProcesses> meet_other_ranks(RunSetup& setup) {
   const LaunchPlace place = read_launch_environment();
-  if (place.size == 1) return;
-  const MeshShape mesh = setup.builder().strategy()->mesh();
-  std::vector<AgreedFact> facts = program_facts(setup.host());
+  const RunOptions& options = setup.builder().settings();
+  check_started(options.trainer, place);
+  if (place.size == 1) return std::make_unique<RunProcesses>();
+  const at::DeviceType device = setup.builder().device().type();
+  std::string name = options.communicator.name;
+  if (name == "auto") name = device == at::kCUDA ? "nccl" : "gloo";
+  std::vector<AgreedFact> facts;
   for (const auto& [path, value] : config_values(setup.config())) facts.push_back({path, value});
-  const Rendezvous met(place, facts, {});
-  require_world_size(mesh, place.size);
+  const RendezvousSettings settings = {milliseconds(options.communicator.start_timeout_s),
+                                       milliseconds(options.communicator.timeout_s)};
+  auto processes =
+      std::make_unique<RunProcesses>(setup.host(), setup.registries(), place, facts, settings,
+                                     communicator_component(setup.config(), name),
+                                     FlightSettings{options.exp_manager.run_folder()});
+  const at::DeviceType its_device = processes->world().device_type();
+  if (its_device != device) {
+    throw comm_errors::other_device(name, device_name(its_device), device_name(device));
+  }
+  setup.join(processes->rendezvous().process(), processes->world());
+  return processes;
+}
+
+std::unique_ptr<ParallelStrategy> build_strategy(const RunSetup& setup,
+                                                 const RunProcesses& processes) {
+  std::unique_ptr<ParallelStrategy> strategy = setup.builder().strategy();
+  require_world_size(strategy->mesh(), processes.place().size);
+  return strategy;
 }
 
 }  // namespace s2s::run

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "parallel/first_rank.h"
 #include "parallel/flight_recorder.h"
 #include "parallel/rendezvous.h"
 #include "plugin/plugin_host.h"
@@ -21,6 +22,8 @@ class RunProcesses {
   RunProcesses(const PluginHost& host, const Registries& registries, const LaunchPlace& place,
                const std::vector<AgreedFact>& facts, const RendezvousSettings& settings,
                const Config& communicator, const FlightSettings& flight = {});
+  /// A process alone.
+  RunProcesses();
 
   const LaunchPlace& place() const { return place_; }
   const Rendezvous& rendezvous() const { return *rendezvous_; }
@@ -37,20 +40,30 @@ class RunProcesses {
       throw;
     }
   }
+  /// Work that rank 0 does alone.
+  FirstRank& first() const { return *first_; }
+  bool is_first() const { return place_.rank == 0; }
 
  private:
   LaunchPlace place_;
   std::unique_ptr<Rendezvous> rendezvous_;
   std::unique_ptr<FlightRecorder> recorder_;
   std::unique_ptr<Communicator> world_;
+  std::unique_ptr<FirstRank> first_;
 };
 
 /// Version, LibTorch, and the file of every plugin that is loaded.
 std::vector<AgreedFact> program_facts(const PluginHost& host);
 
 /// Where a launcher started several processes: they meet, compare program and configuration, and
-/// see whether the strategy's mesh is as large as they are many. Nothing is written before. Errors:
-/// those of the rendezvous, [comm/mesh].
-void meet_other_ranks(const RunSetup& setup);
+/// are joined by trainer.communicator; `setup` builds for them from then on. Nothing is written.
+/// Errors: those of the rendezvous and the communicator, [comm/mesh] when trainer.devices or
+/// num_nodes ask for others, [comm/device].
+std::unique_ptr<RunProcesses> meet_other_ranks(RunSetup& setup);
+
+/// The strategy, once its mesh was seen to be as large as the ranks are many. Errors: those of the
+/// strategy, [comm/mesh].
+std::unique_ptr<ParallelStrategy> build_strategy(const RunSetup& setup,
+                                                 const RunProcesses& processes);
 
 }  // namespace s2s::run

@@ -23,6 +23,8 @@ class RunSetup {
   const Registries& registries() const { return checked_.registries(); }
   const PluginHost& host() const { return checked_.host(); }
   const RunBuilder& builder() const { return *builder_; }
+  /// See RunBuilder::join.
+  void join(const ProcessPlace& process, Communicator& world) { builder_->join(process, world); }
   /// What the user should know about the configuration although nothing is wrong.
   const std::vector<std::string>& notes() const { return checked_.check().notes; }
   /// What parts warn of; a command says where it goes.

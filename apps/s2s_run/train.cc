@@ -13,7 +13,7 @@ void setup_train(CLI::App& app, Invocation& invocation) {
   add_config_arguments(*command, *arguments);
   command->callback([arguments, &invocation] {
     invocation.selected = [arguments, &invocation] {
-      const RunSetup setup(*arguments, RunPurpose::kTrain, invocation);
+      RunSetup setup(*arguments, RunPurpose::kTrain, invocation);
       return static_cast<int>(run_training(setup));
     };
   });

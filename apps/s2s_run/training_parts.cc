@@ -39,16 +39,30 @@ void attach_optimizer(const TrainingParts& parts, const RunOptions& settings, Wa
   parts.optimizer->attach(std::move(trainable), std::move(scales));
 }
 
+/// Rank 0 may have to make its files first.
+std::unique_ptr<Tokenizer> build_tokenizer(const RunBuilder& builder, const RunProcesses& processes,
+                                           const std::string& checkpoint) {
+  std::unique_ptr<Tokenizer> tokenizer;
+  processes.first().run("model.tokenizer", [&] {
+    tokenizer = builder.tokenizer(checkpoint);
+    return std::string();
+  });
+  if (!processes.is_first()) tokenizer = builder.tokenizer(checkpoint);
+  return tokenizer;
+}
+
 }  // namespace
 
-TrainingParts build_training(const RunSetup& setup, const std::string& checkpoint) {
+TrainingParts build_training(const RunSetup& setup, const RunProcesses& processes,
+                             std::unique_ptr<ParallelStrategy> strategy,
+                             const std::string& checkpoint) {
   const RunBuilder& builder = setup.builder();
   const RunOptions& settings = builder.settings();
   at::manual_seed(static_cast<uint64_t>(settings.trainer.seed));
   TrainingParts parts;
-  parts.tokenizer = builder.tokenizer(checkpoint);
+  parts.tokenizer = build_tokenizer(builder, processes, checkpoint);
   parts.model = builder.model(parts.tokenizer.get(), checkpoint);
-  parts.strategy = builder.strategy();
+  parts.strategy = std::move(strategy);
   parts.data = builder.train_source(parts.tokenizer.get(), *parts.strategy);
   parts.optimizer = builder.optimizer();
   parts.schedule = builder.schedule();
@@ -65,7 +79,7 @@ TrainingParts build_training(const RunSetup& setup, const std::string& checkpoin
 
 void fit_codec_of(const TrainingParts& parts, const RunBuilder& builder) {
   fit_codec(
-      *parts.model, [&] { return builder.train_source(parts.tokenizer.get(), *parts.strategy); },
+      *parts.model, [&] { return builder.all_train_data(parts.tokenizer.get()); },
       builder.settings().trainer.codec_fit_batches);
 }
 
@@ -74,6 +88,8 @@ TrainerSettings trainer_settings(const RunBuilder& builder) {
   TrainerSettings out;
   out.max_steps = settings.trainer.max_steps;
   out.accumulate = settings.trainer.accumulate_grad_batches;
+  out.max_skipped = settings.trainer.max_skipped_steps;
+  out.seed = static_cast<uint64_t>(settings.trainer.seed);
   out.max_grad_norm = settings.trainer.gradient_clip_val.value_or(0);
   out.validate_every = settings.trainer.val_check_interval.value_or(0);
   out.checkpoint_every =

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "s2s_run/run_processes.h"
 #include "s2s_run/run_setup.h"
 #include "train/trainer.h"
 
@@ -23,11 +24,15 @@ struct TrainingParts {
 };
 
 /// Seeds the generators, builds the parts, freezes parameters, attaches strategy and optimizer.
-/// `checkpoint`: what the run goes on from, or "" (what it holds copies of counts). Patterns that
-/// match nothing are said as warnings of `setup`. Errors: those of the parts.
-TrainingParts build_training(const RunSetup& setup, const std::string& checkpoint = "");
+/// What makes files, rank 0 does before the others. `strategy`: of build_strategy. `checkpoint`:
+/// what the run goes on from, or "" (what it holds copies of counts). Patterns that match nothing
+/// are said as warnings of `setup`. Errors: those of the parts.
+TrainingParts build_training(const RunSetup& setup, const RunProcesses& processes,
+                             std::unique_ptr<ParallelStrategy> strategy,
+                             const std::string& checkpoint = "");
 
-/// Fits the codec to training data of its own pass, unless a checkpoint has brought its statistics.
+/// Fits the codec to training data of its own pass, the same on all ranks, unless a checkpoint has
+/// brought its statistics.
 void fit_codec_of(const TrainingParts& parts, const RunBuilder& builder);
 
 /// The loop's settings from the configuration.

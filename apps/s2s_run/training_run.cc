@@ -3,21 +3,19 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
-#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <map>
 
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "config/config_changes.h"
-#include "config/load_config.h"
 #include "eval/validator.h"
 #include "s2s_run/data_synth.h"
-#include "s2s_run/manifest.h"
 #include "s2s_run/progress_observer.h"
 #include "s2s_run/run_processes.h"
 #include "s2s_run/training_parts.h"
+#include "s2s_run/training_start.h"
 #include "train/checkpoint.h"
 #include "train/checkpoint_copies.h"
 #include "train/run_folder.h"
@@ -28,147 +26,165 @@ namespace {
 constexpr char kStopping[] =
     "stopping after this step, with a checkpoint; a second ^C stops at once\n";
 
-/// All that a run owns, in the order it is built.
+/// What a run has from its start on, and where it tells about itself.
 struct Run {
-  TrainingParts parts;
-  std::map<std::string, SourceFactory> validation;
+  const RunSetup& setup;
+  const RunProcesses& processes;
+  const RunFolder& folder;
+  Console& console;
+  Log& log;
 };
 
-/// Says what differs from the configuration and the plugins that the run had before.
-void report_changes(const RunFolder& folder, const RunSetup& setup, Log& log) {
-  const std::string plugins = plugin_changes(folder.file("manifest.json"), setup);
-  if (!plugins.empty()) log.warning(plugins);
-  if (!std::filesystem::exists(folder.file("config.yaml"))) return;
-  const Config before = load_effective_config(folder.file("config.yaml"), {});
-  for (const std::string& line : config_changes(before, setup.config())) {
-    log.warning("the run goes on with another configuration: " + line);
-  }
-}
-
-/// Where a run goes on from.
-struct Start {
-  std::string checkpoint;      // "" for a fresh run
-  bool is_of_this_run = true;  // false: exp_manager.resume_from_checkpoint
-};
-
-/// The newest checkpoint of the run folder, or the one that was asked for. Errors: [run/not-empty].
-Start find_start(const RunSetup& setup, const RunFolder& folder) {
-  const ExpManagerBlock& manager = setup.builder().settings().exp_manager;
-  if (!manager.resume_if_exists) folder.check_unused();
-  const std::string newest = CheckpointFolder(folder.checkpoints(), {}).newest();
-  if (!newest.empty() || !manager.resume_from_checkpoint) return {newest, true};
-  return {*manager.resume_from_checkpoint, false};
-}
-
-/// Returns the optimizer steps done. Errors: those of checkpoints.
-int64_t resume(const RunSetup& setup, const RunFolder& folder, const Start& start, Run& run,
-               Log& log) {
-  if (start.checkpoint.empty()) return 0;
-  check_same_parts(start.checkpoint, setup.config());
-  load_model(start.checkpoint, *run.parts.model);
-  if (is_weights_only(start.checkpoint)) {
-    log.info(fmt::format("begins with the weights of {}", start.checkpoint));
-    return 0;
-  }
-  const RunState state = load_run_state(start.checkpoint, *run.parts.optimizer);
-  run.parts.data->restore(state.data_state);
-  log.info(fmt::format("resumed from {} at step {}", start.checkpoint, state.steps_done));
-  if (start.is_of_this_run) report_changes(folder, setup, log);
-  return state.steps_done;
+/// Rank 0 speaks on the console and writes log.txt; the others write log.RANK.txt.
+std::string log_name(const RunProcesses& processes) {
+  return processes.is_first() ? "log.txt" : fmt::format("log.{}.txt", processes.place().rank);
 }
 
 /// Says what is unusual, and lets parts say so from now on.
-void report_setup(const RunSetup& setup, Log& log) {
-  setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });
-  for (const std::string& line : setup.notes()) log.info(line);
-  for (const Shadowing& shadowed : setup.host().scan().shadowed) {
+void report_setup(const Run& run) {
+  Log& log = run.log;
+  run.setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });
+  for (const std::string& line : run.setup.notes()) log.info(line);
+  for (const Shadowing& shadowed : run.setup.host().scan().shadowed) {
     log.info(fmt::format("{}:{} comes from {}, which shadows {}", shadowed.id.kind,
                          shadowed.id.name, shadowed.winner, shadowed.loser));
   }
-}
-
-/// The state to start from, and what the run folder says about it. Returns the steps done.
-int64_t prepare(const RunSetup& setup, const RunFolder& folder, const Start& start, Run& run,
-                Log& log) {
-  const RunBuilder& builder = setup.builder();
-  const int64_t first_step = resume(setup, folder, start, run, log);
-  folder.write_config(effective_text(setup.config()));
-  folder.write_manifest(run_manifest(setup));
-  if (run.parts.tokenizer) folder.keep_copies(kTokenizerCopy, run.parts.tokenizer->files());
-  folder.keep_copies(kLlmCopy, llm_files(with_checkpoint_copies(setup.config(), start.checkpoint)));
-  fit_codec_of(run.parts, builder);
-  const int64_t max_steps = builder.settings().trainer.max_steps;
-  if (first_step >= max_steps) {
-    log.info(fmt::format("nothing to do: {} steps are done and trainer.max_steps is {}", first_step,
-                         max_steps));
+  if (run.processes.place().size > 1) {
+    log.info(fmt::format("rank {} of {}, started by {}", run.processes.place().rank,
+                         run.processes.place().size, to_string(run.processes.place().launcher)));
   }
-  return first_step;
 }
 
-ValidationSettings validation_settings(const RunBuilder& builder) {
+/// The state to start from, and what the run folder says about it.
+RunState prepare(const Run& run, const TrainingStart& start, TrainingParts& parts) {
+  const RunBuilder& builder = run.setup.builder();
+  RunState state = resume(run.setup, start, parts, run.log);
+  run.processes.first().run("files of the run", [&] {
+    write_run_files(run.setup, run.folder, start, parts.tokenizer.get(), run.log);
+    return std::string();
+  });
+  fit_codec_of(parts, builder);
+  const int64_t max_steps = builder.settings().trainer.max_steps;
+  if (state.steps_done >= max_steps) {
+    run.log.info(fmt::format("nothing to do: {} steps are done and trainer.max_steps is {}",
+                             state.steps_done, max_steps));
+  }
+  return state;
+}
+
+ValidationSettings validation_settings(const RunBuilder& builder, const TrainingParts& parts) {
   ValidationSettings out;
   out.limit_batches = builder.settings().trainer.limit_val_batches.value_or(0);
   out.device = builder.device();
   out.precision = builder.precision();
+  out.strategy = parts.strategy.get();
   return out;
 }
 
-/// Trains from `first_step` on and tells the run folder, the log and the console.
-Trainer::End train(const RunBuilder& builder, const RunFolder& folder, Run& run, int64_t first_step,
-                   RunObserver& progress, const InterruptWatch& interrupt) {
-  const RunOptions& settings = builder.settings();
-  const CheckpointFolder checkpoints(folder.checkpoints(),
-                                     {folder.file("config.yaml"), folder.file("manifest.json"),
-                                      folder.file(kTokenizerCopy), folder.file(kLlmCopy)});
-  Trainer trainer(trainer_settings(builder), run.parts.of_trainer());
-  MetricsLog metrics(folder.file("metrics.jsonl"), first_step);
-  trainer.add_observer(&metrics);
+/// Rank 0 writes, the others wait.
+std::string save(const Run& run, const TrainingParts& parts, const RunState& state) {
+  const RunFolder& folder = run.folder;
+  return run.processes.first().run("checkpoint", [&] {
+    const CheckpointFolder checkpoints(folder.checkpoints(),
+                                       {folder.file("config.yaml"), folder.file("manifest.json"),
+                                        folder.file(kTokenizerCopy), folder.file(kLlmCopy)});
+    const std::string path = checkpoints.save(*parts.model, *parts.optimizer, state);
+    checkpoints.rotate(
+        run.setup.builder().settings().exp_manager.checkpoint_callback_params.save_top_k, {});
+    return path;
+  });
+}
+
+/// The steps of a trainer, as the flight recorder of a run of several processes hears of them.
+class RecordedSteps {
+ public:
+  /// recorder: null for a process alone.
+  RecordedSteps(FlightRecorder* recorder, Trainer& trainer) : recorder_(recorder) {
+    if (recorder == nullptr) return;
+    recorder->set_stop_probe(trainer.stop_requested);
+    trainer.at_phase = [recorder](int64_t step, const char* phase) {
+      recorder->set_step(step + 1);
+      recorder->set_phase(phase);
+    };
+  }
+  ~RecordedSteps() {
+    if (recorder_ == nullptr) return;
+    recorder_->set_phase("");
+    recorder_->set_stop_probe({});
+  }
+  RecordedSteps(const RecordedSteps&) = delete;
+  RecordedSteps& operator=(const RecordedSteps&) = delete;
+
+ private:
+  FlightRecorder* recorder_;
+};
+
+/// Trains from `begin` on and tells the run folder, the log and the console.
+Trainer::End train(const Run& run, TrainingParts& parts, const RunState& begin,
+                   const InterruptWatch& interrupt) {
+  const RunBuilder& builder = run.setup.builder();
+  const TrainerBlock& options = builder.settings().trainer;
+  Trainer trainer(trainer_settings(builder), parts.of_trainer());
+  trainer.restore(begin.trainer_state);
+  std::unique_ptr<MetricsLog> metrics;
+  if (run.processes.is_first()) {
+    metrics = std::make_unique<MetricsLog>(run.folder.file("metrics.jsonl"), begin.steps_done);
+    trainer.add_observer(metrics.get());
+  }
+  ProgressObserver progress(run.console, run.log, begin.steps_done, options.max_steps,
+                            options.log_every_n_steps);
   trainer.add_observer(&progress);
   trainer.save_checkpoint = [&](int64_t steps_done) {
-    const std::string path = checkpoints.save(*run.parts.model, *run.parts.optimizer,
-                                              {steps_done, run.parts.data->state()});
-    checkpoints.rotate(settings.exp_manager.checkpoint_callback_params.save_top_k, {});
-    return path;
+    return save(run, parts, {steps_done, parts.data->state(), trainer.state()});
   };
-  if (!run.validation.empty()) {
+  const Validator::Sets sets = builder.validation_sources(parts.tokenizer.get());
+  if (!sets.empty()) {
     trainer.validate = [&](int64_t steps_done) {
-      return Validator(*run.parts.model, run.validation, validation_settings(builder))
-          .run(steps_done);
+      return Validator(*parts.model, sets, validation_settings(builder, parts)).run(steps_done);
     };
   }
   trainer.stop_requested = [&] { return interrupt.requested(); };
-  return trainer.run(first_step);
+  const RecordedSteps recorded(run.processes.recorder(), trainer);
+  return trainer.run(begin.steps_done);
 }
 
-ExitCode run_in(const RunSetup& setup, const RunFolder& folder, Console& console, Log& log) {
-  const RunBuilder& builder = setup.builder();
-  const TrainerBlock& options = builder.settings().trainer;
+ExitCode run_in(const Run& run, std::unique_ptr<ParallelStrategy> strategy) {
+  const TrainerBlock& options = run.setup.builder().settings().trainer;
   if (options.num_threads) at::set_num_threads(static_cast<int>(*options.num_threads));
-  report_setup(setup, log);
-  make_configured_set(setup.config(), ".");  // it watches for ^C itself
+  report_setup(run);
+  run.processes.first().run("data.synth", [&] {
+    make_configured_set(run.setup.config(), ".");  // it watches for ^C itself
+    return std::string();
+  });
   keep_freed_memory();
-  const InterruptWatch interrupt(kStopping);  // ^C while building ends the run after its first step
-  const Start start = find_start(setup, folder);
-  Run run{build_training(setup, start.checkpoint), {}};
-  run.validation = builder.validation_sources(run.parts.tokenizer.get());
-  const int64_t first_step = prepare(setup, folder, start, run, log);
-  ProgressObserver progress(console, log, first_step, options.max_steps, options.log_every_n_steps);
-  if (train(builder, folder, run, first_step, progress, interrupt) == Trainer::End::kFinished) {
-    return ExitCode::kOk;
-  }
-  log.info("stopped with a checkpoint; the same command continues");
+  // ^C while building ends the run after its first step.
+  const InterruptWatch interrupt(run.processes.is_first() ? kStopping : nullptr);
+  const TrainingStart start = find_start(run.setup, run.folder, run.processes);
+  TrainingParts parts =
+      build_training(run.setup, run.processes, std::move(strategy), start.checkpoint);
+  const RunState begin = prepare(run, start, parts);
+  if (train(run, parts, begin, interrupt) == Trainer::End::kFinished) return ExitCode::kOk;
+  run.log.info("stopped with a checkpoint; the same command continues");
   return ExitCode::kStopped;
 }
 
 }  // namespace
 
-ExitCode run_training(const RunSetup& setup) {
-  meet_other_ranks(setup);
-  const RunFolder folder(setup.builder().settings().exp_manager.run_folder());
-  Console console(std::cerr, standard_error_is_terminal(), terminal_width());
-  Log log(&console, {LogLevel::kInfo, folder.file("log.txt")});
+ExitCode run_training(RunSetup& setup) {
+  const std::unique_ptr<RunProcesses> processes = meet_other_ranks(setup);
+  std::unique_ptr<ParallelStrategy> strategy = build_strategy(setup, *processes);
+  const std::string path = setup.builder().settings().exp_manager.run_folder();
+  processes->first().run("run folder", [&] { return RunFolder(path).path(); });
+  const RunFolder folder(path);
+  std::ofstream nowhere;
+  const bool speaks = processes->is_first();
+  Console console(speaks ? static_cast<std::ostream&>(std::cerr) : nowhere,
+                  speaks && standard_error_is_terminal(), terminal_width());
+  Log log(&console, {LogLevel::kInfo, folder.file(log_name(*processes))});
   try {
-    return run_in(setup, folder, console, log);
+    return processes->watched([&] {
+      return run_in({setup, *processes, folder, console, log}, std::move(strategy));
+    });
   } catch (const Error& error) {
     log.debug(std::string("ended by an error: ") + error.what());  // the program prints it itself
     throw;

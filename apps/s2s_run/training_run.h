@@ -6,7 +6,8 @@
 
 namespace s2s::run {
 
-/// kOk, or kStopped when the user asked to stop and a checkpoint was written.
-ExitCode run_training(const RunSetup& setup);
+/// kOk, or kStopped when the user asked to stop and a checkpoint was written. Every rank calls it;
+/// rank 0 alone writes and speaks.
+ExitCode run_training(RunSetup& setup);
 
 }  // namespace s2s::run

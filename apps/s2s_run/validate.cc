@@ -39,7 +39,7 @@ std::unique_ptr<Scorer> build_scorer(const RunBuilder& builder, const Tokenizer*
     const std::vector<std::string> more = source.texts();
     texts.insert(texts.end(), more.begin(), more.end());
   };
-  for (const auto& [name, factory] : sets) add_texts(*factory());
+  for (const auto& [name, factory] : sets) add_texts(*factory({}));
   if (const auto train = builder.all_train_data(tokenizer)) add_texts(*train);
   scorer->prepare(texts);
   return scorer;

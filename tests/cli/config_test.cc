@@ -22,7 +22,7 @@ struct ConfigFile {
 constexpr const char* kGood =
     "data:\n"
     "  train_ds: { name: cuts, cuts_path: a.jsonl, batch_size: 4 }\n"
-    "trainer: { max_steps: 10, devices: -1 }\n";
+    "trainer: { max_steps: 10, logger: null }\n";
 
 }  // namespace
 
@@ -32,7 +32,7 @@ TEST_CASE("config check says ok, and notes what has no effect") {
   CAPTURE(bad.output);
   CHECK(bad.exit_code == 3);
   CHECK(has(bad, "[config/type] model.type"));
-  CHECK(has(bad, "note: without effect here: trainer.devices (" + file.path + ":3:27)"));
+  CHECK(has(bad, "note: without effect here: trainer.logger (" + file.path + ":3:27)"));
 }
 
 TEST_CASE("config check prints all findings at once and ends with 3") {

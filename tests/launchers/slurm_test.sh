@@ -7,6 +7,7 @@ if [ "${2:-}" != inside ]; then
   exec bash "$(dirname "$0")/slurm_cluster.sh" bash "$0" "$s2s_run" inside
 fi
 source "$(dirname "$0")/checks.sh"
+source "$(dirname "$0")/train_checks.sh"
 
 expect_code 0 "$folder/good" srun -N 2 -n 4 "$s2s_run" "${bench[@]}" --json
 expect_right "$folder/good" srun 4
@@ -26,5 +27,8 @@ expect_code 0 "$folder/batch" sbatch -N 2 -n 2 --output "$folder/job.log" "$fold
 wait_for_lines "$folder/job.log" 1 "the job has ended"
 expect_right "$folder/script" none 1
 expect_right "$folder/step" srun 2
+
+# Training, with the numbers of one process.
+expect_same_under trained srun -N 2 -n 2
 
 finish "srun"

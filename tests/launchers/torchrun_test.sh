@@ -4,6 +4,7 @@
 set -uo pipefail
 s2s_run=$1
 source "$(dirname "$0")/checks.sh"
+source "$(dirname "$0")/train_checks.sh"
 
 python=$(echo "$2"/../../../../bin/python3)
 [ -x "$python" ] || skip "no Python beside LibTorch in $2"
@@ -28,5 +29,8 @@ expect_right "$folder/node.0" torchrun 2
 expect_code 1 "$folder/fault" "${torchrun[@]}" --standalone --nproc-per-node 2 \
   "$s2s_run" bench collectives --communicator nothing
 expect_text "$folder/fault" "error: [plugin/unknown]"
+
+# Training, with the numbers of one process.
+expect_same_under trained "${torchrun[@]}" --standalone --nproc-per-node 2
 
 finish "torchrun"

@@ -36,7 +36,8 @@ int64_t measured_bytes(Backbone& model, at::ScalarType type, bool autocast = fal
   const at::Tensor ids_BT = at::randint(vocabulary, {kRows, kLength}, at::kLong);
   const at::Tensor labels_NK = ids_BT.reshape({-1, 1});
   const auto loss = [&] {
-    const AutocastScope scope({type, autocast}, at::kCPU);
+    const Precision mixed = {type, at::kBFloat16}, plain = {type, std::nullopt};
+    const AutocastScope scope(autocast ? mixed : plain, at::kCPU);
     const at::Tensor hidden_BTH = model(model.embed(ids_BT), SequenceInfo{});
     return linear_cross_entropy(hidden_BTH.flatten(0, 1), model.head(), labels_NK);
   };

@@ -6,7 +6,6 @@
 namespace s2s {
 
 namespace {
-constexpr const char* kLauncher = "the launcher starts the processes";
 constexpr const char* kMetrics = "metrics.jsonl always holds every number";
 constexpr const char* kNewest = "the newest checkpoints are kept";
 constexpr const char* kNoEpochs = "a run has steps and no epochs";
@@ -15,8 +14,6 @@ constexpr const char* kExport = "other formats are exported from a checkpoint";
 
 const std::vector<KeyWithoutEffect>& keys_without_effect() {
   static const std::vector<KeyWithoutEffect> kKeys = {
-      {"trainer.devices", kLauncher},
-      {"trainer.num_nodes", kLauncher},
       {"trainer.logger", kMetrics},
       {"trainer.enable_checkpointing", "exp_manager says when"},
       {"trainer.use_distributed_sampler", "data sources share out their data"},

@@ -129,6 +129,7 @@ class Walker {
   }
 
   void walk_component_below(Config& node, const std::string& kind, const std::string& path) {
+    if (kind == "communicator") return walk_communicator(node, path);
     const size_t before = count();
     const OptionTable own = list_options<OptimizerBlock>();
     if (kind == "strategy" && schema_.purpose == RunPurpose::kPlan &&
@@ -140,6 +141,17 @@ class Walker {
     if (kind == "optimizer") walk_owned(node, own, path, kind);
     const bool is_trainers = path == "model.optimizer" || path == "model.lr_scheduler";
     if (is_trainers && count() == before) try_build(kind, path);
+  }
+
+  /// Which one `auto` takes depends on the machine: then there is nothing but the trainer's own.
+  void walk_communicator(Config& node, const std::string& path) {
+    const OptionTable own = list_options<CommunicatorBlock>();
+    const Config* name = node.is_map() ? node.find("name") : nullptr;
+    if (node.is_map() && (name == nullptr || (name->is_scalar() && name->text() == "auto"))) {
+      return walk_options(node, own, {path, "default of " + path, nullptr, true});
+    }
+    walk_component(node, "communicator", path, listed_in(own));
+    if (node.is_map()) walk_owned(node, own, path, path);
   }
 
   /// Subtrees that say no kind are components when they are called like one and name one.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdio>
 
 #include "config/config_errors.h"
@@ -10,8 +11,8 @@ namespace s2s {
 
 void TrainerBlock::visit(OptionVisitor& v) {
   v("accelerator", accelerator, "where to compute", one_of({"auto", "cpu", "gpu"}));
-  v("precision", precision, "32-true, bf16-true or bf16-mixed",
-    one_of({"32-true", "32", "bf16-true", "bf16-mixed", "bf16"}));
+  v("precision", precision, "32-true, bf16-true, bf16-mixed or 16-mixed",
+    one_of({"32-true", "32", "bf16-true", "bf16-mixed", "bf16", "16-mixed", "16", "fp16"}));
   v("max_steps", max_steps, "optimizer steps of the whole run", at_least(1));
   v("val_check_interval", val_check_interval, "optimizer steps between validations; null: never",
     at_least(1));
@@ -26,7 +27,34 @@ void TrainerBlock::visit(OptionVisitor& v) {
   v("num_threads", num_threads, "threads of the CPU; null: one per core", at_least(1));
   v("codec_fit_batches", codec_fit_batches, "batches that a codec's statistics are fitted to",
     at_least(1));
+  v("max_skipped_steps", max_skipped_steps,
+    "updates in a row that are skipped because the gradients are not finite; one more ends the run",
+    at_least(0));
+  v("devices", devices, "processes that were started on each machine; null, auto, -1: any number");
+  v("num_nodes", num_nodes, "machines that they were started on; null: any number", at_least(1));
   v("strategy", strategy, "name of the parallel strategy, and its options", "strategy");
+  v("communicator", communicator, "how several processes exchange tensors", "communicator");
+}
+
+void CommunicatorBlock::visit(OptionVisitor& v) {
+  v("name", name, "name of the communicator; auto: the one for where the run computes");
+  v("timeout_s", timeout_s, "how long one collective may take", at_least(0.001));
+  v("start_timeout_s", start_timeout_s, "how long all ranks have to come", at_least(0.001));
+}
+
+std::optional<int64_t> num_devices(const Config& node) {
+  const std::string path = "trainer.devices";
+  if (node.is_scalar() && node.text() == "auto") return std::nullopt;
+  int64_t number = 0;
+  if (node.is_scalar()) {
+    const std::string& text = node.text();
+    const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (code != std::errc() || stop != text.data() + text.size()) number = 0;
+  }
+  if (number < 1 && number != -1) {
+    throw type_error(path, node, "the number of processes on each machine, -1 or auto");
+  }
+  return number == -1 ? std::nullopt : std::optional(number);
 }
 
 void CheckpointBlock::visit(OptionVisitor& v) {

@@ -24,9 +24,24 @@ struct TrainerBlock {
   int64_t seed = 0;
   std::optional<int64_t> num_threads;
   int64_t codec_fit_batches = 32;
-  Config strategy;
+  int64_t max_skipped_steps = 20;
+  std::optional<std::string> devices;
+  std::optional<int64_t> num_nodes;
+  Config strategy, communicator;
   void visit(OptionVisitor& v);
 };
+
+/// What the trainer reads of `trainer.communicator`; the communicator reads the rest.
+struct CommunicatorBlock {
+  std::string name = "auto";
+  double timeout_s = 600;
+  double start_timeout_s = 300;
+  void visit(OptionVisitor& v);
+};
+
+/// Processes on each machine; nothing for "auto" and -1, which take what was started.
+/// Errors: [config/type].
+std::optional<int64_t> num_devices(const Config& node);
 
 /// `exp_manager.checkpoint_callback_params`
 struct CheckpointBlock {

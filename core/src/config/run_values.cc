@@ -21,6 +21,19 @@ void need_component(const Config& config, const std::string& path, const char* d
   findings.add(missing_key_error(path + ".name", parent != nullptr ? *parent : config, doc));
 }
 
+/// Adds what `read` says about a value that is there.
+template <class Read>
+void check_value(const Config& config, const std::string& path, const Read& read,
+                 Findings& findings) {
+  const Config* node = config.find_path(path);
+  if (node == nullptr || !node->is_scalar() || node->is_missing() || is_unresolved(*node)) return;
+  try {
+    read(*node);
+  } catch (const Error& error) {
+    findings.add(error);
+  }
+}
+
 void check_pattern(const Config* node, const std::string& path, Findings& findings) {
   if (node == nullptr || !node->is_scalar() || node->is_missing() || is_unresolved(*node)) return;
   try {
@@ -59,14 +72,8 @@ void check_needs(const Config& config, RunPurpose purpose, Findings& findings) {
 }
 
 void check_run_values(const Config& config, Findings& findings) {
-  const Config* time = config.find_path("exp_manager.max_time_per_run");
-  if (time != nullptr && time->is_scalar() && !time->is_missing() && !is_unresolved(*time)) {
-    try {
-      duration_s(*time);
-    } catch (const Error& error) {
-      findings.add(error);
-    }
-  }
+  check_value(config, "exp_manager.max_time_per_run", duration_s, findings);
+  check_value(config, "trainer.devices", num_devices, findings);
   check_patterns(config, "model.freeze_params", "", findings);
   check_patterns(config, "model.prevent_freeze_params", "", findings);
   check_patterns(config, "model.optimizer.lr_scales", "params", findings);

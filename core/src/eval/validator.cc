@@ -3,18 +3,11 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include "eval/shared_sets.h"
 #include "s2s/full_precision.h"
 
 namespace s2s {
 namespace {
-
-/// Adds one batch's sums to a set's.
-void add(MetricSums& sums, const MetricSums& more) {
-  for (const auto& [name, value] : more) {
-    sums[name].first += value.first;
-    sums[name].second += value.second;
-  }
-}
 
 std::map<std::string, double> means(const MetricSums& sums) {
   std::map<std::string, double> means;
@@ -52,32 +45,32 @@ std::vector<TokenMark> marks(const at::Tensor& tokens_T, int64_t length, int64_t
 Validator::Validator(SpeechModel& model, const Sets& sets, ValidationSettings settings)
     : model_(model), sets_(sets), settings_(std::move(settings)) {}
 
+void Validator::run_batch(const std::string& set, const Batch& batch, MetricSums* sums) {
+  const Batch on_device = batch.to(settings_.device);
+  const AutocastScope autocast(settings_.precision, settings_.device.type());
+  const MetricSums more = model_.evaluate(on_device);
+  if (sums == nullptr) return;
+  add_sums(*sums, more);
+  if (settings_.generate) answer(set, on_device);
+}
+
 ValidationReport Validator::run(int64_t steps_done) {
   const at::NoGradGuard no_grad;
   const bool was_training = model_.is_training();
   model_.train(false);
-  std::map<std::string, std::unique_ptr<DataSource>> open;
-  for (const auto& [name, factory] : sets_) open[name] = factory();
+  SharedSets sets(sets_, settings_.strategy, settings_.limit_batches);
   std::map<std::string, MetricSums> sums;
   int64_t done = 0;
-  for (int64_t round = 0; !open.empty(); ++round) {
-    if (settings_.limit_batches > 0 && round == settings_.limit_batches) break;
-    for (auto set = open.begin(); set != open.end();) {
-      const std::optional<Batch> batch = set->second->next();
-      if (!batch) {
-        set = open.erase(set);
-        continue;
-      }
-      const Batch on_device = batch->to(settings_.device);
-      const AutocastScope autocast(settings_.precision, settings_.device.type());
-      add(sums[set->first], model_.evaluate(on_device));
-      if (settings_.generate) answer(set->first, on_device);
-      if (settings_.progress) settings_.progress("batches", ++done);
-      ++set;
+  while (sets.next_round()) {
+    for (const SharedSets::Turn& turn : sets.turns()) {
+      run_batch(turn.set, turn.batch, turn.counts ? &sums[turn.set] : nullptr);
+      done += turn.num_ranks;
+      if (settings_.progress) settings_.progress("batches", done);
     }
   }
   model_.train(was_training);
   if (settings_.generate && settings_.scorer != nullptr) listen();
+  if (settings_.strategy != nullptr) sums = sums_of_all_ranks(*settings_.strategy, sums);
   ValidationReport report;
   report.step = steps_done;
   for (const auto& [name, value] : sums) report.sets[name] = means(value);

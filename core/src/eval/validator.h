@@ -13,32 +13,36 @@
 #include "s2s/scorer.h"
 #include "s2s/speech_model.h"
 #include "train/precision.h"
+#include "train/run_builder.h"
 #include "train/step_report.h"
 
 namespace s2s {
 
 struct ValidationSettings {
-  int64_t limit_batches = 0;  // per set; 0: all
+  int64_t limit_batches = 0;  // per set, of all data ranks together; 0: all
   bool generate = false;      // let the model answer
   Scorer* scorer = nullptr;   // with `generate`: write down what is heard
   Precision precision;
   at::Device device = at::kCPU;
-  /// Called after each piece of work with what was done and how often so far.
+  /// Every data rank takes every n-th batch; null: one process.
+  ParallelStrategy* strategy = nullptr;
+  /// Called after each piece of work with what was done and how often so far, on all data ranks.
   std::function<void(const std::string& what, int64_t done)> progress;
 };
 
 class Validator {
  public:
-  using SourceFactory = std::function<std::unique_ptr<DataSource>()>;
-  using Sets = std::map<std::string, SourceFactory>;
+  using Sets = std::map<std::string, ShareFactory>;
   Validator(SpeechModel& model, const Sets& sets, ValidationSettings settings);
 
-  /// Leaves the model in the mode it was in. Metrics are means over all frames of a set.
+  /// Leaves the model in the mode it was in. Metrics are means over all frames of a set. Every rank
+  /// calls it, and gets the same.
   ValidationReport run(int64_t steps_done);
-  /// With `generate`: every example with its audio, set by set.
+  /// With `generate`: every example of this rank with its audio, set by set.
   std::vector<ReportExample>& examples() { return examples_; }
 
  private:
+  void run_batch(const std::string& set, const Batch& batch, MetricSums* sums);
   void answer(const std::string& set, const Batch& batch);
   void listen();
 

@@ -66,6 +66,7 @@ TensorMap model_tensors(Block& model) {
 void write_state(const fs::path& path, const RunState& state, bool weights_only) {
   json content = {
       {"format", kFormat}, {"steps_done", state.steps_done}, {"data_state", state.data_state}};
+  if (!state.trainer_state.empty()) content["trainer_state"] = state.trainer_state;
   if (weights_only) content["weights_only"] = true;
   std::ofstream out(path);
   out << content.dump(1) << '\n';

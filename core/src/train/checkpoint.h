@@ -25,6 +25,7 @@ namespace s2s {
 struct RunState {
   int64_t steps_done = 0;
   std::string data_state;
+  std::string trainer_state = "";  // Trainer::state; "" of checkpoints without one
 };
 
 class CheckpointFolder {

@@ -115,7 +115,8 @@ json read_state_file(const std::string& checkpoint) {
 RunState read_state(const std::string& checkpoint) {
   const json content = read_state_file(checkpoint);
   try {
-    return {content.at("steps_done").get<int64_t>(), content.at("data_state").get<std::string>()};
+    return {content.at("steps_done").get<int64_t>(), content.at("data_state").get<std::string>(),
+            content.value("trainer_state", "")};
   } catch (const json::exception&) {
     throw_incomplete_checkpoint(checkpoint, "state.json");
   }

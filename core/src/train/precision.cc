@@ -7,18 +7,19 @@
 namespace s2s {
 
 Precision parse_precision(const std::string& text, const std::string& origin) {
-  if (text == "32-true" || text == "32" || text == "fp32") return {at::kFloat, false};
-  if (text == "bf16-true") return {at::kBFloat16, false};
-  if (text == "bf16-mixed" || text == "bf16") return {at::kFloat, true};
+  if (text == "32-true" || text == "32" || text == "fp32") return {at::kFloat, std::nullopt};
+  if (text == "bf16-true") return {at::kBFloat16, std::nullopt};
+  if (text == "bf16-mixed" || text == "bf16") return {at::kFloat, at::kBFloat16};
+  if (text == "16-mixed" || text == "16" || text == "fp16") return {at::kFloat, at::kHalf};
   throw_unknown_precision(text, origin);
 }
 
 AutocastScope::AutocastScope(const Precision& precision, at::DeviceType device)
-    : on_(precision.autocast_bf16), device_(device) {
+    : on_(precision.autocast.has_value()), device_(device) {
   if (!on_) return;
   previous_ = at::autocast::is_autocast_enabled(device_);
   at::autocast::set_autocast_enabled(device_, true);
-  at::autocast::set_autocast_dtype(device_, at::kBFloat16);
+  at::autocast::set_autocast_dtype(device_, *precision.autocast);
   at::autocast::increment_nesting();
 }
 

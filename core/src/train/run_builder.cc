@@ -59,6 +59,12 @@ RunBuilder::RunBuilder(const Config& config, const Registries& registries, Warni
                                  node_at(config, "trainer.precision").origin().text())),
       device_(choose_device(settings_.trainer.accelerator)) {}
 
+void RunBuilder::join(const ProcessPlace& process, Communicator& world) {
+  process_ = &process;
+  world_ = &world;
+  if (device_.is_cuda()) device_ = {at::kCUDA, static_cast<at::DeviceIndex>(process.local_rank)};
+}
+
 BuildContext RunBuilder::context(const std::string& path, const Tokenizer* tokenizer) const {
   BuildContext context;
   context.registries = &registries_;
@@ -66,14 +72,17 @@ BuildContext RunBuilder::context(const std::string& path, const Tokenizer* token
   context.seed = static_cast<uint64_t>(settings_.trainer.seed);
   context.tokenizer = tokenizer;
   context.data = &node_at(config_, "data");
+  context.process = process_;
+  context.world = world_;
   context.warn = [warnings = &warnings_](const std::string& message) { warnings->add(message); };
   return context;
 }
 
 std::unique_ptr<Tokenizer> RunBuilder::tokenizer(const std::string& checkpoint) const {
   const Config config = with_checkpoint_copies(config_, checkpoint);
-  const Config& node = node_at(config, "model.tokenizer");
+  Config node = node_at(config, "model.tokenizer");
   if (node.entries().empty()) return nullptr;
+  if (process_ != nullptr && process_->rank > 0) node.erase("train");  // rank 0 has made it
   if (!checkpoint.empty()) require_in_checkpoint(checkpoint, "model.safetensors");
   return registries_.create<Tokenizer>(node, context("model.tokenizer"));
 }
@@ -142,13 +151,16 @@ std::unique_ptr<Scorer> RunBuilder::scorer() const {
   return registries_.create<Scorer>(node, context("model.scoring_asr"));
 }
 
-std::map<std::string, SourceFactory> RunBuilder::validation_sources(
+std::map<std::string, ShareFactory> RunBuilder::validation_sources(
     const Tokenizer* tokenizer) const {
-  std::map<std::string, SourceFactory> sources;
+  std::map<std::string, ShareFactory> sources;
   for (const auto& [name, options] : settings_.validation_sets) {
     const std::string path = "data.validation_ds.datasets." + name;
-    sources[name] = [this, path, tokenizer, options = options] {
-      return registries_.create<DataSource>(options, context(path, tokenizer));
+    sources[name] = [this, path, tokenizer, options = options](const DataShare& share) {
+      BuildContext where = context(path, tokenizer);
+      where.data_rank = share.rank;
+      where.data_size = share.size;
+      return registries_.create<DataSource>(options, where);
     };
   }
   return sources;

@@ -17,11 +17,23 @@ namespace s2s {
 /// Opens a fresh pass over a data set.
 using SourceFactory = std::function<std::unique_ptr<DataSource>()>;
 
+/// Every `size`-th batch, from the `rank`-th on.
+struct DataShare {
+  int64_t rank = 0;
+  int64_t size = 1;
+};
+/// The same for a share of the set.
+using ShareFactory = std::function<std::unique_ptr<DataSource>(const DataShare& share)>;
+
 class RunBuilder {
  public:
   /// `config`: a checked one (`RunCheck::written`). `warnings` receives what parts warn of. All
   /// must live on.
   RunBuilder(const Config& config, const Registries& registries, Warnings& warnings);
+
+  /// The processes that the run has beside this one: strategies are built for them, and this one
+  /// computes on the GPU of its local rank. Both must live on.
+  void join(const ProcessPlace& process, Communicator& world);
 
   const RunOptions& settings() const { return settings_; }
   const Precision& precision() const { return precision_; }
@@ -49,7 +61,7 @@ class RunBuilder {
   /// The listener of model.scoring_asr (NeMo's key), or null when there is none.
   std::unique_ptr<Scorer> scorer() const;
   /// One factory for each of data.validation_ds.datasets.
-  std::map<std::string, SourceFactory> validation_sources(const Tokenizer* tokenizer) const;
+  std::map<std::string, ShareFactory> validation_sources(const Tokenizer* tokenizer) const;
 
  private:
   BuildContext context(const std::string& path, const Tokenizer* tokenizer = nullptr) const;
@@ -60,6 +72,8 @@ class RunBuilder {
   RunOptions settings_;
   Precision precision_;
   at::Device device_;
+  const ProcessPlace* process_ = nullptr;  // null: the only one
+  Communicator* world_ = nullptr;
 };
 
 /// The language model inside of a speech model.

@@ -96,6 +96,8 @@ void MetricsLog::on_step(const StepReport& report) {
   for (const auto& [name, value] : report.parts) line[name] = value;
   line["grad_norm"] = report.grad_norm;
   line["learning_rate"] = report.learning_rate;
+  line["skipped_steps"] = report.skipped_steps;
+  if (report.loss_scale > 0) line["loss_scale"] = report.loss_scale;
   line["frames"] = report.frames;
   line["tokens"] = report.tokens;
   line["batch_size"] = report.batch_size;

@@ -40,6 +40,8 @@ RunOptions read_run_options(const Config& config) {
   if (model.find("type") == nullptr) model["type"] = Config::scalar("", true);  // checked before
   read_shared(model, "model", options.model, findings);
   read_shared(block(config, "model.optimizer"), "model.optimizer", options.optimizer, findings);
+  read_shared(block(config, "trainer.communicator"), "trainer.communicator", options.communicator,
+              findings);
   for (ValidationSet& set : validation_sets(config)) {
     options.validation_sets[set.name] = std::move(set.node);
   }
@@ -56,6 +58,12 @@ Config model_component(const Config& config) {
 
 Config optimizer_component(const Config& config) {
   return without_keys_of<OptimizerBlock>(block(config, "model.optimizer"));
+}
+
+Config communicator_component(const Config& config, const std::string& name) {
+  Config node = without_keys_of<CommunicatorBlock>(block(config, "trainer.communicator"));
+  node["name"] = Config::scalar(name, /*quoted=*/true);
+  return node;
 }
 
 }  // namespace s2s

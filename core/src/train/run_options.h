@@ -14,6 +14,7 @@ struct RunOptions {
   ExpManagerBlock exp_manager;
   ModelBlock model;
   OptimizerBlock optimizer;
+  CommunicatorBlock communicator;
   /// data.validation_ds.datasets: each set with what it inherits from validation_ds.
   std::map<std::string, Config> validation_sets;
 };
@@ -24,6 +25,8 @@ RunOptions read_run_options(const Config& config);
 /// The model component's node: the `model` block without what the trainer reads of it, and with the
 /// component's name.
 Config model_component(const Config& config);
+/// The node of the communicator `name` (its name where the configuration says auto).
+Config communicator_component(const Config& config, const std::string& name);
 /// The optimizer component's node: `model.optimizer` without what the trainer reads of it.
 Config optimizer_component(const Config& config);
 

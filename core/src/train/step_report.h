@@ -4,22 +4,34 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace s2s {
 
-/// One optimizer step.
+/// One optimizer step, of all data ranks together.
 struct StepReport {
   int64_t step = 0;  // 0-based
   double loss = 0;
   std::map<std::string, double> parts;  // text_loss, audio_loss, ...
-  double grad_norm = 0;                 // before clipping
+  double grad_norm = 0;                 // before clipping; not finite: the update was skipped
   double learning_rate = 0;
+  double loss_scale = 0;      // that the losses were multiplied by; 0: of a run without
+  int64_t skipped_steps = 0;  // of the run so far
   int64_t frames = 0;         // valid frames that were predicted, all micro-batches
   int64_t padded_frames = 0;  // frames of the padded rectangles
   int64_t tokens = 0;
   int64_t batch_size = 0;  // rows, all micro-batches
   double step_time_s = 0;
   double data_time_s = 0;  // of it: waiting for data
+};
+
+/// An update that was skipped because its gradients were not finite.
+struct SkippedStep {
+  int64_t step = 0;  // 0-based
+  double grad_norm = 0;
+  double loss_scale = 0;               // as in StepReport
+  int64_t in_a_row = 1;                // this one and those right before it
+  std::vector<std::string> batch_ids;  // of all data ranks
 };
 
 /// One validation of all named sets.
@@ -32,6 +44,7 @@ class RunObserver {
  public:
   virtual ~RunObserver();
   virtual void on_step(const StepReport&) {}
+  virtual void on_skipped_step(const SkippedStep&) {}
   virtual void on_validation(const ValidationReport&) {}
   virtual void on_checkpoint(int64_t /*steps_done*/, const std::string& /*folder*/) {}
   virtual void on_end(int64_t /*steps_done*/) {}

@@ -3,8 +3,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 namespace s2s {
 namespace {
+
+/// "nan", whatever its sign.
+std::string number_text(double value) {
+  return std::isnan(value) ? "nan" : fmt::format("{}", value);
+}
 
 std::string lines(const std::vector<std::string>& entries, size_t limit = 20) {
   std::string text;
@@ -18,7 +25,7 @@ std::string lines(const std::vector<std::string>& entries, size_t limit = 20) {
 void throw_unknown_precision(const std::string& text, const std::string& origin) {
   throw Error(ExitCode::kConfig, "config/precision",
               fmt::format("trainer.precision = '{}' is not known ({})\n"
-                          "  expected: 32-true, bf16-true or bf16-mixed",
+                          "  expected: 32-true, bf16-true, bf16-mixed or 16-mixed",
                           text, origin));
 }
 
@@ -28,7 +35,18 @@ void throw_not_finite(const std::string& what, double value, int64_t step,
               fmt::format("the {} of step {} is {}\n  expected: a finite number; try a lower "
                           "model.optimizer.lr, a longer warm-up, trainer.gradient_clip_val, or "
                           "trainer.precision: 32-true\n  the batch held:{}",
-                          what, step, value, lines(batch_ids)));
+                          what, step, number_text(value), lines(batch_ids)));
+}
+
+void throw_gradients_not_finite(const SkippedStep& last) {
+  throw Error(ExitCode::kNumerics, "numerics/not-finite",
+              fmt::format("the gradient norm of step {} is {}, and {} updates before it were "
+                          "skipped for that; nothing of these steps is in the weights\n"
+                          "  expected: a finite number at least once in a while "
+                          "(trainer.max_skipped_steps); try a lower model.optimizer.lr, a longer "
+                          "warm-up, or trainer.precision: 32-true\n  the batch held:{}",
+                          last.step + 1, number_text(last.grad_norm), last.in_a_row - 1,
+                          lines(last.batch_ids)));
 }
 
 void throw_weight_not_finite(const std::string& name, const std::vector<int64_t>& index,

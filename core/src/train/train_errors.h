@@ -5,13 +5,16 @@
 #include <vector>
 
 #include "s2s/error.h"
+#include "train/step_report.h"
 
 namespace s2s {
 
 [[noreturn]] void throw_unknown_precision(const std::string& text, const std::string& origin);
-/// [numerics/not-finite]: loss or gradient norm is NaN or infinite. `step`: 1-based.
+/// [numerics/not-finite]: a loss is NaN or infinite. `step`: 1-based.
 [[noreturn]] void throw_not_finite(const std::string& what, double value, int64_t step,
                                    const std::vector<std::string>& batch_ids);
+/// [numerics/not-finite]: more updates were skipped one after the other than the run allows.
+[[noreturn]] void throw_gradients_not_finite(const SkippedStep& last);
 /// [numerics/not-finite]: a weight or a moment of the optimizer after `steps_done` steps.
 [[noreturn]] void throw_weight_not_finite(const std::string& name,
                                           const std::vector<int64_t>& index, double value,

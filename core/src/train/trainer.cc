@@ -5,21 +5,17 @@
 #include <chrono>
 #include <cmath>
 
+#include "train/data_ranks.h"
+#include "train/micro_batch_seed.h"
+#include "train/step_sums.h"
 #include "train/train_errors.h"
+#include "train/trained_buffers.h"
 
 namespace s2s {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-std::vector<std::string> ids_of(const std::vector<Batch>& batches) {
-  std::vector<std::string> ids;
-  for (const Batch& batch : batches) ids.insert(ids.end(), batch.ids.begin(), batch.ids.end());
-  return ids;
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace
@@ -27,25 +23,29 @@ std::vector<std::string> ids_of(const std::vector<Batch>& batches) {
 RunObserver::~RunObserver() = default;
 
 Trainer::Trainer(TrainerSettings settings, TrainerParts parts)
-    : settings_(settings), parts_(parts) {}
+    : settings_(settings), parts_(parts), loss_scale_(settings.precision.scales_loss()) {}
 
 Trainer::End Trainer::run(int64_t first_step) {
-  const Clock::time_point start = Clock::now();
+  started_s_ = now_s();
+  TrainedBuffers buffers(*parts_.model, *parts_.strategy);
+  const bool is_alone = parts_.strategy->mesh().world_size() == 1;
   int64_t saved = first_step;
   int64_t done = first_step;
-  End end = End::kFinished;
-  while (done < settings_.max_steps && end == End::kFinished) {
+  while (done < settings_.max_steps && !stops_) {
     const StepReport report = train_step(done);
     ++done;
     for (RunObserver* observer : observers_) observer->on_step(report);
     const auto due = [&](int64_t every) { return every > 0 && done % every == 0; };
-    if (due(settings_.validate_every) && validate) {
-      const ValidationReport result = validate(done);
-      for (RunObserver* observer : observers_) observer->on_validation(result);
+    const bool validates = due(settings_.validate_every) && validate;
+    if (validates) {
+      at_phase(done - 1, "validate");
+      buffers.average(*parts_.strategy);
+      validate_after(done);
     }
-    const bool late = settings_.max_time_s > 0 && seconds_since(start) > settings_.max_time_s;
-    if (late || (stop_requested && stop_requested())) end = End::kStopped;
-    if (due(settings_.checkpoint_every) || end == End::kStopped || done == settings_.max_steps) {
+    if (is_alone) stops_ = stops_ || wants_to_stop();  // nobody else has to hear of it
+    if (due(settings_.checkpoint_every) || stops_ || done == settings_.max_steps) {
+      at_phase(done - 1, "save");
+      buffers.average(*parts_.strategy);
       write_checkpoint(done);
       saved = done;
     }
@@ -55,47 +55,21 @@ Trainer::End Trainer::run(int64_t first_step) {
   return done < settings_.max_steps ? End::kStopped : End::kFinished;
 }
 
-void Trainer::write_checkpoint(int64_t steps_done) {
-  if (!save_checkpoint) return;
-  const std::string folder = save_checkpoint(steps_done);
-  for (RunObserver* observer : observers_) observer->on_checkpoint(steps_done, folder);
+bool Trainer::wants_to_stop() const {
+  const bool late = settings_.max_time_s > 0 && now_s() - started_s_ > settings_.max_time_s;
+  return late || (stop_requested && stop_requested());
 }
 
 StepReport Trainer::train_step(int64_t step) {
-  const Clock::time_point start = Clock::now();
+  const double start_s = now_s();
   StepReport report;
   report.step = step;
-  const std::vector<Batch> batches = next_batches(step);
-  report.data_time_s = seconds_since(start);
+  at_phase(step, "data");
+  const std::vector<Batch> batches = next_batches();
+  report.data_time_s = now_s() - start_s;
+  at_phase(step, "forward and backward");
   parts_.model->train(true);
   parts_.strategy->begin_step(*parts_.model);
-  accumulate_gradients(batches, step, report);
-  if (!std::isfinite(report.loss)) throw_not_finite("loss", report.loss, step + 1, ids_of(batches));
-  parts_.strategy->finish_backward(*parts_.model);
-  report.grad_norm = parts_.strategy->clip_grad_norm(*parts_.model, settings_.max_grad_norm);
-  if (!std::isfinite(report.grad_norm)) {
-    throw_not_finite("gradient norm", report.grad_norm, step + 1, ids_of(batches));
-  }
-  report.learning_rate =
-      parts_.schedule->learning_rate(step, parts_.optimizer->base_learning_rate());
-  parts_.optimizer->step(report.learning_rate);
-  parts_.strategy->after_update(*parts_.model);
-  report.step_time_s = seconds_since(start);
-  return report;
-}
-
-std::vector<Batch> Trainer::next_batches(int64_t step) {
-  std::vector<Batch> batches;
-  for (int64_t i = 0; i < settings_.accumulate; ++i) {
-    std::optional<Batch> batch = parts_.data->next();
-    if (!batch) throw_data_exhausted(step, settings_.max_steps);
-    batches.push_back(batch->to(settings_.device));
-  }
-  return batches;
-}
-
-void Trainer::accumulate_gradients(const std::vector<Batch>& batches, int64_t step,
-                                   StepReport& report) {
   for (const Batch& batch : batches) {
     const BatchWeight weight = parts_.model->weigh(batch);
     report.frames += weight.frames;
@@ -103,18 +77,70 @@ void Trainer::accumulate_gradients(const std::vector<Batch>& batches, int64_t st
     report.tokens += weight.tokens;
     report.batch_size += batch.size();
   }
-  const double frames = parts_.strategy->sum_over_data({static_cast<double>(report.frames)})[0];
+  const bool has_data = static_cast<int64_t>(batches.size()) == settings_.accumulate;
+  const StepFrames all = agree_on_frames(*parts_.strategy, report.frames, has_data);
+  if (!all.has_data) throw_data_exhausted(step, settings_.max_steps);
+  accumulate_gradients(batches, all.frames, report);
+  at_phase(step, "update");
+  parts_.strategy->finish_backward(*parts_.model);
+  const bool is_finite = std::isfinite(report.loss);
+  stops_ = sum_over_data(*parts_.strategy, report, wants_to_stop());
+  if (!std::isfinite(report.loss)) {
+    throw_not_finite("loss", report.loss, step + 1, ids_of_all_ranks(batches, !is_finite));
+  }
+  update(batches, report);
+  report.step_time_s = now_s() - start_s;
+  return report;
+}
+
+std::vector<Batch> Trainer::next_batches() {
+  std::vector<Batch> batches;
+  for (int64_t i = 0; i < settings_.accumulate; ++i) {
+    std::optional<Batch> batch = parts_.data->next();
+    if (!batch) break;
+    batches.push_back(batch->to(settings_.device));
+  }
+  return batches;
+}
+
+void Trainer::accumulate_gradients(const std::vector<Batch>& batches, double frames,
+                                   StepReport& report) {
+  const int64_t data_size = parts_.strategy->mesh().data_size();
+  MicroBatchPlace place = {report.step, 0, settings_.accumulate, parts_.strategy->data_rank(),
+                           data_size};
+  const StepContext context = {report.step, frames, settings_.accumulate * data_size};
   for (const Batch& batch : batches) {
-    parts_.strategy->begin_micro_batch(*parts_.model, &batch == &batches.back());
+    seed_generators(settings_.seed, place);
+    parts_.strategy->begin_micro_batch(*parts_.model, ++place.index == settings_.accumulate);
     LossTerms loss;
     {
       const AutocastScope autocast(settings_.precision, settings_.device.type());
-      loss = parts_.model->training_loss(batch, {step, frames, settings_.accumulate});
+      loss = parts_.model->training_loss(batch, context);
     }
-    loss.total.backward();
+    (loss_scale_.is_on() ? loss.total * loss_scale_.value() : loss.total).backward();
     report.loss += loss.total.item<double>();
     for (const auto& [name, value] : loss.parts) report.parts[name] += value.item<double>();
   }
+}
+
+void Trainer::update(const std::vector<Batch>& batches, StepReport& report) {
+  if (loss_scale_.is_on()) {
+    report.loss_scale = loss_scale_.value();
+    parts_.strategy->scale_gradients(*parts_.model, 1 / report.loss_scale);
+  }
+  report.grad_norm = parts_.strategy->clip_grad_norm(*parts_.model, settings_.max_grad_norm);
+  report.learning_rate =
+      parts_.schedule->learning_rate(report.step, parts_.optimizer->base_learning_rate());
+  const bool skips = !std::isfinite(report.grad_norm);
+  if (skips) {
+    skip_update(batches, report);
+  } else {
+    parts_.optimizer->step(report.learning_rate);
+    parts_.strategy->after_update(*parts_.model);
+    num_skipped_in_a_row_ = 0;
+  }
+  loss_scale_.update(skips);
+  report.skipped_steps = num_skipped_;
 }
 
 }  // namespace s2s

@@ -1,6 +1,7 @@
 #pragma once
 // Trainer: the loop. It sees five nouns (model, data, strategy, schedule with its optimizer,
-// checkpoints) and no option names; everything is decided before it starts.
+// checkpoints) and no option names; everything is decided before it starts. Each rank of a run has
+// one, and all take the same steps.
 
 #include <functional>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "s2s/data_source.h"
 #include "s2s/speech_model.h"
 #include "s2s/training.h"
+#include "train/loss_scale.h"
 #include "train/precision.h"
 #include "train/step_report.h"
 
@@ -17,11 +19,13 @@ namespace s2s {
 
 struct TrainerSettings {
   int64_t max_steps = 0;
-  int64_t accumulate = 1;        // micro-batches per optimizer step
+  int64_t accumulate = 1;        // micro-batches per optimizer step, on each rank
   double max_grad_norm = 0;      // 0: no clipping
+  int64_t max_skipped = 20;      // updates in a row without finite gradients
   int64_t validate_every = 0;    // optimizer steps; 0: never
   int64_t checkpoint_every = 0;  // optimizer steps; 0: at the end only
   double max_time_s = 0;         // wall clock; 0: no limit
+  uint64_t seed = 0;             // of random numbers in the model
   Precision precision;
   at::Device device = at::kCPU;
 };
@@ -44,23 +48,41 @@ class Trainer {
   std::function<std::string(int64_t steps_done)> save_checkpoint;
   /// Runs all validation sets.
   std::function<ValidationReport(int64_t steps_done)> validate;
-  /// True once the user asked to stop.
+  /// True once the user asked this rank to stop.
   std::function<bool()> stop_requested;
 
+  /// Hears of what begins. step: 0-based; phase: a literal.
+  std::function<void(int64_t step, const char* phase)> at_phase = [](int64_t, const char*) {};
+
   enum class End { kFinished, kStopped };
-  /// Trains from `first_step` on. On a stop it finishes the step and writes a checkpoint.
-  /// Errors: [numerics/not-finite], [data/exhausted], and those of the parts.
+  /// Trains from `first_step` on. When any rank is asked to stop, or late, all finish the step and
+  /// write a checkpoint. Errors: [numerics/not-finite], [data/exhausted], and those of the parts.
   End run(int64_t first_step);
+
+  /// What the next steps depend on beside model, optimizer and data: a short text, the same on all
+  /// ranks. `restore` takes "" for a state that nothing has changed.
+  std::string state() const;
+  void restore(const std::string& state);
 
  private:
   StepReport train_step(int64_t step);
-  std::vector<Batch> next_batches(int64_t step);
-  void accumulate_gradients(const std::vector<Batch>& batches, int64_t step, StepReport& report);
+  std::vector<Batch> next_batches();
+  void accumulate_gradients(const std::vector<Batch>& batches, double frames, StepReport& report);
+  void update(const std::vector<Batch>& batches, StepReport& report);
+  void skip_update(const std::vector<Batch>& batches, const StepReport& report);
+  std::vector<std::string> ids_of_all_ranks(const std::vector<Batch>& batches, bool own) const;
+  bool wants_to_stop() const;
+  void validate_after(int64_t steps_done);
   void write_checkpoint(int64_t steps_done);
 
   TrainerSettings settings_;
   TrainerParts parts_;
   std::vector<RunObserver*> observers_;
+  LossScale loss_scale_;
+  int64_t num_skipped_ = 0;
+  int64_t num_skipped_in_a_row_ = 0;
+  double started_s_ = 0;
+  bool stops_ = false;  // the same on all ranks
 };
 
 }  // namespace s2s

@@ -109,7 +109,7 @@ constexpr const char* kGood =
     "    datasets:\n"
     "      one: {cuts_path: b}\n"
     "      two: {cuts_path: c, batch_size: 2}\n"
-    "trainer: {max_steps: 10, devices: -1}\n"
+    "trainer: {max_steps: 10, devices: -1, logger: false}\n"
     "vars: {where: runs}\n";
 
 }  // namespace
@@ -243,8 +243,8 @@ TEST_CASE("every key without effect is accepted with a note") {
   CHECK(checked.findings.empty());
   CHECK(checked.notes.size() == s2s::keys_without_effect().size());
   CHECK(check(kGood).notes.at(0) ==
-        "without effect here: trainer.devices (test.yaml:14:26): the launcher starts the "
-        "processes");
+        "without effect here: trainer.logger (test.yaml:14:39): metrics.jsonl always holds every "
+        "number");
 }
 
 TEST_CASE("as JSON, values have their types and every leaf its origin") {
@@ -261,7 +261,7 @@ TEST_CASE("what is run holds what was written, and no block that only gave value
   const Config written = check(kGood).written;
   CHECK(written.find("vars") == nullptr);
   CHECK(written.find_path("data.train_ds.cuts_path")->text() == "runs/a");
-  CHECK(written.find_path("trainer.devices") == nullptr);
+  CHECK(written.find_path("trainer.logger") == nullptr);
   CHECK(written.find_path("trainer.seed") == nullptr);  // a default is the component's to give
   CHECK(findings_of(s2s::write_yaml(written)) == "");
 }

@@ -46,7 +46,7 @@ void check_linear(std::vector<int64_t> x_sizes, int64_t out, bool with_bias) {
   }
 }
 
-const s2s::Precision kMixed{at::kFloat, /*autocast_bf16=*/true};
+const s2s::Precision kMixed{at::kFloat, /*autocast=*/at::kBFloat16};
 
 }  // namespace
 

@@ -101,7 +101,7 @@ TEST_CASE("mixed precision leaves the features alone") {
                                     front_end.block.frames(lengths));
   };
   const at::Tensor expected = features();
-  const s2s::AutocastScope autocast({at::kFloat, /*autocast_bf16=*/true}, at::kCPU);
+  const s2s::AutocastScope autocast({at::kFloat, /*autocast=*/at::kBFloat16}, at::kCPU);
   CHECK(at::equal(features(), expected));
 }
 

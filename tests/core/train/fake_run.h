@@ -27,6 +27,9 @@ class FakeModel : public SpeechModel {
     LossTerms terms;
     terms.total = error.square().sum() / context.loss_frames;
     if (poison) terms.total = terms.total * std::nan("");
+    if (poison_gradients) {  // the loss stays what it was
+      terms.total = terms.total + (linear_(x) * 0).square().sum().sqrt();
+    }
     terms.parts["text_loss"] = terms.total.detach();
     return terms;
   }
@@ -46,6 +49,7 @@ class FakeModel : public SpeechModel {
   int64_t source_sample_rate_hz() const override { return 16000; }
   int64_t width() const { return width_; }
   bool poison = false;
+  bool poison_gradients = false;
 
  private:
   Linear linear_;
@@ -140,10 +144,12 @@ struct FakeRun {
 class Recorder : public RunObserver {
  public:
   void on_step(const StepReport& report) override { steps.push_back(report); }
+  void on_skipped_step(const SkippedStep& step) override { skipped.push_back(step); }
   void on_checkpoint(int64_t steps_done, const std::string&) override {
     checkpoints.push_back(steps_done);
   }
   std::vector<StepReport> steps;
+  std::vector<SkippedStep> skipped;
   std::vector<int64_t> checkpoints;
 };
 

@@ -60,7 +60,7 @@ TEST_CASE("what parts warn of is heard once, however often they are built") {
   builder.train_source(nullptr, strategy);
   CHECK(builder.all_train_data(nullptr) != nullptr);
   CHECK(builder.scorer() != nullptr);
-  builder.validation_sources(nullptr).at("a")();
+  builder.validation_sources(nullptr).at("a")({});
   const std::vector<std::string> expected = {"data.train_ds: odd cuts", "model.scoring_asr",
                                              "data.validation_ds.datasets.a: odd cuts"};
   CHECK(parts.heard == expected);

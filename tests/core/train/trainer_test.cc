@@ -8,6 +8,7 @@
 #include "core/train/fake_run.h"
 #include "s2s/error.h"
 #include "train/checkpoint.h"
+#include "train/micro_batch_seed.h"
 
 namespace {
 
@@ -103,4 +104,110 @@ TEST_CASE("losses of a step are normalised over all its micro-batches") {
   trainer.run(0);
   CHECK(recorder.steps[0].frames == 6);
   CHECK(recorder.steps[0].padded_frames == 10);
+}
+
+TEST_CASE("random numbers of a step depend on the seed and the micro-batch alone") {
+  const auto losses = [](int64_t first_step, uint64_t seed) {
+    FakeRun run;
+    run.data.restore(std::to_string(2 * first_step));
+    Recorder recorder;
+    TrainerSettings some = settings(6);
+    some.seed = seed;
+    Trainer trainer(some, run.parts());
+    trainer.add_observer(&recorder);
+    trainer.run(first_step);
+    return recorder.steps.at(0).loss;  // of first values
+  };
+  const double straight = losses(0, 3);
+  at::rand({17});
+  CHECK(losses(0, 3) == straight);
+  CHECK(losses(0, 4) != straight);
+  CHECK(losses(1, 3) != straight);
+}
+
+TEST_CASE("one process numbers micro-batches as several ranks together do") {
+  for (const int64_t size : {1, 2, 3}) {
+    std::vector<int64_t> numbers;
+    for (int64_t step = 0; step < 2; ++step) {
+      for (int64_t index = 0; index < 6 / size; ++index) {
+        for (int64_t rank = 0; rank < size; ++rank) {
+          const s2s::MicroBatchPlace place = {step, index, 6 / size, rank, size};
+          numbers.push_back(place.number());
+        }
+      }
+    }
+    for (size_t i = 0; i < numbers.size(); ++i) CHECK(numbers[i] == static_cast<int64_t>(i));
+  }
+}
+
+TEST_CASE("an update without finite gradients is skipped, counted and told with its batch") {
+  FakeRun run;
+  Recorder recorder;
+  TrainerSettings some = settings(4);
+  some.validate_every = 1;
+  Trainer trainer(some, run.parts());
+  trainer.add_observer(&recorder);
+  std::vector<at::Tensor> weights;
+  run.model.poison_gradients = true;
+  trainer.validate = [&](int64_t steps_done) {
+    weights.push_back(run.model.named_parameters()[0].tensor->detach().clone());
+    run.model.poison_gradients = steps_done < 2;
+    return s2s::ValidationReport();
+  };
+  trainer.run(0);
+  CHECK(weights.at(1).equal(weights.at(0)));
+  CHECK_FALSE(weights.at(2).equal(weights.at(1)));
+  REQUIRE(recorder.steps.size() == 4);
+  REQUIRE(recorder.skipped.size() == 2);
+  CHECK(recorder.skipped[1].in_a_row == 2);
+  CHECK(recorder.skipped[1].batch_ids == std::vector<std::string>{"row2", "row3"});
+  CHECK(std::isnan(recorder.steps[0].grad_norm));
+  CHECK(std::isfinite(recorder.steps[0].loss));
+  CHECK(recorder.steps[3].skipped_steps == 2);
+}
+
+TEST_CASE("too many updates in a row without finite gradients end the run") {
+  FakeRun run;
+  run.model.poison_gradients = true;
+  TrainerSettings some = settings(9);
+  some.max_skipped = 3;
+  Recorder recorder;
+  Trainer trainer(some, run.parts());
+  trainer.add_observer(&recorder);
+  try {
+    trainer.run(0);
+    FAIL("no error");
+  } catch (const s2s::Error& error) {
+    CHECK(error.id() == "numerics/not-finite");
+    CHECK(error.exit_code() == s2s::ExitCode::kNumerics);
+    CHECK(error.message().find("step 4 is nan, and 3 updates before it") != std::string::npos);
+    CHECK(error.message().find("row7") != std::string::npos);
+  }
+  CHECK(recorder.skipped.size() == 3);
+}
+
+TEST_CASE("float16 trains with a loss scale that halves at a skipped update and is kept") {
+  TrainerSettings some = settings(3);
+  some.precision = s2s::parse_precision("16-mixed", "here");
+  FakeRun run;
+  Recorder recorder;
+  Trainer trainer(some, run.parts());
+  trainer.add_observer(&recorder);
+  run.model.poison_gradients = true;
+  trainer.stop_requested = [&] {
+    run.model.poison_gradients = recorder.steps.empty();
+    return false;
+  };
+  trainer.run(0);
+  CHECK(recorder.steps[0].loss_scale == 65536);
+  CHECK(recorder.steps[1].loss_scale == 32768);
+  CHECK(std::isfinite(recorder.steps[1].grad_norm));
+  CHECK(recorder.steps[1].grad_norm < 100);  // of the loss, not of the scaled one
+  FakeRun other;
+  Trainer resumed(some, other.parts());
+  resumed.restore(trainer.state());
+  CHECK(resumed.state() == trainer.state());
+  CHECK(trainer.state().find("\"skipped_steps\":1") != std::string::npos);
+  resumed.restore("");  // of a checkpoint without one
+  CHECK(resumed.state() == trainer.state());
 }

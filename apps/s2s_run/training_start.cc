@@ -1,0 +1,72 @@
+#include "s2s_run/training_start.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "config/config_changes.h"
+#include "config/load_config.h"
+#include "s2s_run/manifest.h"
+#include "train/checkpoint_copies.h"
+
+namespace s2s::run {
+namespace {
+
+using nlohmann::json;
+
+/// Says what differs from the configuration and the plugins that the run had before.
+void report_changes(const RunFolder& folder, const RunSetup& setup, Log& log) {
+  const std::string plugins = plugin_changes(folder.file("manifest.json"), setup);
+  if (!plugins.empty()) log.warning(plugins);
+  if (!std::filesystem::exists(folder.file("config.yaml"))) return;
+  const Config before = load_effective_config(folder.file("config.yaml"), {});
+  for (const std::string& line : config_changes(before, setup.config())) {
+    log.warning("the run goes on with another configuration: " + line);
+  }
+}
+
+TrainingStart look_for_start(const ExpManagerBlock& manager, const RunFolder& folder) {
+  if (!manager.resume_if_exists) folder.check_unused();
+  const std::string newest = CheckpointFolder(folder.checkpoints(), {}).newest();
+  if (!newest.empty() || !manager.resume_from_checkpoint) return {newest, true};
+  return {*manager.resume_from_checkpoint, false};
+}
+
+}  // namespace
+
+TrainingStart find_start(const RunSetup& setup, const RunFolder& folder,
+                         const RunProcesses& processes) {
+  const std::string found = processes.first().run("checkpoint to begin with", [&] {
+    const TrainingStart start = look_for_start(setup.builder().settings().exp_manager, folder);
+    return json{start.checkpoint, start.is_of_this_run}.dump();
+  });
+  const json start = json::parse(found);
+  return {start.at(0), start.at(1)};
+}
+
+RunState resume(const RunSetup& setup, const TrainingStart& start, TrainingParts& parts, Log& log) {
+  if (start.checkpoint.empty()) return {};
+  check_same_parts(start.checkpoint, setup.config());
+  load_model(start.checkpoint, *parts.model);
+  if (is_weights_only(start.checkpoint)) {
+    log.info(fmt::format("begins with the weights of {}", start.checkpoint));
+    return {};
+  }
+  RunState state = load_run_state(start.checkpoint, *parts.optimizer);
+  parts.data->restore(state.data_state);
+  log.info(fmt::format("resumed from {} at step {}", start.checkpoint, state.steps_done));
+  return state;
+}
+
+void write_run_files(const RunSetup& setup, const RunFolder& folder, const TrainingStart& start,
+                     const Tokenizer* tokenizer, Log& log) {
+  const bool goes_on = !start.checkpoint.empty() && start.is_of_this_run;
+  if (goes_on && !is_weights_only(start.checkpoint)) report_changes(folder, setup, log);
+  folder.write_config(effective_text(setup.config()));
+  folder.write_manifest(run_manifest(setup));
+  if (tokenizer != nullptr) folder.keep_copies(kTokenizerCopy, tokenizer->files());
+  folder.keep_copies(kLlmCopy, llm_files(with_checkpoint_copies(setup.config(), start.checkpoint)));
+}
+
+}  // namespace s2s::run

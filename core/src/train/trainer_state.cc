@@ -1,0 +1,61 @@
+// What the trainer does between updates: tells, saves, skips, and goes on where it was.
+
+#include <nlohmann/json.hpp>
+
+#include "train/data_ranks.h"
+#include "train/train_errors.h"
+#include "train/trainer.h"
+
+namespace s2s {
+
+void Trainer::validate_after(int64_t steps_done) {
+  const ValidationReport result = validate(steps_done);
+  for (RunObserver* observer : observers_) observer->on_validation(result);
+}
+
+void Trainer::write_checkpoint(int64_t steps_done) {
+  if (!save_checkpoint) return;
+  const std::string folder = save_checkpoint(steps_done);
+  for (RunObserver* observer : observers_) observer->on_checkpoint(steps_done, folder);
+}
+
+std::vector<std::string> Trainer::ids_of_all_ranks(const std::vector<Batch>& batches,
+                                                   bool own) const {
+  std::string ids;
+  for (const Batch& batch : batches) {
+    for (const std::string& id : batch.ids) ids += own ? id + "\n" : "";
+  }
+  return named_lines(texts_of_data_ranks(*parts_.strategy, ids));
+}
+
+void Trainer::skip_update(const std::vector<Batch>& batches, const StepReport& report) {
+  ++num_skipped_;
+  ++num_skipped_in_a_row_;
+  SkippedStep skipped = {report.step, report.grad_norm, report.loss_scale, num_skipped_in_a_row_,
+                         ids_of_all_ranks(batches, true)};
+  if (num_skipped_in_a_row_ > settings_.max_skipped) {
+    throw_gradients_not_finite(skipped);
+  }
+  for (RunObserver* observer : observers_) observer->on_skipped_step(skipped);
+}
+
+std::string Trainer::state() const {
+  nlohmann::ordered_json json = {{"skipped_steps", num_skipped_},
+                                 {"skipped_in_a_row", num_skipped_in_a_row_}};
+  if (loss_scale_.is_on()) {
+    json["loss_scale"] = loss_scale_.value();
+    json["good_steps"] = loss_scale_.num_good();
+  }
+  return json.dump();
+}
+
+void Trainer::restore(const std::string& state) {
+  const nlohmann::json json = nlohmann::json::parse(state, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return;
+  num_skipped_ = json.value("skipped_steps", int64_t{0});
+  num_skipped_in_a_row_ = json.value("skipped_in_a_row", int64_t{0});
+  loss_scale_.restore(json.value("loss_scale", LossScale::kInitial),
+                      json.value("good_steps", int64_t{0}));
+}
+
+}  // namespace s2s
