@@ -1,6 +1,8 @@
 #pragma once
 // One rank of a run of processes, met and joined.
 
+#include <ATen/Parallel.h>
+
 #include "../plugins/built_plugins.h"
 #include "parallel/rendezvous.h"
 
@@ -12,6 +14,7 @@ class JoinedProcess {
   explicit JoinedProcess(const std::string& communicator,
                          std::chrono::milliseconds timeout = std::chrono::minutes(2))
       : rendezvous_(read_launch_environment(), {}, {std::chrono::minutes(1), timeout}) {
+    at::set_num_threads(1);  // processes share the machine
     Config node = Config::map();
     node["name"] = Config::scalar(communicator);
     BuildContext context;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,13 +42,16 @@ struct LayoutResult {
 
 constexpr int64_t kLayoutSteps = 10;
 
+/// Stands where a rank has no number.
+constexpr float kNotHere = -12345.5F;
+
 /// Adds a rank's numbers to the whole tensors. Several ranks may do so at once.
 inline void add_parts(const std::vector<TensorPart>& parts, TensorMap& whole) {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> lock(mutex);
   for (const TensorPart& part : parts) {
     at::Tensor& tensor = whole[part.name];
-    if (!tensor.defined()) tensor = at::full(part.sizes, std::nan(""));
+    if (!tensor.defined()) tensor = at::full(part.sizes, kNotHere);
     const at::Tensor flat = tensor.view({-1});
     const at::Tensor numbers = part.tensor.reshape({-1}).to(at::kFloat);
     int64_t at_number = 0;
@@ -58,9 +62,19 @@ inline void add_parts(const std::vector<TensorPart>& parts, TensorMap& whole) {
   }
 }
 
-/// One rank of a layout. world: null for one process.
+/// Without buffers.
+inline std::vector<TensorPart> parameters_of(std::vector<TensorPart> parts, Block& model) {
+  std::set<std::string> names;
+  for (const NamedTensor& parameter : model.named_parameters()) names.insert(parameter.name);
+  std::erase_if(parts, [&](const TensorPart& part) { return !names.contains(part.name); });
+  return parts;
+}
+
+/// One rank of a layout. world: null for one process. only_first: ranks share `result`, and the
+/// first one writes what is the same on all.
 inline void run_layout(const Registries& registries, const TrainedModel& trained,
-                       const RunLayout& layout, Communicator* world, LayoutResult& result) {
+                       const RunLayout& layout, Communicator* world, LayoutResult& result,
+                       bool only_first = true) {
   BuildContext context;
   context.world = world;
   context.path = "trainer.strategy";
@@ -86,16 +100,17 @@ inline void run_layout(const Registries& registries, const TrainedModel& trained
   Recorder recorder;
   trainer.add_observer(&recorder);
   trainer.run(0);
-  add_parts(strategy->parts(*model), result.parameters);
+  add_parts(parameters_of(strategy->parts(*model), *model), result.parameters);
   std::vector<double> losses;
   for (const StepReport& step : recorder.steps) losses.push_back(step.loss);
   losses = strategy->sum_over_data(std::move(losses));
-  if (world != nullptr && world->rank() > 0) return;
+  if (only_first && world != nullptr && world->rank() > 0) return;
   result.losses = std::move(losses);
   for (const StepReport& step : recorder.steps) result.grad_norms.push_back(step.grad_norm);
 }
 
-/// The largest difference of anything, relative to its tensor's largest value; NaN counts as 1.
+/// The largest difference of anything that b has, relative to a's largest value of the tensor; NaN
+/// counts as 1.
 inline double largest_difference(const LayoutResult& a, const LayoutResult& b) {
   double largest = a.parameters.size() == b.parameters.size() ? 0 : 1;
   const auto take = [&](double difference) {
@@ -106,7 +121,8 @@ inline double largest_difference(const LayoutResult& a, const LayoutResult& b) {
     if (other == b.parameters.end() || other->second.sizes() != value.sizes()) return 1;
     const at::Tensor wide = value.to(at::kDouble);
     const double scale = wide.abs().max().item<double>() + 1e-12;
-    take((wide - other->second).abs().max().item<double>() / scale);
+    const at::Tensor is_here = other->second.ne(kNotHere);
+    take(((wide - other->second) * is_here).abs().max().item<double>() / scale);
   }
   for (size_t i = 0; i < a.losses.size(); ++i) {
     take(std::abs(a.losses[i] / b.losses.at(i) - 1));

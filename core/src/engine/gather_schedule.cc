@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace s2s {
+namespace {
+
+constexpr int64_t kForgottenAfter = 100;  // steps
+
+}  // namespace
 
 GatherSchedule::GatherSchedule(std::vector<ScheduledUnit> units, std::vector<FlatGroup*> root,
                                bool reshard_after_forward)
@@ -54,12 +59,12 @@ void GatherSchedule::open(int64_t index) {
     return;
   }
   for (; issued_ < unit; ++issued_) {
-    if (states_[issued_].expected) start(issued_);
+    if (expects(issued_)) start(issued_);
   }
   start(unit);
   issued_ = std::max(issued_, unit + 1);
   if (issued_ == unit + 1) {  // the next one
-    while (issued_ < count() && !states_[issued_].expected) ++issued_;
+    while (issued_ < count() && !expects(issued_)) ++issued_;
     if (issued_ < count()) start(issued_++);
   }
   finish(unit);
@@ -78,7 +83,7 @@ void GatherSchedule::close(int64_t index, bool for_backward) {
 void GatherSchedule::begin_backward() {
   if (phase_ != Phase::kForward) return;
   for (; issued_ < count(); ++issued_) {
-    if (states_[issued_].expected) start(issued_);
+    if (expects(issued_)) start(issued_);
   }
   // What was gathered in passing is not wanted; the same units are freed on every rank.
   for (size_t unit = 0; unit < count(); ++unit) {
@@ -95,12 +100,12 @@ void GatherSchedule::open_backward(int64_t index) {
   states_[unit].ran_backward = true;
   if (!units_[unit].frees) return;
   while (issued_back_ > unit + 1) {
-    if (states_[--issued_back_].expected_backward) start(issued_back_);
+    if (expects_backward(--issued_back_)) start(issued_back_);
   }
   start(unit);
   issued_back_ = std::min(issued_back_, unit);
   if (issued_back_ == unit) {  // the one before it
-    while (issued_back_ > 0 && !states_[issued_back_ - 1].expected_backward) --issued_back_;
+    while (issued_back_ > 0 && !expects_backward(issued_back_ - 1)) --issued_back_;
     if (issued_back_ > 0) start(--issued_back_);
   }
   finish(unit);
@@ -115,7 +120,7 @@ void GatherSchedule::end_pass() {
   begin_backward();
   if (phase_ == Phase::kBackward) {
     while (issued_back_ > 0) {
-      if (states_[--issued_back_].expected_backward) start(issued_back_);
+      if (expects_backward(--issued_back_)) start(issued_back_);
     }
   }
   for (size_t unit = 0; unit < count(); ++unit) release(unit, false);
@@ -134,9 +139,15 @@ std::vector<double> GatherSchedule::take_flags() {
 
 void GatherSchedule::expect(const std::vector<double>& flags) {
   for (size_t unit = 0; unit < count(); ++unit) {
-    states_[unit].expected = flags[unit] > 0;
-    states_[unit].expected_backward = flags[count() + unit] > 0;
+    State& state = states_[unit];
+    state.idle = flags[unit] > 0 ? 0 : state.idle + 1;
+    state.idle_backward = flags[count() + unit] > 0 ? 0 : state.idle_backward + 1;
   }
+}
+
+bool GatherSchedule::expects(size_t unit) const { return states_[unit].idle < kForgottenAfter; }
+bool GatherSchedule::expects_backward(size_t unit) const {
+  return states_[unit].idle_backward < kForgottenAfter;
 }
 
 }  // namespace s2s

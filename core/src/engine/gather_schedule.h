@@ -1,7 +1,8 @@
 #pragma once
 // When units are made whole and freed. Every rank issues the same gathers in the same order, also
-// where some ranks do not run a module: what the other ranks were seen to run is gathered in
-// passing.
+// where some ranks do not run a module: what any rank ran in one of the last hundred steps is
+// gathered in passing. (A module that nobody ran for so long, and that then some ranks run and
+// others do not, ends in the timeout of a collective.)
 
 #include <cstdint>
 #include <vector>
@@ -43,15 +44,17 @@ class GatherSchedule {
 
   /// Which units ran in the passes since the last call: forward flags, then backward flags.
   std::vector<double> take_flags();
-  /// The same of all ranks: what the next passes have to keep step with.
+  /// The same of all ranks, once in a step: what the next passes have to keep step with.
   void expect(const std::vector<double>& flags);
 
  private:
   enum class Phase { kIdle, kForward, kBackward };
   struct State {
     bool ran = false, ran_backward = false;  // since take_flags
-    bool expected = true, expected_backward = true;
+    int64_t idle = 0, idle_backward = 0;     // steps since any rank ran it
   };
+  bool expects(size_t unit) const;
+  bool expects_backward(size_t unit) const;
   size_t count() const { return units_.size(); }
   void start(size_t unit);
   void finish(size_t unit);

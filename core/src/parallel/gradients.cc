@@ -22,7 +22,7 @@ double gradient_norm(const std::vector<at::Tensor>& gradients) {
 void clip_gradients(std::vector<at::Tensor>& gradients, double norm, double max_norm) {
   const at::NoGradGuard no_grad;
   const double scale = max_norm / (norm + 1e-6);
-  if (max_norm > 0 && scale < 1) at::_foreach_mul_(gradients, scale);
+  if (max_norm > 0 && scale < 1 && !gradients.empty()) at::_foreach_mul_(gradients, scale);
 }
 
 }  // namespace s2s
