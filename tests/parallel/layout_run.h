@@ -101,12 +101,11 @@ inline void run_layout(const Registries& registries, const TrainedModel& trained
   trainer.add_observer(&recorder);
   trainer.run(0);
   add_parts(parameters_of(strategy->parts(*model), *model), result.parameters);
-  std::vector<double> losses;
-  for (const StepReport& step : recorder.steps) losses.push_back(step.loss);
-  losses = strategy->sum_over_data(std::move(losses));
   if (only_first && world != nullptr && world->rank() > 0) return;
-  result.losses = std::move(losses);
-  for (const StepReport& step : recorder.steps) result.grad_norms.push_back(step.grad_norm);
+  for (const StepReport& step : recorder.steps) {
+    result.losses.push_back(step.loss);
+    result.grad_norms.push_back(step.grad_norm);
+  }
 }
 
 /// The largest difference of anything that b has, relative to a's largest value of the tensor; NaN
