@@ -48,12 +48,14 @@ inline MeshShape tensor_mesh(int64_t size, bool sequence_parallel) {
   return shape;
 }
 
-/// The largest difference as a share of the largest number that is expected.
-inline double relative_difference(const at::Tensor& actual, const at::Tensor& expected) {
+/// The largest difference as a share of the largest number that is expected, or of `least`, where
+/// nothing but rounding is.
+inline double relative_difference(const at::Tensor& actual, const at::Tensor& expected,
+                                  double least = 1e-6) {
   if (actual.sizes() != expected.sizes()) return 1e9;
   if (expected.numel() == 0) return 0;
   const double difference = (actual - expected).abs().max().item<double>();
-  return difference / std::max(1e-6, expected.abs().max().item<double>());
+  return difference / std::max(least, expected.abs().max().item<double>());
 }
 
 /// This rank's numbers of a whole tensor.
@@ -89,8 +91,8 @@ struct Furthest {
   std::string name = "none";
   double difference = 0;
 };
-inline Furthest compare_gradients(Block& model, const TensorSplit& split,
-                                  const Gradients& expected) {
+inline Furthest compare_gradients(Block& model, const TensorSplit& split, const Gradients& expected,
+                                  double least = 1e-6) {
   Furthest furthest;
   for (const NamedTensor& parameter : model.named_parameters()) {
     const TensorShare& share = split.share(parameter.tensor);
@@ -102,7 +104,7 @@ inline Furthest compare_gradients(Block& model, const TensorSplit& split,
       if (share.partial != nullptr) {
         share.partial->all_reduce(own, Reduction::kSum, parameter.name).wait();
       }
-      difference = relative_difference(own.flatten(), part_of(found->second, share));
+      difference = relative_difference(own.flatten(), part_of(found->second, share), least);
     }
     if (difference > furthest.difference) furthest = {parameter.name, difference};
   }

@@ -240,18 +240,19 @@ double sent_bytes(const CollectiveLog& log, const std::function<bool(const std::
 
 TEST_CASE("ranks send the bytes that the plan predicts, activations and gradients") {
   LlmPlugins plugins;
-  constexpr int64_t kWhole = 8;  // as many positions on each rank
+  constexpr int64_t kPadded = 8;  // of 7 positions on 2 and on 4 ranks
   for (const char* family : kFamilies) {
     for (const auto& [size, split] : {std::pair{2, true}, {2, false}, {4, true}, {4, false}}) {
       CAPTURE(std::string(family));
       CAPTURE(size);
       const Case test{plugins, family + std::string(kSizes)};
-      const Text text = some_text(50, kWhole);
+      const Text text = some_text(50);
       const MeshShape shape = tensor_mesh(size, split);
       const auto whole = test.make();
       TrafficInputs inputs;
       inputs.mesh = shape;
-      inputs.positions = kRows * kWhole;
+      inputs.positions = kRows * kLength;
+      inputs.padded_positions = kRows * kPadded;
       inputs.is_trained = test.is_trained;
       const ShardPlan plan = test.plan(*whole, shape);
       const Traffic expected = expected_traffic(plan_model(*whole, plan, shape), plan, inputs);
