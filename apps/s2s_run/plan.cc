@@ -149,7 +149,7 @@ int plan(const Arguments& arguments, const Invocation& invocation) {
 
   const PlanReportInputs inputs = report_inputs(arguments, config, options, rules);
   const ShardPlan shard_plan = model.plan(inputs.mesh);
-  const PlanCheckInputs checked_for{inputs.mesh, arguments.world_size, arguments.sequence_length};
+  const PlanCheckInputs checked_for{inputs.mesh, arguments.world_size};
   const Findings findings = check_plan(*model.block, shard_plan, checked_for);
   if (!findings.empty())
     return report_findings(with_advice(findings, model, checked_for), invocation);
@@ -173,7 +173,7 @@ void setup_plan(CLI::App& app, Invocation& invocation) {
   command->add_option("--world-size", arguments->world_size, "ranks there will be, to check");
   command
       ->add_option("--sequence-length", arguments->sequence_length,
-                   "positions of a sequence: to check, for the traffic and for activations")
+                   "positions of a sequence, for the traffic and for activations")
       ->check(positive());
   command
       ->add_option("--batch-size", arguments->batch_size,

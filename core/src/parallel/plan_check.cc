@@ -177,9 +177,6 @@ class PlanCheck {
     if (inputs_.world_size > 0 && mesh.world_size() != inputs_.world_size) {
       findings_.add(plan_errors::world(mesh, inputs_.world_size));
     }
-    if (mesh.sequence_parallel && inputs_.sequence_length % mesh.tensor != 0) {
-      findings_.add(plan_errors::sequence(inputs_.sequence_length, mesh.tensor));
-    }
   }
 
   const ShardPlan& plan_;

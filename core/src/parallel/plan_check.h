@@ -11,13 +11,12 @@ namespace s2s {
 
 struct PlanCheckInputs {
   MeshShape mesh;
-  int64_t world_size = 0;       // ranks that the launcher started; 0: not known
-  int64_t sequence_length = 0;  // positions of the longest batch; 0: not known
+  int64_t world_size = 0;  // ranks that the launcher started; 0: not known
 };
 
 /// All findings at once: rows and units that match nothing, parameters without a row or with
-/// several, splits and numbers that do not divide, units and tied parameters that disagree, mesh
-/// and sequence sizes. Rules V1 to V7 of core/docs/sharding.md.
+/// several, splits and numbers that do not divide, units and tied parameters that disagree, the
+/// mesh's size. Rules V1 to V7 of core/docs/sharding.md.
 Findings check_plan(Block& model, const ShardPlan& plan, const PlanCheckInputs& inputs);
 
 }  // namespace s2s

@@ -93,15 +93,6 @@ Error tied(const std::string& first, const std::string& first_treatment, const s
                                 first, first_treatment, second, second_treatment));
 }
 
-Error sequence(int64_t length, int64_t tensor) {
-  const int64_t below = length / tensor * tensor;
-  const std::string shorter = below > 0 ? fmt::format("{} or ", below) : "";
-  return plan_error("plan/sequence",
-                    fmt::format("a sequence of {} positions is not divisible by tensor_parallel = "
-                                "{}, as sequence parallelism needs; nearest that works: {}{}",
-                                length, tensor, shorter, below + tensor));
-}
-
 Error world(const MeshShape& m, int64_t world_size) {
   return plan_error(
       "mesh/world",

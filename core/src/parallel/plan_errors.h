@@ -29,8 +29,6 @@ Error units(const std::string& module, const std::vector<std::string>& rows);
 /// [plan/tied] one tensor under two names that the plan treats differently.
 Error tied(const std::string& first, const std::string& first_treatment, const std::string& second,
            const std::string& second_treatment);
-/// [plan/sequence] a sequence length that the tensor axis does not divide.
-Error sequence(int64_t length, int64_t tensor);
 /// [mesh/world] a mesh that is not as large as the world.
 Error world(const MeshShape& mesh, int64_t world_size);
 /// [mesh/axes] a --mesh text that cannot be read.

@@ -144,11 +144,11 @@ PlanReport report_plan(Block& model, const ShardPlan& plan, const PlanReportInpu
   report.mesh = inputs.mesh;
   report.zero_stage = inputs.zero_stage;
   report.step = inputs.step;
-  report.traffic =
-      expected_traffic(planned, plan,
-                       {inputs.mesh, inputs.step.micro_batches, inputs.step.positions(),
-                        inputs.gather_bytes_per_number, inputs.bytes_per_number, inputs.zero_stage,
-                        inputs.is_trained});
+  report.traffic = expected_traffic(
+      planned, plan,
+      {inputs.mesh, inputs.step.micro_batches, inputs.step.positions(),
+       inputs.step.positions_for(inputs.mesh.tensor), inputs.gather_bytes_per_number,
+       inputs.bytes_per_number, inputs.zero_stage, inputs.is_trained});
   report.activations =
       expected_activations(model, planned, plan,
                            {inputs.mesh, inputs.step.length, inputs.gather_bytes_per_number,

@@ -42,6 +42,10 @@ struct StepSize {
   int64_t length = 0;  // positions of each; 0: not known
   std::string rows_source = "default", length_source;
   int64_t positions() const { return rows * length; }
+  /// With each sequence as long as a multiple of so many ranks.
+  int64_t positions_for(int64_t ranks) const {
+    return rows * ((length + ranks - 1) / ranks * ranks);
+  }
 };
 
 struct PlanReport {

@@ -46,28 +46,26 @@ std::string line_of(const char* word, const std::string& text) {
 std::string bytes_text(double bytes) { return bytes_text(static_cast<int64_t>(bytes)); }
 
 /// "all-gather 1.2 kB, reduce-scatter 1.2 kB"; kinds that are not used are left out.
-std::string kinds_text(const CollectiveBytes& bytes, double times) {
+std::string kinds_text(const CollectiveBytes& bytes) {
   std::string text;
   for (const auto& [name, size] : {std::pair{"all-gather", bytes.all_gather},
                                    {"reduce-scatter", bytes.reduce_scatter},
                                    {"all-reduce", bytes.all_reduce}}) {
     if (size == 0) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, bytes_text(size * times));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, bytes_text(size));
   }
   return text.empty() ? "none" : text;
 }
 
 std::string tensor_text(const PlanReport& report) {
   const Traffic& traffic = report.traffic;
-  const StepSize& step = report.step;
-  const auto positions = static_cast<double>(step.positions() * step.micro_batches);
   const std::string activations =
       traffic.tensor_activations
           ? fmt::format("activations {}: {}", bytes_text(*traffic.tensor_activations),
-                        kinds_text(traffic.tensor_per_position, positions))
+                        kinds_text(traffic.tensor_step))
           : fmt::format("activations, for each position of a micro-batch {}: {}",
                         bytes_text(traffic.tensor_per_position.total()),
-                        kinds_text(traffic.tensor_per_position, 1));
+                        kinds_text(traffic.tensor_per_position));
   return line_of("  tensor", activations) +
          line_of("  tensor", "gradients of weights that several ranks hold: all-reduce " +
                                  bytes_text(traffic.tensor_gradients));

@@ -152,9 +152,14 @@ class TrafficCount {
 
   void count_step() {
     if (inputs_.mesh.tensor > 1 && inputs_.positions == 0) return;
-    traffic_.tensor_activations =
-        rounded(traffic_.tensor_per_position.total() * static_cast<double>(inputs_.positions) *
-                static_cast<double>(inputs_.micro_batches));
+    const auto micro_batches = static_cast<double>(inputs_.micro_batches);
+    const double whole = micro_batches * static_cast<double>(inputs_.positions);
+    const double split =
+        micro_batches * static_cast<double>(std::max(inputs_.positions, inputs_.padded_positions));
+    const CollectiveBytes& one = traffic_.tensor_per_position;
+    traffic_.tensor_step = {one.all_gather * split, one.reduce_scatter * split,
+                            one.all_reduce * whole};
+    traffic_.tensor_activations = rounded(traffic_.tensor_step.total());
   }
 
   void note_other_axes() {

@@ -13,11 +13,12 @@ namespace s2s {
 
 struct TrafficInputs {
   MeshShape mesh;
-  int64_t micro_batches = 1;  // of an optimizer step
-  int64_t positions = 0;      // of a micro-batch on one data rank; 0: not known
-  int64_t gather_bytes = 4;   // of a number: gathered parameters, and activations
-  int64_t reduce_bytes = 4;   // of a number: gradients
-  int zero_stage = 3;         // what the shard axis splits (core/docs/sharding.md)
+  int64_t micro_batches = 1;     // of an optimizer step
+  int64_t positions = 0;         // of a micro-batch on one data rank; 0: not known
+  int64_t padded_positions = 0;  // where sequences are split over the tensor axis; 0: as positions
+  int64_t gather_bytes = 4;      // of a number: gathered parameters, and activations
+  int64_t reduce_bytes = 4;      // of a number: gradients
+  int zero_stage = 3;            // what the shard axis splits (core/docs/sharding.md)
   std::function<bool(const std::string& parameter)> is_trained;
 };
 
@@ -34,7 +35,8 @@ struct Traffic {
   int64_t replicate_reduce = 0;               // gradients, all-reduce
   int64_t tensor_gradients = 0;               // of weights that several tensor ranks hold
   CollectiveBytes tensor_per_position;        // activations, for one position of one micro-batch
-  std::optional<int64_t> tensor_activations;  // of the step; nothing when positions are not known
+  CollectiveBytes tensor_step;                // of the step, where positions are known
+  std::optional<int64_t> tensor_activations;  // its sum; nothing when positions are not known
   std::vector<std::string> not_counted;       // what this leaves out, and why
   /// All of it; nothing when a part is not known.
   std::optional<int64_t> total() const;
