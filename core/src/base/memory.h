@@ -7,4 +7,7 @@ namespace s2s {
 /// and clear the same pages again every step. For programs that train or generate.
 void keep_freed_memory();
 
+/// Gives free memory back to the system, once: after something large has gone for good.
+void return_freed_memory();
+
 }  // namespace s2s

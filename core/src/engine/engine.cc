@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/memory.h"
 #include "parallel/comm_errors.h"
 #include "parallel/plan_check.h"
 #include "s2s/gradients.h"
@@ -88,6 +89,7 @@ void Engine::attach(Block& model, const ShardPlan& plan) {
       std::make_unique<GradientFlow>(reduced, units, holds_gradients ? 1 : flat_groups_.size() + 1);
   doors_ = std::make_unique<Doors>(model, plan, units, settings_,
                                    Doors::Inside{schedule_.get(), flow_.get(), split_.get()});
+  return_freed_memory();  // that of the model as it came
 }
 
 std::vector<NamedTensor> Engine::optimizer_parameters(Block&) {
