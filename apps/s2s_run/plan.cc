@@ -1,6 +1,7 @@
 #include "s2s_run/plan.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -45,13 +46,23 @@ MeshShape choose_mesh(const Arguments& arguments, const Config& config) {
   read_switch(config, "sequence_parallel", mesh.sequence_parallel);
   read_switch(config, "replicate_kv_heads", mesh.replicate_kv_heads);
   if (!arguments.mesh.empty()) return mesh;
-  const auto size = [&](const char* key, int64_t& axis) {
-    if (const Config* value = strategy_option(config, key)) {
-      axis = value->as_int(std::string(kStrategy) + key);
-    }
+  const auto size = [&](const char* key, int64_t if_auto) {
+    const Config* value = strategy_option(config, key);
+    const bool is_given = value != nullptr && !value->is_null() && value->text() != "auto";
+    return is_given ? value->as_int(std::string(kStrategy) + key) : if_auto;
   };
-  size("data_parallel_size", mesh.shard);
-  size("tensor_parallel_size", mesh.tensor);
+  mesh.tensor = size("tensor_parallel_size", 1);
+  const int64_t left = arguments.world_size / std::max<int64_t>(1, mesh.tensor);
+  const int64_t data = size("data_parallel_size", std::max<int64_t>(1, left));
+  const Config* name = strategy_option(config, "name");
+  const bool is_replicated = name != nullptr && name->text() == "ddp";
+  mesh.replicate = is_replicated ? data : size("replicate_size", 1);
+  if (mesh.replicate < 1 || data % mesh.replicate != 0) {
+    throw Error(ExitCode::kConfig, "mesh/axes",
+                "trainer.strategy.replicate_size: " + std::to_string(mesh.replicate) +
+                    "; expected a divisor of the " + std::to_string(data) + " data ranks");
+  }
+  mesh.shard = data / mesh.replicate;
   return mesh;
 }
 

@@ -50,8 +50,9 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
   static variable_list backward(AutogradContext* context, const variable_list& outputs) {
     const variable_list saved = context->get_saved_variables();
     const at::Tensor& scale = outputs[0];
-    const auto scaled = [&](const at::Tensor& grad) {
-      return grad.defined() ? grad * scale.to(grad.scalar_type()) : at::Tensor();
+    // In place: nobody else has them, and a second backward pass would be told.
+    const auto scaled = [&](at::Tensor grad) {
+      return grad.defined() ? grad.mul_(scale.to(grad.scalar_type())) : at::Tensor();
     };
     return {scaled(saved[0]), scaled(saved[1]), scaled(saved[2]), {}, {}};
   }
