@@ -56,6 +56,7 @@ class Engine : public ParallelStrategy {
   std::unique_ptr<Communicator> model_ranks_;  // shard x tensor: who a gradient norm is summed over
   std::unique_ptr<Communicator> near_ranks_;   // of a shard group, neighbours
   std::unique_ptr<Communicator> self_;         // this rank alone
+  std::unique_ptr<FlatMemory> memory_ = std::make_unique<FlatMemory>();
   std::vector<std::unique_ptr<FlatGroup>> flat_groups_;
   std::vector<FlatGroup*> root_groups_;  // always whole
   std::unique_ptr<TensorSplit> split_;   // null: a tensor axis of one

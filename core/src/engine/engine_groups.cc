@@ -68,6 +68,7 @@ FlatGroupSettings Engine::group_settings(const NamedTensor& first, int64_t unit)
   group.reductions = stays_whole ? self_.get() : &groups_of_mesh_.shard();
   group.replicas = &groups_of_mesh_.replicate();
   group.data = &groups_of_mesh_.data();
+  group.memory = memory_.get();
   group.near = near_ranks_.get();
   const bool is_floating = tensor.is_floating_point();
   group.gather_type =

@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include "engine/freeable_storage.h"
 #include "s2s/error.h"
 
 namespace s2s {
@@ -34,7 +33,8 @@ FlatGroup::FlatGroup(std::vector<FlatParameter> parameters, const FlatGroupSetti
 
 void FlatGroup::take_values() {
   const at::Tensor& first = *parameters_.front().named.tensor;
-  at::Tensor flat = at::empty({layout_.total_numel()}, first.options().requires_grad(false));
+  at::Tensor flat =
+      settings_.memory->tensor(layout_.total_numel(), first.options().requires_grad(false));
   for (const FlatRange& gap : layout_.gaps()) flat.narrow(0, gap.begin, gap.count).zero_();
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const at::Tensor value = parameters_[i].named.tensor->detach().reshape({-1});
@@ -92,7 +92,7 @@ at::Tensor FlatGroup::own_slice() const {
 void FlatGroup::start_gather() {
   if (is_whole_ || gathering_) return;
   const at::NoGradGuard no_grad;
-  restore_storage(whole_);
+  settings_.memory->restore(whole_);
   if (near_part_.defined()) {
     const int64_t numel = near_part_.numel();
     const at::Tensor own = whole_.narrow(0, settings_.near->rank() * numel, numel);
@@ -128,7 +128,7 @@ void FlatGroup::release(bool for_backward) {
     const int64_t numel = whole_.numel() / settings_.near->size();
     near_part_ = whole_.narrow(0, settings_.near->rank() * numel, numel).clone();
   }
-  free_storage(whole_);
+  settings_.memory->free(whole_);
   is_whole_ = false;
 }
 
@@ -139,8 +139,8 @@ void FlatGroup::take_gradient(size_t i) {
   if (!gradient.defined()) return;
   S2S_ASSERT(!reducing_, "a gradient comes before its group is reduced");
   if (!whole_gradient_.defined()) {
-    whole_gradient_ =
-        at::empty({layout_.total_numel()}, whole_.options().dtype(settings_.reduce_type));
+    whole_gradient_ = settings_.memory->tensor(layout_.total_numel(),
+                                               whole_.options().dtype(settings_.reduce_type));
     for (const FlatRange& gap : layout_.gaps()) {
       whole_gradient_.narrow(0, gap.begin, gap.count).zero_();
     }
@@ -159,7 +159,9 @@ void FlatGroup::take_gradient(size_t i) {
 void FlatGroup::start_reduce() {
   const at::NoGradGuard no_grad;
   const auto options = whole_.options().dtype(settings_.reduce_type);
-  if (!whole_gradient_.defined()) whole_gradient_ = at::zeros({layout_.total_numel()}, options);
+  if (!whole_gradient_.defined()) {
+    whole_gradient_ = settings_.memory->tensor(layout_.total_numel(), options).zero_();
+  }
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const int64_t numel = parameters_[i].has_arrived ? parameters_[i].named.tensor->numel() : 0;
     const int64_t missing = layout_.numel(i) - numel;  // not reached, or of a longer tensor rank
@@ -180,6 +182,7 @@ void FlatGroup::finish_reduce() {
   const at::NoGradGuard no_grad;
   if (reducing_) reducing_->wait();
   reducing_.reset();
+  if (!whole_gradient_.is_same(sum_)) settings_.memory->free(whole_gradient_);
   whole_gradient_.reset();
   add_to_part(std::move(sum_));
   sum_.reset();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/flat_layout.h"
+#include "engine/flat_memory.h"
 #include "parallel/tensor_share.h"
 #include "s2s/block.h"
 #include "s2s/communicator.h"
@@ -31,6 +32,7 @@ struct FlatGroupSettings {
   Communicator* replicas = nullptr;    // ranks that hold the same part
   Communicator* near = nullptr;        // neighbours that keep a freed group's parts; null: none
   Communicator* data = nullptr;        // all of these: whose first rank's values count
+  FlatMemory* memory = nullptr;
   at::ScalarType gather_type = at::kFloat;
   at::ScalarType reduce_type = at::kFloat;
   bool frees = false;    // whole only while it is used
