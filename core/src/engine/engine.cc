@@ -178,7 +178,8 @@ void Engine::sum_partial_gradients() {
   }
 }
 
-/// Says to all ranks which parameters were reached and which units ran, and hands gradients out.
+/// Says to all ranks which parameters were reached, which units ran, and in which order gradients
+/// were complete, and hands gradients out.
 void Engine::share_flags() {
   std::vector<double> flags = schedule_->take_flags();
   const size_t num_units = flags.size();
@@ -187,6 +188,8 @@ void Engine::share_flags() {
       flags.push_back(parameter.was_reached ? 1 : 0);
     }
   }
+  const std::vector<double> completion = flow_->completion();
+  flags.insert(flags.end(), completion.begin(), completion.end());
   const at::Tensor all = at::tensor(flags, at::kFloat).to(world_.device_type());
   world_.all_reduce(all, Reduction::kMax, "flags").wait();
   const at::Tensor here = all.to(at::kCPU, at::kDouble);
@@ -198,6 +201,7 @@ void Engine::share_flags() {
       if (reached[next++] > 0) group->piece(i).mutable_grad() = group->piece_gradient(i);
     }
   }
+  flow_->follow({reached + next, reached + next + completion.size()});
 }
 
 std::vector<at::Tensor> Engine::piece_gradients() {

@@ -18,9 +18,39 @@ int64_t bytes_of(const at::Tensor& tensor) {
 /// Parameters of one flat tensor have this in common.
 using Kind = std::tuple<int64_t, bool, at::ScalarType>;
 
+/// Gives parameters, in the model's order, numbers: the same for those of a unit, and for what
+/// stands between two units, as long as it is small: gradients that come at other times would wait
+/// for each other.
+class Places {
+ public:
+  explicit Places(int64_t max_bytes) : max_bytes_(max_bytes) {}
+  /// unit: -1 for none.
+  int64_t next(int64_t unit, int64_t bytes) {
+    if (unit >= 0) {
+      num_bytes_ = 0;
+      const auto [place, is_new] = of_unit_.emplace(unit, num_);
+      if (is_new) ++num_;
+      return place->second;
+    }
+    const bool is_large = num_bytes_ > max_bytes_ / 8 && num_bytes_ + bytes > max_bytes_;
+    if (num_bytes_ == 0 || is_large) {
+      between_ = num_++;
+      num_bytes_ = 0;
+    }
+    num_bytes_ += bytes;
+    return between_;
+  }
+
+ private:
+  int64_t max_bytes_;
+  std::map<int64_t, int64_t> of_unit_;
+  int64_t num_ = 0, between_ = -1, num_bytes_ = 0;
+};
+
 }  // namespace
 
-/// Where parameters come and go, a group for each unit (and number type; trained and frozen apart).
+/// Where parameters come and go, a group for each unit, and for what stands between units (and
+/// number type; trained and frozen apart).
 /// Where they stay, groups of about settings.bucket_bytes in the model's order, filled from its
 /// end, where gradients come first.
 std::vector<std::vector<NamedTensor>> Engine::grouped(const Units& units,
@@ -47,15 +77,15 @@ std::vector<std::vector<NamedTensor>> Engine::grouped(const Units& units,
     std::reverse(groups.begin(), groups.end());
     return groups;
   }
-  std::map<Kind, std::vector<NamedTensor>> by_unit;
-  const auto num_units = static_cast<int64_t>(units.all().size());
+  std::map<Kind, std::vector<NamedTensor>> by_place;
+  Places places(settings_.bucket_bytes);
   for (NamedTensor& parameter : parameters) {
-    const int64_t unit = units.of_parameter(parameter.tensor);
-    by_unit[{unit < 0 ? num_units : unit, parameter.tensor->requires_grad(),
-             parameter.tensor->scalar_type()}]
-        .push_back(std::move(parameter));
+    const int64_t place =
+        places.next(units.of_parameter(parameter.tensor), bytes_of(*parameter.tensor));
+    by_place[{place, parameter.tensor->requires_grad(), parameter.tensor->scalar_type()}].push_back(
+        std::move(parameter));
   }
-  for (auto& [kind, members] : by_unit) groups.push_back(std::move(members));
+  for (auto& [kind, members] : by_place) groups.push_back(std::move(members));
   return groups;
 }
 

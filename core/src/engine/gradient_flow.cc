@@ -30,6 +30,7 @@ GradientFlow::GradientFlow(const std::vector<FlatGroup*>& groups, const Units& u
       member.unit_of.push_back(units.of_parameter(parameter.named.tensor));
       member.is_shared = member.is_shared || units.is_shared(parameter.named.tensor);
     }
+    order_.push_back(members_.size());
     members_.push_back(std::move(member));
   }
   for (size_t m = 0; m < members_.size(); ++m) {
@@ -53,7 +54,11 @@ void GradientFlow::begin_micro_batch(bool reduces, bool is_last) {
   reduces_ = reduces;
   is_last_ = is_last;
   num_launched_ = 0;
-  for (Member& member : members_) member.is_missing.assign(member.unit_of.size(), true);
+  num_completed_ = 0;
+  for (Member& member : members_) {
+    member.is_missing.assign(member.unit_of.size(), true);
+    member.completed = -1;
+  }
   std::fill(pending_.begin(), pending_.end(), 0);
   std::fill(is_over_.begin(), is_over_.end(), false);
 }
@@ -63,6 +68,7 @@ void GradientFlow::entered(int64_t unit) { ++pending_[static_cast<size_t>(unit)]
 void GradientFlow::left(int64_t unit) {
   const auto index = static_cast<size_t>(unit);
   if (--pending_[index] == 0) is_over_[index] = true;
+  note_completed();
   launch_ready(false);
 }
 
@@ -70,6 +76,7 @@ void GradientFlow::arrived(size_t index, size_t parameter) {
   Member& member = members_[index];
   member.is_missing[parameter] = false;
   member.group->take_gradient(parameter);
+  if (member.completed < 0 && is_ready(member)) member.completed = num_completed_++;
   launch_ready(false);
 }
 
@@ -82,10 +89,33 @@ bool GradientFlow::is_ready(const Member& member) const {
   return true;
 }
 
+void GradientFlow::note_completed() {
+  for (Member& member : members_) {
+    if (member.completed < 0 && is_ready(member)) member.completed = num_completed_++;
+  }
+}
+
+std::vector<double> GradientFlow::completion() const {
+  std::vector<double> out;
+  for (const Member& member : members_) {
+    out.push_back(static_cast<double>(member.completed < 0 ? members_.size() : member.completed));
+  }
+  return out;
+}
+
+void GradientFlow::follow(const std::vector<double>& completion) {
+  for (size_t i = 0; i < order_.size(); ++i) order_[i] = i;
+  std::stable_sort(order_.begin(), order_.end(),
+                   [&](size_t a, size_t b) { return completion[a] < completion[b]; });
+}
+
 void GradientFlow::launch_ready(bool all) {
   if (!reduces_) return;
-  while (num_launched_ < members_.size() && (all || is_ready(members_[num_launched_]))) {
-    launch(members_[num_launched_++]);
+  while (num_launched_ < members_.size()) {
+    Member& member = members_[order_[num_launched_]];
+    if (!all && !is_ready(member)) return;
+    ++num_launched_;
+    launch(member);
   }
 }
 

@@ -13,7 +13,7 @@ namespace s2s {
 
 class GradientFlow {
  public:
-  /// groups: in the order in which they are reduced; only the trained ones count.
+  /// groups: in the order in which they are reduced at first; only the trained ones count.
   /// max_in_flight: reductions at once (their gradients are held).
   GradientFlow(const std::vector<FlatGroup*>& groups, const Units& units, size_t max_in_flight);
   ~GradientFlow();
@@ -32,6 +32,12 @@ class GradientFlow {
   /// All sums are complete.
   void finish_step();
 
+  /// For each group when its gradients were complete in the last micro-batch: 0, 1, ...; those that
+  /// were not come last.
+  std::vector<double> completion() const;
+  /// The latest of all ranks: groups are reduced in this order from now on.
+  void follow(const std::vector<double>& completion);
+
  private:
   class Arrival;
   struct Member {
@@ -39,13 +45,17 @@ class GradientFlow {
     std::vector<int64_t> unit_of;  // of each parameter
     std::vector<bool> is_missing;  // of each parameter: no gradient in this micro-batch yet
     bool is_shared = false;        // one of them is registered twice: its gradient may come twice
+    int64_t completed = -1;        // -1: not yet in this micro-batch
   };
   void arrived(size_t member, size_t parameter);
   bool is_ready(const Member& member) const;
+  void note_completed();
   void launch_ready(bool all);
   void launch(Member& member);
 
   std::vector<Member> members_;
+  std::vector<size_t> order_;  // in which members are reduced
+  int64_t num_completed_ = 0;
   std::vector<int64_t> pending_;  // of each unit: backwards to come
   std::vector<bool> is_over_;     // of each unit: its backward ran, and all of it
   std::vector<FlatGroup*> in_flight_;
