@@ -2,15 +2,16 @@
 
 usage: equality_matrix.py SOURCE_DIR BUILD_DIR [--check]
 
---check: nothing is written; exit code 1 when the document lacks a layout or a model of the tests, or
-shows one that they do not have. (The differences themselves vary a little between machines.)
+--check: nothing is written; exit code 1 when the document lacks a layout or a model of the tests,
+or shows one that they do not have. (The differences vary a little between machines.)
 """
 
 import json
 import pathlib
 import sys
 
-FILES = ["data", "tensor", "data_lora", "tensor_lora", "data_duplex", "tensor_duplex", "data_partly"]
+FILES = ["data", "tensor", "data_lora", "tensor_lora"]
+FILES += ["data_duplex", "tensor_duplex", "data_partly"]
 BEGIN, END = "<!-- equality matrix: begin -->", "<!-- equality matrix: end -->"
 
 
@@ -33,7 +34,8 @@ def table_text(rows):
     lines = ["| layout | " + " | ".join(models) + " |", "| --- |" + " --- |" * len(models)]
     for layout, cells in rows.items():
         shown = [f"{cells[m]:.0e}" if m in cells else "" for m in models]
-        lines.append(f"| {layout} | " + " | ".join("0" if s == "0e+00" else s for s in shown) + " |")
+        shown = ["0" if cell == "0e+00" else cell for cell in shown]
+        lines.append(f"| {layout} | " + " | ".join(shown) + " |")
     return "\n".join(lines)
 
 
@@ -52,7 +54,8 @@ def main():
     table = table_text(read_tables(build))
     if "--check" in sys.argv:
         if names_of(shown) != names_of(table):
-            sys.exit(f"{page.name} shows another matrix than the tests have; run {sys.argv[0]} without --check")
+            sys.exit(f"{page.name} shows another matrix than the tests have; "
+                     f"run {sys.argv[0]} without --check")
         print("ok: the matrix of", page.name, "has the tests' rows and columns")
         return
     page.write_text(before + BEGIN + "\n" + table + "\n" + END + after)
