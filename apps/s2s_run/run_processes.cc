@@ -61,7 +61,7 @@ RunProcesses::RunProcesses()
       world_(make_solo_communicator({})),
       first_(std::make_unique<FirstRank>(rendezvous_->process())) {}
 
-std::unique_ptr<RunProcesses> meet_other_ranks(RunSetup& setup) {
+std::unique_ptr<RunProcesses> meet_other_ranks(RunSetup& setup, std::vector<AgreedFact> facts) {
   const LaunchPlace place = read_launch_environment();
   const RunOptions& options = setup.builder().settings();
   check_started(options.trainer, place);
@@ -69,7 +69,6 @@ std::unique_ptr<RunProcesses> meet_other_ranks(RunSetup& setup) {
   const at::DeviceType device = setup.builder().device().type();
   std::string name = options.communicator.name;
   if (name == "auto") name = device == at::kCUDA ? "nccl" : "gloo";
-  std::vector<AgreedFact> facts;
   for (const auto& [path, value] : config_values(setup.config())) facts.push_back({path, value});
   const RendezvousSettings settings = {milliseconds(options.communicator.start_timeout_s),
                                        milliseconds(options.communicator.timeout_s)};

@@ -57,9 +57,9 @@ std::vector<AgreedFact> program_facts(const PluginHost& host);
 
 /// Where a launcher started several processes: they meet, compare program and configuration, and
 /// are joined by trainer.communicator; `setup` builds for them from then on. Nothing is written.
-/// Errors: those of the rendezvous and the communicator, [comm/mesh] when trainer.devices or
-/// num_nodes ask for others, [comm/device].
-std::unique_ptr<RunProcesses> meet_other_ranks(RunSetup& setup);
+/// `facts`: what else has to be the same. Errors: those of the rendezvous and the communicator,
+/// [comm/mesh] when trainer.devices or num_nodes ask for others, [comm/device].
+std::unique_ptr<RunProcesses> meet_other_ranks(RunSetup& setup, std::vector<AgreedFact> facts = {});
 
 /// The strategy, once its mesh was seen to be as large as the ranks are many. Errors: those of the
 /// strategy, [comm/mesh].

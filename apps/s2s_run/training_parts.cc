@@ -39,7 +39,8 @@ void attach_optimizer(const TrainingParts& parts, const RunOptions& settings, Wa
   parts.optimizer->attach(std::move(trainable), std::move(scales));
 }
 
-/// Rank 0 may have to make its files first.
+}  // namespace
+
 std::unique_ptr<Tokenizer> build_tokenizer(const RunBuilder& builder, const RunProcesses& processes,
                                            const std::string& checkpoint) {
   std::unique_ptr<Tokenizer> tokenizer;
@@ -51,7 +52,11 @@ std::unique_ptr<Tokenizer> build_tokenizer(const RunBuilder& builder, const RunP
   return tokenizer;
 }
 
-}  // namespace
+void attach_strategy(ParallelStrategy& strategy, SpeechModel& model) {
+  ShardPlan plan = model.configure_model(strategy.mesh());
+  add_lora_rows(model, plan);
+  strategy.attach(model, plan);
+}
 
 TrainingParts build_training(const RunSetup& setup, const RunProcesses& processes,
                              std::unique_ptr<ParallelStrategy> strategy,
@@ -70,9 +75,7 @@ TrainingParts build_training(const RunSetup& setup, const RunProcesses& processe
        freeze_parameters(*parts.model, settings.model.frozen(), settings.model.kept())) {
     setup.warnings().add(fmt::format("model.freeze_params: '{}' matches no parameter", pattern));
   }
-  ShardPlan plan = parts.model->configure_model(parts.strategy->mesh());
-  add_lora_rows(*parts.model, plan);
-  parts.strategy->attach(*parts.model, plan);
+  attach_strategy(*parts.strategy, *parts.model);
   attach_optimizer(parts, settings, setup.warnings());
   return parts;
 }

@@ -23,6 +23,13 @@ struct TrainingParts {
   }
 };
 
+/// The tokenizer; rank 0 may have to make its files first. Null when there is none.
+std::unique_ptr<Tokenizer> build_tokenizer(const RunBuilder& builder, const RunProcesses& processes,
+                                           const std::string& checkpoint);
+
+/// Gives a model with memory and values to its strategy, with the plan that it has for the mesh.
+void attach_strategy(ParallelStrategy& strategy, SpeechModel& model);
+
 /// Seeds the generators, builds the parts, freezes parameters, attaches strategy and optimizer.
 /// What makes files, rank 0 does before the others. `strategy`: of build_strategy. `checkpoint`:
 /// what the run goes on from, or "" (what it holds copies of counts). Patterns that match nothing

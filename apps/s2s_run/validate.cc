@@ -6,16 +6,20 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
 #include "base/progress_bar.h"
+#include "eval/example_exchange.h"
 #include "eval/listening_report.h"
 #include "eval/validator.h"
 #include "s2s_run/columns.h"
 #include "s2s_run/number_checks.h"
+#include "s2s_run/run_processes.h"
 #include "s2s_run/run_setup.h"
+#include "s2s_run/training_parts.h"
 #include "train/checkpoint.h"
 #include "train/run_folder.h"
 
@@ -110,31 +114,88 @@ ReportSummary summary_of(const ValidateArguments& arguments, const RunOptions& s
   return summary;
 }
 
-int run_validate(const ValidateArguments& arguments, const Invocation& invocation) {
-  const RunSetup setup(arguments.config, RunPurpose::kValidate, invocation, arguments.checkpoint);
+/// The parts of a validation; later ones may refer to earlier ones.
+struct ValidationParts {
+  std::unique_ptr<Tokenizer> tokenizer;
+  Validator::Sets sets;
+  std::unique_ptr<SpeechModel> model;
+  std::unique_ptr<ParallelStrategy> strategy;  // null: one process
+  std::unique_ptr<Scorer> scorer;
+};
+
+ValidationParts build_parts(const ValidateArguments& arguments, const RunSetup& setup,
+                            const RunProcesses& processes) {
+  const RunBuilder& builder = setup.builder();
+  ValidationParts parts;
+  if (processes.place().size > 1) parts.strategy = build_strategy(setup, processes);
+  parts.tokenizer = build_tokenizer(builder, processes, arguments.checkpoint);
+  parts.sets = builder.validation_sources(parts.tokenizer.get());
+  parts.model = builder.model(parts.tokenizer.get(), arguments.checkpoint);
+  check_same_parts(arguments.checkpoint, setup.config());
+  load_model(arguments.checkpoint, *parts.model);
+  if (parts.strategy) attach_strategy(*parts.strategy, *parts.model);
+  return parts;
+}
+
+ValidationSettings validation_settings(const ValidateArguments& arguments,
+                                       const RunBuilder& builder, const ValidationParts& parts) {
+  ValidationSettings validation;
+  validation.limit_batches = arguments.limit_batches;
+  validation.generate = true;
+  validation.scorer = parts.scorer.get();
+  validation.strategy = parts.strategy.get();
+  validation.precision = builder.precision();
+  validation.device = builder.device();
+  return validation;
+}
+
+/// Losses and answers of all ranks; the examples are rank 0's.
+ValidationReport measure(const ValidateArguments& arguments, Validator& validator,
+                         const ValidationParts& parts, const RunProcesses& processes) {
+  ValidationReport losses = validator.run(steps_of_checkpoint(arguments.checkpoint));
+  if (parts.strategy) {
+    gather_examples(processes.world(), parts.strategy->mesh(), validator.examples());
+  }
+  return losses;
+}
+
+/// Rank 0 writes the report and prints.
+void tell(const ValidateArguments& arguments, const Invocation& invocation,
+          const RunOptions& settings, Validator& validator, const ValidationParts& parts,
+          const ValidationReport& losses) {
+  const RunFolder folder(settings.exp_manager.run_folder());
+  ReportOptions options;
+  options.frame_s = parts.model->frame_length_s();
+  const std::string where = arguments.report.empty() ? folder.report() : arguments.report;
+  ListeningReport report(where, english_normalizer(), options);
+  for (ReportExample& example : validator.examples()) report.add(example);
+  ReportSummary summary = summary_of(arguments, settings, losses, folder);
+  if (parts.scorer != nullptr) summary.notes = parts.scorer->notes();
+  const std::string page = report.finish(summary).string();
+  (invocation.json ? print_json : print_text)(losses, report, summary.notes, page);
+}
+
+int validate(const ValidateArguments& arguments, const Invocation& invocation,
+             const RunSetup& setup, const RunProcesses& processes) {
   const RunBuilder& builder = setup.builder();
   const RunOptions& settings = builder.settings();
-  Console console(std::cerr, standard_error_is_terminal(), terminal_width());
-  Log log(&console, {LogLevel::kInfo, log_file(settings)});
+  const bool speaks = processes.is_first();
+  std::ofstream nowhere;
+  Console console(speaks ? static_cast<std::ostream&>(std::cerr) : nowhere,
+                  speaks && standard_error_is_terminal(), terminal_width());
+  Log log(&console, {LogLevel::kInfo, speaks ? log_file(settings) : ""});
   setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });
-  const std::unique_ptr<Tokenizer> tokenizer = builder.tokenizer(arguments.checkpoint);
-  const Validator::Sets sets = builder.validation_sources(tokenizer.get());
-  const std::unique_ptr<SpeechModel> model = builder.model(tokenizer.get(), arguments.checkpoint);
-  check_same_parts(arguments.checkpoint, setup.config());
-  load_model(arguments.checkpoint, *model);
-  const RunFolder folder(settings.exp_manager.run_folder());  // before hours of work
-  const std::unique_ptr<Scorer> scorer = build_scorer(builder, tokenizer.get(), sets);
+  ValidationParts parts = build_parts(arguments, setup, processes);
+  processes.first().run("run folder", [&] {  // before hours of work
+    return RunFolder(settings.exp_manager.run_folder()).path();
+  });
+  parts.scorer = build_scorer(builder, parts.tokenizer.get(), parts.sets);
 
   ProgressSettings bar_settings;
   bar_settings.title = "validate";
   bar_settings.unit = "batches";
   ProgressBar bar(console, bar_settings);
-  ValidationSettings validation;
-  validation.limit_batches = arguments.limit_batches;
-  validation.generate = true;
-  validation.scorer = scorer.get();
-  validation.precision = builder.precision();
-  validation.device = builder.device();
+  ValidationSettings validation = validation_settings(arguments, builder, parts);
   validation.progress = [&](const std::string& what, int64_t done) {
     if (what == "batches") {
       bar.update(done);
@@ -142,20 +203,19 @@ int run_validate(const ValidateArguments& arguments, const Invocation& invocatio
       console.print_line(fmt::format("{}: {}", what, done));
     }
   };
-  Validator validator(*model, sets, validation);
-  const ValidationReport losses = validator.run(steps_of_checkpoint(arguments.checkpoint));
+  Validator validator(*parts.model, parts.sets, validation);
+  const ValidationReport losses = measure(arguments, validator, parts, processes);
   bar.finish();
-
-  ReportOptions options;
-  options.frame_s = model->frame_length_s();
-  const std::string where = arguments.report.empty() ? folder.report() : arguments.report;
-  ListeningReport report(where, english_normalizer(), options);
-  for (ReportExample& example : validator.examples()) report.add(example);
-  ReportSummary summary = summary_of(arguments, settings, losses, folder);
-  if (scorer != nullptr) summary.notes = scorer->notes();
-  const std::string page = report.finish(summary).string();
-  (invocation.json ? print_json : print_text)(losses, report, summary.notes, page);
+  if (speaks) tell(arguments, invocation, settings, validator, parts, losses);
   return 0;
+}
+
+int run_validate(const ValidateArguments& arguments, const Invocation& invocation) {
+  RunSetup setup(arguments.config, RunPurpose::kValidate, invocation, arguments.checkpoint);
+  const std::unique_ptr<RunProcesses> processes =
+      meet_other_ranks(setup, {{"--checkpoint", arguments.checkpoint},
+                               {"--limit-batches", std::to_string(arguments.limit_batches)}});
+  return processes->watched([&] { return validate(arguments, invocation, setup, *processes); });
 }
 
 }  // namespace

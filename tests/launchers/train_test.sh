@@ -82,6 +82,19 @@ words_of one trainer.max_steps=14
 expect_code 0 "$folder/more.out" "$s2s_run" "${train[@]}" trainer.accumulate_grad_batches=2
 expect_same_metrics one two
 
+# Validation, its answers included: one report of all ranks.
+checkpoint=$folder/one/checkpoints/last
+validate=(validate "$config" "tiny.data=$folder/data" "tiny.run=$folder/one" --json
+  --checkpoint "$checkpoint")
+"$s2s_run" "${validate[@]}" --report "$folder/report" > "$folder/report.json" \
+  2> "$folder/report.err" || complain "validate fails" "$folder/report.err"
+for strategy in "{name: ddp}" "{name: fsdp}" "{name: model_parallel, tensor_parallel_size: 2}"; do
+  "${launch[@]}" -n 2 -- "${validate[@]}" --report "$folder/shared" "trainer.strategy=$strategy" \
+    > "$folder/shared.json" 2> "$folder/shared.err" || complain "it fails" "$folder/shared.err"
+  python3 "$launchers/compare_json.py" "$folder/report.json" "$folder/shared.json" 1e-5 \
+    2> "$folder/compared" || complain "another report under $strategy" "$folder/compared"
+done
+
 # float16 with its loss scale.
 for precision in 16-mixed bf16-mixed; do
   words_of "two-$precision" trainer.strategy.name=ddp trainer.precision=$precision
@@ -135,11 +148,14 @@ start_long late "$folder/late.out" trainer.max_steps=100000 \
 expect_end 8 "$folder/late.out"
 
 # A rank that is killed is named; the others end, and the run can go on.
-start_long killed "$folder/killed.out"
-wait_for_lines "$folder/killed/metrics.jsonl" 2 learning_rate
-kill -KILL "$(process_of_rank 1)"
-expect_end 137 "$folder/killed.out"
-expect_text "$folder/killed.out" "error: [comm/" "rank 1 of 2 was ended by signal 9"
+for rank in 1 0; do
+  before=$(num_steps killed)
+  start_long killed "$folder/killed.out"
+  wait_for_lines "$folder/killed/metrics.jsonl" $((${before:-0} + 2)) learning_rate
+  kill -KILL "$(process_of_rank $rank)"
+  expect_end 137 "$folder/killed.out"
+  expect_text "$folder/killed.out" "error: [comm/" "rank $rank of 2 was ended by signal 9"
+done
 start_long killed "$folder/killed.end"
 expect_end 0 "$folder/killed.end"
 expect_same_metrics straight killed

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "eval/example_exchange.h"
 #include "eval/validator.h"
 #include "parallel/replicated_run.h"
 #include "parallel/thread_ranks.h"
@@ -271,6 +272,48 @@ TEST_CASE("ranks that split a model run as many validation batches each") {
   });
   CHECK(thrown == kNothingThrown3);
   CHECK(num_runs == std::vector<int64_t>(3, 3));  // two rounds of four, one of one
+}
+
+TEST_CASE("examples of all ranks come to rank 0 as they are, in the order of one process") {
+  const auto example_of = [](int64_t number) {
+    ReportExample e;
+    e.id = "row" + std::to_string(number);
+    e.data_set = number % 2 == 0 ? "b" : "a";
+    e.batch = number / 2;
+    e.turns = {{true, 0.5, 1.25, "caf\xc3\xa9"}};
+    e.texts.reference = "yes";
+    e.texts.heard_model = "";
+    e.answer = {at::arange(number, at::kFloat) / 3, 16000};
+    e.answer_tokens = {{3, TokenMark::Kind::kEos, " x"}};
+    e.numbers["loss"] = std::nan("");
+    return e;
+  };
+  const auto thrown = on_ranks(3, [&](RankRun& run, Communicator& world) {
+    std::vector<ReportExample> examples;
+    for (int64_t number = world.rank(); number < 7 && world.rank() < 2; number += 2) {
+      examples.push_back(example_of(number));  // rank 2 has none
+    }
+    gather_examples(world, run.strategy->mesh(), examples);
+    if (world.rank() > 0) {
+      if (!examples.empty()) throw std::runtime_error("kept");
+      return;
+    }
+    std::string order;
+    for (const ReportExample& e : examples) order += e.id.substr(3) + " ";
+    if (order != "1 0 3 2 5 4 6 ") throw std::runtime_error(order);
+    const ReportExample& found = examples[4];
+    const ReportExample expected = example_of(5);
+    const bool same = found.turns[0].text == expected.turns[0].text && found.turns[0].is_agent &&
+                      found.turns[0].end_s == 1.25 && found.texts.reference == "yes" &&
+                      found.texts.heard_model == "" && !found.texts.text_channel &&
+                      found.answer.samples_S.equal(expected.answer.samples_S) &&
+                      found.answer.sample_rate_hz == 16000 && !found.user.samples_S.defined() &&
+                      found.answer_tokens[0].frame == 3 && found.answer_tokens[0].text == " x" &&
+                      found.answer_tokens[0].kind == TokenMark::Kind::kEos &&
+                      std::isnan(found.numbers.at("loss"));
+    if (!same) throw std::runtime_error("changed on the way");
+  });
+  CHECK(thrown == kNothingThrown3);
 }
 
 TEST_CASE("buffers that training changes become their mean, others stay as they are") {

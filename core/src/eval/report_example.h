@@ -24,6 +24,7 @@ struct TokenMark {
 struct ReportExample {
   std::string id;
   std::string data_set;
+  int64_t batch = 0;  // that held it, in the order of the set
   std::vector<Turn> turns;
   SpokenTexts texts;
   AudioClip user;

@@ -41,20 +41,29 @@ bool SharedSets::next_round() {
     num_ranks.push_back(mine.back() ? 1 : 0);
   }
   if (strategy_ != nullptr && !num_ranks.empty()) num_ranks = strategy_->sum_over_data(num_ranks);
-  const bool needs_all = strategy_ != nullptr && strategy_->mesh().shard > 1;
+  const int64_t number = round_ * share_.size + share_.rank;
   size_t i = 0;
   for (const auto& [name, source] : open_) {
     const int64_t ranks = std::llround(num_ranks[i]);
     std::optional<Batch>& batch = mine[i++];
     if (batch) {
-      if (needs_all) spare_ = batch;
-      turns_.push_back({name, std::move(*batch), true, ranks});
-    } else if (ranks > 0 && needs_all) {
-      turns_.push_back({name, spare_batch(), false, ranks});
+      if (needs_all()) spare_ = batch;
+      turns_.push_back({name, std::move(*batch), number, true, ranks});
+    } else if (ranks > 0 && needs_all()) {
+      turns_.push_back({name, spare_batch(), number, false, ranks});
     }
   }
   ++round_;
   return std::any_of(num_ranks.begin(), num_ranks.end(), [](double count) { return count > 0; });
+}
+
+int64_t SharedSets::common_width(int64_t width) {
+  if (!needs_all()) return width;
+  int64_t widest = 0;
+  for (const std::string& text : texts_of_data_ranks(*strategy_, std::to_string(width))) {
+    widest = std::max<int64_t>(widest, std::stoll(text));
+  }
+  return widest;
 }
 
 void add_sums(MetricSums& sums, const MetricSums& more) {

@@ -27,6 +27,7 @@ class SharedSets {
   struct Turn {
     std::string set;
     Batch batch;
+    int64_t number = 0;  // of the batch, in the order of the set
     /// False: the set has no batch left for this rank. Others have one, and a model whose weights
     /// are split is run by all of its ranks together.
     bool counts = true;
@@ -35,10 +36,14 @@ class SharedSets {
   /// Reads the next batches; false when no rank has any. Every rank calls it.
   bool next_round();
   const std::vector<Turn>& turns() const { return turns_; }
+  /// What has a step for each frame takes as many on all ranks that split a model: the largest of
+  /// their widths. Else the width itself.
+  int64_t common_width(int64_t width);
 
  private:
   std::optional<Batch> next_of(DataSource& source);
   const Batch& spare_batch();
+  bool needs_all() const { return strategy_ != nullptr && strategy_->mesh().shard > 1; }
 
   const std::map<std::string, ShareFactory>& sets_;
   ParallelStrategy* strategy_;

@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include "eval/shared_sets.h"
 #include "s2s/full_precision.h"
 
 namespace s2s {
@@ -45,13 +44,13 @@ std::vector<TokenMark> marks(const at::Tensor& tokens_T, int64_t length, int64_t
 Validator::Validator(SpeechModel& model, const Sets& sets, ValidationSettings settings)
     : model_(model), sets_(sets), settings_(std::move(settings)) {}
 
-void Validator::run_batch(const std::string& set, const Batch& batch, MetricSums* sums) {
-  const Batch on_device = batch.to(settings_.device);
+void Validator::run_batch(SharedSets& sets, const SharedSets::Turn& turn, MetricSums& sums) {
+  const Batch on_device = turn.batch.to(settings_.device);
   const AutocastScope autocast(settings_.precision, settings_.device.type());
   const MetricSums more = model_.evaluate(on_device);
-  if (sums == nullptr) return;
-  add_sums(*sums, more);
-  if (settings_.generate) answer(set, on_device);
+  if (turn.counts) add_sums(sums, more);
+  if (!settings_.generate) return;
+  answer(turn, on_device, sets.common_width(on_device.source_audio_BS.size(1)));
 }
 
 ValidationReport Validator::run(int64_t steps_done) {
@@ -63,7 +62,7 @@ ValidationReport Validator::run(int64_t steps_done) {
   int64_t done = 0;
   while (sets.next_round()) {
     for (const SharedSets::Turn& turn : sets.turns()) {
-      run_batch(turn.set, turn.batch, turn.counts ? &sums[turn.set] : nullptr);
+      run_batch(sets, turn, sums[turn.set]);
       done += turn.num_ranks;
       if (settings_.progress) settings_.progress("batches", done);
     }
@@ -77,9 +76,13 @@ ValidationReport Validator::run(int64_t steps_done) {
   return report;
 }
 
-void Validator::answer(const std::string& set, const Batch& batch) {
+/// `width`: samples that the user's audio is padded to.
+void Validator::answer(const SharedSets::Turn& turn, const Batch& batch, int64_t width) {
+  const at::Tensor& user_BS = batch.source_audio_BS;
   const Generation generated =
-      model_.generate(batch.source_audio_BS, batch.source_audio_lens_B, /*decode_audio=*/true);
+      model_.generate(at::constant_pad_nd(user_BS, {0, width - user_BS.size(1)}),
+                      batch.source_audio_lens_B, /*decode_audio=*/true);
+  if (!turn.counts) return;
   const FullPrecision full_precision;
   Codec& codec = model_.codec();
   const auto [codes_BKT, code_lens_B] =
@@ -90,7 +93,8 @@ void Validator::answer(const std::string& set, const Batch& batch) {
   for (int64_t b = 0; b < batch.size(); ++b) {
     ReportExample example;
     example.id = batch.ids[static_cast<size_t>(b)];
-    example.data_set = set;
+    example.data_set = turn.set;
+    example.batch = turn.number;
     example.turns = batch.turns[static_cast<size_t>(b)];
     example.texts.reference = batch.target_texts[static_cast<size_t>(b)];
     example.texts.text_channel = generated.text[static_cast<size_t>(b)];

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "eval/report_example.h"
+#include "eval/shared_sets.h"
 #include "s2s/data_source.h"
 #include "s2s/scorer.h"
 #include "s2s/speech_model.h"
@@ -42,8 +43,8 @@ class Validator {
   std::vector<ReportExample>& examples() { return examples_; }
 
  private:
-  void run_batch(const std::string& set, const Batch& batch, MetricSums* sums);
-  void answer(const std::string& set, const Batch& batch);
+  void run_batch(SharedSets& sets, const SharedSets::Turn& turn, MetricSums& sums);
+  void answer(const SharedSets::Turn& turn, const Batch& batch, int64_t width);
   void listen();
 
   SpeechModel& model_;
