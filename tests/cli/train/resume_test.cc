@@ -100,6 +100,29 @@ TEST_CASE("accumulated micro-batches resume bit for bit, too") {
   check_same_run(folder.path() / "resumed", folder.path() / "straight");
 }
 
+TEST_CASE("float16 resumes bit for bit, with its loss scale") {
+  const TemporaryFolder folder;
+  Words options = eventful_options();
+  options[0] = "trainer.max_steps=8";
+  options.push_back("trainer.precision=16-mixed");
+  train_tiny(folder.path() / "straight", options);
+  copy_as_killed(folder.path() / "straight", folder.path() / "resumed", 5);
+  train_tiny(folder.path() / "resumed", options);
+  check_same_run(folder.path() / "resumed", folder.path() / "straight");
+  CHECK(metrics(folder.path() / "resumed")[0]["loss_scale"] == 65536);
+}
+
+TEST_CASE("SIGUSR1, as batch systems send it, ends the run as ^C does") {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  Process process(eventful_train(run));
+  REQUIRE(wait_until(process, [&] { return num_steps_logged(run) >= 2; }));
+  process.send(SIGUSR1);
+  process.send(SIGUSR1);  // its launcher's
+  const Outcome outcome = process.wait();
+  CHECK_MESSAGE(outcome.exit_code == 8, outcome.output);
+}
+
 TEST_CASE("^C ends the run after the step, with a checkpoint and exit code 8") {
   const TemporaryFolder folder;
   const fs::path run = folder.path() / "run";

@@ -58,6 +58,26 @@ TEST_CASE("one signal alone does not end the process") {
   CHECK(WEXITSTATUS(status) == 7);
 }
 
+TEST_CASE("SIGUSR1 asks for a stop, and does not count as the first of two") {
+  const int status = status_of_child([] {
+    const s2s::InterruptWatch watch;
+    raise(SIGUSR1);
+    raise(SIGUSR1);
+    raise(SIGTERM);
+    raise(SIGUSR1);
+    _exit(watch.signal_number() == SIGTERM ? 7 : 1);
+  });
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 7);
+  const int later = status_of_child([] {
+    const s2s::InterruptWatch watch;
+    raise(SIGUSR1);
+    raise(SIGTERM);
+    raise(SIGTERM);
+  });
+  CHECK(WEXITSTATUS(later) == 143);
+}
+
 TEST_CASE("the first signal is announced, the second is not") {
   int ends[2] = {-1, -1};
   REQUIRE(pipe(ends) == 0);

@@ -228,6 +228,20 @@ TEST_CASE("a circle of interpolations is one finding") {
   CHECK(found.find("[config/interpolation-cycle]") == 0);
 }
 
+TEST_CASE("the processes of a run are checked with the rest") {
+  const std::string found = findings_of(
+      "model: {type: d}\ntrainer: {devices: many, communicator: {timeot_s: 3}, num_nodes: 0}\n");
+  CHECK(found.find("[config/type] trainer.devices") != std::string::npos);
+  CHECK(found.find("-1 or auto") != std::string::npos);
+  CHECK(found.find("did you mean 'timeout_s'?") != std::string::npos);
+  CHECK(found.find("trainer.num_nodes") != std::string::npos);
+  for (const char* const devices : {"auto", "-1", "8"}) {
+    const std::string good = std::string("model: {type: d}\ntrainer: {devices: ") + devices +
+                             ", num_nodes: 2, communicator: {timeout_s: 3}}\n";
+    CHECK(findings_of(good) == "");
+  }
+}
+
 TEST_CASE("every key without effect is accepted with a note") {
   Config config = yaml("model: {type: d}");
   for (const auto& [path, reason] : s2s::keys_without_effect()) {
