@@ -46,25 +46,42 @@ class GlooWork : public CollectiveWork {
   int64_t size_;
 };
 
+/// Messages that belong together.
+class MessagesWork : public CollectiveWork {
+ public:
+  explicit MessagesWork(std::vector<WorkPointer> messages) : messages_(std::move(messages)) {}
+  void wait() override {
+    for (const WorkPointer& message : messages_) message->wait();
+    messages_.clear();
+  }
+  /// A message of Gloo's is not known to have arrived before it was waited for.
+  bool is_done() override { return messages_.empty(); }
+
+ private:
+  std::vector<WorkPointer> messages_;
+};
+
 /// Gloo's own reduce_scatter reduces everything everywhere. Here every rank gets the others' parts
 /// of what it keeps, and adds them in the order of ranks, in float32 at least.
-class ReduceScatterWork : public CollectiveWork {
+class ReduceScatterWork : public MessagesWork {
  public:
-  ReduceScatterWork(WorkPointer work, at::Tensor parts, at::Tensor output, Reduction reduction)
-      : work_(std::move(work)),
+  /// parts: of what this rank keeps, by rank; complete once the messages are.
+  ReduceScatterWork(std::vector<WorkPointer> messages, std::vector<at::Tensor> parts,
+                    at::Tensor output, Reduction reduction)
+      : MessagesWork(std::move(messages)),
         parts_(std::move(parts)),
         output_(std::move(output)),
         reduction_(reduction) {}
 
   void wait() override {
-    work_->wait();
-    const bool is_half = parts_.is_floating_point() && parts_.element_size() < 4;
+    MessagesWork::wait();
+    const bool is_half = output_.is_floating_point() && output_.element_size() < 4;
     at::Tensor sum = is_half ? parts_[0].to(at::kFloat) : output_.copy_(parts_[0]);
-    for (int64_t rank = 1; rank < parts_.size(0); ++rank) add(sum, parts_[rank]);
-    if (reduction_ == Reduction::kAverage) sum.div_(static_cast<double>(parts_.size(0)));
+    for (size_t rank = 1; rank < parts_.size(); ++rank) add(sum, parts_[rank]);
+    if (reduction_ == Reduction::kAverage) sum.div_(static_cast<double>(parts_.size()));
     if (is_half) output_.copy_(sum);
+    parts_.clear();
   }
-  bool is_done() override { return work_->isCompleted(); }
 
  private:
   void add(at::Tensor& sum, const at::Tensor& part) const {
@@ -80,8 +97,8 @@ class ReduceScatterWork : public CollectiveWork {
     }
   }
 
-  WorkPointer work_;
-  at::Tensor parts_, output_;
+  std::vector<at::Tensor> parts_;
+  at::Tensor output_;
   Reduction reduction_;
 };
 
@@ -127,13 +144,34 @@ class GlooCommunicator : public Communicator {
     return std::make_unique<GlooWork>(group_->allreduce(tensors, options),
                                       divides ? tensor : at::Tensor(), size());
   }
+  /// c10d's gathers beside its output and copies; messages arrive where they belong.
   Work start_all_gather(at::Tensor output, at::Tensor input) override {
-    return std::make_unique<GlooWork>(group_->_allgather_base(output, input));
+    std::vector<WorkPointer> messages;
+    for (const int64_t other : others()) {
+      at::Tensor place = part_of(output, other);
+      messages.push_back(message(place, other, kGather, /*sends=*/false));
+    }
+    for (const int64_t other : others()) {
+      messages.push_back(message(input, other, kGather, /*sends=*/true));
+    }
+    at::Tensor own = part_of(output, rank());
+    if (own.data_ptr() != input.data_ptr()) own.copy_(input);
+    return std::make_unique<MessagesWork>(std::move(messages));
   }
   Work start_reduce_scatter(at::Tensor output, at::Tensor input, Reduction reduction) override {
-    at::Tensor parts = at::empty_like(input);
-    WorkPointer work = exchange(parts, input);
-    return std::make_unique<ReduceScatterWork>(std::move(work), parts.view({size(), -1}),
+    at::Tensor own = part_of(input, rank());
+    if (output.is_alias_of(input)) own = own.clone();
+    std::vector<at::Tensor> parts(static_cast<size_t>(size()), own);
+    std::vector<WorkPointer> messages;
+    for (const int64_t other : others()) {
+      at::Tensor& part = parts[static_cast<size_t>(other)] = received(own);
+      messages.push_back(message(part, other, kScatter, /*sends=*/false));
+    }
+    for (const int64_t other : others()) {
+      at::Tensor part = part_of(input, other);
+      messages.push_back(message(part, other, kScatter, /*sends=*/true));
+    }
+    return std::make_unique<ReduceScatterWork>(std::move(messages), std::move(parts),
                                                std::move(output), reduction);
   }
   Work start_broadcast(at::Tensor tensor, int64_t root) override {
@@ -143,15 +181,15 @@ class GlooCommunicator : public Communicator {
     return std::make_unique<GlooWork>(group_->broadcast(tensors, options));
   }
   Work start_all_to_all(at::Tensor output, at::Tensor input) override {
-    return std::make_unique<GlooWork>(exchange(output, input));
+    std::vector<int64_t> equal_parts;
+    return std::make_unique<GlooWork>(
+        group_->alltoall_base(output, input, equal_parts, equal_parts));
   }
   Work start_send(at::Tensor tensor, int64_t to) override {
-    std::vector<at::Tensor> tensors = {std::move(tensor)};
-    return std::make_unique<GlooWork>(group_->send(tensors, static_cast<int>(to), 0));
+    return std::make_unique<GlooWork>(message(tensor, to, kMessage, /*sends=*/true));
   }
   Work start_recv(at::Tensor tensor, int64_t from) override {
-    std::vector<at::Tensor> tensors = {std::move(tensor)};
-    return std::make_unique<GlooWork>(group_->recv(tensors, static_cast<int>(from), 0));
+    return std::make_unique<GlooWork>(message(tensor, from, kMessage, /*sends=*/false));
   }
   Work start_barrier() override { return std::make_unique<GlooWork>(group_->barrier()); }
 
@@ -161,12 +199,39 @@ class GlooCommunicator : public Communicator {
   }
 
  private:
-  WorkPointer exchange(at::Tensor& output, at::Tensor& input) {
-    std::vector<int64_t> equal_parts;
-    return group_->alltoall_base(output, input, equal_parts, equal_parts);
+  /// Messages of one kind between two ranks arrive in the order in which they were sent.
+  enum Tag { kMessage, kGather, kScatter };
+
+  /// The other ranks, the next one first: not all send to the same one at the same time.
+  std::vector<int64_t> others() const {
+    std::vector<int64_t> out;
+    for (int64_t i = 1; i < size(); ++i) out.push_back((rank() + i) % size());
+    return out;
+  }
+  at::Tensor part_of(const at::Tensor& whole, int64_t index) const {
+    const int64_t numel = whole.numel() / size();
+    return whole.narrow(0, index * numel, numel);
+  }
+  /// Memory like `part`, if there is some that nobody uses any more. (Fetching it from the system
+  /// each time takes about as long as the sum.)
+  at::Tensor received(const at::Tensor& part) {
+    constexpr size_t kMostKept = 4;
+    for (const at::Tensor& kept : kept_) {
+      const bool fits = kept.numel() == part.numel() && kept.scalar_type() == part.scalar_type();
+      if (fits && kept.use_count() == 1) return kept;
+    }
+    if (kept_.size() == kMostKept) kept_.erase(kept_.begin());
+    kept_.push_back(at::empty_like(part));
+    return kept_.back();
+  }
+  WorkPointer message(at::Tensor& tensor, int64_t other, Tag tag, bool sends) {
+    std::vector<at::Tensor> tensors = {tensor};
+    return sends ? group_->send(tensors, static_cast<int>(other), tag)
+                 : group_->recv(tensors, static_cast<int>(other), tag);
   }
 
   StorePointer store_;
+  std::vector<at::Tensor> kept_;
   Network network_;
   c10::intrusive_ptr<ProcessGroupGloo> group_;
 };
