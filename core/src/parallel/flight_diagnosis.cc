@@ -107,6 +107,13 @@ class Comparison {
     return last;
   }
 
+  /// Seconds from what it said to what was said last.
+  int64_t since(const RankFlight& last) const {
+    double newest = last.written_s;
+    for (const RankFlight& flight : flights_) newest = std::max(newest, flight.written_s);
+    return static_cast<int64_t>(newest - last.written_s);
+  }
+
   void add_silent() {
     for (const int64_t rank : silent_) {
       const RankFlight* const last = last_heard_of(rank);
@@ -118,7 +125,8 @@ class Comparison {
         find("silent", {rank},
              who(*last) +
                  " is not heard of any more: it was killed, is halted, or its machine is "
-                 "gone; last seen at " +
+                 "gone; last heard of " +
+                 std::to_string(std::max<int64_t>(0, since(*last))) + " s before, at " +
                  position_text(*last));
       }
     }

@@ -190,7 +190,7 @@ std::string FlightRecorder::investigate(const char* id) {
       if (flight.rank == 0) what = "rank 0 ended before: " + flight.error;
     }
     for (const RankFlight& flight : own.silent) {
-      if (flight.rank == 0) what += "; last seen at " + position_text(flight);
+      if (flight.rank == 0) what += "; last heard of at " + position_text(flight);
     }
     lines += "\n  missing:   " + what;
     flights.insert(flights.end(), own.silent.begin(), own.silent.end());
@@ -258,12 +258,15 @@ void FlightRecorder::watch() {
   while (!ends_) {
     wakes_.wait_for(lock, kTick, [this] { return ends_; });
     lock.unlock();
-    look_at_uncaught();
-    look_at_signals();
-    look_at_progress();
-    if (Clock::now() >= next_beat) {
-      say(/*now=*/false);
-      next_beat += settings_.beat;
+    try {
+      look_at_uncaught();
+      look_at_signals();
+      look_at_progress();
+      if (Clock::now() >= next_beat) {
+        say(/*now=*/false);
+        next_beat += settings_.beat;
+      }
+    } catch (const std::exception&) {  // out of memory: the run itself will say it
     }
     lock.lock();
   }

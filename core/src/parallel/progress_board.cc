@@ -110,13 +110,13 @@ void ProgressBoard::run(const std::shared_ptr<Shared>& shared) {
   while (!shared->ends) {
     ++shared->num_begun;
     shared->is_urgent = false;
-    const std::string text = shared->text;
-    const bool reads_all = shared->reads_all;
-    lock.unlock();
     try {
+      const std::string text = shared->text;
+      const bool reads_all = shared->reads_all;
+      lock.unlock();
       make_round(*shared, text, reads_all);
-    } catch (const std::exception&) {  // the store is gone
-      lock.lock();
+    } catch (const std::exception&) {  // the store is gone, or no memory is left
+      if (!lock.owns_lock()) lock.lock();
       shared->is_gone = true;
       shared->changed.notify_all();
       return;

@@ -123,7 +123,8 @@ TEST_CASE("a diagnosis names ranks that are not heard of") {
   CHECK(found.findings[0].kind == "silent");
   CHECK(found.findings[0].ranks == std::vector<int64_t>{2});
   CHECK(contains(found.verdict, "rank 2 (node7, process 102) is not heard of any more"));
-  CHECK(contains(found.verdict, "last seen at step 5, backward, in all_reduce 'layers.1'"));
+  CHECK(contains(found.verdict,
+                 "last heard of 0 s before, at step 5, backward, in all_reduce 'layers.1'"));
   CHECK(contains(found.findings[1].text, "nothing is heard of rank 3"));
 }
 
