@@ -62,6 +62,13 @@ TEST_CASE("cross entropy without bias and without row weights") {
   CHECK(c.x.grad().defined());
 }
 
+TEST_CASE("a second backward through one loss is refused, its gradients are scaled already") {
+  Case c = make_case(9, 2, 11);
+  const at::Tensor loss = s2s::linear_cross_entropy(c.x, {c.weight, c.bias}, c.labels) * 0.5;
+  loss.backward({}, /*retain_graph=*/true);
+  CHECK_THROWS_WITH(loss.backward(), doctest::Contains("modified by an inplace operation"));
+}
+
 TEST_CASE("validation rows add up to the training loss and name the largest logit") {
   Case c = make_case(20, 3, 17);
   const auto rows = s2s::linear_cross_entropy_rows(c.x, {c.weight, c.bias}, c.labels);
