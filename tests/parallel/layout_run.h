@@ -22,6 +22,7 @@ struct TrainedModel {
   std::function<std::unique_ptr<SpeechModel>(const Registries&)> make;  // with memory and values
   std::function<void(SpeechModel&, ShardPlan&)> change = {};            // adapters, frozen parts
   std::vector<Batch> batches;
+  std::function<void(Communicator*)> at_end = {};  // everything is still there
 };
 
 /// A strategy and its ranks.
@@ -100,6 +101,7 @@ inline void run_layout(const Registries& registries, const TrainedModel& trained
   Recorder recorder;
   trainer.add_observer(&recorder);
   trainer.run(0);
+  if (trained.at_end) trained.at_end(world);
   add_parts(parameters_of(strategy->parts(*model), *model), result.parameters);
   if (only_first && world != nullptr && world->rank() > 0) return;
   for (const StepReport& step : recorder.steps) {

@@ -182,7 +182,8 @@ void FlatGroup::finish_reduce() {
   const at::NoGradGuard no_grad;
   if (reducing_) reducing_->wait();
   reducing_.reset();
-  if (!whole_gradient_.is_same(sum_)) settings_.memory->free(whole_gradient_);
+  // The next unit's gradients use the same memory; a large bucket's goes back.
+  if (settings_.frees && !whole_gradient_.is_same(sum_)) settings_.memory->free(whole_gradient_);
   whole_gradient_.reset();
   add_to_part(std::move(sum_));
   sum_.reset();

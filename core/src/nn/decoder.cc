@@ -157,7 +157,10 @@ ShardPlan Decoder::plan_with(std::vector<TensorRow> rows, std::vector<UnitRow> u
   plan.rows.push_back({"embed_tokens", Style::kVocab, Layout::kFull, Layout::kFull});
   plan.rows.insert(plan.rows.end(), rows.begin(), rows.end());
   if (lm_head_) plan.rows.push_back({"lm_head", Style::kVocab, Layout::kFull, Layout::kLast});
-  plan.units = std::move(units);
+  // The embedding and the head as units of their own: they are as large as several layers.
+  plan.units = {{"embed_tokens"}};
+  plan.units.insert(plan.units.end(), units.begin(), units.end());
+  if (lm_head_) plan.units.push_back({"lm_head"});
   const BackboneShape& shape = facts_.shape;
   plan.divisors = {{"num_attention_heads", shape.num_attention_heads},
                    {"num_key_value_heads", shape.num_key_value_heads},

@@ -81,12 +81,12 @@ Held count_held(const PlannedModel& planned, const PlanReportInputs& inputs) {
   return held;
 }
 
-/// Bytes that come and go with a unit: in stage 3 itself, the next and a buffer on its way; then
-/// its gradients and two buffers of their reduction. The largest.
+/// Bytes that come and go with a unit: in stage 3 itself and the next one; then its gradients and
+/// two buffers of their reduction. The largest.
 int64_t passing_bytes(const Held& held, int stage, int64_t gather, int64_t bytes) {
   int64_t largest = 0;
   for (const auto& [path, unit] : held.units) {
-    const int64_t gathered = stage >= 3 ? 3 * gather * unit.whole : 0;
+    const int64_t gathered = stage >= 3 ? 2 * gather * unit.whole : 0;
     largest = std::max(largest, gathered + (gather + 2 * bytes) * unit.trained);
   }
   return largest;

@@ -27,10 +27,23 @@ int64_t outer_width(const PlannedParameter& parameter, const TensorRow& row) {
   return row.style == Style::kRowwise ? sizes[0] : 0;
 }
 
+std::set<std::string> head_units(const PlannedModel& planned, const ShardPlan& plan) {
+  std::set<std::string> units;
+  for (const PlannedParameter& parameter : planned.parameters) {
+    for (const HeadRow& head : plan.heads) {
+      if (path_matches(head.module, parameter.module)) units.insert(parameter.unit);
+    }
+  }
+  return units;
+}
+
 class TrafficCount {
  public:
   TrafficCount(const PlannedModel& planned, const ShardPlan& plan, const TrafficInputs& inputs)
-      : planned_(planned), plan_(plan), inputs_(inputs) {}
+      : planned_(planned),
+        plan_(plan),
+        inputs_(inputs),
+        units_with_heads_(head_units(planned, plan)) {}
 
   Traffic run() {
     if (inputs_.mesh.world_size() == 1) {
@@ -75,11 +88,14 @@ class TrafficCount {
   }
 
   /// All-gathers of a parameter in a step. In stage 3 a unit is gathered before its forward and
-  /// again before its backward, and what lies in no unit stays gathered between the two; before
-  /// stage 3 what was updated is gathered after the update.
+  /// again before its backward, but one with a head stays whole in between; what lies in no unit is
+  /// whole from one update to the next. Before stage 3 what was updated is gathered after the
+  /// update.
   double gathers_of(const PlannedParameter& parameter, bool is_trained) const {
     if (inputs_.zero_stage < 3) return is_trained ? 1 : 0;
-    return static_cast<double>(inputs_.micro_batches) * (parameter.unit.empty() ? 1 : 2);
+    if (parameter.unit.empty()) return 1;
+    const double times = units_with_heads_.contains(parameter.unit) ? 1 : 2;
+    return times * static_cast<double>(inputs_.micro_batches);
   }
 
   /// Messages of one row, as multiples of an all-gather: forward and backward together. An
@@ -175,6 +191,7 @@ class TrafficCount {
   const PlannedModel& planned_;
   const ShardPlan& plan_;
   const TrafficInputs& inputs_;
+  std::set<std::string> units_with_heads_;
   Traffic traffic_;
 };
 

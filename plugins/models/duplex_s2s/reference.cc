@@ -78,7 +78,6 @@ ShardPlan DuplexModel::configure_model(const MeshShape& mesh) const {
     plan.units.push_back({unit});
   };
   plan.append(perception_.configure_model(mesh).nested_under("perception"));
-  plan.units.push_back({"embed_tokens"});
   add_whole("embed_audio_tokens.*", "embed_audio_tokens.*");
   if (embed_held_text_) add_whole("embed_held_text", "embed_held_text");
   if (user_text_) add_whole("user_text.head", "user_text");
@@ -86,7 +85,6 @@ ShardPlan DuplexModel::configure_model(const MeshShape& mesh) const {
     plan.rows.push_back({"user_text.copy", Style::kReplicate, Layout::kFull, Layout::kFull});
   }
   plan.append(backbone_plan(mesh));
-  if (!parts_.llm->shape().tied_head) plan.units.push_back({"lm_head"});
   plan.rows.push_back({"audio_head", Style::kVocab, Layout::kFull, Layout::kLast});
   plan.heads.push_back({"audio_head", parts_.num_codebooks});
   plan.units.push_back({"audio_head"});
