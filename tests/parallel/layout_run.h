@@ -97,6 +97,7 @@ inline void run_layout(const Registries& registries, const TrainedModel& trained
   settings.max_steps = kLayoutSteps;
   settings.accumulate = layout.accumulate;
   settings.max_grad_norm = 1.0;
+  settings.device = model->named_parameters().front().tensor->device();
   Trainer trainer(settings, {model.get(), &data, strategy.get(), optimizer.get(), &schedule});
   Recorder recorder;
   trainer.add_observer(&recorder);
