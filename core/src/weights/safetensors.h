@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "s2s/block.h"
+#include "weights/block_checksums.h"
 
 namespace s2s {
 
@@ -43,6 +44,7 @@ class SafetensorsFile {
   at::Tensor tensor(const std::string& name) const;
   /// All tensors, or those whose name begins with `prefix`, which is removed.
   TensorMap tensors(const std::string& prefix = "") const;
+  const WeightMapping& mapping() const { return *mapping_; }
   /// Where its elements lie.
   std::optional<StoredBytes> stored_bytes(const std::string& name) const;
   /// Gives the memory behind a tensor's views back; they are read again when they are touched
@@ -61,10 +63,10 @@ class SafetensorsFile {
 
 /// Writes `tensors` under another name, syncs and renames, so that `path` always holds a complete
 /// file. Same input, same bytes. `float_type`: what floating tensors become, one after the other.
-/// Errors: [io/write], [weights/dtype].
-void write_safetensors(const std::string& path, const TensorMap& tensors,
-                       const std::map<std::string, std::string>& metadata = {},
-                       std::optional<at::ScalarType> float_type = {});
+/// Returns the checksums of what it wrote. Errors: [io/write], [weights/dtype].
+FileChecksums write_safetensors(const std::string& path, const TensorMap& tensors,
+                                const std::map<std::string, std::string>& metadata = {},
+                                std::optional<at::ScalarType> float_type = {});
 
 /// The element type that `tensor` is written with.
 at::ScalarType written_type(const at::Tensor& tensor, std::optional<at::ScalarType> float_type);

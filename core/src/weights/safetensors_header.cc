@@ -44,13 +44,6 @@ constexpr TypeName kTypes[] = {
     {"F8_E8M0", at::ScalarType::Float8_e8m0fnu},
 };
 
-std::optional<at::ScalarType> type_named(const std::string& text) {
-  for (const TypeName& entry : kTypes) {
-    if (text == entry.text) return entry.type;
-  }
-  return std::nullopt;
-}
-
 /// A header is an object of objects of lists; its numbers lie at this depth.
 constexpr int kMaxDepth = 3;
 
@@ -121,7 +114,7 @@ SafetensorsEntry read_entry(const std::string& path, const std::string& name, co
   check_keys(path, name, node);
   if (!node["dtype"].is_string()) throw tensor_format(path, name, "dtype is not a string");
   const std::string dtype = node["dtype"].get<std::string>();
-  const auto type = type_named(dtype);
+  const auto type = type_of_text(dtype);
   if (!type) throw weights_errors::dtype(path, name, dtype);
   const json& shape = node["shape"];
   const json& offsets = node["data_offsets"];
@@ -170,6 +163,13 @@ void check_layout(const std::string& path, const std::map<std::string, Safetenso
 }
 
 }  // namespace
+
+std::optional<at::ScalarType> type_of_text(const std::string& text) {
+  for (const TypeName& entry : kTypes) {
+    if (text == entry.text) return entry.type;
+  }
+  return std::nullopt;
+}
 
 std::string type_text(at::ScalarType type) {
   for (const TypeName& entry : kTypes) {

@@ -2,6 +2,7 @@
 // The JSON header of a safetensors file: element types, parsing with every rule checked, writing.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,8 @@ struct SafetensorsHeader {
 
 /// The format's name of an element type ("BF16"), or LibTorch's where it has none.
 std::string type_text(at::ScalarType type);
+/// The reverse; nothing for what the format does not have.
+std::optional<at::ScalarType> type_of_text(const std::string& text);
 
 /// Longest header that a reader accepts, in bytes.
 inline constexpr uint64_t kMaxHeaderBytes = 100'000'000;

@@ -24,6 +24,24 @@ Order data_order(const TensorMap& tensors, FloatType float_type) {
   return order;
 }
 
+/// A file whose checksums are made as it is written.
+class CheckedFile {
+ public:
+  explicit CheckedFile(const std::string& path) : file_(path) {}
+  void write(const void* data, size_t bytes) {
+    stream_.add(data, bytes);
+    file_.write(data, bytes);
+  }
+  FileChecksums commit() {
+    file_.commit();
+    return stream_.sums();
+  }
+
+ private:
+  AtomicFile file_;
+  ChecksumStream stream_;
+};
+
 }  // namespace
 
 at::ScalarType written_type(const at::Tensor& tensor, FloatType float_type) {
@@ -34,8 +52,9 @@ uint64_t written_bytes(const at::Tensor& tensor, FloatType float_type) {
   return static_cast<uint64_t>(tensor.numel()) * c10::elementSize(written_type(tensor, float_type));
 }
 
-void write_safetensors(const std::string& path, const TensorMap& tensors,
-                       const std::map<std::string, std::string>& metadata, FloatType float_type) {
+FileChecksums write_safetensors(const std::string& path, const TensorMap& tensors,
+                                const std::map<std::string, std::string>& metadata,
+                                FloatType float_type) {
   const Order order = data_order(tensors, float_type);
   SafetensorsHeader header{metadata, {}};
   uint64_t offset = 0;
@@ -51,7 +70,7 @@ void write_safetensors(const std::string& path, const TensorMap& tensors,
   for (size_t i = 0; i < 8; ++i) {
     length[i] = static_cast<unsigned char>(static_cast<uint64_t>(text.size()) >> (8 * i));
   }
-  AtomicFile file(path);
+  CheckedFile file(path);
   file.write(length, sizeof length);
   file.write(text.data(), text.size());
   for (const auto* entry : order) {
@@ -60,7 +79,7 @@ void write_safetensors(const std::string& path, const TensorMap& tensors,
         tensor.detach().to(at::kCPU, written_type(tensor, float_type)).contiguous();
     file.write(bytes.const_data_ptr(), bytes.nbytes());
   }
-  file.commit();
+  return file.commit();
 }
 
 }  // namespace s2s

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "s2s/weights.h"
+#include "weights/piece_files.h"
 #include "weights/safetensors.h"
 #include "weights/torch_file.h"
 #include "weights/weight_folder.h"
@@ -15,7 +16,7 @@
 namespace s2s {
 namespace {
 
-using OneFile = std::variant<SafetensorsFile, TorchFile>;
+using OneFile = std::variant<SafetensorsFile, TorchFile, PieceFiles>;
 
 std::map<std::string, TensorFacts> facts_of(const OneFile& file) {
   std::map<std::string, TensorFacts> facts;
@@ -28,6 +29,10 @@ std::map<std::string, TensorFacts> facts_of(const OneFile& file) {
 }
 
 OneFile open_file(const std::string& path) {
+  const std::filesystem::path file = path;
+  if (file.filename() == PieceIndex::kFile) {
+    return PieceFiles::open(file.parent_path().string(), "model");
+  }
   if (is_torch_file(path)) return TorchFile::open(path);
   return SafetensorsFile::open(path);
 }

@@ -65,6 +65,7 @@ WeightFolder search(const fs::path& folder) {
   const auto indexed = [&](const char* name) {
     return WeightFolder{read_index(folder / name), {}};
   };
+  if (has("index.json") && has("state.json")) return one("index.json");  // a checkpoint of ours
   if (has("model.safetensors.index.json")) return indexed("model.safetensors.index.json");
   if (has("model.safetensors")) return one("model.safetensors");
   if (auto files = files_with(folder, ".safetensors"); !files.empty())

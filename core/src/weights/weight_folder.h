@@ -27,7 +27,8 @@ struct WeightFolder {
   std::vector<std::string> files;
 };
 
-/// `path`: a file, an index, or a folder: in this order model.safetensors.index.json,
+/// `path`: a file, an index, or a folder: in this order index.json of a checkpoint of ours,
+/// model.safetensors.index.json,
 /// model.safetensors, every other *.safetensors but an adapter's, pytorch_model.bin.index.json,
 /// pytorch_model.bin, model_weights.ckpt (an unpacked .nemo archive), the only *.nemo.
 /// Errors: [weights/unreadable], [weights/index], [weights/json].

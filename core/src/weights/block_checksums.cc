@@ -1,0 +1,69 @@
+#include "weights/block_checksums.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "weights/weight_mapping.h"
+
+namespace s2s {
+namespace {
+
+constexpr size_t kDigits = 8;
+
+uint32_t continue_checksum(uint32_t sum, const void* data, uint64_t bytes) {
+  const auto* const begin = static_cast<const Bytef*>(data);
+  return static_cast<uint32_t>(crc32_z(sum, begin, static_cast<z_size_t>(bytes)));
+}
+
+}  // namespace
+
+void ChecksumStream::add(const void* data, uint64_t bytes) {
+  const auto* next = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const uint64_t in_block = sums_.bytes % kChecksumBlockBytes;
+    const uint64_t count = std::min(bytes, kChecksumBlockBytes - in_block);
+    if (in_block == 0) sums_.blocks.push_back(0);
+    sums_.blocks.back() = continue_checksum(sums_.blocks.back(), next, count);
+    sums_.bytes += count;
+    next += count;
+    bytes -= count;
+  }
+}
+
+uint32_t checksum_of(const void* data, uint64_t bytes) { return continue_checksum(0, data, bytes); }
+
+FileChecksums checksums_of_file(const std::string& path) {
+  const WeightMapping mapping(path);
+  ChecksumStream stream;
+  for (uint64_t begin = 0; begin < mapping.size(); begin += kChecksumBlockBytes) {
+    const uint64_t count = std::min(kChecksumBlockBytes, mapping.size() - begin);
+    stream.add(mapping.begin() + begin, count);
+    mapping.release(begin, count);
+  }
+  return stream.sums();
+}
+
+std::string checksums_text(const std::vector<uint32_t>& blocks) {
+  std::string text;
+  text.reserve(blocks.size() * kDigits);
+  for (const uint32_t block : blocks) text += fmt::format("{:08x}", block);
+  return text;
+}
+
+bool parse_checksums(std::string_view text, std::vector<uint32_t>& blocks) {
+  if (text.size() % kDigits != 0) return false;
+  blocks.clear();
+  for (size_t i = 0; i < text.size(); i += kDigits) {
+    const char* const end = text.data() + i + kDigits;
+    uint32_t value = 0;
+    const auto [stop, error] = std::from_chars(text.data() + i, end, value, 16);
+    if (error != std::errc() || stop != end) return false;
+    blocks.push_back(value);
+  }
+  return true;
+}
+
+}  // namespace s2s

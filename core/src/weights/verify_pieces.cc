@@ -1,0 +1,109 @@
+#include "weights/verify_pieces.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <regex>
+#include <set>
+
+#include "s2s/error.h"
+#include "weights/finite.h"
+#include "weights/piece_files.h"
+#include "weights/weights_errors.h"
+
+namespace s2s {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Verifier {
+ public:
+  explicit Verifier(const std::string& folder) : folder_(folder) {}
+
+  void run() {
+    attempt([&] { files_ = CheckedFiles::open(folder_); });
+    if (files_ == nullptr || files_->index() == nullptr) return;
+    for (const auto& [name, sums] : files_->index()->files) check_file(name);
+    find_strangers();
+    for (const auto& [name, group] : files_->index()->groups) check_group(name, group);
+  }
+  WeightsVerdict take() { return std::move(verdict_); }
+
+ private:
+  template <class Action>
+  void attempt(Action action) {
+    try {
+      action();
+    } catch (const Error& error) {
+      verdict_.findings.emplace_back(error.what());
+    }
+  }
+
+  void check_file(const std::string& name) {
+    const size_t before = verdict_.findings.size();
+    attempt([&] { files_->check_whole(name); });
+    if (verdict_.findings.size() > before) damaged_.insert(name);
+    verdict_.num_files += name.ends_with(".safetensors") ? 1 : 0;
+  }
+
+  void find_strangers() {
+    static const std::regex pattern(R"(\w+(-\d{5}-of-\d{5})?\.safetensors)");
+    for (const auto& entry : fs::directory_iterator(folder_)) {
+      const std::string name = entry.path().filename().string();
+      if (!std::regex_match(name, pattern) || files_->index()->files.count(name) != 0) continue;
+      verdict_.findings.push_back(fmt::format(
+          "{} is not of this checkpoint: its index.json, of {} rank{}, does not list it",
+          entry.path().string(), files_->index()->num_ranks,
+          files_->index()->num_ranks == 1 ? "" : "s"));
+    }
+  }
+
+  void check_group(const std::string& name, const PieceGroup& group) {
+    for (const auto& [tensor_name, tensor] : group) {
+      ++verdict_.num_tensors;
+      verdict_.num_bytes +=
+          static_cast<uint64_t>(count_elements(tensor.sizes)) * c10::elementSize(tensor.dtype);
+      const std::string fault = tiling_fault(tensor);
+      if (!fault.empty()) {
+        verdict_.findings.push_back(
+            fmt::format("{}: of {} {}", files_->path(PieceIndex::kFile), tensor_name, fault));
+      }
+      for (const StoredPiece& piece : tensor.pieces) {
+        if (damaged_.count(piece.file) != 0) continue;  // said once for the file
+        attempt([&] { check_piece(name, tensor_name, tensor, piece); });
+      }
+    }
+  }
+
+  void check_piece(const std::string& group, const std::string& name, const PieceTensor& tensor,
+                   const StoredPiece& piece) {
+    const SafetensorsFile& file = files_->tensors(piece.file);
+    const at::Tensor numbers = file.tensor(name).view({-1});
+    const std::vector<TensorSpan> spans = to_spans(piece.runs);
+    if (numbers.numel() != count_numbers(spans) || numbers.scalar_type() != tensor.dtype) {
+      throw weights_errors::tensor_format(
+          file.path(), name, "it is not the piece of '" + group + "' that index.json says it is");
+    }
+    const std::optional<NotFinite> bad = find_not_finite(numbers);
+    file.release(name);
+    if (!bad) return;
+    const std::vector<int64_t> index =
+        coordinates(tensor.sizes, number_at(spans, bad->index.at(0)));
+    throw weights_errors::not_finite(file.path(), name, index, bad->value);
+  }
+
+  std::string folder_;
+  std::shared_ptr<CheckedFiles> files_;
+  std::set<std::string> damaged_;
+  WeightsVerdict verdict_;
+};
+
+}  // namespace
+
+WeightsVerdict verify_pieces(const std::string& folder) {
+  Verifier verifier(folder);
+  verifier.run();
+  return verifier.take();
+}
+
+}  // namespace s2s
