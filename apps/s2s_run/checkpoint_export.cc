@@ -23,7 +23,7 @@
 #include "train/checkpoint_copies.h"
 #include "train/run_options.h"
 #include "train/train_errors.h"
-#include "weights/safetensors.h"
+#include "weights/piece_files.h"
 #include "weights/weight_shards.h"
 
 namespace s2s::run {
@@ -64,7 +64,7 @@ Config foreign_config(const Backbone& llm, const Config& config, const Registrie
 
 /// The stored tensor of a parameter of the language model, whose embedding and head may lie beside
 /// the rest of it.
-std::string stored_name(const SafetensorsFile& file, const std::string& ours) {
+std::string stored_name(const PieceFiles& file, const std::string& ours) {
   for (const std::string& name : {"llm." + ours, ours}) {
     if (file.contains(name)) return name;
   }
@@ -79,9 +79,9 @@ struct Exporter {
   const Config& config;
   const Registries& registries;
 
-  SafetensorsFile open() const {
-    require_in_checkpoint(arguments.checkpoint, "model.safetensors");
-    return SafetensorsFile::open((fs::path(arguments.checkpoint) / "model.safetensors").string());
+  PieceFiles open() const {
+    require_checkpoint(arguments.checkpoint);
+    return PieceFiles::open(arguments.checkpoint, "model");
   }
 
   std::optional<at::ScalarType> float_type() const {
@@ -95,7 +95,7 @@ struct Exporter {
     const ShardSettings settings{arguments.max_shard_bytes, float_type()};
     const LoraOptions lora = read_run_options(config).model.lora;
     if (lora.r > 0) add_lora(*llm, lora);
-    const SafetensorsFile file = open();
+    const PieceFiles file = open();
     for (const NamedTensor& ours : llm->named_parameters()) {
       *ours.tensor = file.tensor(stored_name(file, ours.name));
     }
@@ -124,7 +124,7 @@ struct Exporter {
     }
     const std::unique_ptr<Backbone> llm = describe(config, registries);
     add_lora(*llm, lora);
-    const SafetensorsFile file = open();
+    const PieceFiles file = open();
     for (const NamedTensor& ours : llm->named_parameters()) {
       if (!is_of_adapter(ours.name)) continue;
       const at::Tensor stored = file.tensor(stored_name(file, ours.name));

@@ -7,6 +7,7 @@
 #include "train/checkpoint.h"
 #include "train/train_errors.h"
 #include "weights/archive_member.h"
+#include "weights/checked_files.h"
 #include "weights/weights_errors.h"
 
 namespace s2s::run {
@@ -36,9 +37,20 @@ void add_from(Lines& lines, const std::vector<std::pair<const char*, const char*
   }
 }
 
+/// Where ranks wrote it together.
+void add_ranks(Lines& lines, const fs::path& folder) {
+  try {
+    const int64_t ranks =
+        is_indexed(folder.string()) ? read_piece_index(folder.string()).num_ranks : 1;
+    if (ranks > 1) lines.emplace_back("written by", std::to_string(ranks) + " ranks");
+  } catch (const Error&) {
+  }
+}
+
 Lines own_lines(const fs::path& folder) {
   Lines lines;
   add_from(lines, {{"step", "steps_done"}}, [&] { return read_json(folder / "state.json"); });
+  add_ranks(lines, folder);
   add_from(lines,
            {{"model", "model.type"},
             {"language model", "model.llm.name"},
@@ -128,7 +140,8 @@ CheckpointFacts describe_checkpoint(const std::string& path) {
   const fs::path place = path;
   switch (facts.kind) {
     case CheckpointKind::kOwn:
-      facts.weights = (place / "model.safetensors").string();
+      facts.weights =
+          (place / (is_indexed(path) ? PieceIndex::kFile : "model.safetensors")).string();
       facts.lines = own_lines(place);
       break;
     case CheckpointKind::kHuggingFace:

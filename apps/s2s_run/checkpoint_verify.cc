@@ -13,7 +13,8 @@
 #include "s2s_run/checkpoint_facts.h"
 #include "s2s_run/subcommands.h"
 #include "train/checkpoint.h"
-#include "weights/verify_weights.h"
+#include "weights/checked_files.h"
+#include "weights/verify_pieces.h"
 
 namespace s2s::run {
 namespace {
@@ -35,8 +36,16 @@ class Verification {
   const WeightsVerdict& verdict() const { return verdict_; }
 
  private:
-  /// Every file of a checkpoint; one that begins a run has no optimizer.
+  /// Every file of a checkpoint.
   void verify_own() {
+    if (is_indexed(path_)) return take(verify_pieces(path_));
+    verify_without_checksums();
+    attempt([&] { load_config((fs::path(path_) / "config.yaml").string()); });
+    json("manifest.json");
+  }
+
+  /// One that begins a run has no optimizer.
+  void verify_without_checksums() {
     bool has_optimizer = true;
     attempt([&] { has_optimizer = !is_weights_only(path_); });
     weights((fs::path(path_) / "model.safetensors").string());
@@ -44,19 +53,18 @@ class Verification {
       weights((fs::path(path_) / "optimizer.safetensors").string());
       weights((fs::path(path_) / "random.safetensors").string());
     }
-    attempt([&] { load_config((fs::path(path_) / "config.yaml").string()); });
-    json("manifest.json");
   }
 
   void weights(const std::string& place) {
-    attempt([&] {
-      const WeightsVerdict read = verify_weights(place);
-      verdict_.num_files += read.num_files;
-      verdict_.num_tensors += read.num_tensors;
-      verdict_.num_bytes += read.num_bytes;
-      auto& all = verdict_.findings;
-      all.insert(all.end(), read.findings.begin(), read.findings.end());
-    });
+    attempt([&] { take(verify_weights(place)); });
+  }
+
+  void take(const WeightsVerdict& read) {
+    verdict_.num_files += read.num_files;
+    verdict_.num_tensors += read.num_tensors;
+    verdict_.num_bytes += read.num_bytes;
+    auto& all = verdict_.findings;
+    all.insert(all.end(), read.findings.begin(), read.findings.end());
   }
 
   void json(const char* file) {

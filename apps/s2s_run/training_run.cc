@@ -18,6 +18,7 @@
 #include "s2s_run/training_start.h"
 #include "train/checkpoint.h"
 #include "train/checkpoint_copies.h"
+#include "train/checkpoint_observer.h"
 #include "train/run_folder.h"
 
 namespace s2s::run {
@@ -58,7 +59,7 @@ void report_setup(const Run& run) {
 /// The state to start from, and what the run folder says about it.
 RunState prepare(const Run& run, const TrainingStart& start, TrainingParts& parts) {
   const RunBuilder& builder = run.setup.builder();
-  RunState state = resume(run.setup, start, parts, run.log);
+  RunState state = resume(run.setup, start, parts, run.processes.place().rank, run.log);
   run.processes.first().run("files of the run", [&] {
     write_run_files(run.setup, run.folder, start, parts.tokenizer.get(), run.log);
     return std::string();
@@ -81,18 +82,15 @@ ValidationSettings validation_settings(const RunBuilder& builder, const Training
   return out;
 }
 
-/// Rank 0 writes, the others wait.
-std::string save(const Run& run, const TrainingParts& parts, const RunState& state) {
-  const RunFolder& folder = run.folder;
-  return run.processes.first().run("checkpoint", [&] {
-    const CheckpointFolder checkpoints(folder.checkpoints(),
-                                       {folder.file("config.yaml"), folder.file("manifest.json"),
-                                        folder.file(kTokenizerCopy), folder.file(kLlmCopy)});
-    const std::string path = checkpoints.save(*parts.model, *parts.optimizer, state);
-    checkpoints.rotate(
-        run.setup.builder().settings().exp_manager.checkpoint_callback_params.save_top_k, {});
-    return path;
-  });
+CheckpointSettings checkpoint_settings(const Run& run, const ParallelStrategy& strategy) {
+  const CheckpointBlock& options =
+      run.setup.builder().settings().exp_manager.checkpoint_callback_params;
+  CheckpointSettings out;
+  if (run.processes.place().size > 1) out.world = &run.processes.world();
+  out.mesh = strategy.mesh();
+  out.is_async = options.async_save;
+  out.rotation = Rotation{options.save_top_k, options.monitor.has_value(), options.mode == "max"};
+  return out;
 }
 
 /// The steps of a trainer, as the flight recorder of a run of several processes hears of them.
@@ -134,8 +132,18 @@ Trainer::End train(const Run& run, TrainingParts& parts, const RunState& begin,
   ProgressObserver progress(run.console, run.log, begin.steps_done, options.max_steps,
                             options.log_every_n_steps);
   trainer.add_observer(&progress);
+  CheckpointFolder checkpoints(run.folder.checkpoints(),
+                               {run.folder.file("config.yaml"), run.folder.file("manifest.json"),
+                                run.folder.file(kTokenizerCopy), run.folder.file(kLlmCopy)},
+                               checkpoint_settings(run, *parts.strategy));
+  CheckpointObserver saving(
+      checkpoints, builder.settings().exp_manager.checkpoint_callback_params.monitor.value_or(""),
+      [&](const std::string& message) { run.log.warning(message); });
+  trainer.add_observer(&saving);
   trainer.save_checkpoint = [&](int64_t steps_done) {
-    return save(run, parts, {steps_done, parts.data->state(), trainer.state()});
+    return checkpoints.save(
+        parts.strategy->parts(*parts.model), *parts.optimizer,
+        {steps_done, parts.data->state(), trainer.state(), saving.monitored(steps_done)});
   };
   const Validator::Sets sets = builder.validation_sources(parts.tokenizer.get());
   if (!sets.empty()) {

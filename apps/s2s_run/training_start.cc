@@ -45,15 +45,20 @@ TrainingStart find_start(const RunSetup& setup, const RunFolder& folder,
   return {start.at(0), start.at(1)};
 }
 
-RunState resume(const RunSetup& setup, const TrainingStart& start, TrainingParts& parts, Log& log) {
+RunState resume(const RunSetup& setup, const TrainingStart& start, TrainingParts& parts,
+                int64_t rank, Log& log) {
   if (start.checkpoint.empty()) return {};
   check_same_parts(start.checkpoint, setup.config());
-  load_model(start.checkpoint, *parts.model);
+  ParallelStrategy& strategy = *parts.strategy;
+  const std::vector<TensorPart> held = strategy.parts(*parts.model);
+  load_model(start.checkpoint, *parts.model, held);
+  strategy.after_update(*parts.model);
   if (is_weights_only(start.checkpoint)) {
     log.info(fmt::format("begins with the weights of {}", start.checkpoint));
     return {};
   }
-  RunState state = load_run_state(start.checkpoint, *parts.optimizer);
+  RunState state =
+      load_run_state(start.checkpoint, *parts.optimizer, held, {strategy.mesh(), rank});
   parts.data->restore(state.data_state);
   log.info(fmt::format("resumed from {} at step {}", start.checkpoint, state.steps_done));
   return state;

@@ -21,9 +21,10 @@ struct TrainingStart {
 TrainingStart find_start(const RunSetup& setup, const RunFolder& folder,
                          const RunProcesses& processes);
 
-/// Loads what the run goes on from. Returns the steps done and the trainer's state. Errors: those
-/// of checkpoints.
-RunState resume(const RunSetup& setup, const TrainingStart& start, TrainingParts& parts, Log& log);
+/// Loads what this rank holds of what the run goes on from, whatever layout wrote it. Returns the
+/// steps done and the trainer's state. Errors: those of checkpoints.
+RunState resume(const RunSetup& setup, const TrainingStart& start, TrainingParts& parts,
+                int64_t rank, Log& log);
 
 /// Rank 0: says what has changed since the run was here, and writes config.yaml, manifest.json and
 /// the copies that checkpoints hold.

@@ -28,7 +28,7 @@ pid_t start(int rank, int size, int port, const std::string& name) {
 
 }  // namespace
 
-std::vector<int> run_process_ranks(int size, const std::string& name) {
+std::vector<pid_t> start_process_ranks(int size, const std::string& name) {
   // Below the ports that systems hand out; test programs that run at once have other numbers.
   const int port = 12000 + ::getpid() % 20000;
   std::vector<pid_t> children;
@@ -36,13 +36,21 @@ std::vector<int> run_process_ranks(int size, const std::string& name) {
   for (const char* variable : {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"}) {
     ::unsetenv(variable);
   }
+  return children;
+}
+
+std::vector<int> wait_process_ranks(const std::vector<pid_t>& processes) {
   std::vector<int> codes;
-  for (const pid_t child : children) {
+  for (const pid_t child : processes) {
     int status = 0;
     ::waitpid(child, &status, 0);
     codes.push_back(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
   }
   return codes;
+}
+
+std::vector<int> run_process_ranks(int size, const std::string& name) {
+  return wait_process_ranks(start_process_ranks(size, name));
 }
 
 }  // namespace s2s::test

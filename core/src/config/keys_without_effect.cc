@@ -7,7 +7,6 @@ namespace s2s {
 
 namespace {
 constexpr const char* kMetrics = "metrics.jsonl always holds every number";
-constexpr const char* kNewest = "the newest checkpoints are kept";
 constexpr const char* kNoEpochs = "a run has steps and no epochs";
 constexpr const char* kExport = "other formats are exported from a checkpoint";
 }  // namespace
@@ -29,8 +28,6 @@ const std::vector<KeyWithoutEffect>& keys_without_effect() {
       {"exp_manager.use_datetime_version", "the run's folder is the one named"},
       {"exp_manager.resume_ignore_no_checkpoint", "without one a run begins anew"},
       {"exp_manager.checkpoint_callback_params.filename", "the name is step=N"},
-      {"exp_manager.checkpoint_callback_params.monitor", kNewest},
-      {"exp_manager.checkpoint_callback_params.mode", kNewest},
       {"exp_manager.checkpoint_callback_params.every_n_epochs", kNoEpochs},
       {"exp_manager.checkpoint_callback_params.save_last", "`last` is always there"},
       {"exp_manager.checkpoint_callback_params.always_save_nemo", kExport},

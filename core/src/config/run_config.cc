@@ -60,7 +60,14 @@ std::optional<int64_t> num_devices(const Config& node) {
 void CheckpointBlock::visit(OptionVisitor& v) {
   v("every_n_train_steps", every_n_train_steps, "optimizer steps; null: at the end only",
     at_least(1));
-  v("save_top_k", save_top_k, "newest checkpoints that are kept", at_least(1));
+  v("save_top_k", save_top_k,
+    "checkpoints that are kept: the newest, or with monitor the best and the newest; -1: all",
+    at_least(-1));
+  v("monitor", monitor,
+    "number of a validation that says which are the best, as val_text_loss; null: the newest are");
+  v("mode", mode, "min: the best has the smallest number, max: the largest",
+    one_of({"min", "max"}));
+  v("async_save", async_save, "write checkpoints beside training, from a copy in memory");
 }
 
 void ExpManagerBlock::visit(OptionVisitor& v) {

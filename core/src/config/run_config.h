@@ -47,6 +47,9 @@ std::optional<int64_t> num_devices(const Config& node);
 struct CheckpointBlock {
   std::optional<int64_t> every_n_train_steps;
   int64_t save_top_k = 1;
+  std::optional<std::string> monitor;
+  std::string mode = "min";
+  bool async_save = false;
   void visit(OptionVisitor& v);
 };
 

@@ -1,204 +1,228 @@
 #include "train/checkpoint.h"
 
-#include <ATen/ATen.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <thread>
 
+#include "base/atomic_file.h"
+#include "train/checkpoint_rotation.h"
+#include "train/checkpoint_state.h"
+#include "train/checkpoint_write.h"
+#include "train/rank_agreement.h"
 #include "train/train_errors.h"
 #include "weights/finite.h"
-#include "weights/safetensors.h"
-#include "weights/stored_tensors.h"
 
 namespace s2s {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
-constexpr int kFormat = 1;
+int64_t rank_in(const Communicator* world) { return world == nullptr ? 0 : world->rank(); }
+int64_t ranks_of(const Communicator* world) { return world == nullptr ? 1 : world->size(); }
 
-/// The number N of a folder name step=N, or -1.
-int64_t step_of(const std::string& name) {
-  int64_t step = -1;
-  if (!name.starts_with("step=")) return -1;
-  const char* begin = name.data() + 5;
-  const char* end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(begin, end, step);
-  return error == std::errc() && stop == end ? step : -1;
-}
-
-/// Complete checkpoints, oldest first.
-std::vector<std::pair<int64_t, fs::path>> list(const std::string& folder) {
-  std::vector<std::pair<int64_t, fs::path>> found;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    const int64_t step = step_of(entry.path().filename().string());
-    if (step >= 0) found.emplace_back(step, entry.path());
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
-/// Waits until a file or folder is on the disk.
-void sync_path(const fs::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY);
-  if (descriptor < 0) return;
-  ::fsync(descriptor);
-  ::close(descriptor);
-}
-
-TensorMap model_tensors(Block& model) {
-  TensorMap tensors;
-  for (const NamedTensor& stored : stored_tensors(model)) {
-    if (stored.tensor->defined()) tensors[stored.name] = stored.tensor->detach();
-  }
-  return tensors;
-}
-
-void write_state(const fs::path& path, const RunState& state, bool weights_only) {
-  json content = {
-      {"format", kFormat}, {"steps_done", state.steps_done}, {"data_state", state.data_state}};
-  if (!state.trainer_state.empty()) content["trainer_state"] = state.trainer_state;
-  if (weights_only) content["weights_only"] = true;
-  std::ofstream out(path);
-  out << content.dump(1) << '\n';
-  out.flush();
-  if (!out) throw fs::filesystem_error("write", path, std::make_error_code(std::errc::io_error));
-  out.close();
-  sync_path(path);
+bool uses_cuda(const std::vector<TensorPart>& parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [](const TensorPart& part) { return part.tensor.is_cuda(); });
 }
 
 /// A checkpoint that cannot be continued from would push out one that can.
-void check_tensors(const TensorMap& tensors, int64_t steps_done) {
-  for (const auto& [name, tensor] : tensors) {
+void check_numbers(const PieceFile& file, int64_t steps_done) {
+  for (const auto& [name, tensor] : file.tensors) {
     const std::optional<NotFinite> bad = find_not_finite(tensor);
-    if (bad) throw_weight_not_finite(name, bad->index, bad->value, steps_done);
+    if (!bad) continue;
+    const PieceTensor& piece = file.pieces.at(name);
+    std::vector<int64_t> place = bad->index;
+    if (tensor.sizes() != at::IntArrayRef(piece.sizes)) {  // a flat piece
+      place = coordinates(piece.sizes, number_at(to_spans(piece.pieces.at(0).runs), place.at(0)));
+    }
+    throw_weight_not_finite(name, place, bad->value, steps_done);
   }
 }
 
-/// Copies a file, or a folder of files, that is there.
-void attach(const fs::path& from, const fs::path& folder) {
-  if (!fs::exists(from)) return;
-  const fs::path copy = folder / from.filename();
-  if (fs::is_directory(from)) {
-    fs::create_directory(copy);
-    for (const auto& entry : fs::directory_iterator(from)) attach(entry.path(), copy);
-  } else {
-    fs::copy_file(from, copy);
-  }
-  sync_path(copy);
-}
-
-/// Gives a finished folder its name. What has the name already (the same step again, after a
-/// resume from an older one) comes away in the same moment.
-void give_name(const fs::path& finished, const fs::path& name) {
-  if (!fs::exists(name)) return fs::rename(finished, name);
-  if (renameat2(AT_FDCWD, finished.c_str(), AT_FDCWD, name.c_str(), RENAME_EXCHANGE) != 0) {
-    fs::remove_all(name);  // a file system that cannot exchange
-    return fs::rename(finished, name);
-  }
-  fs::remove_all(finished);
-}
-
-/// Points `last` at a checkpoint in one step.
-void point_last(const fs::path& folder, const fs::path& target) {
-  const fs::path link = folder / "last";
-  const fs::path fresh = folder / ".last.new";
-  fs::remove(fresh);
-  fs::create_symlink(target.filename(), fresh);
-  fs::rename(fresh, link);
-  sync_path(folder);
-}
-
-/// Fills a folder under another name and gives it its own; `then` ends the saving.
-/// Errors: [checkpoint/write].
-void write_folder(const fs::path& target, const std::function<void(const fs::path&)>& fill,
-                  const std::function<void()>& then) {
-  const fs::path partial =
-      target.parent_path() / fmt::format(".{}.partial", target.filename().string());
-  try {
-    if (target.has_parent_path()) fs::create_directories(target.parent_path());
-    fs::remove_all(partial);
-    fs::create_directory(partial);
-    fill(partial);
-    sync_path(partial);
-    give_name(partial, target);
-    then();
-  } catch (const std::exception& error) {
-    std::error_code ignored;
-    fs::remove_all(partial, ignored);
+/// What becomes of an error of saving `target`.
+std::function<Error(const std::exception&)> describe_for(const fs::path& target) {
+  return [target](const std::exception& error) {
     const auto* const known = dynamic_cast<const Error*>(&error);
-    throw_checkpoint_write(target.string(), known != nullptr ? known->message() : error.what());
-  }
+    if (known == nullptr) return checkpoint_write_error(target.string(), error.what());
+    if (known->exit_code() == ExitCode::kNumerics) return *known;
+    return checkpoint_write_error(target.string(), known->message());
+  };
+}
+
+/// Rank 0 removes what a save that failed has written so far.
+void drop_partial(const fs::path& target, int64_t rank) {
+  std::error_code ignored;
+  if (rank == 0) fs::remove_all(partial_name(target), ignored);
+}
+
+void write_state(const fs::path& folder, const nlohmann::json& content) {
+  write_file_atomically((folder / "state.json").string(), content.dump(1) + "\n");
 }
 
 }  // namespace
 
-CheckpointFolder::CheckpointFolder(std::string folder, std::vector<std::string> attachments)
-    : folder_(std::move(folder)), attachments_(std::move(attachments)) {}
+/// A save, from the copy of its numbers to its name.
+struct CheckpointFolder::Job {
+  fs::path target;
+  RunState state;
+  std::vector<PieceFile> files;
+  PieceIndex index;                // of what this rank has written
+  std::exception_ptr trouble;      // of the writing
+  std::atomic<bool> done = false;  // with the writing
+  std::thread thread;
+};
+
+CheckpointFolder::CheckpointFolder(std::string folder, std::vector<std::string> attachments,
+                                   CheckpointSettings settings)
+    : folder_(std::move(folder)),
+      attachments_(std::move(attachments)),
+      settings_(settings),
+      staging_(std::make_unique<StagingBuffer>()) {}
+
+CheckpointFolder::~CheckpointFolder() {
+  if (job_ == nullptr) return;
+  if (job_->thread.joinable()) job_->thread.join();
+  if (ranks_of(settings_.world) > 1) return;  // the others may not come to an agreement any more
+  try {
+    complete();
+  } catch (const std::exception&) {  // said by whatever ends the run
+  }
+}
 
 std::string CheckpointFolder::save(Block& model, const Optimizer& optimizer,
-                                   const RunState& state) const {
-  const fs::path target = fs::path(folder_) / fmt::format("step={}", state.steps_done);
-  const TensorMap weights = model_tensors(model);
-  const TensorMap moments = optimizer.state();
-  check_tensors(weights, state.steps_done);
-  check_tensors(moments, state.steps_done);
-  const auto fill = [&](const fs::path& partial) {
-    write_safetensors(partial / "model.safetensors", weights);
-    write_safetensors(partial / "optimizer.safetensors", moments);
-    const at::Tensor random = at::globalContext().defaultGenerator(at::kCPU).get_state();
-    write_safetensors(partial / "random.safetensors", {{"cpu", random}});
-    for (const std::string& file : attachments_) attach(file, partial);
-    write_state(partial / "state.json", state, false);
+                                   const RunState& state) {
+  return save(whole_parts(model), optimizer, state);
+}
+
+std::string CheckpointFolder::save(const std::vector<TensorPart>& parts, const Optimizer& optimizer,
+                                   const RunState& state) {
+  finish();
+  Communicator* const world = settings_.world;
+  const int64_t rank = rank_in(world);
+  auto job = std::make_unique<Job>();
+  job->target = fs::path(folder_) / fmt::format("step={}", state.steps_done);
+  job->state = state;
+  const auto prepare = [&] {
+    job->files = {model_pieces(parts), optimizer_pieces(optimizer.state(), parts, rank)};
+    for (const PieceFile& file : job->files) check_numbers(file, state.steps_done);
+    job->files.push_back({"random", random_states(uses_cuda(parts)), {}});
+    if (settings_.is_async) staging_->stage(job->files);
+    if (rank == 0) make_partial(job->target);
   };
-  write_folder(target, fill, [&] { point_last(folder_, target); });
-  return target.string();
+  try {
+    agree(world, prepare, describe_for(job->target));
+  } catch (...) {
+    drop_partial(job->target, rank);
+    throw;
+  }
+  job_ = std::move(job);
+  if (settings_.is_async) {
+    job_->thread = std::thread([this, &running = *job_] { write(running); });
+  } else {
+    write(*job_);
+    complete();
+  }
+  return (fs::path(folder_) / fmt::format("step={}", state.steps_done)).string();
+}
+
+void CheckpointFolder::write(Job& job) const {
+  try {
+    job.index = write_pieces(partial_name(job.target), job.files, rank_in(settings_.world),
+                             ranks_of(settings_.world));
+  } catch (...) {
+    job.trouble = std::current_exception();
+  }
+  job.files.clear();
+  job.done = true;
+}
+
+bool CheckpointFolder::poll() {
+  if (job_ == nullptr || !all_ranks(settings_.world, job_->done)) return false;
+  complete();
+  return true;
+}
+
+void CheckpointFolder::finish() {
+  if (job_ != nullptr) complete();
+}
+
+void CheckpointFolder::complete() {
+  const std::unique_ptr<Job> job = std::move(job_);
+  if (job->thread.joinable()) job->thread.join();
+  Communicator* const world = settings_.world;
+  const int64_t rank = rank_in(world);
+  const auto describe = describe_for(job->target);
+  try {
+    agree(
+        world,
+        [&] {
+          if (job->trouble) std::rethrow_exception(job->trouble);
+        },
+        describe);
+    const std::vector<std::string> written = gather_texts(world, format_piece_index(job->index));
+    agree(
+        world,
+        [&] {
+          if (rank != 0) return;
+          for (size_t i = 1; i < written.size(); ++i) {
+            merge(job->index, parse_piece_index(fmt::format("rank {}", i), written[i]));
+          }
+          const fs::path partial = partial_name(job->target);
+          for (const std::string& file : attachments_) attach_copy(file, partial);
+          write_state(partial, state_json(job->state, settings_.mesh));
+          publish(job->target, std::move(job->index));
+          point_last(job->target);
+          if (settings_.rotation) rotate_checkpoints(folder_, *settings_.rotation);
+        },
+        describe);
+  } catch (...) {
+    drop_partial(job->target, rank);
+    throw;
+  }
 }
 
 void write_first_checkpoint(const std::string& folder, Block& model, const Attach& attach) {
-  const TensorMap weights = model_tensors(model);
-  check_tensors(weights, 0);
   fs::path target = fs::path(folder).lexically_normal();
   if (!target.has_filename()) target = target.parent_path();  // a slash at the end
-  const auto fill = [&](const fs::path& partial) {
-    write_safetensors(partial / "model.safetensors", weights);
+  const std::vector<PieceFile> files = {model_pieces(whole_parts(model))};
+  check_numbers(files[0], 0);
+  const auto write = [&] {
+    make_partial(target);
+    const fs::path partial = partial_name(target);
+    PieceIndex index = write_pieces(partial, files, 0, 1);
     attach(partial.string());
-    write_state(partial / "state.json", {}, true);
+    nlohmann::json state = state_json({}, {});
+    state["weights_only"] = true;
+    write_state(partial, state);
+    publish(target, std::move(index));
   };
-  write_folder(target, fill, [] {});
+  try {
+    agree(nullptr, write, describe_for(target));
+  } catch (...) {
+    drop_partial(target, 0);
+    throw;
+  }
 }
 
 std::string CheckpointFolder::newest() const {
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder_, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(".step=") && name.ends_with(".partial")) fs::remove_all(entry.path());
-  }
-  const auto complete = list(folder_);
-  if (complete.empty()) return "";
-  const fs::path& newest = complete.back().second;
-  if (fs::read_symlink(fs::path(folder_) / "last", ignored) != newest.filename()) {
-    point_last(folder_, newest);
-  }
-  return newest.string();
-}
-
-void CheckpointFolder::rotate(int64_t keep_last, const std::vector<std::string>& keep) const {
-  auto complete = list(folder_);
-  const auto count = static_cast<int64_t>(complete.size());
-  for (int64_t i = 0; i < count - std::max<int64_t>(1, keep_last); ++i) {
-    const std::string path = complete[static_cast<size_t>(i)].second.string();
-    if (std::find(keep.begin(), keep.end(), path) == keep.end()) fs::remove_all(path);
-  }
+  Communicator* const world = settings_.world;
+  std::string found;
+  const auto look = [&] {
+    if (rank_in(world) != 0) return;
+    remove_partials(folder_);
+    const auto complete = list_checkpoints(folder_);
+    if (complete.empty()) return;
+    const fs::path& newest = complete.back().second;
+    found = newest.string();
+    std::error_code ignored;
+    if (fs::read_symlink(fs::path(folder_) / "last", ignored) != newest.filename()) {
+      point_last(newest);
+    }
+  };
+  agree(world, look, describe_for(folder_));
+  return share_text(world, found);
 }
 
 }  // namespace s2s

@@ -6,61 +6,80 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <set>
 
 #include "config/load_config.h"
 #include "train/checkpoint.h"
+#include "train/checkpoint_pieces.h"
+#include "train/checkpoint_state.h"
+#include "train/checkpoint_write.h"
 #include "train/train_errors.h"
 #include "weights/finite.h"
-#include "weights/safetensors.h"
+#include "weights/piece_files.h"
 #include "weights/shape_text.h"
 #include "weights/stored_tensors.h"
+#include "weights/weights_errors.h"
 
 namespace s2s {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
-SafetensorsFile open_part(const std::string& checkpoint, const std::string& file) {
-  require_in_checkpoint(checkpoint, file);
-  return SafetensorsFile::open((fs::path(checkpoint) / file).string());
+PieceFiles open_group(const std::shared_ptr<CheckedFiles>& files, const std::string& group) {
+  if (files->index() == nullptr) require_in_checkpoint(files->folder(), group + ".safetensors");
+  return PieceFiles::open(files, group);
 }
 
-/// How a stored tensor differs from the model's; "" when it fits.
-std::string difference(const NamedTensor& ours, const SafetensorsFile& file) {
-  const auto stored = file.entries().find(ours.name);
-  if (stored == file.entries().end()) return "missing in the checkpoint: " + ours.name;
-  if (!ours.tensor->defined() || ours.tensor->sizes() == at::IntArrayRef(stored->second.sizes)) {
-    return {};
-  }
-  return fmt::format("another size: {} is {} there and {} here", ours.name,
-                     shape_text(stored->second.sizes), shape_text(ours.tensor->sizes()));
+std::shared_ptr<CheckedFiles> open_files(const std::string& checkpoint) {
+  if (!fs::is_directory(checkpoint)) throw_no_checkpoint(checkpoint, "no such folder");
+  return CheckedFiles::open(checkpoint);
 }
 
-void check_same_model(const std::string& checkpoint, const std::vector<NamedTensor>& ours,
-                      const SafetensorsFile& file) {
-  std::vector<std::string> differences, known;
-  for (const NamedTensor& tensor : ours) {
-    known.push_back(tensor.name);
-    const std::string problem = difference(tensor, file);
-    if (!problem.empty()) differences.push_back(problem);
+/// Errors: [weights/not-finite] with the place in the whole tensor.
+void check_numbers(const PieceFiles& files, const std::string& name,
+                   const std::vector<TensorSpan>& spans) {
+  const std::optional<NotFinite> bad = find_not_finite(files.numbers(name, spans));
+  files.release(name);  // one tensor at a time in memory
+  if (!bad) return;
+  throw weights_errors::not_finite(
+      files.path(), name,
+      coordinates(files.entries().at(name).sizes, number_at(spans, bad->index.at(0))), bad->value);
+}
+
+/// What a model takes from a checkpoint: the numbers of its parts, and whole buffers that have no
+/// memory yet.
+struct Wanted {
+  std::vector<TensorPart> parts;
+  std::vector<NamedTensor> without_memory;
+  std::set<std::string> names;  // all of the model
+};
+
+Wanted wanted_of(Block& model, const std::vector<TensorPart>& parts) {
+  Wanted wanted{parts, {}, {}};
+  for (const TensorPart& part : parts) wanted.names.insert(part.name);
+  for (NamedTensor& stored : stored_tensors(model)) {
+    const bool is_new = wanted.names.insert(stored.name).second;
+    if (is_new && !stored.tensor->defined()) wanted.without_memory.push_back(std::move(stored));
   }
-  std::sort(known.begin(), known.end());
-  for (const auto& [name, entry] : file.entries()) {
-    if (!std::binary_search(known.begin(), known.end(), name)) {
-      differences.push_back("not in this model: " + name);
-    }
+  return wanted;
+}
+
+void check_same_model(const std::string& checkpoint, const Wanted& wanted,
+                      const PieceFiles& files) {
+  std::vector<std::string> differences;
+  for (const std::string& name : wanted.names) {
+    if (!files.contains(name)) differences.push_back("missing in the checkpoint: " + name);
+  }
+  for (const TensorPart& part : wanted.parts) {
+    const auto stored = files.entries().find(part.name);
+    if (stored == files.entries().end() || stored->second.sizes == part.sizes) continue;
+    differences.push_back(fmt::format("another size: {} is {} there and {} here", part.name,
+                                      shape_text(stored->second.sizes), shape_text(part.sizes)));
+  }
+  for (const auto& [name, entry] : files.entries()) {
+    if (wanted.names.count(name) == 0) differences.push_back("not in this model: " + name);
   }
   if (!differences.empty()) throw_other_model(checkpoint, differences);
-}
-
-void check_numbers(const std::string& path, const SafetensorsFile& file) {
-  for (const auto& [name, entry] : file.entries()) {
-    check_finite(path, name, file.tensor(name));
-    file.release(name);  // one tensor at a time in memory
-  }
 }
 
 }  // namespace
@@ -68,6 +87,11 @@ void check_numbers(const std::string& path, const SafetensorsFile& file) {
 void require_in_checkpoint(const std::string& checkpoint, const std::string& file) {
   if (!fs::is_directory(checkpoint)) throw_no_checkpoint(checkpoint, "no such folder");
   if (!fs::exists(fs::path(checkpoint) / file)) throw_incomplete_checkpoint(checkpoint, file);
+}
+
+void require_checkpoint(const std::string& checkpoint) {
+  const bool is_indexed_there = fs::is_directory(checkpoint) && is_indexed(checkpoint);
+  require_in_checkpoint(checkpoint, is_indexed_there ? PieceIndex::kFile : "model.safetensors");
 }
 
 void check_same_parts(const std::string& checkpoint, const Config& config) {
@@ -86,63 +110,112 @@ void check_same_parts(const std::string& checkpoint, const Config& config) {
   if (!differences.empty()) throw_other_model(checkpoint, differences);
 }
 
-void load_model(const std::string& checkpoint, Block& model) {
+void load_model(const std::string& checkpoint, Block& model, const std::vector<TensorPart>& parts) {
   const at::NoGradGuard no_grad;
-  const SafetensorsFile file = open_part(checkpoint, "model.safetensors");
-  const std::vector<NamedTensor> ours = stored_tensors(model);
-  check_same_model(checkpoint, ours, file);
-  check_numbers(checkpoint + "/model.safetensors", file);
-  for (const NamedTensor& tensor : ours) {
-    const at::Tensor stored = file.tensor(tensor.name);
-    if (tensor.tensor->defined()) {
-      tensor.tensor->detach().copy_(stored);
-    } else {
-      *tensor.tensor = stored.clone();
-    }
-    file.release(tensor.name);
+  const PieceFiles files = open_group(open_files(checkpoint), "model");
+  const Wanted wanted = wanted_of(model, parts);
+  check_same_model(checkpoint, wanted, files);
+  for (const TensorPart& part : wanted.parts) check_numbers(files, part.name, part.spans);
+  for (const NamedTensor& tensor : wanted.without_memory) {
+    check_numbers(files, tensor.name, {{0, count_elements(files.entries().at(tensor.name).sizes)}});
+  }
+  for (const TensorPart& part : wanted.parts) {
+    part.tensor.detach().view({-1}).copy_(files.numbers(part.name, part.spans));
+    files.release(part.name);
+  }
+  for (const NamedTensor& tensor : wanted.without_memory) {
+    *tensor.tensor = files.tensor(tensor.name).clone();
   }
 }
 
-namespace {
-
-json read_state_file(const std::string& checkpoint) {
-  std::ifstream in(fs::path(checkpoint) / "state.json");
-  json content = json::parse(in, nullptr, /*allow_exceptions=*/false);
-  if (!content.is_object()) throw_incomplete_checkpoint(checkpoint, "state.json");
-  return content;
+void load_model(const std::string& checkpoint, Block& model) {
+  load_model(checkpoint, model, whole_parts(model));
 }
-
-RunState read_state(const std::string& checkpoint) {
-  const json content = read_state_file(checkpoint);
-  try {
-    return {content.at("steps_done").get<int64_t>(), content.at("data_state").get<std::string>(),
-            content.value("trainer_state", "")};
-  } catch (const json::exception&) {
-    throw_incomplete_checkpoint(checkpoint, "state.json");
-  }
-}
-
-}  // namespace
 
 bool is_weights_only(const std::string& checkpoint) {
-  const json content = read_state_file(checkpoint);
+  const nlohmann::json content = read_state_json(checkpoint);
   const auto mark = content.find("weights_only");
   return mark != content.end() && mark->is_boolean() && mark->get<bool>();
 }
 
 int64_t steps_of_checkpoint(const std::string& checkpoint) {
-  return read_state(checkpoint).steps_done;
+  return parse_state(checkpoint, read_state_json(checkpoint)).steps_done;
+}
+
+namespace {
+
+/// The stored state that belongs to `own`. One that does not fit is passed on whole: the optimizer
+/// lists what differs.
+at::Tensor stored_state(const PieceFiles& files, const std::string& name, const at::Tensor* own,
+                        const TensorPart* part) {
+  const SafetensorsEntry& entry = files.entries().at(name);
+  const bool is_cut =
+      own != nullptr && part != nullptr && is_cut_like(*own, *part) && entry.sizes == part->sizes;
+  const std::vector<TensorSpan> all = {{0, count_elements(entry.sizes)}};
+  const std::vector<TensorSpan>& spans = is_cut ? part->spans : all;
+  check_numbers(files, name, spans);
+  const at::Tensor numbers = files.numbers(name, spans);
+  return is_cut ? numbers.view(own->sizes()) : numbers.view(entry.sizes);
+}
+
+TensorMap stored_optimizer(const PieceFiles& files, const TensorMap& own,
+                           const std::vector<TensorPart>& parts) {
+  const PartsByName by_name(parts);
+  TensorMap states;
+  for (const auto& [name, entry] : files.entries()) {
+    const auto ours = own.find(name);
+    const TensorPart* const part = by_name.of_state(name);
+    const bool is_held = parts.empty() || (part != nullptr && part->tensor.numel() > 0);
+    if (ours == own.end() && !is_held) continue;  // of numbers that other ranks have
+    states[name] = stored_state(files, name, ours == own.end() ? nullptr : &ours->second, part);
+  }
+  return states;
+}
+
+/// The rank of the run that wrote a checkpoint whose random state a rank goes on with.
+int64_t random_rank(const MeshShape& then, const ResumingRank& now) {
+  MeshPlace place = place_in_mesh(now.mesh, now.rank);
+  const int64_t data = place.data(now.mesh) % then.data_size();
+  place.replicate = data / then.shard;
+  place.shard = data % then.shard;
+  place.pipeline %= then.pipeline;
+  place.context %= then.context;
+  place.tensor %= then.tensor;
+  return rank_of_place(then, place);
+}
+
+TensorMap stored_random(CheckedFiles& files, const nlohmann::json& state,
+                        const ResumingRank& place) {
+  const MeshShape mesh = mesh_of_state(state);
+  const int64_t num_ranks = files.index() == nullptr ? 1 : files.index()->num_ranks;
+  const bool is_known = mesh.world_size() == num_ranks;
+  const std::string file =
+      piece_file_name("random", is_known ? random_rank(mesh, place) : 0, num_ranks);
+  files.require(file);
+  files.check_whole(file);
+  TensorMap states;
+  for (const auto& [name, tensor] : files.tensors(file).tensors()) states[name] = tensor.clone();
+  if (states.count("cpu") == 0) throw_incomplete_checkpoint(files.folder(), file);
+  return states;
+}
+
+}  // namespace
+
+RunState load_run_state(const std::string& checkpoint, Optimizer& optimizer,
+                        const std::vector<TensorPart>& parts, const ResumingRank& place) {
+  const nlohmann::json content = read_state_json(checkpoint);
+  RunState state = parse_state(checkpoint, content);
+  const std::shared_ptr<CheckedFiles> files = open_files(checkpoint);
+  if (files->index() != nullptr) files->check_whole("state.json");
+  const PieceFiles moments = open_group(files, "optimizer");
+  const TensorMap random = stored_random(*files, content, place);
+  optimizer.restore(stored_optimizer(moments, optimizer.state(), parts));
+  set_random_states(random);
+  return state;
 }
 
 RunState load_run_state(const std::string& checkpoint, Optimizer& optimizer) {
-  const RunState state = read_state(checkpoint);
-  const SafetensorsFile moments = open_part(checkpoint, "optimizer.safetensors");
-  const at::Tensor random = open_part(checkpoint, "random.safetensors").tensor("cpu").clone();
-  check_numbers(checkpoint + "/optimizer.safetensors", moments);
-  optimizer.restore(moments.tensors());
-  at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
-  generator.set_state(random);
-  return state;
+  return load_run_state(checkpoint, optimizer, {});
 }
 
 }  // namespace s2s

@@ -83,7 +83,7 @@ std::unique_ptr<Tokenizer> RunBuilder::tokenizer(const std::string& checkpoint) 
   Config node = node_at(config, "model.tokenizer");
   if (node.entries().empty()) return nullptr;
   if (process_ != nullptr && process_->rank > 0) node.erase("train");  // rank 0 has made it
-  if (!checkpoint.empty()) require_in_checkpoint(checkpoint, "model.safetensors");
+  if (!checkpoint.empty()) require_checkpoint(checkpoint);
   return registries_.create<Tokenizer>(node, context("model.tokenizer"));
 }
 

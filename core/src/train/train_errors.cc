@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "weights/checkpoint_errors.h"
+
 namespace s2s {
 namespace {
 
@@ -74,10 +76,7 @@ void throw_no_checkpoint(const std::string& folder, const std::string& why) {
 }
 
 void throw_incomplete_checkpoint(const std::string& folder, const std::string& file) {
-  throw Error(ExitCode::kData, "checkpoint/incomplete",
-              fmt::format("{} lacks {} or it cannot be read\n  expected: a checkpoint as s2s-run "
-                          "wrote it; take an older one (checkpoints/step=N)",
-                          folder, file));
+  throw checkpoint_errors::incomplete(folder, file);
 }
 
 void throw_other_model(const std::string& folder, const std::vector<std::string>& differences) {
@@ -87,11 +86,11 @@ void throw_other_model(const std::string& folder, const std::vector<std::string>
                           folder, lines(differences)));
 }
 
-void throw_checkpoint_write(const std::string& folder, const std::string& reason) {
-  throw Error(ExitCode::kData, "checkpoint/write",
-              fmt::format("the checkpoint {} could not be written: {}\n  expected: enough free "
-                          "space and the right to write; earlier checkpoints are untouched",
-                          folder, reason));
+Error checkpoint_write_error(const std::string& folder, const std::string& reason) {
+  return {ExitCode::kData, "checkpoint/write",
+          fmt::format("the checkpoint {} could not be written: {}\n  expected: enough free "
+                      "space and the right to write; earlier checkpoints are untouched",
+                      folder, reason)};
 }
 
 void throw_nothing_trainable(const std::vector<std::string>& patterns) {

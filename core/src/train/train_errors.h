@@ -27,7 +27,8 @@ namespace s2s {
 /// [checkpoint/model]: it belongs to another model; every difference in one message.
 [[noreturn]] void throw_other_model(const std::string& folder,
                                     const std::vector<std::string>& differences);
-[[noreturn]] void throw_checkpoint_write(const std::string& folder, const std::string& reason);
+/// [checkpoint/write]
+Error checkpoint_write_error(const std::string& folder, const std::string& reason);
 [[noreturn]] void throw_nothing_trainable(const std::vector<std::string>& patterns);
 [[noreturn]] void throw_run_folder(const std::string& path, const std::string& reason);
 /// [run/not-empty]: a run that must not be resumed would overwrite another.

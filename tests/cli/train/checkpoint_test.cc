@@ -117,10 +117,44 @@ TEST_CASE("verify passes what is whole and names everything that is not") {
   s2s::write_safetensors((path / "model.safetensors").string(), tensors);
   const Outcome bad = checkpoint("verify", path);
   CHECK(bad.exit_code == 1);
-  for (const char* part : {"4 finding(s)", "optimizer.safetensors", "manifest.json' is not JSON",
-                           "random.safetensors", "'audio_head.bias' is nan at [3]"}) {
+  for (const char* part : {"4 finding(s)", "optimizer.safetensors is not as it was written: it has",
+                           "manifest.json is not as it was written", "lacks random.safetensors",
+                           "model.safetensors is not as it was written"}) {
     CHECK_MESSAGE(contains(bad.output, part), part << " in " << bad.output);
   }
+  forget_checksums(path);
+  const Outcome old = checkpoint("verify", path);
+  CHECK(old.exit_code == 1);
+  for (const char* part : {"4 finding(s)", "optimizer.safetensors", "manifest.json' is not JSON",
+                           "random.safetensors", "'audio_head.bias' is nan at [3]"}) {
+    CHECK_MESSAGE(contains(old.output, part), part << " in " << old.output);
+  }
+}
+
+TEST_CASE("a flipped byte in any file of a checkpoint is one finding, and is not loaded") {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  copy_as_killed(uninterrupted_run(), run, 20);
+  const fs::path path = run / "checkpoints/step=20";
+  for (const auto& entry : fs::directory_iterator(path)) {
+    if (!entry.is_regular_file()) continue;
+    const std::string name = entry.path().filename().string(), whole = read_text(entry.path());
+    std::string flipped = whole;
+    flipped[whole.size() * 3 / 4] ^= 1;
+    write_text(entry.path(), flipped);
+    const Outcome bad = checkpoint("verify", path);
+    CHECK_MESSAGE(bad.exit_code == 1, name);
+    CHECK_MESSAGE(contains(bad.output, "1 finding(s)"), bad.output);
+    CHECK_MESSAGE(contains(bad.output, name + " is not as it was written"), bad.output);
+    write_text(entry.path(), whole);
+  }
+  CHECK(checkpoint("verify", path).exit_code == 0);
+  std::string model = read_text(path / "model.safetensors");
+  model[model.size() / 2] ^= 1;
+  write_text(path / "model.safetensors", model);
+  const Outcome refused = run_s2s(tiny_words("train", run, eventful_options()));
+  CHECK(refused.exit_code == 5);
+  CHECK_MESSAGE(contains(refused.output, "[checkpoint/damaged]"), refused.output);
 }
 
 TEST_CASE("NeMo's weights become a checkpoint that generates and that a run begins with") {

@@ -79,6 +79,34 @@ TEST_CASE("kill -9 at any moment of writing a checkpoint loses nothing") {
   CHECK(calls > 14);  // four files, the folder, its name and the link were all interrupted
 }
 
+TEST_CASE("checkpoints that are written beside training lose nothing either") {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  const std::string async = "exp_manager.checkpoint_callback_params.async_save=true";
+  for (const int step : {6, 11}) {
+    Process process(eventful_train(run, {async}));
+    REQUIRE(wait_until(process, [&] { return num_steps_logged(run) >= step; }));
+    process.send(SIGKILL);
+    process.wait();
+    if (fs::exists(run / "checkpoints/last")) {
+      CHECK(run_s2s({"checkpoint", "verify", (run / "checkpoints/last").string()}).exit_code == 0);
+    }
+  }
+  {
+    Process process(eventful_train(run, {async}));
+    REQUIRE(wait_until(process, [&] { return num_steps_logged(run) >= 16; }));
+    process.send(SIGINT);
+    const Outcome outcome = process.wait();
+    CHECK_MESSAGE(outcome.exit_code == 8, outcome.output);
+    const std::string last = fs::read_symlink(run / "checkpoints/last").string();
+    CHECK(last == "step=" + std::to_string(num_steps_logged(run)));
+  }
+  Words options = eventful_options();
+  options.push_back(async);
+  train_tiny(run, options);
+  check_same_run(run, uninterrupted_run());
+}
+
 TEST_CASE("a torn last line of metrics.jsonl is mended on resume") {
   const TemporaryFolder folder;
   const fs::path run = folder.path() / "run";

@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <set>
 
 #include "cli/train/tiny_run.h"
 #include "common/contains.h"
@@ -68,6 +70,50 @@ TEST_CASE("the tiny configuration makes its data, trains, and leaves a complete 
     }
   }
   CHECK(fs::read_symlink(run / "checkpoints/last") == "step=10");
+}
+
+TEST_CASE("with monitor the best checkpoint of the validations stays beside the newest") {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  // The largest losses are the first ones, so that the best are not the newest.
+  train_tiny(run, {"trainer.max_steps=12", "trainer.val_check_interval=2",
+                   "exp_manager.checkpoint_callback_params.every_n_train_steps=2",
+                   "exp_manager.checkpoint_callback_params.monitor=val_text_loss_dev",
+                   "exp_manager.checkpoint_callback_params.mode=max",
+                   "exp_manager.checkpoint_callback_params.save_top_k=2"});
+  std::vector<std::pair<double, int>> values;
+  for (const auto& line : metrics(run)) {
+    if (line.contains("validation"))
+      values.emplace_back(-line["text_loss"].get<double>(), line["step"]);
+  }
+  std::sort(values.begin(), values.end());
+  REQUIRE(values.size() == 6);
+  const std::set<int> expected = {values[0].second, values[1].second, 12};
+  std::set<int> kept;
+  for (const auto& entry : fs::directory_iterator(run / "checkpoints")) {
+    const std::string name = entry.path().filename().string();
+    if (name != "last") kept.insert(std::stoi(name.substr(5)));
+  }
+  CHECK(kept == expected);
+  CHECK(kept.size() == 3);
+  const json state = json::parse(read_text(run / "checkpoints/step=12/state.json"));
+  CHECK(state["monitored"].get<double>() > 0);
+}
+
+TEST_CASE("a monitor that no validation has is one warning, and the newest stay") {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  const std::string output =
+      train_tiny(run, {"trainer.max_steps=4", "trainer.val_check_interval=1",
+                       "model.lr_scheduler.warmup_steps=0",
+                       "exp_manager.checkpoint_callback_params.every_n_train_steps=1",
+                       "exp_manager.checkpoint_callback_params.monitor=val_asr_bleu"});
+  const size_t warned = output.find("monitor: 'val_asr_bleu' is none of this run's validations (");
+  REQUIRE_MESSAGE(warned != std::string::npos, output);
+  CHECK(output.find("is none of this run's", warned + 60) == std::string::npos);
+  CHECK(fs::exists(run / "checkpoints/step=4"));
+  CHECK(fs::exists(run / "checkpoints/step=3"));
+  CHECK_FALSE(fs::exists(run / "checkpoints/step=2"));
 }
 
 TEST_CASE("the manifest says versions, plugins with their hashes, host and command line") {

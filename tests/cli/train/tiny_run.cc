@@ -130,4 +130,11 @@ void copy_as_killed(const fs::path& from, const fs::path& to, int step) {
   fs::create_symlink("step=" + std::to_string(step), checkpoints / "last");
 }
 
+void forget_checksums(const fs::path& checkpoint) {
+  if (!fs::remove(checkpoint / "index.json")) return;
+  nlohmann::json state = nlohmann::json::parse(read_text(checkpoint / "state.json"));
+  state["format"] = 1;
+  write_text(checkpoint / "state.json", state.dump());
+}
+
 }  // namespace s2s::test

@@ -57,6 +57,9 @@ void copy_as_killed(const std::filesystem::path& from, const std::filesystem::pa
 template <class Condition>
 bool wait_until(Process& process, const Condition& condition);
 
+/// Makes a checkpoint one from before there were checksums, so that its files can be changed.
+void forget_checksums(const std::filesystem::path& checkpoint);
+
 }  // namespace s2s::test
 
 #include <chrono>

@@ -30,7 +30,7 @@ TrainerSettings settings(int64_t max_steps, int64_t checkpoint_every = 0) {
 
 TEST_CASE("a run resumed from a checkpoint repeats the uninterrupted run bit for bit") {
   TemporaryFolder folder;
-  const s2s::CheckpointFolder checkpoints(folder.path(), {});
+  s2s::CheckpointFolder checkpoints(folder.path(), {});
   Recorder straight, resumed;
   at::manual_seed(5);
   {

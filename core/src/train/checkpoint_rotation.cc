@@ -1,0 +1,48 @@
+#include "train/checkpoint_rotation.h"
+
+#include <algorithm>
+
+#include "train/checkpoint_state.h"
+#include "train/checkpoint_write.h"
+
+namespace s2s {
+namespace {
+
+struct Candidate {
+  int64_t step = 0;
+  std::filesystem::path path;
+  std::optional<double> monitored;
+};
+
+std::vector<Candidate> find_candidates(const std::string& folder, const Rotation& rotation) {
+  std::vector<Candidate> all;
+  for (const auto& [step, path] : list_checkpoints(folder)) {
+    all.push_back({step, path, std::nullopt});
+    if (rotation.is_monitored) all.back().monitored = monitored_of(path.string());
+  }
+  return all;
+}
+
+bool is_better(const Candidate& a, const Candidate& b, bool is_larger_better) {
+  if (a.monitored.has_value() != b.monitored.has_value()) return a.monitored.has_value();
+  if (a.monitored && *a.monitored != *b.monitored) {
+    return (*a.monitored > *b.monitored) == is_larger_better;
+  }
+  return a.step > b.step;
+}
+
+}  // namespace
+
+void rotate_checkpoints(const std::string& folder, const Rotation& rotation) {
+  std::vector<Candidate> all = find_candidates(folder, rotation);
+  if (rotation.keep < 0 || all.empty()) return;
+  const int64_t newest = all.back().step;
+  std::sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
+    return is_better(a, b, rotation.is_larger_better);
+  });
+  for (size_t i = static_cast<size_t>(rotation.keep); i < all.size(); ++i) {
+    if (all[i].step != newest) remove_checkpoint(all[i].path);
+  }
+}
+
+}  // namespace s2s
