@@ -75,12 +75,24 @@ words_of three trainer.strategy.name=ddp trainer.devices=-1 trainer.accumulate_g
 expect_code 0 "$folder/three.out" "${launch[@]}" -n 3 -- "${train[@]}"
 train_alone six trainer.accumulate_grad_batches=6
 expect_same_metrics six three
-# A run may go on with another number of ranks.
-words_of two trainer.max_steps=14
-expect_code 0 "$folder/more.out" "$s2s_run" "${train[@]}" trainer.accumulate_grad_batches=2
-words_of one trainer.max_steps=14
-expect_code 0 "$folder/more.out" "$s2s_run" "${train[@]}" trainer.accumulate_grad_batches=2
+# Layouts that split the model.
+words_of split "trainer.strategy={name: fsdp}"
+expect_code 0 "$folder/split.out" "${launch[@]}" -n 2 -- "${train[@]}"
+expect_same_metrics one split
+words_of tensor "trainer.strategy={name: model_parallel, tensor_parallel_size: 2}"
+expect_code 0 "$folder/tensor.out" "${launch[@]}" -n 2 -- "${train[@]}"
+train_alone plain
+expect_same_metrics plain tensor 1e-4
+# A run may go on with another layout and number of ranks.
+for run in one two split; do
+  words_of $run trainer.max_steps=14
+  expect_code 0 "$folder/more.out" "$s2s_run" "${train[@]}" trainer.accumulate_grad_batches=2
+done
 expect_same_metrics one two
+expect_same_metrics one split
+words_of tensor trainer.max_steps=14 trainer.strategy.name=ddp
+expect_code 0 "$folder/more.out" "${launch[@]}" -n 2 -- "${train[@]}"
+expect_text "$folder/more.out" "resumed from" "train: 14 steps"
 
 # Validation, its answers included: one report of all ranks.
 checkpoint=$folder/one/checkpoints/last
