@@ -47,7 +47,8 @@ expect_text "$folder/kill.diagnosis" "verdict:   rank 1 (" "killed, is halted" "
 expect_fault stop 7
 expect_others stop "did not end within $timeout_s s" "step:      3, forward" "missing:   rank 1 \("
 expect_text "$folder/stop" "halted:    rank 1, by SIGSTOP" "ended with exit code 7"
-expect_text "$folder/stop.diagnosis" "in all_gather 'layers.0' (3072 bytes of Float)"
+expect_text "$folder/stop.diagnosis" "in all_gather 'layers.0' (3072 bytes of Float)" \
+  "verdict:   rank 1 ("
 
 expect_fault throw 5
 expect_others throw "error:     rank 1 \(.* at step 3, forward.*: \[launch/injected\]"

@@ -67,6 +67,7 @@ class Comparison {
 
   FlightDiagnosis diagnose() {
     add_silent();
+    add_halted();
     add_errors();
     for (const auto& [key, group] : groups_) add_difference(group);
     add_finished();
@@ -129,6 +130,16 @@ class Comparison {
                  std::to_string(std::max<int64_t>(0, since(*last))) + " s before, at " +
                  position_text(*last));
       }
+    }
+  }
+
+  void add_halted() {
+    for (const RankFlight& flight : flights_) {
+      if (flight.halted_s == 0) continue;
+      find("halted", {flight.rank},
+           who(flight) + " stood still for " +
+               std::to_string(static_cast<int64_t>(flight.halted_s)) +
+               " s (SIGSTOP, a debugger, a machine that slept) at " + position_text(flight));
     }
   }
 

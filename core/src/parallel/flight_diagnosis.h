@@ -45,6 +45,7 @@ struct RankFlight {
   int64_t step = 0;               // 1-based; 0: before the first
   std::string phase;              // "forward", ...; "" when nobody said
   double idle_s = 0;              // since the last collective or change of phase
+  double halted_s = 0;            // for so long the process did not run at all, in this step
   std::vector<FlownGroup> groups;
   std::vector<FlownCollective> collectives;  // oldest first
   std::vector<RankFlight> silent;            // the last that was heard of ranks that fell silent
@@ -56,8 +57,9 @@ std::string to_json_text(const RankFlight& flight, bool is_compact);
 
 /// One thing that is not as it should be.
 struct FlightFinding {
-  /// silent: nothing was heard; error: ended by its own error; differs: another collective or other
-  /// sizes; finished: ended before the others; behind: has not come to a collective of others.
+  /// silent: nothing was heard; halted: it stood still as a whole, and went on; error: ended by its
+  /// own error; differs: another collective or other sizes; finished: ended before the others;
+  /// behind: has not come to a collective of others.
   std::string kind;
   std::vector<int64_t> ranks;
   std::string text;

@@ -39,10 +39,11 @@ FlownCollective collective_of(const ordered_json& object) {
 
 ordered_json to_json(const RankFlight& flight) {
   ordered_json out = {
-      {"format", kFormat},       {"rank", flight.rank},       {"size", flight.size},
-      {"host", flight.host},     {"process", flight.process}, {"written_s", flight.written_s},
-      {"reason", flight.reason}, {"state", flight.state},     {"error", flight.error},
-      {"step", flight.step},     {"phase", flight.phase},     {"idle_s", flight.idle_s}};
+      {"format", kFormat},          {"rank", flight.rank},       {"size", flight.size},
+      {"host", flight.host},        {"process", flight.process}, {"written_s", flight.written_s},
+      {"reason", flight.reason},    {"state", flight.state},     {"error", flight.error},
+      {"step", flight.step},        {"phase", flight.phase},     {"idle_s", flight.idle_s},
+      {"halted_s", flight.halted_s}};
   ordered_json &groups = out["groups"] = ordered_json::array(),
                &collectives = out["collectives"] = ordered_json::array();
   for (const FlownGroup& group : flight.groups) {
@@ -71,6 +72,7 @@ RankFlight flight_of(const ordered_json& object) {
   out.step = object.at("step");
   out.phase = object.at("phase");
   out.idle_s = object.at("idle_s");
+  out.halted_s = object.at("halted_s");
   for (const ordered_json& group : object.at("groups")) {
     out.groups.push_back(
         {group.at("name"), group.at("ranks"), group.at("started"), group.at("finished")});

@@ -93,7 +93,7 @@ void FlightRecord::set_phase(const char* phase) {
 
 FlightRecord::Movement FlightRecord::movement() const {
   const std::lock_guard lock(mutex_);
-  return {Clock::now() - moved_, num_open_ > 0, phase_};
+  return {Clock::now() - moved_, num_open_ > 0, phase_, step_};
 }
 
 FlownCollective FlightRecord::flown(const Entry& entry) const {

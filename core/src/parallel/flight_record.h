@@ -32,6 +32,7 @@ class FlightRecord {
     std::chrono::duration<double> idle{0};
     bool is_in_collective = false;
     const char* phase = "";
+    int64_t step = 0;
   };
   Movement movement() const;
 

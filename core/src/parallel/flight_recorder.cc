@@ -23,6 +23,8 @@ constexpr int64_t kRanksPerSecond = 500;
 constexpr size_t kToldOfEachGroup = 4;
 /// How long a rank whose collective has failed may take to end by itself.
 constexpr std::chrono::seconds kEndGrace{30};
+/// Ticks that lie further apart: the process did not run. (On a busy machine they come late, too.)
+constexpr std::chrono::seconds kHalt{4};
 /// After a stop was asked for, a collective that lasts so long hangs.
 constexpr std::chrono::seconds kStopGrace{2};
 
@@ -102,10 +104,12 @@ RankFlight FlightRecorder::self() const {
   out.size = process_.size;
   out.host = host_;
   out.process = ::getpid();
+  const int64_t step = record_.movement().step;
   const std::lock_guard lock(mutex_);
   out.state = state_;
   out.error = error_;
   out.silent = silent_;
+  if (step == halted_step_) out.halted_s = halted_s_;
   return out;
 }
 
@@ -249,6 +253,15 @@ std::string FlightRecorder::testimony(const CollectiveRecord&, const GroupPlace&
   return lines;
 }
 
+/// between: two looks at the clock that should be a tick apart.
+void FlightRecorder::note_halt(Clock::duration between) {
+  if (between < kHalt) return;
+  const int64_t step = record_.movement().step;
+  const std::lock_guard lock(mutex_);
+  halted_s_ = std::chrono::duration<double>(between).count();
+  halted_step_ = step;
+}
+
 void FlightRecorder::watch() {
   sigset_t all;
   sigfillset(&all);
@@ -256,8 +269,10 @@ void FlightRecorder::watch() {
   Clock::time_point next_beat = Clock::now();
   std::unique_lock lock(mutex_);
   while (!ends_) {
+    const Clock::time_point before = Clock::now();
     wakes_.wait_for(lock, kTick, [this] { return ends_; });
     lock.unlock();
+    note_halt(Clock::now() - before);
     try {
       look_at_uncaught();
       look_at_signals();

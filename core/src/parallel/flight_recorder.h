@@ -66,6 +66,7 @@ class FlightRecorder : public CollectiveWitness {
   using Clock = std::chrono::steady_clock;
 
   void watch();
+  void note_halt(Clock::duration between);
   void look_at_signals();
   void look_at_progress();
   void look_at_uncaught();
@@ -93,6 +94,8 @@ class FlightRecorder : public CollectiveWitness {
   std::function<bool()> is_stopping_;
   Clock::time_point failed_at_ = Clock::time_point::max();
   bool has_written_stop_ = false;
+  double halted_s_ = 0;  // in this step:
+  int64_t halted_step_ = 0;
 
   std::string host_;
   std::thread watch_;  // the last member: it uses the others

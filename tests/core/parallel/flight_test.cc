@@ -137,6 +137,15 @@ TEST_CASE("a diagnosis names the rank that ended by an error of its own") {
   CHECK(contains(found.verdict, "[run/memory] no memory left"));
 }
 
+TEST_CASE("a diagnosis names a rank that stood still and went on") {
+  RankFlight woken = lost(2, 3);
+  woken.halted_s = 9.5;
+  const auto found = diagnose_flights({lost(0, 3), lost(1, 3), woken, lost(3, 3)}, 4);
+  REQUIRE(found.findings.size() == 1);
+  CHECK(found.findings[0].kind == "halted");
+  CHECK(contains(found.verdict, "rank 2 (node7, process 102) stood still for 9 s"));
+}
+
 TEST_CASE("a diagnosis names the rank that is behind, not those that wait for others") {
   RankFlight slow = rank_at(1, 2);
   slow.collectives.back().finished_s = 2.0;  // it computes
