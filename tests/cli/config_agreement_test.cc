@@ -125,3 +125,15 @@ TEST_CASE("a plugin folder that is not there is a finding beside the others") {
   CHECK(has(result, "[plugin/directory]"));
   CHECK(has(result, "did you mean 'seed'?"));
 }
+
+TEST_CASE("findings in blocks that a command reads early are told once") {
+  const CommandResult result =
+      run_cli("train " + tiny("trainer.max_stepz=3 exp_manager.resume_if_exist=true"));
+  CHECK(result.exit_code == 3);
+  for (const std::string key : {"'max_stepz'", "'resume_if_exist'"}) {
+    CAPTURE(key);
+    const size_t first = result.output.find(key);
+    CHECK(first != std::string::npos);
+    CHECK(result.output.find(key, first + 1) == std::string::npos);
+  }
+}
