@@ -12,8 +12,8 @@
 #include "s2s_run/bench.h"
 #include "s2s_run/collective_case.h"
 #include "s2s_run/columns.h"
+#include "s2s_run/command_ranks.h"
 #include "s2s_run/median.h"
-#include "s2s_run/run_processes.h"
 
 namespace s2s::run {
 namespace {
@@ -143,28 +143,23 @@ std::vector<AgreedFact> facts_of(const BenchCollectivesArguments& arguments) {
 }  // namespace
 
 int bench_collectives(const BenchCollectivesArguments& arguments, const Invocation& invocation) {
-  const LaunchPlace place = read_launch_environment();
-  PluginHost host(process_search_inputs(invocation.plugin_paths));
-  Registries registries;
-  host.install(registries);
-  Config node = Config::map();
-  node["name"] = Config::scalar(arguments.communicator);
   const RendezvousSettings settings = {milliseconds(arguments.start_timeout_s),
                                        milliseconds(arguments.timeout_s)};
-  const RunProcesses processes(host, registries, place, facts_of(arguments), settings, node,
-                               {.folder = arguments.record_folder});
+  const CommandRanks ranks(invocation, arguments.communicator, facts_of(arguments), settings,
+                           {.folder = arguments.record_folder});
+  const RunProcesses& processes = ranks.processes();
   Communicator& world = processes.world();
   const std::vector<Measurement> measurements =
       processes.watched([&] { return measure_all(world, arguments); });
   const bool all_right = std::all_of(measurements.begin(), measurements.end(),
                                      [](const Measurement& m) { return m.is_right; });
-  if (place.rank == 0) {
+  if (processes.is_first()) {
     if (invocation.json) {
       std::cout << to_json(processes, arguments.communicator, measurements).dump(2) << '\n';
     } else {
       print_tables(processes, arguments.communicator, measurements);
     }
-    if (place.launcher == Launcher::kNone) {
+    if (processes.place().launcher == Launcher::kNone) {
       std::cerr << "one process, which nothing launched; for several: s2s-run launch local -n 2 -- "
                    "bench collectives\n";
     }

@@ -12,7 +12,7 @@
 
 #include "base/interrupt.h"
 #include "s2s_run/bench.h"
-#include "s2s_run/run_processes.h"
+#include "s2s_run/command_ranks.h"
 
 namespace s2s::run {
 namespace {
@@ -136,15 +136,11 @@ int bench_fault(const BenchFaultArguments& arguments, const Invocation& invocati
   if (place.size < 2 || arguments.rank >= place.size) {
     throw fault_rank_error(arguments.rank, place.size);
   }
-  PluginHost host(process_search_inputs(invocation.plugin_paths));
-  Registries registries;
-  host.install(registries);
-  Config node = Config::map();
-  node["name"] = Config::scalar(arguments.communicator);
   const RendezvousSettings settings = {milliseconds(arguments.start_timeout_s),
                                        milliseconds(arguments.timeout_s)};
-  const RunProcesses processes(host, registries, place, {{"fault", arguments.fault}}, settings,
-                               node, {.folder = arguments.record_folder});
+  const CommandRanks ranks(invocation, arguments.communicator, {{"fault", arguments.fault}},
+                           settings, {.folder = arguments.record_folder});
+  const RunProcesses& processes = ranks.processes();
   const InterruptWatch interrupt;  // as in training: the first SIGTERM only asks
   processes.recorder()->set_stop_probe([&interrupt] { return interrupt.requested(); });
   return processes.watched([&] {

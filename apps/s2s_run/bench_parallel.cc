@@ -16,8 +16,8 @@
 #include "s2s/losses.h"
 #include "s2s_run/bench.h"
 #include "s2s_run/collective_trace.h"
+#include "s2s_run/command_ranks.h"
 #include "s2s_run/median.h"
-#include "s2s_run/run_processes.h"
 
 namespace s2s::run {
 namespace {
@@ -236,15 +236,11 @@ std::vector<AgreedFact> facts_of(const BenchParallelArguments& arguments) {
 
 int bench_parallel(const BenchParallelArguments& arguments, const Invocation& invocation) {
   keep_freed_memory();
-  const LaunchPlace place = read_launch_environment();
-  PluginHost host(process_search_inputs(invocation.plugin_paths));
-  Registries registries;
-  host.install(registries);
-  const RunProcesses processes(host, registries, place, facts_of(arguments), {},
-                               node_of({{"name", "gloo"}}));
+  const CommandRanks ranks(invocation, "gloo", facts_of(arguments));
+  const RunProcesses& processes = ranks.processes();
   const ordered_json result =
-      processes.watched([&] { return measure(arguments, processes, registries); });
-  if (place.rank == 0) std::cout << result.dump() << std::endl;
+      processes.watched([&] { return measure(arguments, processes, ranks.registries()); });
+  if (processes.is_first()) std::cout << result.dump() << std::endl;
   return static_cast<int>(ExitCode::kOk);
 }
 
