@@ -1,11 +1,12 @@
 #include "s2s_run/plan.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "parallel/imagined_ranks.h"
 #include "parallel/nearest_meshes.h"
 #include "parallel/plan_check.h"
 #include "parallel/plan_report.h"
@@ -39,31 +40,41 @@ void read_switch(const Config& config, const std::string& key, bool& value) {
   if (const Config* node = strategy_option(config, key)) value = node->as_bool(kStrategy + key);
 }
 
-/// --mesh, else the sizes that trainer.strategy gives.
-MeshShape choose_mesh(const Arguments& arguments, const Config& config) {
+/// A size that trainer.strategy gives; nothing where it leaves it to the number of ranks.
+std::optional<int64_t> given_size(const Config& config, const std::string& key) {
+  const Config* value = strategy_option(config, key);
+  if (value == nullptr || value->is_null() || value->text() == "auto") return {};
+  return value->as_int(kStrategy + key);
+}
+
+/// How the configured strategy shares so many ranks out.
+MeshShape mesh_of_strategy(const Config& config, const Registries& registries, int64_t num_ranks) {
+  const std::unique_ptr<Communicator> ranks = make_imagined_ranks(num_ranks);
+  BuildContext context;
+  context.path = "trainer.strategy";
+  context.world = num_ranks > 1 ? ranks.get() : nullptr;
+  return registries.create<ParallelStrategy>(*config.find_path(context.path), context)->mesh();
+}
+
+/// --mesh, else what the strategy makes of --world-size or of its own sizes; where none is named,
+/// these sizes.
+MeshShape choose_mesh(const Arguments& arguments, const Config& config,
+                      const Registries& registries) {
   MeshShape mesh;
   if (!arguments.mesh.empty()) mesh = parse_mesh(arguments.mesh);
   read_switch(config, "sequence_parallel", mesh.sequence_parallel);
   read_switch(config, "replicate_kv_heads", mesh.replicate_kv_heads);
   if (!arguments.mesh.empty()) return mesh;
-  const auto size = [&](const char* key, int64_t if_auto) {
-    const Config* value = strategy_option(config, key);
-    const bool is_given = value != nullptr && !value->is_null() && value->text() != "auto";
-    return is_given ? value->as_int(std::string(kStrategy) + key) : if_auto;
-  };
-  mesh.tensor = size("tensor_parallel_size", 1);
-  const int64_t left = arguments.world_size / std::max<int64_t>(1, mesh.tensor);
-  const int64_t data = size("data_parallel_size", std::max<int64_t>(1, left));
-  const Config* name = strategy_option(config, "name");
-  const bool is_replicated = name != nullptr && name->text() == "ddp";
-  mesh.replicate = is_replicated ? data : size("replicate_size", 1);
-  if (mesh.replicate < 1 || data % mesh.replicate != 0) {
-    throw Error(ExitCode::kConfig, "mesh/axes",
-                "trainer.strategy.replicate_size: " + std::to_string(mesh.replicate) +
-                    "; expected a divisor of the " + std::to_string(data) + " data ranks");
+  mesh.shard = given_size(config, "data_parallel_size").value_or(1);
+  mesh.tensor = given_size(config, "tensor_parallel_size").value_or(1);
+  if (strategy_option(config, "name") == nullptr) return mesh;
+  try {
+    const int64_t asked = arguments.world_size;
+    return mesh_of_strategy(config, registries, asked > 0 ? asked : mesh.world_size());
+  } catch (const Error& error) {
+    if (error.id() != "comm/mesh") throw;  // else the check compares both numbers
+    return mesh_of_strategy(config, registries, mesh.world_size());
   }
-  mesh.shard = data / mesh.replicate;
-  return mesh;
 }
 
 /// Sequences and positions of a micro-batch, and who says so.
@@ -81,11 +92,12 @@ void read_step_size(const Arguments& arguments, const Config& config, StepSize& 
   step.length_source = "--sequence-length";
 }
 
-PlanReportInputs report_inputs(const Arguments& arguments, const Config& config,
-                               const RunOptions& options, const FreezeRules& rules) {
+PlanReportInputs report_inputs(const MeshShape& mesh, const Arguments& arguments,
+                               const Config& config, const RunOptions& options,
+                               const FreezeRules& rules) {
   PlanReportInputs inputs;
+  inputs.mesh = mesh;
   const std::string& precision = options.trainer.precision;
-  inputs.mesh = choose_mesh(arguments, config);
   inputs.bytes_per_number = precision == "bf16-true" ? 2 : 4;
   inputs.gather_bytes_per_number = precision.starts_with("32") ? 4 : 2;
   if (const Config* stage = strategy_option(config, "zero_stage")) {
@@ -158,7 +170,8 @@ int plan(const Arguments& arguments, const Invocation& invocation) {
   const DescribedModel model = describe_model(config, checked.registries());
   rules.check_some_train(model.block->named_parameters());
 
-  const PlanReportInputs inputs = report_inputs(arguments, config, options, rules);
+  const MeshShape mesh = choose_mesh(arguments, config, checked.registries());
+  const PlanReportInputs inputs = report_inputs(mesh, arguments, config, options, rules);
   const ShardPlan shard_plan = model.plan(inputs.mesh);
   const PlanCheckInputs checked_for{inputs.mesh, arguments.world_size};
   const Findings findings = check_plan(*model.block, shard_plan, checked_for);

@@ -185,3 +185,29 @@ TEST_CASE("activations are those of the batch that is said") {
   CHECK(split["none_recomputed"]["bytes"] < whole["none_recomputed"]["bytes"]);
   CHECK(whole["none_recomputed"]["bytes"] < known["none_recomputed"]["bytes"]);
 }
+
+TEST_CASE("a mesh is what the strategy makes of so many ranks") {
+  const auto mesh = [](const std::string& words) {
+    const auto result =
+        s2s::test::run_cli("plan --json " + kFolder + "plan_tinyllama.yaml " + words);
+    return nlohmann::json::parse(result.output)["mesh"];
+  };
+  const auto ddp = mesh("trainer.strategy.name=ddp --world-size 4");
+  CHECK(ddp["replicate"] == 4);
+  CHECK(ddp["shard"] == 1);
+  const auto hybrid =
+      mesh("trainer.strategy.name=fsdp trainer.strategy.replicate_size=2 --world-size 8");
+  CHECK(hybrid["replicate"] == 2);
+  CHECK(hybrid["shard"] == 4);
+  const auto both = mesh(
+      "trainer.strategy.name=model_parallel trainer.strategy.data_parallel_size=auto "
+      "trainer.strategy.tensor_parallel_size=2 --world-size 8");
+  CHECK(both["shard"] == 4);
+  CHECK(both["tensor"] == 2);
+  const auto wrong = s2s::test::run_cli(
+      "plan " + kFolder +
+      "plan_tinyllama.yaml trainer.strategy.name=fsdp trainer.strategy.data_parallel_size=4 "
+      "--world-size 6");
+  CHECK(wrong.exit_code == 3);
+  CHECK(wrong.output.find("[mesh/world]") != std::string::npos);
+}
