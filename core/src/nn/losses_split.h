@@ -23,6 +23,12 @@ inline at::ScalarType product_type(const at::Tensor& weight) {
                                                    : weight.scalar_type();
 }
 
+/// A gradient that was made with the loss, times the loss's own. In place: nobody else has it, and
+/// a second backward pass would be told.
+inline at::Tensor scaled_in_place(at::Tensor gradient, const at::Tensor& scale) {
+  return gradient.defined() ? gradient.mul_(scale.to(gradient.scalar_type())) : gradient;
+}
+
 namespace split {
 
 at::Tensor linear_cross_entropy(const at::Tensor& x_NH, const HeadWeight& head,
