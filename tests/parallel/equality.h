@@ -37,6 +37,13 @@ inline std::vector<RunLayout> data_layouts() {
       layout("fsdp 2, recomputed", fsdp + R"(, "activation_checkpointing": "full")", 2, 2, 2),
       layout("fsdp 2, norms and MLPs recomputed",
              fsdp + R"(, "activation_checkpointing": "norm_and_mlp")", 2, 2),
+      layout("fsdp 2, every second block recomputed",
+             fsdp + R"(, "activation_checkpointing": "full", "activation_checkpointing_every": 2)",
+             2, 2),
+      layout("fsdp 2, reduced once a step", fsdp + R"(, "gradient_sync": "last")", 2, 2, 3),
+      layout("zero-1 2, reduced each time", fsdp + R"(, "zero_stage": 1, "gradient_sync": "all")",
+             2, 2, 3),
+      layout("fsdp 2, frozen replicated", fsdp + R"(, "replicate_frozen": true)", 2, 2),
       layout("fsdp 2, offloaded", fsdp + R"(, "offload": "params")", 2, 2, 2),
   };
 }

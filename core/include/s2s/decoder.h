@@ -173,8 +173,9 @@ class Decoder : public Backbone {
   at::Tensor forward(const at::Tensor& x_BTH, const SequenceInfo& info) override;
   void load_first_values() override;
   /// The plan of a table for the decoder proper ("layers.*...", "norm"), with vocabulary-parallel
-  /// rows for the embedding and an untied head, what attention keeps, and the divisors that
-  /// attention and MLP need ("num_attention_heads", "num_key_value_heads", "intermediate_size").
+  /// rows and units for the embedding and an untied head, what attention keeps, and the divisors
+  /// that attention and MLP need ("num_attention_heads", "num_key_value_heads",
+  /// "intermediate_size").
   ShardPlan plan_with(std::vector<TensorRow> rows, std::vector<UnitRow> units) const;
 
  private:

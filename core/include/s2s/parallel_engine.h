@@ -70,6 +70,7 @@ struct ShardingOptions {
   std::string data_parallel_size = "auto";
   int64_t replicate_size = 1;
   std::string reshard_after_forward = "always";
+  std::string gradient_sync = "auto";
   EngineOptions engine;
   void visit(OptionVisitor& v);
   /// The settings for `num_ranks` ranks, `tensor_size` of which share a sequence. path: of the

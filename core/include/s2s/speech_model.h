@@ -35,7 +35,7 @@ struct BatchWeight {
 struct StepContext {
   int64_t step = 0;           // optimizer step, 0-based
   double loss_frames = 0;     // valid frames of the whole step on all ranks (global normalisation)
-  int64_t micro_batches = 1;  // of this step on this rank (local normalisation averages over them)
+  int64_t micro_batches = 1;  // of this step on all data ranks (local normalisation averages them)
 };
 
 /// Sums that a validation adds up over batches: name -> {sum, count}.

@@ -19,6 +19,15 @@ Communicator& given_or(Communicator* world, const std::unique_ptr<Communicator>&
   return world != nullptr ? *world : *alone;
 }
 
+/// Each value over `ranks`, the same bits on all of them.
+std::vector<double> all_reduced(Communicator& ranks, const std::vector<double>& values,
+                                Reduction reduction, const char* name) {
+  const at::Tensor all = at::tensor(values, at::kDouble).to(ranks.device_type());
+  ranks.all_reduce(all, reduction, name).wait();
+  const at::Tensor here = all.cpu();
+  return {here.data_ptr<double>(), here.data_ptr<double>() + here.numel()};
+}
+
 /// Where a range of a rank's numbers of a parameter lies in the whole.
 std::vector<TensorSpan> spans_of(const FlatRange& held, const TensorShare* share) {
   if (held.count == 0) return {};
@@ -190,10 +199,8 @@ void Engine::share_flags() {
   }
   const std::vector<double> completion = flow_->completion();
   flags.insert(flags.end(), completion.begin(), completion.end());
-  const at::Tensor all = at::tensor(flags, at::kFloat).to(world_.device_type());
-  world_.all_reduce(all, Reduction::kMax, "flags").wait();
-  const at::Tensor here = all.to(at::kCPU, at::kDouble);
-  const double* const reached = here.data_ptr<double>();
+  const std::vector<double> shared = all_reduced(world_, flags, Reduction::kMax, "flags");
+  const double* const reached = shared.data();
   schedule_->expect({reached, reached + num_units});
   size_t next = num_units;
   for (const auto& group : flat_groups_) {
@@ -204,25 +211,14 @@ void Engine::share_flags() {
   flow_->follow({reached + next, reached + next + completion.size()});
 }
 
-std::vector<at::Tensor> Engine::piece_gradients() {
-  std::vector<at::Tensor> gradients;
-  for (const auto& group : flat_groups_) {
-    for (size_t i = 0; i < group->parameters().size(); ++i) {
-      const at::Tensor& gradient = group->piece(i).grad();
-      if (gradient.defined() && gradient.numel() > 0) gradients.push_back(gradient);
-    }
-  }
-  return gradients;
-}
-
-std::vector<at::Tensor> Engine::counted_gradients() {
+std::vector<at::Tensor> Engine::piece_gradients(bool first_copies_only) {
   std::vector<at::Tensor> gradients;
   for (const auto& group : flat_groups_) {
     for (size_t i = 0; i < group->parameters().size(); ++i) {
       const TensorShare* const share = group->parameters()[i].share;
       const at::Tensor& gradient = group->piece(i).grad();
-      const bool counts = share == nullptr || share->is_first_copy;
-      if (counts && gradient.defined() && gradient.numel() > 0) gradients.push_back(gradient);
+      const bool is_wanted = !first_copies_only || share == nullptr || share->is_first_copy;
+      if (is_wanted && gradient.defined() && gradient.numel() > 0) gradients.push_back(gradient);
     }
   }
   return gradients;
@@ -236,12 +232,10 @@ void Engine::scale_gradients(Block&, double factor) {
 double Engine::clip_grad_norm(Block&, double max_norm) {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> gradients = piece_gradients();
-  double norm = gradient_norm(counted_gradients());
+  double norm = gradient_norm(piece_gradients(/*first_copies_only=*/true));
   if (model_ranks_->size() > 1) {
-    const at::Tensor squares =
-        at::full({1}, norm * norm, at::TensorOptions(world_.device_type()).dtype(at::kDouble));
-    model_ranks_->all_reduce(squares, Reduction::kSum, "gradient norm").wait();
-    norm = std::sqrt(squares.item<double>());
+    norm = std::sqrt(
+        all_reduced(*model_ranks_, {norm * norm}, Reduction::kSum, "gradient norm").front());
   }
   clip_gradients(gradients, norm, max_norm);
   return norm;
@@ -257,11 +251,10 @@ void Engine::after_update(Block&) {
 
 std::vector<double> Engine::sum_over_data(std::vector<double> values) {
   if (world_.size() == 1 || values.empty()) return values;
-  const at::Tensor sums = at::tensor(values, at::kDouble).to(world_.device_type());
-  world_.all_reduce(sums, Reduction::kSum, "sum_over_data").wait();
+  values = all_reduced(world_, values, Reduction::kSum, "sum_over_data");
   const auto others = static_cast<double>(world_.size() / settings_.mesh.data_size());
-  const at::Tensor here = (sums / others).cpu();
-  return {here.data_ptr<double>(), here.data_ptr<double>() + here.numel()};
+  for (double& value : values) value /= others;
+  return values;
 }
 
 }  // namespace s2s

@@ -44,9 +44,8 @@ class Engine : public ParallelStrategy {
   std::vector<ScheduledUnit> scheduled(const Units& units) const;
   std::vector<int64_t> slot_numels(const std::vector<NamedTensor>& parameters) const;
   void share_flags();
-  std::vector<at::Tensor> piece_gradients();
-  /// The gradients of pieces, those only that count in the norm of the model's ranks together.
-  std::vector<at::Tensor> counted_gradients();
+  /// first_copies_only: those that count when the norms of the model's ranks are added up.
+  std::vector<at::Tensor> piece_gradients(bool first_copies_only = false);
   void sum_partial_gradients();
 
   EngineSettings settings_;

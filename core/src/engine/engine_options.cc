@@ -66,6 +66,10 @@ void ShardingOptions::visit(OptionVisitor& v) {
   v("reshard_after_forward", reshard_after_forward,
     "zero_stage 3: free units after their forward: always, never, or a number of neighbouring "
     "ranks that keep the parts meanwhile");
+  v("gradient_sync", gradient_sync,
+    "micro-batches after which gradients are reduced: all of a step, its last (they are whole "
+    "until then), or auto: the last in stage 1, else all",
+    one_of({"auto", "all", "last"}));
   engine.visit(v);
 }
 
@@ -107,6 +111,7 @@ EngineSettings ShardingOptions::settings(int64_t num_ranks, int64_t tensor_size,
   settings.mesh.tensor = tensor_size;
   settings.zero_stage = static_cast<int>(zero_stage);
   read_reshard(reshard_after_forward, path, settings);
+  if (gradient_sync != "auto") settings.reduce_every_micro_batch = gradient_sync == "all";
   engine.apply(settings);
   return settings;
 }

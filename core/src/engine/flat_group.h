@@ -51,7 +51,6 @@ class FlatGroup {
   /// Begins to make the group whole; `finish_gather` ends it. Nothing happens to a whole group.
   void start_gather();
   void finish_gather();
-  bool is_whole() const { return is_whole_; }
   /// The part has new values: what is whole is so no more.
   void outdate();
   /// Frees a group that is whole. `for_backward`: it will be wanted again before the part changes.

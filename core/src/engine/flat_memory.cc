@@ -41,10 +41,6 @@ void set_memory(const at::Tensor& tensor, c10::DataPtr data, size_t bytes) {
 
 }  // namespace
 
-bool has_memory(const at::Tensor& tensor) {
-  return tensor.storage().nbytes() != 0 || tensor.numel() == 0;
-}
-
 c10::DataPtr FlatMemory::take(size_t bytes, c10::StorageImpl& storage) {
   const auto found = std::find_if(free_.begin(), free_.end(),
                                   [bytes](const auto& entry) { return entry.first == bytes; });
@@ -67,9 +63,9 @@ at::Tensor FlatMemory::tensor(int64_t numel, const at::TensorOptions& options) {
 }
 
 void FlatMemory::free(const at::Tensor& tensor) {
-  if (!has_memory(tensor) || tensor.numel() == 0) return;
   c10::StorageImpl* const storage = tensor.storage().unsafeGetStorageImpl();
   const size_t bytes = storage->nbytes();
+  if (bytes == 0) return;
   c10::DataPtr data = storage->set_data_ptr(c10::DataPtr(nullptr, storage->device()));
   storage->set_nbytes(0);
   // A GPU's allocator keeps memory by itself, for all who want some.

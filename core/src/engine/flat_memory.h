@@ -28,6 +28,4 @@ class FlatMemory {
   std::vector<std::pair<size_t, c10::DataPtr>> free_;
 };
 
-bool has_memory(const at::Tensor& tensor);
-
 }  // namespace s2s
