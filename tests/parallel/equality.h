@@ -45,6 +45,8 @@ inline std::vector<RunLayout> data_layouts() {
              2, 2, 3),
       layout("fsdp 2, frozen replicated", fsdp + R"(, "replicate_frozen": true)", 2, 2),
       layout("fsdp 2, offloaded", fsdp + R"(, "offload": "params")", 2, 2, 2),
+      layout("hybrid 2 x 2, optimizer offloaded",
+             fsdp + R"(, "replicate_size": 2, "offload": "optimizer")", 4, 4, 2),
   };
 }
 

@@ -2,13 +2,13 @@
 
 #include <ATen/ATen.h>
 #include <ATen/detail/CUDAHooksInterface.h>
-#include <dlfcn.h>
 #include <doctest/doctest.h>
 
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
 #include "parallel/communicator_contract.h"
 #include "parallel/equality.h"
+#include "parallel/gpus.h"
 #include "parallel/joined_process.h"
 #include "parallel/process_ranks.h"
 #include "parallel/trained_models.h"
@@ -17,12 +17,6 @@ using namespace s2s;
 using namespace s2s::test;
 
 namespace {
-
-/// GPUs of this machine. The CUDA half of LibTorch is opened for it.
-int num_gpus() {
-  if (::dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) == nullptr) return 0;
-  return at::detail::getCUDAHooks().getNumGPUs();
-}
 
 /// The same model with its memory on the GPU.
 TrainedModel on_gpu(TrainedModel trained) {
@@ -55,7 +49,9 @@ std::vector<RunLayout> layouts_of_one() {
   const std::string fsdp = R"("name": "fsdp")";
   return {layout("ddp 1", R"("name": "ddp")", 1, 1), layout("fsdp 1", fsdp, 1, 1, 2),
           layout("fsdp 1, recomputed", fsdp + R"(, "activation_checkpointing": "full")", 1, 1),
-          layout("fsdp 1, offloaded", fsdp + R"(, "offload": "params")", 1, 1)};
+          layout("fsdp 1, offloaded", fsdp + R"(, "offload": "params")", 1, 1),
+          layout("fsdp 1, optimizer offloaded, accumulating", fsdp + R"(, "offload": "optimizer")",
+                 1, 1, 3)};
 }
 
 }  // namespace

@@ -118,6 +118,7 @@ std::vector<NamedTensor> Engine::optimizer_parameters(Block&) {
 
 std::vector<TensorPart> Engine::parts(Block& model) {
   all_outdated_ = true;
+  if (host_) host_->settle();
   std::vector<TensorPart> parts;
   const MeshPlace& place = groups_of_mesh_.place();
   const bool is_first_replica = place.pipeline + place.replicate + place.context == 0;
@@ -158,6 +159,7 @@ void Engine::finish_backward(Block&) {
   flow_->end_micro_batch();
   schedule_->end_pass();
   flow_->finish_step();
+  if (host_) host_->settle();
   share_flags();
   if (split_) sum_partial_gradients();
 }

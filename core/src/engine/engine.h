@@ -39,7 +39,8 @@ class Engine : public ParallelStrategy {
   bool reduces_now(bool is_last) const;
   std::vector<std::vector<NamedTensor>> grouped(const Units& units,
                                                 std::vector<NamedTensor> parameters) const;
-  FlatGroupSettings group_settings(const NamedTensor& first, int64_t unit) const;
+  HostCopies& host(at::Device device);
+  FlatGroupSettings group_settings(const NamedTensor& first, int64_t unit);
   void make_groups(Block& model, const Units& units);
   std::vector<ScheduledUnit> scheduled(const Units& units) const;
   std::vector<int64_t> slot_numels(const std::vector<NamedTensor>& parameters) const;
@@ -56,6 +57,7 @@ class Engine : public ParallelStrategy {
   std::unique_ptr<Communicator> near_ranks_;   // of a shard group, neighbours
   std::unique_ptr<Communicator> self_;         // this rank alone
   std::unique_ptr<FlatMemory> memory_ = std::make_unique<FlatMemory>();
+  std::unique_ptr<HostCopies> host_;  // null: nothing is offloaded
   std::vector<std::unique_ptr<FlatGroup>> flat_groups_;
   std::vector<FlatGroup*> root_groups_;  // always whole
   std::unique_ptr<TensorSplit> split_;   // null: a tensor axis of one

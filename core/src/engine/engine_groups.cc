@@ -89,7 +89,12 @@ std::vector<std::vector<NamedTensor>> Engine::grouped(const Units& units,
   return groups;
 }
 
-FlatGroupSettings Engine::group_settings(const NamedTensor& first, int64_t unit) const {
+HostCopies& Engine::host(at::Device device) {
+  if (!host_) host_ = std::make_unique<HostCopies>(device);
+  return *host_;
+}
+
+FlatGroupSettings Engine::group_settings(const NamedTensor& first, int64_t unit) {
   const at::Tensor& tensor = *first.tensor;
   const bool stays_whole = !tensor.requires_grad() && settings_.replicate_frozen;
   FlatGroupSettings group;
@@ -106,8 +111,9 @@ FlatGroupSettings Engine::group_settings(const NamedTensor& first, int64_t unit)
   group.reduce_type =
       is_floating ? settings_.reduce_dtype.value_or(group.gather_type) : tensor.scalar_type();
   group.frees = frees() && !stays_whole && unit >= 0;
-  group.on_host = settings_.offload == Offload::kParameters ||
-                  (settings_.offload == Offload::kOptimizer && tensor.requires_grad());
+  const bool on_host = settings_.offload == Offload::kParameters ||
+                       (settings_.offload == Offload::kOptimizer && tensor.requires_grad());
+  if (on_host) group.host = &host(tensor.device());
   return group;
 }
 

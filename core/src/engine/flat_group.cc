@@ -24,7 +24,7 @@ FlatGroup::FlatGroup(std::vector<FlatParameter> parameters, const FlatGroupSetti
   const at::Tensor& first = *parameters_.front().named.tensor;
   is_trained_ = first.requires_grad();
   shares_memory_ =
-      first.scalar_type() == settings.gather_type && !settings.on_host && !settings.frees;
+      first.scalar_type() == settings.gather_type && settings.host == nullptr && !settings.frees;
   take_values();
   make_leaves();
   make_pieces();
@@ -46,9 +46,8 @@ void FlatGroup::take_values() {
   const at::Tensor own = flat.narrow(0, rank() * layout_.part_numel(), layout_.part_numel());
   if (shares_memory_) {
     part_ = own;
-  } else if (settings_.on_host) {
-    part_ = own.to(at::kCPU, /*non_blocking=*/false, /*copy=*/true);
-    if (own.is_cuda()) part_ = part_.pin_memory();
+  } else if (settings_.host != nullptr) {
+    part_ = settings_.host->empty(own.numel(), own.scalar_type()).copy_(own);
   } else {
     part_ = own.clone();
   }
@@ -101,9 +100,29 @@ void FlatGroup::start_gather() {
     gathering_ = settings_.near->all_gather(whole_, own, settings_.name);
     return;
   }
-  const at::Tensor own = own_slice();
-  if (!shares_memory_) own.copy_(part_, /*non_blocking=*/true);
-  gathering_ = settings_.gathers->all_gather(whole_, own, settings_.name);
+  const auto gather = [this] {
+    fill_own_slice();
+    gathering_ = settings_.gathers->all_gather(whole_, own_slice(), settings_.name);
+  };
+  if (settings_.host == nullptr) {
+    gather();
+  } else {
+    came_from_host_ = settings_.host->to_device(gather);
+  }
+}
+
+void FlatGroup::fill_own_slice() {
+  if (shares_memory_) return;
+  if (settings_.host == nullptr || part_.scalar_type() == whole_.scalar_type()) {
+    own_slice().copy_(part_, /*non_blocking=*/true);
+    return;
+  }
+  if (!host_copy_.defined()) {
+    host_copy_ = settings_.host->empty(part_.numel(), whole_.scalar_type());
+  }
+  if (!host_copy_is_new_) host_copy_.copy_(part_);
+  host_copy_is_new_ = true;
+  own_slice().copy_(host_copy_, /*non_blocking=*/true);
 }
 
 void FlatGroup::finish_gather() {
@@ -111,12 +130,15 @@ void FlatGroup::finish_gather() {
   start_gather();
   gathering_->wait();
   gathering_.reset();
+  if (settings_.host != nullptr) settings_.host->wait_for(came_from_host_);
+  came_from_host_.reset();
   is_whole_ = true;
 }
 
 void FlatGroup::outdate() {
   if (gathering_) finish_gather();
   near_part_.reset();
+  host_copy_is_new_ = false;
   is_whole_ = shares_memory_ && settings_.gathers->size() == 1;
 }
 
@@ -185,16 +207,19 @@ void FlatGroup::finish_reduce() {
   // The next unit's gradients use the same memory; a large bucket's goes back.
   if (settings_.frees && !whole_gradient_.is_same(sum_)) settings_.memory->free(whole_gradient_);
   whole_gradient_.reset();
-  add_to_part(std::move(sum_));
+  add_to_part(sum_);
   sum_.reset();
 }
 
-void FlatGroup::add_to_part(at::Tensor sum) {
-  if (part_gradient_.defined()) {
-    part_gradient_.add_(sum.to(part_gradient_.options()));
+void FlatGroup::add_to_part(const at::Tensor& sum) {
+  const bool is_first = !part_gradient_.defined();
+  if (settings_.host != nullptr && settings_.replicas->size() == 1) {
+    if (is_first) part_gradient_ = settings_.host->empty(sum.numel(), part_.scalar_type());
+    settings_.host->bring(sum, part_gradient_, is_first);
+  } else if (is_first) {
+    part_gradient_ = sum.to(part_.scalar_type());
   } else {
-    part_gradient_ =
-        sum.to(settings_.replicas->size() > 1 ? sum.device() : part_.device(), part_.scalar_type());
+    part_gradient_.add_(sum);
   }
 }
 
@@ -204,9 +229,13 @@ void FlatGroup::start_replica_sum() {
 }
 
 void FlatGroup::finish_replica_sum() {
-  if (reducing_) reducing_->wait();
+  if (!reducing_) return;
+  reducing_->wait();
   reducing_.reset();
-  if (part_gradient_.defined()) part_gradient_ = part_gradient_.to(part_.device());
+  if (settings_.host == nullptr) return;
+  const at::Tensor sum = std::move(part_gradient_);
+  part_gradient_ = settings_.host->empty(sum.numel(), sum.scalar_type());
+  settings_.host->bring(sum, part_gradient_, /*is_first=*/true);
 }
 
 void FlatGroup::clear_gradients() {

@@ -10,6 +10,7 @@
 
 #include "engine/flat_layout.h"
 #include "engine/flat_memory.h"
+#include "engine/host_copies.h"
 #include "parallel/tensor_share.h"
 #include "s2s/block.h"
 #include "s2s/communicator.h"
@@ -35,8 +36,9 @@ struct FlatGroupSettings {
   FlatMemory* memory = nullptr;
   at::ScalarType gather_type = at::kFloat;
   at::ScalarType reduce_type = at::kFloat;
-  bool frees = false;    // whole only while it is used
-  bool on_host = false;  // this rank's part lives in the host's memory
+  bool frees = false;  // whole only while it is used
+  HostCopies* host =
+      nullptr;  // this rank's part lives in the host's memory; null: beside the whole
 };
 
 class FlatGroup {
@@ -63,7 +65,7 @@ class FlatGroup {
   void finish_reduce();
   /// Begins the sum over the replicas, once in a step.
   void start_replica_sum();
-  void finish_replica_sum();
+  void finish_replica_sum();  // what goes to the host is there when it has settled
   /// Gradients of the last step are forgotten.
   void clear_gradients();
 
@@ -80,7 +82,8 @@ class FlatGroup {
   void make_leaves();
   void make_pieces();
   at::Tensor own_slice() const;
-  void add_to_part(at::Tensor sum);
+  void fill_own_slice();
+  void add_to_part(const at::Tensor& sum);
 
   std::vector<FlatParameter> parameters_;
   FlatGroupSettings settings_;
@@ -90,12 +93,15 @@ class FlatGroup {
   at::Tensor whole_;            // gather_type
   at::Tensor part_;             // the parameters' own type
   at::Tensor near_part_;        // of a freed group, for its backward
+  at::Tensor host_copy_;        // of a part in the host's memory: the numbers as they are gathered
+  bool host_copy_is_new_ = false;
+  StreamMark came_from_host_;
   std::vector<at::Tensor> pieces_;
   bool is_whole_ = false;
   std::optional<Collective> gathering_;
   at::Tensor whole_gradient_;  // reduce_type
   at::Tensor sum_;             // of the reduction under way
-  at::Tensor part_gradient_;   // the part's type
+  at::Tensor part_gradient_;   // the part's type; beside the part, but sums over replicas first
   std::optional<Collective> reducing_;
 };
 
