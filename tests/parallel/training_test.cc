@@ -36,8 +36,11 @@ struct RankRun {
   struct PlainModel : FakeModel {  // threads share the random generator
     LossTerms training_loss(const Batch& batch, const StepContext& context) override {
       train(false);
-      return FakeModel::training_loss(batch, context);
+      LossTerms terms = FakeModel::training_loss(batch, context);
+      for (const std::string& name : more_parts) terms.parts[name] = terms.total.detach();
+      return terms;
     }
+    std::vector<std::string> more_parts;
   } model;
   DealtData data;
   FakeOptimizer optimizer;
@@ -184,6 +187,51 @@ TEST_CASE("a loss that is not finite on one rank ends all, with that rank's batc
     CHECK(one.find("[numerics/not-finite] the loss of step 1 is nan") == 0);
     CHECK(one.find("\n  data rank 1: row1\n  data rank 1: row4") != std::string::npos);
     CHECK(one.find("data rank 0") == std::string::npos);
+  }
+}
+
+TEST_CASE("parts of the loss with other names on one rank end all with one message") {
+  const std::string expected =
+      "[comm/loss-parts] the parts of the loss of step 1 are not the same on all ranks";
+  for (const bool is_longer : {false, true}) {  // as many names, or more
+    const auto thrown = on_ranks(3, [&](RankRun& run, Communicator& world) {
+      run.model.more_parts = {world.rank() == 1 ? "turn_loss" : "audio_loss"};
+      if (is_longer && world.rank() == 1) run.model.more_parts.push_back("audio_loss");
+      try {
+        Trainer(settings(3, 2), run.parts()).run(0);
+      } catch (const Error& error) {
+        if (error.exit_code() != ExitCode::kCommunication) throw std::runtime_error("exit code");
+        throw;
+      }
+    });
+    for (const std::string& one : thrown) {
+      CAPTURE(one);
+      CHECK(one.find(expected) == 0);
+      CHECK(one.find("\n  data ranks 0, 2: audio_loss, text_loss\n") != std::string::npos);
+      const char* const second = is_longer ? "data rank 1: audio_loss, text_loss, turn_loss\n"
+                                           : "data rank 1: text_loss, turn_loss\n";
+      CHECK(one.find(second) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("any number of parts of the loss is added up over the ranks") {
+  for (const int64_t count : {31, 32, 100}) {  // beside text_loss
+    const auto thrown = on_ranks(3, [&](RankRun& run, Communicator&) {
+      for (int64_t i = 0; i < count; ++i) {
+        run.model.more_parts.push_back("part" + std::to_string(i));
+      }
+      Recorder recorder;
+      Trainer trainer(settings(2, 1), run.parts());
+      trainer.add_observer(&recorder);
+      trainer.run(0);
+      const StepReport& step = recorder.steps.at(1);
+      if (static_cast<int64_t>(step.parts.size()) != count + 1) throw std::runtime_error("count");
+      for (const auto& [name, value] : step.parts) {
+        if (std::abs(value / step.loss - 1) > 1e-6) throw std::runtime_error(name);
+      }
+    });
+    CHECK(thrown == kNothingThrown3);
   }
 }
 

@@ -2,7 +2,62 @@
 
 #include <cmath>
 
+#include "train/data_ranks.h"
+#include "train/train_errors.h"
+
 namespace s2s {
+namespace {
+
+/// Parts that travel with the rest; more of them take a message of their own.
+constexpr size_t kPartSlots = 32;
+
+constexpr size_t kShownNames = 512;  // characters of a rank's list of names
+
+std::string names_of(const StepReport& report) {
+  std::string names;
+  for (const auto& [name, value] : report.parts) names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
+/// Whether all ranks hold the same text, from sums over the ranks: of small whole numbers that
+/// stand for it, and of their squares. The mean of squares is the square of the mean if they are
+/// all equal.
+class Digest {
+ public:
+  static constexpr size_t kSize = 4;
+  static void add(const std::string& text, std::vector<double>& numbers) {
+    uint64_t hash = 14695981039346656037ULL;  // FNV-1a
+    for (const char c : text) {
+      hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+    }
+    for (const int shift : {0, 32}) {
+      // 18 bits: sums of squares over 2^17 ranks are exact.
+      const auto number = static_cast<double>((hash >> shift) & 0x3ffff);
+      numbers.push_back(number);
+      numbers.push_back(number * number);
+    }
+  }
+  static bool is_equal(const double* sums, int64_t num_ranks) {
+    const auto size = static_cast<double>(num_ranks);
+    return sums[0] * sums[0] == size * sums[1] && sums[2] * sums[2] == size * sums[3];
+  }
+};
+
+[[noreturn]] void throw_names_differ(ParallelStrategy& strategy, const StepReport& report) {
+  std::string own = names_of(report);
+  own.resize(kShownNames, ' ');  // one length on all ranks, also on those that share their data
+  std::vector<std::string> texts = texts_of_data_ranks(strategy, own);
+  for (std::string& text : texts) text.resize(text.find_last_not_of(' ') + 1);
+  throw_loss_parts_differ(report.step + 1, texts);
+}
+
+/// Of those behind the first kPartSlots; all ranks have as many.
+std::vector<double> sum_rest(ParallelStrategy& strategy, const std::vector<double>& values) {
+  if (values.size() <= kPartSlots) return {};
+  return strategy.sum_over_data({values.begin() + kPartSlots, values.end()});
+}
+
+}  // namespace
 
 StepFrames agree_on_frames(ParallelStrategy& strategy, int64_t frames, bool has_data) {
   const std::vector<double> sums =
@@ -15,11 +70,23 @@ bool sum_over_data(ParallelStrategy& strategy, StepReport& report, bool wants_to
                              &report.batch_size};
   std::vector<double> numbers = {wants_to_stop ? 1.0 : 0.0, report.loss};
   for (const int64_t* count : counts) numbers.push_back(static_cast<double>(*count));
-  for (const auto& [name, value] : report.parts) numbers.push_back(value);
+  const size_t digest = numbers.size();
+  Digest::add(names_of(report), numbers);
+  std::vector<double> values;
+  for (const auto& [name, value] : report.parts) values.push_back(value);
+  const size_t first_part = numbers.size();
+  // Of one length whatever the names are, so that ranks that differ come to know it.
+  for (size_t i = 0; i < kPartSlots; ++i) numbers.push_back(i < values.size() ? values[i] : 0);
   numbers = strategy.sum_over_data(numbers);
+  if (!Digest::is_equal(&numbers[digest], strategy.mesh().data_size())) {
+    throw_names_differ(strategy, report);
+  }
+  const std::vector<double> rest = sum_rest(strategy, values);
   size_t next = 1;
   report.loss = numbers[next++];
   for (int64_t* count : counts) *count = std::llround(numbers[next++]);
+  next = first_part;
+  numbers.insert(numbers.end(), rest.begin(), rest.end());
   for (auto& [name, value] : report.parts) value = numbers[next++];
   return numbers[0] > 0;
 }

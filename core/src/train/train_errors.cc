@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <map>
 
+#include "parallel/rank_list.h"
 #include "weights/checkpoint_errors.h"
 
 namespace s2s {
@@ -59,6 +61,23 @@ void throw_weight_not_finite(const std::string& name, const std::vector<int64_t>
                           "model.optimizer.lr, a longer warm-up, trainer.gradient_clip_val, or "
                           "trainer.precision: 32-true",
                           steps_done, name, value, fmt::join(index, ", ")));
+}
+
+void throw_loss_parts_differ(int64_t step, const std::vector<std::string>& names) {
+  std::map<std::string, std::vector<int64_t>> ranks_of;
+  for (size_t rank = 0; rank < names.size(); ++rank) {
+    ranks_of[names[rank]].push_back(static_cast<int64_t>(rank));
+  }
+  std::vector<std::string> entries;
+  for (const auto& [text, ranks] : ranks_of) {
+    entries.push_back(fmt::format("data rank{} {}: {}", ranks.size() == 1 ? "" : "s",
+                                  rank_list(ranks), text.empty() ? "none" : text));
+  }
+  throw Error(ExitCode::kCommunication, "comm/loss-parts",
+              fmt::format("the parts of the loss of step {} are not the same on all ranks{}\n"
+                          "  expected: the same names from every rank in every step; let the "
+                          "model's training_loss give 0 for what its batch does not have",
+                          step, lines(entries)));
 }
 
 void throw_data_exhausted(int64_t step, int64_t max_steps) {

@@ -19,6 +19,8 @@ namespace s2s {
 [[noreturn]] void throw_weight_not_finite(const std::string& name,
                                           const std::vector<int64_t>& index, double value,
                                           int64_t steps_done);
+/// [comm/loss-parts]: `names`: of the parts of the loss that each data rank has. `step`: 1-based.
+[[noreturn]] void throw_loss_parts_differ(int64_t step, const std::vector<std::string>& names);
 /// [data/exhausted]: the training source ended before the run did.
 [[noreturn]] void throw_data_exhausted(int64_t step, int64_t max_steps);
 [[noreturn]] void throw_no_checkpoint(const std::string& folder, const std::string& why);
