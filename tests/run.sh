@@ -44,12 +44,12 @@ else skipped+=("gpu: no NVIDIA driver on this machine"); fi
 
 (cd build && ctest -L "$labels" -LE slow --output-on-failure --timeout 600 -j 2)
 
-run_sanitized() {  # run_sanitized PRESET TARGET LABEL
+run_sanitized() {  # run_sanitized PRESET TARGET LABELS
   bash core/setup.sh --preset "$1" --target "$2"
   (cd "build-$1" && ctest -L "$3" --output-on-failure --timeout 900 -j 2)
 }
 if [ $sanitizers = 1 ]; then
-  run_sanitized asan unit_tests unit
+  run_sanitized asan unit_tests 'unit|threads'
   run_sanitized tsan thread_tests threads
 else
   skipped+=("asan, tsan: run 'bash tests/run.sh --sanitizers' (two more builds)")

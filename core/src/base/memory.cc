@@ -1,6 +1,7 @@
 #include "base/memory.h"
 
 #include <cstdlib>  // tells which C library this is
+#include <mutex>
 
 #if defined(__GLIBC__)
 #include <malloc.h>
@@ -19,6 +20,10 @@ void keep_freed_memory() {
 
 void return_freed_memory() {
 #if defined(__GLIBC__)
+  // Where another allocator stands in for glibc's, this call is the first that glibc's own gets,
+  // and it sets itself up without a lock.
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
   malloc_trim(0);
 #endif
 }

@@ -15,23 +15,33 @@ namespace {
 
 using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
+/// A store, or why there is none.
+struct Connected {
+  StorePointer store;
+  std::string reason;
+};
+
 /// What else may listen at the port does not speak the store's language, and a client would wait
 /// for its answer without end: so the connection is made on a thread that may be left behind.
 StorePointer connect(const std::string& host, const c10d::TCPStoreOptions& options) {
-  auto promise = std::make_shared<std::promise<StorePointer>>();
-  std::future<StorePointer> connected = promise->get_future();
+  auto promise = std::make_shared<std::promise<Connected>>();
+  std::future<Connected> connected = promise->get_future();
   std::thread([promise, host, options] {
+    Connected result;
     try {
-      promise->set_value(c10::make_intrusive<c10d::TCPStore>(host, options));
-    } catch (...) {
-      promise->set_exception(std::current_exception());
+      result.store = c10::make_intrusive<c10d::TCPStore>(host, options);
+    } catch (const std::exception& error) {
+      result.reason = reason_of(error);
     }
+    promise->set_value(std::move(result));
   }).detach();
   const auto grace = std::chrono::seconds(2);
   if (connected.wait_for(options.timeout + grace) != std::future_status::ready) {
     throw std::runtime_error("nobody answers as rank 0 does");
   }
-  return connected.get();
+  Connected result = connected.get();
+  if (!result.store) throw std::runtime_error(result.reason);
+  return std::move(result.store);
 }
 
 /// c10d logs what it throws as well, with its stack; the message says it once. Whoever sets
