@@ -67,11 +67,10 @@ RankCommand command_for(const LocalLaunchSettings& settings, int attempt) {
   return command;
 }
 
-/// Mistakes in a configuration, a plugin or the data would be the same the next time.
-bool is_worth_another_start(const RankEnd& end) {
-  const bool is_mistake = end.exit_code >= static_cast<int>(ExitCode::kUsage) &&
-                          end.exit_code <= static_cast<int>(ExitCode::kNumerics);
-  return end.signal != 0 || !is_mistake;
+/// In a configuration, a plugin or the data; it would be the same the next time.
+bool is_mistake(const RankEnd& end) {
+  return end.signal == 0 && end.exit_code >= static_cast<int>(ExitCode::kUsage) &&
+         end.exit_code <= static_cast<int>(ExitCode::kNumerics);
 }
 
 void report(const RankGroup& group, int rank, int num_ranks) {
@@ -101,9 +100,13 @@ int launch_local(const LocalLaunchSettings& settings) {
     group.run(signals, settings.grace_s);
     const std::optional<int> failed = group.first_failure();
     if (!failed) return group.was_stopped() ? static_cast<int>(ExitCode::kStopped) : 0;
-    report(group, *failed, settings.num_ranks);
     const RankEnd& end = group.end_of(*failed);
-    const bool again = attempt < settings.restarts && is_worth_another_start(end);
+    const bool is_told =
+        end.signal == 0 && group.messages().is_one(*failed, /*everybody=*/!is_mistake(end));
+    const bool is_asked_for =
+        signals.asked_to_end && (end.code() == 128 + SIGINT || end.code() == 128 + SIGTERM);
+    if (!is_told && !is_asked_for) report(group, *failed, settings.num_ranks);
+    const bool again = attempt < settings.restarts && !is_mistake(end);
     if (!again || signals.asked_to_end) return end.code();
     std::fprintf(stderr, "launch: starting again, %d of %d\n", attempt + 1, settings.restarts);
   }

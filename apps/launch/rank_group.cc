@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "launch/launcher_line.h"
 #include "launch/signal_queue.h"
 #include "s2s/error.h"
 
@@ -19,9 +20,24 @@ namespace {
 /// in this time.
 constexpr auto kSettling = std::chrono::milliseconds(500);
 
+/// Both ends are closed in children; reading does not wait.
+struct Pipe {
+  Pipe() {
+    if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+      throw std::system_error(errno, std::generic_category(), "pipe");
+    }
+    ::fcntl(ends[1], F_SETFL, 0);  // the rank's own writes wait
+  }
+  ~Pipe() { ::close(ends[1]); }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  int ends[2] = {-1, -1};
+};
+
 }  // namespace
 
-RankGroup::RankGroup(const RankCommand& command, int num_ranks, const std::string& log_folder) {
+RankGroup::RankGroup(const RankCommand& command, int num_ranks, const std::string& log_folder)
+    : messages_(num_ranks) {
   for (int rank = 0; rank < num_ranks; ++rank) start(command, rank, log_folder);
 }
 
@@ -30,24 +46,27 @@ RankGroup::~RankGroup() {
   for (const Rank& rank : ranks_) {
     if (!rank.has_ended) ::waitpid(rank.process, nullptr, 0);
     if (rank.pipe >= 0) ::close(rank.pipe);
+    if (rank.line >= 0) ::close(rank.line);
   }
 }
 
 void RankGroup::start(const RankCommand& command, int rank, const std::string& log_folder) {
   RankCommand own = command;
   own.environment["RANK"] = own.environment["LOCAL_RANK"] = std::to_string(rank);
+  const Pipe line;
+  own.line = line.ends[1];
+  own.environment[kLineVariable] = line_value(own.line);
+  Rank started;
+  started.line = line.ends[0];
   if (rank == 0) {
-    ranks_.push_back({start_rank(own, -1), -1, false, false, {}, RankOutput(rank, "")});
-    return;
+    started.process = start_rank(own, -1);
+  } else {
+    started.output = RankOutput(rank, log_folder);
+    const Pipe pipe;
+    started.pipe = pipe.ends[0];
+    started.process = start_rank(own, pipe.ends[1]);
   }
-  int ends[2];
-  RankOutput output(rank, log_folder);
-  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
-    throw std::system_error(errno, std::generic_category(), "pipe");
-  }
-  ::fcntl(ends[1], F_SETFL, 0);  // the rank's own writes wait
-  ranks_.push_back({start_rank(own, ends[1]), ends[0], false, false, {}, std::move(output)});
-  ::close(ends[1]);
+  ranks_.push_back(std::move(started));
 }
 
 bool RankGroup::all_ended() const {
@@ -83,6 +102,32 @@ void RankGroup::reap() {
   }
 }
 
+/// Before the outputs: what a rank has printed before its message is there then.
+void RankGroup::read_lines() {
+  char buffer[4096];
+  for (Rank& rank : ranks_) {
+    ssize_t count = 0;
+    while (rank.line >= 0 && (count = ::read(rank.line, buffer, sizeof(buffer))) > 0) {
+      rank.message.append(buffer, static_cast<size_t>(count));
+    }
+    if (rank.line < 0 || (count != 0 && !rank.has_ended)) continue;
+    ::close(rank.line);
+    rank.line = -1;
+  }
+}
+
+void RankGroup::take_messages() {
+  for (size_t i = 0; i < ranks_.size(); ++i) {
+    Rank& rank = ranks_[i];
+    const bool is_whole = !rank.message.empty() && rank.message.back() == '\0';
+    if (rank.message.empty() || (!is_whole && rank.line >= 0)) continue;
+    if (is_whole) rank.message.pop_back();
+    if (!rank.output.add_message(rank.message)) messages_.hold(static_cast<int>(i), rank.message);
+    rank.message.clear();
+  }
+  messages_.show(all_ended());
+}
+
 void RankGroup::read_outputs() {
   char buffer[8192];
   for (Rank& rank : ranks_) {
@@ -102,8 +147,9 @@ void RankGroup::poll(const SignalQueue& signals) {
   std::vector<pollfd> waiting = {{signals.descriptor(), POLLIN, 0}};
   for (const Rank& rank : ranks_) {
     if (rank.pipe >= 0) waiting.push_back({rank.pipe, POLLIN, 0});
+    if (rank.line >= 0) waiting.push_back({rank.line, POLLIN, 0});
   }
-  const int timeout_ms = failures_.empty() ? -1 : 50;
+  const int timeout_ms = failures_.empty() && !messages_.holds_any() ? -1 : 50;
   ::poll(waiting.data(), waiting.size(), timeout_ms);
 }
 
@@ -141,7 +187,9 @@ void RankGroup::run(SignalQueue& signals, double grace_s) {
       signal_all(*signal);
     }
     reap();
+    read_lines();
     read_outputs();
+    take_messages();
     judge(grace_s);
   }
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/rank_messages.h"
 #include "launch/rank_output.h"
 #include "launch/rank_process.h"
 
@@ -34,6 +35,8 @@ class RankGroup {
   /// Ranks that were halted (SIGSTOP, a debugger) when the first failure came: what the others
   /// may have waited for.
   const std::vector<int>& halted() const { return halted_; }
+  /// The errors that ranks told before they ended.
+  const RankMessages& messages() const { return messages_; }
   /// A rank stopped on request, with a checkpoint.
   bool was_stopped() const;
 
@@ -41,21 +44,26 @@ class RankGroup {
   struct Rank {
     pid_t process = 0;
     int pipe = -1;  // read end; -1: it prints where the launcher does
+    int line = -1;  // read end of what it tells before it ends
+    std::string message;
     bool has_ended = false;
     bool is_halted = false;
     RankEnd end;
-    RankOutput output;
+    RankOutput output{0, ""};
   };
 
   void start(const RankCommand& command, int rank, const std::string& log_folder);
   bool all_ended() const;
   void signal_all(int signal);
   void reap();
+  void read_lines();
   void read_outputs();
+  void take_messages();
   void poll(const SignalQueue& signals);
   void judge(double grace_s);
 
   std::vector<Rank> ranks_;
+  RankMessages messages_;
   std::vector<int> halted_;
   std::vector<int> failures_;  // in the order in which they were seen
   std::optional<int> first_failure_;

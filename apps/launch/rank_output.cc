@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 
 #include "s2s/error.h"
 
@@ -48,6 +49,18 @@ void RankOutput::add_line(std::string line) {
   } else {
     std::fprintf(stderr, "%s%s\n", prefix_.c_str(), line.c_str());
   }
+  keep(std::move(line));
+}
+
+bool RankOutput::add_message(const std::string& message) {
+  std::istringstream lines(message);
+  for (std::string line; std::getline(lines, line);) keep(line);
+  if (!log_.is_open()) return false;
+  log_ << message << '\n' << std::flush;
+  return true;
+}
+
+void RankOutput::keep(std::string line) {
   last_lines_.push_back(std::move(line));
   if (last_lines_.size() > kNumLastLines) last_lines_.pop_front();
 }

@@ -14,6 +14,8 @@ class RankOutput {
   RankOutput(int rank, const std::string& log_folder);
 
   void add(const char* data, size_t size);
+  /// What the rank ends with. True when it stands in a file and need not be shown.
+  bool add_message(const std::string& message);
   /// The output has ended; what stands there without a line's end is a line, too.
   void end();
   /// The last lines, oldest first; at most twenty.
@@ -23,6 +25,7 @@ class RankOutput {
 
  private:
   void add_line(std::string line);
+  void keep(std::string line);
 
   std::string prefix_;
   std::string file_;

@@ -32,7 +32,7 @@ std::vector<std::string> merged_environment(std::map<std::string, std::string> m
 }
 
 /// In the child, between fork and exec: system calls only.
-[[noreturn]] void become(char** words, char** variables, const sigset_t& mask, pid_t launcher,
+[[noreturn]] void become(char** words, char** variables, const RankCommand& command, pid_t launcher,
                          int output) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -43,8 +43,9 @@ std::vector<std::string> merged_environment(std::map<std::string, std::string> m
     ::dup2(output, STDOUT_FILENO);
     ::dup2(output, STDERR_FILENO);
   }
+  if (command.line >= 0) ::fcntl(command.line, F_SETFD, 0);
   ::signal(SIGUSR2, SIG_IGN);  // until the rank listens: it asks for a record only
-  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+  ::sigprocmask(SIG_SETMASK, &command.signal_mask, nullptr);
   ::execve(words[0], words, variables);
   ::_exit(127);
 }
@@ -70,7 +71,7 @@ pid_t start_rank(const RankCommand& command, int output) {
   if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (child == 0) {
     become(const_cast<char**>(word_pointers.data()), const_cast<char**>(variable_pointers.data()),
-           command.signal_mask, launcher, output);
+           command, launcher, output);
   }
   ::setpgid(child, child);  // whoever comes first; a signal may be sent right now
   return child;

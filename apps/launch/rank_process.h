@@ -26,6 +26,7 @@ struct RankCommand {
   std::vector<std::string> words;                  // the program's path first
   std::map<std::string, std::string> environment;  // beside this process's own
   sigset_t signal_mask = {};
+  int line = -1;  // a descriptor that it inherits; the variable kLineVariable names it
 };
 
 /// Starts a process in a group of its own, so that a terminal's ^C reaches it by its launcher only;

@@ -7,14 +7,20 @@
 #include <filesystem>
 #include <new>
 
+#include "launch/launcher_line.h"
 #include "s2s/error.h"
 
 namespace s2s::run {
 
 namespace {
 
-int report(const Error& error) {
-  std::fprintf(stderr, "error: %s\n", error.what());
+/// Shows the message of what ends this process; a rank's launcher does, where it listens.
+void show(const launch::LauncherLine& launcher, const std::string& message) {
+  if (!launcher.tell(message)) std::fprintf(stderr, "%s\n", message.c_str());
+}
+
+int report(const launch::LauncherLine& launcher, const Error& error) {
+  show(launcher, std::string("error: ") + error.what());
   return static_cast<int>(error.exit_code());
 }
 
@@ -83,6 +89,7 @@ Error file_error(const std::filesystem::filesystem_error& error) {
 }  // namespace
 
 int run_program(int argc, char** argv, void (*setup)(CLI::App&, Invocation&)) {
+  const launch::LauncherLine launcher;
   CLI::App app{"s2s-run: trains, judges and runs duplex speech-to-speech models", "s2s-run"};
   app.set_version_flag("--version", S2S_VERSION_TEXT);
   app.require_subcommand(1);
@@ -97,19 +104,17 @@ int run_program(int argc, char** argv, void (*setup)(CLI::App&, Invocation&)) {
     return invocation.selected ? invocation.selected() : 0;
   } catch (const CLI::ParseError& error) {
     const bool is_answer = error.get_exit_code() == 0;  // --help, --version
-    return is_answer ? app.exit(error) : report(usage_error(app, error));
+    return is_answer ? app.exit(error) : report(launcher, usage_error(app, error));
   } catch (const Error& error) {
-    return report(error);
+    return report(launcher, error);
   } catch (const std::filesystem::filesystem_error& error) {
-    return report(file_error(error));
+    return report(launcher, file_error(error));
   } catch (const std::bad_alloc&) {
-    return report(memory_error());
+    return report(launcher, memory_error());
   } catch (const std::exception& error) {
-    if (is_out_of_memory(error)) return report(memory_error());
-    std::fprintf(stderr,
-                 "error: [internal] %s\n  this is a defect of s2s; please report it with the "
-                 "command line\n",
-                 error.what());
+    if (is_out_of_memory(error)) return report(launcher, memory_error());
+    show(launcher, std::string("error: [internal] ") + error.what() +
+                       "\n  this is a defect of s2s; please report it with the command line");
     return static_cast<int>(ExitCode::kCheckFailed);
   }
 }

@@ -8,9 +8,25 @@ source "$(dirname "$0")/checks.sh"
 expect_code 0 "$folder/good" "$s2s_run" launch local -n 3 -- "${bench[@]}" --json
 expect_right "$folder/good" "s2s-run launch local" 3
 
-# The others' output stands behind their rank, or in files.
-expect_code 2 "$folder/usage" "$s2s_run" launch local -n 2 -- bench model --no
-expect_text "$folder/usage" "[rank 1] error: [usage/arguments]" "error: [launch/rank-failed] rank"
+# A mistake that all ranks make is shown once, and nothing beside it.
+expect_once() {  # expect_once FILE TEXT
+  expect_text "$1" "$2"
+  [ "$(grep -c 'error: ' "$1")" = 1 ] || complain "not one message" "$1"
+  grep -qF '[rank' "$1" && complain "ranks stand before it" "$1"
+}
+expect_code 2 "$folder/usage" "$s2s_run" launch local -n 3 -- bench model --no
+expect_once "$folder/usage" "error: [usage/arguments] s2s-run bench model:"
+expect_text "$folder/usage" "  see:       s2s-run bench model --help"
+expect_code 3 "$folder/config" "$s2s_run" launch local -n 2 -- train "$folder/no.yaml"
+expect_once "$folder/config" "error: [config/"
+expect_code 4 "$folder/plugin" "$s2s_run" launch local -n 2 -- "${bench[@]}" --communicator none
+expect_once "$folder/plugin" "error: [plugin/unknown]"
+
+# Others' own messages stand behind their ranks, equal ones behind all of them, or in files.
+fault=(bench fault throw --step 1 --timeout 5)
+expect_code 5 "$folder/own" "$s2s_run" launch local -n 3 --grace 8 -- "${fault[@]}" --rank 2
+expect_text "$folder/own" "[rank 2] error: [launch/injected]" "error: [launch/rank-failed] rank 2" \
+  "    error: [launch/injected]"
 expect_code 2 "$folder/logs" "$s2s_run" launch local -n 2 --log-dir "$folder/log" -- \
   bench nothing
 expect_text "$folder/log/rank_1.log" "error: [usage/command]"

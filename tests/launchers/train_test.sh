@@ -13,6 +13,7 @@ num_steps() { grep -c learning_rate "$folder/$1/metrics.jsonl" 2> /dev/null || t
 words_of refused
 expect_code 7 "$folder/mesh" "${launch[@]}" -n 2 -- "${train[@]}"
 expect_text "$folder/mesh" "error: [comm/mesh] the mesh has 1 rank" "2 were started"
+[ "$(grep -c "error: " "$folder/mesh")" = 1 ] || complain "not one message" "$folder/mesh"
 words_of refused trainer.strategy.name=ddp trainer.strategy.data_parallel_size=3
 expect_code 7 "$folder/size" "${launch[@]}" -n 2 -- "${train[@]}"
 expect_text "$folder/size" "error: [comm/mesh] the mesh has 3 ranks" "2 were started"
@@ -63,6 +64,10 @@ job=$second expect_job 7 "$folder/first.1"
 expect_text "$folder/first.0" "error: [run/folder]"
 expect_text "$folder/first.1" "[comm/rank-0-failed] rank 1 ends because rank 0 failed" \
   "(run folder): [run/folder]"
+
+expect_code 5 "$folder/first" "${launch[@]}" -n 2 -- "${train[@]}" trainer.strategy.name=ddp
+expect_text "$folder/first" "error: [run/folder]"
+[ "$(grep -c "error: " "$folder/first")" = 1 ] || complain "not one message" "$folder/first"
 
 # Two and three ranks, the first of them with data and tokenizer still to be made.
 words_of two trainer.strategy.name=ddp trainer.devices=2 trainer.num_nodes=1
