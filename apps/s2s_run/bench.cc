@@ -110,6 +110,10 @@ void add_bench_fault(CLI::App& bench, Invocation& invocation) {
   command->add_option("--timeout", arguments->timeout_s, "seconds that a collective may take")
       ->check(positive())
       ->capture_default_str();
+  command
+      ->add_option("--first-step-timeout", arguments->first_step_timeout_s,
+                   "seconds that one may take in the first step; without it as later")
+      ->check(positive());
   command->add_option("--record-dir", arguments->record_folder, kRecordFolder);
   command->callback([arguments, &invocation] {
     invocation.selected = [arguments, &invocation] { return bench_fault(*arguments, invocation); };

@@ -51,6 +51,7 @@ struct BenchFaultArguments {
   int64_t step = 3;   // 1-based, at which it happens
   int64_t steps = 6;  // of the whole run
   double timeout_s = 20;
+  double first_step_timeout_s = 0;  // 0: timeout_s
   double start_timeout_s = 60;
   std::string record_folder;
 };

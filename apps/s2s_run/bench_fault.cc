@@ -95,6 +95,7 @@ class FaultyRun {
   }
 
   void one_step(int64_t step) {
+    if (step > 1) recorder_.first_step_has_ended();
     recorder_.set_step(step);
     recorder_.set_phase("forward");
     std::this_thread::sleep_for(kStepTime);
@@ -138,8 +139,10 @@ int bench_fault(const BenchFaultArguments& arguments, const Invocation& invocati
   }
   const RendezvousSettings settings = {milliseconds(arguments.start_timeout_s),
                                        milliseconds(arguments.timeout_s)};
+  FlightSettings flight = {arguments.record_folder};
+  flight.first_step_timeout = milliseconds(arguments.first_step_timeout_s);
   const CommandRanks ranks(invocation, arguments.communicator, {{"fault", arguments.fault}},
-                           settings, {.folder = arguments.record_folder});
+                           settings, flight);
   const RunProcesses& processes = ranks.processes();
   const InterruptWatch interrupt;  // as in training: the first SIGTERM only asks
   processes.recorder()->set_stop_probe([&interrupt] { return interrupt.requested(); });

@@ -47,9 +47,11 @@ RunProcesses::RunProcesses(const PluginHost& host, const Registries& registries,
   all.insert(all.end(), facts.begin(), facts.end());
   rendezvous_ = std::make_unique<Rendezvous>(place, all, settings);
   if (place.size > 1) recorder_ = std::make_unique<FlightRecorder>(rendezvous_->process(), flight);
+  communicator_place_ = rendezvous_->process();
+  if (recorder_) communicator_place_.timeout = recorder_->time_limit(communicator_place_.timeout);
   BuildContext context;
   context.path = "communicator";
-  context.process = &rendezvous_->process();
+  context.process = &communicator_place_;
   world_ = registries.create<Communicator>(communicator, context);
   world_->set_observer(recorder_.get());
   first_ = std::make_unique<FirstRank>(rendezvous_->process());
@@ -72,10 +74,11 @@ std::unique_ptr<RunProcesses> meet_other_ranks(RunSetup& setup, std::vector<Agre
   for (const auto& [path, value] : config_values(setup.config())) facts.push_back({path, value});
   const RendezvousSettings settings = {milliseconds(options.communicator.start_timeout_s),
                                        milliseconds(options.communicator.timeout_s)};
+  FlightSettings flight = {options.exp_manager.run_folder()};
+  flight.first_step_timeout = milliseconds(options.communicator.first_limit_s());
   auto processes =
       std::make_unique<RunProcesses>(setup.host(), setup.registries(), place, facts, settings,
-                                     communicator_component(setup.config(), name),
-                                     FlightSettings{options.exp_manager.run_folder()});
+                                     communicator_component(setup.config(), name), flight);
   const at::DeviceType its_device = processes->world().device_type();
   if (its_device != device) {
     throw comm_errors::other_device(name, device_name(its_device), device_name(device));

@@ -46,6 +46,7 @@ class RunProcesses {
 
  private:
   LaunchPlace place_;
+  ProcessPlace communicator_place_;  // with the time limit of the start
   std::unique_ptr<Rendezvous> rendezvous_;
   std::unique_ptr<FlightRecorder> recorder_;
   std::unique_ptr<Communicator> world_;

@@ -96,11 +96,13 @@ CheckpointSettings checkpoint_settings(const Run& run, const ParallelStrategy& s
 /// The steps of a trainer, as the flight recorder of a run of several processes hears of them.
 class RecordedSteps {
  public:
-  /// recorder: null for a process alone.
-  RecordedSteps(FlightRecorder* recorder, Trainer& trainer) : recorder_(recorder) {
+  /// recorder: null for a process alone. first_step: 0-based, of this start.
+  RecordedSteps(FlightRecorder* recorder, Trainer& trainer, int64_t first_step)
+      : recorder_(recorder) {
     if (recorder == nullptr) return;
     recorder->set_stop_probe(trainer.stop_requested);
-    trainer.at_phase = [recorder](int64_t step, const char* phase) {
+    trainer.at_phase = [recorder, first_step](int64_t step, const char* phase) {
+      if (step > first_step) recorder->first_step_has_ended();
       recorder->set_step(step + 1);
       recorder->set_phase(phase);
     };
@@ -152,7 +154,7 @@ Trainer::End train(const Run& run, TrainingParts& parts, const RunState& begin,
     };
   }
   trainer.stop_requested = [&] { return interrupt.requested(); };
-  const RecordedSteps recorded(run.processes.recorder(), trainer);
+  const RecordedSteps recorded(run.processes.recorder(), trainer, begin.steps_done);
   return trainer.run(begin.steps_done);
 }
 

@@ -88,6 +88,15 @@ expect_text "$folder/other-order.diagnosis" "$layers" "(ranks 0, 2)" \
 expect_text "$folder/other-size.diagnosis" "all_reduce 'loss' (sum of 16 bytes of Double)" \
   "all_reduce 'loss' (sum of 8192 bytes of Double) (rank 1)"
 
+# The first step has a limit of its own.
+expect_limit() {  # expect_limit NAME WORDS...: ranks 0 and 2 wait for 4 seconds
+  expect_code 7 "$folder/$1" timeout 120 "$s2s_run" launch local -n 3 --grace 2 -- \
+    bench fault hang --rank 1 "${@:2}" --record-dir "$folder/$1.records"
+  [ "$(grep -c "did not end within 4 s" "$folder/$1")" -ge 2 ] || complain "no limit" "$folder/$1"
+}
+expect_limit first --step 1 --timeout 600 --first-step-timeout 4
+expect_limit second --step 2 --timeout 4 --first-step-timeout 600
+
 # Asked while it hangs, a run says where it stands and goes on.
 records=$folder/asked.records
 "$s2s_run" launch local -n 2 -- bench fault hang --rank 1 --timeout 60 --record-dir "$records" \

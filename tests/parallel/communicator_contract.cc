@@ -3,7 +3,11 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
+#include <thread>
+
 #include "parallel/collective_log.h"
+#include "parallel/collective_witness.h"
+#include "s2s/error.h"
 #include "s2s/mesh.h"
 
 namespace s2s::test {
@@ -219,7 +223,43 @@ void check_records(Communicator& world) {
   CHECK(low.item<int64_t>() == high.item<int64_t>());
 }
 
+/// Knows nothing but how long a collective may take.
+class LimitWitness : public CollectiveWitness {
+ public:
+  void started(const CollectiveRecord&) override {}
+  void started_in(const CollectiveRecord&, const GroupPlace&) override {}
+  void finished(const CollectiveRecord&, bool) override {}
+  std::chrono::milliseconds time_limit(std::chrono::milliseconds) const override { return limit; }
+  std::string testimony(const CollectiveRecord&, const GroupPlace&, const std::string&) override {
+    return "\n  witness:   heard";
+  }
+  std::chrono::milliseconds limit = std::chrono::minutes(2);
+};
+
 }  // namespace
+
+void check_time_limit(Communicator& world, const std::function<void()>& stay_away) {
+  LimitWitness witness;
+  world.set_observer(&witness);
+  world.barrier().wait();
+  std::vector<int64_t> all;
+  for (int64_t rank = 0; rank < world.size(); ++rank) all.push_back(rank);
+  const auto group = world.subgroup(all, "limited");
+  const bool is_late = world.rank() + 1 == world.size();
+  const at::Tensor tensor = at::ones({4 * world.size()}, options_of(world, at::kFloat));
+  if (is_late) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  group->all_reduce(tensor).wait();  // longer than the communicator's own limit
+  witness.limit = std::chrono::milliseconds(400);
+  if (is_late) return stay_away();
+  try {
+    group->all_gather(tensor, tensor.narrow(0, 0, 4).clone(), "late").wait();
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.id() == "comm/timeout");
+    CHECK(error.message().find("did not end within 0.4 s\n  witness:   heard") !=
+          std::string::npos);
+  }
+}
 
 void check_communicator(Communicator& world) {
   for (const at::ScalarType dtype : {at::kFloat, at::kDouble, at::kBFloat16, at::kLong}) {

@@ -44,6 +44,18 @@ TEST_CASE("a rank of gloo that ends is missed at once") {
   CHECK(run_process_ranks(2, "one rank whose partner ends") == std::vector<int>(2));
 }
 
+TEST_CASE("one rank under a limit that changes" * doctest::skip()) {
+  JoinedProcess process("gloo", std::chrono::milliseconds(1000));
+  s2s::test::check_time_limit(process.world(), [] {
+    ::usleep(4000000);
+    ::_exit(0);
+  });
+}
+
+TEST_CASE("ranks of gloo wait as long as they are allowed to at the time") {
+  CHECK(run_process_ranks(3, "one rank under a limit that changes") == std::vector<int>(3));
+}
+
 TEST_CASE("one rank whose partner does not come" * doctest::skip()) {
   JoinedProcess process("gloo", std::chrono::milliseconds(1000));
   if (process.world().rank() == 1) {

@@ -70,6 +70,11 @@ TEST_CASE("a rank of local that does not come is named after the timeout") {
   CHECK(contains(errors[0], "not called by rank 2"));
 }
 
+TEST_CASE("ranks of local wait as long as they are allowed to at the time") {
+  const auto body = [](Communicator& world) { s2s::test::check_time_limit(world, [] {}); };
+  CHECK(run_thread_ranks(3, body, milliseconds(1000)) == std::vector<std::string>(3));
+}
+
 TEST_CASE("a rank of local that throws ends the others at once") {
   const auto errors = run_thread_ranks(3, [](Communicator& world) {
     const std::unique_ptr<Communicator> group = world.subgroup({0, 1, 2}, "data");

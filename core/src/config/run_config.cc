@@ -39,6 +39,10 @@ void TrainerBlock::visit(OptionVisitor& v) {
 void CommunicatorBlock::visit(OptionVisitor& v) {
   v("name", name, "name of the communicator; auto: the one for where the run computes");
   v("timeout_s", timeout_s, "how long one collective may take", at_least(0.001));
+  v("first_step_timeout_s", first_step_timeout_s,
+    "the same until the first optimizer step of a start has ended, which also sets up and loads; "
+    "null: three times timeout_s",
+    at_least(0.001));
   v("start_timeout_s", start_timeout_s, "how long all ranks have to come", at_least(0.001));
 }
 

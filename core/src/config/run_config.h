@@ -35,8 +35,10 @@ struct TrainerBlock {
 struct CommunicatorBlock {
   std::string name = "auto";
   double timeout_s = 600;
+  std::optional<double> first_step_timeout_s;
   double start_timeout_s = 300;
   void visit(OptionVisitor& v);
+  double first_limit_s() const { return first_step_timeout_s.value_or(3 * timeout_s); }
 };
 
 /// Processes on each machine; nothing for "auto" and -1, which take what was started.

@@ -1,6 +1,8 @@
 #pragma once
-// An observer that also hears of groups, and is asked what it knows when a collective fails.
+// An observer that also hears of groups, says how long collectives may take, and is asked what it
+// knows when one fails.
 
+#include <chrono>
 #include <string>
 
 #include "s2s/communicator.h"
@@ -11,6 +13,10 @@ class CollectiveWitness : public CollectiveObserver {
  public:
   /// Instead of `started`. place: of the record's group.
   virtual void started_in(const CollectiveRecord& record, const GroupPlace& place) = 0;
+  /// How long a collective that starts now may take. usual: what was true of the one before.
+  virtual std::chrono::milliseconds time_limit(std::chrono::milliseconds usual) const {
+    return usual;
+  }
   /// `wait` begins.
   virtual void waiting(const CollectiveRecord&) {}
   /// The collective has failed on this rank with `reason`, the back end's text. Returns what is

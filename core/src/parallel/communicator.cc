@@ -35,10 +35,11 @@ namespace {
   }
 }
 
-void tell_started(CollectiveObserver* observer, const CollectiveRecord& record,
-                  const GroupPlace& place) {
+/// Also takes over how long collectives may take from now on.
+void tell_started(CollectiveObserver* observer, const CollectiveRecord& record, GroupPlace& place) {
   if (observer == nullptr) return;
   if (auto* const witness = dynamic_cast<CollectiveWitness*>(observer)) {
+    place.timeout = witness->time_limit(place.timeout);
     witness->started_in(record, place);
   } else {
     observer->started(record);

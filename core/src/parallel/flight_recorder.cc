@@ -53,6 +53,8 @@ std::optional<RankFlight> parsed(const std::string& text) {
 FlightRecorder::FlightRecorder(const ProcessPlace& process, FlightSettings settings)
     : process_(process),
       settings_(std::move(settings)),
+      limit_(settings_.first_step_timeout > milliseconds(0) ? settings_.first_step_timeout
+                                                            : process.timeout),
       record_(settings_.capacity),
       host_(host_name()) {
   std::error_code ignored;
@@ -335,7 +337,8 @@ void FlightRecorder::look_at_progress() {
   const FlightRecord::Movement movement = record_.movement();
   const std::string phase = movement.phase;
   const bool may_rest = phase.empty() || phase == "validate" || phase == "save" || phase == "start";
-  const auto limit = process_.timeout + process_.timeout / 4 + milliseconds(1000);
+  const milliseconds usual = limit_;
+  const auto limit = usual + usual / 4 + milliseconds(1000);
   if (movement.idle > limit && (movement.is_in_collective || !may_rest)) {
     end_process("comm/timeout", fmt::format("has not moved for {:.0f} s", movement.idle.count()),
                 "");

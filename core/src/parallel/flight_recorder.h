@@ -28,6 +28,8 @@ struct FlightSettings {
       folder;  // for flight.RANK.json, written when the run fails or somebody asks; "": none
   size_t capacity = 2000;                // collectives
   std::chrono::milliseconds beat{1000};  // how often ranks hear of each other
+  /// How long a collective may take until `first_step_has_ended`; 0: as long as later ones.
+  std::chrono::milliseconds first_step_timeout{0};
 };
 
 class FlightRecorder : public CollectiveWitness {
@@ -42,6 +44,8 @@ class FlightRecorder : public CollectiveWitness {
 
   /// step: 1-based, the one that begins.
   void set_step(int64_t step) { record_.set_step(step); }
+  /// From now on collectives have the process's usual limit.
+  void first_step_has_ended() { limit_ = process_.timeout; }
   /// phase: a literal. A rank that does not move in a phase for longer than a collective may take
   /// is ended; "", "validate", "save" and "start" may take longer.
   void set_phase(const char* phase) { record_.set_phase(phase); }
@@ -58,6 +62,7 @@ class FlightRecorder : public CollectiveWitness {
 
   void started(const CollectiveRecord&) override {}
   void started_in(const CollectiveRecord& record, const GroupPlace& place) override;
+  std::chrono::milliseconds time_limit(std::chrono::milliseconds) const override { return limit_; }
   void finished(const CollectiveRecord& record, bool failed) override;
   std::string testimony(const CollectiveRecord& record, const GroupPlace& place,
                         const std::string& reason) override;
@@ -81,6 +86,7 @@ class FlightRecorder : public CollectiveWitness {
 
   ProcessPlace process_;
   FlightSettings settings_;
+  std::atomic<std::chrono::milliseconds> limit_;  // of a collective
   FlightRecord record_;
   FlightSignals signals_;
   std::unique_ptr<ProgressBoard> board_;  // null: one process

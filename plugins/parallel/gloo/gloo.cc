@@ -46,12 +46,13 @@ class GlooWork : public CollectiveWork {
   int64_t size_;
 };
 
-/// Messages that belong together.
+/// Messages that belong together. Gloo itself knows the limit from the time when it connected.
 class MessagesWork : public CollectiveWork {
  public:
-  explicit MessagesWork(std::vector<WorkPointer> messages) : messages_(std::move(messages)) {}
+  MessagesWork(std::vector<WorkPointer> messages, std::chrono::milliseconds timeout)
+      : messages_(std::move(messages)), timeout_(timeout) {}
   void wait() override {
-    for (const WorkPointer& message : messages_) message->wait();
+    for (const WorkPointer& message : messages_) message->wait(timeout_);
     messages_.clear();
   }
   /// A message of Gloo's is not known to have arrived before it was waited for.
@@ -59,6 +60,7 @@ class MessagesWork : public CollectiveWork {
 
  private:
   std::vector<WorkPointer> messages_;
+  std::chrono::milliseconds timeout_;
 };
 
 /// Gloo's own reduce_scatter reduces everything everywhere. Here every rank gets the others' parts
@@ -66,8 +68,8 @@ class MessagesWork : public CollectiveWork {
 class ReduceScatterWork : public MessagesWork {
  public:
   /// parts: of what this rank keeps, by rank; complete once the messages are.
-  ReduceScatterWork(std::vector<WorkPointer> messages, std::vector<at::Tensor> parts,
-                    at::Tensor output, Reduction reduction)
+  ReduceScatterWork(MessagesWork messages, std::vector<at::Tensor> parts, at::Tensor output,
+                    Reduction reduction)
       : MessagesWork(std::move(messages)),
         parts_(std::move(parts)),
         output_(std::move(output)),
@@ -122,8 +124,11 @@ struct Network {
 class GlooCommunicator : public Communicator {
  public:
   GlooCommunicator(GroupPlace group, StorePointer store, const Network& network)
-      : Communicator(std::move(group)), store_(std::move(store)), network_(network) {
-    auto options = ProcessGroupGloo::Options::create(place().timeout);
+      : Communicator(std::move(group)),
+        store_(std::move(store)),
+        network_(network),
+        timeout_(place().timeout) {
+    auto options = ProcessGroupGloo::Options::create(timeout_);
     options->devices.push_back(network.device);
     options->threads = network.threads;
     group_ = c10::make_intrusive<ProcessGroupGloo>(store_, static_cast<int>(rank()),
@@ -141,7 +146,7 @@ class GlooCommunicator : public Communicator {
     c10d::AllreduceOptions options;
     options.reduceOp = reduce_op(reduction);
     const bool divides = reduction == Reduction::kAverage;
-    return std::make_unique<GlooWork>(group_->allreduce(tensors, options),
+    return std::make_unique<GlooWork>(group().allreduce(tensors, options),
                                       divides ? tensor : at::Tensor(), size());
   }
   /// c10d's gathers beside its output and copies; messages arrive where they belong.
@@ -156,7 +161,7 @@ class GlooCommunicator : public Communicator {
     }
     at::Tensor own = part_of(output, rank());
     if (own.data_ptr() != input.data_ptr()) own.copy_(input);
-    return std::make_unique<MessagesWork>(std::move(messages));
+    return std::make_unique<MessagesWork>(std::move(messages), place().timeout);
   }
   Work start_reduce_scatter(at::Tensor output, at::Tensor input, Reduction reduction) override {
     at::Tensor own = part_of(input, rank());
@@ -171,27 +176,27 @@ class GlooCommunicator : public Communicator {
       at::Tensor part = part_of(input, other);
       messages.push_back(message(part, other, kScatter, /*sends=*/true));
     }
-    return std::make_unique<ReduceScatterWork>(std::move(messages), std::move(parts),
-                                               std::move(output), reduction);
+    return std::make_unique<ReduceScatterWork>(MessagesWork(std::move(messages), place().timeout),
+                                               std::move(parts), std::move(output), reduction);
   }
   Work start_broadcast(at::Tensor tensor, int64_t root) override {
     std::vector<at::Tensor> tensors = {std::move(tensor)};
     c10d::BroadcastOptions options;
     options.rootRank = root;
-    return std::make_unique<GlooWork>(group_->broadcast(tensors, options));
+    return std::make_unique<GlooWork>(group().broadcast(tensors, options));
   }
   Work start_all_to_all(at::Tensor output, at::Tensor input) override {
     std::vector<int64_t> equal_parts;
     return std::make_unique<GlooWork>(
-        group_->alltoall_base(output, input, equal_parts, equal_parts));
+        group().alltoall_base(output, input, equal_parts, equal_parts));
   }
   Work start_send(at::Tensor tensor, int64_t to) override {
-    return std::make_unique<GlooWork>(message(tensor, to, kMessage, /*sends=*/true));
+    return one_message(message(tensor, to, kMessage, /*sends=*/true));
   }
   Work start_recv(at::Tensor tensor, int64_t from) override {
-    return std::make_unique<GlooWork>(message(tensor, from, kMessage, /*sends=*/false));
+    return one_message(message(tensor, from, kMessage, /*sends=*/false));
   }
-  Work start_barrier() override { return std::make_unique<GlooWork>(group_->barrier()); }
+  Work start_barrier() override { return std::make_unique<GlooWork>(group().barrier()); }
 
   std::unique_ptr<Communicator> make_subgroup(GroupPlace group, const std::string& key) override {
     auto store = c10::make_intrusive<c10d::PrefixStore>(key, store_);
@@ -202,6 +207,11 @@ class GlooCommunicator : public Communicator {
   /// Messages of one kind between two ranks arrive in the order in which they were sent.
   enum Tag { kMessage, kGather, kScatter };
 
+  /// The run's limit may change between collectives.
+  ProcessGroupGloo& group() {
+    if (timeout_ != place().timeout) group_->setTimeout(timeout_ = place().timeout);
+    return *group_;
+  }
   /// The other ranks, the next one first: not all send to the same one at the same time.
   std::vector<int64_t> others() const {
     std::vector<int64_t> out;
@@ -224,15 +234,20 @@ class GlooCommunicator : public Communicator {
     kept_.push_back(at::empty_like(part));
     return kept_.back();
   }
+  Work one_message(WorkPointer started) const {
+    return std::make_unique<MessagesWork>(std::vector<WorkPointer>{std::move(started)},
+                                          place().timeout);
+  }
   WorkPointer message(at::Tensor& tensor, int64_t other, Tag tag, bool sends) {
     std::vector<at::Tensor> tensors = {tensor};
-    return sends ? group_->send(tensors, static_cast<int>(other), tag)
-                 : group_->recv(tensors, static_cast<int>(other), tag);
+    return sends ? group().send(tensors, static_cast<int>(other), tag)
+                 : group().recv(tensors, static_cast<int>(other), tag);
   }
 
   StorePointer store_;
   std::vector<at::Tensor> kept_;
   Network network_;
+  std::chrono::milliseconds timeout_;  // what Gloo knows
   c10::intrusive_ptr<ProcessGroupGloo> group_;
 };
 

@@ -56,9 +56,10 @@ class NcclCommunicator : public Communicator {
       : Communicator(std::move(where)),
         store_(std::move(store)),
         device_(device),
-        high_priority_(high_priority) {
+        high_priority_(high_priority),
+        timeout_(place().timeout) {
     auto options = ProcessGroupNCCL::Options::create(high_priority);
-    options->timeout = place().timeout;
+    options->timeout = timeout_;
     options->group_name = place().name;
     group_ = c10::make_intrusive<ProcessGroupNCCL>(store_, static_cast<int>(rank()),
                                                    static_cast<int>(size()), options);
@@ -74,38 +75,38 @@ class NcclCommunicator : public Communicator {
     std::vector<at::Tensor> tensors = {std::move(tensor)};
     c10d::AllreduceOptions options;
     options.reduceOp = reduce_op(reduction);
-    return work(group_->allreduce(tensors, options));
+    return work(group().allreduce(tensors, options));
   }
   Work start_all_gather(at::Tensor output, at::Tensor input) override {
-    return work(group_->_allgather_base(output, input));
+    return work(group()._allgather_base(output, input));
   }
   Work start_reduce_scatter(at::Tensor output, at::Tensor input, Reduction reduction) override {
     c10d::ReduceScatterOptions options;
     options.reduceOp = reduce_op(reduction);
-    return work(group_->_reduce_scatter_base(output, input, options));
+    return work(group()._reduce_scatter_base(output, input, options));
   }
   Work start_broadcast(at::Tensor tensor, int64_t root) override {
     std::vector<at::Tensor> tensors = {std::move(tensor)};
     c10d::BroadcastOptions options;
     options.rootRank = root;
-    return work(group_->broadcast(tensors, options));
+    return work(group().broadcast(tensors, options));
   }
   Work start_all_to_all(at::Tensor output, at::Tensor input) override {
     std::vector<int64_t> equal_parts;
-    return work(group_->alltoall_base(output, input, equal_parts, equal_parts));
+    return work(group().alltoall_base(output, input, equal_parts, equal_parts));
   }
   Work start_send(at::Tensor tensor, int64_t to) override {
     std::vector<at::Tensor> tensors = {std::move(tensor)};
-    return work(group_->send(tensors, static_cast<int>(to), 0));
+    return work(group().send(tensors, static_cast<int>(to), 0));
   }
   Work start_recv(at::Tensor tensor, int64_t from) override {
     std::vector<at::Tensor> tensors = {std::move(tensor)};
-    return work(group_->recv(tensors, static_cast<int>(from), 0));
+    return work(group().recv(tensors, static_cast<int>(from), 0));
   }
   Work start_barrier() override {
     c10d::BarrierOptions options;
     options.device_ids = {device_};
-    return work(group_->barrier(options));
+    return work(group().barrier(options));
   }
   std::unique_ptr<Communicator> make_subgroup(GroupPlace where, const std::string& key) override {
     auto store = c10::make_intrusive<c10d::PrefixStore>(key, store_);
@@ -118,9 +119,16 @@ class NcclCommunicator : public Communicator {
     return std::make_unique<NcclWork>(std::move(started));
   }
 
+  /// The run's limit may change between collectives.
+  ProcessGroupNCCL& group() {
+    if (timeout_ != place().timeout) group_->setTimeout(timeout_ = place().timeout);
+    return *group_;
+  }
+
   StorePointer store_;
   c10::DeviceIndex device_;
   bool high_priority_;
+  std::chrono::milliseconds timeout_;  // what NCCL's watch knows
   c10::intrusive_ptr<ProcessGroupNCCL> group_;
 };
 
