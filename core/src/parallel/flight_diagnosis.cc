@@ -275,7 +275,10 @@ std::string position_text(const RankFlight& flight) {
 }
 
 FlightDiagnosis diagnose_flights(const std::vector<RankFlight>& flights, int64_t size) {
-  return Comparison(flights, size).diagnose();
+  std::vector<RankFlight> ordered = flights;
+  std::sort(ordered.begin(), ordered.end(),
+            [](const RankFlight& a, const RankFlight& b) { return a.rank < b.rank; });
+  return Comparison(ordered, size).diagnose();
 }
 
 }  // namespace s2s
