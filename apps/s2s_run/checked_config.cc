@@ -1,15 +1,20 @@
 #include "s2s_run/checked_config.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "config/interpolation.h"
 #include "config/load_config.h"
+#include "config/run_config.h"
+#include "parallel/imagined_ranks.h"
 #include "plugin/component_id.h"
 #include "plugin/plugins_options.h"
 #include "s2s/duplex_data.h"
 #include "s2s_run/data_synth.h"
 #include "s2s_run/described_model.h"
+#include "s2s_run/neighbour_words.h"
 #include "train/checkpoint_copies.h"
 #include "train/run_options.h"
 
@@ -53,8 +58,44 @@ std::string checkpoint_of_run(const Config& config) {
   return manager.resume_from_checkpoint.value_or("");
 }
 
+/// The ranks that the configuration speaks of, for its strategy; nothing when it leaves them open.
+std::optional<int64_t> ranks_to_try(const Config& config) {
+  if (const auto configured = configured_ranks(config)) return configured;
+  const auto size = [&config](const char* key) -> std::optional<int64_t> {
+    const Config* node = config.find_path(std::string("trainer.strategy.") + key);
+    if (node == nullptr || !node->is_scalar() || node->text() == "auto") return std::nullopt;
+    try {
+      return std::max<int64_t>(1, node->as_int(""));
+    } catch (const Error&) {
+      return 1;  // the strategy says what is wrong
+    }
+  };
+  const auto data = size("data_parallel_size");
+  return data ? std::optional(*data * size("tensor_parallel_size").value_or(1)) : std::nullopt;
+}
+
+/// Errors: those of the strategy, [config/strategy] when it has no place for the ranks.
+void try_strategy(const Registries& registries, const Config& config) {
+  const std::optional<int64_t> num_ranks = ranks_to_try(config);
+  if (!num_ranks) return;
+  const std::unique_ptr<Communicator> ranks = make_imagined_ranks(*num_ranks);
+  BuildContext context;
+  context.path = "trainer.strategy";
+  context.world = *num_ranks > 1 ? ranks.get() : nullptr;
+  try {
+    registries.create<ParallelStrategy>(*config.find_path(context.path), context);
+  } catch (const Error& error) {
+    if (error.id() != "comm/mesh" || !configured_ranks(config)) throw;
+    throw Error(ExitCode::kConfig, "config/strategy",
+                "trainer.devices and trainer.num_nodes say " + std::to_string(*num_ranks) +
+                    (*num_ranks == 1 ? " process" : " processes") +
+                    ", and trainer.strategy has no place for them: " + error.message());
+  }
+}
+
 void try_build(const Registries& registries, const std::string& kind, const Config& config,
                const std::string& checkpoint) {
+  if (kind == "strategy") return try_strategy(registries, config);
   BuildContext context;
   context.data = config.find("data");
   if (kind == "optimizer") {
@@ -131,6 +172,8 @@ RunSchema CheckedConfig::schema(RunPurpose purpose) const {
     const bool is_own = checkpoint_.empty() && purpose == RunPurpose::kTrain;
     run::try_build(registries_, kind, config, is_own ? checkpoint_of_run(config) : checkpoint_);
   };
+  schema.translate = translate_strategy;
+  schema.instead = instead_of;
   return schema;
 }
 

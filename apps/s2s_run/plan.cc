@@ -56,9 +56,9 @@ MeshShape mesh_of_strategy(const Config& config, const Registries& registries, i
   return registries.create<ParallelStrategy>(*config.find_path(context.path), context)->mesh();
 }
 
-/// --mesh, else what the strategy makes of --world-size or of its own sizes; where none is named,
-/// these sizes.
-MeshShape choose_mesh(const Arguments& arguments, const Config& config,
+/// --mesh, else what the strategy makes of so many ranks (0: of its own sizes); where none is
+/// named, these sizes.
+MeshShape choose_mesh(const Arguments& arguments, int64_t num_ranks, const Config& config,
                       const Registries& registries) {
   MeshShape mesh;
   if (!arguments.mesh.empty()) mesh = parse_mesh(arguments.mesh);
@@ -69,12 +69,18 @@ MeshShape choose_mesh(const Arguments& arguments, const Config& config,
   mesh.tensor = given_size(config, "tensor_parallel_size").value_or(1);
   if (strategy_option(config, "name") == nullptr) return mesh;
   try {
-    const int64_t asked = arguments.world_size;
-    return mesh_of_strategy(config, registries, asked > 0 ? asked : mesh.world_size());
+    return mesh_of_strategy(config, registries, num_ranks > 0 ? num_ranks : mesh.world_size());
   } catch (const Error& error) {
     if (error.id() != "comm/mesh") throw;  // else the check compares both numbers
     return mesh_of_strategy(config, registries, mesh.world_size());
   }
+}
+
+/// --world-size, else what trainer.devices and trainer.num_nodes say, unless a mesh is tried; 0:
+/// any.
+int64_t asked_ranks(const Arguments& arguments, const Config& config) {
+  if (arguments.world_size > 0 || !arguments.mesh.empty()) return arguments.world_size;
+  return configured_ranks(config).value_or(0);
 }
 
 /// Sequences and positions of a micro-batch, and who says so.
@@ -170,10 +176,11 @@ int plan(const Arguments& arguments, const Invocation& invocation) {
   const DescribedModel model = describe_model(config, checked.registries());
   rules.check_some_train(model.block->named_parameters());
 
-  const MeshShape mesh = choose_mesh(arguments, config, checked.registries());
+  const int64_t num_ranks = asked_ranks(arguments, config);
+  const MeshShape mesh = choose_mesh(arguments, num_ranks, config, checked.registries());
   const PlanReportInputs inputs = report_inputs(mesh, arguments, config, options, rules);
   const ShardPlan shard_plan = model.plan(inputs.mesh);
-  const PlanCheckInputs checked_for{inputs.mesh, arguments.world_size};
+  const PlanCheckInputs checked_for{inputs.mesh, num_ranks};
   const Findings findings = check_plan(*model.block, shard_plan, checked_for);
   if (!findings.empty())
     return report_findings(with_advice(findings, model, checked_for), invocation);
@@ -194,7 +201,9 @@ void setup_plan(CLI::App& app, Invocation& invocation) {
   command->add_option("--mesh", arguments->mesh,
                       "axes, as data=4,tensor=2 (data is another word for shard); default: the "
                       "sizes in trainer.strategy");
-  command->add_option("--world-size", arguments->world_size, "ranks there will be, to check");
+  command->add_option(
+      "--world-size", arguments->world_size,
+      "ranks there will be; default: trainer.devices x trainer.num_nodes, where they are given");
   command
       ->add_option("--sequence-length", arguments->sequence_length,
                    "positions of a sequence, for the traffic and for activations")

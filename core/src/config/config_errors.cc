@@ -104,12 +104,13 @@ Error choice_error(std::string_view path, const Config& node,
 }
 
 Error unknown_key_error(std::string_view key, std::string_view parent_path, const Config& node,
-                        const std::vector<std::string>& known) {
+                        const std::vector<std::string>& known, const std::string& instead) {
   const std::string nearest = nearest_name(key, known);
   const std::string origin = node.origin().text();
   std::string message = "unknown key '" + std::string(key) + "' in " +
                         (parent_path.empty() ? "the config" : std::string(parent_path)) +
                         (origin.empty() ? "" : " (" + origin + ")");
+  if (!instead.empty()) return make("unknown-key", message + "; " + instead);
   if (!nearest.empty()) return make("unknown-key", message + "; did you mean '" + nearest + "'?");
   if (known.empty()) return make("unknown-key", message + "; it takes no options");
   return make("unknown-key", message + "; known: " + join(known, ", "));

@@ -52,7 +52,8 @@ class Checker {
     if (is_top && scope_.known_elsewhere && scope_.known_elsewhere(key)) return;
     std::vector<std::string> known;
     for (const auto& [name, row] : rows) known.push_back(name);
-    findings_.add(unknown_key_error(key, path, child, known));
+    const std::string instead = scope_.instead ? scope_.instead(path, key, child) : "";
+    findings_.add(unknown_key_error(key, path, child, known, instead));
   }
 
   void check_row(const OptionRow& row, const Config& node, const std::string& path) {

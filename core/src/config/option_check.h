@@ -15,6 +15,9 @@ struct OptionScope {
   /// True for keys of the block that somebody else reads; null: none.
   std::function<bool(const std::string& key)> known_elsewhere;
   bool check_required = true;
+  /// What to write instead of a key that the table does not list, "" when nobody knows; null: no.
+  std::function<std::string(const std::string& path, const std::string& key, const Config& value)>
+      instead = nullptr;
 };
 
 /// Adds the findings that OptionReader would: unknown keys, types, bounds, choices, mandatory

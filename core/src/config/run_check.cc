@@ -97,7 +97,10 @@ class Walker {
     const std::vector<std::string>& known = known_blocks();
     for (const auto& [key, node] : config_.entries()) {
       if (contains(known, key)) continue;
-      if (!referenced.contains(key)) check_.findings.add(unknown_key_error(key, "", node, known));
+      if (!referenced.contains(key)) {
+        const std::string instead = schema_.instead ? schema_.instead("", key, node) : "";
+        check_.findings.add(unknown_key_error(key, "", node, known, instead));
+      }
       check_.written.erase(key);
     }
   }
@@ -107,9 +110,14 @@ class Walker {
     return found == schema_.blocks.end() ? OptionTable{} : found->second;
   }
 
+  void check(const Config& node, const OptionTable& table, OptionScope scope) {
+    scope.instead = schema_.instead;
+    check_options(node, table, scope, check_.findings);
+  }
+
   /// Checks, completes, and goes on to the components below.
   void walk_options(Config& node, const OptionTable& table, const OptionScope& scope) {
-    check_options(node, table, scope, check_.findings);
+    check(node, table, scope);
     walk_components(node, table, scope.path);
     complete_options(node, table, scope);
   }
@@ -139,7 +147,8 @@ class Walker {
       walk_component(node, kind, path, kind == "optimizer" ? listed_in(own) : nullptr);
     }
     if (kind == "optimizer") walk_owned(node, own, path, kind);
-    const bool is_trainers = path == "model.optimizer" || path == "model.lr_scheduler";
+    const bool is_trainers = path == "model.optimizer" || path == "model.lr_scheduler" ||
+                             (kind == "strategy" && schema_.purpose == RunPurpose::kTrain);
     if (is_trainers && count() == before) try_build(kind, path);
   }
 
@@ -165,7 +174,7 @@ class Walker {
                   const std::string& source) {
     const OptionScope scope = {path, "default of " + source, [](const auto&) { return true; },
                                true};
-    check_options(node, own, scope, check_.findings);
+    check(node, own, scope);
     complete_options(node, own, scope);
   }
 
@@ -203,7 +212,7 @@ class Walker {
                                  true};
       const std::string source = source_of_defaults(node, *table, kind);
       if (source.empty()) return walk_options(node, *table, scope);
-      check_options(node, *table, scope, check_.findings);
+      check(node, *table, scope);
       walk_components(node, *table, path);
       check_.notes.push_back(path + ": what is not written comes from " + source +
                              ", not from the defaults of " + kind + ":" + name.text());
@@ -277,7 +286,7 @@ class Walker {
       return key == "train_ds" || key == "validation_ds" || schema_.blocks.contains("data." + key);
     };
     const OptionTable table = schema_block("data");
-    check_options(*data, table, {"data", "", known, true}, check_.findings);
+    check(*data, table, {"data", "", known, true});
     for (auto& [key, node] : data->entries()) walk_data_block("data." + key, node);
     complete_options(*data, table, {"data", "default of data", known, true});
     walk_validation();
@@ -342,6 +351,11 @@ RunCheck check_run_config(const Config& config, const RunSchema& schema) {
   const std::set<std::string> referenced = interpolation_roots(config);
   resolve_interpolations(check.config, check.findings);
   check.notes = take_keys_without_effect(check.config);
+  if (schema.translate) {
+    for (std::string& note : schema.translate(check.config, check.findings)) {
+      check.notes.push_back(std::move(note));
+    }
+  }
   check.written = check.config;
   Walker(schema, check).walk(referenced);
   sort_findings(check.findings);

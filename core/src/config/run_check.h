@@ -25,10 +25,16 @@ struct RunSchema {
       component;
   /// Kinds of components; a subtree of such a name that says no kind is one.
   std::vector<std::string> kinds;
-  /// Builds the optimizer, the schedule or the model (kinds "optimizer", "schedule", "model") of
-  /// `config` without spending memory, and throws what it says about options that are each fine
-  /// alone. Asked when their blocks had no findings; may be null.
+  /// Builds the optimizer, the schedule, the model or (to train) the strategy (kinds "optimizer",
+  /// "schedule", "model", "strategy") of `config` without spending memory, and throws what it says
+  /// about options that are each fine alone. Asked when their blocks had no findings; may be null.
   std::function<void(const std::string& kind, const Config& config)> try_build;
+  /// Turns what other software calls differently into our keys, before anything is checked; returns
+  /// a note for each. May be null.
+  std::function<std::vector<std::string>(Config& config, Findings& findings)> translate;
+  /// What to write instead of an unknown key below `path`; "" when nobody knows. May be null.
+  std::function<std::string(const std::string& path, const std::string& key, const Config& value)>
+      instead;
 };
 
 struct RunCheck {

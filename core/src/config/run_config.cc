@@ -61,6 +61,16 @@ std::optional<int64_t> num_devices(const Config& node) {
   return number == -1 ? std::nullopt : std::optional(number);
 }
 
+std::optional<int64_t> configured_ranks(const Config& config) {
+  const Config* devices = config.find_path("trainer.devices");
+  if (devices == nullptr || devices->is_null()) return std::nullopt;
+  const std::optional<int64_t> on_each = num_devices(*devices);
+  if (!on_each) return std::nullopt;
+  const Config* nodes = config.find_path("trainer.num_nodes");
+  const bool is_given = nodes != nullptr && !nodes->is_null();
+  return *on_each * (is_given ? nodes->as_int("trainer.num_nodes") : 1);
+}
+
 void CheckpointBlock::visit(OptionVisitor& v) {
   v("every_n_train_steps", every_n_train_steps, "optimizer steps; null: at the end only",
     at_least(1));

@@ -45,6 +45,10 @@ struct CommunicatorBlock {
 /// Errors: [config/type].
 std::optional<int64_t> num_devices(const Config& node);
 
+/// trainer.devices times trainer.num_nodes (1 when it is not given); nothing where devices are not
+/// a number. Errors: [config/type].
+std::optional<int64_t> configured_ranks(const Config& config);
+
 /// `exp_manager.checkpoint_callback_params`
 struct CheckpointBlock {
   std::optional<int64_t> every_n_train_steps;

@@ -1,0 +1,42 @@
+#pragma once
+// What Lightning, NeMo, PyTorch, DeepSpeed and accelerate call the things that are configured here.
+// core/docs/parallelism.md shows the same table to people.
+
+#include <string>
+#include <vector>
+
+#include "s2s/config.h"
+#include "s2s/error.h"
+
+namespace s2s::run {
+
+/// Our option for a neighbour's one; `value` empty: the value is kept.
+struct OurOption {
+  std::string key, value;
+};
+
+/// The option of `trainer.strategy` that says the same as `key: value` of a neighbour's strategy;
+/// an empty key when there is none.
+OurOption our_strategy_option(const std::string& key, const Config& value);
+
+/// Why a neighbour's option of a strategy changes nothing here; "" when it is none of these.
+std::string why_without_effect(const std::string& key, const Config& value);
+
+/// The block `{name: ...}` for a strategy's name or class as a neighbour writes it ("ddp_spawn",
+/// "deepspeed_stage_3", "lightning.pytorch.strategies.FSDPStrategy"); null when it is none.
+Config our_strategy(const std::string& name);
+
+/// The block to write for a name that does not say enough ("hsdp": how many replicas?); "" for
+/// others.
+std::string complete_strategy(const std::string& name);
+
+/// What to write instead of `key`, which is unknown at `path` ("trainer.strategy", "trainer", ""
+/// for the top); "" when nobody calls anything so.
+std::string instead_of(const std::string& path, const std::string& key, const Config& value);
+
+/// Rewrites `trainer.strategy` where it is a text, names a class (`_target_`) or a neighbour's
+/// strategy, and removes options without effect; a note for each.
+/// Errors: [config/strategy], added to `findings`.
+std::vector<std::string> translate_strategy(Config& config, Findings& findings);
+
+}  // namespace s2s::run

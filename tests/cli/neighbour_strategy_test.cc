@@ -1,0 +1,78 @@
+// trainer.strategy as users of NeMo, Lightning, FSDP and DeepSpeed write it.
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "cli/command.h"
+#include "common/temporary_folder.h"
+
+using s2s::test::CommandResult;
+using s2s::test::has;
+using s2s::test::run_cli;
+
+namespace {
+
+/// The smallest configuration with another strategy.
+CommandResult check(const std::string& strategy, const std::string& words = "",
+                    const std::string& command = "config check") {
+  const s2s::test::TemporaryFolder folder;
+  const std::string path = folder.write(
+      "run.yaml", "trainer:\n  strategy: " + strategy + "\n  max_steps: 10\n  max_epochs: 3\n");
+  return run_cli(command + " " + path + " " + words);
+}
+
+}  // namespace
+
+TEST_CASE("strategies of Lightning and NeMo are read as ours, with a note for each key") {
+  const CommandResult parallel = check(
+      "{_target_: nemo.core.ModelParallelStrategy, find_unused_parameters: false, "
+      "data_parallel: 2, tensor_parallel: 4}",
+      "trainer.devices=8");
+  CAPTURE(parallel.output);
+  CHECK(has(parallel, "\"nemo.core.ModelParallelStrategy\" is read as name: model_parallel"));
+  CHECK(has(parallel, "2 is read as data_parallel_size: 2"));
+  CHECK(has(parallel, "4 is read as tensor_parallel_size: 4"));
+  CHECK(has(parallel, "without effect here: trainer.strategy.find_unused_parameters"));
+  CHECK_FALSE(has(parallel, "in trainer.strategy"));
+
+  const CommandResult text = check("deepspeed_stage_3_offload", "", "config show");
+  CAPTURE(text.output);
+  CHECK(has(text, "name: fsdp"));
+  CHECK(has(text, "zero_stage: 3"));
+  CHECK(has(text, "offload: params"));
+
+  const CommandResult sharded = check(
+      "{_target_: lightning.pytorch.strategies.FSDPStrategy, sharding_strategy: SHARD_GRAD_OP, "
+      "cpu_offload: false}",
+      "", "config show");
+  CAPTURE(sharded.output);
+  CHECK(has(sharded, "reshard_after_forward: never"));
+  CHECK(has(sharded, "offload: none"));
+}
+
+TEST_CASE("what has no twin here ends in one message that says what to write") {
+  const CommandResult keys = check(
+      "{name: fsdp, stage: 2, sharding_strategy: HYBRID_SHARD, cpu_offload: true, tp_size: 2, "
+      "timeout: 100}");
+  CAPTURE(keys.output);
+  CHECK(keys.exit_code == 3);
+  CHECK(has(keys, "unknown key 'stage' in trainer.strategy"));
+  CHECK(has(keys, "; write zero_stage\n"));
+  CHECK(has(keys, "replicate_size: R (replicas of the split model) for HYBRID_SHARD"));
+  CHECK(has(keys, "; write offload: params\n"));
+  CHECK(has(keys, "; write tensor_parallel_size\n"));
+  CHECK(has(keys, "; write trainer.communicator.timeout_s, in seconds\n"));
+  CHECK(has(keys, "a run has steps and no epochs: write trainer.max_steps"));
+
+  CHECK(has(check("{name: hsdp}"), "[config/strategy] trainer.strategy.name"));
+  CHECK(has(check("{_target_: a.b.XLAStrategy, x: 1}"), "is no strategy that is known here"));
+  CHECK(has(check("{name: ddp, _target_: a.DDPStrategy}"), "has both name: ddp and _target_"));
+}
+
+TEST_CASE("a strategy that has no place for the configured ranks is a finding") {
+  CHECK(has(check("{name: fsdp, data_parallel_size: 4}", "trainer.devices=4 trainer.num_nodes=2"),
+            "[config/strategy] trainer.devices and trainer.num_nodes say 8 processes"));
+  CHECK(has(check("{name: fsdp, data_parallel_size: -1}"), "expected auto or a number of ranks"));
+  CHECK_FALSE(has(check("{name: fsdp, replicate_size: 2}", "trainer.devices=auto"), "replicate"));
+}
