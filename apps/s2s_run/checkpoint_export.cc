@@ -19,6 +19,7 @@
 #include "s2s/weights.h"
 #include "s2s_run/checked_config.h"
 #include "s2s_run/number_checks.h"
+#include "s2s_run/run_processes.h"
 #include "train/checkpoint.h"
 #include "train/checkpoint_copies.h"
 #include "train/run_options.h"
@@ -155,6 +156,7 @@ struct Exporter {
 };
 
 int export_checkpoint(const ExportArguments& arguments, const Invocation& invocation) {
+  require_one_process("checkpoint export");
   const fs::path config = fs::path(arguments.checkpoint) / "config.yaml";
   require_in_checkpoint(arguments.checkpoint, "config.yaml");
   const CheckedConfig checked({config.string(), {}}, RunPurpose::kPlan, invocation,

@@ -13,6 +13,7 @@
 #include "config/load_config.h"
 #include "s2s_run/checkpoint_facts.h"
 #include "s2s_run/manifest.h"
+#include "s2s_run/run_processes.h"
 #include "s2s_run/run_setup.h"
 #include "train/checkpoint.h"
 #include "train/checkpoint_copies.h"
@@ -90,6 +91,7 @@ void report(const ImportArguments& arguments, const std::string& what, Built& bu
 }
 
 int import_checkpoint(const ImportArguments& arguments, const Invocation& invocation) {
+  require_one_process("checkpoint import");
   if (fs::exists(arguments.output)) throw_checkpoint_exists(arguments.output);
   const CheckpointFacts facts = describe_checkpoint(arguments.source);
   const WeightFiles files = WeightFiles::open(facts.weights);

@@ -18,6 +18,7 @@
 #include "s2s/resample.h"
 #include "s2s/sampling.h"
 #include "s2s_run/number_checks.h"
+#include "s2s_run/run_processes.h"
 #include "s2s_run/run_setup.h"
 #include "train/checkpoint.h"
 
@@ -130,6 +131,7 @@ std::string not_an_option(const std::string& word) {
 }
 
 int run_generate(const GenerateArguments& arguments, const Invocation& invocation) {
+  require_one_process("generate");
   const RunSetup setup(arguments.config, RunPurpose::kGenerate, invocation, arguments.checkpoint);
   Console console(std::cerr, standard_error_is_terminal(), terminal_width());
   Log log(&console);

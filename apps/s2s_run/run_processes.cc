@@ -87,6 +87,11 @@ std::unique_ptr<RunProcesses> meet_other_ranks(RunSetup& setup, std::vector<Agre
   return processes;
 }
 
+void require_one_process(const std::string& command) {
+  const LaunchPlace place = read_launch_environment();
+  if (place.size > 1) throw comm_errors::one_process(command, place.size);
+}
+
 std::unique_ptr<ParallelStrategy> build_strategy(const RunSetup& setup,
                                                  const RunProcesses& processes) {
   std::unique_ptr<ParallelStrategy> strategy = setup.builder().strategy();

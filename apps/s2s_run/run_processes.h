@@ -62,6 +62,9 @@ std::vector<AgreedFact> program_facts(const PluginHost& host);
 /// [comm/mesh] when trainer.devices or num_nodes ask for others, [comm/device].
 std::unique_ptr<RunProcesses> meet_other_ranks(RunSetup& setup, std::vector<AgreedFact> facts = {});
 
+/// For commands that do not share their work: [comm/one-process] under a launcher of several.
+void require_one_process(const std::string& command);
+
 /// The strategy, once its mesh was seen to be as large as the ranks are many. Errors: those of the
 /// strategy, [comm/mesh].
 std::unique_ptr<ParallelStrategy> build_strategy(const RunSetup& setup,

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <optional>
 
 #include "base/interrupt.h"
 #include "base/log.h"
@@ -20,6 +21,7 @@
 #include "train/checkpoint_copies.h"
 #include "train/checkpoint_observer.h"
 #include "train/run_folder.h"
+#include "train/run_lock.h"
 
 namespace s2s::run {
 namespace {
@@ -184,7 +186,11 @@ ExitCode run_training(RunSetup& setup) {
   const std::unique_ptr<RunProcesses> processes = meet_other_ranks(setup);
   std::unique_ptr<ParallelStrategy> strategy = build_strategy(setup, *processes);
   const std::string path = setup.builder().settings().exp_manager.run_folder();
-  processes->first().run("run folder", [&] { return RunFolder(path).path(); });
+  std::optional<RunLock> lock;  // of rank 0
+  processes->first().run("run folder", [&] {
+    lock.emplace(RunFolder(path).path());
+    return std::string();
+  });
   const RunFolder folder(path);
   std::ofstream nowhere;
   const bool speaks = processes->is_first();

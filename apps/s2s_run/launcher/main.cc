@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -77,6 +78,7 @@ int run_all_commands(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace s2s::run;
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error of the write, with a message
   if (starts_processes(argc, argv)) return run_program(argc, argv, setup_launch);
   if (reads_notes_only(argc, argv)) return run_program(argc, argv, setup_notes);
   return run_all_commands(argc, argv);

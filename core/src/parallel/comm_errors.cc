@@ -143,6 +143,13 @@ Error started(std::optional<int64_t> devices, std::optional<int64_t> num_nodes, 
                   num_machines, num_machines == 1 ? "" : "s"));
 }
 
+Error one_process(const std::string& command, int64_t num_ranks) {
+  return comm_error("comm/one-process",
+                    fmt::format("'{}' works in one process, and {} were started; all would write "
+                                "the same files\n  next:      start one",
+                                command, num_ranks));
+}
+
 Error other_device(const std::string& communicator, const std::string& its_device,
                    const std::string& device) {
   return comm_error("comm/device",

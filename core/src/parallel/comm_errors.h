@@ -31,6 +31,8 @@ Error mesh(int64_t mesh_ranks, int64_t world_ranks, const std::string& shape);
 /// `local_size` on this machine, on `num_machines`.
 Error started(std::optional<int64_t> devices, std::optional<int64_t> num_nodes, int64_t local_size,
               int64_t num_machines);
+/// `command` does not share its work, and several ranks would do the same.
+Error one_process(const std::string& command, int64_t num_ranks);
 /// `communicator` carries tensors of another device than the run computes on.
 Error other_device(const std::string& communicator, const std::string& its_device,
                    const std::string& device);

@@ -144,6 +144,13 @@ void throw_run_folder(const std::string& path, const std::string& reason) {
                           path, reason));
 }
 
+void throw_run_in_use(const std::string& folder, const std::string& holder) {
+  throw Error(ExitCode::kData, "run/in-use",
+              fmt::format("another run works in {}{}\n  expected: one run at a time in a folder; "
+                          "wait for it or stop it, or set another exp_manager.explicit_log_dir",
+                          folder, holder.empty() ? "" : " (" + holder + ")"));
+}
+
 void throw_run_not_empty(const std::string& path, const std::string& what) {
   throw Error(ExitCode::kConfig, "run/not-empty",
               fmt::format("{} holds {} of another run, which this one would overwrite\n  expected: "

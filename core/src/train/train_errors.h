@@ -33,6 +33,8 @@ namespace s2s {
 Error checkpoint_write_error(const std::string& folder, const std::string& reason);
 [[noreturn]] void throw_nothing_trainable(const std::vector<std::string>& patterns);
 [[noreturn]] void throw_run_folder(const std::string& path, const std::string& reason);
+/// [run/in-use]: another run works in the folder; holder: "process 17 on node1", may be "".
+[[noreturn]] void throw_run_in_use(const std::string& folder, const std::string& holder);
 /// [run/not-empty]: a run that must not be resumed would overwrite another.
 [[noreturn]] void throw_run_not_empty(const std::string& path, const std::string& what);
 /// [checkpoint/exists]: something lies where a checkpoint is to be written.
