@@ -1,0 +1,52 @@
+// The strategy COMPONENT_NAME: groups of neighbouring ranks split the model, and the groups are
+// replicas. It is a setting of s2s's engine (s2s/parallel_engine.h), which gathers, reduces,
+// recomputes, offloads and writes checkpoints; what is yours is how ranks are laid out.
+
+#include "s2s/plugin.h"
+
+#include <algorithm>
+#include <string>
+
+#include "s2s/error.h"
+#include "s2s/parallel_engine.h"
+
+namespace PLUGIN_NAME {
+
+struct Options {
+  int64_t group_size = 2;
+  int64_t tensor_parallel_size = 1;
+  s2s::EngineOptions engine;  // activation_checkpointing, offload, number types, ...
+  void visit(s2s::OptionVisitor& v) {
+    v("group_size", group_size, "data ranks that split the model; groups of them are replicas",
+      s2s::at_least(1));
+    v("tensor_parallel_size", tensor_parallel_size,
+      "ranks that split each layer, as the language model's plan says", s2s::at_least(1));
+    engine.visit(v);
+  }
+};
+
+std::unique_ptr<s2s::ParallelStrategy> create(const s2s::Config& node,
+                                              const s2s::BuildContext& context) {
+  const auto options = s2s::read_options<Options>(node, context.path);
+  const int64_t num_ranks = context.world == nullptr ? 1 : context.world->size();
+  s2s::EngineSettings settings;
+  settings.mesh.tensor = options.tensor_parallel_size;
+  settings.mesh.shard = options.group_size;
+  // Where this does not come out even the engine says how many ranks the mesh has, and were
+  // started.
+  settings.mesh.replicate =
+      std::max<int64_t>(1, num_ranks / (options.tensor_parallel_size * options.group_size));
+  options.engine.apply(settings);
+  return s2s::make_parallel_engine(settings, context);
+}
+
+}  // namespace PLUGIN_NAME
+
+S2S_PLUGIN("PLUGIN_NAME", "0.1.0", "Apache-2.0", "strategy:COMPONENT_NAME") {
+  s2s::Component<s2s::ParallelStrategy> component;
+  component.name = "COMPONENT_NAME";
+  component.summary = "groups of ranks split the model, and are replicas of each other";
+  component.create = PLUGIN_NAME::create;
+  component.options = s2s::list_options<PLUGIN_NAME::Options>;
+  registrar.add(std::move(component));
+}
