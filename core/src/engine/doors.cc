@@ -76,7 +76,10 @@ at::Tensor Doors::call(Block& block, const at::Tensor& x, const Forward& forward
   const Door& door = doors_.at(&block);
   inside_.schedule->open(door.unit);
   if (inside_.split == nullptr) return pass(block, door, x, forward);
-  return pass(block, door, x, [split = inside_.split, &block, forward](const at::Tensor& given) {
+  TensorSplit* const split = inside_.split;
+  const int64_t length = split->length();
+  return pass(block, door, x, [split, length, &block, forward](const at::Tensor& given) {
+    const TensorSplit::LengthScope scope(*split, length);
     return split->after(block, forward(split->before(block, given)));
   });
 }

@@ -63,6 +63,16 @@ TensorSplit::TensorSplit(Block& model, const ShardPlan& plan, const MeshGroups& 
 
 TensorSplit::~TensorSplit() = default;
 
+TensorSplit::LengthScope::LengthScope(TensorSplit& split, int64_t length)
+    : split_(split), before_(split.length_), is_other_(before_ != length) {
+  split_.length_ = length;
+}
+
+TensorSplit::LengthScope::~LengthScope() {
+  // The first run of a call sees its own length, and may change it for those behind it.
+  if (is_other_) split_.length_ = before_;
+}
+
 void TensorSplit::cut(const PlannedParameter& parameter, at::Tensor& member,
                       const ShardPlan& plan) {
   const at::NoGradGuard no_grad;

@@ -37,6 +37,22 @@ class TensorSplit {
   at::Tensor before(Block& block, const at::Tensor& x);
   at::Tensor after(Block& block, const at::Tensor& y);
 
+  /// Positions of the sequences under way; 0: each rank has all of them.
+  int64_t length() const { return length_; }
+  /// While it lives, a call that runs again sees the length of its first run.
+  class LengthScope {
+   public:
+    LengthScope(TensorSplit& split, int64_t length);
+    ~LengthScope();
+    LengthScope(const LengthScope&) = delete;
+    LengthScope& operator=(const LengthScope&) = delete;
+
+   private:
+    TensorSplit& split_;
+    int64_t before_;
+    bool is_other_;
+  };
+
   /// Of a head whose rows are split; else null.
   const VocabularySplit* vocabulary_split(const Block& block) const;
   /// By the member's address (NamedTensor::tensor).
@@ -71,7 +87,7 @@ class TensorSplit {
   const MeshGroups& mesh_;
   bool has_split_positions_ = false;  // the plan and the mesh ask for them
   bool trains_on_split_ = false;      // some trained parameter's gradient counts on it
-  int64_t length_ = 0;  // positions of the sequences under way; 0: each rank has all of them
+  int64_t length_ = 0;                // see length()
   std::map<int64_t, std::unique_ptr<Communicator>> copy_groups_;  // by their size
   std::unordered_map<const at::Tensor*, TensorShare> shares_;
   std::unordered_map<const Block*, Door> doors_;
