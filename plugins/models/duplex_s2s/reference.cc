@@ -72,19 +72,24 @@ ShardPlan DuplexModel::backbone_plan(const MeshShape& mesh) const {
 }
 
 ShardPlan DuplexModel::configure_model(const MeshShape& mesh) const {
-  ShardPlan plan;  // in the order in which modules run
+  ShardPlan plan;  // units in the order in which they run
+  std::vector<UnitRow> inputs;
   const auto add_whole = [&](const char* module, const char* unit) {
     plan.rows.push_back({module, Style::kReplicate, Layout::kFull, Layout::kFull});
-    plan.units.push_back({unit});
+    inputs.push_back({unit});
   };
   plan.append(perception_.configure_model(mesh).nested_under("perception"));
+  if (user_text_) add_whole("user_text.head", "user_text");
   add_whole("embed_audio_tokens.*", "embed_audio_tokens.*");
   if (embed_held_text_) add_whole("embed_held_text", "embed_held_text");
-  if (user_text_) add_whole("user_text.head", "user_text");
   if (user_text_ && user_text_->copy() != nullptr) {
     plan.rows.push_back({"user_text.copy", Style::kReplicate, Layout::kFull, Layout::kFull});
   }
+  const auto first = static_cast<std::ptrdiff_t>(plan.units.size());
   plan.append(backbone_plan(mesh));
+  auto behind = plan.units.begin() + first;  // the text's embedding, if it is a unit
+  if (behind != plan.units.end() && behind->module == "embed_tokens") ++behind;
+  plan.units.insert(behind, inputs.begin(), inputs.end());
   plan.rows.push_back({"audio_head", Style::kVocab, Layout::kFull, Layout::kLast});
   plan.heads.push_back({"audio_head", parts_.num_codebooks});
   plan.units.push_back({"audio_head"});
