@@ -22,6 +22,7 @@ struct TrainedModel {
   std::function<std::unique_ptr<SpeechModel>(const Registries&)> make;  // with memory and values
   std::function<void(SpeechModel&, ShardPlan&)> change = {};            // adapters, frozen parts
   std::vector<Batch> batches;
+  std::function<void(Communicator*, SpeechModel&, const ShardPlan&)> attached = {};
   std::function<void(Communicator*)> at_end = {};  // everything is still there
 };
 
@@ -89,6 +90,7 @@ inline void run_layout(const Registries& registries, const TrainedModel& trained
   ShardPlan plan = model->configure_model(strategy->mesh());
   if (trained.change) trained.change(*model, plan);
   strategy->attach(*model, plan);
+  if (trained.attached) trained.attached(world, *model, plan);
   const std::vector<NamedTensor> pieces = strategy->optimizer_parameters(*model);
   optimizer->attach(pieces, std::vector<double>(pieces.size(), 1.0));
   DealtBatches data(trained.batches, strategy->data_rank(), strategy->mesh().data_size());

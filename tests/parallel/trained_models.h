@@ -8,18 +8,20 @@ namespace s2s::test {
 constexpr int64_t kVocabulary = 50;  // not divisible by 4
 constexpr int64_t kPositions = 7;    // nor this by 2
 
-inline TrainedModel family(const std::string& name, const std::string& keys) {
+template <class Model = TokenModel>
+TrainedModel family(const std::string& name, const std::string& keys, int64_t num_layers = 2) {
   TrainedModel trained;
   trained.name = name;
   trained.batches = token_batches(4 * 3 * kLayoutSteps, kVocabulary, 2, kPositions);
-  const std::string json = "{" + keys + R"(, "hidden_size": 32, "num_hidden_layers": 2,
-      "head_dim": 8, "vocab_size": 50, "intermediate_size": 48, "num_attention_heads": 4,
+  const std::string json =
+      "{" + keys + R"(, "hidden_size": 32, "num_hidden_layers": )" + std::to_string(num_layers) +
+      R"(, "head_dim": 8, "vocab_size": 50, "intermediate_size": 48, "num_attention_heads": 4,
       "num_key_value_heads": 2})";
   trained.make = [json](const Registries& registries) {
     BuildContext context;
     context.path = "model.llm";
     auto model =
-        std::make_unique<TokenModel>(registries.create<Backbone>(parse_json(json, "llm"), context));
+        std::make_unique<Model>(registries.create<Backbone>(parse_json(json, "llm"), context));
     model->materialize(at::kCPU, at::kFloat, 3);
     return model;
   };

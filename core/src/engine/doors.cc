@@ -100,8 +100,11 @@ at::Tensor Doors::call_unit(Block& block, const Door& door, at::Tensor x, const 
   if (output_type_ && y.is_floating_point()) y = y.to(*output_type_);
   const bool for_backward = takes_gradients(y);
   if (for_backward) {
-    y.register_hook([this, unit = door.unit](const at::Tensor&) -> void {
+    const bool counts = !inside_.schedule->is_backward();
+    if (counts) inside_.flow->called(door.unit);
+    y.register_hook([this, counts, unit = door.unit](const at::Tensor&) -> void {
       inside_.schedule->open_backward(unit);
+      if (counts) inside_.flow->begun(unit);
     });
   }
   inside_.schedule->close(door.unit, for_backward);

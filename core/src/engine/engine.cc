@@ -96,6 +96,7 @@ void Engine::attach(Block& model, const ShardPlan& plan) {
   const bool holds_gradients = shards() && settings_.zero_stage >= 2;
   flow_ =
       std::make_unique<GradientFlow>(reduced, units, holds_gradients ? 1 : flat_groups_.size() + 1);
+  schedule_->passed = [this](int64_t unit) { flow_->passed(unit); };
   doors_ = std::make_unique<Doors>(model, plan, units, settings_,
                                    Doors::Inside{schedule_.get(), flow_.get(), split_.get()});
   return_freed_memory();  // that of the model as it came
@@ -150,14 +151,15 @@ void Engine::begin_step(Block&) {
 }
 
 void Engine::begin_micro_batch(Block&, bool is_last) {
+  schedule_->end_pass();
   flow_->end_micro_batch();
   schedule_->begin_forward();
   flow_->begin_micro_batch(reduces_now(is_last), is_last);
 }
 
 void Engine::finish_backward(Block&) {
-  flow_->end_micro_batch();
   schedule_->end_pass();
+  flow_->end_micro_batch();
   flow_->finish_step();
   if (host_) host_->settle();
   share_flags();

@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace s2s {
 
@@ -20,7 +21,8 @@ class GradientFlow::Arrival : public torch::autograd::PostAccumulateGradHook {
 
 GradientFlow::GradientFlow(const std::vector<FlatGroup*>& groups, const Units& units,
                            size_t max_in_flight)
-    : pending_(units.all().size(), 0),
+    : calls_(units.all().size(), 0),
+      pending_(units.all().size(), 0),
       is_over_(units.all().size(), false),
       max_in_flight_(max_in_flight) {
   for (FlatGroup* group : groups) {
@@ -30,9 +32,10 @@ GradientFlow::GradientFlow(const std::vector<FlatGroup*>& groups, const Units& u
       member.unit_of.push_back(units.of_parameter(parameter.named.tensor));
       member.is_shared = member.is_shared || units.is_shared(parameter.named.tensor);
     }
-    order_.push_back(members_.size());
+    member.is_root = !group->settings().frees;
     members_.push_back(std::move(member));
   }
+  put_in_order(std::vector<double>(members_.size(), 0));
   for (size_t m = 0; m < members_.size(); ++m) {
     std::vector<FlatParameter>& parameters = members_[m].group->parameters();
     for (size_t p = 0; p < parameters.size(); ++p) {
@@ -59,8 +62,30 @@ void GradientFlow::begin_micro_batch(bool reduces, bool is_last) {
     member.is_missing.assign(member.unit_of.size(), true);
     member.completed = -1;
   }
+  std::fill(calls_.begin(), calls_.end(), 0);
   std::fill(pending_.begin(), pending_.end(), 0);
   std::fill(is_over_.begin(), is_over_.end(), false);
+}
+
+void GradientFlow::called(int64_t unit) { ++calls_[static_cast<size_t>(unit)]; }
+
+/// Each backward of a unit that computes again brings its parameters' gradients by itself: those of
+/// the last one count.
+void GradientFlow::begun(int64_t unit) {
+  --calls_[static_cast<size_t>(unit)];
+  for (Member& member : members_) {
+    for (size_t p = 0; p < member.unit_of.size(); ++p) {
+      if (member.unit_of[p] == unit) member.is_missing[p] = true;
+    }
+  }
+}
+
+void GradientFlow::passed(int64_t unit) {
+  const auto index = static_cast<size_t>(unit);
+  if (calls_[index] > 0 || pending_[index] > 0) return;
+  is_over_[index] = true;
+  note_completed();
+  launch_ready(false);
 }
 
 void GradientFlow::entered(int64_t unit) { ++pending_[static_cast<size_t>(unit)]; }
@@ -83,7 +108,9 @@ void GradientFlow::arrived(size_t index, size_t parameter) {
 bool GradientFlow::is_ready(const Member& member) const {
   for (size_t p = 0; p < member.unit_of.size(); ++p) {
     const int64_t unit = member.unit_of[p];
-    const bool is_over = unit >= 0 && is_over_[static_cast<size_t>(unit)];
+    const auto index = static_cast<size_t>(unit);
+    if (unit >= 0 && (calls_[index] > 0 || pending_[index] > 0)) return false;
+    const bool is_over = unit >= 0 && is_over_[index];
     if (!is_over && (member.is_shared || member.is_missing[p])) return false;
   }
   return true;
@@ -103,10 +130,17 @@ std::vector<double> GradientFlow::completion() const {
   return out;
 }
 
-void GradientFlow::follow(const std::vector<double>& completion) {
+void GradientFlow::follow(const std::vector<double>& completion) { put_in_order(completion); }
+
+/// What stands outside of units comes last: ranks that do not reach it only know so at the end, and
+/// others must not wait for them meanwhile.
+void GradientFlow::put_in_order(const std::vector<double>& completion) {
+  order_.resize(members_.size());
   for (size_t i = 0; i < order_.size(); ++i) order_[i] = i;
-  std::stable_sort(order_.begin(), order_.end(),
-                   [&](size_t a, size_t b) { return completion[a] < completion[b]; });
+  std::stable_sort(order_.begin(), order_.end(), [&](size_t a, size_t b) {
+    return std::pair(members_[a].is_root, completion[a]) <
+           std::pair(members_[b].is_root, completion[b]);
+  });
 }
 
 void GradientFlow::launch_ready(bool all) {
