@@ -4,7 +4,8 @@
 // strategy to call. Model code contains no `if (tensor_parallel)`.
 //
 // Parameters are described first (name, sizes, how to initialise) and given memory later
-// (`materialize`), so that a plan for 70 billion parameters can be checked on a laptop.
+// (`materialize`, or part by part: s2s/first_values.h), so that a plan for 70 billion parameters
+// can be checked on a laptop, and no rank holds all of them.
 // Shape letters: B batch, T frames, S samples, H hidden, K codebooks, V vocabulary, F mel bands.
 
 #include <ATen/core/Tensor.h>
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -41,7 +43,19 @@ struct NamedTensor {
   bool persistent = true;  // false: a buffer that is computed, never stored
 };
 
+/// Values of some of a model's parameters and buffers that lie elsewhere, as in a file, and are
+/// read when they are asked for (s2s/weights.h has those of files).
+class StoredValues {
+ public:
+  virtual ~StoredValues();
+  /// Whose values they are: members of blocks (NamedTensor::tensor).
+  virtual std::vector<const at::Tensor*> members() const = 0;
+  /// Writes all values of a member. destination: of its sizes, contiguous, of any type and device.
+  virtual void write(const at::Tensor* member, const at::Tensor& destination) const = 0;
+};
+
 class Block;
+class FirstValues;
 struct VocabularySplit;
 
 /// What a parallel strategy does at a block's door. Not owned by blocks.
@@ -76,10 +90,11 @@ class Block {
   /// The child with this dotted path, or nullptr.
   Block* find_block(std::string_view path);
 
-  /// Gives memory and first values to every parameter, calls `reset_buffers` and, last, lets parts
-  /// that were given a checkpoint read it (`load_first_values`), unless `pretrained` is false.
+  /// Gives memory to everything, and first values: drawn or, unless `pretrained` is false, those
+  /// that parts have stored (`first_values`).
   void materialize(at::Device device, at::ScalarType dtype, uint64_t seed, bool pretrained = true);
-  /// Moves parameters and buffers; floating tensors get `dtype`, others keep theirs.
+  /// Moves parameters and buffers; floating tensors get `dtype`, others keep theirs. Parameters
+  /// that have no memory get the type only.
   void to(at::Device device, at::ScalarType dtype);
 
   /// Training or evaluation mode of this block and all below.
@@ -104,13 +119,14 @@ class Block {
                           Init init);
   /// A tensor that is not trained; `reset_buffers` fills it.
   void register_buffer(std::string name, at::Tensor& slot, bool persistent = true);
-  /// Computes buffers (tables, windows). Called by `materialize`, before a move to the device.
+  /// Computes buffers (tables, windows), before a move to the device. Parameters have no memory.
   virtual void reset_buffers() {}
-  /// Overwrites first values with a checkpoint's, where the options name one. Called by
-  /// `materialize` when every tensor has its memory, device and type.
-  virtual void load_first_values() {}
+  /// First values that are not drawn, for tensors at or below this block: a checkpoint's, where the
+  /// options name one. Parameters have sizes and types then, and no memory. Null: none.
+  virtual std::unique_ptr<StoredValues> first_values();
 
  private:
+  friend class FirstValues;
   struct Slot {
     std::string name;
     at::Tensor* tensor;
@@ -124,6 +140,8 @@ class Block {
     Block* block;
   };
   void collect(const std::string& prefix, bool parameters, std::vector<NamedTensor>& out);
+  /// Spliced blocks, too, which have no path.
+  void visit_all(const std::function<void(Block&)>& visit);
 
   std::vector<Slot> slots_;
   std::vector<Child> children_;

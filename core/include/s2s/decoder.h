@@ -171,7 +171,7 @@ class Decoder : public Backbone {
 
  protected:
   at::Tensor forward(const at::Tensor& x_BTH, const SequenceInfo& info) override;
-  void load_first_values() override;
+  std::unique_ptr<StoredValues> first_values() override;
   /// The plan of a table for the decoder proper ("layers.*...", "norm"), with vocabulary-parallel
   /// rows and units for the embedding and an untied head, what attention keeps, and the divisors
   /// that attention and MLP need ("num_attention_heads", "num_key_value_heads",

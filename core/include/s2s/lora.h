@@ -41,5 +41,8 @@ void write_adapter(const std::string& folder, const TensorMap& tensors, const Lo
 /// [lora/adapter], [weights/unreadable], [weights/json], [weights/mismatch], [weights/not-finite].
 void load_adapter(const std::string& folder, Block& root, const NameMap& names,
                   const LoraOptions& options);
+/// The same as first values of adapters that may have no memory yet: read when they are asked for.
+std::unique_ptr<StoredValues> stored_adapter(const std::string& folder, Block& root,
+                                             const NameMap& names, const LoraOptions& options);
 
 }  // namespace s2s

@@ -15,6 +15,8 @@
 
 namespace s2s {
 
+class FirstValues;
+
 class Optimizer {
  public:
   virtual ~Optimizer();
@@ -50,6 +52,10 @@ class ParallelStrategy {
   /// Takes a model that has its memory and first values, the same on all ranks, and knows what is
   /// frozen.
   virtual void attach(Block& model, const ShardPlan& plan) = 0;
+  /// The same for a model that is only described: `values` has its first values, and knows where
+  /// they are to live. Strategies that split parameters make their parts one after the other here,
+  /// so that no rank holds the whole model. Here: gives all of it memory and values, and attaches.
+  virtual void attach_described(Block& model, const ShardPlan& plan, const FirstValues& values);
   /// What the optimizer updates, under the model's names: this rank's part of each parameter that
   /// requires gradients. Here: the parameters themselves.
   virtual std::vector<NamedTensor> optimizer_parameters(Block& model);

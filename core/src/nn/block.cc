@@ -1,16 +1,17 @@
 #include "s2s/block.h"
 
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
 
 #include <algorithm>
 #include <set>
 
 #include "s2s/error.h"
+#include "s2s/first_values.h"
 
 namespace s2s {
 
 BlockHooks::~BlockHooks() = default;
+StoredValues::~StoredValues() = default;
 Block::~Block() = default;
 
 namespace {
@@ -18,30 +19,6 @@ namespace {
 std::string join(const std::string& prefix, const std::string& name) {
   if (prefix.empty()) return name;
   return name.empty() ? prefix : prefix + "." + name;
-}
-
-/// FNV-1a, so that a stream depends on the seed and the name, not on the platform or the order.
-uint64_t stream_seed(uint64_t seed, const std::string& name) {
-  uint64_t hash = 14695981039346656037ULL ^ (seed * 0x9E3779B97F4A7C15ULL);
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return hash;
-}
-
-at::Tensor initial_value(const NamedTensor& parameter, uint64_t seed) {
-  const auto options = at::TensorOptions().dtype(at::kFloat);
-  at::Tensor value = at::empty(parameter.sizes, options);
-  auto generator = at::make_generator<at::CPUGeneratorImpl>(stream_seed(seed, parameter.name));
-  switch (parameter.init.kind) {
-    case Init::Kind::kZeros:
-      return value.zero_();
-    case Init::Kind::kOnes:
-      return value.fill_(1);
-    case Init::Kind::kNormal:
-      return value.normal_(0, parameter.init.scale, generator);
-    case Init::Kind::kUniform:
-      return value.uniform_(-parameter.init.scale, parameter.init.scale, generator);
-  }
-  return value;
 }
 
 }  // namespace
@@ -121,23 +98,17 @@ Block* Block::find_block(std::string_view path) {
   return found;
 }
 
+void Block::visit_all(const std::function<void(Block&)>& visit) {
+  visit(*this);
+  for (const Child& child : children_) child.block->visit_all(visit);
+}
+
+std::unique_ptr<StoredValues> Block::first_values() { return nullptr; }
+
 void Block::materialize(at::Device device, at::ScalarType dtype, uint64_t seed, bool pretrained) {
-  for (NamedTensor& parameter : named_parameters()) {
-    *parameter.tensor = initial_value(parameter, seed).to(device, dtype).set_requires_grad(true);
-  }
-  // Spliced blocks have no path, hence the walk over children instead of for_each_block.
-  const std::function<void(Block&, void(Block::*)())> walk = [&](Block& block,
-                                                                 void (Block::*method)()) {
-    (block.*method)();
-    for (const Child& child : block.children_) walk(*child.block, method);
-  };
-  walk(*this, &Block::reset_buffers);
-  for (NamedTensor& buffer : named_buffers()) {
-    if (!buffer.tensor->defined()) continue;
-    const bool cast = buffer.tensor->is_floating_point();
-    *buffer.tensor = buffer.tensor->to(device, cast ? dtype : buffer.tensor->scalar_type());
-  }
-  if (pretrained) walk(*this, &Block::load_first_values);
+  using From = FirstValuesSettings::From;
+  const FirstValues values(*this, {device, dtype, seed, pretrained ? From::kFiles : From::kInit});
+  values.fill(named_parameters());
 }
 
 void Block::to(at::Device device, at::ScalarType dtype) {
@@ -145,7 +116,8 @@ void Block::to(at::Device device, at::ScalarType dtype) {
     if (!tensor.defined()) return;
     const bool requires_grad = tensor.requires_grad();
     const auto type = tensor.is_floating_point() ? dtype : tensor.scalar_type();
-    tensor = tensor.detach().to(device, type).set_requires_grad(requires_grad);
+    const at::Device where = tensor.is_meta() ? at::Device(at::kMeta) : device;
+    tensor = tensor.detach().to(where, type).set_requires_grad(requires_grad);
   };
   for (NamedTensor& parameter : named_parameters()) move(*parameter.tensor);
   for (NamedTensor& buffer : named_buffers()) move(*buffer.tensor);

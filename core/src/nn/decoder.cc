@@ -131,9 +131,9 @@ at::Tensor Decoder::forward(const at::Tensor& x_BTH, const SequenceInfo& info) {
   return norm_(hidden_BTH);
 }
 
-void Decoder::load_first_values() {
-  if (facts_.weights_path.empty()) return;
-  load_tensors(own_, checkpoint_names(), WeightFiles::open(facts_.weights_path));
+std::unique_ptr<StoredValues> Decoder::first_values() {
+  if (facts_.weights_path.empty()) return nullptr;
+  return stored_values(own_, checkpoint_names(), WeightFiles::open(facts_.weights_path));
 }
 
 NameMap Decoder::checkpoint_names() const {

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "s2s/first_values.h"
 #include "s2s/gradients.h"
 #include "s2s/training.h"
 
@@ -11,6 +12,12 @@ ParallelStrategy::~ParallelStrategy() = default;
 
 TensorPart whole_part(const std::string& name, const at::Tensor& tensor) {
   return {name, tensor.sizes().vec(), {{0, tensor.numel()}}, tensor};
+}
+
+void ParallelStrategy::attach_described(Block& model, const ShardPlan& plan,
+                                        const FirstValues& values) {
+  values.fill(model.named_parameters());
+  attach(model, plan);
 }
 
 std::vector<NamedTensor> ParallelStrategy::optimizer_parameters(Block& model) {

@@ -25,7 +25,7 @@ std::string suggestion(const std::string& name, const std::vector<std::string>& 
 
 /// One tensor of the model and the checkpoint's tensor for it.
 struct Match {
-  at::Tensor destination;
+  at::Tensor* member;
   std::string their_name;
   const TensorSlice* slice = nullptr;  // all of it without one
 };
@@ -36,7 +36,7 @@ class Matcher {
       : names_(names), theirs_(theirs), slices_(slices) {}
 
   void match(const NamedTensor& ours) {
-    S2S_ASSERT(ours.tensor->defined(), "weights are loaded after the model has memory");
+    S2S_ASSERT(ours.tensor->defined(), "weights are matched when sizes and types are known");
     const auto name = names_.to_theirs(
         ours.name, [this](const std::string& spelling) { return theirs_.count(spelling) != 0; });
     S2S_ASSERT(name.has_value(), "a name map names every parameter and persistent buffer");
@@ -50,7 +50,7 @@ class Matcher {
     const TensorSlice* slice = part == slices_.end() ? nullptr : &part->second;
     const std::vector<int64_t> sizes = sizes_of(it->second, slice);
     if (ours.tensor->sizes() == at::IntArrayRef(sizes)) {
-      matches_.push_back({*ours.tensor, *name, slice});
+      matches_.push_back({ours.tensor, *name, slice});
     } else {
       findings_.push_back(fmt::format("'{}' has shape {}{}, expected {}", *name,
                                       shape_text(it->second.sizes),
@@ -93,6 +93,39 @@ class Matcher {
   std::vector<Match> matches_;
 };
 
+const at::Tensor& destination_of(const Match& match) {
+  S2S_ASSERT(!match.member->is_meta(), "weights are loaded after the model has memory");
+  return *match.member;
+}
+
+/// Tensors of files that are matched with members, and read later.
+class MatchedFiles final : public StoredValues {
+ public:
+  MatchedFiles(const std::vector<NamedTensor>& ours, const NameMap& names, WeightFiles files)
+      : files_(std::move(files)) {
+    const Slices none;
+    Matcher matcher(names, files_.facts(), none);
+    for (const NamedTensor& tensor : ours) matcher.match(tensor);
+    for (const Match& match : matcher.finish(files_.path())) {
+      theirs_.emplace(match.member, match.their_name);
+    }
+  }
+  std::vector<const at::Tensor*> members() const override {
+    std::vector<const at::Tensor*> members;
+    for (const auto& [member, name] : theirs_) members.push_back(member);
+    return members;
+  }
+  void write(const at::Tensor* member, const at::Tensor& destination) const override {
+    const at::NoGradGuard no_grad;
+    const std::string& name = theirs_.at(member);
+    copy_stored(files_, {name, nullptr, files_.facts().at(name)}, destination);
+  }
+
+ private:
+  WeightFiles files_;
+  std::map<const at::Tensor*, std::string> theirs_;
+};
+
 }  // namespace
 
 void load_tensors(const std::vector<NamedTensor>& ours, const NameMap& names,
@@ -106,7 +139,7 @@ void load_tensors(const std::vector<NamedTensor>& ours, const NameMap& names,
   Matcher matcher(names, facts, none);
   for (const NamedTensor& tensor : ours) matcher.match(tensor);
   for (const Match& match : matcher.finish(source)) {
-    copy_checked(source, match.their_name, tensors.at(match.their_name), match.destination);
+    copy_checked(source, match.their_name, tensors.at(match.their_name), destination_of(match));
   }
 }
 
@@ -117,8 +150,17 @@ void load_tensors(const std::vector<NamedTensor>& ours, const NameMap& names,
   for (const NamedTensor& tensor : ours) matcher.match(tensor);
   for (const Match& match : matcher.finish(files.path())) {
     const std::string& name = match.their_name;
-    copy_stored(files, {name, match.slice, files.facts().at(name)}, match.destination);
+    copy_stored(files, {name, match.slice, files.facts().at(name)}, destination_of(match));
   }
+}
+
+std::unique_ptr<StoredValues> stored_values(const std::vector<NamedTensor>& ours,
+                                            const NameMap& names, WeightFiles files) {
+  return std::make_unique<MatchedFiles>(ours, names, std::move(files));
+}
+
+std::unique_ptr<StoredValues> stored_values(Block& block, const NameMap& names, WeightFiles files) {
+  return stored_values(stored_tensors(block), names, std::move(files));
 }
 
 void load_weights(Block& block, const NameMap& names, const TensorMap& tensors,

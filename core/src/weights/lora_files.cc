@@ -20,11 +20,15 @@ namespace fs = std::filesystem;
 constexpr const char* kTensors = "adapter_model.safetensors";
 constexpr const char* kConfig = "adapter_config.json";
 
+constexpr const char* kMark = ".lora_";
+
+bool is_adapter(const std::string& name) { return name.find(kMark) != std::string::npos; }
+
 /// The adapters' parameters under PEFT's names.
 std::vector<NamedTensor> adapter_parameters(Block& root, const NameMap& names) {
   std::vector<NamedTensor> found;
   for (NamedTensor& parameter : root.named_parameters()) {
-    const size_t at = parameter.name.rfind(".lora_");
+    const size_t at = parameter.name.rfind(kMark);
     if (at == std::string::npos) continue;
     const auto theirs = names.to_theirs(parameter.name.substr(0, at) + ".weight");
     S2S_ASSERT(theirs.has_value(), "a name map names every parameter");
@@ -102,12 +106,20 @@ void write_adapter(const std::string& folder, const TensorMap& tensors,
   write_file_atomically((fs::path(folder) / kConfig).string(), json.dump(2) + "\n");
 }
 
-void load_adapter(const std::string& folder, Block& root, const NameMap& names,
-                  const LoraOptions& options) {
+std::unique_ptr<StoredValues> stored_adapter(const std::string& folder, Block& root,
+                                             const NameMap& names, const LoraOptions& options) {
   check_config((fs::path(folder) / kConfig).string(), options);
   const NameMap as_is{{{"**", "**"}}, {}};
-  load_tensors(adapter_parameters(root, names), as_is,
-               WeightFiles::open((fs::path(folder) / kTensors).string()));
+  return stored_values(adapter_parameters(root, names), as_is,
+                       WeightFiles::open((fs::path(folder) / kTensors).string()));
+}
+
+void load_adapter(const std::string& folder, Block& root, const NameMap& names,
+                  const LoraOptions& options) {
+  const auto values = stored_adapter(folder, root, names, options);
+  for (const NamedTensor& parameter : root.named_parameters()) {
+    if (is_adapter(parameter.name)) values->write(parameter.tensor, *parameter.tensor);
+  }
 }
 
 }  // namespace s2s

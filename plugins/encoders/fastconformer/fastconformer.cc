@@ -120,10 +120,10 @@ NameMap FastConformer::checkpoint_names() const {
   return options_.checkpoint == "nemo" ? nemo_names(options_.encoder) : parakeet_names();
 }
 
-void FastConformer::load_first_values() {
-  if (!options_.path) return;
-  const WeightFiles files = WeightFiles::open(resolve_path(*options_.path, base_dir_));
-  load_weights(*this, checkpoint_names(), files);
+std::unique_ptr<StoredValues> FastConformer::first_values() {
+  if (!options_.path) return nullptr;
+  WeightFiles files = WeightFiles::open(resolve_path(*options_.path, base_dir_));
+  return stored_values(*this, checkpoint_names(), std::move(files));
 }
 
 }  // namespace s2s::fastconformer
