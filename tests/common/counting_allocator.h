@@ -4,6 +4,7 @@
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -29,11 +30,22 @@ class CountingAllocator : public c10::Allocator {
     return live_;
   }
 
+  /// The most that was there at a time, since forget_peak.
+  int64_t peak_bytes() {
+    const std::lock_guard lock(mutex_);
+    return peak_;
+  }
+  void forget_peak() {
+    const std::lock_guard lock(mutex_);
+    peak_ = live_;
+  }
+
   c10::DataPtr allocate(size_t bytes) override {
     void* const data = std::aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
     const std::lock_guard lock(mutex_);
     sizes_[data] = static_cast<int64_t>(bytes);
     live_ += static_cast<int64_t>(bytes);
+    peak_ = std::max(peak_, live_);
     return {data, data, &release, c10::Device(c10::DeviceType::CPU)};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &release; }
@@ -55,7 +67,7 @@ class CountingAllocator : public c10::Allocator {
 
   std::mutex mutex_;
   std::unordered_map<void*, int64_t> sizes_;
-  int64_t live_ = 0;
+  int64_t live_ = 0, peak_ = 0;
 };
 
 }  // namespace s2s::test

@@ -102,6 +102,12 @@ void Engine::attach(Block& model, const ShardPlan& plan) {
   return_freed_memory();  // that of the model as it came
 }
 
+void Engine::attach_described(Block& model, const ShardPlan& plan, const FirstValues& values) {
+  values_ = &values;
+  attach(model, plan);
+  values_ = nullptr;
+}
+
 std::vector<NamedTensor> Engine::optimizer_parameters(Block&) {
   std::vector<NamedTensor> pieces;
   for (const auto& group : flat_groups_) {

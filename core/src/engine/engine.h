@@ -22,6 +22,7 @@ class Engine : public ParallelStrategy {
   MeshShape mesh() const override { return settings_.mesh; }
   int64_t data_rank() const override;
   void attach(Block& model, const ShardPlan& plan) override;
+  void attach_described(Block& model, const ShardPlan& plan, const FirstValues& values) override;
   std::vector<NamedTensor> optimizer_parameters(Block& model) override;
   std::vector<TensorPart> parts(Block& model) override;
   void begin_step(Block& model) override;
@@ -64,7 +65,8 @@ class Engine : public ParallelStrategy {
   std::unique_ptr<GatherSchedule> schedule_;
   std::unique_ptr<GradientFlow> flow_;
   std::unique_ptr<Doors> doors_;
-  bool all_outdated_ = false;  // somebody may have written to frozen parameters, too
+  const FirstValues* values_ = nullptr;  // while a described model is attached
+  bool all_outdated_ = false;            // somebody may have written to frozen parameters, too
 };
 
 }  // namespace s2s

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "engine/engine.h"
+#include "s2s/error.h"
 
 namespace s2s {
 namespace {
@@ -102,7 +103,11 @@ FlatGroupSettings Engine::group_settings(const NamedTensor& first, int64_t unit)
   group.gathers = stays_whole ? self_.get() : &groups_of_mesh_.shard_gathers();
   group.reductions = stays_whole ? self_.get() : &groups_of_mesh_.shard();
   group.replicas = &groups_of_mesh_.replicate();
-  group.data = &groups_of_mesh_.data();
+  const bool has_values = values_ == nullptr || values_->any();
+  group.data = has_values ? &groups_of_mesh_.data() : self_.get();
+  group.values = values_;
+  S2S_ASSERT(values_ != nullptr || !tensor.is_meta(), "a described model comes with its values");
+  group.device = tensor.is_meta() ? values_->device() : tensor.device();
   group.memory = memory_.get();
   group.near = near_ranks_.get();
   const bool is_floating = tensor.is_floating_point();
@@ -113,7 +118,7 @@ FlatGroupSettings Engine::group_settings(const NamedTensor& first, int64_t unit)
   group.frees = frees() && !stays_whole && unit >= 0;
   const bool on_host = settings_.offload == Offload::kParameters ||
                        (settings_.offload == Offload::kOptimizer && tensor.requires_grad());
-  if (on_host) group.host = &host(tensor.device());
+  if (on_host) group.host = &host(group.device);
   return group;
 }
 

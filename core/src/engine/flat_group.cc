@@ -31,28 +31,58 @@ FlatGroup::FlatGroup(std::vector<FlatParameter> parameters, const FlatGroupSetti
   if (settings_.frees) release(false);
 }
 
-void FlatGroup::take_values() {
+/// Every member's numbers in their slots.
+at::Tensor FlatGroup::filled() const {
   const at::Tensor& first = *parameters_.front().named.tensor;
-  at::Tensor flat =
-      settings_.memory->tensor(layout_.total_numel(), first.options().requires_grad(false));
+  const auto options = at::TensorOptions().dtype(first.scalar_type()).device(settings_.device);
+  settings_.memory->forget_but(static_cast<size_t>(layout_.total_numel()) * first.element_size());
+  at::Tensor flat = settings_.memory->tensor(layout_.total_numel(), options);
   for (const FlatRange& gap : layout_.gaps()) flat.narrow(0, gap.begin, gap.count).zero_();
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    const at::Tensor value = parameters_[i].named.tensor->detach().reshape({-1});
+    const int64_t numel = parameters_[i].named.tensor->numel();
     const at::Tensor slot = flat.narrow(0, layout_.begin(i), layout_.numel(i));
-    slot.narrow(0, 0, value.numel()).copy_(value);
-    slot.narrow(0, value.numel(), slot.numel() - value.numel()).zero_();
+    take_value(i, slot.narrow(0, 0, numel));
+    slot.narrow(0, numel, slot.numel() - numel).zero_();
   }
-  settings_.data->broadcast(flat, 0, settings_.name).wait();
-  const at::Tensor own = flat.narrow(0, rank() * layout_.part_numel(), layout_.part_numel());
-  if (shares_memory_) {
-    part_ = own;
-  } else if (settings_.host != nullptr) {
-    part_ = settings_.host->empty(own.numel(), own.scalar_type()).copy_(own);
+  return flat;
+}
+
+/// What the member holds; where it has no memory, this rank's part of its first values.
+void FlatGroup::take_value(size_t i, const at::Tensor& numbers) const {
+  const at::Tensor& member = *parameters_[i].named.tensor;
+  const TensorShare* const share = parameters_[i].share;
+  if (!member.is_meta()) {
+    numbers.copy_(member.detach().reshape({-1}));
+  } else if (!settings_.values->any()) {
+    numbers.zero_();
+  } else if (share == nullptr || share->part.dim < 0) {
+    settings_.values->write(&member, numbers.view(member.sizes()));
   } else {
-    part_ = own.clone();
+    const int64_t numel = c10::multiply_integers(share->sizes);
+    const at::Tensor whole = settings_.memory->tensor(numel, numbers.options()).view(share->sizes);
+    settings_.values->write(&member, whole);
+    const at::Tensor here = share->part.view(whole);
+    numbers.view(here.sizes()).copy_(here);
   }
-  whole_ = flat.to(settings_.gather_type);
+}
+
+void FlatGroup::take_values() {
+  at::Tensor flat = filled();
+  settings_.data->broadcast(flat, 0, settings_.name).wait();
+  part_ = flat.narrow(0, rank() * layout_.part_numel(), layout_.part_numel());
+  if (settings_.host != nullptr) {
+    part_ = settings_.host->empty(part_.numel(), part_.scalar_type()).copy_(part_);
+  } else if (!shares_memory_) {
+    part_ = part_.clone();
+  }
   is_whole_ = true;
+  const auto options = flat.options().dtype(settings_.gather_type);
+  if (!settings_.frees || flat.scalar_type() == settings_.gather_type) {
+    whole_ = flat.to(options);
+    return;
+  }
+  flat.reset();  // first: what nobody reads before it is gathered needs no second copy
+  whole_ = settings_.memory->tensor(layout_.total_numel(), options);
 }
 
 void FlatGroup::make_leaves() {

@@ -14,6 +14,7 @@
 #include "parallel/tensor_share.h"
 #include "s2s/block.h"
 #include "s2s/communicator.h"
+#include "s2s/first_values.h"
 
 namespace s2s {
 
@@ -34,6 +35,8 @@ struct FlatGroupSettings {
   Communicator* near = nullptr;        // neighbours that keep a freed group's parts; null: none
   Communicator* data = nullptr;        // all of these: whose first rank's values count
   FlatMemory* memory = nullptr;
+  const FirstValues* values = nullptr;  // of members without memory; null: all have some
+  at::Device device = at::kCPU;         // where the group is whole
   at::ScalarType gather_type = at::kFloat;
   at::ScalarType reduce_type = at::kFloat;
   bool frees = false;  // whole only while it is used
@@ -43,7 +46,7 @@ struct FlatGroupSettings {
 
 class FlatGroup {
  public:
-  /// Takes over the values of the first data rank.
+  /// Takes over the values of the first data rank. Members without memory get it here.
   FlatGroup(std::vector<FlatParameter> parameters, const FlatGroupSettings& settings);
 
   const FlatGroupSettings& settings() const { return settings_; }
@@ -79,6 +82,8 @@ class FlatGroup {
  private:
   int64_t rank() const { return settings_.gathers->rank(); }
   void take_values();
+  at::Tensor filled() const;
+  void take_value(size_t i, const at::Tensor& numbers) const;
   void make_leaves();
   void make_pieces();
   at::Tensor own_slice() const;

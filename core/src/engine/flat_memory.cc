@@ -72,6 +72,10 @@ void FlatMemory::free(const at::Tensor& tensor) {
   if (storage->device_type() == c10::DeviceType::CPU) free_.emplace_back(bytes, std::move(data));
 }
 
+void FlatMemory::forget_but(size_t bytes) {
+  std::erase_if(free_, [bytes](const auto& entry) { return entry.first != bytes; });
+}
+
 void FlatMemory::restore(const at::Tensor& tensor) {
   const size_t bytes = bytes_of(tensor);
   c10::StorageImpl* const storage = tensor.storage().unsafeGetStorageImpl();

@@ -20,6 +20,8 @@ class FlatMemory {
   at::Tensor tensor(int64_t numel, const at::TensorOptions& options);
   /// Takes the memory behind `tensor` and everything that shares it away. Nobody may read it then.
   void free(const at::Tensor& tensor);
+  /// Gives back what nobody uses, but for memory of this size.
+  void forget_but(size_t bytes);
   /// Gives it memory again, with undefined content. Nothing happens where there is some.
   void restore(const at::Tensor& tensor);
 

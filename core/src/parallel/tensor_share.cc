@@ -36,13 +36,15 @@ std::vector<TensorSpan> DimPart::spans(const std::vector<int64_t>& sizes) const 
   return spans;
 }
 
-at::Tensor DimPart::cut(const at::Tensor& whole) const {
-  if (dim < 0) return whole;
+at::Tensor DimPart::view(const at::Tensor& whole) const {
   const at::Tensor pieces = whole.unflatten(0, {dim == 0 ? groups : 1, -1});
   const TensorSpan here = of(pieces.size(dim + 1));
-  return pieces.narrow(dim + 1, here.begin, here.count)
-      .flatten(0, 1)
-      .clone(at::MemoryFormat::Contiguous);
+  return pieces.narrow(dim + 1, here.begin, here.count);
+}
+
+at::Tensor DimPart::cut(const at::Tensor& whole) const {
+  if (dim < 0) return whole;
+  return view(whole).flatten(0, 1).clone(at::MemoryFormat::Contiguous);
 }
 
 }  // namespace s2s

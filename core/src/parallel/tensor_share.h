@@ -11,16 +11,6 @@
 
 namespace s2s {
 
-/// How one parameter lies on the tensor axis.
-struct TensorShare {
-  std::vector<int64_t> sizes;  // of the whole
-  std::vector<TensorSpan>
-      spans;                  // this rank's numbers, in the order in which the tensor holds them
-  int64_t copies = 1;         // ranks of the tensor axis that hold the same numbers
-  bool is_first_copy = true;  // of those, this is the one that counts in norms and saves
-  Communicator* partial = nullptr;  // the gradient is a part of a sum over these; null: complete
-};
-
 /// Part `part` of `num_parts` of a dim, rounded up: the last ones may be smaller or empty.
 struct DimPart {
   int dim = -1;        // 0, 1, or -1 for a whole tensor
@@ -31,8 +21,21 @@ struct DimPart {
   /// Of a piece of `size`: where this part begins, and its length.
   TensorSpan of(int64_t size) const;
   std::vector<TensorSpan> spans(const std::vector<int64_t>& sizes) const;
+  /// This part of a tensor that is split, piece by piece: [pieces, length, ...], or, of dim 1, [1,
+  /// rows, length, ...]. Its numbers follow each other as the spans do.
+  at::Tensor view(const at::Tensor& whole) const;
   /// A copy of this part, or `whole` itself where nothing is split.
   at::Tensor cut(const at::Tensor& whole) const;
+};
+
+/// How one parameter lies on the tensor axis.
+struct TensorShare {
+  std::vector<int64_t> sizes;       // of the whole
+  DimPart part;                     // this rank's
+  std::vector<TensorSpan> spans;    // its numbers, in the order in which the tensor holds them
+  int64_t copies = 1;               // ranks of the tensor axis that hold the same numbers
+  bool is_first_copy = true;        // of those, this is the one that counts in norms and saves
+  Communicator* partial = nullptr;  // the gradient is a part of a sum over these; null: complete
 };
 
 }  // namespace s2s

@@ -87,6 +87,7 @@ void TensorSplit::cut(const PlannedParameter& parameter, at::Tensor& member,
   part.num_parts = size / share.copies;
   share.is_first_copy = rank % share.copies == 0;
   share.spans = part.spans(parameter.sizes);
+  share.part = part;
   share.partial = holders_of_partial(parameter, plan);
   const bool is_trained = member.requires_grad();
   trains_on_split_ = trains_on_split_ || (is_trained && share.partial != nullptr);

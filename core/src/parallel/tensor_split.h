@@ -25,8 +25,8 @@ namespace s2s {
 class TensorSplit {
  public:
   /// Cuts the model's parameters to this rank's part (new tensors in the members, requires_grad as
-  /// it was) and prepares the doors. The plan has passed its check, the mesh's tensor axis is
-  /// larger than 1; `model` and `mesh` live on.
+  /// it was; without memory, where they have none) and prepares the doors. The plan has passed its
+  /// check, the mesh's tensor axis is larger than 1; `model` and `mesh` live on.
   TensorSplit(Block& model, const ShardPlan& plan, const MeshGroups& mesh);
   ~TensorSplit();
   TensorSplit(const TensorSplit&) = delete;
