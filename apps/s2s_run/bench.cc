@@ -147,6 +147,8 @@ void add_bench_parallel(CLI::App& bench, Invocation& invocation) {
   command->add_option("--trace", arguments->trace_folder,
                       "folder for trace.RANK.json: collectives beside computation, for Perfetto or "
                       "chrome://tracing");
+  command->add_flag("--whole-first", arguments->whole_first,
+                    "give the model all its memory before it is split, to see what that takes");
   command->callback([arguments, &invocation] {
     invocation.selected = [arguments, &invocation] {
       return bench_parallel(*arguments, invocation);

@@ -68,6 +68,7 @@ struct BenchParallelArguments {
   int64_t batch_size = 2;  // rows of each data rank
   int64_t positions = 128;
   std::string trace_folder;  // "": none
+  bool whole_first = false;  // the model has all its memory before it is split
 };
 int bench_parallel(const BenchParallelArguments& arguments, const Invocation& invocation);
 

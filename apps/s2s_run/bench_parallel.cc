@@ -13,6 +13,7 @@
 #include "base/atomic_file.h"
 #include "base/memory.h"
 #include "s2s/backbone.h"
+#include "s2s/first_values.h"
 #include "s2s/losses.h"
 #include "s2s_run/bench.h"
 #include "s2s_run/collective_trace.h"
@@ -75,6 +76,7 @@ struct Layout {
   std::unique_ptr<Backbone> model;
   std::unique_ptr<ParallelStrategy> strategy;
   std::unique_ptr<Optimizer> optimizer;
+  int64_t attach_bytes = 0;  // resident at most, until the strategy had the model
 };
 
 Layout lay_out(const BenchParallelArguments& arguments, const Registries& registries,
@@ -90,8 +92,11 @@ Layout lay_out(const BenchParallelArguments& arguments, const Registries& regist
   context.path = "model.optimizer";
   out.optimizer =
       registries.create<Optimizer>(node_of({{"name", "adamw"}, {"weight_decay", "0"}}), context);
-  out.model->materialize(at::kCPU, at::kFloat, 1);
-  out.strategy->attach(*out.model, out.model->configure_model(out.strategy->mesh()));
+  const FirstValues values(*out.model, {at::kCPU, at::kFloat, 1});
+  const ShardPlan plan = out.model->configure_model(out.strategy->mesh());
+  if (arguments.whole_first) values.fill(out.model->named_parameters());
+  out.strategy->attach_described(*out.model, plan, values);
+  out.attach_bytes = resident("VmHWM");
   std::vector<NamedTensor> parameters = out.strategy->optimizer_parameters(*out.model);
   const size_t count = parameters.size();
   out.optimizer->attach(std::move(parameters), std::vector<double>(count, 1.0));
@@ -185,6 +190,7 @@ ordered_json measure(const BenchParallelArguments& arguments, const RunProcesses
   const bool is_traced = !arguments.trace_folder.empty();
   if (is_traced) world.set_observer(&trace);
   const int64_t start_bytes = resident("VmRSS");
+  forget_high_water();
   Layout layout = lay_out(arguments, registries, world.size() > 1 ? &world : nullptr);
   Measurement measurement(arguments, layout, random_tokens(arguments, layout),
                           is_traced ? &trace : nullptr);
@@ -209,6 +215,7 @@ ordered_json measure(const BenchParallelArguments& arguments, const RunProcesses
                       {"step_s", largest(world, median(measurement.times()))},
                       {"memory_bytes",
                        {{"start", as_largest(start_bytes)},
+                        {"attach", as_largest(layout.attach_bytes)},
                         {"setup", as_largest(setup_bytes)},
                         {"steps", as_largest(peak_bytes)},
                         {"steps_above_start", as_largest(peak_bytes - start_bytes)}}},
@@ -229,7 +236,8 @@ std::vector<AgreedFact> facts_of(const BenchParallelArguments& arguments) {
           {"--model", arguments.model},
           {"--steps", std::to_string(arguments.steps)},
           {"--warm-up", std::to_string(arguments.warm_up)},
-          {"--positions", std::to_string(arguments.positions)}};
+          {"--positions", std::to_string(arguments.positions)},
+          {"--whole-first", arguments.whole_first ? "yes" : "no"}};
 }
 
 }  // namespace

@@ -26,6 +26,9 @@ class ClockedStrategy : public ParallelStrategy {
   MeshShape mesh() const override { return inner_.mesh(); }
   int64_t data_rank() const override { return inner_.data_rank(); }
   void attach(Block& model, const ShardPlan& plan) override { inner_.attach(model, plan); }
+  void attach_described(Block& model, const ShardPlan& plan, const FirstValues& values) override {
+    inner_.attach_described(model, plan, values);
+  }
   std::vector<NamedTensor> optimizer_parameters(Block& model) override {
     return inner_.optimizer_parameters(model);
   }

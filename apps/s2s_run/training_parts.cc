@@ -52,10 +52,10 @@ std::unique_ptr<Tokenizer> build_tokenizer(const RunBuilder& builder, const RunP
   return tokenizer;
 }
 
-void attach_strategy(ParallelStrategy& strategy, SpeechModel& model) {
+void attach_strategy(ParallelStrategy& strategy, SpeechModel& model, const FirstValues& values) {
   ShardPlan plan = model.configure_model(strategy.mesh());
   add_lora_rows(model, plan);
-  strategy.attach(model, plan);
+  strategy.attach_described(model, plan, values);
 }
 
 TrainingParts build_training(const RunSetup& setup, const RunProcesses& processes,
@@ -66,7 +66,8 @@ TrainingParts build_training(const RunSetup& setup, const RunProcesses& processe
   at::manual_seed(static_cast<uint64_t>(settings.trainer.seed));
   TrainingParts parts;
   parts.tokenizer = build_tokenizer(builder, processes, checkpoint);
-  parts.model = builder.model(parts.tokenizer.get(), checkpoint);
+  parts.model = builder.described_model(parts.tokenizer.get(), checkpoint);
+  const std::unique_ptr<FirstValues> values = builder.first_values(*parts.model, checkpoint);
   parts.strategy = std::move(strategy);
   parts.data = builder.train_source(parts.tokenizer.get(), *parts.strategy);
   parts.optimizer = builder.optimizer();
@@ -75,7 +76,7 @@ TrainingParts build_training(const RunSetup& setup, const RunProcesses& processe
        freeze_parameters(*parts.model, settings.model.frozen(), settings.model.kept())) {
     setup.warnings().add(fmt::format("model.freeze_params: '{}' matches no parameter", pattern));
   }
-  attach_strategy(*parts.strategy, *parts.model);
+  attach_strategy(*parts.strategy, *parts.model, *values);
   attach_optimizer(parts, settings, setup.warnings());
   return parts;
 }

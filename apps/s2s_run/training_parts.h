@@ -27,8 +27,8 @@ struct TrainingParts {
 std::unique_ptr<Tokenizer> build_tokenizer(const RunBuilder& builder, const RunProcesses& processes,
                                            const std::string& checkpoint);
 
-/// Gives a model with memory and values to its strategy, with the plan that it has for the mesh.
-void attach_strategy(ParallelStrategy& strategy, SpeechModel& model);
+/// Gives a described model to its strategy, with the plan that it has for the mesh.
+void attach_strategy(ParallelStrategy& strategy, SpeechModel& model, const FirstValues& values);
 
 /// Seeds the generators, builds the parts, freezes parameters, attaches strategy and optimizer.
 /// What makes files, rank 0 does before the others. `strategy`: of build_strategy. `checkpoint`:

@@ -130,10 +130,17 @@ ValidationParts build_parts(const ValidateArguments& arguments, const RunSetup& 
   if (processes.place().size > 1) parts.strategy = build_strategy(setup, processes);
   parts.tokenizer = build_tokenizer(builder, processes, arguments.checkpoint);
   parts.sets = builder.validation_sources(parts.tokenizer.get());
-  parts.model = builder.model(parts.tokenizer.get(), arguments.checkpoint);
+  parts.model = builder.described_model(parts.tokenizer.get(), arguments.checkpoint);
+  const auto values = builder.first_values(*parts.model, arguments.checkpoint);
   check_same_parts(arguments.checkpoint, setup.config());
-  load_model(arguments.checkpoint, *parts.model);
-  if (parts.strategy) attach_strategy(*parts.strategy, *parts.model);
+  if (parts.strategy) {  // each rank reads what it holds
+    attach_strategy(*parts.strategy, *parts.model, *values);
+    load_model(arguments.checkpoint, *parts.model, parts.strategy->parts(*parts.model));
+    parts.strategy->after_update(*parts.model);
+  } else {
+    values->fill(parts.model->named_parameters());
+    load_model(arguments.checkpoint, *parts.model);
+  }
   return parts;
 }
 

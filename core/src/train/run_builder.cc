@@ -103,16 +103,25 @@ std::unique_ptr<SpeechModel> RunBuilder::described_model(const Tokenizer* tokeni
 std::unique_ptr<SpeechModel> RunBuilder::model(const Tokenizer* tokenizer,
                                                const std::string& checkpoint) const {
   std::unique_ptr<SpeechModel> model = described_model(tokenizer, checkpoint);
-  const bool pretrained = checkpoint.empty() && settings_.model.pretrained_weights;
-  model->materialize(device_, precision_.parameter_type,
-                     static_cast<uint64_t>(settings_.trainer.seed), pretrained);
-  model->codec().to(device_, at::kFloat);  // whatever the precision
+  first_values(*model, checkpoint)->fill(model->named_parameters());
+  return model;
+}
+
+std::unique_ptr<FirstValues> RunBuilder::first_values(SpeechModel& model,
+                                                      const std::string& checkpoint) const {
+  using From = FirstValuesSettings::From;
+  const From pretrained = settings_.model.pretrained_weights ? From::kFiles : From::kInit;
+  auto values = std::make_unique<FirstValues>(
+      model, FirstValuesSettings{device_, precision_.parameter_type,
+                                 static_cast<uint64_t>(settings_.trainer.seed),
+                                 checkpoint.empty() ? pretrained : From::kNowhere});
+  model.codec().to(device_, at::kFloat);  // whatever the precision
   const LoraOptions& lora = settings_.model.lora;
   if (lora.r > 0 && lora.path && checkpoint.empty()) {
-    Backbone& llm = language_model(*model);
-    load_adapter(resolve_path(*lora.path, "."), llm, llm.checkpoint_names(), lora);
+    Backbone& llm = language_model(model);
+    values->add(stored_adapter(resolve_path(*lora.path, "."), llm, llm.checkpoint_names(), lora));
   }
-  return model;
+  return values;
 }
 
 std::unique_ptr<ParallelStrategy> RunBuilder::strategy() const {

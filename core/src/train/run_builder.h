@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/warnings.h"
+#include "s2s/first_values.h"
 #include "s2s/registry.h"
 #include "train/precision.h"
 #include "train/run_options.h"
@@ -44,10 +45,14 @@ class RunBuilder {
   /// Errors: those of the tokenizer, [checkpoint/missing].
   std::unique_ptr<Tokenizer> tokenizer(const std::string& checkpoint = "") const;
   /// The model with memory and first values. With a `checkpoint` (a folder, or ""), which brings
-  /// every weight, no pretrained file is read. Errors: those of its parts.
+  /// every weight, parameters have memory only. Errors: those of its parts.
   std::unique_ptr<SpeechModel> model(const Tokenizer* tokenizer,
                                      const std::string& checkpoint = "") const;
-  /// The model without memory, for plans.
+  /// The first values of a described model, which gets sizes, types and buffers here, and lives on.
+  /// Errors: those of its parts; pretrained files that do not fit.
+  std::unique_ptr<FirstValues> first_values(SpeechModel& model,
+                                            const std::string& checkpoint = "") const;
+  /// The model without memory.
   std::unique_ptr<SpeechModel> described_model(const Tokenizer* tokenizer,
                                                const std::string& checkpoint = "") const;
   std::unique_ptr<ParallelStrategy> strategy() const;
