@@ -162,7 +162,9 @@ void throw_run_not_empty(const std::string& path, const std::string& what) {
 void throw_accelerator(const std::string& asked, const std::string& why) {
   throw Error(
       ExitCode::kConfig, "config/accelerator",
-      fmt::format("trainer.accelerator = '{}': {}\n  expected: auto, cpu or gpu", asked, why));
+      fmt::format("trainer.accelerator = '{}': {}\n  expected: a machine with a GPU and its driver "
+                  "(nvidia-smi lists it), or trainer.accelerator: cpu or auto",
+                  asked, why));
 }
 
 }  // namespace s2s
