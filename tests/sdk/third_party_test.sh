@@ -36,6 +36,22 @@ inside() {
   expect " 8 ok" "$run" plugin check fresh/build/libs2s_llm_acme_fresh.so
   (cd fresh && S2S_PLUGIN_PATH=build expect "train: 10 steps" "$run" train tiny.yaml)
 
+  # A strategy of one's own: its test compares four processes with one, here with that family, too.
+  expect "a plugin for strategy:acme.islands" "$run" plugin new strategy acme.islands --out islands
+  build islands
+  expect " 8 ok" "$run" plugin check islands/build/libs2s_strategy_acme_islands.so
+  S2S_PLUGIN_PATH=$scratch/fresh/build expect "tensor: 10 steps" bash islands/equality.sh "$run" \
+    islands/build fresh/tiny.yaml
+
+  # One from nothing but the interface: two ranks save together, and one process goes on.
+  build acme_plain
+  local plain=(train fresh/tiny.yaml model.llm.name=llama exp_manager.explicit_log_dir=plain
+    exp_manager.checkpoint_callback_params.every_n_train_steps=2)
+  S2S_PLUGIN_PATH=acme_plain/build expect "train: 4 steps" "$run" launch local -n 2 -- \
+    "${plain[@]}" trainer.max_steps=4 trainer.strategy.name=acme.plain
+  expect "ok; read" "$run" checkpoint verify plain/checkpoints/last
+  expect "resumed from" "$run" "${plain[@]}" trainer.max_steps=6
+
   build acme_mistral
   build acme_bands
   expect " 8 ok" "$run" plugin check acme_mistral/build/libs2s_llm_acme_mistral.so
@@ -64,7 +80,7 @@ inside() {
     fail "acme.mistral was found without its folder"
   fi
   grep -qF "[plugin/unknown]" <<< "$output" || fail "$output"
-  echo "ok: a new family, a stranger's decoder and codec: built, checked, trained, resumed"
+  echo "ok: strangers' family, strategies, decoder, codec: built, checked, trained, resumed"
 }
 
 if [ "$1" = --inside ]; then

@@ -28,12 +28,14 @@ std::vector<NamedTensor> ParallelStrategy::optimizer_parameters(Block& model) {
   return trained;
 }
 
+/// Every rank has all of them, and one of them saves.
 std::vector<TensorPart> ParallelStrategy::parts(Block& model) {
   std::vector<TensorPart> parts;
   for (const auto& tensors : {model.named_parameters(), model.named_buffers()}) {
     for (const NamedTensor& named : tensors) {
       if (!named.persistent || !named.tensor->defined()) continue;
       parts.push_back(whole_part(named.name, named.tensor->detach()));
+      parts.back().is_owner = data_rank() == 0;
     }
   }
   return parts;

@@ -104,7 +104,11 @@ void publish(const fs::path& target, PieceIndex index) {
   for (const auto& [group_name, group] : index.groups) {
     for (const auto& [name, tensor] : group) {
       const std::string fault = tiling_fault(tensor);
-      if (!fault.empty()) throw std::runtime_error(fmt::format("of {} {}", name, fault));
+      if (fault.empty()) continue;
+      throw std::runtime_error(
+          fmt::format("of {} {}, and a strategy's parts have to hold every "
+                      "number once (TensorPart::is_owner)",
+                      name, fault));
     }
   }
   const fs::path partial = partial_name(target);

@@ -6,7 +6,7 @@
 # model.llm.name=your.own to prove a language model's plan.
 set -euo pipefail
 s2s_run=$(realpath "$1")
-export S2S_PLUGIN_PATH=$2${S2S_PLUGIN_PATH:+:$S2S_PLUGIN_PATH} OMP_NUM_THREADS=1
+export S2S_PLUGIN_PATH=$(realpath "$2")${S2S_PLUGIN_PATH:+:$S2S_PLUGIN_PATH} OMP_NUM_THREADS=1
 config=${3:-$(dirname "$s2s_run")/../share/s2s/configs/tiny.yaml}
 [ -e "$config" ] || { echo "no configuration $config"; exit 2; }
 config=$(realpath "$config")

@@ -1,0 +1,64 @@
+// A strategy from nothing but the interface: every rank has the whole model, gradients are added up
+// once, after the last backward.
+#include "s2s/plugin.h"
+
+#include <ATen/ATen.h>
+
+#include "s2s/communicator.h"
+#include "s2s/gradients.h"
+#include "s2s/registry.h"
+
+namespace acme_plain {
+
+struct Options {
+  void visit(s2s::OptionVisitor&) {}
+};
+
+class Plain : public s2s::ParallelStrategy {
+ public:
+  explicit Plain(s2s::Communicator* world) : world_(world) {}
+  s2s::MeshShape mesh() const override {
+    s2s::MeshShape mesh;
+    mesh.replicate = size();
+    return mesh;
+  }
+  int64_t data_rank() const override { return world_ == nullptr ? 0 : world_->rank(); }
+  void attach(s2s::Block&, const s2s::ShardPlan&) override {}
+  void finish_backward(s2s::Block& model) override {
+    if (size() == 1) return;
+    for (const at::Tensor& gradient : s2s::gradients_of(model)) world_->all_reduce(gradient).wait();
+  }
+  double clip_grad_norm(s2s::Block& model, double max_norm) override {
+    std::vector<at::Tensor> gradients = s2s::gradients_of(model);
+    const double norm = s2s::gradient_norm(gradients);
+    s2s::clip_gradients(gradients, norm, max_norm);
+    return norm;
+  }
+  std::vector<double> sum_over_data(std::vector<double> values) override {
+    if (size() == 1) return values;
+    const at::Tensor sums = at::tensor(values, at::kDouble);
+    world_->all_reduce(sums).wait();
+    return {sums.data_ptr<double>(), sums.data_ptr<double>() + sums.numel()};
+  }
+
+ private:
+  int64_t size() const { return world_ == nullptr ? 1 : world_->size(); }
+  s2s::Communicator* world_;
+};
+
+std::unique_ptr<s2s::ParallelStrategy> create(const s2s::Config& node,
+                                              const s2s::BuildContext& context) {
+  s2s::read_options<Options>(node, context.path);
+  return std::make_unique<Plain>(context.world);
+}
+
+}  // namespace acme_plain
+
+S2S_PLUGIN("acme_plain", "0.1.0", "Apache-2.0", "strategy:acme.plain") {
+  s2s::Component<s2s::ParallelStrategy> component;
+  component.name = "acme.plain";
+  component.summary = "the whole model on every rank, gradients added up once";
+  component.create = acme_plain::create;
+  component.options = s2s::list_options<acme_plain::Options>;
+  registrar.add(std::move(component));
+}
