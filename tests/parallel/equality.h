@@ -45,6 +45,7 @@ inline std::vector<RunLayout> data_layouts() {
              2, 2, 3),
       layout("fsdp 2, frozen replicated", fsdp + R"(, "replicate_frozen": true)", 2, 2),
       layout("fsdp 2, offloaded", fsdp + R"(, "offload": "params")", 2, 2, 2),
+      layout("fsdp 1, offloaded", fsdp + R"(, "offload": "params")", 1, 1, 3),
       layout("hybrid 2 x 2, optimizer offloaded",
              fsdp + R"(, "replicate_size": 2, "offload": "optimizer")", 4, 4, 2),
   };
@@ -127,6 +128,7 @@ inline void check_all(const std::vector<TrainedModel>& models,
   load(plugins);
   EqualityTable table(table_name);
   for (TrainedModel trained : models) {
+    trained.make(plugins.registries());  // loads its plugins on one thread
     Reference reference(plugins.registries(), trained);
     for (const RunLayout& layout : layouts) {
       CAPTURE(trained.name);

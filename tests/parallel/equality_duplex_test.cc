@@ -57,3 +57,27 @@ TEST_CASE("the duplex model's layouts equal one process") {
 TEST_CASE("layers that only some ranks run do not hang or differ") {
   check_all({partly_used()}, data_layouts(), "data_partly");
 }
+
+TEST_CASE("the duplex model trains with parameters gathered in 16 bits") {
+  BuiltPlugins plugins;
+  load(plugins);
+  load_duplex(plugins);
+  const TrainedModel trained = duplex("duplex", false, "");
+  RunLayout one{"single", R"({"name": "single"})", 1, 1, 2, "bf16-mixed"};
+  LayoutResult expected;
+  run_layout(plugins.registries(), trained, one, nullptr, expected);
+  for (const char* output : {"same", "float32"}) {
+    CAPTURE(std::string(output));
+    RunLayout two = layout("gathered in 16 bits",
+                           R"("name": "fsdp", "param_dtype": "bfloat16", "output_dtype": ")" +
+                               std::string(output) + "\"",
+                           2, 2);
+    two.precision = "bf16-mixed";
+    LayoutResult result;
+    const auto errors = run_thread_ranks(2, [&](Communicator& world) {
+      run_layout(plugins.registries(), trained, two, &world, result);
+    });
+    CHECK(errors == std::vector<std::string>(2));
+    CHECK(std::abs(expected.losses.back() / result.losses.back() - 1) < 1e-2);
+  }
+}

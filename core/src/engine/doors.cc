@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/autocast_copies.h"
 #include "engine/recompute.h"
 
 namespace s2s {
@@ -46,7 +47,7 @@ bool takes_gradients(const at::Tensor& x) {
 
 Doors::Doors(Block& model, const ShardPlan& plan, const Units& units,
              const EngineSettings& settings, const Inside& inside)
-    : inside_(inside), output_type_(settings.output_dtype) {
+    : inside_(inside), input_type_(settings.param_dtype), output_type_(settings.output_dtype) {
   model.for_each_block([&](const std::string& path, Block& block) {
     Door door;
     door.unit = units.of_block(block);
@@ -94,9 +95,17 @@ at::Tensor Doors::run(Block& block, const Door& door, const at::Tensor& x, const
   return again ? recomputed(block, x, forward) : forward(x);
 }
 
+at::Tensor Doors::run_unit(Block& block, const Door& door, const at::Tensor& x,
+                           const Forward& forward) {
+  if (!inside_.schedule->frees(door.unit)) return run(block, door, x, forward);
+  const WithoutAutocastCopies without_copies;
+  return run(block, door, x, forward);
+}
+
 at::Tensor Doors::call_unit(Block& block, const Door& door, at::Tensor x, const Forward& forward) {
+  if (input_type_ && x.is_floating_point()) x = x.to(*input_type_);
   watch_input(x, door.unit);
-  at::Tensor y = run(block, door, x, forward);
+  at::Tensor y = run_unit(block, door, x, forward);
   if (output_type_ && y.is_floating_point()) y = y.to(*output_type_);
   const bool for_backward = takes_gradients(y);
   if (for_backward) {

@@ -39,13 +39,14 @@ class Doors : public BlockHooks {
     bool trains = false;
   };
   at::Tensor pass(Block& block, const Door& door, const at::Tensor& x, const Forward& forward);
+  at::Tensor run_unit(Block& block, const Door& door, const at::Tensor& x, const Forward& forward);
   at::Tensor call_unit(Block& block, const Door& door, at::Tensor x, const Forward& forward);
   static at::Tensor run(Block& block, const Door& door, const at::Tensor& x,
                         const Forward& forward);
   void watch_input(at::Tensor& x, int64_t unit);
 
   Inside inside_;
-  std::optional<at::ScalarType> output_type_;
+  std::optional<at::ScalarType> input_type_, output_type_;
   std::vector<Block*> blocks_;
   std::unordered_map<const Block*, Door> doors_;
 };

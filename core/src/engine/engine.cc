@@ -69,8 +69,7 @@ Engine::~Engine() = default;
 int64_t Engine::data_rank() const { return groups_of_mesh_.place().data(settings_.mesh); }
 
 bool Engine::reduces_now(bool is_last) const {
-  const bool split = shards() && settings_.zero_stage >= 2;
-  return is_last || settings_.reduce_every_micro_batch.value_or(split);
+  return is_last || settings_.reduce_every_micro_batch.value_or(splits_gradients());
 }
 
 void Engine::attach(Block& model, const ShardPlan& plan) {
@@ -93,9 +92,8 @@ void Engine::attach(Block& model, const ShardPlan& plan) {
   for (auto group = flat_groups_.rbegin(); group != flat_groups_.rend(); ++group) {
     reduced.push_back(group->get());
   }
-  const bool holds_gradients = shards() && settings_.zero_stage >= 2;
-  flow_ =
-      std::make_unique<GradientFlow>(reduced, units, holds_gradients ? 1 : flat_groups_.size() + 1);
+  const size_t in_flight = splits_gradients() ? 1 : flat_groups_.size() + 1;
+  flow_ = std::make_unique<GradientFlow>(reduced, units, in_flight);
   schedule_->passed = [this](int64_t unit) { flow_->passed(unit); };
   doors_ = std::make_unique<Doors>(model, plan, units, settings_,
                                    Doors::Inside{schedule_.get(), flow_.get(), split_.get()});

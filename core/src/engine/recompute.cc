@@ -9,6 +9,8 @@
 #include <memory>
 #include <vector>
 
+#include "engine/autocast_copies.h"
+
 namespace s2s {
 namespace {
 
@@ -36,21 +38,31 @@ class RandomState {
 };
 
 /// Autocast as it was: the backward pass runs outside of its scope.
-class AutocastState {
- public:
-  explicit AutocastState(at::DeviceType device)
-      : device_(device),
-        on_(at::autocast::is_autocast_enabled(device)),
-        type_(at::autocast::get_autocast_dtype(device)) {}
+struct AutocastState {
+  explicit AutocastState(at::DeviceType of)
+      : device(of),
+        on(at::autocast::is_autocast_enabled(of)),
+        type(at::autocast::get_autocast_dtype(of)) {}
   void apply() const {
-    at::autocast::set_autocast_enabled(device_, on_);
-    at::autocast::set_autocast_dtype(device_, type_);
+    at::autocast::set_autocast_enabled(device, on);
+    at::autocast::set_autocast_dtype(device, type);
   }
+  at::DeviceType device;
+  bool on;
+  at::ScalarType type;
+};
+
+/// A run of a block under autocast as it was.
+class AutocastRun {
+ public:
+  explicit AutocastRun(const AutocastState& state) : before_(state.device) { state.apply(); }
+  ~AutocastRun() { before_.apply(); }
+  AutocastRun(const AutocastRun&) = delete;
+  AutocastRun& operator=(const AutocastRun&) = delete;
 
  private:
-  at::DeviceType device_;
-  bool on_;
-  at::ScalarType type_;
+  AutocastState before_;
+  WithoutAutocastCopies without_copies_;
 };
 
 /// All that a block's second run needs.
@@ -66,19 +78,17 @@ struct Again : torch::CustomClassHolder {
 /// The second run, with everything that it moves put back afterwards.
 at::Tensor run_again(const Again& again, const at::Tensor& x) {
   const RandomState random(x.device());
-  const AutocastState autocast(x.device().type());
   std::vector<std::pair<at::Tensor, at::Tensor>> buffers;
   for (const NamedTensor& buffer : again.block.named_buffers()) {
     if (buffer.tensor->defined()) buffers.emplace_back(*buffer.tensor, buffer.tensor->clone());
   }
   again.random.restore();
-  again.autocast.apply();
   at::Tensor y;
   {
+    const AutocastRun autocast(again.autocast);
     const at::AutoGradMode with_gradients(true);
     y = again.run(x);
   }
-  autocast.apply();
   random.restore();
   const at::NoGradGuard no_grad;
   for (const auto& [buffer, before] : buffers) buffer.copy_(before);
@@ -95,6 +105,7 @@ class Recomputed : public torch::autograd::Function<Recomputed> {
     context->save_for_backward({x});
     // With gradients, as the second run: code that looks whether there are any computes the same
     // bits. What autograd keeps of it goes with the result's graph.
+    const AutocastRun autocast(again->autocast);
     const at::AutoGradMode with_gradients(true);
     return again->run(x.detach().set_requires_grad(x.requires_grad())).detach();
   }
