@@ -98,17 +98,30 @@ void read_step_size(const Arguments& arguments, const Config& config, StepSize& 
   step.length_source = "--sequence-length";
 }
 
+/// What trainer.strategy says about the layout, on this mesh.
+EngineSettings layout_settings(const Config& config, const MeshShape& mesh) {
+  Config options = Config::map();
+  for (const OptionRow& option : list_options<ShardingOptions>()) {
+    if (const Config* value = strategy_option(config, option.name)) options[option.name] = *value;
+  }
+  const int64_t data = mesh.shard * mesh.replicate;
+  options["data_parallel_size"] = Config::scalar(std::to_string(data));
+  options["replicate_size"] = Config::scalar(std::to_string(mesh.replicate));
+  const std::string path = "trainer.strategy";
+  EngineSettings settings =
+      read_options<ShardingOptions>(options, path).settings(data * mesh.tensor, mesh.tensor, path);
+  settings.mesh = mesh;
+  return settings;
+}
+
 PlanReportInputs report_inputs(const MeshShape& mesh, const Arguments& arguments,
                                const Config& config, const RunOptions& options,
                                const FreezeRules& rules) {
   PlanReportInputs inputs;
-  inputs.mesh = mesh;
+  inputs.settings = layout_settings(config, mesh);
   const std::string& precision = options.trainer.precision;
   inputs.bytes_per_number = precision == "bf16-true" ? 2 : 4;
-  inputs.gather_bytes_per_number = precision.starts_with("32") ? 4 : 2;
-  if (const Config* stage = strategy_option(config, "zero_stage")) {
-    inputs.zero_stage = static_cast<int>(stage->as_int(std::string(kStrategy) + "zero_stage"));
-  }
+  inputs.product_bytes = precision.starts_with("32") ? 4 : 2;
   inputs.is_trained = [&rules](const std::string& name) { return rules.trains(name); };
   inputs.step.micro_batches = options.trainer.accumulate_grad_batches;
   read_step_size(arguments, config, inputs.step);
@@ -179,8 +192,8 @@ int plan(const Arguments& arguments, const Invocation& invocation) {
   const int64_t num_ranks = asked_ranks(arguments, config);
   const MeshShape mesh = choose_mesh(arguments, num_ranks, config, checked.registries());
   const PlanReportInputs inputs = report_inputs(mesh, arguments, config, options, rules);
-  const ShardPlan shard_plan = model.plan(inputs.mesh);
-  const PlanCheckInputs checked_for{inputs.mesh, num_ranks};
+  const ShardPlan shard_plan = model.plan(mesh);
+  const PlanCheckInputs checked_for{mesh, num_ranks};
   const Findings findings = check_plan(*model.block, shard_plan, checked_for);
   if (!findings.empty())
     return report_findings(with_advice(findings, model, checked_for), invocation);

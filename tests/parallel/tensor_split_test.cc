@@ -250,7 +250,7 @@ TEST_CASE("ranks send the bytes that the plan predicts, activations and gradient
       const MeshShape shape = tensor_mesh(size, split);
       const auto whole = test.make();
       TrafficInputs inputs;
-      inputs.mesh = shape;
+      inputs.settings.mesh = shape;
       inputs.positions = kRows * kLength;
       inputs.padded_positions = kRows * kPadded;
       inputs.is_trained = test.is_trained;

@@ -54,7 +54,7 @@ nlohmann::ordered_json activations_json(const PlanReport& report) {
 }
 
 nlohmann::ordered_json mesh_json(const PlanReport& report) {
-  const MeshShape& mesh = report.mesh;
+  const MeshShape& mesh = report.settings.mesh;
   return {{"pipeline", mesh.pipeline},
           {"replicate", mesh.replicate},
           {"shard", mesh.shard},
@@ -62,7 +62,7 @@ nlohmann::ordered_json mesh_json(const PlanReport& report) {
           {"tensor", mesh.tensor},
           {"ranks", mesh.world_size()},
           {"sequence_parallel", mesh.sequence_parallel},
-          {"zero_stage", report.zero_stage}};
+          {"zero_stage", report.settings.zero_stage}};
 }
 
 }  // namespace
@@ -85,6 +85,7 @@ std::string plan_json(const PlanReport& report) {
       {"parameters", rank.parameters},           {"trained", rank.trained},
       {"parameter_bytes", rank.parameter_bytes}, {"gradient_bytes", rank.gradient_bytes},
       {"optimizer_bytes", rank.optimizer_bytes}, {"gathered_bytes", rank.gathered_bytes},
+      {"autocast_bytes", rank.copy_bytes},       {"host_bytes", rank.host_bytes},
       {"activations", activations_json(report)}};
   const nlohmann::ordered_json root = {
       {"mesh", mesh_json(report)}, {"rows", std::move(rows)},

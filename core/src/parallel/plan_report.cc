@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "parallel/planned_model.h"
 
@@ -52,66 +51,6 @@ void add_lines(const TensorRow& row, const std::vector<const PlannedParameter*>&
   for (auto it = groups.rbegin(); it != groups.rend(); ++it) report.lines.push_back(it->second);
 }
 
-/// Numbers of parameters on one rank.
-struct Held {
-  int64_t split = 0, trained_split = 0;  // shared out on the shard axis
-  int64_t whole = 0, trained_whole = 0;  // on the tensor axis only
-  struct Unit {
-    int64_t whole = 0, trained = 0;
-  };
-  std::map<std::string, Unit> units;
-};
-
-Held count_held(const PlannedModel& planned, const PlanReportInputs& inputs) {
-  Held held;
-  std::set<const at::Tensor*> seen;
-  for (const PlannedParameter& parameter : planned.parameters) {
-    if (!seen.insert(parameter.tensor).second) continue;
-    const int64_t split = sharded_numel(parameter, inputs.mesh.shard);
-    const int64_t whole = parameter.tensor_numel();
-    held.split += split;
-    held.whole += whole;
-    Held::Unit& unit = held.units[parameter.unit];
-    unit.whole += whole;
-    if (!inputs.is_trained(parameter.name)) continue;
-    held.trained_split += split;
-    held.trained_whole += whole;
-    unit.trained += whole;
-  }
-  return held;
-}
-
-/// Bytes that come and go with a unit: in stage 3 itself and the next one; then its gradients and
-/// two buffers of their reduction. The largest.
-int64_t passing_bytes(const Held& held, int stage, int64_t gather, int64_t bytes) {
-  int64_t largest = 0;
-  for (const auto& [path, unit] : held.units) {
-    const int64_t gathered = stage >= 3 ? 2 * gather * unit.whole : 0;
-    largest = std::max(largest, gathered + (gather + 2 * bytes) * unit.trained);
-  }
-  return largest;
-}
-
-/// Source: core/docs/sharding.md, "What the report counts".
-RankCost cost_of(const PlannedModel& planned, const PlanReportInputs& inputs) {
-  const Held held = count_held(planned, inputs);
-  const int64_t bytes = inputs.bytes_per_number;
-  const int64_t gather = inputs.gather_bytes_per_number;
-  const bool is_sharded = inputs.mesh.shard > 1;
-  const int stage = is_sharded ? inputs.zero_stage : 3;
-  RankCost cost;
-  cost.parameters = stage >= 3 ? held.split : held.whole;
-  cost.trained = stage >= 3 ? held.trained_split : held.trained_whole;
-  cost.parameter_bytes = cost.parameters * bytes;
-  if (gather != bytes && (!is_sharded || stage < 3)) {  // copies in the type that is computed in
-    cost.parameter_bytes = held.whole * gather + held.split * bytes;
-  }
-  cost.gradient_bytes = (stage >= 2 ? held.trained_split : held.trained_whole) * bytes;
-  cost.optimizer_bytes = held.trained_split * bytes * inputs.optimizer_numbers;
-  if (is_sharded && stage >= 2) cost.gathered_bytes = passing_bytes(held, stage, gather, bytes);
-  return cost;
-}
-
 }  // namespace
 
 std::string PlanLine::text() const {
@@ -125,7 +64,7 @@ std::string PlanLine::text() const {
 }
 
 PlanReport report_plan(Block& model, const ShardPlan& plan, const PlanReportInputs& inputs) {
-  const PlannedModel planned = plan_model(model, plan, inputs.mesh);
+  const PlannedModel planned = plan_model(model, plan, inputs.settings.mesh);
   PlanReport report;
   for (size_t i = 0; i < plan.rows.size(); ++i) {
     std::vector<const PlannedParameter*> owned;
@@ -140,19 +79,20 @@ PlanReport report_plan(Block& model, const ShardPlan& plan, const PlanReportInpu
     for (const int64_t size : parameter.sizes) numbers *= size;
     report.num_parameters += numbers;
   }
-  report.rank = cost_of(planned, inputs);
-  report.mesh = inputs.mesh;
-  report.zero_stage = inputs.zero_stage;
-  report.step = inputs.step;
-  report.traffic = expected_traffic(
+  const EngineSettings& settings = inputs.settings;
+  const NumberBytes bytes = number_bytes(inputs.bytes_per_number, inputs.product_bytes, settings);
+  report.rank = rank_cost(
       planned, plan,
-      {inputs.mesh, inputs.step.micro_batches, inputs.step.positions(),
-       inputs.step.positions_for(inputs.mesh.tensor), inputs.gather_bytes_per_number,
-       inputs.bytes_per_number, inputs.zero_stage, inputs.is_trained});
-  report.activations =
-      expected_activations(model, planned, plan,
-                           {inputs.mesh, inputs.step.length, inputs.gather_bytes_per_number,
-                            inputs.bytes_per_number, inputs.bytes_per_number, inputs.is_trained});
+      {settings, bytes, inputs.step.micro_batches, inputs.optimizer_numbers, inputs.is_trained});
+  report.settings = settings;
+  report.step = inputs.step;
+  report.traffic =
+      expected_traffic(planned, plan,
+                       {settings, inputs.step.micro_batches, inputs.step.positions(),
+                        inputs.step.positions_for(settings.mesh.tensor), bytes, inputs.is_trained});
+  report.activations = expected_activations(model, planned, plan,
+                                            {settings.mesh, inputs.step.length, bytes.product,
+                                             bytes.stream, bytes.gathered, inputs.is_trained});
   return report;
 }
 

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "parallel/activations.h"
+#include "parallel/rank_cost.h"
 #include "parallel/traffic.h"
 #include "s2s/block.h"
+#include "s2s/parallel_engine.h"
 #include "s2s/plan.h"
 
 namespace s2s {
@@ -22,17 +24,6 @@ struct PlanLine {
   int64_t num_parameters = 0;  // of all tensors of this line, whole model
   int64_t copies = 1;          // ranks of the tensor axis that hold the same part
   std::string text() const;    // "weight 2048x2048 -> 1024x2048"
-};
-
-/// Largest share of one rank.
-struct RankCost {
-  int64_t parameters = 0;  // numbers held
-  int64_t trained = 0;     // of which trained
-  int64_t parameter_bytes = 0, gradient_bytes = 0, optimizer_bytes = 0;
-  int64_t gathered_bytes = 0;  // at most, while the largest unit is at work
-  int64_t total() const {
-    return parameter_bytes + gradient_bytes + optimizer_bytes + gathered_bytes;
-  }
 };
 
 /// What an optimizer step of one data rank is made of.
@@ -49,8 +40,7 @@ struct StepSize {
 };
 
 struct PlanReport {
-  MeshShape mesh;
-  int zero_stage = 3;
+  EngineSettings settings;  // mesh and layout
   std::vector<PlanLine> lines;
   std::vector<std::string> units;
   int64_t num_parameters = 0;  // whole model, tied tensors once
@@ -61,11 +51,10 @@ struct PlanReport {
 };
 
 struct PlanReportInputs {
-  MeshShape mesh;
-  int64_t bytes_per_number = 4;
-  int64_t gather_bytes_per_number = 4;  // parameters and activations on their way
-  int zero_stage = 3;                   // what the shard axis splits
-  int64_t optimizer_numbers = 2;        // per trained parameter
+  EngineSettings settings;        // mesh and layout
+  int64_t bytes_per_number = 4;   // of parameters
+  int64_t product_bytes = 4;      // of what products take and make: autocast's
+  int64_t optimizer_numbers = 2;  // per trained parameter
   StepSize step;
   std::function<bool(const std::string& parameter)> is_trained = [](const std::string&) {
     return true;

@@ -73,21 +73,22 @@ std::string tensor_text(const PlanReport& report) {
 
 std::string traffic_text(const PlanReport& report) {
   const Traffic& traffic = report.traffic;
-  if (report.mesh.world_size() == 1) return line_of("traffic", "0 B: one rank sends nothing");
+  if (report.settings.mesh.world_size() == 1)
+    return line_of("traffic", "0 B: one rank sends nothing");
   std::string text = line_of(
       "traffic", fmt::format("expected of one rank in an optimizer step of {} micro-batch{}, sent "
                              "(and as much received){}",
                              report.step.micro_batches, report.step.micro_batches == 1 ? "" : "es",
                              traffic.total() ? ": " + bytes_text(*traffic.total()) : ""));
-  if (report.mesh.shard > 1) {
+  if (report.settings.mesh.shard > 1) {
     text += line_of(
         "  shard", fmt::format("parameters all-gather {}, gradients reduce-scatter {}",
                                bytes_text(traffic.shard_gather), bytes_text(traffic.shard_reduce)));
   }
-  if (report.mesh.replicate > 1) {
+  if (report.settings.mesh.replicate > 1) {
     text += line_of("  replicate", "gradients all-reduce " + bytes_text(traffic.replicate_reduce));
   }
-  if (report.mesh.tensor > 1) text += tensor_text(report);
+  if (report.settings.mesh.tensor > 1) text += tensor_text(report);
   for (const std::string& what : traffic.not_counted) text += line_of("  without", what);
   return text;
 }
@@ -133,21 +134,26 @@ std::string activations_text(const PlanReport& report) {
 
 std::string rank_text(const PlanReport& report) {
   const RankCost& rank = report.rank;
+  const std::string copies =
+      rank.copy_bytes > 0 ? ", autocast's copies " + bytes_text(rank.copy_bytes) : "";
   std::string text = line_of(
       "per rank", fmt::format("{} parameters, {} trained: parameters {}, gradients {}, optimizer "
-                              "{}, together {}",
+                              "{}{}, together {}",
                               count_text(rank.parameters), count_text(rank.trained),
                               bytes_text(rank.parameter_bytes), bytes_text(rank.gradient_bytes),
-                              bytes_text(rank.optimizer_bytes), bytes_text(rank.total())));
+                              bytes_text(rank.optimizer_bytes), copies, bytes_text(rank.total())));
   if (rank.gathered_bytes > 0) {
     text += line_of("  of which", "at most " + bytes_text(rank.gathered_bytes) +
                                       " while the largest unit is gathered and reduced");
+  }
+  if (rank.host_bytes > 0) {
+    text += line_of("  beside", bytes_text(rank.host_bytes) + " in the host's memory");
   }
   return text;
 }
 
 std::string mesh_line(const PlanReport& report) {
-  const MeshShape& mesh = report.mesh;
+  const MeshShape& mesh = report.settings.mesh;
   std::string text = mesh_text(mesh);
   if (mesh.tensor > 1) {
     text += fmt::format(" (ranks 0-{} share a tensor group, sequences {} between blocks)",
@@ -156,7 +162,7 @@ std::string mesh_line(const PlanReport& report) {
   if (mesh.shard > 1) {
     const char* const split[] = {"", "optimizer state", "optimizer state and gradients",
                                  "parameters, gradients and optimizer state"};
-    text += fmt::format("; shard splits {}", split[report.zero_stage]);
+    text += fmt::format("; shard splits {}", split[report.settings.zero_stage]);
   }
   return line_of("mesh", text);
 }
@@ -166,8 +172,9 @@ std::string mesh_line(const PlanReport& report) {
 std::string format_plan(const PlanReport& report) {
   size_t width = 6;
   for (const PlanLine& line : report.lines) width = std::max(width, line.module.size());
-  std::string text = fmt::format("{:<{}}  {:<9}  {:<4}  {:<4}  whole -> per rank (tensor {})\n",
-                                 "module", width, "style", "in", "out", report.mesh.tensor);
+  std::string text =
+      fmt::format("{:<{}}  {:<9}  {:<4}  {:<4}  whole -> per rank (tensor {})\n", "module", width,
+                  "style", "in", "out", report.settings.mesh.tensor);
   for (const PlanLine& line : report.lines) {
     text += fmt::format("{:<{}}  {:<9}  {:<4}  {:<4}  {}\n", line.module, width, line.style,
                         line.in, line.out, line.text());

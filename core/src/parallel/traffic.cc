@@ -43,15 +43,17 @@ class TrafficCount {
       : planned_(planned),
         plan_(plan),
         inputs_(inputs),
+        settings_(inputs.settings),
+        mesh_(inputs.settings.mesh),
         units_with_heads_(head_units(planned, plan)) {}
 
   Traffic run() {
-    if (inputs_.mesh.world_size() == 1) {
+    if (mesh_.world_size() == 1) {
       traffic_.tensor_activations = 0;
       return traffic_;
     }
     count_parameters();
-    if (inputs_.mesh.tensor > 1) {
+    if (mesh_.tensor > 1) {
       for (const TensorRow& row : plan_.rows) count_row(row);
       for (const HeadRow& head : plan_.heads) count_head(head);
     }
@@ -62,46 +64,54 @@ class TrafficCount {
 
  private:
   void count_parameters() {
-    const MeshShape& mesh = inputs_.mesh;
     std::set<const at::Tensor*> seen;
     double gathered = 0, reduced = 0, replicated = 0, tensor = 0;
     for (const PlannedParameter& parameter : planned_.parameters) {
       if (!seen.insert(parameter.tensor).second) continue;
-      const auto share = static_cast<double>(sharded_numel(parameter, mesh.shard));
-      const auto others = static_cast<double>(mesh.shard - 1);
+      const auto share = static_cast<double>(sharded_numel(parameter, mesh_.shard));
+      const auto others = static_cast<double>(mesh_.shard - 1);
       const bool is_trained = inputs_.is_trained(parameter.name);
-      gathered += others * share * gathers_of(parameter, is_trained);
+      gathered += gathered_numbers(parameter, is_trained);
       if (!is_trained) continue;
       reduced += others * share;
-      replicated += 2 * ring_share(mesh.replicate) * share;
-      tensor += 2 * ring_share(holders_of_partial_gradient(parameter, plan_, mesh)) * share;
+      replicated += 2 * ring_share(mesh_.replicate) * share;
+      tensor += 2 * ring_share(holders_of_partial_gradient(parameter, plan_, mesh_)) * share;
     }
-    const auto micro_batches = static_cast<double>(inputs_.micro_batches);
-    const auto gather_bytes = static_cast<double>(inputs_.gather_bytes);
-    const auto reduce_bytes = static_cast<double>(inputs_.reduce_bytes);
+    const auto stored = static_cast<double>(inputs_.bytes.stored);
     // Gradients that stay split are scattered after each micro-batch.
-    const double reductions = inputs_.zero_stage >= 2 ? micro_batches : 1;
-    traffic_.shard_gather = rounded(gathered * gather_bytes);
-    traffic_.shard_reduce = rounded(reduced * reductions * reduce_bytes);
-    traffic_.replicate_reduce = rounded(replicated * reduce_bytes);
-    traffic_.tensor_gradients = rounded(tensor * reduce_bytes);
+    const bool each = settings_.reduce_every_micro_batch.value_or(settings_.zero_stage >= 2);
+    const double reductions = each ? static_cast<double>(inputs_.micro_batches) : 1;
+    traffic_.shard_gather = rounded(gathered * static_cast<double>(inputs_.bytes.gathered));
+    traffic_.shard_reduce =
+        rounded(reduced * reductions * static_cast<double>(inputs_.bytes.reduced));
+    traffic_.replicate_reduce = rounded(replicated * stored);
+    traffic_.tensor_gradients = rounded(tensor * stored);
   }
 
-  /// All-gathers of a parameter in a step. In stage 3 a unit is gathered before its forward and
-  /// again before its backward, but one with a head stays whole in between; what lies in no unit is
-  /// whole from one update to the next. Before stage 3 what was updated is gathered after the
-  /// update.
-  double gathers_of(const PlannedParameter& parameter, bool is_trained) const {
-    if (inputs_.zero_stage < 3) return is_trained ? 1 : 0;
-    if (parameter.unit.empty()) return 1;
-    const double times = units_with_heads_.contains(parameter.unit) ? 1 : 2;
-    return times * static_cast<double>(inputs_.micro_batches);
+  /// Numbers of a parameter that a rank sends in a step. In stage 3 a unit is gathered before its
+  /// forward and, unless it stays whole in between, again before its backward, from all ranks or
+  /// from its neighbours; what lies in no unit is whole from one update to the next. Before stage 3
+  /// what was updated is gathered after the update.
+  double gathered_numbers(const PlannedParameter& parameter, bool is_trained) const {
+    if (!is_trained && settings_.replicate_frozen) return 0;
+    const double once = static_cast<double>(mesh_.shard - 1) *
+                        static_cast<double>(sharded_numel(parameter, mesh_.shard));
+    if (settings_.zero_stage < 3 || parameter.unit.empty()) return is_trained ? once : 0;
+    const auto micro_batches = static_cast<double>(inputs_.micro_batches);
+    const bool stays =
+        !settings_.reshard_after_forward || units_with_heads_.contains(parameter.unit);
+    if (stays) return once * micro_batches;
+    const int64_t near = settings_.reshard_group_size;
+    const bool is_near = near > 1 && near < mesh_.shard;
+    const double again =
+        is_near ? ring_share(near) * static_cast<double>(parameter.tensor_numel()) : once;
+    return (once + again) * micro_batches;
   }
 
   /// Messages of one row, as multiples of an all-gather: forward and backward together. An
   /// all-reduce counts as two.
   CollectiveBytes messages_of(const TensorRow& row) const {
-    const bool split = inputs_.mesh.sequence_parallel;
+    const bool split = mesh_.sequence_parallel;
     const bool opens = row.in == Layout::kSeq && row.out == Layout::kFull;
     const bool closes = row.in == Layout::kFull && row.out == Layout::kSeq;
     const bool is_reduced = row.style == Style::kRowwise || row.style == Style::kVocab;
@@ -128,7 +138,7 @@ class TrafficCount {
         traffic_.not_counted.push_back("'" + module +
                                        "': no weight says how wide its activation is");
       }
-      add(messages, static_cast<double>(width * inputs_.gather_bytes));
+      add(messages, static_cast<double>(width * inputs_.bytes.product));
     }
   }
 
@@ -141,13 +151,13 @@ class TrafficCount {
       const bool is_weight = is_split && parameter.sizes.size() == 2;
       if (!is_weight || !path_matches(head.module, parameter.module)) continue;
       constexpr int64_t kLossBytes = 3 * 4;  // float32
-      add({0, 0, 2}, static_cast<double>(parameter.sizes[1] * inputs_.gather_bytes +
+      add({0, 0, 2}, static_cast<double>(parameter.sizes[1] * inputs_.bytes.product +
                                          kLossBytes * std::max<int64_t>(1, head.groups)));
     }
   }
 
   void add(const CollectiveBytes& messages, double bytes) {
-    const double sent = ring_share(inputs_.mesh.tensor) * bytes;
+    const double sent = ring_share(mesh_.tensor) * bytes;
     traffic_.tensor_per_position.all_gather += messages.all_gather * sent;
     traffic_.tensor_per_position.reduce_scatter += messages.reduce_scatter * sent;
     traffic_.tensor_per_position.all_reduce += messages.all_reduce * sent;
@@ -167,7 +177,7 @@ class TrafficCount {
   }
 
   void count_step() {
-    if (inputs_.mesh.tensor > 1 && inputs_.positions == 0) return;
+    if (mesh_.tensor > 1 && inputs_.positions == 0) return;
     const auto micro_batches = static_cast<double>(inputs_.micro_batches);
     const double whole = micro_batches * static_cast<double>(inputs_.positions);
     const double split =
@@ -179,11 +189,11 @@ class TrafficCount {
   }
 
   void note_other_axes() {
-    if (inputs_.mesh.pipeline > 1) {
+    if (mesh_.pipeline > 1) {
       traffic_.not_counted.emplace_back(
           "the pipeline axis: everything is counted as if one stage held all layers");
     }
-    if (inputs_.mesh.context > 1) {
+    if (mesh_.context > 1) {
       traffic_.not_counted.emplace_back("the context axis: keys and values that ranks exchange");
     }
   }
@@ -191,6 +201,8 @@ class TrafficCount {
   const PlannedModel& planned_;
   const ShardPlan& plan_;
   const TrafficInputs& inputs_;
+  const EngineSettings& settings_;
+  const MeshShape& mesh_;
   std::set<std::string> units_with_heads_;
   Traffic traffic_;
 };

@@ -7,18 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "parallel/number_bytes.h"
 #include "parallel/planned_model.h"
 
 namespace s2s {
 
 struct TrafficInputs {
-  MeshShape mesh;
+  EngineSettings settings;       // mesh and layout
   int64_t micro_batches = 1;     // of an optimizer step
   int64_t positions = 0;         // of a micro-batch on one data rank; 0: not known
   int64_t padded_positions = 0;  // where sequences are split over the tensor axis; 0: as positions
-  int64_t gather_bytes = 4;      // of a number: gathered parameters, and activations
-  int64_t reduce_bytes = 4;      // of a number: gradients
-  int zero_stage = 3;            // what the shard axis splits (core/docs/sharding.md)
+  NumberBytes bytes;
   std::function<bool(const std::string& parameter)> is_trained;
 };
 

@@ -104,7 +104,7 @@ TEST_CASE("a row may be held by several ranks where the axis is larger than the 
   CHECK(plan.copies(plan.rows[3], inputs.mesh) == 4);
   CHECK(plan.copies(plan.rows[4], inputs.mesh) == 1);
   s2s::PlanReportInputs report_of;
-  report_of.mesh = inputs.mesh;
+  report_of.settings.mesh = inputs.mesh;
   const s2s::PlanReport report = s2s::report_plan(model, plan, report_of);
   CHECK(report.lines[3].text() == "weight 24x12 -> 12x12 (x4: 4 ranks hold the same)");
   CHECK(report.lines[5].text() == "weight 12x24 -> 12x3");
@@ -130,7 +130,7 @@ TEST_CASE("a vocabulary that does not divide is rounded up, each of a head's gro
   plan.heads = {{"table", 2}};
   CHECK(findings(model, plan, on_tensor(3)).empty());
   s2s::PlanReportInputs inputs;
-  inputs.mesh.tensor = 3;
+  inputs.settings.mesh.tensor = 3;
   // Two vocabularies of five rows each: two rows of each on the first ranks.
   CHECK(s2s::report_plan(model, plan, inputs).lines[0].text() == "weight 10x12 -> 4x12");
   plan.heads.push_back({"lm_head"});
@@ -144,26 +144,69 @@ TEST_CASE("a vocabulary that does not divide is rounded up, each of a head's gro
 TEST_CASE("what the shard axis splits is what its stage says") {
   PlannedLayers model;
   s2s::PlanReportInputs inputs;
-  inputs.mesh.shard = 2;
-  const auto cost = [&](int stage, int64_t gather_bytes) {
-    inputs.zero_stage = stage;
-    inputs.gather_bytes_per_number = gather_bytes;
+  inputs.settings.mesh.shard = 2;
+  const auto cost = [&](int stage) {
+    inputs.settings.zero_stage = stage;
     return s2s::report_plan(model, good_plan(), inputs).rank;
   };
   const int64_t whole = 120 + 3 * (12 + 24 * 13 + 12 * 25), half = whole / 2;
-  CHECK(cost(3, 4).parameter_bytes == 4 * half);
-  CHECK(cost(3, 4).gradient_bytes == 4 * half);
-  CHECK(cost(3, 4).gathered_bytes == (2 * 4 + 4 + 2 * 4) * 624);
-  CHECK(cost(2, 4).parameter_bytes == 4 * whole);
-  CHECK(cost(2, 4).gradient_bytes == 4 * half);
-  CHECK(cost(2, 4).gathered_bytes == (4 + 2 * 4) * 624);
-  CHECK(cost(1, 4).gradient_bytes == 4 * whole);
-  CHECK(cost(1, 4).optimizer_bytes == 8 * half);
-  CHECK(cost(2, 2).parameter_bytes == 2 * whole + 4 * half);
-  CHECK(cost(3, 2).parameter_bytes == 4 * half);
+  CHECK(cost(3).parameter_bytes == 4 * half);
+  CHECK(cost(3).gradient_bytes == 4 * half);
+  CHECK(cost(3).gathered_bytes == (2 * 4 + 4 + 2 * 4) * 624);
+  CHECK(cost(2).parameter_bytes == 4 * whole);
+  CHECK(cost(2).gradient_bytes == 4 * half);
+  CHECK(cost(2).gathered_bytes == (4 + 2 * 4) * 624);
+  CHECK(cost(1).gradient_bytes == 4 * whole);
+  CHECK(cost(1).optimizer_bytes == 8 * half);
   inputs.is_trained = [](const std::string& name) { return name == "table.weight"; };
-  CHECK(cost(3, 4).gathered_bytes == 2 * 4 * 624);
-  CHECK(cost(2, 4).gathered_bytes == (4 + 2 * 4) * 120);
+  CHECK(cost(3).gathered_bytes == 2 * 4 * 624);
+  CHECK(cost(2).gathered_bytes == (4 + 2 * 4) * 120);
+  CHECK(cost(3).parameter_bytes == 4 * half);
+  inputs.settings.replicate_frozen = true;
+  CHECK(cost(3).parameter_bytes == 4 * (60 + whole - 120));
+  CHECK(cost(3).gathered_bytes == (2 * 4 + 4 + 2 * 4) * 120);
+}
+
+TEST_CASE("number types, offloading and what stays whole count") {
+  PlannedLayers model;
+  s2s::PlanReportInputs inputs;
+  inputs.settings.mesh.shard = 4;
+  const auto cost = [&] { return s2s::report_plan(model, good_plan(), inputs).rank; };
+  const int64_t layer = 624, whole = 120 + 3 * layer;
+  const int64_t part = 3 * 12 + 3 * (3 + 6 * 12 + 6 + 3 * 24 + 3);
+  inputs.product_bytes = 2;  // autocast's copies of whole weights
+  CHECK(cost().parameter_bytes == 4 * part);
+  CHECK(cost().copy_bytes == 2 * whole);
+  inputs.settings.recompute.what = s2s::RecomputeSettings::What::kBlocks;
+  CHECK(cost().copy_bytes == 2 * 120);
+  inputs.settings.recompute.what = s2s::RecomputeSettings::What::kNone;
+  inputs.settings.param_dtype = at::kBFloat16;
+  CHECK(cost().copy_bytes == 0);
+  CHECK(cost().gathered_bytes == (2 * 2 + 2 + 2 * 2) * layer);
+  inputs.settings.reduce_dtype = at::kFloat;
+  CHECK(cost().gathered_bytes == (2 * 2 + 2 + 2 * 4) * layer);
+  inputs.settings.zero_stage = 2;
+  CHECK(cost().parameter_bytes == 2 * whole + 4 * part);
+  inputs.settings.zero_stage = 3;
+  inputs.settings.reshard_group_size = 2;
+  CHECK(cost().gathered_bytes == (2 * 2 + 2 + 2 * 4) * layer + 2 * whole / 2);
+  inputs.settings.reshard_after_forward = false;
+  CHECK(cost().gathered_bytes == (2 + 2 * 4) * layer + 2 * whole);
+  inputs.settings.reduce_every_micro_batch = false;
+  CHECK(cost().gradient_bytes == 4 * part);
+  inputs.step.micro_batches = 2;
+  CHECK(cost().gradient_bytes == 4 * part + 4 * whole);
+  inputs.settings = {};
+  inputs.settings.mesh.shard = 4;
+  inputs.product_bytes = 4;
+  inputs.settings.offload = s2s::Offload::kParameters;
+  CHECK(cost().host_bytes == 16 * part);
+  CHECK(cost().total() == cost().gathered_bytes);
+  inputs.is_trained = [](const std::string& name) { return name == "table.weight"; };
+  CHECK(cost().host_bytes == 4 * part + 12 * 36);
+  inputs.settings.offload = s2s::Offload::kOptimizer;
+  CHECK(cost().host_bytes == 16 * 36);
+  CHECK(cost().parameter_bytes == 4 * (part - 36));
 }
 
 TEST_CASE("plan check reports units that coincide and tied parameters that disagree") {
@@ -202,8 +245,8 @@ TEST_CASE("a mesh is read from its axes, and what cannot be read is said") {
 TEST_CASE("the report gives shapes and bytes of one rank without giving memory to the model") {
   PlannedLayers model;
   s2s::PlanReportInputs inputs;
-  inputs.mesh.tensor = 2;
-  inputs.mesh.shard = 3;
+  inputs.settings.mesh.tensor = 2;
+  inputs.settings.mesh.shard = 3;
   inputs.is_trained = [](const std::string& name) { return name != "table.weight"; };
   const s2s::PlanReport report = s2s::report_plan(model, good_plan(), inputs);
   CHECK_FALSE(model.table.weight.defined());

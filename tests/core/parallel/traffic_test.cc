@@ -24,7 +24,7 @@ ShardPlan plan() {
 
 s2s::PlanReportInputs inputs_of(const std::string& mesh) {
   s2s::PlanReportInputs inputs;
-  inputs.mesh = s2s::parse_mesh(mesh);
+  inputs.settings.mesh = s2s::parse_mesh(mesh);
   return inputs;
 }
 
@@ -48,7 +48,8 @@ TEST_CASE("the shard axis gathers units twice and the rest once, and reduces gra
   CHECK(traffic(inputs).shard_reduce == 4 * (60 + 3 * 312));
   CHECK(traffic(inputs).total() == 4 * (120 + 3 * 3 * 312));
   inputs.step.micro_batches = 3;
-  inputs.gather_bytes_per_number = 2;
+  inputs.settings.param_dtype = at::kBFloat16;
+  inputs.settings.reduce_dtype = at::kFloat;
   // The table belongs to no unit: it is gathered after the update.
   CHECK(traffic(inputs).shard_gather == 2 * (60 + 3 * 2 * 3 * 312));
   CHECK(traffic(inputs).shard_reduce == 3 * 4 * (60 + 3 * 312));
@@ -84,7 +85,7 @@ TEST_CASE("the tensor axis moves activations at its doors and the gradients of w
   inputs.step = {2, 5, 2};
   CHECK(traffic(inputs).tensor_activations == 2 * 10 * 4 * 54);
   CHECK(traffic(inputs).total() == 2 * 10 * 4 * 54 + 4 * 3 * 24);
-  inputs.mesh.sequence_parallel = false;
+  inputs.settings.mesh.sequence_parallel = false;
   CHECK(traffic(inputs).tensor_per_position.total() == 4 * (24 + 72) / 2.0);
   CHECK(traffic(inputs).tensor_per_position.all_reduce == 4 * (24 + 72) / 2.0);
   CHECK(traffic(inputs).tensor_gradients == 0);
@@ -101,7 +102,7 @@ TEST_CASE("a door from split to whole positions costs what one all-reduce costs"
   CHECK(unknown.not_counted[0] == "'layers.0': no weight says how wide its activation is");
   doors.rows.back() = {"layers.*.up", Style::kColwise, Layout::kFull, Layout::kLast};
   CHECK(traffic(inputs, doors).tensor_per_position.total() == 3 * 4 * 2 * 12 / 2.0);
-  inputs.mesh.sequence_parallel = false;
+  inputs.settings.mesh.sequence_parallel = false;
   CHECK(traffic(inputs, doors).tensor_per_position.total() == 3 * 4 * 2 * 12 / 2.0);
 }
 
@@ -136,10 +137,10 @@ TEST_CASE("the printed plan says the traffic of the axes that the mesh has") {
 TEST_CASE("before stage 3 the shard axis gathers what was updated, once in a step") {
   s2s::PlanReportInputs inputs = inputs_of("data=2");
   inputs.step.micro_batches = 3;
-  inputs.zero_stage = 2;
+  inputs.settings.zero_stage = 2;
   CHECK(traffic(inputs).shard_gather == 4 * (60 + 3 * 312));
   CHECK(traffic(inputs).shard_reduce == 3 * 4 * (60 + 3 * 312));
-  inputs.zero_stage = 1;
+  inputs.settings.zero_stage = 1;
   CHECK(traffic(inputs).shard_gather == 4 * (60 + 3 * 312));
   CHECK(traffic(inputs).shard_reduce == 4 * (60 + 3 * 312));
   inputs.is_trained = [](const std::string& name) { return !name.starts_with("layers."); };
@@ -163,7 +164,7 @@ TEST_CASE("a decoder's last norm gathers positions that were split") {
   s2s::PlanReportInputs inputs = inputs_of("tensor=4");
   CHECK(traffic(inputs, last).tensor_per_position.all_gather == 3 * 4 * 12 * 3 / 4.0);
   CHECK(traffic(inputs, last).tensor_per_position.total() == 3 * 4 * 12 * 3 / 4.0);
-  inputs.mesh.sequence_parallel = false;
+  inputs.settings.mesh.sequence_parallel = false;
   CHECK(traffic(inputs, last).tensor_per_position.total() == 0);
 }
 
@@ -172,9 +173,26 @@ TEST_CASE("ranks that hold the same part of a repeated row sum its gradient") {
   repeated.rows[3].repeats = "num_heads";
   repeated.divisors = {{"num_heads", 2}};
   s2s::PlanReportInputs inputs = inputs_of("tensor=8");
-  inputs.mesh.sequence_parallel = false;
+  inputs.settings.mesh.sequence_parallel = false;
   // Of up 24 x 12 and 24 a rank holds a half, and four ranks the same.
   CHECK(traffic(inputs, repeated).tensor_gradients == 3 * 4 * 2 * (12 * 12 + 12) * 3 / 4);
-  inputs.mesh.replicate_kv_heads = false;
+  inputs.settings.mesh.replicate_kv_heads = false;
   CHECK(traffic(inputs, repeated).tensor_gradients == 0);
+}
+
+TEST_CASE("what is gathered and reduced how often is what the layout says") {
+  s2s::PlanReportInputs inputs = inputs_of("data=4");
+  const int64_t table = 36, layers = 3 * (3 + 72 + 6 + 72 + 3), whole = 3 * 624;
+  inputs.step.micro_batches = 2;
+  inputs.settings.reshard_after_forward = false;
+  CHECK(traffic(inputs).shard_gather == 4 * 3 * (table + 2 * layers));
+  inputs.settings.reshard_after_forward = true;
+  inputs.settings.reshard_group_size = 2;
+  CHECK(traffic(inputs).shard_gather == 4 * (3 * (table + 2 * layers) + 2 * whole / 2));
+  CHECK(traffic(inputs).shard_reduce == 4 * 3 * 2 * (table + layers));
+  inputs.settings.reduce_every_micro_batch = false;
+  CHECK(traffic(inputs).shard_reduce == 4 * 3 * (table + layers));
+  inputs.settings.replicate_frozen = true;
+  inputs.is_trained = [](const std::string& name) { return !name.starts_with("layers."); };
+  CHECK(traffic(inputs).shard_gather == 4 * 3 * table);
 }

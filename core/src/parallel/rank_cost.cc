@@ -1,0 +1,132 @@
+#include "parallel/rank_cost.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "parallel/traffic.h"
+
+namespace s2s {
+namespace {
+
+/// A module that stands for many, as the layers of a model do.
+bool is_repeated(const std::string& unit, const ShardPlan& plan) {
+  return std::any_of(plan.units.begin(), plan.units.end(), [&](const UnitRow& row) {
+    return row.module.find('*') != std::string::npos && path_matches(row.module, unit);
+  });
+}
+
+class Count {
+ public:
+  Count(const ShardPlan& plan, const RankCostInputs& inputs)
+      : plan_(plan), inputs_(inputs), settings_(inputs.settings), bytes_(inputs.bytes) {}
+
+  void add(const PlannedParameter& parameter) {
+    const bool is_trained = inputs_.is_trained(parameter.name);
+    const bool stays = !is_trained && settings_.replicate_frozen;
+    const int64_t whole = parameter.tensor_numel();
+    const int64_t part = stays ? whole : sharded_numel(parameter, settings_.mesh.shard);
+    add_values(parameter, whole, part, is_trained, stays);
+    add_copies(parameter, whole);
+    if (!is_trained) return;
+    const bool is_there = is_on_host(true);
+    const int64_t part_bytes = bytes_.stored * part;
+    (is_there ? cost_.host_bytes : cost_.optimizer_bytes) += part_bytes * inputs_.optimizer_numbers;
+    if (is_there || splits_gradients()) {
+      (is_there ? cost_.host_bytes : cost_.gradient_bytes) += part_bytes;
+    }
+    if (!splits_gradients() || keeps_whole_gradients()) {
+      cost_.gradient_bytes += bytes_.reduced * whole;
+    }
+  }
+
+  RankCost finish() {
+    if (splits() && settings_.zero_stage >= 2) cost_.gathered_bytes = passing_bytes();
+    return cost_;
+  }
+
+ private:
+  bool splits() const {
+    return settings_.mesh.shard > 1 || settings_.offload == Offload::kParameters;
+  }
+  bool frees() const { return splits() && settings_.zero_stage >= 3; }
+  bool splits_gradients() const { return !splits() || settings_.zero_stage >= 2; }
+  /// Between the micro-batches of a step.
+  bool keeps_whole_gradients() const {
+    const bool each = settings_.reduce_every_micro_batch.value_or(true);
+    return splits() && settings_.zero_stage >= 2 && !each && inputs_.micro_batches > 1;
+  }
+  bool is_on_host(bool is_trained) const {
+    return settings_.offload == Offload::kParameters ||
+           (settings_.offload == Offload::kOptimizer && is_trained);
+  }
+
+  void add_values(const PlannedParameter& parameter, int64_t whole, int64_t part, bool is_trained,
+                  bool stays) {
+    const bool comes_and_goes = frees() && !stays;
+    const int64_t held = comes_and_goes || !splits() ? part : whole;
+    cost_.parameters += held;
+    if (is_trained) cost_.trained += held;
+    const bool changes_type = bytes_.gathered != bytes_.stored;
+    if (is_on_host(is_trained)) {
+      cost_.host_bytes += part * (bytes_.stored + (changes_type ? bytes_.gathered : 0));
+      if (!comes_and_goes) cost_.parameter_bytes += whole * bytes_.gathered;
+    } else if (comes_and_goes) {
+      cost_.parameter_bytes += part * bytes_.stored;
+    } else {
+      cost_.parameter_bytes += whole * bytes_.gathered + (changes_type ? part * bytes_.stored : 0);
+    }
+    if (stays) return;
+    Unit& unit = units_[parameter.unit];
+    unit.whole += whole;
+    if (is_trained) unit.trained += whole;
+  }
+
+  void add_copies(const PlannedParameter& parameter, int64_t whole) {
+    if (bytes_.product >= bytes_.gathered) return;
+    const RecomputeSettings& recompute = settings_.recompute;
+    const bool is_computed_again = recompute.what == RecomputeSettings::What::kBlocks &&
+                                   recompute.every == 1 && is_repeated(parameter.unit, plan_);
+    if (!is_computed_again) cost_.copy_bytes += whole * bytes_.product;
+  }
+
+  /// Bytes that come and go with a unit: in stage 3 itself and the next one; then its gradients and
+  /// two buffers of their reduction. The largest, and what other units keep meanwhile.
+  int64_t passing_bytes() const {
+    const int64_t near = settings_.reshard_group_size;
+    const bool is_near = near > 1 && near < settings_.mesh.shard;
+    int64_t largest = 0, kept = 0;
+    for (const auto& [path, unit] : units_) {
+      const int64_t whole = bytes_.gathered * unit.whole;
+      const int64_t gathered = frees() && settings_.reshard_after_forward ? 2 * whole : 0;
+      largest = std::max(largest, gathered + (bytes_.gathered + 2 * bytes_.reduced) * unit.trained);
+      if (frees() && !settings_.reshard_after_forward) kept += whole;
+      if (frees() && settings_.reshard_after_forward && is_near) kept += whole / near;
+    }
+    return largest + kept;
+  }
+
+  struct Unit {
+    int64_t whole = 0, trained = 0;
+  };
+  const ShardPlan& plan_;
+  const RankCostInputs& inputs_;
+  const EngineSettings& settings_;
+  const NumberBytes& bytes_;
+  std::map<std::string, Unit> units_;
+  RankCost cost_;
+};
+
+}  // namespace
+
+RankCost rank_cost(const PlannedModel& planned, const ShardPlan& plan,
+                   const RankCostInputs& inputs) {
+  Count count(plan, inputs);
+  std::set<const at::Tensor*> seen;
+  for (const PlannedParameter& parameter : planned.parameters) {
+    if (seen.insert(parameter.tensor).second) count.add(parameter);
+  }
+  return count.finish();
+}
+
+}  // namespace s2s
