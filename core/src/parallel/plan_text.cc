@@ -123,7 +123,8 @@ std::string activations_text(const PlanReport& report) {
     const auto held = static_cast<double>(report.rank.total());
     const double all = activations.all.at(step.rows, step.length);
     const double full = activations.recomputed.at(step.rows, step.length) +
-                        activations.largest_block.at(step.rows, step.length);
+                        activations.largest_block.at(step.rows, step.length) -
+                        static_cast<double>(report.rank.block_copy_bytes);
     text += line_of("  together", fmt::format("with what a rank holds {}, with full recomputation "
                                               "{}",
                                               bytes_text(held + all), bytes_text(held + full)));

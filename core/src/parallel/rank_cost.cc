@@ -82,12 +82,19 @@ class Count {
     if (is_trained) unit.trained += whole;
   }
 
+  /// Of weights that products read: tables are looked up, and norms computed, as they are.
   void add_copies(const PlannedParameter& parameter, int64_t whole) {
-    if (bytes_.product >= bytes_.gathered) return;
+    const bool is_table = !parameter.rows.empty() &&
+                          plan_.rows[parameter.rows.front()].style == Style::kVocab &&
+                          plan_.rows[parameter.rows.front()].out != Layout::kLast;
+    if (bytes_.product >= bytes_.gathered || parameter.sizes.size() < 2 || is_table) return;
     const RecomputeSettings& recompute = settings_.recompute;
-    const bool is_computed_again = recompute.what == RecomputeSettings::What::kBlocks &&
-                                   recompute.every == 1 && is_repeated(parameter.unit, plan_);
-    if (!is_computed_again) cost_.copy_bytes += whole * bytes_.product;
+    const bool is_block = is_repeated(parameter.unit, plan_);
+    if (is_block && recompute.what == RecomputeSettings::What::kBlocks && recompute.every == 1) {
+      return;
+    }
+    cost_.copy_bytes += whole * bytes_.product;
+    if (is_block) cost_.block_copy_bytes += whole * bytes_.product;
   }
 
   /// Bytes that come and go with a unit: in stage 3 itself and the next one; then its gradients and

@@ -15,9 +15,10 @@ struct RankCost {
   int64_t parameters = 0;  // numbers held
   int64_t trained = 0;     // of which trained
   int64_t parameter_bytes = 0, gradient_bytes = 0, optimizer_bytes = 0;
-  int64_t copy_bytes = 0;      // autocast's rounded weights, from forward to backward
-  int64_t gathered_bytes = 0;  // at most, while the largest unit is at work
-  int64_t host_bytes = 0;      // parameters, gradients and optimizer state in the host's memory
+  int64_t copy_bytes = 0;        // autocast's rounded weights, from forward to backward
+  int64_t block_copy_bytes = 0;  // of which of blocks that full recomputation would compute again
+  int64_t gathered_bytes = 0;    // at most, while the largest unit is at work
+  int64_t host_bytes = 0;        // parameters, gradients and optimizer state in the host's memory
   /// Of the device.
   int64_t total() const {
     return parameter_bytes + gradient_bytes + optimizer_bytes + copy_bytes + gathered_bytes;
