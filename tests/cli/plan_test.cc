@@ -62,7 +62,8 @@ TEST_CASE("traffic follows precision, accumulation, batch and length") {
   CHECK(plain["tensor_bytes_per_position"] == 4.0 * (2048 * (22 * 8 + 2) + 2 * (2 * 2048 + 3)) / 2);
   const auto mixed = traffic(
       "--mesh data=4,tensor=2 --sequence-length 128 trainer.precision="
-      "bf16-mixed trainer.accumulate_grad_batches=3 trainer.strategy.param_dtype=bfloat16 "
+      "bf16-mixed trainer.accumulate_grad_batches=3 trainer.strategy.name=model_parallel "
+      "trainer.strategy.param_dtype=bfloat16 "
       "trainer.strategy.reduce_dtype=float32");
   // The last norm, in no unit, is gathered once in a step: 3 other ranks with 512 numbers of it.
   constexpr int64_t kNormBytes = 3 * 512 * 2;
