@@ -35,7 +35,7 @@ std::string mesh_text(const MeshShape& mesh) {
   axis("shard", mesh.shard, true);
   axis("context", mesh.context, false);
   axis("tensor", mesh.tensor, true);
-  return fmt::format("{} = {} ranks", text, mesh.world_size());
+  return fmt::format("{} = {} rank{}", text, mesh.world_size(), mesh.world_size() == 1 ? "" : "s");
 }
 
 /// "rank", "shard" or another word in the first column, the text in the second.

@@ -22,8 +22,8 @@ struct ModelParallelOptions {
   }
 };
 
-/// Where both sizes are auto the data axis takes all ranks, as in Lightning's strategy on one
-/// machine's worth of them.
+/// Where both sizes are auto the data axis takes all ranks. (Lightning's strategy gives a machine's
+/// ranks to the tensor axis then.)
 int64_t tensor_size(const ModelParallelOptions& options, int64_t num_ranks,
                     const std::string& path) {
   const auto asked = parse_axis_size(options.tensor_parallel_size, path + ".tensor_parallel_size");
