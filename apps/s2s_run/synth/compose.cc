@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/fnv.h"
 #include "s2s_run/synth/random.h"
 
 namespace s2s::synth {
@@ -176,12 +177,6 @@ void add_noise(std::vector<float>& channel, Random& random) {
   }
 }
 
-uint64_t name_hash(const std::string& name) {
-  uint64_t hash = 14695981039346656037ULL;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return hash;
-}
-
 /// Everything but the noise; nothing when the plan's interruption does not work out.
 std::optional<Dialogue> lay_out(Composer& composer, Speaker& speaker, const CutPlan& plan,
                                 Random random) {
@@ -216,7 +211,7 @@ CutPlan with_one_question(const CutPlan& plan, const Question& question) {
 }  // namespace
 
 std::vector<Dialogue> Composer::compose(const CutPlan& plan) {
-  Random random(seed_, name_hash(plan.split), plan.index);
+  Random random(seed_, fnv1a(plan.split), plan.index);
   std::vector<Dialogue> dialogues;
   if (auto dialogue = lay_out(*this, speaker_, plan, Random(random.next()))) {
     dialogues.push_back(std::move(*dialogue));

@@ -4,16 +4,15 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
 
+#include "base/fnv.h"
 #include "s2s/error.h"
 
 namespace s2s {
 namespace {
 
-/// FNV-1a, so that a stream depends on the seed and the name, not on the platform or the order.
+/// A stream depends on the seed and the name, not on the platform or the order.
 uint64_t stream_seed(uint64_t seed, const std::string& name) {
-  uint64_t hash = 14695981039346656037ULL ^ (seed * 0x9E3779B97F4A7C15ULL);
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return hash;
+  return fnv1a(name, kFnvStart ^ (seed * 0x9E3779B97F4A7C15ULL));
 }
 
 void draw(const NamedTensor& parameter, uint64_t seed, const at::Tensor& destination) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/fnv.h"
 #include "train/data_ranks.h"
 #include "train/train_errors.h"
 
@@ -26,10 +27,7 @@ class Digest {
  public:
   static constexpr size_t kSize = 4;
   static void add(const std::string& text, std::vector<double>& numbers) {
-    uint64_t hash = 14695981039346656037ULL;  // FNV-1a
-    for (const char c : text) {
-      hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-    }
+    const uint64_t hash = fnv1a(text);
     for (const int shift : {0, 32}) {
       // 18 bits: sums of squares over 2^17 ranks are exact.
       const auto number = static_cast<double>((hash >> shift) & 0x3ffff);
