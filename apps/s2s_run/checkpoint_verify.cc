@@ -40,14 +40,14 @@ class Verification {
   void verify_own() {
     if (is_indexed(path_)) return take(verify_pieces(path_));
     verify_without_checksums();
-    attempt([&] { load_config((fs::path(path_) / "config.yaml").string()); });
+    verdict_.attempt([&] { load_config((fs::path(path_) / "config.yaml").string()); });
     json("manifest.json");
   }
 
   /// One that begins a run has no optimizer.
   void verify_without_checksums() {
     bool has_optimizer = true;
-    attempt([&] { has_optimizer = !is_weights_only(path_); });
+    verdict_.attempt([&] { has_optimizer = !is_weights_only(path_); });
     weights((fs::path(path_) / "model.safetensors").string());
     if (has_optimizer) {
       weights((fs::path(path_) / "optimizer.safetensors").string());
@@ -56,7 +56,7 @@ class Verification {
   }
 
   void weights(const std::string& place) {
-    attempt([&] { take(verify_weights(place)); });
+    verdict_.attempt([&] { take(verify_weights(place)); });
   }
 
   void take(const WeightsVerdict& read) {
@@ -68,16 +68,7 @@ class Verification {
   }
 
   void json(const char* file) {
-    attempt([&] { read_json((fs::path(path_) / file).string()); });
-  }
-
-  template <class Action>
-  void attempt(Action action) {
-    try {
-      action();
-    } catch (const Error& error) {
-      verdict_.findings.emplace_back(error.what());
-    }
+    verdict_.attempt([&] { read_json((fs::path(path_) / file).string()); });
   }
 
   std::string path_;

@@ -21,7 +21,7 @@ class Verifier {
   explicit Verifier(const std::string& folder) : folder_(folder) {}
 
   void run() {
-    attempt([&] { files_ = CheckedFiles::open(folder_); });
+    verdict_.attempt([&] { files_ = CheckedFiles::open(folder_); });
     if (files_ == nullptr || files_->index() == nullptr) return;
     for (const auto& [name, sums] : files_->index()->files) check_file(name);
     find_strangers();
@@ -30,18 +30,9 @@ class Verifier {
   WeightsVerdict take() { return std::move(verdict_); }
 
  private:
-  template <class Action>
-  void attempt(Action action) {
-    try {
-      action();
-    } catch (const Error& error) {
-      verdict_.findings.emplace_back(error.what());
-    }
-  }
-
   void check_file(const std::string& name) {
     const size_t before = verdict_.findings.size();
-    attempt([&] { files_->check_whole(name); });
+    verdict_.attempt([&] { files_->check_whole(name); });
     if (verdict_.findings.size() > before) damaged_.insert(name);
     verdict_.num_files += name.ends_with(".safetensors") ? 1 : 0;
   }
@@ -70,7 +61,7 @@ class Verifier {
       }
       for (const StoredPiece& piece : tensor.pieces) {
         if (damaged_.count(piece.file) != 0) continue;  // said once for the file
-        attempt([&] { check_piece(name, tensor_name, tensor, piece); });
+        verdict_.attempt([&] { check_piece(name, tensor_name, tensor, piece); });
       }
     }
   }

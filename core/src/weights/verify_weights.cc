@@ -20,7 +20,7 @@ class Verifier {
  public:
   /// Reads one file. Its tensors are those of no other.
   void read(const std::string& path) {
-    attempt([&] {
+    verdict_.attempt([&] {
       const WeightFiles file = WeightFiles::open(path);
       ++verdict_.num_files;
       for (const auto& [name, facts] : file.facts()) {
@@ -28,7 +28,7 @@ class Verifier {
         if (!is_new) {
           find(fmt::format("tensor '{}' is in '{}' and in '{}'", name, place->second, path));
         }
-        attempt([&] { read_tensor(file, name); });
+        verdict_.attempt([&] { read_tensor(file, name); });
       }
     });
   }
@@ -58,15 +58,6 @@ class Verifier {
   WeightsVerdict take() { return std::move(verdict_); }
 
  private:
-  template <class Action>
-  void attempt(Action action) {
-    try {
-      action();
-    } catch (const Error& error) {
-      find(error.what());
-    }
-  }
-
   void read_tensor(const WeightFiles& file, const std::string& name) {
     const at::Tensor tensor = file.tensor(name);
     ++verdict_.num_tensors;

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "s2s/error.h"
+
 namespace s2s {
 
 /// What was read, and everything that is wrong with it, a line or more each.
@@ -13,6 +15,16 @@ struct WeightsVerdict {
   int64_t num_tensors = 0;
   uint64_t num_bytes = 0;  // of tensors
   std::vector<std::string> findings;
+
+  /// What `action` throws is a finding.
+  template <class Action>
+  void attempt(Action action) {
+    try {
+      action();
+    } catch (const Error& error) {
+      findings.emplace_back(error.what());
+    }
+  }
 };
 
 /// Reads all of `path` (what WeightFiles::open takes): headers, sizes, the index against its files
