@@ -8,13 +8,13 @@
 #include "config/interpolation.h"
 #include "config/load_config.h"
 #include "config/run_config.h"
-#include "parallel/imagined_ranks.h"
 #include "plugin/component_id.h"
 #include "plugin/plugins_options.h"
 #include "s2s/duplex_data.h"
 #include "s2s_run/data_synth.h"
 #include "s2s_run/described_model.h"
 #include "s2s_run/neighbour_words.h"
+#include "s2s_run/strategy_mesh.h"
 #include "train/checkpoint_copies.h"
 #include "train/run_options.h"
 
@@ -62,10 +62,9 @@ std::string checkpoint_of_run(const Config& config) {
 std::optional<int64_t> ranks_to_try(const Config& config) {
   if (const auto configured = configured_ranks(config)) return configured;
   const auto size = [&config](const char* key) -> std::optional<int64_t> {
-    const Config* node = config.find_path(std::string("trainer.strategy.") + key);
-    if (node == nullptr || !node->is_scalar() || node->text() == "auto") return std::nullopt;
     try {
-      return std::max<int64_t>(1, node->as_int(""));
+      const auto given = given_axis_size(config, key);
+      return given ? std::optional(std::max<int64_t>(1, *given)) : std::nullopt;
     } catch (const Error&) {
       return 1;  // the strategy says what is wrong
     }
@@ -78,12 +77,8 @@ std::optional<int64_t> ranks_to_try(const Config& config) {
 void try_strategy(const Registries& registries, const Config& config) {
   const std::optional<int64_t> num_ranks = ranks_to_try(config);
   if (!num_ranks) return;
-  const std::unique_ptr<Communicator> ranks = make_imagined_ranks(*num_ranks);
-  BuildContext context;
-  context.path = "trainer.strategy";
-  context.world = *num_ranks > 1 ? ranks.get() : nullptr;
   try {
-    registries.create<ParallelStrategy>(*config.find_path(context.path), context);
+    mesh_of_strategy(registries, config, *num_ranks);
   } catch (const Error& error) {
     if (error.id() != "comm/mesh" || !configured_ranks(config)) throw;
     throw Error(ExitCode::kConfig, "config/strategy",

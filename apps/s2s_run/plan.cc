@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "parallel/imagined_ranks.h"
 #include "parallel/nearest_meshes.h"
 #include "parallel/plan_check.h"
 #include "parallel/plan_report.h"
@@ -14,6 +13,7 @@
 #include "s2s_run/checked_config.h"
 #include "s2s_run/described_model.h"
 #include "s2s_run/number_checks.h"
+#include "s2s_run/strategy_mesh.h"
 #include "train/freeze.h"
 #include "train/run_options.h"
 
@@ -40,22 +40,6 @@ void read_switch(const Config& config, const std::string& key, bool& value) {
   if (const Config* node = strategy_option(config, key)) value = node->as_bool(kStrategy + key);
 }
 
-/// A size that trainer.strategy gives; nothing where it leaves it to the number of ranks.
-std::optional<int64_t> given_size(const Config& config, const std::string& key) {
-  const Config* value = strategy_option(config, key);
-  if (value == nullptr || value->is_null() || value->text() == "auto") return {};
-  return value->as_int(kStrategy + key);
-}
-
-/// How the configured strategy shares so many ranks out.
-MeshShape mesh_of_strategy(const Config& config, const Registries& registries, int64_t num_ranks) {
-  const std::unique_ptr<Communicator> ranks = make_imagined_ranks(num_ranks);
-  BuildContext context;
-  context.path = "trainer.strategy";
-  context.world = num_ranks > 1 ? ranks.get() : nullptr;
-  return registries.create<ParallelStrategy>(*config.find_path(context.path), context)->mesh();
-}
-
 /// --mesh, else what the strategy makes of so many ranks (0: of its own sizes); where none is
 /// named, these sizes.
 MeshShape choose_mesh(const Arguments& arguments, int64_t num_ranks, const Config& config,
@@ -65,14 +49,14 @@ MeshShape choose_mesh(const Arguments& arguments, int64_t num_ranks, const Confi
   read_switch(config, "sequence_parallel", mesh.sequence_parallel);
   read_switch(config, "replicate_kv_heads", mesh.replicate_kv_heads);
   if (!arguments.mesh.empty()) return mesh;
-  mesh.shard = given_size(config, "data_parallel_size").value_or(1);
-  mesh.tensor = given_size(config, "tensor_parallel_size").value_or(1);
+  mesh.shard = given_axis_size(config, "data_parallel_size").value_or(1);
+  mesh.tensor = given_axis_size(config, "tensor_parallel_size").value_or(1);
   if (strategy_option(config, "name") == nullptr) return mesh;
   try {
-    return mesh_of_strategy(config, registries, num_ranks > 0 ? num_ranks : mesh.world_size());
+    return mesh_of_strategy(registries, config, num_ranks > 0 ? num_ranks : mesh.world_size());
   } catch (const Error& error) {
     if (error.id() != "comm/mesh") throw;  // else the check compares both numbers
-    return mesh_of_strategy(config, registries, mesh.world_size());
+    return mesh_of_strategy(registries, config, mesh.world_size());
   }
 }
 
