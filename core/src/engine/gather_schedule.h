@@ -42,7 +42,7 @@ class GatherSchedule {
   /// What remains of the pass; every unit is freed.
   void end_pass();
   bool is_backward() const { return phase_ == Phase::kBackward; }
-  bool frees(int64_t unit) const { return units_[static_cast<size_t>(unit)].frees; }
+  bool frees(int64_t unit) const { return units_[place_of_[static_cast<size_t>(unit)]].frees; }
 
   /// The unit (-1: none) is whole on return, and the one after it on its way.
   void open(int64_t unit);
