@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "parallel/comm_errors.h"
+#include "parallel/layout_rules.h"
 #include "parallel/plan_check.h"
 #include "s2s/gradients.h"
 
@@ -55,8 +56,7 @@ Engine::Engine(const EngineSettings& settings, Communicator* world)
   };
   model_ranks_ = along({.shard = true, .tensor = true}, "model");
   self_ = along({}, "self");
-  const int64_t near = settings_.reshard_group_size;
-  if (near > 1 && near < settings_.mesh.shard && settings_.mesh.shard % near == 0) {
+  if (const int64_t near = near_group_size(settings_)) {
     const std::vector<int64_t> ranks =
         ranks_along(settings_.mesh, world_.rank(), MeshAxes{.shard = true});
     const int64_t first = groups_of_mesh_.place().shard / near * near;
@@ -69,7 +69,7 @@ Engine::~Engine() = default;
 int64_t Engine::data_rank() const { return groups_of_mesh_.place().data(settings_.mesh); }
 
 bool Engine::reduces_now(bool is_last) const {
-  return is_last || settings_.reduce_every_micro_batch.value_or(splits_gradients());
+  return is_last || reduces_every_micro_batch(settings_);
 }
 
 void Engine::attach(Block& model, const ShardPlan& plan) {
@@ -78,7 +78,7 @@ void Engine::attach(Block& model, const ShardPlan& plan) {
     if (!buffer.tensor->defined() || groups_of_mesh_.data().size() == 1) continue;
     groups_of_mesh_.data().broadcast(*buffer.tensor, 0, buffer.name).wait();
   }
-  if (settings_.mesh.tensor > 1 || frees()) {
+  if (settings_.mesh.tensor > 1 || frees_units(settings_)) {
     check_plan(model, plan, {settings_.mesh, world_.size()}).throw_if_any();
   }
   if (settings_.mesh.tensor > 1) {
@@ -92,7 +92,7 @@ void Engine::attach(Block& model, const ShardPlan& plan) {
   for (auto group = flat_groups_.rbegin(); group != flat_groups_.rend(); ++group) {
     reduced.push_back(group->get());
   }
-  const size_t in_flight = splits_gradients() ? 1 : flat_groups_.size() + 1;
+  const size_t in_flight = splits_gradients(settings_) ? 1 : flat_groups_.size() + 1;
   flow_ = std::make_unique<GradientFlow>(reduced, units, in_flight);
   schedule_->passed = [this](int64_t unit) { flow_->passed(unit); };
   doors_ = std::make_unique<Doors>(model, plan, units, settings_,

@@ -34,15 +34,6 @@ class Engine : public ParallelStrategy {
   std::vector<double> sum_over_data(std::vector<double> values) override;
 
  private:
-  /// Parameters come and go: most of each is with other ranks, or in the host's memory.
-  bool frees() const {
-    return settings_.zero_stage >= 3 &&
-           (settings_.mesh.shard > 1 || settings_.offload == Offload::kParameters);
-  }
-  /// This rank keeps sums of its part only.
-  bool splits_gradients() const {
-    return settings_.zero_stage >= 2 && (settings_.mesh.shard > 1 || frees());
-  }
   bool reduces_now(bool is_last) const;
   std::vector<std::vector<NamedTensor>> grouped(const Units& units,
                                                 std::vector<NamedTensor> parameters) const;

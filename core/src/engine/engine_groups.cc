@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "engine/engine.h"
+#include "parallel/layout_rules.h"
 #include "s2s/error.h"
 
 namespace s2s {
@@ -57,7 +58,7 @@ class Places {
 std::vector<std::vector<NamedTensor>> Engine::grouped(const Units& units,
                                                       std::vector<NamedTensor> parameters) const {
   std::vector<std::vector<NamedTensor>> groups;
-  if (!frees()) {
+  if (!frees_units(settings_)) {
     std::reverse(parameters.begin(), parameters.end());
     std::map<Kind, size_t> open;
     std::map<size_t, int64_t> bytes;
@@ -97,7 +98,7 @@ HostCopies& Engine::host(at::Device device) {
 
 FlatGroupSettings Engine::group_settings(const NamedTensor& first, int64_t unit) {
   const at::Tensor& tensor = *first.tensor;
-  const bool stays_whole = !tensor.requires_grad() && settings_.replicate_frozen;
+  const bool stays_whole = is_replicated(settings_, tensor.requires_grad());
   FlatGroupSettings group;
   group.name = first.name;
   group.gathers = stays_whole ? self_.get() : &groups_of_mesh_.shard_gathers();
@@ -115,10 +116,8 @@ FlatGroupSettings Engine::group_settings(const NamedTensor& first, int64_t unit)
       is_floating ? settings_.param_dtype.value_or(tensor.scalar_type()) : tensor.scalar_type();
   group.reduce_type =
       is_floating ? settings_.reduce_dtype.value_or(group.gather_type) : tensor.scalar_type();
-  group.frees = frees() && !stays_whole && unit >= 0;
-  const bool on_host = settings_.offload == Offload::kParameters ||
-                       (settings_.offload == Offload::kOptimizer && tensor.requires_grad());
-  if (on_host) group.host = &host(group.device);
+  group.frees = frees_units(settings_) && !stays_whole && unit >= 0;
+  if (lives_on_host(settings_, tensor.requires_grad())) group.host = &host(group.device);
   return group;
 }
 
@@ -156,7 +155,7 @@ std::vector<ScheduledUnit> Engine::scheduled(const Units& units) const {
   std::vector<ScheduledUnit> scheduled(units.all().size());
   for (size_t u = 0; u < scheduled.size(); ++u) {
     scheduled[u].stays = units.all()[u].stays;
-    scheduled[u].frees = frees();
+    scheduled[u].frees = frees_units(settings_);
   }
   for (const auto& group : flat_groups_) {
     for (const FlatParameter& parameter : group->parameters()) {

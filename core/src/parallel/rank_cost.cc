@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "parallel/layout_rules.h"
 #include "parallel/traffic.h"
 
 namespace s2s {
@@ -23,52 +24,46 @@ class Count {
 
   void add(const PlannedParameter& parameter) {
     const bool is_trained = inputs_.is_trained(parameter.name);
-    const bool stays = !is_trained && settings_.replicate_frozen;
+    const bool stays = is_replicated(settings_, is_trained);
     const int64_t whole = parameter.tensor_numel();
     const int64_t part = stays ? whole : sharded_numel(parameter, settings_.mesh.shard);
     add_values(parameter, whole, part, is_trained, stays);
     add_copies(parameter, whole);
     if (!is_trained) return;
-    const bool is_there = is_on_host(true);
+    const bool is_there = lives_on_host(settings_, true);
     const int64_t part_bytes = bytes_.stored * part;
     (is_there ? cost_.host_bytes : cost_.optimizer_bytes) += part_bytes * inputs_.optimizer_numbers;
-    if (is_there || splits_gradients()) {
+    if (is_there || keeps_part_gradients()) {
       (is_there ? cost_.host_bytes : cost_.gradient_bytes) += part_bytes;
     }
-    if (!splits_gradients() || keeps_whole_gradients()) {
+    if (!keeps_part_gradients() || keeps_whole_gradients()) {
       cost_.gradient_bytes += bytes_.reduced * whole;
     }
   }
 
   RankCost finish() {
-    if (splits() && settings_.zero_stage >= 2) cost_.gathered_bytes = passing_bytes();
+    if (splits_gradients(settings_)) cost_.gathered_bytes = passing_bytes();
     return cost_;
   }
 
  private:
-  bool splits() const {
-    return settings_.mesh.shard > 1 || settings_.offload == Offload::kParameters;
-  }
-  bool frees() const { return splits() && settings_.zero_stage >= 3; }
-  bool splits_gradients() const { return !splits() || settings_.zero_stage >= 2; }
+  bool splits() const { return settings_.mesh.shard > 1 || frees_units(settings_); }
+  /// Also the only part there is.
+  bool keeps_part_gradients() const { return !splits() || splits_gradients(settings_); }
   /// Between the micro-batches of a step.
   bool keeps_whole_gradients() const {
-    const bool each = settings_.reduce_every_micro_batch.value_or(true);
-    return splits() && settings_.zero_stage >= 2 && !each && inputs_.micro_batches > 1;
-  }
-  bool is_on_host(bool is_trained) const {
-    return settings_.offload == Offload::kParameters ||
-           (settings_.offload == Offload::kOptimizer && is_trained);
+    return splits_gradients(settings_) && !reduces_every_micro_batch(settings_) &&
+           inputs_.micro_batches > 1;
   }
 
   void add_values(const PlannedParameter& parameter, int64_t whole, int64_t part, bool is_trained,
                   bool stays) {
-    const bool comes_and_goes = frees() && !stays;
+    const bool comes_and_goes = frees_units(settings_) && !stays;
     const int64_t held = comes_and_goes || !splits() ? part : whole;
     cost_.parameters += held;
     if (is_trained) cost_.trained += held;
     const bool changes_type = bytes_.gathered != bytes_.stored;
-    if (is_on_host(is_trained)) {
+    if (lives_on_host(settings_, is_trained)) {
       cost_.host_bytes += part * (bytes_.stored + (changes_type ? bytes_.gathered : 0));
       if (!comes_and_goes) cost_.parameter_bytes += whole * bytes_.gathered;
     } else if (comes_and_goes) {
@@ -100,15 +95,16 @@ class Count {
   /// Bytes that come and go with a unit: in stage 3 itself and the next one; then its gradients and
   /// two buffers of their reduction. The largest, and what other units keep meanwhile.
   int64_t passing_bytes() const {
-    const int64_t near = settings_.reshard_group_size;
-    const bool is_near = near > 1 && near < settings_.mesh.shard;
+    const int64_t near = near_group_size(settings_);
+    const bool is_freed = frees_units(settings_) && settings_.reshard_after_forward;
+    const bool is_kept = frees_units(settings_) && !settings_.reshard_after_forward;
     int64_t largest = 0, kept = 0;
     for (const auto& [path, unit] : units_) {
       const int64_t whole = bytes_.gathered * unit.whole;
-      const int64_t gathered = frees() && settings_.reshard_after_forward ? 2 * whole : 0;
-      largest = std::max(largest, gathered + (bytes_.gathered + 2 * bytes_.reduced) * unit.trained);
-      if (frees() && !settings_.reshard_after_forward) kept += whole;
-      if (frees() && settings_.reshard_after_forward && is_near) kept += whole / near;
+      const int64_t gradients = (bytes_.gathered + 2 * bytes_.reduced) * unit.trained;
+      largest = std::max(largest, (is_freed ? 2 * whole : 0) + gradients);
+      if (is_kept) kept += whole;
+      if (is_freed && near > 0) kept += whole / near;
     }
     return largest + kept;
   }

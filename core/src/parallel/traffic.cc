@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "parallel/layout_rules.h"
+
 namespace s2s {
 namespace {
 
@@ -79,8 +81,8 @@ class TrafficCount {
     }
     const auto stored = static_cast<double>(inputs_.bytes.stored);
     // Gradients that stay split are scattered after each micro-batch.
-    const bool each = settings_.reduce_every_micro_batch.value_or(settings_.zero_stage >= 2);
-    const double reductions = each ? static_cast<double>(inputs_.micro_batches) : 1;
+    const double reductions =
+        reduces_every_micro_batch(settings_) ? static_cast<double>(inputs_.micro_batches) : 1;
     traffic_.shard_gather = rounded(gathered * static_cast<double>(inputs_.bytes.gathered));
     traffic_.shard_reduce =
         rounded(reduced * reductions * static_cast<double>(inputs_.bytes.reduced));
@@ -93,7 +95,7 @@ class TrafficCount {
   /// from its neighbours; what lies in no unit is whole from one update to the next. Before stage 3
   /// what was updated is gathered after the update.
   double gathered_numbers(const PlannedParameter& parameter, bool is_trained) const {
-    if (!is_trained && settings_.replicate_frozen) return 0;
+    if (is_replicated(settings_, is_trained)) return 0;
     const double once = static_cast<double>(mesh_.shard - 1) *
                         static_cast<double>(sharded_numel(parameter, mesh_.shard));
     if (settings_.zero_stage < 3 || parameter.unit.empty()) return is_trained ? once : 0;
@@ -101,10 +103,9 @@ class TrafficCount {
     const bool stays =
         !settings_.reshard_after_forward || units_with_heads_.contains(parameter.unit);
     if (stays) return once * micro_batches;
-    const int64_t near = settings_.reshard_group_size;
-    const bool is_near = near > 1 && near < mesh_.shard;
+    const int64_t near = near_group_size(settings_);
     const double again =
-        is_near ? ring_share(near) * static_cast<double>(parameter.tensor_numel()) : once;
+        near > 0 ? ring_share(near) * static_cast<double>(parameter.tensor_numel()) : once;
     return (once + again) * micro_batches;
   }
 
