@@ -106,8 +106,9 @@ class Reference {
   std::map<int64_t, LayoutResult> results_;
 };
 
-inline double difference_of(const Registries& registries, const TrainedModel& trained,
-                            const RunLayout& layout, Reference& reference) {
+/// Of a layout whose ranks are threads.
+inline LayoutResult result_of(const Registries& registries, const TrainedModel& trained,
+                              const RunLayout& layout) {
   LayoutResult result;
   std::vector<std::string> errors;
   if (layout.num_ranks == 1) {
@@ -118,6 +119,12 @@ inline double difference_of(const Registries& registries, const TrainedModel& tr
     });
   }
   for (const std::string& error : errors) CHECK(error == "");
+  return result;
+}
+
+inline double difference_of(const Registries& registries, const TrainedModel& trained,
+                            const RunLayout& layout, Reference& reference) {
+  const LayoutResult result = result_of(registries, trained, layout);
   for (const auto& [name, value] : result.parameters) CHECK(!value.eq(kNotHere).any().item<bool>());
   return largest_difference(reference.of(layout.global_batches()), result);
 }

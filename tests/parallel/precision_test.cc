@@ -20,16 +20,6 @@ RunLayout in(const std::string& precision, RunLayout layout) {
   return layout;
 }
 
-LayoutResult result_of(const Registries& registries, const TrainedModel& trained,
-                       const RunLayout& layout) {
-  LayoutResult result;
-  const auto errors = run_thread_ranks(layout.num_ranks, [&](Communicator& world) {
-    run_layout(registries, trained, layout, &world, result);
-  });
-  for (const std::string& error : errors) CHECK(error == "");
-  return result;
-}
-
 }  // namespace
 
 TEST_CASE("recomputation and offloading make the same bits under autocast") {
@@ -62,10 +52,9 @@ TEST_CASE("layouts under autocast stay near one process") {
   load(plugins);
   for (const std::string precision : {"bf16-mixed", "16-mixed"}) {
     for (const TrainedModel& trained : {families()[0], families()[5]}) {
-      LayoutResult one;
-      run_layout(plugins.registries(), trained,
-                 in(precision, RunLayout{"single", R"({"name": "single"})", 1, 1, 2}), nullptr,
-                 one);
+      const LayoutResult one =
+          result_of(plugins.registries(), trained,
+                    in(precision, RunLayout{"single", R"({"name": "single"})", 1, 1, 2}));
       for (const std::string base :
            {R"("name": "ddp")", R"("name": "fsdp", "zero_stage": 1)", kFsdp}) {
         CAPTURE(trained.name);
@@ -87,10 +76,9 @@ TEST_CASE("parameters that are gathered in 16 bits train as autocast does, to ro
   load(plugins);
   const std::string gathered = std::string(kFsdp) + R"(, "param_dtype": "bfloat16")";
   for (const TrainedModel& trained : {families()[0], families()[5], with_lora(families()[7])}) {
-    LayoutResult one;
-    run_layout(plugins.registries(), trained,
-               in("bf16-mixed", RunLayout{"single", R"({"name": "single"})", 1, 1, 2}), nullptr,
-               one);
+    const LayoutResult one =
+        result_of(plugins.registries(), trained,
+                  in("bf16-mixed", RunLayout{"single", R"({"name": "single"})", 1, 1, 2}));
     for (const std::string& types :
          {std::string(), std::string(R"(, "reduce_dtype": "float32")"),
           std::string(R"(, "reduce_dtype": "float32", "output_dtype": "float32")"),
