@@ -198,9 +198,11 @@ void setup_plan(CLI::App& app, Invocation& invocation) {
   command->add_option("--mesh", arguments->mesh,
                       "axes, as data=4,tensor=2 (data is another word for shard); default: the "
                       "sizes in trainer.strategy");
-  command->add_option(
-      "--world-size", arguments->world_size,
-      "ranks there will be; default: trainer.devices x trainer.num_nodes, where they are given");
+  command
+      ->add_option(
+          "--world-size", arguments->world_size,
+          "ranks there will be; default: trainer.devices x trainer.num_nodes, where they are given")
+      ->check(positive());
   command
       ->add_option("--sequence-length", arguments->sequence_length,
                    "positions of a sequence, for the traffic and for activations")

@@ -112,6 +112,10 @@ TEST_CASE("the mesh of the strategy's options is the default, and the plan is th
   CHECK(json["per_rank"]["parameter_bytes"] == 2 * json["per_rank"]["parameters"].get<int64_t>());
   CHECK(s2s::test::run_cli("plan " + kFolder + "none.yaml").exit_code == 3);
   CHECK(s2s::test::run_cli("plan " + kFolder + "plan_tinyllama.yaml --mesh x=2").exit_code == 3);
+  const auto no_ranks =
+      s2s::test::run_cli("plan " + kFolder + "plan_tinyllama.yaml --world-size 0");
+  CHECK(no_ranks.exit_code == 2);
+  CHECK(no_ranks.output.find("--world-size") != std::string::npos);
 }
 
 TEST_CASE("a mesh that cannot work names the nearest ones that do") {
