@@ -43,13 +43,21 @@ complain "a public header includes something else than std, LibTorch and s2s/" \
   "$(grep -rnE '#include "' core/include | grep -v '#include "s2s/')"
 complain "a public header has 'using namespace'" "$(grep -rn 'using namespace' core/include)"
 
-# Rooms include downwards only.
+# Rooms include downwards only. From bytes to batches: files, audio, cuts, shar, stream, sampling, data.
+cut_rooms="files audio cuts shar stream sampling"
 allowed() {
   case $1 in
     base) echo "base" ;;
     config) echo "base config" ;;
     plugin) echo "base config plugin" ;;
-    nn | parallel | data | weights) echo "base config plugin nn parallel data weights" ;;
+    files) echo "base config files" ;;
+    audio) echo "base config files audio" ;;
+    cuts) echo "base config files audio cuts" ;;
+    shar) echo "base config files audio cuts shar" ;;
+    stream) echo "base config files audio cuts shar stream" ;;
+    sampling | convert) echo "base config files audio cuts shar stream $1" ;;
+    data) echo "base config plugin nn parallel weights $cut_rooms data" ;;
+    nn | parallel | weights) echo "base config plugin nn parallel data weights" ;;
     engine | model) echo "base config plugin nn parallel data weights $1" ;;
     train | eval) echo "base config plugin nn parallel data weights model train eval" ;;
     *) echo "" ;;
