@@ -43,7 +43,8 @@ complain "a public header includes something else than std, LibTorch and s2s/" \
   "$(grep -rnE '#include "' core/include | grep -v '#include "s2s/')"
 complain "a public header has 'using namespace'" "$(grep -rn 'using namespace' core/include)"
 
-# Rooms include downwards only. From bytes to batches: files, audio, cuts, shar, stream, sampling, data.
+# Rooms include downwards only. From bytes to batches: files, audio, cuts, shar, stream, sampling,
+# data.
 cut_rooms="files audio cuts shar stream sampling"
 allowed() {
   case $1 in
