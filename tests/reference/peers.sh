@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a Python with transformers and PEFT, which load what is exported, on top of the torch that
+# Makes a Python with transformers, PEFT and lhotse, which ours is compared with, on the torch that
 # core/setup.sh installed; prints its path. Doing it twice does nothing twice.
 #
 #   bash tests/reference/peers.sh SITE_PACKAGES_OF_TORCH
@@ -25,8 +25,9 @@ if [ ! -f "$venv/.complete" ]; then
   "$python" -m venv "$venv"
   echo "$site" > "$(echo "$venv"/lib/python3*/site-packages)/torch.pth"
   timeout 300 "$venv/bin/pip" install -q --no-cache-dir --retries 1 --timeout 20 \
-    -r "$here/requirements-peers.txt" >&2 || skip "pip could not install transformers; no network?"
-  "$venv/bin/python" -c 'import transformers, peft, safetensors' || skip "transformers is broken"
+    -r "$here/requirements-peers.txt" >&2 || skip "pip could not install the peers; no network?"
+  "$venv/bin/python" -c 'import transformers, peft, safetensors, lhotse, torchaudio' ||
+    skip "the peers that were installed cannot be imported"
   touch "$venv/.complete"
 fi
 echo "$venv/bin/python"
