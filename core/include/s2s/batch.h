@@ -30,7 +30,11 @@ struct Batch {
   std::vector<std::vector<Turn>> turns;
 
   int64_t size() const { return source_audio_BS.defined() ? source_audio_BS.size(0) : 0; }
-  Batch to(at::Device device) const;
+  /// On `device`. `non_blocking`: from pinned memory the copy goes on while the CPU does, in the
+  /// order of the device's stream; the source's memory is kept by LibTorch until it is done.
+  Batch to(at::Device device, bool non_blocking = false) const;
+  /// In page-locked memory, from which a GPU copies by itself; needs a GPU.
+  Batch pin_memory() const;
 };
 
 }  // namespace s2s

@@ -20,6 +20,9 @@ class DataSource {
   virtual void restore(const std::string& state) = 0;
   /// Texts of all agent turns (for a scorer's language model); may read manifests, not audio.
   virtual std::vector<std::string> texts() = 0;
+  /// What this rank left out of its batches until now, a line each (bad cuts, where an option
+  /// allows it): counted across restores, for the log and the end of a run.
+  virtual std::vector<std::string> left_out() const { return {}; }
 };
 
 }  // namespace s2s

@@ -127,9 +127,25 @@ struct SequenceText {
 SequenceText make_sequence_text(const CutSequence& sequence, const BatchSpec& spec,
                                 const Tokenizer& tokenizer);
 
+/// One row of a batch, loaded: audio float32 [S], as long as the row says.
+struct LoadedRow {
+  std::string id;
+  SequenceText text;
+  at::Tensor source_S, target_S;
+};
+/// Errors: those of loading audio.
+LoadedRow load_row(const CutSequence& sequence, const BatchSpec& spec, const Tokenizer& tokenizer,
+                   AudioLoader& loader);
+/// Pads rows to the longest: audio with zeros, tokens with `pad`.
+Batch collate_rows(std::vector<LoadedRow> rows, int64_t pad);
+
 /// Loads and pads. Errors: those of loading audio.
 Batch make_batch(const std::vector<CutSequence>& rows, const BatchSpec& spec,
                  const Tokenizer& tokenizer, AudioLoader& loader);
+
+/// What check_duplex_cuts finds in one cut, without looking for its files.
+void check_duplex_cut(const Cut& cut, const DuplexDataOptions& options, bool allow_no_turns,
+                      Findings& findings);
 
 /// Finds what makes cuts useless for a duplex model: [data/no-recording], [data/no-target],
 /// [data/no-turns] (no turn of either role, unless `allow_no_turns`), [data/no-text],

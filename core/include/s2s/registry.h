@@ -35,6 +35,8 @@ struct BuildContext {
   /// Relative paths in options are relative to this folder (the config file's).
   std::string base_dir = ".";
   uint64_t seed = 0;
+  /// Drawn anew at every start, the same on all ranks: for seeds that ask for it.
+  uint64_t entropy = 0;
   const Tokenizer* tokenizer = nullptr;  // models and data sources
   /// The `data` block of the config (frame_length, sample rates, roles) for models and sources.
   const Config* data = nullptr;

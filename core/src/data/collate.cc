@@ -50,43 +50,58 @@ FrameGrid grid_of(const CutSequence& sequence, const BatchSpec& spec) {
 
 using Load = at::Tensor (AudioLoader::*)(const Cut&, int64_t);
 
-/// All rows' audio [B, S] and lengths [B].
-std::pair<at::Tensor, at::Tensor> collate_audio(const std::vector<CutSequence>& rows,
-                                                const BatchSpec& spec, int64_t rate_hz, Load load,
-                                                AudioLoader& loader) {
+/// A row's audio [S].
+at::Tensor load_audio(const CutSequence& row, const BatchSpec& spec, int64_t rate_hz, Load load,
+                      AudioLoader& loader) {
   const double frame_s = spec.data.frame_length;
-  std::vector<int64_t> lengths;
-  for (const CutSequence& row : rows) {
-    lengths.push_back(compute_num_samples(duration_of(row, frame_s), rate_hz));
+  const int64_t length = compute_num_samples(duration_of(row, frame_s), rate_hz);
+  if (row.num_frames == 0) {
+    at::Tensor samples_S = (loader.*load)(*row.parts.front().cut, rate_hz);
+    if (samples_S.size(0) == length) return samples_S;
+    return at::constant_pad_nd(samples_S, {0, length - samples_S.size(0)});
   }
-  const auto num_rows = static_cast<int64_t>(rows.size());
+  const at::Tensor audio_S = at::zeros({length}, at::kFloat);
+  for (const SequencePart& part : row.parts) {
+    const int64_t begin =
+        compute_num_samples(static_cast<double>(part.first_frame) * frame_s, rate_hz);
+    const at::Tensor samples_S = (loader.*load)(*part.cut, rate_hz);
+    const int64_t count = std::min(samples_S.size(0), length - begin);
+    audio_S.narrow(0, begin, count).copy_(samples_S.narrow(0, 0, count));
+  }
+  return audio_S;
+}
+
+/// Right padded [B, S] and lengths [B].
+std::pair<at::Tensor, at::Tensor> collate_audio(const std::vector<LoadedRow>& rows,
+                                                at::Tensor LoadedRow::*audio) {
+  std::vector<int64_t> lengths;
+  for (const LoadedRow& row : rows) lengths.push_back((row.*audio).size(0));
   const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
-  const at::Tensor audio_BS = at::zeros({num_rows, longest}, at::kFloat);
-  for (int64_t b = 0; b < num_rows; ++b) {
-    for (const SequencePart& part : rows[static_cast<size_t>(b)].parts) {
-      const int64_t begin =
-          compute_num_samples(static_cast<double>(part.first_frame) * frame_s, rate_hz);
-      const at::Tensor samples_S = (loader.*load)(*part.cut, rate_hz);
-      const int64_t count = std::min(samples_S.size(0), longest - begin);
-      audio_BS[b].narrow(0, begin, count).copy_(samples_S.narrow(0, 0, count));
-    }
+  const at::Tensor audio_BS = at::empty({static_cast<int64_t>(rows.size()), longest}, at::kFloat);
+  for (size_t b = 0; b < rows.size(); ++b) {
+    const at::Tensor row_S = audio_BS[static_cast<int64_t>(b)];
+    row_S.narrow(0, 0, lengths[b]).copy_(rows[b].*audio);
+    row_S.narrow(0, lengths[b], longest - lengths[b]).zero_();
   }
   return {audio_BS, at::tensor(lengths, at::kLong)};
 }
 
 /// Right padded [B, T] and lengths [B].
-std::pair<at::Tensor, at::Tensor> collate_tokens(const std::vector<std::vector<int64_t>>& rows,
+std::pair<at::Tensor, at::Tensor> collate_tokens(const std::vector<LoadedRow>& rows,
+                                                 std::vector<int64_t> SequenceText::*tokens,
                                                  int64_t pad) {
   std::vector<int64_t> lengths;
-  for (const auto& row : rows) lengths.push_back(static_cast<int64_t>(row.size()));
+  for (const LoadedRow& row : rows) {
+    lengths.push_back(static_cast<int64_t>((row.text.*tokens).size()));
+  }
   const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
   const at::Tensor tokens_BT =
       at::full({static_cast<int64_t>(rows.size()), longest}, pad, at::kLong);
   for (size_t b = 0; b < rows.size(); ++b) {
-    if (rows[b].empty()) continue;
+    if (lengths[b] == 0) continue;
     tokens_BT[static_cast<int64_t>(b)]
         .narrow(0, 0, lengths[b])
-        .copy_(at::tensor(rows[b], at::kLong));
+        .copy_(at::tensor(rows[b].text.*tokens, at::kLong));
   }
   return {tokens_BT, at::tensor(lengths, at::kLong)};
 }
@@ -133,28 +148,40 @@ SequenceText make_sequence_text(const CutSequence& sequence, const BatchSpec& sp
   return text;
 }
 
-Batch make_batch(const std::vector<CutSequence>& rows, const BatchSpec& spec,
-                 const Tokenizer& tokenizer, AudioLoader& loader) {
+LoadedRow load_row(const CutSequence& sequence, const BatchSpec& spec, const Tokenizer& tokenizer,
+                   AudioLoader& loader) {
+  LoadedRow row{sequence.id(), make_sequence_text(sequence, spec, tokenizer), {}, {}};
+  row.source_S =
+      load_audio(sequence, spec, spec.data.source_sample_rate, &AudioLoader::source, loader);
+  row.target_S =
+      load_audio(sequence, spec, spec.data.target_sample_rate, &AudioLoader::target, loader);
+  return row;
+}
+
+Batch collate_rows(std::vector<LoadedRow> rows, int64_t pad) {
   S2S_ASSERT(!rows.empty(), "a batch has at least one row");
   Batch batch;
-  std::vector<std::vector<int64_t>> target_tokens;
-  std::vector<std::vector<int64_t>> source_tokens;
-  for (const CutSequence& row : rows) {
-    SequenceText text = make_sequence_text(row, spec, tokenizer);
-    target_tokens.push_back(std::move(text.target_tokens));
-    source_tokens.push_back(std::move(text.source_tokens));
-    batch.target_texts.push_back(std::move(text.target_text));
-    batch.turns.push_back(std::move(text.turns));
-    batch.ids.push_back(row.id());
-  }
-  const int64_t pad = tokenizer.special_ids().pad;
-  std::tie(batch.target_tokens_BT, batch.target_token_lens_B) = collate_tokens(target_tokens, pad);
-  std::tie(batch.source_tokens_BT, batch.source_token_lens_B) = collate_tokens(source_tokens, pad);
+  std::tie(batch.target_tokens_BT, batch.target_token_lens_B) =
+      collate_tokens(rows, &SequenceText::target_tokens, pad);
+  std::tie(batch.source_tokens_BT, batch.source_token_lens_B) =
+      collate_tokens(rows, &SequenceText::source_tokens, pad);
   std::tie(batch.source_audio_BS, batch.source_audio_lens_B) =
-      collate_audio(rows, spec, spec.data.source_sample_rate, &AudioLoader::source, loader);
+      collate_audio(rows, &LoadedRow::source_S);
   std::tie(batch.target_audio_BS, batch.target_audio_lens_B) =
-      collate_audio(rows, spec, spec.data.target_sample_rate, &AudioLoader::target, loader);
+      collate_audio(rows, &LoadedRow::target_S);
+  for (LoadedRow& row : rows) {
+    batch.target_texts.push_back(std::move(row.text.target_text));
+    batch.turns.push_back(std::move(row.text.turns));
+    batch.ids.push_back(std::move(row.id));
+  }
   return batch;
+}
+
+Batch make_batch(const std::vector<CutSequence>& rows, const BatchSpec& spec,
+                 const Tokenizer& tokenizer, AudioLoader& loader) {
+  std::vector<LoadedRow> loaded;
+  for (const CutSequence& row : rows) loaded.push_back(load_row(row, spec, tokenizer, loader));
+  return collate_rows(std::move(loaded), tokenizer.special_ids().pad);
 }
 
 }  // namespace s2s

@@ -89,15 +89,20 @@ std::vector<std::string> DuplexDataOptions::other_keys() {
   return {"name", "synth", "train_ds", "validation_ds", "test_ds", "predict_ds"};
 }
 
+void check_duplex_cut(const Cut& cut, const DuplexDataOptions& options, bool allow_no_turns,
+                      Findings& findings) {
+  if (!cut.recording) findings.add(data_errors::no_recording(cut));
+  if (!cut.target_audio) findings.add(data_errors::no_target(cut));
+  check_turns(cut, options, allow_no_turns, findings);
+}
+
 void check_duplex_cuts(const std::vector<Cut>& cuts, const DuplexDataOptions& options,
                        bool allow_no_turns, bool check_files, Findings& findings) {
   constexpr size_t kMaxFindings = 20;
   std::unordered_set<std::string> known_files;
   for (const Cut& cut : cuts) {
     if (findings.errors().size() >= kMaxFindings) return;
-    if (!cut.recording) findings.add(data_errors::no_recording(cut));
-    if (!cut.target_audio) findings.add(data_errors::no_target(cut));
-    check_turns(cut, options, allow_no_turns, findings);
+    check_duplex_cut(cut, options, allow_no_turns, findings);
     if (!check_files) continue;
     if (cut.recording) check_files_of(cut, *cut.recording, known_files, findings);
     if (cut.target_audio) check_files_of(cut, *cut.target_audio, known_files, findings);
