@@ -1,0 +1,80 @@
+"""Draws of Python's and NumPy's generators, for tests/core/stream/random_test.cc.
+
+    python3 tests/reference/random_numbers.py > tests/reference/data/random_numbers.json
+
+Made with Python 3.11 and NumPy 2; the algorithms have been the same since 3.11 and 1.17.
+"""
+
+import json
+import random
+
+import numpy as np
+
+SEEDS = [0, 1, -1, 42, 1234, 2**31 - 1, 2**32 - 1, 2**32, 2**63 - 1, -(2**40) - 7]
+WEIGHTS = [0.5, 0.0, 2.25, 1e-3, 7, 0.1]
+
+
+def python_draws(seed):
+    rng = random.Random(seed)
+    first_word = rng.getstate()[1][0]
+    items, small, large = list(range(50)), list(range(10)), list(range(700))
+    rng.shuffle(items)
+    return {
+        "seed": seed,
+        "first_word": first_word,
+        "shuffled": items,
+        "random": [rng.random().hex() for _ in range(5)],
+        "bits": [str(rng.getrandbits(k)) for k in (0, 1, 7, 31, 32, 33, 48, 63, 64)],
+        "randrange": [rng.randrange(-5, 1000, 7) for _ in range(8)],
+        "randrange_down": [rng.randrange(90, -10, -9) for _ in range(8)],
+        "randrange_large": [rng.randrange(2**40) for _ in range(5)],
+        "randint": [rng.randint(3, 12) for _ in range(20)],
+        "uniform": [rng.uniform(-2.5, 0.75).hex() for _ in range(5)],
+        "choice": [rng.choice(large) for _ in range(10)],
+        "choices": rng.choices(large, k=10),
+        "weighted": rng.choices(range(6), weights=WEIGHTS, k=40),
+        "sample_pool": rng.sample(small, 5),
+        "sample_set": rng.sample(large, 4),
+        "sample_many": rng.sample(large, 60),
+        "after": [rng.getrandbits(32) for _ in range(700)][-5:],
+    }
+
+
+def numpy_legacy_draws(seed):
+    rng = np.random.RandomState(seed)
+    p = np.array([0.1, 0.4, 0.05, 0.25, 0.2])
+    return {
+        "seed": seed,
+        "keys": [str(rng.randint(0, 2**63)) for _ in range(6)],
+        "randint": [int(rng.randint(-3, 11)) for _ in range(20)],
+        "randint_wide": [str(rng.randint(0, 2**32)) for _ in range(6)],
+        "random": [float(x).hex() for x in rng.rand(5)],
+        "uniform": [float(x).hex() for x in rng.uniform(1.5, 9, 5)],
+        "choice": rng.choice(5, 20, p=p).tolist(),
+        "choice_once": rng.choice(5, 4, p=p, replace=False).tolist(),
+        "permutation": rng.permutation(40).tolist(),
+    }
+
+
+def numpy_draws(seed):
+    rng = np.random.default_rng(seed)
+    p = [0.1, 0.4, 0.05, 0.25, 0.2]
+    return {
+        "seed": seed,
+        "random": [rng.random().hex() for _ in range(5)],
+        "uniform": [float(x).hex() for x in rng.uniform(0.1, 1.2, size=4)],
+        "choice": [int(rng.choice(5, size=1, replace=False, p=p)[0]) for _ in range(30)],
+    }
+
+
+def main():
+    unsigned = [s for s in SEEDS if 0 <= s < 2**32]
+    print(json.dumps({
+        "python": [python_draws(s) for s in SEEDS],
+        "numpy_legacy": [numpy_legacy_draws(s) for s in unsigned],
+        "numpy": [numpy_draws(s) for s in SEEDS if s >= 0],
+    }, separators=(",", ":")))
+
+
+if __name__ == "__main__":
+    main()
