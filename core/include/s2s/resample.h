@@ -5,8 +5,13 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 
 namespace s2s {
+
+namespace data {
+class Polyphase;
+}
 
 /// A windowed-sinc resampler (Hann, 6 zero crossings, roll-off 0.99). Its kernel is computed once:
 /// keep the object where many recordings of one rate come by.
@@ -18,13 +23,13 @@ class Resampler {
 
   /// Samples that come out of so many: from * n / to rounded up, in float as torchaudio does.
   int64_t num_samples(int64_t num_input_samples) const;
-  /// Shapes: [B, S] or [S], float32 -> the same with num_samples(S).
+  /// Shapes: [B, S] or [S], float32 -> the same with num_samples(S). Computed on the calling thread
+  /// of the CPU; carries no gradient.
   at::Tensor operator()(const at::Tensor& audio_BS) const;
 
  private:
-  int64_t from_, to_;  // without their common divisor
-  int64_t width_ = 0;
-  at::Tensor kernel_;  // [to, 1, from + 2 width]; undefined when the rates are equal
+  int64_t from_, to_;                              // without their common divisor
+  std::shared_ptr<const data::Polyphase> phases_;  // null when the rates are equal
 };
 
 /// One recording; equal to torchaudio.functional.resample.

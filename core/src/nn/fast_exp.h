@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "nn/lanes.h"
+#include "base/lanes.h"
 
 namespace s2s::rows {
 

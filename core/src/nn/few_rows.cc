@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "nn/lanes.h"
+#include "base/lanes.h"
 
 namespace s2s::rows {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/lanes.h"
 #include "nn/fast_exp.h"
-#include "nn/lanes.h"
 
 namespace s2s::rows {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "nn/lanes.h"
+#include "base/lanes.h"
 
 namespace s2s::striding {
 namespace {

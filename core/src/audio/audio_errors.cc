@@ -1,0 +1,50 @@
+#include "audio/audio_errors.h"
+
+#include <fmt/format.h>
+
+namespace s2s::audio_errors {
+namespace {
+
+Error error(const char* name, std::string message) {
+  return Error(ExitCode::kData, std::string("data/") + name, std::move(message));
+}
+
+}  // namespace
+
+Error unknown_format(const std::string& format, const std::string& known) {
+  return error("audio-format",
+               fmt::format("audio cannot be written as '{}'; expected one of {}; flac loses "
+                           "nothing, opus is smallest",
+                           format, known));
+}
+
+Error encoding(const std::string& format, int64_t sample_rate_hz, int64_t num_channels,
+               const std::string& reason) {
+  return error("audio-format",
+               fmt::format("audio of {} channels at {} Hz cannot be written as {}: {}; expected a "
+                           "rate that the format knows (opus: 8, 12, 16, 24 or 48 kHz; mp3: up "
+                           "to 48 kHz, at most two channels); resample first, or choose flac",
+                           num_channels, sample_rate_hz, format, reason));
+}
+
+Error missing_wave(const std::string& path) {
+  return error("missing-file",
+               fmt::format("the audio file '{}' does not exist; expected a recording (WAV, FLAC, "
+                           "OGG); check the path",
+                           path));
+}
+
+Error unreadable_wave(const std::string& path, const std::string& reason) {
+  return error("unreadable-audio",
+               fmt::format("the audio file '{}' cannot be read: {}; expected a whole WAV, FLAC or "
+                           "OGG file; convert it, or copy it again",
+                           path, reason));
+}
+
+Error empty_wave(const std::string& path) {
+  return error("empty-audio", fmt::format("the audio file '{}' has no samples; expected at least "
+                                          "one; record it again",
+                                          path));
+}
+
+}  // namespace s2s::audio_errors

@@ -1,0 +1,21 @@
+#pragma once
+// Mistakes in audio that a user can make. Ids are listed in core/docs/errors.md.
+
+#include <cstdint>
+#include <string>
+
+#include "s2s/error.h"
+
+namespace s2s::audio_errors {
+
+// Encoding.
+Error unknown_format(const std::string& format, const std::string& known);
+Error encoding(const std::string& format, int64_t sample_rate_hz, int64_t num_channels,
+               const std::string& reason);
+
+// Audio files given on a command line.
+Error missing_wave(const std::string& path);
+Error empty_wave(const std::string& path);
+Error unreadable_wave(const std::string& path, const std::string& reason);
+
+}  // namespace s2s::audio_errors

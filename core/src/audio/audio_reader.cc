@@ -1,0 +1,106 @@
+#include "audio/audio_reader.h"
+
+#include <ATen/Functions.h>
+#include <sndfile.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "audio/audio_bytes.h"
+#include "audio/audio_format.h"
+
+namespace s2s::data {
+namespace {
+
+/// What libsndfile says for files whose header does not have the length.
+constexpr int64_t kUnknownLength = int64_t{1} << 60;
+/// A frame of MP3 (1152 samples) may use bits of many before it; the decoder's own run-up of four
+/// frames is too short where little was going on.
+constexpr int64_t kMp3RunUp = 24 * 1152;
+
+std::string cut_off(int64_t num_declared, int64_t num_there) {
+  return "it is cut off: of " + std::to_string(num_declared) + " samples " +
+         std::to_string(num_there) + " are there";
+}
+
+}  // namespace
+
+struct AudioReader::Handle {
+  explicit Handle(SNDFILE* opened) : file(opened) {}
+  ~Handle() { sf_close(file); }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  SNDFILE* file;
+};
+
+AudioReader::AudioReader(const std::string& path) : bytes_(bytes_of_file(path)) { open(); }
+
+AudioReader::AudioReader(const std::string& path, int64_t begin, int64_t end)
+    : bytes_(bytes_of_file(path, begin, end)) {
+  open();
+}
+
+AudioReader::AudioReader(std::shared_ptr<const std::string> bytes)
+    : bytes_(bytes_of_memory(std::move(bytes))) {
+  open();
+}
+
+AudioReader::~AudioReader() = default;
+
+void AudioReader::open() {
+  if (bytes_->size() == 0) throw std::runtime_error("it has zero bytes");
+  SF_INFO info{};
+  SNDFILE* const file = bytes_->open(info);
+  if (file == nullptr) throw std::runtime_error(sf_strerror(nullptr));
+  handle_ = std::make_unique<Handle>(file);
+  info_ = {info.samplerate, info.frames, info.channels, audio_format_name(info.format)};
+  num_declared_ = std::max(info_.num_samples, promised_wave_samples(*bytes_));
+  if (info_.num_samples > kUnknownLength) count_samples();
+}
+
+/// Decodes to the end to know where that is.
+void AudioReader::count_samples() {
+  constexpr int64_t kAtOnce = 65536;
+  const at::Tensor block = at::empty({kAtOnce * info_.num_channels}, at::kFloat);
+  int64_t count = 0, got = 0;
+  while ((got = sf_readf_float(handle_->file, block.data_ptr<float>(), kAtOnce)) > 0) count += got;
+  info_.num_samples = num_declared_ = count;
+  SF_INFO again{};
+  handle_.reset();
+  handle_ = std::make_unique<Handle>(bytes_->open(again));
+}
+
+void AudioReader::seek(int64_t first) {
+  if (first == position_) return;
+  const int64_t run_up = info_.format == "mp3" ? std::min(first, kMp3RunUp) : 0;
+  if (sf_seek(handle_->file, first - run_up, SEEK_SET) != first - run_up) {
+    throw std::runtime_error(sf_strerror(handle_->file));
+  }
+  position_ = first;
+  if (run_up == 0) return;
+  const at::Tensor before = at::empty({run_up * info_.num_channels}, at::kFloat);
+  sf_readf_float(handle_->file, before.data_ptr<float>(), run_up);
+}
+
+at::Tensor AudioReader::read(int64_t first, int64_t count) {
+  count = std::max<int64_t>(count, 0);
+  if (num_declared_ > info_.num_samples && first + count > info_.num_samples) {
+    throw std::runtime_error(cut_off(num_declared_, info_.num_samples));
+  }
+  count = std::clamp<int64_t>(info_.num_samples - first, 0, count);
+  const at::Tensor samples_SC = at::empty({count, info_.num_channels}, at::kFloat);
+  if (count == 0) return samples_SC.t();
+  seek(first);
+  const int64_t got = sf_readf_float(handle_->file, samples_SC.data_ptr<float>(), count);
+  position_ = first + got;
+  const std::string trouble =
+      sf_error(handle_->file) == SF_ERR_NO_ERROR ? "" : sf_strerror(handle_->file);
+  if (got < count) {
+    throw std::runtime_error(cut_off(num_declared_, first + got) +
+                             (trouble.empty() ? "" : " (" + trouble + ")"));
+  }
+  if (!trouble.empty()) throw std::runtime_error(trouble);
+  return samples_SC.t();
+}
+
+}  // namespace s2s::data
