@@ -26,7 +26,7 @@ packages=(
   ca-certificates git g++ cmake ninja-build ccache mold pkg-config python3 python3-venv
   libboost-dev libboost-filesystem-dev libyaml-cpp-dev libcli11-dev doctest-dev nlohmann-json3-dev
   zlib1g-dev libminizip-dev libarchive-dev libsndfile1-dev libsentencepiece-dev libpcre2-dev
-  libutf8proc-dev
+  libutf8proc-dev libsimdjson-dev
   flite flite1-dev pocketsphinx pocketsphinx-en-us
 )
 

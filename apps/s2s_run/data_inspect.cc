@@ -13,6 +13,7 @@
 #include "base/console.h"
 #include "base/progress_bar.h"
 #include "data/inspect.h"
+#include "s2s/cut_files.h"
 #include "s2s_run/columns.h"
 #include "s2s_run/number_checks.h"
 #include "s2s_run/tokenizer_file.h"

@@ -12,9 +12,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "audio/wave_file.h"
 #include "base/io_errors.h"
 #include "base/log.h"
-#include "data/wave_file.h"
 #include "s2s/resample.h"
 #include "s2s/sampling.h"
 #include "s2s_run/number_checks.h"

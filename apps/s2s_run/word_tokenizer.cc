@@ -14,7 +14,7 @@ WordTokenizer::WordTokenizer(const std::vector<Cut>& cuts) {
   for (const Cut& cut : cuts) {
     for (const Supervision& turn : cut.supervisions) {
       add(turn.text.value_or(""));
-      for (const AlignedWord& word : turn.words) add(word.text);
+      for (const AlignedWord& word : turn.words()) add(word.text);
     }
   }
 }

@@ -1,105 +1,168 @@
 #pragma once
-// Lhotse cuts: one dialogue each, with the user's recording, the agent's recording and the turns.
-
-#include <ATen/core/Tensor.h>
+// Lhotse cuts: types. A dialogue with the user's recording, the agent's recording and the turns is
+// a mono cut; multi-channel, padding and mixed cuts are what Lhotse's operations make of such.
+// Names and meaning of the fields are Lhotse's; cut_files.h reads and writes them.
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace s2s {
 
-/// A file of a recording and the channels that it holds, in the file's order.
-struct AudioFile {
-  std::string path;
+/// A value that is kept as it was written, for instance a custom field: JSON on one line.
+struct JsonText {
+  std::string text;
+  bool operator==(const JsonText&) const = default;
+};
+
+/// Where encoded audio (or an array) is.
+struct AudioSource {
+  enum class Type {
+    kFile,     // `source` is a path
+    kCommand,  // a shell command whose standard output is the encoded audio
+    kUrl,
+    kMemory,       // `bytes`
+    kShar,         // a placeholder; the bytes are in a tar beside the cuts
+    kSharPointer,  // "TAR?o=BEGIN&e=END": `source` is TAR, the member's header begins at `begin`
+  };
+  Type type = Type::kFile;
   std::vector<int64_t> channels;
+  std::string source;
+  int64_t begin = 0;  // kSharPointer: byte range in the tar, [begin, end)
+  int64_t end = 0;
+  std::shared_ptr<const std::string> bytes = {};
+  std::optional<JsonText> video = {};  // kept, not used
+};
+
+/// One step of a recording's or mixed cut's processing at load time, as Lhotse writes it: a class
+/// name and its arguments ({"factor":1.1}).
+struct AudioTransform {
+  std::string name;
+  JsonText kwargs = {"{}"};
 };
 
 struct Recording {
   std::string id;
-  std::vector<AudioFile> files;
-  int64_t sample_rate_hz = 0;
-  int64_t num_samples = 0;
+  std::vector<AudioSource> sources;
+  int64_t sample_rate_hz = 0;  // after the transforms
+  int64_t num_samples = 0;     // after the transforms
   double duration_s = 0;
+  std::vector<int64_t> channel_ids;  // empty: the sorted union of the sources' channels
+  std::vector<AudioTransform> transforms;
+
+  /// channel_ids, or what the sources have.
+  std::vector<int64_t> all_channels() const;
 };
 
-/// A word and when it is spoken, on the cut's clock (as Supervision::start_s).
+/// A stored array (Lhotse's Array, TemporalArray, Image or Features), kept as JSON; `bytes` is the
+/// encoded data (npy, llc) when it came out of a Shar tar.
+struct StoredArray {
+  JsonText manifest;
+  std::shared_ptr<const std::string> bytes = {};
+};
+
+using CustomValue = std::variant<JsonText, Recording, StoredArray>;
+/// Custom fields in their order.
+using CustomFields = std::vector<std::pair<std::string, CustomValue>>;
+
+/// A word (or another unit) and when it is spoken, on the clock that its supervision's start has.
 struct AlignedWord {
   std::string text;
   double start_s = 0;
-  double end_s = 0;
+  double duration_s = 0;
+  std::optional<double> score = {};
+
+  /// Not rounded.
+  double end_s() const { return start_s + duration_s; }
 };
 
 /// One turn. Times are on the cut's clock.
 struct Supervision {
   std::string id;
-  std::string speaker;
+  std::string recording_id;
   double start_s = 0;
   double duration_s = 0;
+  std::vector<int64_t> channels = {0};
+  bool channel_is_list = false;  // how it is written
   std::optional<std::string> text;
-  std::vector<AlignedWord> words;  // alignment "word"; empty when the manifest has none
+  std::optional<std::string> language;
+  std::string speaker;  // "": none
+  std::optional<std::string> gender;
+  CustomFields custom;
+  std::vector<std::pair<std::string, std::vector<AlignedWord>>> alignment;  // by kind
 
   /// Rounded to 8 decimals, as Lhotse's.
   double end_s() const;
+  /// Alignment "word"; empty when there is none.
+  const std::vector<AlignedWord>& words() const;
+  /// Replaces alignment "word"; removes it when there are none.
+  void set_words(std::vector<AlignedWord> words);
+};
+
+struct Cut;
+
+/// A part of a mixed cut.
+struct MixTrack {
+  std::shared_ptr<const Cut> cut;  // mixed itself only when that mix has transforms or muted tracks
+  double offset_s = 0;
+  std::optional<double> snr_db;  // relative to the reference track
+  std::optional<std::string> tag;
+  bool is_snr_reference = false;
+  bool mute = false;
 };
 
 struct Cut {
+  enum class Kind { kMono, kMulti, kPadding, kMixed };
+  Kind kind = Kind::kMono;
   std::string id;
-  double start_s = 0;     // in the recording
-  double duration_s = 0;  // of the dialogue
-  int64_t channel = 0;    // of `recording`
-  std::vector<Supervision> supervisions;
-  std::optional<Recording> recording;     // the user
-  std::optional<Recording> target_audio;  // the agent (custom.target_audio)
-  bool target_audio_unaligned = false;    // target_audio starts with the cut, not the recording
-  std::vector<int64_t> target_audio_channels;  // empty: all, averaged
-  std::string manifest;                        // file and line where the cut is written
+  double start_s = 0;                     // in the recording
+  double duration_s = 0;                  // of mixed cuts: derived from the tracks
+  std::vector<int64_t> channels = {0};    // of `recording`; a mono cut has one
+  std::vector<Supervision> supervisions;  // of mixed cuts: the audible tracks', shifted
+  std::optional<Recording> recording;     // the user; of mixed cuts: none
+  std::optional<StoredArray> features;    // kept, not used
+  CustomFields custom;
+
+  // Padding cuts.
+  struct Padding {
+    int64_t sample_rate_hz = 0;
+    double feat_value = 0;
+    std::optional<int64_t> num_frames = {}, num_features = {}, num_samples = {};
+    std::optional<double> frame_shift = {};
+    std::optional<JsonText> video = {};
+  };
+  std::optional<Padding> padding;
+
+  // Mixed cuts.
+  std::vector<MixTrack> tracks;
+  std::vector<AudioTransform> transforms;  // after mixing
+
+  // Where it is written.
+  std::string manifest;
   int64_t line = 0;
 
   /// "file:line: cut 'id'".
   std::string place() const;
-};
-
-/// Cuts of one or more manifests, in their order, and what deserves a warning.
-struct CutManifest {
-  std::vector<Cut> cuts;
-  std::vector<std::string> warnings;
-};
-
-/// Reads JSONL manifests of MonoCuts, plain or gzip. Relative audio paths are looked up beside the
-/// manifest, then in the working directory.
-/// Errors, all of a manifest together (at most 20): [data/missing-file], [data/gzip], [data/json],
-/// [data/field], [data/not-a-cut], [data/cut-type], [data/source-type], [data/transforms],
-/// [data/sample-rate], [data/duration], [data/turn-time], [data/duplicate-id], [data/empty].
-/// Source: lhotse's manifest format; NeMo's lookup of relative paths.
-CutManifest read_cuts(const std::vector<std::string>& paths);
-
-namespace data {
-class ResamplerBank;
-}
-
-/// Loads the audio of cuts: mono, float32 [S] with S = compute_num_samples(duration, rate).
-/// Resampled when the recording has another rate. Audio that is shorter than the cut by at most
-/// half a second is continued by reflection. Safe to use from several threads.
-/// Errors: [data/missing-file], [data/unreadable-audio], [data/sample-rate], [data/channel],
-/// [data/cut-too-long], [data/duration-mismatch].
-/// Source: lhotse Recording.load_audio (numbers), NeMo DuplexS2SDataset (which audio).
-class AudioLoader {
- public:
-  AudioLoader();
-  virtual ~AudioLoader();
-  AudioLoader(const AudioLoader&) = delete;
-  AudioLoader& operator=(const AudioLoader&) = delete;
-
-  /// The user's. Errors: also [data/no-recording].
-  virtual at::Tensor source(const Cut& cut, int64_t sample_rate_hz);
-  /// The agent's. Errors: also [data/no-target].
-  virtual at::Tensor target(const Cut& cut, int64_t sample_rate_hz);
-
- private:
-  std::unique_ptr<data::ResamplerBank> resamplers_;
+  /// Rate of the features or the recording, of padding, of the first audible track of a mix that is
+  /// not padding; 0: it has no audio.
+  int64_t sample_rate_hz() const;
+  /// A custom field; of mixed cuts that of the first track that has it. Null: absent.
+  const CustomValue* find_custom(const std::string& name) const;
+  /// A custom recording ("target_audio": the agent), as above. Null: absent or of another type.
+  const Recording* find_recording(const std::string& name) const;
+  /// A custom string, number or flag. Nothing: absent or of another type.
+  std::optional<std::string> custom_text(const std::string& name) const;
+  std::optional<double> custom_number(const std::string& name) const;
+  bool custom_flag(const std::string& name) const;
+  /// A custom whole number or list of such; empty: absent or of another type.
+  std::vector<int64_t> custom_integers(const std::string& name) const;
+  /// Replaces or adds; `erase_custom` removes.
+  void set_custom(const std::string& name, CustomValue value);
+  void erase_custom(const std::string& name);
 };
 
 }  // namespace s2s

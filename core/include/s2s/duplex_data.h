@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "s2s/audio_loader.h"
 #include "s2s/batch.h"
 #include "s2s/cuts.h"
 #include "s2s/error.h"
@@ -148,7 +149,8 @@ void check_duplex_cut(const Cut& cut, const DuplexDataOptions& options, bool all
                       Findings& findings);
 
 /// Finds what makes cuts useless for a duplex model: [data/no-recording], [data/no-target],
-/// [data/no-turns] (no turn of either role, unless `allow_no_turns`), [data/no-text],
+/// [data/no-turns] (no turn of either role, unless `allow_no_turns`), [data/turn-time] (a turn
+/// begins before its cut), [data/no-text],
 /// [data/no-alignment] (user_text: word_end or agent_text: word_start without word times), and with
 /// `check_files` [data/missing-file].
 void check_duplex_cuts(const std::vector<Cut>& cuts, const DuplexDataOptions& options,

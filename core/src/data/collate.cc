@@ -23,9 +23,8 @@ std::vector<Supervision> merged_turns(const CutSequence& sequence, double frame_
     const double offset_s = static_cast<double>(part.first_frame) * frame_length_s;
     for (Supervision turn : part.cut->supervisions) {
       turn.start_s = round_time(turn.start_s + offset_s);
-      for (AlignedWord& word : turn.words) {
-        word.start_s += offset_s;
-        word.end_s += offset_s;
+      for (auto& [kind, words] : turn.alignment) {
+        for (AlignedWord& word : words) word.start_s += offset_s;
       }
       turns.push_back(std::move(turn));
     }
@@ -42,8 +41,8 @@ FrameGrid grid_of(const CutSequence& sequence, const BatchSpec& spec) {
   const Cut& first = *sequence.parts.front().cut;
   int64_t rate = spec.frames_rate_hz;
   if (rate == 0) {
-    const bool own = sequence.num_frames == 0 && first.recording;
-    rate = own ? first.recording->sample_rate_hz : spec.data.source_sample_rate;
+    const bool own = sequence.num_frames == 0 && first.sample_rate_hz() > 0;
+    rate = own ? first.sample_rate_hz() : spec.data.source_sample_rate;
   }
   return {duration_of(sequence, spec.data.frame_length), spec.data.frame_length, rate};
 }

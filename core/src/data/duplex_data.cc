@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <unordered_set>
 
+#include "cuts/cut_audio_errors.h"
+#include "cuts/cuts_errors.h"
 #include "data/data_errors.h"
 
 namespace s2s {
@@ -34,8 +36,12 @@ void check_turns(const Cut& cut, const DuplexDataOptions& options, bool allow_no
   for (const Supervision& turn : cut.supervisions) {
     if (!contains(roles, turn.speaker)) continue;
     has_turn = true;
+    // Lhotse's trimming leaves starts of minus some nanoseconds.
+    if (turn.start_s < -1e-3) {
+      findings.add(cuts_errors::turn_time(cut.place(), turn, "it begins before the cut"));
+    }
     if (!turn.text) findings.add(data_errors::no_text(cut, turn));
-    if (!turn.words.empty() || !turn.text || clean_text(*turn.text).empty()) continue;
+    if (!turn.words().empty() || !turn.text || clean_text(*turn.text).empty()) continue;
     if (options.user_text == "word_end" && contains(options.input_roles, turn.speaker)) {
       findings.add(data_errors::no_alignment(cut, turn, "user_text: word_end"));
     }
@@ -50,13 +56,13 @@ void check_turns(const Cut& cut, const DuplexDataOptions& options, bool allow_no
 
 void check_files_of(const Cut& cut, const Recording& recording,
                     std::unordered_set<std::string>& known, Findings& findings) {
-  for (const AudioFile& file : recording.files) {
-    if (known.count(file.path) > 0) continue;
+  for (const AudioSource& source : recording.sources) {
+    if (source.type != AudioSource::Type::kFile || known.count(source.source) > 0) continue;
     std::error_code ignored;
-    if (std::filesystem::exists(file.path, ignored)) {
-      known.insert(file.path);
+    if (std::filesystem::exists(source.source, ignored)) {
+      known.insert(source.source);
     } else {
-      findings.add(data_errors::missing_audio(cut, file.path));
+      findings.add(cut_audio_errors::missing_audio(cut, source.source));
     }
   }
 }
@@ -91,8 +97,11 @@ std::vector<std::string> DuplexDataOptions::other_keys() {
 
 void check_duplex_cut(const Cut& cut, const DuplexDataOptions& options, bool allow_no_turns,
                       Findings& findings) {
-  if (!cut.recording) findings.add(data_errors::no_recording(cut));
-  if (!cut.target_audio) findings.add(data_errors::no_target(cut));
+  const bool has_audio = cut.recording || cut.padding || !cut.tracks.empty();
+  if (!has_audio) findings.add(cut_audio_errors::no_recording(cut));
+  if (cut.find_recording("target_audio") == nullptr) {
+    findings.add(cut_audio_errors::no_target(cut));
+  }
   check_turns(cut, options, allow_no_turns, findings);
 }
 
@@ -105,7 +114,8 @@ void check_duplex_cuts(const std::vector<Cut>& cuts, const DuplexDataOptions& op
     check_duplex_cut(cut, options, allow_no_turns, findings);
     if (!check_files) continue;
     if (cut.recording) check_files_of(cut, *cut.recording, known_files, findings);
-    if (cut.target_audio) check_files_of(cut, *cut.target_audio, known_files, findings);
+    const Recording* target = cut.find_recording("target_audio");
+    if (target != nullptr) check_files_of(cut, *target, known_files, findings);
   }
 }
 

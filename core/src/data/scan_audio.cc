@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "data/inspect.h"
+#include "s2s/audio_loader.h"
 #include "s2s/threads.h"
 
 namespace s2s::data {
@@ -38,9 +39,9 @@ Levels measure(const at::Tensor& samples_S) {
 
 using Load = at::Tensor (AudioLoader::*)(const Cut&, int64_t);
 
-std::optional<AudioProblem> check(const Cut& cut, const std::optional<Recording>& recording,
-                                  const char* which, Load load, AudioLoader& loader) {
-  if (!recording) return std::nullopt;
+std::optional<AudioProblem> check(const Cut& cut, const Recording* recording, const char* which,
+                                  Load load, AudioLoader& loader) {
+  if (recording == nullptr) return std::nullopt;
   try {
     const at::Tensor samples_S = (loader.*load)(cut, recording->sample_rate_hz);
     const Levels levels = measure(samples_S);
@@ -70,9 +71,10 @@ std::vector<AudioProblem> scan_audio(const std::vector<Cut>& cuts, int64_t num_t
     run_operators_on_this_thread();
     for (size_t i = next++; i < cuts.size(); i = next++) {
       const Cut& cut = cuts[i];
-      for (const auto& problem :
-           {check(cut, cut.recording, "user", &AudioLoader::source, loader),
-            check(cut, cut.target_audio, "agent", &AudioLoader::target, loader)}) {
+      for (const auto& problem : {check(cut, cut.recording ? &*cut.recording : nullptr, "user",
+                                        &AudioLoader::source, loader),
+                                  check(cut, cut.find_recording("target_audio"), "agent",
+                                        &AudioLoader::target, loader)}) {
         if (problem) by_cut[i].push_back(*problem);
       }
       const std::lock_guard lock(mutex);

@@ -66,8 +66,8 @@ void write_turn(const Supervision& turn, const FrameGrid& grid, const Tokenizer&
       ++frame;
     }
   };
-  if (lead_frames && !turn.words.empty()) {
-    for (const AlignedWord& word : turn.words) {
+  if (lead_frames && !turn.words().empty()) {
+    for (const AlignedWord& word : turn.words()) {
       frame = std::max(frame, frame_at(word.start_s, grid) - *lead_frames);
       write_text(word.text);
     }
@@ -181,8 +181,8 @@ std::vector<int64_t> build_word_channel(const std::vector<Supervision>& supervis
     if (!has_role(turn, roles)) continue;
     ++local.turns;
     int64_t free_frame = 0;
-    for (const AlignedWord& word : turn.words) {
-      int64_t frame = std::max(free_frame, frame_at(word.end_s, grid) + delay_frames);
+    for (const AlignedWord& word : turn.words()) {
+      int64_t frame = std::max(free_frame, frame_at(word.end_s(), grid) + delay_frames);
       for (const int64_t id : tokenizer.encode(clean_text(word.text))) {
         channel.write(frame++, id, local);
       }

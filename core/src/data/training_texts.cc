@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "s2s/cuts.h"
+#include "s2s/cut_files.h"
 #include "s2s/duplex_data.h"
 
 namespace s2s {

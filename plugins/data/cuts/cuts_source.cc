@@ -11,6 +11,7 @@
 #include "audio_cache.h"
 #include "cuts_errors.h"
 #include "random_order.h"
+#include "s2s/cut_files.h"
 #include "s2s/frames.h"
 
 namespace s2s::cuts {

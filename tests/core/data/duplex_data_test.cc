@@ -6,6 +6,7 @@
 #include "common/temporary_folder.h"
 #include "core/data/data_files.h"
 #include "core/data/table_tokenizer.h"
+#include "s2s/cut_files.h"
 
 namespace {
 
@@ -105,7 +106,7 @@ TEST_CASE("user_text word_end fills the user's channel from the alignment") {
   SmallSet set;
   s2s::BatchSpec spec;
   spec.data.user_text = "word_end";
-  set.cuts[0].supervisions[0].words = {{"hi", 0, 0.08}, {"there", 0.08, 0.24}};
+  set.cuts[0].supervisions[0].set_words({{"hi", 0, 0.08}, {"there", 0.08, 0.16}});
   const auto text = make_sequence_text({{{&set.cuts[0], 0}}, 0}, spec, set.tokenizer);
   CHECK(text.source_tokens[2] == set.tokenizer.encode("hi")[0]);
   CHECK(text.source_tokens[4] == set.tokenizer.encode("there")[0]);
@@ -119,13 +120,18 @@ TEST_CASE("cuts that do not suit a duplex model have their own messages") {
   cuts[1].recording.reset();
   CHECK(failure(cuts).find("[data/no-recording]") != std::string::npos);
   cuts = set.cuts;
-  cuts[1].target_audio.reset();
+  cuts[1].erase_custom("target_audio");
   CHECK(failure(cuts).find("[data/no-target]") != std::string::npos);
+  cuts = set.cuts;
+  cuts[0].supervisions[1].start_s = -0.5;
+  CHECK(failure(cuts).find("it begins before the cut") != std::string::npos);
   cuts = set.cuts;
   cuts[0].supervisions[1].text.reset();
   CHECK(failure(cuts).find("[data/no-text]") != std::string::npos);
   cuts = set.cuts;
-  cuts[0].target_audio->files[0].path += ".gone";
+  s2s::Recording gone = *cuts[0].find_recording("target_audio");
+  gone.sources[0].source += ".gone";
+  cuts[0].set_custom("target_audio", gone);
   CHECK(failure(cuts).empty());
   CHECK(failure(cuts, {}, false, true).find("[data/missing-file]") != std::string::npos);
   s2s::DuplexDataOptions by_word;

@@ -5,6 +5,7 @@
 #include "common/temporary_folder.h"
 #include "core/data/data_files.h"
 #include "core/data/table_tokenizer.h"
+#include "s2s/cut_files.h"
 
 namespace {
 

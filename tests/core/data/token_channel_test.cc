@@ -15,7 +15,13 @@ using s2s::test::TableTokenizer;
 
 Supervision turn(const std::string& speaker, double start_s, double duration_s,
                  const std::string& text) {
-  return {speaker + "-turn", speaker, start_s, duration_s, text, {}};
+  Supervision made;
+  made.id = speaker + "-turn";
+  made.speaker = speaker;
+  made.start_s = start_s;
+  made.duration_s = duration_s;
+  made.text = text;
+  return made;
 }
 
 std::vector<int64_t> channel(const std::vector<Supervision>& turns, double duration_s,
@@ -125,7 +131,7 @@ TEST_CASE("time marks and surplus white space leave the text") {
 
 TEST_CASE("the word channel writes each word behind its end, and words wait for one another") {
   Supervision spoken = turn("user", 0, 1, "two three");
-  spoken.words = {{"two", 0.0, 0.16}, {"three", 0.16, 0.24}};
+  spoken.set_words({{"two", 0.0, 0.16}, {"three", 0.16, 0.08}});
   const TableTokenizer tokenizer({{"two", {20, 21}}, {"three", {30, 31, 32}}});
   TokenChannelCounts counts;
   CHECK(build_word_channel({spoken}, {"user"}, {0.8, 0.08, 16000}, 1, tokenizer, &counts) ==
@@ -140,14 +146,14 @@ TEST_CASE("the word channel writes each word behind its end, and words wait for 
 
 TEST_CASE("the spoken channel writes each word ahead of its start, never before its turn") {
   Supervision spoken = turn("agent", 0.16, 0.64, "two three");
-  spoken.words = {{"two", 0.16, 0.32}, {"three", 0.56, 0.72}};
+  spoken.set_words({{"two", 0.16, 0.16}, {"three", 0.56, 0.16}});
   const TableTokenizer tokenizer({{"two", {20, 21}}, {"three", {30}}, {"two three", {7, 8}}});
   const FrameGrid grid{0.96, 0.08, 16000};
   CHECK(build_spoken_channel({spoken}, {"agent"}, grid, 2, tokenizer) ==
         std::vector<int64_t>{0, 0, 1, 20, 21, 30, 0, 0, 0, 0, 2, 0});
   CHECK(build_spoken_channel({spoken}, {"agent"}, grid, 0, tokenizer) ==
         std::vector<int64_t>{0, 0, 1, 20, 21, 0, 0, 30, 0, 0, 2, 0});
-  spoken.words.clear();
+  spoken.set_words({});
   CHECK(build_spoken_channel({spoken}, {"agent"}, grid, 2, tokenizer) ==
         build_token_channel({spoken}, {"agent"}, grid, tokenizer));
 }

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "data/data_errors.h"
+#include "cuts/cuts_errors.h"
 
 namespace s2s {
 namespace {
@@ -17,7 +17,7 @@ int64_t floor_divide(int64_t a, int64_t b) {
 int64_t hop_samples(double frame_length_s, int64_t sample_rate_hz) {
   const auto hop =
       static_cast<int64_t>(std::nearbyint(frame_length_s * static_cast<double>(sample_rate_hz)));
-  if (sample_rate_hz <= 0 || hop < 1) throw data_errors::frames(frame_length_s, sample_rate_hz);
+  if (sample_rate_hz <= 0 || hop < 1) throw cuts_errors::frames(frame_length_s, sample_rate_hz);
   return hop;
 }
 

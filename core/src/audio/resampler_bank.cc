@@ -1,4 +1,4 @@
-#include "data/resampler_bank.h"
+#include "audio/resampler_bank.h"
 
 namespace s2s::data {
 

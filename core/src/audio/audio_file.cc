@@ -1,4 +1,4 @@
-#include "data/audio_file.h"
+#include "audio/audio_file.h"
 
 #include <ATen/Functions.h>
 #include <sndfile.h>

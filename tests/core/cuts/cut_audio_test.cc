@@ -4,7 +4,7 @@
 #include "common/temporary_folder.h"
 #include "core/data/data_files.h"
 #include "core/data/golden_file.h"
-#include "s2s/cuts.h"
+#include "s2s/audio_loader.h"
 #include "s2s/error.h"
 
 namespace {
@@ -21,8 +21,10 @@ s2s::Cut make_cut(const std::string& path, double start_s, double duration_s, in
   cut.line = 1;
   cut.start_s = start_s;
   cut.duration_s = duration_s;
-  cut.recording = s2s::Recording{
-      "r", {{path, {0}}}, rate_hz, static_cast<int64_t>(recording_s * 16000), recording_s};
+  cut.recording = s2s::Recording{"r",         {{s2s::AudioSource::Type::kFile, {0}, path}},
+                                 rate_hz,     static_cast<int64_t>(recording_s * 16000),
+                                 recording_s, {},
+                                 {}};
   return cut;
 }
 
@@ -113,15 +115,15 @@ TEST_CASE("the cut's channel is picked; channels that are not there are [data/ch
   s2s::Cut cut = make_cut(dir / "a.wav", 0, 1, 16000, 1);
   CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(cut, 16000), doctest::Contains("[data/channel]"),
                        s2s::Error);
-  cut.recording->files[0].channels = {0, 1};
-  cut.channel = 1;
+  cut.recording->sources[0].channels = {0, 1};
+  cut.channels = {1};
   CHECK(at::equal(s2s::AudioLoader().source(cut, 16000), both.select(1, 1)));
-  cut.channel = 2;
+  cut.channels = {2};
   CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(cut, 16000), doctest::Contains("has no channel 2"),
                        s2s::Error);
-  cut.target_audio = cut.recording;
+  cut.set_custom("target_audio", *cut.recording);
   CHECK(at::allclose(s2s::AudioLoader().target(cut, 16000), both.mean(1)));
-  cut.target_audio_channels = {1};
+  cut.set_custom("target_audio_channel_selector", s2s::JsonText{"1"});
   CHECK(at::equal(s2s::AudioLoader().target(cut, 16000), both.select(1, 1)));
 }
 
@@ -129,16 +131,30 @@ TEST_CASE("the agent's audio begins where the cut does, or at its own start when
   const TemporaryFolder dir;
   write_audio(dir / "a.wav", 16000, ramp(16000));
   s2s::Cut cut = make_cut(dir / "a.wav", 0.5, 0.25, 16000, 1);
-  cut.target_audio = cut.recording;
+  cut.set_custom("target_audio", *cut.recording);
   CHECK(at::equal(s2s::AudioLoader().target(cut, 16000), as_tensor(ramp(4000, 1, 8000))));
-  cut.target_audio_unaligned = true;
+  cut.set_custom("target_audio_unaligned", s2s::JsonText{"true"});
   CHECK(at::equal(s2s::AudioLoader().target(cut, 16000), as_tensor(ramp(4000))));
-  cut.target_audio.reset();
+  cut.erase_custom("target_audio");
   CHECK_THROWS_WITH_AS(s2s::AudioLoader().target(cut, 16000), doctest::Contains("[data/no-target]"),
                        s2s::Error);
   cut.recording.reset();
   CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(cut, 16000),
                        doctest::Contains("[data/no-recording]"), s2s::Error);
+}
+
+TEST_CASE("what cannot be loaded is refused: [data/source-type], [data/transforms]") {
+  s2s::Cut cut = make_cut("a.wav", 0, 1, 16000, 1);
+  cut.recording->sources[0].type = s2s::AudioSource::Type::kCommand;
+  CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(cut, 16000),
+                       doctest::Contains("[data/source-type]"), s2s::Error);
+  cut.recording->sources[0].type = s2s::AudioSource::Type::kFile;
+  cut.recording->transforms = {{"Speed", {R"({"factor":2})"}}};
+  CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(cut, 16000),
+                       doctest::Contains("[data/transforms]"), s2s::Error);
+  cut.kind = s2s::Cut::Kind::kMixed;
+  CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(cut, 16000), doctest::Contains("[data/cut-type]"),
+                       s2s::Error);
 }
 
 TEST_CASE("stretches, resampling and lengths that do not fit equal lhotse's") {

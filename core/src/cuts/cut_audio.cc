@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "data/audio_file.h"
-#include "data/data_errors.h"
-#include "data/resampler_bank.h"
-#include "s2s/cuts.h"
+#include "audio/audio_file.h"
+#include "audio/resampler_bank.h"
+#include "cuts/cut_audio_errors.h"
+#include "s2s/audio_loader.h"
 #include "s2s/frames.h"
 
 namespace s2s {
@@ -30,25 +30,25 @@ int64_t tolerated_samples(int64_t rate_hz) {
 
 std::unique_ptr<data::AudioFileReader> open_audio(const Cut& cut, const std::string& path) {
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) throw data_errors::missing_audio(cut, path);
+  if (!std::filesystem::exists(path, ignored)) throw cut_audio_errors::missing_audio(cut, path);
   try {
     return std::make_unique<data::AudioFileReader>(path);
   } catch (const std::runtime_error& error) {
-    throw data_errors::unreadable_audio(cut, path, error.what());
+    throw cut_audio_errors::unreadable_audio(cut, path, error.what());
   }
 }
 
-void check_file(const Cut& cut, const Recording& recording, const AudioFile& file,
+void check_file(const Cut& cut, const Recording& recording, const AudioSource& file,
                 const data::AudioInfo& info) {
   if (info.sample_rate_hz != recording.sample_rate_hz) {
-    throw data_errors::file_sample_rate(cut, file.path, info.sample_rate_hz,
-                                        recording.sample_rate_hz);
+    throw cut_audio_errors::file_sample_rate(cut, file.source, info.sample_rate_hz,
+                                             recording.sample_rate_hz);
   }
   if (info.num_channels != static_cast<int64_t>(file.channels.size())) {
-    throw data_errors::channel(cut, file.path,
-                               "the file has " + std::to_string(info.num_channels) +
-                                   " channels, the manifest names " +
-                                   std::to_string(file.channels.size()));
+    throw cut_audio_errors::channel(cut, file.source,
+                                    "the file has " + std::to_string(info.num_channels) +
+                                        " channels, the manifest names " +
+                                        std::to_string(file.channels.size()));
   }
 }
 
@@ -56,7 +56,7 @@ double seconds(int64_t num_samples, const Recording& recording) {
   return static_cast<double>(num_samples) / static_cast<double>(recording.sample_rate_hz);
 }
 
-int64_t samples_to_read(const Cut& cut, const Recording& recording, const AudioFile& file,
+int64_t samples_to_read(const Cut& cut, const Recording& recording, const AudioSource& file,
                         const Stretch& stretch, int64_t num_in_file) {
   const int64_t rate = recording.sample_rate_hz;
   const int64_t count = compute_num_samples(stretch.duration_s, rate);
@@ -64,16 +64,16 @@ int64_t samples_to_read(const Cut& cut, const Recording& recording, const AudioF
   if (std::fabs(stretch.duration_s - recording.duration_s) > 1e-3) return count;
   const int64_t to_end = num_in_file - compute_num_samples(stretch.start_s, rate);
   if (to_end - count > tolerated_samples(rate)) {
-    throw data_errors::duration_mismatch(cut, file.path, seconds(num_in_file, recording),
-                                         recording.duration_s);
+    throw cut_audio_errors::duration_mismatch(cut, file.source, seconds(num_in_file, recording),
+                                              recording.duration_s);
   }
   return to_end;
 }
 
 /// Samples [C, S'] of the stretch, S' within the tolerance of its length.
-at::Tensor read_file(const Cut& cut, const Recording& recording, const AudioFile& file,
+at::Tensor read_file(const Cut& cut, const Recording& recording, const AudioSource& file,
                      const Stretch& stretch) {
-  const std::unique_ptr<data::AudioFileReader> reader = open_audio(cut, file.path);
+  const std::unique_ptr<data::AudioFileReader> reader = open_audio(cut, file.source);
   check_file(cut, recording, file, reader->info());
   const int64_t rate = recording.sample_rate_hz;
   const int64_t num_in_file = reader->info().num_samples;
@@ -82,19 +82,19 @@ at::Tensor read_file(const Cut& cut, const Recording& recording, const AudioFile
   try {
     samples_CS = reader->read(compute_num_samples(stretch.start_s, rate), wanted);
   } catch (const std::runtime_error& error) {
-    throw data_errors::unreadable_audio(cut, file.path, error.what());
+    throw cut_audio_errors::unreadable_audio(cut, file.source, error.what());
   }
   const int64_t missing = compute_num_samples(stretch.duration_s, rate) - samples_CS.size(1);
   if (samples_CS.size(1) == 0 || missing > tolerated_samples(rate)) {
-    throw data_errors::cut_too_long(cut, file.path, stretch.start_s,
-                                    stretch.start_s + stretch.duration_s,
-                                    seconds(num_in_file, recording));
+    throw cut_audio_errors::cut_too_long(cut, file.source, stretch.start_s,
+                                         stretch.start_s + stretch.duration_s,
+                                         seconds(num_in_file, recording));
   }
   return samples_CS;
 }
 
 /// Rows of the asked channels; all when none are asked.
-at::Tensor pick_channels(const AudioFile& file, const at::Tensor& samples_CS,
+at::Tensor pick_channels(const AudioSource& file, const at::Tensor& samples_CS,
                          const std::vector<int64_t>& channels) {
   if (channels.empty()) return samples_CS;
   std::vector<at::Tensor> rows;
@@ -128,7 +128,7 @@ at::Tensor fit_length(const at::Tensor& samples_S, int64_t count) {
 at::Tensor load_mono(const Cut& cut, const Recording& recording,
                      const std::vector<int64_t>& channels, const Stretch& stretch) {
   std::vector<at::Tensor> parts;
-  for (const AudioFile& file : recording.files) {
+  for (const AudioSource& file : recording.sources) {
     const bool wanted =
         channels.empty() || std::any_of(channels.begin(), channels.end(), [&](int64_t channel) {
           return std::count(file.channels.begin(), file.channels.end(), channel) > 0;
@@ -138,8 +138,9 @@ at::Tensor load_mono(const Cut& cut, const Recording& recording,
     }
   }
   if (parts.empty()) {
-    throw data_errors::channel(cut, recording.files.front().path,
-                               "the recording has no channel " + std::to_string(channels.front()));
+    throw cut_audio_errors::channel(
+        cut, recording.sources.front().source,
+        "the recording has no channel " + std::to_string(channels.front()));
   }
   int64_t shortest = parts.front().size(1);
   for (const at::Tensor& part : parts) shortest = std::min(shortest, part.size(1));
@@ -149,25 +150,41 @@ at::Tensor load_mono(const Cut& cut, const Recording& recording,
   return mono_S.contiguous();
 }
 
+/// Refuses what this loader cannot load.
+void check_recording(const Cut& cut, const Recording& recording) {
+  if (!recording.transforms.empty()) throw cut_audio_errors::transforms(cut, recording.id);
+  static constexpr const char* kTypes[] = {"file", "command", "url", "memory", "shar", "shar_ptr"};
+  for (const AudioSource& source : recording.sources) {
+    if (source.type == AudioSource::Type::kFile) continue;
+    throw cut_audio_errors::source_kind(cut, kTypes[static_cast<size_t>(source.type)]);
+  }
+}
+
 }  // namespace
 
 AudioLoader::AudioLoader() : resamplers_(std::make_unique<data::ResamplerBank>()) {}
 AudioLoader::~AudioLoader() = default;
 
 at::Tensor AudioLoader::source(const Cut& cut, int64_t sample_rate_hz) {
-  if (!cut.recording) throw data_errors::no_recording(cut);
+  if (cut.kind != Cut::Kind::kMono) throw cut_audio_errors::cut_kind(cut);
+  if (!cut.recording) throw cut_audio_errors::no_recording(cut);
+  check_recording(cut, *cut.recording);
   const at::Tensor mono_S =
-      load_mono(cut, *cut.recording, {cut.channel}, {cut.start_s, cut.duration_s});
+      load_mono(cut, *cut.recording, cut.channels, {cut.start_s, cut.duration_s});
   return fit_length((*resamplers_)(mono_S, cut.recording->sample_rate_hz, sample_rate_hz),
                     compute_num_samples(cut.duration_s, sample_rate_hz));
 }
 
 at::Tensor AudioLoader::target(const Cut& cut, int64_t sample_rate_hz) {
-  if (!cut.target_audio) throw data_errors::no_target(cut);
-  const double start_s = cut.target_audio_unaligned ? 0 : cut.start_s;
+  if (cut.kind != Cut::Kind::kMono) throw cut_audio_errors::cut_kind(cut);
+  const Recording* recording = cut.find_recording("target_audio");
+  if (recording == nullptr) throw cut_audio_errors::no_target(cut);
+  check_recording(cut, *recording);
+  const double start_s = cut.custom_flag("target_audio_unaligned") ? 0 : cut.start_s;
   const at::Tensor mono_S =
-      load_mono(cut, *cut.target_audio, cut.target_audio_channels, {start_s, cut.duration_s});
-  return fit_length((*resamplers_)(mono_S, cut.target_audio->sample_rate_hz, sample_rate_hz),
+      load_mono(cut, *recording, cut.custom_integers("target_audio_channel_selector"),
+                {start_s, cut.duration_s});
+  return fit_length((*resamplers_)(mono_S, recording->sample_rate_hz, sample_rate_hz),
                     compute_num_samples(cut.duration_s, sample_rate_hz));
 }
 

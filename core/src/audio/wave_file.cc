@@ -1,4 +1,4 @@
-#include "data/wave_file.h"
+#include "audio/wave_file.h"
 
 #include <ATen/ATen.h>
 #include <sndfile.h>
@@ -6,25 +6,25 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "audio/audio_errors.h"
+#include "audio/audio_file.h"
 #include "base/io_errors.h"
-#include "data/audio_file.h"
-#include "data/data_errors.h"
 #include "s2s/resample.h"
 
 namespace s2s {
 
 at::Tensor read_wave(const std::string& path, int64_t sample_rate_hz) {
-  if (!std::filesystem::exists(path)) throw data_errors::missing_wave(path);
+  if (!std::filesystem::exists(path)) throw audio_errors::missing_wave(path);
   try {
     data::AudioFileReader reader(path);
     const data::AudioInfo info = reader.info();
-    if (info.num_samples == 0) throw data_errors::empty_wave(path);
+    if (info.num_samples == 0) throw audio_errors::empty_wave(path);
     const at::Tensor samples_S = reader.read(0, info.num_samples)[0];
     return resample(samples_S, info.sample_rate_hz, sample_rate_hz);
   } catch (const Error&) {
     throw;
   } catch (const std::runtime_error& error) {
-    throw data_errors::unreadable_wave(path, error.what());
+    throw audio_errors::unreadable_wave(path, error.what());
   }
 }
 

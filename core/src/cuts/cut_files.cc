@@ -1,4 +1,4 @@
-#include "s2s/cuts.h"
+#include "s2s/cut_files.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "data/cut_json.h"
-#include "data/data_errors.h"
-#include "data/line_reader.h"
-#include "s2s/frames.h"
+#include "cuts/cut_json.h"
+#include "cuts/cuts_errors.h"
+#include "files/line_reader.h"
 
 namespace s2s {
 namespace {
@@ -22,7 +21,7 @@ using PlaceById = std::unordered_map<std::string, std::string>;
 void remember_id(const Cut& cut, PlaceById& seen) {
   const std::string place = fmt::format("{}:{}", cut.manifest, cut.line);
   const auto [it, is_new] = seen.emplace(cut.id, place);
-  if (!is_new) throw data_errors::duplicate_id(cut.place(), it->second);
+  if (!is_new) throw cuts_errors::duplicate_id(cut.place(), it->second);
 }
 
 void read_manifest(const std::string& path, PlaceById& seen, CutManifest& manifest,
@@ -34,6 +33,7 @@ void read_manifest(const std::string& path, PlaceById& seen, CutManifest& manife
     try {
       Cut cut = data::parse_cut(line, path, reader.line(), leniencies);
       remember_id(cut, seen);
+      resolve_paths(cut);
       manifest.cuts.push_back(std::move(cut));
     } catch (const Error& error) {
       findings.add(error);
@@ -55,10 +55,6 @@ void read_manifest(const std::string& path, PlaceById& seen, CutManifest& manife
 
 }  // namespace
 
-double Supervision::end_s() const { return round_time(start_s + duration_s); }
-
-std::string Cut::place() const { return fmt::format("{}:{}: cut '{}'", manifest, line, id); }
-
 CutManifest read_cuts(const std::vector<std::string>& paths) {
   CutManifest manifest;
   Findings findings;
@@ -71,7 +67,7 @@ CutManifest read_cuts(const std::vector<std::string>& paths) {
     }
   }
   findings.throw_if_any();
-  if (manifest.cuts.empty()) throw data_errors::empty(paths);
+  if (manifest.cuts.empty()) throw cuts_errors::empty(paths);
   return manifest;
 }
 

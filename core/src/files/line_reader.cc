@@ -1,10 +1,10 @@
-#include "data/line_reader.h"
+#include "files/line_reader.h"
 
 #include <zlib.h>
 
 #include <filesystem>
 
-#include "data/data_errors.h"
+#include "files/files_errors.h"
 
 namespace s2s::data {
 namespace {
@@ -23,7 +23,7 @@ struct LineReader::File {
 
 LineReader::LineReader(const std::string& path) : path_(path) {
   gzFile handle = std::filesystem::is_directory(path) ? nullptr : gzopen(path.c_str(), "rb");
-  if (handle == nullptr) throw data_errors::missing_manifest(path);
+  if (handle == nullptr) throw files_errors::missing_manifest(path);
   gzbuffer(handle, kChunkBytes);
   file_ = std::make_unique<File>(handle);
 }
@@ -39,7 +39,7 @@ bool LineReader::fill() {
   int code = Z_OK;
   const char* reason = gzerror(file_->handle, &code);
   // A file cut off in the middle of a member reads as a short count and Z_BUF_ERROR.
-  if (got < 0 || code == Z_BUF_ERROR) throw data_errors::gzip(path_, line_, reason);
+  if (got < 0 || code == Z_BUF_ERROR) throw files_errors::gzip(path_, line_, reason);
   buffer_.resize(kept + static_cast<size_t>(got));
   return got > 0;
 }

@@ -1,0 +1,30 @@
+#pragma once
+// One line of a manifest -> Cut, Recording, Supervision.
+
+#include <string>
+
+#include "files/json_fields.h"
+#include "s2s/cuts.h"
+
+namespace s2s::data {
+
+/// What a manifest contains that is accepted although Lhotse would not write it.
+struct Leniencies {
+  int64_t recordings_with_path = 0;  // `path` in place of `sources`
+  int64_t cuts_without_type = 0;
+};
+
+/// `line_text` is line `line` of `manifest`. Errors: as s2s::parse_cut.
+Cut parse_cut(const std::string& line_text, const std::string& manifest, int64_t line,
+              Leniencies& leniencies);
+
+/// A recording's object. Errors: [data/field], [data/sample-rate], [data/source-type].
+Recording parse_recording(const JsonFields& fields, Leniencies& leniencies);
+/// A supervision's object. Errors: [data/field], [data/turn-time].
+Supervision parse_supervision(const JsonFields& fields, Leniencies& leniencies);
+/// The members of `custom`: recordings and arrays are told from other objects by their keys.
+CustomFields parse_custom(const JsonFields& owner, Leniencies& leniencies);
+/// A list of {"name", "kwargs"}.
+std::vector<AudioTransform> parse_transforms(const JsonFields& owner);
+
+}  // namespace s2s::data

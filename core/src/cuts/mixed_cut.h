@@ -1,0 +1,19 @@
+#pragma once
+// What a mixed cut derives from its tracks.
+
+#include <vector>
+
+#include "s2s/cuts.h"
+
+namespace s2s::data {
+
+/// The tracks that are not muted; all when every one is.
+std::vector<const MixTrack*> audible_tracks(const Cut& mix);
+/// The first audible track that is not padding; the first audible one when all are.
+const MixTrack& first_data_track(const Cut& mix);
+
+/// Writes the duration and the supervisions, which follow from the tracks: call it after each
+/// change of them. Source: lhotse MixedCut.duration, MixedCut.supervisions.
+void update_mixed(Cut& mix);
+
+}  // namespace s2s::data

@@ -1,0 +1,109 @@
+// JSON text -> values, with what Python's json accepts beyond the standard.
+
+#include <array>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "files/files_errors.h"
+#include "files/json_fields.h"
+
+namespace s2s::data {
+namespace {
+
+// A token that JSON does not have is read as a string that begins with a control character.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kTokens = {
+    {{"NaN", "\x01NaN"}, {"Infinity", "\x01Infinity"}, {"-Infinity", "\x01-Infinity"}}};
+constexpr std::string_view kMark = "\"\\u0001";
+
+/// The text with NaN, Infinity and -Infinity outside of strings as marked strings.
+std::string with_marked_tokens(const std::string& text) {
+  std::string result;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\' && i + 1 < text.size()) {
+      result += c;
+      result += text[++i];
+      continue;
+    }
+    if (c == '"') in_string = !in_string;
+    std::string_view token;
+    for (const auto& [name, marked] : kTokens) {
+      if (!in_string && text.compare(i, name.size(), name) == 0) token = name;
+    }
+    if (token.empty()) {
+      result += c;
+    } else {
+      result += std::string(kMark) + std::string(token) + '"';
+      i += token.size() - 1;
+    }
+  }
+  return result;
+}
+
+/// Marked strings as tokens again.
+std::string with_plain_tokens(std::string text) {
+  for (size_t at = text.find(kMark); at != std::string::npos; at = text.find(kMark, at)) {
+    const size_t end = text.find('"', at + 1);
+    const std::string token = text.substr(at + kMark.size(), end - at - kMark.size());
+    const bool known = token == "NaN" || token == "Infinity" || token == "-Infinity";
+    if (known) text.replace(at, end + 1 - at, token);
+    at = known ? at + token.size() : end;
+  }
+  return text;
+}
+
+/// Why it is not JSON, or its text with numbers beyond 64 bits as floating point.
+std::string reason_of(const std::string& text, std::string& rounded) {
+  try {
+    rounded = nlohmann::ordered_json::parse(text).dump();
+    return "";
+  } catch (const nlohmann::json::exception& error) {
+    // "[json.exception.parse_error.101] parse error at line 1, column 9: syntax error ..."
+    const std::string reason = error.what();
+    const size_t column = reason.find("column ");
+    return column == std::string::npos ? reason : reason.substr(column);
+  }
+}
+
+}  // namespace
+
+JsonValue parse_json_line(const std::string& text, const LinePlace& place) {
+  thread_local simdjson::dom::parser parser;
+  JsonValue value;
+  simdjson::error_code code = parser.parse(text).get(value);
+  if (code == simdjson::SUCCESS) return value;
+  if (code == simdjson::DEPTH_ERROR) {
+    throw files_errors::json(place.text(), "it is nested deeper than 1024 levels");
+  }
+  const std::string marked = with_marked_tokens(text);
+  if (marked.size() != text.size()) code = parser.parse(marked).get(value);
+  if (code == simdjson::SUCCESS) return value;
+  std::string rounded;
+  const std::string reason = reason_of(marked.size() != text.size() ? marked : text, rounded);
+  if (!reason.empty()) throw files_errors::json(place.text(), reason);
+  code = parser.parse(rounded).get(value);
+  if (code != simdjson::SUCCESS) {
+    throw files_errors::json(place.text(), simdjson::error_message(code));
+  }
+  return value;
+}
+
+std::optional<double> json_number(JsonValue value) {
+  double number = 0;
+  if (value.get(number) == simdjson::SUCCESS) return number;
+  std::string_view text;
+  if (value.get(text) != simdjson::SUCCESS) return std::nullopt;
+  if (text == kTokens[0].second) return std::numeric_limits<double>::quiet_NaN();
+  if (text == kTokens[1].second) return std::numeric_limits<double>::infinity();
+  if (text == kTokens[2].second) return -std::numeric_limits<double>::infinity();
+  return std::nullopt;
+}
+
+std::string json_text(JsonValue value) {
+  std::string text = simdjson::minify(value);
+  return text.find(kMark) == std::string::npos ? text : with_plain_tokens(std::move(text));
+}
+
+}  // namespace s2s::data
