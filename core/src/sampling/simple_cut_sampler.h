@@ -1,0 +1,33 @@
+#pragma once
+// SimpleCutSampler on any supply, for itself and for the buckets of BucketingSampler.
+
+#include "sampling/batch_count.h"
+#include "sampling/cut_supply.h"
+
+namespace s2s::data {
+
+class SimpleCutSampler : public BatchSampler {
+ public:
+  /// `name` is what the fingerprint has of the supply.
+  SimpleCutSampler(std::shared_ptr<SizedStream> stream, SupplyPtr supply,
+                   const SimpleOptions& options, std::string name);
+  std::optional<SampledBatch> next() override;
+  void rewind(int64_t epoch) override;
+  StreamState state() const override;
+  void restore(const StreamState& state) override;
+  CutPtr make(TokenView token) const override { return stream_->stream().make(token); }
+  uint64_t fingerprint() const override;
+  SamplerCounts counts() const override { return counts_; }
+  double remaining_length() const { return supply_->remaining_length(); }
+
+ private:
+  SampledBatch kept(SampledBatch batch);
+  std::shared_ptr<SizedStream> stream_;
+  SupplyPtr supply_;
+  SimpleOptions options_;
+  std::string name_;
+  LongCutWarning warning_;
+  SamplerCounts counts_;
+};
+
+}  // namespace s2s::data

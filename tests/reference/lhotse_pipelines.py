@@ -1,0 +1,262 @@
+"""Streams and samplers of generated cuts, described by JSON and built of lhotse's own classes.
+
+tests/core/stream/stream_of_spec.h and tests/core/sampling/sampler_of_spec.h build the same of ours.
+"""
+
+import random
+from functools import partial
+
+from lhotse import CutSet, MonoCut, SupervisionSegment
+from lhotse.lazy import (LazyFilter, LazyFlattener, LazyInfiniteApproximateMultiplexer,
+                         LazyIteratorChain, LazyIteratorMultiplexer, LazyMapper, LazyRepeater,
+                         LazyShuffler, LazySlicer)
+from lhotse.dataset.sampling import (BucketingSampler, DynamicBucketingSampler, DynamicCutSampler,
+                                     RoundRobinSampler, SimpleCutSampler, WeightedSimpleCutSampler,
+                                     ZipSampler)
+from lhotse.dataset.sampling.dynamic_bucketing import FixedBucketBatchSizeConstraint
+from lhotse.utils import fastcopy
+
+
+def duration(shape, rng):
+    drawn = rng.randint(1, 1000)
+    if shape == "equal":
+        return 5.0
+    if shape == "short":
+        return 0.25 + drawn / 500
+    if shape == "skewed":
+        return 0.5 + drawn * drawn / 40000
+    if shape == "tail":
+        return 1 + drawn / 200 if drawn <= 960 else 40 + drawn / 10
+    return 0.5 + drawn / 50
+
+
+class Generated:
+    """Restartable, like a manifest."""
+
+    def __init__(self, spec):
+        rng = random.Random(spec["seed"])
+        self.cuts = []
+        for i in range(spec["count"]):
+            length = duration(spec.get("shape", "uniform"), rng)
+            tokens = list(range(rng.randint(0, 60)))
+            cut_id = f"{spec['name']}{i}"
+            turn = SupervisionSegment(cut_id, cut_id, 0, length, custom={"tokens": tokens})
+            self.cuts.append(MonoCut(cut_id, 0, length, 0, supervisions=[turn]))
+
+    def __iter__(self):
+        return iter([fastcopy(cut) for cut in self.cuts])
+
+    def __len__(self):
+        return len(self.cuts)
+
+
+class Slices:
+    """Parts of sources as LazySharIterator takes them of shards: slice_length, shuffled by pass."""
+
+    def __init__(self, sources, spec):
+        self.sources, self.spec, self.epoch = sources, spec, 0
+
+    def __iter__(self):
+        seed = self.spec.get("seed", 0) + self.epoch
+        sources, rng = list(self.sources), random.Random(seed)
+        if self.spec.get("order") == "shuffled":
+            random.Random(seed).shuffle(sources)
+        for source in sources:
+            cuts, length = list(source), self.spec.get("slice")
+            offset = rng.randint(0, len(cuts) - length) if length and length < len(cuts) else 0
+            yield from cuts[offset:offset + length] if length else cuts
+        self.epoch += 1
+
+
+class First:
+    def __init__(self, source, count):
+        self.source, self.count = source, count
+
+    def __iter__(self):
+        for i, cut in enumerate(self.source):
+            if i >= self.count:
+                return
+            yield cut
+            if i + 1 == self.count:
+                return
+
+
+def renamed(cut, suffix):
+    return fastcopy(cut, id=cut.id + suffix)
+
+
+def parts(cut):
+    return [renamed(cut, f"-{i}") for i in range(int(cut.duration) % 3)]
+
+
+def numbered(cut, rng):
+    suffix = f"#{rng.randint(0, 99)}"
+    if cut.duration > 5 and rng.uniform(0, 1) > 0.5:
+        suffix += "+"
+    return renamed(cut, suffix)
+
+
+def chain(spec):
+    sources = [stream(s) for s in spec["of"]]
+    if spec.get("order", "given") == "shuffled" or "slice" in spec:
+        return Slices(sources, spec)
+    return LazyIteratorChain(*sources, shuffle_iters=spec.get("order") == "shuffled_on",
+                             seed=spec.get("seed", 0))
+
+
+def changed(spec):
+    source, kind = stream(spec["of"]), spec["op"]
+    if kind == "repeat":
+        return LazyRepeater(source, times=spec.get("times"),
+                            preserve_id=spec.get("preserve_id", False))
+    if kind == "shuffle":
+        return LazyShuffler(source, spec["buffer"], random.Random(spec.get("seed", 0)))
+    if kind == "filter":
+        return LazyFilter(source, lambda cut: cut.duration >= spec["min"])
+    if kind == "map":
+        return LazyMapper(source, partial(renamed, suffix=spec["suffix"]))
+    if kind == "flat_map":
+        return LazyFlattener(LazyMapper(source, parts))
+    if kind == "draw":
+        return LazyMapper(source, partial(numbered, rng=random.Random(spec.get("seed", 0))))
+    if kind == "first":
+        return First(source, spec["count"])
+    assert kind == "every", kind
+    return LazySlicer(source, spec["k"], spec["n"])
+
+
+def stream(spec):
+    kind = spec["op"]
+    if kind == "cuts":
+        made = Generated(spec)
+    elif kind == "chain":
+        made = chain(spec)
+    elif kind == "mux":
+        made = LazyIteratorMultiplexer(*[stream(s) for s in spec["of"]], seed=spec.get("seed", 0),
+                                       weights=spec.get("weights"),
+                                       stop_early=spec.get("stop_early", False))
+    elif kind == "infinite_mux":
+        made = LazyInfiniteApproximateMultiplexer(*[stream(s) for s in spec["of"]],
+                                                  seed=spec.get("seed", 0),
+                                                  weights=spec.get("weights"),
+                                                  max_open_streams=spec.get("open"))
+    else:
+        made = changed(spec)
+    return CutSet(made)
+
+
+def ids_of_stream(spec, passes, limit):
+    """Ids of each pass, of at most `limit` cuts."""
+    cuts, ids = stream(spec), []
+    for _ in range(passes):
+        ids.append([])
+        for cut in cuts:
+            ids[-1].append(cut.id)
+            if len(ids[-1]) == limit:
+                break
+    return ids
+
+
+def fixed_constraint(spec):
+    if "tokens" not in spec:
+        return FixedBucketBatchSizeConstraint(spec["bins"], spec["batch_sizes"])
+    from nemo.collections.common.data.lhotse.sampling import FixedBucketBatchSizeConstraint2D
+    return FixedBucketBatchSizeConstraint2D(
+        [list(pair) for pair in zip(spec["bins"], spec["tokens"])], spec["batch_sizes"],
+        strict_2d=spec.get("strict", True), max_ratio=spec.get("max_ratio"))
+
+
+def bins_of(spec):
+    if "tokens" not in spec:
+        return spec.get("bins")
+    return [list(pair) for pair in zip(spec["bins"], spec["tokens"])]
+
+
+def limits(spec):
+    return {name: spec[name] for name in ("max_duration", "max_cuts") if name in spec}
+
+
+def common(spec, world_size, rank):
+    return dict(shuffle=spec.get("shuffle", False), drop_last=spec.get("drop_last", False),
+                world_size=world_size, rank=rank, seed=spec.get("seed", 0))
+
+
+def dynamic_bucketing(spec, cuts, world_size, rank):
+    kwargs = common(spec, world_size, rank)
+    if "batch_sizes" in spec:
+        constraint = fixed_constraint(spec)
+        if "tokens" in spec:
+            from nemo.collections.common.data.lhotse.sampling import BucketingFilter
+            cuts = cuts.filter(BucketingFilter(constraint))
+        kwargs["constraint"] = constraint
+    else:
+        kwargs.update(limits(spec), quadratic_duration=spec.get("quadratic"))
+    return DynamicBucketingSampler(
+        cuts, duration_bins=bins_of(spec), num_buckets=spec.get("num_buckets", 10),
+        num_cuts_for_bins_estimate=spec.get("estimate", 10000), buffer_size=spec["buffer"],
+        sync_buckets=spec.get("sync", True), **kwargs)
+
+
+def eager(spec, cuts, world_size, rank):
+    cuts = CutSet.from_cuts(cuts)
+    kwargs = dict(common(spec, world_size, rank), **limits(spec))
+    if spec["sampler"] == "bucketing":
+        kwargs["seed"] = spec.get("bucket_seed", 0)
+        return BucketingSampler(cuts, num_buckets=spec["num_buckets"], **kwargs)
+    if spec["sampler"] == "weighted_simple":
+        rng = random.Random(spec["weights_seed"])
+        weights = [rng.randint(1, 100) / 10 for _ in cuts]
+        return WeightedSimpleCutSampler(cuts, weights, spec["num_samples"], **kwargs)
+    return SimpleCutSampler(cuts, concatenate_cuts=spec.get("adds_up", False), **kwargs)
+
+
+def sampler(spec, world_size, rank):
+    kind = spec["sampler"]
+    if kind in ("zip", "round_robin"):
+        of = [sampler(s, world_size, rank) for s in spec["of"]]
+        if kind == "zip":
+            return ZipSampler(*of)
+        return RoundRobinSampler(*of, stop_early=spec.get("stop_early", False),
+                                 randomize=spec.get("randomize", False), seed=spec.get("seed", 0))
+    cuts = stream(spec["of"])
+    if kind == "dynamic_bucketing":
+        made = dynamic_bucketing(spec, cuts, world_size, rank)
+    elif kind == "dynamic_cut":
+        made = DynamicCutSampler(cuts, shuffle_buffer_size=spec.get("buffer", 20000),
+                                 quadratic_duration=spec.get("quadratic"), **limits(spec),
+                                 **common(spec, world_size, rank))
+    elif kind == "simple" and not spec.get("eager", True):
+        made = SimpleCutSampler(cuts, concatenate_cuts=spec.get("adds_up", False), **limits(spec),
+                                **common(spec, world_size, rank))
+    else:
+        made = eager(spec, cuts, world_size, rank)
+    if "filter_min" in spec:
+        made.filter(lambda cut: cut.duration >= spec["filter_min"])
+    return made
+
+
+def numpy_seeds(spec):
+    """Seeds of NumPy's global generator that the samplers of a case draw with."""
+    found = [spec["numpy_seed"]] if "numpy_seed" in spec else []
+    for part in spec["of"] if isinstance(spec["of"], list) else []:
+        found += numpy_seeds(part)
+    return found
+
+
+def ids_of_sampler(case):
+    """Ids of each batch of each rank of each epoch; at most `limit` batches of an epoch."""
+    import numpy as np
+    epochs = [[] for _ in range(case["epochs"])]
+    for rank in range(case["world_size"]):
+        for seed in numpy_seeds(case["sampler"]):
+            np.random.seed(seed)
+        made = sampler(case["sampler"], case["world_size"], rank)
+        for epoch in range(case["epochs"]):
+            made.set_epoch(epoch)
+            batches = []
+            for batch in made:
+                batches.append([cut.id for cut in batch])
+                if len(batches) == case.get("limit"):
+                    break
+            epochs[epoch].append(batches)
+    return epochs
