@@ -14,6 +14,11 @@ ProgressSettings settings(int64_t first_step, int64_t max_steps) {
   return out;
 }
 
+/// Waiting below this share of a step is not worth a word.
+constexpr double kShownWait = 0.05;
+/// What a step counts for in the running share, against all before it.
+constexpr double kNewest = 0.1;
+
 std::string losses(const StepReport& report) {
   std::string text = fmt::format("loss {:.3f}", report.loss);
   for (const auto& [name, value] : report.parts) text += fmt::format("  {} {:.3f}", name, value);
@@ -32,11 +37,18 @@ ProgressObserver::~ProgressObserver() = default;
 
 void ProgressObserver::on_step(const StepReport& report) {
   const int64_t done = report.step + 1;
-  bar_.update(done, losses(report));
+  wait_s_ += kNewest * (report.data_wait_s - wait_s_);
+  step_s_ += kNewest * (report.step_time_s - step_s_);
+  bar_.update(done, losses(report) + waiting());
   if (done % log_every_n_steps_ != 0) return;
   log_.debug(fmt::format("step {}  {}  grad norm {:.3f}  lr {:.3g}  {:.0f} frames/s", done,
                          losses(report), report.grad_norm, report.learning_rate,
                          static_cast<double>(report.frames) / report.step_time_s));
+}
+
+std::string ProgressObserver::waiting() const {
+  if (wait_s_ <= kShownWait * step_s_) return "";
+  return fmt::format("  waits for data {:.0f} %", 100 * wait_s_ / step_s_);
 }
 
 void ProgressObserver::on_skipped_step(const SkippedStep& skipped) {

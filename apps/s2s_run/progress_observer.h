@@ -20,9 +20,13 @@ class ProgressObserver : public RunObserver {
   void on_end(int64_t steps_done) override;
 
  private:
+  /// How long steps wait for data, when that is worth a word.
+  std::string waiting() const;
+
   Log& log_;
   ProgressBar bar_;
   int64_t log_every_n_steps_;
+  double wait_s_ = 0, step_s_ = 0;  // running means
 };
 
 }  // namespace s2s::run

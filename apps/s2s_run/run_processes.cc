@@ -84,6 +84,8 @@ std::unique_ptr<RunProcesses> meet_other_ranks(RunSetup& setup, std::vector<Agre
     throw comm_errors::other_device(name, device_name(its_device), device_name(device));
   }
   setup.join(processes->rendezvous().process(), processes->world());
+  setup.set_entropy(std::stoull(
+      processes->first().run("seeds", [&] { return std::to_string(setup.builder().entropy()); })));
   return processes;
 }
 

@@ -25,6 +25,8 @@ class RunSetup {
   const RunBuilder& builder() const { return *builder_; }
   /// See RunBuilder::join.
   void join(const ProcessPlace& process, Communicator& world) { builder_->join(process, world); }
+  /// See BuildContext::entropy: rank 0's, on all ranks.
+  void set_entropy(uint64_t entropy) { builder_->set_entropy(entropy); }
   /// What the user should know about the configuration although nothing is wrong.
   const std::vector<std::string>& notes() const { return checked_.check().notes; }
   /// What parts warn of; a command says where it goes.

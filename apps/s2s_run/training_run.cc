@@ -121,6 +121,15 @@ class RecordedSteps {
   FlightRecorder* recorder_;
 };
 
+/// What skip_bad left out of this rank's batches, once more at the end.
+void report_left_out(const DataSource& data, Log& log) {
+  const std::vector<std::string> lines = data.left_out();
+  if (lines.empty()) return;
+  std::string text = fmt::format("bad cuts that were left out: {}", lines.size());
+  for (const std::string& line : lines) text += "\n  " + line;
+  log.warning(text);
+}
+
 /// Trains from `begin` on and tells the run folder, the log and the console.
 Trainer::End train(const Run& run, TrainingParts& parts, const RunState& begin,
                    const InterruptWatch& interrupt) {
@@ -157,7 +166,9 @@ Trainer::End train(const Run& run, TrainingParts& parts, const RunState& begin,
   }
   trainer.stop_requested = [&] { return interrupt.requested(); };
   const RecordedSteps recorded(run.processes.recorder(), trainer, begin.steps_done);
-  return trainer.run(begin.steps_done);
+  const Trainer::End end = trainer.run(begin.steps_done);
+  report_left_out(*parts.data, run.log);
+  return end;
 }
 
 ExitCode run_in(const Run& run, std::unique_ptr<ParallelStrategy> strategy) {

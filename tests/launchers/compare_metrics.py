@@ -8,7 +8,7 @@ Every number of every line of metrics.jsonl, relative to its size; times and mem
 import json
 import sys
 
-OF_THE_MACHINE = {"step_time_s", "data_time_s", "frames_per_s", "peak_memory_bytes"}
+OF_THE_MACHINE = {"step_time_s", "data_wait_s", "frames_per_s", "peak_memory_bytes"}
 
 
 def lines(folder):

@@ -3,11 +3,14 @@
 #include <ATen/ATen.h>
 #include <dlfcn.h>
 
+#include <random>
+
 #include "config/config_errors.h"
 #include "s2s/lora.h"
 #include "s2s/weights.h"
 #include "train/checkpoint.h"
 #include "train/checkpoint_copies.h"
+#include "train/kept_source.h"
 #include "train/train_errors.h"
 
 namespace s2s {
@@ -57,7 +60,8 @@ RunBuilder::RunBuilder(const Config& config, const Registries& registries, Warni
       settings_(read_run_options(config)),
       precision_(parse_precision(settings_.trainer.precision,
                                  node_at(config, "trainer.precision").origin().text())),
-      device_(choose_device(settings_.trainer.accelerator)) {}
+      device_(choose_device(settings_.trainer.accelerator)),
+      entropy_(std::random_device()()) {}
 
 void RunBuilder::join(const ProcessPlace& process, Communicator& world) {
   process_ = &process;
@@ -70,6 +74,7 @@ BuildContext RunBuilder::context(const std::string& path, const Tokenizer* token
   context.registries = &registries_;
   context.path = path;
   context.seed = static_cast<uint64_t>(settings_.trainer.seed);
+  context.entropy = entropy_;
   context.tokenizer = tokenizer;
   context.data = &node_at(config_, "data");
   context.process = process_;
@@ -165,11 +170,16 @@ std::map<std::string, ShareFactory> RunBuilder::validation_sources(
   std::map<std::string, ShareFactory> sources;
   for (const auto& [name, options] : settings_.validation_sets) {
     const std::string path = "data.validation_ds.datasets." + name;
-    sources[name] = [this, path, tokenizer, options = options](const DataShare& share) {
+    const auto open = [this, path, tokenizer, options = options](const DataShare& share) {
       BuildContext where = context(path, tokenizer);
       where.data_rank = share.rank;
       where.data_size = share.size;
       return registries_.create<DataSource>(options, where);
+    };
+    auto kept = std::make_shared<std::map<std::pair<int64_t, int64_t>, KeptSource>>();
+    sources[name] = [open, kept](const DataShare& share) {
+      const auto opened = [open, share] { return open(share); };
+      return kept->try_emplace({share.rank, share.size}, opened).first->second.get();
     };
   }
   return sources;

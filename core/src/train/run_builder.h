@@ -35,6 +35,9 @@ class RunBuilder {
   /// The processes that the run has beside this one: strategies are built for them, and this one
   /// computes on the GPU of its local rank. Both must live on.
   void join(const ProcessPlace& process, Communicator& world);
+  /// The number that seeds are made of which ask for another one at every start (BuildContext).
+  uint64_t entropy() const { return entropy_; }
+  void set_entropy(uint64_t entropy) { entropy_ = entropy; }
 
   const RunOptions& settings() const { return settings_; }
   const Precision& precision() const { return precision_; }
@@ -65,7 +68,8 @@ class RunBuilder {
   std::unique_ptr<DataSource> all_train_data(const Tokenizer* tokenizer) const;
   /// The listener of model.scoring_asr (NeMo's key), or null when there is none.
   std::unique_ptr<Scorer> scorer() const;
-  /// One factory for each of data.validation_ds.datasets.
+  /// One factory for each of data.validation_ds.datasets. A set is opened once; a later validation
+  /// reads it from its beginning again.
   std::map<std::string, ShareFactory> validation_sources(const Tokenizer* tokenizer) const;
 
  private:
@@ -79,6 +83,7 @@ class RunBuilder {
   at::Device device_;
   const ProcessPlace* process_ = nullptr;  // null: the only one
   Communicator* world_ = nullptr;
+  uint64_t entropy_;
 };
 
 /// The language model inside of a speech model.

@@ -101,10 +101,11 @@ void MetricsLog::on_step(const StepReport& report) {
   line["frames"] = report.frames;
   line["tokens"] = report.tokens;
   line["batch_size"] = report.batch_size;
+  if (report.left_out_cuts > 0) line["left_out_cuts"] = report.left_out_cuts;
   line["padding_ratio"] =
       1 - static_cast<double>(report.frames) / static_cast<double>(report.padded_frames);
   line["step_time_s"] = report.step_time_s;
-  line["data_time_s"] = report.data_time_s;
+  line["data_wait_s"] = report.data_wait_s;
   line["frames_per_s"] = static_cast<double>(report.frames) / report.step_time_s;
   line["peak_memory_bytes"] = peak_memory_bytes();
   append(line);

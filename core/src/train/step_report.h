@@ -22,7 +22,8 @@ struct StepReport {
   int64_t tokens = 0;
   int64_t batch_size = 0;  // rows, all micro-batches
   double step_time_s = 0;
-  double data_time_s = 0;  // of it: waiting for data
+  double data_wait_s = 0;     // of it: waiting for batches, the longest of the data ranks
+  int64_t left_out_cuts = 0;  // bad cuts that were left out so far
 };
 
 /// An update that was skipped because its gradients were not finite.

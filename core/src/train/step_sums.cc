@@ -1,5 +1,6 @@
 #include "train/step_sums.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/fnv.h"
@@ -65,9 +66,13 @@ StepFrames agree_on_frames(ParallelStrategy& strategy, int64_t frames, bool has_
 
 bool sum_over_data(ParallelStrategy& strategy, StepReport& report, bool wants_to_stop) {
   int64_t* const counts[] = {&report.frames, &report.padded_frames, &report.tokens,
-                             &report.batch_size};
+                             &report.batch_size, &report.left_out_cuts};
   std::vector<double> numbers = {wants_to_stop ? 1.0 : 0.0, report.loss};
   for (const int64_t* count : counts) numbers.push_back(static_cast<double>(*count));
+  const size_t waits = numbers.size();
+  const auto num_ranks = static_cast<size_t>(strategy.mesh().data_size());
+  numbers.resize(waits + num_ranks, 0);
+  numbers[waits + static_cast<size_t>(strategy.data_rank())] = report.data_wait_s;
   const size_t digest = numbers.size();
   Digest::add(names_of(report), numbers);
   std::vector<double> values;
@@ -83,6 +88,9 @@ bool sum_over_data(ParallelStrategy& strategy, StepReport& report, bool wants_to
   size_t next = 1;
   report.loss = numbers[next++];
   for (int64_t* count : counts) *count = std::llround(numbers[next++]);
+  for (size_t rank = 0; rank < num_ranks; ++rank) {
+    report.data_wait_s = std::max(report.data_wait_s, numbers[waits + rank]);
+  }
   next = first_part;
   numbers.insert(numbers.end(), rest.begin(), rest.end());
   for (auto& [name, value] : report.parts) value = numbers[next++];

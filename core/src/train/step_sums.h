@@ -16,7 +16,8 @@ struct StepFrames {
 };
 StepFrames agree_on_frames(ParallelStrategy& strategy, int64_t frames, bool has_data);
 
-/// After it: turns a rank's losses and counts into those of all data ranks. Returns whether any
+/// After it: turns a rank's losses and counts into those of all data ranks, its waiting time into
+/// the longest. Returns whether any
 /// rank wants to stop.
 /// Errors: [comm/loss-parts] on all ranks when the names of the parts are not the same on all.
 bool sum_over_data(ParallelStrategy& strategy, StepReport& report, bool wants_to_stop);

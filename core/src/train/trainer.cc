@@ -65,8 +65,7 @@ StepReport Trainer::train_step(int64_t step) {
   StepReport report;
   report.step = step;
   at_phase(step, "data");
-  const std::vector<Batch> batches = next_batches();
-  report.data_time_s = now_s() - start_s;
+  const std::vector<Batch> batches = next_batches(report);
   at_phase(step, "forward and backward");
   parts_.model->train(true);
   parts_.strategy->begin_step(*parts_.model);
@@ -93,13 +92,16 @@ StepReport Trainer::train_step(int64_t step) {
   return report;
 }
 
-std::vector<Batch> Trainer::next_batches() {
+std::vector<Batch> Trainer::next_batches(StepReport& report) {
   std::vector<Batch> batches;
   for (int64_t i = 0; i < settings_.accumulate; ++i) {
+    const double start_s = now_s();
     std::optional<Batch> batch = parts_.data->next();
+    report.data_wait_s += now_s() - start_s;
     if (!batch) break;
-    batches.push_back(batch->to(settings_.device));
+    batches.push_back(batch->to(settings_.device, /*non_blocking=*/settings_.device.is_cuda()));
   }
+  report.left_out_cuts = static_cast<int64_t>(parts_.data->left_out().size());
   return batches;
 }
 

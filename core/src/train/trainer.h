@@ -66,7 +66,7 @@ class Trainer {
 
  private:
   StepReport train_step(int64_t step);
-  std::vector<Batch> next_batches();
+  std::vector<Batch> next_batches(StepReport& report);
   void accumulate_gradients(const std::vector<Batch>& batches, double frames, StepReport& report);
   void update(const std::vector<Batch>& batches, StepReport& report);
   void skip_update(const std::vector<Batch>& batches, const StepReport& report);

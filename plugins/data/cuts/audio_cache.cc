@@ -1,6 +1,7 @@
 #include "audio_cache.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 namespace s2s::cuts {
 namespace {
@@ -15,6 +16,16 @@ at::Tensor packed(const at::Tensor& samples_S) {
 
 at::Tensor unpacked(const at::Tensor& samples_S) {
   return samples_S.scalar_type() == at::kShort ? samples_S.to(at::kFloat).div_(kScale) : samples_S;
+}
+
+/// What the samples depend on: cuts of one id differ when a recording is changed at random.
+std::string name_of(const Cut& cut, const Recording& recording) {
+  std::string name = fmt::format("{} {} {} {} {}", cut.id, recording.id, cut.start_s,
+                                 cut.duration_s, recording.sample_rate_hz);
+  for (const AudioTransform& transform : recording.transforms) {
+    name += " " + transform.name + transform.kwargs.text;
+  }
+  return name;
 }
 
 }  // namespace
@@ -33,11 +44,16 @@ at::Tensor AudioCache::get(Clips& clips, const std::string& id, const Load& load
 }
 
 at::Tensor AudioCache::source(const Cut& cut, int64_t sample_rate_hz) {
-  return get(sources_, cut.id, [&] { return AudioLoader::source(cut, sample_rate_hz); });
+  const auto load = [&] { return AudioLoader::source(cut, sample_rate_hz); };
+  if (!cut.recording) return load();
+  return get(sources_, name_of(cut, *cut.recording), load);
 }
 
 at::Tensor AudioCache::target(const Cut& cut, int64_t sample_rate_hz) {
-  return get(targets_, cut.id, [&] { return AudioLoader::target(cut, sample_rate_hz); });
+  const auto load = [&] { return AudioLoader::target(cut, sample_rate_hz); };
+  const Recording* target = cut.find_recording("target_audio");
+  if (target == nullptr || cut.kind != Cut::Kind::kMono) return load();
+  return get(targets_, name_of(cut, *target), load);
 }
 
 }  // namespace s2s::cuts

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace s2s::cuts::errors {
 namespace {
 
@@ -30,13 +32,10 @@ Error no_batch_size(const std::string& path) {
                                                 path));
 }
 
-Error nothing_left(const std::string& path, int64_t num_cuts,
-                   const std::vector<std::string>& files) {
-  std::string listed;
-  for (const std::string& file : files) listed += (listed.empty() ? "'" : ", '") + file + "'";
-  return data_error("empty", fmt::format("{}: none of the {} cuts in {} is left; expected at least "
-                                         "one; check min_duration, max_duration and limit",
-                                         path, num_cuts, listed));
+Error nothing_left(const std::string& path) {
+  return data_error("empty", fmt::format("{}: no cut of the set is left; expected at least one; "
+                                         "check the files, min_duration, max_duration and limit",
+                                         path));
 }
 
 Error no_full_batch(const std::string& path, int64_t num_cuts) {
@@ -74,6 +73,29 @@ Error concatenate(const std::string& path, const std::string& problem) {
                                   "least one frame, and frames of whole samples at "
                                   "both rates; mend max_duration or data.frame_length",
                                   path, problem));
+}
+
+Error too_many_bad(const std::string& where, int64_t limit, const std::vector<std::string>& bad) {
+  constexpr size_t kShown = 20;
+  std::string list;
+  for (size_t i = 0; i < std::min(bad.size(), kShown); ++i) list += "\n  " + bad[i];
+  if (bad.size() > kShown) list += fmt::format("\n  and {} more", bad.size() - kShown);
+  return data_error(
+      "too-many-bad",
+      fmt::format("{}: {} cuts cannot be used, skip_bad allows {}; expected no more; "
+                  "mend them ('s2s-run data inspect' lists all), or raise skip_bad:{}",
+                  where, bad.size(), limit, list));
+}
+
+Error no_good_cut(const std::string& path) {
+  return data_error("empty", fmt::format("{}: no cut behind a batch of bad ones can be used; "
+                                         "expected one; mend the set",
+                                         path));
+}
+
+std::string left_out(const std::string& where, int64_t count, int64_t limit,
+                     const std::string& reason) {
+  return fmt::format("{}: bad cut {} of at most {} is left out: {}", where, count, limit, reason);
 }
 
 std::string long_text(const std::string& path, const TokenChannelCounts& counts, const Cut& first,

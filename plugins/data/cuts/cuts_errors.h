@@ -12,13 +12,18 @@ namespace s2s::cuts::errors {
 
 Error no_path(const std::string& path);
 Error no_batch_size(const std::string& path);
-Error nothing_left(const std::string& path, int64_t num_cuts,
-                   const std::vector<std::string>& files);
+Error nothing_left(const std::string& path);
 Error no_full_batch(const std::string& path, int64_t num_cuts);
 Error no_tokenizer(const std::string& path);
 Error bad_state(const std::string& path, const std::string& state, const std::string& reason);
 Error changed_data(const std::string& path);
 Error concatenate(const std::string& path, const std::string& problem);
+/// `where`: the options' path, and the data rank where there are several; `bad`: a line each.
+Error too_many_bad(const std::string& where, int64_t limit, const std::vector<std::string>& bad);
+Error no_good_cut(const std::string& path);
+/// A warning: the `count`-th bad cut, of at most `limit`.
+std::string left_out(const std::string& where, int64_t count, int64_t limit,
+                     const std::string& reason);
 
 /// Text that does not fit its turn, without an id: data.long_text makes it a warning or an error.
 std::string long_text(const std::string& path, const TokenChannelCounts& counts, const Cut& first,

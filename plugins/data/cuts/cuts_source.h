@@ -1,66 +1,75 @@
 #pragma once
-// The data source `cuts`: batches of Lhotse cuts in an order that depends on seed and epoch only.
+// The data source `cuts`: batches of a set of cuts, loaded ahead by threads.
 
+#include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "bad_cuts.h"
+#include "batch_order.h"
 #include "cuts_options.h"
-#include "epoch_plan.h"
-#include "prefetcher.h"
+#include "loading_pool.h"
+#include "row_loader.h"
 #include "s2s/data_source.h"
 #include "s2s/duplex_data.h"
 #include "s2s/registry.h"
+#include "source_state.h"
 
 namespace s2s::cuts {
 
+/// Where cuts and their audio come from.
+struct SourceParts {
+  std::function<std::unique_ptr<CutBatches>(const CutBatchesContext&)> open;
+  std::unique_ptr<AudioLoader> audio;
+};
+
 class CutsSource : public DataSource {
  public:
-  /// Reads the manifests. Errors: those of read_cuts and check_duplex_cuts, [data/cuts-path],
-  /// [data/batch-size], [data/concatenate], [data/no-tokenizer], [data/empty].
-  CutsSource(const CutsOptions& options, const DuplexDataOptions& data,
-             const BuildContext& context);
+  /// Opens and checks the set. Errors: those of `parts.open` and of check_set, [data/no-tokenizer].
+  CutsSource(const CutsOptions& options, const BatchSpec& spec, const BuildContext& context,
+             SourceParts parts);
 
   std::optional<Batch> next() override;
   std::string state() const override;
   void restore(const std::string& state) override;
   std::vector<std::string> texts() override;
+  std::vector<std::string> left_out() const override { return bad_cuts_.lines(); }
 
  private:
-  /// A batch in the one order that all data ranks share.
-  struct Position {
-    int64_t epoch = 0;
-    int64_t batch = 0;
-  };
-
-  void report_texts(const BuildContext& context) const;
-  const std::shared_ptr<const EpochPlan>& plan_of(int64_t epoch);
-  /// The batch `count` places further; nothing beyond the end of a finite source.
-  std::optional<Position> advance(Position position, int64_t count);
-  std::optional<BatchJob> job_at(Position position);
-  void fill_ahead();
-  uint64_t fingerprint() const;
+  void open();
+  void check();
+  LoadingPool& pool();
+  std::optional<LoadedBatch> pull();
+  Batch stand_in();
+  void reopen_for(const SourceState& state);
+  Snapshot deal_out_anew(const SourceState& state);
+  void go_to(Snapshot from, int64_t begin);
+  Snapshot snapshot() const;
 
   CutsOptions options_;
   BatchSpec spec_;
-  BatchRule rule_;
-  std::string path_;
-  std::vector<Cut> cuts_;
+  CutBatchesContext context_;
   const Tokenizer& tokenizer_;
-  uint64_t seed_ = 0;
-  int64_t data_rank_ = 0;
-  int64_t data_size_ = 1;
-  std::shared_ptr<AudioLoader> loader_;
-  uint64_t fingerprint_ = 0;
+  DataAxis axis_;
+  uint64_t entropy_;
+  bool uses_entropy_ = false;
+  int64_t restarts_ = 0;  // that asked for another order
+  BadCuts bad_cuts_;
 
-  std::shared_ptr<const EpochPlan> plan_;
-  int64_t plan_epoch_ = -1;
-  /// Both are of data rank 0; nothing: beyond the end.
-  std::optional<Position> handed_out_ = Position{};
-  std::optional<Position> submitted_ = Position{};
+  SourceParts parts_;
+  std::unique_ptr<CutBatches> batches_;
+  std::unique_ptr<RowLoader> loader_;
+
+  int64_t position_ = 0;  // batches of the order that all data ranks together were given
+  int64_t epoch_ = 0;     // of the last of them that rank 0 was given
+  Snapshot from_;         // where `batches_` was put
+  std::unique_ptr<BatchOrder> order_;
+  std::deque<LoadedBatch> held_;  // taken from the pool, not yet handed out
   /// Last, so that its threads end before what they read.
-  std::unique_ptr<Prefetcher> prefetcher_;
+  std::unique_ptr<LoadingPool> pool_;
 };
 
 }  // namespace s2s::cuts

@@ -30,7 +30,7 @@ EpochPlan plan_epoch(const std::vector<Cut>& cuts, const BatchRule& rule, uint64
   for (const Cut& cut : cuts) order.push_back(&cut);
   if (rule.shuffle) shuffle_items(order, random);
   EpochPlan plan;
-  PlannedBatch batch;
+  PlannedRows batch;
   double longest = 0;
   bool full = false;
   for (CutSequence& row : rows_of(order, rule, random)) {

@@ -17,8 +17,8 @@ struct BatchRule {
   PackRule pack;  // max_frames 0: cuts stay alone
 };
 
-using PlannedBatch = std::vector<CutSequence>;
-using EpochPlan = std::vector<PlannedBatch>;
+using PlannedRows = std::vector<CutSequence>;
+using EpochPlan = std::vector<PlannedRows>;
 
 /// Points into `cuts`, which has to outlive the plan.
 /// Source of the batch rule: lhotse TimeConstraint (a batch closes before count x longest would

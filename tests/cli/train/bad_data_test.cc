@@ -88,6 +88,28 @@ TEST_CASE("audio that is missing") {
                  set.path("none.wav").string(), "expected", "mend 'source'"});
 }
 
+TEST_CASE("bad cuts are left out as far as skip_bad allows, and listed at the end") {
+  BadSet set;
+  write_text(set.path("torn.wav"), "RIFF");
+  set.set_user_audio(1, set.path("torn.wav"));
+  set.write();
+  const TemporaryFolder folder;
+  const Outcome one = set.train(folder.path() / "one", {"data.train_ds.skip_bad=1"});
+  CHECK_MESSAGE(one.exit_code == 0, one.output);
+  CHECK(contains(one.output, "bad cut 1 of at most 1 is left out: [data/unreadable-audio]"));
+  CHECK(contains(one.output, "bad cuts that were left out: 1\n  [data/unreadable-audio]"));
+  for (const auto& line : metrics(folder.path() / "one")) {
+    if (line["step"] == kEventfulSteps && line.contains("loss")) CHECK(line["left_out_cuts"] == 1);
+  }
+  set.set_user_audio(2, set.path("none.wav"));
+  set.write();
+  const Outcome two = set.train(folder.path() / "two", {"data.train_ds.skip_bad=1"});
+  CHECK(two.exit_code == 5);
+  CHECK(contains(two.output, "[data/too-many-bad]"));
+  CHECK(contains(two.output, "torn.wav"));
+  CHECK(contains(two.output, "none.wav"));
+}
+
 TEST_CASE("a manifest that is missing") {
   BadSet set;
   check_refused(set, 5, {"[data/missing-file]", set.path("bad.jsonl").string(), "cuts_path"});

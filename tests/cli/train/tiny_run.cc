@@ -75,7 +75,7 @@ std::vector<nlohmann::ordered_json> metrics(const fs::path& folder) {
 std::vector<std::string> lasting_metrics(const fs::path& folder) {
   std::vector<std::string> lines;
   for (nlohmann::ordered_json& line : metrics(folder)) {
-    for (const char* key : {"step_time_s", "data_time_s", "frames_per_s", "peak_memory_bytes"}) {
+    for (const char* key : {"step_time_s", "data_wait_s", "frames_per_s", "peak_memory_bytes"}) {
       line.erase(key);
     }
     lines.push_back(line.dump());

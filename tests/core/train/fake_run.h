@@ -70,7 +70,9 @@ class FakeData : public DataSource {
     return batch;
   }
   std::string state() const override { return std::to_string(position_); }
-  void restore(const std::string& state) override { position_ = std::stoll(state); }
+  void restore(const std::string& state) override {
+    position_ = state.empty() ? 0 : std::stoll(state);
+  }
   std::vector<std::string> texts() override { return {}; }
 
  private:

@@ -93,3 +93,38 @@ TEST_CASE("the trainer and the components share blocks without seeing each other
   CHECK(optimizer.find("lr_scales") == nullptr);
   CHECK(optimizer.find("lr")->as_int("") == 1);
 }
+
+TEST_CASE("a validation set is opened once, and read from its beginning each time") {
+  Parts parts;
+  int opened = 0;
+  std::vector<uint64_t> entropies;
+  s2s::Component<s2s::DataSource> data;
+  data.name = "counted";
+  static std::function<void(const BuildContext&)> on_open;
+  on_open = [&](const BuildContext& context) {
+    ++opened;
+    entropies.push_back(context.entropy);
+  };
+  data.create = [](const Config&, const BuildContext& context) -> std::unique_ptr<s2s::DataSource> {
+    on_open(context);
+    return std::make_unique<s2s::test::FakeData>();
+  };
+  parts.registries.of<s2s::DataSource>().add(data);
+  const Config config = yaml(
+      "model: {type: d}\n"
+      "data: {validation_ds: {datasets: {a: {name: counted}}}}\n"
+      "trainer: {accelerator: cpu}\n");
+  s2s::RunBuilder builder(config, parts.registries, parts.warnings);
+  builder.set_entropy(77);
+  const auto sources = builder.validation_sources(nullptr);
+  const auto first_ids = [&] { return sources.at("a")({})->next()->ids; };
+  const auto ids = first_ids();
+  CHECK(first_ids() == ids);
+  CHECK(opened == 1);
+  const auto held = sources.at("a")({});
+  CHECK(first_ids() == ids);
+  CHECK(opened == 2);
+  sources.at("a")({1, 2});
+  CHECK(opened == 3);
+  CHECK(entropies == std::vector<uint64_t>(3, 77));
+}

@@ -1,0 +1,37 @@
+#include "bad_cuts.h"
+
+#include <algorithm>
+
+#include "cuts_errors.h"
+
+namespace s2s::cuts {
+
+BadCuts::BadCuts(int64_t limit, std::string where) : limit_(limit), where_(std::move(where)) {}
+
+bool BadCuts::knows(const std::string& id) const {
+  return std::any_of(listed_.begin(), listed_.end(),
+                     [&](const auto& item) { return item.first == id; });
+}
+
+void BadCuts::add(const std::vector<BadCut>& more,
+                  const std::function<void(const std::string&)>& tell) {
+  for (const BadCut& bad : more) {
+    if (limit_ == 0) throw bad.error();
+    if (knows(bad.id)) continue;
+    listed_.emplace_back(bad.id, "[" + bad.error_id + "] " + bad.message);
+    if (static_cast<int64_t>(listed_.size()) > limit_) {
+      throw errors::too_many_bad(where_, limit_, lines());
+    }
+    if (tell)
+      tell(errors::left_out(where_, static_cast<int64_t>(listed_.size()), limit_,
+                            listed_.back().second));
+  }
+}
+
+std::vector<std::string> BadCuts::lines() const {
+  std::vector<std::string> lines;
+  for (const auto& [id, line] : listed_) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace s2s::cuts

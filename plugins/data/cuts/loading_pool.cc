@@ -1,0 +1,169 @@
+#include "loading_pool.h"
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+#include "s2s/error.h"
+#include "s2s/threads.h"
+
+namespace s2s::cuts {
+
+/// What a thread threw, as values: an exception's reference count lives in the C++ library, where
+/// the thread sanitizer cannot see it.
+struct LoadingPool::Failure {
+  std::optional<BadCut> error;
+  std::string defect;
+
+  [[noreturn]] void raise() const {
+    if (error) throw error->error();
+    throw std::runtime_error(defect);
+  }
+  /// Null when `action` went well.
+  static std::unique_ptr<Failure> of(const std::function<void()>& action) {
+    auto failure = std::make_unique<Failure>();
+    try {
+      action();
+      return nullptr;
+    } catch (const Error& caught) {
+      failure->error = BadCut{"", caught.exit_code(), caught.id(), caught.message()};
+    } catch (const std::exception& caught) {
+      failure->defect = caught.what();
+    }
+    return failure;
+  }
+};
+
+/// A batch on its way. One worker writes a row's result; the last one makes the batch.
+struct LoadingPool::Slot {
+  explicit Slot(PlannedBatch planned)
+      : plan(std::move(planned)), rows(plan.cuts.rows.size()), remaining(rows.size()) {}
+
+  PlannedBatch plan;
+  std::vector<LoadResult> rows;
+  // Guarded by the pool's mutex.
+  size_t remaining;
+  bool done = false;
+  LoadedBatch result;
+  std::unique_ptr<Failure> failure;
+};
+
+LoadingPool::LoadingPool(BatchOrder& order, const CutBatches& batches, const RowLoader& loader,
+                         const PoolOptions& options)
+    : order_(order), batches_(batches), loader_(loader), options_(options) {
+  if (options.num_workers == 0) return;
+  threads_.emplace_back([this] { plan(); });
+  for (int64_t i = 0; i < options.num_workers; ++i) threads_.emplace_back([this] { work(); });
+}
+
+LoadingPool::~LoadingPool() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    jobs_.clear();
+  }
+  has_room_.notify_all();
+  has_job_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+LoadedBatch LoadingPool::finish(Slot& slot) const {
+  LoadedBatch loaded;
+  loaded.round_epoch = slot.plan.round_epoch;
+  std::vector<LoadedRow> good;
+  for (LoadResult& row : slot.rows) {
+    std::move(row.bad.begin(), row.bad.end(), std::back_inserter(loaded.bad));
+    if (row.row) good.push_back(std::move(*row.row));
+  }
+  slot.rows.clear();
+  if (good.empty() || (!loaded.bad.empty() && !options_.leave_out)) return loaded;
+  loaded.batch = collate_rows(std::move(good), loader_.pad());
+  if (options_.pin_memory) loaded.batch = loaded.batch->pin_memory();
+  return loaded;
+}
+
+std::optional<LoadedBatch> LoadingPool::load_here() {
+  std::optional<PlannedBatch> planned = order_.next();
+  if (!planned) return std::nullopt;
+  Slot slot(std::move(*planned));
+  for (size_t i = 0; i < slot.rows.size(); ++i) {
+    slot.rows[i] = loader_.load(slot.plan.cuts.rows[i], batches_);
+  }
+  return finish(slot);
+}
+
+std::optional<LoadedBatch> LoadingPool::take() {
+  if (options_.num_workers == 0) return load_here();
+  std::unique_lock lock(mutex_);
+  has_batch_.wait(
+      lock, [&] { return slots_.empty() ? has_ended_ || plan_failure_ : slots_.front()->done; });
+  if (slots_.empty()) {
+    if (plan_failure_) plan_failure_->raise();
+    return std::nullopt;
+  }
+  const std::shared_ptr<Slot> slot = std::move(slots_.front());
+  slots_.pop_front();
+  has_room_.notify_one();
+  if (slot->failure) slot->failure->raise();
+  return std::move(slot->result);
+}
+
+void LoadingPool::plan() {
+  run_operators_on_this_thread();
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    has_room_.wait(lock, [&] {
+      return stopping_ || static_cast<int64_t>(slots_.size()) < options_.max_batches;
+    });
+    if (stopping_) return;
+    lock.unlock();
+    std::optional<PlannedBatch> planned;
+    std::unique_ptr<Failure> failure = Failure::of([&] { planned = order_.next(); });
+    std::shared_ptr<Slot> slot = planned ? std::make_shared<Slot>(std::move(*planned)) : nullptr;
+    lock.lock();
+    if (!slot) {
+      has_ended_ = !failure;
+      plan_failure_ = std::move(failure);
+      has_batch_.notify_all();
+      return;
+    }
+    slots_.push_back(slot);
+    for (size_t i = 0; i < slot->rows.size(); ++i) jobs_.emplace_back(slot, i);
+    has_job_.notify_all();
+  }
+}
+
+void LoadingPool::load_one(const Job& job, std::unique_lock<std::mutex>& lock) {
+  Slot& slot = *job.first;
+  lock.unlock();
+  LoadResult result;
+  std::unique_ptr<Failure> failure =
+      Failure::of([&] { result = loader_.load(slot.plan.cuts.rows[job.second], batches_); });
+  lock.lock();
+  slot.rows[job.second] = std::move(result);
+  if (failure && !slot.failure) slot.failure = std::move(failure);
+  if (--slot.remaining > 0) return;
+  const bool failed = slot.failure != nullptr;
+  lock.unlock();
+  LoadedBatch batch;
+  if (!failed) failure = Failure::of([&] { batch = finish(slot); });
+  lock.lock();
+  slot.result = std::move(batch);
+  if (!failed) slot.failure = std::move(failure);
+  slot.done = true;
+  has_batch_.notify_all();
+}
+
+void LoadingPool::work() {
+  run_operators_on_this_thread();
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    has_job_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+    if (stopping_) return;
+    const Job job = std::move(jobs_.front());
+    jobs_.pop_front();
+    load_one(job, lock);
+  }
+}
+
+}  // namespace s2s::cuts

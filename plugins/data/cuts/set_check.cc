@@ -1,0 +1,68 @@
+#include "set_check.h"
+
+#include <memory>
+#include <vector>
+
+#include "bad_cuts.h"
+#include "cuts_errors.h"
+
+namespace s2s::cuts {
+namespace {
+
+/// Whoever made the data should know what a text that does not fit costs.
+class TextReport {
+ public:
+  void add(const Cut& cut, const SetCheck& check) {
+    const TokenChannelCounts more =
+        make_sequence_text({{{&cut, 0}}, 0}, check.spec, check.tokenizer).target_counts;
+    if (more.long_turns > 0 && !first_long_) first_long_ = std::make_unique<Cut>(cut);
+    if (more.truncated_tokens + more.skipped_turns > 0 && !first_cut_off_) {
+      first_cut_off_ = std::make_unique<Cut>(cut);
+    }
+    counts_ += more;
+  }
+
+  void tell(const SetCheck& check) const {
+    if (first_long_) {
+      const std::string message =
+          errors::long_text(check.path, counts_, *first_long_, check.spec.data);
+      const bool is_error = check.spec.data.long_text == "error";
+      if (is_error && check.max_bad == 0) throw errors::too_long_text(message);
+      if (check.warn) check.warn("[data/long-text] " + message);
+    }
+    if (first_cut_off_ && check.warn) {
+      check.warn(errors::text_cut_off(check.path, counts_, *first_cut_off_));
+    }
+  }
+
+ private:
+  TokenChannelCounts counts_;
+  std::unique_ptr<Cut> first_long_;
+  std::unique_ptr<Cut> first_cut_off_;
+};
+
+}  // namespace
+
+int64_t check_set(const CutBatches& batches, const SetCheck& check) {
+  constexpr size_t kMaxFindings = 20;
+  std::vector<BadCut> bad;
+  Findings findings;
+  TextReport texts;
+  int64_t num_cuts = 0;
+  batches.visit_cuts([&](const Cut& cut) {
+    Findings more;
+    check_duplex_cuts({cut}, check.spec.data, check.allow_no_turns, check.check_files, more);
+    for (const Error& error : more.errors()) findings.add(error);
+    if (more.empty()) texts.add(cut, check);
+    if (!more.empty() && check.max_bad > 0) bad.push_back(bad_cut(cut.id, more.errors().front()));
+    const bool full = findings.errors().size() >= kMaxFindings && check.max_bad == 0;
+    return ++num_cuts < kCheckedCuts && !full;
+  });
+  if (num_cuts == 0) throw errors::nothing_left(check.path);
+  if (check.max_bad == 0) findings.throw_if_any();
+  BadCuts(check.max_bad, check.path).add(bad);
+  texts.tell(check);
+  return num_cuts;
+}
+
+}  // namespace s2s::cuts

@@ -1,0 +1,32 @@
+#pragma once
+// What is looked at before the first batch: the first cuts of a set. Larger sets are checked cut by
+// cut as they are read.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "s2s/cut_batches.h"
+#include "s2s/duplex_data.h"
+
+namespace s2s::cuts {
+
+struct SetCheck {
+  std::string path;  // of the data set's options
+  const BatchSpec& spec;
+  const Tokenizer& tokenizer;
+  bool allow_no_turns = false;
+  bool check_files = true;
+  int64_t max_bad = 0;  // left out later; more of them are an error now
+  std::function<void(const std::string&)> warn;
+};
+
+/// Cuts that are looked at.
+constexpr int64_t kCheckedCuts = 20000;
+
+/// Returns the number of cuts that were looked at; kCheckedCuts may not be all.
+/// Errors: [data/empty], all of check_duplex_cuts, [data/long-text]; warns of text that does not
+/// fit.
+int64_t check_set(const CutBatches& batches, const SetCheck& check);
+
+}  // namespace s2s::cuts
