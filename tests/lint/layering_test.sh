@@ -22,8 +22,10 @@ for name in $(find plugins -mindepth 3 -maxdepth 3 -name CMakeLists.txt | xargs 
     xargs -r -n1 basename | sort -u); do
   pattern="\\b$name\\b"
   [ "${words#* $name }" = "$words" ] || pattern="\"$name\"|\\b($kind_names):$name\\b"
+  # The field of a Shar set is called so by Lhotse.
   complain "core/ names the plugin '$name'" "$(grep -rniE "$pattern" \
-    core/include core/src core/conformance core/sdk core/CMakeLists.txt)"
+    core/include core/src core/conformance core/sdk core/CMakeLists.txt |
+    grep -v '^core/src/shar/.*"cuts"')"
 done
 
 # Plugins see the SDK, their own files and third-party libraries; never core's rooms or each other.

@@ -38,4 +38,60 @@ Error field(const std::string& place, const std::string& name, const std::string
                                     name, found, expected));
 }
 
+Error missing_file(const std::string& path, const std::string& expected) {
+  return error("missing-file",
+               fmt::format("the file '{}' does not exist; expected {}", path, expected));
+}
+
+Error unreadable_file(const std::string& path, const std::string& reason) {
+  return {ExitCode::kData, "io/file",
+          fmt::format("{}: cannot be read: {}; expected a readable file; check its permissions and "
+                      "the disk",
+                      path, reason)};
+}
+
+Error gzip_bytes(const std::string& path, int64_t num_good_bytes, const std::string& reason) {
+  return error("gzip",
+               fmt::format("{}: the compressed file is damaged after {} bytes of content: {}; "
+                           "expected a whole gzip file ('gzip -t' tells); copy it again",
+                           path, num_good_bytes, reason));
+}
+
+Error tar(const std::string& path, int64_t offset, const std::string& reason) {
+  return error("tar", fmt::format("{}: byte {}: {}; expected a whole tar archive ('tar tf' tells); "
+                                  "copy or write it again",
+                                  path, offset, reason));
+}
+
+Error index(const std::string& path, int64_t row, const std::string& reason) {
+  return error("index", fmt::format("{}: row {}: {}; expected the file that its index was made of; "
+                                    "remove {}.idx and run again",
+                                    path, row, reason, path));
+}
+
+Error npy(const std::string& place, const std::string& reason) {
+  return error("npy", fmt::format("{}: this is not an array that can be read: {}; expected a .npy "
+                                  "file of numbers as numpy.save writes it; write it again",
+                                  place, reason));
+}
+
+Error pipe(const std::string& command, const std::string& reason) {
+  return error("pipe", fmt::format("'pipe:{}' failed: {}; expected a shell command that writes the "
+                                   "data to its standard output; run it by hand to see",
+                                   command, reason));
+}
+
+Error url(const std::string& url) {
+  return error("url", fmt::format("'{}' is a URL; expected a path, or a command that fetches it, "
+                                  "for example 'pipe:curl -sSfL {}'; or copy the file first",
+                                  url, url));
+}
+
+Error braces(const std::string& pattern, const std::string& reason) {
+  return error("braces",
+               fmt::format("'{}': {}; expected for example 'cuts.{{000000..000127}}.jsonl'"
+                           " or '_OP_0..127_CL_'; mend the pattern",
+                           pattern, reason));
+}
+
 }  // namespace s2s::files_errors

@@ -1,5 +1,5 @@
 #pragma once
-// Mistakes in files of lines and JSON. Ids are listed in core/docs/errors.md.
+// What can be wrong with data files, whatever they hold. Ids are listed in core/docs/errors.md.
 
 #include <cstdint>
 #include <string>
@@ -10,9 +10,26 @@ namespace s2s::files_errors {
 
 /// `place` is "file:line" or "file:line: cut 'id'".
 Error missing_manifest(const std::string& path);
+/// `line`: the last good one, from 1; 0 when none was.
 Error gzip(const std::string& path, int64_t line, const std::string& reason);
+/// The file does not hold lines.
+Error gzip_bytes(const std::string& path, int64_t num_good_bytes, const std::string& reason);
 Error json(const std::string& place, const std::string& reason);
 Error field(const std::string& place, const std::string& name, const std::string& found,
             const std::string& expected);
+
+/// `expected`: "a file of Lhotse cuts (.jsonl or .jsonl.gz); check cuts_path".
+Error missing_file(const std::string& path, const std::string& expected);
+/// [io/file] The file is there and cannot be opened or read.
+Error unreadable_file(const std::string& path, const std::string& reason);
+Error tar(const std::string& path, int64_t offset, const std::string& reason);
+/// The file has changed since its index was made.
+Error index(const std::string& path, int64_t row, const std::string& reason);
+/// `place`: a file, or a member of an archive.
+Error npy(const std::string& place, const std::string& reason);
+/// A `pipe:` source failed; `reason` ends with what it wrote to standard error.
+Error pipe(const std::string& command, const std::string& reason);
+Error url(const std::string& url);
+Error braces(const std::string& pattern, const std::string& reason);
 
 }  // namespace s2s::files_errors

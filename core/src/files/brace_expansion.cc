@@ -1,0 +1,193 @@
+#include "files/brace_expansion.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <regex>
+
+#include "files/files_errors.h"
+
+namespace s2s::files {
+namespace {
+
+using Names = std::vector<std::string>;
+constexpr size_t kMaxNames = 10'000'000;
+constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+struct Expansion {
+  const std::string& pattern;  // for messages
+
+  [[noreturn]] void fail(const char* reason) const { throw files_errors::braces(pattern, reason); }
+
+  void check_size(uint64_t size) const {
+    if (size > kMaxNames) fail("stands for more than ten million names");
+  }
+
+  /// Each of `left` with each of `right` behind it; the last changes fastest.
+  Names product(const Names& left, const Names& right) const {
+    check_size(uint64_t{left.size()} * right.size());
+    Names all;
+    all.reserve(left.size() * right.size());
+    for (const std::string& first : left) {
+      for (const std::string& second : right) all.push_back(first + second);
+    }
+    return all;
+  }
+
+  int64_t number(const std::string& text) const {
+    int64_t value = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (code != std::errc() || end != text.data() + text.size())
+      fail("has a number that is too large");
+    return value;
+  }
+
+  static bool has_leading_zero(const std::string& text) {
+    return text != "0" && text != "-0" && (text.starts_with("0") || text.starts_with("-0"));
+  }
+
+  static std::string padded(int64_t value, size_t width) {
+    std::string digits = std::to_string(value < 0 ? -value : value);
+    const size_t sign = value < 0 ? 1 : 0;
+    if (digits.size() + sign < width) digits.insert(0, width - sign - digits.size(), '0');
+    return (value < 0 ? "-" : "") + digits;
+  }
+
+  int64_t step_of(const std::ssub_match& match) const {
+    return match.matched ? std::max<int64_t>(1, number(match.str())) : 1;
+  }
+
+  Names int_range(const std::smatch& match) const {
+    const std::string first = match[1].str();
+    const std::string last = match[2].str();
+    const int64_t start = number(first);
+    const int64_t end = number(last);
+    const int64_t step = step_of(match[3]);
+    const bool pad = has_leading_zero(first) || has_leading_zero(last);
+    const size_t width = pad ? std::max(first.size(), last.size()) : 0;
+    const auto distance = static_cast<uint64_t>(end) - static_cast<uint64_t>(start);
+    const uint64_t count =
+        (start < end ? distance : 0 - distance) / static_cast<uint64_t>(step) + 1;
+    check_size(count);
+    Names all;
+    for (uint64_t i = 0; i < count; ++i) {
+      const int64_t away = static_cast<int64_t>(i) * step;
+      all.push_back(padded(start < end ? start + away : start - away, width));
+    }
+    return all;
+  }
+
+  Names letter_range(const std::smatch& match) const {
+    const auto start = static_cast<int64_t>(kLetters.find(match[1].str()));
+    const auto end = static_cast<int64_t>(kLetters.find(match[2].str()));
+    const int64_t step = step_of(match[3]);
+    Names all;
+    const int64_t direction = start < end ? step : -step;
+    for (int64_t at = start; start < end ? at <= end : at >= end; at += direction) {
+      all.emplace_back(1, kLetters[static_cast<size_t>(at)]);
+    }
+    return all;
+  }
+
+  /// A range or a list; nothing when it is neither.
+  std::optional<Names> expression(const std::string& text, int depth) const {
+    static const std::regex int_range_words(R"(^(-?\d+)\.\.(-?\d+)(?:\.\.-?(\d+))?$)");
+    static const std::regex letter_range_words(R"(^([A-Za-z])\.\.([A-Za-z])(?:\.\.-?(\d+))?$)");
+    constexpr size_t kLongestRange = 80;  // std::regex recurses for each character
+    std::smatch match;
+    if (text.size() <= kLongestRange) {
+      if (std::regex_match(text, match, int_range_words)) return int_range(match);
+      if (std::regex_match(text, match, letter_range_words)) return letter_range(match);
+    }
+    return list(text, depth);
+  }
+
+  std::optional<Names> list(const std::string& text, int depth) const {
+    Names all;
+    size_t start = 0;
+    int open = 0;
+    bool is_list = false;
+    const auto take = [&](size_t end) {
+      const Names part = expand(text.substr(start, end - start), depth);
+      check_size(all.size() + part.size());
+      all.insert(all.end(), part.begin(), part.end());
+    };
+    for (size_t at = 0; at < text.size(); ++at) {
+      if (text[at] == '{') ++open;
+      if (text[at] == '}') --open;
+      if (text[at] != ',' || open != 0) continue;
+      take(at);
+      start = at + 1;
+      is_list = true;
+    }
+    if (!is_list) return std::nullopt;
+    take(text.size());
+    return all;
+  }
+
+  Names expand(const std::string& text, int depth) const {
+    constexpr int kDeepest = 50;
+    if (depth > kDeepest) fail("is nested too deeply");
+    Names all = {""};
+    size_t start = 0;
+    int open = 0;
+    for (size_t at = 0; at < text.size(); ++at) {
+      if (text[at] == '{' && open++ == 0) {
+        all = product(all, {text.substr(start, at - start)});
+        start = at;
+      } else if (text[at] == '}' && --open == 0) {
+        const std::string inside = text.substr(start + 1, at - start - 1);
+        std::optional<Names> names = expression(inside, depth + 1);
+        if (!names) names = product(product({"{"}, expand(inside, depth + 1)), {"}"});
+        all = product(all, *names);
+        start = at + 1;
+      }
+      if (open < 0) break;
+    }
+    if (open != 0) fail("has braces that are not closed or not opened");
+    return product(all, {text.substr(start)});
+  }
+};
+
+std::string replaced(const std::string& text, std::string_view from, char to) {
+  std::string out;
+  size_t begin = 0;
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, begin)) {
+    out.append(text, begin, at - begin).push_back(to);
+    begin = at + from.size();
+  }
+  return out.append(text, begin, std::string::npos);
+}
+
+/// Other brackets around a range or a list become braces.
+void replace_brackets(std::string& text, char open, char close) {
+  size_t begin = text.find(open);
+  while (begin != std::string::npos) {
+    const size_t end = text.find(close, begin);
+    if (end == std::string::npos) return;
+    const std::string_view inside = std::string_view(text).substr(begin + 1, end - begin - 1);
+    if (inside.find("..") != std::string_view::npos || inside.find(',') != std::string_view::npos) {
+      text[begin] = '{';
+      text[end] = '}';
+    }
+    begin = text.find(open, begin + 1);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> expand_braces(const std::string& pattern) {
+  return Expansion{pattern}.expand(pattern, 0);
+}
+
+std::vector<std::string> expand_shard_pattern(const std::string& pattern) {
+  std::string text = replaced(replaced(pattern, "_OP_", '{'), "_CL_", '}');
+  if (!text.starts_with("pipe:")) {
+    replace_brackets(text, '(', ')');
+    replace_brackets(text, '[', ']');
+    replace_brackets(text, '<', '>');
+  }
+  return Expansion{pattern}.expand(text, 0);
+}
+
+}  // namespace s2s::files

@@ -1,0 +1,44 @@
+#pragma once
+// Decompressed files and pieces of files, kept while there is room.
+
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+namespace s2s::files {
+
+/// Thread-safe. What has been used least recently goes first; what somebody still holds lives on.
+class ByteCache {
+ public:
+  using Bytes = std::shared_ptr<const std::string>;
+
+  explicit ByteCache(int64_t max_bytes = int64_t{64} << 20) : max_bytes_(max_bytes) {}
+
+  /// The bytes of `key`; `make` is called when they are not there, by one thread while others that
+  /// want the same wait. What `make` throws, all of them throw.
+  Bytes get(const std::string& key, const std::function<std::string()>& make);
+  int64_t held_bytes() const;
+
+ private:
+  struct Entry {
+    std::string key;
+    std::shared_future<Bytes> bytes;
+    int64_t num_bytes = 0;  // 0: being made
+  };
+  using Entries = std::list<Entry>;
+
+  void account(Entries::iterator entry, int64_t num_bytes);
+
+  const int64_t max_bytes_;
+  mutable std::mutex mutex_;
+  int64_t held_bytes_ = 0;
+  Entries entries_;  // the most recently used first
+  std::unordered_map<std::string, Entries::iterator> by_key_;
+};
+
+}  // namespace s2s::files

@@ -1,0 +1,88 @@
+#pragma once
+// Random access in large gzip files: places from which inflating can begin, every few megabytes of
+// content, and where lines begin. The idea of access points is that of zlib's example zran.c.
+//
+// File (`.gzidx`, little-endian): offsets of lines (N + 1 64-bit numbers), the points' windows,
+// each compressed, the points, and a footer with the sizes of these parts.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "files/byte_file.h"
+#include "files/gzip_stream.h"
+#include "files/index_place.h"
+#include "files/offset_index.h"
+
+namespace s2s::files {
+
+class GzipIndex {
+ public:
+  /// Errors: std::runtime_error with the reason when these bytes are no index.
+  static GzipIndex parse(std::shared_ptr<const void> owner, std::string_view bytes);
+
+  /// Of the compressed file that it was made of.
+  int64_t compressed_bytes() const { return compressed_bytes_; }
+  uint64_t fingerprint() const { return fingerprint_; }
+  int64_t content_bytes() const { return content_bytes_; }
+  int64_t num_points() const { return num_points_; }
+  /// Content of block `i` begins here; block num_points() is the end.
+  int64_t block_begin(int64_t i) const;
+  /// The block with the byte `offset` of the content.
+  int64_t block_of(int64_t offset) const;
+  /// Errors: std::runtime_error for a damaged window.
+  GzipPoint point(int64_t i) const;
+  /// Offsets of lines in the content; no rows when it was made without lines.
+  const OffsetIndex& lines() const { return lines_; }
+
+ private:
+  struct StoredPoint {
+    uint64_t in, out;
+    uint64_t window_begin;
+    uint32_t window_bytes;
+    int32_t bits;
+  };
+  friend class GzipIndexMaker;
+
+  StoredPoint stored(int64_t i) const;
+
+  std::shared_ptr<const void> owner_;
+  std::string_view windows_;
+  const char* points_ = nullptr;
+  int64_t num_points_ = 0;
+  int64_t compressed_bytes_ = 0;
+  uint64_t fingerprint_ = 0;
+  int64_t content_bytes_ = 0;
+  OffsetIndex lines_;
+};
+
+/// A number made of a file's size, its first and its last bytes.
+uint64_t file_fingerprint(const DiskFile& file);
+
+/// Reads the whole file once and appends the index's bytes. `with_lines`: also where lines begin.
+/// Errors: [data/gzip] with the last good line.
+void make_gzip_index(const DiskFile& file, bool with_lines, int64_t block_bytes,
+                     const std::function<void(const IndexProgress&)>& on_progress,
+                     const std::function<void(std::string_view)>& append);
+
+/// Content of a gzip file through its index, which is looked for, and made when there is none.
+class GzipFile : public ByteFile {
+ public:
+  /// Errors: [data/missing-file], [io/file], [data/gzip].
+  GzipFile(std::unique_ptr<DiskFile> file, bool with_lines, const OpenOptions& options);
+  int64_t size() const override { return index_.content_bytes(); }
+  void read(int64_t offset, void* to, size_t num_bytes) const override;
+  const OffsetIndex& lines() const { return index_.lines(); }
+
+ private:
+  std::string inflate_block(int64_t block) const;
+
+  std::unique_ptr<DiskFile> file_;
+  std::shared_ptr<ByteCache> cache_;
+  GzipIndex index_;
+};
+
+}  // namespace s2s::files

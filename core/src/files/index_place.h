@@ -1,0 +1,57 @@
+#pragma once
+// Where an index of a file is kept: beside it, in a cache folder, or only in memory.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "files/byte_cache.h"
+#include "files/byte_file.h"
+
+namespace s2s::files {
+
+struct IndexProgress {
+  std::string path;
+  int64_t done_bytes = 0;
+  int64_t total_bytes = 0;
+};
+
+/// How files are opened, shared by all that belong together.
+struct OpenOptions {
+  /// Of decompressed content; null: the file has one of its own.
+  std::shared_ptr<ByteCache> cache;
+  /// Where a new index is written. Beside Shar files nothing may be added: older Lhotse versions
+  /// take every file of the folder for a shard.
+  enum class Place { kBeside, kCacheFolder, kMemory };
+  Place place = Place::kBeside;
+  /// Called now and then while an index of a large file is made. What it throws stops the work.
+  std::function<void(const IndexProgress&)> on_progress;
+};
+
+/// $XDG_CACHE_HOME/s2s/index or ~/.cache/s2s/index; "" when neither variable is set.
+std::string index_cache_folder();
+
+/// Candidates for reading and for writing an index with `suffix` (".idx") of a file, the best
+/// first: beside it, then in the cache folder under a name made of path, size and time of change.
+std::vector<std::string> index_paths(const DiskFile& file, const std::string& suffix);
+
+/// An index file's bytes: mapped from the disk, or in memory where it could not be written.
+class IndexBytes {
+ public:
+  virtual ~IndexBytes() = default;
+  virtual std::string_view bytes() const = 0;
+};
+
+/// Nothing (null) when there is no such regular file.
+std::shared_ptr<const IndexBytes> map_index(const std::string& path);
+
+using IndexWriter = std::function<void(const std::function<void(std::string_view)>& append)>;
+
+/// Runs `write`, which appends the index's bytes, on the first place that takes them; it may be run
+/// again on the next when a place fails (no permission, no space). The last place is memory.
+std::shared_ptr<const IndexBytes> write_index(const DiskFile& file, const std::string& suffix,
+                                              OpenOptions::Place place, const IndexWriter& write);
+
+}  // namespace s2s::files

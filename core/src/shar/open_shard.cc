@@ -1,0 +1,185 @@
+#include "shar/open_shard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cuts/cut_json.h"
+#include "files/json_fields.h"
+#include "s2s/cut_files.h"
+#include "shar/shar_errors.h"
+
+namespace s2s::data {
+namespace {
+
+using nlohmann::ordered_json;
+
+/// What a tar has at a row.
+struct Item {
+  const files::TarPairs& tar;
+  const files::TarPair& pair;
+  std::string place;  // for messages
+
+  bool is_plain() const { return tar.file().is_plain(); }
+  std::shared_ptr<const std::string> bytes() const {
+    return std::make_shared<const std::string>(tar.data(pair.data));
+  }
+  files::SharPointer pointer() const { return {tar.file().name(), pair.data.header, pair.end, ""}; }
+};
+
+Recording stored_recording(const JsonFields& fields, const Item& item) {
+  Leniencies leniencies;
+  Recording recording = parse_recording(fields, leniencies);
+  if (recording.sources.size() != 1) {
+    throw shar_errors::manifest(item.place, "the recording has not exactly one source");
+  }
+  AudioSource& source = recording.sources[0];
+  source.source.clear();
+  if (item.is_plain()) {
+    const files::SharPointer pointer = item.pointer();
+    source.type = AudioSource::Type::kSharPointer;
+    source.source = pointer.tar;
+    source.begin = pointer.begin;
+    source.end = pointer.end;
+  } else {
+    source.type = AudioSource::Type::kMemory;
+    source.bytes = item.bytes();
+  }
+  return recording;
+}
+
+/// Arrays, arrays in time, images and features keep their manifest; the storage is named in it.
+StoredArray stored_array(const std::string& text, const Item& item) {
+  StoredArray array;
+  ordered_json manifest = ordered_json::parse(text, nullptr, false);
+  if (!manifest.is_object()) throw shar_errors::manifest(item.place, "it is no JSON object");
+  ordered_json& storage = manifest.contains("array") ? manifest["array"] : manifest;
+  if (!storage.is_object() || !storage.contains("storage_type")) {
+    throw shar_errors::manifest(item.place, "it says nothing about a recording or an array");
+  }
+  if (item.is_plain()) {
+    storage["storage_type"] = "shar_ptr_array";
+    storage["storage_path"] = item.tar.file().name();
+    storage["storage_key"] = files::format_shar_pointer(item.pointer());
+  } else {
+    storage["storage_type"] =
+        item.pair.data.name.ends_with(".llc") ? "memory_lilcom" : "memory_npy";
+    array.bytes = item.bytes();
+  }
+  array.manifest.text = manifest.dump();
+  return array;
+}
+
+CustomValue stored_value(const Item& item) {
+  const std::string text = item.tar.data(item.pair.manifest);
+  const LinePlace place{item.place, 1};
+  const JsonFields fields(parse_json_line(text, place), place);
+  if (fields.find("sources")) return stored_recording(fields, item);
+  return stored_array(text, item);
+}
+
+std::variant<std::shared_ptr<const files::TarPairs>, std::shared_ptr<const files::LineFile>>
+open_items(const std::string& path, const files::OpenOptions& options) {
+  const std::string end = path.substr(path.rfind('/') + 1);
+  if (end.find(".tar") != std::string::npos) return files::TarPairs::open(path, options);
+  return files::open_line_file(path, options, "a shard of a Shar set; copy it");
+}
+
+}  // namespace
+
+void set_shar_field(Cut& cut, const std::string& field, CustomValue value) {
+  if (cut.kind == Cut::Kind::kMixed) {
+    for (MixTrack& track : cut.tracks) {
+      if (track.cut->kind == Cut::Kind::kPadding) continue;
+      Cut changed = *track.cut;
+      set_shar_field(changed, field, std::move(value));
+      track.cut = std::make_shared<const Cut>(std::move(changed));
+      return;
+    }
+  }
+  auto* const recording = std::get_if<Recording>(&value);
+  auto* const array = std::get_if<StoredArray>(&value);
+  const bool has_parts = cut.kind == Cut::Kind::kMono || cut.kind == Cut::Kind::kMulti;
+  if (has_parts && field == "recording" && recording != nullptr) {
+    cut.recording = std::move(*recording);
+  } else if (has_parts && field == "features" && array != nullptr) {
+    cut.features = std::move(*array);
+  } else {
+    cut.set_custom(field, std::move(value));
+  }
+}
+
+OpenShard::OpenShard(const std::string& cuts_path,
+                     const std::vector<std::pair<std::string, std::string>>& fields,
+                     const files::OpenOptions& options)
+    : cuts_(files::open_line_file(cuts_path, options, "a shard of cuts; copy it")) {
+  for (const auto& [name, path] : fields) {
+    fields_.push_back({name, path, open_items(path, options)});
+    const int64_t num_items =
+        std::visit([](const auto& items) { return items->size(); }, fields_.back().items);
+    if (num_items != num_cuts()) throw shar_errors::rows(cuts_path, num_cuts(), path, num_items);
+  }
+}
+
+Cut OpenShard::cut(int64_t row) const {
+  Cut cut = s2s::parse_cut(cuts_->line(row), cuts_->path(), row + 1);
+  resolve_paths(cut);
+  for (const Field& field : fields_) {
+    std::visit([&](const auto& items) { attach(cut, field, *items, row); }, field.items);
+  }
+  return cut;
+}
+
+void OpenShard::attach(Cut& cut, const Field& field, const files::TarPairs& tar,
+                       int64_t row) const {
+  const files::TarPair pair = tar.pair(row);
+  // Lhotse compares names only where there is data.
+  if (pair.is_absent()) return;
+  if (files::tar_stem(pair.data.name) != cut.id) {
+    throw shar_errors::id(cut.place(), field.path, pair.data.header, pair.data.name);
+  }
+  const Item item{tar, pair, fmt::format("{}: {}", field.path, pair.manifest.name)};
+  set_shar_field(cut, field.name, stored_value(item));
+}
+
+void OpenShard::attach(Cut& cut, const Field& field, const files::LineFile& lines,
+                       int64_t row) const {
+  const std::string text = lines.line(row);
+  const LinePlace place{field.path, row + 1};
+  const JsonFields fields(parse_json_line(text, place), place);
+  const auto value = fields.find(field.name);
+  if (!value) return;
+  const std::string id = fields.text("cut_id");
+  if (id != cut.id) throw shar_errors::id(cut.place(), field.path, lines.offset(row), id);
+  set_shar_field(cut, field.name, JsonText{json_text(*value)});
+}
+
+OpenShards::Shard OpenShards::get(int64_t shard, const std::function<Shard()>& open) {
+  std::promise<Shard> promise;
+  {
+    std::unique_lock lock(mutex_);
+    const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                    [&](const Entry& entry) { return entry.shard == shard; });
+    if (found != entries_.end()) {
+      entries_.splice(entries_.begin(), entries_, found);
+      const std::shared_future<Shard> opened = found->open;
+      lock.unlock();
+      return opened.get();
+    }
+    entries_.push_front({shard, promise.get_future().share()});
+    if (entries_.size() > max_open_) entries_.pop_back();
+  }
+  try {
+    Shard opened = open();
+    promise.set_value(opened);
+    return opened;
+  } catch (...) {
+    promise.set_exception(std::current_exception());
+    const std::lock_guard lock(mutex_);
+    entries_.remove_if([&](const Entry& entry) { return entry.shard == shard; });
+    throw;
+  }
+}
+
+}  // namespace s2s::data

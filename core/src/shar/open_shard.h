@@ -1,0 +1,72 @@
+#pragma once
+// One shard of every field, open for reading.
+
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "files/index_place.h"
+#include "files/line_file.h"
+#include "files/tar_index.h"
+#include "s2s/cuts.h"
+
+namespace s2s::data {
+
+/// Thread-safe.
+class OpenShard {
+ public:
+  /// `fields`: name and path. Errors: those of SharSet::num_cuts.
+  OpenShard(const std::string& cuts_path,
+            const std::vector<std::pair<std::string, std::string>>& fields,
+            const files::OpenOptions& options);
+
+  int64_t num_cuts() const { return cuts_->size(); }
+  /// The cut and its fields. Errors: those of SharSet::cut.
+  Cut cut(int64_t row) const;
+
+ private:
+  using Tar = std::shared_ptr<const files::TarPairs>;
+  using Lines = std::shared_ptr<const files::LineFile>;
+  struct Field {
+    std::string name;
+    std::string path;
+    std::variant<Tar, Lines> items;
+  };
+
+  void attach(Cut& cut, const Field& field, const files::TarPairs& tar, int64_t row) const;
+  void attach(Cut& cut, const Field& field, const files::LineFile& lines, int64_t row) const;
+
+  Lines cuts_;
+  std::vector<Field> fields_;
+};
+
+/// The shards that were used last. Thread-safe: while one thread opens a shard, others that want it
+/// wait.
+class OpenShards {
+ public:
+  using Shard = std::shared_ptr<const OpenShard>;
+  explicit OpenShards(size_t max_open) : max_open_(max_open) {}
+  Shard get(int64_t shard, const std::function<Shard()>& open);
+
+ private:
+  struct Entry {
+    int64_t shard;
+    std::shared_future<Shard> open;
+  };
+  size_t max_open_;
+  std::mutex mutex_;
+  std::list<Entry> entries_;  // the most recently used first
+};
+
+/// cut.FIELD = value, as Lhotse assigns it: recording and features are the cut's own, of mixed cuts
+/// those of the first track that is not padding; everything else is custom.
+void set_shar_field(Cut& cut, const std::string& field, CustomValue value);
+
+}  // namespace s2s::data

@@ -1,0 +1,62 @@
+#include "shar/shar_errors.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace s2s::shar_errors {
+namespace {
+
+Error error(const char* name, std::string message) {
+  return Error(ExitCode::kData, std::string("data/") + name, std::move(message));
+}
+
+}  // namespace
+
+Error missing_folder(const std::string& folder) {
+  return error("missing-file", fmt::format("the Shar folder '{}' does not exist; expected a folder "
+                                           "with cuts.*.jsonl(.gz); check shar_path",
+                                           folder));
+}
+
+Error no_field(const std::string& folder, const std::string& field,
+               const std::vector<std::string>& fields) {
+  return error(
+      "shar-field",
+      fmt::format("{}: there are no shards of the field '{}', the fields are: {}; expected "
+                  "files like {}.000000.{}; check the folder and the names of fields",
+                  folder, field,
+                  fields.empty() ? "(none)" : fmt::format("{}", fmt::join(fields, ", ")), field,
+                  field == "cuts" ? "jsonl.gz" : "tar"));
+}
+
+Error shards(const std::string& place, const std::string& counts, const std::string& problem) {
+  return error("shar-shards",
+               fmt::format("{}: the fields have different shards ({}): {}; expected "
+                           "one of each field for every number; copy what is missing",
+                           place, counts, problem));
+}
+
+Error rows(const std::string& cuts_path, int64_t num_cuts, const std::string& field_path,
+           int64_t num_items) {
+  return error("shar-rows",
+               fmt::format("{} has {} cuts, {} has {} items; expected the same number in the same "
+                           "order; copy or write the shorter one again",
+                           cuts_path, num_cuts, field_path, num_items));
+}
+
+Error id(const std::string& place, const std::string& field_path, int64_t offset,
+         const std::string& name) {
+  return error("shar-id", fmt::format("{}: {} has '{}' in its place (byte {}); expected the cut's "
+                                      "id; the files belong to different sets or were reordered",
+                                      place, field_path, name, offset));
+}
+
+Error manifest(const std::string& place, const std::string& problem) {
+  return error("shar-manifest",
+               fmt::format("{}: {}; expected the manifest of a recording, an array "
+                           "or features as Lhotse's SharWriter writes it; write "
+                           "the shard again",
+                           place, problem));
+}
+
+}  // namespace s2s::shar_errors

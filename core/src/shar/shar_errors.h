@@ -1,0 +1,27 @@
+#pragma once
+// Mistakes in Shar sets. Ids are listed in core/docs/errors.md.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "s2s/error.h"
+
+namespace s2s::shar_errors {
+
+Error missing_folder(const std::string& folder);
+/// There is no file of the field, or a mapping without the field `cuts`.
+Error no_field(const std::string& folder, const std::string& field,
+               const std::vector<std::string>& fields);
+/// `counts`: "cuts 4, recording 3"; `problem`: "there is no recording.000002".
+Error shards(const std::string& place, const std::string& counts, const std::string& problem);
+/// A field's shard has another number of items than the shard of cuts.
+Error rows(const std::string& cuts_path, int64_t num_cuts, const std::string& field_path,
+           int64_t num_items);
+/// `place`: of the cut. `name`: what stands in its place.
+Error id(const std::string& place, const std::string& field_path, int64_t offset,
+         const std::string& name);
+/// `place`: the archive and its member.
+Error manifest(const std::string& place, const std::string& problem);
+
+}  // namespace s2s::shar_errors

@@ -1,0 +1,128 @@
+// Which shards a Shar set has.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "files/brace_expansion.h"
+#include "files/pipe_command.h"
+#include "shar/shar_errors.h"
+#include "shar/shar_set.h"
+
+namespace s2s::data {
+namespace {
+
+namespace fs = std::filesystem;
+using Fields = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+bool has_shard_extension(const std::string& name, bool is_cuts) {
+  for (const char* extension : {".jsonl", ".jsonl.gz"}) {
+    if (name.ends_with(extension)) return true;
+  }
+  return !is_cuts && (name.ends_with(".tar") || name.ends_with(".tar.gz"));
+}
+
+/// "000012" of "cuts.000012.jsonl.gz"; "" without.
+std::string shard_number(const std::string& path) {
+  const std::string name = fs::path(path).filename().string();
+  const size_t first = name.find('.');
+  const size_t second = name.find('.', first + 1);
+  if (first == std::string::npos || second == std::string::npos) return "";
+  const std::string number = name.substr(first + 1, second - first - 1);
+  const bool is_number =
+      !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
+  return is_number ? number : "";
+}
+
+std::map<std::string, std::vector<std::string>> files_by_field(const std::string& folder) {
+  if (!fs::is_directory(folder)) throw shar_errors::missing_folder(folder);
+  std::map<std::string, std::vector<std::string>> by_field;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    const std::string field = name.substr(0, name.find('.'));
+    if (!field.empty() && has_shard_extension(name, field == "cuts")) {
+      by_field[field].push_back((fs::path(folder) / name).string());
+    }
+  }
+  for (auto& [field, paths] : by_field) std::sort(paths.begin(), paths.end());
+  return by_field;
+}
+
+std::string counts_text(const SharShards& shards) {
+  std::string text = fmt::format("cuts {}", shards.cuts.size());
+  for (const auto& [field, paths] : shards.fields) {
+    text += fmt::format(", {} {}", field, paths.size());
+  }
+  return text;
+}
+
+/// The first number that one of two lists has and the other has not.
+std::string first_difference(const std::vector<std::string>& cuts, const std::string& field,
+                             const std::vector<std::string>& paths) {
+  for (size_t i = 0; i < std::max(cuts.size(), paths.size()); ++i) {
+    if (i >= paths.size()) return fmt::format("there is no {} of {}", field, cuts[i]);
+    if (i >= cuts.size()) return fmt::format("there are no cuts of {}", paths[i]);
+    const std::string expected = shard_number(cuts[i]);
+    const std::string found = shard_number(paths[i]);
+    if (expected < found) return fmt::format("there is no {} of {}", field, cuts[i]);
+    if (found < expected) return fmt::format("there are no cuts of {}", paths[i]);
+  }
+  return "";
+}
+
+void check_counts(const SharShards& shards, const std::string& place, bool check_numbers) {
+  for (const auto& [field, paths] : shards.fields) {
+    const bool same_count = paths.size() == shards.cuts.size();
+    if (same_count && !check_numbers) continue;
+    std::string problem = first_difference(shards.cuts, field, paths);
+    if (same_count && problem.empty()) continue;
+    if (!check_numbers) problem = "the lists are not equally long";
+    throw shar_errors::shards(place, counts_text(shards), problem);
+  }
+}
+
+}  // namespace
+
+SharShards list_shar(const std::string& folder,
+                     const std::optional<std::vector<std::string>>& fields) {
+  const auto by_field = files_by_field(folder);
+  std::vector<std::string> names;
+  for (const auto& [field, paths] : by_field) names.push_back(field);
+  const auto paths_of = [&](const std::string& field) {
+    const auto found = by_field.find(field);
+    if (found == by_field.end()) throw shar_errors::no_field(folder, field, names);
+    return found->second;
+  };
+  SharShards shards;
+  shards.cuts = paths_of("cuts");
+  for (const std::string& field : fields.value_or(names)) {
+    if (field != "cuts") shards.fields.emplace_back(field, paths_of(field));
+  }
+  check_counts(shards, folder, /*check_numbers=*/true);
+  return shards;
+}
+
+SharShards expand_shar(const Fields& patterns, const std::string& place) {
+  SharShards shards;
+  std::vector<std::string> names;
+  for (const auto& [field, of_field] : patterns) {
+    names.push_back(field);
+    std::vector<std::string> paths;
+    for (const std::string& pattern : of_field) {
+      const auto more = files::expand_shard_pattern(pattern);
+      paths.insert(paths.end(), more.begin(), more.end());
+    }
+    if (field == "cuts") {
+      shards.cuts = std::move(paths);
+    } else {
+      shards.fields.emplace_back(field, std::move(paths));
+    }
+  }
+  if (shards.cuts.empty()) throw shar_errors::no_field(place, "cuts", names);
+  check_counts(shards, place, /*check_numbers=*/false);
+  return shards;
+}
+
+}  // namespace s2s::data

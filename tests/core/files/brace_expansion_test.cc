@@ -1,0 +1,60 @@
+#include "files/brace_expansion.h"
+
+#include <doctest/doctest.h>
+
+#include "common/contains.h"
+#include "s2s/error.h"
+
+namespace s2s::files {
+namespace {
+
+using Names = std::vector<std::string>;
+
+TEST_CASE("braces stand for what braceexpand makes of them") {
+  CHECK(expand_braces("plain") == Names{"plain"});
+  CHECK(expand_braces("item{1..3}") == Names{"item1", "item2", "item3"});
+  CHECK(expand_braces("{a..c}") == Names{"a", "b", "c"});
+  CHECK(expand_braces("i{,.bak}") == Names{"i", "i.bak"});
+  CHECK(expand_braces("p{2.{5..6},3.{2,3}}") == Names{"p2.5", "p2.6", "p3.2", "p3.3"});
+  CHECK(expand_braces("{07..10}") == Names{"07", "08", "09", "10"});
+  CHECK(expand_braces("{a..g..2}") == Names{"a", "c", "e", "g"});
+  CHECK(expand_braces("{4..1}") == Names{"4", "3", "2", "1"});
+  CHECK(expand_braces("{2..-1}") == Names{"2", "1", "0", "-1"});
+  CHECK(expand_braces("{-01..1}") == Names{"-01", "000", "001"});
+  CHECK(expand_braces("x{one}y{}") == Names{"x{one}y{}"});
+  CHECK(expand_braces("{x{1..2}y}") == Names{"{x1y}", "{x2y}"});
+  CHECK(expand_braces("{a,b}{1,2}") == Names{"a1", "a2", "b1", "b2"});
+  CHECK(expand_braces("\\{1,2}") == Names{"\\1", "\\2"});
+  CHECK(expand_braces("{5..5}") == Names{"5"});
+  CHECK(expand_braces("{0..5..-2}") == Names{"0", "2", "4"});
+}
+
+TEST_CASE("patterns of shards as in NeMo") {
+  CHECK(expand_shard_pattern("d/a__OP_0..2_CL_.tar") ==
+        Names{"d/a_0.tar", "d/a_1.tar", "d/a_2.tar"});
+  CHECK(expand_shard_pattern("a_(0..1).tar") == Names{"a_0.tar", "a_1.tar"});
+  CHECK(expand_shard_pattern("a_[0..1]<x,y>") == Names{"a_0x", "a_0y", "a_1x", "a_1y"});
+  CHECK(expand_shard_pattern("my (copy)/a{0..1}") == Names{"my (copy)/a0", "my (copy)/a1"});
+  CHECK(expand_shard_pattern("pipe:(cat a{0..1})") == Names{"pipe:(cat a0)", "pipe:(cat a1)"});
+}
+
+TEST_CASE("patterns that are none") {
+  const auto message = [](const std::string& pattern) -> std::string {
+    try {
+      expand_braces(pattern);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(test::contains(message("a{0..2"), "[data/braces] 'a{0..2'"));
+  CHECK(test::contains(message("a}b{"), "[data/braces]"));
+  CHECK(test::contains(message("{0..99999999}"), "ten million"));
+  CHECK(test::contains(message("{0..9999}{0..9999}"), "ten million"));
+  CHECK(test::contains(message("{0..99999999999999999999}"), "too large"));
+  CHECK(test::contains(message(std::string(100, '{') + std::string(100, '}')), "deep"));
+  CHECK(expand_braces("{9223372036854775805..9223372036854775807}").size() == 3);
+}
+
+}  // namespace
+}  // namespace s2s::files
