@@ -5,22 +5,23 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "s2s/cuts.h"
 
 namespace s2s {
 
 namespace data {
-class ResamplerBank;
+class CutAudio;
 }
 
-/// Loads the audio of cuts: mono, float32 [S] with S = compute_num_samples(duration, rate).
-/// Resampled when the recording has another rate. Audio that is shorter than the cut by at most
-/// half a second is continued by reflection. Safe to use from several threads.
-/// Errors: [data/missing-file], [data/unreadable-audio], [data/sample-rate], [data/channel],
-/// [data/cut-too-long], [data/duration-mismatch], [data/cut-type], [data/source-type],
-/// [data/transforms].
-/// Source: lhotse Recording.load_audio (numbers), NeMo DuplexS2SDataset (which audio).
+/// Loads the audio of cuts of every kind: mono (the mean of several channels), float32. Resampled
+/// once when the recording has another rate. Audio that is shorter than its manifest says by at
+/// most half a second (LHOTSE_AUDIO_DURATION_MISMATCH_TOLERANCE) is continued by reflection. Safe
+/// to use from several threads; works on the calling one. Errors: [data/missing-file],
+/// [data/unreadable-audio], [data/sample-rate], [data/channel], [data/cut-too-long],
+/// [data/duration-mismatch], [data/source-type], [data/transforms], [data/mix]. Source: lhotse
+/// load_audio, load_custom (numbers), NeMo DuplexS2SDataset (which audio).
 class AudioLoader {
  public:
   AudioLoader();
@@ -28,13 +29,18 @@ class AudioLoader {
   AudioLoader(const AudioLoader&) = delete;
   AudioLoader& operator=(const AudioLoader&) = delete;
 
-  /// The user's. Errors: also [data/no-recording].
+  /// The user's: [S] with S = compute_num_samples(duration, rate). Errors: also
+  /// [data/no-recording].
   virtual at::Tensor source(const Cut& cut, int64_t sample_rate_hz);
-  /// The agent's. Errors: also [data/no-target].
+  /// The agent's (custom.target_audio), [S] as above. What is not aligned with the recording and
+  /// shorter than the cut is followed by silence. Errors: also [data/no-target].
   virtual at::Tensor target(const Cut& cut, int64_t sample_rate_hz);
+  /// Another custom recording's: [S] as above; all of it when the cut says NAME_unaligned.
+  /// Errors: also [data/no-custom-audio].
+  virtual at::Tensor custom(const Cut& cut, const std::string& name, int64_t sample_rate_hz);
 
  private:
-  std::unique_ptr<data::ResamplerBank> resamplers_;
+  std::unique_ptr<data::CutAudio> cuts_;
 };
 
 }  // namespace s2s

@@ -102,7 +102,6 @@ SNDFILE* AudioBytes::open(SF_INFO& info) {
   SF_VIRTUAL_IO calls = {AudioBytesCalls::size, AudioBytesCalls::seek, AudioBytesCalls::read,
                          AudioBytesCalls::write, AudioBytesCalls::tell};
   position_ = 0;
-  info = {};
   return sf_open_virtual(&calls, SFM_READ, &info, this);
 }
 

@@ -17,7 +17,7 @@ constexpr Format kFormats[] = {
     {"wavex", SF_FORMAT_WAVEX, SF_FORMAT_PCM_16}, {"w64", SF_FORMAT_W64, SF_FORMAT_PCM_16},
     {"rf64", SF_FORMAT_RF64, SF_FORMAT_PCM_16},   {"aiff", SF_FORMAT_AIFF, SF_FORMAT_PCM_16},
     {"au", SF_FORMAT_AU, SF_FORMAT_PCM_16},       {"caf", SF_FORMAT_CAF, SF_FORMAT_PCM_16},
-    {"nist", SF_FORMAT_NIST, SF_FORMAT_PCM_16},
+    {"nist", SF_FORMAT_NIST, SF_FORMAT_PCM_16},   {"gsm", SF_FORMAT_RAW, SF_FORMAT_GSM610},
 };
 
 }  // namespace

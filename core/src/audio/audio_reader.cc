@@ -40,16 +40,21 @@ AudioReader::AudioReader(const std::string& path, int64_t begin, int64_t end)
   open();
 }
 
-AudioReader::AudioReader(std::shared_ptr<const std::string> bytes)
+AudioReader::AudioReader(std::shared_ptr<const std::string> bytes, bool is_headerless_gsm)
     : bytes_(bytes_of_memory(std::move(bytes))) {
-  open();
+  open(is_headerless_gsm);
 }
 
 AudioReader::~AudioReader() = default;
 
-void AudioReader::open() {
+void AudioReader::open(bool is_headerless_gsm) {
   if (bytes_->size() == 0) throw std::runtime_error("it has zero bytes");
   SF_INFO info{};
+  if (is_headerless_gsm) {
+    info.samplerate = 8000;
+    info.channels = 1;
+    info.format = SF_FORMAT_RAW | SF_FORMAT_GSM610;
+  }
   SNDFILE* const file = bytes_->open(info);
   if (file == nullptr) throw std::runtime_error(sf_strerror(nullptr));
   handle_ = std::make_unique<Handle>(file);

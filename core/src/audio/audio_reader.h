@@ -33,8 +33,8 @@ class AudioReader {
   explicit AudioReader(const std::string& path);
   /// Bytes [begin, end) of a file, for instance a member of a tar.
   AudioReader(const std::string& path, int64_t begin, int64_t end);
-  /// Bytes in memory.
-  explicit AudioReader(std::shared_ptr<const std::string> bytes);
+  /// Bytes in memory; of GSM 6.10 also without a header, which is one channel at 8 kHz.
+  explicit AudioReader(std::shared_ptr<const std::string> bytes, bool is_headerless_gsm = false);
   ~AudioReader();
   AudioReader(const AudioReader&) = delete;
   AudioReader& operator=(const AudioReader&) = delete;
@@ -49,7 +49,7 @@ class AudioReader {
 
  private:
   struct Handle;
-  void open();
+  void open(bool is_headerless_gsm = false);
   void count_samples();
   void seek(int64_t first);
 

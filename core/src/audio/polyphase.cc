@@ -8,94 +8,162 @@
 namespace s2s::data {
 namespace {
 
-struct Job {
-  const float* input;  // of the first frame
-  float* output;
-  const int64_t* starts;
-  const float* weights;
-  int64_t from, to, taps;
-};
+/// Periods of a frame: enough that its ends do not matter, and whole vectors of outputs.
+int64_t periods_of_frame(int64_t period) {
+  constexpr int64_t kLong = 4 * kLanes;
+  return period >= kLong ? 1 : (kLong + period * kLanes - 1) / (period * kLanes) * kLanes;
+}
 
-/// Walks over outputs: which input and which weights.
-struct Walk {
-  const Job& job;
-  const float* frame;
-  const float* weights;
-  int64_t phase = 0;
+using LaneOffsets = int32_t __attribute__((vector_size(kLanes * sizeof(int32_t)), aligned(4)));
 
-  S2S_BODY explicit Walk(const Job& of) : job(of), frame(of.input), weights(of.weights) {}
-  S2S_BODY Lanes products() {
-    const float* const input = frame + job.starts[phase];
-    Lanes sum = load_lanes(input) * load_lanes(weights);
-    for (int64_t k = kLanes; k < job.taps; k += kLanes) {
-      sum += load_lanes(input + k) * load_lanes(weights + k);
-    }
-    weights += job.taps;
-    if (++phase == job.to) {
-      phase = 0;
-      frame += job.from;
-      weights = job.weights;
-    }
-    return sum;
-  }
-};
-
-struct DotProducts {
-  static S2S_BODY void run(const Job& job, int64_t begin, int64_t end) {
-    Walk walk(job);
-    int64_t i = begin;
-    for (; i + 4 <= end; i += 4) {
-      Lanes sums[4];
-      for (Lanes& sum : sums) sum = walk.products();
-      const QuadLanes four = totals(sums);
-      std::memcpy(job.output + i, &four, sizeof four);
-    }
-    for (; i < end; ++i) job.output[i] = total(walk.products());
-  }
-};
+bool has_wide_shuffles() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+#else
+  return false;
+#endif
+}
 
 }  // namespace
 
-Polyphase::Polyphase(int64_t from, std::vector<int64_t> starts, const float* weights, int64_t taps)
-    : from_(from),
-      starts_(std::move(starts)),
-      taps_((taps + kLanes - 1) / kLanes * kLanes),
-      weights_(starts_.size() * static_cast<size_t>(taps_)) {
-  for (size_t p = 0; p < starts_.size(); ++p) {
-    std::copy_n(weights + static_cast<int64_t>(p) * taps, taps,
-                weights_.data() + static_cast<int64_t>(p) * taps_);
+struct Polyphase::Job {
+  const Polyphase& of;
+  const float* input;  // of the first frame
+  float* output;
+};
+
+struct Polyphase::DotProducts {
+  static S2S_BODY Lanes products(const Polyphase& of, const float* frame, int64_t phase) {
+    const float* const input = frame + of.starts_[static_cast<size_t>(phase)];
+    const float* const weights = of.weights_.data() + phase * of.taps_;
+    Lanes sum = load_lanes(input) * load_lanes(weights);
+    for (int64_t k = kLanes; k < of.taps_; k += kLanes) {
+      sum += load_lanes(input + k) * load_lanes(weights + k);
+    }
+    return sum;
   }
-  first_ = *std::min_element(starts_.begin(), starts_.end());
-  last_ = *std::max_element(starts_.begin(), starts_.end()) + taps_;
+
+  static S2S_BODY void run(const Job& job, int64_t begin, int64_t end) {
+    const Polyphase& of = job.of;
+    for (int64_t n = begin; n < end; ++n) {
+      const float* const frame = job.input + n * of.from_;
+      float* const output = job.output + n * of.to_;
+      int64_t p = 0;
+      for (; p + 4 <= of.to_; p += 4) {
+        Lanes sums[4];
+        for (int64_t i = 0; i < 4; ++i) sums[i] = products(of, frame, p + i);
+        const QuadLanes four = totals(sums);
+        std::memcpy(output + p, &four, sizeof four);
+      }
+      for (; p < of.to_; ++p) output[p] = total(products(of, frame, p));
+    }
+  }
+};
+
+/// Sixteen outputs side by side: for each tap their inputs are shuffled out of two vectors.
+struct Polyphase::Blocks {
+  static S2S_BODY Lanes block(const Block& of, const float* input, const float* weights,
+                              int64_t taps) {
+    LaneOffsets offsets;
+    std::memcpy(&offsets, of.offsets, sizeof offsets);
+    Lanes even = {}, odd = {};
+    int64_t k = 0;
+    for (; k + 2 <= taps; k += 2) {
+      even += __builtin_shuffle(load_lanes(input + k), load_lanes(input + k + kLanes), offsets) *
+              load_lanes(weights + k * kLanes);
+      odd += __builtin_shuffle(load_lanes(input + k + 1), load_lanes(input + k + 1 + kLanes),
+                               offsets) *
+             load_lanes(weights + (k + 1) * kLanes);
+    }
+    if (k < taps) {
+      even += __builtin_shuffle(load_lanes(input + k), load_lanes(input + k + kLanes), offsets) *
+              load_lanes(weights + k * kLanes);
+    }
+    return even + odd;
+  }
+
+  static S2S_BODY void run(const Job& job, int64_t begin, int64_t end) {
+    const Polyphase& of = job.of;
+    for (int64_t n = begin; n < end; ++n) {
+      const float* const frame = job.input + n * of.from_;
+      float* const output = job.output + n * of.to_;
+      for (const Block& part : of.blocks_) {
+        store_lanes(block(part, frame + part.start, of.block_weights_.data() + part.weights,
+                          of.block_taps_),
+                    output + part.phase);
+      }
+    }
+  }
+};
+
+Polyphase::Polyphase(int64_t from, const std::vector<int64_t>& starts, const float* weights,
+                     int64_t taps, Loop loop) {
+  const auto period = static_cast<int64_t>(starts.size());
+  const int64_t periods = periods_of_frame(period);
+  from_ = from * periods;
+  to_ = period * periods;
+  taps_ = (taps + kLanes - 1) / kLanes * kLanes;
+  weights_.resize(static_cast<size_t>(to_ * taps_));
+  for (int64_t p = 0; p < to_; ++p) {
+    starts_.push_back(starts[static_cast<size_t>(p % period)] + p / period * from);
+    std::copy_n(weights + p % period * taps, taps, weights_.data() + p * taps_);
+  }
+  first_ = starts_.front();
+  last_ = starts_.back() + taps_ + 2 * kLanes;
+  if (loop == Loop::kBest && has_wide_shuffles()) make_blocks(taps);
 }
 
-void Polyphase::run(const float* input, float* output, int64_t num_outputs) const {
-  const Job job = {
-      input, output, starts_.data(), weights_.data(), from_, static_cast<int64_t>(starts_.size()),
-      taps_};
-  run_best<DotProducts>(job, 0, num_outputs);
+void Polyphase::make_blocks(int64_t taps) {
+  block_taps_ = taps;
+  for (int64_t at = 0; at < to_; at += kLanes) {
+    Block block;
+    block.phase = std::min(at, to_ - kLanes);  // the last may begin inside the one before
+    block.start = starts_[static_cast<size_t>(block.phase)];
+    block.weights = static_cast<int64_t>(block_weights_.size());
+    for (int64_t i = 0; i < kLanes; ++i) {
+      const int64_t offset = starts_[static_cast<size_t>(block.phase + i)] - block.start;
+      if (offset >= 2 * kLanes) return blocks_.clear();
+      block.offsets[i] = static_cast<int32_t>(offset);
+    }
+    for (int64_t k = 0; k < taps; ++k) {
+      for (int64_t i = 0; i < kLanes; ++i) {
+        block_weights_.push_back(weights_[static_cast<size_t>((block.phase + i) * taps_ + k)]);
+      }
+    }
+    blocks_.push_back(block);
+  }
+}
+
+void Polyphase::run(const float* input, float* output, int64_t num_frames) const {
+  const Job job = {*this, input, output};
+#if defined(__x86_64__)
+  if (!blocks_.empty()) return run_avx512<Blocks>(job, 0, num_frames);
+#endif
+  run_best<DotProducts>(job, 0, num_frames);
 }
 
 void Polyphase::operator()(const float* input, int64_t num_inputs, float* output,
                            int64_t num_outputs) const {
-  const auto to = static_cast<int64_t>(starts_.size());
-  const int64_t num_frames = (num_outputs + to - 1) / to;
-  // Frames whose inputs are all there: n from + first >= 0 and n from + last <= num_inputs.
+  const int64_t num_frames = (num_outputs + to_ - 1) / to_;
+  // Whole frames whose inputs are all there: n from + first >= 0 and n from + last <= num_inputs.
   const int64_t inside = std::min(num_frames, (std::max<int64_t>(0, -first_) + from_ - 1) / from_);
-  const int64_t behind =
-      std::clamp(num_inputs < last_ ? 0 : (num_inputs - last_) / from_ + 1, inside, num_frames);
+  const int64_t last_there = num_inputs < last_ ? 0 : (num_inputs - last_) / from_ + 1;
+  const int64_t behind = std::max(inside, std::min(last_there, num_outputs / to_));
   std::vector<float> edge(static_cast<size_t>(last_ - first_));
+  std::vector<float> frame_outputs(static_cast<size_t>(to_));
   const auto at_the_edge = [&](int64_t frame) {
     const int64_t begin = frame * from_ + first_;
     const int64_t there = std::clamp<int64_t>(begin, 0, num_inputs);
     const int64_t end = std::clamp<int64_t>(begin + last_ - first_, there, num_inputs);
     std::fill(edge.begin(), edge.end(), 0.0F);
     std::copy(input + there, input + end, edge.begin() + (there - begin));
-    run(edge.data() - first_, output + frame * to, std::min(to, num_outputs - frame * to));
+    run(edge.data() - first_, frame_outputs.data(), 1);
+    std::copy_n(frame_outputs.begin(), std::min(to_, num_outputs - frame * to_),
+                output + frame * to_);
   };
   for (int64_t n = 0; n < inside; ++n) at_the_edge(n);
-  const int64_t most = std::min(num_outputs, behind * to);
-  if (behind > inside) run(input + inside * from_, output + inside * to, most - inside * to);
+  if (behind > inside) run(input + inside * from_, output + inside * to_, behind - inside);
   for (int64_t n = behind; n < num_frames; ++n) at_the_edge(n);
 }
 

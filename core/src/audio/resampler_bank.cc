@@ -1,18 +1,36 @@
 #include "audio/resampler_bank.h"
 
+#include <algorithm>
+
 namespace s2s::data {
 
-at::Tensor ResamplerBank::operator()(const at::Tensor& samples_S, int64_t from_hz, int64_t to_hz) {
-  if (from_hz == to_hz) return samples_S;
-  std::shared_ptr<const Resampler> resampler;
-  {
-    const std::lock_guard lock(mutex_);
-    std::shared_ptr<const Resampler>& kept = by_rates_[{from_hz, to_hz}];
-    // lhotse uses torchaudio.transforms.Resample, whose kernel is computed in float64.
-    if (!kept) kept = std::make_shared<const Resampler>(from_hz, to_hz, /*double_kernel=*/true);
-    resampler = kept;
+std::shared_ptr<const Resampler> ResamplerBank::find(int64_t from_hz, int64_t to_hz) {
+  const std::lock_guard lock(mutex_);
+  Kept& kept = by_rates_[{from_hz, to_hz}];
+  kept.last_use = ++num_uses_;
+  // lhotse uses torchaudio.transforms.Resample, whose kernel is computed in float64.
+  if (!kept.resampler) {
+    kept.resampler = std::make_shared<const Resampler>(from_hz, to_hz, /*double_kernel=*/true);
   }
-  return (*resampler)(samples_S);
+  std::shared_ptr<const Resampler> found = kept.resampler;
+  if (by_rates_.size() > kMost) forget_oldest();
+  return found;
+}
+
+void ResamplerBank::forget_oldest() {
+  by_rates_.erase(
+      std::min_element(by_rates_.begin(), by_rates_.end(), [](const auto& one, const auto& other) {
+        return one.second.last_use < other.second.last_use;
+      }));
+}
+
+at::Tensor ResamplerBank::operator()(const at::Tensor& samples_S, int64_t from_hz, int64_t to_hz) {
+  return from_hz == to_hz ? samples_S : (*find(from_hz, to_hz))(samples_S);
+}
+
+size_t ResamplerBank::size() const {
+  const std::lock_guard lock(mutex_);
+  return by_rates_.size();
 }
 
 }  // namespace s2s::data

@@ -12,15 +12,27 @@
 
 namespace s2s::data {
 
-/// Safe to use from several threads.
+/// Safe to use from several threads. Keeps the resamplers that were used last: random speeds make
+/// many, and those of rates without a common divisor are large.
 class ResamplerBank {
  public:
-  /// samples [S] float32 at `from_hz` -> at `to_hz`.
+  static constexpr size_t kMost = 32;
+
+  /// samples [..., S] float32 at `from_hz` -> at `to_hz`.
   at::Tensor operator()(const at::Tensor& samples_S, int64_t from_hz, int64_t to_hz);
+  size_t size() const;
 
  private:
-  std::mutex mutex_;
-  std::map<std::pair<int64_t, int64_t>, std::shared_ptr<const Resampler>> by_rates_;
+  struct Kept {
+    std::shared_ptr<const Resampler> resampler;
+    uint64_t last_use = 0;
+  };
+  std::shared_ptr<const Resampler> find(int64_t from_hz, int64_t to_hz);
+  void forget_oldest();
+
+  mutable std::mutex mutex_;
+  uint64_t num_uses_ = 0;
+  std::map<std::pair<int64_t, int64_t>, Kept> by_rates_;
 };
 
 }  // namespace s2s::data

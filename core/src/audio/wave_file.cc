@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "audio/audio_errors.h"
-#include "audio/audio_file.h"
+#include "audio/audio_reader.h"
 #include "base/io_errors.h"
 #include "s2s/resample.h"
 
@@ -16,7 +16,7 @@ namespace s2s {
 at::Tensor read_wave(const std::string& path, int64_t sample_rate_hz) {
   if (!std::filesystem::exists(path)) throw audio_errors::missing_wave(path);
   try {
-    data::AudioFileReader reader(path);
+    data::AudioReader reader(path);
     const data::AudioInfo info = reader.info();
     if (info.num_samples == 0) throw audio_errors::empty_wave(path);
     const at::Tensor samples_S = reader.read(0, info.num_samples)[0];

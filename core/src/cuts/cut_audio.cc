@@ -1,191 +1,172 @@
-// Loading a cut's stretch of its recordings.
+#include "cuts/cut_audio.h"
 
-#include <ATen/Functions.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <stdexcept>
+#include <utility>
 
-#include "audio/audio_file.h"
-#include "audio/resampler_bank.h"
+#include "audio/audio_mixer.h"
+#include "base/fnv.h"
 #include "cuts/cut_audio_errors.h"
-#include "s2s/audio_loader.h"
+#include "cuts/mixed_cut.h"
 #include "s2s/frames.h"
 
-namespace s2s {
+namespace s2s::data {
 namespace {
 
-/// How much audio may be missing or too much; lhotse's LHOTSE_AUDIO_DURATION_MISMATCH_TOLERANCE.
-constexpr double kToleranceSeconds = 0.5;
-
-struct Stretch {
-  double start_s = 0;
-  double duration_s = 0;
-};
-
-int64_t tolerated_samples(int64_t rate_hz) {
-  return static_cast<int64_t>(std::ceil(kToleranceSeconds * static_cast<double>(rate_hz)));
+/// The track whose energy signal-to-noise ratios refer to. Source: lhotse _get_snr_reference_track.
+const MixTrack* reference_track(const Cut& mix) {
+  for (const MixTrack& track : mix.tracks) {
+    if (track.is_snr_reference) return &track;
+  }
+  for (const MixTrack& track : mix.tracks) {
+    if (track.cut->kind != Cut::Kind::kPadding && !track.snr_db) return &track;
+  }
+  return nullptr;
 }
 
-std::unique_ptr<data::AudioFileReader> open_audio(const Cut& cut, const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) throw cut_audio_errors::missing_audio(cut, path);
+/// Mixing may come out a sample off; as many as half a second are mended.
+at::Tensor mended(const Cut& mix, const at::Tensor& audio_CS, int64_t rate, bool reflects) {
+  const int64_t count = compute_num_samples(mix.duration_s, rate);
+  const int64_t missing = count - audio_CS.size(1);
+  if (missing == 0) return audio_CS;
+  if (std::abs(missing) >= compute_num_samples(duration_tolerance_s(), rate)) {
+    throw cut_audio_errors::mix(mix.place(),
+                                "its tracks end after " + std::to_string(audio_CS.size(1)) +
+                                    " samples, its duration has " + std::to_string(count));
+  }
+  if (missing > 0 && !reflects) return at::constant_pad_nd(audio_CS, {0, missing});
+  return fit_length(audio_CS, count);
+}
+
+void add(AudioMixer& mixer, const Cut& mix, const MixTrack& track, at::Tensor audio_CS,
+         int64_t rate) {
+  if (audio_CS.size(1) == 0) return;
+  if (track.offset_s < 0) throw cut_audio_errors::mix(mix.place(), "a track's offset is below 0");
   try {
-    return std::make_unique<data::AudioFileReader>(path);
+    mixer.add(std::move(audio_CS), compute_num_samples(track.offset_s, rate));
   } catch (const std::runtime_error& error) {
-    throw cut_audio_errors::unreadable_audio(cut, path, error.what());
+    throw cut_audio_errors::mix(mix.place(), error.what());
   }
 }
 
-void check_file(const Cut& cut, const Recording& recording, const AudioSource& file,
-                const data::AudioInfo& info) {
-  if (info.sample_rate_hz != recording.sample_rate_hz) {
-    throw cut_audio_errors::file_sample_rate(cut, file.source, info.sample_rate_hz,
-                                             recording.sample_rate_hz);
-  }
-  if (info.num_channels != static_cast<int64_t>(file.channels.size())) {
-    throw cut_audio_errors::channel(cut, file.source,
-                                    "the file has " + std::to_string(info.num_channels) +
-                                        " channels, the manifest names " +
-                                        std::to_string(file.channels.size()));
-  }
+/// Rate of the audio that `load` gives.
+int64_t rate_of(const Cut& cut) {
+  if (cut.kind == Cut::Kind::kMixed) return rate_of(*first_data_track(cut).cut);
+  if (cut.kind == Cut::Kind::kPadding) return cut.padding ? cut.padding->sample_rate_hz : 0;
+  return cut.recording ? cut.recording->sample_rate_hz : 0;
 }
 
-double seconds(int64_t num_samples, const Recording& recording) {
-  return static_cast<double>(num_samples) / static_cast<double>(recording.sample_rate_hz);
-}
-
-int64_t samples_to_read(const Cut& cut, const Recording& recording, const AudioSource& file,
-                        const Stretch& stretch, int64_t num_in_file) {
-  const int64_t rate = recording.sample_rate_hz;
-  const int64_t count = compute_num_samples(stretch.duration_s, rate);
-  // As lhotse: nearly the whole recording is read to its end and cut after resampling.
-  if (std::fabs(stretch.duration_s - recording.duration_s) > 1e-3) return count;
-  const int64_t to_end = num_in_file - compute_num_samples(stretch.start_s, rate);
-  if (to_end - count > tolerated_samples(rate)) {
-    throw cut_audio_errors::duration_mismatch(cut, file.source, seconds(num_in_file, recording),
-                                              recording.duration_s);
-  }
-  return to_end;
-}
-
-/// Samples [C, S'] of the stretch, S' within the tolerance of its length.
-at::Tensor read_file(const Cut& cut, const Recording& recording, const AudioSource& file,
-                     const Stretch& stretch) {
-  const std::unique_ptr<data::AudioFileReader> reader = open_audio(cut, file.source);
-  check_file(cut, recording, file, reader->info());
-  const int64_t rate = recording.sample_rate_hz;
-  const int64_t num_in_file = reader->info().num_samples;
-  const int64_t wanted = samples_to_read(cut, recording, file, stretch, num_in_file);
-  at::Tensor samples_CS;
-  try {
-    samples_CS = reader->read(compute_num_samples(stretch.start_s, rate), wanted);
-  } catch (const std::runtime_error& error) {
-    throw cut_audio_errors::unreadable_audio(cut, file.source, error.what());
-  }
-  const int64_t missing = compute_num_samples(stretch.duration_s, rate) - samples_CS.size(1);
-  if (samples_CS.size(1) == 0 || missing > tolerated_samples(rate)) {
-    throw cut_audio_errors::cut_too_long(cut, file.source, stretch.start_s,
-                                         stretch.start_s + stretch.duration_s,
-                                         seconds(num_in_file, recording));
-  }
-  return samples_CS;
-}
-
-/// Rows of the asked channels; all when none are asked.
-at::Tensor pick_channels(const AudioSource& file, const at::Tensor& samples_CS,
-                         const std::vector<int64_t>& channels) {
-  if (channels.empty()) return samples_CS;
-  std::vector<at::Tensor> rows;
-  for (size_t i = 0; i < file.channels.size(); ++i) {
-    if (std::count(channels.begin(), channels.end(), file.channels[i]) > 0) {
-      rows.push_back(samples_CS[static_cast<int64_t>(i)]);
-    }
-  }
-  return rows.empty() ? at::Tensor() : at::stack(rows);
-}
-
-/// Index into a signal of `length` samples that is reflected at both ends (numpy's "reflect").
-int64_t reflected(int64_t index, int64_t length) {
-  if (length == 1) return 0;
-  const int64_t period = 2 * (length - 1);
-  const int64_t phase = index % period;
-  return phase < length ? phase : period - phase;
-}
-
-at::Tensor fit_length(const at::Tensor& samples_S, int64_t count) {
-  const int64_t length = samples_S.size(0);
-  if (length >= count) return samples_S.narrow(0, 0, count);
-  at::Tensor padded_S = at::empty({count}, at::kFloat);
-  const float* from = samples_S.const_data_ptr<float>();
-  float* to = padded_S.data_ptr<float>();
-  for (int64_t i = 0; i < count; ++i) to[i] = from[reflected(i, length)];
-  return padded_S;
-}
-
-/// The stretch, mono, at the recording's rate.
-at::Tensor load_mono(const Cut& cut, const Recording& recording,
-                     const std::vector<int64_t>& channels, const Stretch& stretch) {
-  std::vector<at::Tensor> parts;
-  for (const AudioSource& file : recording.sources) {
-    const bool wanted =
-        channels.empty() || std::any_of(channels.begin(), channels.end(), [&](int64_t channel) {
-          return std::count(file.channels.begin(), file.channels.end(), channel) > 0;
-        });
-    if (wanted) {
-      parts.push_back(pick_channels(file, read_file(cut, recording, file, stretch), channels));
-    }
-  }
-  if (parts.empty()) {
-    throw cut_audio_errors::channel(
-        cut, recording.sources.front().source,
-        "the recording has no channel " + std::to_string(channels.front()));
-  }
-  int64_t shortest = parts.front().size(1);
-  for (const at::Tensor& part : parts) shortest = std::min(shortest, part.size(1));
-  for (at::Tensor& part : parts) part = part.narrow(1, 0, shortest);
-  const at::Tensor all_CS = at::cat(parts);
-  const at::Tensor mono_S = all_CS.size(0) == 1 ? all_CS[0] : all_CS.mean(0);
-  return mono_S.contiguous();
-}
-
-/// Refuses what this loader cannot load.
-void check_recording(const Cut& cut, const Recording& recording) {
-  if (!recording.transforms.empty()) throw cut_audio_errors::transforms(cut, recording.id);
-  static constexpr const char* kTypes[] = {"file", "command", "url", "memory", "shar", "shar_ptr"};
-  for (const AudioSource& source : recording.sources) {
-    if (source.type == AudioSource::Type::kFile) continue;
-    throw cut_audio_errors::source_kind(cut, kTypes[static_cast<size_t>(source.type)]);
+/// Every audible track has the mix's rate.
+void check_rates(const Cut& mix, int64_t rate) {
+  for (const MixTrack* track : audible_tracks(mix)) {
+    const int64_t own = rate_of(*track->cut);
+    if (own == 0 || own == rate || track->cut->kind == Cut::Kind::kPadding) continue;
+    throw cut_audio_errors::mix(mix.place(), "it mixes cuts of " + std::to_string(rate) +
+                                                 " and of " + std::to_string(own) + " Hz");
   }
 }
 
 }  // namespace
 
-AudioLoader::AudioLoader() : resamplers_(std::make_unique<data::ResamplerBank>()) {}
-AudioLoader::~AudioLoader() = default;
+at::Tensor mean_channel(const at::Tensor& audio_CS) {
+  return audio_CS.size(0) == 1 ? audio_CS[0].contiguous() : audio_CS.mean(0);
+}
 
-at::Tensor AudioLoader::source(const Cut& cut, int64_t sample_rate_hz) {
-  if (cut.kind != Cut::Kind::kMono) throw cut_audio_errors::cut_kind(cut);
+at::Tensor CutAudio::load(const Recording& recording, const RecordingPart& part,
+                          const std::string& place) {
+  return load_recording(recording, part, place, resamplers_);
+}
+
+at::Tensor CutAudio::load(const Cut& cut, std::optional<int64_t> sample_rate_hz) {
+  if (cut.kind == Cut::Kind::kMixed) return load_mix(cut, sample_rate_hz);
+  if (cut.kind == Cut::Kind::kPadding) {
+    const int64_t rate = sample_rate_hz.value_or(rate_of(cut));
+    return at::zeros({1, compute_num_samples(cut.duration_s, rate)}, at::kFloat);
+  }
   if (!cut.recording) throw cut_audio_errors::no_recording(cut);
-  check_recording(cut, *cut.recording);
-  const at::Tensor mono_S =
-      load_mono(cut, *cut.recording, cut.channels, {cut.start_s, cut.duration_s});
-  return fit_length((*resamplers_)(mono_S, cut.recording->sample_rate_hz, sample_rate_hz),
-                    compute_num_samples(cut.duration_s, sample_rate_hz));
+  const RecordingPart part = {{cut.start_s, cut.duration_s}, cut.channels};
+  if (!sample_rate_hz || *sample_rate_hz == cut.recording->sample_rate_hz) {
+    return load(*cut.recording, part, cut.place());
+  }
+  return load(resampled(*cut.recording, *sample_rate_hz), part, cut.place());
 }
 
-at::Tensor AudioLoader::target(const Cut& cut, int64_t sample_rate_hz) {
-  if (cut.kind != Cut::Kind::kMono) throw cut_audio_errors::cut_kind(cut);
-  const Recording* recording = cut.find_recording("target_audio");
-  if (recording == nullptr) throw cut_audio_errors::no_target(cut);
-  check_recording(cut, *recording);
-  const double start_s = cut.custom_flag("target_audio_unaligned") ? 0 : cut.start_s;
-  const at::Tensor mono_S =
-      load_mono(cut, *recording, cut.custom_integers("target_audio_channel_selector"),
-                {start_s, cut.duration_s});
-  return fit_length((*resamplers_)(mono_S, recording->sample_rate_hz, sample_rate_hz),
-                    compute_num_samples(cut.duration_s, sample_rate_hz));
+at::Tensor CutAudio::load_mix(const Cut& mix, std::optional<int64_t> sample_rate_hz) {
+  const std::vector<const MixTrack*> tracks = audible_tracks(mix);
+  const int64_t rate = sample_rate_hz.value_or(rate_of(mix));
+  if (!sample_rate_hz) check_rates(mix, rate);
+  const MixTrack* const reference = reference_track(mix);
+  at::Tensor reference_CS;
+  if (std::any_of(tracks.begin(), tracks.end(), [](const auto* t) { return t->snr_db; })) {
+    if (reference == nullptr) {
+      throw cut_audio_errors::mix(mix.place(), "no track can be the reference of its ratios");
+    }
+    reference_CS = load(*reference->cut, sample_rate_hz);
+  }
+  const double energy = reference_CS.defined() ? audio_energy(reference_CS) : 0;
+  AudioMixer mixer;
+  for (const MixTrack* track : tracks) {
+    at::Tensor audio_CS = track == reference && reference_CS.defined()
+                              ? reference_CS
+                              : load(*track->cut, sample_rate_hz);
+    // The first track is the measure itself, unless another is.
+    const bool is_scaled = track->snr_db && (track != tracks.front() || track != reference);
+    if (is_scaled) audio_CS = at_ratio(audio_CS, *track->snr_db, energy);
+    add(mixer, mix, *track, std::move(audio_CS), rate);
+  }
+  at::Tensor audio_CS = mended(mix, mixer.mixed(), rate, /*reflects=*/true);
+  if (mix.transforms.empty()) return audio_CS;
+  const auto load_response = [&](const nlohmann::json& manifest,
+                                 const std::vector<int64_t>& channels,
+                                 std::optional<double> duration_s) {
+    return load_impulse_response(manifest, channels, duration_s, mix.place(), resamplers_);
+  };
+  return apply_transforms(mix.transforms, audio_CS,
+                          {rate, mix.place(), fnv1a(mix.id), resamplers_, load_response});
 }
 
-}  // namespace s2s
+at::Tensor CutAudio::load_custom(const Cut& cut, const std::string& name,
+                                 std::optional<int64_t> sample_rate_hz,
+                                 std::optional<double> most_s) {
+  if (cut.kind == Cut::Kind::kMixed) return load_custom_of_mix(cut, name, sample_rate_hz);
+  const Recording* const found = cut.find_recording(name);
+  if (found == nullptr) throw cut_audio_errors::no_custom(cut, name);
+  RecordingPart part = {{}, cut.custom_integers(name + "_channel_selector")};
+  if (!cut.custom_flag(name + "_unaligned")) {
+    part.stretch = {cut.start_s, cut.duration_s};
+  } else if (most_s && *most_s < found->duration_s) {
+    part.stretch.duration_s = most_s;
+  }
+  return sample_rate_hz ? load(resampled(*found, *sample_rate_hz), part, cut.place())
+                        : load(*found, part, cut.place());
+}
+
+at::Tensor CutAudio::load_custom_of_mix(const Cut& mix, const std::string& name,
+                                        std::optional<int64_t> sample_rate_hz) {
+  AudioMixer mixer;
+  int64_t rate = sample_rate_hz.value_or(0);
+  for (const MixTrack* track : audible_tracks(mix)) {
+    const Recording* const found = track->cut->find_recording(name);
+    if (found == nullptr) continue;
+    if (rate == 0) rate = found->sample_rate_hz;
+    if (!sample_rate_hz && found->sample_rate_hz != rate) {
+      throw cut_audio_errors::mix(mix.place(), "its tracks have '" + name + "' at " +
+                                                   std::to_string(rate) + " and at " +
+                                                   std::to_string(found->sample_rate_hz) + " Hz");
+    }
+    add(mixer, mix, *track, load_custom(*track->cut, name, sample_rate_hz), rate);
+  }
+  if (rate == 0 || mix.find_recording(name) == nullptr) {
+    throw cut_audio_errors::no_custom(mix, name);
+  }
+  at::Tensor audio_CS = mixer.mixed();
+  const int64_t missing = compute_num_samples(mix.duration_s, rate) - audio_CS.size(1);
+  // Silence behind the last track that has it.
+  if (missing > 0) audio_CS = at::constant_pad_nd(audio_CS, {0, missing});
+  return mended(mix, audio_CS, rate, /*reflects=*/false);
+}
+
+}  // namespace s2s::data

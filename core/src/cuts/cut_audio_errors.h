@@ -11,21 +11,29 @@ namespace s2s::cut_audio_errors {
 
 Error no_recording(const Cut& cut);
 Error no_target(const Cut& cut);
+Error no_custom(const Cut& cut, const std::string& name);
 
-Error missing_audio(const Cut& cut, const std::string& path);
-Error unreadable_audio(const Cut& cut, const std::string& path, const std::string& reason);
-Error file_sample_rate(const Cut& cut, const std::string& path, int64_t in_file_hz,
+/// What went wrong in a file or command, with the place of the cut before it.
+Error at_place(const std::string& place, const Error& cause);
+
+// `place` is "file:line: cut 'id'"; `path` a file, or another name of the source.
+Error missing_audio(const std::string& place, const std::string& path);
+Error unreadable_audio(const std::string& place, const std::string& path,
+                       const std::string& reason);
+Error source_kind(const std::string& place, const std::string& type, const std::string& source);
+Error file_sample_rate(const std::string& place, const std::string& path, int64_t in_file_hz,
                        int64_t in_manifest_hz);
-Error channel(const Cut& cut, const std::string& path, const std::string& problem);
+Error channel(const std::string& place, const std::string& path, const std::string& problem);
 /// The cut's stretch is from `start_s` to `end_s` of a file that ends at `available_s`.
-Error cut_too_long(const Cut& cut, const std::string& path, double start_s, double end_s,
+Error cut_too_long(const std::string& place, const std::string& path, double start_s, double end_s,
                    double available_s);
-/// The file is longer than the manifest says by more than half a second.
-Error duration_mismatch(const Cut& cut, const std::string& path, double in_file_s,
+/// What is read is longer than the manifest says by more than the tolerance.
+Error duration_mismatch(const std::string& place, const std::string& path, double in_file_s,
                         double in_manifest_s);
-/// What cannot be loaded yet.
-Error cut_kind(const Cut& cut);
-Error source_kind(const Cut& cut, const std::string& type);
-Error transforms(const Cut& cut, const std::string& recording_id);
+Error transform(const std::string& place, const AudioTransform& transform,
+                const std::string& reason);
+Error mix(const std::string& place, const std::string& problem);
+/// LHOTSE_AUDIO_DURATION_MISMATCH_TOLERANCE.
+Error tolerance(const std::string& value);
 
 }  // namespace s2s::cut_audio_errors

@@ -57,12 +57,13 @@ void check_turns(const Cut& cut, const DuplexDataOptions& options, bool allow_no
 void check_files_of(const Cut& cut, const Recording& recording,
                     std::unordered_set<std::string>& known, Findings& findings) {
   for (const AudioSource& source : recording.sources) {
-    if (source.type != AudioSource::Type::kFile || known.count(source.source) > 0) continue;
+    const bool is_file = source.type == AudioSource::Type::kFile;
+    if (!is_file || source.source.starts_with("pipe:") || known.count(source.source) > 0) continue;
     std::error_code ignored;
     if (std::filesystem::exists(source.source, ignored)) {
       known.insert(source.source);
     } else {
-      findings.add(cut_audio_errors::missing_audio(cut, source.source));
+      findings.add(cut_audio_errors::missing_audio(cut.place(), source.source));
     }
   }
 }

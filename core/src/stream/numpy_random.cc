@@ -1,7 +1,6 @@
 #include "stream/numpy_random.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <numeric>
 
@@ -27,53 +26,6 @@ std::vector<double> cumulative(std::span<const double> probabilities) {
 size_t found(const std::vector<double>& sums, double value) {
   return static_cast<size_t>(std::upper_bound(sums.begin(), sums.end(), value) - sums.begin());
 }
-
-// numpy.random.SeedSequence(entropy).generate_state(8), 32-bit words.
-class SeedSequence {
- public:
-  explicit SeedSequence(uint64_t entropy) {
-    const std::array<uint32_t, 4> words = {static_cast<uint32_t>(entropy),
-                                           static_cast<uint32_t>(entropy >> 32), 0, 0};
-    for (size_t i = 0; i < pool_.size(); ++i) pool_[i] = hashed(words[i]);
-    for (size_t from = 0; from < pool_.size(); ++from) {
-      for (size_t to = 0; to < pool_.size(); ++to) {
-        if (from != to) pool_[to] = mixed(pool_[to], hashed(pool_[from]));
-      }
-    }
-  }
-
-  std::array<uint32_t, 8> words() const {
-    std::array<uint32_t, 8> words{};
-    uint32_t constant = 0x8b51f9ddU;
-    for (size_t i = 0; i < words.size(); ++i) {
-      uint32_t value = pool_[i % pool_.size()] ^ constant;
-      constant *= 0x58f38dedU;
-      value *= constant;
-      words[i] = value ^ (value >> 16);
-    }
-    return words;
-  }
-
- private:
-  uint32_t hashed(uint32_t value) {
-    value ^= constant_;
-    constant_ *= 0x931e8875U;
-    value *= constant_;
-    return value ^ (value >> 16);
-  }
-  static uint32_t mixed(uint32_t a, uint32_t b) {
-    const uint32_t value = a * 0xca01f9ddU - b * 0x4973f715U;
-    return value ^ (value >> 16);
-  }
-  std::array<uint32_t, 4> pool_{};
-  uint32_t constant_ = 0x43b0d7e5U;
-};
-
-constexpr UInt128 joined(uint64_t high, uint64_t low) {
-  return (static_cast<UInt128>(high) << 64) | low;
-}
-
-constexpr UInt128 kPcgFactor = joined(2549297995355413924ULL, 4865540595714422341ULL);
 
 }  // namespace
 
@@ -127,29 +79,13 @@ std::vector<size_t> NumpyRandomState::permutation(size_t n) {
   return order;
 }
 
-void NumpyGenerator::seed(uint64_t seed) {
-  const std::array<uint32_t, 8> words = SeedSequence(seed).words();
-  const auto word = [&](size_t i) {
-    return words[2 * i] | (static_cast<uint64_t>(words[2 * i + 1]) << 32);
-  };
-  increment_ = (joined(word(2), word(3)) << 1) | 1;
-  state_ = increment_ + joined(word(0), word(1));
-  state_ = state_ * kPcgFactor + increment_;
-}
-
-uint64_t NumpyGenerator::next_word() {
-  state_ = state_ * kPcgFactor + increment_;
-  const auto high = static_cast<uint64_t>(state_ >> 64);
-  return std::rotr(high ^ static_cast<uint64_t>(state_), static_cast<int>(high >> 58));
-}
-
 size_t NumpyGenerator::choice(std::span<const double> probabilities) {
   return found(cumulative(probabilities), random());
 }
 
 std::string NumpyGenerator::state() const {
   PackedWriter writer;
-  for (const UInt128 number : {state_, increment_}) {
+  for (const UInt128 number : {generator_.state, generator_.increment}) {
     for (int shift = 0; shift < 128; shift += 32) {
       writer.add_word(static_cast<uint32_t>(number >> shift));
     }
@@ -159,7 +95,7 @@ std::string NumpyGenerator::state() const {
 
 void NumpyGenerator::restore(std::string_view state) {
   PackedReader reader(state);
-  for (UInt128* number : {&state_, &increment_}) {
+  for (UInt128* number : {&generator_.state, &generator_.increment}) {
     *number = 0;
     for (int shift = 0; shift < 128; shift += 32) {
       *number |= static_cast<UInt128>(reader.next_word()) << shift;

@@ -9,11 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/pcg64.h"
 #include "stream/mersenne_twister.h"
 
 namespace s2s::data {
-
-__extension__ typedef unsigned __int128 UInt128;  // NOLINT(modernize-use-using)
 
 /// numpy.random.RandomState.   Source: NumPy 1.26 and 2 numpy/random/mtrand.pyx, legacy seeding.
 class NumpyRandomState {
@@ -39,17 +38,16 @@ class NumpyRandomState {
   MersenneTwister twister_;
 };
 
-/// numpy.random.default_rng(seed): PCG64 seeded by SeedSequence.
-/// Source: NumPy numpy/random/bit_generator.pyx, src/pcg64/pcg64.h.
+/// numpy.random.default_rng(seed).
 class NumpyGenerator {
  public:
-  explicit NumpyGenerator(uint64_t seed = 0) { this->seed(seed); }
-  void seed(uint64_t seed);
+  explicit NumpyGenerator(uint64_t seed = 0) : generator_(seed) {}
+  void seed(uint64_t seed) { generator_ = Pcg64(seed); }
 
-  uint64_t next_word();
+  uint64_t next_word() { return generator_.next_word(); }
   /// In [0, 1).
-  double random() { return static_cast<double>(next_word() >> 11) * (1.0 / 9007199254740992.0); }
-  double uniform(double low, double high) { return low + (high - low) * random(); }
+  double random() { return generator_.random(); }
+  double uniform(double low, double high) { return generator_.uniform(low, high); }
   /// choice(n, size=1, p=probabilities)[0].
   size_t choice(std::span<const double> probabilities);
 
@@ -58,8 +56,7 @@ class NumpyGenerator {
   void restore(std::string_view state);
 
  private:
-  UInt128 state_ = 0;
-  UInt128 increment_ = 0;
+  Pcg64 generator_;
 };
 
 }  // namespace s2s::data

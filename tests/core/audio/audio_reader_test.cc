@@ -5,7 +5,6 @@
 
 #include <filesystem>
 
-#include "audio/command_output.h"
 #include "audio/encode_audio.h"
 #include "common/temporary_folder.h"
 #include "s2s/error.h"
@@ -139,12 +138,4 @@ TEST_CASE("a FLAC stream without its number of samples is counted") {
   AudioReader reader(shared(bytes));
   CHECK(reader.info().num_samples == 30000);
   CHECK(at::equal(reader.read(), tones(1, 30000)));
-}
-
-TEST_CASE("a command's output is all of its bytes, and its failure an error") {
-  const auto output = s2s::data::command_output("head -c 200000 /dev/zero; printf end");
-  CHECK(output->size() == 200003);
-  CHECK(output->substr(200000) == "end");
-  CHECK_THROWS_WITH(s2s::data::command_output("exit 3"), "the command ended with status 3");
-  CHECK_THROWS_WITH(s2s::data::command_output("kill -9 $$"), "the command was ended by signal 9");
 }

@@ -3,6 +3,9 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
+#include "audio/polyphase.h"
+#include "audio/resampler_bank.h"
+#include "audio/sinc_kernel.h"
 #include "weights/safetensors.h"
 
 TEST_CASE("resampling gives torchaudio's samples and its rounding of the length") {
@@ -47,4 +50,49 @@ TEST_CASE("resampling equals both of torchaudio's kernels for all pairs of usual
     }
   }
   CHECK(checked == 60);
+}
+
+TEST_CASE("the loop of this processor and the one of every processor give the same samples") {
+  for (const auto& [from, to] : std::vector<std::pair<int64_t, int64_t>>{{16000, 22050},
+                                                                         {22050, 16000},
+                                                                         {48000, 16000},
+                                                                         {16000, 24000},
+                                                                         {17600, 16000},
+                                                                         {8000, 48000},
+                                                                         {44100, 48000},
+                                                                         {16001, 16000}}) {
+    CAPTURE(from);
+    CAPTURE(to);
+    const s2s::data::SincKernel kernel = s2s::data::sinc_kernel(from, to, true);
+    const auto make = [&](s2s::data::Polyphase::Loop loop) {
+      return s2s::data::Polyphase(kernel.from, kernel.starts,
+                                  kernel.weights.const_data_ptr<float>(), kernel.weights.size(1),
+                                  loop);
+    };
+    const auto best = make(s2s::data::Polyphase::Loop::kBest);
+    const auto plain = make(s2s::data::Polyphase::Loop::kDotProducts);
+    for (const int64_t length : {1, 7, 100, 1000, 30000}) {
+      const at::Tensor input = at::rand({length}) - 0.5;
+      const int64_t count = s2s::Resampler(from, to, true).num_samples(length);
+      const at::Tensor ours = at::full({count + 8}, 7.0F), other = ours.clone();
+      best(input.const_data_ptr<float>(), length, ours.data_ptr<float>(), count);
+      plain(input.const_data_ptr<float>(), length, other.data_ptr<float>(), count);
+      CHECK((ours - other).abs().max().item<double>() < 1e-6);
+      CHECK(at::equal(ours.narrow(0, count, 8), at::full({8}, 7.0F)));
+    }
+  }
+}
+
+TEST_CASE("a bank of resamplers keeps the last ones that were used") {
+  s2s::data::ResamplerBank bank;
+  const at::Tensor wave = at::rand({2, 500}) - 0.5;
+  const at::Tensor first = bank(wave, 16000, 8000);
+  CHECK(at::equal(first, s2s::Resampler(16000, 8000, true)(wave)));
+  for (int64_t rate = 100; rate < 150; ++rate) {
+    bank(wave, rate, 99);
+    bank(wave, 16000, 8000);
+  }
+  CHECK(bank.size() == s2s::data::ResamplerBank::kMost);
+  CHECK(at::equal(bank(wave, 16000, 8000), first));
+  CHECK(bank(wave, 16000, 16000).is_same(wave));
 }

@@ -23,6 +23,7 @@ class GoldenFile {
     header_ = nlohmann::json::parse(bytes_.substr(8, header_bytes));
   }
   std::string metadata(const std::string& key) const { return header_["__metadata__"][key]; }
+  bool has(const std::string& name) const { return header_.contains(name); }
   at::Tensor tensor(const std::string& name) const {
     const auto& entry = header_.at(name);
     at::Tensor tensor = at::empty(entry["shape"].get<std::vector<int64_t>>(), at::kFloat);
