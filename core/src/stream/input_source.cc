@@ -1,0 +1,116 @@
+#include "stream/input_source.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "config/load_config.h"
+#include "files/line_file.h"
+#include "files/pipe_command.h"
+#include "stream/input_errors.h"
+#include "stream/input_stream.h"
+#include "stream/source_files.h"
+
+namespace s2s::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_nemo(const std::string& source) {
+  const auto file = files::open_line_file(
+      source, {}, "Lhotse cuts (.jsonl, .jsonl.gz), a Shar directory, a NeMo manifest or a YAML");
+  if (file->size() == 0) return false;
+  const auto json = nlohmann::json::parse(file->line(0), nullptr, false);
+  return json.is_object() && json.contains("audio_filepath");
+}
+
+Config scalar_block(const char* key, const std::string& source) {
+  Config block = Config::map();
+  block[key] = Config::scalar(source, /*quoted=*/true);
+  return block;
+}
+
+/// The block of a YAML file: a list is an input_cfg, a run's configuration has data.train_ds.
+Config block_of_yaml(const std::string& source) {
+  Config block = scalar_block("input_cfg", source);
+  Config top;
+  try {
+    top = load_config(source);
+  } catch (const Error& error) {
+    if (error.id() == "config/type") return block;  // a list
+    throw;
+  }
+  resolve_interpolations(top);
+  if (const Config* train = top.find_path("data.train_ds")) return *train;
+  return top;
+}
+
+Config block_of(const std::string& source) {
+  const bool is_path = !files::pipe_command(source);
+  if (is_path && fs::is_directory(source)) return scalar_block("shar_path", source);
+  if (is_path && (source.ends_with(".yaml") || source.ends_with(".yml"))) {
+    return block_of_yaml(source);
+  }
+  return scalar_block(is_nemo(source) ? "manifest_filepath" : "cuts_path", source);
+}
+
+/// Of a multi_config block all sets, one after the other.
+InputNode parse_sets(const Config& block, const InputContext& context, Findings& findings) {
+  const Config* multi = block.find("multi_config");
+  if (multi == nullptr || multi->text() != "true") return parse_input(block, context, findings);
+  InputNode group;
+  group.type = "group";
+  group.path = context.path;
+  for (const auto& [name, set] : block.entries()) {
+    const bool has_source = set.find("input_cfg") || set.find("cuts_path") ||
+                            set.find("shar_path") || set.find("manifest_filepath");
+    if (!has_source) continue;
+    InputContext own = context;
+    own.path += "." + name;
+    group.children.push_back(parse_input(set, own, findings));
+  }
+  return group;
+}
+
+std::string folder_of(const std::string& source) {
+  const bool is_yaml = source.ends_with(".yaml") || source.ends_with(".yml");
+  const std::string folder = fs::path(source).parent_path().string();
+  return is_yaml && !folder.empty() ? folder : ".";
+}
+
+}  // namespace
+
+void make_finite(InputNode& node) {
+  node.attributes.force_finite = true;
+  node.attributes.shuffle = false;
+  node.attributes.keep_order = true;
+  node.attributes.max_open_streams.reset();
+  node.attributes.slice_length.reset();
+  node.attributes.force_map_dataset = true;
+  for (InputNode& child : node.children) make_finite(child);
+}
+
+InputNode parse_input_source(const std::string& source, bool metadata_only) {
+  const Config block = block_of(source);
+  InputContext context;
+  context.path = source;
+  context.base_dir = folder_of(source);
+  context.attributes.metadata_only = metadata_only;
+  context.seed = [](const Config&, const std::string&) { return int64_t{0}; };
+  // A path in a block of our own is as the command line says it.
+  if (block.find("input_cfg") != nullptr && block.find("input_cfg")->is_scalar() &&
+      block.find("input_cfg")->text() == source) {
+    context.base_dir = ".";
+  }
+  Findings findings;
+  InputNode node = parse_sets(block, context, findings);
+  findings.throw_if_any();
+  make_finite(node);
+  return node;
+}
+
+StreamPtr open_input(const std::string& source, bool metadata_only) {
+  return open_input_tree(parse_input_source(source, metadata_only)).stream;
+}
+
+}  // namespace s2s::data

@@ -1,0 +1,29 @@
+#pragma once
+// One pass over what a command line names: a manifest, a Shar directory, a YAML file.
+
+#include <string>
+#include <vector>
+
+#include "stream/combinators.h"
+#include "stream/input_tree.h"
+
+namespace s2s::data {
+
+/// The cuts of `source` once, in the order of the files, not shuffled, filtered or changed:
+///   a directory            Lhotse Shar
+///   *.jsonl, *.jsonl.gz    Lhotse cuts, or NeMo's manifest if its first line has audio_filepath
+///   *.json, pipe:CMD       NeMo's manifest; cuts if its first line looks like one
+///   *.yaml, *.yml          a list of sources (input_cfg), a data set's block with cuts_path,
+///                          shar_path, manifest_filepath or input_cfg, or a run's configuration:
+///                          its data.train_ds
+/// `metadata_only`: what NeMo's manifests do not say of audio is not looked up.
+/// Errors: [data/input], [data/missing-file], those of configuration and of the sources.
+StreamPtr open_input(const std::string& source, bool metadata_only = false);
+
+/// The input that `source` names, not open.
+InputNode parse_input_source(const std::string& source, bool metadata_only = false);
+
+/// Changes a tree so that it gives each cut once, in order.
+void make_finite(InputNode& node);
+
+}  // namespace s2s::data

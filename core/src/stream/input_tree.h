@@ -1,0 +1,98 @@
+#pragma once
+// What `input_cfg`, or the plain keys of a data set, say to read: parsed and checked, nothing open.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "s2s/config.h"
+#include "s2s/cuts.h"
+#include "s2s/error.h"
+
+namespace s2s::data {
+
+/// What an entry takes over from the group around it unless it says otherwise. NeMo's names. Seeds
+/// are numbers: whoever reads the data set's block knows what "trng" and "randomized" are.
+struct InputAttributes {
+  bool shuffle = false;
+  int64_t shard_seed = 0;
+  std::string text_field = "text";
+  std::string lang_field = "lang";
+  bool metadata_only = false;
+  bool force_finite = false;
+  std::optional<int64_t> max_open_streams = {};
+  bool skip_missing_manifest_entries = false;
+  bool force_map_dataset = false;
+  bool force_iterable_dataset = false;
+  std::optional<int64_t> slice_length = {};
+  bool keep_order = false;  // of Shar, whose shards NeMo always shuffles; no key of the files
+};
+
+/// A column that is attached from another file (NeMo's extra_fields).
+struct ExtraField {
+  std::string type;  // text_iter: line after line; text_sample: drawn
+  std::string name;
+  std::string path;
+};
+
+/// A set of files with one weight.
+struct InputFiles {
+  std::vector<std::string> manifests;  // of Lhotse, of NeMo; of Shar: shards of cuts, or empty
+  std::vector<std::string> tars;       // NeMo's; empty: not tarred
+  std::string directory;               // of Shar
+  std::vector<std::pair<std::string, std::vector<std::string>>> fields;  // of Shar, without cuts
+  std::optional<double> weight;
+};
+
+/// How a cut becomes a duplex dialogue, or the other side of one.
+struct DuplexChange {
+  double agent_silence_duration = -0.08;
+  double move_agent_text_back_by = 0;
+  bool filter_samples_starting_with_agent = false;
+  std::vector<std::string> agent_roles = {};
+  std::vector<std::string> user_roles = {};
+  std::string target_agent_name = "agent";
+  std::string target_user_name = "user";
+};
+
+struct InputNode {
+  enum class Kind { kGroup, kCuts, kShar, kNemo, kConversations };
+  Kind kind = Kind::kGroup;
+  std::string type;  // as written
+  std::string path;  // in the configuration, for messages
+  InputAttributes attributes;
+  std::optional<double> weight;
+  CustomFields tags;
+
+  double temperature = 1;           // of the weights of `children`
+  std::vector<InputNode> children;  // kGroup: at least one
+  std::vector<InputFiles> files;    // of the others: several are mixed
+  bool is_list = false;             // files came as a list, even if of one
+  std::vector<ExtraField> extra_fields;
+  DuplexChange duplex;
+  std::vector<std::string> placeholders;  // of audio, ShareGPT's
+  std::string audio_root;
+};
+
+/// Types that `input_cfg` may name here, in the order of the documentation.
+const std::vector<std::string>& input_types();
+
+struct InputContext {
+  std::string path;            // of the block, "data.train_ds"
+  std::string base_dir = ".";  // of relative paths
+  InputAttributes attributes;  // the block's own
+  Config reweight_temperature = {};
+  /// The number of a seed that a node writes: whole, "trng" or "randomized".
+  std::function<int64_t(const Config& seed, const std::string& path)> seed;
+};
+
+/// Reads `block`'s keys input_cfg, cuts_path, shar_path, manifest_filepath and
+/// tarred_audio_filepaths. Relative paths are relative to the folder of the file that says them.
+/// Errors: [data/cuts-path] none is given; [data/input], [data/input-type], [data/weights], and
+/// those of configuration.
+/// Source: NeMo 3.0 nemo/collections/common/data/lhotse/cutset.py.
+InputNode parse_input(const Config& block, const InputContext& context, Findings& findings);
+
+}  // namespace s2s::data

@@ -1,0 +1,50 @@
+#pragma once
+// A line of NeMo's JSON manifests.
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "s2s/cuts.h"
+
+namespace s2s::data {
+
+struct NemoFields {
+  std::string text = "text";
+  std::string lang = "lang";
+};
+
+struct NemoEntry {
+  nlohmann::ordered_json json;  // an object
+  std::string file;
+  int64_t line = 0;
+
+  /// "file:line".
+  std::string place() const;
+  std::string audio_filepath() const;
+  /// Nothing: absent or null. Errors: [data/nemo-manifest] when it is no number.
+  std::optional<double> number(const char* key) const;
+  std::optional<std::string> text(const std::string& key) const;
+  /// `_skipme`, as Python sees truth.
+  bool is_skipped() const;
+};
+
+/// Errors: [data/nemo-manifest].
+NemoEntry parse_nemo_entry(const std::string& text, const std::string& file, int64_t line);
+
+/// Members of an object as custom fields, without those that `is_left_out` names.
+CustomFields custom_fields(const nlohmann::ordered_json& object,
+                           const std::vector<std::string>& left_out);
+
+/// Python's f"{round(seconds * 1e2):06d}".
+std::string centiseconds(double seconds);
+
+/// Where an audio file of a manifest is: relative paths are below the manifest's folder when there
+/// is such a file. Source: nemo get_full_path.
+std::string nemo_audio_path(const std::string& audio, const std::string& manifest);
+
+/// A turn over the whole of `cut`, with the entry's text and language.
+Supervision whole_turn(const Cut& cut, const NemoEntry& entry, const NemoFields& fields);
+
+}  // namespace s2s::data

@@ -1,0 +1,150 @@
+#include "stream/input_stream.h"
+
+#include <doctest/doctest.h>
+
+#include "common/loader_cases.h"
+#include "config/yaml_reader.h"
+#include "stream/input_source.h"
+
+using namespace s2s;
+using namespace s2s::data;
+using loader_cases::Json;
+
+namespace {
+
+InputContext context_of(const Config& config) {
+  InputContext context;
+  context.path = "ds";
+  context.base_dir = loader_cases::folder();
+  InputAttributes& a = context.attributes;
+  const auto flag = [&](const char* key, bool& value) {
+    if (const Config* node = config.find(key)) value = node->as_bool(key);
+  };
+  const auto text = [&](const char* key, std::string& value) {
+    if (const Config* node = config.find(key)) value = node->text();
+  };
+  const auto number = [&](const char* key, std::optional<int64_t>& value) {
+    if (const Config* node = config.find(key)) value = node->as_int(key);
+  };
+  flag("shuffle", a.shuffle);
+  flag("metadata_only", a.metadata_only);
+  flag("force_finite", a.force_finite);
+  flag("force_iterable_dataset", a.force_iterable_dataset);
+  flag("skip_missing_manifest_entries", a.skip_missing_manifest_entries);
+  text("text_field", a.text_field);
+  text("lang_field", a.lang_field);
+  number("slice_length", a.slice_length);
+  number("max_open_streams", a.max_open_streams);
+  a.shard_seed = config.find("shard_seed")->as_int("shard_seed");
+  if (const Config* node = config.find("reweight_temperature")) {
+    context.reweight_temperature = *node;
+  }
+  context.seed = [](const Config& node, const std::string& path) { return node.as_int(path); };
+  return context;
+}
+
+OpenedInput open_case(const Json& test_case) {
+  const Config config = loader_cases::config_of(test_case);
+  Findings findings;
+  const InputNode node = parse_input(config, context_of(config), findings);
+  findings.throw_if_any();
+  return open_input_tree(node);
+}
+
+std::vector<CutItem> take(CutStream& stream, size_t count) {
+  std::vector<CutItem> items;
+  while (items.size() < count) {
+    std::optional<CutItem> item = stream.next();
+    if (!item) break;
+    items.push_back(std::move(*item));
+  }
+  return items;
+}
+
+/// Conversations are dialogues here: NeMo's own list of their cuts is compared. Silence behind a
+/// recording is a track here and part of a new recording there.
+Json fields_like(const Json& expected, const Cut& cut) {
+  if (!expected.contains("audio")) {
+    Json fields = loader_cases::cut_fields(cut);
+    if (cut.kind == Cut::Kind::kMixed && expected.contains("custom")) {
+      fields["custom"] = loader_cases::custom_fields(cut.tracks[0].cut->custom);
+      fields["rate"] = cut.sample_rate_hz();
+    }
+    return fields;
+  }
+  Json fields = {{"id", cut.id}, {"audio", Json::array()}, {"seconds", Json::array()}};
+  const auto add = [&](const Cut& part) {
+    if (part.kind == Cut::Kind::kPadding) return;
+    fields["audio"].push_back(part.id == cut.id ? expected["audio"][0] : Json(part.id));
+    fields["seconds"].push_back(loader_cases::rounded(part.duration_s));
+  };
+  if (cut.kind != Cut::Kind::kMixed) add(cut);
+  for (const MixTrack& track : cut.tracks) add(*track.cut);
+  return fields;
+}
+
+}  // namespace
+
+TEST_CASE("what input_cfg and its relatives give is what NeMo gives") {
+  for (const Json& test_case : loader_cases::all().at("streams")) {
+    const auto name = test_case.at("name").get<std::string>();
+    CAPTURE(name);
+    const Json& expected = test_case.at("cuts");
+    OpenedInput opened = open_case(test_case);
+    CHECK(opened.is_tarred == test_case.at("is_tarred").get<bool>());
+    const std::vector<CutItem> items = take(*opened.stream, expected.size());
+    REQUIRE(items.size() == expected.size());
+    for (size_t i = 0; i < items.size(); ++i) {
+      CAPTURE(i);
+      Json fields = fields_like(expected[i], *items[i].cut);
+      if (!expected[i].contains("custom")) fields.erase("custom");
+      CHECK(fields == expected[i]);
+    }
+    if (test_case.at("is_all").get<bool>()) CHECK_FALSE(opened.stream->next().has_value());
+  }
+}
+
+TEST_CASE("streams of inputs go on from any position and make items from their tokens") {
+  for (const Json& test_case : loader_cases::all().at("streams")) {
+    const auto name = test_case.at("name").get<std::string>();
+    CAPTURE(name);
+    OpenedInput opened = open_case(test_case);
+    const size_t all = take(*opened.stream, 24).size();
+    for (const size_t stop : {size_t{0}, size_t{1}, size_t{7}, size_t{20}}) {
+      if (stop >= all) continue;
+      CAPTURE(stop);
+      OpenedInput first = open_case(test_case);
+      take(*first.stream, stop);
+      const StreamState state = StreamState::parse(first.stream->state().dump());
+      const std::vector<CutItem> rest = take(*first.stream, 9);
+      OpenedInput second = open_case(test_case);
+      second.stream->restore(state);
+      const std::vector<CutItem> again = take(*second.stream, 9);
+      REQUIRE(rest.size() == again.size());
+      for (size_t i = 0; i < rest.size(); ++i) {
+        CHECK(rest[i].token == again[i].token);
+        const auto made = second.stream->make(rest[i].token);
+        CHECK(loader_cases::cut_fields(*made) == loader_cases::cut_fields(*rest[i].cut));
+      }
+      CHECK(first.stream->fingerprint() == second.stream->fingerprint());
+    }
+  }
+}
+
+TEST_CASE("what a command line names is read once, in order") {
+  const std::string root = loader_cases::folder();
+  const auto ids = [&](const std::string& source) {
+    const StreamPtr stream = open_input(root + "/" + source);
+    std::string joined;
+    while (const auto item = stream->next()) joined += item->cut->id + " ";
+    return joined;
+  };
+  const std::string first =
+      "first-0 first-1 first-2 first-3 first-4 first-5 first-6 first-7 first-8 first-9 ";
+  const std::string second = "second-0 second-1 second-2 second-3 second-4 second-5 ";
+  CHECK(ids("first.jsonl") == first);
+  CHECK(ids("shar/first") == first);
+  CHECK(ids("nested.yaml") == first + second);
+  CHECK(ids("plain.json").starts_with("a0 a1-"));
+  CHECK_THROWS_WITH_AS(ids("absent.jsonl"), doctest::Contains("[data/missing-file]"), Error);
+}
