@@ -18,8 +18,8 @@ constexpr int64_t kUnknownLength = int64_t{1} << 60;
 /// frames is too short where little was going on.
 constexpr int64_t kMp3RunUp = 24 * 1152;
 
-std::string cut_off(int64_t num_declared, int64_t num_there) {
-  return "it is cut off: of " + std::to_string(num_declared) + " samples " +
+std::string cut_off(int64_t num_promised, int64_t num_there) {
+  return "it is cut off: of " + std::to_string(num_promised) + " samples " +
          std::to_string(num_there) + " are there";
 }
 
@@ -58,8 +58,9 @@ void AudioReader::open(bool is_headerless_gsm) {
   SNDFILE* const file = bytes_->open(info);
   if (file == nullptr) throw std::runtime_error(sf_strerror(nullptr));
   handle_ = std::make_unique<Handle>(file);
-  info_ = {info.samplerate, info.frames, info.channels, audio_format_name(info.format)};
-  num_declared_ = std::max(info_.num_samples, promised_wave_samples(*bytes_));
+  info_ = {info.samplerate, info.frames, info.channels,
+           std::max<int64_t>(info.frames, promised_wave_samples(*bytes_)),
+           audio_format_name(info.format)};
   if (info_.num_samples > kUnknownLength) count_samples();
 }
 
@@ -69,7 +70,7 @@ void AudioReader::count_samples() {
   const at::Tensor block = at::empty({kAtOnce * info_.num_channels}, at::kFloat);
   int64_t count = 0, got = 0;
   while ((got = sf_readf_float(handle_->file, block.data_ptr<float>(), kAtOnce)) > 0) count += got;
-  info_.num_samples = num_declared_ = count;
+  info_.num_samples = info_.num_promised = count;
   SF_INFO again{};
   handle_.reset();
   handle_ = std::make_unique<Handle>(bytes_->open(again));
@@ -89,8 +90,8 @@ void AudioReader::seek(int64_t first) {
 
 at::Tensor AudioReader::read(int64_t first, int64_t count) {
   count = std::max<int64_t>(count, 0);
-  if (num_declared_ > info_.num_samples && first + count > info_.num_samples) {
-    throw std::runtime_error(cut_off(num_declared_, info_.num_samples));
+  if (info_.num_promised > info_.num_samples && first + count > info_.num_samples) {
+    throw std::runtime_error(cut_off(info_.num_promised, info_.num_samples));
   }
   count = std::clamp<int64_t>(info_.num_samples - first, 0, count);
   const at::Tensor samples_SC = at::empty({count, info_.num_channels}, at::kFloat);
@@ -101,7 +102,7 @@ at::Tensor AudioReader::read(int64_t first, int64_t count) {
   const std::string trouble =
       sf_error(handle_->file) == SF_ERR_NO_ERROR ? "" : sf_strerror(handle_->file);
   if (got < count) {
-    throw std::runtime_error(cut_off(num_declared_, first + got) +
+    throw std::runtime_error(cut_off(info_.num_promised, first + got) +
                              (trouble.empty() ? "" : " (" + trouble + ")"));
   }
   if (!trouble.empty()) throw std::runtime_error(trouble);

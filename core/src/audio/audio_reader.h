@@ -15,6 +15,7 @@ struct AudioInfo {
   int64_t sample_rate_hz = 0;
   int64_t num_samples = 0;  // per channel
   int64_t num_channels = 0;
+  int64_t num_promised = 0;  // by the header: more than there are in a file that was cut off
   /// In Lhotse's words: wav, flac, opus, ogg, mp3, ...
   std::string format;
 
@@ -56,8 +57,7 @@ class AudioReader {
   std::unique_ptr<AudioBytes> bytes_;
   std::unique_ptr<Handle> handle_;
   AudioInfo info_;
-  int64_t num_declared_ = 0;  // samples that the header promises
-  int64_t position_ = 0;      // the sample that libsndfile reads next
+  int64_t position_ = 0;  // the sample that libsndfile reads next
 };
 
 }  // namespace s2s::data

@@ -112,9 +112,10 @@ class Load {
     }
   }
 
-  /// To the end of the file; not when that is much later than the manifest says.
+  /// To the end that the file's header promises; not when that is much later than the manifest
+  /// says.
   int64_t rest_of_file(const AudioSource& source, const AudioInfo& info, int64_t first) const {
-    const int64_t rest = info.num_samples - first;
+    const int64_t rest = info.num_promised - first;
     if (has_video(recording_)) return rest;
     const Stretch whole = stretch_before(recording_.transforms, {0, recording_.duration_s},
                                          recording_.sample_rate_hz, place_);

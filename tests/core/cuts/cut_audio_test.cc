@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <tuple>
 
 #include "audio/encode_audio.h"
 #include "common/temporary_folder.h"
@@ -108,14 +109,22 @@ TEST_CASE("a file of another rate than its manifest says is [data/sample-rate]")
 
 TEST_CASE("a file that ends before its header says is [data/unreadable-audio]") {
   const TemporaryFolder dir;
-  const std::string path = dir / "a.flac";
-  write_audio(path, 16000, ramp(16000), 1, SF_FORMAT_FLAC | SF_FORMAT_PCM_16);
-  std::filesystem::resize_file(path, 42);  // the mark and the first block, which has the length
-  CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(make_cut(path, 0, 1, 16000, 1), 16000),
-                       doctest::Contains("[data/unreadable-audio]"), s2s::Error);
-  CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(make_cut(path, 0, 1, 16000, 1), 16000),
-                       doctest::Contains("it is cut off: of 16000 samples 0 are there"),
-                       s2s::Error);
+  for (const auto& [name, format, bytes, there] :
+       std::vector<std::tuple<std::string, int, uintmax_t, std::string>>{
+           {"a.flac", SF_FORMAT_FLAC, 42, "0"},  // the mark and the first block, with the length
+           {"a.wav", SF_FORMAT_WAV, 44 + 2 * 12000, "12000"}}) {
+    const std::string path = dir / name;
+    write_audio(path, 16000, ramp(16000), 1, format | SF_FORMAT_PCM_16);
+    std::filesystem::resize_file(path, bytes);
+    const s2s::Cut cut = make_cut(path, 0, 1, 16000, 1);
+    CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(cut, 16000),
+                         doctest::Contains("[data/unreadable-audio]"), s2s::Error);
+    const std::string reason = "it is cut off: of 16000 samples " + there + " are there";
+    CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(cut, 16000), doctest::Contains(reason.c_str()),
+                         s2s::Error);
+  }
+  CHECK(s2s::AudioLoader().source(make_cut(dir / "a.wav", 0.25, 0.5, 16000, 1), 16000).size(0) ==
+        8000);
 }
 
 TEST_CASE("the cut's channel is picked; channels that are not there are [data/channel]") {
