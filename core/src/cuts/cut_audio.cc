@@ -81,7 +81,7 @@ at::Tensor CutAudio::load(const Recording& recording, const RecordingPart& part,
 }
 
 at::Tensor CutAudio::load(const Cut& cut, std::optional<int64_t> sample_rate_hz) {
-  if (cut.kind == Cut::Kind::kMixed) return load_mix(cut, sample_rate_hz);
+  if (cut.kind == Cut::Kind::kMixed) return load_mix(cut, sample_rate_hz, /*adds_up=*/false);
   if (cut.kind == Cut::Kind::kPadding) {
     const int64_t rate = sample_rate_hz.value_or(rate_of(cut));
     return at::zeros({1, compute_num_samples(cut.duration_s, rate)}, at::kFloat);
@@ -94,7 +94,16 @@ at::Tensor CutAudio::load(const Cut& cut, std::optional<int64_t> sample_rate_hz)
   return load(resampled(*cut.recording, *sample_rate_hz), part, cut.place());
 }
 
-at::Tensor CutAudio::load_mix(const Cut& mix, std::optional<int64_t> sample_rate_hz) {
+at::Tensor CutAudio::load_added_up(const Cut& cut, std::optional<int64_t> sample_rate_hz) {
+  const bool has_channels =
+      cut.kind == Cut::Kind::kMixed &&
+      std::any_of(cut.tracks.begin(), cut.tracks.end(), [](const MixTrack& track) {
+        return !track.mute && track.cut->kind == Cut::Kind::kMulti;
+      });
+  return has_channels ? load_mix(cut, sample_rate_hz, /*adds_up=*/true) : load(cut, sample_rate_hz);
+}
+
+at::Tensor CutAudio::load_mix(const Cut& mix, std::optional<int64_t> sample_rate_hz, bool adds_up) {
   const std::vector<const MixTrack*> tracks = audible_tracks(mix);
   const int64_t rate = sample_rate_hz.value_or(rate_of(mix));
   if (!sample_rate_hz) check_rates(mix, rate);
@@ -117,7 +126,8 @@ at::Tensor CutAudio::load_mix(const Cut& mix, std::optional<int64_t> sample_rate
     if (is_scaled) audio_CS = at_ratio(audio_CS, *track->snr_db, energy);
     add(mixer, mix, *track, std::move(audio_CS), rate);
   }
-  at::Tensor audio_CS = mended(mix, mixer.mixed(), rate, /*reflects=*/true);
+  at::Tensor audio_CS =
+      mended(mix, adds_up ? mixer.mixed_down() : mixer.mixed(), rate, /*reflects=*/true);
   if (mix.transforms.empty()) return audio_CS;
   const auto load_response = [&](const nlohmann::json& manifest,
                                  const std::vector<int64_t>& channels,

@@ -24,6 +24,10 @@ class CutAudio {
   /// PaddingCut, MixedCut.load_audio.
   at::Tensor load(const Cut& cut, std::optional<int64_t> sample_rate_hz = {});
 
+  /// [1, S]: all channels of all tracks added up, as lhotse's load_audio(mono_downmix=True) of a
+  /// mix with a track of several channels. Other cuts and mixes: as load.
+  at::Tensor load_added_up(const Cut& cut, std::optional<int64_t> sample_rate_hz = {});
+
   /// [C, S] of the custom recording `name`: the cut's stretch of it, or all of it when the custom
   /// field NAME_unaligned is true; the channels that NAME_channel_selector names, or all. Of a mix:
   /// each audible track's at its offset, and silence elsewhere. Of what is not aligned at most
@@ -39,7 +43,7 @@ class CutAudio {
   at::Tensor load(const Recording& recording, const RecordingPart& part, const std::string& place);
 
  private:
-  at::Tensor load_mix(const Cut& mix, std::optional<int64_t> sample_rate_hz);
+  at::Tensor load_mix(const Cut& mix, std::optional<int64_t> sample_rate_hz, bool adds_up);
   at::Tensor load_custom_of_mix(const Cut& mix, const std::string& name,
                                 std::optional<int64_t> sample_rate_hz);
 
