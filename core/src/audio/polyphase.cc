@@ -16,15 +16,6 @@ int64_t periods_of_frame(int64_t period) {
 
 using LaneOffsets = int32_t __attribute__((vector_size(kLanes * sizeof(int32_t)), aligned(4)));
 
-bool has_wide_shuffles() {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
-#else
-  return false;
-#endif
-}
-
 }  // namespace
 
 struct Polyphase::Job {
@@ -111,7 +102,7 @@ Polyphase::Polyphase(int64_t from, const std::vector<int64_t>& starts, const flo
   }
   first_ = starts_.front();
   last_ = starts_.back() + taps_ + 2 * kLanes;
-  if (loop == Loop::kBest && has_wide_shuffles()) make_blocks(taps);
+  if (loop == Loop::kBest && has_avx512()) make_blocks(taps);
 }
 
 void Polyphase::make_blocks(int64_t taps) {

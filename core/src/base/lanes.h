@@ -145,13 +145,22 @@ run_avx512(const Job& job, int64_t begin, int64_t end) {
 }
 #endif
 
-template <class Body, class Job>
-void run_best(const Job& job, int64_t begin, int64_t end) {
+/// True where run_best takes run_avx512, in which one instruction shuffles two Lanes any way.
+inline bool has_avx512() {
 #if defined(__x86_64__)
   static const bool has_512 =
       __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
-  if (has_512) return run_avx512<Body>(job, begin, end);
+  return has_512;
+#else
+  return false;
+#endif
+}
+
+template <class Body, class Job>
+void run_best(const Job& job, int64_t begin, int64_t end) {
+#if defined(__x86_64__)
+  if (has_avx512()) return run_avx512<Body>(job, begin, end);
   static const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   if (has_avx2) return run_avx2<Body>(job, begin, end);
 #endif
