@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sampling/pairwise_sum.h"
 #include "sampling/sampler_group.h"
 #include "sampling/simple_cut_sampler.h"
 
@@ -64,7 +65,8 @@ class BucketFiller {
 std::vector<size_t> bucket_of_each(const std::vector<SizedItem>& items, int64_t num_buckets) {
   std::vector<double> lengths;
   for (const SizedItem& item : items) lengths.push_back(item.size.length);
-  BucketFiller filler(num_buckets, pairwise_sum(lengths) / static_cast<double>(num_buckets));
+  BucketFiller filler(num_buckets, pairwise_sum(std::span<const double>(lengths)) /
+                                       static_cast<double>(num_buckets));
   std::vector<size_t> buckets(items.size());
   for (size_t left = 0, right = items.size(); left < right; ++left) {
     buckets[left] = filler.next_from_left(lengths[left]);

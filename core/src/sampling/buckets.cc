@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sampling/pairwise_sum.h"
 #include "sampling/sampling_errors.h"
 
 namespace s2s::data {
@@ -68,34 +69,14 @@ void check_bins(const Bins& bins, std::optional<size_t> num_batch_sizes) {
   }
 }
 
-double pairwise_sum(std::span<const double> numbers) {
-  const size_t size = numbers.size();
-  if (size < 8) {
-    double sum = 0;
-    for (const double number : numbers) sum += number;
-    return sum;
-  }
-  if (size > 128) {
-    const size_t half = size / 2 - (size / 2) % 8;
-    return pairwise_sum(numbers.first(half)) + pairwise_sum(numbers.subspan(half));
-  }
-  double sums[8];
-  std::copy_n(numbers.begin(), 8, sums);
-  const size_t whole = size - size % 8;
-  for (size_t i = 8; i < whole; ++i) sums[i % 8] += numbers[i];
-  double sum =
-      ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
-  for (const double number : numbers.subspan(whole)) sum += number;
-  return sum;
-}
-
 std::vector<double> estimate_bins(std::vector<double> lengths, int64_t num_buckets) {
   const auto count = static_cast<int64_t>(lengths.size());
   if (num_buckets < 2 || count < num_buckets) {
     throw sampling_errors::too_few_cuts(count, num_buckets);
   }
   std::sort(lengths.begin(), lengths.end());
-  const double share = pairwise_sum(lengths) / static_cast<double>(num_buckets);
+  const double share =
+      pairwise_sum(std::span<const double>(lengths)) / static_cast<double>(num_buckets);
   std::vector<double> bins;
   double sum = 0;
   for (const double length : lengths) {

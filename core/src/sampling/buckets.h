@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -51,8 +50,5 @@ void check_bins(const Bins& bins, std::optional<size_t> num_batch_sizes);
 /// Errors: [data/too-few-cuts] when there are fewer lengths than buckets.
 /// Source: lhotse dataset/sampling/dynamic_bucketing.py estimate_duration_buckets.
 std::vector<double> estimate_bins(std::vector<double> lengths, int64_t num_buckets);
-
-/// NumPy's sum: pairwise.
-double pairwise_sum(std::span<const double> numbers);
 
 }  // namespace s2s::data

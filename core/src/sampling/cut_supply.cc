@@ -4,6 +4,7 @@
 #include <bit>
 #include <numeric>
 
+#include "sampling/pairwise_sum.h"
 #include "sampling/sampling_errors.h"
 
 namespace s2s::data {
@@ -110,7 +111,7 @@ class WeightedSupply : public HeldSupply {
   WeightedSupply(std::vector<SizedItem> items, const WeightedOptions& options)
       : HeldSupply(std::move(items)), options_(options) {
     probabilities_ = checked_weights(options.weights, num_items());
-    const double sum = pairwise_sum(probabilities_);
+    const double sum = pairwise_sum(std::span<const double>(probabilities_));
     for (double& probability : probabilities_) probability /= sum;
     if (std::cmp_greater_equal(options.num_samples, num_items())) {
       throw sampling_errors::too_few_to_draw(static_cast<int64_t>(num_items()),

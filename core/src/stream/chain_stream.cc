@@ -128,8 +128,8 @@ class ChainStream : public CutStream {
   ChainOptions options_;
   std::vector<int64_t> order_;
   PythonRandom slices_;
-  int64_t epoch_ = -1;
-  size_t at_ = 0;  // in order_
+  int64_t epoch_ = -2;  // no pass yet, and none before the first
+  size_t at_ = 0;       // in order_
   bool is_open_ = false;
   int64_t left_ = 0;  // of the open source's slice
 };
