@@ -82,8 +82,8 @@ template <class Work>
 auto of_transform(const AudioTransform& transform, const std::string& place, const Work& work) {
   try {
     return work();
-  } catch (const Error&) {
-    throw;
+  } catch (const Error& error) {
+    throw cut_audio_errors::at_place(place, error);
   } catch (const c10::Error& error) {
     throw cut_audio_errors::transform(place, transform, error.what_without_backtrace());
   } catch (const std::exception& error) {

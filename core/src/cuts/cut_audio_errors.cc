@@ -34,6 +34,7 @@ Error no_custom(const Cut& cut, const std::string& name) {
 }
 
 Error at_place(const std::string& place, const Error& cause) {
+  if (cause.message().starts_with(place)) return cause;
   return Error(cause.exit_code(), cause.id(), place + ": " + cause.message());
 }
 

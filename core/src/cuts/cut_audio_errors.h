@@ -13,7 +13,7 @@ Error no_recording(const Cut& cut);
 Error no_target(const Cut& cut);
 Error no_custom(const Cut& cut, const std::string& name);
 
-/// What went wrong in a file or command, with the place of the cut before it.
+/// What went wrong in a file, command or encoder, with the place of the cut before it.
 Error at_place(const std::string& place, const Error& cause);
 
 // `place` is "file:line: cut 'id'"; `path` a file, or another name of the source.

@@ -1,0 +1,97 @@
+// Samples against those that lhotse loads.
+
+#include <ATen/ATen.h>
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+#include "common/temporary_folder.h"
+#include "core/data/data_files.h"
+#include "core/data/golden_file.h"
+#include "cuts/cut_audio.h"
+#include "s2s/audio_loader.h"
+#include "s2s/cut_files.h"
+
+namespace {
+
+using s2s::test::TemporaryFolder;
+using s2s::test::write_audio;
+
+s2s::Cut make_cut(const std::string& path, double start_s, double duration_s, int64_t rate_hz,
+                  double recording_s) {
+  s2s::Cut cut;
+  cut.id = "d0";
+  cut.manifest = "cuts.jsonl";
+  cut.line = 1;
+  cut.start_s = start_s;
+  cut.duration_s = duration_s;
+  cut.recording = s2s::Recording{"r",         {{s2s::AudioSource::Type::kFile, {0}, path}},
+                                 rate_hz,     static_cast<int64_t>(recording_s * 16000),
+                                 recording_s, {},
+                                 {}};
+  return cut;
+}
+
+}  // namespace
+
+TEST_CASE("every kind of cut and every transform give lhotse's samples") {
+  const std::string folder = S2S_SOURCE_DIR "/tests/reference/data/lhotse_cut_audio";
+  setenv("S2S_AUDIO", folder.c_str(), 1);
+  const s2s::test::GoldenFile load(folder + "/load.safetensors");
+  const s2s::test::GoldenFile rate(folder + "/rate.safetensors");
+  const s2s::test::GoldenFile custom(folder + "/custom.safetensors");
+  s2s::data::CutAudio audio;
+  double largest = 0;
+  int compared = 0;
+  const auto compare = [&](const s2s::test::GoldenFile& golden, const std::string& name,
+                           bool is_loose, const at::Tensor& loaded) {
+    CAPTURE(name);
+    const at::Tensor expected = golden.tensor(name);
+    REQUIRE(loaded.sizes() == expected.sizes());
+    const double difference = (loaded - expected).abs().max().item<double>();
+    // Codecs of other versions round differently, and encoders choose other bits.
+    CHECK(difference < (is_loose ? 5e-2 : 1e-5));
+    if (!is_loose) largest = std::max(largest, difference);
+    ++compared;
+  };
+  for (const s2s::Cut& cut : s2s::read_cuts({folder + "/cuts.jsonl"}).cuts) {
+    const bool is_loose = cut.id.starts_with("loose");
+    compare(load, "load/" + cut.id, is_loose, audio.load(cut));
+    if (rate.has("rate/" + cut.id)) {
+      compare(rate, "rate/" + cut.id, is_loose, audio.load(cut, 22050));
+    }
+    if (custom.has("down/" + cut.id)) {
+      compare(custom, "down/" + cut.id, is_loose, audio.load_added_up(cut));
+    }
+    if (cut.find_recording("target_audio") != nullptr) {
+      compare(custom, "custom/" + cut.id + "/target_audio", is_loose,
+              audio.load_custom(cut, "target_audio"));
+    }
+  }
+  MESSAGE("largest difference from lhotse: ", largest);
+  CHECK(compared > 100);
+}
+
+TEST_CASE("stretches, resampling and lengths that do not fit equal lhotse's") {
+  const TemporaryFolder dir;
+  const s2s::test::GoldenFile golden(S2S_SOURCE_DIR
+                                     "/tests/reference/data/lhotse_audio.safetensors");
+  const auto cases = nlohmann::json::parse(golden.metadata("cases"));
+  double largest = 0;
+  for (const auto& row : cases) {
+    const std::string name = row[0];
+    CAPTURE(name);
+    const std::string file = dir / row[1].get<std::string>();
+    const auto input = golden.tensor("input/" + row[1].get<std::string>());
+    write_audio(file, row[2],
+                {input.const_data_ptr<float>(), input.const_data_ptr<float>() + input.numel()});
+    const s2s::Cut cut = make_cut(file, row[4], row[5], row[2], row[3]);
+    const auto loaded = s2s::AudioLoader().source(cut, row[6]);
+    const auto expected = golden.tensor("output/" + name);
+    REQUIRE(loaded.size(0) == expected.size(0));
+    largest = std::max(largest, (loaded - expected).abs().max().item<double>());
+  }
+  MESSAGE("largest difference from lhotse: ", largest);
+  CHECK(cases.size() == 7);
+  CHECK(largest < 2e-6);
+}
