@@ -114,7 +114,11 @@ void Polyphase::make_blocks(int64_t taps) {
     block.weights = static_cast<int64_t>(block_weights_.size());
     for (int64_t i = 0; i < kLanes; ++i) {
       const int64_t offset = starts_[static_cast<size_t>(block.phase + i)] - block.start;
-      if (offset >= 2 * kLanes) return blocks_.clear();
+      if (offset >= 2 * kLanes) {  // the input is too far apart
+        blocks_ = {};
+        block_weights_ = {};
+        return;
+      }
       block.offsets[i] = static_cast<int32_t>(offset);
     }
     for (int64_t k = 0; k < taps; ++k) {
@@ -124,6 +128,7 @@ void Polyphase::make_blocks(int64_t taps) {
     }
     blocks_.push_back(block);
   }
+  weights_ = {};
 }
 
 void Polyphase::run(const float* input, float* output, int64_t num_frames) const {

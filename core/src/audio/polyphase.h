@@ -41,8 +41,8 @@ class Polyphase {
   std::vector<int64_t> starts_;
   int64_t first_ = 0, last_ = 0;  // of a frame's inputs, [first, last)
   int64_t taps_ = 0;              // of weights_: with zeros up to whole vectors
-  std::vector<float> weights_;
-  std::vector<Block> blocks_;  // empty: dot products
+  std::vector<float> weights_;    // empty where there are blocks
+  std::vector<Block> blocks_;     // empty: dot products
   int64_t block_taps_ = 0;
   std::vector<float> block_weights_;
 };
