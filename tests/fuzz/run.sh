@@ -5,7 +5,7 @@
 # with libFuzzer, beginning with its corpus; --minimise writes into build-fuzz/TARGET/minimal what
 # of the corpus and of earlier runs' finds is needed to reach the same code. A find that breaks
 # something lies in build-fuzz/TARGET: repair the code, and add the find to the corpus.
-# TARGET: safetensors_header pickle torch_file tokenizer_json config_json plugin_note
+# TARGET: safetensors_header pickle torch_file tokenizer_json config_json plugin_note cut_line
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -38,6 +38,11 @@ case $target in
     sources+=' core/src/nn/decoder_{options,translate,to_foreign,errors}.cc'
     sources+=' core/src/weights/json_config.cc'
     libraries+=' -ltorch_cpu' ;;
+  cut_line)
+    sources+=' core/src/cuts/{cut_json,cut_parts_json,cut_to_json,cuts,cuts_errors,mixed_cut}.cc'
+    sources+=' core/src/cuts/frames.cc'
+    sources+=' core/src/files/{json_fields,json_line,json_text,files_errors}.cc'
+    libraries+=' -lsimdjson -ltorch_cpu' ;;
   plugin_note)
     sources+=' core/src/plugin/{elf_note,plugin_facts,plugin_errors,component_id}.cc'
     libraries+=' -ltorch_cpu' ;;

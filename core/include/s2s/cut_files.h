@@ -28,6 +28,47 @@ CutManifest read_cuts(const std::vector<std::string>& paths);
 /// Errors: as `read_cuts`, the first of the line. Source: lhotse serialization.py deserialize_item.
 Cut parse_cut(const std::string& line_text, const std::string& manifest, int64_t line);
 
+/// A recording's or a supervision's line. `place` is for messages. Errors: [data/json],
+/// [data/field], [data/sample-rate], [data/source-type], [data/turn-time].
+Recording parse_recording(const std::string& line_text, const std::string& manifest, int64_t line);
+Supervision parse_supervision(const std::string& line_text, const std::string& manifest,
+                              int64_t line);
+
+/// What a line of a manifest, or an object inside of one, is.
+enum class ManifestItem { kCut, kRecording, kSupervision, kFeatures, kArray, kImage };
+/// Tells by the object's keys. Errors: [data/json], [data/not-a-cut].
+/// Source: lhotse serialization.py deserialize_item.
+ManifestItem item_type(const std::string& line_text, const std::string& manifest, int64_t line);
+
+/// JSON on one line: the fields in Lhotse's order, those without a value left out.
+std::string to_json(const Cut& cut);
+std::string to_json(const Recording& recording);
+std::string to_json(const Supervision& supervision);
+
+/// Writes a JSONL manifest line by line, gzip when the path ends with ".gz". The file is there once
+/// `close` has returned; without a close, what was at the path before stays.
+/// Errors: [io/write], [data/in-memory] for cuts that hold audio in memory.
+class ManifestWriter {
+ public:
+  explicit ManifestWriter(const std::string& path);
+  ~ManifestWriter();
+  ManifestWriter(const ManifestWriter&) = delete;
+  ManifestWriter& operator=(const ManifestWriter&) = delete;
+
+  void write(const Cut& cut);
+  void write(const Recording& recording);
+  void write(const Supervision& supervision);
+  void close();
+  int64_t num_lines() const { return num_lines_; }
+
+ private:
+  void add(std::string line);
+
+  struct File;
+  std::unique_ptr<File> file_;
+  int64_t num_lines_ = 0;
+};
+
 /// Relative paths of audio files become paths from the manifest's folder, unless only the working
 /// directory has such a file. Source: NeMo get_full_path.
 void resolve_paths(Cut& cut);

@@ -115,6 +115,17 @@ struct MixTrack {
   bool mute = false;
 };
 
+/// What a padding cut has in place of a recording and features.
+struct CutPadding {
+  int64_t sample_rate_hz = 0;
+  double feat_value = 0;
+  std::optional<int64_t> num_frames = {};
+  std::optional<int64_t> num_features = {};
+  std::optional<int64_t> num_samples = {};
+  std::optional<double> frame_shift = {};
+  std::optional<JsonText> video = {};
+};
+
 struct Cut {
   enum class Kind { kMono, kMulti, kPadding, kMixed };
   Kind kind = Kind::kMono;
@@ -127,15 +138,8 @@ struct Cut {
   std::optional<StoredArray> features;    // kept, not used
   CustomFields custom;
 
-  // Padding cuts.
-  struct Padding {
-    int64_t sample_rate_hz = 0;
-    double feat_value = 0;
-    std::optional<int64_t> num_frames = {}, num_features = {}, num_samples = {};
-    std::optional<double> frame_shift = {};
-    std::optional<JsonText> video = {};
-  };
-  std::optional<Padding> padding;
+  using Padding = CutPadding;
+  std::optional<Padding> padding;  // of padding cuts only
 
   // Mixed cuts.
   std::vector<MixTrack> tracks;
@@ -160,7 +164,8 @@ struct Cut {
   bool custom_flag(const std::string& name) const;
   /// A custom whole number or list of such; empty: absent or of another type.
   std::vector<int64_t> custom_integers(const std::string& name) const;
-  /// Replaces or adds; `erase_custom` removes.
+  /// Replaces or adds; `erase_custom` removes. Of mixed cuts the first track that is not padding is
+  /// changed.
   void set_custom(const std::string& name, CustomValue value);
   void erase_custom(const std::string& name);
 };

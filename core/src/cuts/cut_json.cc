@@ -5,9 +5,10 @@
 
 #include "cuts/cuts_errors.h"
 #include "cuts/mixed_cut.h"
+#include "files/files_errors.h"
+#include "s2s/cut_files.h"
 
 namespace s2s::data {
-namespace {
 
 /// What a line is that is no cut; lhotse tells its manifests apart by the same keys.
 std::string looks_like(const JsonFields& line) {
@@ -17,6 +18,8 @@ std::string looks_like(const JsonFields& line) {
   if (line.find("start") && line.find("recording_id")) return "a supervision";
   return "something else";
 }
+
+namespace {
 
 const char* type_name(JsonValue value) {
   switch (value.type()) {
@@ -85,7 +88,7 @@ Cut parse_fields(const JsonFields& fields, Cut::Kind kind, Leniencies& leniencie
 MixTrack parse_track(const JsonFields& fields, const Cut& mix, Leniencies& leniencies) {
   MixTrack track;
   const auto cut = fields.find("cut");
-  if (!cut) static_cast<void>(fields.text("cut"));
+  if (!cut) throw files_errors::field(fields.place(), fields.full_name("cut"), "missing", "a cut");
   const JsonFields cut_fields(*cut, fields, "cut");
   const Cut::Kind kind = kind_of(fields.find("type") ? fields : cut_fields, leniencies);
   Cut parsed = parse_fields(cut_fields, kind, leniencies);
@@ -109,7 +112,11 @@ void parse_mix(const JsonFields& fields, Leniencies& leniencies, Cut& cut) {
         parse_track(JsonFields(*reference, fields, "snr_reference"), cut, leniencies));
     cut.tracks.back().is_snr_reference = cut.tracks.back().mute = true;
   }
-  if (cut.tracks.empty()) static_cast<void>(fields.text("tracks"));
+  if (cut.tracks.empty()) {
+    const auto tracks = fields.find("tracks");
+    throw files_errors::field(fields.place(), "tracks", tracks ? "array []" : "missing",
+                              "a list of tracks");
+  }
   cut.transforms = parse_transforms(fields);
   update_mixed(cut);
 }
@@ -153,6 +160,34 @@ Cut parse_cut(const std::string& line_text, const std::string& manifest, int64_t
 }  // namespace s2s::data
 
 namespace s2s {
+
+Recording parse_recording(const std::string& line_text, const std::string& manifest, int64_t line) {
+  const data::LinePlace place{manifest, line};
+  data::Leniencies ignored;
+  return data::parse_recording(data::JsonFields(data::parse_json_line(line_text, place), place),
+                               ignored);
+}
+
+Supervision parse_supervision(const std::string& line_text, const std::string& manifest,
+                              int64_t line) {
+  const data::LinePlace place{manifest, line};
+  data::Leniencies ignored;
+  return data::parse_supervision(data::JsonFields(data::parse_json_line(line_text, place), place),
+                                 ignored);
+}
+
+ManifestItem item_type(const std::string& line_text, const std::string& manifest, int64_t line) {
+  const data::LinePlace place{manifest, line};
+  const data::JsonFields fields(data::parse_json_line(line_text, place), place);
+  if (fields.find("width")) return ManifestItem::kImage;
+  if (fields.find("shape") || fields.find("array")) return ManifestItem::kArray;
+  if (fields.find("sources")) return ManifestItem::kRecording;
+  if (fields.find("num_features") && !fields.find("feat_value")) return ManifestItem::kFeatures;
+  if (fields.find("type")) return ManifestItem::kCut;
+  if (fields.find("supervisions") && fields.find("duration")) return ManifestItem::kCut;
+  if (fields.find("start") && fields.find("duration")) return ManifestItem::kSupervision;
+  throw cuts_errors::not_a_cut(place.text(), data::looks_like(fields));
+}
 
 Cut parse_cut(const std::string& line_text, const std::string& manifest, int64_t line) {
   data::Leniencies ignored;

@@ -14,6 +14,9 @@ struct Leniencies {
   int64_t cuts_without_type = 0;
 };
 
+/// What a line is that is no cut, in words.
+std::string looks_like(const JsonFields& line);
+
 /// `line_text` is line `line` of `manifest`. Errors: as s2s::parse_cut.
 Cut parse_cut(const std::string& line_text, const std::string& manifest, int64_t line,
               Leniencies& leniencies);

@@ -63,28 +63,42 @@ AudioSource parse_source(const JsonFields& fields) {
   return source;
 }
 
+/// [symbol, start, duration, score?], or before lhotse 1.8 an object with them in this order.
+struct WordItem {
+  std::array<JsonValue, 4> values;
+  size_t size = 0;
+
+  explicit WordItem(JsonValue item) {
+    simdjson::dom::object members;
+    if (simdjson::dom::array array; item.get(array) == simdjson::SUCCESS) {
+      for (const JsonValue value : array) add(value);
+    } else if (item.get(members) == simdjson::SUCCESS) {
+      for (const auto& member : members) add(member.value);
+    }
+  }
+  void add(JsonValue value) {
+    if (size < values.size()) values[size] = value;
+    ++size;
+  }
+};
+
 std::vector<AlignedWord> parse_words(JsonValue list, const JsonFields& kinds,
                                      std::string_view kind) {
   std::vector<AlignedWord> words;
   constexpr const char* kExpected = "items of [symbol, start, duration]";
   simdjson::dom::array items;
   if (list.get(items) != simdjson::SUCCESS) kinds.fail(kind, list, kExpected);
-  for (const JsonValue item : items) {
-    std::vector<JsonValue> values;
-    simdjson::dom::object old;  // before lhotse 1.8; the order of its members counts
-    if (simdjson::dom::array array; item.get(array) == simdjson::SUCCESS) {
-      values.assign(array.begin(), array.end());
-    } else if (item.get(old) == simdjson::SUCCESS) {
-      for (const auto& member : old) values.push_back(member.value);
-    }
+  words.reserve(items.size());
+  for (const JsonValue value : items) {
+    const WordItem item(value);
     std::string_view text;
     const bool named =
-        values.size() >= 3 && values.size() <= 4 && values[0].get(text) == simdjson::SUCCESS;
-    const auto start = named ? json_number(values[1]) : std::nullopt;
-    const auto duration = named ? json_number(values[2]) : std::nullopt;
-    if (!start || !duration) kinds.fail(kind, item, kExpected);
+        item.size >= 3 && item.size <= 4 && item.values[0].get(text) == simdjson::SUCCESS;
+    const auto start = named ? json_number(item.values[1]) : std::nullopt;
+    const auto duration = named ? json_number(item.values[2]) : std::nullopt;
+    if (!start || !duration) kinds.fail(kind, value, kExpected);
     words.push_back({std::string(text), *start, *duration});
-    if (values.size() == 4) words.back().score = json_number(values[3]);
+    if (item.size == 4) words.back().score = json_number(item.values[3]);
   }
   return words;
 }

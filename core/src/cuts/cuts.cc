@@ -75,9 +75,10 @@ int64_t Cut::sample_rate_hz() const {
 
 const CustomValue* Cut::find_custom(const std::string& name) const {
   if (kind != Kind::kMixed) return find_in(custom, name);
-  for (const MixTrack* track : data::audible_tracks(*this)) {
-    if (track->cut->kind == Kind::kPadding) continue;
-    if (const CustomValue* value = track->cut->find_custom(name)) return value;
+  for (const MixTrack& track : tracks) {
+    if (track.mute || track.cut->kind == Kind::kPadding || track.cut->kind == Kind::kMixed)
+      continue;
+    if (const CustomValue* value = find_in(track.cut->custom, name)) return value;
   }
   return nullptr;
 }
@@ -121,6 +122,10 @@ std::vector<int64_t> Cut::custom_integers(const std::string& name) const {
 }
 
 void Cut::set_custom(const std::string& name, CustomValue value) {
+  if (kind == Kind::kMixed) {
+    return data::change_first_track(*this,
+                                    [&](Cut& first) { first.set_custom(name, std::move(value)); });
+  }
   if (CustomValue* old = find_in(custom, name)) {
     *old = std::move(value);
   } else {
@@ -129,6 +134,9 @@ void Cut::set_custom(const std::string& name, CustomValue value) {
 }
 
 void Cut::erase_custom(const std::string& name) {
+  if (kind == Kind::kMixed) {
+    return data::change_first_track(*this, [&](Cut& first) { first.erase_custom(name); });
+  }
   std::erase_if(custom, [&](const auto& member) { return member.first == name; });
 }
 

@@ -77,6 +77,18 @@ Error duplicate_id(const std::string& place, const std::string& first_place) {
                            place, first_place));
 }
 
+Error audio_in_memory(const Cut& cut) {
+  return error("in-memory", fmt::format("{} holds its audio in memory, which a manifest cannot; "
+                                        "expected audio in files or in Shar; save the audio first",
+                                        cut.place()));
+}
+
+Error operation(const Cut& cut, const std::string& operation, const std::string& reason) {
+  return error("cut-operation", fmt::format("{}: '{}' cannot be done: {}; expected what Lhotse's "
+                                            "operation of that name expects; leave such cuts out",
+                                            cut.place(), operation, reason));
+}
+
 Error empty(const std::vector<std::string>& paths) {
   return error("empty", fmt::format("there is no cut left in {}; expected at least one; check the "
                                     "manifest, and min_duration, max_duration and limit",

@@ -1,6 +1,7 @@
 #include "cuts/mixed_cut.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "s2s/error.h"
@@ -25,6 +26,21 @@ const MixTrack& first_data_track(const Cut& mix) {
     return track->cut->kind != Cut::Kind::kPadding;
   });
   return data == tracks.end() ? *tracks.front() : **data;
+}
+
+void change_first_track(Cut& mix, const std::function<void(Cut&)>& change) {
+  const MixTrack* const first = &first_data_track(mix);
+  for (MixTrack& track : mix.tracks) {
+    if (&track != first) continue;
+    Cut changed = *track.cut;
+    if (changed.kind == Cut::Kind::kMixed) {
+      change_first_track(changed, change);
+    } else {
+      change(changed);
+    }
+    track.cut = std::make_shared<const Cut>(std::move(changed));
+  }
+  update_mixed(mix);
 }
 
 void update_mixed(Cut& mix) {

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <zlib.h>
 
+#include <cmath>
+
 #include "common/temporary_folder.h"
 #include "core/data/data_files.h"
 #include "s2s/error.h"
@@ -198,4 +200,63 @@ TEST_CASE("`path` in place of `sources` and a missing type are read with a warni
   CHECK(manifest.cuts[0].recording->sources[0].source == dir / "user.wav");
   REQUIRE(manifest.warnings.size() == 2);
   CHECK(manifest.warnings[0].find("'path' in place of 'sources'") != std::string::npos);
+}
+
+TEST_CASE("bad lines are one message with file and line each") {
+  const auto of_line = [](const std::string& line, const char* id) {
+    const std::string text = failure({line});
+    has(text, id);
+    has(text, "cuts.jsonl:1: ");
+    CHECK(text.find('\n') == std::string::npos);
+  };
+  of_line(R"({"id": "x", "duration": 1})", "[data/not-a-cut]");
+  of_line(R"({"duration": 1, "supervisions": [], "type": "MonoCut"})", "'id' is missing");
+  of_line(R"({"id": 7, "duration": 1, "supervisions": [], "type": "MonoCut"})", "[data/field]");
+  of_line(R"({"id": "x", "supervisions": [], "type": "MonoCut"})", "'duration' is missing");
+  of_line(R"({"id": "x", "duration": NaN, "supervisions": [], "type": "MonoCut"})",
+          "[data/duration]");
+  of_line(R"({"id": "x", "duration": 1, "supervisions": {}, "type": "MonoCut"})", "a list");
+  of_line("{\"id\": \"\xff\xfe\", \"duration\": 1}", "[data/json]");
+  of_line(std::string(1500, '[') + std::string(1500, ']'), "nested deeper");
+  of_line(R"({"id": "x", "tracks": [], "type": "MixedCut"})",
+          "'tracks' is array []; expected a list of tracks");
+  of_line(R"({"id": "x", "tracks": [{"type": "MonoCut"}], "type": "MixedCut"})",
+          "'tracks[].cut' is missing");
+  json cut = good();
+  cut["recording"]["sampling_rate"] = -16000;
+  of_line(cut.dump(), "[data/sample-rate]");
+  cut = good();
+  cut["recording"]["sources"][0] = {
+      {"type", "shar_ptr"}, {"channels", {0}}, {"source", "a.tar?o=9&e=3"}};
+  of_line(cut.dump(), "TAR?o=BEGIN&e=END");
+}
+
+TEST_CASE("a cut of ten hours is read") {
+  json cut = good();
+  cut["duration"] = 36000.0;
+  CHECK(failure({cut}).empty());
+}
+
+TEST_CASE("a mixed cut has the duration and the turns of its tracks that are heard") {
+  json first = good();
+  json second = good();
+  first["custom"]["name"] = "first";
+  const json mix = {{"id", "m"},
+                    {"type", "MixedCut"},
+                    {"tracks",
+                     {{{"cut", first}, {"type", "MonoCut"}, {"offset", 0.0}},
+                      {{"cut", second}, {"type", "MonoCut"}, {"offset", 2.5}, {"snr", 10}},
+                      {{"cut", second}, {"type", "MonoCut"}, {"offset", 9}, {"mute", true}}}}};
+  s2s::Cut cut = s2s::parse_cut(mix.dump(), "cuts.jsonl", 1);
+  CHECK(cut.duration_s == 6.5);
+  CHECK(cut.sample_rate_hz() == 16000);
+  REQUIRE(cut.supervisions.size() == 4);
+  CHECK(cut.supervisions[3].start_s == 4.5);
+  CHECK(cut.tracks[1].snr_db == 10.0);
+  CHECK(cut.custom_text("name") == "first");
+  CHECK(cut.find_recording("target_audio") != nullptr);
+  cut.set_custom("name", s2s::JsonText{"[1,2]"});
+  CHECK(cut.custom_integers("name") == std::vector<int64_t>{1, 2});
+  cut.erase_custom("name");
+  CHECK(cut.find_custom("name") == nullptr);
 }

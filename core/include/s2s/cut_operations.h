@@ -1,0 +1,138 @@
+#pragma once
+// Lhotse's operations on cuts, number for number. None reads audio; each gives a new cut.
+// Where Lhotse draws a random id, the new id follows from the old one and the operation.
+// Errors of all: [data/cut-operation] when the operation is not defined for the cut.
+// Source: lhotse/cut/{base,data,mono,multi,padding,mixed,set}.py, lhotse/audio/recording.py.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "s2s/cuts.h"
+
+namespace s2s {
+
+struct TruncateOptions {
+  double offset_s = 0;  // from the cut's start
+  std::optional<double> duration_s = {};
+  bool keep_excessive_supervisions = true;  // false: only those that are inside entirely
+  bool preserve_id = false;
+};
+/// A part of the cut.
+Cut truncate(const Cut& cut, const TruncateOptions& options);
+
+enum class Direction { kLeft, kRight, kBoth };
+
+/// ln(1e-10), the value of padded features.
+constexpr double kPaddedFeature = -23.025850929940457;
+
+struct PadOptions {
+  // One of them is given.
+  std::optional<double> duration_s = {};
+  std::optional<int64_t> num_frames = {};
+  std::optional<int64_t> num_samples = {};
+  double feat_value = kPaddedFeature;
+  Direction direction = Direction::kRight;
+  bool preserve_id = false;
+  CustomFields pad_values = {};  // of custom arrays
+};
+/// The cut with silence around it, at least as long as asked; a cut that is long enough is given
+/// back as it is.
+Cut pad(const Cut& cut, const PadOptions& options);
+
+enum class KeepId { kNone, kLeft, kRight };
+
+struct MixOptions {
+  double offset_s = 0;  // where `mixed_in` begins in `reference`
+  bool allow_padding = false;
+  std::optional<double> snr_db = {};
+  KeepId preserve_id = KeepId::kNone;
+  std::optional<std::string> tag = {};
+};
+/// Both at once.
+Cut mix(const Cut& reference, const Cut& mixed_in, const MixOptions& options);
+/// One after the other.
+Cut append(const Cut& left, const Cut& right, std::optional<double> snr_db = {},
+           KeepId preserve_id = KeepId::kNone);
+
+struct ExtendOptions {
+  double duration_s = 0;  // on each side
+  Direction direction = Direction::kBoth;
+  bool preserve_id = false;
+  bool pad_silence = true;  // where the recording ends
+};
+/// More of the cut's recording.
+Cut extend_by(const Cut& cut, const ExtendOptions& options);
+
+/// `recording_field`: the name of a custom recording that is resampled in place of the cut's own.
+Cut resample(const Cut& cut, int64_t sample_rate_hz, bool affix_id = false,
+             const std::string& recording_field = "");
+Cut perturb_speed(const Cut& cut, double factor, bool affix_id = true);
+Cut perturb_tempo(const Cut& cut, double factor, bool affix_id = true);
+Cut perturb_volume(const Cut& cut, double factor, bool affix_id = true);
+Cut normalize_loudness(const Cut& cut, double target_db, bool mix_first = true,
+                       bool affix_id = false);
+
+struct ReverbOptions {
+  std::optional<Recording> rir = {};  // nothing: one is made from the seeds
+  bool normalize_output = true;
+  bool early_only = false;
+  bool affix_id = true;
+  std::vector<int64_t> rir_channels = {0};
+  // Nothing: they follow from the cut's id.
+  std::optional<int64_t> room_seed = {};
+  std::optional<int64_t> source_seed = {};
+  bool mix_first = true;
+};
+Cut reverb_rir(const Cut& cut, const ReverbOptions& options);
+
+/// The same of a recording alone.
+Recording resample(const Recording& recording, int64_t sample_rate_hz);
+Recording perturb_speed(const Recording& recording, double factor, bool affix_id = true);
+Recording perturb_tempo(const Recording& recording, double factor, bool affix_id = true);
+Recording perturb_volume(const Recording& recording, double factor, bool affix_id = true);
+Recording normalize_loudness(const Recording& recording, double target_db, bool affix_id = false);
+/// The seeds are given when there is no `rir`.
+Recording reverb_rir(const Recording& recording, const ReverbOptions& options);
+
+Cut drop_features(const Cut& cut);
+Cut drop_recording(const Cut& cut);
+Cut drop_supervisions(const Cut& cut);
+Cut drop_alignments(const Cut& cut);
+Cut with_id(const Cut& cut, const std::string& id);
+
+Cut map_supervisions(const Cut& cut, const std::function<Supervision(const Supervision&)>& change);
+Cut filter_supervisions(const Cut& cut, const std::function<bool(const Supervision&)>& keep);
+
+struct MergeOptions {
+  bool keep_first = false;     // false: ids and the like are joined, "cat#a#b"
+  bool merge_channels = true;  // of multi-channel cuts; false: one for each channel group
+};
+/// One turn in place of all.
+Cut merge_supervisions(const Cut& cut, const MergeOptions& options = {});
+
+enum class Context { kCenter, kLeft, kRight };
+
+struct TrimOptions {
+  bool keep_overlapping = true;
+  std::optional<double> min_duration_s = {};
+  Context context = Context::kCenter;
+  bool keep_all_channels = false;
+};
+/// A cut for each turn.
+std::vector<Cut> trim_to_supervisions(const Cut& cut, const TrimOptions& options = {});
+
+/// Parts of `duration_s`, one every `hop_s` (0: one after the other), with ids ID-0, ID-1, ...
+std::vector<Cut> cut_into_windows(const Cut& cut, double duration_s, double hop_s = 0,
+                                  bool keep_excessive_supervisions = true);
+
+/// The channels of a multi-channel cut, each as a cut.
+std::vector<Cut> to_mono(const Cut& cut);
+
+/// Where each of `num_splits` parts of a set begins and ends.
+std::vector<std::pair<int64_t, int64_t>> split_ranges(int64_t num_cuts, int64_t num_splits,
+                                                      bool drop_last = false);
+
+}  // namespace s2s
