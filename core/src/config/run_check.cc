@@ -292,9 +292,19 @@ class Walker {
     walk_validation();
   }
 
+  /// With multi_config, a data source reads the keys that are maps as sets of their own.
+  static Known sets_in(const Config& source) {
+    return [&source](const std::string& key) {
+      const Config* multi = source.is_map() ? source.find("multi_config") : nullptr;
+      const Config* set = source.is_map() ? source.find(key) : nullptr;
+      return multi != nullptr && multi->is_scalar() && multi->text() == "true" && set != nullptr &&
+             set->is_map();
+    };
+  }
+
   void walk_data_block(const std::string& path, Config& node) {
     if (node.is_null()) return;
-    if (path == "data.train_ds") walk_component(node, "data", path, nullptr);
+    if (path == "data.train_ds") walk_component(node, "data", path, sets_in(node));
     const OptionTable table = schema_block(path);
     if (!table.empty()) walk_options(node, table, {path, "default of " + path, nullptr, true});
   }
@@ -313,7 +323,8 @@ class Walker {
       own.config = set.node;
       Walker walker(schema_, own);
       walker.written_set_ = check_.written["data"]["validation_ds"]["datasets"].find(set.name);
-      walker.walk_component(own.config, "data", "data.validation_ds.datasets." + set.name, nullptr);
+      walker.walk_component(own.config, "data", "data.validation_ds.datasets." + set.name,
+                            sets_in(own.config));
       for (const Error& error : own.findings.errors()) {
         std::string message = error.what();
         const size_t at = message.find("datasets." + set.name);

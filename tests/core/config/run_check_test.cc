@@ -57,6 +57,15 @@ struct EndlessSource : Source {
   }
 };
 
+/// A source that may have sets of its own.
+struct FusedSource : Source {
+  bool multi_config = false;
+  void visit(s2s::OptionVisitor& v) {
+    Source::visit(v);
+    v("multi_config", multi_config, "keys that are maps are sets");
+  }
+};
+
 struct DataKeys {
   double frame_length = 0.08;
   void visit(s2s::OptionVisitor& v) { v("frame_length", frame_length, "s"); }
@@ -68,6 +77,7 @@ OptionTable component(const std::string& kind, const std::string& name, const Co
   if (name == "sized") return s2s::list_options<PresetPart>();
   if (kind == "model") return s2s::list_options<Whole>();
   if (kind == "data" && name == "endless") return s2s::list_options<EndlessSource>();
+  if (kind == "data" && name == "fused") return s2s::list_options<FusedSource>();
   if (kind == "data") return s2s::list_options<Source>();
   return s2s::list_options<Part>();
 }
@@ -176,6 +186,11 @@ TEST_CASE("unknown keys are found at the top, in blocks, components and data set
         std::string::npos);
   CHECK(findings_of("{model: {type: d}, data: {train_ds: {name: x, cuts_path: y, batch: 1}}}")
             .find("unknown key 'batch' in data.train_ds") != std::string::npos);
+  const std::string fused = findings_of(
+      "{model: {type: d}, data: {train_ds: {name: fused, cuts_path: y, multi_config: true,"
+      " talks: {batch: 1}, batch: 1}}}");
+  CHECK(fused.find("unknown key 'batch' in data.train_ds") != std::string::npos);
+  CHECK(fused.find("talks") == std::string::npos);
   CHECK(findings_of("{model: {type: d, optimizer: {name: o, lr_scales: [{param: x}]}}}")
             .find("model.optimizer.lr_scales.0") != std::string::npos);
 }

@@ -1,9 +1,14 @@
 #include "stream/input_stream.h"
 
+#include <ATen/ATen.h>
 #include <doctest/doctest.h>
+
+#include <algorithm>
 
 #include "common/loader_cases.h"
 #include "config/yaml_reader.h"
+#include "s2s/audio_loader.h"
+#include "s2s/frames.h"
 #include "stream/input_source.h"
 
 using namespace s2s;
@@ -129,6 +134,51 @@ TEST_CASE("streams of inputs go on from any position and make items from their t
       CHECK(first.stream->fingerprint() == second.stream->fingerprint());
     }
   }
+}
+
+TEST_CASE("audio of dialogues that were made of other data can be loaded") {
+  AudioLoader loader;
+  constexpr int64_t kRate = 8000;
+  for (const Json& test_case : loader_cases::all().at("streams")) {
+    const auto name = test_case.at("name").get<std::string>();
+    const bool is_made = name.starts_with("to_duplex") || name.starts_with("talks") ||
+                         name.starts_with("shared") || name.starts_with("reverse");
+    if (!is_made) continue;
+    CAPTURE(name);
+    OpenedInput opened = open_case(test_case);
+    for (const CutItem& item : take(*opened.stream, 6)) {
+      CAPTURE(item.cut->id);
+      const at::Tensor source_S = loader.source(*item.cut, kRate);
+      const at::Tensor target_S = loader.target(*item.cut, kRate);
+      const int64_t expected = compute_num_samples(item.cut->duration_s, kRate);
+      CHECK(source_S.size(0) == expected);
+      CHECK(target_S.size(0) == expected);
+      CHECK(source_S.abs().max().item<float>() > 0.1F);
+      const bool is_silent = target_S.abs().max().item<float>() == 0;
+      CHECK(is_silent == !name.starts_with("reverse"));
+      if (name == "to_duplex0.25") {
+        CHECK(source_S.slice(0, expected - 1900).abs().max().item<float>() == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("a conversation's turns stand one behind the other") {
+  const Json& talks = *std::find_if(
+      loader_cases::all().at("streams").begin(), loader_cases::all().at("streams").end(),
+      [](const Json& test_case) { return test_case.at("name") == "talks"; });
+  OpenedInput opened = open_case(talks);
+  const CutPtr cut = take(*opened.stream, 2)[1].cut;
+  REQUIRE(cut->supervisions.size() == 4);
+  double now_s = 0;
+  for (size_t i = 0; i < 4; ++i) {
+    const Supervision& turn = cut->supervisions[i];
+    CHECK(turn.speaker == (i % 2 == 0 ? "user" : "agent"));
+    CHECK(turn.start_s == doctest::Approx(now_s));
+    if (i % 2 == 1) CHECK(turn.duration_s == doctest::Approx(8 / 15.0));  // "answer 1"
+    now_s += turn.duration_s;
+  }
+  CHECK(cut->duration_s == doctest::Approx(now_s));
 }
 
 TEST_CASE("what a command line names is read once, in order") {

@@ -1,0 +1,13 @@
+#pragma once
+// What a block's options do to the cuts of its sources, one by one: in NeMo's order.
+
+#include "data/cut_batches_scope.h"
+#include "stream/combinators.h"
+
+namespace s2s::data {
+
+/// Channels, noise, speed, pieces, padding, filters, the limit. `open` is called once, or three
+/// times for three speeds.
+StreamPtr change_cuts(const StreamMaker& open, const LoaderScope& scope);
+
+}  // namespace s2s::data
