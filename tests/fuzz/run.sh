@@ -6,6 +6,7 @@
 # of the corpus and of earlier runs' finds is needed to reach the same code. A find that breaks
 # something lies in build-fuzz/TARGET: repair the code, and add the find to the corpus.
 # TARGET: safetensors_header pickle torch_file tokenizer_json config_json plugin_note cut_line
+#         tar line_index npy gzip gzip_index
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -43,6 +44,14 @@ case $target in
     sources+=' core/src/cuts/frames.cc'
     sources+=' core/src/files/{json_fields,json_line,json_text,files_errors}.cc'
     libraries+=' -lsimdjson -ltorch_cpu' ;;
+  tar) sources+=' core/src/files/{tar_index,tar_header,byte_file,files_errors}.cc' ;;
+  line_index) sources+=' core/src/files/{line_file,offset_index,byte_file,files_errors}.cc' ;;
+  npy)
+    sources+=' core/src/files/{npy,files_errors}.cc'
+    libraries+=' -ltorch_cpu' ;;
+  gzip | gzip_index)
+    sources+=' core/src/files/{gzip_stream,gzip_index,offset_index,byte_file,files_errors}.cc'
+    libraries+=' -lz' ;;
   plugin_note)
     sources+=' core/src/plugin/{elf_note,plugin_facts,plugin_errors,component_id}.cc'
     libraries+=' -ltorch_cpu' ;;
