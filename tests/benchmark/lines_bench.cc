@@ -39,11 +39,12 @@ double now_s() {
 std::string cut_line(int64_t row) {
   const double duration_s = 1.0 + static_cast<double>(row % 977) / 64;
   return fmt::format(
-      R"({{"id": "cut-{0}", "start": 0.0, "duration": {1}, "channel": 0, "supervisions": [{{"id": )"
-      R"("s-{0}", "recording_id": "r-{0}", "start": 0.0, "duration": {1}, "channel": 0, "text": )"
-      R"("number {0} is said here", "speaker": "user"}}], "recording": {{"id": "r-{0}", "sources": )"
-      R"([{{"type": "file", "channels": [0], "source": "/data/{0}.flac"}}], "sampling_rate": 16000, )"
-      R"("num_samples": {2}, "duration": {1}, "channel_ids": [0]}}, "type": "MonoCut"}})"
+      R"({{"id": "cut-{0}", "start": 0.0, "duration": {1}, "channel": 0, "supervisions": )"
+      R"([{{"id": "s-{0}", "recording_id": "r-{0}", "start": 0.0, "duration": {1}, "channel": 0, )"
+      R"("text": "number {0} is said here", "speaker": "user"}}], "recording": {{"id": "r-{0}", )"
+      R"("sources": [{{"type": "file", "channels": [0], "source": "/data/{0}.flac"}}], )"
+      R"("sampling_rate": 16000, "num_samples": {2}, "duration": {1}, "channel_ids": [0]}}, )"
+      R"("type": "MonoCut"}})"
       "\n",
       row, duration_s, static_cast<int64_t>(duration_s * 16000));
 }

@@ -59,4 +59,32 @@ Error manifest(const std::string& place, const std::string& problem) {
                            place, problem));
 }
 
+Error unknown_format(const std::string& field, const std::string& format) {
+  return error("shar-format",
+               fmt::format("the field '{}' has the format '{}'; expected wav, flac, mp3, opus, ogg "
+                           "or original for recordings, numpy for arrays, jsonl for other values",
+                           field, format));
+}
+
+Error field_value(const std::string& place, const std::string& field, const std::string& problem) {
+  return error("shar-value", fmt::format("{}: the field '{}' {}; expected a value that its format "
+                                         "can hold; choose another format for it",
+                                         place, field, problem));
+}
+
+Error folder_in_use(const std::string& folder, const std::string& found) {
+  return error("shar-out", fmt::format("{}: the folder has files already ('{}') that this command "
+                                       "did not begin; expected an empty or new folder; choose "
+                                       "another, or remove it",
+                                       folder, found));
+}
+
+Error other_settings(const std::string& folder, const std::string& difference) {
+  return error("shar-out",
+               fmt::format("{}: the shards that are there were begun with other settings "
+                           "({}); expected the same to go on; choose another folder, or "
+                           "remove it",
+                           folder, difference));
+}
+
 }  // namespace s2s::shar_errors

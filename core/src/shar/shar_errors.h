@@ -24,4 +24,11 @@ Error id(const std::string& place, const std::string& field_path, int64_t offset
 /// `place`: the archive and its member.
 Error manifest(const std::string& place, const std::string& problem);
 
+// Writing.
+Error unknown_format(const std::string& field, const std::string& format);
+/// `place`: of the cut.
+Error field_value(const std::string& place, const std::string& field, const std::string& problem);
+Error folder_in_use(const std::string& folder, const std::string& found);
+Error other_settings(const std::string& folder, const std::string& difference);
+
 }  // namespace s2s::shar_errors

@@ -10,10 +10,13 @@
 namespace s2s::data {
 namespace {
 
-files::OpenOptions shared_options(files::OpenOptions options) {
+files::OpenOptions shared_options(files::OpenOptions options, const SharShards& shards) {
   if (!options.cache) options.cache = std::make_shared<files::ByteCache>();
+  // Indexes of many shards on the disk would cost more than making them again.
+  constexpr size_t kFewShards = 8;
   if (options.place == files::OpenOptions::Place::kBeside) {
-    options.place = files::OpenOptions::Place::kCacheFolder;
+    options.place = shards.cuts.size() <= kFewShards ? files::OpenOptions::Place::kCacheFolder
+                                                     : files::OpenOptions::Place::kMemory;
   }
   return options;
 }
@@ -22,7 +25,7 @@ files::OpenOptions shared_options(files::OpenOptions options) {
 
 SharSet::SharSet(SharShards shards, files::OpenOptions options, size_t max_open_shards)
     : shards_(std::move(shards)),
-      options_(shared_options(std::move(options))),
+      options_(shared_options(std::move(options), shards_)),
       open_(std::make_unique<OpenShards>(max_open_shards)) {}
 
 SharSet::~SharSet() = default;

@@ -7,6 +7,7 @@
 #include "files/files_errors.h"
 #include "files/pipe_command.h"
 #include "s2s/cut_files.h"
+#include "stream/stream_parts.h"
 
 namespace s2s::data {
 namespace {
@@ -92,8 +93,11 @@ void ManifestStream::rewind(int64_t /*epoch*/) {
 StreamState ManifestStream::state() const { return {{"file", at_file_}, {"row", at_row_}}; }
 
 void ManifestStream::restore(const StreamState& state) {
-  at_file_ = state.at("file").get<size_t>();
-  at_row_ = state.at("row").get<int64_t>();
+  at_file_ = state_field<size_t>(state, "file");
+  at_row_ = state_field<int64_t>(state, "row");
+  if (at_file_ > files_.size() || at_row_ < 0) {
+    throw stream_errors::damaged_state("it is behind the end of the manifests");
+  }
   cursor_.reset();
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/fnv.h"
 #include "s2s/error.h"
+#include "stream/stream_parts.h"
 
 namespace s2s::data {
 
@@ -50,9 +51,9 @@ std::optional<CutItem> SharStream::next() {
   for (; position_ < order_.size(); ++position_, end_ = -1) {
     if (end_ < 0) enter_shard();
     if (row_ >= end_) continue;
-    CutItem item{{order_[position_], row_, epoch_}, nullptr};
+    // Counted before it is made: whoever leaves out a cut that is bad goes on behind it.
+    CutItem item{{order_[position_], row_++, epoch_}, nullptr};
     item.cut = make(item.token);
-    ++row_;
     return item;
   }
   return std::nullopt;
@@ -70,11 +71,14 @@ StreamState SharStream::state() const {
 }
 
 void SharStream::restore(const StreamState& state) {
-  rewind(state.at("epoch").get<int64_t>());
-  position_ = state.at("shard").get<size_t>();
-  row_ = state.at("row").get<int64_t>();
-  end_ = state.at("end").get<int64_t>();
-  if (options_.slice_length) slices_.restore(state.at("slices").get<std::string>());
+  rewind(state_field<int64_t>(state, "epoch"));
+  position_ = state_field<size_t>(state, "shard");
+  row_ = state_field<int64_t>(state, "row");
+  end_ = state_field<int64_t>(state, "end");
+  if (position_ > order_.size() || row_ < 0) {
+    throw stream_errors::damaged_state("it is behind the end of the shards");
+  }
+  if (options_.slice_length) slices_.restore(state_field<std::string>(state, "slices"));
 }
 
 uint64_t SharStream::fingerprint() const {

@@ -122,6 +122,17 @@ TEST_CASE("faults of manifests come with their place") {
   CHECK_THROWS_WITH_AS(stream.next(), doctest::Contains("x.jsonl:2"), Error);
 }
 
+TEST_CASE("positions of something else are refused") {
+  const TemporaryFolder folder;
+  ManifestStreamOptions options;
+  options.paths = {folder.write("x.jsonl", cut_line("a"))};
+  ManifestStream stream(options);
+  for (const json& wrong :
+       {json::object(), json{{"file", 7}, {"row", 0}}, json{{"file", 0}, {"row", "x"}}}) {
+    CHECK_THROWS_WITH_AS(stream.restore(wrong), doctest::Contains("[data/position]"), Error);
+  }
+}
+
 /// A set of cuts only.
 std::shared_ptr<const SharSet> set_of(const TemporaryFolder& folder, int shards, int length) {
   for (int shard = 0; shard < shards; ++shard) {

@@ -1,0 +1,153 @@
+#include "s2s_run/data_shar.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+#include <thread>
+
+#include "base/console.h"
+#include "base/interrupt.h"
+#include "base/progress_bar.h"
+#include "s2s/error.h"
+#include "s2s_run/number_checks.h"
+#include "shar/write_shar.h"
+#include "stream/python_random.h"
+
+namespace s2s::run {
+namespace {
+
+struct SharArguments {
+  std::string source;
+  std::string fields = "recording=flac,target_audio=flac";
+  bool shuffle = false;
+  int64_t seed = 0;
+  bool plain_jsonl = false;
+  data::WriteSharOptions options;
+};
+
+/// Opens the source; what takes long shows how far it is.
+std::unique_ptr<data::CutRows> open_source(const std::string& source, Console& console) {
+  std::optional<ProgressBar> bar;
+  files::OpenOptions options;
+  options.place = files::OpenOptions::Place::kCacheFolder;
+  options.on_progress = [&](const files::IndexProgress& progress) {
+    if (!bar) bar.emplace(console, ProgressSettings{"index", "parts", progress.total_bytes});
+    bar->update(progress.done_bytes);
+  };
+  auto cuts = data::open_cut_rows(source, options);
+  if (bar) bar->finish();
+  return cuts;
+}
+
+std::vector<int64_t> shuffled_rows(int64_t num_rows, int64_t seed) {
+  std::vector<int64_t> rows(static_cast<size_t>(num_rows));
+  std::iota(rows.begin(), rows.end(), 0);
+  data::PythonRandom(seed).shuffle(rows);
+  return rows;
+}
+
+void print_summary(const data::WriteSharSummary& summary, const std::string& folder, bool json) {
+  for (const std::string& message : summary.skipped) {
+    std::fprintf(stderr, "left out: %s\n", message.c_str());
+  }
+  if (json) {
+    const nlohmann::ordered_json out = {{"folder", folder},
+                                        {"cuts", summary.num_cuts},
+                                        {"shards", summary.num_shards},
+                                        {"kept_shards", summary.kept_shards},
+                                        {"bytes", summary.num_bytes},
+                                        {"hours", summary.duration_s / 3600},
+                                        {"skipped", summary.skipped.size()},
+                                        {"stopped", summary.stopped}};
+    std::printf("%s\n", out.dump().c_str());
+    return;
+  }
+  std::printf("%s %s: %lld cuts (%.2f h, %.1f MB) in %lld shards",
+              summary.stopped ? "stopped; finished in" : "wrote", folder.c_str(),
+              static_cast<long long>(summary.num_cuts), summary.duration_s / 3600,
+              static_cast<double>(summary.num_bytes) / 1e6,
+              static_cast<long long>(summary.num_shards));
+  if (summary.kept_shards > 0) {
+    std::printf(", %lld were there", static_cast<long long>(summary.kept_shards));
+  }
+  if (!summary.skipped.empty()) std::printf(", %zu cuts left out", summary.skipped.size());
+  std::printf(summary.stopped ? "; the same command goes on\n" : "\n");
+}
+
+int run_shar(SharArguments arguments, bool json) {
+  data::WriteSharOptions& options = arguments.options;
+  options.writer.fields = data::parse_shar_fields(arguments.fields);
+  options.writer.compress_jsonl = !arguments.plain_jsonl;
+  Console console(std::cerr, standard_error_is_terminal(), terminal_width());
+  const InterruptWatch interrupt("stopping; what is finished stays\n");
+  const auto cuts = open_source(arguments.source, console);
+  if (arguments.shuffle) {
+    options.seed = arguments.seed;
+    options.order = shuffled_rows(cuts->size(), arguments.seed);
+  }
+  ProgressBar bar(console, ProgressSettings{"shar", "cuts", cuts->size()});
+  options.stop = [&] { return interrupt.requested(); };
+  options.on_progress = [&](int64_t done) { bar.update(done); };
+  const data::WriteSharSummary summary = data::write_shar(*cuts, options);
+  bar.finish();
+  print_summary(summary, options.writer.folder, json);
+  return static_cast<int>(summary.stopped ? ExitCode::kStopped : ExitCode::kOk);
+}
+
+void add_options(CLI::App& command, SharArguments& arguments) {
+  data::WriteSharOptions& options = arguments.options;
+  command
+      .add_option("source", arguments.source,
+                  "a manifest of cuts (.jsonl, .jsonl.gz, pipe:CMD, a pattern with {}) or a Shar "
+                  "folder")
+      ->required();
+  command.add_option("out", options.writer.folder, "folder to write")->required();
+  command
+      .add_option("--fields", arguments.fields,
+                  "NAME=FORMAT, separated by commas; wav, flac, mp3, opus, ogg, original; numpy; "
+                  "jsonl")
+      ->capture_default_str();
+  command
+      .add_option("--shard-size", options.shard_size, "cuts of a shard; 0: one without a number")
+      ->check(whole_number())
+      ->capture_default_str();
+  command.add_option("--num-jobs", options.num_jobs, "threads; 0: one for each processor")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  command.add_flag("--shuffle", arguments.shuffle, "write the cuts in a drawn order");
+  command.add_option("--seed", arguments.seed, "of --shuffle, as Python's random.Random(SEED)")
+      ->capture_default_str();
+  command.add_flag("--plain-jsonl", arguments.plain_jsonl, "cuts and values without gzip");
+  command.add_flag("--index", options.writer.make_indexes,
+                   "write .idx files, too; Lhotse before 2.0 cannot read such a folder");
+  command.add_option("--skip-bad", options.skip_bad, "leave out up to so many cuts with an error")
+      ->check(whole_number())
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void setup_data_shar(CLI::App& app, Invocation& invocation) {
+  CLI::App& data = command_group(app, "data", "make, look at and convert data sets");
+  CLI::App* command =
+      data.add_subcommand("shar", "write cuts as Lhotse Shar; run again, it goes on");
+  auto arguments = std::make_shared<SharArguments>();
+  arguments->options.num_jobs = 0;
+  add_options(*command, *arguments);
+  command->add_flag("--json", invocation.json, "print the summary as JSON");
+  command->callback([arguments, &invocation] {
+    invocation.selected = [arguments, &invocation] {
+      int64_t& num_jobs = arguments->options.num_jobs;
+      if (num_jobs == 0) num_jobs = std::max(1U, std::thread::hardware_concurrency());
+      return run_shar(*arguments, invocation.json);
+    };
+  });
+}
+
+}  // namespace s2s::run

@@ -1,0 +1,30 @@
+#pragma once
+// Cuts of a source by their number: manifests, or a Shar set.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "files/index_place.h"
+#include "s2s/cuts.h"
+
+namespace s2s::data {
+
+class CutRows {
+ public:
+  virtual ~CutRows() = default;
+  virtual int64_t size() const = 0;
+  /// Thread-safe.
+  virtual Cut cut(int64_t row) const = 0;
+  /// Changes with names and sizes of the files.
+  virtual uint64_t fingerprint() const = 0;
+};
+
+/// `source`: a Shar folder, a manifest of cuts (plain, gzip, "pipe:CMD"), or a pattern of manifests
+/// with braces.
+/// Errors: [data/missing-file], [data/empty], those of SharSet and LineFile.
+std::unique_ptr<CutRows> open_cut_rows(const std::string& source,
+                                       const files::OpenOptions& options);
+
+}  // namespace s2s::data

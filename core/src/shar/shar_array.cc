@@ -1,0 +1,97 @@
+// Arrays and features of cuts, written for Shar.
+
+#include <ATen/core/Tensor.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "files/npy.h"
+#include "files/open_bytes.h"
+#include "files/tar_index.h"
+#include "shar/shar_errors.h"
+#include "shar/shar_fields.h"
+
+namespace s2s::data {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct StoredParts {
+  const Cut& cut;
+  const SharField& field;
+  ordered_json manifest;
+
+  [[noreturn]] void fail(const std::string& problem) const {
+    throw shar_errors::field_value(cut.place(), field.name, problem);
+  }
+
+  ordered_json& storage() { return manifest.contains("array") ? manifest["array"] : manifest; }
+
+  std::string bytes(const StoredArray& array) {
+    if (array.bytes) return *array.bytes;
+    const std::string type = storage().value("storage_type", "");
+    const std::string folder = storage().value("storage_path", "");
+    const std::string key = storage().value("storage_key", "");
+    if (type == "numpy_files") {
+      return files::read_all_bytes((std::filesystem::path(folder) / key).string(),
+                                   "an array of a cut; check its storage_path");
+    }
+    const auto pointer = files::parse_shar_pointer(key);
+    if (type == "shar_ptr_array" && pointer) return files::read_shar_pointer(*pointer);
+    fail("is an array in the storage '" + type + "', which is not read (numpy_files and Shar are)");
+  }
+
+  /// Rows of the dimension of time that belong to the cut.
+  at::Tensor stretch(const at::Tensor& array) const {
+    const bool is_features = manifest.contains("num_features");
+    if (!is_features && !manifest.contains("temporal_dim")) return array;
+    const int64_t dim = is_features ? 0 : manifest["temporal_dim"].get<int64_t>();
+    const double shift_s = manifest.value("frame_shift", 0.0);
+    if (shift_s <= 0 || dim < 0 || dim >= array.dim()) fail("has no valid frame_shift");
+    const int64_t size = array.size(dim);
+    const auto frames = [&](double seconds) {
+      return std::min(size, static_cast<int64_t>(std::floor(seconds / shift_s + 0.5)));
+    };
+    const int64_t first = frames(std::max(0.0, cut.start_s - manifest.value("start", 0.0)));
+    const int64_t count = std::min(size - first, std::max<int64_t>(1, frames(cut.duration_s)));
+    return array.narrow(dim, first, count);
+  }
+};
+
+const StoredArray* find_array(const Cut& cut, const std::string& name) {
+  if (name == "features") return cut.features ? &*cut.features : nullptr;
+  const CustomValue* const value = cut.find_custom(name);
+  return value == nullptr ? nullptr : std::get_if<StoredArray>(value);
+}
+
+}  // namespace
+
+std::optional<SharItem> shar_array(const Cut& cut, const SharField& field) {
+  const StoredArray* const array = find_array(cut, field.name);
+  if (array == nullptr) return std::nullopt;
+  StoredParts parts{cut, field, ordered_json::parse(array->manifest.text, nullptr, false)};
+  if (!parts.manifest.is_object()) parts.fail("is no manifest of an array");
+  const std::string stored = parts.bytes(*array);
+  const at::Tensor values =
+      parts.stretch(files::parse_npy(stored, cut.place() + ": " + field.name));
+  SharItem item;
+  item.extension = "npy";
+  item.data = files::format_npy(values);
+  ordered_json& storage = parts.storage();
+  storage["storage_type"] = "shar";
+  storage["storage_path"] = "";
+  storage["storage_key"] = "";
+  if (parts.manifest.contains("start")) parts.manifest["start"] = 0.0;
+  if (parts.manifest.contains("num_features")) {
+    parts.manifest["duration"] = cut.duration_s;
+    parts.manifest["num_frames"] = values.size(0);
+  } else if (storage.contains("shape")) {
+    storage["shape"] = values.sizes().vec();
+  }
+  item.placeholder = StoredArray{{parts.manifest.dump()}};
+  item.manifest = parts.manifest.dump() + "\n";
+  return item;
+}
+
+}  // namespace s2s::data

@@ -1,0 +1,29 @@
+#pragma once
+// What a cut's fields become in a Shar set: encoded data and a manifest with a placeholder.
+
+#include <optional>
+#include <string>
+
+#include "cuts/cut_audio.h"
+#include "s2s/cuts.h"
+#include "shar/shar_writer.h"
+
+namespace s2s::data {
+
+/// A member of a tar.
+struct SharItem {
+  std::string extension;
+  std::string data;
+  std::string manifest;     // a JSON line
+  CustomValue placeholder;  // what the cut has in its place
+};
+
+/// The field of a cut as data; nothing when the cut has no such field.
+/// Errors: [data/shar-value], those of CutAudio and encode_audio.
+std::optional<SharItem> shar_recording(const Cut& cut, const SharField& field, CutAudio& audio);
+std::optional<SharItem> shar_array(const Cut& cut, const SharField& field);
+
+/// The format that encoded audio is in ("flac"), by its first bytes; "" for an unknown one.
+std::string format_of_audio(std::string_view first_bytes);
+
+}  // namespace s2s::data

@@ -1,0 +1,119 @@
+// Recordings of cuts, encoded for Shar.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "audio/encode_audio.h"
+#include "files/tar_index.h"
+#include "s2s/cut_files.h"
+#include "s2s/frames.h"
+#include "shar/shar_errors.h"
+#include "shar/shar_fields.h"
+
+namespace s2s::data {
+namespace {
+
+std::string first_bytes(const AudioSource& source) {
+  constexpr size_t kBytes = 64;
+  switch (source.type) {
+    case AudioSource::Type::kMemory:
+      return source.bytes->substr(0, kBytes);
+    case AudioSource::Type::kSharPointer:
+      return files::read_shar_pointer({source.source, source.begin, source.end, ""})
+          .substr(0, kBytes);
+    case AudioSource::Type::kFile: {
+      std::string bytes(kBytes, '\0');
+      std::ifstream file(source.source, std::ios::binary);
+      file.read(bytes.data(), kBytes);
+      bytes.resize(static_cast<size_t>(file.gcount()));
+      return bytes;
+    }
+    default:
+      return "";
+  }
+}
+
+std::string original_format(const Cut& cut, const SharField& field, const Recording& recording) {
+  std::string format;
+  if (!recording.sources.empty()) format = format_of_audio(first_bytes(recording.sources[0]));
+  if (format.empty()) {
+    throw shar_errors::field_value(cut.place(), field.name,
+                                   "has audio whose original format is not known");
+  }
+  return format;
+}
+
+bool is_whole(const Cut& cut, const SharField& field) {
+  return cut.custom_flag(field.name + "_unaligned");
+}
+
+/// The manifest of what is written: the cut's stretch and channels, nothing left to be done.
+Recording placeholder(const Cut& cut, const SharField& field, const Recording& recording,
+                      std::vector<int64_t> channels) {
+  Recording stored = recording;
+  stored.transforms.clear();
+  AudioSource source;
+  source.type = AudioSource::Type::kShar;
+  source.channels = channels;
+  stored.sources = {source};
+  stored.channel_ids = std::move(channels);
+  if (is_whole(cut, field)) return stored;  // Lhotse writes the cut's duration here, too
+  stored.duration_s = cut.duration_s;
+  stored.num_samples = compute_num_samples(cut.duration_s, recording.sample_rate_hz);
+  return stored;
+}
+
+std::vector<int64_t> written_channels(const Cut& cut, const SharField& field,
+                                      const Recording& recording) {
+  if (field.name == "recording") return cut.channels;
+  const auto chosen = cut.custom_integers(field.name + "_channel_selector");
+  return chosen.empty() ? recording.all_channels() : chosen;
+}
+
+}  // namespace
+
+std::string format_of_audio(std::string_view first_bytes) {
+  const auto begins = [&](std::string_view magic) { return first_bytes.starts_with(magic); };
+  if (begins("RIFF") || begins("RF64")) return "wav";
+  if (begins("fLaC")) return "flac";
+  if (begins("OggS")) {
+    return first_bytes.find("OpusHead") == std::string_view::npos ? "ogg" : "opus";
+  }
+  const bool is_mpeg = first_bytes.size() > 1 && first_bytes[0] == '\xff' &&
+                       (static_cast<unsigned char>(first_bytes[1]) & 0xE0) == 0xE0;
+  return begins("ID3") || is_mpeg ? "mp3" : "";
+}
+
+std::optional<SharItem> shar_recording(const Cut& cut, const SharField& field, CutAudio& audio) {
+  const bool is_main = field.name == "recording";
+  if (cut.kind == Cut::Kind::kMixed) {
+    throw shar_errors::field_value(cut.place(), field.name,
+                                   "belongs to a mixed cut, which Shar cannot hold; save the mixes "
+                                   "as recordings first");
+  }
+  const Recording* const recording =
+      is_main ? (cut.recording ? &*cut.recording : nullptr) : cut.find_recording(field.name);
+  if (recording == nullptr) return std::nullopt;
+  at::Tensor samples_CS = is_main ? audio.load(cut) : audio.load_custom(cut, field.name);
+  const std::string format =
+      field.format == "original" ? original_format(cut, field, *recording) : field.format;
+  const Recording left =
+      placeholder(cut, field, *recording, written_channels(cut, field, *recording));
+  Recording stored = left;
+  stored.sample_rate_hz = rate_to_encode(format, recording->sample_rate_hz);
+  if (stored.sample_rate_hz != recording->sample_rate_hz) {
+    samples_CS = is_main ? audio.load(cut, stored.sample_rate_hz)
+                         : audio.load_custom(cut, field.name, stored.sample_rate_hz);
+    stored.num_samples = compute_num_samples(stored.duration_s, stored.sample_rate_hz);
+  }
+  SharItem item;
+  item.extension = field.format;
+  item.data = encode_audio(samples_CS, stored.sample_rate_hz, format);
+  item.manifest = to_json(stored) + "\n";
+  item.placeholder = left;
+  return item;
+}
+
+}  // namespace s2s::data

@@ -1,0 +1,154 @@
+#include "shar/shar_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "s2s/cut_files.h"
+#include "shar/field_file.h"
+#include "shar/open_shard.h"
+#include "shar/shar_errors.h"
+#include "shar/shar_fields.h"
+
+namespace s2s::data {
+namespace {
+
+const std::set<std::string>& audio_formats() {
+  static const std::set<std::string> names = {"wav", "flac", "mp3", "opus", "ogg", "original"};
+  return names;
+}
+
+bool is_audio(const SharField& field) { return audio_formats().contains(field.format); }
+
+/// What is written of one cut, complete before anything is.
+struct WrittenCut {
+  Cut cut;
+  std::vector<std::optional<SharItem>> items;     // of fields in tars
+  std::vector<std::optional<std::string>> lines;  // of fields in JSON lines
+};
+
+/// {"cut_id": ..., NAME: ...}, or without the value.
+std::string custom_line(const Cut& cut, const SharField& field) {
+  const std::string id = nlohmann::json(cut.id).dump();
+  const CustomValue* const value = cut.find_custom(field.name);
+  if (value == nullptr) return fmt::format(R"({{"cut_id": {}}})", id);
+  const auto* const json = std::get_if<JsonText>(value);
+  if (json == nullptr) {
+    throw shar_errors::field_value(cut.place(), field.name, "is a recording or an array");
+  }
+  return fmt::format(R"({{"cut_id": {}, {}: {}}})", id, nlohmann::json(field.name).dump(),
+                     json->text);
+}
+
+void check_stays_aligned(const Cut& cut, const std::vector<SharField>& fields) {
+  const bool is_written = std::any_of(fields.begin(), fields.end(),
+                                      [](const SharField& f) { return f.name == "recording"; });
+  if (cut.recording && cut.start_s != 0 && !is_written) {
+    throw shar_errors::field_value(
+        cut.place(), "recording",
+        fmt::format("is not among --fields and the cut begins at {} s of it, but cuts in Shar "
+                    "begin at 0",
+                    cut.start_s));
+  }
+}
+
+WrittenCut prepared(const Cut& cut, const std::vector<SharField>& fields, CutAudio& audio) {
+  check_stays_aligned(cut, fields);
+  WrittenCut out;
+  out.cut = cut;
+  for (const SharField& field : fields) {
+    std::optional<SharItem> item;
+    if (field.format == "jsonl") {
+      out.lines.push_back(custom_line(cut, field));
+    } else {
+      out.lines.push_back(std::nullopt);
+      item = is_audio(field) ? shar_recording(cut, field, audio) : shar_array(cut, field);
+    }
+    if (item) {
+      set_shar_field(out.cut, field.name, item->placeholder);
+      out.cut.erase_custom(field.name + "_channel_selector");
+    }
+    out.items.push_back(std::move(item));
+  }
+  out.cut.start_s = 0;
+  if (out.cut.kind == Cut::Kind::kMono || out.cut.kind == Cut::Kind::kMulti) {
+    out.cut.erase_custom("shard_origin");
+    out.cut.erase_custom("shar_epoch");
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<SharField> parse_shar_fields(const std::string& text) {
+  std::vector<SharField> fields;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    const size_t equals = std::min(word.find('='), word.size());
+    SharField field{word.substr(0, equals), word.substr(std::min(equals + 1, word.size()))};
+    if (field.format == "npy") field.format = "numpy";
+    const bool is_known = is_audio(field) || field.format == "numpy" || field.format == "jsonl";
+    if (field.name.empty() || field.name == "cuts" || !is_known) {
+      throw shar_errors::unknown_format(field.name, field.format);
+    }
+    fields.push_back(std::move(field));
+    begin = end + 1;
+  }
+  return fields;
+}
+
+std::vector<std::string> shard_files(const SharWriterOptions& options,
+                                     std::optional<int64_t> number) {
+  const std::string suffix = number ? fmt::format(".{:06}", *number) : "";
+  const char* const lines = options.compress_jsonl ? ".jsonl.gz" : ".jsonl";
+  std::vector<std::string> paths;
+  for (const SharField& field : options.fields) {
+    paths.push_back(fmt::format("{}/{}{}{}", options.folder, field.name, suffix,
+                                field.format == "jsonl" ? lines : ".tar"));
+  }
+  if (options.include_cuts) paths.push_back(options.folder + "/cuts" + suffix + lines);
+  return paths;
+}
+
+SharShardWriter::SharShardWriter(const SharWriterOptions& options, std::optional<int64_t> number)
+    : options_(options) {
+  const std::vector<std::string> paths = shard_files(options, number);
+  for (size_t i = 0; i < options.fields.size(); ++i) {
+    fields_.push_back(std::make_unique<SharFieldFile>(paths[i]));
+  }
+  if (options.include_cuts) cuts_ = std::make_unique<SharFieldFile>(paths.back());
+}
+
+SharShardWriter::~SharShardWriter() = default;
+
+void SharShardWriter::write(const Cut& cut, CutAudio& audio) {
+  const WrittenCut out = prepared(cut, options_.fields, audio);
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    if (out.lines[i]) {
+      fields_[i]->add_line(*out.lines[i]);
+    } else if (out.items[i]) {
+      const SharItem& item = *out.items[i];
+      fields_[i]->add_pair(cut.id, item.extension, item.data, item.manifest);
+    } else {
+      fields_[i]->add_absent(cut.id);
+    }
+  }
+  if (cuts_) cuts_->add_line(to_json(out.cut));
+  ++num_cuts_;
+}
+
+void SharShardWriter::commit() {
+  for (const auto& field : fields_) field->commit(options_.make_indexes);
+  if (cuts_) cuts_->commit(options_.make_indexes);
+}
+
+int64_t SharShardWriter::num_bytes() const {
+  int64_t total = cuts_ ? cuts_->num_bytes() : 0;
+  for (const auto& field : fields_) total += field->num_bytes();
+  return total;
+}
+
+}  // namespace s2s::data

@@ -1,0 +1,44 @@
+#pragma once
+// A whole Shar set, shard by shard, by several threads; what is finished is kept when it is run
+// again.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shar/cut_rows.h"
+#include "shar/shar_writer.h"
+
+namespace s2s::data {
+
+struct WriteSharOptions {
+  SharWriterOptions writer;
+  int64_t shard_size = 1000;    // 0: all in one shard whose files have no number
+  std::optional<int64_t> seed;  // of `order`, noted for runs that go on
+  std::vector<int64_t> order;   // rows of the source as they are written; empty: as they come
+  int64_t num_jobs = 1;         // threads
+  int64_t skip_bad = 0;         // so many cuts may have an error and are left out
+  std::function<bool()> stop;   // asked now and then
+  /// Cuts done (also those of finished shards). Called by one thread, a few times a second.
+  std::function<void(int64_t)> on_progress;
+};
+
+struct WriteSharSummary {
+  int64_t num_cuts = 0;    // of this run
+  int64_t num_shards = 0;  // of this run
+  int64_t kept_shards = 0;
+  int64_t num_bytes = 0;
+  double duration_s = 0;
+  bool stopped = false;
+  std::vector<std::string> skipped;  // messages
+};
+
+/// The folder is made. Settings and source are noted in it until the set is complete, so that the
+/// same command goes on.
+/// Errors: [data/shar-out] for a folder with other files or of another run, those of
+/// SharShardWriter and CutRows; finished shards are there, of others nothing.
+WriteSharSummary write_shar(const CutRows& cuts, const WriteSharOptions& options);
+
+}  // namespace s2s::data
