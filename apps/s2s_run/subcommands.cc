@@ -19,6 +19,7 @@ void setup_checkpoint_export(CLI::App& app, Invocation& invocation);
 void setup_checkpoint_import(CLI::App& app, Invocation& invocation);
 void setup_checkpoint_inspect(CLI::App& app, Invocation& invocation);
 void setup_checkpoint_verify(CLI::App& app, Invocation& invocation);
+void setup_data_estimate_bins(CLI::App& app, Invocation& invocation);
 void setup_generate(CLI::App& app, Invocation& invocation);
 void setup_launch(CLI::App& app, Invocation& invocation);
 void setup_train(CLI::App& app, Invocation& invocation);
@@ -31,6 +32,7 @@ void setup_subcommands(CLI::App& app, Invocation& invocation) {
   setup_plan(app, invocation);
   setup_compare(app, invocation);
   setup_config(app, invocation);
+  setup_data_estimate_bins(app, invocation);
   setup_data_inspect(app, invocation);
   setup_data_synth(app, invocation);
   setup_data_shar(app, invocation);

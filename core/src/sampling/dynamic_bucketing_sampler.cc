@@ -91,7 +91,7 @@ class DynamicBucketingSampler : public BatchSampler {
     if (!has_bins_) set_bins(options_.bins);
     const StreamState& buckets = state_list(state, "buckets", buckets_.size());
     for (size_t i = 0; i < buckets_.size(); ++i) {
-      buckets_[i] = unpacked_items(buckets[i].get<std::string>());
+      buckets_[i] = unpacked_items(state_value<std::string>(buckets[i]));
     }
     source_.stream().restore(state_part(state, "source"));
     rng_.restore(state_field<std::string>(state, "rng"));

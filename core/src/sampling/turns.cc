@@ -56,11 +56,14 @@ class TurnsSampler : public BatchSampler {
     sampler_->restore(state_part(state, "sampler"));
     ready_.clear();
     const StreamState& dropped = state_list(state, "dropped", 2);
-    dropped_.discarded_cuts = dropped[0].get<int64_t>();
-    dropped_.discarded_batches = dropped[1].get<int64_t>();
+    dropped_.discarded_cuts = state_value<int64_t>(dropped[0]);
+    dropped_.discarded_batches = state_value<int64_t>(dropped[1]);
     for (const StreamState& batch : state_part(state, "ready")) {
-      ready_.push_back({unpacked_tokens(batch.at(1).get<std::string>()),  //
-                        batch.at(0).get<int64_t>()});
+      if (!batch.is_array() || batch.size() != 2) {
+        throw stream_errors::damaged_state("a batch of a turn is no pair");
+      }
+      ready_.push_back({unpacked_tokens(state_value<std::string>(batch[1])),  //
+                        state_value<int64_t>(batch[0])});
     }
   }
 

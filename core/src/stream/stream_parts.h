@@ -25,6 +25,16 @@ T state_field(const StreamState& state, const char* name) {
   }
 }
 
+/// What an element of a list is.   Errors: [data/position] when it is of another type.
+template <typename T>
+T state_value(const StreamState& state) {
+  try {
+    return state.get<T>();
+  } catch (const nlohmann::json::exception&) {
+    throw stream_errors::damaged_state("a list has a value of another type");
+  }
+}
+
 /// A field that is itself a position.   Errors: [data/position].
 const StreamState& state_part(const StreamState& state, const char* name);
 /// A list of `size` positions.   Errors: [data/position].
