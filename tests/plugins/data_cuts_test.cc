@@ -150,7 +150,7 @@ TEST_CASE("drop_last leaves out a batch that is not full; limits and durations c
   set.set("max_duration", "9");
   set.set("drop_last", "true");
   set.set("batch_size", "8");
-  check_contains(set.failure(), "do not fill one batch");
+  check_contains(set.failure(), "[data/empty]");
 }
 
 TEST_CASE("concatenation packs every cut once into sequences of whole frames") {

@@ -7,30 +7,11 @@
 namespace s2s::cuts::errors {
 namespace {
 
-Error config_error(const char* name, std::string message) {
-  return Error(ExitCode::kConfig, std::string("data/") + name, std::move(message));
-}
-
 Error data_error(const char* name, std::string message) {
   return Error(ExitCode::kData, std::string("data/") + name, std::move(message));
 }
 
 }  // namespace
-
-Error no_path(const std::string& path) {
-  return config_error("cuts-path",
-                      fmt::format("{}.cuts_path is missing or no text; expected the path "
-                                  "of a Lhotse manifest (.jsonl, .jsonl.gz) or a list "
-                                  "of paths; 's2s-run data synth OUT' makes a set",
-                                  path));
-}
-
-Error no_batch_size(const std::string& path) {
-  return config_error("batch-size", fmt::format("{} says neither batch_size nor batch_duration; "
-                                                "expected at least one; add for example "
-                                                "'batch_size: 4'",
-                                                path));
-}
 
 Error nothing_left(const std::string& path) {
   return data_error("empty", fmt::format("{}: no cut of the set is left; expected at least one; "
@@ -38,17 +19,11 @@ Error nothing_left(const std::string& path) {
                                          path));
 }
 
-Error no_full_batch(const std::string& path, int64_t num_cuts) {
-  return data_error("empty", fmt::format("{}: {} cuts do not fill one batch, and drop_last leaves "
-                                         "the rest out; expected a full batch; lower batch_size or "
-                                         "set drop_last: false",
-                                         path, num_cuts));
-}
-
 Error no_tokenizer(const std::string& path) {
-  return config_error("no-tokenizer", fmt::format("{} needs a tokenizer for its text channels, and "
-                                                  "there is none; name one under model.tokenizer",
-                                                  path));
+  return Error(ExitCode::kConfig, "data/no-tokenizer",
+               fmt::format("{} needs a tokenizer for its text channels, and there is none; name "
+                           "one under model.tokenizer",
+                           path));
 }
 
 Error bad_state(const std::string& path, const std::string& state, const std::string& reason) {
@@ -65,14 +40,6 @@ Error changed_data(const std::string& path) {
                   "the checkpoint; expected the same for an exact resume; put them back, or "
                   "set allow_changed_data: true to begin the epoch anew",
                   path));
-}
-
-Error concatenate(const std::string& path, const std::string& problem) {
-  return config_error("concatenate",
-                      fmt::format("{}.concatenate: {}; expected max_duration of at "
-                                  "least one frame, and frames of whole samples at "
-                                  "both rates; mend max_duration or data.frame_length",
-                                  path, problem));
 }
 
 Error too_many_bad(const std::string& where, int64_t limit, const std::vector<std::string>& bad) {

@@ -10,14 +10,10 @@
 
 namespace s2s::cuts::errors {
 
-Error no_path(const std::string& path);
-Error no_batch_size(const std::string& path);
 Error nothing_left(const std::string& path);
-Error no_full_batch(const std::string& path, int64_t num_cuts);
 Error no_tokenizer(const std::string& path);
 Error bad_state(const std::string& path, const std::string& state, const std::string& reason);
 Error changed_data(const std::string& path);
-Error concatenate(const std::string& path, const std::string& problem);
 /// `where`: the options' path, and the data rank where there are several; `bad`: a line each.
 Error too_many_bad(const std::string& where, int64_t limit, const std::vector<std::string>& bad);
 Error no_good_cut(const std::string& path);

@@ -90,9 +90,8 @@ void CutsSource::check() {
   const SetCheck rules{
       context_.path,     spec_,        tokenizer_, options_.allow_no_turns, options_.check_files,
       options_.skip_bad, context_.warn};
-  const int64_t num_cuts = check_set(*batches_, rules);
-  if (num_cuts == kCheckedCuts) return;
-  if (!batches_->next()) throw errors::no_full_batch(context_.path, num_cuts);
+  if (check_set(*batches_, rules) == kCheckedCuts) return;
+  batches_->next();  // throws when a small set does not make a batch
   batches_->restore("");
 }
 

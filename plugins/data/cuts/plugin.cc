@@ -1,9 +1,10 @@
 #include "s2s/plugin.h"
 
+#include <algorithm>
+
 #include "audio_cache.h"
 #include "cuts_options.h"
 #include "cuts_source.h"
-#include "manifest_batches.h"
 
 namespace {
 
@@ -13,51 +14,49 @@ using s2s::Config;
 using s2s::CutBatchesContext;
 using s2s::DataSource;
 
-/// What other options read.
-std::vector<std::string> names_of(const s2s::OptionTable& table) {
-  std::vector<std::string> names = {"name"};
-  for (const s2s::OptionRow& row : table) names.push_back(row.name.substr(0, row.name.find('.')));
-  return names;
+/// The keys of a block: open_cut_batches knows which of them are options.
+std::vector<std::string> keys_of(const Config& node) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : node.entries()) keys.push_back(key);
+  return keys;
 }
 
 std::unique_ptr<DataSource> create(const Config& node, const BuildContext& context) {
   s2s::Findings findings;
   s2s::cuts::CutsOptions options;
-  s2s::cuts::ManifestOptions manifests;
-  s2s::OptionReader(node, context.path, findings,
-                    names_of(s2s::list_options<s2s::cuts::ManifestOptions>()))
-      .read(options);
+  s2s::OptionReader(node, context.path, findings, keys_of(node)).read(options);
   s2s::DuplexDataOptions data;
   if (context.data != nullptr) {
     s2s::OptionReader(*context.data, "data", findings, s2s::DuplexDataOptions::other_keys())
         .read(data);
   }
   findings.throw_if_any();
-  s2s::OptionReader(node, context.path, findings,
-                    names_of(s2s::list_options<s2s::cuts::CutsOptions>()))
-      .read(manifests);
-  findings.throw_if_any();
-  const s2s::BatchSpec spec{data, options.sample_rate.value_or(0)};
   s2s::cuts::SourceParts parts;
-  parts.open = [manifests, data](const CutBatchesContext& where) {
-    return std::make_unique<s2s::cuts::ManifestBatches>(manifests, data, where);
+  parts.open = [node](const CutBatchesContext& where) {
+    return s2s::open_cut_batches(node, where);
   };
   parts.audio = options.cache_audio ? std::make_unique<s2s::cuts::AudioCache>()
                                     : std::make_unique<s2s::AudioLoader>();
-  return std::make_unique<s2s::cuts::CutsSource>(options, spec, context, std::move(parts));
+  return std::make_unique<s2s::cuts::CutsSource>(
+      options, s2s::BatchSpec{data, options.sample_rate.value_or(0)}, context, std::move(parts));
 }
 
+/// What the source reads, and what open_cut_batches does.
 s2s::OptionTable options() {
   s2s::OptionTable table = s2s::list_options<s2s::cuts::CutsOptions>();
-  const s2s::OptionTable more = s2s::list_options<s2s::cuts::ManifestOptions>();
-  table.insert(table.end(), more.begin(), more.end());
+  for (s2s::OptionRow& row : s2s::list_cut_batches_options()) {
+    const bool is_known = std::any_of(table.begin(), table.end(), [&](const s2s::OptionRow& own) {
+      return own.name == row.name;
+    });
+    if (!is_known) table.push_back(std::move(row));
+  }
   return table;
 }
 
 Component<DataSource> cuts_component() {
   Component<DataSource> component;
   component.name = "cuts";
-  component.summary = "Lhotse cuts from JSONL manifests, audio from files";
+  component.summary = "Lhotse cuts: manifests, Shar directories, NeMo manifests, mixtures of them";
   component.create = &create;
   component.options = &options;
   return component;

@@ -302,12 +302,8 @@ TEST_CASE("of a large set only the first cuts are looked at before the first bat
   CHECK(source->texts().size() == 200000);
 }
 
-TEST_CASE("a set without cuts, or without a batch, is [data/empty]") {
+TEST_CASE("a set without cuts is [data/empty]") {
   Sources sources;
   sources.set.cuts_to_visit = 0;
   CHECK_THROWS_WITH_AS(sources.open(), doctest::Contains("no cut of the set is left"), s2s::Error);
-  sources.set.cuts_to_visit = 5;
-  sources.set.batches = 0;
-  sources.options.repeat = false;
-  CHECK_THROWS_WITH_AS(sources.open(), doctest::Contains("do not fill one batch"), s2s::Error);
 }
