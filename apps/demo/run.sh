@@ -3,22 +3,24 @@
 # Installs, builds, makes spoken dialogues, trains on them, validates, writes a listening report.
 # Running it again reuses what is there.
 #
-#   bash apps/demo/run.sh [--quick] [--seed N] [--runs DIR]
+#   bash apps/demo/run.sh [--quick] [--shar] [--seed N] [--runs DIR]
 #
 #   --quick   the same in miniature; the answers stay poor
+#   --shar    training reads two weighted Shar directories, in buckets, with four threads
 #   --seed N  another random start (default 1); each seed has its own run folder
 #   --runs    where data and runs are kept (default: runs)
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root"
-quick=0 seed=1 runs=runs
+quick=0 shar=0 seed=1 runs=runs
 
-usage() { sed -n '2,10p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'; }
+usage() { sed -n '2,11p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'; }
 fail() { printf 'error: [demo/%s] %s\n' "$1" "$2" >&2; exit 2; }
 while [ $# -gt 0 ]; do
   case $1 in
     --quick) quick=1 ;;
+    --shar) shar=1 ;;
     --seed) [[ ${2:-} =~ ^[0-9]+$ ]] || fail usage "--seed needs a number"; seed=$2; shift ;;
     --runs) [ -n "${2:-}" ] || fail usage "--runs needs a folder"; runs=$2; shift ;;
     -h|--help) usage; exit 0 ;;
@@ -42,6 +44,7 @@ if [ $quick = 1 ]; then
 fi
 data=$runs/demo-data-$size
 run=$runs/demo-$size-$seed
+[ $shar = 0 ] || run+=-shar
 changes+=("demo.data=$data" "demo.run=$run" "trainer.seed=$seed" "data.train_ds.seed=$seed")
 
 started=$SECONDS
@@ -52,6 +55,26 @@ step "1/6 spoken dialogues: $data"
 
 step "2/6 what is in them"
 "$s2s" data inspect "$data/train.jsonl"
+
+if [ $shar = 1 ]; then
+  step "    the same dialogues in two Shar directories: $data/shar-third, $data/shar-rest"
+  awk -v third="$data/third.jsonl" -v rest="$data/rest.jsonl" \
+    '{ print > (NR % 3 == 0 ? third : rest) }' "$data/train.jsonl"
+  for part in third rest; do
+    [ -e "$data/shar-$part" ] && continue
+    rm -rf "$data/shar-$part.partial"
+    "$s2s" data shar "$data/$part.jsonl" "$data/shar-$part.partial" \
+      --fields recording=flac target_audio=flac --shard-size 200
+    mv "$data/shar-$part.partial" "$data/shar-$part"
+  done
+  sources="{type: lhotse_shar, shar_path: $data/shar-third, weight: 1},
+    {type: lhotse_shar, shar_path: $data/shar-rest, weight: 2}"
+  changes+=("data.train_ds={cuts_path: null, batch_size: null, concatenate: null,
+    input_cfg: [$sources], batch_duration: 41,
+    use_bucketing: true, num_buckets: 4, bucket_buffer_size: 1000,
+    num_cuts_for_bins_estimate: 1000, shuffle: true,
+    shuffle_buffer_size: 1000, seed: $seed, shard_seed: $seed, num_workers: 4}")
+fi
 
 step "3/6 training: $run"
 "$s2s" train "$config" "${changes[@]}"
