@@ -64,7 +64,7 @@ if [ $shar = 1 ]; then
     [ -e "$data/shar-$part" ] && continue
     rm -rf "$data/shar-$part.partial"
     "$s2s" data shar "$data/$part.jsonl" "$data/shar-$part.partial" \
-      --fields recording=flac target_audio=flac --shard-size 200
+      --fields recording=flac,target_audio=flac --shard-size 200
     mv "$data/shar-$part.partial" "$data/shar-$part"
   done
   sources="{type: lhotse_shar, shar_path: $data/shar-third, weight: 1},

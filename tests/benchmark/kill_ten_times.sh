@@ -39,7 +39,7 @@ for part in third rest; do
   [ -e "$runs/shar-$part" ] && continue
   rm -rf "$runs/shar-$part.partial"
   "$s2s" data shar "$data/train.$part.jsonl" "$runs/shar-$part.partial" \
-    --fields recording=flac target_audio=flac --shard-size 200
+    --fields recording=flac,target_audio=flac --shard-size 200
   mv "$runs/shar-$part.partial" "$runs/shar-$part"
 done
 

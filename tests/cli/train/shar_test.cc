@@ -27,7 +27,7 @@ const fs::path& shar_sets() {
       write_text(manifest, parts[i]);
       const Outcome outcome =
           run_s2s({"data", "shar", manifest.string(), (folder.path() / names[i]).string(),
-                   "--fields", "recording=flac", "target_audio=flac", "--shard-size", "4"});
+                   "--fields", "recording=flac,target_audio=flac", "--shard-size", "4"});
       REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
     }
     return folder.path();
