@@ -4,6 +4,7 @@
 
 #include "s2s_run/compare.h"
 #include "s2s_run/config.h"
+#include "s2s_run/data_convert.h"
 #include "s2s_run/data_inspect.h"
 #include "s2s_run/data_shar.h"
 #include "s2s_run/data_synth.h"
@@ -36,6 +37,7 @@ void setup_subcommands(CLI::App& app, Invocation& invocation) {
   setup_data_inspect(app, invocation);
   setup_data_synth(app, invocation);
   setup_data_shar(app, invocation);
+  setup_data_convert(app, invocation);
   setup_plugin(app, invocation);
   setup_tokenizer(app, invocation);
   setup_checkpoint_inspect(app, invocation);

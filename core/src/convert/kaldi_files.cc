@@ -1,0 +1,89 @@
+#include "convert/kaldi_files.h"
+
+#include <charconv>
+#include <fstream>
+#include <sstream>
+
+#include "convert/convert_errors.h"
+
+namespace s2s::convert {
+namespace {
+
+constexpr const char* kBlanks = " \t\r\n\v\f";
+
+std::string stripped(const std::string& line) {
+  const size_t first = line.find_first_not_of(kBlanks);
+  if (first == std::string::npos) return "";
+  return line.substr(first, line.find_last_not_of(kBlanks) - first + 1);
+}
+
+}  // namespace
+
+std::optional<double> parse_number(const std::string& text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+KaldiFile::KaldiFile(const std::string& path, std::vector<Error>& problems) : path_(path) {
+  std::ifstream file(path);
+  exists_ = file.good();
+  int64_t number = 0;
+  for (std::string text; std::getline(file, text);) {
+    ++number;
+    text = stripped(text);
+    if (text.empty()) continue;
+    const size_t blank = text.find_first_of(kBlanks);
+    KaldiLine line{text.substr(0, blank), "", number};
+    if (blank != std::string::npos) line.value = stripped(text.substr(blank));
+    const auto [first, is_new] = by_key_.try_emplace(line.key, lines_.size());
+    if (!is_new) {
+      problems.push_back(
+          convert_errors::duplicate_id(place(line), line.key, place(lines_[first->second])));
+      continue;
+    }
+    lines_.push_back(std::move(line));
+  }
+}
+
+const KaldiLine* KaldiFile::find(const std::string& key) const {
+  const auto it = by_key_.find(key);
+  return it == by_key_.end() ? nullptr : &lines_[it->second];
+}
+
+std::optional<std::string> KaldiFile::value(const std::string& key) const {
+  const KaldiLine* line = find(key);
+  return line == nullptr ? std::nullopt : std::optional(line->value);
+}
+
+std::string KaldiFile::place(const KaldiLine& line) const {
+  return path_ + ":" + std::to_string(line.line);
+}
+
+std::unordered_map<std::string, std::vector<KaldiSegment>> kaldi_segments(
+    const KaldiFile& segments, const KaldiFile& recordings, std::vector<Error>& problems) {
+  std::unordered_map<std::string, std::vector<KaldiSegment>> by_recording;
+  for (const KaldiLine& line : segments.lines()) {
+    const std::string place = segments.place(line);
+    std::istringstream fields(line.value);
+    std::string recording, start_text, end_text, more;
+    fields >> recording >> start_text >> end_text;
+    const auto start_s = parse_number(start_text);
+    const auto end_s = parse_number(end_text);
+    if (!start_s || !end_s || fields >> more) {
+      problems.push_back(convert_errors::kaldi_line(place, line.key + " " + line.value,
+                                                    "UTTERANCE RECORDING START END"));
+    } else if (recordings.find(recording) == nullptr) {
+      problems.push_back(convert_errors::kaldi_missing(place, recording, recordings.path()));
+    } else {
+      KaldiSegment segment{line.key, *start_s, end_s, place};
+      if (*end_s == -1) segment.end_s.reset();
+      by_recording[recording].push_back(std::move(segment));
+    }
+  }
+  return by_recording;
+}
+
+}  // namespace s2s::convert

@@ -1,0 +1,141 @@
+// Dialogues of one file with two channels, as Moshi's fine-tuning reads them: a JSONL file of
+// {"path", "duration"}, a folder, or one file; the transcript lies beside the audio.
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "convert/audio_facts.h"
+#include "convert/convert_errors.h"
+#include "convert/source_files.h"
+#include "convert/transcript.h"
+
+namespace s2s::convert {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct StereoFile {
+  std::string path;
+  std::string id;
+  std::string place;                 // of messages
+  std::optional<double> duration_s;  // of the JSONL file
+};
+
+Cut make(const StereoFile& file, const ImportOptions& options) {
+  const data::AudioInfo facts = read_audio_info(file.path);
+  for (const int64_t channel : {options.agent_channel, options.user_channel}) {
+    if (channel >= facts.num_channels) {
+      throw convert_errors::channels(file.path, facts.num_channels, channel);
+    }
+  }
+  if (file.duration_s && std::fabs(*file.duration_s - facts.duration_s()) > kLengthTolerance_s) {
+    throw convert_errors::duration(file.place, facts.duration_s(), *file.duration_s);
+  }
+  Cut cut;
+  cut.id = file.id;
+  cut.duration_s = facts.duration_s();
+  cut.channels = {options.user_channel};
+  cut.recording = file_recording(file.id, file.path, facts);
+  cut.set_custom("target_audio", *cut.recording);
+  cut.set_custom("target_audio_channel_selector",
+                 JsonText{"[" + std::to_string(options.agent_channel) + "]"});
+  const auto path = find_transcript(file.path);
+  if (!path) return cut;
+  Transcript transcript = read_transcript(*path, cut.duration_s);
+  if (transcript.text_conditions) cut.set_custom("text_conditions", *transcript.text_conditions);
+  const auto spoken = with_roles(std::move(transcript.spoken), options);
+  add_turns(join_turns(spoken, options.pause_s), cut.duration_s, options.language, *path, cut);
+  return cut;
+}
+
+class StereoFiles : public Importer {
+ public:
+  StereoFiles(const std::string& source, const ImportOptions& options);
+  std::optional<Piece> next() override;
+  std::optional<int64_t> size() const override { return static_cast<int64_t>(files_.size()); }
+  uint64_t fingerprint() const override { return fingerprint_; }
+
+ private:
+  ImportOptions options_;
+  std::vector<StereoFile> files_;  // of a list: only the place and, as `path`, the line
+  fs::path list_folder_;
+  bool is_list_ = false;
+  size_t at_ = 0;
+  uint64_t fingerprint_;
+};
+
+/// Relative to the list's folder, as Moshi's data sets are laid out, else to the working directory.
+std::string found_path(const std::string& path, const fs::path& folder) {
+  const fs::path beside = folder / path;
+  std::error_code ignored;
+  return fs::exists(beside, ignored) || !fs::exists(path, ignored) ? beside.string() : path;
+}
+
+std::string id_of(const std::string& path) {
+  return fs::path(path).lexically_normal().relative_path().replace_extension().string();
+}
+
+StereoFile parse_line(const std::string& line, const std::string& place, const fs::path& folder) {
+  const auto object = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const bool good = object.is_object() && object.contains("path") && object["path"].is_string() &&
+                    (!object.contains("duration") || object["duration"].is_number());
+  if (!good) {
+    throw convert_errors::transcript(place, "the line is " + line,
+                                     "{\"path\": FILE, \"duration\": SECONDS}");
+  }
+  const std::string path = object["path"];
+  StereoFile file{found_path(path, folder), id_of(path), place, {}};
+  if (object.contains("duration")) file.duration_s = object["duration"];
+  return file;
+}
+
+std::vector<StereoFile> read_list(const std::string& source) {
+  std::ifstream lines(source);
+  if (!lines) throw convert_errors::missing(source, "a list of files");
+  std::vector<StereoFile> files;
+  int64_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    files.push_back({line, "", source + ":" + std::to_string(number), {}});
+  }
+  return files;
+}
+
+StereoFiles::StereoFiles(const std::string& source, const ImportOptions& options)
+    : options_(options) {
+  if (fs::is_directory(source)) {
+    for (const std::string& file : audio_files(source)) {
+      files_.push_back({file, name_below(file, source), file, {}});
+    }
+  } else if (is_audio_name(source)) {
+    files_.push_back({source, fs::path(source).stem().string(), source, {}});
+  } else {
+    files_ = read_list(source);
+    list_folder_ = fs::path(source).parent_path();
+    is_list_ = true;
+  }
+  if (files_.empty()) throw convert_errors::source(source, "there are no audio files in it");
+  std::vector<std::string> names;
+  for (const StereoFile& file : files_) names.push_back(file.path);
+  fingerprint_ = fingerprint_of(names, options);
+}
+
+std::optional<Piece> StereoFiles::next() {
+  if (at_ == files_.size()) return std::nullopt;
+  StereoFile file = files_[at_++];
+  if (is_list_) file = parse_line(file.path, file.place, list_folder_);
+  const std::string place = file.place;
+  return Piece{place,
+               [this, file = std::move(file)] { return std::vector<Cut>{make(file, options_)}; }};
+}
+
+}  // namespace
+
+std::unique_ptr<Importer> import_stereo(const std::string& source, const ImportOptions& options) {
+  return std::make_unique<StereoFiles>(source, options);
+}
+
+}  // namespace s2s::convert

@@ -1,0 +1,133 @@
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "cli/command.h"
+#include "common/temporary_folder.h"
+#include "core/data/data_files.h"
+
+using namespace s2s::test;
+using nlohmann::json;
+
+namespace {
+
+std::string in(const TemporaryFolder& dir) { return dir.path().string() + "/"; }
+
+void write_pairs(const TemporaryFolder& dir, int count) {
+  std::filesystem::create_directories(dir / "set");
+  for (int i = 0; i < count; ++i) {
+    const std::string stem = dir / ("set/" + std::to_string(i));
+    write_audio(stem + "_user.wav", 16000, ramp(16000));
+    write_audio(stem + "_agent.wav", 22050, ramp(22050));
+    write_text(stem + "_user.txt", "0.1\t0.4\thi there\n");
+    write_text(stem + "_agent.txt", "0.5\t0.9\thello you\n");
+  }
+}
+
+size_t num_lines(const std::string& path) {
+  std::ifstream file(path);
+  return static_cast<size_t>(
+      std::count(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>(), '\n'));
+}
+
+}  // namespace
+
+TEST_CASE("data convert makes cuts that data inspect has nothing to say against") {
+  const TemporaryFolder dir;
+  write_pairs(dir, 3);
+  const auto out = run_cli("data convert " + in(dir) + "set " + in(dir) + "cuts.jsonl.gz --json");
+  INFO(out.output);
+  CHECK(out.exit_code == 0);
+  const json summary = json::parse(out.output.substr(out.output.find('{')));
+  CHECK(summary["from"] == "wav-pairs");
+  CHECK(summary["cuts"] == 3);
+  CHECK(summary["finished"] == true);
+  const auto inspected = run_cli("data inspect " + in(dir) + "cuts.jsonl.gz");
+  CHECK_MESSAGE(inspected.exit_code == 0, inspected.output);
+  CHECK(has(inspected, "3 cuts"));
+  const auto again = run_cli("data convert " + in(dir) + "set " + in(dir) + "cuts.jsonl.gz");
+  CHECK(again.exit_code == 5);
+  CHECK(has(again, "[data/convert-exists]"));
+}
+
+TEST_CASE("data convert says what is wrong with its words and its source") {
+  const TemporaryFolder dir;
+  write_pairs(dir, 1);
+  const auto check = [&](const std::string& words, int code, const char* part) {
+    const auto out = run_cli("data convert " + words);
+    CHECK_MESSAGE(out.exit_code == code, out.output);
+    CHECK_MESSAGE(has(out, part), out.output);
+  };
+  const std::string set = in(dir) + "set ";
+  const std::string result = in(dir) + "x.jsonl ";
+  check("", 2, "[usage/arguments]");
+  check(set + result + "--from tape", 2, "tape");
+  check(set + result + "--user-suffix -A", 2, "--agent-suffix");
+  check(set + result + "--pause -1", 2, "--pause");
+  check(set + result + "--skip-bad some", 2, "--skip-bad");
+  check(set + in(dir) + "x.json", 5, "[data/convert-result]");
+  check(in(dir) + "gone " + result, 5, "[data/missing-file]");
+  std::filesystem::create_directories(dir / "none");
+  check(in(dir) + "none " + result, 5, "[data/convert-source]");
+  check(set + result + "--from kaldi", 5, "wav.scp");
+  write_text(dir / "set/0_user.wav", "x");
+  check(set + result, 5, "[data/unreadable-audio]");
+  CHECK_FALSE(std::filesystem::exists(dir / "x.jsonl"));
+}
+
+TEST_CASE("data convert skips and lists as many bad files as it may") {
+  const TemporaryFolder dir;
+  write_pairs(dir, 4);
+  write_text(dir / "set/2_user.wav", "x");
+  const auto out = run_cli("data convert " + in(dir) + "set " + in(dir) + "c.jsonl --skip-bad 1");
+  CHECK_MESSAGE(out.exit_code == 0, out.output);
+  CHECK(has(out, "3 cuts"));
+  CHECK(has(out, "skipped 1"));
+  CHECK(has(out, "2_user.wav"));
+}
+
+TEST_CASE("data convert that is stopped leaves no result, and goes on when it is called again") {
+  const TemporaryFolder dir;
+  write_audio(dir / "a.wav", 8000, ramp(8000));
+  std::string lines;
+  for (int i = 0; i < 40; ++i) {
+    lines += "r" + std::to_string(i) + " sleep 0.1; cat " + (dir / "a.wav") + " |\n";
+  }
+  write_text(dir / "wav.scp", lines);
+  const std::string out = dir / "cuts.jsonl";
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const std::string program = std::string(S2S_BINARY_DIR) + "/bin/s2s-run";
+    freopen("/dev/null", "w", stdout);
+    freopen("/dev/null", "w", stderr);
+    execl(program.c_str(), "s2s-run", "data", "convert", dir.path().c_str(), out.c_str(),
+          "--threads", "1", nullptr);
+    _exit(127);
+  }
+  while (!std::filesystem::exists(out + ".part")) {
+    REQUIRE(waitpid(child, nullptr, WNOHANG) == 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 8);
+  CHECK_FALSE(std::filesystem::exists(out));
+  REQUIRE(std::filesystem::exists(out + ".part.json"));
+  std::ifstream state(out + ".part.json");
+  const int64_t done = json::parse(state)["pieces"];
+  CHECK(done < 40);
+  const auto again = run_cli("data convert " + dir.path().string() + " " + out + " --json");
+  CHECK_MESSAGE(again.exit_code == 0, again.output);
+  CHECK(json::parse(again.output.substr(again.output.find('{')))["pieces_done_before"] == done);
+  CHECK(num_lines(out) == 40);
+  CHECK_FALSE(std::filesystem::exists(out + ".part"));
+}
