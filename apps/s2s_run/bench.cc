@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "s2s_run/bench_data.h"
 #include "s2s_run/number_checks.h"
 #include "s2s_run/subcommands.h"
 
@@ -163,6 +164,7 @@ void setup_bench(CLI::App& app, Invocation& invocation) {
   bench->require_subcommand(1);
   add_bench_model(*bench, invocation);
   add_bench_train(*bench, invocation);
+  add_bench_data(*bench, invocation);
   add_bench_collectives(*bench, invocation);
   add_bench_fault(*bench, invocation);
   add_bench_parallel(*bench, invocation);

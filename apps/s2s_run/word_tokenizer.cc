@@ -4,27 +4,14 @@
 
 namespace s2s::run {
 
-WordTokenizer::WordTokenizer(const std::vector<Cut>& cuts) {
-  const auto add = [this](const std::string& text) {
-    std::istringstream words(text);
-    for (std::string word; words >> word;) {
-      if (ids_.emplace(word, vocab_size()).second) words_.push_back(word);
-    }
-  };
-  for (const Cut& cut : cuts) {
-    for (const Supervision& turn : cut.supervisions) {
-      add(turn.text.value_or(""));
-      for (const AlignedWord& word : turn.words()) add(word.text);
-    }
-  }
-}
-
 std::vector<int64_t> WordTokenizer::encode(std::string_view text) const {
   std::istringstream words{std::string(text)};
   std::vector<int64_t> ids;
+  const std::lock_guard lock(mutex_);
   for (std::string word; words >> word;) {
-    const auto it = ids_.find(word);
-    ids.push_back(it == ids_.end() ? special_.pad : it->second);
+    const auto [it, is_new] = ids_.emplace(word, static_cast<int64_t>(words_.size()));
+    if (is_new) words_.push_back(word);
+    ids.push_back(it->second);
   }
   return ids;
 }
@@ -35,6 +22,16 @@ std::string WordTokenizer::decode(const std::vector<int64_t>& ids) const {
     if (id > special_.eos && id < vocab_size()) text += (text.empty() ? "" : " ") + piece(id);
   }
   return text;
+}
+
+int64_t WordTokenizer::vocab_size() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int64_t>(words_.size());
+}
+
+std::string WordTokenizer::piece(int64_t id) const {
+  const std::lock_guard lock(mutex_);
+  return words_.at(static_cast<size_t>(id));
 }
 
 }  // namespace s2s::run

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
@@ -43,6 +44,67 @@ TEST_CASE("data inspect --batch draws the token channels") {
   CHECK(drawn.exit_code == 0);
   CHECK(contains(drawn.output, "d0: 50 frames"));
   CHECK(contains(drawn.output, "hello"));
+}
+
+TEST_CASE("data inspect writes a page that needs nothing else") {
+  const TemporaryFolder dir;
+  write_set(dir);
+  const CommandResult out =
+      run_cli("data inspect " + (dir / "cuts.jsonl") + " --html " + (dir / "page.html"));
+  INFO(out.output);
+  CHECK(out.exit_code == 0);
+  std::ifstream file(dir / "page.html");
+  const std::string page((std::istreambuf_iterator<char>(file)), {});
+  for (const char* part : {"<svg", "data:audio/ogg;base64,", "hello you", "Buckets", "</html>"}) {
+    CHECK_MESSAGE(page.find(part) != std::string::npos, part);
+  }
+  CHECK(page.find("http") == std::string::npos);
+  CHECK(run_cli("data inspect " + (dir / "cuts.jsonl") + " --html /no/folder/x.html").exit_code ==
+        5);
+}
+
+TEST_CASE("data inspect looks at a part of a set") {
+  const TemporaryFolder dir;
+  write_set(dir);
+  std::string lines;
+  for (int i = 0; i < 20; ++i) {
+    lines += cut_json("d" + std::to_string(i), 4, "u.wav", "a.wav").dump() + "\n";
+  }
+  write_text(dir / "cuts.jsonl", lines);
+  const json limited = json::parse(
+      run_cli("data inspect --json --limit 7 " + (dir / "cuts.jsonl") + " 2>/dev/null").output);
+  CHECK(limited["cuts"] == 7);
+  CHECK(limited["limited"] == true);
+  CHECK(limited["cuts_heard"] == 7);
+  const json sampled = json::parse(
+      run_cli("data inspect --json --sample 3 " + (dir / "cuts.jsonl") + " 2>/dev/null").output);
+  CHECK(sampled["cuts"] == 20);
+  CHECK(sampled["cuts_heard"] == 3);
+  const json buckets =
+      json::parse(run_cli("data inspect --json --no-audio --bins 3,5 --batch-size 5 " +
+                          (dir / "cuts.jsonl") + " 2>/dev/null")
+                      .output);
+  CHECK(buckets["bucketing"]["buckets"].size() == 3);
+  CHECK(buckets["bucketing"]["buckets"][1]["batches"] == 4);
+  CHECK(buckets["bucketing"]["padding_share"] == 0);
+}
+
+TEST_CASE("data inspect names what it cannot read") {
+  const TemporaryFolder dir;
+  std::filesystem::create_directories(dir / "empty");
+  write_text(dir / "none.jsonl", "");
+  write_text(dir / "other.yaml", "a: 1\n");
+  const auto check = [&](const std::string& words, int code, const char* id) {
+    const CommandResult out = run_cli("data inspect " + words);
+    CHECK_MESSAGE(out.exit_code == code, out.output);
+    CHECK_MESSAGE(contains(out.output, id), out.output);
+  };
+  check(dir / "gone.jsonl", 5, "[data/missing-file]");
+  check(dir / "empty", 5, "[data/source]");
+  check(dir / "none.jsonl", 5, "[data/empty]");
+  check(dir / "other.yaml", 5, "[data/source]");
+  check((dir / "none.jsonl") + " --limit 0", 2, "[usage/arguments]");
+  check((dir / "none.jsonl") + " --bins 1,x", 2, "[usage/arguments]");
 }
 
 TEST_CASE("data inspect exits with 1 for unreadable audio, with 5 for a line that is not JSON") {

@@ -60,7 +60,7 @@ std::optional<AudioProblem> check(const Cut& cut, const Recording* recording, co
 
 }  // namespace
 
-std::vector<AudioProblem> scan_audio(const std::vector<Cut>& cuts, int64_t num_threads,
+std::vector<AudioProblem> scan_audio(const CutList& cuts, int64_t num_threads,
                                      const std::function<void(int64_t)>& progress) {
   std::vector<std::vector<AudioProblem>> by_cut(cuts.size());
   std::atomic<size_t> next = 0;
@@ -70,7 +70,7 @@ std::vector<AudioProblem> scan_audio(const std::vector<Cut>& cuts, int64_t num_t
   const auto work = [&] {
     run_operators_on_this_thread();
     for (size_t i = next++; i < cuts.size(); i = next++) {
-      const Cut& cut = cuts[i];
+      const Cut& cut = *cuts[i];
       for (const auto& problem : {check(cut, cut.recording ? &*cut.recording : nullptr, "user",
                                         &AudioLoader::source, loader),
                                   check(cut, cut.find_recording("target_audio"), "agent",

@@ -21,6 +21,19 @@ std::vector<s2s::Cut> read(const TemporaryFolder& dir, const std::vector<nlohman
   return s2s::read_cuts({dir / "cuts.jsonl"}).cuts;
 }
 
+s2s::data::SetReport inspect(const std::vector<s2s::Cut>& cuts, const s2s::Tokenizer& tokenizer,
+                             const s2s::data::BucketOptions& buckets = {}) {
+  s2s::data::SetInspector inspector({}, tokenizer, buckets);
+  for (const s2s::Cut& cut : cuts) inspector.add(cut);
+  return inspector.report();
+}
+
+s2s::data::CutList shared(const std::vector<s2s::Cut>& cuts) {
+  s2s::data::CutList list;
+  for (const s2s::Cut& cut : cuts) list.push_back(std::make_shared<const s2s::Cut>(cut));
+  return list;
+}
+
 }  // namespace
 
 TEST_CASE("hours, turns, gaps and overlaps of a set are counted") {
@@ -29,7 +42,7 @@ TEST_CASE("hours, turns, gaps and overlaps of a set are counted") {
   second["supervisions"][1]["start"] = 1.85;  // the user speaks until 2.0
   second["supervisions"].push_back(s2s::test::turn_json("narrator", 7, 0.5, "the end"));
   const auto cuts = read(dir, {cut_json("a", 4, "u.wav", "a.wav"), second});
-  const auto report = s2s::data::inspect_cuts(cuts, {}, s2s::test::TableTokenizer());
+  const auto report = inspect(cuts, s2s::test::TableTokenizer());
   CHECK(report.num_cuts == 2);
   CHECK(report.hours == doctest::Approx(12.0 / 3600));
   REQUIRE(report.speakers.size() == 3);
@@ -44,6 +57,81 @@ TEST_CASE("hours, turns, gaps and overlaps of a set are counted") {
   CHECK(report.overlaps.counts[1] == 1);   // 0.15 s
   CHECK(report.agent_text.turns == 2);
   CHECK(report.unsuitable.empty());
+  CHECK(report.user_audio.sample_rates == std::map<int64_t, int64_t>{{16000, 2}});
+  CHECK(report.agent_audio.channels == std::map<int64_t, int64_t>{{1, 2}});
+  CHECK(report.agent_audio.formats == std::map<std::string, int64_t>{{"wav file", 2}});
+}
+
+TEST_CASE("text with more tokens than its turn has frames is named") {
+  const TemporaryFolder dir;
+  auto cut = cut_json("a", 4, "u.wav", "a.wav");
+  cut["supervisions"][1]["duration"] = 0.16;  // two frames for BOS and "hello you"
+  const auto report = inspect(read(dir, {cut}), s2s::test::TableTokenizer());
+  REQUIRE(report.long_texts.size() == 1);
+  CHECK(report.long_texts[0].frames == 2);
+  CHECK(report.long_texts[0].tokens == 3);
+  CHECK(report.long_texts[0].turn.find("cut 'a', turn 'agent") != std::string::npos);
+  CHECK(report.agent_text.long_turns == 1);
+}
+
+TEST_CASE("an id that stands twice is an error with both lines") {
+  const TemporaryFolder dir;
+  auto cuts = read(dir, {cut_json("a", 4, "u.wav", "a.wav")});
+  const s2s::test::TableTokenizer tokenizer;
+  s2s::data::SetInspector inspector({}, tokenizer, {});
+  inspector.add(cuts[0]);
+  cuts[0].line = 7;
+  std::string message;
+  try {
+    inspector.add(cuts[0]);
+  } catch (const s2s::Error& error) {
+    message = error.what();
+  }
+  CHECK(message.find("[data/duplicate-id]") == 0);
+  CHECK(message.find("cuts.jsonl:7") != std::string::npos);
+  CHECK(message.find("cuts.jsonl:1") != std::string::npos);
+}
+
+TEST_CASE("buckets count cuts, batches and padding, for given and for estimated bins") {
+  using s2s::data::BucketInspector;
+  using s2s::data::BucketOptions;
+  BucketOptions given;
+  given.bins = {2, 4};
+  given.limits.max_length = 8;
+  BucketInspector inspector(given);
+  for (const double duration_s : {1.0, 2.0, 3.0, 2.0, 5.0, 4.0, 2.0, 2.0})
+    inspector.add(duration_s);
+  const auto report = inspector.report();
+  REQUIRE(report.lines.size() == 3);
+  CHECK_FALSE(report.are_estimated);
+  CHECK(report.lines[0].cuts == 5);
+  CHECK(report.lines[0].batches == 2);  // 1 2 2 2 | 2
+  CHECK(report.lines[0].padded_hours == doctest::Approx(10.0 / 3600));
+  CHECK(report.lines[1].batches == 1);  // 3 4
+  CHECK(report.lines[2].cuts == 1);
+  CHECK(report.lines[2].upper_s == 5);
+  CHECK(report.padding_share() == doctest::Approx(1 - 21.0 / 23.0));
+  CHECK(report.unsorted_padding_share > report.padding_share());
+
+  BucketOptions estimated;
+  estimated.num_buckets = 3;
+  estimated.limits.max_cuts = 2;
+  BucketInspector few(estimated);
+  CHECK(few.report().lines.size() == 1);
+  CHECK(few.report().padding_share() == 0);
+  for (int i = 1; i <= 30; ++i) few.add(i);
+  CHECK(few.report().are_estimated);
+  CHECK(few.report().bins.size() == 2);
+  CHECK(few.report().lines.size() == 3);
+  int64_t cuts = 0;
+  for (const auto& line : few.report().lines) cuts += line.cuts;
+  CHECK(cuts == 30);
+
+  BucketOptions fixed = given;
+  fixed.batch_sizes = {4, 2, 1};
+  BucketInspector sizes(fixed);
+  for (int i = 0; i < 8; ++i) sizes.add(1.5);
+  CHECK(sizes.report().lines[0].batches == 2);
 }
 
 TEST_CASE("words that the tokenizer writes as silence are counted") {
@@ -52,7 +140,7 @@ TEST_CASE("words that the tokenizer writes as silence are counted") {
   cut["supervisions"][0]["text"] = "turn on the zyx";
   using Table = std::map<std::string, std::vector<int64_t>>;
   const s2s::test::TableTokenizer tokenizer(Table{{"zyx", {0}}});
-  const auto report = s2s::data::inspect_cuts(read(dir, {cut}), {}, tokenizer);
+  const auto report = inspect(read(dir, {cut}), tokenizer);
   CHECK(report.speakers[0].words == 4);
   CHECK(report.speakers[0].unknown_words == 1);
   CHECK(report.speakers[1].unknown_words == 0);
@@ -62,7 +150,7 @@ TEST_CASE("cuts that do not suit a duplex model are named") {
   const TemporaryFolder dir;
   auto cut = cut_json("a", 4, "u.wav", "a.wav");
   cut["custom"].clear();
-  const auto report = s2s::data::inspect_cuts(read(dir, {cut}), {}, s2s::test::TableTokenizer());
+  const auto report = inspect(read(dir, {cut}), s2s::test::TableTokenizer());
   REQUIRE(report.unsuitable.size() == 1);
   CHECK(report.unsuitable[0].find("[data/no-target]") != std::string::npos);
 }
@@ -80,7 +168,8 @@ TEST_CASE("unreadable, silent and clipped audio is found, whatever the number of
                                cut_json("c", 1, "gone.wav", "good22.wav")});
   for (const int64_t threads : {1, 3}) {
     int64_t last = 0;
-    const auto problems = s2s::data::scan_audio(cuts, threads, [&](int64_t done) { last = done; });
+    const auto problems =
+        s2s::data::scan_audio(shared(cuts), threads, [&](int64_t done) { last = done; });
     CHECK(last == 3);
     REQUIRE(problems.size() == 3);
     CHECK(problems[0].kind == "silent");

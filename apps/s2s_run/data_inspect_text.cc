@@ -1,0 +1,166 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "s2s_run/columns.h"
+#include "s2s_run/data_inspect_result.h"
+
+namespace s2s::run {
+namespace {
+
+/// Problems, speakers, ... that are printed; JSON has more.
+constexpr size_t kMaxShown = 20;
+
+void print_histogram(const char* title, const data::Histogram& histogram) {
+  int64_t most = 1;
+  for (const int64_t count : histogram.counts) most = std::max(most, count);
+  std::printf("\n%s (%lld)\n", title, static_cast<long long>(histogram.total()));
+  for (size_t i = 0; i < histogram.counts.size(); ++i) {
+    if (histogram.counts[i] == 0) continue;
+    const auto length = static_cast<size_t>((40 * histogram.counts[i] + most - 1) / most);
+    std::printf("  %12s %8lld %s\n", bin_label(histogram, i).c_str(),
+                static_cast<long long>(histogram.counts[i]), std::string(length, '#').c_str());
+  }
+}
+
+void print_text_counts(const char* role, const TokenChannelCounts& counts) {
+  fmt::print(
+      "  {}: {} of {} turns have text longer than the turn; {} tokens overwritten, {} dropped, {} "
+      "cut off, {} turns skipped, {} without EOS\n",
+      role, counts.long_turns, counts.turns, counts.overwritten_tokens, counts.dropped_tokens,
+      counts.truncated_tokens, counts.skipped_turns, counts.open_turns);
+}
+
+void print_audio(const InspectResult& result) {
+  const auto count = [&](const char* kind) {
+    const auto it = result.problem_counts.find(kind);
+    return it == result.problem_counts.end() ? int64_t{0} : it->second;
+  };
+  fmt::print("\naudio: {} unreadable, {} silent, {} clipped", count("unreadable"), count("silent"),
+             count("clipped"));
+  if (result.cuts_heard < result.report.num_cuts) fmt::print(" of {} cuts", result.cuts_heard);
+  fmt::print("\n");
+  for (size_t i = 0; i < result.problems.size() && i < kMaxShown; ++i) {
+    const data::AudioProblem& problem = result.problems[i];
+    fmt::print("  {} ({} of {}){}{}\n", problem.kind, problem.which, problem.cut,
+               problem.detail.empty() ? "" : ": ", problem.detail);
+  }
+  if (result.problems.size() > kMaxShown) {
+    fmt::print("  and {} more; --json lists them\n", result.problems.size() - kMaxShown);
+  }
+}
+
+void print_speakers(const data::SetReport& report) {
+  std::vector<std::vector<std::string>> table = {{"SPEAKER", "ROLE", "TURNS", "WORDS", "HOURS"}};
+  for (size_t i = 0; i < report.speakers.size() && i < kMaxShown; ++i) {
+    const data::SpeakerReport& speaker = report.speakers[i];
+    table.push_back({speaker.speaker, speaker.role, std::to_string(speaker.turns),
+                     std::to_string(speaker.words), fmt::format("{:.2f}", speaker.hours)});
+  }
+  print_columns(table);
+  if (report.speakers.size() > kMaxShown) {
+    fmt::print("and {} more speakers\n", report.speakers.size() - kMaxShown);
+  }
+}
+
+template <class Map>
+std::string listed(const Map& counts, const char* unit) {
+  std::string text;
+  for (const auto& [key, count] : counts) {
+    text += fmt::format("{}{}{} ({})", text.empty() ? "" : ", ", key, unit, count);
+  }
+  return text;
+}
+
+void print_recordings(const char* role, const data::RecordingKinds& kinds) {
+  fmt::print("  {:<5} {}; channels: {}; {}", role, listed(kinds.sample_rates, " Hz"),
+             listed(kinds.channels, ""), listed(kinds.formats, ""));
+  if (kinds.missing > 0) fmt::print("; {} cuts without", kinds.missing);
+  fmt::print("\n");
+}
+
+std::string limits_text(const data::BatchLimits& limits) {
+  std::string text;
+  if (limits.max_length) text += fmt::format("{:g} s", *limits.max_length);
+  if (limits.max_cuts)
+    text += fmt::format("{}{} cuts", text.empty() ? "" : " or ", *limits.max_cuts);
+  if (limits.quadratic_length) text += fmt::format(", quadratic {:g} s", *limits.quadratic_length);
+  return text;
+}
+
+void print_buckets(const InspectResult& result) {
+  const data::BucketReport& buckets = result.report.buckets;
+  fmt::print("\n{} buckets{}, batches of {}\n", buckets.lines.size(),
+             buckets.are_estimated ? " (estimated)" : "", limits_text(result.limits));
+  std::vector<std::vector<std::string>> table = {
+      {"  UP TO", "CUTS", "HOURS", "BATCHES", "CUTS EACH", "PADDING"}};
+  for (const data::BucketLine& line : buckets.lines) {
+    const double each =
+        line.batches > 0 ? static_cast<double>(line.cuts) / static_cast<double>(line.batches) : 0;
+    const double padding = line.padded_hours > 0 ? 100 * (1 - line.hours / line.padded_hours) : 0;
+    table.push_back({fmt::format("{:>7.2f}", line.upper_s), std::to_string(line.cuts),
+                     fmt::format("{:.2f}", line.hours), std::to_string(line.batches),
+                     fmt::format("{:.1f}", each), fmt::format("{:.1f} %", padding)});
+  }
+  print_columns(table);
+  fmt::print("  padding: {:.1f} % in buckets, {:.1f} % without\n", 100 * buckets.padding_share(),
+             100 * buckets.unsorted_padding_share);
+}
+
+void print_drawn(const DrawnBatches& drawn) {
+  fmt::print("\nthe first {} batches of the run: {} cuts, {:.2f} h, padding {:.1f} %\n",
+             drawn.batches, drawn.cuts, drawn.hours, 100 * (1 - drawn.hours / drawn.padded_hours));
+  if (drawn.by_bucket.size() > 1) {
+    fmt::print("  batches by bucket: {}\n", listed(drawn.by_bucket, ""));
+  }
+}
+
+void print_texts(const InspectResult& result) {
+  const data::SetReport& report = result.report;
+  fmt::print("\ntext on frames of {:g} s, {}\n", result.spec.data.frame_length,
+             result.tokenizer.empty() ? "one token for a word (--tokenizer PATH for yours)"
+                                      : result.tokenizer);
+  print_text_counts("agent", report.agent_text);
+  print_text_counts("user", report.user_text);
+  for (size_t i = 0; i < report.long_texts.size() && i < 5; ++i) {
+    const data::LongText& text = report.long_texts[i];
+    fmt::print("  {} tokens on {} frames: {}: {}\n", text.tokens, text.frames, text.turn,
+               text.text.size() > 60 ? fmt::format("{:.57}...", text.text) : text.text);
+  }
+  for (const auto& speaker : report.speakers) {
+    if (speaker.unknown_words == 0) continue;
+    fmt::print("  {}: {} of {} words are unknown to the tokenizer and would be silence\n",
+               speaker.speaker, speaker.unknown_words, speaker.words);
+  }
+}
+
+}  // namespace
+
+std::string bin_label(const data::Histogram& histogram, size_t bin) {
+  const bool last = bin + 1 == histogram.edges.size();
+  return last ? fmt::format("{}+ s", histogram.edges[bin])
+              : fmt::format("{}-{} s", histogram.edges[bin], histogram.edges[bin + 1]);
+}
+
+void print_inspect_text(const InspectResult& result) {
+  const data::SetReport& report = result.report;
+  fmt::print("{} cuts, {:.2f} h{}\n\n", report.num_cuts, report.hours,
+             result.is_limited ? " (the first; --limit)" : "");
+  print_speakers(report);
+  print_histogram("duration of cuts", report.durations);
+  print_histogram("gap between two speakers' turns", report.gaps);
+  print_histogram("overlap of two speakers' turns", report.overlaps);
+  fmt::print("\nrecordings\n");
+  print_recordings("user", report.user_audio);
+  print_recordings("agent", report.agent_audio);
+  print_buckets(result);
+  if (result.drawn.batches > 0) print_drawn(result.drawn);
+  print_texts(result);
+  if (result.audio_read) print_audio(result);
+  if (report.num_unsuitable > 0) fmt::print("\n{} cuts are not suitable\n", report.num_unsuitable);
+  for (const std::string& text : report.unsuitable) fmt::print("\nnot suitable: {}\n", text);
+  for (const std::string& text : result.warnings) fmt::print("\nwarning: {}\n", text);
+}
+
+}  // namespace s2s::run
