@@ -20,12 +20,9 @@ namespace {
 using nlohmann::json;
 
 json as_json(const PartState& state) {
-  return {{"fingerprint", state.fingerprint},
-          {"pieces", state.pieces},
-          {"num_cuts", state.cuts},
-          {"without_turns", state.without_turns},
-          {"seconds", state.seconds},
-          {"bytes", state.bytes},
+  return {{"fingerprint", state.fingerprint}, {"pieces", state.pieces},
+          {"num_cuts", state.cuts},           {"without_turns", state.without_turns},
+          {"seconds", state.seconds},         {"bytes", state.bytes},
           {"skipped", state.skipped}};
 }
 
