@@ -66,7 +66,10 @@ int inspect(InspectArguments arguments, const Invocation& invocation) {
   const WordTokenizer words;
   const Tokenizer& tokenizer = file ? **file : own ? *own : static_cast<const Tokenizer&>(words);
   const BatchSpec spec = spec_of(arguments, set);
-  const InspectedSet inspected{set, nullptr, spec, tokenizer};
+  const auto warn = [&](const std::string& text) { result.warnings.push_back(text); };
+  std::unique_ptr<CutBatches> batches;
+  if (set.kind() == SourceKind::kRun) batches = open_batches(set, &tokenizer, warn);
+  const InspectedSet inspected{set, batches.get(), spec, tokenizer};
   if (arguments.batch > 0) {
     std::printf("%s", drawn_batch(arguments, inspected).c_str());
     return 0;
@@ -78,6 +81,7 @@ int inspect(InspectArguments arguments, const Invocation& invocation) {
   result.spec = spec;
   result.limits = arguments.buckets.limits;
   read_set(arguments, inspected, result);
+  if (batches) result.drawn = draw_batches(*batches, arguments.draw);
   if (!arguments.html.empty()) write_inspect_page(result, arguments.html);
   if (invocation.json) {
     print_inspect_json(result);

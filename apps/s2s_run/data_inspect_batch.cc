@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <random>
 
 #include "s2s_run/data_inspect_parts.h"
 
@@ -81,6 +82,27 @@ DrawnBatches draw_batches(CutBatches& batches, int64_t count) {
     drawn.padded_hours += static_cast<double>(rows.cuts.size()) * longest_s / 3600;
   }
   return drawn;
+}
+
+std::unique_ptr<CutBatches> open_batches(const DataSet& set, const Tokenizer* tokenizer,
+                                         const std::function<void(const std::string&)>& warn) {
+  CutBatchesContext context;
+  context.path = set.path();
+  context.base_dir = set.base_dir();
+  context.data = set.data();
+  context.seed = set.seed();
+  context.tokenizer = tokenizer;
+  context.allow_infinite = false;
+  context.warn = warn;
+  context.entropy = [] { return std::random_device{}(); };
+  context.other_keys = {"name"};
+  const auto& source = set.setup()->registries().get<DataSource>("cuts");
+  if (source.options != nullptr) {
+    for (const OptionRow& row : source.options()) {
+      context.other_keys.push_back(row.name.substr(0, row.name.find('.')));
+    }
+  }
+  return open_cut_batches(set.block(), context);
 }
 
 }  // namespace s2s::run

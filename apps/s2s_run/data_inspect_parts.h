@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,10 @@ void read_set(const InspectArguments& arguments, const InspectedSet& inspected,
 /// Draws token channels: of a run batch number N, as its sampler makes it; of files their first N
 /// cuts. Errors: [usage/arguments] when there are not so many batches.
 std::string drawn_batch(const InspectArguments& arguments, const InspectedSet& inspected);
+
+/// The batches of a run's set, one pass. `tokenizer` may be null. Errors: those of the block.
+std::unique_ptr<CutBatches> open_batches(const DataSet& set, const Tokenizer* tokenizer,
+                                         const std::function<void(const std::string&)>& warn);
 
 /// What the sampler of a run makes of its first batches.
 DrawnBatches draw_batches(CutBatches& batches, int64_t count);
