@@ -52,6 +52,8 @@ std::string detect_lines(const std::string& source) {
   if (!object.is_object()) {
     throw convert_errors::source(source, "its first line is no JSON object");
   }
+  if (object.contains("sources")) return "lhotse";
+  if (object.contains("audio_filepath")) return "nemo";
   if (object.contains("path")) return "moshi";
   if (object.contains("supervisions"))
     throw convert_errors::source(source, "these are cuts already");
