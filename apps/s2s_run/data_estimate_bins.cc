@@ -47,9 +47,10 @@ int64_t num_tokens(const Cut& cut, const Tokenizer& tokenizer) {
   return count;
 }
 
-Measured measure(const BinsArguments& arguments, const Tokenizer* tokenizer) {
+Measured measure(const BinsArguments& arguments, const Tokenizer* tokenizer, bool quiet) {
   const data::StreamPtr stream = data::open_input(arguments.source, true);
-  Console console(std::cerr, standard_error_is_terminal(), terminal_width());
+  std::ostream nowhere(nullptr);
+  Console console(quiet ? nowhere : std::cerr, standard_error_is_terminal(), terminal_width());
   ProgressBar bar(console, {.title = "measuring",
                             .unit = "cuts",
                             .total = arguments.num_samples > 0 ? arguments.num_samples
@@ -150,7 +151,8 @@ void print_bins_2d(const BinsArguments& arguments, const Measured& measured, boo
 int estimate(const BinsArguments& arguments, const Invocation& invocation) {
   std::optional<TokenizerFile> file;
   if (!arguments.tokenizer.empty()) file.emplace(invocation, arguments.tokenizer);
-  const Measured measured = measure(arguments, file ? &**file : nullptr);
+  const Measured measured = measure(arguments, file ? &**file : nullptr,
+                                    invocation.json && !standard_error_is_terminal());
   file ? print_bins_2d(arguments, measured, invocation.json)
        : print_bins(arguments, measured, invocation.json);
   return 0;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/console.h"
 #include "s2s_run/data_inspect_parts.h"
 #include "s2s_run/number_checks.h"
 #include "s2s_run/tokenizer_file.h"
@@ -192,6 +193,7 @@ void setup_data_inspect(CLI::App& app, Invocation& invocation) {
   add_reading_options(*command, *arguments);
   command->add_flag("--json", invocation.json, "print the report as JSON");
   command->callback([arguments, &invocation] {
+    arguments->quiet = invocation.json && !standard_error_is_terminal();
     invocation.selected = [arguments, &invocation] { return inspect(*arguments, invocation); };
   });
 }

@@ -25,6 +25,7 @@ struct InspectArguments {
   int64_t examples = 8;
   int64_t draw = 100;
   bool no_audio = false;
+  bool quiet = false;  // no progress: its lines would be mixed with JSON
   data::BucketOptions buckets;
   std::vector<std::function<void(DuplexDataOptions&)>> data_options;  // those that were given
 };

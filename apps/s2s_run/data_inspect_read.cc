@@ -58,7 +58,8 @@ class Inspection {
         inspector_(inspected.spec, inspected.tokenizer, arguments.buckets),
         sample_(arguments.sample),
         examples_(arguments.html.empty() ? 0 : arguments.examples),
-        console_(std::cerr, standard_error_is_terminal(), terminal_width()),
+        console_(arguments.quiet ? nowhere_ : std::cerr, standard_error_is_terminal(),
+                 terminal_width()),
         bar_(console_, {.title = "reading", .unit = "cuts", .total = arguments.limit}) {}
 
   /// Errors: bad lines, at most 20 together.
@@ -76,6 +77,7 @@ class Inspection {
   Sample examples_;
   data::CutList waiting_;  // for their audio to be read
   int64_t num_visited_ = 0;
+  std::ostream nowhere_{nullptr};
   Console console_;
   ProgressBar bar_;
   Findings findings_;

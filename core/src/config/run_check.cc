@@ -132,8 +132,21 @@ class Walker {
       const std::string kind = kind_of(row);
       Config* child = row.name.find('.') == std::string::npos ? node.find(row.name) : nullptr;
       if (kind.empty() || child == nullptr || child->is_null() || child->is_missing()) continue;
+      if (kind == "seed") {
+        check_seed(*child, path + "." + row.name);
+        continue;
+      }
       walk_component_below(*child, kind, path + "." + row.name);
     }
+  }
+
+  /// Options of kind "seed" say a number or how it is drawn.
+  void check_seed(const Config& node, const std::string& path) {
+    const bool drawn = node.is_scalar() && contains({"randomized", "trng"}, node.text());
+    const bool number = node.is_scalar() && !node.text().empty() &&
+                        node.text().find_first_not_of("0123456789") == std::string::npos;
+    if (drawn || number || is_unresolved(node)) return;
+    check_.findings.add(type_error(path, node, "a whole number, randomized or trng"));
   }
 
   void walk_component_below(Config& node, const std::string& kind, const std::string& path) {

@@ -69,10 +69,12 @@ void CutBatchesOptions::visit_order(OptionVisitor& v) {
   v("shuffle_buffer_size", shuffle_buffer_size, "cuts from which the next one is drawn",
     at_least(1));
   v("seed", seed,
-    "a whole number, or randomized or trng (another at every start); null: the run's");
+    "a whole number, or randomized or trng (another at every start); null: the run's",
+    "seed");
   v("shard_seed", shard_seed,
     "of the order of shards, of mixing, shuffling and augmentation, alike; null: seed (NeMo: "
-    "trng)");
+    "trng)",
+    "seed");
 }
 
 void CutBatchesOptions::visit_batches(OptionVisitor& v) {

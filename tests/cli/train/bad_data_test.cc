@@ -181,7 +181,8 @@ TEST_CASE("audio that cannot be read, and a cut longer than its audio, while a r
          write_text(set.path("user.wav"), audio.substr(0, audio.size() / 2));
          set.set_user_audio(1, set.path("user.wav"));
        },
-       {"[data/cut-too-long]", "bad.jsonl:2: cut 'train-000000b'", "which ends at", "expected"}},
+       {"[data/unreadable-audio]", "bad.jsonl:2: cut 'train-000000b'", "it is cut off: of",
+        "expected"}},
       {[](BadSet& set) { set.cut(1)["duration"] = 7.5; },
        {"[data/cut-too-long]", "bad.jsonl:2: cut 'train-000000b'", "7.500 s", "expected"}},
   };
