@@ -68,8 +68,7 @@ void CutBatchesOptions::visit_order(OptionVisitor& v) {
   v("shuffle", shuffle, "another order in each epoch; false: the order of the source");
   v("shuffle_buffer_size", shuffle_buffer_size, "cuts from which the next one is drawn",
     at_least(1));
-  v("seed", seed,
-    "a whole number, or randomized or trng (another at every start); null: the run's",
+  v("seed", seed, "a whole number, or randomized or trng (another at every start); null: the run's",
     "seed");
   v("shard_seed", shard_seed,
     "of the order of shards, of mixing, shuffling and augmentation, alike; null: seed (NeMo: "
