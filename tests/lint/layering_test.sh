@@ -46,8 +46,8 @@ complain "a public header includes something else than std, LibTorch and s2s/" \
 complain "a public header has 'using namespace'" "$(grep -rn 'using namespace' core/include)"
 
 # Rooms include downwards only. From bytes to batches: files, audio, cuts, shar, stream, sampling,
-# data.
-cut_rooms="files audio cuts shar stream sampling"
+# batches, data.
+cut_rooms="files audio cuts shar stream sampling batches"
 allowed() {
   case $1 in
     base) echo "base" ;;
@@ -59,6 +59,7 @@ allowed() {
     shar) echo "base config files audio cuts shar" ;;
     stream) echo "base config files audio cuts shar stream" ;;
     sampling | convert) echo "base config files audio cuts shar stream $1" ;;
+    batches) echo "base config files audio cuts shar stream sampling batches" ;;
     data) echo "base config plugin nn parallel weights $cut_rooms data" ;;
     nn | parallel | weights) echo "base config plugin nn parallel data weights" ;;
     engine | model) echo "base config plugin nn parallel data weights $1" ;;

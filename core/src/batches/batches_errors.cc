@@ -1,4 +1,4 @@
-#include "data/cut_batches_errors.h"
+#include "batches/batches_errors.h"
 
 #include <fmt/format.h>
 

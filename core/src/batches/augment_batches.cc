@@ -1,4 +1,4 @@
-#include "data/cut_batches_augment.h"
+#include "batches/augment_batches.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <utility>
 
+#include "batches/join_cuts.h"
+#include "batches/mapped_sampler.h"
 #include "cuts/cut_json.h"
-#include "data/cut_batches_join.h"
-#include "data/cut_batches_mapped.h"
 #include "files/line_file.h"
 #include "s2s/cut_operations.h"
 #include "stream/source_files.h"

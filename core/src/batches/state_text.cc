@@ -1,11 +1,11 @@
-#include "data/cut_batches_state.h"
+#include "batches/state_text.h"
 
 #include <zlib.h>
 
 #include <array>
 #include <cstdint>
 
-#include "data/cut_batches_errors.h"
+#include "batches/batches_errors.h"
 
 namespace s2s::data {
 namespace {

@@ -1,6 +1,6 @@
-#include "data/cut_batches_scope.h"
+#include "batches/set_scope.h"
 
-#include "data/cut_batches_errors.h"
+#include "batches/batches_errors.h"
 #include "s2s/duplex_data.h"
 
 namespace s2s::data {

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "base/fnv.h"
-#include "data/cut_batches_augment.h"
-#include "data/cut_batches_cuts.h"
-#include "data/cut_batches_errors.h"
-#include "data/cut_batches_sampler.h"
-#include "data/cut_batches_state.h"
+#include "batches/augment_batches.h"
+#include "batches/batches_errors.h"
+#include "batches/change_cuts.h"
+#include "batches/open_sampler.h"
+#include "batches/state_text.h"
 #include "stream/input_source.h"
 #include "stream/input_stream.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 // What a block's options do to the cuts of its sources, one by one: in NeMo's order.
 
-#include "data/cut_batches_scope.h"
+#include "batches/set_scope.h"
 #include "stream/combinators.h"
 
 namespace s2s::data {

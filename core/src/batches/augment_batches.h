@@ -1,7 +1,7 @@
 #pragma once
 // What a block's options do to the cuts of batches, in NeMo's order, with lhotse's draws.
 
-#include "data/cut_batches_scope.h"
+#include "batches/set_scope.h"
 #include "sampling/samplers.h"
 
 namespace s2s::data {

@@ -1,10 +1,10 @@
-#include "data/cut_batches_sampler.h"
+#include "batches/open_sampler.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "data/cut_batches_errors.h"
+#include "batches/batches_errors.h"
 #include "s2s/duplex_data.h"
 
 namespace s2s::data {

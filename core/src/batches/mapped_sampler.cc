@@ -1,4 +1,4 @@
-#include "data/cut_batches_mapped.h"
+#include "batches/mapped_sampler.h"
 
 #include <limits>
 #include <utility>

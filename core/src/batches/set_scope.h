@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "data/cut_batches_options.h"
+#include "batches/set_options.h"
 #include "s2s/cut_batches.h"
 #include "stream/input_tree.h"
 

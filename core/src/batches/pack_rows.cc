@@ -1,4 +1,4 @@
-#include "data/cut_batches_pack.h"
+#include "batches/pack_rows.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "data/cut_batches_cuts.h"
+#include "batches/change_cuts.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "data/cut_batches_errors.h"
-#include "data/cut_batches_noise.h"
+#include "batches/batches_errors.h"
+#include "batches/mix_noise.h"
 #include "s2s/cut_operations.h"
 #include "stream/python_random.h"
 #include "stream/stream_parts.h"

@@ -1,4 +1,4 @@
-#include "data/cut_batches_options.h"
+#include "batches/set_options.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 // The sampler that a block's options ask for.
 
-#include "data/cut_batches_pack.h"
-#include "data/cut_batches_scope.h"
+#include "batches/pack_rows.h"
+#include "batches/set_scope.h"
 #include "sampling/samplers.h"
 
 namespace s2s::data {

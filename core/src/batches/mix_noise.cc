@@ -1,11 +1,11 @@
-#include "data/cut_batches_noise.h"
+#include "batches/mix_noise.h"
 
 #include <fmt/format.h>
 
 #include <bit>
 #include <utility>
 
-#include "data/cut_batches_errors.h"
+#include "batches/batches_errors.h"
 #include "s2s/cut_operations.h"
 #include "s2s/frames.h"
 #include "stream/input_source.h"

@@ -1,11 +1,11 @@
-#include "data/cut_batches_join.h"
+#include "batches/join_cuts.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "data/cut_batches_mapped.h"
+#include "batches/mapped_sampler.h"
 #include "s2s/cut_operations.h"
 #include "stream/stream_parts.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 // Noise that is mixed into cuts.
 
-#include "data/cut_batches_scope.h"
+#include "batches/set_scope.h"
 #include "stream/combinators.h"
 
 namespace s2s::data {
