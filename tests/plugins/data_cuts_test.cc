@@ -1,6 +1,7 @@
 #include <ATen/Functions.h>
 #include <doctest/doctest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -221,6 +222,18 @@ TEST_CASE("text that does not fit its turn is a warning with the count") {
   check_contains(set.warnings[0], "1 tokens are overwritten");
   check_contains(set.warnings[1], "[data/text-cut-off]");
   check_contains(set.warnings[1], "1 tokens are cut off, 0 turns skipped");
+}
+
+TEST_CASE("an id that stands twice is a warning with both places") {
+  SmallSet set;
+  auto cut = s2s::test::cut_json("c0", 0.4, "u.wav", "a.wav");
+  cut["recording"]["duration"] = cut["custom"]["target_audio"]["duration"] = 1.5;
+  std::ofstream(set.dir / "cuts.jsonl", std::ios::app) << cut.dump() << "\n";
+  set.open();
+  REQUIRE(set.warnings.size() >= 1);
+  check_contains(set.warnings.back(), "[data/duplicate-id] data.train_ds: 1 of the first cuts");
+  check_contains(set.warnings.back(), "cuts.jsonl:11: cut 'c0', used before at");
+  check_contains(set.warnings.back(), "cuts.jsonl:1: cut 'c0'; expected");
 }
 
 TEST_CASE("options that do not make sense have their messages") {

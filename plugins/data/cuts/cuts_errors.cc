@@ -93,4 +93,12 @@ std::string text_cut_off(const std::string& path, const TokenChannelCounts& coun
       path, first.place(), counts.truncated_tokens, counts.skipped_turns);
 }
 
+std::string duplicate_ids(const std::string& path, int64_t count, const Cut& again,
+                          const std::string& first_place) {
+  return fmt::format(
+      "[data/duplicate-id] {}: {} of the first cuts have the id of another, the first is {}, used "
+      "before at {}; expected every cut to have its own, all are read; rename or remove them",
+      path, count, again.place(), first_place);
+}
+
 }  // namespace s2s::cuts::errors

@@ -29,5 +29,8 @@ Error too_long_text(const std::string& message);
 /// A warning.
 std::string text_cut_off(const std::string& path, const TokenChannelCounts& counts,
                          const Cut& first);
+/// A warning: `count` cuts have the id of another; `again` is the first of them.
+std::string duplicate_ids(const std::string& path, int64_t count, const Cut& again,
+                          const std::string& first_place);
 
 }  // namespace s2s::cuts::errors

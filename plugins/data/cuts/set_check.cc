@@ -1,6 +1,8 @@
 #include "set_check.h"
 
 #include <memory>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "bad_cuts.h"
@@ -41,6 +43,29 @@ class TextReport {
   std::unique_ptr<Cut> first_cut_off_;
 };
 
+/// Ids that stand at two places. A place that is read twice (weights, several sets) is none.
+class Ids {
+ public:
+  void add(const Cut& cut) {
+    const auto [known, is_new] = places_.try_emplace(cut.id, cut.place());
+    if (is_new || known->second == cut.place()) return;
+    if (++num_again_ > 1) return;
+    again_ = std::make_unique<Cut>(cut);
+    first_place_ = known->second;
+  }
+
+  void tell(const SetCheck& check) const {
+    if (!again_ || !check.warn) return;
+    check.warn(errors::duplicate_ids(check.path, num_again_, *again_, first_place_));
+  }
+
+ private:
+  std::unordered_map<std::string, std::string> places_;
+  int64_t num_again_ = 0;
+  std::unique_ptr<Cut> again_;
+  std::string first_place_;
+};
+
 }  // namespace
 
 int64_t check_set(const CutBatches& batches, const SetCheck& check) {
@@ -48,8 +73,10 @@ int64_t check_set(const CutBatches& batches, const SetCheck& check) {
   std::vector<BadCut> bad;
   Findings findings;
   TextReport texts;
+  Ids ids;
   int64_t num_cuts = 0;
   batches.visit_cuts([&](const Cut& cut) {
+    ids.add(cut);
     Findings more;
     check_duplex_cuts({cut}, check.spec.data, check.allow_no_turns, check.check_files, more);
     for (const Error& error : more.errors()) findings.add(error);
@@ -62,6 +89,7 @@ int64_t check_set(const CutBatches& batches, const SetCheck& check) {
   if (check.max_bad == 0) findings.throw_if_any();
   BadCuts(check.max_bad, check.path).add(bad);
   texts.tell(check);
+  ids.tell(check);
   return num_cuts;
 }
 
