@@ -37,7 +37,9 @@ void BucketInspector::begin() {
       limits.max_cuts = options_.batch_sizes[std::min(i, options_.batch_sizes.size() - 1)];
     }
     bucket.limits = std::make_shared<const BatchLimits>(limits);
-    if (i < options_.bins.size()) bucket.line.upper_s = options_.bins[i];
+    if (!options_.bins.empty()) {
+      bucket.line.upper_s = options_.bins[std::min(i, options_.bins.size() - 1)];
+    }
   }
   for (const double duration_s : std::exchange(first_, {})) add(duration_s);
 }

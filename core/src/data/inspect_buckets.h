@@ -21,7 +21,7 @@ struct BucketOptions {
 };
 
 struct BucketLine {
-  double upper_s = 0;  // of the last bucket: the longest cut
+  double upper_s = 0;  // of the last bucket: the longest cut, or the last bound
   int64_t cuts = 0;
   double hours = 0;
   int64_t batches = 0;

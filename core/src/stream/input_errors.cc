@@ -79,8 +79,8 @@ Error nemo_line(const std::string& place, const std::string& problem, const std:
 Error nemo_shard_name(const std::string& path, const std::string& pattern) {
   return data_error(
       "nemo-shards",
-      fmt::format("'{}' has no shard number; expected a name like {}; rename the files, or name "
-                  "them with {{0..N}} or _OP_0..N_CL_",
+      fmt::format("'{}' has no shard number; expected a name like {}, with that word before the "
+                  "number, as NeMo does; rename or link the files",
                   path, pattern));
 }
 

@@ -53,9 +53,13 @@ std::string refusal(const std::string& type) {
   return std::find(known.begin(), known.end(), type) == known.end() ? "not a known type" : "";
 }
 
-Config read_yaml_list(const std::string& file) {
+/// The YAML file that `node` at `path` names.
+Config read_yaml_list(const std::string& path, const Config& node, const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw no_file_error(file, "");
+  if (!stream) {
+    throw input_errors::bad_input(path, node, fmt::format("there is no file '{}'", file),
+                                  "a list of sources, or the path of a YAML file with one");
+  }
   std::ostringstream text;
   text << stream.rdbuf();
   Config top = Config::map();
@@ -84,7 +88,7 @@ class Parser {
     if (!node.is_scalar()) return parse_list(node, base_dir, own.below(), level, group);
     const std::string file = path_from(base_dir, node.text());
     try {
-      const Config list = read_yaml_list(file);
+      const Config list = read_yaml_list(group.path, node, file);
       const auto folder = std::filesystem::path(file).parent_path().string();
       parse_list(list, folder.empty() ? "." : folder, own.below(), level, group);
     } catch (const Error& error) {
