@@ -14,7 +14,6 @@ import sys
 from pathlib import Path
 
 from lhotse import MonoCut, Recording
-from lhotse.utils import fix_random_seed
 from nemo.collections.common.data.lhotse import dataloader as nemo
 from nemo.collections.common.data.lhotse.cutset import read_cutset_from_config
 from nemo_loader_data import RATE, make_data
@@ -143,6 +142,68 @@ def samplers():
                              compression_codecs=["opus", "mp3"])
 
 
+TWO_D = {"shar_path": ["shar/first", "shar/second"], "shuffle": True, "bucket_buffer_size": 20,
+         "bucket_duration_bins": [[0.25, 9], [0.25, 13], [0.5, 8], [0.5, 14], [1.2, 13],
+                                  [1.2, 30]],
+         "bucket_batch_size": [5, 4, 4, 3, 2, 1]}
+
+
+def more_samplers():
+    """As samplers; with a tokenizer of letters."""
+    yield "two_d", TWO_D
+    yield "two_d_lenient", dict(TWO_D, bucketing_2d_strict_mode=False)
+    yield "two_d_ratio", dict(TWO_D, max_tps=[70, 60, 25, 40, 40, 1000])
+    yield "tokens_per_second", {"shar_path": "shar/first", "batch_size": 3, "min_tps": 15,
+                                "max_tps": 50.5}
+    yield "one_d_ratios", {"cuts_path": "first.jsonl", "bucket_duration_bins": [0.25, 0.4, 0.9],
+                           "bucket_batch_size": [4, 3, 2], "max_tps": [1, 1, 1]}
+    yield "translated", {"cuts_path": "translated.jsonl", "batch_size": 2, "min_tps": 5}
+    yield "translated_manifest", {"manifest_filepath": "translated.json", "batch_duration": 1,
+                                  "shuffle": True, "perturb_speed": True}
+    yield "joined_turns", dict(SETS["first"], concatenate_samples=True, db_norm=None,
+                               concatenate_merge_supervisions=False,
+                               concatenate_duration_factor=2.0, concatenate_gap_seconds=0,
+                               clipping_enabled=True)
+    yield "rooms", dict(SETS["first"], rir_enabled=True, rir_path="rooms.jsonl", rir_prob=0.7)
+    yield "windows_everywhere", dict(SETS["second"], cut_into_windows_duration=0.2,
+                                     cut_into_windows_hop=0.15, perturb_speed=True,
+                                     keep_excessive_supervisions=False)
+    yield "noise_everywhere", dict(SETS["second"], noise_path="second.jsonl", noise_mix_prob=1,
+                                   noise_snr=[-5, 5.5], pad_min_duration=0.3)
+    for fusion in ("round_robin", "randomized_round_robin", "zip"):
+        yield f"sets_{fusion}", dict(SETS, multi_config=True, sampler_fusion=fusion, shuffle=True)
+    yield "sets_weighted", dict(SETS, multi_config=True, sampler_fusion="randomized_round_robin",
+                                sampler_weights={"first": 1, "second": 3, "third": 0.5},
+                                shuffle=False)
+
+
+SETS = {"first": {"cuts_path": "first.jsonl", "batch_size": 4, "shuffle_buffer_size": 5},
+        "second": {"cuts_path": "second.jsonl", "batch_duration": 0.9, "shuffle": True},
+        "third": {"manifest_filepath": "parts/manifest_{0..3}.json", "batch_size": 5,
+                  "bucket_duration_bins": [0.3, 0.6], "bucket_buffer_size": 8,
+                  "quadratic_duration": 2, "truncate_duration": 0.6,
+                  "truncate_offset_type": "end"}}
+
+
+def letters(text):
+    return list(text.encode())
+
+
+def with_common(config):
+    """What NeMo needs to be told, and is no difference."""
+    common = {"sample_rate": RATE, "concurrent_bucketing": False}
+    sets = {key: {**value, **common} for key, value in config.items()
+            if isinstance(value, dict) and config.get("multi_config") and key != "sampler_weights"}
+    return {**config, **sets, **common}
+
+
+def sampler_of(config, tokenizer=None):
+    """The sampler of NeMo's data loader."""
+    loader = nemo.get_lhotse_dataloader_from_config(OmegaConf.create(with_common(config)), 0, 1,
+                                                    dataset=None, tokenizer=tokenizer)
+    return getattr(loader.dataset, "sampler", loader.sampler)
+
+
 def number(value):
     return round(float(value), 8)
 
@@ -197,10 +258,6 @@ def cut_fields(cut):
     return fields
 
 
-def structured(config):
-    return nemo.make_structured_with_schema_warnings(OmegaConf.create(config))
-
-
 def stream_case(name, config, count=28):
     config = dict(config, shard_seed=config.get("shard_seed", 3))
     cuts, is_tarred = read_cutset_from_config(OmegaConf.create(config))
@@ -215,26 +272,24 @@ def stream_case(name, config, count=28):
 
 def random_id(text):
     """Lhotse names some cuts by random numbers."""
-    return "" if len(text) == 36 and text.count("-") == 4 else text
+    return "" if text[:36].count("-") == 4 and len(text[:36].split("-")[-1]) == 12 else text
 
 
-def sampler_case(name, config, count=8):
-    config = dict(config, shard_seed=config.get("shard_seed", 3), seed=7, sample_rate=RATE,
-                  concurrent_bucketing=False)
-    fix_random_seed(config["seed"])
-    sampler, _ = nemo.get_lhotse_sampler_from_config(structured(config), 0, 1)
+def sampler_case(name, config, tokenizer=None, count=8):
+    config = dict(config, shard_seed=config.get("shard_seed", 3), seed=7)
+    sampler = sampler_of(config, tokenizer)
     passes = []
     for epoch in range(2):
         sampler.set_epoch(epoch)
         batches = []
         for batch in sampler:
-            batches.append([dict(cut_fields(cut), id=random_id(cut.id)) for cut in batch])
+            batches.append([dict(cut_fields(cut), id=random_id(named(cut.id))) for cut in batch])
             if len(batches) == count:
                 break
         passes.append({"batches": batches, "is_all": len(batches) < count})
         if len(batches) == count:
             break
-    return {"name": name, "config": config, "passes": passes}
+    return {"name": name, "config": config, "letters": tokenizer is not None, "passes": passes}
 
 
 def main():
@@ -244,7 +299,8 @@ def main():
     os.chdir(root)
     make_data()
     cases = {"streams": [stream_case(*case) for case in streams()],
-             "samplers": [sampler_case(*case) for case in samplers()]}
+             "samplers": [sampler_case(*case) for case in samplers()] +
+                         [sampler_case(*case, letters) for case in more_samplers()]}
     lines = ["{"]
     for kind, items in cases.items():
         lines.append(f'"{kind}": [')

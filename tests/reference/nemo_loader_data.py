@@ -95,17 +95,18 @@ def make_tarred(rng):
         Path(f"fewer/manifest_{shard}.json").write_text("".join(kept))
 
 
-def dialogue(name, user, agent, turns):
-    def recording(kind, path):
-        info = sf.info(path)
-        return Recording.from_dict({
-            "id": f"{name}-{kind}", "sampling_rate": info.samplerate, "num_samples": info.frames,
-            "duration": info.duration, "channel_ids": [0],
-            "sources": [{"type": "file", "channels": [0], "source": str(path)}]})
+def recording_of(name, path):
+    info = sf.info(path)
+    return Recording.from_dict({
+        "id": name, "sampling_rate": info.samplerate, "num_samples": info.frames,
+        "duration": info.duration, "channel_ids": [0],
+        "sources": [{"type": "file", "channels": [0], "source": str(path)}]})
 
+
+def dialogue(name, user, agent, turns):
     cut = MonoCut(id=name, start=0, duration=sf.info(user).duration, channel=0,
-                  recording=recording("user", user), supervisions=turns)
-    cut.target_audio = recording("agent", agent)
+                  recording=recording_of(f"{name}-user", user), supervisions=turns)
+    cut.target_audio = recording_of(f"{name}-agent", agent)
     return cut
 
 
@@ -138,6 +139,31 @@ def make_dialogues(lengths):
                 writer.write(cut)
 
 
+def make_translations(lengths):
+    """Cuts, and lines of a manifest, with their text in other languages, too."""
+    cuts, rows = [], []
+    for i, (path, seconds) in enumerate(list(lengths.items())[:6]):
+        texts = {name: {"text": f"{name} {i}", "lang": name, "rank": i, "why": None}
+                 for name in ("de", "fr")[:i % 3]}
+        cut = MonoCut(id=f"alt-{i}", start=0, duration=sf.info(path).duration, channel=0,
+                      recording=recording_of(f"alt-{i}", path), supervisions=[
+                          SupervisionSegment(id=f"alt-{i}-0", recording_id=f"alt-{i}", start=0,
+                                             duration=0.1, text=f"en {i}", language="en")])
+        cut.custom = {"kept": i, "alt_text": texts if i != 3 else None}
+        cuts.append(cut.to_dict())
+        rows.append({"audio_filepath": path, "duration": seconds, "text": f"en {i}", "lang": "en",
+                     "sampling_rate": RATE, "alt_text": texts})
+    write_lines(Path("translated.jsonl"), cuts)
+    write_lines(Path("translated.json"), rows)
+
+
+def make_responses(lengths):
+    """Recordings that make echoes: any will do."""
+    names = list(lengths)[:4]
+    write_lines(Path("rooms.jsonl"), [recording_of(f"room{i}", name).to_dict()
+                                      for i, name in enumerate(names)])
+
+
 def make_conversations(lengths):
     names = list(lengths)
     rows, shared = [], []
@@ -161,7 +187,15 @@ def make_data():
     make_tarred(rng)
     make_dialogues(lengths)
     make_conversations(lengths)
+    make_translations(lengths)
+    make_responses(lengths)
     nested = [{"type": "lhotse_shar", "shar_path": "shar/first", "weight": 3},
               {"type": "lhotse_shar", "shar_path": "shar/second", "weight": 1,
                "tags": {"origin": "nested"}}]
     Path("nested.yaml").write_text(OmegaConf.to_yaml(OmegaConf.create(nested)))
+    weighted = [{"type": "nemo_tarred", "weight": 2, "shuffle": True,
+                 "manifest_filepath": "tarred/manifest__OP_0..3_CL_.json",
+                 "tarred_audio_filepaths": "tarred/audio__OP_0..3_CL_.tar"},
+                {"type": "group", "weight": 5, "input_cfg": "nested.yaml"},
+                {"type": "lhotse_shar", "shar_path": "shar/second", "weight": 1}]
+    Path("weighted.yaml").write_text(OmegaConf.to_yaml(OmegaConf.create(weighted)))

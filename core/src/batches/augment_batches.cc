@@ -86,9 +86,12 @@ SamplerPtr clipped(SamplerPtr source, const LoaderScope& scope) {
   };
   const auto change = [o](const CutPtr& cut, TokenView draws) {
     const double gain_db = number(draws[1]);
-    Cut changed =
-        change_recordings(*cut, [&](Cut& part) { clip(part, draws[0] == 1, gain_db, o); });
-    changed.id = fmt::format("{}_cl{}", cut->id, gain_db);
+    const std::string suffix = fmt::format("_cl{}", gain_db);
+    Cut changed = change_recordings(*cut, [&](Cut& part) {
+      clip(part, draws[0] == 1, gain_db, o);
+      part.id += suffix;
+    });
+    if (cut->kind == Cut::Kind::kMixed) changed.id += suffix;
     return shared(std::move(changed));
   };
   const std::string name = fmt::format(

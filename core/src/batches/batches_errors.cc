@@ -78,6 +78,13 @@ Error bad_state(const std::string& path, const std::string& reason) {
                                          path, reason));
 }
 
+Error alt_text(const Cut& cut, const std::string& value) {
+  return data_error("alt-text",
+                    fmt::format("{}: custom field alt_text has {}; expected {{\"es\": {{\"text\": "
+                                "\"hola\", \"lang\": \"es\"}}, ...}}; mend the manifest",
+                                cut.place(), value.substr(0, 80)));
+}
+
 Error channel(const Cut& cut, const std::string& problem) {
   return data_error("channel", fmt::format("{}: channel_selector: {}; expected a channel of its "
                                            "recording, or a custom field that has one",

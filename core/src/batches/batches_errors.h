@@ -27,6 +27,8 @@ Error no_batches(const std::string& path, int64_t num_discarded);
 Error no_noise();
 /// [data/state]
 Error bad_state(const std::string& path, const std::string& reason);
+/// [data/alt-text] `value`: what the custom field has, or one of its texts.
+Error alt_text(const Cut& cut, const std::string& value);
 /// [data/channel]
 Error channel(const Cut& cut, const std::string& problem);
 

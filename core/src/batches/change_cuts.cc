@@ -6,9 +6,11 @@
 #include <cmath>
 #include <limits>
 
+#include "batches/alt_texts.h"
 #include "batches/batches_errors.h"
 #include "batches/mix_noise.h"
 #include "s2s/cut_operations.h"
+#include "stream/input_changes.h"
 #include "stream/python_random.h"
 #include "stream/stream_parts.h"
 
@@ -179,7 +181,8 @@ std::optional<double> number_of(const CustomFields& fields, const std::string& n
 }
 
 /// Fields of turns and of cuts that are filtered by; only plain cuts are.
-bool passes_marks(const Cut& cut, const CutBatchesOptions& o) {
+bool passes_marks(const Cut& whole, const CutBatchesOptions& o) {
+  const Cut& cut = without_silence(whole);
   if (cut.kind != Cut::Kind::kMono) return true;
   if (cut.find_custom("validation_status") != nullptr &&
       cut.custom_text("validation_status") != o.keep) {
@@ -238,6 +241,7 @@ StreamPtr first_changes(StreamPtr stream, const LoaderScope& scope) {
         std::move(stream), [selector](const CutPtr& cut) { return select_channel(cut, selector); },
         "channel " + selector.text());
   }
+  stream = expand_alt_texts(std::move(stream));
   return o.noise_path.is_null() ? std::move(stream) : with_noise(std::move(stream), scope);
 }
 

@@ -1,7 +1,6 @@
 #include "batches/set_scope.h"
 
 #include "batches/batches_errors.h"
-#include "s2s/duplex_data.h"
 
 namespace s2s::data {
 namespace {
@@ -39,8 +38,15 @@ bool LoaderScope::counts_tokens() const {
 
 int64_t count_tokens(const Cut& cut, const Tokenizer& tokenizer) {
   int64_t count = 0;
+  if (cut.kind == Cut::Kind::kMixed) {
+    for (const MixTrack& track : cut.tracks) {
+      // Tracks with a level of their own are noise, which NeMo adds when it has counted.
+      if (!track.mute && !track.snr_db) count += count_tokens(*track.cut, tokenizer);
+    }
+    return count;
+  }
   for (const Supervision& turn : cut.supervisions) {
-    if (turn.text) count += static_cast<int64_t>(tokenizer.encode(clean_text(*turn.text)).size());
+    if (turn.text) count += static_cast<int64_t>(tokenizer.encode(*turn.text).size());
   }
   return count;
 }

@@ -37,7 +37,8 @@ class SeedReader {
   std::optional<int64_t> entropy_;
 };
 
-/// Number of tokens of all turns with a text.
+/// Number of tokens of all turns but those of noise, of their text as it is written (as NeMo:
+/// marks of time count, too).
 int64_t count_tokens(const Cut& cut, const Tokenizer& tokenizer);
 
 /// Options of attributes that entries of input_cfg inherit.

@@ -67,13 +67,15 @@ Recording silent_recording(const std::string& id, int64_t num_samples, int64_t r
   return recording;
 }
 
+constexpr const char* kSilence = "_silence";
+
 /// `cut` with so many samples of silence behind it.
 Cut followed_by_silence(Cut cut, int64_t num_samples) {
   const int64_t rate = cut.sample_rate_hz();
   const int64_t own = compute_num_samples(cut.duration_s, rate);
   auto silence = std::make_shared<Cut>();
   silence->kind = Cut::Kind::kPadding;
-  silence->id = cut.id + "_silence";
+  silence->id = cut.id + kSilence;
   silence->duration_s = static_cast<double>(num_samples) / static_cast<double>(rate);
   silence->padding = Cut::Padding{};
   silence->padding->sample_rate_hz = rate;
@@ -168,6 +170,14 @@ CutPtr listening_dialogue(const CutPtr& cut, double agent_silence_duration) {
   if (changed->start_s > 0) changed->set_custom("target_audio_unaligned", JsonText{"true"});
   if (num_silent == 0) return changed;
   return std::make_shared<const Cut>(followed_by_silence(std::move(*changed), num_silent));
+}
+
+const Cut& without_silence(const Cut& cut) {
+  if (cut.kind != Cut::Kind::kMixed || cut.tracks.size() != 2) return cut;
+  const Cut& first = *cut.tracks[0].cut;
+  const Cut& second = *cut.tracks[1].cut;
+  const bool is_silence = second.kind == Cut::Kind::kPadding && second.id == first.id + kSilence;
+  return is_silence ? first : cut;
 }
 
 CutPtr dialogue_of_segments(const CutPtr& cut, double move_agent_text_back_by) {

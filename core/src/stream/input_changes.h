@@ -20,6 +20,9 @@ StreamPtr change_to_duplex(StreamPtr source, const InputNode& node);
 /// A single turn becomes the user's; the agent says nothing, at the end of the user's audio or in
 /// silence behind it. The longer recording is the cut with padding behind it.
 CutPtr listening_dialogue(const CutPtr& cut, double agent_silence_duration);
+/// The cut that this put silence behind; any other cut itself. NeMo's is one recording: what is
+/// asked of plain cuts is asked of it.
+const Cut& without_silence(const Cut& cut);
 /// agent_segments and user_segments become turns.
 CutPtr dialogue_of_segments(const CutPtr& cut, double move_agent_text_back_by);
 /// The user becomes the agent and the agent the user.

@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include "common/loader_cases.h"
+#include "common/temporary_folder.h"
 #include "config/yaml_reader.h"
+#include "core/batches/letter_tokenizer.h"
 
 using namespace s2s;
 using loader_cases::Json;
@@ -17,6 +19,13 @@ CutBatchesContext context_of(bool is_endless = true) {
   context.allow_infinite = is_endless;
   context.other_keys = {"sample_rate"};
   return context;
+}
+
+std::unique_ptr<CutBatches> open_case(const Json& test_case) {
+  static const test::LetterTokenizer kLetters;
+  CutBatchesContext context = context_of();
+  if (test_case.at("letters").get<bool>()) context.tokenizer = &kLetters;
+  return open_cut_batches(loader_cases::config_of(test_case), context);
 }
 
 std::unique_ptr<CutBatches> open_text(const std::string& yaml, bool is_endless = true) {
@@ -51,6 +60,17 @@ Json fields_of(const CutBatches& batches, const BatchOfCuts& batch) {
   return {{"rows", rows}, {"bucket", batch.bucket}, {"epoch", batch.epoch}};
 }
 
+/// Without the rooms that lhotse draws.
+Json transforms_of(const Cut& cut) {
+  Json transforms = Json::array();
+  if (!cut.recording) return transforms;
+  for (const AudioTransform& transform : cut.recording->transforms) {
+    transforms.push_back(
+        {{"name", transform.name}, {"kwargs", Json::parse(transform.kwargs.text)}});
+  }
+  return transforms;
+}
+
 /// Lhotse draws some ids: those are not compared, nor those of the tracks.
 void check_cut(const Json& expected, const Cut& cut) {
   Json fields = loader_cases::cut_fields(cut);
@@ -58,6 +78,7 @@ void check_cut(const Json& expected, const Cut& cut) {
   CHECK(fields["id"] == expected["id"]);
   CHECK(fields["duration"] == expected["duration"]);
   CHECK(fields["turns"] == expected["turns"]);
+  CHECK(transforms_of(cut) == expected.value("transforms", Json::array()));
   if (!expected.contains("tracks")) return;
   REQUIRE(cut.tracks.size() == expected["tracks"].size());
   for (size_t i = 0; i < cut.tracks.size(); ++i) {
@@ -77,7 +98,7 @@ TEST_CASE("batches are NeMo's for its options, pass after pass") {
   for (const Json& test_case : loader_cases::all().at("samplers")) {
     const auto name = test_case.at("name").get<std::string>();
     CAPTURE(name);
-    const auto batches = open_cut_batches(loader_cases::config_of(test_case), context_of());
+    const auto batches = open_case(test_case);
     int64_t epoch = 0;
     for (const Json& pass : test_case.at("passes")) {
       for (const Json& expected : pass.at("batches")) {
@@ -104,16 +125,15 @@ TEST_CASE("batches go on from any position, with the same bytes") {
   for (const Json& test_case : loader_cases::all().at("samplers")) {
     const auto name = test_case.at("name").get<std::string>();
     CAPTURE(name);
-    const Config config = loader_cases::config_of(test_case);
     // Buckets fill a buffer of ten thousand each time.
     const bool is_slow =
         test_case.at("config").dump().find("bucket_buffer_size") != std::string::npos;
     for (const int stop : is_slow ? std::vector<int>{3} : std::vector<int>{0, 1, 3, 7}) {
       CAPTURE(stop);
-      const auto first = open_cut_batches(config, context_of());
+      const auto first = open_case(test_case);
       for (int i = 0; i < stop; ++i) first->next();
       const std::string state = first->state();
-      const auto second = open_cut_batches(config, context_of());
+      const auto second = open_case(test_case);
       CHECK(second->fingerprint() == first->fingerprint());
       second->restore(state);
       CHECK(second->state() == state);
@@ -122,7 +142,7 @@ TEST_CASE("batches go on from any position, with the same bytes") {
       }
       if (is_slow) continue;
       second->restore("");
-      const auto third = open_cut_batches(config, context_of());
+      const auto third = open_case(test_case);
       CHECK(fields_of(*second, *second->next()) == fields_of(*third, *third->next()));
     }
   }
@@ -216,6 +236,26 @@ TEST_CASE("seeds are numbers, the run's, or drawn") {
   CHECK(first_ids("", context) != first_ids(", shard_seed: 6", context));
   other.seed_shift = 1;
   CHECK(first_ids("", other) == first_ids(", shard_seed: 6", context));
+}
+
+TEST_CASE("other texts of a cut have another form than those that can be read") {
+  const test::TemporaryFolder dir;
+  std::ifstream file(loader_cases::folder() + "/translated.jsonl");
+  std::string line;
+  std::getline(file, line);
+  const auto open = [&](const std::string& alt_text) {
+    Json cut = Json::parse(line);
+    cut["custom"]["alt_text"] = Json::parse(alt_text);
+    return open_text("{batch_size: 1, cuts_path: " + dir.write("a.jsonl", cut.dump() + "\n") + "}");
+  };
+  for (const char* wrong : {"\"hola\"", R"({"es": "hola"})", R"({"es": {"text": "hola"}})",
+                            R"({"es": {"text": 3, "lang": "es"}})"}) {
+    CAPTURE(wrong);
+    CHECK_THROWS_WITH_AS(open(wrong)->next(), doctest::Contains("[data/alt-text]"), Error);
+  }
+  const auto good = open(R"({"es": {"text": "hola", "lang": null}})");
+  good->next();
+  CHECK(good->next()->rows[0].cuts[0].cut->supervisions[0].text == "hola");
 }
 
 TEST_CASE("mistakes in a block are told together") {
