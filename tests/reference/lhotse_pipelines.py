@@ -10,9 +10,9 @@ from lhotse import CutSet, MonoCut, SupervisionSegment
 from lhotse.lazy import (LazyFilter, LazyFlattener, LazyInfiniteApproximateMultiplexer,
                          LazyIteratorChain, LazyIteratorMultiplexer, LazyMapper, LazyRepeater,
                          LazyShuffler, LazySlicer)
-from lhotse.dataset.sampling import (BucketingSampler, DynamicBucketingSampler, DynamicCutSampler,
-                                     RoundRobinSampler, SimpleCutSampler, WeightedSimpleCutSampler,
-                                     ZipSampler)
+from lhotse.dataset.sampling import (BucketingSampler, CutPairsSampler, DynamicBucketingSampler,
+                                     DynamicCutSampler, RoundRobinSampler, SimpleCutSampler,
+                                     WeightedSimpleCutSampler, ZipSampler)
 from lhotse.dataset.sampling.dynamic_bucketing import FixedBucketBatchSizeConstraint
 from lhotse.utils import fastcopy
 
@@ -83,6 +83,11 @@ class First:
 
 def renamed(cut, suffix):
     return fastcopy(cut, id=cut.id + suffix)
+
+
+def target(cut):
+    """The cut of the same id in a set of targets."""
+    return fastcopy(cut, duration=0.5 + sum(cut.id.encode()) % 97 / 8)
 
 
 def parts(cut):
@@ -181,18 +186,35 @@ def common(spec, world_size, rank):
                 world_size=world_size, rank=rank, seed=spec.get("seed", 0))
 
 
+def sources(spec):
+    """One set of cuts, or a pair."""
+    if not spec.get("pairs"):
+        return [stream(spec["of"])]
+    return [stream(spec["of"]), CutSet(LazyMapper(stream(spec["of"]), target))]
+
+
+def cut_pairs(spec, world_size, rank):
+    sets = sources({**spec, "pairs": True})
+    if spec.get("eager", True):
+        sets = [CutSet.from_cuts(cuts) for cuts in sets]
+    given = {name: spec[key] for name, key in (("max_source_duration", "max_duration"),
+                                               ("max_target_duration", "max_target"),
+                                               ("max_cuts", "max_cuts")) if key in spec}
+    return CutPairsSampler(*sets, **given, **common(spec, world_size, rank))
+
+
 def dynamic_bucketing(spec, cuts, world_size, rank):
     kwargs = common(spec, world_size, rank)
     if "batch_sizes" in spec:
         constraint = fixed_constraint(spec)
         if "tokens" in spec:
             from nemo.collections.common.data.lhotse.sampling import BucketingFilter
-            cuts = cuts.filter(BucketingFilter(constraint))
+            cuts = [cuts[0].filter(BucketingFilter(constraint))]
         kwargs["constraint"] = constraint
     else:
         kwargs.update(limits(spec), quadratic_duration=spec.get("quadratic"))
     return DynamicBucketingSampler(
-        cuts, duration_bins=bins_of(spec), num_buckets=spec.get("num_buckets", 10),
+        *cuts, duration_bins=bins_of(spec), num_buckets=spec.get("num_buckets", 10),
         num_cuts_for_bins_estimate=spec.get("estimate", 10000), buffer_size=spec["buffer"],
         sync_buckets=spec.get("sync", True), **kwargs)
 
@@ -220,9 +242,11 @@ def sampler(spec, world_size, rank):
                                  randomize=spec.get("randomize", False), seed=spec.get("seed", 0))
     cuts = stream(spec["of"])
     if kind == "dynamic_bucketing":
-        made = dynamic_bucketing(spec, cuts, world_size, rank)
+        made = dynamic_bucketing(spec, sources(spec), world_size, rank)
+    elif kind == "cut_pairs":
+        made = cut_pairs(spec, world_size, rank)
     elif kind == "dynamic_cut":
-        made = DynamicCutSampler(cuts, shuffle_buffer_size=spec.get("buffer", 20000),
+        made = DynamicCutSampler(*sources(spec), shuffle_buffer_size=spec.get("buffer", 20000),
                                  quadratic_duration=spec.get("quadratic"), **limits(spec),
                                  **common(spec, world_size, rank))
     elif kind == "simple" and not spec.get("eager", True):
@@ -255,7 +279,8 @@ def ids_of_sampler(case):
             made.set_epoch(epoch)
             batches = []
             for batch in made:
-                batches.append([cut.id for cut in batch])
+                sources_of_batch = batch[0] if isinstance(batch, tuple) else batch
+                batches.append([cut.id for cut in sources_of_batch])
                 if len(batches) == case.get("limit"):
                     break
             epochs[epoch].append(batches)

@@ -73,6 +73,16 @@ struct SimpleOptions : SamplerOptions {
 /// SimpleCutSampler: a batch ends before the cut that would exceed the limits.
 SamplerPtr simple_cut_sampler(StreamPtr source, const SimpleOptions& options);
 
+/// CutPairsSampler: SimpleCutSampler of a stream of pairs (stream/pair_stream.h); a batch ends,
+/// too, before the target that would exceed its own limit.
+struct PairOptions : SimpleOptions {
+  std::optional<double> max_target_length;  // number of pairs times the longest target
+  CutMeasure target_measure;                // none: the duration of target_audio
+};
+
+/// Errors: [data/batch-limits].
+SamplerPtr cut_pairs_sampler(StreamPtr pairs, const PairOptions& options);
+
 struct WeightedOptions {
   std::vector<double> weights;  // of the source's cuts
   int64_t num_samples = 0;

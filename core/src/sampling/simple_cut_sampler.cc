@@ -16,6 +16,7 @@ SimpleCutSampler::SimpleCutSampler(std::shared_ptr<SizedStream> stream, SupplyPt
 
 std::optional<SampledBatch> SimpleCutSampler::next() {
   BatchCount count(options_.limits);
+  BatchCount targets(target_limits_);
   SampledBatch batch;
   while (std::optional<SizedItem> item = supply_->next()) {
     if (!stream_->passes(item->item)) {
@@ -23,18 +24,34 @@ std::optional<SampledBatch> SimpleCutSampler::next() {
       continue;
     }
     count.add(item->size.length);
-    if (count.exceeded() && !batch.items.empty()) {
+    add_target(*item, targets);
+    const bool exceeds = count.exceeded() || targets.exceeded();
+    if (exceeds && !batch.items.empty()) {
       supply_->take_back(std::move(*item));
       return kept(std::move(batch));
     }
-    if (count.exceeded()) warning_.about(*item, stream_->stream());
+    if (exceeds) warning_.about(*item, stream_->stream());
     batch.items.push_back(std::move(item->item));
   }
   if (batch.items.empty()) return std::nullopt;
-  if (!options_.drop_last || count.close_to_exceeding()) return kept(std::move(batch));
+  const bool is_full = count.close_to_exceeding() || targets.close_to_exceeding();
+  if (!options_.drop_last || is_full) return kept(std::move(batch));
   counts_.discarded_cuts += static_cast<int64_t>(batch.items.size());
   ++counts_.discarded_batches;
   return std::nullopt;
+}
+
+void SimpleCutSampler::limit_targets(const BatchLimits& limits, CutMeasure measure) {
+  check_limits(limits);
+  target_limits_ = limits;
+  target_measure_ = std::move(measure);
+  name_ += " pairs " + description(limits);
+}
+
+void SimpleCutSampler::add_target(const SizedItem& item, BatchCount& count) const {
+  if (target_measure_) {
+    count.add(target_measure_(*cut_of(item.item, stream_->stream())).length);
+  }
 }
 
 SampledBatch SimpleCutSampler::kept(SampledBatch batch) {
@@ -63,7 +80,9 @@ uint64_t SimpleCutSampler::fingerprint() const {
       std::vector{stream_->stream().fingerprint()});
 }
 
-SamplerPtr simple_cut_sampler(StreamPtr source, const SimpleOptions& options) {
+namespace {
+
+std::unique_ptr<SimpleCutSampler> make_simple(StreamPtr source, const SimpleOptions& options) {
   if (!options.is_eager && options.shuffle) {
     ShuffleOptions shuffling;
     shuffling.seed = options.seed - options.passes_before;
@@ -78,6 +97,32 @@ SamplerPtr simple_cut_sampler(StreamPtr source, const SimpleOptions& options) {
   if (options.shuffle) seed = options.seed;
   return std::make_unique<SimpleCutSampler>(stream, eager_supply(all_items(*stream), seed), options,
                                             "eager");
+}
+
+CutSize target_size(const Cut& cut) {
+  const Recording* target = cut.find_recording("target_audio");
+  return {target == nullptr ? 0 : target->duration_s, 0};
+}
+
+}  // namespace
+
+SamplerPtr simple_cut_sampler(StreamPtr source, const SimpleOptions& options) {
+  return make_simple(std::move(source), options);
+}
+
+SamplerPtr cut_pairs_sampler(StreamPtr pairs, const PairOptions& options) {
+  SimpleOptions of_sources = options;
+  if (options.max_target_length && !options.limits.max_length && !options.limits.max_cuts) {
+    of_sources.limits.max_cuts = INT64_MAX;  // only targets are limited
+  }
+  auto sampler = make_simple(std::move(pairs), of_sources);
+  BatchLimits limits;
+  limits.max_length = options.max_target_length;
+  limits.max_cuts = options.limits.max_cuts;
+  if (limits.max_length || limits.max_cuts) {
+    sampler->limit_targets(limits, options.target_measure ? options.target_measure : target_size);
+  }
+  return sampler;
 }
 
 SamplerPtr weighted_simple_cut_sampler(StreamPtr source, const SimpleOptions& options,

@@ -19,12 +19,17 @@ class SimpleCutSampler : public BatchSampler {
   uint64_t fingerprint() const override;
   SamplerCounts counts() const override { return counts_; }
   double remaining_length() const { return supply_->remaining_length(); }
+  /// Of pairs: a second measure of each cut, and what a batch may have of it.
+  void limit_targets(const BatchLimits& limits, CutMeasure measure);
 
  private:
   SampledBatch kept(SampledBatch batch);
+  void add_target(const SizedItem& item, BatchCount& count) const;
   std::shared_ptr<SizedStream> stream_;
   SupplyPtr supply_;
   SimpleOptions options_;
+  BatchLimits target_limits_;
+  CutMeasure target_measure_;  // none: there are no targets
   std::string name_;
   LongCutWarning warning_;
   SamplerCounts counts_;

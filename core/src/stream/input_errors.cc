@@ -131,6 +131,26 @@ Error nothing_to_swap(const Cut& cut, const std::string& what) {
                                 cut.place(), what));
 }
 
+Error single_cut(const Cut& cut, const std::string& missing) {
+  return data_error("pairs", fmt::format("{}: there is no {} for it; expected as many source as "
+                                         "target cuts, with the same ids in the same order",
+                                         cut.place(), missing));
+}
+
+Error other_pair(const Cut& source, const Cut& target) {
+  return data_error("pairs",
+                    fmt::format("{}: the target in its place is '{}' ({}:{}); expected the "
+                                "same ids in the same order; sort both sets by id",
+                                source.place(), target.id, target.manifest, target.line));
+}
+
+Error bad_pair(const Cut& cut, const std::string& problem) {
+  return data_error("pairs", fmt::format("{}: it {}; expected plain cuts, and targets that begin "
+                                         "with their recordings; save parts as recordings of "
+                                         "their own",
+                                         cut.place(), problem));
+}
+
 Error conversation(const std::string& place, const std::string& problem,
                    const std::string& expected) {
   return data_error("conversation", fmt::format("{}: {}; expected {}", place, problem, expected));

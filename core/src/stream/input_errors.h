@@ -39,6 +39,10 @@ Error extra_field(const std::string& path, const std::string& name, const std::s
 // Cuts that cannot become what an entry asks for.
 Error no_segments(const Cut& cut, const std::string& field, const std::string& problem);
 Error nothing_to_swap(const Cut& cut, const std::string& what);
+/// [data/pairs] Source and target cuts that do not go in step, or make no dialogue.
+Error single_cut(const Cut& cut, const std::string& missing);
+Error other_pair(const Cut& source, const Cut& target);
+Error bad_pair(const Cut& cut, const std::string& problem);
 Error conversation(const std::string& place, const std::string& problem,
                    const std::string& expected);
 

@@ -9,6 +9,7 @@
 #include "stream/nemo_extra_fields.h"
 #include "stream/nemo_manifest.h"
 #include "stream/nemo_tarred.h"
+#include "stream/pair_stream.h"
 #include "stream/source_conversations.h"
 #include "stream/source_lhotse.h"
 
@@ -144,6 +145,11 @@ OpenedInput open_group(const InputNode& node) {
                                     node.children[first ? i : 0].path);
   }
   const bool is_tarred = opened.front().is_tarred;
+  if (node.type == "pairs") {
+    return {pairs(std::move(opened[0].stream), std::move(opened[1].stream), paired_dialogue,
+                  "dialogues"),
+            is_tarred};
+  }
   if (opened.size() == 1) return {std::move(opened.front().stream), is_tarred};
   std::vector<Part> parts;
   for (size_t i = 0; i < opened.size(); ++i) {

@@ -214,7 +214,8 @@ class Parser {
   void parse_content(const Config& node, const InputItem& item, const Place& place,
                      InputNode& child) {
     const SourceScope scope{child.path, place.base_dir, findings_};
-    if (item.type == "group" && item.input_cfg.is_null()) {
+    const bool is_group = item.type == "group" || item.type == "pairs";
+    if (is_group && item.input_cfg.is_null()) {
       return findings_.add(input_errors::bad_input(child.path, node, "the group has no input_cfg",
                                                    "a list of sources or a YAML file's path"));
     }
@@ -230,6 +231,11 @@ class Parser {
       InputNode& group = child;
       group.path += ".input_cfg";
       parse_group(item.input_cfg, place.base_dir, place.temperatures, place.level + 1, group);
+      if (item.type == "pairs" && group.children.size() != 2) {
+        findings_.add(input_errors::bad_input(group.path, node,
+                                              fmt::format("{} sources", group.children.size()),
+                                              "two: the source cuts, and the target cuts"));
+      }
       return;
     }
     parse_leaf(node, item, place.base_dir, child);
@@ -261,6 +267,7 @@ const std::vector<std::string>& input_types() {
                                                   "s2s_duplex_reverse_role",
                                                   "lhotse_as_conversation",
                                                   "s2s_as_conversation",
+                                                  "pairs",
                                                   "multimodal_conversation",
                                                   "share_gpt"};
   return kTypes;

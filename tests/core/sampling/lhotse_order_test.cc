@@ -47,9 +47,10 @@ TEST_CASE("streams and samplers give lhotse's ids in lhotse's batches") {
                                         : row["sampler"]["sampler"].get<std::string>());
     CHECK(fingerprints_of_case(row) == row["expected"]);
   }
-  for (const char* kind : {"dynamic_cut", "dynamic_bucketing", "simple", "weighted_simple",
-                           "bucketing", "zip", "round_robin", "chain", "mux", "infinite_mux",
-                           "repeat", "shuffle", "filter", "map", "flat_map", "draw", "every"}) {
+  for (const char* kind :
+       {"dynamic_cut", "dynamic_bucketing", "simple", "weighted_simple", "cut_pairs", "bucketing",
+        "zip", "round_robin", "chain", "mux", "infinite_mux", "repeat", "shuffle", "filter", "map",
+        "flat_map", "draw", "every"}) {
     CAPTURE(kind);
     CHECK(kinds.contains(kind));
   }

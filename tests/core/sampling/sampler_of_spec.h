@@ -5,8 +5,23 @@
 
 #include "core/stream/stream_of_spec.h"
 #include "sampling/samplers.h"
+#include "stream/pair_stream.h"
 
 namespace s2s::data {
+
+/// Duration of the cut of the same id in a set of targets.
+inline double target_length(const Cut& cut) {
+  int64_t sum = 0;
+  for (const char letter : cut.id) sum += letter;
+  return 0.5 + static_cast<double>(sum % 97) / 8;
+}
+
+/// One stream of cuts, or of pairs: the duration of the target is a function of the id.
+inline StreamPtr source_of(const json& spec, bool is_pairs = false) {
+  if (!is_pairs && !spec.value("pairs", false)) return stream_of(spec.at("of"));
+  const auto first = [](const CutPtr& source, const CutPtr&) { return source; };
+  return pairs(stream_of(spec.at("of")), stream_of(spec.at("of")), first, "first");
+}
 
 inline void read_common(const json& spec, SamplerOptions& options) {
   options.seed = spec.value("seed", 0);
@@ -16,7 +31,10 @@ inline void read_common(const json& spec, SamplerOptions& options) {
   options.keep_cuts = spec.value("keep_cuts", true);
   if (spec.contains("filter_min")) {
     const double min = spec["filter_min"].get<double>();
-    options.filter = [min](const Cut& cut) { return cut.duration_s >= min; };
+    const bool is_pairs = spec.value("pairs", false) || spec.at("sampler") == "cut_pairs";
+    options.filter = [min, is_pairs](const Cut& cut) {
+      return cut.duration_s >= min && (!is_pairs || target_length(cut) >= min);
+    };
   }
 }
 
@@ -43,7 +61,7 @@ inline SamplerPtr dynamic_bucketing_of(const json& spec, int64_t num_ranks) {
   options.bins.num_tokens = spec.value("tokens", std::vector<int64_t>());
   options.bins.is_strict = spec.value("strict", true);
   options.bins.max_ratio = spec.value("max_ratio", std::vector<double>());
-  StreamPtr source = stream_of(spec.at("of"));
+  StreamPtr source = source_of(spec);
   if (spec.contains("batch_sizes")) {
     options.limits = FixedBatchSizes{spec["batch_sizes"].get<std::vector<int64_t>>()};
   } else {
@@ -86,6 +104,16 @@ inline Tail tail_of(const json& spec) {
   return spec.value("drop_last", false) ? Tail::kDrop : Tail::kDuplicate;
 }
 
+inline SamplerPtr cut_pairs_of(const json& spec) {
+  PairOptions options;
+  read_common(spec, options);
+  options.limits = limits_of(spec);
+  options.is_eager = spec.value("eager", true);
+  if (spec.contains("max_target")) options.max_target_length = spec["max_target"].get<double>();
+  options.target_measure = [](const Cut& cut) { return CutSize{target_length(cut), 0}; };
+  return cut_pairs_sampler(source_of(spec, true), options);
+}
+
 inline SamplerPtr plain_sampler_of(const std::string& kind, const json& spec, int64_t num_ranks) {
   if (kind == "dynamic_bucketing") return dynamic_bucketing_of(spec, num_ranks);
   if (kind == "weighted_simple") return weighted_of(spec);
@@ -94,8 +122,9 @@ inline SamplerPtr plain_sampler_of(const std::string& kind, const json& spec, in
     read_common(spec, options);
     options.limits = limits_of(spec);
     options.shuffle_buffer_size = spec.value("buffer", 20000);
-    return dynamic_cut_sampler(stream_of(spec.at("of")), options);
+    return dynamic_cut_sampler(source_of(spec), options);
   }
+  if (kind == "cut_pairs") return cut_pairs_of(spec);
   REQUIRE(kind == "simple");
   SimpleOptions options;
   read_common(spec, options);
