@@ -29,6 +29,7 @@ struct BinsArguments {
   int64_t num_buckets = 30;
   int64_t sub_buckets = 2;
   int64_t num_samples = 0;  // 0: all
+  int64_t seed = 0;
   double min_duration = 0;
   std::optional<double> max_duration;
   double outliers = 4;
@@ -48,7 +49,9 @@ int64_t num_tokens(const Cut& cut, const Tokenizer& tokenizer) {
 }
 
 Measured measure(const BinsArguments& arguments, const Tokenizer* tokenizer, bool quiet) {
-  const data::StreamPtr stream = data::open_input(arguments.source, true);
+  const data::StreamPtr stream = arguments.num_samples > 0
+                                     ? data::open_sampled_input(arguments.source, arguments.seed)
+                                     : data::open_input(arguments.source, true);
   std::ostream nowhere(nullptr);
   Console console(quiet ? nowhere : std::cerr, standard_error_is_terminal(), terminal_width());
   ProgressBar bar(console, {.title = "measuring",
@@ -167,8 +170,8 @@ void setup_data_estimate_bins(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<BinsArguments>();
   command
       ->add_option("source", arguments->source,
-                   "cuts (.jsonl, .jsonl.gz), a Shar folder, NeMo's manifest (.json), or a YAML "
-                   "file with input_cfg")
+                   "cuts (.jsonl, .jsonl.gz), a Shar folder, NeMo's manifest (.json), a YAML "
+                   "file with input_cfg, or KEY=VALUE of a data set's block")
       ->required();
   command->add_option("-b,--num-buckets", arguments->num_buckets, "buckets")
       ->check(positive())
@@ -180,7 +183,11 @@ void setup_data_estimate_bins(CLI::App& app, Invocation& invocation) {
                    "with --tokenizer: buckets of tokens in each bucket of seconds")
       ->check(positive())
       ->capture_default_str();
-  command->add_option("-n,--num-samples", arguments->num_samples, "cuts to look at; 0: all")
+  command
+      ->add_option("-n,--num-samples,--num-examples", arguments->num_samples,
+                   "cuts to look at, mixed by the weights of the source; 0: all, each once")
+      ->check(whole_number());
+  command->add_option("--seed", arguments->seed, "of the shuffling and mixing with -n")
       ->check(whole_number());
   command->add_option("-l,--min-duration", arguments->min_duration, "leave out shorter cuts (s)")
       ->check(not_negative());

@@ -62,6 +62,31 @@ TEST_CASE("data estimate-bins prints lhotse's bounds in text and in JSON") {
   CHECK(contains(text.output, "max_duration: "));
 }
 
+TEST_CASE("data estimate-bins says what NeMo's scripts print of the same sources") {
+  const std::string data = S2S_SOURCE_DIR "/tests/reference/data";
+  std::ifstream file(data + "/nemo_bins_scripts.json");
+  for (const json& row : json::parse(file)) {
+    std::string command = "data estimate-bins --seed 5 --json";
+    for (std::string argument : row["arguments"].get<std::vector<std::string>>()) {
+      if (argument == "-1") argument = "0";  // all
+      if (argument == "--token_outlier_threshold") argument = "--token-outliers";
+      command += " '" + argument + "'";
+    }
+    const CommandResult out = run_cli(command, "cd " + data + "/nemo_loader &&");
+    INFO(command << '\n' << out.output);
+    REQUIRE(out.exit_code == 0);
+    const json report = json::parse(out.output);
+    const json& expected = row["options"];
+    const auto same = [&](const char* key) {
+      CHECK(report[key] == json::parse(expected[key].get<std::string>()));
+    };
+    same("num_buckets");
+    same("bucket_duration_bins");
+    same(row["is_2d"].get<bool>() ? "max_tps" : "max_duration");
+    if (!row["used"].is_null()) CHECK(report["used_cuts"] == row["used"]);
+  }
+}
+
 TEST_CASE("data estimate-bins leaves out cuts, and says how many") {
   const TemporaryFolder dir;
   write_set(dir);

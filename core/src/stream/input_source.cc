@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "config/load_config.h"
+#include "config/yaml_reader.h"
 #include "files/line_file.h"
 #include "files/pipe_command.h"
 #include "stream/input_errors.h"
@@ -45,7 +46,21 @@ Config block_of_yaml(const std::string& source) {
   return top;
 }
 
+/// The block of "shar_path=shar" or "[[first.json], [second.json]]"; nothing when it is no such.
+std::optional<Config> block_of_text(const std::string& source) {
+  if (source.starts_with("[")) {
+    return parse_yaml("manifest_filepath: " + source, "the command line");
+  }
+  for (const std::string key : {"input_cfg", "cuts_path", "shar_path", "manifest_filepath"}) {
+    if (source.starts_with(key + "=")) {
+      return parse_yaml(key + ": " + source.substr(key.size() + 1), "the command line");
+    }
+  }
+  return std::nullopt;
+}
+
 Config block_of(const std::string& source) {
+  if (std::optional<Config> block = block_of_text(source)) return std::move(*block);
   const bool is_path = !files::pipe_command(source);
   if (is_path && fs::is_directory(source)) return scalar_block("shar_path", source);
   if (is_path && (source.ends_with(".yaml") || source.ends_with(".yml"))) {
@@ -78,6 +93,42 @@ std::string folder_of(const std::string& source) {
   return is_yaml && !folder.empty() ? folder : ".";
 }
 
+/// What a data set's block says of all its sources; mistakes are found when a run reads it.
+void read_attributes(const Config& block, InputContext& context) {
+  InputAttributes& a = context.attributes;
+  const auto scalar = [&](const char* key) {
+    const Config* node = block.find(key);
+    return node != nullptr && node->is_scalar() && !node->is_null() ? node : nullptr;
+  };
+  if (const Config* node = scalar("text_field")) a.text_field = node->text();
+  if (const Config* node = scalar("lang_field")) a.lang_field = node->text();
+  if (const Config* node = scalar("shuffle")) a.shuffle = node->as_bool(context.path + ".shuffle");
+  if (const Config* node = block.find("reweight_temperature")) context.reweight_temperature = *node;
+}
+
+/// The tree of what `source` names; with `seed` for seeds that are not numbers.
+InputNode parse_source(const std::string& source, bool metadata_only, int64_t seed) {
+  const Config block = block_of(source);
+  InputContext context;
+  context.path = source;
+  context.base_dir = folder_of(source);
+  context.attributes.metadata_only = metadata_only;
+  context.attributes.shard_seed = seed;
+  context.seed = [seed](const Config& node, const std::string& path) {
+    return node.text() == "trng" || node.text() == "randomized" ? seed : node.as_int(path);
+  };
+  read_attributes(block, context);
+  // A path in a block of our own is as the command line says it.
+  if (block.find("input_cfg") != nullptr && block.find("input_cfg")->is_scalar() &&
+      block.find("input_cfg")->text() == source) {
+    context.base_dir = ".";
+  }
+  Findings findings;
+  InputNode node = parse_sets(block, context, findings);
+  findings.throw_if_any();
+  return node;
+}
+
 }  // namespace
 
 void make_finite(InputNode& node) {
@@ -91,26 +142,17 @@ void make_finite(InputNode& node) {
 }
 
 InputNode parse_input_source(const std::string& source, bool metadata_only) {
-  const Config block = block_of(source);
-  InputContext context;
-  context.path = source;
-  context.base_dir = folder_of(source);
-  context.attributes.metadata_only = metadata_only;
-  context.seed = [](const Config&, const std::string&) { return int64_t{0}; };
-  // A path in a block of our own is as the command line says it.
-  if (block.find("input_cfg") != nullptr && block.find("input_cfg")->is_scalar() &&
-      block.find("input_cfg")->text() == source) {
-    context.base_dir = ".";
-  }
-  Findings findings;
-  InputNode node = parse_sets(block, context, findings);
-  findings.throw_if_any();
+  InputNode node = parse_source(source, metadata_only, 0);
   make_finite(node);
   return node;
 }
 
 StreamPtr open_input(const std::string& source, bool metadata_only) {
   return open_input_tree(parse_input_source(source, metadata_only)).stream;
+}
+
+StreamPtr open_sampled_input(const std::string& source, int64_t seed) {
+  return open_input_tree(parse_source(source, true, seed)).stream;
 }
 
 }  // namespace s2s::data

@@ -13,12 +13,18 @@ namespace s2s::data {
 ///   a directory            Lhotse Shar
 ///   *.jsonl, *.jsonl.gz    Lhotse cuts, or NeMo's manifest if its first line has audio_filepath
 ///   *.json, pipe:CMD       NeMo's manifest; cuts if its first line looks like one
+///   KEY=VALUE, [[...]]     that key of a data set's block, a list of manifests: as YAML
 ///   *.yaml, *.yml          a list of sources (input_cfg), a data set's block with cuts_path,
 ///                          shar_path, manifest_filepath or input_cfg, or a run's configuration:
 ///                          its data.train_ds
 /// `metadata_only`: what NeMo's manifests do not say of audio is not looked up.
 /// Errors: [data/input], [data/missing-file], those of configuration and of the sources.
 StreamPtr open_input(const std::string& source, bool metadata_only = false);
+
+/// The cuts of `source` as NeMo's scripts sample them, which look at the first so many: mixed by
+/// weights and shuffled as the source says, by `seed` where it names none; of manifests only what
+/// they say. Ends after one pass, but for lists of Shar directories, which NeMo repeats.
+StreamPtr open_sampled_input(const std::string& source, int64_t seed);
 
 /// The input that `source` names, not open.
 InputNode parse_input_source(const std::string& source, bool metadata_only = false);
