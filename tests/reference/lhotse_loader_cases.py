@@ -70,7 +70,7 @@ def read(rng):
     if kind == 1:
         found["reweight_temperature"] = [rng.choice([0.0, 0.5, 1, 3]) for _ in range(depth)]
     if rng.random() < 0.2:
-        found["max_open_streams"] = rng.randint(1, 3)
+        found["max_open_streams"] = 1 if is_tarred else rng.randint(1, 3)
     if rng.random() < 0.2 and "max_open_streams" not in found:
         found["force_finite"] = True
     return found
@@ -86,8 +86,9 @@ def changes(rng, source):
     maybe(0.2, noise_path="second.jsonl", noise_mix_prob=rng.choice([0.3, 1]))
     if "noise_path" in found and rng.random() < 0.4:
         found["noise_snr"] = [-5, 5.5]
+    # Passes that overlap count by their number here, on purpose.
     if not any(kind in source for kind in ("manifest", "tarred", "shar_path")):
-        maybe(0.4, perturb_speed=True)  # of shards each speed has an order of its own here
+        maybe(0.4, perturb_speed=True)
     maybe(0.2, truncate_duration=rng.choice([0.2, 0.33]),
           truncate_offset_type=rng.choice(["random", "start", "end"]))
     maybe(0.2, cut_into_windows_duration=rng.choice([0.2, 0.3]))
@@ -115,7 +116,8 @@ def after(rng):
     maybe(0.25, rir_enabled=True, rir_prob=rng.choice([0.5, 1]))
     if "rir_enabled" in found and rng.random() < 0.7:
         found["rir_path"] = "rooms.jsonl"
-    maybe(0.15, compression_enabled=True, compression_codecs=["opus", "mp3"],
+    # lhotse loses the echo of a mixed cut that it compresses.
+    maybe(0 if "rir_enabled" in found else 0.2, compression_enabled=True, compression_codecs=["opus", "mp3"],
           compression_codec_weights=rng.choice([None, [1, 3]]))
     return found
 
@@ -184,7 +186,8 @@ def cases(seed, count):
     rng = random.Random(seed)
     for i in range(count):
         config = several_sets(rng) if rng.random() < 0.2 else one_set(rng)
-        found = {"letters": config.pop("letters", False), "count": 6, "passes": 2}
+        found = {"letters": config.pop("letters", False), "count": 6,
+                 "passes": 1 if config.get("sampler_fusion") == "zip" else 2}
         config.update(seed=rng.randrange(50), shard_seed=rng.randrange(50))
         # Codecs and rooms are not compared to the last bit.
         # Loudness needs pyloudnorm, which lhotse does not bring.

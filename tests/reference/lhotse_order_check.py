@@ -95,6 +95,8 @@ def sampler(rng):
     if kind > 1:
         return plain_sampler(rng)
     several = [plain_sampler(rng) for _ in range(rng.randint(1, 3))]
+    while "pairs" in str(several):  # lhotse joins no pairs
+        several = [plain_sampler(rng) for _ in several]
     if kind == 0:
         return {"sampler": "zip", "of": several}
     weights = [rng.randint(1, 9) / 4 for _ in several]

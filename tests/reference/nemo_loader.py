@@ -170,6 +170,10 @@ def more_samplers():
                                      keep_excessive_supervisions=False)
     yield "noise_everywhere", dict(SETS["second"], noise_path="second.jsonl", noise_mix_prob=1,
                                    noise_snr=[-5, 5.5], pad_min_duration=0.3)
+    yield "speeds_shards", {"shar_path": "shar/first", "force_finite": True, "batch_size": 4,
+                            "perturb_speed": True, "noise_path": "second.jsonl"}
+    yield "speeds_noise", {"cuts_path": "first.jsonl", "batch_size": 3, "perturb_speed": True,
+                           "noise_path": "second.jsonl", "noise_mix_prob": 0.7}
     for fusion in ("round_robin", "randomized_round_robin", "zip"):
         yield f"sets_{fusion}", dict(SETS, multi_config=True, sampler_fusion=fusion, shuffle=True)
     yield "sets_weighted", dict(SETS, multi_config=True, sampler_fusion="randomized_round_robin",

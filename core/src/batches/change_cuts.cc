@@ -45,7 +45,8 @@ CutPtr select_channel(const CutPtr& cut, const Config& selector) {
 
 // ---- Speed.
 
-/// The k-th of the n passes that lhotse opens over one source in each pass of its own.
+/// The k-th of the n passes that lhotse opens over one source in each pass of its own. Shards count
+/// a pass when it ends (their n passes are alike), everything else when it begins.
 class PassOf : public OneSource {
  public:
   PassOf(StreamPtr source, int64_t part, int64_t num_parts)
@@ -60,11 +61,15 @@ class PassOf : public OneSource {
   int64_t part_, num_parts_;
 };
 
-StreamPtr at_three_speeds(const StreamMaker& open) {
+/// `open` gets the number of the pass.
+StreamPtr at_three_speeds(const std::function<OpenedInput(int64_t)>& open) {
   std::vector<StreamPtr> parts;
-  int64_t part = 0;
+  int64_t part = 2;  // mux, with its seed of 0, draws the last one first, then the one before
   for (const double factor : {1.0, 0.9, 1.1}) {
-    StreamPtr stream = std::make_unique<PassOf>(open(), part++, 3);
+    OpenedInput opened = open(part);
+    StreamPtr stream =
+        std::make_unique<PassOf>(std::move(opened.stream), opened.is_tarred ? 0 : part, 3);
+    --part;
     if (factor != 1.0) {
       stream = map(
           std::move(stream),
@@ -223,8 +228,9 @@ StreamPtr filtered(StreamPtr source, const LoaderScope& scope) {
       fmt::format("tps {} {}", least, most));
 }
 
-StreamPtr with_noise(StreamPtr source, const LoaderScope& scope) {
+StreamPtr with_noise(StreamPtr source, const LoaderScope& scope, int64_t first_pass) {
   NoiseOptions options;
+  options.first_pass = first_pass;
   options.min_snr_db = scope.options.noise_snr[0];
   options.max_snr_db = scope.options.noise_snr[1];
   options.share = scope.options.noise_mix_prob;
@@ -232,9 +238,10 @@ StreamPtr with_noise(StreamPtr source, const LoaderScope& scope) {
   return mix_in_noise(std::move(source), open_noise(scope), options);
 }
 
-/// What comes before the speeds.
-StreamPtr first_changes(StreamPtr stream, const LoaderScope& scope) {
+/// What comes before the speeds; `pass`: of several in each pass.
+OpenedInput first_changes(OpenedInput opened, const LoaderScope& scope, int64_t pass) {
   const CutBatchesOptions& o = scope.options;
+  StreamPtr& stream = opened.stream;
   if (!o.channel_selector.is_null()) {
     const Config selector = o.channel_selector;
     stream = map(
@@ -242,15 +249,19 @@ StreamPtr first_changes(StreamPtr stream, const LoaderScope& scope) {
         "channel " + selector.text());
   }
   stream = expand_alt_texts(std::move(stream));
-  return o.noise_path.is_null() ? std::move(stream) : with_noise(std::move(stream), scope);
+  if (!o.noise_path.is_null()) {
+    stream = with_noise(std::move(stream), scope, opened.is_tarred ? pass : 0);
+  }
+  return opened;
 }
 
 }  // namespace
 
-StreamPtr change_cuts(const StreamMaker& open, const LoaderScope& scope) {
+StreamPtr change_cuts(const InputMaker& open, const LoaderScope& scope) {
   const CutBatchesOptions& o = scope.options;
-  const auto open_changed = [&] { return first_changes(open(), scope); };
-  StreamPtr stream = o.perturb_speed ? at_three_speeds(open_changed) : open_changed();
+  const auto open_changed = [&](int64_t pass) { return first_changes(open(), scope, pass); };
+  StreamPtr stream =
+      o.perturb_speed ? at_three_speeds(open_changed) : std::move(open_changed(0).stream);
   if (o.truncate_duration) stream = truncated(std::move(stream), scope);
   if (o.cut_into_windows_duration) stream = windows(std::move(stream), o);
   if (o.pad_min_duration) stream = padded(std::move(stream), scope);

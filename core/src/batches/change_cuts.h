@@ -2,12 +2,14 @@
 // What a block's options do to the cuts of its sources, one by one: in NeMo's order.
 
 #include "batches/set_scope.h"
-#include "stream/combinators.h"
+#include "stream/input_stream.h"
 
 namespace s2s::data {
 
-/// Channels, noise, speed, pieces, padding, filters, the limit. `open` is called once, or three
-/// times for three speeds.
-StreamPtr change_cuts(const StreamMaker& open, const LoaderScope& scope);
+using InputMaker = std::function<OpenedInput()>;
+
+/// Channels, other texts, noise, speed, pieces, padding, filters, the limit. `open` is called once,
+/// or three times for three speeds.
+StreamPtr change_cuts(const InputMaker& open, const LoaderScope& scope);
 
 }  // namespace s2s::data

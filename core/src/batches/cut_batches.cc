@@ -121,7 +121,7 @@ class Reader {
 };
 
 StreamPtr changed_stream(const LoaderSet& set, const InputNode& input) {
-  return change_cuts([&input] { return open_input_tree(input).stream; }, set.scope);
+  return change_cuts([&input] { return open_input_tree(input); }, set.scope);
 }
 
 SamplerPtr sampler_of(const LoaderSet& set) {

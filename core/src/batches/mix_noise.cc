@@ -28,9 +28,10 @@ struct Piece {
 class NoiseStream : public OneSource {
  public:
   NoiseStream(StreamPtr source, StreamPtr noise, const NoiseOptions& options)
-      : OneSource(std::move(source),
-                  fmt::format("noise {} {} {} {} {}", options.min_snr_db, options.max_snr_db,
-                              options.share, options.seed, noise->fingerprint())),
+      : OneSource(
+            std::move(source),
+            fmt::format("noise {} {} {} {} {}", options.min_snr_db, options.max_snr_db,
+                        options.share, options.seed + options.first_pass, noise->fingerprint())),
         noise_(repeat(std::move(noise))),
         options_(options),
         random_(options.seed) {}
@@ -53,7 +54,7 @@ class NoiseStream : public OneSource {
 
   void rewind(int64_t epoch) override {
     OneSource::rewind(epoch);
-    random_.seed(options_.seed + epoch);
+    random_.seed(options_.seed + epoch + options_.first_pass);
     noise_->rewind(0);
     buffer_.clear();
     is_filling_ = true;

@@ -10,7 +10,8 @@ struct NoiseOptions {
   double min_snr_db = 10;
   double max_snr_db = 20;
   double share = 0.5;  // of the cuts
-  int64_t seed = 0;    // a pass draws with seed + pass
+  int64_t seed = 0;    // a pass draws with seed + pass + first_pass
+  int64_t first_pass = 0;
   int64_t buffer_size = 2000;
 };
 
