@@ -117,7 +117,8 @@ def after(rng):
     if "rir_enabled" in found and rng.random() < 0.7:
         found["rir_path"] = "rooms.jsonl"
     # lhotse loses the echo of a mixed cut that it compresses.
-    maybe(0 if "rir_enabled" in found else 0.2, compression_enabled=True, compression_codecs=["opus", "mp3"],
+    maybe(0 if "rir_enabled" in found else 0.2, compression_enabled=True,
+          compression_codecs=["opus", "mp3"],
           compression_codec_weights=rng.choice([None, [1, 3]]))
     return found
 
