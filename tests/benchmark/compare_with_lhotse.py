@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -61,7 +60,7 @@ def measured(command):
         nonlocal peak
         while not ended.is_set():
             peak = max(peak, memory(process.pid))
-            time.sleep(0.2)
+            ended.wait(1)  # looking at a process's memory halts it for a moment
 
     watcher = threading.Thread(target=watch)
     watcher.start()
@@ -71,6 +70,17 @@ def measured(command):
     if process.returncode != 0:
         sys.exit(f"{command[0]} failed:\n{errors[-2000:]}")
     return {**json.loads(out.splitlines()[-1]), "peak_pss_bytes": peak}
+
+
+def block_text(arguments, folder):
+    """Our data set's block with the peer's settings. DataLoader holds two batches a worker."""
+    return "\n".join([
+        "name: cuts", f"shar_path: {folder}", "shuffle: true", "shard_seed: randomized",
+        "use_bucketing: true", f"num_buckets: {arguments.num_buckets}",
+        f"batch_duration: {arguments.batch_duration:g}",
+        f"bucket_buffer_size: {arguments.buffer_size}",
+        f"num_cuts_for_bins_estimate: {arguments.buffer_size}",
+        f"prefetch_batches: {2 * arguments.workers}", ""])
 
 
 def row(key, pairs):
@@ -95,6 +105,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--batch-duration", type=float, default=120)
     parser.add_argument("--num-buckets", type=int, default=10)
+    parser.add_argument("--buffer-size", type=int, default=10000,
+                        help="cuts that wait in buckets (NeMo's default)")
     parser.add_argument("--keep", type=Path, help="leave each run's figures (JSON) there")
     arguments = parser.parse_args()
     if not arguments.binary.exists():
@@ -109,21 +121,25 @@ def main():
         if not list(Path(folder).glob("cuts.*")):
             subprocess.run([*peer, "make", folder, "--cuts", str(arguments.cuts)], check=True,
                            cwd=scratch)
-        common = ["--workers", str(arguments.workers), "--seconds", str(arguments.seconds),
-                  "--batch-duration", str(arguments.batch_duration), "--num-buckets",
-                  str(arguments.num_buckets)]
-        ours = [str(arguments.binary.resolve()), "bench", "data", folder, "--json",
+        block = Path(scratch) / "block.yaml"
+        block.write_text(block_text(arguments, folder))
+        common = ["--workers", str(arguments.workers), "--seconds", str(arguments.seconds)]
+        theirs = [*peer, "run", folder, *common, "--batch-duration", str(arguments.batch_duration),
+                  "--num-buckets", str(arguments.num_buckets), "--buffer-size",
+                  str(arguments.buffer_size)]
+        ours = [str(arguments.binary.resolve()), "bench", "data", str(block), "--json",
                 "--source-rate", "22050", "--target-rate", "22050", *common]
         pairs = []
         for number in range(arguments.rounds):
-            pairs.append((measured([*peer, "run", folder, *common]), measured(ours)))
+            pairs.append((measured(theirs), measured(ours)))
             print(f"round {number + 1}: lhotse {pairs[-1][0]['cuts_per_s']:.1f} cuts/s, "
                   f"ours {pairs[-1][1]['cuts_per_s']:.1f} cuts/s", file=sys.stderr)
     if arguments.keep:
         arguments.keep.mkdir(parents=True, exist_ok=True)
         (arguments.keep / "rounds.json").write_text(json.dumps(pairs, indent=1))
     print(f"ours / lhotse with torch's DataLoader: {arguments.workers} workers, batches of "
-          f"{arguments.batch_duration:g} s, {arguments.num_buckets} buckets")
+          f"{arguments.batch_duration:g} s, {arguments.num_buckets} buckets, "
+          f"{arguments.buffer_size} cuts waiting")
     for key in LABELS:
         row(key, pairs)
     print(f"load average of the machine after it: {os.getloadavg()[0]:.1f}")

@@ -116,7 +116,7 @@ def main():
     parser.add_argument("--warm-up", type=float, default=3)
     parser.add_argument("--batch-duration", type=float, default=120)
     parser.add_argument("--num-buckets", type=int, default=10)
-    parser.add_argument("--buffer-size", type=int, default=200)
+    parser.add_argument("--buffer-size", type=int, default=1000)
     parser.add_argument("--rate", type=int, default=22050)
     arguments = parser.parse_args()
     (make if arguments.what == "make" else run)(arguments)

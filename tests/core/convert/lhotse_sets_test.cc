@@ -61,3 +61,27 @@ TEST_CASE("supervisions of no recording and bad lines are named by file and line
   CHECK(holds(message_of([&] { open_importer(dir / "recordings.jsonl", options); }),
               "[data/missing-file]"));
 }
+
+TEST_CASE("a NeMo manifest becomes the cuts of NeMo's loader, also through an input_cfg") {
+  const TemporaryFolder dir;
+  write_audio(dir / "a.wav", 16000, ramp(32000));
+  const std::string line = R"({"audio_filepath": "a.wav", "duration": 1.0, "offset": 0.5, )"
+                           R"("sampling_rate": 16000, "text": "hi", "lang": "en", "domain": "x"})";
+  write_text(dir / "m.json", line + "\n");
+  write_text(dir / "input.yaml",
+             "- type: nemo\n  manifest_filepath: m.json\n  tags: {mood: calm}\n");
+  CHECK(detect_import(dir / "m.json", {}) == "nemo");
+  CHECK(detect_import(dir / "input.yaml", {}) == "input_cfg");
+  const auto cuts = imported(dir / "m.json", {});
+  REQUIRE(cuts.size() == 1);
+  CHECK(cuts[0].start_s == 0.5);
+  CHECK(cuts[0].duration_s == 1);
+  CHECK(cuts[0].supervisions.at(0).text == "hi");
+  CHECK(cuts[0].custom_text("domain") == "x");
+  const auto tagged = imported(dir / "input.yaml", {});
+  REQUIRE(tagged.size() == 1);
+  CHECK(tagged[0].id == cuts[0].id);
+  CHECK(tagged[0].custom_text("mood") == "calm");
+  write_text(dir / "m.json", line + "\n{\"audio_filepath\": 3}\n");
+  CHECK_FALSE(message_of([&] { imported(dir / "m.json", {}); }).empty());
+}
