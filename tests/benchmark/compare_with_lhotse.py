@@ -76,6 +76,7 @@ def block_text(arguments, folder):
     """Our data set's block with the peer's settings. DataLoader holds two batches a worker."""
     return "\n".join([
         "name: cuts", f"shar_path: {folder}", "shuffle: true", "shard_seed: randomized",
+        "shuffle_buffer_size: null",  # as many more cuts would wait
         "use_bucketing: true", f"num_buckets: {arguments.num_buckets}",
         f"batch_duration: {arguments.batch_duration:g}",
         f"bucket_buffer_size: {arguments.buffer_size}",

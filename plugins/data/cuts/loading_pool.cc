@@ -34,13 +34,12 @@ struct LoadingPool::Failure {
   }
 };
 
-/// A batch on its way. One worker writes a row's result; the last one makes the batch.
+/// A batch on its way. One worker loads a row; the last one makes the batch.
 struct LoadingPool::Slot {
-  explicit Slot(PlannedBatch planned)
-      : plan(std::move(planned)), rows(plan.cuts.rows.size()), remaining(rows.size()) {}
+  Slot(PlannedBatch planned, const RowSources& sources)
+      : loading(std::in_place, std::move(planned), sources), remaining(loading->num_rows()) {}
 
-  PlannedBatch plan;
-  std::vector<LoadResult> rows;
+  std::optional<LoadingBatch> loading;  // until it is done
   // Guarded by the pool's mutex.
   size_t remaining;
   bool done = false;
@@ -67,29 +66,21 @@ LoadingPool::~LoadingPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-LoadedBatch LoadingPool::finish(Slot& slot) const {
-  LoadedBatch loaded;
-  loaded.round_epoch = slot.plan.round_epoch;
-  std::vector<LoadedRow> good;
-  for (LoadResult& row : slot.rows) {
-    std::move(row.bad.begin(), row.bad.end(), std::back_inserter(loaded.bad));
-    if (row.row) good.push_back(std::move(*row.row));
-  }
-  slot.rows.clear();
-  if (good.empty() || (!loaded.bad.empty() && !options_.leave_out)) return loaded;
-  loaded.batch = collate_rows(std::move(good), loader_.pad());
-  if (options_.pin_memory) loaded.batch = loaded.batch->pin_memory();
+LoadedBatch LoadingPool::finish(LoadingBatch& loading) const {
+  LoadedBatch loaded = loading.finish(options_.leave_out);
+  if (loaded.batch && options_.pin_memory) loaded.batch = loaded.batch->pin_memory();
   return loaded;
 }
 
 std::optional<LoadedBatch> LoadingPool::load_here() {
   std::optional<PlannedBatch> planned = order_.next();
-  if (!planned) return std::nullopt;
-  Slot slot(std::move(*planned));
-  for (size_t i = 0; i < slot.rows.size(); ++i) {
-    slot.rows[i] = loader_.load(slot.plan.cuts.rows[i], batches_);
+  if (!planned) {
+    memory_.keep_nothing();
+    return std::nullopt;
   }
-  return finish(slot);
+  LoadingBatch loading(std::move(*planned), sources());
+  for (size_t i = 0; i < loading.num_rows(); ++i) loading.load(i);
+  return finish(loading);
 }
 
 std::optional<LoadedBatch> LoadingPool::take() {
@@ -99,6 +90,7 @@ std::optional<LoadedBatch> LoadingPool::take() {
       lock, [&] { return slots_.empty() ? has_ended_ || plan_failure_ : slots_.front()->done; });
   if (slots_.empty()) {
     if (plan_failure_) plan_failure_->raise();
+    memory_.keep_nothing();  // a validation set waits long for its next pass
     return std::nullopt;
   }
   const std::shared_ptr<Slot> slot = std::move(slots_.front());
@@ -117,9 +109,11 @@ void LoadingPool::plan() {
     });
     if (stopping_) return;
     lock.unlock();
-    std::optional<PlannedBatch> planned;
-    std::unique_ptr<Failure> failure = Failure::of([&] { planned = order_.next(); });
-    std::shared_ptr<Slot> slot = planned ? std::make_shared<Slot>(std::move(*planned)) : nullptr;
+    std::shared_ptr<Slot> slot;
+    std::unique_ptr<Failure> failure = Failure::of([&] {
+      std::optional<PlannedBatch> planned = order_.next();
+      if (planned) slot = std::make_shared<Slot>(std::move(*planned), sources());
+    });
     lock.lock();
     if (!slot) {
       has_ended_ = !failure;
@@ -128,7 +122,7 @@ void LoadingPool::plan() {
       return;
     }
     slots_.push_back(slot);
-    for (size_t i = 0; i < slot->rows.size(); ++i) jobs_.emplace_back(slot, i);
+    for (size_t i = 0; i < slot->loading->num_rows(); ++i) jobs_.emplace_back(slot, i);
     has_job_.notify_all();
   }
 }
@@ -136,17 +130,15 @@ void LoadingPool::plan() {
 void LoadingPool::load_one(const Job& job, std::unique_lock<std::mutex>& lock) {
   Slot& slot = *job.first;
   lock.unlock();
-  LoadResult result;
-  std::unique_ptr<Failure> failure =
-      Failure::of([&] { result = loader_.load(slot.plan.cuts.rows[job.second], batches_); });
+  std::unique_ptr<Failure> failure = Failure::of([&] { slot.loading->load(job.second); });
   lock.lock();
-  slot.rows[job.second] = std::move(result);
   if (failure && !slot.failure) slot.failure = std::move(failure);
   if (--slot.remaining > 0) return;
   const bool failed = slot.failure != nullptr;
   lock.unlock();
   LoadedBatch batch;
-  if (!failed) failure = Failure::of([&] { batch = finish(slot); });
+  if (!failed) failure = Failure::of([&] { batch = finish(*slot.loading); });
+  slot.loading.reset();
   lock.lock();
   slot.result = std::move(batch);
   if (!failed) slot.failure = std::move(failure);

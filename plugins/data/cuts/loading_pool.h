@@ -12,17 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "batch_memory.h"
 #include "batch_order.h"
+#include "loading_batch.h"
 #include "row_loader.h"
-#include "s2s/batch.h"
 
 namespace s2s::cuts {
-
-struct LoadedBatch {
-  std::optional<Batch> batch;  // nothing: no row of it is good
-  std::vector<BadCut> bad;     // in the order of the rows
-  int64_t round_epoch = 0;
-};
 
 struct PoolOptions {
   int64_t num_workers = 1;  // 0: no thread at all, `take` does the work
@@ -50,7 +45,8 @@ class LoadingPool {
   struct Failure;
   using Job = std::pair<std::shared_ptr<Slot>, size_t>;
 
-  LoadedBatch finish(Slot& slot) const;
+  RowSources sources() { return {batches_, loader_, memory_}; }
+  LoadedBatch finish(LoadingBatch& loading) const;
   std::optional<LoadedBatch> load_here();
   void plan();
   void work();
@@ -60,6 +56,7 @@ class LoadingPool {
   const CutBatches& batches_;
   const RowLoader& loader_;
   PoolOptions options_;
+  BatchMemory memory_;
 
   std::mutex mutex_;
   std::condition_variable has_room_;

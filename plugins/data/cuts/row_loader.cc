@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cuts_errors.h"
+#include "s2s/frames.h"
 
 namespace s2s::cuts {
 namespace {
@@ -93,6 +94,17 @@ LoadResult RowLoader::load(const BatchRow& row, const CutBatches& batches) const
   made.sequence.parts = std::move(good);
   try_to_load();
   return result;
+}
+
+RowLengths RowLoader::lengths(const BatchRow& row) const {
+  const DuplexDataOptions& data = rules_.spec.data;
+  const Cut* const first = row.cuts.front().cut.get();
+  if (row.num_frames == 0 && first == nullptr) return {};
+  const double duration_s = row.num_frames > 0
+                                ? static_cast<double>(row.num_frames) * data.frame_length
+                                : first->duration_s;
+  return {compute_num_samples(duration_s, data.source_sample_rate),
+          compute_num_samples(duration_s, data.target_sample_rate)};
 }
 
 }  // namespace s2s::cuts

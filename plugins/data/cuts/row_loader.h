@@ -1,6 +1,7 @@
 #pragma once
 // From a planned row to its audio and tokens, and what is wrong with its cuts.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,12 @@ struct LoadResult {
   std::vector<BadCut> bad;
 };
 
+/// Samples of a row.
+struct RowLengths {
+  int64_t source = 0;
+  int64_t target = 0;
+};
+
 class RowLoader {
  public:
   struct Rules {
@@ -41,6 +48,8 @@ class RowLoader {
   /// Thread-safe. Of several cuts in one row, the good ones are kept: where a bad one was is
   /// silence. Errors: those that are not about data.
   LoadResult load(const BatchRow& row, const CutBatches& batches) const;
+  /// What `load` gives for a row whose first cut is made, or that has a length in frames; else 0.
+  RowLengths lengths(const BatchRow& row) const;
   /// Token for padding.
   int64_t pad() const { return tokenizer_.special_ids().pad; }
 
