@@ -1,8 +1,6 @@
 #include "base/atomic_file.h"
 
 #include <doctest/doctest.h>
-#include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -10,6 +8,7 @@
 #include <sstream>
 
 #include "base/io_errors.h"
+#include "common/full_disk.h"
 #include "common/temporary_folder.h"
 
 namespace {
@@ -26,26 +25,6 @@ std::string read(const fs::path& path) {
   text << std::ifstream(path).rdbuf();
   return text.str();
 }
-
-/// Lets no file grow beyond `bytes` while it lives: writing more fails, as on a full disk.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    getrlimit(RLIMIT_FSIZE, &old_);
-    old_handler_ = signal(SIGXFSZ, SIG_IGN);
-    rlimit limit = old_;
-    limit.rlim_cur = bytes;
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    setrlimit(RLIMIT_FSIZE, &old_);
-    signal(SIGXFSZ, old_handler_);
-  }
-
- private:
-  rlimit old_{};
-  sighandler_t old_handler_ = nullptr;
-};
 
 }  // namespace
 
@@ -92,7 +71,7 @@ TEST_CASE("writing that fails half way says why, and nothing that was there is l
   s2s::write_file_atomically(path.string(), "before");
   std::string message;
   {
-    const FileSizeLimit limit(1000);
+    const s2s::test::FullDisk limit(1000);
     try {
       s2s::write_file_atomically(path.string(), std::string(5000, 'x'));
     } catch (const s2s::Error& error) {

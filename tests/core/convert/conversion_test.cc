@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "common/full_disk.h"
 #include "core/convert/convert_files.h"
 #include "s2s/cut_files.h"
 
@@ -194,4 +195,22 @@ TEST_CASE("audio paths are absolute, or relative to the result") {
     const auto base = relative ? std::filesystem::path(dir / "out") : "/";
     CHECK((base / path).lexically_normal() == std::filesystem::absolute("x/a.wav"));
   }
+}
+
+TEST_CASE("a conversion whose disk fills up is one message, and goes on when there is room") {
+  const TemporaryFolder dir;
+  Counter whole(5000);
+  run(whole, dir / "whole.jsonl", {});
+  std::string message;
+  {
+    const FullDisk full(300000);
+    Counter source(5000);
+    message = message_of([&] { run(source, dir / "a.jsonl", {}); });
+  }
+  CHECK_MESSAGE(holds(message, "[io/write] " + (dir / "a.jsonl.part") + ": cannot write"), message);
+  CHECK_FALSE(std::filesystem::exists(dir / "a.jsonl"));
+  Counter source(5000);
+  CHECK(run(source, dir / "a.jsonl", {}).finished);
+  CHECK(ids(dir / "a.jsonl") == ids(dir / "whole.jsonl"));
+  CHECK(std::distance(std::filesystem::directory_iterator(dir.path()), {}) == 2);
 }

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "common/full_disk.h"
 #include "common/temporary_folder.h"
 #include "core/data/data_files.h"
 #include "files/json_text.h"
@@ -71,6 +72,13 @@ TEST_CASE("a manifest that cannot be written is [io/write]") {
     writer.close();
   };
   CHECK_THROWS_WITH_AS(write("/nowhere/cuts.jsonl"), doctest::Contains("[io/write]"), s2s::Error);
+  const TemporaryFolder dir;
+  for (const char* name : {"cuts.jsonl", "cuts.jsonl.gz"}) {
+    const s2s::test::FullDisk full(name == std::string("cuts.jsonl") ? 300000 : 3000);
+    CHECK_THROWS_WITH_AS(write(dir / name),
+                         doctest::Contains(("[io/write] " + (dir / name)).c_str()), s2s::Error);
+  }
+  CHECK(std::filesystem::is_empty(dir.path()));
 }
 
 TEST_CASE("a cut whose audio is in memory is [data/in-memory]") {
