@@ -82,7 +82,7 @@ int inspect(InspectArguments arguments, const Invocation& invocation) {
   result.spec = spec;
   result.limits = arguments.buckets.limits;
   read_set(arguments, inspected, result);
-  if (batches) result.drawn = draw_batches(*batches, arguments.draw);
+  if (batches && !result.stopped) result.drawn = draw_batches(*batches, arguments.draw);
   if (!arguments.html.empty()) write_inspect_page(result, arguments.html);
   if (invocation.json) {
     print_inspect_json(result);
@@ -90,6 +90,7 @@ int inspect(InspectArguments arguments, const Invocation& invocation) {
     print_inspect_text(result);
     if (!arguments.html.empty()) std::printf("\nwrote %s\n", arguments.html.c_str());
   }
+  if (result.stopped) return static_cast<int>(ExitCode::kStopped);
   const bool bad = result.problem_counts.contains("unreadable") || result.report.num_unsuitable > 0;
   return static_cast<int>(bad ? ExitCode::kCheckFailed : ExitCode::kOk);
 }

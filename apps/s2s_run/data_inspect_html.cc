@@ -221,7 +221,9 @@ std::string problems(const InspectResult& result) {
 Rows fact_rows(const InspectResult& result) {
   const data::SetReport& report = result.report;
   return {
-      {"cuts", std::to_string(report.num_cuts) + (result.is_limited ? " (--limit)" : "")},
+      {"cuts", std::to_string(report.num_cuts) + (result.stopped      ? " (stopped)"
+                                                  : result.is_limited ? " (--limit)"
+                                                                      : "")},
       {"hours", fmt::format("{:.2f}", report.hours)},
       {"kind", result.kind},
       {"not suitable", std::to_string(report.num_unsuitable)},

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/console.h"
+#include "base/interrupt.h"
 #include "base/progress_bar.h"
 #include "cuts/cuts_errors.h"
 #include "s2s_run/data_inspect_parts.h"
@@ -81,6 +82,7 @@ class Inspection {
   Console console_;
   ProgressBar bar_;
   Findings findings_;
+  InterruptWatch interrupt_{"stopping; the report is of what was read, ^C again stops at once\n"};
 };
 
 void Inspection::scan(const data::CutList& cuts, InspectResult& result) {
@@ -96,6 +98,10 @@ void Inspection::scan(const data::CutList& cuts, InspectResult& result) {
 }
 
 bool Inspection::visit(const Cut& cut, InspectResult& result) {
+  if (interrupt_.requested()) {
+    result.stopped = result.is_limited = true;
+    return false;
+  }
   if (arguments_.limit > 0 && num_visited_ == arguments_.limit) {
     result.is_limited = true;
     return false;
@@ -127,8 +133,12 @@ void Inspection::run(InspectResult& result) {
   visit_cuts(set_, visit_one, on_error,
              [&](const std::string& warning) { result.warnings.push_back(warning); });
   findings_.throw_if_any();
-  if (num_visited_ == 0) throw cuts_errors::empty({result.source});
-  if (!arguments_.no_audio) scan(arguments_.sample > 0 ? sample_.take() : waiting_, result);
+  if (num_visited_ == 0 && !result.stopped) throw cuts_errors::empty({result.source});
+  if (reads_audio_of_all()) {
+    scan(waiting_, result);
+  } else if (!arguments_.no_audio && !result.stopped) {
+    scan(sample_.take(), result);
+  }
   bar_.finish();
   result.audio_read = !arguments_.no_audio;
   result.examples = examples_.take();

@@ -25,7 +25,8 @@ struct InspectResult {
   std::string kind;
   std::string tokenizer;  // path or component; "": one token for a word
   BatchSpec spec;
-  bool is_limited = false;  // --limit ended it
+  bool is_limited = false;  // --limit ended it, or ^C
+  bool stopped = false;     // by ^C
   data::SetReport report;
   bool audio_read = false;
   int64_t cuts_heard = 0;

@@ -146,7 +146,9 @@ std::string bin_label(const data::Histogram& histogram, size_t bin) {
 void print_inspect_text(const InspectResult& result) {
   const data::SetReport& report = result.report;
   fmt::print("{} cuts, {:.2f} h{}\n\n", report.num_cuts, report.hours,
-             result.is_limited ? " (the first; --limit)" : "");
+             result.stopped      ? " (the first; stopped)"
+             : result.is_limited ? " (the first; --limit)"
+                                 : "");
   print_speakers(report);
   print_histogram("duration of cuts", report.durations);
   print_histogram("gap between two speakers' turns", report.gaps);
