@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
@@ -17,6 +19,7 @@
 #include "s2s/error.h"
 #include "s2s_run/number_checks.h"
 #include "shar/write_shar.h"
+#include "stream/input_rows.h"
 #include "stream/python_random.h"
 
 namespace s2s::run {
@@ -31,16 +34,36 @@ struct SharArguments {
   data::WriteSharOptions options;
 };
 
-/// Opens the source; what takes long shows how far it is.
-std::unique_ptr<data::CutRows> open_source(const std::string& source, Console& console) {
+/// ^C while the source is opened.
+struct Stopped {};
+
+/// What is bad counts as left out, once, as far as it may.
+void leave_out(const Error& error, data::WriteSharOptions& options) {
+  std::vector<std::string>& known = options.left_out;
+  if (std::find(known.begin(), known.end(), error.what()) != known.end()) return;
+  if (static_cast<int64_t>(known.size()) >= options.skip_bad) throw error;
+  known.emplace_back(error.what());
+}
+
+/// Opens the source; what takes long shows how far it is. Throws Stopped.
+std::unique_ptr<data::CutRows> open_source(SharArguments& arguments, Console& console,
+                                           const InterruptWatch& interrupt) {
   std::optional<ProgressBar> bar;
   files::OpenOptions options;
   options.place = files::OpenOptions::Place::kCacheFolder;
   options.on_progress = [&](const files::IndexProgress& progress) {
+    if (interrupt.requested()) throw Stopped{};
     if (!bar) bar.emplace(console, ProgressSettings{"index", "parts", progress.total_bytes});
     bar->update(progress.done_bytes);
   };
-  auto cuts = data::open_cut_rows(source, options);
+  if (arguments.options.skip_bad > 0) {
+    // Files that are not held whole are read again, by any thread.
+    options.on_damage = [&, mutex = std::make_shared<std::mutex>()](const Error& error) {
+      const std::lock_guard lock(*mutex);
+      leave_out(error, arguments.options);
+    };
+  }
+  auto cuts = data::open_input_rows(arguments.source, options);
   if (bar) bar->finish();
   return cuts;
 }
@@ -80,13 +103,10 @@ void print_summary(const data::WriteSharSummary& summary, const std::string& fol
   std::printf(summary.stopped ? "; the same command goes on\n" : "\n");
 }
 
-int run_shar(SharArguments arguments, bool json) {
+data::WriteSharSummary write(SharArguments& arguments, Console& console,
+                             const InterruptWatch& interrupt) {
   data::WriteSharOptions& options = arguments.options;
-  options.writer.fields = data::parse_shar_fields(arguments.fields);
-  options.writer.compress_jsonl = !arguments.plain_jsonl;
-  Console console(std::cerr, standard_error_is_terminal(), terminal_width());
-  const InterruptWatch interrupt("stopping; what is finished stays\n");
-  const auto cuts = open_source(arguments.source, console);
+  const auto cuts = open_source(arguments, console, interrupt);
   if (arguments.shuffle) {
     options.seed = arguments.seed;
     options.order = shuffled_rows(cuts->size(), arguments.seed);
@@ -94,8 +114,23 @@ int run_shar(SharArguments arguments, bool json) {
   ProgressBar bar(console, ProgressSettings{"shar", "cuts", cuts->size()});
   options.stop = [&] { return interrupt.requested(); };
   options.on_progress = [&](int64_t done) { bar.update(done); };
-  const data::WriteSharSummary summary = data::write_shar(*cuts, options);
+  data::WriteSharSummary summary = data::write_shar(*cuts, options);
   bar.finish();
+  return summary;
+}
+
+int run_shar(SharArguments arguments, bool json) {
+  data::WriteSharOptions& options = arguments.options;
+  options.writer.fields = data::parse_shar_fields(arguments.fields);
+  options.writer.compress_jsonl = !arguments.plain_jsonl;
+  Console console(std::cerr, standard_error_is_terminal(), terminal_width());
+  const InterruptWatch interrupt("stopping; what is finished stays\n");
+  data::WriteSharSummary summary;
+  try {
+    summary = write(arguments, console, interrupt);
+  } catch (const Stopped&) {
+    summary.stopped = true;
+  }
   print_summary(summary, options.writer.folder, json);
   return static_cast<int>(summary.stopped ? ExitCode::kStopped : ExitCode::kOk);
 }
@@ -104,8 +139,8 @@ void add_options(CLI::App& command, SharArguments& arguments) {
   data::WriteSharOptions& options = arguments.options;
   command
       .add_option("source", arguments.source,
-                  "a manifest of cuts (.jsonl, .jsonl.gz, pipe:CMD, a pattern with {}) or a Shar "
-                  "folder")
+                  "a manifest of cuts (.jsonl, .jsonl.gz, pipe:CMD, a pattern with {}), a Shar "
+                  "folder, a NeMo manifest, an input_cfg or a run's configuration (YAML)")
       ->required();
   command.add_option("out", options.writer.folder, "folder to write")->required();
   command

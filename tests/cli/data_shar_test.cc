@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
@@ -49,4 +50,48 @@ TEST_CASE("data shar: wrong words are exit code 2, wrong data 5, one message eac
   CHECK(has(pipe, "[data/pipe]"));
   CHECK(has(pipe, "exit status 3"));
   CHECK(fs::is_empty(folder.path()));
+}
+
+TEST_CASE("data shar takes NeMo's manifests and input_cfg") {
+  const TemporaryFolder folder;
+  const std::string nemo = S2S_SOURCE_DIR "/tests/reference/data/nemo_loader";
+  std::ofstream(folder / "input.yaml") << "- type: nemo_tarred\n"
+                                          "  manifest_filepath: "
+                                       << nemo << "/tarred/manifest_{0..3}.json\n"
+                                       << "  tarred_audio_filepaths: " << nemo
+                                       << "/tarred/audio_{0..3}.tar\n"
+                                          "- {type: nemo, manifest_filepath: "
+                                       << nemo << "/plain.json}\n";
+  const std::string command =
+      "data shar " + (folder / "input.yaml") + " " + (folder / "out") + " --shard-size 4 --json";
+  const auto summary = [](const CommandResult& result) {
+    REQUIRE_MESSAGE(result.exit_code == 0, result.output);
+    return nlohmann::json::parse(result.output.substr(result.output.find('{')));
+  };
+  const auto whole = summary(run_cli(command));
+  CHECK(whole["cuts"] > 16);
+  const auto plain =
+      summary(run_cli("data shar " + nemo + "/plain.json " + (folder / "plain") + " --json"));
+  CHECK(plain["cuts"] > 10);
+}
+
+TEST_CASE("data shar leaves out what damaged files of the source lack, as far as it may") {
+  const TemporaryFolder folder;
+  const std::string from = folder / "from";
+  fs::create_directories(from);
+  for (const auto& entry : fs::directory_iterator(kSet)) {
+    fs::copy_file(entry.path(), fs::path(from) / entry.path().filename());
+  }
+  const std::string tar = from + "/recording.000000.tar";
+  fs::resize_file(tar, fs::file_size(tar) / 2);
+  const std::string command = "data shar " + from + " " + (folder / "out") + " --shard-size 4";
+  const auto strict = run_cli(command);
+  CHECK(strict.exit_code == 5);
+  CHECK(has(strict, "[data/tar] " + tar + ": byte "));
+  const auto lenient = run_cli(command + " --skip-bad 9 --json");
+  REQUIRE_MESSAGE(lenient.exit_code == 0, lenient.output);
+  CHECK(has(lenient, "left out: [data/tar] " + from + "/cuts.000000.jsonl"));
+  const auto summary = nlohmann::json::parse(lenient.output.substr(lenient.output.find("{\"")));
+  CHECK(summary["cuts"] > 0);
+  CHECK(summary["cuts"].get<int>() + summary["skipped"].get<int>() == 10);
 }

@@ -13,7 +13,9 @@ import warnings
 
 try:
     import numpy as np
-    from lhotse import CutSet
+    from lhotse import CutSet, MonoCut, Recording, SupervisionSegment
+    from lhotse.cut import PaddingCut
+    from lhotse.shar import SharWriter
 except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
@@ -21,6 +23,7 @@ except ImportError as missing:
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import lhotse_shar as reference  # noqa: E402
 
+NEMO = pathlib.Path(__file__).parent / "data/nemo_loader"
 FIELDS = "recording=flac,target_audio=wav,embedding=numpy,steps=numpy,features=numpy,meta=jsonl"
 # Where the data is differs. Of arrays in time Lhotse writes the stretch of the cut and leaves the
 # sizes of all; ours are those of what is written. The rest of a manifest has to be equal.
@@ -101,6 +104,83 @@ def check_formats(program, source, folder):
             assert share <= tolerance, (kind, a.id, share)
 
 
+def check_inputs(program, folder):
+    """NeMo's manifests, plain and tarred, and a list of sources become a set that Lhotse reads."""
+    shar(program, NEMO / "plain.json", folder / "nemo", "--shard-size", 3)
+    lines = [json.loads(line) for line in (NEMO / "plain.json").read_text().splitlines()]
+    lines = [line for line in lines if not line.get("_skipme")]
+    cuts = list(CutSet.from_shar(in_dir=folder / "nemo"))
+    assert len(cuts) == len(lines), (len(cuts), len(lines))
+    for cut, line in zip(cuts, lines):
+        path = NEMO / line["audio_filepath"]
+        begin, count = line.get("offset", 0.0), line["duration"]
+        rate = Recording.from_file(path).sampling_rate
+        expected = Recording.from_file(path).load_audio(offset=begin, duration=count)
+        samples = cut.load_audio()
+        assert cut.supervisions[0].text == line["text"] and cut.sampling_rate == rate, cut
+        assert samples.shape == expected.shape, (cut.id, samples.shape, expected.shape)
+        assert np.abs(samples - expected).max() <= 1 / 32768, cut.id
+    config = [
+        {"type": "nemo_tarred", "weight": 0.9,
+         "manifest_filepath": str(NEMO / "tarred/manifest_{0..3}.json"),
+         "tarred_audio_filepaths": str(NEMO / "tarred/audio_{0..3}.tar")},
+        {"type": "lhotse_shar", "weight": 0.1, "shar_path": str(folder / "theirs")},
+    ]
+    (folder / "input.yaml").write_text(json.dumps(config))
+    shar(program, folder / "input.yaml", folder / "mixed", "--shuffle", "--num-jobs", 2)
+    ids = [cut.id for cut in CutSet.from_shar(in_dir=folder / "mixed")]
+    tarred = [json.loads(line)["audio_filepath"] for i in range(4) for line in
+              (NEMO / f"tarred/manifest_{i}.json").read_text().splitlines()]
+    theirs = [cut.id for cut in CutSet.from_shar(in_dir=folder / "theirs")]
+    assert set(theirs) < set(ids) and len(ids) > len(theirs), ids
+    assert len(ids) - len(theirs) <= len(tarred), (ids, tarred)
+    return f"{len(cuts)} of NeMo's, {len(ids)} of a list"
+
+
+def writes(folder, cut):
+    """Whether this lhotse's own writer takes the cut."""
+    try:
+        with SharWriter(str(folder), fields={"recording": "wav"}) as writer:
+            writer.write(cut)
+    except (AttributeError, TypeError):
+        return False
+    return True
+
+
+def check_mixes(program, folder):
+    """Lhotse writes no mixes: a mix becomes what its `to_mono` is, with `target_audio` in step.
+    Padding alone is refused there and here; one message says so."""
+    one, other = (Recording.from_file(p) for p in sorted((NEMO / "wavs").iterdir())[:2])
+    cut = one.to_cut()
+    cut.target_audio, cut.note = other, "kept"
+    cut.supervisions = [SupervisionSegment("turn", one.id, 0.0, 0.1, text="hello")]
+    shorter = cut.truncate(offset=0.02, preserve_id=True)
+    mixes = [shorter.pad(duration=0.3, direction="both", preserve_id=True),
+             cut.mix(other.to_cut(), offset_other_by=0.05, snr=6, preserve_id="left")]
+    for i, mix in enumerate(mixes):
+        mix.id = f"mix-{i}"
+        assert not writes(folder / f"theirs-{i}", mix)
+    CutSet.from_cuts(mixes).to_file(folder / "mixes.jsonl")
+    fields = "recording=wav,target_audio=wav"
+    shar(program, folder / "mixes.jsonl", folder / "mixes", "--fields", fields)
+    for mix, ours in zip(mixes, CutSet.from_shar(in_dir=folder / "mixes")):
+        theirs = mix.to_mono(encoding="wav")
+        assert isinstance(ours, MonoCut) and ours.id == mix.id and ours.note == "kept"
+        assert ours.duration == theirs.duration and ours.start == 0
+        assert [s.to_dict() for s in ours.supervisions] == [s.to_dict() for s in
+                                                            theirs.supervisions]
+        assert np.abs(ours.load_audio() - theirs.load_audio()).max() <= 1 / 32768
+        assert ours.load_target_audio().shape == ours.load_audio().shape
+    padding = PaddingCut("silence", 1.0, 16000, 0.0, num_samples=16000)
+    assert not writes(folder / "theirs-silence", padding)
+    CutSet.from_cuts([padding]).to_file(folder / "silence.jsonl")
+    words = [folder / "silence.jsonl", folder / "silence", "--fields", "recording=wav"]
+    done = subprocess.run([program, "data", "shar", *map(str, words)], capture_output=True,
+                          text=True)
+    assert done.returncode == 5 and "[data/shar-value]" in done.stderr, done
+    assert "silence.jsonl:1" in done.stderr, done.stderr
+
+
 def main():
     program = str(pathlib.Path(sys.argv[1]) / "s2s-run")
     warnings.simplefilter("ignore")
@@ -125,6 +205,9 @@ def main():
 
         check_formats(program, folder / "theirs", folder)
         print("other formats: wav, original, mp3, ogg, opus")
+        print("other sources:", check_inputs(program, folder))
+        check_mixes(program, folder)
+        print("mixes as recordings; padding alone is refused")
 
 
 if __name__ == "__main__":

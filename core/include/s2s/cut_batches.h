@@ -11,6 +11,7 @@
 
 #include "s2s/config.h"
 #include "s2s/cuts.h"
+#include "s2s/error.h"
 #include "s2s/options.h"
 #include "s2s/tokenizer.h"
 
@@ -33,6 +34,9 @@ struct CutBatchesContext {
   /// Added to every seed of the block: another order for each restart that asks for it.
   uint64_t seed_shift = 0;
   std::function<void(const std::string&)> warn;
+  /// Told of each cut that its files do not give (a line that is none, a shard that is cut off),
+  /// which is left out. By any thread, and again whenever it is met. Empty: it is thrown.
+  std::function<void(const Error&)> on_bad = {};
 };
 
 /// A cut of a batch, cheap to hold: its token names it.

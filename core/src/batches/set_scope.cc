@@ -66,6 +66,7 @@ InputAttributes input_attributes(const LoaderScope& scope) {
   attributes.force_map_dataset = o.force_map_dataset;
   attributes.force_iterable_dataset = o.force_iterable_dataset;
   attributes.slice_length = o.slice_length;
+  attributes.on_bad = scope.context->on_bad;
   return attributes;
 }
 

@@ -32,10 +32,34 @@ std::optional<GzipIndex> find_gzip_index(const DiskFile& file, bool with_lines) 
 
 GzipIndex index_of(const DiskFile& file, bool with_lines, const OpenOptions& options) {
   if (auto found = find_gzip_index(file, with_lines)) return *found;
-  const auto bytes = write_index(file, kSuffix, options.place, [&](const auto& append) {
-    make_gzip_index(file, with_lines, kBlockBytes, options.on_progress, append);
-  });
-  return GzipIndex::parse(bytes, bytes->bytes());
+  OpenOptions strict = options;
+  strict.on_damage = {};
+  const auto make = [&](OpenOptions::Place place, const OpenOptions& how) {
+    const auto bytes = write_index(file, kSuffix, place, [&](const auto& append) {
+      make_gzip_index(file, with_lines, kBlockBytes, how, append);
+    });
+    return GzipIndex::parse(bytes, bytes->bytes());
+  };
+  try {
+    return make(options.place, strict);
+  } catch (const Error& error) {
+    if (!options.on_damage || error.id() != "data/gzip") throw;
+    return make(OpenOptions::Place::kMemory, options);  // nobody else shall find it
+  }
+}
+
+/// Reads all of `content`, which begins at `begin`. Damage behind it does not matter.
+void fill(std::string& content, GzipStream& stream, int64_t begin) {
+  size_t have = 0;
+  try {
+    while (have < content.size() && !stream.at_end()) {
+      have += stream.read(content.data() + have, content.size() - have);
+    }
+  } catch (const std::runtime_error& error) {
+    have = static_cast<size_t>(stream.out() - begin);
+    if (have < content.size() || dynamic_cast<const Error*>(&error) != nullptr) throw;
+  }
+  if (have < content.size()) throw std::runtime_error("it has become shorter");
 }
 
 }  // namespace
@@ -53,11 +77,7 @@ std::string GzipFile::inflate_block(int64_t block) const {
     if (length < 0) throw std::runtime_error("the points of its index do not grow");
     GzipStream stream(*file_, index_.point(block));
     std::string content(static_cast<size_t>(length), '\0');
-    size_t have = 0;
-    while (have < content.size() && !stream.at_end()) {
-      have += stream.read(content.data() + have, content.size() - have);
-    }
-    if (have < content.size()) throw std::runtime_error("it has become shorter");
+    fill(content, stream, begin);
     return content;
   } catch (const std::runtime_error& error) {
     if (dynamic_cast<const Error*>(&error) != nullptr) throw;

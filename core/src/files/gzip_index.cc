@@ -149,16 +149,21 @@ class GzipIndexMaker {
         with_lines_(with_lines),
         block_bytes_(block_bytes) {}
 
-  void run(const std::function<void(const IndexProgress&)>& on_progress) {
+  void run(const OpenOptions& options) {
     add_point(GzipPoint{0, 0, GzipPoint::kMemberStart, ""});
+    int64_t content_bytes = -1;
     try {
-      while (!stream_.at_end()) step(on_progress);
+      while (!stream_.at_end()) step(options.on_progress);
     } catch (const std::runtime_error& error) {
       if (dynamic_cast<const Error*>(&error) != nullptr) throw;
-      throw with_lines_ ? files_errors::gzip(file_.name(), num_line_ends_, error.what())
-                        : files_errors::gzip_bytes(file_.name(), stream_.out(), error.what());
+      const Error damage =
+          with_lines_ ? files_errors::gzip(file_.name(), num_line_ends_, error.what())
+                      : files_errors::gzip_bytes(file_.name(), stream_.out(), error.what());
+      if (!options.on_damage) throw damage;
+      options.on_damage(damage);
+      content_bytes = with_lines_ ? last_line_end_ : stream_.out();
     }
-    finish();
+    finish(content_bytes < 0 ? stream_.out() : content_bytes);
   }
 
  private:
@@ -189,6 +194,7 @@ class GzipIndexMaker {
       at_line_start_ = found != nullptr;
       at = at_line_start_ ? static_cast<const char*>(found) + 1 : end;
       num_line_ends_ += at_line_start_ ? 1 : 0;
+      if (at_line_start_) last_line_end_ = begin + (at - buffer_.data());
     }
   }
 
@@ -199,10 +205,14 @@ class GzipIndexMaker {
     windows_ += window;
   }
 
-  void finish() {
+  void finish(int64_t content_bytes) {
     if (with_lines_) {
-      lines_.add(stream_.out());
+      // A line that is cut off was added: its beginning is the end.
+      if (at_line_start_ || content_bytes == stream_.out()) lines_.add(content_bytes);
       lines_.flush();
+    }
+    while (points_.size() > 1 && points_.back().out >= static_cast<uint64_t>(content_bytes)) {
+      points_.pop_back();
     }
     append_(windows_);
     for (const auto& point : points_) append_(bytes_of(point));
@@ -212,7 +222,7 @@ class GzipIndexMaker {
     footer.num_points = points_.size();
     footer.compressed_bytes = static_cast<uint64_t>(file_.size());
     footer.fingerprint = file_fingerprint(file_);
-    footer.content_bytes = static_cast<uint64_t>(stream_.out());
+    footer.content_bytes = static_cast<uint64_t>(content_bytes);
     std::copy(kMagic.begin(), kMagic.end(), footer.magic.begin());
     append_(bytes_of(footer));
   }
@@ -228,12 +238,13 @@ class GzipIndexMaker {
   std::vector<GzipIndex::StoredPoint> points_;
   bool at_line_start_ = true;
   int64_t num_line_ends_ = 0;
+  int64_t last_line_end_ = 0;
 };
 
 void make_gzip_index(const DiskFile& file, bool with_lines, int64_t block_bytes,
-                     const std::function<void(const IndexProgress&)>& on_progress,
+                     const OpenOptions& options,
                      const std::function<void(std::string_view)>& append) {
-  GzipIndexMaker(file, with_lines, block_bytes, append).run(on_progress);
+  GzipIndexMaker(file, with_lines, block_bytes, append).run(options);
 }
 
 }  // namespace s2s::files

@@ -63,9 +63,11 @@ class GzipIndex {
 uint64_t file_fingerprint(const DiskFile& file);
 
 /// Reads the whole file once and appends the index's bytes. `with_lines`: also where lines begin.
+/// Of a damaged file, when `options.on_damage` is given, the index is that of the whole lines (or
+/// bytes) before the damage.
 /// Errors: [data/gzip] with the last good line.
 void make_gzip_index(const DiskFile& file, bool with_lines, int64_t block_bytes,
-                     const std::function<void(const IndexProgress&)>& on_progress,
+                     const OpenOptions& options,
                      const std::function<void(std::string_view)>& append);
 
 /// Content of a gzip file through its index, which is looked for, and made when there is none.

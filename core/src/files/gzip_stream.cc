@@ -166,7 +166,8 @@ GzipPoint GzipStream::point() const {
   return point;
 }
 
-std::string inflate_whole(const ByteFile& file) {
+std::string inflate_whole(const ByteFile& file, bool with_lines,
+                          const std::function<void(const Error&)>& on_damage) {
   GzipStream stream(file);
   std::string content;
   constexpr size_t kFirstBytes = size_t{1} << 16;
@@ -180,7 +181,10 @@ std::string inflate_whole(const ByteFile& file) {
     if (dynamic_cast<const Error*>(&error) != nullptr) throw;
     content.resize(static_cast<size_t>(stream.out()));
     const auto lines = std::count(content.begin(), content.end(), '\n');
-    throw files_errors::gzip(file.name(), lines, error.what());
+    const Error damage = files_errors::gzip(file.name(), lines, error.what());
+    if (!on_damage) throw damage;
+    on_damage(damage);
+    if (with_lines) content.resize(content.rfind('\n') + 1);  // npos: nothing is left
   }
   content.shrink_to_fit();
   return content;

@@ -3,11 +3,13 @@
 // content.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "files/byte_file.h"
+#include "s2s/error.h"
 
 namespace s2s::files {
 
@@ -55,7 +57,10 @@ class GzipStream {
   bool at_end_ = false;
 };
 
-/// All of the content. Errors: [data/gzip] with the last good line.
-std::string inflate_whole(const ByteFile& file);
+/// All of the content; of a damaged file, when `on_damage` is given, its whole lines before the
+/// damage (`with_lines`) or all that could be inflated.
+/// Errors: [data/gzip] with the last good line.
+std::string inflate_whole(const ByteFile& file, bool with_lines = false,
+                          const std::function<void(const Error&)>& on_damage = {});
 
 }  // namespace s2s::files

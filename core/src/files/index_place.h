@@ -9,6 +9,7 @@
 
 #include "files/byte_cache.h"
 #include "files/byte_file.h"
+#include "s2s/error.h"
 
 namespace s2s::files {
 
@@ -17,6 +18,9 @@ struct IndexProgress {
   int64_t done_bytes = 0;
   int64_t total_bytes = 0;
 };
+
+/// Hears of something that is left out. What it throws stops the reading.
+using OnBad = std::function<void(const Error&)>;
 
 /// How files are opened, shared by all that belong together.
 struct OpenOptions {
@@ -28,6 +32,9 @@ struct OpenOptions {
   Place place = Place::kBeside;
   /// Called now and then while an index of a large file is made. What it throws stops the work.
   std::function<void(const IndexProgress&)> on_progress;
+  /// Of a file whose end is damaged or cut off, what is before is read and this is told; it may be
+  /// called again, and from several threads. Empty: [data/gzip] and [data/tar] are thrown.
+  OnBad on_damage = {};
 };
 
 /// $XDG_CACHE_HOME/s2s/index or ~/.cache/s2s/index; "" when neither variable is set.

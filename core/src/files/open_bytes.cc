@@ -13,9 +13,11 @@ namespace {
 /// Compressed files up to this size are held whole.
 constexpr int64_t kWholeFileBytes = int64_t{1} << 20;
 
-std::string decompressed(const std::string& name, std::string bytes) {
+std::string decompressed(const std::string& name, std::string bytes, bool with_lines = false,
+                         const OnBad& on_damage = {}) {
   if (!is_gzip(bytes)) return bytes;
-  return inflate_whole(MemoryFile(name, std::make_shared<const std::string>(std::move(bytes))));
+  return inflate_whole(MemoryFile(name, std::make_shared<const std::string>(std::move(bytes))),
+                       with_lines, on_damage);
 }
 
 /// Content that is made as a whole, and again when the cache had no room for it.
@@ -57,8 +59,9 @@ std::shared_ptr<const ByteFile> open_bytes(const std::string& source, const Open
                                            const std::string& expected, bool with_lines) {
   const auto cache = options.cache ? options.cache : std::make_shared<ByteCache>();
   if (const auto command = pipe_command(source)) {
-    return std::make_shared<WholeFile>(
-        source, cache, [=] { return decompressed(source, read_command(*command)); });
+    return std::make_shared<WholeFile>(source, cache, [=, on_damage = options.on_damage] {
+      return decompressed(source, read_command(*command), with_lines, on_damage);
+    });
   }
   if (is_url(source)) throw files_errors::url(source);
   auto file = std::make_unique<DiskFile>(source, expected);
@@ -68,8 +71,9 @@ std::shared_ptr<const ByteFile> open_bytes(const std::string& source, const Open
     with_cache.cache = cache;
     return std::make_shared<GzipFile>(std::move(file), with_lines, with_cache);
   }
-  return std::make_shared<WholeFile>(source, cache,
-                                     [=] { return inflate_whole(DiskFile(source, expected)); });
+  return std::make_shared<WholeFile>(source, cache, [=, on_damage = options.on_damage] {
+    return inflate_whole(DiskFile(source, expected), with_lines, on_damage);
+  });
 }
 
 std::string read_all_bytes(const std::string& source, const std::string& expected) {

@@ -15,30 +15,59 @@ bool has_extension(std::string_view name, std::string_view extension) {
   return name.ends_with(extension) && tar_stem(name).size() + extension.size() == name.size();
 }
 
-/// Offsets of all pairs; goes through all headers.
-void add_pairs(const ByteFile& file, OffsetWriter& offsets) {
-  int64_t members = 0;
-  int64_t at = 0;
-  while (const auto member = next_tar_file(file, at)) {
-    if (members % 2 == 0) offsets.add(member->header);
-    at = member->end();
-    ++members;
-  }
-  if (members % 2 != 0) {
+/// The pair that begins at `at` or behind; nothing at the end.
+std::optional<std::pair<TarMember, TarMember>> next_pair(const ByteFile& file, int64_t at,
+                                                         int64_t pairs_before) {
+  auto data = next_tar_file(file, at);
+  if (!data) return std::nullopt;
+  auto manifest = next_tar_file(file, data->end());
+  if (!manifest) {
     throw files_errors::tar(
-        file.name(), at,
-        "it has " + std::to_string(members) +
+        file.name(), data->end(),
+        "it has " + std::to_string(pairs_before * 2 + 1) +
             " members, an odd number; Shar has a manifest behind each data file");
   }
-  offsets.add(file.size());
+  return std::pair(std::move(*data), std::move(*manifest));
+}
+
+/// Offsets of all pairs; goes through all headers.
+void add_pairs(const ByteFile& file, OffsetWriter& offsets, const OnBad& on_damage) {
+  int64_t end = file.size();
+  int64_t at = 0;
+  try {
+    for (int64_t pairs = 0; const auto pair = next_pair(file, at, pairs); ++pairs) {
+      offsets.add(pair->first.header);
+      at = pair->second.end();
+    }
+  } catch (const Error& damage) {
+    if (!on_damage || damage.id() != "data/tar") throw;
+    on_damage(damage);
+    end = std::min(at, file.size());
+  }
+  offsets.add(end);
   offsets.flush();
 }
 
-OffsetIndex pairs_in_memory(const ByteFile& file) {
+/// Of an archive with very many pairs the offsets are kept in the cache folder, if that is where
+/// indexes go.
+OffsetIndex all_pairs(const ByteFile& file, const OpenOptions& options) {
+  constexpr size_t kManyPairs = 20000;
   auto bytes = std::make_shared<std::string>();
   OffsetWriter offsets([&](std::string_view more) { bytes->append(more); });
-  add_pairs(file, offsets);
-  return {bytes, *bytes};
+  bool is_whole = true;
+  const OnBad note_damage = [&](const Error& error) {
+    is_whole = false;
+    options.on_damage(error);
+  };
+  add_pairs(file, offsets, options.on_damage ? note_damage : OnBad());
+  OffsetIndex index(bytes, *bytes);
+  const auto* const plain = dynamic_cast<const DiskFile*>(&file);
+  const bool keep = options.place == OpenOptions::Place::kCacheFolder && is_whole &&
+                    static_cast<size_t>(index.size()) >= kManyPairs;
+  if (!keep || plain == nullptr) return index;
+  const auto kept =
+      write_index(*plain, ".idx", options.place, [&](const auto& append) { append(*bytes); });
+  return {kept, kept->bytes()};
 }
 
 /// The first and the last pair begin at headers. What lies between is seen when it is read.
@@ -92,7 +121,7 @@ std::shared_ptr<const TarPairs> TarPairs::open(const std::string& source,
     offsets = find_index(*plain, IndexEnd::kWithinFile,
                          [&](const OffsetIndex& index) { return begins_members(*plain, index); });
   }
-  if (!offsets) offsets = pairs_in_memory(*file);
+  if (!offsets) offsets = all_pairs(*file, options);
   return std::shared_ptr<const TarPairs>(new TarPairs(std::move(file), std::move(*offsets)));
 }
 
@@ -132,7 +161,7 @@ void write_tar_index(const std::string& path) {
   const DiskFile file(path, kExpected);
   AtomicFile index(path + ".idx");
   OffsetWriter offsets([&](std::string_view bytes) { index.write(bytes); });
-  add_pairs(file, offsets);
+  add_pairs(file, offsets, {});
   index.commit();
 }
 

@@ -49,6 +49,7 @@ struct TarPair {
 /// there is an `.idx` file.
 class TarPairs {
  public:
+  /// With `options.on_damage` the whole pairs before the damage.
   /// Errors: [data/missing-file], [data/tar] also for an odd number of members.
   static std::shared_ptr<const TarPairs> open(const std::string& source,
                                               const OpenOptions& options = {});

@@ -61,7 +61,7 @@ class ManifestRows : public CutRows {
 class SharRows : public CutRows {
  public:
   SharRows(const std::string& folder, const files::OpenOptions& options)
-      : set_(list_shar(folder), options) {
+      : set_(list_shar(folder, {}, options.on_damage != nullptr), options) {
     for (int64_t shard = 0; shard < set_.num_shards(); ++shard) {
       parts_.add(set_.num_cuts(shard));
       if (options.on_progress) options.on_progress({folder, shard + 1, set_.num_shards()});

@@ -79,12 +79,62 @@ CustomValue stored_value(const Item& item) {
   return stored_array(text, item);
 }
 
-std::variant<std::shared_ptr<const files::TarPairs>, std::shared_ptr<const files::LineFile>>
-open_items(const std::string& path, const files::OpenOptions& options) {
+using Items =
+    std::variant<std::shared_ptr<const files::TarPairs>, std::shared_ptr<const files::LineFile>>;
+
+constexpr const char* kExpectedCuts = "a shard of cuts; copy it";
+
+Items open_items(const std::string& path, const files::OpenOptions& options) {
   const std::string end = path.substr(path.rfind('/') + 1);
   if (end.find(".tar") != std::string::npos) return files::TarPairs::open(path, options);
   return files::open_line_file(path, options, "a shard of a Shar set; copy it");
 }
+
+/// Opens files so that damage is kept for the rows that it costs.
+class Opener {
+ public:
+  explicit Opener(const files::OpenOptions& options) : options_(options) {}
+
+  bool is_lenient() const { return options_.on_damage != nullptr; }
+
+  template <typename File>
+  File get(std::optional<Error>& damage,
+           const std::function<File(const files::OpenOptions&)>& open) const {
+    if (!is_lenient()) return open(options_);
+    // Shared: what is not held whole is made again later, and says so again.
+    const auto told = std::make_shared<Told>();
+    files::OpenOptions options = options_;
+    options.on_damage = [told](const Error& error) { told->hear(error); };
+    try {
+      File file = open(options);
+      damage = told->first();
+      return file;
+    } catch (const Error& error) {
+      if (error.exit_code() != ExitCode::kData) throw;
+      damage = error;
+      return {};
+    }
+  }
+
+ private:
+  class Told {
+   public:
+    void hear(const Error& error) {
+      const std::lock_guard lock(mutex_);
+      if (!first_) first_ = error;
+    }
+    std::optional<Error> first() {
+      const std::lock_guard lock(mutex_);
+      return first_;
+    }
+
+   private:
+    std::mutex mutex_;
+    std::optional<Error> first_;
+  };
+
+  const files::OpenOptions& options_;
+};
 
 }  // namespace
 
@@ -110,22 +160,53 @@ void set_shar_field(Cut& cut, const std::string& field, CustomValue value) {
   }
 }
 
+int64_t OpenShard::Field::size() const {
+  return std::visit([](const auto& opened) { return opened ? opened->size() : int64_t{0}; }, items);
+}
+
 OpenShard::OpenShard(const std::string& cuts_path,
                      const std::vector<std::pair<std::string, std::string>>& fields,
                      const files::OpenOptions& options)
-    : cuts_(files::open_line_file(cuts_path, options, "a shard of cuts; copy it")) {
+    : cuts_path_(cuts_path) {
+  const Opener open(options);
+  cuts_ = open.get<Lines>(damage_, [&](const files::OpenOptions& how) {
+    return files::open_line_file(cuts_path, how, kExpectedCuts);
+  });
+  const int64_t num_lines = cuts_ ? cuts_->size() : 0;
+  num_cuts_ = num_lines;
   for (const auto& [name, path] : fields) {
-    fields_.push_back({name, path, open_items(path, options)});
-    const int64_t num_items =
-        std::visit([](const auto& items) { return items->size(); }, fields_.back().items);
-    if (num_items != num_cuts()) throw shar_errors::rows(cuts_path, num_cuts(), path, num_items);
+    Field field{name, path, {}, {}};
+    field.items = open.get<Items>(
+        field.damage, [&](const files::OpenOptions& how) { return open_items(path, how); });
+    if (field.size() != num_lines && !open.is_lenient()) {
+      throw shar_errors::rows(cuts_path, num_lines, path, field.size());
+    }
+    num_cuts_ = std::max(num_cuts_, field.size());
+    fields_.push_back(std::move(field));
   }
+  if (damage_ && num_cuts_ == num_lines) options.on_damage(*damage_);
+}
+
+/// Why the row lacks its cut or (of the cut at `place`) a field.
+void OpenShard::fail(int64_t row, const std::string& place, const Field* field) const {
+  const std::optional<Error>& damage = field != nullptr ? field->damage : damage_;
+  if (damage) throw Error(damage->exit_code(), damage->id(), place + ": " + damage->message());
+  const int64_t num_lines = cuts_ ? cuts_->size() : 0;
+  const Field& other = field != nullptr
+                           ? *field
+                           : *std::find_if(fields_.begin(), fields_.end(),
+                                           [&](const Field& f) { return f.size() > row; });
+  throw shar_errors::lost_row(place, cuts_path_, num_lines, other.path, other.size());
 }
 
 Cut OpenShard::cut(int64_t row) const {
+  if (!cuts_ || row >= cuts_->size()) {
+    fail(row, fmt::format("{}:{}", cuts_path_, row + 1), nullptr);
+  }
   Cut cut = s2s::parse_cut(cuts_->line(row), cuts_->path(), row + 1);
   resolve_paths(cut);
   for (const Field& field : fields_) {
+    if (row >= field.size()) fail(row, cut.place(), &field);
     std::visit([&](const auto& items) { attach(cut, field, *items, row); }, field.items);
   }
   return cut;

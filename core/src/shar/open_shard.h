@@ -22,12 +22,14 @@ namespace s2s::data {
 /// Thread-safe.
 class OpenShard {
  public:
-  /// `fields`: name and path. Errors: those of SharSet::num_cuts.
+  /// `fields`: name and path. With `options.on_damage`, files that are missing, damaged or shorter
+  /// than others are errors of the cuts that they should have: `on_damage` is called only where
+  /// nothing says how many these are. Errors: those of SharSet::num_cuts.
   OpenShard(const std::string& cuts_path,
             const std::vector<std::pair<std::string, std::string>>& fields,
             const files::OpenOptions& options);
 
-  int64_t num_cuts() const { return cuts_->size(); }
+  int64_t num_cuts() const { return num_cuts_; }
   /// The cut and its fields. Errors: those of SharSet::cut.
   Cut cut(int64_t row) const;
 
@@ -37,14 +39,22 @@ class OpenShard {
   struct Field {
     std::string name;
     std::string path;
-    std::variant<Tar, Lines> items;
+    std::variant<Tar, Lines> items;  // null: it cannot be opened
+    std::optional<Error> damage;
+
+    int64_t size() const;
   };
+
+  [[noreturn]] void fail(int64_t row, const std::string& place, const Field* field) const;
 
   void attach(Cut& cut, const Field& field, const files::TarPairs& tar, int64_t row) const;
   void attach(Cut& cut, const Field& field, const files::LineFile& lines, int64_t row) const;
 
-  Lines cuts_;
+  std::string cuts_path_;
+  Lines cuts_;  // null: it cannot be opened
+  std::optional<Error> damage_;
   std::vector<Field> fields_;
+  int64_t num_cuts_ = 0;
 };
 
 /// The shards that were used last. Thread-safe: while one thread opens a shard, others that want it

@@ -44,6 +44,12 @@ Error rows(const std::string& cuts_path, int64_t num_cuts, const std::string& fi
                            cuts_path, num_cuts, field_path, num_items));
 }
 
+Error lost_row(const std::string& place, const std::string& cuts_path, int64_t num_cuts,
+               const std::string& field_path, int64_t num_items) {
+  const Error whole = rows(cuts_path, num_cuts, field_path, num_items);
+  return {whole.exit_code(), whole.id(), place + ": " + whole.message()};
+}
+
 Error id(const std::string& place, const std::string& field_path, int64_t offset,
          const std::string& name) {
   return error("shar-id", fmt::format("{}: {} has '{}' in its place (byte {}); expected the cut's "

@@ -16,6 +16,9 @@ Error no_field(const std::string& folder, const std::string& field,
 /// `counts`: "cuts 4, recording 3"; `problem`: "there is no recording.000002".
 Error shards(const std::string& place, const std::string& counts, const std::string& problem);
 /// A field's shard has another number of items than the shard of cuts.
+/// Of a row that one of the files lacks. [data/shar-rows]
+Error lost_row(const std::string& place, const std::string& cuts_path, int64_t num_cuts,
+               const std::string& field_path, int64_t num_items);
 Error rows(const std::string& cuts_path, int64_t num_cuts, const std::string& field_path,
            int64_t num_items);
 /// `place`: of the cut. `name`: what stands in its place.

@@ -18,8 +18,13 @@ struct SharItem {
   CustomValue placeholder;  // what the cut has in its place
 };
 
-/// The field of a cut as data; nothing when the cut has no such field.
-/// Errors: [data/shar-value], those of CutAudio and encode_audio.
+/// A mixed cut as one with a recording of the mix, from 0 on, with custom fields of the first track
+/// that is not padding. The recording says nothing of sources and channels yet: shar_recording
+/// does. Source: lhotse MixedCut.to_mono.
+Cut mix_as_recording(const Cut& mix);
+
+/// The field of a cut as data (of a mixed cut: of its mix, at the rate of its first track); nothing
+/// when the cut has no such field. Errors: [data/shar-value], those of CutAudio and encode_audio.
 std::optional<SharItem> shar_recording(const Cut& cut, const SharField& field, CutAudio& audio);
 std::optional<SharItem> shar_array(const Cut& cut, const SharField& field);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "files/brace_expansion.h"
 #include "files/pipe_command.h"
@@ -72,6 +73,27 @@ std::string first_difference(const std::vector<std::string>& cuts, const std::st
   return "";
 }
 
+/// Every number that any field has, for each field: what is missing is named as the others are.
+void name_missing_shards(std::map<std::string, std::vector<std::string>>& by_field) {
+  std::set<std::string> numbers;
+  for (const auto& [field, paths] : by_field) {
+    for (const std::string& path : paths) numbers.insert(shard_number(path));
+  }
+  if (numbers.contains("")) return;
+  for (auto& [field, paths] : by_field) {
+    const std::string like = paths.front();
+    const size_t at = like.rfind('/') + 1 + field.size() + 1;
+    const size_t digits = shard_number(like).size();
+    std::map<std::string, std::string> by_number;
+    for (const std::string& number : numbers) {
+      by_number[number] = std::string(like).replace(at, digits, number);
+    }
+    for (const std::string& path : paths) by_number[shard_number(path)] = path;
+    paths.clear();
+    for (const auto& [number, path] : by_number) paths.push_back(path);
+  }
+}
+
 void check_counts(const SharShards& shards, const std::string& place, bool check_numbers) {
   for (const auto& [field, paths] : shards.fields) {
     const bool same_count = paths.size() == shards.cuts.size();
@@ -86,8 +108,9 @@ void check_counts(const SharShards& shards, const std::string& place, bool check
 }  // namespace
 
 SharShards list_shar(const std::string& folder,
-                     const std::optional<std::vector<std::string>>& fields) {
-  const auto by_field = files_by_field(folder);
+                     const std::optional<std::vector<std::string>>& fields, bool name_missing) {
+  auto by_field = files_by_field(folder);
+  if (name_missing) name_missing_shards(by_field);
   std::vector<std::string> names;
   for (const auto& [field, paths] : by_field) names.push_back(field);
   const auto paths_of = [&](const std::string& field) {

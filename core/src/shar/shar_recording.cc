@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <fstream>
+#include <numeric>
 
 #include "audio/encode_audio.h"
+#include "cuts/mixed_cut.h"
 #include "files/tar_index.h"
 #include "s2s/cut_files.h"
 #include "s2s/frames.h"
@@ -72,7 +74,35 @@ std::vector<int64_t> written_channels(const Cut& cut, const SharField& field,
   return chosen.empty() ? recording.all_channels() : chosen;
 }
 
+/// What is written of a mix; channels follow from the samples.
+Recording mixed_recording(const Cut& mix) {
+  Recording recording;
+  recording.id = mix.id;
+  recording.sample_rate_hz = mix.sample_rate_hz();
+  recording.duration_s = mix.duration_s;
+  recording.num_samples = compute_num_samples(mix.duration_s, recording.sample_rate_hz);
+  return recording;
+}
+
+std::vector<int64_t> numbered(int64_t count) {
+  std::vector<int64_t> channels(static_cast<size_t>(count));
+  std::iota(channels.begin(), channels.end(), int64_t{0});
+  return channels;
+}
+
 }  // namespace
+
+Cut mix_as_recording(const Cut& mix) {
+  Cut cut;
+  cut.id = mix.id;
+  cut.duration_s = mix.duration_s;
+  cut.supervisions = mix.supervisions;
+  cut.custom = first_data_track(mix).cut->custom;
+  cut.recording = mixed_recording(mix);
+  cut.manifest = mix.manifest;
+  cut.line = mix.line;
+  return cut;
+}
 
 std::string format_of_audio(std::string_view first_bytes) {
   const auto begins = [&](std::string_view magic) { return first_bytes.starts_with(magic); };
@@ -88,19 +118,18 @@ std::string format_of_audio(std::string_view first_bytes) {
 
 std::optional<SharItem> shar_recording(const Cut& cut, const SharField& field, CutAudio& audio) {
   const bool is_main = field.name == "recording";
-  if (cut.kind == Cut::Kind::kMixed) {
-    throw shar_errors::field_value(cut.place(), field.name,
-                                   "belongs to a mixed cut, which Shar cannot hold; save the mixes "
-                                   "as recordings first");
-  }
+  std::optional<Recording> main = cut.recording;
+  const bool is_mix = is_main && cut.kind == Cut::Kind::kMixed;
+  if (is_mix) main = mixed_recording(cut);
   const Recording* const recording =
-      is_main ? (cut.recording ? &*cut.recording : nullptr) : cut.find_recording(field.name);
+      is_main ? (main ? &*main : nullptr) : cut.find_recording(field.name);
   if (recording == nullptr) return std::nullopt;
   at::Tensor samples_CS = is_main ? audio.load(cut) : audio.load_custom(cut, field.name);
   const std::string format =
       field.format == "original" ? original_format(cut, field, *recording) : field.format;
   const Recording left =
-      placeholder(cut, field, *recording, written_channels(cut, field, *recording));
+      placeholder(cut, field, *recording,
+                  is_mix ? numbered(samples_CS.size(0)) : written_channels(cut, field, *recording));
   Recording stored = left;
   stored.sample_rate_hz = rate_to_encode(format, recording->sample_rate_hz);
   if (stored.sample_rate_hz != recording->sample_rate_hz) {

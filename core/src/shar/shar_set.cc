@@ -10,13 +10,22 @@
 namespace s2s::data {
 namespace {
 
+/// A shard of cuts whose index takes a while to make.
+bool is_large(const std::string& cuts_path) {
+  constexpr uintmax_t kLargeBytes = uintmax_t{8} << 20;
+  std::error_code unknown;  // of a command
+  const uintmax_t size = std::filesystem::file_size(cuts_path, unknown);
+  return !unknown && size > kLargeBytes;
+}
+
 files::OpenOptions shared_options(files::OpenOptions options, const SharShards& shards) {
   if (!options.cache) options.cache = std::make_shared<files::ByteCache>();
-  // Indexes of many shards on the disk would cost more than making them again.
+  // Indexes of many small shards on the disk would cost more than making them again.
   constexpr size_t kFewShards = 8;
   if (options.place == files::OpenOptions::Place::kBeside) {
-    options.place = shards.cuts.size() <= kFewShards ? files::OpenOptions::Place::kCacheFolder
-                                                     : files::OpenOptions::Place::kMemory;
+    const bool keep = shards.cuts.size() <= kFewShards || is_large(shards.cuts.front());
+    options.place =
+        keep ? files::OpenOptions::Place::kCacheFolder : files::OpenOptions::Place::kMemory;
   }
   return options;
 }

@@ -22,10 +22,12 @@ struct SharShards {
 
 /// The shards of a folder, sorted by name; `FIELD.jsonl.gz` without a number is one shard.
 /// `fields`: those to read; nothing: all that are there. Index files are passed over.
+/// `name_missing`: numbers that a field lacks are named as its other shards are; opening says so.
 /// Errors: [data/missing-file], [data/shar-field], [data/shar-shards].
 /// Source: lhotse LazySharIterator.
 SharShards list_shar(const std::string& folder,
-                     const std::optional<std::vector<std::string>>& fields = {});
+                     const std::optional<std::vector<std::string>>& fields = {},
+                     bool name_missing = false);
 
 /// From a mapping field -> patterns ("d/cuts.{000000..000127}.jsonl.gz", _OP_ _CL_), as `shar_path`
 /// may be; `place`: for messages.
@@ -40,6 +42,8 @@ class OpenShards;
 /// Cuts of a Shar set by shard and row. Thread-safe; holds a bounded number of shards open.
 class SharSet {
  public:
+  /// With `options.on_damage`, what is damaged, missing or shorter than its neighbours is an error
+  /// of the cuts that it concerns, not of the shard (OpenShard).
   /// `options.place` is not used beside the files, where Lhotse would take an index for a shard.
   explicit SharSet(SharShards shards, files::OpenOptions options = {}, size_t max_open_shards = 64);
   ~SharSet();

@@ -42,9 +42,34 @@ std::string custom_line(const Cut& cut, const SharField& field) {
                      json->text);
 }
 
-void check_stays_aligned(const Cut& cut, const std::vector<SharField>& fields) {
-  const bool is_written = std::any_of(fields.begin(), fields.end(),
-                                      [](const SharField& f) { return f.name == "recording"; });
+bool has_field(const std::vector<SharField>& fields, const std::string& name) {
+  return std::any_of(fields.begin(), fields.end(),
+                     [&](const SharField& field) { return field.name == name; });
+}
+
+/// A mix becomes a recording: what belongs to single tracks would not fit it any more.
+void check_mix(const Cut& mix, const std::vector<SharField>& fields) {
+  std::vector<std::string> names = {"recording"};
+  for (const auto& [name, value] : mix_as_recording(mix).custom) {
+    if (!std::holds_alternative<JsonText>(value)) names.push_back(name);
+  }
+  for (const std::string& name : names) {
+    const auto field = std::find_if(fields.begin(), fields.end(),
+                                    [&](const SharField& f) { return f.name == name; });
+    if (field != fields.end() && is_audio(*field)) continue;
+    throw shar_errors::field_value(mix.place(), name,
+                                   "is not among --fields as audio, but the cut is a mix, of which "
+                                   "the audio is stored as one recording");
+  }
+}
+
+void check_can_be_written(const Cut& cut, const std::vector<SharField>& fields) {
+  if (cut.kind == Cut::Kind::kPadding) {
+    throw shar_errors::field_value(cut.place(), "recording",
+                                   "is padding alone, which Shar cannot hold");
+  }
+  if (cut.kind == Cut::Kind::kMixed) check_mix(cut, fields);
+  const bool is_written = has_field(fields, "recording");
   if (cut.recording && cut.start_s != 0 && !is_written) {
     throw shar_errors::field_value(
         cut.place(), "recording",
@@ -54,10 +79,23 @@ void check_stays_aligned(const Cut& cut, const std::vector<SharField>& fields) {
   }
 }
 
+/// Of a mix: the channels that it turned out to have.
+void take_channels(Cut& cut) {
+  cut.channels = cut.recording->channel_ids;
+  if (cut.channels.size() > 1) {
+    cut.kind = Cut::Kind::kMulti;
+    return;
+  }
+  for (Supervision& turn : cut.supervisions) {
+    turn.channels = {0};
+    turn.channel_is_list = false;
+  }
+}
+
 WrittenCut prepared(const Cut& cut, const std::vector<SharField>& fields, CutAudio& audio) {
-  check_stays_aligned(cut, fields);
+  check_can_be_written(cut, fields);
   WrittenCut out;
-  out.cut = cut;
+  out.cut = cut.kind == Cut::Kind::kMixed ? mix_as_recording(cut) : cut;
   for (const SharField& field : fields) {
     std::optional<SharItem> item;
     if (field.format == "jsonl") {
@@ -68,15 +106,14 @@ WrittenCut prepared(const Cut& cut, const std::vector<SharField>& fields, CutAud
     }
     if (item) {
       set_shar_field(out.cut, field.name, item->placeholder);
+      if (cut.kind == Cut::Kind::kMixed && field.name == "recording") take_channels(out.cut);
       out.cut.erase_custom(field.name + "_channel_selector");
     }
     out.items.push_back(std::move(item));
   }
   out.cut.start_s = 0;
-  if (out.cut.kind == Cut::Kind::kMono || out.cut.kind == Cut::Kind::kMulti) {
-    out.cut.erase_custom("shard_origin");
-    out.cut.erase_custom("shar_epoch");
-  }
+  out.cut.erase_custom("shard_origin");
+  out.cut.erase_custom("shar_epoch");
   return out;
 }
 

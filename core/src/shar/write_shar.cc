@@ -18,7 +18,9 @@ namespace {
 class SharJobs {
  public:
   SharJobs(const CutRows& cuts, const WriteSharOptions& options)
-      : cuts_(cuts), options_(options), run_(cuts, options) {}
+      : cuts_(cuts), options_(options), run_(cuts, options) {
+    summary_.skipped = options.left_out;
+  }
 
   WriteSharSummary run() {
     std::vector<std::thread> threads;

@@ -15,12 +15,13 @@ namespace s2s::data {
 
 struct WriteSharOptions {
   SharWriterOptions writer;
-  int64_t shard_size = 1000;    // 0: all in one shard whose files have no number
-  std::optional<int64_t> seed;  // of `order`, noted for runs that go on
-  std::vector<int64_t> order;   // rows of the source as they are written; empty: as they come
-  int64_t num_jobs = 1;         // threads
-  int64_t skip_bad = 0;         // so many cuts may have an error and are left out
-  std::function<bool()> stop;   // asked now and then
+  int64_t shard_size = 1000;          // 0: all in one shard whose files have no number
+  std::optional<int64_t> seed;        // of `order`, noted for runs that go on
+  std::vector<int64_t> order;         // rows of the source as they are written; empty: as they come
+  int64_t num_jobs = 1;               // threads
+  int64_t skip_bad = 0;               // so many cuts may have an error and are left out
+  std::vector<std::string> left_out;  // messages of cuts that `cuts` lacks for an error; they count
+  std::function<bool()> stop;         // asked now and then
   /// Cuts done (also those of finished shards). Called by one thread, a few times a second.
   std::function<void(int64_t)> on_progress;
 };

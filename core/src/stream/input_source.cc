@@ -6,6 +6,7 @@
 
 #include "config/load_config.h"
 #include "config/yaml_reader.h"
+#include "files/brace_expansion.h"
 #include "files/line_file.h"
 #include "files/pipe_command.h"
 #include "stream/input_errors.h"
@@ -17,12 +18,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_nemo(const std::string& source) {
+bool is_nemo(const std::string& source, const files::OpenOptions& options = {}) {
   const auto file = files::open_line_file(
-      source, {}, "Lhotse cuts (.jsonl, .jsonl.gz), a Shar directory, a NeMo manifest or a YAML");
+      source, options,
+      "Lhotse cuts (.jsonl, .jsonl.gz), a Shar directory, a NeMo manifest or a YAML");
   if (file->size() == 0) return false;
   const auto json = nlohmann::json::parse(file->line(0), nullptr, false);
   return json.is_object() && json.contains("audio_filepath");
+}
+
+bool is_folder(const std::string& source) {
+  return !files::pipe_command(source) && fs::is_directory(source);
+}
+
+bool is_yaml(const std::string& source) {
+  return !files::pipe_command(source) && (source.ends_with(".yaml") || source.ends_with(".yml"));
 }
 
 Config scalar_block(const char* key, const std::string& source) {
@@ -61,11 +71,8 @@ std::optional<Config> block_of_text(const std::string& source) {
 
 Config block_of(const std::string& source) {
   if (std::optional<Config> block = block_of_text(source)) return std::move(*block);
-  const bool is_path = !files::pipe_command(source);
-  if (is_path && fs::is_directory(source)) return scalar_block("shar_path", source);
-  if (is_path && (source.ends_with(".yaml") || source.ends_with(".yml"))) {
-    return block_of_yaml(source);
-  }
+  if (is_folder(source)) return scalar_block("shar_path", source);
+  if (is_yaml(source)) return block_of_yaml(source);
   return scalar_block(is_nemo(source) ? "manifest_filepath" : "cuts_path", source);
 }
 
@@ -88,9 +95,13 @@ InputNode parse_sets(const Config& block, const InputContext& context, Findings&
 }
 
 std::string folder_of(const std::string& source) {
-  const bool is_yaml = source.ends_with(".yaml") || source.ends_with(".yml");
   const std::string folder = fs::path(source).parent_path().string();
-  return is_yaml && !folder.empty() ? folder : ".";
+  return is_yaml(source) && !folder.empty() ? folder : ".";
+}
+
+void set_on_bad(InputNode& node, const files::OnBad& on_bad) {
+  node.attributes.on_bad = on_bad;
+  for (InputNode& child : node.children) set_on_bad(child, on_bad);
 }
 
 /// What a data set's block says of all its sources; mistakes are found when a run reads it.
@@ -141,14 +152,23 @@ void make_finite(InputNode& node) {
   for (InputNode& child : node.children) make_finite(child);
 }
 
+bool is_changed_input(const std::string& source, const files::OpenOptions& options) {
+  if (is_folder(source)) return false;
+  if (is_yaml(source) || block_of_text(source)) return true;
+  const std::vector<std::string> paths = files::expand_shard_pattern(source);
+  return !paths.empty() && is_nemo(paths.front(), options);
+}
+
 InputNode parse_input_source(const std::string& source, bool metadata_only) {
   InputNode node = parse_source(source, metadata_only, 0);
   make_finite(node);
   return node;
 }
 
-StreamPtr open_input(const std::string& source, bool metadata_only) {
-  return open_input_tree(parse_input_source(source, metadata_only)).stream;
+StreamPtr open_input(const std::string& source, bool metadata_only, files::OnBad on_bad) {
+  InputNode node = parse_input_source(source, metadata_only);
+  set_on_bad(node, on_bad);
+  return open_input_tree(node).stream;
 }
 
 StreamPtr open_sampled_input(const std::string& source, int64_t seed) {

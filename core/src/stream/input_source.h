@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "files/index_place.h"
 #include "stream/combinators.h"
 #include "stream/input_tree.h"
 
@@ -19,7 +20,13 @@ namespace s2s::data {
 ///                          its data.train_ds
 /// `metadata_only`: what NeMo's manifests do not say of audio is not looked up.
 /// Errors: [data/input], [data/missing-file], those of configuration and of the sources.
-StreamPtr open_input(const std::string& source, bool metadata_only = false);
+/// `on_bad`: told of each cut that is bad, which is passed over; empty: it is thrown.
+StreamPtr open_input(const std::string& source, bool metadata_only = false,
+                     files::OnBad on_bad = {});
+
+/// Whether `source` is other than files of Lhotse cuts or a Shar directory: a YAML file, or a NeMo
+/// manifest (the first line of the first file tells). Errors: those of opening it.
+bool is_changed_input(const std::string& source, const files::OpenOptions& options);
 
 /// The cuts of `source` as NeMo's scripts sample them, which look at the first so many: mixed by
 /// weights and shuffled as the source says, by `seed` where it names none; of manifests only what

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "files/index_place.h"
 #include "stream/input_changes.h"
 #include "stream/input_errors.h"
 #include "stream/nemo_extra_fields.h"
@@ -61,16 +62,22 @@ StreamPtr endless_unless(bool is_finite, StreamPtr stream, bool preserve_id = tr
   return is_finite ? std::move(stream) : repeat(std::move(stream), {}, preserve_id);
 }
 
+/// Lines of extra fields belong to entries by their number: none may be left out.
+files::OnBad on_bad_of(const InputNode& node) {
+  return node.extra_fields.empty() ? node.attributes.on_bad : files::OnBad();
+}
+
 NemoTarredOptions tarred_options(const InputNode& node, const InputFiles& files) {
   const InputAttributes& a = node.attributes;
-  return {files.manifests, files.tars,   {a.text_field, a.lang_field},
-          a.shuffle,       a.shard_seed, a.skip_missing_manifest_entries,
-          a.slice_length};
+  return {files.manifests, files.tars,     {a.text_field, a.lang_field},
+          a.shuffle,       a.shard_seed,   a.skip_missing_manifest_entries,
+          a.slice_length,  on_bad_of(node)};
 }
 
 NemoManifestOptions manifest_options(const InputNode& node, const InputFiles& files) {
   const InputAttributes& a = node.attributes;
-  return {files.manifests, {a.text_field, a.lang_field}, a.metadata_only, a.shuffle, a.shard_seed};
+  return {files.manifests, {a.text_field, a.lang_field}, a.metadata_only, a.shuffle, a.shard_seed,
+          on_bad_of(node)};
 }
 
 bool reads_tars(const InputNode& node, const InputFiles& files) {
@@ -127,15 +134,24 @@ OpenedInput open_shar_leaf(const InputNode& node) {
   std::vector<Part> parts;
   for (const InputFiles& files : node.files) {
     std::optional<double> weight = files.weight;
-    if (!weight && !a.keep_order) weight = static_cast<double>(num_shar_cuts(files));
+    if (!weight && !a.keep_order) weight = static_cast<double>(num_shar_cuts(files, a));
     parts.push_back({[files, a] { return open_shar(files, a); }, weight});
   }
   return {mix(parts, {a, weights_of(parts), a.force_finite, node.path}), true};
 }
 
+InputNode without_bad(InputNode node) {
+  node.attributes.on_bad = {};
+  for (InputNode& child : node.children) child = without_bad(std::move(child));
+  return node;
+}
+
 OpenedInput open_group(const InputNode& node) {
   std::vector<OpenedInput> opened;
-  for (const InputNode& child : node.children) opened.push_back(open_input_tree(child));
+  for (const InputNode& child : node.children) {
+    // What one of two lacks would pair the others wrongly.
+    opened.push_back(open_input_tree(node.type == "pairs" ? without_bad(child) : child));
+  }
   const InputAttributes& a = node.attributes;
   for (size_t i = 1; i < opened.size(); ++i) {
     if (opened[i].is_tarred == opened[0].is_tarred) continue;
@@ -170,7 +186,7 @@ OpenedInput open_content(const InputNode& node) {
     case InputNode::Kind::kGroup:
       return open_group(node);
     case InputNode::Kind::kCuts:
-      return {open_manifests(node.files.front().manifests), false};
+      return {open_manifests(node.files.front().manifests, node.attributes), false};
     case InputNode::Kind::kShar:
       return open_shar_leaf(node);
     case InputNode::Kind::kNemo:

@@ -27,6 +27,7 @@ ManifestStream::ManifestStream(ManifestStreamOptions options) : options_(std::mo
     if (!std::filesystem::exists(path)) throw files_errors::missing_file(path, kExpected);
   }
   if (!options_.open.cache) options_.open.cache = std::make_shared<files::ByteCache>();
+  options_.open.on_damage = options_.on_bad;
   files_.resize(options_.paths.size());
 }
 
@@ -61,7 +62,8 @@ std::optional<CutItem> ManifestStream::next_in_order() {
     while (cursor_->next(line)) {
       const int64_t row = at_row_++;
       if (is_blank(line)) continue;
-      return CutItem{{static_cast<int64_t>(at_file_), row}, parse(at_file_, row, line)};
+      CutItem item{{static_cast<int64_t>(at_file_), row}, nullptr};
+      if (is_good(options_.on_bad, [&] { item.cut = parse(at_file_, row, line); })) return item;
     }
   }
   return std::nullopt;
@@ -70,10 +72,13 @@ std::optional<CutItem> ManifestStream::next_in_order() {
 std::optional<CutItem> ManifestStream::next_shuffled() {
   if (!order_) order_.emplace(*size(), *options_.shuffle_seed);
   while (at_row_ < order_->size()) {
-    const auto [file_number, row] = place_of(order_->at(at_row_++));
+    const auto place = place_of(order_->at(at_row_++));
+    const size_t file_number = place.first;
+    const int64_t row = place.second;
     const std::string line = file(file_number)->line(row);
     if (is_blank(line)) continue;
-    return CutItem{{static_cast<int64_t>(file_number), row}, parse(file_number, row, line)};
+    CutItem item{{static_cast<int64_t>(file_number), row}, nullptr};
+    if (is_good(options_.on_bad, [&] { item.cut = parse(file_number, row, line); })) return item;
   }
   return std::nullopt;
 }

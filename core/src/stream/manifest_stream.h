@@ -23,6 +23,9 @@ struct ManifestStreamOptions {
   std::optional<int64_t> shuffle_seed;
   /// Relative paths of audio are looked up beside the manifest (s2s::resolve_paths).
   bool resolve_paths = true;
+  /// Told of each line that is no cut, which is passed over, and of files whose end is damaged.
+  /// Empty: it is thrown.
+  files::OnBad on_bad = {};
 };
 
 /// Token: [file, row]. Empty lines are passed over. A file is opened (and its index made, if it has

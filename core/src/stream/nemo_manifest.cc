@@ -11,7 +11,7 @@
 #include "s2s/frames.h"
 #include "stream/input_errors.h"
 #include "stream/nemo_cut.h"
-#include "stream/stream_errors.h"
+#include "stream/stream_parts.h"
 
 namespace s2s::data {
 namespace {
@@ -57,7 +57,8 @@ NemoManifestStream::NemoManifestStream(NemoManifestOptions options)
     : options_(std::move(options)),
       lines_(options_.paths,
              "a NeMo manifest with a JSON object on each line; check "
-             "manifest_filepath"),
+             "manifest_filepath",
+             options_.on_bad),
       parts_(options_.paths.size(), options_.shuffle_shards, options_.shard_seed) {
   rewind(0);
 }
@@ -83,9 +84,12 @@ std::optional<CutItem> NemoManifestStream::next() {
       continue;
     }
     const size_t file = parts_.of_pass(epoch_)[part_];
-    const NemoEntry entry = parse_nemo_entry(line, lines_.path(file), row + 1);
-    if (entry.is_skipped()) continue;
-    return CutItem{{static_cast<int64_t>(file), row}, std::make_shared<const Cut>(make_cut(entry))};
+    CutItem item{{static_cast<int64_t>(file), row}, nullptr};
+    const bool good = is_good(options_.on_bad, [&] {
+      const NemoEntry entry = parse_nemo_entry(line, lines_.path(file), row + 1);
+      if (!entry.is_skipped()) item.cut = std::make_shared<const Cut>(make_cut(entry));
+    });
+    if (good && item.cut) return item;
   }
   return std::nullopt;
 }

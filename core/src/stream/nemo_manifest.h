@@ -18,6 +18,8 @@ struct NemoManifestOptions {
   bool metadata_only = false;  // no audio header is read; rates that are not written are 16 kHz
   bool shuffle_shards = false;
   int64_t shard_seed = 0;
+  /// Told of each line that is bad, which is passed over. Empty: it is thrown.
+  files::OnBad on_bad = {};
 };
 
 /// Tokens: file, row. Relative audio paths are below the manifest's folder.

@@ -10,6 +10,7 @@
 #include "base/fnv.h"
 #include "files/open_bytes.h"
 #include "stream/input_errors.h"
+#include "stream/stream_parts.h"
 
 namespace s2s::data {
 namespace {
@@ -49,8 +50,11 @@ std::string without_sub(const std::string& audio_filepath) {
 }
 
 NemoShards::NemoShards(const std::vector<std::string>& manifests,
-                       const std::vector<std::string>& tars)
-    : lines_(manifests, kManifestExpected), is_single_(manifests.size() == 1), tars_(tars) {
+                       const std::vector<std::string>& tars, files::OnBad on_bad)
+    : on_bad_(std::move(on_bad)),
+      lines_(manifests, kManifestExpected, on_bad_),
+      is_single_(manifests.size() == 1),
+      tars_(tars) {
   static const std::regex kManifest(R"(manifest[^/]*_(\d+)[^/]*\.json)");
   static const std::regex kTar(R"(audio[^/]*_(\d+)[^/]*\.tar)");
   std::map<int64_t, std::string> tar_of;
@@ -77,7 +81,7 @@ NemoShards::NemoShards(const std::vector<std::string>& manifests,
 void NemoShards::read_shard_ids(std::unordered_map<int64_t, std::vector<int64_t>>& rows) const {
   files::LineCursor cursor(lines_.open(0));
   std::string line;
-  for (int64_t row = 0; cursor.next(line); row = cursor.row()) {
+  const auto add = [&](int64_t row) {
     const NemoEntry entry = parse_nemo_entry(line, lines_.path(0), row + 1);
     const auto id = entry.json.find("shard_id");
     if (id == entry.json.end() || !id->is_number_integer()) {
@@ -86,6 +90,9 @@ void NemoShards::read_shard_ids(std::unordered_map<int64_t, std::vector<int64_t>
                                     "all of them");
     }
     rows[id->get<int64_t>()].push_back(row);
+  };
+  for (int64_t row = 0; cursor.next(line); row = cursor.row()) {
+    is_good(on_bad_, [&] { add(row); });
   }
 }
 
@@ -113,7 +120,8 @@ std::unordered_map<std::string, std::vector<int64_t>> NemoShards::rows_by_audio(
   std::unordered_map<std::string, std::vector<int64_t>> rows;
   const auto file = lines_.open(shards_[shard].manifest);
   const auto add = [&](int64_t row, const std::string& line) {
-    rows[without_sub(parse(shard, row, line).audio_filepath())].push_back(row);
+    is_good(on_bad_,
+            [&] { rows[without_sub(parse(shard, row, line).audio_filepath())].push_back(row); });
   };
   if (is_single_) {
     for (const int64_t row : shards_[shard].rows) add(row, file->line(row));

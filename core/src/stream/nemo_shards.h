@@ -20,7 +20,10 @@ namespace s2s::data {
 class NemoShards {
  public:
   /// Errors: [data/nemo-shards] names without numbers, manifests and tars that differ.
-  NemoShards(const std::vector<std::string>& manifests, const std::vector<std::string>& tars);
+  /// `on_bad` is told of each line of the manifests that is no entry, which is passed over, each
+  /// time they are read; empty: it is thrown.
+  NemoShards(const std::vector<std::string>& manifests, const std::vector<std::string>& tars,
+             files::OnBad on_bad = {});
 
   /// Sorted by number.
   size_t size() const { return shards_.size(); }
@@ -47,6 +50,7 @@ class NemoShards {
   void read_shard_ids(std::unordered_map<int64_t, std::vector<int64_t>>& rows) const;
   NemoEntry parse(size_t shard, int64_t row, const std::string& line) const;
 
+  files::OnBad on_bad_;
   LineFiles lines_;
   bool is_single_ = false;
   std::vector<Shard> shards_;

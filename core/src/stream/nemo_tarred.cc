@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "audio/audio_reader.h"
@@ -12,6 +13,7 @@
 #include "s2s/frames.h"
 #include "stream/input_errors.h"
 #include "stream/nemo_cut.h"
+#include "stream/stream_parts.h"
 
 namespace s2s::data {
 namespace {
@@ -22,7 +24,7 @@ constexpr int64_t kAssumedRate = 16000;
 }  // namespace
 
 NemoTarredStream::NemoTarredStream(NemoTarredOptions options)
-    : options_(std::move(options)), shards_(options_.manifests, options_.tars) {
+    : options_(std::move(options)), shards_(options_.manifests, options_.tars, options_.on_bad) {
   rewind(0);
 }
 
@@ -46,8 +48,48 @@ void NemoTarredStream::open_part() {
   Part part;
   part.shard = order_[part_index_];
   part.rows = shards_.rows_by_audio(part.shard);
-  part.tar = shards_.open_tar(part.shard);
+  try {
+    part.tar = shards_.open_tar(part.shard);
+  } catch (const Error& error) {
+    if (!options_.on_bad || error.exit_code() != ExitCode::kData) throw;
+    report_lost(part, error);
+    part.rows.clear();
+  }
   part_ = std::move(part);
+}
+
+/// Of a tar that cannot be read to its end: each entry whose audio is not before the damage.
+void NemoTarredStream::report_lost(const Part& part, const Error& damage) const {
+  std::set<std::string> found;
+  try {
+    for (int64_t at = 0; part.tar != nullptr;) {
+      const auto member = files::read_tar_member(*part.tar, at);
+      if (!member) break;
+      found.insert(member->name);
+      at = member->end();
+    }
+  } catch (const Error&) {  // the damage
+  }
+  std::set<int64_t> lost;
+  for (const auto& [name, rows] : part.rows) {
+    if (!found.contains(name)) lost.insert(rows.begin(), rows.end());
+  }
+  for (const int64_t row : lost) {
+    options_.on_bad(Error(damage.exit_code(), damage.id(),
+                          shards_.entry(part.shard, row).place() + ": " + damage.message()));
+  }
+}
+
+/// The member at the offset; nothing at the end, or where the rest is lost.
+std::optional<files::TarMember> NemoTarredStream::read_member() {
+  if (part_->tar == nullptr) return std::nullopt;
+  try {
+    return files::read_tar_member(*part_->tar, offset_);
+  } catch (const Error& error) {
+    if (!options_.on_bad || error.exit_code() != ExitCode::kData) throw;
+    report_lost(*part_, error);
+    return std::nullopt;
+  }
 }
 
 void NemoTarredStream::draw_slice() {
@@ -66,7 +108,7 @@ bool NemoTarredStream::next_member() {
     draw_slice();
   }
   const bool is_full = options_.slice_length && num_taken_ == *options_.slice_length;
-  const auto member = is_full ? std::nullopt : files::read_tar_member(*part_->tar, offset_);
+  const auto member = is_full ? std::nullopt : read_member();
   if (!member) {
     part_.reset();
     ++part_index_;
@@ -77,8 +119,11 @@ bool NemoTarredStream::next_member() {
   const auto rows = part_->rows.find(member->name);
   if (rows == part_->rows.end()) {
     if (options_.skip_missing_manifest_entries) return true;
-    throw input_errors::nemo_member(shards_.tar(part_->shard), member->name,
-                                    shards_.manifest(part_->shard));
+    const Error error = input_errors::nemo_member(shards_.tar(part_->shard), member->name,
+                                                  shards_.manifest(part_->shard));
+    if (!options_.on_bad) throw error;
+    options_.on_bad(error);
+    return true;
   }
   ++num_taken_;
   take_member(*member, rows->second);
@@ -103,8 +148,10 @@ void NemoTarredStream::take_member(const files::TarMember& member,
   for (const auto& [audio, index] : sorted) {
     const NemoEntry& entry = entries[static_cast<size_t>(index)].second;
     if (entry.is_skipped()) continue;
-    waiting_.push_back({{static_cast<int64_t>(part_->shard), member.header, entry.line - 1},
-                        make_cut(part_->shard, member, entry)});
+    is_good(options_.on_bad, [&] {
+      waiting_.push_back({{static_cast<int64_t>(part_->shard), member.header, entry.line - 1},
+                          make_cut(part_->shard, member, entry)});
+    });
   }
 }
 
@@ -186,7 +233,7 @@ void NemoTarredStream::restore(const StreamState& state) {
   slice_begin_ = state.at("slice").get<int64_t>();
   const auto waiting = state.at("waiting").get<int64_t>();
   if (waiting < 0) return;
-  const auto member = files::read_tar_member(*part_->tar, waiting);
+  const auto member = part_->tar ? files::read_tar_member(*part_->tar, waiting) : std::nullopt;
   const auto rows = member ? part_->rows.find(member->name) : part_->rows.end();
   if (rows == part_->rows.end()) return;
   take_member(*member, rows->second);
@@ -213,6 +260,7 @@ std::vector<NemoTarredOptions> NemoTarredStream::shards() const {
     part.tars = {tar};
     part.fields = options_.fields;
     part.shard_seed = options_.shard_seed;
+    part.on_bad = options_.on_bad;
     parts.push_back(std::move(part));
   }
   return parts;

@@ -21,6 +21,8 @@ struct NemoTarredOptions {
   int64_t shard_seed = 0;
   bool skip_missing_manifest_entries = false;
   std::optional<int64_t> slice_length = {};
+  /// Told of each entry that is bad or whose audio is lost, which is passed over. Empty: thrown.
+  files::OnBad on_bad = {};
 };
 
 /// Cuts in the order of the tars' members; audio stays in the tar (kSharPointer). Tokens: shard,
@@ -54,7 +56,9 @@ class NemoTarredStream : public CutStream {
   void shuffle_shards();
   void open_part();
   void draw_slice();
+  std::optional<files::TarMember> read_member();
   bool next_member();
+  void report_lost(const Part& part, const Error& damage) const;
   void take_member(const files::TarMember& member, const std::vector<int64_t>& rows);
   std::vector<CutItem> cuts_of_member(int64_t offset) const;
   std::shared_ptr<const Cut> make_cut(size_t shard, const files::TarMember& member,

@@ -50,11 +50,11 @@ void SharStream::enter_shard() {
 std::optional<CutItem> SharStream::next() {
   for (; position_ < order_.size(); ++position_, end_ = -1) {
     if (end_ < 0) enter_shard();
-    if (row_ >= end_) continue;
-    // Counted before it is made: whoever leaves out a cut that is bad goes on behind it.
-    CutItem item{{order_[position_], row_++, epoch_}, nullptr};
-    item.cut = make(item.token);
-    return item;
+    while (row_ < end_) {
+      // Counted before it is made: whoever leaves out a cut that is bad goes on behind it.
+      CutItem item{{order_[position_], row_++, epoch_}, nullptr};
+      if (is_good(options_.on_bad, [&] { item.cut = make(item.token); })) return item;
+    }
   }
   return std::nullopt;
 }

@@ -24,6 +24,8 @@ struct SharStreamOptions {
   /// Of the order, every split_size-th shard from split_rank on (Lhotse's split_for_dataloading).
   int64_t split_rank = 0;
   int64_t split_size = 1;
+  /// Told of each row that is bad, which is passed over. Empty: it is thrown.
+  files::OnBad on_bad = {};
 };
 
 /// Token: [shard, row, epoch]. The order of cuts is that of lhotse's CutSet.from_shar with the same

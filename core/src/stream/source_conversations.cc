@@ -29,7 +29,8 @@ class ConversationStream : public CutStream {
   explicit ConversationStream(const InputNode& node)
       : node_(node),
         files_(node.files.front()),
-        lines_(files_.manifests, "JSONL of conversations; check manifest_filepath") {
+        lines_(files_.manifests, "JSONL of conversations; check manifest_filepath",
+               node.attributes.on_bad) {
     rewind(0);
   }
 
@@ -45,12 +46,9 @@ class ConversationStream : public CutStream {
       }
       const int64_t row = rows_[index_++];
       ItemToken token = {static_cast<int64_t>(file), row, tar_offset_};
-      Conversation conversation = parse(token);
-      if (has_tars()) tar_offset_ = offset_behind(file, tar_offset_, conversation);
-      if (conversation.is_skipped) continue;
-      if (static_cast<int64_t>(index_) - 1 < slice_begin_) continue;
-      ++num_given_;
-      return CutItem{token, make(token)};
+      CutPtr cut;
+      is_good(node_.attributes.on_bad, [&] { cut = cut_of_row(token); });
+      if (cut) return CutItem{token, std::move(cut)};
     }
     return std::nullopt;
   }
@@ -111,6 +109,18 @@ class ConversationStream : public CutStream {
   std::optional<int64_t> size() const override { return lines_.num_lines(); }
 
  private:
+  /// Null: it is skipped, or before the slice.
+  CutPtr cut_of_row(const ItemToken& token) {
+    const Conversation conversation = parse(token);
+    if (has_tars()) {
+      tar_offset_ = offset_behind(static_cast<size_t>(token[0]), tar_offset_, conversation);
+    }
+    if (conversation.is_skipped) return nullptr;
+    if (static_cast<int64_t>(index_) - 1 < slice_begin_) return nullptr;
+    ++num_given_;
+    return make(token);
+  }
+
   bool has_tars() const { return !files_.tars.empty(); }
 
   void open_part() {

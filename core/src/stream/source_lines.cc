@@ -14,9 +14,10 @@ namespace {
 constexpr size_t kMaxOpen = 32;
 }
 
-LineFiles::LineFiles(std::vector<std::string> paths, std::string expected)
+LineFiles::LineFiles(std::vector<std::string> paths, std::string expected, files::OnBad on_damage)
     : paths_(std::move(paths)), expected_(std::move(expected)) {
   options_.cache = std::make_shared<files::ByteCache>();
+  options_.on_damage = std::move(on_damage);
 }
 
 std::shared_ptr<const files::LineFile> LineFiles::open(size_t file) const {

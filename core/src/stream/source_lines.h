@@ -15,8 +15,8 @@ namespace s2s::data {
 /// Thread-safe.
 class LineFiles {
  public:
-  /// `expected`: what is said when one is missing.
-  LineFiles(std::vector<std::string> paths, std::string expected);
+  /// `expected`: what is said when one is missing. `on_damage`: files::OpenOptions.
+  LineFiles(std::vector<std::string> paths, std::string expected, files::OnBad on_damage = {});
 
   size_t size() const { return paths_.size(); }
   const std::string& path(size_t file) const { return paths_[file]; }

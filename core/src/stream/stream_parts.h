@@ -8,12 +8,27 @@
 #include <utility>
 #include <vector>
 
+#include "files/index_place.h"
 #include "s2s/error.h"
 #include "stream/combinators.h"
 #include "stream/python_random.h"
 #include "stream/stream_errors.h"
 
 namespace s2s::data {
+
+/// Runs `make` for a row; false, after `on_bad` was told, when its data is bad. Without `on_bad`
+/// what is thrown goes on.
+template <typename Make>
+bool is_good(const files::OnBad& on_bad, Make&& make) {
+  try {
+    make();
+    return true;
+  } catch (const Error& error) {
+    if (!on_bad || error.exit_code() != ExitCode::kData) throw;
+    on_bad(error);
+    return false;
+  }
+}
 
 /// A field of a saved position.   Errors: [data/position] when it is absent or of another type.
 template <typename T>

@@ -1,6 +1,7 @@
 #include "bad_cuts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "cuts_errors.h"
 
@@ -32,6 +33,23 @@ std::vector<std::string> BadCuts::lines() const {
   std::vector<std::string> lines;
   for (const auto& [id, line] : listed_) lines.push_back(line);
   return lines;
+}
+
+UnreadCuts::UnreadCuts(int64_t limit, std::string where)
+    : limit_(limit), where_(std::move(where)) {}
+
+void UnreadCuts::hear(const Error& error) {
+  const std::lock_guard lock(mutex_);
+  BadCut bad = bad_cut(error.message(), error);  // its place names it
+  const bool known = std::any_of(heard_.begin(), heard_.end(),
+                                 [&](const BadCut& other) { return other.id == bad.id; });
+  if (!known) heard_.push_back(std::move(bad));
+  if (static_cast<int64_t>(heard_.size()) > limit_) BadCuts(limit_, where_).add(heard_);
+}
+
+std::vector<BadCut> UnreadCuts::take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(heard_, {});
 }
 
 }  // namespace s2s::cuts

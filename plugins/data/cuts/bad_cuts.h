@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,24 @@ class BadCuts {
   int64_t limit_;
   std::string where_;
   Listed listed_;
+};
+
+/// Cuts that the files of a set do not give, met while batches are planned. Thread-safe.
+class UnreadCuts {
+ public:
+  UnreadCuts(int64_t limit, std::string where);
+
+  /// Keeps each once. Errors: [data/too-many-bad] beyond the limit, so that planning ends even when
+  /// no cut is good.
+  void hear(const Error& error);
+  /// What was heard since the last call.
+  std::vector<BadCut> take();
+
+ private:
+  int64_t limit_;
+  std::string where_;
+  std::mutex mutex_;
+  std::vector<BadCut> heard_;  // guarded by mutex_
 };
 
 }  // namespace s2s::cuts

@@ -1,11 +1,13 @@
 #include "batch_order.h"
 
+#include <iterator>
 #include <utility>
 
 namespace s2s::cuts {
 
-BatchOrder::BatchOrder(CutBatches& batches, const DataAxis& axis, Snapshot from, int64_t begin)
-    : batches_(batches), axis_(axis), begin_(begin), index_(from.at) {
+BatchOrder::BatchOrder(CutBatches& batches, UnreadCuts& unread, const DataAxis& axis, Snapshot from,
+                       int64_t begin)
+    : batches_(batches), unread_(unread), axis_(axis), begin_(begin), index_(from.at) {
   snapshots_.push_back(std::move(from));
 }
 
@@ -24,6 +26,7 @@ std::optional<PlannedBatch> BatchOrder::next() {
   while (!end()) {
     take_snapshot();
     std::optional<BatchOfCuts> cuts = batches_.next();
+    keep_bad(cuts && index_ <= begin_ - axis_.size + axis_.rank);
     if (!cuts) {
       const std::lock_guard lock(mutex_);
       end_ = index_;
@@ -32,9 +35,24 @@ std::optional<PlannedBatch> BatchOrder::next() {
     const int64_t place = index_++ - begin_;
     if (place < 0) continue;
     if (place % axis_.size == 0) round_epoch_ = cuts->epoch;
-    if (place % axis_.size == axis_.rank) return PlannedBatch{std::move(*cuts), round_epoch_};
+    if (place % axis_.size == axis_.rank) {
+      return PlannedBatch{std::move(*cuts), take_rest(), round_epoch_};
+    }
   }
   return std::nullopt;
+}
+
+/// Bad cuts met for this rank's last batch, or before, were told of with it.
+void BatchOrder::keep_bad(bool were_told) {
+  std::vector<BadCut> more = unread_.take();
+  if (were_told) return;
+  const std::lock_guard lock(mutex_);
+  std::move(more.begin(), more.end(), std::back_inserter(bad_));
+}
+
+std::vector<BadCut> BatchOrder::take_rest() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(bad_, {});
 }
 
 Snapshot BatchOrder::snapshot_before(int64_t place) const {

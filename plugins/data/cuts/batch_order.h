@@ -8,7 +8,9 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "bad_cuts.h"
 #include "s2s/cut_batches.h"
 
 namespace s2s::cuts {
@@ -26,6 +28,7 @@ struct Snapshot {
 
 struct PlannedBatch {
   BatchOfCuts cuts;
+  std::vector<BadCut> bad;  // cuts that the files do not give, met since this rank's last batch
   int64_t round_epoch = 0;  // epoch of the batch that data rank 0 gets at the same time
 };
 
@@ -33,7 +36,8 @@ class BatchOrder {
  public:
   /// `from`: where `batches` stands. The first `begin - from.at` batches are passed over: they
   /// were handed out before. `batches` must live on.
-  BatchOrder(CutBatches& batches, const DataAxis& axis, Snapshot from, int64_t begin);
+  BatchOrder(CutBatches& batches, UnreadCuts& unread, const DataAxis& axis, Snapshot from,
+             int64_t begin);
 
   /// This rank's next batch; nothing at the end of a finite order. One thread calls it.
   std::optional<PlannedBatch> next();
@@ -46,14 +50,18 @@ class BatchOrder {
   void forget_before(int64_t place);
   /// Number of batches, once the end of a finite order was seen.
   std::optional<int64_t> end() const;
+  /// Bad cuts behind the last batch of a finite order.
+  std::vector<BadCut> take_rest();
 
   /// Batches between snapshots: a snapshot may be large, passing over batches takes time.
   static constexpr int64_t kSnapshotEvery = 32;
 
  private:
   void take_snapshot();
+  void keep_bad(bool were_told);
 
   CutBatches& batches_;
+  UnreadCuts& unread_;
   DataAxis axis_;
   int64_t begin_;
   int64_t index_;  // of the batch that CutBatches::next gives
@@ -61,6 +69,7 @@ class BatchOrder {
   mutable std::mutex mutex_;
   std::deque<Snapshot> snapshots_;  // guarded by mutex_, never empty
   std::optional<int64_t> end_;      // guarded by mutex_
+  std::vector<BadCut> bad_;         // guarded by mutex_, for the next batch
 };
 
 }  // namespace s2s::cuts

@@ -72,11 +72,15 @@ CutsSource::CutsSource(const CutsOptions& options, const BatchSpec& spec,
       axis_{context.data_rank, context.data_size},
       entropy_(context.entropy),
       bad_cuts_(options.skip_bad, where(context)),
+      unread_(options.skip_bad, where(context)),
       parts_(std::move(parts)) {
   context_.entropy = [this] {
     uses_entropy_ = true;
     return entropy_;
   };
+  if (bad_cuts_.are_allowed()) {
+    context_.on_bad = [this](const Error& error) { unread_.hear(error); };
+  }
   open();
   loader_ = std::make_unique<RowLoader>(
       RowLoader::Rules{spec, context.path, options.allow_no_turns, bad_cuts_.are_allowed()},
@@ -84,20 +88,28 @@ CutsSource::CutsSource(const CutsOptions& options, const BatchSpec& spec,
   check();
 }
 
-void CutsSource::open() { batches_ = parts_.open(context_); }
+void CutsSource::open() {
+  batches_ = parts_.open(context_);
+  unread_at_open_ = unread_.take();
+}
 
 void CutsSource::check() {
-  const SetCheck rules{
-      context_.path,     spec_,        tokenizer_, options_.allow_no_turns, options_.check_files,
-      options_.skip_bad, context_.warn};
+  const SetCheck rules{context_.path,        spec_,
+                       tokenizer_,           options_.allow_no_turns,
+                       options_.check_files, options_.skip_bad,
+                       context_.warn,        [this] { return unread_.take(); }};
+  bad_cuts_.add(unread_at_open_, context_.warn);
   if (check_set(*batches_, rules) == kCheckedCuts) return;
   batches_->next();  // throws when a small set does not make a batch
   batches_->restore("");
+  // A file that was opened now is not opened again, and would not tell again.
+  for (BadCut& bad : unread_.take()) unread_at_open_.push_back(std::move(bad));
+  bad_cuts_.add(unread_at_open_, context_.warn);
 }
 
 LoadingPool& CutsSource::pool() {
   if (!pool_) {
-    order_ = std::make_unique<BatchOrder>(*batches_, axis_, from_, position_);
+    order_ = std::make_unique<BatchOrder>(*batches_, unread_, axis_, from_, position_);
     const PoolOptions options{options_.num_workers, options_.prefetch_batches,
                               bad_cuts_.are_allowed(),
                               options_.pin_memory && at::globalContext().hasCUDA()};
@@ -108,7 +120,7 @@ LoadingPool& CutsSource::pool() {
 
 std::optional<LoadedBatch> CutsSource::pull() {
   std::optional<LoadedBatch> loaded = pool().take();
-  if (loaded) bad_cuts_.add(loaded->bad, context_.warn);
+  bad_cuts_.add(loaded ? loaded->bad : order_->take_rest(), context_.warn);
   return loaded;
 }
 
@@ -190,7 +202,10 @@ void CutsSource::reopen_for(const SourceState& state) {
 /// now.
 Snapshot CutsSource::deal_out_anew(const SourceState& state) {
   batches_->restore(state.from.state);
-  for (int64_t i = state.from.at; i < state.batches; ++i) batches_->next();
+  for (int64_t i = state.from.at; i < state.batches; ++i) {
+    batches_->next();
+    if (i <= state.batches - state.data_size) unread_.take();  // rank 0 has told of them
+  }
   Snapshot exact{state.batches, batches_->state()};
   context_.data_size = axis_.size;
   open();
@@ -227,6 +242,7 @@ void CutsSource::restore(const std::string& text) {
     batches_->begin_epoch(state.epoch);
     go_to({state.batches, batches_->state()}, state.batches);
   }
+  bad_cuts_.add(unread_at_open_);
 }
 
 std::vector<std::string> CutsSource::texts() {
@@ -239,6 +255,7 @@ std::vector<std::string> CutsSource::texts() {
     }
     return texts.size() < kMaxTexts;
   });
+  unread_.take();  // batches tell of them
   return texts;
 }
 

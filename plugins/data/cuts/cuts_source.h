@@ -58,6 +58,8 @@ class CutsSource : public DataSource {
   bool uses_entropy_ = false;
   int64_t restarts_ = 0;  // that asked for another order
   BadCuts bad_cuts_;
+  UnreadCuts unread_;
+  std::vector<BadCut> unread_at_open_;  // by whoever opens files; batches do not tell of them
 
   SourceParts parts_;
   std::unique_ptr<CutBatches> batches_;

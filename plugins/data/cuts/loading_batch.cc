@@ -68,6 +68,7 @@ Batch LoadingBatch::collated(std::vector<LoadedRow> rows) const {
 LoadedBatch LoadingBatch::finish(bool leave_out) {
   LoadedBatch loaded;
   loaded.round_epoch = plan_.round_epoch;
+  loaded.bad = std::move(plan_.bad);
   std::vector<LoadedRow> good;
   for (LoadResult& row : rows_) {
     std::move(row.bad.begin(), row.bad.end(), std::back_inserter(loaded.bad));

@@ -15,7 +15,7 @@ namespace s2s::cuts {
 
 struct LoadedBatch {
   std::optional<Batch> batch;  // nothing: no row of it is good
-  std::vector<BadCut> bad;     // in the order of the rows
+  std::vector<BadCut> bad;     // met while planning, then in the order of the rows
   int64_t round_epoch = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "bad_cuts.h"
@@ -85,7 +86,10 @@ int64_t check_set(const CutBatches& batches, const SetCheck& check) {
     const bool full = findings.errors().size() >= kMaxFindings && check.max_bad == 0;
     return ++num_cuts < kCheckedCuts && !full;
   });
-  if (num_cuts == 0) throw errors::nothing_left(check.path);
+  if (check.take_unread) {
+    for (BadCut& unread : check.take_unread()) bad.push_back(std::move(unread));
+  }
+  if (num_cuts == 0) throw bad.empty() ? errors::nothing_left(check.path) : bad.front().error();
   if (check.max_bad == 0) findings.throw_if_any();
   BadCuts(check.max_bad, check.path).add(bad);
   texts.tell(check);

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
+#include "row_loader.h"
 #include "s2s/cut_batches.h"
 #include "s2s/duplex_data.h"
 
@@ -19,6 +21,7 @@ struct SetCheck {
   bool check_files = true;
   int64_t max_bad = 0;  // left out later; more of them are an error now
   std::function<void(const std::string&)> warn;
+  std::function<std::vector<BadCut>()> take_unread;  // cuts that the files did not give
 };
 
 /// Cuts that are looked at.

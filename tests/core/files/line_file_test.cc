@@ -7,7 +7,9 @@
 #include <random>
 #include <thread>
 
+#include "common/cache_folder.h"
 #include "common/contains.h"
+#include "common/full_disk.h"
 #include "common/temporary_folder.h"
 #include "core/files/gzip_bytes.h"
 #include "s2s/error.h"
@@ -16,7 +18,9 @@ namespace s2s::files {
 namespace {
 
 namespace fs = std::filesystem;
+using test::CacheFolder;
 using test::contains;
+using test::FullDisk;
 using test::gzipped;
 using test::TemporaryFolder;
 
@@ -71,19 +75,6 @@ std::vector<uint64_t> offsets_in(const std::string& path) {
   while (file.read(reinterpret_cast<char*>(&offset), sizeof offset)) offsets.push_back(offset);
   return offsets;
 }
-
-/// The cache folder of the process, for as long as this lives.
-struct CacheFolder {
-  TemporaryFolder folder;
-  std::string before;
-  CacheFolder() {
-    if (const char* old = std::getenv("XDG_CACHE_HOME")) before = old;
-    setenv("XDG_CACHE_HOME", folder.path().c_str(), 1);
-  }
-  ~CacheFolder() {
-    before.empty() ? unsetenv("XDG_CACHE_HOME") : setenv("XDG_CACHE_HOME", before.c_str(), 1);
-  }
-};
 
 TEST_CASE("lines of a plain file are counted and found as lhotse does") {
   const TemporaryFolder folder;
@@ -241,7 +232,35 @@ TEST_CASE("a gzip file that is cut off or damaged names its last good line") {
     const auto last_good = std::stoul(message.substr(message.find(path) + path.size() + 1));
     CHECK(last_good >= least);
     CHECK(last_good <= count);
+    // Who allows damage gets the lines before it, and nobody else finds an index of them.
+    std::vector<std::string> told;
+    OpenOptions options;
+    options.on_damage = [&](const Error& error) { told.emplace_back(error.what()); };
+    const auto file = open_line_file(path, options);
+    CHECK(told == std::vector<std::string>{message});
+    REQUIRE(file->size() >= static_cast<int64_t>(last_good));
+    for (size_t row = 0; row < last_good; row += 97) {
+      if (reason != "damaged") CHECK(file->line(static_cast<int64_t>(row)) == lines[row]);
+    }
+    CHECK(file->line(file->size() - 1).size() > 0);
+    CHECK_FALSE(fs::exists(path + ".gzidx"));
   }
+}
+
+TEST_CASE("where no index can be written, the lines are read without") {
+  const CacheFolder cache;
+  const TemporaryFolder folder;
+  const auto lines = some_lines(30000);
+  const auto plain = folder.write("x.jsonl", joined(lines));
+  const auto packed = folder.write("x.jsonl.gz", gzipped(joined(lines)));
+  {
+    const FullDisk full(1000);
+    check_lines(open_line_file(plain), lines);
+    check_lines(open_line_file(packed), lines);
+  }
+  CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 2);
+  check_lines(open_line_file(plain), lines);
+  CHECK(fs::exists(plain + ".idx"));
 }
 
 TEST_CASE("missing files, folders, URLs") {

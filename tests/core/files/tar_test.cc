@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "common/cache_folder.h"
 #include "common/contains.h"
 #include "common/temporary_folder.h"
 #include "core/files/gzip_bytes.h"
@@ -12,6 +13,7 @@
 namespace s2s::files {
 namespace {
 
+using test::CacheFolder;
 using test::contains;
 using test::TemporaryFolder;
 using Members = std::vector<std::pair<std::string, std::string>>;
@@ -131,6 +133,38 @@ TEST_CASE("pairs of a Shar archive, with and without an index file") {
   CHECK(TarPairs::open(path)->size() == 4);
 }
 
+TEST_CASE("offsets of very many pairs are kept in the cache folder where indexes go there") {
+  const CacheFolder cache;
+  const TemporaryFolder folder;
+  constexpr int64_t kPairs = 20000;
+  std::string bytes;
+  TarWriter writer([&](std::string_view more) { bytes += more; });
+  for (int64_t i = 0; i < kPairs; ++i) {
+    writer.add(std::to_string(i) + ".wav", "");
+    writer.add(std::to_string(i) + ".json", "");
+  }
+  writer.finish();
+  const auto path = folder.write("x.tar", bytes);
+  const auto num_kept = [&] {
+    const auto index = cache.folder.path() / "s2s" / "index";
+    return std::filesystem::exists(index)
+               ? std::distance(std::filesystem::directory_iterator(index), {})
+               : 0;
+  };
+  OpenOptions options;
+  options.place = OpenOptions::Place::kMemory;
+  CHECK(TarPairs::open(path, options)->size() == kPairs);
+  CHECK(num_kept() == 0);
+  options.place = OpenOptions::Place::kCacheFolder;
+  for (int i = 0; i < 2; ++i) {
+    const auto pairs = TarPairs::open(path, options);
+    CHECK(pairs->size() == kPairs);
+    CHECK(pairs->pair(kPairs - 1).data.name == "19999.wav");
+    CHECK(num_kept() == 1);
+  }
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+}
+
 TEST_CASE("names without their extension as Python's Path.stem") {
   CHECK(tar_stem("a.flac") == "a");
   CHECK(tar_stem("./a/b.c.json") == "a/b.c");
@@ -158,6 +192,19 @@ TEST_CASE("damaged archives name the file and the byte") {
   CHECK(contains(message(tar_of({some_members()[0]})), "1 members, an odd number"));
   CHECK(contains(message(std::string(5000, 'z')), "byte 0: this is no tar header"));
   CHECK(contains(error_of([&] { TarIndex::open(folder / "none.tar"); }), "[data/missing-file]"));
+  OpenOptions lenient;
+  std::string told;
+  lenient.on_damage = [&](const Error& error) { told = error.what(); };
+  const auto whole = TarPairs::open(folder.write("w.tar", good));
+  for (const size_t num_bytes : {size_t{700}, size_t{1536 + 100}, size_t{3584 + 700}}) {
+    const auto path = folder.write("x.tar", good.substr(0, num_bytes));
+    const auto part = TarPairs::open(path, lenient);
+    CHECK(told == error_of([&] { TarPairs::open(path); }));
+    CHECK(part->size() < whole->size());
+    for (int64_t row = 0; row < part->size(); ++row) {
+      CHECK(part->data(part->pair(row).data) == whole->data(whole->pair(row).data));
+    }
+  }
   const auto mixed = folder.write("y.tar", tar_of({{"a.wav", "x"}, {"b.json", "{}"}}));
   CHECK(contains(error_of([&] { TarPairs::open(mixed)->pair(0); }),
                  "'b.json' is not the manifest of 'a.wav'"));

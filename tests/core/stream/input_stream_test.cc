@@ -4,11 +4,14 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "common/loader_cases.h"
 #include "config/yaml_reader.h"
 #include "s2s/audio_loader.h"
+#include "s2s/cut_files.h"
 #include "s2s/frames.h"
+#include "stream/input_rows.h"
 #include "stream/input_source.h"
 
 using namespace s2s;
@@ -197,4 +200,23 @@ TEST_CASE("what a command line names is read once, in order") {
   CHECK(ids("nested.yaml") == first + second);
   CHECK(ids("plain.json").starts_with("a0 a1-"));
   CHECK_THROWS_WITH_AS(ids("absent.jsonl"), doctest::Contains("[data/missing-file]"), Error);
+}
+
+TEST_CASE("what a command line names has numbered cuts, the same as its stream gives") {
+  const std::string root = loader_cases::folder() + "/";
+  for (const std::string source :
+       {"first.jsonl", "shar/first", "nested.yaml", "plain.json", "duplex.yaml"}) {
+    if (!std::filesystem::exists(root + source)) continue;
+    const auto rows = open_input_rows(root + source, {});
+    const StreamPtr stream = open_input(root + source);
+    int64_t row = 0;
+    while (const auto item = stream->next()) {
+      REQUIRE(row < rows->size());
+      CHECK(to_json(rows->cut(row++)) == to_json(*item->cut));
+    }
+    CHECK_MESSAGE(row == rows->size(), source);
+    CHECK(rows->fingerprint() == open_input_rows(root + source, {})->fingerprint());
+  }
+  CHECK_THROWS_WITH_AS(open_input_rows(root + "absent.yaml", {}), doctest::Contains("[config/"),
+                       Error);
 }

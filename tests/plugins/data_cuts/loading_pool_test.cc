@@ -12,6 +12,7 @@ using s2s::cuts::LoadedBatch;
 using s2s::cuts::LoadingPool;
 using s2s::cuts::PoolOptions;
 using s2s::cuts::RowLoader;
+using s2s::cuts::UnreadCuts;
 using s2s::test::FakeAudio;
 using s2s::test::FakeBatches;
 using s2s::test::FakeSet;
@@ -31,7 +32,8 @@ struct Loading {
   FakeAudio audio;
   FakeBatches batches;
   RowLoader loader;
-  BatchOrder order{batches, {}, {}, 0};
+  UnreadCuts unread{0, "data.train_ds"};
+  BatchOrder order{batches, unread, {}, {}, 0};
 
  private:
   PoolOptions options_;
