@@ -25,7 +25,7 @@ struct Rows {
   explicit Rows(const FakeSet& set) : batches(set) {}
 
   LoadedBatch load(const std::vector<size_t>& order) {
-    LoadingBatch loading(PlannedBatch{*batches.next(), 0}, {batches, loader, memory});
+    LoadingBatch loading(PlannedBatch{*batches.next(), {}, 0}, {batches, loader, memory});
     REQUIRE(loading.num_rows() == order.size());
     for (const size_t row : order) loading.load(row);
     return loading.finish(/*leave_out=*/true);

@@ -1,0 +1,126 @@
+// Rows that files do not give: they are told of and passed over, at every position alike.
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "common/contains.h"
+#include "common/loader_cases.h"
+#include "common/temporary_folder.h"
+#include "s2s/error.h"
+#include "stream/input_source.h"
+
+using namespace s2s;
+using namespace s2s::data;
+using s2s::test::contains;
+using s2s::test::TemporaryFolder;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A copy of NeMo's files, to be damaged.
+struct NemoFiles {
+  TemporaryFolder folder;
+  NemoFiles() {
+    fs::copy(loader_cases::folder() + "/tarred", folder / "tarred");
+    fs::copy(loader_cases::folder() + "/wavs", folder / "wavs");
+    fs::copy(loader_cases::folder() + "/plain.json", folder / "plain.json");
+    std::ofstream(folder / "set.yaml")
+        << "- {type: nemo_tarred, manifest_filepath: 'tarred/manifest_{0..3}.json', "
+           "tarred_audio_filepaths: 'tarred/audio_{0..3}.tar'}\n";
+  }
+};
+
+/// Ids of a pass, which has to be the same from each of its positions.
+std::vector<std::string> ids_of(const std::string& source, std::vector<std::string>& told) {
+  const auto open = [&] {
+    return open_input(source, false, [&](const Error& error) { told.emplace_back(error.what()); });
+  };
+  std::vector<std::string> ids;
+  std::vector<StreamState> states;
+  const StreamPtr stream = open();
+  for (states.push_back(stream->state()); const auto item = stream->next();) {
+    ids.push_back(item->cut->id);
+    CHECK(stream->make(item->token)->id == item->cut->id);
+    states.push_back(stream->state());
+  }
+  const std::vector<std::string> once = told;
+  for (size_t i = 0; i < states.size(); ++i) {
+    const StreamPtr resumed = open();
+    resumed->restore(states[i]);
+    std::vector<std::string> rest;
+    while (const auto item = resumed->next()) rest.push_back(item->cut->id);
+    CHECK(rest == std::vector<std::string>(ids.begin() + static_cast<ptrdiff_t>(i), ids.end()));
+  }
+  told = once;
+  return ids;
+}
+
+std::vector<std::string> all_ids(const std::string& source) {
+  std::vector<std::string> none;
+  auto ids = ids_of(source, none);
+  CHECK(none.empty());
+  return ids;
+}
+
+void read_strictly(const std::string& source) {
+  const StreamPtr stream = open_input(source);
+  while (stream->next()) {
+  }
+}
+
+}  // namespace
+
+TEST_CASE("of a NeMo tar that is cut off, the entries whose audio is lost are told of") {
+  const NemoFiles files;
+  const std::string source = files.folder / "set.yaml";
+  const auto whole = all_ids(source);
+  const std::string tar = files.folder / "tarred/audio_1.tar";
+  SUBCASE("cut off") { fs::resize_file(tar, 4500); }
+  SUBCASE("missing") { fs::remove(tar); }
+  CHECK_THROWS_WITH_AS(read_strictly(source), doctest::Contains("audio_1.tar"), Error);
+  std::vector<std::string> told;
+  const auto ids = ids_of(source, told);
+  CHECK(ids.size() < whole.size());
+  CHECK_FALSE(told.empty());
+  CHECK(ids.size() + told.size() >= whole.size());
+  for (const std::string& message : told) {
+    CHECK_MESSAGE(contains(message, "tarred/manifest_1.json:"), message);
+    CHECK_MESSAGE(contains(message, "audio_1.tar"), message);
+  }
+}
+
+TEST_CASE("lines of NeMo's manifests that are no entry, or whose audio is missing, are told of") {
+  const NemoFiles files;
+  const std::string source = files.folder / "plain.json";
+  const auto whole = all_ids(source);
+  std::ifstream in(source);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  text.insert(text.find('\n') + 1, "{\"audio_filepath\": \n");
+  std::ofstream(source) << text;
+  fs::remove(files.folder / "wavs/a1.flac");
+  std::vector<std::string> told;
+  const auto ids = ids_of(source, told);
+  REQUIRE(told.size() == 2);
+  CHECK(contains(told[0], "plain.json:2"));
+  CHECK(contains(told[1], "plain.json:3"));
+  CHECK(ids.size() == whole.size() - 1);
+}
+
+TEST_CASE("a Shar directory without one of its shards gives the others") {
+  const TemporaryFolder folder;
+  fs::copy(loader_cases::folder() + "/shar/first", folder / "shar", fs::copy_options::recursive);
+  const auto whole = all_ids(folder / "shar");
+  std::string missing;
+  SUBCASE("of recordings") { missing = "recording.000001.tar"; }
+  SUBCASE("of cuts") { missing = "cuts.000001.jsonl.gz"; }
+  REQUIRE(fs::remove(fs::path(folder / "shar") / missing));
+  CHECK_THROWS_WITH_AS(open_input(folder / "shar"), doctest::Contains("[data/shar-shards]"), Error);
+  std::vector<std::string> told;
+  const auto ids = ids_of(folder / "shar", told);
+  CHECK_FALSE(ids.empty());
+  CHECK(ids.size() + told.size() == whole.size());
+  for (const std::string& message : told) CHECK_MESSAGE(contains(message, missing), message);
+}
