@@ -75,6 +75,19 @@ std::vector<int64_t> shuffled_rows(int64_t num_rows, int64_t seed) {
   return rows;
 }
 
+/// A name that no cut has may be a slip; its files hold placeholders only.
+void warn_of_empty_fields(const data::WriteSharSummary& summary,
+                          const std::vector<data::SharField>& fields) {
+  if (summary.stopped || summary.kept_shards > 0 || summary.num_cuts == 0) return;
+  for (size_t i = 0; i < summary.num_values.size(); ++i) {
+    if (summary.num_values[i] > 0) continue;
+    std::fprintf(stderr,
+                 "warning: [data/shar-field] no cut has the field '%s', its files are empty; "
+                 "expected a recording, an array or a custom value of the cuts; mend --fields\n",
+                 fields[i].name.c_str());
+  }
+}
+
 void print_summary(const data::WriteSharSummary& summary, const std::string& folder, bool json) {
   for (const std::string& message : summary.skipped) {
     std::fprintf(stderr, "left out: %s\n", message.c_str());
@@ -131,6 +144,7 @@ int run_shar(SharArguments arguments, bool json) {
   } catch (const Stopped&) {
     summary.stopped = true;
   }
+  warn_of_empty_fields(summary, options.writer.fields);
   print_summary(summary, options.writer.folder, json);
   return static_cast<int>(summary.stopped ? ExitCode::kStopped : ExitCode::kOk);
 }

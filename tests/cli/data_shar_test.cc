@@ -26,6 +26,11 @@ TEST_CASE("data shar writes a set, and refuses to write over it") {
   const auto again = run_cli("data shar " + kSet + " " + out);
   CHECK(again.exit_code == 5);
   CHECK(has(again, "[data/shar-out]"));
+  CHECK_FALSE(has(made, "[data/shar-field]"));
+  const auto slip =
+      run_cli("data shar " + kSet + " " + out + "3 --fields recording=flac,target_audo=flac");
+  CHECK(slip.exit_code == 0);
+  CHECK(has(slip, "[data/shar-field] no cut has the field 'target_audo'"));
   const auto other = run_cli("data shar " + out + " " + out + "2 --shuffle --seed 3 --json");
   CHECK(other.exit_code == 0);
   CHECK(nlohmann::json::parse(other.output.substr(other.output.find('{')))["cuts"] == 10);

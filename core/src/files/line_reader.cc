@@ -38,8 +38,14 @@ bool LineReader::fill() {
   const int got = gzread(file_->handle, buffer_.data() + kept, kChunkBytes);
   int code = Z_OK;
   const char* reason = gzerror(file_->handle, &code);
-  // A file cut off in the middle of a member reads as a short count and Z_BUF_ERROR.
-  if (got < 0 || code == Z_BUF_ERROR) throw files_errors::gzip(path_, line_, reason);
+  // A file cut off in the middle of a member reads as a short count and Z_BUF_ERROR; the lines
+  // before its end come first.
+  if (got < 0 || (got == 0 && code == Z_BUF_ERROR)) {
+    const std::string text = reason;  // "PATH: what it is"
+    const std::string place = path_ + ": ";
+    throw files_errors::gzip(path_, line_,
+                             text.starts_with(place) ? text.substr(place.size()) : text);
+  }
   buffer_.resize(kept + static_cast<size_t>(got));
   return got > 0;
 }

@@ -80,8 +80,8 @@ Error field_value(const std::string& place, const std::string& field, const std:
 
 Error folder_in_use(const std::string& folder, const std::string& found) {
   return error("shar-out", fmt::format("{}: the folder has files already ('{}') that this command "
-                                       "did not begin; expected an empty or new folder; choose "
-                                       "another, or remove it",
+                                       "did not begin, or has finished; expected an empty or new "
+                                       "folder; choose another, or remove it",
                                        folder, found));
 }
 

@@ -151,7 +151,7 @@ std::vector<std::string> shard_files(const SharWriterOptions& options,
 }
 
 SharShardWriter::SharShardWriter(const SharWriterOptions& options, std::optional<int64_t> number)
-    : options_(options) {
+    : options_(options), num_values_(options.fields.size(), 0) {
   const std::vector<std::string> paths = shard_files(options, number);
   for (size_t i = 0; i < options.fields.size(); ++i) {
     fields_.push_back(std::make_unique<SharFieldFile>(paths[i]));
@@ -164,6 +164,9 @@ SharShardWriter::~SharShardWriter() = default;
 void SharShardWriter::write(const Cut& cut, CutAudio& audio) {
   const WrittenCut out = prepared(cut, options_.fields, audio);
   for (size_t i = 0; i < fields_.size(); ++i) {
+    if (out.items[i] || (out.lines[i] && cut.find_custom(options_.fields[i].name) != nullptr)) {
+      ++num_values_[i];
+    }
     if (out.lines[i]) {
       fields_[i]->add_line(*out.lines[i]);
     } else if (out.items[i]) {

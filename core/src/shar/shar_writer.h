@@ -54,12 +54,15 @@ class SharShardWriter {
   void commit();
   int64_t num_cuts() const { return num_cuts_; }
   int64_t num_bytes() const;
+  /// Of each field: how many of the cuts have it.
+  const std::vector<int64_t>& num_values() const { return num_values_; }
 
  private:
   const SharWriterOptions& options_;
   std::vector<std::unique_ptr<SharFieldFile>> fields_;
   std::unique_ptr<SharFieldFile> cuts_;
   int64_t num_cuts_ = 0;
+  std::vector<int64_t> num_values_;
 };
 
 }  // namespace s2s::data

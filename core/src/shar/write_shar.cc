@@ -20,6 +20,7 @@ class SharJobs {
   SharJobs(const CutRows& cuts, const WriteSharOptions& options)
       : cuts_(cuts), options_(options), run_(cuts, options) {
     summary_.skipped = options.left_out;
+    summary_.num_values.resize(options.writer.fields.size(), 0);
   }
 
   WriteSharSummary run() {
@@ -75,6 +76,9 @@ class SharJobs {
     ++summary_.num_shards;
     summary_.num_cuts += writer.num_cuts();
     summary_.num_bytes += writer.num_bytes();
+    for (size_t i = 0; i < summary_.num_values.size(); ++i) {
+      summary_.num_values[i] += writer.num_values()[i];
+    }
     summary_.duration_s += duration_s;
   }
 

@@ -34,6 +34,7 @@ struct WriteSharSummary {
   double duration_s = 0;
   bool stopped = false;
   std::vector<std::string> skipped;  // messages
+  std::vector<int64_t> num_values;   // of each field, in this run
 };
 
 /// The folder is made. Settings and source are noted in it until the set is complete, so that the
