@@ -236,6 +236,21 @@ TEST_CASE("an id that stands twice is a warning with both places") {
   check_contains(set.warnings.back(), "cuts.jsonl:1: cut 'c0'; expected");
 }
 
+TEST_CASE("a cut that would fill the memory is a bad cut") {
+  SmallSet set;
+  set.set("longest_cut", "1.25");
+  check_contains(set.failure(), "[data/too-long]");
+  check_contains(set.failure(), "cuts.jsonl:10: cut 'c9' lasts 1.3 s; expected at most 1.25");
+  set.set("skip_bad", "1");
+  set.set("repeat", "false");
+  for (const char* workers : {"0", "2"}) {
+    set.set("num_workers", workers);
+    const auto source = set.open();
+    const Ids ids = take(*source, 9);
+    CHECK(ids == Ids{{"c0", "c1", "c2"}, {"c3", "c4", "c5"}, {"c6", "c7", "c8"}});
+  }
+}
+
 TEST_CASE("options that do not make sense have their messages") {
   SmallSet set;
   set.options.erase("batch_size");

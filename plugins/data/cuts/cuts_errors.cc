@@ -60,6 +60,15 @@ Error no_good_cut(const std::string& path) {
                                          path));
 }
 
+Error too_long(const Cut& cut, double longest_s) {
+  return data_error(
+      "too-long",
+      fmt::format("{} lasts {:g} s; expected at most {:g}, as a row of a batch is in memory as a "
+                  "whole; shorten such cuts (cut_into_windows_duration, truncate_duration), leave "
+                  "them out (max_duration), or raise longest_cut",
+                  cut.place(), cut.duration_s, longest_s));
+}
+
 std::string left_out(const std::string& where, int64_t count, int64_t limit,
                      const std::string& reason) {
   return fmt::format("{}: bad cut {} of at most {} is left out: {}", where, count, limit, reason);

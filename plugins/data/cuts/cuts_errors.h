@@ -17,6 +17,8 @@ Error changed_data(const std::string& path);
 /// `where`: the options' path, and the data rank where there are several; `bad`: a line each.
 Error too_many_bad(const std::string& where, int64_t limit, const std::vector<std::string>& bad);
 Error no_good_cut(const std::string& path);
+/// A cut that would be a row of more than `longest_s`.
+Error too_long(const Cut& cut, double longest_s);
 /// A warning: the `count`-th bad cut, of at most `limit`.
 std::string left_out(const std::string& where, int64_t count, int64_t limit,
                      const std::string& reason);

@@ -18,6 +18,7 @@ struct CutsOptions {
   bool cache_audio = false;
   bool check_files = true;
   int64_t skip_bad = 0;
+  double longest_cut = 3600;
   bool allow_no_turns = false;
   bool allow_changed_data = false;
   std::string on_restart = "continue";
@@ -40,6 +41,9 @@ struct CutsOptions {
       "most bad cuts (unreadable, wrong length, no turns, ...) that a data rank leaves out and "
       "lists; one more stops the run",
       at_least(0));
+    v("longest_cut", longest_cut,
+      "a cut of more seconds is bad: the row that it is in a batch is in memory as a whole",
+      at_least(0.001));
     v("allow_no_turns", allow_no_turns, "accept cuts in which nobody speaks");
     v("allow_changed_data", allow_changed_data,
       "resume although cuts or options differ: the epoch starts anew");

@@ -82,9 +82,10 @@ CutsSource::CutsSource(const CutsOptions& options, const BatchSpec& spec,
     context_.on_bad = [this](const Error& error) { unread_.hear(error); };
   }
   open();
-  loader_ = std::make_unique<RowLoader>(
-      RowLoader::Rules{spec, context.path, options.allow_no_turns, bad_cuts_.are_allowed()},
-      tokenizer_, *parts_.audio);
+  loader_ =
+      std::make_unique<RowLoader>(RowLoader::Rules{spec, context.path, options.allow_no_turns,
+                                                   bad_cuts_.are_allowed(), options.longest_cut},
+                                  tokenizer_, *parts_.audio);
   check();
 }
 
@@ -94,10 +95,15 @@ void CutsSource::open() {
 }
 
 void CutsSource::check() {
-  const SetCheck rules{context_.path,        spec_,
-                       tokenizer_,           options_.allow_no_turns,
-                       options_.check_files, options_.skip_bad,
-                       context_.warn,        [this] { return unread_.take(); }};
+  const SetCheck rules{context_.path,
+                       spec_,
+                       tokenizer_,
+                       options_.allow_no_turns,
+                       options_.longest_cut,
+                       options_.check_files,
+                       options_.skip_bad,
+                       context_.warn,
+                       [this] { return unread_.take(); }};
   bad_cuts_.add(unread_at_open_, context_.warn);
   if (check_set(*batches_, rules) == kCheckedCuts) return;
   batches_->next();  // throws when a small set does not make a batch

@@ -33,6 +33,9 @@ RowLoader::RowLoader(Rules rules, const Tokenizer& tokenizer, AudioLoader& audio
 
 LoadedRow RowLoader::load_checked(const CutSequence& sequence) const {
   for (const SequencePart& part : sequence.parts) {
+    if (part.cut->duration_s > rules_.longest_cut_s) {
+      throw errors::too_long(*part.cut, rules_.longest_cut_s);
+    }
     Findings findings;
     check_duplex_cut(*part.cut, rules_.spec.data, rules_.allow_no_turns, findings);
     findings.throw_if_any();
@@ -103,6 +106,7 @@ RowLengths RowLoader::lengths(const BatchRow& row) const {
   const double duration_s = row.num_frames > 0
                                 ? static_cast<double>(row.num_frames) * data.frame_length
                                 : first->duration_s;
+  if (duration_s > rules_.longest_cut_s) return {};
   return {compute_num_samples(duration_s, data.source_sample_rate),
           compute_num_samples(duration_s, data.target_sample_rate)};
 }

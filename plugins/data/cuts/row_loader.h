@@ -2,6 +2,7 @@
 // From a planned row to its audio and tokens, and what is wrong with its cuts.
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,7 @@ class RowLoader {
     std::string path;  // of the data set's options, for messages
     bool allow_no_turns = false;
     bool leave_out = false;  // false: one bad cut makes the row bad
+    double longest_cut_s = std::numeric_limits<double>::infinity();
   };
   /// Both must live on.
   RowLoader(Rules rules, const Tokenizer& tokenizer, AudioLoader& audio);
@@ -48,7 +50,8 @@ class RowLoader {
   /// Thread-safe. Of several cuts in one row, the good ones are kept: where a bad one was is
   /// silence. Errors: those that are not about data.
   LoadResult load(const BatchRow& row, const CutBatches& batches) const;
-  /// What `load` gives for a row whose first cut is made, or that has a length in frames; else 0.
+  /// What `load` gives for a row whose first cut is made, or that has a length in frames; else 0,
+  /// as for a row that is longer than a cut may be.
   RowLengths lengths(const BatchRow& row) const;
   /// Token for padding.
   int64_t pad() const { return tokenizer_.special_ids().pad; }

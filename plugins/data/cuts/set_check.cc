@@ -79,6 +79,7 @@ int64_t check_set(const CutBatches& batches, const SetCheck& check) {
   batches.visit_cuts([&](const Cut& cut) {
     ids.add(cut);
     Findings more;
+    if (cut.duration_s > check.longest_cut_s) more.add(errors::too_long(cut, check.longest_cut_s));
     check_duplex_cuts({cut}, check.spec.data, check.allow_no_turns, check.check_files, more);
     for (const Error& error : more.errors()) findings.add(error);
     if (more.empty()) texts.add(cut, check);

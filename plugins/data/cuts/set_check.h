@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct SetCheck {
   const BatchSpec& spec;
   const Tokenizer& tokenizer;
   bool allow_no_turns = false;
+  double longest_cut_s = std::numeric_limits<double>::infinity();
   bool check_files = true;
   int64_t max_bad = 0;  // left out later; more of them are an error now
   std::function<void(const std::string&)> warn;
@@ -28,8 +30,8 @@ struct SetCheck {
 constexpr int64_t kCheckedCuts = 20000;
 
 /// Returns the number of cuts that were looked at; kCheckedCuts may not be all.
-/// Errors: [data/empty], all of check_duplex_cuts, [data/long-text]; warns of text that does not
-/// fit.
+/// Errors: [data/empty], all of check_duplex_cuts, [data/too-long], [data/long-text]; warns of text
+/// that does not fit.
 int64_t check_set(const CutBatches& batches, const SetCheck& check);
 
 }  // namespace s2s::cuts
