@@ -3,6 +3,12 @@
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "base/thread_errors.h"
+
 namespace s2s {
 
 // LibTorch sizes a thread's OpenMP team once, on the thread's first operator; the limit has to come
@@ -14,6 +20,68 @@ void run_operators_on_this_thread() {
   if (void* found = dlsym(RTLD_DEFAULT, "omp_set_num_threads")) {
     reinterpret_cast<SetNumThreads>(found)(1);
   }
+}
+
+std::thread start_thread(std::function<void()> body) {
+  try {
+    return std::thread(std::move(body));
+  } catch (const std::system_error& error) {
+    throw threads_error(error.code().message());
+  }
+}
+
+ThreadTeam::ThreadTeam(std::function<void()> stop) : stop_(std::move(stop)) {}
+
+ThreadTeam::~ThreadTeam() {
+  if (threads_.empty()) return;
+  stop();
+  join_all();
+}
+
+void ThreadTeam::start(std::function<void()> body) {
+  try {
+    threads_.reserve(threads_.size() + 1);  // before there is a thread to hold
+    threads_.push_back(start_thread([this, body = std::move(body)] {
+      try {
+        body();
+      } catch (...) {
+        keep_exception();
+      }
+    }));
+  } catch (...) {
+    stop();
+    join_all();
+    throw;
+  }
+}
+
+void ThreadTeam::join() {
+  join_all();
+  if (first_) std::rethrow_exception(std::exchange(first_, nullptr));
+}
+
+void ThreadTeam::stop() const {
+  if (stop_) stop_();
+}
+
+void ThreadTeam::join_all() {
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void ThreadTeam::keep_exception() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!first_) first_ = std::current_exception();
+  }
+  stop();
+}
+
+void run_threads(int64_t num_threads, const std::function<void()>& body,
+                 const std::function<void()>& stop) {
+  ThreadTeam team(stop);
+  for (int64_t i = 0; i < std::max<int64_t>(1, num_threads); ++i) team.start(body);
+  team.join();
 }
 
 }  // namespace s2s

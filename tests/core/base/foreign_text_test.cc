@@ -1,0 +1,76 @@
+#include "s2s/foreign_text.h"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <system_error>
+
+#include "base/foreign_json.h"
+#include "common/temporary_folder.h"
+
+using namespace s2s;
+using s2s::test::TemporaryFolder;
+
+namespace {
+
+/// errno of what reading throws; 0 when it does not.
+int problem_of(const std::string& path, size_t max_bytes = kSmallFileBytes) {
+  try {
+    read_small_file(path, max_bytes);
+    return 0;
+  } catch (const std::system_error& error) {
+    return error.code().value();
+  }
+}
+
+std::string nested(int depth) {
+  const auto levels = static_cast<size_t>(depth);
+  return std::string(levels, '[') + std::string(levels, ']');
+}
+
+}  // namespace
+
+TEST_CASE("small files are read whole, and nothing else is read") {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "file").string();
+  const std::string text("a\0b\n", 4);
+  std::ofstream(path) << text;
+  CHECK(read_small_file(path) == text);
+  CHECK(read_small_file(path, 4) == text);
+  CHECK(problem_of(path, 3) == EFBIG);
+  CHECK(problem_of(path + ".none") == ENOENT);
+  CHECK(problem_of(folder.path().string()) == EISDIR);
+  CHECK(problem_of("/dev/zero") == EINVAL);
+  const std::string fifo = (folder.path() / "fifo").string();
+  REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
+  CHECK(problem_of(fifo) == EINVAL);  // without waiting for somebody who writes
+  CHECK(read_small_file("/proc/self/cmdline").find("test") != std::string::npos);  // has no size
+}
+
+TEST_CASE("JSON is parsed up to a depth, whatever stands in its strings") {
+  CHECK(is_json_depth_within(nested(kJsonDepth)));
+  CHECK_FALSE(is_json_depth_within(nested(kJsonDepth + 1)));
+  CHECK(is_json_depth_within("\"" + nested(1000) + "\\\"" + nested(1000) + "\""));
+  CHECK(is_json_depth_within("[\"\\\\\"]", 1));
+  CHECK_FALSE(is_json_depth_within("[\"\\\\\",[]]", 1));
+  CHECK(parse_foreign_json(nested(100)).is_array());
+  CHECK_THROWS_AS(parse_foreign_json(nested(300000)), nlohmann::json::parse_error);
+  CHECK(try_parse_foreign_json(nested(300000)).is_discarded());
+  CHECK(try_parse_foreign_json("{").is_discarded());
+}
+
+TEST_CASE("what goes to a terminal has no controls of somebody else") {
+  CHECK(printable("plain \xC3\xBC, two\n  lines\tand a tab") ==
+        "plain \xC3\xBC, two\n  lines\tand a tab");
+  CHECK(printable("\x1b]0;title\x07\x1b[2J\r\x7f") == "\\x1b]0;title\\x07\\x1b[2J\\x0d\\x7f");
+  CHECK(printable("\xC2\x9B"
+                  "31m") == "\\x9b31m");  // CSI of C1
+  CHECK(printable("a\xE2\x80\xAE"
+                  "b\xE2\x80\xA8") == "a\\u202eb\\u2028");
+  CHECK(printable("\xFF\xC3") == "\\xff\\xc3");  // no UTF-8
+  CHECK(printable("x\nerror: [fake/line]") == "x\n  error: [fake/line]");
+  CHECK(printable("end\n") == "end\n");
+  CHECK(printable_name("a\nb\tc\x1b") == "a\\nb\\tc\\x1b");
+  CHECK(printable(std::string("\0", 1)) == "\\x00");
+}
