@@ -6,9 +6,11 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
 #include <thread>
 
+#include "base/foreign_json.h"
 #include "s2s_run/synth/compose.h"
 #include "s2s_run/synth/cut_writer.h"
 #include "s2s_run/synth/partial_folder.h"
@@ -58,15 +60,30 @@ void write_text(const fs::path& path, const std::string& text) {
   if (!out) throw cannot_write(path.string(), std::strerror(errno));
 }
 
+/// synth.json of a folder; nothing where it is missing or is not what this program writes.
+std::optional<Json> description_of(const fs::path& folder) {
+  try {
+    Json json = try_parse_foreign_json<Json>(read_small_file(folder / "synth.json"));
+    const bool is_whole = json.is_object() && json.contains("settings") && json.contains("hours") &&
+                          json["hours"].is_number() && json.contains("cuts") &&
+                          json["cuts"].is_object();
+    if (!is_whole) return std::nullopt;
+    for (const auto& [split, count] : json["cuts"].items()) {
+      if (!count.is_number_unsigned()) return std::nullopt;
+    }
+    return json;
+  } catch (const std::system_error&) {
+    return std::nullopt;
+  }
+}
+
 /// The summary of a set that is there already; nothing when the folder is free.
 bool find_existing(const fs::path& folder, const Json& settings, SetSummary& summary) {
   if (!fs::exists(folder)) return false;
   if (fs::is_directory(folder) && fs::is_empty(folder)) return false;
-  std::ifstream in(folder / "synth.json");
-  const Json there = Json::parse(in, nullptr, false);
-  if (there.is_discarded() || !there.contains("settings") || !there.contains("cuts")) {
-    throw folder_in_use(folder.string());
-  }
+  const std::optional<Json> described = description_of(folder);
+  if (!described) throw folder_in_use(folder.string());
+  const Json& there = *described;
   if (there["settings"] != settings) {
     throw other_set_there(folder.string(), there["settings"].dump(), settings.dump());
   }
@@ -105,7 +122,7 @@ void write_manifests(const SetPlan& plan, const std::vector<std::string>& lines,
     write_text(folder / (split + ".jsonl"), text);
     std::istringstream in(text);
     for (std::string line; std::getline(in, line); ++summary.cuts[split]) {
-      duration_s += Json::parse(line)["duration"].get<double>();
+      duration_s += parse_foreign_json<Json>(line)["duration"].get<double>();
     }
   }
   summary.hours = std::round(duration_s / 36) / 100;

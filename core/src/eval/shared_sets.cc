@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "base/foreign_json.h"
 #include "train/data_ranks.h"
 
 namespace s2s {
@@ -85,7 +85,7 @@ std::map<std::string, MetricSums> sums_of_all_ranks(ParallelStrategy& strategy,
   }
   std::map<std::string, MetricSums> all;
   for (const std::string& text : texts_of_data_ranks(strategy, mine.dump())) {
-    const json theirs = json::parse(text);
+    const json theirs = parse_foreign_json(text);
     for (const auto& [set, values] : theirs.items()) {
       MetricSums more;
       for (const auto& [name, bits] : values.items()) {

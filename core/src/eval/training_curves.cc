@@ -1,9 +1,10 @@
 #include "eval/training_curves.h"
 
+#include <filesystem>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "base/foreign_json.h"
 #include "eval/eval_errors.h"
 
 namespace s2s {
@@ -47,13 +48,14 @@ Curve thin_out(const CurveKey& key, const Points& points, size_t max_points) {
 
 std::vector<Curve> read_curves(const std::string& path, size_t max_points) {
   std::map<CurveKey, Points> all;
+  if (!std::filesystem::is_regular_file(path)) return {};
   std::ifstream file(path);
   int64_t number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
     if (line.empty()) continue;
     try {
-      const auto json = nlohmann::json::parse(line);
+      const auto json = parse_foreign_json(line);
       if (!json.is_object()) throw eval_errors::metrics_line(path, number, "another JSON value");
       add_line(json, all);
     } catch (const nlohmann::json::exception& error) {
