@@ -20,8 +20,13 @@ function(s2s_add_plugin name)
   set_property(GLOBAL APPEND PROPERTY S2S_PLUGIN_TARGETS ${target})
   set_target_properties(${target} PROPERTIES
     PREFIX lib
-    LINK_DEPENDS "${S2S_PLUGIN_EXPORTS}"
-    INSTALL_RPATH "$ORIGIN/../..;${S2S_TORCH_RPATH}")
+    LINK_DEPENDS "${S2S_PLUGIN_EXPORTS}")
+  if(TARGET s2s_compile_settings AND NOT arg_NO_INSTALL)
+    s2s_set_run_path(${target} "$ORIGIN/../..")  # lib, from lib/s2s/plugins
+  else()
+    # Two folders up may be anybody's (/tmp, from /tmp/NAME/build): the SDK's own folder instead.
+    s2s_set_run_path(${target} "$ORIGIN;$<TARGET_FILE_DIR:s2s::core>")
+  endif()
   if(S2S_PLUGIN_OUTPUT_DIRECTORY)
     set_target_properties(${target} PROPERTIES
       LIBRARY_OUTPUT_DIRECTORY "${S2S_PLUGIN_OUTPUT_DIRECTORY}")

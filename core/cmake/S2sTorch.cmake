@@ -42,3 +42,16 @@ target_link_libraries(s2s::torch INTERFACE "${S2S_TORCH_ROOT}/lib/libc10.so")
 target_link_options(s2s::torch INTERFACE -Wl,--allow-shlib-undefined)
 set(CMAKE_BUILD_RPATH "${S2S_TORCH_ROOT}/lib;${S2S_TORCH_RUNTIME_DIRS}")
 set(S2S_TORCH_RPATH "${CMAKE_BUILD_RPATH}")
+
+# s2s_set_run_path(target folder...): where the loader looks for what `target` needs, in the build
+# tree and installed: these folders, LibTorch's, and those of other libraries outside the project.
+#
+# Both trees have one run path, because CMake pads a run path that it is to replace at the
+# installation with ':', and the loader takes an empty element for the current folder: whoever
+# started the program in a folder of somebody else's would run the libraries that lie there.
+function(s2s_set_run_path target)
+  set_target_properties(${target} PROPERTIES
+    INSTALL_RPATH "${ARGN};${S2S_TORCH_RPATH}"
+    INSTALL_RPATH_USE_LINK_PATH ON
+    BUILD_WITH_INSTALL_RPATH ON)
+endfunction()

@@ -33,6 +33,14 @@ for file in "$prefix"/lib/*.so "$prefix"/lib/s2s/plugins/*.so "$prefix/bin/s2s-r
   ! ldd "$file" | grep -qF "$build_dir" || fail "$file needs the build tree"
 done
 
+# No run path leads to the current folder; nor does anything else that the loader looks at.
+check_run_paths() { python3 "$source_dir/tests/lint/run_paths_test.py" "$1" > "$scratch/log" ||
+  fail "$(cat "$scratch/log")"; }
+check_run_paths "$prefix"
+looked_at=$(cd "$scratch" && LD_DEBUG=libs "$prefix/bin/s2s-run" plugin inspect adamw 2>&1)
+grep -q 'trying file=/' <<< "$looked_at" || fail "LD_DEBUG=libs shows nothing: $looked_at"
+! grep 'trying file=[^/]' <<< "$looked_at" || fail "the current folder is searched for libraries"
+
 # The installed program finds its own plugins, by the notes and by loading them.
 expect "$prefix/lib/s2s/plugins" "$prefix/bin/s2s-run" plugin path
 built=$(find "$build_dir/lib/s2s/plugins" -name '*.so' 2> /dev/null | wc -l)
@@ -56,6 +64,10 @@ cmake --build "$scratch/plugin/build" > "$log" 2>&1 || fail "$(cat "$log")"
 plugin=$scratch/plugin/build/libs2s_metric_acme_length.so
 visible=$(nm -D --defined-only "$plugin" | awk '{print $3}' | sort | tr '\n' ' ')
 [ "$visible" = "s2s_plugin_note_v1 s2s_plugin_register " ] || fail "visible symbols: $visible"
+check_run_paths "$scratch/plugin/build"
+cmake --install "$scratch/plugin/build" --prefix "$scratch/elsewhere" > "$log" 2>&1 ||
+  fail "$(cat "$log")"
+check_run_paths "$scratch/elsewhere"
 export S2S_PLUGIN_PATH=$scratch/plugin/build
 expect "acme.length" "$prefix/bin/s2s-run" plugin list --kind metric
 expect "divide by the number of words" "$prefix/bin/s2s-run" plugin inspect acme.length
