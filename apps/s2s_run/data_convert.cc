@@ -15,6 +15,7 @@
 #include "base/progress_bar.h"
 #include "convert/conversion.h"
 #include "s2s/error.h"
+#include "s2s_run/allow_commands.h"
 #include "s2s_run/number_checks.h"
 
 namespace s2s::run {
@@ -164,6 +165,7 @@ void setup_data_convert(CLI::App& app, Invocation& invocation) {
       ->capture_default_str();
   command->add_flag("--rename-duplicates", conversion.rename_duplicates,
                     "the second cut 'x' becomes 'x-2'");
+  add_allow_commands(*command);
   command->add_flag("--force", conversion.replace, "replace a result that is there");
   command->add_option("--threads", conversion.threads, "0: one for each processor, 8 at most")
       ->check(whole_number());

@@ -12,6 +12,7 @@
 
 #include "base/console.h"
 #include "base/progress_bar.h"
+#include "s2s_run/allow_commands.h"
 #include "s2s_run/number_checks.h"
 #include "s2s_run/subcommands.h"
 #include "s2s_run/tokenizer_file.h"
@@ -49,6 +50,7 @@ int64_t num_tokens(const Cut& cut, const Tokenizer& tokenizer) {
 }
 
 Measured measure(const BinsArguments& arguments, const Tokenizer* tokenizer, bool quiet) {
+  data::allow_commands_of_source(arguments.source);
   const data::StreamPtr stream = arguments.num_samples > 0
                                      ? data::open_sampled_input(arguments.source, arguments.seed)
                                      : data::open_input(arguments.source, true);
@@ -199,6 +201,7 @@ void setup_data_estimate_bins(CLI::App& app, Invocation& invocation) {
                    "standard deviations above the mean of their bucket")
       ->check(positive())
       ->capture_default_str();
+  add_allow_commands(*command);
   command->add_flag("--json", invocation.json, "print the bounds as JSON");
   command->callback([arguments, &invocation] {
     invocation.selected = [arguments, &invocation] { return estimate(*arguments, invocation); };

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/console.h"
+#include "s2s_run/allow_commands.h"
 #include "s2s_run/data_inspect_parts.h"
 #include "s2s_run/number_checks.h"
 #include "s2s_run/tokenizer_file.h"
@@ -67,6 +68,8 @@ int inspect(InspectArguments arguments, const Invocation& invocation) {
   const WordTokenizer words;
   const Tokenizer& tokenizer = file ? **file : own ? *own : static_cast<const Tokenizer&>(words);
   const BatchSpec spec = spec_of(arguments, set);
+  if (spec.data.allow_commands) allow_data_commands();
+  set_command_timeout(spec.data.command_timeout_s);
   const auto warn = [&](const std::string& text) { result.warnings.push_back(text); };
   std::unique_ptr<CutBatches> batches;
   if (set.kind() == SourceKind::kRun) batches = open_batches(set, &tokenizer, warn);
@@ -91,7 +94,8 @@ int inspect(InspectArguments arguments, const Invocation& invocation) {
     if (!arguments.html.empty()) std::printf("\nwrote %s\n", arguments.html.c_str());
   }
   if (result.stopped) return static_cast<int>(ExitCode::kStopped);
-  const bool bad = result.problem_counts.contains("unreadable") || result.report.num_unsuitable > 0;
+  const bool bad = result.problem_counts.contains("unreadable") ||
+                   result.problem_counts.contains("command") || result.report.num_unsuitable > 0;
   return static_cast<int>(bad ? ExitCode::kCheckFailed : ExitCode::kOk);
 }
 
@@ -158,6 +162,7 @@ void add_reading_options(CLI::App& command, InspectArguments& arguments) {
   command.add_option("--sample", arguments.sample, "read the audio of N cuts drawn at random only")
       ->check(positive());
   command.add_flag("--no-audio", arguments.no_audio, "read the manifests only");
+  add_allow_commands(command);
   command.add_option("--threads", arguments.threads, "0: one for each processor, 8 at most")
       ->check(whole_number());
   command.add_option("--html", arguments.html,

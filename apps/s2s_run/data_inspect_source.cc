@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "base/foreign_json.h"
 #include "config/load_config.h"
 #include "cuts/cut_json.h"
 #include "files/line_reader.h"
 #include "s2s/cut_files.h"
+#include "s2s/data_commands.h"
 #include "s2s_run/data_synth.h"
 #include "stream/input_source.h"
 #include "stream/input_stream.h"
@@ -47,7 +48,7 @@ std::string first_line(const std::string& path) {
 
 /// By the keys of its first line.
 bool is_nemo(const std::string& path) {
-  const auto object = nlohmann::json::parse(first_line(path), nullptr, /*allow_exceptions=*/false);
+  const auto object = try_parse_foreign_json(first_line(path));
   return object.is_object() && object.contains("audio_filepath");
 }
 
@@ -200,6 +201,7 @@ void DataSet::open_run(const SourceArguments& arguments, const Invocation& invoc
                     arguments.set, path_));
   }
   block_ = *block;
+  allow_typed_commands(block_);
   seed_ = static_cast<uint64_t>(setup_->builder().settings().trainer.seed);
 }
 

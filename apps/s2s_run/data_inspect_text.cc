@@ -39,6 +39,7 @@ void print_audio(const InspectResult& result) {
   };
   fmt::print("\naudio: {} unreadable, {} silent, {} clipped", count("unreadable"), count("silent"),
              count("clipped"));
+  if (count("command") > 0) fmt::print(", {} are commands that were not run", count("command"));
   if (result.cuts_heard < result.report.num_cuts) fmt::print(" of {} cuts", result.cuts_heard);
   fmt::print("\n");
   for (size_t i = 0; i < result.problems.size() && i < kMaxShown; ++i) {

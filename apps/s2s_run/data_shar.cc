@@ -17,9 +17,11 @@
 #include "base/interrupt.h"
 #include "base/progress_bar.h"
 #include "s2s/error.h"
+#include "s2s_run/allow_commands.h"
 #include "s2s_run/number_checks.h"
 #include "shar/write_shar.h"
 #include "stream/input_rows.h"
+#include "stream/input_source.h"
 #include "stream/python_random.h"
 
 namespace s2s::run {
@@ -119,6 +121,7 @@ void print_summary(const data::WriteSharSummary& summary, const std::string& fol
 data::WriteSharSummary write(SharArguments& arguments, Console& console,
                              const InterruptWatch& interrupt) {
   data::WriteSharOptions& options = arguments.options;
+  data::allow_commands_of_source(arguments.source);
   const auto cuts = open_source(arguments, console, interrupt);
   if (arguments.shuffle) {
     options.seed = arguments.seed;
@@ -186,6 +189,7 @@ void setup_data_shar(CLI::App& app, Invocation& invocation) {
   CLI::App& data = command_group(app, "data", "make, look at and convert data sets");
   CLI::App* command =
       data.add_subcommand("shar", "write cuts as Lhotse Shar; run again, it goes on");
+  add_allow_commands(*command);
   auto arguments = std::make_shared<SharArguments>();
   arguments->options.num_jobs = 0;
   add_options(*command, *arguments);

@@ -27,6 +27,8 @@ struct DuplexDataOptions {
   std::string agent_text = "turn";
   int64_t agent_text_lead = 2;
   std::string long_text = "keep";
+  bool allow_commands = false;
+  double command_timeout_s = 600;
 
   void visit(OptionVisitor& v);
   /// Keys of the block that belong to others: train_ds, validation_ds, ...

@@ -90,6 +90,11 @@ void DuplexDataOptions::visit(OptionVisitor& v) {
     "agent text that is longer than its turn: keep it behind the turn's end (NeMo), drop what does "
     "not fit, or stop with an error",
     one_of({"keep", "drop", "error"}));
+  v("allow_commands", allow_commands,
+    "run the shell commands that stand in data files, too (pipe:, sources of type command); those "
+    "of the configuration itself always run");
+  v("command_timeout_s", command_timeout_s, "seconds in which a command may write nothing",
+    at_least(0.001));
 }
 
 std::vector<std::string> DuplexDataOptions::other_keys() {

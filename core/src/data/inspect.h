@@ -57,7 +57,7 @@ struct LongText {
 
 /// One audio file, or one cut, that is not right.
 struct AudioProblem {
-  std::string kind;   // "unreadable", "silent", "clipped"
+  std::string kind;   // "unreadable", "silent", "clipped", "command" (refused)
   std::string cut;    // "file:line: cut 'id'"
   std::string which;  // "user" or "agent"
   std::string detail;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "s2s/foreign_text.h"
+
 namespace s2s::files_errors {
 namespace {
 
@@ -78,7 +80,24 @@ Error npy(const std::string& place, const std::string& reason) {
 Error pipe(const std::string& command, const std::string& reason) {
   return error("pipe", fmt::format("'pipe:{}' failed: {}; expected a shell command that writes the "
                                    "data to its standard output; run it by hand to see",
-                                   command, reason));
+                                   printable_name(command), reason));
+}
+
+Error command_refused(const std::string& command) {
+  return error("command-refused",
+               fmt::format("the shell command '{}' stands in a data file and is not run; expected "
+                           "data without commands, or your word that these may run; read them, "
+                           "then allow all commands of the data with data.allow_commands=true in a "
+                           "run, with --allow-commands of the data commands, or with "
+                           "S2S_ALLOW_COMMANDS=1",
+                           printable_name(command)));
+}
+
+Error command_timeout(const std::string& value) {
+  return error("command-timeout",
+               fmt::format("S2S_COMMAND_TIMEOUT_S is '{}'; expected seconds, more than 0; unset it "
+                           "for data.command_timeout_s",
+                           printable_name(value)));
 }
 
 Error url(const std::string& url) {

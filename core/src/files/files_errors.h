@@ -29,6 +29,10 @@ Error index(const std::string& path, int64_t row, const std::string& reason);
 Error npy(const std::string& place, const std::string& reason);
 /// A `pipe:` source failed; `reason` ends with what it wrote to standard error.
 Error pipe(const std::string& command, const std::string& reason);
+/// The command stands in a data file and the user has not allowed it.
+Error command_refused(const std::string& command);
+/// Of the variable S2S_COMMAND_TIMEOUT_S.
+Error command_timeout(const std::string& value);
 Error url(const std::string& url);
 Error braces(const std::string& pattern, const std::string& reason);
 

@@ -1,13 +1,17 @@
 #include "files/pipe_command.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "files/files_errors.h"
@@ -43,22 +47,65 @@ struct Pipe {
   }
 };
 
-pid_t start(const std::string& command, const Pipe& out, const Pipe& err) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, out.write_end.get(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, err.write_end.get(), STDERR_FILENO);
-  std::string text = command;
-  std::string shell = "sh";
-  std::string option = "-c";
-  std::array<char*, 4> words = {shell.data(), option.data(), text.data(), nullptr};
-  pid_t child = -1;
-  const int code = posix_spawn(&child, "/bin/sh", &actions, nullptr, words.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (code != 0) throw files_errors::pipe(command, std::strerror(code));
-  return child;
+/// All signals as a program finds them that a shell starts: whoever starts this one may ignore
+/// some, or have threads that block them.
+void set_signals(posix_spawnattr_t& attributes) {
+  sigset_t signals;
+  sigfillset(&signals);
+  sigdelset(&signals, SIGKILL);
+  sigdelset(&signals, SIGSTOP);
+  posix_spawnattr_setsigdefault(&attributes, &signals);
+  sigemptyset(&signals);
+  posix_spawnattr_setsigmask(&attributes, &signals);
 }
+
+/// A shell and what it starts, in a process group. One that is left running is killed.
+class Child {
+ public:
+  Child(const std::string& command, const Pipe& out, const Pipe& err) {
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, out.write_end.get(), STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, err.write_end.get(), STDERR_FILENO);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(
+        &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    set_signals(attributes);
+    std::string text = command;
+    std::string shell = "sh";
+    std::string option = "-c";
+    std::array<char*, 4> words = {shell.data(), option.data(), text.data(), nullptr};
+    const int code =
+        posix_spawn(&process_, "/bin/sh", &actions, &attributes, words.data(), environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    if (code != 0) throw files_errors::pipe(command, std::strerror(code));
+  }
+  ~Child() {
+    if (has_ended_) return;
+    kill(-process_, SIGKILL);
+    while (waitpid(process_, &status_, 0) < 0 && errno == EINTR) {
+    }
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  /// Does not wait.
+  bool has_ended() {
+    if (!has_ended_) has_ended_ = waitpid(process_, &status_, WNOHANG) == process_;
+    return has_ended_;
+  }
+  /// Of waitpid, once it has ended.
+  int status() const { return status_; }
+
+ private:
+  pid_t process_ = -1;
+  bool has_ended_ = false;
+  int status_ = 0;
+};
 
 /// Reads what is there; false at the end.
 bool read_some(Descriptor& from, std::string& to) {
@@ -70,24 +117,80 @@ bool read_some(Descriptor& from, std::string& to) {
   return got > 0 || (got < 0 && errno == EINTR);
 }
 
-void read_both(Pipe& out, std::string& data, Pipe& err, std::string& complaints) {
-  constexpr size_t kKeptBytes = 4096;
-  while (out.read_end.get() >= 0 || err.read_end.get() >= 0) {
-    std::array<pollfd, 2> wait = {pollfd{out.read_end.get(), POLLIN, 0},
-                                  pollfd{err.read_end.get(), POLLIN, 0}};
-    if (poll(wait.data(), wait.size(), -1) < 0 && errno == EINTR) continue;
-    if (wait[0].revents != 0 && !read_some(out.read_end, data)) out.read_end.reset();
-    if (wait[1].revents != 0 && !read_some(err.read_end, complaints)) err.read_end.reset();
-    if (complaints.size() > kKeptBytes) complaints.erase(0, complaints.size() - kKeptBytes);
-  }
-}
+/// One reading of a command, from its start to its end.
+class Reading {
+ public:
+  Reading(const std::string& command, const CommandLimits& limits)
+      : command_(command), limits_(limits), out_(command), err_(command) {}
 
-std::string how_it_ended(int status) {
-  if (WIFSIGNALED(status)) {
-    return std::string("it was ended by ") + strsignal(WTERMSIG(status));
+  std::string run() {
+    Child child(command_, out_, err_);
+    out_.write_end.reset();
+    err_.write_end.reset();
+    while (out_.read_end.get() >= 0) wait_for_output(-1);
+    for (int wait_ms = 0; !child.has_ended(); wait_ms = std::min(50, wait_ms + 1)) {
+      wait_for_output(wait_ms);
+    }
+    wait_for_output(0);  // its last words
+    if (child.status() != 0) fail(how_it_ended(child.status()));
+    return std::move(data_);
   }
-  return "exit status " + std::to_string(WEXITSTATUS(status));
-}
+
+ private:
+  /// Reads both pipes once, after at most `most_ms` (-1: when there is something to read).
+  void wait_for_output(int most_ms) {
+    std::array<pollfd, 2> wait = {pollfd{out_.read_end.get(), POLLIN, 0},
+                                  pollfd{err_.read_end.get(), POLLIN, 0}};
+    const int left_ms = milliseconds_left();
+    poll(wait.data(), wait.size(), most_ms < 0 ? left_ms : std::min(most_ms, left_ms));
+    if (wait[0].revents != 0) {
+      if (!read_some(out_.read_end, data_)) out_.read_end.reset();
+      last_output_ = Clock::now();
+      if (static_cast<int64_t>(data_.size()) > limits_.output_bytes) {
+        fail(fmt::format("it wrote more than {} bytes and was ended", limits_.output_bytes));
+      }
+    }
+    if (wait[1].revents != 0) {
+      if (!read_some(err_.read_end, complaints_)) err_.read_end.reset();
+      constexpr size_t kKeptBytes = 4096;
+      if (complaints_.size() > kKeptBytes) complaints_.erase(0, complaints_.size() - kKeptBytes);
+    }
+  }
+
+  /// At least 1. Errors: [data/pipe] when there are none.
+  int milliseconds_left() const {
+    const std::chrono::duration<double, std::milli> silent = Clock::now() - last_output_;
+    const double left = 1e3 * limits_.silence_s - silent.count();
+    if (left <= 0) {
+      fail(
+          fmt::format("it wrote nothing for {:g} s and was ended (data.command_timeout_s and "
+                      "S2S_COMMAND_TIMEOUT_S make it longer)",
+                      limits_.silence_s));
+    }
+    constexpr double kMost = 1e6;
+    return std::max(1, static_cast<int>(std::min(left, kMost)));
+  }
+
+  [[noreturn]] void fail(const std::string& reason) const {
+    std::string complaints = complaints_;
+    while (!complaints.empty() && complaints.back() == '\n') complaints.pop_back();
+    throw files_errors::pipe(command_, reason + (complaints.empty() ? "" : ": " + complaints));
+  }
+
+  static std::string how_it_ended(int status) {
+    if (WIFSIGNALED(status)) {
+      return std::string("it was ended by ") + strsignal(WTERMSIG(status));
+    }
+    return "exit status " + std::to_string(WEXITSTATUS(status));
+  }
+
+  using Clock = std::chrono::steady_clock;
+  const std::string& command_;
+  CommandLimits limits_;
+  Pipe out_, err_;
+  Clock::time_point last_output_ = Clock::now();
+  std::string data_, complaints_;
+};
 
 }  // namespace
 
@@ -108,22 +211,13 @@ bool is_url(std::string_view source) {
   return true;
 }
 
+std::string read_command(const std::string& command, const CommandLimits& limits) {
+  if (!is_command_allowed(command)) throw files_errors::command_refused(command);
+  return Reading(command, limits).run();
+}
+
 std::string read_command(const std::string& command) {
-  Pipe out(command);
-  Pipe err(command);
-  const pid_t child = start(command, out, err);
-  out.write_end.reset();
-  err.write_end.reset();
-  std::string data;
-  std::string complaints;
-  read_both(out, data, err, complaints);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (status == 0) return data;
-  while (!complaints.empty() && complaints.back() == '\n') complaints.pop_back();
-  throw files_errors::pipe(command,
-                           how_it_ended(status) + (complaints.empty() ? "" : ": " + complaints));
+  return read_command(command, command_limits());
 }
 
 }  // namespace s2s::files

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "files/command_rules.h"
+
 namespace s2s::files {
 
 /// The command of a "pipe:CMD" source; nothing for other sources.
@@ -13,8 +15,12 @@ std::optional<std::string> pipe_command(std::string_view source);
 /// True for "s3://bucket/name" and the like.
 bool is_url(std::string_view source);
 
-/// All that `command` writes to its standard output, run by /bin/sh.
-/// Errors: [data/pipe] with its exit status or signal and the end of its standard error.
+/// All that `command` writes to its standard output, run by /bin/sh in a process group of its own:
+/// a ^C in the terminal does not reach it. It is over when its output has ended and the shell has;
+/// what it left running with an open standard error is not waited for.
+/// Errors: [data/command-refused] unless is_command_allowed; [data/pipe] with its exit status or
+/// signal and the end of its standard error, and when it breaks a limit, which ends its group.
+std::string read_command(const std::string& command, const CommandLimits& limits);
 std::string read_command(const std::string& command);
 
 }  // namespace s2s::files

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "config/config_errors.h"
+#include "files/files_errors.h"
 #include "stream/input_tree.h"
 
 namespace s2s::data::input_errors {
@@ -32,6 +33,12 @@ Error bad_input(const std::string& path, const Config& node, const std::string& 
                 const std::string& expected) {
   return config_error(
       "input", fmt::format("{}: {}; expected {}", config_place(path, node), problem, expected));
+}
+
+Error command_refused(const std::string& path, const Config& node, const std::string& command) {
+  const Error refused = files_errors::command_refused(command);
+  return Error(refused.exit_code(), refused.id(),
+               config_place(path, node) + ": " + refused.message());
 }
 
 Error input_type(const std::string& path, const Config& node, const std::string& why) {

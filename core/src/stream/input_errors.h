@@ -16,6 +16,8 @@ Error no_input(const std::string& path);
 /// [data/input] `node` at `path` is not what is expected there.
 Error bad_input(const std::string& path, const Config& node, const std::string& problem,
                 const std::string& expected);
+/// [data/command-refused] A file that is not the user's own says to run it.
+Error command_refused(const std::string& path, const Config& node, const std::string& command);
 /// [data/input-type] Unknown, or of no use to a duplex model.
 Error input_type(const std::string& path, const Config& node, const std::string& why);
 /// [data/weights] Some entries of a group have a weight, others have none.

@@ -1,14 +1,15 @@
 #include "stream/input_source.h"
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/foreign_json.h"
 #include "config/load_config.h"
 #include "config/yaml_reader.h"
 #include "files/brace_expansion.h"
 #include "files/line_file.h"
 #include "files/pipe_command.h"
+#include "s2s/data_commands.h"
 #include "stream/input_errors.h"
 #include "stream/input_stream.h"
 #include "stream/source_files.h"
@@ -23,7 +24,7 @@ bool is_nemo(const std::string& source, const files::OpenOptions& options = {}) 
       source, options,
       "Lhotse cuts (.jsonl, .jsonl.gz), a Shar directory, a NeMo manifest or a YAML");
   if (file->size() == 0) return false;
-  const auto json = nlohmann::json::parse(file->line(0), nullptr, false);
+  const auto json = try_parse_foreign_json(file->line(0));
   return json.is_object() && json.contains("audio_filepath");
 }
 
@@ -141,6 +142,11 @@ InputNode parse_source(const std::string& source, bool metadata_only, int64_t se
 }
 
 }  // namespace
+
+void allow_commands_of_source(const std::string& source) {
+  allow_typed_command(source);
+  if (const auto block = block_of_text(source)) allow_typed_commands(*block);
+}
 
 void make_finite(InputNode& node) {
   node.attributes.force_finite = true;

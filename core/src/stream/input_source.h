@@ -33,6 +33,10 @@ bool is_changed_input(const std::string& source, const files::OpenOptions& optio
 /// they say. Ends after one pass, but for lists of Shar directories, which NeMo repeats.
 StreamPtr open_sampled_input(const std::string& source, int64_t seed);
 
+/// Allows the commands that a command line's `source` holds itself (pipe:CMD, KEY=pipe:CMD); not
+/// those in the file that it names.
+void allow_commands_of_source(const std::string& source);
+
 /// The input that `source` names, not open.
 InputNode parse_input_source(const std::string& source, bool metadata_only = false);
 

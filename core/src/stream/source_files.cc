@@ -7,6 +7,7 @@
 
 #include "config/config_errors.h"
 #include "files/brace_expansion.h"
+#include "files/command_rules.h"
 #include "files/pipe_command.h"
 #include "stream/input_errors.h"
 
@@ -28,6 +29,9 @@ class FileReader {
       scope_.findings.add(missing_value_error(path_, node));
     } else if (!node.is_scalar() || node.text().empty()) {
       complain(node, "no path", expected);
+    } else if (const auto command = files::pipe_command(node.text());
+               command && !files::is_command_allowed(*command)) {
+      scope_.findings.add(input_errors::command_refused(path_, node, *command));
     } else {
       return path_from(scope_.base_dir, node.text());
     }

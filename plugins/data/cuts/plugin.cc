@@ -5,6 +5,7 @@
 #include "audio_cache.h"
 #include "cuts_options.h"
 #include "cuts_source.h"
+#include "s2s/data_commands.h"
 
 namespace {
 
@@ -31,6 +32,9 @@ std::unique_ptr<DataSource> create(const Config& node, const BuildContext& conte
         .read(data);
   }
   findings.throw_if_any();
+  s2s::allow_typed_commands(node);
+  if (data.allow_commands) s2s::allow_data_commands();
+  s2s::set_command_timeout(data.command_timeout_s);
   s2s::cuts::SourceParts parts;
   parts.open = [node](const CutBatchesContext& where) {
     return s2s::open_cut_batches(node, where);

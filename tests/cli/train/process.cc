@@ -55,8 +55,13 @@ Process::Process(const std::vector<std::string>& words,
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, output_file_.c_str(), O_WRONLY | O_APPEND,
                                    0);
   posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-  const int error = posix_spawn(&pid_, arguments[0].c_str(), &files, nullptr,
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  const int error = posix_spawn(&pid_, arguments[0].c_str(), &files, &attributes,
                                 pointers(arguments).data(), pointers(all_variables).data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   if (error != 0) throw std::runtime_error("cannot start " + arguments[0]);
 }
@@ -71,6 +76,10 @@ Process::~Process() {
 
 void Process::send(int signal) const {
   if (!reaped_) kill(pid_, signal);
+}
+
+void Process::send_to_group(int signal) const {
+  if (!reaped_) kill(-pid_, signal);
 }
 
 void Process::reap(int options) {

@@ -27,6 +27,8 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   void send(int signal) const;
+  /// As a terminal does: to all processes of its group, which is its own.
+  void send_to_group(int signal) const;
   /// True once it has ended.
   bool ended();
   /// Waits for its end.

@@ -1,3 +1,4 @@
+#include "common/allowed_commands.h"
 #include "core/convert/convert_files.h"
 
 using namespace s2s;
@@ -25,6 +26,7 @@ ImportOptions kaldi() {
 }  // namespace
 
 TEST_CASE("a Kaldi directory with segments becomes cuts of recordings") {
+  const s2s::test::AllowedCommands allowed;
   const TemporaryFolder dir;
   write_kaldi(dir);
   CHECK(detect_import(dir.path().string(), {}) == "kaldi");

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "audio/encode_audio.h"
+#include "common/allowed_commands.h"
 #include "common/temporary_folder.h"
 #include "core/data/data_files.h"
 #include "files/tar_writer.h"
@@ -205,6 +206,7 @@ TEST_CASE("an unknown custom recording is [data/no-custom-audio]") {
 }
 
 TEST_CASE("a command's audio; a command that fails and one that says nothing") {
+  const s2s::test::AllowedCommands allowed;
   const TemporaryFolder dir;
   write_audio(dir / "a.wav", 16000, ramp(16000));
   s2s::Cut cut = make_cut("pipe:cat '" + dir / "a.wav" + "'", 0.25, 0.5, 16000, 1);

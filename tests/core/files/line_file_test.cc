@@ -7,6 +7,7 @@
 #include <random>
 #include <thread>
 
+#include "common/allowed_commands.h"
 #include "common/cache_folder.h"
 #include "common/contains.h"
 #include "common/full_disk.h"
@@ -276,6 +277,7 @@ TEST_CASE("missing files, folders, URLs") {
 }
 
 TEST_CASE("commands: their output is read, their failure is an error") {
+  const s2s::test::AllowedCommands allowed;
   const TemporaryFolder folder;
   check_lines(open_line_file("pipe:printf 'a\\nb\\n'"), {"a", "b"});
   const auto path = folder.write("x.gz", gzipped("a\nb\n"));

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "common/allowed_commands.h"
 #include "common/cache_folder.h"
 #include "common/contains.h"
 #include "common/temporary_folder.h"
@@ -57,6 +58,7 @@ void check_members(const TarIndex& tar, const Members& members) {
 }
 
 TEST_CASE("members of a tar are found, plain and compressed") {
+  const s2s::test::AllowedCommands allowed;
   const TemporaryFolder folder;
   const auto bytes = tar_of(some_members());
   CHECK(bytes.size() % 10240 == 0);

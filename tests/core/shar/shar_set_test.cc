@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "common/allowed_commands.h"
 #include "common/contains.h"
 #include "common/temporary_folder.h"
 #include "files/npy.h"
@@ -133,6 +134,7 @@ struct Copy {
 };
 
 TEST_CASE("mappings, patterns, compressed tars and commands give the same cuts") {
+  const s2s::test::AllowedCommands allowed;
   const Copy copy;
   const std::string gzip =
       "cd " + copy.path() + " && gzip -k recording.*.tar && gzip -dk cuts.*.gz";

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "common/allowed_commands.h"
 #include "common/contains.h"
 #include "common/temporary_folder.h"
 #include "core/files/gzip_bytes.h"
@@ -60,6 +61,7 @@ void check_restore(CutStream& stream, CutStream& other) {
 }
 
 TEST_CASE("manifests are read in order, plain and gzip, and go on where they were") {
+  const s2s::test::AllowedCommands allowed;
   const TemporaryFolder folder;
   ManifestStreamOptions options;
   options.paths = {folder.write("a.jsonl", cut_line("a0") + "\n" + cut_line("a1") + "\n"),

@@ -1,0 +1,93 @@
+#include "files/command_rules.h"
+
+#include <cstdlib>
+#include <mutex>
+#include <string_view>
+#include <unordered_set>
+
+#include "files/brace_expansion.h"
+#include "files/files_errors.h"
+#include "files/pipe_command.h"
+
+namespace s2s {
+namespace {
+
+/// What a user allows holds for all that he started; whoever reads data cannot forget to ask.
+struct Rules {
+  std::mutex mutex;
+  bool all = false;                       // guarded by mutex, as what follows
+  std::unordered_set<std::string> typed;  // without "pipe:"
+  double silence_s = files::CommandLimits{}.silence_s;
+};
+
+Rules& rules() {
+  static Rules the_process;
+  return the_process;
+}
+
+bool is_allowed_by_variable() {
+  const char* const value = std::getenv("S2S_ALLOW_COMMANDS");
+  return value != nullptr && std::string_view(value) == "1";
+}
+
+}  // namespace
+
+void allow_typed_command(const std::string& source) {
+  const auto command = files::pipe_command(source);
+  if (!command) return;
+  Rules& to = rules();
+  {
+    const std::lock_guard lock(to.mutex);
+    to.typed.insert(*command);
+  }
+  try {
+    for (const std::string& one : files::expand_shard_pattern(source)) {
+      const std::lock_guard lock(to.mutex);
+      to.typed.insert(files::pipe_command(one).value_or(*command));
+    }
+  } catch (const Error&) {  // whoever reads the pattern says what is wrong with it
+  }
+}
+
+void allow_typed_commands(const Config& typed) {
+  if (typed.is_scalar()) return allow_typed_command(typed.text());
+  for (const Config& item : typed.items()) allow_typed_commands(item);
+  for (const auto& [key, value] : typed.entries()) allow_typed_commands(value);
+}
+
+void allow_data_commands(bool allowed) {
+  const std::lock_guard lock(rules().mutex);
+  rules().all = allowed;
+}
+
+void set_command_timeout(double seconds) {
+  const std::lock_guard lock(rules().mutex);
+  rules().silence_s = seconds;
+}
+
+}  // namespace s2s
+
+namespace s2s::files {
+
+bool is_command_allowed(const std::string& command) {
+  if (is_allowed_by_variable()) return true;
+  const std::lock_guard lock(rules().mutex);
+  return rules().all || rules().typed.contains(command);
+}
+
+CommandLimits command_limits() {
+  CommandLimits limits;
+  if (const char* const text = std::getenv("S2S_COMMAND_TIMEOUT_S")) {
+    char* end = nullptr;
+    limits.silence_s = std::strtod(text, &end);
+    if (end == text || *end != '\0' || !(limits.silence_s > 0)) {
+      throw files_errors::command_timeout(text);
+    }
+    return limits;
+  }
+  const std::lock_guard lock(rules().mutex);
+  limits.silence_s = rules().silence_s;
+  return limits;
+}
+
+}  // namespace s2s::files

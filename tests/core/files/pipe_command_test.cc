@@ -1,0 +1,151 @@
+// Which commands run, in what surroundings, and when they are given up.
+
+#include "files/pipe_command.h"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "common/allowed_commands.h"
+#include "common/contains.h"
+#include "common/temporary_folder.h"
+#include "files/line_file.h"
+#include "files/open_bytes.h"
+#include "s2s/error.h"
+
+namespace s2s::files {
+namespace {
+
+using test::AllowedCommands;
+using test::contains;
+using test::TemporaryFolder;
+
+std::string error_of(const std::string& command, const CommandLimits& limits = {}) {
+  try {
+    read_command(command, limits);
+  } catch (const Error& error) {
+    CHECK(error.exit_code() == ExitCode::kData);
+    return error.what();
+  }
+  return "no error";
+}
+
+/// Whether a process is there, for as long as it may take to end.
+bool ends_soon(pid_t process) {
+  for (int i = 0; i < 500; ++i) {
+    if (kill(process, 0) != 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+TEST_CASE("a command that nobody typed or allowed is refused and does not run") {
+  const TemporaryFolder folder;
+  const std::string mark = folder / "ran";
+  const std::string message = error_of("touch " + mark + " # \x1b[2J");
+  CHECK(contains(message, "[data/command-refused] the shell command 'touch " + mark));
+  CHECK(contains(message, "\\x1b[2J"));  // it reaches a terminal
+  CHECK(contains(message, "data.allow_commands=true"));
+  CHECK(contains(message, "--allow-commands"));
+  CHECK(contains(message, "S2S_ALLOW_COMMANDS=1"));
+  CHECK_THROWS_WITH_AS(open_line_file("pipe:touch " + mark),
+                       doctest::Contains("[data/command-refused]"), Error);
+  CHECK_THROWS_WITH_AS(read_all_bytes("pipe:touch " + mark, "bytes"),
+                       doctest::Contains("[data/command-refused]"), Error);
+  CHECK(!std::filesystem::exists(mark));
+}
+
+TEST_CASE("what is typed runs, and all that its pattern stands for, but nothing else") {
+  Config block = Config::map();
+  block["cuts"] = Config::list({Config::scalar("pipe:printf typed{0..2}")});
+  allow_typed_commands(block);
+  allow_typed_command("printf no-pipe");
+  CHECK(read_command("printf typed2") == "typed2");
+  CHECK(contains(error_of("printf typed3"), "[data/command-refused]"));
+  CHECK(contains(error_of("printf no-pipe"), "[data/command-refused]"));
+  CHECK(contains(error_of("printf typed2; id"), "[data/command-refused]"));
+}
+
+TEST_CASE("S2S_ALLOW_COMMANDS=1 allows all, another value none") {
+  setenv("S2S_ALLOW_COMMANDS", "0", 1);
+  CHECK(contains(error_of("printf variable"), "[data/command-refused]"));
+  setenv("S2S_ALLOW_COMMANDS", "1", 1);
+  CHECK(read_command("printf variable") == "variable");
+  unsetenv("S2S_ALLOW_COMMANDS");
+  CHECK(contains(error_of("printf variable"), "[data/command-refused]"));
+}
+
+TEST_CASE("a command has a process group of its own, and no signal ignored or blocked") {
+  const AllowedCommands allowed;
+  struct sigaction ignore = {}, before = {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &ignore, &before);
+  sigset_t blocked, mask;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &blocked, &mask);
+  const std::string group = read_command("ps -o pgid= -p $$");
+  const std::string status = read_command("cat /proc/self/status");
+  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+  sigaction(SIGPIPE, &before, nullptr);
+  if (!group.empty()) CHECK(std::stol(group) != getpgrp());
+  const auto signals = [&](const std::string& name) {
+    constexpr uint64_t kStandard = 0x7fffffff;  // glibc keeps 32 and 33 for itself
+    return std::stoull(status.substr(status.find(name) + name.size()), nullptr, 16) & kStandard;
+  };
+  CHECK(signals("SigBlk:") == 0);
+  CHECK(signals("SigIgn:") == 0);
+}
+
+TEST_CASE("a command that is silent for too long is ended with all that it started") {
+  const AllowedCommands allowed;
+  const TemporaryFolder folder;
+  const std::string command = "sleep 1000 & echo $! > " + (folder / "pid") + "; echo hm >&2; wait";
+  const std::string message = error_of(command, {.silence_s = 0.3});
+  CHECK(contains(message, "[data/pipe]"));
+  CHECK(contains(message, "it wrote nothing for 0.3 s"));
+  CHECK(contains(message, ": hm;"));
+  CHECK(ends_soon(std::stoi(read_command("cat " + (folder / "pid")))));
+  CHECK(contains(error_of("exec >&-; sleep 1000", {.silence_s = 0.3}), "it wrote nothing"));
+  // Time counts from the last output.
+  const CommandLimits limits{.silence_s = 20};
+  CHECK(read_command("for i in 1 2 3; do sleep 0.1; echo $i; done", limits) == "1\n2\n3\n");
+}
+
+TEST_CASE("the time is an option and a variable") {
+  const AllowedCommands allowed;
+  set_command_timeout(0.25);
+  CHECK(command_limits().silence_s == 0.25);
+  setenv("S2S_COMMAND_TIMEOUT_S", "7", 1);
+  CHECK(command_limits().silence_s == 7);
+  setenv("S2S_COMMAND_TIMEOUT_S", "soon", 1);
+  CHECK_THROWS_WITH_AS(read_command("true"),
+                       doctest::Contains("[data/command-timeout] S2S_COMMAND_TIMEOUT_S is 'soon'"),
+                       Error);
+  unsetenv("S2S_COMMAND_TIMEOUT_S");
+  set_command_timeout(600);
+}
+
+TEST_CASE("a command that writes without end is ended") {
+  const AllowedCommands allowed;
+  const std::string message = error_of("cat /dev/zero", {.output_bytes = 1 << 20});
+  CHECK(contains(message, "it wrote more than 1048576 bytes"));
+}
+
+TEST_CASE("what a command leaves running with an open standard error is not waited for") {
+  const AllowedCommands allowed;
+  const TemporaryFolder folder;
+  const std::string pid = folder / "pid";
+  CHECK(read_command("sleep 1000 >&- & echo $! > " + pid + "; echo done") == "done\n");
+  CHECK(contains(error_of("sleep 1000 >&- & echo why >&2; exit 3"), "exit status 3: why"));
+  const pid_t left = std::stoi(read_command("cat " + pid));
+  CHECK(kill(left, SIGKILL) == 0);  // it is the user's
+}
+
+}  // namespace
+}  // namespace s2s::files
