@@ -1,8 +1,8 @@
 #include "batches/alt_texts.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/foreign_json.h"
 #include "batches/batches_errors.h"
 #include "cuts/mixed_cut.h"
 
@@ -41,7 +41,7 @@ std::vector<CutPtr> with_alt_texts(const CutPtr& cut) {
   const CustomValue* value = cut->find_custom(kField);
   const auto* text = value == nullptr ? nullptr : std::get_if<JsonText>(value);
   if (text == nullptr || text->text == "null") return parts;
-  const Json texts = Json::parse(text->text, nullptr, false);
+  const Json texts = try_parse_foreign_json<Json>(text->text);
   if (!texts.is_object()) throw cut_batches_errors::alt_text(*cut, text->text);
   for (const Json& item : texts) {
     if (!item.is_object()) throw cut_batches_errors::alt_text(*cut, item.dump());

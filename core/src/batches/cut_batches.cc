@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/fnv.h"
@@ -11,6 +10,7 @@
 #include "batches/change_cuts.h"
 #include "batches/open_sampler.h"
 #include "batches/state_text.h"
+#include "s2s/foreign_text.h"
 #include "stream/input_source.h"
 #include "stream/input_stream.h"
 
@@ -196,7 +196,12 @@ class LoaderBatches : public CutBatches {
   void restore(const std::string& text) override {
     if (text.empty()) return begin_epoch(0);
     try {
-      const StreamState state = StreamState::parse(unpacked_state(text, context_.path));
+      const std::string json = unpacked_state(text, context_.path);
+      constexpr int kDepth = 1024;  // groups of groups give some levels each
+      if (!is_json_depth_within(json, kDepth)) {
+        throw cut_batches_errors::bad_state(context_.path, "it is nested too deep");
+      }
+      const StreamState state = StreamState::parse(json);
       if (state.at("version").get<int>() != 1) {
         throw cut_batches_errors::bad_state(context_.path, "it is of another version");
       }

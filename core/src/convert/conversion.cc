@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <thread>
 #include <unordered_map>
 #include <utility>
 
 #include "base/console.h"
 #include "base/fnv.h"
+#include "base/foreign_json.h"
 #include "convert/convert_errors.h"
 #include "convert/part_file.h"
 namespace s2s {
@@ -74,7 +74,7 @@ class Conversion {
 /// Goes past what was done, and learns its ids again.
 void Conversion::resume() {
   part_.for_each_line([this](const std::string& line) {
-    const auto object = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const auto object = try_parse_foreign_json(line);
     const std::string id = object.is_object() ? object.value("id", "") : "";
     line_of_id_.emplace(fnv1a(id), static_cast<int64_t>(line_of_id_.size()) + 1);
   });
@@ -138,10 +138,10 @@ void Conversion::make(std::vector<Slot>& slots, const StopRequest& stop) const {
       if (!slots[i].done && !stop()) make(slots[i]);
     }
   };
-  std::vector<std::thread> threads;
-  for (int64_t i = 1; i < options_.threads; ++i) threads.emplace_back(work);
+  ThreadTeam team([&] { next = slots.size(); });
+  for (int64_t i = 1; i < options_.threads; ++i) team.start(work);
   work();
-  for (std::thread& thread : threads) thread.join();
+  team.join();
 }
 
 /// "x" -> "x-2", or the next number that is free.

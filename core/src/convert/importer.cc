@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "base/foreign_json.h"
 #include "convert/audio_facts.h"
 #include "convert/convert_errors.h"
 #include "convert/source_files.h"
@@ -48,7 +48,7 @@ std::string detect_lines(const std::string& source) {
   data::LineReader file(source);
   std::string line;
   file.next(line);
-  const auto object = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const auto object = try_parse_foreign_json(line);
   if (!object.is_object()) {
     throw convert_errors::source(source, "its first line is no JSON object");
   }

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "base/foreign_json.h"
 #include "convert/audio_facts.h"
 #include "convert/convert_errors.h"
 #include "convert/source_files.h"
@@ -78,7 +78,7 @@ std::string id_of(const std::string& path) {
 }
 
 StereoFile parse_line(const std::string& line, const std::string& place, const fs::path& folder) {
-  const auto object = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const auto object = try_parse_foreign_json(line);
   const bool good = object.is_object() && object.contains("path") && object["path"].is_string() &&
                     (!object.contains("duration") || object["duration"].is_number());
   if (!good) {

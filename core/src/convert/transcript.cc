@@ -4,9 +4,9 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/foreign_json.h"
 #include "convert/convert_errors.h"
 
 namespace s2s::convert {
@@ -77,7 +77,7 @@ std::vector<Spoken> each(const json& list, const std::string& path, const char* 
 
 json parse(const std::string& text, const std::string& path) {
   try {
-    return json::parse(text);
+    return parse_foreign_json(text);
   } catch (const json::parse_error& error) {
     std::string reason = error.what();  // "[...] parse error at line 1, column 9: ..."
     const size_t at = reason.find("at line ");

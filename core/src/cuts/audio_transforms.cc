@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "audio/effects.h"
 #include "audio/random_room.h"
 #include "audio/tempo.h"
+#include "base/foreign_json.h"
 #include "cuts/cut_audio_errors.h"
 #include "s2s/frames.h"
 
@@ -21,7 +21,9 @@ constexpr int64_t kNarrowBandHz = 8000;
 constexpr double kEarlySeconds = 0.05;
 
 /// A transform's arguments. Errors: std::exception with what is wrong.
-json arguments(const AudioTransform& transform) { return json::parse(transform.kwargs.text); }
+json arguments(const AudioTransform& transform) {
+  return parse_foreign_json(transform.kwargs.text);
+}
 
 double factor_of(const AudioTransform& transform) {
   const double factor = arguments(transform).at("factor").get<double>();

@@ -1,9 +1,9 @@
 // Where the files of a manifest's cuts are.
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/foreign_json.h"
 #include "s2s/cut_files.h"
 
 namespace s2s {
@@ -24,7 +24,7 @@ std::string resolved(const std::string& path, const std::string& manifest) {
 void resolve(std::vector<AudioTransform>& transforms, const std::string& manifest) {
   for (AudioTransform& transform : transforms) {
     if (transform.name != "ReverbWithImpulseResponse") continue;
-    auto arguments = nlohmann::ordered_json::parse(transform.kwargs.text, nullptr, false);
+    auto arguments = try_parse_foreign_json<nlohmann::ordered_json>(transform.kwargs.text);
     if (!arguments.is_object() || !arguments["rir"].is_object()) continue;
     auto& response = arguments["rir"];
     auto& recording = response.contains("recording") ? response["recording"] : response;

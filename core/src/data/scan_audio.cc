@@ -5,7 +5,6 @@
 #include <cmath>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 #include "data/inspect.h"
 #include "s2s/audio_loader.h"
@@ -53,7 +52,8 @@ std::optional<AudioProblem> check(const Cut& cut, const Recording* recording, co
                           fmt::format("{} samples, {:.2f} %", levels.clipped_samples, 100 * share)};
     }
   } catch (const Error& error) {
-    return AudioProblem{"unreadable", cut.place(), which, error.what()};
+    const char* const kind = error.id() == "data/command-refused" ? "command" : "unreadable";
+    return AudioProblem{kind, cut.place(), which, error.what()};
   }
   return std::nullopt;
 }
@@ -81,9 +81,7 @@ std::vector<AudioProblem> scan_audio(const CutList& cuts, int64_t num_threads,
       progress(++num_done);
     }
   };
-  std::vector<std::thread> threads;
-  for (int64_t i = 0; i < std::max<int64_t>(1, num_threads); ++i) threads.emplace_back(work);
-  for (std::thread& thread : threads) thread.join();
+  run_threads(num_threads, work, [&] { next = cuts.size(); });
   std::vector<AudioProblem> problems;
   for (const auto& found : by_cut) problems.insert(problems.end(), found.begin(), found.end());
   return problems;

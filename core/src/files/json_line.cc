@@ -2,9 +2,9 @@
 
 #include <array>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/foreign_json.h"
 #include "files/files_errors.h"
 #include "files/json_fields.h"
 
@@ -57,7 +57,7 @@ std::string with_plain_tokens(std::string text) {
 /// Why it is not JSON, or its text with numbers beyond 64 bits as floating point.
 std::string reason_of(const std::string& text, std::string& rounded) {
   try {
-    rounded = nlohmann::ordered_json::parse(text).dump();
+    rounded = parse_foreign_json<nlohmann::ordered_json>(text).dump();
     return "";
   } catch (const nlohmann::json::exception& error) {
     // "[json.exception.parse_error.101] parse error at line 1, column 9: syntax error ..."
@@ -67,6 +67,11 @@ std::string reason_of(const std::string& text, std::string& rounded) {
   }
 }
 
+void check_depth(simdjson::error_code code, const LinePlace& place) {
+  if (code != simdjson::DEPTH_ERROR) return;
+  throw files_errors::json(place.text(), "it is nested deeper than 1024 levels");
+}
+
 }  // namespace
 
 JsonValue parse_json_line(const std::string& text, const LinePlace& place) {
@@ -74,12 +79,11 @@ JsonValue parse_json_line(const std::string& text, const LinePlace& place) {
   JsonValue value;
   simdjson::error_code code = parser.parse(text).get(value);
   if (code == simdjson::SUCCESS) return value;
-  if (code == simdjson::DEPTH_ERROR) {
-    throw files_errors::json(place.text(), "it is nested deeper than 1024 levels");
-  }
+  check_depth(code, place);
   const std::string marked = with_marked_tokens(text);
   if (marked.size() != text.size()) code = parser.parse(marked).get(value);
   if (code == simdjson::SUCCESS) return value;
+  check_depth(code, place);
   std::string rounded;
   const std::string reason = reason_of(marked.size() != text.size() ? marked : text, rounded);
   if (!reason.empty()) throw files_errors::json(place.text(), reason);

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/foreign_json.h"
 #include "cuts/cut_json.h"
 #include "files/json_fields.h"
 #include "s2s/cut_files.h"
@@ -52,7 +52,7 @@ Recording stored_recording(const JsonFields& fields, const Item& item) {
 /// Arrays, arrays in time, images and features keep their manifest; the storage is named in it.
 StoredArray stored_array(const std::string& text, const Item& item) {
   StoredArray array;
-  ordered_json manifest = ordered_json::parse(text, nullptr, false);
+  ordered_json manifest = try_parse_foreign_json<ordered_json>(text);
   if (!manifest.is_object()) throw shar_errors::manifest(item.place, "it is no JSON object");
   ordered_json& storage = manifest.contains("array") ? manifest["array"] : manifest;
   if (!storage.is_object() || !storage.contains("storage_type")) {

@@ -4,8 +4,8 @@
 
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "base/foreign_json.h"
 #include "files/npy.h"
 #include "files/open_bytes.h"
 #include "files/tar_index.h"
@@ -70,7 +70,7 @@ const StoredArray* find_array(const Cut& cut, const std::string& name) {
 std::optional<SharItem> shar_array(const Cut& cut, const SharField& field) {
   const StoredArray* const array = find_array(cut, field.name);
   if (array == nullptr) return std::nullopt;
-  StoredParts parts{cut, field, ordered_json::parse(array->manifest.text, nullptr, false)};
+  StoredParts parts{cut, field, try_parse_foreign_json<ordered_json>(array->manifest.text)};
   if (!parts.manifest.is_object()) parts.fail("is no manifest of an array");
   const std::string stored = parts.bytes(*array);
   const at::Tensor values =

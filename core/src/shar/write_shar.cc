@@ -3,9 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <exception>
 #include <mutex>
-#include <thread>
 
 #include "s2s/error.h"
 #include "s2s/threads.h"
@@ -24,35 +22,36 @@ class SharJobs {
   }
 
   WriteSharSummary run() {
-    std::vector<std::thread> threads;
-    for (int64_t i = 0; i < options_.num_jobs; ++i) threads.emplace_back([this] { work(); });
-    report(static_cast<int64_t>(threads.size()));
-    for (std::thread& thread : threads) thread.join();
-    if (error_) std::rethrow_exception(error_);
+    ThreadTeam team([this] { failed_ = true; });
+    for (int64_t i = 0; i < options_.num_jobs; ++i) team.start([this] { work(); });
+    report(options_.num_jobs);
+    team.join();
     summary_.stopped = stopped();
     if (!summary_.stopped) run_.complete();
     return std::move(summary_);
   }
 
  private:
+  /// A thread's end, however it comes.
+  struct Ending {
+    SharJobs& jobs;
+    ~Ending() {
+      const std::lock_guard lock(jobs.mutex_);
+      ++jobs.num_ended_;
+      jobs.ended_.notify_all();
+    }
+  };
+
   bool stopped() const { return options_.stop && options_.stop(); }
 
   void work() {
+    const Ending ending{*this};
     run_operators_on_this_thread();
     CutAudio audio;
-    try {
-      for (int64_t shard = next_shard_++; shard < run_.num_shards() && !failed_ && !stopped();
-           shard = next_shard_++) {
-        write_shard(shard, audio);
-      }
-    } catch (...) {
-      const std::lock_guard lock(mutex_);
-      if (!error_) error_ = std::current_exception();
-      failed_ = true;
+    for (int64_t shard = next_shard_++; shard < run_.num_shards() && !failed_ && !stopped();
+         shard = next_shard_++) {
+      write_shard(shard, audio);
     }
-    const std::lock_guard lock(mutex_);
-    ++num_ended_;
-    ended_.notify_all();
   }
 
   void write_shard(int64_t shard, CutAudio& audio) {
@@ -114,7 +113,6 @@ class SharJobs {
   std::mutex mutex_;
   std::condition_variable ended_;
   int64_t num_ended_ = 0;
-  std::exception_ptr error_;
   WriteSharSummary summary_;
 };
 

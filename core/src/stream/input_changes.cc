@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/foreign_json.h"
 #include "cuts/mixed_cut.h"
 #include "s2s/frames.h"
 #include "stream/input_errors.h"
@@ -100,7 +100,7 @@ std::vector<Supervision> turns_of_segments(const Cut& cut, const std::string& fi
   const CustomValue* value = cut.find_custom(field);
   const auto* text = value == nullptr ? nullptr : std::get_if<JsonText>(value);
   if (text == nullptr) throw input_errors::no_segments(cut, field, "is missing");
-  const json segments = json::parse(text->text, nullptr, false);
+  const json segments = try_parse_foreign_json(text->text);
   if (!segments.is_array()) throw input_errors::no_segments(cut, field, "is no list");
   std::vector<Supervision> turns;
   for (const json& segment : segments) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <regex>
 
+#include "base/foreign_json.h"
 #include "files/pipe_command.h"
 #include "stream/input_errors.h"
 
@@ -63,7 +64,7 @@ bool NemoEntry::is_skipped() const {
 NemoEntry parse_nemo_entry(const std::string& text, const std::string& file, int64_t line) {
   NemoEntry entry{{}, file, line};
   try {
-    entry.json = nlohmann::ordered_json::parse(text);
+    entry.json = parse_foreign_json<nlohmann::ordered_json>(text);
   } catch (const nlohmann::json::exception& error) {
     throw input_errors::nemo_line(entry.place(), fmt::format("no JSON ({})", error.what()),
                                   "one JSON object on each line");

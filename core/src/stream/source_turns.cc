@@ -6,6 +6,7 @@
 #include <cctype>
 #include <utility>
 
+#include "base/foreign_json.h"
 #include "cuts/mixed_cut.h"
 #include "s2s/frames.h"
 #include "stream/input_errors.h"
@@ -35,7 +36,7 @@ std::string stripped(const std::string& text) {
 }
 
 ordered_json parse_object(const std::string& text, const Conversation& conversation) {
-  ordered_json json = ordered_json::parse(text, nullptr, false);
+  ordered_json json = try_parse_foreign_json<ordered_json>(text);
   if (!json.is_object() || !json.contains("conversations") || !json["conversations"].is_array()) {
     throw input_errors::conversation(conversation.place, "no conversation", kForm);
   }

@@ -1,6 +1,7 @@
 #include "loading_pool.h"
 
 #include <functional>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -13,22 +14,28 @@ namespace s2s::cuts {
 /// the thread sanitizer cannot see it.
 struct LoadingPool::Failure {
   std::optional<BadCut> error;
+  bool is_memory = false;
   std::string defect;
 
   [[noreturn]] void raise() const {
     if (error) throw error->error();
+    if (is_memory) throw std::bad_alloc();
     throw std::runtime_error(defect);
   }
   /// Null when `action` went well.
   static std::unique_ptr<Failure> of(const std::function<void()>& action) {
-    auto failure = std::make_unique<Failure>();
+    auto failure = std::make_unique<Failure>();  // before there is no memory for it
     try {
       action();
       return nullptr;
     } catch (const Error& caught) {
       failure->error = BadCut{"", caught.exit_code(), caught.id(), caught.message()};
+    } catch (const std::bad_alloc&) {
+      failure->is_memory = true;
     } catch (const std::exception& caught) {
       failure->defect = caught.what();
+    } catch (...) {
+      failure->defect = "an exception of no known type";
     }
     return failure;
   }
@@ -49,13 +56,18 @@ struct LoadingPool::Slot {
 
 LoadingPool::LoadingPool(BatchOrder& order, const CutBatches& batches, const RowLoader& loader,
                          const PoolOptions& options)
-    : order_(order), batches_(batches), loader_(loader), options_(options) {
+    : order_(order), batches_(batches), loader_(loader), options_(options), threads_([this] {
+        stop();
+      }) {
   if (options.num_workers == 0) return;
-  threads_.emplace_back([this] { plan(); });
-  for (int64_t i = 0; i < options.num_workers; ++i) threads_.emplace_back([this] { work(); });
+  threads_.start([this] { plan(); });
+  for (int64_t i = 0; i < options.num_workers; ++i) threads_.start([this] { work(); });
 }
 
-LoadingPool::~LoadingPool() {
+LoadingPool::~LoadingPool() = default;
+
+/// Also when a thread of the team has thrown: `take` must not wait for what it would have done.
+void LoadingPool::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -63,7 +75,7 @@ LoadingPool::~LoadingPool() {
   }
   has_room_.notify_all();
   has_job_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  has_batch_.notify_all();
 }
 
 LoadedBatch LoadingPool::finish(LoadingBatch& loading) const {
@@ -86,8 +98,14 @@ std::optional<LoadedBatch> LoadingPool::load_here() {
 std::optional<LoadedBatch> LoadingPool::take() {
   if (options_.num_workers == 0) return load_here();
   std::unique_lock lock(mutex_);
-  has_batch_.wait(
-      lock, [&] { return slots_.empty() ? has_ended_ || plan_failure_ : slots_.front()->done; });
+  has_batch_.wait(lock, [&] {
+    return stopping_ || (slots_.empty() ? has_ended_ || plan_failure_ : slots_.front()->done);
+  });
+  if (stopping_) {
+    lock.unlock();
+    threads_.join();  // throws what a thread has thrown
+    throw std::runtime_error("the threads that load data have ended");
+  }
   if (slots_.empty()) {
     if (plan_failure_) plan_failure_->raise();
     memory_.keep_nothing();  // a validation set waits long for its next pass

@@ -8,7 +8,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "batch_order.h"
 #include "loading_batch.h"
 #include "row_loader.h"
+#include "s2s/threads.h"
 
 namespace s2s::cuts {
 
@@ -28,7 +28,7 @@ struct PoolOptions {
 
 class LoadingPool {
  public:
-  /// All must live on. Begins to load at once.
+  /// All must live on. Begins to load at once. Errors: [run/threads].
   LoadingPool(BatchOrder& order, const CutBatches& batches, const RowLoader& loader,
               const PoolOptions& options);
   /// Waits for the rows that are being loaded; the others are dropped.
@@ -48,6 +48,7 @@ class LoadingPool {
   RowSources sources() { return {batches_, loader_, memory_}; }
   LoadedBatch finish(LoadingBatch& loading) const;
   std::optional<LoadedBatch> load_here();
+  void stop();
   void plan();
   void work();
   void load_one(const Job& job, std::unique_lock<std::mutex>& lock);
@@ -68,7 +69,7 @@ class LoadingPool {
   bool has_ended_ = false;
   bool stopping_ = false;
   std::unique_ptr<Failure> plan_failure_;
-  std::vector<std::thread> threads_;
+  ThreadTeam threads_;  // the first that goes: they use all above
 };
 
 }  // namespace s2s::cuts

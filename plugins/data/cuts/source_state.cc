@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cuts_errors.h"
+#include "s2s/foreign_text.h"
 
 namespace s2s::cuts {
 
@@ -23,6 +24,7 @@ std::string to_text(const SourceState& state) {
 SourceState parse_state(const std::string& text, const std::string& path) {
   SourceState state;
   try {
+    if (!is_json_depth_within(text)) throw errors::bad_state(path, text, "it is nested too deep");
     const auto json = nlohmann::json::parse(text);
     state.batches = json.at("batches").get<int64_t>();
     state.epoch = json.at("epoch").get<int64_t>();

@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "common/failing_threads.h"
 #include "common/full_disk.h"
 #include "core/convert/convert_files.h"
 #include "s2s/cut_files.h"
@@ -22,6 +23,7 @@ class Counter : public Importer {
     if (bad_lines.contains(number)) throw bad_piece(number);
     return Piece{"piece", [this, number] {
                    if (bad.contains(number)) throw bad_piece(number);
+                   if (number == no_memory) throw std::bad_alloc();
                    Cut cut;
                    cut.id = std::to_string(same_ids ? 0 : number);
                    cut.duration_s = 3600;
@@ -40,6 +42,7 @@ class Counter : public Importer {
 
   std::set<int64_t> bad;
   std::set<int64_t> bad_lines;
+  int64_t no_memory = -1;
   bool same_ids = false;
   uint64_t source = 1;
 
@@ -213,4 +216,20 @@ TEST_CASE("a conversion whose disk fills up is one message, and goes on when the
   CHECK(run(source, dir / "a.jsonl", {}).finished);
   CHECK(ids(dir / "a.jsonl") == ids(dir / "whole.jsonl"));
   CHECK(std::distance(std::filesystem::directory_iterator(dir.path()), {}) == 2);
+}
+
+TEST_CASE("a conversion's threads: none can be started, or one has no memory") {
+  const TemporaryFolder dir;
+  ConversionOptions options;
+  options.threads = 3;
+  for (const int num_good : {0, 1}) {
+    const FailingThreads failing(num_good);
+    Counter source(20);
+    CHECK(holds(message_of([&] { run(source, dir / "cuts.jsonl", options); }), "[run/threads]"));
+  }
+  Counter source(20);
+  source.no_memory = 7;
+  CHECK_THROWS_AS(run(source, dir / "cuts.jsonl", options), std::bad_alloc);
+  Counter again(20);
+  CHECK(run(again, dir / "cuts.jsonl", options).cuts == 20);
 }

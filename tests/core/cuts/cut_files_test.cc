@@ -218,6 +218,13 @@ TEST_CASE("bad lines are one message with file and line each") {
   of_line(R"({"id": "x", "duration": 1, "supervisions": {}, "type": "MonoCut"})", "a list");
   of_line("{\"id\": \"\xff\xfe\", \"duration\": 1}", "[data/json]");
   of_line(std::string(1500, '[') + std::string(1500, ']'), "nested deeper");
+  // Deep enough to overflow the stack of a parser that calls itself, behind what another one reads.
+  const std::string nest = std::string(300'000, '[') + std::string(300'000, ']');
+  of_line(R"({"id": NaN, "x": )" + nest + "}", "nested deeper");
+  of_line(R"({"id": 123456789012345678901234567890, "x": )" + nest + "}", "nested deeper");
+  of_line(R"({"id": 123456789012345678901234567890, "x": )" + std::string(200, '[') +
+              std::string(200, ']') + "}",
+          "nested deeper than 128");
   of_line(R"({"id": "x", "tracks": [], "type": "MixedCut"})",
           "'tracks' is array []; expected a list of tracks");
   of_line(R"({"id": "x", "tracks": [{"type": "MonoCut"}], "type": "MixedCut"})",

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "common/failing_threads.h"
 #include "common/temporary_folder.h"
 #include "core/data/data_files.h"
 #include "core/data/table_tokenizer.h"
@@ -178,6 +179,23 @@ TEST_CASE("unreadable, silent and clipped audio is found, whatever the number of
     CHECK(problems[1].detail == "5 samples, 0.02 %");
     CHECK(problems[2].kind == "unreadable");
     CHECK(problems[2].cut.find("cut 'c'") != std::string::npos);
+  }
+}
+
+TEST_CASE("what a scanning thread throws reaches the caller; so does a thread that cannot start") {
+  const TemporaryFolder dir;
+  write_audio(dir / "good.wav", 16000, ramp(16000));
+  write_audio(dir / "good22.wav", 22050, ramp(22050));
+  const auto cuts = shared(read(dir, {cut_json("a", 1, "good.wav", "good22.wav"),
+                                      cut_json("b", 1, "good.wav", "good22.wav")}));
+  for (const int64_t threads : {1, 3}) {
+    const auto no_memory = [](int64_t) { throw std::bad_alloc(); };
+    CHECK_THROWS_AS(s2s::data::scan_audio(cuts, threads, no_memory), std::bad_alloc);
+  }
+  for (const int num_good : {0, 1, 2}) {
+    const s2s::test::FailingThreads failing(num_good);
+    CHECK_THROWS_WITH_AS(s2s::data::scan_audio(cuts, 3, [](int64_t) {}),
+                         doctest::Contains("[run/threads]"), s2s::Error);
   }
 }
 

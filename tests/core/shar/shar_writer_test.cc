@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "common/contains.h"
+#include "common/failing_threads.h"
 #include "common/full_disk.h"
 #include "common/temporary_folder.h"
 #include "s2s/error.h"
@@ -185,6 +186,25 @@ TEST_CASE("a disk that fills up is one message; no half file is left and a secon
     CHECK((name == ".s2s-shar.json" || name.ends_with(".tar") || name.ends_with(".gz")));
   }
   CHECK(write(options).num_shards > 0);
+  write(options_for(folder / "whole"));
+  CHECK(files_in(folder / "out") == files_in(folder / "whole"));
+}
+
+TEST_CASE("a writer's threads: one cannot be started, or has no memory; a second run goes on") {
+  const TemporaryFolder folder;
+  WriteSharOptions options = options_for(folder / "out");
+  options.num_jobs = 3;
+  for (const int num_good : {0, 1, 2}) {
+    const test::FailingThreads failing(num_good);
+    CHECK(contains(error_of([&] { write(options); }), "[run/threads]"));
+  }
+  options.stop = [] {
+    throw std::bad_alloc();
+    return false;
+  };
+  CHECK_THROWS_AS(write(options), std::bad_alloc);
+  options.stop = nullptr;
+  write(options);
   write(options_for(folder / "whole"));
   CHECK(files_in(folder / "out") == files_in(folder / "whole"));
 }

@@ -109,6 +109,24 @@ TEST_CASE("lines of NeMo's manifests that are no entry, or whose audio is missin
   CHECK(ids.size() == whole.size() - 1);
 }
 
+TEST_CASE("a line that is nested without end is a bad line, wherever one is read") {
+  const TemporaryFolder folder;
+  const std::string nest = std::string(300'000, '[') + std::string(300'000, ']');
+  const std::string nemo =
+      folder.write("deep.json", R"({"audio_filepath": "a.wav", "duration": 1})"
+                                "\n"
+                                R"({"audio_filepath": "a.wav", "duration": 1, "x": )" +
+                                    nest + "}\n");
+  CHECK_THROWS_WITH_AS(read_strictly(nemo), doctest::Contains("deep.json:2"), Error);
+  // The first line says what kind of manifest it is.
+  const std::string first = folder.write("first.jsonl", nest + "\n");
+  CHECK_THROWS_WITH_AS(read_strictly(first), doctest::Contains("nested deeper"), Error);
+  const std::string talks = folder.write("talks.jsonl", R"({"conversations": )" + nest + "}\n");
+  const std::string list = folder.write(
+      "talks.yaml", "- {type: multimodal_conversation, manifest_filepath: '" + talks + "'}\n");
+  CHECK_THROWS_WITH_AS(read_strictly(list), doctest::Contains("talks.jsonl:1"), Error);
+}
+
 TEST_CASE("a Shar directory without one of its shards gives the others") {
   const TemporaryFolder folder;
   fs::copy(loader_cases::folder() + "/shar/first", folder / "shar", fs::copy_options::recursive);

@@ -112,6 +112,8 @@ class FakeAudio : public AudioLoader {
       throw Error(ExitCode::kData, "test/bad-audio", cut.place() + ": cannot be read");
     }
     if (defects.count(cut.id) > 0) throw std::runtime_error("a defect");
+    if (cut.id == no_memory) throw std::bad_alloc();
+    if (cut.id == strange) throw 42;  // NOLINT: what a plugin may throw
     if (cut.id == waits_for_others) wait();
     if (jitter) std::this_thread::sleep_for(std::chrono::milliseconds(cut.id.back() % 3));
     {
@@ -127,6 +129,7 @@ class FakeAudio : public AudioLoader {
   }
 
   std::set<std::string> bad, defects;
+  std::string no_memory, strange;
   bool jitter = false;
   std::string waits_for_others;  // this cut is ready when so many others are
   int64_t others = 0;

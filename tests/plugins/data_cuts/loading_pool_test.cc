@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "common/failing_threads.h"
 #include "core/data/table_tokenizer.h"
 #include "plugins/data_cuts/fake_batches.h"
 
@@ -113,6 +114,26 @@ TEST_CASE("errors come in their place, from the planner and from workers") {
     loading.audio.defects = {"s0e0b1r1p0"};
     CHECK(loading.pool().take()->batch);
     CHECK_THROWS_WITH_AS(loading.pool().take(), "a defect", std::runtime_error);
+  }
+}
+
+TEST_CASE("a thread without memory says so, and what nobody knows does not end the process") {
+  for (const int64_t workers : {1, 3}) {
+    Loading loading({}, {workers, 4, false, false});
+    loading.audio.no_memory = "s0e0b1r1p0";
+    loading.audio.strange = "s0e0b2r0p0";
+    CHECK(loading.pool().take()->batch);
+    CHECK_THROWS_AS(loading.pool().take(), std::bad_alloc);
+    CHECK_THROWS_AS(loading.pool().take(), std::runtime_error);
+    CHECK(loading.pool().take()->batch);
+  }
+}
+
+TEST_CASE("a thread that cannot be started is one error; those that run end") {
+  for (const int num_good : {0, 1, 2, 3}) {
+    const s2s::test::FailingThreads failing(num_good);
+    Loading loading({}, {3, 4, false, false});
+    CHECK_THROWS_WITH_AS(loading.pool(), doctest::Contains("[run/threads]"), s2s::Error);
   }
 }
 
