@@ -1,12 +1,15 @@
 #include "base/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <random>
+#include <vector>
 
 #include "base/io_errors.h"
 
@@ -14,29 +17,80 @@ namespace s2s {
 
 namespace {
 
-/// What the process's umask leaves of rw-rw-rw-, which mkstemp does not give.
-mode_t usual_mode() {
-  const mode_t mask = umask(0);
-  umask(mask);
-  return static_cast<mode_t>(0666) & ~mask;
-}
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMark = ".s2s-";
+constexpr size_t kNumRandom = 6;
+constexpr int kAttempts = 100;
 
 std::string folder_of(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
+  const std::string folder = fs::path(path).parent_path().string();
   return folder.empty() ? "." : folder;
+}
+
+std::string random_text() {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
+  std::random_device device;
+  std::string text;
+  for (size_t i = 0; i < kNumRandom; ++i) text += kLetters[device() % kLetters.size()];
+  return text;
+}
+
+std::string piece_name(const std::string& path) {
+  const fs::path target = path;
+  const std::string name = "." + target.filename().string() + std::string(kMark) + random_text();
+  return (target.parent_path() / name).string();
+}
+
+bool is_piece(const std::string& name) {
+  const size_t mark = name.rfind(kMark);
+  return name.starts_with('.') && mark != std::string::npos && mark > 0 &&
+         name.size() == mark + kMark.size() + kNumRandom;
+}
+
+/// False where somebody else has the lock; true where there are no locks.
+bool lock(int file) { return flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
+
+/// Whether an open file still has a name.
+bool is_named(int file) {
+  struct stat status {};
+  return fstat(file, &status) == 0 && status.st_nlink > 0;
+}
+
+void remove_piece(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+  if (file < 0) return;
+  struct stat status {};
+  const bool is_free =
+      fstat(file, &status) == 0 && S_ISREG(status.st_mode) && flock(file, LOCK_EX | LOCK_NB) == 0;
+  if (is_free) unlink(path.c_str());
+  close(file);
 }
 
 }  // namespace
 
-AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), temporary_(path_ + ".XXXXXX") {
-  file_ = mkostemp(temporary_.data(), O_CLOEXEC);
-  if (file_ < 0) throw write_error(path_, "cannot make a file beside it", errno);
-  fchmod(file_, usual_mode());
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    temporary_ = piece_name(path_);
+    // The kernel takes the umask from these permissions; mkstemp would give others.
+    file_ = open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file_ < 0 && errno == EEXIST) continue;
+    if (file_ < 0) break;
+    // Somebody who removes left-overs may have come between the two calls.
+    if (lock(file_) && is_named(file_)) return;
+    close(file_);
+    file_ = -1;
+    errno = EEXIST;
+  }
+  const int reason = errno;
+  temporary_.clear();
+  throw write_error(path_, "cannot make a file beside it", reason);
 }
 
 AtomicFile::~AtomicFile() {
-  if (file_ >= 0) close(file_);
   if (!temporary_.empty()) unlink(temporary_.c_str());
+  if (file_ >= 0) close(file_);
+  if (lock_ >= 0) close(lock_);
 }
 
 void AtomicFile::write(const void* data, size_t num_bytes) {
@@ -52,6 +106,8 @@ void AtomicFile::write(const void* data, size_t num_bytes) {
 
 void AtomicFile::commit() {
   if (fsync(file_) != 0) throw write_error(path_, "cannot put it on the disk", errno);
+  lock_ = fcntl(file_, F_DUPFD_CLOEXEC, 0);
+  if (lock_ < 0) throw write_error(path_, "cannot keep it open", errno);
   const int closed = close(file_);
   file_ = -1;
   if (closed != 0) throw write_error(path_, "cannot close", errno);
@@ -63,6 +119,28 @@ void write_file_atomically(const std::string& path, std::string_view text) {
   AtomicFile file(path);
   file.write(text);
   file.commit();
+}
+
+void remove_left_over_pieces(const std::string& folder) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (is_piece(entry.path().filename().string())) remove_piece(entry.path().string());
+  }
+}
+
+void make_folders(const std::string& path) {
+  fs::path folder = fs::path(path).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();  // a slash at the end
+  std::vector<fs::path> missing;                              // the deepest first
+  std::error_code ignored;
+  while (!folder.empty() && !fs::exists(folder, ignored)) {
+    missing.push_back(folder);
+    folder = folder.parent_path();
+  }
+  std::error_code problem;
+  fs::create_directories(path, problem);
+  if (problem) throw write_error(path, "cannot make the folder", problem.value());
+  for (const fs::path& made : missing) sync_to_disk(folder_of(made.string()));
 }
 
 void sync_to_disk(const std::string& path) {

@@ -8,7 +8,8 @@
 namespace s2s {
 
 /// Writes beside `path` (same folder, another name) and takes its place on `commit`. Without a
-/// commit, what was at `path` stays and the piece beside it is removed.
+/// commit, what was at `path` stays and the piece beside it is removed. A process that is killed
+/// leaves the piece, `.NAME.s2s-XXXXXX`, for remove_left_over_pieces.
 /// Errors: [io/write] with the system's reason, for example a full disk.
 class AtomicFile {
  public:
@@ -26,10 +27,20 @@ class AtomicFile {
   std::string path_;
   std::string temporary_;
   int file_ = -1;
+  int lock_ = -1;  // a second descriptor, which holds the lock until the piece has its name
 };
 
 /// The whole file at once. Errors: [io/write].
 void write_file_atomically(const std::string& path, std::string_view text);
+
+/// Removes the pieces of AtomicFiles of processes that have ended from a folder; those that
+/// somebody writes just now hold a lock (flock) and stay. Where the file system has no locks
+/// nothing goes.
+void remove_left_over_pieces(const std::string& folder);
+
+/// Makes a folder and those above it, and waits until the names of all that were made are on the
+/// disk. Errors: [io/write].
+void make_folders(const std::string& path);
 
 /// Waits until a file's or a folder's content is on the disk. Errors: [io/write].
 void sync_to_disk(const std::string& path);

@@ -1,11 +1,15 @@
 #include "base/atomic_file.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "base/io_errors.h"
 #include "common/full_disk.h"
@@ -116,4 +120,56 @@ TEST_CASE("a folder is renamed in place of an empty one") {
   CHECK_THROWS_WITH_AS(
       s2s::rename_durably((folder.path() / "c").string(), (folder.path() / "b").string()),
       doctest::Contains("cannot rename"), s2s::Error);
+}
+
+TEST_CASE("what a killed process left is removed, and what is being written is not") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "x";
+  const std::string left = folder / ".x.s2s-0a1b2c";
+  std::ofstream(left) << "half";
+  std::ofstream(folder / ".x.s2s-0a1b2c3") << "another's name";
+  fs::create_symlink("x", folder.path() / ".y.s2s-000000");
+  s2s::AtomicFile file(path.string());
+  file.write("all");
+  s2s::remove_left_over_pieces(folder.path());
+  CHECK_FALSE(fs::exists(left));
+  file.commit();
+  s2s::remove_left_over_pieces(folder.path());
+  CHECK(read(path) == "all");
+  CHECK(num_entries(folder) == 3);
+}
+
+TEST_CASE("permissions of other files made meanwhile do not change") {
+  const TemporaryFolder folder;
+  std::atomic<bool> is_over = false;
+  std::thread writer([&] {
+    for (int i = 0; i < 300; ++i) {
+      s2s::AtomicFile file(folder / "x");
+    }
+    is_over = true;
+  });
+  bool is_open_to_all = false;
+  const mode_t old = umask(022);
+  for (int i = 0; !is_over; ++i) {
+    const std::string name = folder / std::to_string(i);
+    const int file = open(name.c_str(), O_CREAT | O_WRONLY, 0666);
+    struct stat status {};
+    REQUIRE(fstat(file, &status) == 0);
+    close(file);
+    unlink(name.c_str());
+    is_open_to_all = is_open_to_all || (status.st_mode & 0022) != 0;
+  }
+  umask(old);
+  writer.join();
+  CHECK_FALSE(is_open_to_all);
+}
+
+TEST_CASE("folders are made with those above them, and one that cannot be is an error") {
+  const TemporaryFolder folder;
+  s2s::make_folders(folder / "a/b/c/");
+  s2s::make_folders(folder / "a/b/c");
+  CHECK(fs::is_directory(folder / "a/b/c"));
+  std::ofstream(folder / "file") << "x";
+  CHECK_THROWS_WITH_AS(s2s::make_folders(folder / "file/d"),
+                       doctest::Contains("cannot make the folder: Not a directory"), s2s::Error);
 }
