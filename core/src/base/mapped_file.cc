@@ -36,9 +36,11 @@ MappedFile::MappedFile(const std::string& path) {
   void* const start = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, number, 0);
   if (start == MAP_FAILED) fail(errno, path);
   data_ = static_cast<const std::byte*>(start);
+  guard_.emplace(start, size_, path);
 }
 
 MappedFile::~MappedFile() {
+  guard_.reset();
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
 }
 

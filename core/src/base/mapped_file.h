@@ -2,12 +2,16 @@
 // A file mapped into memory for reading.
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 
+#include "base/bus_guard.h"
+
 namespace s2s {
 
-/// Read-only view of a regular file. Empty files give an empty span.
+/// Read-only view of a regular file. Empty files give an empty span. One that becomes shorter while
+/// it is read ends the process with a message (base/bus_guard.h).
 class MappedFile {
  public:
   /// Errors: std::system_error when the file cannot be opened or mapped, or is not a regular file.
@@ -21,6 +25,7 @@ class MappedFile {
  private:
   const std::byte* data_ = nullptr;
   size_t size_ = 0;
+  std::optional<GuardedMapping> guard_;
 };
 
 }  // namespace s2s

@@ -38,10 +38,11 @@ uint32_t checksum_of(const void* data, uint64_t bytes) { return continue_checksu
 FileChecksums checksums_of_file(const std::string& path) {
   const WeightMapping mapping(path);
   ChecksumStream stream;
+  std::vector<char> block(std::min(kChecksumBlockBytes, mapping.size()));
   for (uint64_t begin = 0; begin < mapping.size(); begin += kChecksumBlockBytes) {
     const uint64_t count = std::min(kChecksumBlockBytes, mapping.size() - begin);
-    stream.add(mapping.begin() + begin, count);
-    mapping.release(begin, count);
+    mapping.read(begin, count, block.data());  // not its pages: it may become shorter
+    stream.add(block.data(), count);
   }
   return stream.sums();
 }

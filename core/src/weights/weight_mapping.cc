@@ -34,6 +34,7 @@ WeightMapping::WeightMapping(int file, const std::string& path) : path_(path), f
   const int why = errno;
   if (is_file && begin != MAP_FAILED) {
     begin_ = static_cast<char*>(begin);
+    guard_.emplace(begin_, size_, path);
     return;
   }
   ::close(file);
@@ -41,6 +42,7 @@ WeightMapping::WeightMapping(int file, const std::string& path) : path_(path), f
 }
 
 WeightMapping::~WeightMapping() {
+  guard_.reset();
   if (begin_ != nullptr) ::munmap(begin_, size_);
   ::close(file_);
 }

@@ -5,11 +5,14 @@
 #include <optional>
 #include <string>
 
+#include "base/bus_guard.h"
+
 namespace s2s {
 
 class WeightFiles;
 
-/// A private (copy-on-write) mapping of a whole file. Pages are read when they are touched.
+/// A private (copy-on-write) mapping of a whole file. Pages are read when they are touched; a file
+/// that becomes shorter meanwhile ends the process with a message (base/bus_guard.h).
 class WeightMapping {
  public:
   /// Errors: [weights/unreadable]; an empty file gives a mapping of size 0.
@@ -36,6 +39,7 @@ class WeightMapping {
   int file_ = -1;
   char* begin_ = nullptr;
   uint64_t size_ = 0;
+  std::optional<GuardedMapping> guard_;
 };
 
 /// Where a tensor's elements lie one after the other.
