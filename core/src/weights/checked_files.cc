@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "weights/checkpoint_errors.h"
+#include "weights/checkpoint_proof.h"
 #include "weights/weight_mapping.h"
 
 namespace s2s {
@@ -17,8 +17,7 @@ using nlohmann::json;
 
 /// True when state.json is of a time that has an index.
 bool promises_index(const fs::path& folder) {
-  std::ifstream in(folder / "state.json");
-  const json state = json::parse(in, nullptr, /*allow_exceptions=*/false);
+  const json state = try_read_state(folder.string());
   if (!state.is_object()) return false;
   const auto format = state.find("format");
   return format != state.end() && format->is_number_integer() && format->get<int64_t>() > 1;

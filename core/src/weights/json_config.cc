@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <system_error>
 
+#include "base/foreign_json.h"
 #include "s2s/weights.h"
 #include "weights/json_file.h"
 #include "weights/weights_errors.h"
@@ -38,18 +38,20 @@ Config to_config(const nlohmann::ordered_json& node, const std::string& source, 
 
 nlohmann::ordered_json parse_json_text(const std::string& text, const std::string& source) {
   try {
-    return nlohmann::ordered_json::parse(text);
+    return parse_foreign_json<nlohmann::ordered_json>(text);
   } catch (const nlohmann::json::exception& error) {
     throw weights_errors::json(source, error.what());
   }
 }
 
 nlohmann::ordered_json read_json_file(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw weights_errors::unreadable(path, "the file cannot be opened");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parse_json_text(text.str(), path);
+  std::string text;
+  try {
+    text = read_small_file(path);
+  } catch (const std::system_error& error) {
+    throw weights_errors::unreadable(path, error.code().message());
+  }
+  return parse_json_text(text, path);
 }
 
 Config parse_json(const std::string& text, const std::string& source) {

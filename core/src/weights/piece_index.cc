@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <limits>
+#include <system_error>
 
+#include "base/foreign_json.h"
 #include "weights/checkpoint_errors.h"
 #include "weights/safetensors_header.h"
 
@@ -18,6 +19,36 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kFormat = "s2s.checkpoint";
 constexpr int kVersion = 1;
 constexpr const char* kChecksum = "checksum";
+/// Larger than that of any known checkpoint: 30 bytes for each piece of a tensor.
+constexpr size_t kMaxIndexBytes = size_t{1} << 30U;
+
+/// A whole number that 63 bits hold.
+int64_t whole_number(const Json& json) {
+  const bool is_whole = json.is_number_integer();
+  if (!is_whole || (json.is_number_unsigned() && json.get<uint64_t>() > INT64_MAX)) {
+    throw std::invalid_argument("'" + json.dump() + "' where a whole number is expected");
+  }
+  return json.get<int64_t>();
+}
+
+uint64_t count_of(const Json& json) {
+  const int64_t count = whole_number(json);
+  if (count < 0) throw std::invalid_argument("'" + json.dump() + "' where a count is expected");
+  return static_cast<uint64_t>(count);
+}
+
+/// A name that stays within the folder.
+std::string file_name(const Json& json) {
+  const std::string text = json.get<std::string>();
+  const std::filesystem::path name = text;
+  const bool is_plain = !text.empty() && name.is_relative() && name.has_filename() &&
+                        name.lexically_normal() == name && *name.begin() != ".." &&
+                        *name.begin() != "." && text.find('\0') == std::string::npos;
+  if (!is_plain || text == PieceIndex::kFile) {
+    throw std::invalid_argument("'" + text + "' is not the name of a file of this folder");
+  }
+  return text;
+}
 
 Json runs_json(const std::vector<SpanRun>& runs) {
   Json list = Json::array();
@@ -34,10 +65,10 @@ Json runs_json(const std::vector<SpanRun>& runs) {
 std::vector<SpanRun> parse_runs(const Json& list) {
   std::vector<SpanRun> runs;
   for (const Json& item : list) {
-    SpanRun run{item.at(0).get<int64_t>(), item.at(1).get<int64_t>(), 0, 1};
+    SpanRun run{whole_number(item.at(0)), whole_number(item.at(1)), 0, 1};
     if (item.size() > 2) {
-      run.stride = item.at(2).get<int64_t>();
-      run.repeat = item.at(3).get<int64_t>();
+      run.stride = whole_number(item.at(2));
+      run.repeat = whole_number(item.at(3));
     }
     runs.push_back(run);
   }
@@ -57,16 +88,35 @@ Json group_json(const PieceGroup& group, const std::map<std::string, size_t>& nu
   return json;
 }
 
-PieceTensor parse_tensor(const Json& json, const std::vector<std::string>& files) {
+struct ListedFile {
+  std::string name;
+  uint64_t bytes = 0;
+};
+
+/// Numbers of the whole tensor. Its bytes fit, too.
+int64_t count_of_tensor(const PieceTensor& tensor) {
+  const auto width = static_cast<int64_t>(c10::elementSize(tensor.dtype));
+  const std::optional<int64_t> numel = try_count_elements(tensor.sizes);
+  if (!numel || *numel > std::numeric_limits<int64_t>::max() / width) {
+    throw std::invalid_argument("a shape that no tensor has");
+  }
+  return *numel;
+}
+
+PieceTensor parse_tensor(const Json& json, const std::vector<ListedFile>& files) {
   PieceTensor tensor;
   const auto dtype = type_of_text(json.at("dtype").get<std::string>());
   if (!dtype) throw std::invalid_argument("an unknown dtype");
   tensor.dtype = *dtype;
-  tensor.sizes = json.at("shape").get<std::vector<int64_t>>();
-  const int64_t numel = count_elements(tensor.sizes);
+  for (const Json& size : json.at("shape")) tensor.sizes.push_back(whole_number(size));
+  const int64_t numel = count_of_tensor(tensor);
   for (const Json& item : json.at("pieces")) {
-    StoredPiece piece{files.at(item.at(0).get<size_t>()), parse_runs(item.at(1))};
+    const ListedFile& file = files.at(count_of(item.at(0)));
+    StoredPiece piece{file.name, parse_runs(item.at(1))};
     if (!fits(piece.runs, numel)) throw std::invalid_argument("a piece beyond the tensor's end");
+    const auto bytes =
+        static_cast<uint64_t>(count_numbers(piece.runs)) * c10::elementSize(tensor.dtype);
+    if (bytes > file.bytes) throw std::invalid_argument("a piece larger than its file");
     tensor.pieces.push_back(std::move(piece));
   }
   return tensor;
@@ -74,20 +124,22 @@ PieceTensor parse_tensor(const Json& json, const std::vector<std::string>& files
 
 PieceIndex parse(const Json& json) {
   PieceIndex index;
-  index.num_ranks = json.at("num_ranks").get<int64_t>();
-  if (json.at("block_bytes").get<uint64_t>() != kChecksumBlockBytes) {
+  index.num_ranks = whole_number(json.at("num_ranks"));
+  if (count_of(json.at("block_bytes")) != kChecksumBlockBytes) {
     throw std::invalid_argument("blocks of another size");
   }
-  std::vector<std::string> files;
+  std::vector<ListedFile> files;
   for (const Json& file : json.at("files")) {
     FileChecksums sums;
-    sums.bytes = file.at("bytes").get<uint64_t>();
+    sums.bytes = count_of(file.at("bytes"));
     const bool is_hex = parse_checksums(file.at("crc32").get<std::string>(), sums.blocks);
     const uint64_t blocks = (sums.bytes + kChecksumBlockBytes - 1) / kChecksumBlockBytes;
     if (!is_hex || sums.blocks.size() != blocks) throw std::invalid_argument("a list of checksums");
-    files.push_back(file.at("name").get<std::string>());
-    index.files[files.back()] = std::move(sums);
+    files.push_back({file_name(file.at("name")), sums.bytes});
+    const bool is_new = index.files.emplace(files.back().name, std::move(sums)).second;
+    if (!is_new) throw std::invalid_argument("'" + files.back().name + "' twice");
   }
+  if (index.num_ranks < 1) throw std::invalid_argument("no rank");
   for (const auto& [group, tensors] : json.at("tensors").items()) {
     PieceGroup& into = index.groups[group];
     for (const auto& [name, tensor] : tensors.items()) into[name] = parse_tensor(tensor, files);
@@ -96,6 +148,11 @@ PieceIndex parse(const Json& json) {
 }
 
 }  // namespace
+
+std::string piece_file_name(const std::string& group, int64_t rank, int64_t num_ranks) {
+  if (num_ranks == 1) return group + ".safetensors";
+  return fmt::format("{}-{:05}-of-{:05}.safetensors", group, rank, num_ranks);
+}
 
 void merge(PieceIndex& index, const PieceIndex& more) {
   index.files.insert(more.files.begin(), more.files.end());
@@ -150,14 +207,14 @@ std::string format_piece_index(const PieceIndex& index) {
 
 PieceIndex parse_piece_index(const std::string& path, const std::string& text) {
   try {
-    Json json = Json::parse(text);
-    const auto expected = json.at(kChecksum).get<uint32_t>();
+    Json json = parse_foreign_json<Json>(text);
+    const uint64_t expected = count_of(json.at(kChecksum));
     json.erase(kChecksum);
     const std::string rest = json.dump();
     if (checksum_of(rest.data(), rest.size()) != expected) {
       throw std::invalid_argument("its checksum is another");
     }
-    const int version = json.at("version").get<int>();
+    const int64_t version = whole_number(json.at("version"));
     if (json.at("format").get<std::string>() != kFormat || version != kVersion) {
       throw std::invalid_argument(
           fmt::format("version {}, this program knows {}", version, kVersion));
@@ -170,11 +227,13 @@ PieceIndex parse_piece_index(const std::string& path, const std::string& text) {
 
 PieceIndex read_piece_index(const std::string& folder) {
   const std::string path = (std::filesystem::path(folder) / PieceIndex::kFile).string();
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw checkpoint_errors::incomplete(folder, PieceIndex::kFile);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return parse_piece_index(path, text.str());
+  std::string text;
+  try {
+    text = read_small_file(path, kMaxIndexBytes);
+  } catch (const std::system_error&) {
+    throw checkpoint_errors::incomplete(folder, PieceIndex::kFile);
+  }
+  return parse_piece_index(path, text);
 }
 
 }  // namespace s2s

@@ -36,6 +36,10 @@ struct PieceIndex {
   std::map<std::string, PieceGroup> groups;    // "model", "optimizer"
 };
 
+/// The name of a rank's file: GROUP.safetensors of one rank, GROUP-RRRRR-of-WWWWW.safetensors of
+/// several.
+std::string piece_file_name(const std::string& group, int64_t rank, int64_t num_ranks);
+
 /// Adds what another rank wrote.
 void merge(PieceIndex& index, const PieceIndex& more);
 /// What keeps the pieces from being every number of the tensor once; "" when nothing does.
@@ -43,7 +47,9 @@ std::string tiling_fault(const PieceTensor& tensor);
 
 /// With a checksum of its own.
 std::string format_piece_index(const PieceIndex& index);
-/// `path` is for messages. Errors: [checkpoint/damaged].
+/// `path` is for messages. What it gives is safe to compute with: sizes, products and runs fit 63
+/// bits, no piece has more numbers than its file has room for, and names of files stay within the
+/// folder. Errors: [checkpoint/damaged].
 PieceIndex parse_piece_index(const std::string& path, const std::string& text);
 /// The index of a checkpoint's folder. Errors: [checkpoint/incomplete], [checkpoint/damaged].
 PieceIndex read_piece_index(const std::string& folder);

@@ -1,5 +1,7 @@
 #include "weights/tensor_runs.h"
 
+#include <algorithm>
+
 #include "s2s/error.h"
 
 namespace s2s {
@@ -57,6 +59,12 @@ int64_t count_numbers(const std::vector<TensorSpan>& spans) {
   return count;
 }
 
+int64_t count_numbers(const std::vector<SpanRun>& runs) {
+  int64_t count = 0;
+  for (const SpanRun& run : runs) count += run.count * run.repeat;
+  return count;
+}
+
 bool fits(const std::vector<SpanRun>& runs, int64_t numel) {
   int64_t total = 0;
   for (const SpanRun& run : runs) {
@@ -67,7 +75,7 @@ bool fits(const std::vector<SpanRun>& runs, int64_t numel) {
       return false;
     }
     if (__builtin_mul_overflow(run.stride, run.repeat - 1, &last) || last > numel) return false;
-    if (run.begin + last > numel - run.count) return false;
+    if (run.begin > numel - run.count - last) return false;
     total += numbers;
   }
   return true;
@@ -91,9 +99,20 @@ std::vector<int64_t> coordinates(const std::vector<int64_t>& sizes, int64_t numb
 }
 
 int64_t count_elements(const std::vector<int64_t>& sizes) {
+  const std::optional<int64_t> count = try_count_elements(sizes);
+  S2S_ASSERT(count.has_value(), "sizes are checked where they are read");
+  return *count;
+}
+
+std::optional<int64_t> try_count_elements(const std::vector<int64_t>& sizes) {
   int64_t count = 1;
-  for (const int64_t size : sizes) count *= size;
-  return count;
+  bool is_empty = false;
+  for (const int64_t size : sizes) {
+    if (size < 0) return std::nullopt;
+    is_empty = is_empty || size == 0;
+    if (__builtin_mul_overflow(count, std::max<int64_t>(size, 1), &count)) return std::nullopt;
+  }
+  return is_empty ? 0 : count;
 }
 
 }  // namespace s2s

@@ -2,6 +2,7 @@
 // Spans of a flattened tensor, written short: what a rank holds of a row-wise cut is one run.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "s2s/tensor_part.h"
@@ -20,6 +21,8 @@ struct SpanRun {
 std::vector<SpanRun> to_runs(const std::vector<TensorSpan>& spans);
 std::vector<TensorSpan> to_spans(const std::vector<SpanRun>& runs);
 int64_t count_numbers(const std::vector<TensorSpan>& spans);
+/// Numbers of runs that fit some tensor.
+int64_t count_numbers(const std::vector<SpanRun>& runs);
 /// False for runs that leave a tensor of `numel` numbers, or that name some too often to be true.
 bool fits(const std::vector<SpanRun>& runs, int64_t numel);
 
@@ -27,7 +30,10 @@ bool fits(const std::vector<SpanRun>& runs, int64_t numel);
 int64_t number_at(const std::vector<TensorSpan>& spans, int64_t i);
 /// Coordinates of a number of the flattened tensor.
 std::vector<int64_t> coordinates(const std::vector<int64_t>& sizes, int64_t number);
-/// Numbers of a tensor of these sizes.
+/// Numbers of a tensor of these sizes, which were checked where they were read.
 int64_t count_elements(const std::vector<int64_t>& sizes);
+/// The same of sizes that somebody else wrote: nothing where one is below 0 or the product (zeros
+/// taken for ones, so that strides fit, too) needs more than 63 bits.
+std::optional<int64_t> try_count_elements(const std::vector<int64_t>& sizes);
 
 }  // namespace s2s

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
-#include <regex>
 #include <set>
 
 #include "s2s/error.h"
+#include "weights/checkpoint_proof.h"
 #include "weights/finite.h"
 #include "weights/piece_files.h"
 #include "weights/weights_errors.h"
@@ -23,6 +24,11 @@ class Verifier {
   void run() {
     verdict_.attempt([&] { files_ = CheckedFiles::open(folder_); });
     if (files_ == nullptr || files_->index() == nullptr) return;
+    const std::string index = files_->path(PieceIndex::kFile);
+    const bool is_weights_only = says_weights_only(try_read_state(folder_));
+    for (const std::string& fault : index_faults(*files_->index(), is_weights_only)) {
+      verdict_.findings.push_back(index + ": " + fault);
+    }
     for (const auto& [name, sums] : files_->index()->files) check_file(name);
     find_strangers();
     for (const auto& [name, group] : files_->index()->groups) check_group(name, group);
@@ -37,11 +43,14 @@ class Verifier {
     verdict_.num_files += name.ends_with(".safetensors") ? 1 : 0;
   }
 
+  /// The index is the whole truth of the folder, or somebody has added to it.
   void find_strangers() {
-    static const std::regex pattern(R"(\w+(-\d{5}-of-\d{5})?\.safetensors)");
-    for (const auto& entry : fs::directory_iterator(folder_)) {
-      const std::string name = entry.path().filename().string();
-      if (!std::regex_match(name, pattern) || files_->index()->files.count(name) != 0) continue;
+    std::error_code problem;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_, problem)) {
+      std::error_code ignored;
+      if (fs::is_directory(entry.symlink_status(ignored))) continue;
+      const std::string name = entry.path().lexically_relative(folder_).string();
+      if (name == PieceIndex::kFile || files_->index()->files.count(name) != 0) continue;
       verdict_.findings.push_back(fmt::format(
           "{} is not of this checkpoint: its index.json, of {} rank{}, does not list it",
           entry.path().string(), files_->index()->num_ranks,
@@ -54,7 +63,11 @@ class Verifier {
       ++verdict_.num_tensors;
       verdict_.num_bytes +=
           static_cast<uint64_t>(count_elements(tensor.sizes)) * c10::elementSize(tensor.dtype);
-      const std::string fault = tiling_fault(tensor);
+      // Runs are spread out below: a file that is there bounds how many there can be.
+      const bool is_damaged =
+          std::any_of(tensor.pieces.begin(), tensor.pieces.end(),
+                      [&](const StoredPiece& piece) { return damaged_.count(piece.file) != 0; });
+      const std::string fault = is_damaged ? "" : tiling_fault(tensor);
       if (!fault.empty()) {
         verdict_.findings.push_back(
             fmt::format("{}: of {} {}", files_->path(PieceIndex::kFile), tensor_name, fault));

@@ -1,10 +1,12 @@
 #include "weights/weight_folder.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "s2s/weights.h"
 #include "weights/json_file.h"
@@ -81,6 +83,16 @@ WeightFolder search(const fs::path& folder) {
       "*.nemo archive of its own");
 }
 
+/// False for what is no file of bytes: a named pipe would wait for a writer.
+bool starts_like_zip(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return false;
+  std::array<char, 2> begin{};
+  const ssize_t got = ::pread(file, begin.data(), begin.size(), 0);
+  ::close(file);
+  return got == 2 && begin == std::array<char, 2>{'P', 'K'};
+}
+
 }  // namespace
 
 std::set<std::string> WeightIndex::files() const {
@@ -110,9 +122,7 @@ bool is_torch_file(const std::string& path) {
   for (const char* known : {".bin", ".pt", ".pth", ".ckpt", ".nemo"}) {
     if (extension == known) return true;
   }
-  std::array<char, 2> begin{};
-  std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
-  return begin == std::array<char, 2>{'P', 'K'};
+  return starts_like_zip(path);
 }
 
 std::string resolve_path(const std::string& path, const std::string& base_dir) {

@@ -26,7 +26,7 @@ s2s::PieceIndex example() {
   s2s::PieceIndex index;
   index.num_ranks = 2;
   index.files["a.safetensors"] = {s2s::kChecksumBlockBytes + 1, {1, 0xFFFFFFFF}};
-  index.files["b.safetensors"] = {0, {}};
+  index.files["b.safetensors"] = {64, {7}};
   s2s::PieceTensor tensor{at::kBFloat16, {4, 6}, {}};
   tensor.pieces.push_back({"a.safetensors", {{0, 2, 6, 4}}});
   tensor.pieces.push_back({"b.safetensors", {{2, 4, 6, 4}}});
