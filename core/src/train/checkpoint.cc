@@ -7,17 +7,24 @@
 #include <thread>
 
 #include "base/atomic_file.h"
+#include "s2s/threads.h"
 #include "train/checkpoint_rotation.h"
 #include "train/checkpoint_state.h"
 #include "train/checkpoint_write.h"
 #include "train/rank_agreement.h"
 #include "train/train_errors.h"
+#include "weights/checkpoint_errors.h"
+#include "weights/checkpoint_proof.h"
 #include "weights/finite.h"
 
 namespace s2s {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Saves in a row after which what follows them, say the removal of older ones, is an error.
+constexpr int kMaxFailedInARow = 3;
+constexpr const char* kCleanup = "checkpoint/cleanup";
 
 int64_t rank_in(const Communicator* world) { return world == nullptr ? 0 : world->rank(); }
 int64_t ranks_of(const Communicator* world) { return world == nullptr ? 1 : world->size(); }
@@ -46,7 +53,7 @@ std::function<Error(const std::exception&)> describe_for(const fs::path& target)
   return [target](const std::exception& error) {
     const auto* const known = dynamic_cast<const Error*>(&error);
     if (known == nullptr) return checkpoint_write_error(target.string(), error.what());
-    if (known->exit_code() == ExitCode::kNumerics) return *known;
+    if (known->exit_code() == ExitCode::kNumerics || known->id() == kCleanup) return *known;
     return checkpoint_write_error(target.string(), known->message());
   };
 }
@@ -68,9 +75,11 @@ struct CheckpointFolder::Job {
   fs::path target;
   RunState state;
   std::vector<PieceFile> files;
-  PieceIndex index;                // of what this rank has written
-  std::exception_ptr trouble;      // of the writing
-  std::atomic<bool> done = false;  // with the writing
+  PieceIndex index;  // of what this rank has written
+  /// Of the writing. A save has failed until its last act says otherwise.
+  std::exception_ptr trouble =
+      std::make_exception_ptr(std::runtime_error("its files were never written"));
+  std::atomic<bool> done = false;  // with the writing, well or not
   std::thread thread;
 };
 
@@ -78,7 +87,7 @@ CheckpointFolder::CheckpointFolder(std::string folder, std::vector<std::string> 
                                    CheckpointSettings settings)
     : folder_(std::move(folder)),
       attachments_(std::move(attachments)),
-      settings_(settings),
+      settings_(std::move(settings)),
       staging_(std::make_unique<StagingBuffer>()) {}
 
 CheckpointFolder::~CheckpointFolder() {
@@ -117,20 +126,32 @@ std::string CheckpointFolder::save(const std::vector<TensorPart>& parts, const O
     drop_partial(job->target, rank);
     throw;
   }
-  job_ = std::move(job);
-  if (settings_.is_async) {
-    job_->thread = std::thread([this, &running = *job_] { write(running); });
-  } else {
-    write(*job_);
-    complete();
-  }
+  begin_writing(*job);
+  job_ = std::move(job);  // nothing throws between the thread's start and this
+  if (!settings_.is_async) complete();
   return (fs::path(folder_) / fmt::format("step={}", state.steps_done)).string();
+}
+
+/// Without a thread the save takes the time of a synchronous one. The other ranks do not hear of
+/// it: they wait where they would wait for a slow disk.
+void CheckpointFolder::begin_writing(Job& job) const {
+  if (settings_.is_async) {
+    try {
+      job.thread = start_thread([this, &job] { write(job); });
+      return;
+    } catch (const std::exception& error) {
+      warn(std::string(error.what()) +
+           "\n  training waits while this checkpoint is written, and goes on");
+    }
+  }
+  write(job);
 }
 
 void CheckpointFolder::write(Job& job) const {
   try {
     job.index = write_pieces(partial_name(job.target), job.files, rank_in(settings_.world),
                              ranks_of(settings_.world));
+    job.trouble = nullptr;
   } catch (...) {
     job.trouble = std::current_exception();
   }
@@ -159,28 +180,62 @@ void CheckpointFolder::complete() {
         world,
         [&] {
           if (job->trouble) std::rethrow_exception(job->trouble);
+          S2S_ASSERT(job->done, "a save that went well has ended");
         },
         describe);
     const std::vector<std::string> written = gather_texts(world, format_piece_index(job->index));
     agree(
         world,
         [&] {
-          if (rank != 0) return;
-          for (size_t i = 1; i < written.size(); ++i) {
-            merge(job->index, parse_piece_index(fmt::format("rank {}", i), written[i]));
-          }
-          const fs::path partial = partial_name(job->target);
-          for (const std::string& file : attachments_) attach_copy(file, partial);
-          write_state(partial, state_json(job->state, settings_.mesh));
-          publish(job->target, std::move(job->index));
-          point_last(job->target);
-          if (settings_.rotation) rotate_checkpoints(folder_, *settings_.rotation);
+          if (rank == 0) name(*job, written);
         },
         describe);
   } catch (...) {
     drop_partial(job->target, rank);
     throw;
   }
+}
+
+/// Rank 0 gives what all have written its name. written: their indexes.
+void CheckpointFolder::name(Job& job, const std::vector<std::string>& written) {
+  for (size_t i = 1; i < written.size(); ++i) {
+    merge(job.index, parse_piece_index(fmt::format("rank {}", i), written[i]));
+  }
+  const fs::path partial = partial_name(job.target);
+  for (const std::string& file : attachments_) attach_copy(file, partial);
+  write_state(partial, state_json(job.state, settings_.mesh));
+  try {
+    if (fs::exists(settings_.lines)) sync_to_disk(settings_.lines);
+  } catch (const std::exception& error) {  // weights are worth more than lines
+    warn(error.what());
+  }
+  publish(job.target, std::move(job.index));
+  settle_and_rotate(job.target.string());
+}
+
+/// The checkpoint is whole by now, so that a failure is no reason to end the run at once: the next
+/// save does the same again.
+void CheckpointFolder::settle_and_rotate(const std::string& target) {
+  try {
+    settle(target);
+    point_last(target);
+    if (settings_.rotation) {
+      for (const std::string& left : rotate_checkpoints(folder_, *settings_.rotation)) {
+        warn("an older checkpoint is not all gone, the next save tries again: " + left);
+      }
+    }
+    failed_in_a_row_ = 0;
+  } catch (const std::exception& error) {
+    const auto* const known = dynamic_cast<const Error*>(&error);
+    const Error failed =
+        checkpoint_cleanup_error(target, known == nullptr ? error.what() : known->message());
+    if (++failed_in_a_row_ >= kMaxFailedInARow) throw failed;
+    warn(std::string(failed.what()) + "\n  the run goes on, and the next save tries again");
+  }
+}
+
+void CheckpointFolder::warn(const std::string& message) const {
+  if (settings_.warn) settings_.warn(message);
 }
 
 void write_first_checkpoint(const std::string& folder, Block& model, const Attach& attach) {
@@ -197,6 +252,7 @@ void write_first_checkpoint(const std::string& folder, Block& model, const Attac
     state["weights_only"] = true;
     write_state(partial, state);
     publish(target, std::move(index));
+    settle(target);
   };
   try {
     agree(nullptr, write, describe_for(target));
@@ -210,19 +266,40 @@ std::string CheckpointFolder::newest() const {
   Communicator* const world = settings_.world;
   std::string found;
   const auto look = [&] {
-    if (rank_in(world) != 0) return;
-    remove_partials(folder_);
-    const auto complete = list_checkpoints(folder_);
-    if (complete.empty()) return;
-    const fs::path& newest = complete.back().second;
-    found = newest.string();
-    std::error_code ignored;
-    if (fs::read_symlink(fs::path(folder_) / "last", ignored) != newest.filename()) {
-      point_last(newest);
-    }
+    if (rank_in(world) == 0) found = find_newest();
   };
-  agree(world, look, describe_for(folder_));
+  agree(world, look, [&](const std::exception& error) {
+    const auto* const known = dynamic_cast<const Error*>(&error);
+    return known != nullptr ? *known : checkpoint_write_error(folder_, error.what());
+  });
   return share_text(world, found);
+}
+
+std::string CheckpointFolder::find_newest() const {
+  for (const std::string& left : remove_partials(folder_)) {
+    warn("what a save that was cut off has left is not all gone: " + left);
+  }
+  const auto all = list_checkpoints(folder_);
+  std::vector<std::pair<fs::path, std::string>> passed_over;  // and why
+  for (auto place = all.rbegin(); place != all.rend(); ++place) {
+    const fs::path& folder = place->second;
+    const std::string fault = checkpoint_fault(folder.string(), ProofDepth::kHeaders);
+    if (!fault.empty()) {
+      passed_over.emplace_back(folder, fault);
+      continue;
+    }
+    for (const auto& [newer, why] : passed_over) {
+      warn(checkpoint_skipped(newer.string(), why, folder.filename().string()));
+    }
+    std::error_code ignored;
+    if (fs::read_symlink(fs::path(folder_) / "last", ignored) != folder.filename()) {
+      point_last(folder);
+    }
+    return folder.string();
+  }
+  if (passed_over.empty()) return "";
+  // To begin anew would write over what may be mended.
+  throw checkpoint_errors::damaged(passed_over.front().first.string(), passed_over.front().second);
 }
 
 }  // namespace s2s

@@ -50,6 +50,11 @@ struct CheckpointSettings {
   bool is_async = false;
   /// What a save removes after it; none: nothing.
   std::optional<Rotation> rotation = std::nullopt;
+  /// A file of lines (metrics.jsonl) that is put on the disk before a checkpoint gets its name; "":
+  /// none. A checkpoint is never newer than its lines.
+  std::string lines = "";
+  /// Hears what does not end the run. Called by whoever calls `save`, `poll`, `finish`, `newest`.
+  std::function<void(const std::string&)> warn = {};
 };
 
 /// Every rank calls `save`, `poll`, `finish` and `newest` at the same places.
@@ -66,10 +71,13 @@ class CheckpointFolder {
 
   /// Returns the new checkpoint's folder, which is there when `save` returns, or, asynchronously,
   /// once a later `poll` or `finish` has seen that all ranks have written. A save that is still
-  /// under way is finished before. parts: what this rank holds of the model.
+  /// under way is finished before. parts: what this rank holds of the model. A rank that gets no
+  /// thread for an asynchronous save warns [run/threads] and writes before it returns.
+  /// A folder gets its name when all of it is there: until a save has ended well it has failed.
   /// Errors, the same on all ranks, with the rank: [checkpoint/write], [numerics/not-finite] when a
-  /// weight or a moment is no number; nothing older is touched. Those of a save under way come from
-  /// the next `poll`, `finish` or `save`.
+  /// weight or a moment is no number; nothing older is touched. [checkpoint/cleanup] when the third
+  /// checkpoint in a row is whole and what follows failed, of which there were warnings before.
+  /// Those of a save under way come from the next `poll`, `finish` or `save`.
   std::string save(const std::vector<TensorPart>& parts, const Optimizer& optimizer,
                    const RunState& state);
   /// The same of a model that is whole here.
@@ -79,20 +87,28 @@ class CheckpointFolder {
   /// Waits for a save under way, and completes it.
   void finish();
 
-  /// The newest complete checkpoint, or "" when there is none. Removes left-overs of saves that
-  /// were cut off, and mends `last` where a save was cut off before it. Not while one is under way.
+  /// The newest whole checkpoint, or "" when there is none; a newer one that is not whole is passed
+  /// over with a warning, [checkpoint/skipped]. Removes left-overs of saves that were cut off, and
+  /// mends `last` where a save was cut off before it. Not while one is under way. Errors:
+  /// [checkpoint/damaged] when there are checkpoints and none is whole.
   std::string newest() const;
 
  private:
   struct Job;
+  void begin_writing(Job& job) const;
   void write(Job& job) const;
   void complete();
+  void name(Job& job, const std::vector<std::string>& written);
+  void settle_and_rotate(const std::string& target);
+  std::string find_newest() const;
+  void warn(const std::string& message) const;
 
   std::string folder_;
   std::vector<std::string> attachments_;
   CheckpointSettings settings_;
   std::unique_ptr<StagingBuffer> staging_;
   std::unique_ptr<Job> job_;  // under way
+  int failed_in_a_row_ = 0;   // saves whose checkpoint was whole and what follows it failed
 };
 
 /// Adds files to a checkpoint's folder before it gets its name.

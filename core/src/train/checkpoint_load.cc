@@ -14,6 +14,7 @@
 #include "train/checkpoint_state.h"
 #include "train/checkpoint_write.h"
 #include "train/train_errors.h"
+#include "weights/checkpoint_proof.h"
 #include "weights/finite.h"
 #include "weights/piece_files.h"
 #include "weights/shape_text.h"
@@ -133,9 +134,7 @@ void load_model(const std::string& checkpoint, Block& model) {
 }
 
 bool is_weights_only(const std::string& checkpoint) {
-  const nlohmann::json content = read_state_json(checkpoint);
-  const auto mark = content.find("weights_only");
-  return mark != content.end() && mark->is_boolean() && mark->get<bool>();
+  return says_weights_only(read_state_json(checkpoint));
 }
 
 int64_t steps_of_checkpoint(const std::string& checkpoint) {

@@ -4,6 +4,7 @@
 
 #include "train/checkpoint_state.h"
 #include "train/checkpoint_write.h"
+#include "weights/checkpoint_proof.h"
 
 namespace s2s {
 namespace {
@@ -17,6 +18,7 @@ struct Candidate {
 std::vector<Candidate> find_candidates(const std::string& folder, const Rotation& rotation) {
   std::vector<Candidate> all;
   for (const auto& [step, path] : list_checkpoints(folder)) {
+    if (!checkpoint_fault(path.string(), ProofDepth::kLengths).empty()) continue;
     all.push_back({step, path, std::nullopt});
     if (rotation.is_monitored) all.back().monitored = monitored_of(path.string());
   }
@@ -33,9 +35,10 @@ bool is_better(const Candidate& a, const Candidate& b, bool is_larger_better) {
 
 }  // namespace
 
-void rotate_checkpoints(const std::string& folder, const Rotation& rotation) {
+std::vector<std::string> rotate_checkpoints(const std::string& folder, const Rotation& rotation) {
+  if (rotation.keep < 0) return {};
   std::vector<Candidate> all = find_candidates(folder, rotation);
-  if (rotation.keep < 0 || all.empty()) return;
+  if (all.empty()) return {};
   const int64_t newest = all.back().step;
   std::sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
     return is_better(a, b, rotation.is_larger_better);
@@ -43,6 +46,7 @@ void rotate_checkpoints(const std::string& folder, const Rotation& rotation) {
   for (size_t i = static_cast<size_t>(rotation.keep); i < all.size(); ++i) {
     if (all[i].step != newest) remove_checkpoint(all[i].path);
   }
+  return remove_removed(folder);
 }
 
 }  // namespace s2s

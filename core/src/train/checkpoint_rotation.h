@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace s2s {
 
@@ -15,7 +16,9 @@ struct Rotation {
   bool is_larger_better = false;
 };
 
-/// Removes the others. Errors: std::filesystem::filesystem_error.
-void rotate_checkpoints(const std::string& folder, const Rotation& rotation);
+/// Removes the others; a line for each that has lost its name and could not be removed, which is
+/// tried again at the next call. What is not a whole checkpoint neither counts nor goes. Errors:
+/// [io/write], std::filesystem::filesystem_error when one keeps its name.
+std::vector<std::string> rotate_checkpoints(const std::string& folder, const Rotation& rotation);
 
 }  // namespace s2s

@@ -2,15 +2,18 @@
 
 #include <ATen/ATen.h>
 
-#include <filesystem>
-#include <fstream>
+#include <algorithm>
 
 #include "train/train_errors.h"
+#include "weights/checkpoint_proof.h"
 
 namespace s2s {
 namespace {
 
 using nlohmann::json;
+
+/// Of one axis, and of all together.
+constexpr int64_t kMaxRanks = int64_t{1} << 31;
 
 json mesh_json(const MeshShape& mesh) {
   return {{"pipeline", mesh.pipeline},
@@ -33,16 +36,16 @@ json state_json(const RunState& state, const MeshShape& mesh) {
 }
 
 json read_state_json(const std::string& checkpoint) {
-  std::ifstream in(std::filesystem::path(checkpoint) / "state.json");
-  json content = json::parse(in, nullptr, /*allow_exceptions=*/false);
+  json content = try_read_state(checkpoint);
   if (!content.is_object()) throw_incomplete_checkpoint(checkpoint, "state.json");
   return content;
 }
 
 RunState parse_state(const std::string& checkpoint, const json& content) {
   try {
-    RunState state{content.at("steps_done").get<int64_t>(),
-                   content.at("data_state").get<std::string>()};
+    const json& steps = content.at("steps_done");
+    if (!steps.is_number_integer()) throw_incomplete_checkpoint(checkpoint, "state.json");
+    RunState state{steps.get<int64_t>(), content.at("data_state").get<std::string>()};
     state.trainer_state = content.value("trainer_state", "");
     if (content.contains("monitored")) state.monitored = content.at("monitored").get<double>();
     return state;
@@ -52,20 +55,30 @@ RunState parse_state(const std::string& checkpoint, const json& content) {
 }
 
 MeshShape mesh_of_state(const json& content) {
-  MeshShape mesh;
   const auto stored = content.find("mesh");
-  if (stored == content.end() || !stored->is_object()) return mesh;
-  mesh.pipeline = stored->value("pipeline", int64_t{1});
-  mesh.replicate = stored->value("replicate", int64_t{1});
-  mesh.shard = stored->value("shard", int64_t{1});
-  mesh.context = stored->value("context", int64_t{1});
-  mesh.tensor = stored->value("tensor", int64_t{1});
+  if (stored == content.end() || !stored->is_object()) return {};
+  const auto axis = [&](const char* name) -> int64_t {
+    const auto found = stored->find(name);
+    const bool is_count = found != stored->end() && found->is_number_integer();
+    return is_count ? std::clamp<int64_t>(found->get<int64_t>(), 1, kMaxRanks) : 1;
+  };
+  MeshShape mesh;
+  mesh.pipeline = axis("pipeline");
+  mesh.replicate = axis("replicate");
+  mesh.shard = axis("shard");
+  mesh.context = axis("context");
+  mesh.tensor = axis("tensor");
+  int64_t ranks = 1;
+  for (const int64_t size :
+       {mesh.pipeline, mesh.replicate, mesh.shard, mesh.context, mesh.tensor}) {
+    ranks *= size;  // both within 31 bits
+    if (ranks > kMaxRanks) return {};
+  }
   return mesh;
 }
 
 std::optional<double> monitored_of(const std::string& checkpoint) {
-  std::ifstream in(std::filesystem::path(checkpoint) / "state.json");
-  const json content = json::parse(in, nullptr, /*allow_exceptions=*/false);
+  const json content = try_read_state(checkpoint);
   if (!content.is_object()) return std::nullopt;
   const auto value = content.find("monitored");
   if (value == content.end() || !value->is_number()) return std::nullopt;

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "base/atomic_file.h"
+#include "weights/checkpoint_proof.h"
 #include "weights/safetensors.h"
 
 namespace s2s {
@@ -37,15 +38,48 @@ std::map<std::string, std::string> metadata_of(const PieceFile& file, int64_t ra
           {"s2s.pieces", pieces.dump()}};
 }
 
+/// Names that no save takes and remove_partials knows: of a checkpoint that rotation removes, and
+/// of one whose place another takes on a file system that cannot exchange names.
+constexpr std::string_view kRemoved = ".removed.partial";
+constexpr std::string_view kReplaced = ".replaced.partial";
+
+fs::path beside(const fs::path& target, std::string_view suffix) {
+  return target.parent_path() / fmt::format(".{}{}", target.filename().string(), suffix);
+}
+
 /// Gives a finished folder its name. What has the name already (the same step again, after a
 /// resume from an older one) comes away in the same moment.
 void give_name(const fs::path& finished, const fs::path& name) {
   if (!fs::exists(name)) return fs::rename(finished, name);
-  if (renameat2(AT_FDCWD, finished.c_str(), AT_FDCWD, name.c_str(), RENAME_EXCHANGE) != 0) {
-    remove_checkpoint(name);  // a file system that cannot exchange
-    return fs::rename(finished, name);
+  if (renameat2(AT_FDCWD, finished.c_str(), AT_FDCWD, name.c_str(), RENAME_EXCHANGE) == 0) return;
+  const fs::path replaced = beside(name, kReplaced);  // a file system that cannot exchange
+  fs::remove_all(replaced);
+  fs::rename(name, replaced);
+  fs::rename(finished, name);
+}
+
+/// The line of a folder that could not be removed; nothing when it is gone.
+void remove_folder(const fs::path& folder, std::vector<std::string>& lines) {
+  std::error_code problem;
+  fs::remove_all(folder, problem);
+  if (problem) lines.push_back(fmt::format("{}: {}", folder.string(), problem.message()));
+}
+
+/// `.NAMEsuffix` without what is around the name; "" for another.
+std::string name_within(const std::string& entry, std::string_view suffix) {
+  const bool is_ours = entry.starts_with(".step=") && entry.ends_with(suffix);
+  return is_ours ? entry.substr(1, entry.size() - 1 - suffix.size()) : "";
+}
+
+/// A kill between two renames of give_name has left a checkpoint without its name.
+void restore_replaced(const fs::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = name_within(entry.path().filename().string(), kReplaced);
+    if (name.empty() || fs::exists(folder / name)) continue;
+    if (!checkpoint_fault(entry.path().string(), ProofDepth::kHeaders).empty()) continue;
+    rename_durably(entry.path().string(), (folder / name).string());
   }
-  fs::remove_all(finished);
 }
 
 fs::path parent_of(const fs::path& target) {
@@ -54,18 +88,11 @@ fs::path parent_of(const fs::path& target) {
 
 }  // namespace
 
-std::string piece_file_name(const std::string& group, int64_t rank, int64_t num_ranks) {
-  if (num_ranks == 1) return group + ".safetensors";
-  return fmt::format("{}-{:05}-of-{:05}.safetensors", group, rank, num_ranks);
-}
-
-fs::path partial_name(const fs::path& target) {
-  return target.parent_path() / fmt::format(".{}.partial", target.filename().string());
-}
+fs::path partial_name(const fs::path& target) { return beside(target, ".partial"); }
 
 void make_partial(const fs::path& target) {
   const fs::path partial = partial_name(target);
-  fs::create_directories(parent_of(target));
+  make_folders(parent_of(target).string());
   fs::remove_all(partial);
   fs::create_directory(partial);
 }
@@ -85,6 +112,8 @@ PieceIndex write_pieces(const fs::path& folder, const std::vector<PieceFile>& fi
       for (StoredPiece& piece : tensor.pieces) piece.file = name;
     }
   }
+  const std::string fault = header_fault(folder.string(), index);
+  if (!fault.empty()) throw std::runtime_error("read again, " + fault);
   return index;
 }
 
@@ -119,8 +148,15 @@ void publish(const fs::path& target, PieceIndex index) {
   }
   write_file_atomically((partial / PieceIndex::kFile).string(), format_piece_index(index));
   sync_to_disk(partial.string());
+  const std::string fault = checkpoint_fault(partial.string(), ProofDepth::kLengths);
+  if (!fault.empty()) throw std::runtime_error("read again, it is not whole: " + fault);
   give_name(partial, target);
-  sync_to_disk(parent_of(target).string());
+}
+
+void settle(const fs::path& target) {
+  sync_to_disk(parent_of(target).string());  // nothing older goes before
+  fs::remove_all(partial_name(target));
+  fs::remove_all(beside(target, kReplaced));
 }
 
 void point_last(const fs::path& target) {
@@ -131,20 +167,33 @@ void point_last(const fs::path& target) {
 }
 
 void remove_checkpoint(const fs::path& folder) {
-  // A name that remove_partials knows, and that no save takes.
-  const fs::path removed =
-      folder.parent_path() / fmt::format(".{}.removed.partial", folder.filename().string());
-  fs::remove_all(removed);
-  fs::rename(folder, removed);
-  fs::remove_all(removed);
+  const fs::path removed = beside(folder, kRemoved);
+  std::error_code ignored;
+  fs::remove_all(removed, ignored);
+  // Synced before anything in it goes: a power cut must not leave the name with half a checkpoint.
+  rename_durably(folder.string(), removed.string());
+  fs::remove_all(removed, ignored);
 }
 
-void remove_partials(const fs::path& folder) {
+std::vector<std::string> remove_removed(const fs::path& folder) {
+  std::vector<std::string> lines;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(".step=") && name.ends_with(".partial")) fs::remove_all(entry.path());
+    if (!name_within(name, kRemoved).empty()) remove_folder(entry.path(), lines);
   }
+  return lines;
+}
+
+std::vector<std::string> remove_partials(const fs::path& folder) {
+  restore_replaced(folder);
+  std::vector<std::string> lines;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name_within(name, ".partial").empty()) remove_folder(entry.path(), lines);
+  }
+  return lines;
 }
 
 int64_t step_of(const std::string& name) {

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/foreign_json.h"
+
 namespace s2s {
 namespace {
 
@@ -59,7 +61,7 @@ std::string to_json(const Error& error) {
 }
 
 Error from_json(const std::string& text, int64_t rank) {
-  const json error = json::parse(text);
+  const json error = parse_foreign_json(text);
   return {static_cast<ExitCode>(error.at("code").get<int>()), error.at("id").get<std::string>(),
           fmt::format("rank {}: {}", rank, error.at("message").get<std::string>())};
 }

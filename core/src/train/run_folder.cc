@@ -2,12 +2,16 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <system_error>
 
 #include "base/atomic_file.h"
+#include "base/foreign_json.h"
 #include "train/train_errors.h"
 
 namespace s2s {
@@ -16,16 +20,40 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-/// Lines of steps below `steps_done`; a line that was cut by a crash is dropped.
-std::string kept_lines(const std::string& path, int64_t steps_done) {
-  std::ifstream in(path);
-  std::string kept, line;
-  while (std::getline(in, line)) {
-    const auto parsed = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (parsed.is_discarded() || !parsed.contains("step")) continue;
-    const auto step = parsed.at("step").get<int64_t>();
+/// Larger than any run's: 10 million steps.
+constexpr size_t kMaxMetricsBytes = size_t{1} << 32U;
+
+/// What is kept of metrics.jsonl.
+struct KeptLines {
+  std::string text;
+  int64_t last_step = 0;     // of all lines, also of those that go
+  int64_t first_odd = 0;     // 1-based number of the first line that is none; 0: no such line
+  bool is_last_odd = false;  // only the last line is, as a crash leaves it
+};
+
+std::optional<int64_t> step_of_line(std::string_view line) {
+  const auto parsed = try_parse_foreign_json(line);
+  if (!parsed.is_object() || !parsed.contains("step")) return std::nullopt;
+  const auto& step = parsed.at("step");
+  return step.is_number_integer() ? std::optional(step.get<int64_t>()) : std::nullopt;
+}
+
+/// Lines of steps up to `steps_done`.
+KeptLines kept_lines(std::string_view text, int64_t steps_done) {
+  KeptLines kept;
+  for (int64_t number = 1; !text.empty(); ++number) {
+    const size_t length = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, length);
+    text.remove_prefix(std::min(length + 1, text.size()));
+    const std::optional<int64_t> step = step_of_line(line);
+    if (!step && kept.first_odd == 0) {
+      kept.first_odd = number;
+      kept.is_last_odd = text.empty();
+    }
     // A validation line carries the number of steps done, a step line the 1-based step.
-    if (step <= steps_done) kept += line + "\n";
+    if (!step) continue;
+    kept.last_step = std::max(kept.last_step, *step);
+    if (*step <= steps_done) kept.text.append(line) += '\n';
   }
   return kept;
 }
@@ -33,10 +61,14 @@ std::string kept_lines(const std::string& path, int64_t steps_done) {
 }  // namespace
 
 RunFolder::RunFolder(std::string path) : path_(std::move(path)) {
-  std::error_code error;
-  fs::create_directories(path_, error);
-  if (error) throw_run_folder(path_, error.message());
+  try {
+    make_folders(path_);
+  } catch (const Error& error) {
+    throw_run_folder(path_, error.message());
+  }
 }
+
+void RunFolder::remove_left_overs() const { remove_left_over_pieces(path_); }
 
 void RunFolder::check_unused() const {
   std::error_code ignored;
@@ -59,10 +91,11 @@ void RunFolder::keep_copies(const std::string& name, const std::vector<std::stri
   const fs::path folder = file(name);
   try {
     for (const std::string& from : files) {
-      fs::create_directories(folder);
+      make_folders(folder.string());
       const fs::path copy = folder / fs::path(from).filename();
       if (!fs::exists(copy) || !fs::equivalent(from, copy)) {
         fs::copy_file(from, copy, fs::copy_options::overwrite_existing);
+        sync_to_disk(copy.string());
       }
     }
   } catch (const fs::filesystem_error& error) {
@@ -76,8 +109,24 @@ int64_t peak_memory_bytes() {
   return static_cast<int64_t>(usage.ru_maxrss) * 1024;
 }
 
-MetricsLog::MetricsLog(std::string path, int64_t steps_done) : path_(std::move(path)) {
-  if (fs::exists(path_)) write_file_atomically(path_, kept_lines(path_, steps_done));
+MetricsLog::MetricsLog(std::string path, int64_t steps_done,
+                       const std::function<void(const std::string&)>& warn)
+    : path_(std::move(path)) {
+  if (fs::exists(path_)) keep_lines(steps_done, warn);
+}
+
+void MetricsLog::keep_lines(int64_t steps_done,
+                            const std::function<void(const std::string&)>& warn) const {
+  KeptLines kept;
+  try {
+    kept = kept_lines(read_small_file(path_, kMaxMetricsBytes), steps_done);
+  } catch (const std::system_error& error) {
+    throw_run_folder(path_, error.code().message());
+  }
+  write_file_atomically(path_, kept.text);
+  if (!warn) return;
+  if (kept.first_odd > 0 && !kept.is_last_odd) warn(odd_metrics_line(path_, kept.first_odd));
+  if (kept.last_step < steps_done) warn(missing_metrics(path_, kept.last_step, steps_done));
 }
 
 MetricsLog::~MetricsLog() = default;

@@ -112,6 +112,21 @@ Error checkpoint_write_error(const std::string& folder, const std::string& reaso
                       folder, reason)};
 }
 
+Error checkpoint_cleanup_error(const std::string& folder, const std::string& reason) {
+  return {ExitCode::kData, "checkpoint/cleanup",
+          fmt::format("the checkpoint {} is whole, and what follows a save failed: {}\n  expected: "
+                      "that `last` and older checkpoints beside it can be renamed and removed",
+                      folder, reason)};
+}
+
+std::string checkpoint_skipped(const std::string& folder, const std::string& fault,
+                               const std::string& taken) {
+  return fmt::format(
+      "[checkpoint/skipped] {} is not whole: {}\n  the run goes on from {}, the newest that is; "
+      "`checkpoint verify` lists all that is wrong",
+      folder, fault, taken);
+}
+
 void throw_nothing_trainable(const std::vector<std::string>& patterns) {
   throw Error(ExitCode::kConfig, "config/nothing-trainable",
               fmt::format("model.freeze_params freezes every parameter:{}\n  expected: at least "
@@ -142,6 +157,20 @@ void throw_run_folder(const std::string& path, const std::string& reason) {
               fmt::format("{} cannot be written: {}\n  expected: a folder with free space and the "
                           "right to write; set exp_manager.explicit_log_dir",
                           path, reason));
+}
+
+std::string odd_metrics_line(const std::string& path, int64_t line) {
+  return fmt::format(
+      "[run/metrics] {}: line {} is not the line of a step and was dropped; expected an object "
+      "with a whole number \"step\"",
+      path, line);
+}
+
+std::string missing_metrics(const std::string& path, int64_t last_step, int64_t steps_done) {
+  return fmt::format(
+      "[run/metrics] {} lacks the lines of steps {} to {}, which the checkpoint has; a power cut "
+      "or an edit took them, and they are not made again",
+      path, last_step + 1, steps_done);
 }
 
 void throw_run_in_use(const std::string& folder, const std::string& holder) {

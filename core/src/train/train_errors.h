@@ -31,8 +31,18 @@ namespace s2s {
                                     const std::vector<std::string>& differences);
 /// [checkpoint/write]
 Error checkpoint_write_error(const std::string& folder, const std::string& reason);
+/// [checkpoint/cleanup]: a checkpoint is whole, and its name, `last` or the removal of older ones
+/// is not on the disk.
+Error checkpoint_cleanup_error(const std::string& folder, const std::string& reason);
+/// The warning [checkpoint/skipped]: `folder` is passed over for `taken`, the name of an older one.
+std::string checkpoint_skipped(const std::string& folder, const std::string& fault,
+                               const std::string& taken);
 [[noreturn]] void throw_nothing_trainable(const std::vector<std::string>& patterns);
 [[noreturn]] void throw_run_folder(const std::string& path, const std::string& reason);
+/// The warning [run/metrics]: a line of metrics.jsonl (1-based) that is none of a step.
+std::string odd_metrics_line(const std::string& path, int64_t line);
+/// The warning [run/metrics]: it ends before the steps that the checkpoint has behind it.
+std::string missing_metrics(const std::string& path, int64_t last_step, int64_t steps_done);
 /// [run/in-use]: another run works in the folder; holder: "process 17 on node1", may be "".
 [[noreturn]] void throw_run_in_use(const std::string& folder, const std::string& holder);
 /// [run/not-empty]: a run that must not be resumed would overwrite another.

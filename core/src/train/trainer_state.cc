@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/foreign_json.h"
 #include "train/data_ranks.h"
 #include "train/train_errors.h"
 #include "train/trainer.h"
@@ -50,7 +51,7 @@ std::string Trainer::state() const {
 }
 
 void Trainer::restore(const std::string& state) {
-  const nlohmann::json json = nlohmann::json::parse(state, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json json = try_parse_foreign_json(state);
   if (!json.is_object()) return;
   num_skipped_ = json.value("skipped_steps", int64_t{0});
   num_skipped_in_a_row_ = json.value("skipped_in_a_row", int64_t{0});
