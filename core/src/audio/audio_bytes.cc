@@ -17,12 +17,14 @@ namespace {
 class FileBytes : public AudioBytes {
  public:
   FileBytes(const std::string& path, int64_t begin, int64_t end) : begin_(begin) {
-    file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    // Without O_NONBLOCK, opening a named pipe would wait for a writer.
+    file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file_ < 0) fail(errno);
     struct stat found {};
     const int error = ::fstat(file_, &found) != 0 ? errno : S_ISDIR(found.st_mode) ? EISDIR : 0;
-    if (error != 0) {
+    if (error != 0 || !S_ISREG(found.st_mode)) {
       ::close(file_);
+      if (error == 0) throw std::runtime_error("it is not a file");
       fail(error);
     }
     const int64_t last = end < 0 ? found.st_size : std::min<int64_t>(end, found.st_size);

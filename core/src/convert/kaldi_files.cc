@@ -1,10 +1,11 @@
 #include "convert/kaldi_files.h"
 
 #include <charconv>
-#include <fstream>
+#include <filesystem>
 #include <sstream>
 
 #include "convert/convert_errors.h"
+#include "files/line_reader.h"
 
 namespace s2s::convert {
 namespace {
@@ -28,15 +29,15 @@ std::optional<double> parse_number(const std::string& text) {
 }
 
 KaldiFile::KaldiFile(const std::string& path, std::vector<Error>& problems) : path_(path) {
-  std::ifstream file(path);
-  exists_ = file.good();
-  int64_t number = 0;
-  for (std::string text; std::getline(file, text);) {
-    ++number;
+  std::error_code ignored;
+  exists_ = std::filesystem::exists(path, ignored);
+  if (!exists_) return;
+  data::LineReader file(path);
+  for (std::string text; file.next(text);) {
     text = stripped(text);
     if (text.empty()) continue;
     const size_t blank = text.find_first_of(kBlanks);
-    KaldiLine line{text.substr(0, blank), "", number};
+    KaldiLine line{text.substr(0, blank), "", file.line()};
     if (blank != std::string::npos) line.value = stripped(text.substr(blank));
     const auto [first, is_new] = by_key_.try_emplace(line.key, lines_.size());
     if (!is_new) {

@@ -7,10 +7,10 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "base/atomic_file.h"
+#include "base/foreign_json.h"
 #include "base/io_errors.h"
 #include "convert/convert_errors.h"
 
@@ -62,8 +62,11 @@ PartFile::~PartFile() {
 
 void PartFile::read_state(uint64_t fingerprint) {
   state_.fingerprint = fingerprint;
-  std::ifstream file(part_ + ".json");
-  const json saved = json::parse(file, nullptr, /*allow_exceptions=*/false);
+  json saved;
+  try {
+    saved = try_parse_foreign_json(read_small_file(part_ + ".json"));
+  } catch (const std::system_error&) {  // nothing was begun
+  }
   std::error_code ignored;
   const auto size = static_cast<int64_t>(std::filesystem::file_size(part_, ignored));
   if (!saved.is_object() || saved.value("fingerprint", uint64_t{0}) != fingerprint ||

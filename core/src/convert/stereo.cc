@@ -3,13 +3,13 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 
 #include "base/foreign_json.h"
 #include "convert/audio_facts.h"
 #include "convert/convert_errors.h"
 #include "convert/source_files.h"
 #include "convert/transcript.h"
+#include "files/line_reader.h"
 
 namespace s2s::convert {
 namespace {
@@ -92,14 +92,12 @@ StereoFile parse_line(const std::string& line, const std::string& place, const f
 }
 
 std::vector<StereoFile> read_list(const std::string& source) {
-  std::ifstream lines(source);
-  if (!lines) throw convert_errors::missing(source, "a list of files");
+  if (!fs::exists(source)) throw convert_errors::missing(source, "a list of files");
+  data::LineReader lines(source);
   std::vector<StereoFile> files;
-  int64_t number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
+  for (std::string line; lines.next(line);) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    files.push_back({line, "", source + ":" + std::to_string(number), {}});
+    files.push_back({line, "", source + ":" + std::to_string(lines.line()), {}});
   }
   return files;
 }

@@ -3,11 +3,12 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
+#include <system_error>
 
 #include "base/foreign_json.h"
 #include "convert/convert_errors.h"
+#include "s2s/foreign_text.h"
 
 namespace s2s::convert {
 namespace {
@@ -143,11 +144,12 @@ Transcript read_plain(const std::string& path, double audio_s) {
 }  // namespace
 
 std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw convert_errors::missing(path, "a file that can be read");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return std::move(text).str();
+  try {
+    return read_small_file(path);
+  } catch (const std::system_error& error) {
+    throw convert_errors::missing(
+        path, "a file of at most 64 MiB that can be read (" + error.code().message() + ")");
+  }
 }
 
 std::optional<std::string> find_transcript(const std::string& audio_path) {

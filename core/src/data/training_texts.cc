@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "files/line_reader.h"
 #include "s2s/cut_files.h"
 #include "s2s/duplex_data.h"
 
@@ -39,9 +40,10 @@ void add_cut_texts(const std::string& path, std::vector<std::string>& texts) {
 }
 
 void add_lines(const std::string& path, const std::string& place, std::vector<std::string>& texts) {
-  std::ifstream file(path);
-  if (!file) throw bad_input(place, path, "cannot be opened");
-  for (std::string line; std::getline(file, line);) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) throw bad_input(place, path, "cannot be opened");
+  data::LineReader file(path);
+  for (std::string line; file.next(line);) {
     line = clean_text(line);
     if (!line.empty()) texts.push_back(line);
   }

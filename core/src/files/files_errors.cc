@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "files/gzip_stream.h"
+#include "files/line_file.h"
 #include "s2s/foreign_text.h"
 
 namespace s2s::files_errors {
@@ -32,6 +34,19 @@ Error json(const std::string& place, const std::string& reason) {
                fmt::format("{}: this line is not JSON: {}; expected one JSON object on each "
                            "line; mend or remove the line",
                            place, reason));
+}
+
+Error long_line(const std::string& path, int64_t good_lines) {
+  return json(fmt::format("{}:{}", path, good_lines + 1),
+              fmt::format("it has more than {} bytes without a line end", files::kMostLineBytes));
+}
+
+Error too_much_content(const std::string& path, int64_t compressed_bytes, int64_t most_bytes) {
+  return error("gzip", fmt::format("{}: its {} bytes are compressed from more than {}; expected at "
+                                   "most {} times as much, or {} bytes; if that is meant, "
+                                   "decompress it ('gzip -d') and name the result",
+                                   path, compressed_bytes, most_bytes, files::kMostRatio,
+                                   files::kContentBytes));
 }
 
 Error field(const std::string& place, const std::string& name, const std::string& found,

@@ -75,6 +75,9 @@ std::string GzipFile::inflate_block(int64_t block) const {
   const int64_t length = index_.block_begin(block + 1) - begin;
   try {
     if (length < 0) throw std::runtime_error("the points of its index do not grow");
+    if (length > kContentBytes) {
+      throw files_errors::too_much_content(name(), file_->size(), kContentBytes);
+    }
     GzipStream stream(*file_, index_.point(block));
     std::string content(static_cast<size_t>(length), '\0');
     fill(content, stream, begin);

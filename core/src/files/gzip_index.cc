@@ -169,6 +169,11 @@ class GzipIndexMaker {
  private:
   void step(const std::function<void(const IndexProgress&)>& on_progress) {
     const int64_t begin = stream_.out();
+    // Each line costs its offset, and a compressed file may have a thousand times as many as bytes.
+    const int64_t most_bytes = std::max(kContentBytes, file_.size() * kMostRatio);
+    if (with_lines_ && begin + lines_.count() * 8 > most_bytes) {
+      throw files_errors::too_much_content(file_.name(), file_.size(), most_bytes);
+    }
     size_t got = 0;
     try {
       got = stream_.read(buffer_.data(), buffer_.size(), true);

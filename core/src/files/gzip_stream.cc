@@ -166,25 +166,30 @@ GzipPoint GzipStream::point() const {
   return point;
 }
 
-std::string inflate_whole(const ByteFile& file, bool with_lines,
-                          const std::function<void(const Error&)>& on_damage) {
+int64_t most_content_bytes(int64_t compressed_bytes) {
+  return std::clamp(compressed_bytes * kMostRatio, kContentBytes, kMostHeldBytes);
+}
+
+std::string inflate_whole(const ByteFile& file, const InflateOptions& options) {
   GzipStream stream(file);
   std::string content;
   constexpr size_t kFirstBytes = size_t{1} << 16;
   try {
     while (!stream.at_end()) {
       const size_t had = content.size();
-      content.resize(std::max(kFirstBytes, had * 2));
+      const size_t most = static_cast<size_t>(options.most_bytes) + 1;
+      content.resize(std::min(std::max(kFirstBytes, had * 2), most));
       content.resize(had + stream.read(content.data() + had, content.size() - had));
+      if (content.size() == most) throw TooMuchContent{};
     }
   } catch (const std::runtime_error& error) {
     if (dynamic_cast<const Error*>(&error) != nullptr) throw;
     content.resize(static_cast<size_t>(stream.out()));
     const auto lines = std::count(content.begin(), content.end(), '\n');
     const Error damage = files_errors::gzip(file.name(), lines, error.what());
-    if (!on_damage) throw damage;
-    on_damage(damage);
-    if (with_lines) content.resize(content.rfind('\n') + 1);  // npos: nothing is left
+    if (!options.on_damage) throw damage;
+    options.on_damage(damage);
+    if (options.with_lines) content.resize(content.rfind('\n') + 1);  // npos: nothing is left
   }
   content.shrink_to_fit();
   return content;

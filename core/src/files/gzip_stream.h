@@ -57,10 +57,26 @@ class GzipStream {
   bool at_end_ = false;
 };
 
-/// All of the content; of a damaged file, when `on_damage` is given, its whole lines before the
-/// damage (`with_lines`) or all that could be inflated.
-/// Errors: [data/gzip] with the last good line.
-std::string inflate_whole(const ByteFile& file, bool with_lines = false,
-                          const std::function<void(const Error&)>& on_damage = {});
+/// What decompression may give: deflate makes a thousand bytes of one, manifests ten to thirty.
+inline constexpr int64_t kContentBytes = int64_t{256} << 20;  // always
+inline constexpr int64_t kMostRatio = 100;                    // beyond kContentBytes
+inline constexpr int64_t kMostHeldBytes = int64_t{4} << 30;   // at once, in memory
+
+/// Most content of a file of so many bytes that is decompressed into memory, or as lines.
+int64_t most_content_bytes(int64_t compressed_bytes);
+
+/// Thrown by inflate_whole for content beyond its limit.
+struct TooMuchContent {};
+
+struct InflateOptions {
+  bool with_lines = false;
+  /// Of a damaged file, its whole lines before the damage (with_lines) or all that could be
+  /// inflated, and this is told. Empty: it is thrown.
+  std::function<void(const Error&)> on_damage = {};
+  int64_t most_bytes = kMostHeldBytes;
+};
+
+/// All of the content. Errors: [data/gzip] with the last good line; TooMuchContent.
+std::string inflate_whole(const ByteFile& file, const InflateOptions& options);
 
 }  // namespace s2s::files

@@ -94,7 +94,9 @@ std::string LineFile::lines(int64_t first, int64_t last) const {
   if (begin < 0 || begin > end || end > bytes_->size()) {
     throw files_errors::index(path(), first, "the index points outside of the file");
   }
-  return bytes_->read_text(begin, static_cast<size_t>(end - begin));
+  const auto num_bytes = static_cast<size_t>(end - begin);
+  if (num_bytes > kMostLineBytes) throw files_errors::long_line(path(), first);
+  return bytes_->read_text(begin, num_bytes);
 }
 
 std::string LineFile::line(int64_t row) const {

@@ -12,6 +12,9 @@
 
 namespace s2s::files {
 
+/// Longest line that is read: the longest known are cuts with audio in them.
+inline constexpr size_t kMostLineBytes = size_t{256} << 20;
+
 /// Thread-safe.
 class LineFile {
  public:
@@ -28,6 +31,7 @@ class LineFile {
   /// Where it begins in the (decompressed) content.
   int64_t offset(int64_t row) const { return lines_.begin(row); }
   /// Lines first .. last - 1 with their line ends; for reading one after the other.
+  /// Errors: as `line`; [data/json] for more than kMostLineBytes.
   std::string lines(int64_t first, int64_t last) const;
 
  private:

@@ -1,15 +1,32 @@
 #include "files/line_reader.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
-#include <filesystem>
-
 #include "files/files_errors.h"
+#include "files/line_file.h"
 
 namespace s2s::data {
 namespace {
 
 constexpr size_t kChunkBytes = size_t{1} << 17;
+
+/// Nothing when there is no such file, or it is a folder.
+gzFile open_lines(const std::string& path) {
+  // Without O_NONBLOCK, opening a named pipe would wait for a writer.
+  const int number = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (number < 0) return nullptr;
+  struct stat status {};
+  const bool is_known = fstat(number, &status) == 0;
+  gzFile handle = is_known && S_ISREG(status.st_mode) ? gzdopen(number, "rb") : nullptr;
+  if (handle == nullptr) close(number);
+  if (is_known && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+    throw files_errors::unreadable_file(path, "not a file");
+  }
+  return handle;
+}
 
 }  // namespace
 
@@ -22,7 +39,7 @@ struct LineReader::File {
 };
 
 LineReader::LineReader(const std::string& path) : path_(path) {
-  gzFile handle = std::filesystem::is_directory(path) ? nullptr : gzopen(path.c_str(), "rb");
+  gzFile handle = open_lines(path);
   if (handle == nullptr) throw files_errors::missing_manifest(path);
   gzbuffer(handle, kChunkBytes);
   file_ = std::make_unique<File>(handle);
@@ -60,6 +77,7 @@ bool LineReader::next(std::string& line) {
       break;
     }
     scanned = buffer_.size() - position_;
+    if (scanned > files::kMostLineBytes) throw files_errors::long_line(path_, line_);
     if (!fill()) {
       if (scanned == 0) return false;
       line.assign(buffer_, position_, scanned);

@@ -9,14 +9,15 @@ namespace s2s::data {
 
 class LineReader {
  public:
-  /// Errors: [data/missing-file].
+  /// Errors: [data/missing-file]; [io/file] for a named pipe or a device.
   explicit LineReader(const std::string& path);
   ~LineReader();
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
   /// The next line without its line end; false at the end of the file.
-  /// Errors: [data/gzip] with the last good line.
+  /// Errors: [data/gzip] with the last good line; [data/json] for one longer than
+  /// files::kMostLineBytes.
   bool next(std::string& line);
   /// Number of the line that `next` gave, from 1.
   int64_t line() const { return line_; }

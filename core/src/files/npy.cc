@@ -91,8 +91,11 @@ struct Parser {
       }
       int64_t size = 0;
       const auto [next, code] = std::from_chars(at, end, size);
-      if (code != std::errc() || __builtin_mul_overflow(count, size, &count))
+      // A size of 0 does not make the others' strides small.
+      if (code != std::errc() ||
+          __builtin_mul_overflow(count, std::max<int64_t>(1, size), &count)) {
         fail("it is too large");
+      }
       sizes.push_back(size);
       at = next;
     }

@@ -10,17 +10,25 @@
 namespace s2s::files {
 namespace {
 
-/// Compressed files up to this size are held whole.
+/// Compressed files up to this size are held whole when their content is no larger than that.
 constexpr int64_t kWholeFileBytes = int64_t{1} << 20;
+constexpr int64_t kWholeContentBytes = int64_t{16} << 20;
 
 std::string decompressed(const std::string& name, std::string bytes, bool with_lines = false,
                          const OnBad& on_damage = {}) {
   if (!is_gzip(bytes)) return bytes;
-  return inflate_whole(MemoryFile(name, std::make_shared<const std::string>(std::move(bytes))),
-                       with_lines, on_damage);
+  const auto num_bytes = static_cast<int64_t>(bytes.size());
+  const int64_t most_bytes = most_content_bytes(num_bytes);
+  try {
+    return inflate_whole(MemoryFile(name, std::make_shared<const std::string>(std::move(bytes))),
+                         {with_lines, on_damage, most_bytes});
+  } catch (const TooMuchContent&) {
+    throw files_errors::too_much_content(name, num_bytes, most_bytes);
+  }
 }
 
-/// Content that is made as a whole, and again when the cache had no room for it.
+/// Content that is made as a whole, and again when the cache had no room for it. What `make` throws
+/// at first, the constructor throws.
 class WholeFile : public ByteFile {
  public:
   WholeFile(const std::string& name, std::shared_ptr<ByteCache> cache,
@@ -30,7 +38,7 @@ class WholeFile : public ByteFile {
   }
   int64_t size() const override { return size_; }
   void read(int64_t offset, void* to, size_t num_bytes) const override {
-    const ByteCache::Bytes bytes = content();
+    const ByteCache::Bytes bytes = content_again();
     if (static_cast<int64_t>(bytes->size()) != size_) {
       throw files_errors::unreadable_file(
           name(), "it had " + std::to_string(size_) + " bytes and has " +
@@ -43,6 +51,13 @@ class WholeFile : public ByteFile {
 
  private:
   ByteCache::Bytes content() const { return cache_->get(name(), make_); }
+  ByteCache::Bytes content_again() const {
+    try {
+      return content();
+    } catch (const TooMuchContent&) {
+      throw files_errors::unreadable_file(name(), "it is larger when it is read again");
+    }
+  }
 
   std::shared_ptr<ByteCache> cache_;
   std::function<std::string()> make_;
@@ -66,14 +81,17 @@ std::shared_ptr<const ByteFile> open_bytes(const std::string& source, const Open
   if (is_url(source)) throw files_errors::url(source);
   auto file = std::make_unique<DiskFile>(source, expected);
   if (!is_gzip(first_bytes(*file))) return file;
-  if (file->size() > kWholeFileBytes) {
-    OpenOptions with_cache = options;
-    with_cache.cache = cache;
-    return std::make_shared<GzipFile>(std::move(file), with_lines, with_cache);
+  if (file->size() <= kWholeFileBytes) {
+    const InflateOptions how = {with_lines, options.on_damage, kWholeContentBytes};
+    try {
+      return std::make_shared<WholeFile>(
+          source, cache, [=] { return inflate_whole(DiskFile(source, expected), how); });
+    } catch (const TooMuchContent&) {  // through an index, then
+    }
   }
-  return std::make_shared<WholeFile>(source, cache, [=, on_damage = options.on_damage] {
-    return inflate_whole(DiskFile(source, expected), with_lines, on_damage);
-  });
+  OpenOptions with_cache = options;
+  with_cache.cache = cache;
+  return std::make_shared<GzipFile>(std::move(file), with_lines, with_cache);
 }
 
 std::string read_all_bytes(const std::string& source, const std::string& expected) {

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <numeric>
 
 #include "audio/encode_audio.h"
 #include "cuts/mixed_cut.h"
+#include "files/byte_file.h"
 #include "files/tar_index.h"
 #include "s2s/cut_files.h"
 #include "s2s/frames.h"
@@ -26,11 +26,8 @@ std::string first_bytes(const AudioSource& source) {
       return files::read_shar_pointer({source.source, source.begin, source.end, ""})
           .substr(0, kBytes);
     case AudioSource::Type::kFile: {
-      std::string bytes(kBytes, '\0');
-      std::ifstream file(source.source, std::ios::binary);
-      file.read(bytes.data(), kBytes);
-      bytes.resize(static_cast<size_t>(file.gcount()));
-      return bytes;
+      const files::DiskFile file(source.source, "an audio file");
+      return file.read_text(0, std::min(kBytes, static_cast<size_t>(file.size())));
     }
     default:
       return "";

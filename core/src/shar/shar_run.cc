@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <system_error>
 
 #include "base/atomic_file.h"
+#include "base/foreign_json.h"
 #include "base/io_errors.h"
 #include "shar/shar_errors.h"
 
@@ -57,16 +58,26 @@ SharRun::SharRun(const CutRows& cuts, const WriteSharOptions& options)
 
 std::string SharRun::note_path() const { return options_.writer.folder + "/.s2s-shar.json"; }
 
+std::optional<std::string> SharRun::read_note() const {
+  try {
+    return read_small_file(note_path());
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::no_such_file_or_directory) return std::nullopt;
+    throw shar_errors::folder_in_use(options_.writer.folder,
+                                     fs::path(note_path()).filename().string());
+  }
+}
+
 void SharRun::adopt_folder(const std::string& note) const {
-  std::ifstream file(note_path());
-  if (!file) {
+  const std::optional<std::string> there = read_note();
+  if (!there) {
     for (const auto& entry : fs::directory_iterator(options_.writer.folder)) {
       throw shar_errors::folder_in_use(options_.writer.folder, entry.path().filename().string());
     }
     write_file_atomically(note_path(), note);
     return;
   }
-  const ordered_json theirs = ordered_json::parse(file, nullptr, false);
+  const ordered_json theirs = try_parse_foreign_json<ordered_json>(*there);
   const std::string differs = difference(ordered_json::parse(note), theirs);
   if (!differs.empty()) throw shar_errors::other_settings(options_.writer.folder, differs);
   remove_unfinished();

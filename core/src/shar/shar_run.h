@@ -26,6 +26,8 @@ class SharRun {
 
  private:
   std::string note_path() const;
+  /// Nothing: there is none. Errors: [data/shar-out].
+  std::optional<std::string> read_note() const;
   void adopt_folder(const std::string& note) const;
   void remove_unfinished() const;
 

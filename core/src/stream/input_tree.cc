@@ -4,15 +4,15 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "config/config_errors.h"
 #include "config/config_json.h"
 #include "config/load_config.h"
 #include "config/yaml_reader.h"
+#include "s2s/foreign_text.h"
 #include "stream/input_errors.h"
 #include "stream/input_item.h"
 #include "stream/source_files.h"
@@ -55,15 +55,17 @@ std::string refusal(const std::string& type) {
 
 /// The YAML file that `node` at `path` names.
 Config read_yaml_list(const std::string& path, const Config& node, const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) {
-    throw input_errors::bad_input(path, node, fmt::format("there is no file '{}'", file),
+  Config top = Config::map();
+  try {
+    top["input_cfg"] = parse_yaml(read_small_file(file), file);
+  } catch (const std::system_error& error) {
+    const std::string problem =
+        error.code() == std::errc::no_such_file_or_directory
+            ? fmt::format("there is no file '{}'", file)
+            : fmt::format("the file '{}' cannot be read ({})", file, error.code().message());
+    throw input_errors::bad_input(path, node, problem,
                                   "a list of sources, or the path of a YAML file with one");
   }
-  std::ostringstream text;
-  text << stream.rdbuf();
-  Config top = Config::map();
-  top["input_cfg"] = parse_yaml(text.str(), file);
   resolve_interpolations(top);
   Config list = *top.find("input_cfg");
   // A file with the whole block is as good as one with the list alone.

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -105,6 +106,15 @@ TEST_CASE("what is no audio, empty, missing or a folder says so") {
   CHECK_THROWS_WITH(AudioReader{text}, doctest::Contains("ormat not recogni"));
   CHECK_THROWS_WITH(AudioReader{dir / "missing.wav"}, "No such file or directory");
   CHECK_THROWS_WITH(AudioReader{dir.path().string()}, "Is a directory");
+}
+
+TEST_CASE("a named pipe and a device are no audio files, and nobody waits for them") {
+  const TemporaryFolder folder;
+  const std::string pipe = folder / "pipe.wav";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  for (const std::string& path : {pipe, std::string("/dev/zero")}) {
+    CHECK_THROWS_WITH_AS(AudioReader{path}, "it is not a file", std::runtime_error);
+  }
 }
 
 TEST_CASE("a file that was cut off is read up to there, and behind says how much there is") {

@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include "common/allowed_commands.h"
 #include "core/convert/convert_files.h"
 
@@ -115,4 +117,10 @@ TEST_CASE("bad lines of Kaldi's files are named by file and line") {
                 open_importer(empty.path().string(), kaldi());
               }),
               "[data/missing-file]"));
+}
+
+TEST_CASE("a Kaldi directory whose files are named pipes is not waited for") {
+  const TemporaryFolder dir;
+  REQUIRE(mkfifo((dir / "wav.scp").c_str(), 0600) == 0);
+  CHECK(holds(message_of([&] { imported(dir.path().string(), kaldi()); }), "[io/file]"));
 }

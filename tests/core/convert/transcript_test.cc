@@ -1,5 +1,7 @@
 #include "convert/transcript.h"
 
+#include <sys/stat.h>
+
 #include "core/convert/convert_files.h"
 
 using namespace s2s;
@@ -169,4 +171,13 @@ TEST_CASE("the transcript beside a file is found by its ending") {
   CHECK(find_transcript(dir / "x.wav") == dir / "x.txt");
   dir.write("x.json", "{}");
   CHECK(find_transcript(dir / "x.wav") == dir / "x.json");
+}
+
+TEST_CASE("a transcript that is a named pipe or is nested without end is one message") {
+  const TemporaryFolder dir;
+  const std::string pipe = dir / "x.json";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(holds(message_of([&] { read_transcript(pipe, 10); }), pipe));
+  const std::string deep = dir.write("deep.json", std::string(300'000, '['));
+  CHECK(holds(message_of([&] { read_transcript(deep, 10); }), "nested deeper than 128"));
 }

@@ -1,6 +1,7 @@
 // Rows that files do not give: they are told of and passed over, at every position alike.
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -125,6 +126,13 @@ TEST_CASE("a line that is nested without end is a bad line, wherever one is read
   const std::string list = folder.write(
       "talks.yaml", "- {type: multimodal_conversation, manifest_filepath: '" + talks + "'}\n");
   CHECK_THROWS_WITH_AS(read_strictly(list), doctest::Contains("talks.jsonl:1"), Error);
+}
+
+TEST_CASE("a list of sources that is a named pipe is not waited for") {
+  const TemporaryFolder folder;
+  REQUIRE(mkfifo((folder / "list.yaml").c_str(), 0600) == 0);
+  CHECK_THROWS_WITH_AS(read_strictly("input_cfg=" + (folder / "list.yaml")),
+                       doctest::Contains("list.yaml' cannot be read"), Error);
 }
 
 TEST_CASE("a Shar directory without one of its shards gives the others") {

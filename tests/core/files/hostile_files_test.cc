@@ -1,0 +1,119 @@
+// Files that are larger than they look, or are none.
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "common/cache_folder.h"
+#include "common/contains.h"
+#include "common/temporary_folder.h"
+#include "core/files/gzip_bytes.h"
+#include "files/gzip_stream.h"
+#include "files/line_file.h"
+#include "files/line_reader.h"
+#include "files/npy.h"
+#include "files/open_bytes.h"
+#include "s2s/error.h"
+
+namespace s2s::files {
+namespace {
+
+using test::CacheFolder;
+using test::contains;
+using test::gzipped;
+using test::TemporaryFolder;
+
+constexpr size_t kMegabyte = size_t{1} << 20;
+
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    CHECK(error.exit_code() == ExitCode::kData);
+    return error.what();
+  }
+  return "";
+}
+
+/// A gzip file of `count` members with a megabyte of `text` each: about a thousandth of that.
+std::string bomb(size_t count, const std::string& text) {
+  std::string megabyte;
+  while (megabyte.size() < kMegabyte) megabyte += text;
+  const std::string member = gzipped(megabyte, 9);
+  std::string bytes;
+  for (size_t i = 0; i < count; ++i) bytes += member;
+  return bytes;
+}
+
+TEST_CASE("content is inflated up to a limit") {
+  const auto bytes = std::make_shared<const std::string>(gzipped(std::string(100'000, 'x')));
+  const MemoryFile file("x.gz", bytes);
+  CHECK(inflate_whole(file, {.most_bytes = 100'000}).size() == 100'000);
+  CHECK_THROWS_AS(inflate_whole(file, {.most_bytes = 99'999}), TooMuchContent);
+  CHECK(most_content_bytes(0) == kContentBytes);
+  CHECK(most_content_bytes(10 << 20) == 1000 << 20);
+  CHECK(most_content_bytes(int64_t{1} << 40) == kMostHeldBytes);
+}
+
+TEST_CASE("a small file with much content is read through an index, not held") {
+  const TemporaryFolder folder;
+  const std::string line = R"({"id": "a cut that says always the same"})";
+  const auto path = folder.write("x.jsonl.gz", bomb(20, line + "\n"));
+  REQUIRE(std::filesystem::file_size(path) < kMegabyte);
+  const auto file = open_line_file(path);
+  CHECK(std::filesystem::exists(path + ".gzidx"));
+  CHECK(file->size() > 400'000);
+  CHECK(file->line(file->size() - 1) == line);
+}
+
+TEST_CASE("what is compressed a thousandfold is refused before it fills the memory") {
+  const TemporaryFolder folder;
+  const CacheFolder cache;
+  const std::string blanks = folder.write("blanks.gz", bomb(257, "    "));
+  const std::string lines = folder.write("lines.gz", bomb(31, "\n"));  // 8 bytes of index each
+  for (const std::string& path : {blanks, lines}) {
+    const std::string message = error_of([&] { open_line_file(path); });
+    CHECK_MESSAGE(contains(message, "[data/gzip] " + path), message);
+    CHECK_MESSAGE(contains(message, "more than 268435456"), message);
+    CHECK_FALSE(std::filesystem::exists(path + ".gzidx"));
+  }
+  CHECK(contains(error_of([&] { read_all_bytes(blanks, "bytes"); }), "[data/gzip] " + blanks));
+}
+
+TEST_CASE("a line without end is an error") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("x.jsonl.gz", bomb(257, "xxxx"));
+  std::string line;
+  data::LineReader reader(path);
+  const std::string message = error_of([&] { reader.next(line); });
+  CHECK_MESSAGE(contains(message, "[data/json] " + path + ":1"), message);
+  CHECK(contains(message, "without a line end"));
+  const std::string plain = folder.write("x.jsonl", "");
+  std::filesystem::resize_file(plain, 257 * kMegabyte);  // a hole
+  const auto file = open_line_file(plain);
+  CHECK(contains(error_of([&] { file->line(0); }), "[data/json] " + plain + ":1"));
+}
+
+TEST_CASE("named pipes and devices are refused and not waited for") {
+  const TemporaryFolder folder;
+  const std::string pipe = folder / "pipe.jsonl";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  for (const std::string& path : {pipe, std::string("/dev/zero")}) {
+    CHECK(contains(error_of([&] { data::LineReader reader(path); }), "[io/file] " + path));
+    CHECK(contains(error_of([&] { open_line_file(path); }), "[io/file] " + path));
+  }
+}
+
+TEST_CASE("an array without elements has sizes that can be multiplied, too") {
+  const std::string shape = "(0, 4611686018427387904, 4611686018427387904)";
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }\n";
+  std::string bytes = "\x93NUMPY";
+  bytes += {'\x01', '\x00', static_cast<char>(header.size()), '\x00'};
+  CHECK(contains(error_of([&] { parse_npy(bytes + header, "x.npy"); }), "it is too large"));
+}
+
+}  // namespace
+}  // namespace s2s::files
