@@ -12,7 +12,11 @@ SignalQueue::SignalQueue() {
   sigset_t taken;
   sigemptyset(&taken);
   for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
-    sigaddset(&taken, signal);
+    struct sigaction action = {};
+    ::sigaction(signal, nullptr, &action);
+    // A blocked signal waits to be read even where it is ignored (nohup).
+    const bool stays_ignored = signal == SIGHUP && action.sa_handler == SIG_IGN;
+    if (!stays_ignored) sigaddset(&taken, signal);
   }
   sigprocmask(SIG_BLOCK, &taken, &old_mask_);
   descriptor_ = ::signalfd(-1, &taken, SFD_NONBLOCK | SFD_CLOEXEC);

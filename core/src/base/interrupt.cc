@@ -18,7 +18,7 @@ namespace {
 std::atomic<int> g_signal_number{0};
 std::atomic<const char*> g_announcement{nullptr};
 std::atomic<bool> g_watching{false};
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1};
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
 struct sigaction g_old_actions[std::size(kSignals)];
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not wait");
 
@@ -26,15 +26,18 @@ void say(const char* text) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, strlen(text));
 }
 
-/// Calls only what POSIX allows in a signal handler. SIGUSR1 is a batch system's early warning,
-/// which may come twice (from it and from a launcher) and before the signal that it warns of.
+/// A batch system's early warning may come twice (from it and from a launcher) and before the
+/// signal that it warns of; a terminal that closes sends SIGHUP by itself, and its shell does, too.
+bool is_warning(int number) { return number == SIGUSR1 || number == SIGHUP; }
+
+/// Calls only what POSIX allows in a signal handler.
 void on_signal(int number) {
   const int interrupted_errno = errno;
   if (isatty(STDERR_FILENO) == 1) say("\r\033[K");  // the status line
   int before = 0;
   const bool is_first = g_signal_number.compare_exchange_strong(before, number);
-  if (!is_first && number != SIGUSR1) {
-    if (before != SIGUSR1) _exit(128 + number);
+  if (!is_first && !is_warning(number)) {
+    if (!is_warning(before)) _exit(128 + number);
     g_signal_number = number;
   }
   if (is_first && g_announcement != nullptr) say(g_announcement);
@@ -53,6 +56,8 @@ InterruptWatch::InterruptWatch(const char* announcement) {
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < std::size(kSignals); ++i) {
     sigaction(kSignals[i], &action, &g_old_actions[i]);
+    const bool stays_ignored = kSignals[i] == SIGHUP && g_old_actions[i].sa_handler == SIG_IGN;
+    if (stays_ignored) sigaction(SIGHUP, &g_old_actions[i], nullptr);
   }
 }
 
@@ -69,6 +74,15 @@ int InterruptWatch::signal_number() const { return g_signal_number; }
 void InterruptWatch::request(int signal_number) {
   int expected = 0;
   g_signal_number.compare_exchange_strong(expected, signal_number);
+}
+
+void outlive_readers_of_output() {
+  struct sigaction action = {};
+  sigaction(SIGPIPE, nullptr, &action);
+  if (action.sa_handler != SIG_DFL) return;
+  action.sa_handler = [](int) {};  // SIG_IGN would be inherited
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGPIPE, &action, nullptr);
 }
 
 }  // namespace s2s

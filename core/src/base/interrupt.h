@@ -1,12 +1,13 @@
 #pragma once
-// ^C, SIGTERM and SIGUSR1: the first asks for a stop at the next good moment; a second ^C or
-// SIGTERM stops at once.
+// ^C, SIGTERM, SIGUSR1 and SIGHUP: the first asks for a stop at the next good moment; a second ^C
+// or SIGTERM stops at once.
 
 namespace s2s {
 
-/// Catches SIGINT, SIGTERM and SIGUSR1 while it lives; one at a time in a process. A second SIGINT
-/// or SIGTERM clears the terminal's status line and ends the process with 128 + its number (130 for
-/// ^C); a SIGUSR1 does not count.
+/// Catches SIGINT, SIGTERM, SIGUSR1 and SIGHUP while it lives; one at a time in a process. A second
+/// SIGINT or SIGTERM clears the terminal's status line and ends the process with 128 + its number
+/// (130 for ^C); SIGUSR1 and SIGHUP do not count. A SIGHUP that was ignored before (nohup) stays
+/// ignored.
 class InterruptWatch {
  public:
   /// `announcement`: a line for standard error at the first signal; has to outlive the watch.
@@ -22,5 +23,10 @@ class InterruptWatch {
   /// Asks for the stop as a signal would (a time limit, a test).
   void request(int signal_number);
 };
+
+/// From now on, writing to a reader that has gone away (a dead `tee`, `2>&1 | head`) is an error of
+/// the write and does not end the process: for work that matters more than its output. Processes
+/// that this one starts do not inherit it.
+void outlive_readers_of_output();
 
 }  // namespace s2s

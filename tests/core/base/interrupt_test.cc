@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <string>
 
 namespace {
@@ -76,6 +77,50 @@ TEST_CASE("SIGUSR1 asks for a stop, and does not count as the first of two") {
     raise(SIGTERM);
   });
   CHECK(WEXITSTATUS(later) == 143);
+}
+
+TEST_CASE("SIGHUP asks for a stop, however often it comes, and SIGTERM behind it is the first") {
+  const int status = status_of_child([] {
+    signal(SIGHUP, SIG_DFL);
+    const s2s::InterruptWatch watch;
+    raise(SIGHUP);
+    raise(SIGHUP);
+    if (watch.signal_number() != SIGHUP) _exit(1);
+    raise(SIGTERM);
+    _exit(watch.signal_number() == SIGTERM ? 7 : 2);
+  });
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 7);
+}
+
+TEST_CASE("a SIGHUP that nohup has ignored stays ignored") {
+  const int status = status_of_child([] {
+    signal(SIGHUP, SIG_IGN);
+    {
+      const s2s::InterruptWatch watch;
+      raise(SIGHUP);
+      if (watch.requested()) _exit(1);
+    }
+    raise(SIGHUP);
+  });
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 7);
+}
+
+TEST_CASE("who outlives readers gets an error of the write, and its children do not") {
+  int ends[2] = {-1, -1};
+  REQUIRE(pipe(ends) == 0);
+  close(ends[0]);
+  const int status = status_of_child([&] {
+    signal(SIGPIPE, SIG_DFL);
+    s2s::outlive_readers_of_output();
+    if (write(ends[1], "x", 1) != -1 || errno != EPIPE) _exit(1);
+    dup2(ends[1], STDOUT_FILENO);
+    execl("/bin/sh", "sh", "-c", "echo x; exit 1", nullptr);
+  });
+  close(ends[1]);
+  REQUIRE(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGPIPE);
 }
 
 TEST_CASE("the first signal is announced, the second is not") {
