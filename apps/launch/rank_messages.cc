@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "parallel/rank_list.h"
+#include "s2s/foreign_text.h"
 
 namespace s2s::launch {
 namespace {
@@ -59,9 +60,10 @@ void RankMessages::print(const Message& message) const {
   if (!is_of_all && !(is_of_one && message.ranks[0] == 0)) {
     prefix = (is_of_one ? "[rank " : "[ranks ") + rank_list(message.ranks) + "] ";
   }
-  for (size_t begin = 0; begin < message.text.size();) {
-    const size_t end = std::min(message.text.find('\n', begin), message.text.size());
-    const std::string line = message.text.substr(begin, end - begin);
+  const std::string text = printable(message.text);
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
     std::fprintf(stderr, "%s%s\n", prefix.c_str(), line.c_str());
     begin = end + 1;
   }

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "s2s/error.h"
+#include "s2s/foreign_text.h"
 
 namespace s2s::launch {
 namespace {
@@ -47,7 +48,7 @@ void RankOutput::add_line(std::string line) {
   if (log_.is_open()) {
     log_ << line << '\n' << std::flush;
   } else {
-    std::fprintf(stderr, "%s%s\n", prefix_.c_str(), line.c_str());
+    std::fprintf(stderr, "%s%s\n", prefix_.c_str(), printable(line).c_str());
   }
   keep(std::move(line));
 }

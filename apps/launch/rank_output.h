@@ -13,6 +13,7 @@ class RankOutput {
   /// `log_folder`: "" for standard error. Errors: [io/write] when the file cannot be opened.
   RankOutput(int rank, const std::string& log_folder);
 
+  /// Lines are escaped on standard error; the file has them as they are.
   void add(const char* data, size_t size);
   /// What the rank ends with. True when it stands in a file and need not be shown.
   bool add_message(const std::string& message);

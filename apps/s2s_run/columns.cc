@@ -1,11 +1,18 @@
 #include "s2s_run/columns.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
+#include "s2s/foreign_text.h"
+
 namespace s2s::run {
 
-void print_columns(const std::vector<std::vector<std::string>>& rows) {
+void print_columns(const std::vector<std::vector<std::string>>& table) {
+  std::vector<std::vector<std::string>> rows = table;
+  for (std::vector<std::string>& row : rows) {
+    for (std::string& cell : row) cell = printable_name(cell);
+  }
   std::vector<size_t> widths;
   for (const auto& row : rows) {
     if (row.size() > widths.size()) widths.resize(row.size());

@@ -6,8 +6,9 @@
 
 namespace s2s::run {
 
-/// Prints rows with two spaces between columns; the last column is not padded.
-void print_columns(const std::vector<std::vector<std::string>>& rows);
+/// Prints rows with two spaces between columns; the last column is not padded. Controls in cells,
+/// newlines too, are escaped: only a row begins a line.
+void print_columns(const std::vector<std::vector<std::string>>& table);
 
 /// A path relative to the working directory when it lies inside it, else as it is.
 std::string short_path(const std::string& path);

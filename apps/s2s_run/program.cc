@@ -9,13 +9,15 @@
 
 #include "launch/launcher_line.h"
 #include "s2s/error.h"
+#include "s2s/foreign_text.h"
 
 namespace s2s::run {
 
 namespace {
 
 /// Shows the message of what ends this process; a rank's launcher does, where it listens.
-void show(const launch::LauncherLine& launcher, const std::string& message) {
+void show(const launch::LauncherLine& launcher, const std::string& text) {
+  const std::string message = printable(text);
   if (!launcher.tell(message)) std::fprintf(stderr, "%s\n", message.c_str());
 }
 

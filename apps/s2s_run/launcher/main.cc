@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/standard_output.h"
 #include "plugin/search_path.h"
 #include "s2s/error.h"
 #include "s2s_run/plugin.h"
@@ -78,6 +79,8 @@ int run_all_commands(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace s2s::run;
+  s2s::open_standard_descriptors();
+  s2s::escape_standard_output();
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error of the write, with a message
   if (starts_processes(argc, argv)) return run_program(argc, argv, setup_launch);
   if (reads_notes_only(argc, argv)) return run_program(argc, argv, setup_notes);

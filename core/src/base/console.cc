@@ -3,14 +3,26 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+
+#include "s2s/foreign_text.h"
 
 namespace s2s {
 
 namespace {
 constexpr std::string_view kEraseLine = "\r\033[K";
+
+/// At most so many bytes of it, and no part of a character.
+std::string first_columns(const std::string& text, size_t num_columns) {
+  size_t end = std::min(num_columns, text.size());
+  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
+    --end;
+  }
+  return text.substr(0, end);
 }
+}  // namespace
 
 double monotonic_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -24,7 +36,7 @@ Console::~Console() { set_status(""); }
 void Console::print_line(std::string_view text) {
   const std::lock_guard lock(mutex_);
   if (!status_.empty()) out_ << kEraseLine;
-  out_ << text << '\n' << status_ << std::flush;
+  out_ << printable(text) << '\n' << status_ << std::flush;
 }
 
 void Console::set_status(std::string_view text) {
@@ -32,7 +44,7 @@ void Console::set_status(std::string_view text) {
   const std::lock_guard lock(mutex_);
   if (status_.empty() && text.empty()) return;
   // The last column stays free, because writing there makes some terminals start a new line.
-  status_ = text.substr(0, static_cast<size_t>(std::max(1, width_ - 1)));
+  status_ = first_columns(printable_name(text), static_cast<size_t>(std::max(1, width_ - 1)));
   out_ << kEraseLine << status_ << std::flush;
 }
 

@@ -24,7 +24,7 @@ class Console {
 
   bool is_terminal() const { return is_terminal_; }
   int width() const { return width_; }
-  /// A line that stays; the status line moves below it.
+  /// A line that stays, as `printable` gives it; the status line moves below it.
   void print_line(std::string_view text);
   /// Draws the status line, cut to the terminal's width; "" removes it. Nothing without a terminal.
   void set_status(std::string_view text);

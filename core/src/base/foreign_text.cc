@@ -4,10 +4,11 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <utf8proc.h>
 
 #include <cerrno>
 #include <system_error>
+
+#include "base/utf8_reader.h"
 
 namespace s2s {
 namespace {
@@ -29,16 +30,6 @@ size_t size_of(int file, const std::string& path, size_t max_bytes) {
   return static_cast<size_t>(status.st_size);
 }
 
-/// Characters that move the cursor, end a line or turn the direction of what follows.
-bool is_control(uint32_t character) {
-  const auto within = [=](uint32_t first, uint32_t last) {
-    return character >= first && character <= last;
-  };
-  return within(0, 0x1F) || within(0x7F, 0x9F) || within(0x200E, 0x200F) ||
-         within(0x2028, 0x202E) || within(0x2066, 0x2069) || character == 0x61C ||
-         character == 0xFEFF;
-}
-
 void append_escaped(std::string& out, uint32_t character) {
   if (character == '\n') {
     out += "\\n";
@@ -55,17 +46,15 @@ std::string without_controls(std::string_view text, bool with_lines) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    utf8proc_int32_t character = 0;
-    const utf8proc_ssize_t length =
-        utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                         static_cast<utf8proc_ssize_t>(text.size()), &character);
-    const size_t num_bytes = length > 0 ? static_cast<size_t>(length) : 1;
-    if (length <= 0) {
+    const Utf8Character first = first_character(text);
+    const bool is_valid = first.kind == Utf8Character::kValid;
+    const size_t num_bytes = is_valid ? first.num_bytes : 1;
+    if (!is_valid) {
       append_escaped(out, static_cast<unsigned char>(text[0]));
-    } else if (with_lines && (character == '\n' || character == '\t')) {
-      out += static_cast<char>(character);
-    } else if (is_control(static_cast<uint32_t>(character))) {
-      append_escaped(out, static_cast<uint32_t>(character));
+    } else if (with_lines && (first.code == '\n' || first.code == '\t')) {
+      out += static_cast<char>(first.code);
+    } else if (is_control_character(first.code)) {
+      append_escaped(out, first.code);
     } else {
       out += text.substr(0, num_bytes);
     }

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "base/io_errors.h"
+#include "s2s/foreign_text.h"
 
 namespace s2s {
 
@@ -74,7 +75,7 @@ void Log::write(LogLevel level, std::string_view text) {
   if (implementation_ == nullptr) return;
   const std::lock_guard lock(implementation_->mutex);
   const std::string time = time_text();
-  const std::string line = fmt::format("{}: {}", level_name(level), text);
+  const std::string line = fmt::format("{}: {}", level_name(level), printable(text));
   if (implementation_->console != nullptr && level >= implementation_->console_level) {
     implementation_->console->print_line(time.substr(11, 8) + " " + line);
   }

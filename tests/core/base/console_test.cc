@@ -42,6 +42,18 @@ TEST_CASE("a line that stays pushes the status line down") {
                          "a status that is lo" + kErase);
 }
 
+TEST_CASE("lines and status show controls, begin no lines of others and cut no characters") {
+  std::ostringstream out;
+  {
+    Console console(out, true, 12);
+    console.print_line("cut \033]0;x\a\nerror: [fake/line]");
+    console.set_status("\033[2J\nx");
+    console.set_status("loss of \u00fc\u00fc\u00fc");
+  }
+  CHECK(out.str() == "cut \\x1b]0;x\\x07\n  error: [fake/line]\n" + std::string(kErase) +
+                         "\\x1b[2J\\nx" + kErase + "loss of \u00fc" + kErase);
+}
+
 TEST_CASE("without a terminal there is no status line") {
   std::ostringstream out;
   Console console(out, false);

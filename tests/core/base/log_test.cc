@@ -63,3 +63,14 @@ TEST_CASE("a log file that cannot be opened is an error") {
   settings.file = "/proc/none/log.txt";
   CHECK_THROWS_WITH_AS(s2s::Log(nullptr, settings), doctest::Contains("[io/write]"), s2s::Error);
 }
+
+TEST_CASE("the file of a log holds no controls and no lines of others") {
+  const TemporaryFile file;
+  s2s::LogSettings settings;
+  settings.file = file.path;
+  s2s::Log log(nullptr, settings);
+  log.warning("name \033[2J\n2026-01-01 00:00:00.000 error: forged");
+  const std::string text = read(file.path);
+  CHECK(text.find('\033') == std::string::npos);
+  CHECK(text.find("name \\x1b[2J\n  2026-01-01") != std::string::npos);
+}

@@ -1,0 +1,55 @@
+#pragma once
+// UTF-8 one character at a time, for texts of which nothing is known.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace s2s {
+
+/// What stands at the begin of a text.
+struct Utf8Character {
+  enum Kind {
+    kValid,
+    kInvalid,  // one byte that begins no character
+    kCut,      // the text ends within a character that could be valid
+  };
+  Kind kind = kInvalid;
+  uint32_t code = 0;     // of a valid one
+  size_t num_bytes = 1;  // to go on behind it
+};
+
+/// The first character of `text`, which must not be empty. Surrogates, codes above U+10FFFF and
+/// characters that are longer than need be are not valid.
+inline Utf8Character first_character(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {Utf8Character::kValid, lead, 1};
+  if (lead < 0xC2 || lead > 0xF4) return {};
+  const size_t num_bytes = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  uint32_t code = lead & (0x7FU >> num_bytes);
+  for (size_t i = 1; i < num_bytes; ++i) {
+    if (i == text.size()) return {Utf8Character::kCut, 0, text.size()};
+    unsigned char low = 0x80, high = 0xBF;
+    if (i == 1 && lead == 0xE0) low = 0xA0;
+    if (i == 1 && lead == 0xED) high = 0x9F;  // surrogates
+    if (i == 1 && lead == 0xF0) low = 0x90;
+    if (i == 1 && lead == 0xF4) high = 0x8F;  // above U+10FFFF
+    if (byte(i) < low || byte(i) > high) return {};
+    code = (code << 6) | (byte(i) & 0x3FU);
+  }
+  return {Utf8Character::kValid, code, num_bytes};
+}
+
+/// True for characters that move the cursor, end a line or turn the direction of what follows.
+constexpr bool is_control_character(uint32_t code) {
+  constexpr uint32_t kRanges[][2] = {{0, 0x1F},        {0x7F, 0x9F},     {0x61C, 0x61C},
+                                     {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069},
+                                     {0xFEFF, 0xFEFF}};
+  for (const auto& range : kRanges) {
+    if (code >= range[0] && code <= range[1]) return true;
+  }
+  return false;
+}
+
+}  // namespace s2s
