@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "plugin/plugin_host.h"
 #include "s2s/data_source.h"
+#include "s2s/foreign_text.h"
 #include "s2s_run/number_checks.h"
 #include "s2s_run/run_setup.h"
 #include "s2s_run/tokenizer_file.h"
@@ -163,7 +164,7 @@ int bench_data(const BenchDataArguments& arguments, const Invocation& invocation
   context.tokenizer = file ? &**file : own ? own.get() : &words;
   context.data = &data;
   context.warn = [](const std::string& text) {
-    std::fprintf(stderr, "warning: %s\n", text.c_str());
+    std::fprintf(stderr, "warning: %s\n", printable(text).c_str());
   };
   const double start_s = monotonic_seconds();
   const std::unique_ptr<DataSource> source = (*components).create<DataSource>(block, context);

@@ -15,6 +15,7 @@
 #include "base/progress_bar.h"
 #include "convert/conversion.h"
 #include "s2s/error.h"
+#include "s2s/foreign_text.h"
 #include "s2s_run/allow_commands.h"
 #include "s2s_run/number_checks.h"
 
@@ -59,7 +60,7 @@ void print_text(const convert::ConversionResult& result, const ConvertArguments&
   if (result.skipped.empty()) return;
   std::printf("skipped %zu:\n", result.skipped.size());
   for (size_t i = 0; i < result.skipped.size() && i < kMaxShown; ++i) {
-    std::printf("  %s\n", result.skipped[i].c_str());
+    std::printf("  %s\n", printable(result.skipped[i]).c_str());
   }
   if (result.skipped.size() > kMaxShown) {
     std::printf("  and %zu more; --json lists all\n", result.skipped.size() - kMaxShown);

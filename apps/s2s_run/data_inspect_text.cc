@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "s2s/foreign_text.h"
 #include "s2s_run/columns.h"
 #include "s2s_run/data_inspect_result.h"
 
@@ -44,8 +45,8 @@ void print_audio(const InspectResult& result) {
   fmt::print("\n");
   for (size_t i = 0; i < result.problems.size() && i < kMaxShown; ++i) {
     const data::AudioProblem& problem = result.problems[i];
-    fmt::print("  {} ({} of {}){}{}\n", problem.kind, problem.which, problem.cut,
-               problem.detail.empty() ? "" : ": ", problem.detail);
+    fmt::print("  {} ({} of {}){}{}\n", problem.kind, problem.which, printable_name(problem.cut),
+               problem.detail.empty() ? "" : ": ", printable(problem.detail));
   }
   if (result.problems.size() > kMaxShown) {
     fmt::print("  and {} more; --json lists them\n", result.problems.size() - kMaxShown);
@@ -126,13 +127,14 @@ void print_texts(const InspectResult& result) {
   print_text_counts("user", report.user_text);
   for (size_t i = 0; i < report.long_texts.size() && i < 5; ++i) {
     const data::LongText& text = report.long_texts[i];
-    fmt::print("  {} tokens on {} frames: {}: {}\n", text.tokens, text.frames, text.turn,
-               text.text.size() > 60 ? fmt::format("{:.57}...", text.text) : text.text);
+    fmt::print(
+        "  {} tokens on {} frames: {}: {}\n", text.tokens, text.frames, printable_name(text.turn),
+        printable_name(text.text.size() > 60 ? fmt::format("{:.57}...", text.text) : text.text));
   }
   for (const auto& speaker : report.speakers) {
     if (speaker.unknown_words == 0) continue;
     fmt::print("  {}: {} of {} words are unknown to the tokenizer and would be silence\n",
-               speaker.speaker, speaker.unknown_words, speaker.words);
+               printable_name(speaker.speaker), speaker.unknown_words, speaker.words);
   }
 }
 
@@ -162,8 +164,9 @@ void print_inspect_text(const InspectResult& result) {
   print_texts(result);
   if (result.audio_read) print_audio(result);
   if (report.num_unsuitable > 0) fmt::print("\n{} cuts are not suitable\n", report.num_unsuitable);
-  for (const std::string& text : report.unsuitable) fmt::print("\nnot suitable: {}\n", text);
-  for (const std::string& text : result.warnings) fmt::print("\nwarning: {}\n", text);
+  for (const std::string& text : report.unsuitable)
+    fmt::print("\nnot suitable: {}\n", printable(text));
+  for (const std::string& text : result.warnings) fmt::print("\nwarning: {}\n", printable(text));
 }
 
 }  // namespace s2s::run

@@ -17,6 +17,7 @@
 #include "base/interrupt.h"
 #include "base/progress_bar.h"
 #include "s2s/error.h"
+#include "s2s/foreign_text.h"
 #include "s2s_run/allow_commands.h"
 #include "s2s_run/number_checks.h"
 #include "shar/write_shar.h"
@@ -86,13 +87,13 @@ void warn_of_empty_fields(const data::WriteSharSummary& summary,
     std::fprintf(stderr,
                  "warning: [data/shar-field] no cut has the field '%s', its files are empty; "
                  "expected a recording, an array or a custom value of the cuts; mend --fields\n",
-                 fields[i].name.c_str());
+                 printable_name(fields[i].name).c_str());
   }
 }
 
 void print_summary(const data::WriteSharSummary& summary, const std::string& folder, bool json) {
   for (const std::string& message : summary.skipped) {
-    std::fprintf(stderr, "left out: %s\n", message.c_str());
+    std::fprintf(stderr, "left out: %s\n", printable(message).c_str());
   }
   if (json) {
     const nlohmann::ordered_json out = {{"folder", folder},

@@ -13,8 +13,10 @@
 #include <nlohmann/json.hpp>
 
 #include "audio/wave_file.h"
+#include "base/interrupt.h"
 #include "base/io_errors.h"
 #include "base/log.h"
+#include "s2s/foreign_text.h"
 #include "s2s/resample.h"
 #include "s2s/sampling.h"
 #include "s2s_run/number_checks.h"
@@ -132,6 +134,7 @@ std::string not_an_option(const std::string& word) {
 
 int run_generate(const GenerateArguments& arguments, const Invocation& invocation) {
   require_one_process("generate");
+  outlive_readers_of_output();
   const RunSetup setup(arguments.config, RunPurpose::kGenerate, invocation, arguments.checkpoint);
   Console console(std::cerr, standard_error_is_terminal(), terminal_width());
   Log log(&console);
@@ -164,7 +167,7 @@ int run_generate(const GenerateArguments& arguments, const Invocation& invocatio
     const auto line = to_json(arguments.inputs[i], wav, answer, *model, audio_s);
     lines << line.dump() << std::endl;  // each answer is there as soon as it is known
     if (!lines) throw write_error(answers.string(), "cannot write", errno);
-    fmt::print("\"{}\"\n", line.at("text").get<std::string>());
+    fmt::print("\"{}\"\n", printable_name(line.at("text").get<std::string>()));
     print_costs(arguments.inputs[i], answer, audio_s);
   }
   return 0;

@@ -10,6 +10,7 @@
 #include "parallel/plan_check.h"
 #include "parallel/plan_report.h"
 #include "parallel/planned_model.h"
+#include "s2s/foreign_text.h"
 #include "s2s_run/checked_config.h"
 #include "s2s_run/described_model.h"
 #include "s2s_run/number_checks.h"
@@ -160,7 +161,7 @@ Findings with_advice(const Findings& findings, const DescribedModel& model,
 void warn_unmatched(const FreezeRules& rules, Block& model) {
   for (const std::string& pattern : rules.unmatched(model.named_parameters())) {
     std::fprintf(stderr, "warning: model.freeze_params: '%s' matches no parameter\n",
-                 pattern.c_str());
+                 printable_name(pattern).c_str());
   }
 }
 

@@ -12,8 +12,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/foreign_json.h"
 #include "plugin/plugin_errors.h"
 #include "plugin/search_path.h"
+#include "s2s/foreign_text.h"
 #include "s2s_run/child_process.h"
 #include "s2s_run/plugin.h"
 #include "s2s_run/plugin_check_behaviour.h"
@@ -71,7 +73,7 @@ struct CheckReport {
   bool passed = false;         // all ran
 
   void take(const std::string& text) {
-    const Json line = Json::parse(text, nullptr, false);
+    const Json line = try_parse_foreign_json<Json>(text);
     if (line.is_discarded()) return;
     const std::string event = line.value("event", "");
     if (event == "begin") {
@@ -101,7 +103,7 @@ void print_line(size_t number, const Json& line) {
   std::printf("%2zu %-7s %s%s\n", number, ok ? "ok" : "FAILED",
               line["title"].get<std::string>().c_str(),
               ok && !detail.empty() ? (": " + detail).c_str() : "");
-  if (!ok) std::printf("   [%s] %s\n", id.c_str(), detail.c_str());
+  if (!ok) std::printf("   [%s] %s\n", id.c_str(), printable(detail).c_str());
 }
 
 int check(const Invocation& invocation, const std::string& path) {

@@ -6,6 +6,7 @@
 
 #include "plugin/plugin_errors.h"
 #include "plugin/plugin_json.h"
+#include "s2s/foreign_text.h"
 #include "s2s_run/columns.h"
 #include "s2s_run/plugin.h"
 
@@ -58,7 +59,8 @@ void print_text(const PluginScan& scan, const std::vector<Row>& rows) {
                 short_path(s.winner).c_str());
   }
   for (const PluginFile& file : scan.files) {
-    if (file.problem) std::printf("%s: %s\n", state_name(file.state), file.problem->what());
+    if (file.problem)
+      std::printf("%s: %s\n", state_name(file.state), printable(file.problem->what()).c_str());
   }
 }
 

@@ -8,6 +8,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/foreign_json.h"
+#include "base/standard_output.h"
 #include "s2s_run/tokenizer_file.h"
 
 namespace s2s::run {
@@ -45,7 +47,7 @@ Error bad_text(int64_t line, const std::string& text) {
 /// The text that a line stands for.
 std::string parse_text(const std::string& line, int64_t number, bool json) {
   if (!json) return line;
-  const auto parsed = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const auto parsed = try_parse_foreign_json(line);
   if (!parsed.is_string()) throw bad_text(number, line);
   return parsed.get<std::string>();
 }
@@ -85,7 +87,7 @@ Error unknown_id(int64_t number, const std::string& id, int64_t vocab_size) {
 }
 
 std::vector<int64_t> parse_ids(const std::string& line, int64_t number, int64_t vocab_size) {
-  const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const auto json = try_parse_foreign_json(line);
   if (!json.is_array()) throw bad_ids(number, line);
   for (const auto& id : json) {
     if (!id.is_number_integer()) throw bad_ids(number, line);
@@ -117,6 +119,7 @@ std::string decode_with_special(const std::vector<int64_t>& ids, const Tokenizer
 
 int decode(const CodeArguments& arguments, const Invocation& invocation) {
   const TokenizerFile tokenizer = open_tokenizer(arguments, invocation);
+  if (!invocation.json) write_standard_output_as_it_is();
   int64_t number = 0;
   for (std::string line; std::getline(std::cin, line);) {
     const std::vector<int64_t> ids = parse_ids(line, ++number, tokenizer->vocab_size());

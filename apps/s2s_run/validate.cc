@@ -10,11 +10,13 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "base/progress_bar.h"
 #include "eval/example_exchange.h"
 #include "eval/listening_report.h"
 #include "eval/validator.h"
+#include "s2s/foreign_text.h"
 #include "s2s_run/columns.h"
 #include "s2s_run/number_checks.h"
 #include "s2s_run/run_processes.h"
@@ -51,7 +53,7 @@ std::unique_ptr<Scorer> build_scorer(const RunBuilder& builder, const Tokenizer*
 
 void print_report(const ValidationReport& report) {
   for (const auto& [set, metrics] : report.sets) {
-    fmt::print("{}\n", set);
+    fmt::print("{}\n", printable_name(set));
     for (const auto& [name, value] : metrics) fmt::print("  {:28} {:.4f}\n", name, value);
   }
 }
@@ -79,7 +81,7 @@ void print_text(const ValidationReport& losses, const ListeningReport& report,
                 const std::vector<std::string>& notes, const std::string& page) {
   print_report(losses);
   for (const auto& board : report.boards()) print_scores(*board);
-  for (const std::string& note : notes) fmt::print("note: {}\n", note);
+  for (const std::string& note : notes) fmt::print("note: {}\n", printable(note));
   fmt::print("\nreport: {}\n", page);
 }
 
@@ -218,6 +220,7 @@ int validate(const ValidateArguments& arguments, const Invocation& invocation,
 }
 
 int run_validate(const ValidateArguments& arguments, const Invocation& invocation) {
+  outlive_readers_of_output();
   RunSetup setup(arguments.config, RunPurpose::kValidate, invocation, arguments.checkpoint);
   const std::unique_ptr<RunProcesses> processes =
       meet_other_ranks(setup, {{"--checkpoint", arguments.checkpoint},
