@@ -1,39 +1,63 @@
 #!/usr/bin/env bash
-# usage: bash tests/fuzz/run.sh TARGET [SECONDS] [TORCH_ROOT]
+# usage: bash tests/fuzz/run.sh TARGET|all [SECONDS] [--large] [--torch TORCH_ROOT]
 #        bash tests/fuzz/run.sh TARGET --minimise
-# Builds one of the targets with clang's address and undefined-behaviour sanitizers and fuzzes it
-# with libFuzzer, beginning with its corpus; --minimise writes into build-fuzz/TARGET/minimal what
-# of the corpus and of earlier runs' finds is needed to reach the same code. A find that breaks
-# something lies in build-fuzz/TARGET: repair the code, and add the find to the corpus.
-# TARGET: safetensors_header pickle torch_file tokenizer_json config_json plugin_note cut_line
-#         tar line_index npy gzip gzip_index
+# Builds one of the targets (all: each after the other) with clang's address and undefined-behaviour
+# sanitizers and fuzzes it with libFuzzer for SECONDS (600), beginning with its corpus; --minimise
+# writes into build-fuzz/TARGET/minimal what of the corpus and of earlier runs' finds is needed to
+# reach the same code. A find that breaks something lies in build-fuzz/TARGET: repair the code, and
+# add the find to the corpus.
+# --large: inputs of up to 1 MB, which have to be done within 5 s and 1 GB (with the sanitizers'
+# share), beginning with deep, wide and repeated ones (large_seeds.py).
+# TARGET: a file fuzz_TARGET.cc beside this one
 set -euo pipefail
+shopt -s extglob
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-target=${1:?usage: bash tests/fuzz/run.sh TARGET [SECONDS] [TORCH_ROOT]}
-seconds=${2:-600}
-torch=${3:-$(sed -n 's/^S2S_TORCH_ROOT:[A-Z]*=//p' "$root/build/CMakeCache.txt")}
-[ -f "$root/build/lib/libs2s_core.so" ] || { echo "build the project in build/ first"; exit 2; }
-[ -f "$root/tests/fuzz/fuzz_$target.cc" ] || { echo "no target '$target'"; exit 2; }
-command -v clang++ >/dev/null || { echo "skipped: there is no clang++"; exit 77; }
 cd "$root"
+target='' seconds=600 mode=small torch=''
+while [ $# -gt 0 ]; do
+  case $1 in
+    --large) mode=large ;;
+    --minimise) mode=minimise ;;
+    --torch) torch=${2:?--torch needs a folder}; shift ;;
+    +([0-9])) seconds=$1 ;;
+    -*) echo "error: [fuzz/usage] unknown option '$1'" >&2; exit 2 ;;
+    *) target=$1 ;;
+  esac
+  shift
+done
+[ -n "$target" ] || { sed -n '2,3s/^# //p' "${BASH_SOURCE[0]}"; exit 2; }
+if [ "$target" = all ]; then
+  found=()
+  more=()
+  [ $mode = small ] || more=("--$mode")
+  [ -z "$torch" ] || more+=(--torch "$torch")
+  for file in tests/fuzz/fuzz_*.cc; do
+    name=$(basename "$file" .cc)
+    echo "== ${name#fuzz_}, $seconds s"
+    bash "${BASH_SOURCE[0]}" "${name#fuzz_}" "$seconds" "${more[@]}" || found+=("${name#fuzz_}")
+  done
+  echo "finds: ${found[*]:-none}"
+  exit $(( ${#found[@]} > 0 ))
+fi
+[ -f build/lib/libs2s_core.so ] || { echo "build the project in build/ first"; exit 2; }
+[ -f "tests/fuzz/fuzz_$target.cc" ] || { echo "no target '$target'"; exit 2; }
+command -v clang++ >/dev/null || { echo "skipped: there is no clang++"; exit 77; }
+torch=${torch:-$(sed -n 's/^S2S_TORCH_ROOT:[A-Z]*=//p' build/CMakeCache.txt)}
 
 # What a target compiles with instrumentation; the rest is the built libs2s_core, LibTorch and the
 # packages as they are.
 config='core/src/config/{config,config_errors,option_reader,option_values,scalar}.cc'
+yaml='core/src/config/{yaml_reader,yaml_writer,interpolation,load_config}.cc'
 weights='core/src/weights/weights_errors.cc'
-sources='core/src/base/error.cc'
-libraries='-ls2s_core -lc10'
+lines='core/src/files/{json_fields,json_line,json_text,files_errors}.cc'
+sources='core/src/base/{error,foreign_text}.cc'
+libraries='-ls2s_core -lc10 -lutf8proc'
 case $target in
-  safetensors_header) sources+=" $weights core/src/weights/safetensors_header.cc" ;;
-  pickle) sources+=" $weights core/src/weights/{pickle,torch_calls}.cc" ;;
-  torch_file)
-    sources+=" $weights core/src/weights/{torch_file,zip_directory,pickle,torch_calls}.cc"
-    sources+=' core/src/weights/{weight_mapping,archive_member}.cc'
-    libraries+=' -ltorch_cpu -lminizip -larchive' ;;
-  tokenizer_json)
-    sources+=" $config plugins/tokenizers/hf/!(plugin|train).cc"
-    libraries+=' -lpcre2-8 -lutf8proc' ;;
+  audio_header)
+    sources+=' core/src/audio/{audio_reader,audio_bytes,audio_format,audio_errors}.cc'
+    libraries+=' -lsndfile -ltorch_cpu' ;;
+  braces) sources+=' core/src/files/{brace_expansion,files_errors}.cc' ;;
   config_json)
     sources+=" $config $weights plugins/llm/@(llama|tinyllama|gemma|qwen)/*.cc"
     sources+=' core/src/nn/decoder_{options,translate,to_foreign,errors}.cc'
@@ -41,20 +65,57 @@ case $target in
     libraries+=' -ltorch_cpu' ;;
   cut_line)
     sources+=' core/src/cuts/{cut_json,cut_parts_json,cut_to_json,cuts,cuts_errors,mixed_cut}.cc'
-    sources+=' core/src/cuts/frames.cc'
-    sources+=' core/src/files/{json_fields,json_line,json_text,files_errors}.cc'
+    sources+=" core/src/cuts/frames.cc $lines"
     libraries+=' -lsimdjson -ltorch_cpu' ;;
-  tar) sources+=' core/src/files/{tar_index,tar_header,byte_file,files_errors}.cc' ;;
-  line_index) sources+=' core/src/files/{line_file,offset_index,byte_file,files_errors}.cc' ;;
-  npy)
-    sources+=' core/src/files/{npy,files_errors}.cc'
-    libraries+=' -ltorch_cpu' ;;
   gzip | gzip_index)
     sources+=' core/src/files/{gzip_stream,gzip_index,offset_index,byte_file,files_errors}.cc'
     libraries+=' -lz' ;;
+  input_cfg)
+    sources+=" $config $yaml core/src/stream/{input_tree,input_item,input_errors,source_files}.cc"
+    sources+=' core/src/files/{brace_expansion,files_errors}.cc'
+    libraries+=' -lyaml-cpp' ;;
+  json_line)
+    sources+=" $lines core/src/cuts/{cut_parts_json,cuts_errors}.cc"
+    libraries+=' -lsimdjson' ;;
+  kaldi) sources+=' core/src/convert/{kaldi_files,convert_errors}.cc' ;;
+  line_index) sources+=' core/src/files/{line_file,offset_index,byte_file,files_errors}.cc' ;;
+  metrics)
+    sources+=' core/src/train/{run_folder,train_errors}.cc'
+    sources+=' core/src/eval/{training_curves,eval_errors}.cc' ;;
+  nemo_line)
+    sources+=' core/src/stream/{nemo_entry,nemo_cut,input_errors}.cc'
+    sources+=' core/src/cuts/{cut_to_json,cuts,cut_truncate}.cc core/src/files/json_text.cc'
+    libraries+=' -ltorch_cpu' ;;
+  npy)
+    sources+=' core/src/files/{npy,files_errors}.cc'
+    libraries+=' -ltorch_cpu' ;;
+  pickle) sources+=" $weights core/src/weights/{pickle,torch_calls}.cc" ;;
+  piece_index)
+    sources+=' core/src/weights/{piece_index,tensor_runs,block_checksums,checkpoint_errors}.cc'
+    libraries+=' -ltorch_cpu -lz' ;;
   plugin_note)
     sources+=' core/src/plugin/{elf_note,plugin_facts,plugin_errors,component_id}.cc'
     libraries+=' -ltorch_cpu' ;;
+  safetensors_header) sources+=" $weights core/src/weights/safetensors_header.cc" ;;
+  sentencepiece)
+    sources+=' plugins/tokenizers/sentencepiece/{sentencepiece_tokenizer,tokenizer_errors}.cc'
+    libraries+=' -lsentencepiece' ;;
+  store_text)
+    sources+=' core/src/parallel/{first_rank,comm_errors}.cc'
+    libraries+=' -ltorch_cpu' ;;
+  tar) sources+=' core/src/files/{tar_index,tar_header,byte_file,files_errors}.cc' ;;
+  text_grid) sources+=' core/src/convert/{text_grid,turns,convert_errors}.cc' ;;
+  tokenizer_json)
+    sources+=" $config plugins/tokenizers/hf/!(plugin|train).cc"
+    libraries+=' -lpcre2-8' ;;
+  torch_file)
+    sources+=" $weights core/src/weights/{torch_file,zip_directory,pickle,torch_calls}.cc"
+    sources+=' core/src/weights/{weight_mapping,archive_member}.cc'
+    libraries+=' -ltorch_cpu -lminizip -larchive' ;;
+  weight_index) sources+=" $weights core/src/weights/{weight_folder,json_config}.cc" ;;
+  yaml)
+    sources+=" $config $yaml"
+    libraries+=' -lyaml-cpp' ;;
 esac
 
 corpus=tests/fuzz/corpus/$target
@@ -63,9 +124,9 @@ mkdir -p "$work/found"
 launcher=$(command -v ccache || true)
 compile=($launcher clang++ -std=c++20 -O1 -g -fsanitize=fuzzer-no-link,address,undefined
   -fno-sanitize-recover=undefined -DFMT_HEADER_ONLY=1 -Icore/include -Icore/src -Itests -Iplugins
-  -isystem "$torch/include")
+  -Iplugins/tokenizers/sentencepiece -isystem "$torch/include"
+  -isystem "$torch/include/torch/csrc/api/include")
 objects=()
-shopt -s extglob
 for source in "tests/fuzz/fuzz_$target.cc" $(eval echo "$sources"); do
   object=$work/${source//\//.}.o
   plugin=$(basename "$source" .cc)  # several plugins in one program
@@ -76,11 +137,20 @@ done
 clang++ -fsanitize=fuzzer,address,undefined "${objects[@]}" -Lbuild/lib -L"$torch/lib" \
   -Wl,-rpath,"$PWD/build/lib:$torch/lib" $libraries -o "$work/fuzz"
 
-limits=(-max_len=4096 -rss_limit_mb=2048 -timeout=10 "-artifact_prefix=$work/")
-if [ "$seconds" = --minimise ]; then
+limits=(-max_len=4096 -rss_limit_mb=2048 -timeout=10)
+seeds=("$work/found" "$corpus")
+if [ $mode = large ]; then
+  limits=(-max_len=1048576 -rss_limit_mb=1024 -timeout=5 -len_control=0)
+  rm -rf "$work/large"
+  python3 tests/fuzz/large_seeds.py "$target" "$corpus" "$work/large"
+  mkdir -p "$work/found-large"
+  seeds=("$work/found-large" "$work/large" "$corpus")
+fi
+limits+=("-artifact_prefix=$work/")
+if [ $mode = minimise ]; then
   rm -rf "$work/minimal" && mkdir "$work/minimal"
   exec "$work/fuzz" "${limits[@]}" -merge=1 "$work/minimal" "$corpus" "$work/found"
 fi
 words=tests/fuzz/dictionaries/$target.txt
 [ ! -f "$words" ] || limits+=("-dict=$words")
-exec "$work/fuzz" "${limits[@]}" -max_total_time="$seconds" "$work/found" "$corpus"
+exec "$work/fuzz" "${limits[@]}" -max_total_time="$seconds" "${seeds[@]}"
