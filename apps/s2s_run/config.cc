@@ -8,7 +8,9 @@
 #include <memory>
 
 #include "config/config_json.h"
+#include "config/secrets.h"
 #include "config/yaml_writer.h"
+#include "s2s/foreign_text.h"
 #include "s2s_run/checked_config.h"
 
 namespace s2s::run {
@@ -27,7 +29,7 @@ Json findings_json(const RunCheck& checked) {
 
 void print_findings(std::FILE* out, const RunCheck& checked) {
   for (const Error& error : checked.findings.errors()) {
-    std::fprintf(out, "error: %s\n", error.what());
+    std::fprintf(out, "error: %s\n", printable(error.what()).c_str());
   }
 }
 
@@ -44,7 +46,7 @@ int run_check(const Invocation& invocation, const ConfigArguments& arguments) {
     return exit_code(checked);
   }
   print_findings(stdout, checked);
-  for (const std::string& note : checked.notes) std::printf("note: %s\n", note.c_str());
+  for (const std::string& note : checked.notes) std::printf("note: %s\n", printable(note).c_str());
   if (checked.findings.empty()) std::printf("ok\n");
   return exit_code(checked);
 }
@@ -53,7 +55,7 @@ int run_show(const Invocation& invocation, const ConfigArguments& arguments) {
   const CheckedConfig config(arguments, RunPurpose::kTrain, invocation);
   const RunCheck& checked = config.check();
   if (invocation.json) {
-    const Json json = {{"config", config_json(checked.config)},
+    const Json json = {{"config", config_json(shown_config(checked.config))},
                        {"origins", origins_json(checked.config)},
                        {"findings", findings_json(checked)},
                        {"notes", checked.notes}};
@@ -63,8 +65,8 @@ int run_show(const Invocation& invocation, const ConfigArguments& arguments) {
   YamlStyle style;
   style.show_origins = true;
   style.resolved = true;
-  std::printf("%s", write_yaml(checked.config, style).c_str());
-  for (const std::string& note : checked.notes) std::printf("# %s\n", note.c_str());
+  std::printf("%s", write_yaml(shown_config(checked.config), style).c_str());
+  for (const std::string& note : checked.notes) std::printf("# %s\n", printable_name(note).c_str());
   print_findings(stderr, checked);
   return exit_code(checked);
 }

@@ -6,36 +6,27 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstdio>
+#include <filesystem>
 #include <fstream>
 
+#include "base/foreign_json.h"
+#include "config/secrets.h"
 #include "s2s/plugin_note.h"
+#include "s2s_run/manifest_git.h"
 
 namespace s2s::run {
 namespace {
 
 using nlohmann::json;
 
-std::string first_line_of(const char* command) {
-  std::array<char, 256> text{};
-  std::FILE* const pipe = popen(command, "r");
-  if (pipe == nullptr) return {};
-  const bool read = std::fgets(text.data(), text.size(), pipe) != nullptr;
-  pclose(pipe);
-  std::string line = read ? text.data() : "";
-  while (!line.empty() && line.back() == '\n') line.pop_back();
-  return line;
-}
-
-/// The words this process was started with.
+/// The words this process was started with, without secrets.
 json command_line() {
   std::ifstream in("/proc/self/cmdline", std::ios::binary);
-  json words = json::array();
+  std::vector<std::string> words;
   std::string word;
   while (std::getline(in, word, '\0')) words.push_back(word);
-  return words;
+  return shown_words(words);
 }
 
 json host_facts() {
@@ -95,21 +86,28 @@ std::string other_plugins(const json& recorded, const json& loaded) {
 }  // namespace
 
 json run_manifest(const RunSetup& setup) {
+  std::error_code ignored;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return {{"s2s", S2S_VERSION_TEXT},
           {"torch", S2S_TORCH_VERSION_TEXT},
           {"started_unix_s", std::chrono::duration_cast<std::chrono::seconds>(now).count()},
           {"command_line", command_line()},
-          {"git_commit", first_line_of("git rev-parse HEAD 2>/dev/null")},
+          {"git_commit", git_commit_of(std::filesystem::current_path(ignored))},
           {"host", host_facts()},
           {"plugins", plugin_facts(setup)}};
 }
 
 std::string plugin_changes(const std::string& path, const RunSetup& setup) {
-  std::ifstream in(path);
-  if (!in) return {};
+  if (!std::filesystem::exists(path)) return {};
+  const auto not_comparable = [&](const char* reason) {
+    return fmt::format(
+        "[run/other-plugin] {}: not a manifest ({}); expected the plugins of the run so far, which "
+        "cannot be compared; it is written anew",
+        path, reason);
+  };
   try {
-    const std::string lines = other_plugins(json::parse(in).at("plugins"), plugin_facts(setup));
+    const json recorded = parse_foreign_json(read_small_file(path));
+    const std::string lines = other_plugins(recorded.at("plugins"), plugin_facts(setup));
     if (lines.empty()) return {};
     return fmt::format(
         "[run/other-plugin] {}: plugins come from other files than in the run so far; expected the "
@@ -117,10 +115,9 @@ std::string plugin_changes(const std::string& path, const RunSetup& setup) {
         "cut; find them with --plugin-path, or begin a new run{}",
         path, lines);
   } catch (const json::exception& error) {
-    return fmt::format(
-        "[run/other-plugin] {}: not a manifest ({}); expected the plugins of the run so far, which "
-        "cannot be compared; it is written anew",
-        path, error.what());
+    return not_comparable(error.what());
+  } catch (const std::system_error& error) {
+    return not_comparable(error.what());
   }
 }
 

@@ -1,6 +1,7 @@
 #include "s2s_run/run_processes.h"
 
 #include "config/config_changes.h"
+#include "config/secrets.h"
 #include "parallel/comm_errors.h"
 #include "s2s/mesh.h"
 #include "s2s/plugin_note.h"
@@ -71,7 +72,9 @@ std::unique_ptr<RunProcesses> meet_other_ranks(RunSetup& setup, std::vector<Agre
   const at::DeviceType device = setup.builder().device().type();
   std::string name = options.communicator.name;
   if (name == "auto") name = device == at::kCUDA ? "nccl" : "gloo";
-  for (const auto& [path, value] : config_values(setup.config())) facts.push_back({path, value});
+  // They go over the network, and into messages.
+  const Config facts_of_config = shown_config(setup.config());
+  for (const auto& [path, value] : config_values(facts_of_config)) facts.push_back({path, value});
   const RendezvousSettings settings = {milliseconds(options.communicator.start_timeout_s),
                                        milliseconds(options.communicator.timeout_s)};
   FlightSettings flight = {options.exp_manager.run_folder()};

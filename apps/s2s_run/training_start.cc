@@ -8,6 +8,7 @@
 #include "config/config_changes.h"
 #include "config/load_config.h"
 #include "s2s_run/manifest.h"
+#include "config/secrets.h"
 #include "train/checkpoint_copies.h"
 
 namespace s2s::run {
@@ -20,8 +21,9 @@ void report_changes(const RunFolder& folder, const RunSetup& setup, Log& log) {
   const std::string plugins = plugin_changes(folder.file("manifest.json"), setup);
   if (!plugins.empty()) log.warning(plugins);
   if (!std::filesystem::exists(folder.file("config.yaml"))) return;
-  const Config before = load_effective_config(folder.file("config.yaml"), {});
-  for (const std::string& line : config_changes(before, setup.config())) {
+  // Both as they are stored: the environment is another one, and secrets are in neither.
+  const Config before = load_config(folder.file("config.yaml"));
+  for (const std::string& line : config_changes(before, stored_config(setup.config()))) {
     log.warning("the run goes on with another configuration: " + line);
   }
 }

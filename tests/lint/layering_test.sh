@@ -15,7 +15,7 @@ complain() {
 
 # Core names no plugin, not even in a comment. A plugin's name is its folder's. Some names are words
 # of the field; of these only the quoted name and kind:name count.
-words=" adamw bleu console cosine cuts jsonl local loss single wer "
+words=" adamw bleu console cosine cuts hf jsonl local loss single wer "
 kind_names="llm|encoder|codec|model|strategy|communicator|data|tokenizer|metric|scorer"
 kind_names+="|logger|optimizer|schedule"
 for name in $(find plugins -mindepth 3 -maxdepth 3 -name CMakeLists.txt | xargs -r -n1 dirname |

@@ -13,7 +13,8 @@ namespace s2s {
 std::vector<std::pair<std::string, std::string>> config_values(const Config& config);
 
 /// A line for each value that differs, in the order of `now` and then of `before`:
-/// "a.b: 1 before, 2 now", "a.b: not there before, 2 now". Both without interpolations.
+/// "a.b: 1 before, 2 now", "a.b: not there before, 2 now". Both resolved, or both as they
+/// are stored (secrets.h).
 std::vector<std::string> config_changes(const Config& before, const Config& now);
 
 }  // namespace s2s

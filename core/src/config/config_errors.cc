@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "config/scalar.h"
+#include "config/secrets.h"
 
 namespace s2s {
 
@@ -61,6 +62,7 @@ std::string config_value(const Config& node) {
     case Config::Kind::kNull:
       return "null";
     case Config::Kind::kScalar:
+      if (is_secret_value(node)) return "a text that is not shown";
       return node.quoted() || is_string_text(node.text()) ? "\"" + shortened(node.text()) + "\""
                                                           : shortened(node.text());
     case Config::Kind::kList:
@@ -160,7 +162,7 @@ Error duplicate_key_error(const std::string& key, const Origin& first, const Ori
 }
 
 Error override_error(const std::string& text, const std::string& reason) {
-  return make("override", "command line: " + text + ": " + reason);
+  return make("override", "command line: " + shown_word(text) + ": " + reason);
 }
 
 Error interpolation_error(std::string_view path, const Config& node, const std::string& reason) {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "config/config_errors.h"
-#include "config/interpolation.h"
+#include "config/interpolation_text.h"
 #include "config/load_config.h"
 #include "config/scalar.h"
 
@@ -18,57 +18,12 @@ namespace s2s {
 
 namespace {
 
-/// A text cut into literal pieces and interpolations (without "${" and "}").
-struct Piece {
-  bool is_interpolation = false;
-  std::string text;
-};
-
 using Path = std::vector<std::string>;
 
 std::string join(const Path& path) {
   std::string out;
   for (const std::string& step : path) out += (out.empty() ? "" : ".") + step;
   return out;
-}
-
-/// The end of the interpolation that starts at `start` ("${"), or npos.
-size_t closing_brace(const std::string& text, size_t start) {
-  int depth = 0;
-  for (size_t i = start; i < text.size(); ++i) {
-    if (text[i] == '{') ++depth;
-    if (text[i] == '}' && --depth == 0) return i;
-  }
-  return std::string::npos;
-}
-
-/// Backslashes before "${" are halved; an odd one makes it literal.
-std::optional<std::vector<Piece>> split(const std::string& text) {
-  std::vector<Piece> pieces(1);
-  size_t backslashes = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool opens = text.compare(i, 2, "${") == 0;
-    if (!opens) {
-      backslashes = text[i] == '\\' ? backslashes + 1 : 0;
-      pieces.back().text += text[i];
-      continue;
-    }
-    std::string& literal = pieces.back().text;
-    literal.erase(literal.size() - std::min(literal.size(), (backslashes + 1) / 2));
-    if (backslashes % 2 == 1) {
-      pieces.back().text += "${";
-      ++i;
-    } else {
-      const size_t end = closing_brace(text, i);
-      if (end == std::string::npos) return std::nullopt;
-      pieces.push_back({true, text.substr(i + 2, end - i - 2)});
-      pieces.emplace_back();
-      i = end;
-    }
-    backslashes = 0;
-  }
-  std::erase_if(pieces, [](const Piece& p) { return !p.is_interpolation && p.text.empty(); });
-  return pieces;
 }
 
 class Resolver {
@@ -104,27 +59,31 @@ class Resolver {
   void resolve_scalar(Config& node, const Path& path) {
     if (done_.contains(&node) || node.text().find("${") == std::string::npos) return;
     Active active(*this, node, path);
-    const auto pieces = split(node.text());
+    const auto pieces = split_interpolations(node.text());
     if (!pieces) throw interpolation_error(join(path), node, "'${' has no closing '}'");
     if (pieces->size() == 1 && pieces->front().is_interpolation) {
       replace(node, evaluate(pieces->front().text, node, path));
       return;
     }
-    std::string text;
-    for (const Piece& piece : *pieces) {
-      text += piece.is_interpolation ? evaluate_text(piece.text, node, path) : piece.text;
-    }
-    Config value = Config::scalar(std::move(text), true);
-    value.set_origin(node.origin());
+    const Resolved resolved = join_pieces(*pieces, node, path);
+    Config value = Config::scalar(resolved.text, true);
+    Origin origin = node.origin();
+    if (resolved.has_variables) origin.via = kText + resolved.expression;
+    value.set_origin(std::move(origin));
     node = std::move(value);
     done_.insert(&node);
   }
 
-  /// The origin becomes the target's, with a note of the way.
+  /// The origin becomes the target's, with a note of the way; of what came from the environment,
+  /// the note stays the variable's (environment_expression).
   void replace(Config& node, Config value) {
     Origin origin = value.origin().source.empty() ? node.origin() : value.origin();
-    const std::string step = node.text() + " at " + node.origin().text();
-    origin.via = value.origin().source.empty() ? "" : step;
+    const std::string place = " at " + node.origin().text();
+    if (!environment_expression(value)) {
+      origin.via = value.origin().source.empty() ? "" : node.text() + place;
+    } else if (origin.via.ends_with('}') && origin.via.starts_with(kReference)) {
+      origin.via += place;
+    }
     value.set_origin(std::move(origin));
     node = std::move(value);
     mark_done(node);
@@ -137,16 +96,30 @@ class Resolver {
     for (const auto& [key, child] : node.entries()) mark_done(child);
   }
 
-  std::string evaluate_text(const std::string& expression, const Config& node, const Path& path) {
+  Resolved join_pieces(const std::vector<Piece>& pieces, const Config& node, const Path& path) {
+    Resolved all;
+    for (const Piece& piece : pieces) {
+      if (piece.is_interpolation) {
+        all.add(evaluate_text(piece.text, node, path));
+      } else {
+        all.add_text(piece.text);
+      }
+    }
+    return all;
+  }
+
+  Resolved evaluate_text(const std::string& expression, const Config& node, const Path& path) {
     const Config value = evaluate(expression, node, path);
     if (value.is_missing()) throw missing_value_error(expression, value);
-    if (value.is_null()) return "null";
+    if (value.is_null()) return {"null", "null", false};
     if (!value.is_scalar()) {
       throw interpolation_error(
           join(path), node,
           "'" + expression + "' is " + config_value(value) + ", which cannot stand inside a text");
     }
-    return value.text();
+    const auto variables = environment_expression(value);
+    return {value.text(), variables.value_or(escape_interpolation(value.text())),
+            variables.has_value()};
   }
 
   Config evaluate(const std::string& expression, const Config& node, const Path& path) {
@@ -156,38 +129,51 @@ class Resolver {
       if (name == "oc.env") return environment(expression.substr(colon + 1), node, path);
       throw interpolation_error(join(path), node, "unknown resolver '" + name + "'; known: oc.env");
     }
-    return lookup(target_path(expand(expression, node, path), node, path), node, path);
+    return lookup(target_path(expand(expression, node, path).text, node, path), node, path);
   }
 
   /// Interpolations inside an interpolation come first.
-  std::string expand(const std::string& expression, const Config& node, const Path& path) {
-    if (expression.find("${") == std::string::npos) return expression;
-    std::string out;
-    for (const Piece& piece : split(expression).value_or(std::vector<Piece>{})) {
-      out += piece.is_interpolation ? evaluate_text(piece.text, node, path) : piece.text;
-    }
-    return out;
+  Resolved expand(const std::string& expression, const Config& node, const Path& path) {
+    if (expression.find("${") == std::string::npos) return {expression, expression, false};
+    return join_pieces(split_interpolations(expression).value_or(std::vector<Piece>{}), node, path);
   }
 
   Config environment(const std::string& arguments, const Config& node, const Path& path) {
     const size_t comma = arguments.find(',');
-    const std::string name = expand(arguments.substr(0, comma), node, path);
-    Config value;
-    if (const char* found = std::getenv(name.c_str())) {
-      value = *found == '\0' ? Config::scalar("", true) : Config::scalar(found);
-    } else if (comma != std::string::npos) {
+    const std::string name = expand(arguments.substr(0, comma), node, path).text;
+    const char* const found = std::getenv(name.c_str());
+    std::optional<Resolved> fallback;
+    if (comma != std::string::npos) {
       const size_t start = arguments.find_first_not_of(' ', comma + 1);
-      value = Config::scalar(
-          start == std::string::npos ? "" : expand(arguments.substr(start), node, path));
+      const std::string text = start == std::string::npos ? "" : arguments.substr(start);
+      fallback = default_text(text, node, path, found == nullptr);
+    }
+    Origin origin;
+    origin.source = kEnvironment + name;
+    origin.via = kReference + name + (fallback ? "," + fallback->expression : "") + "}";
+    Config value;
+    if (found != nullptr) {
+      value = *found == '\0' ? Config::scalar("", true) : Config::scalar(found);
+    } else if (fallback) {
+      value = Config::scalar(fallback->text);
     } else {
       throw interpolation_error(
           join(path), node,
           "the environment has no '" + name + "'; set it, or write ${oc.env:" + name + ",DEFAULT}");
     }
-    Origin origin;
-    origin.source = "environment " + name;
     value.set_origin(std::move(origin));
     return value;
+  }
+
+  /// Nothing when it is not needed and refers to what is not there.
+  std::optional<Resolved> default_text(const std::string& text, const Config& node,
+                                       const Path& path, bool is_needed) {
+    try {
+      return expand(text, node, path);
+    } catch (const Error&) {
+      if (is_needed) throw;
+      return std::nullopt;
+    }
   }
 
   /// "a.b", "a[0].b"; leading dots are relative to the map that holds the value.
@@ -289,6 +275,18 @@ void resolve_interpolations(Config& config, Findings& findings) {
   Resolver resolver(config, &findings);
   Path path;
   resolver.resolve_tree(config, path);
+}
+
+void resolve_interpolations_at(Config& config, const Path& path, Findings& findings) {
+  Resolver resolver(config, &findings);
+  Config* node = &config;
+  Path walked;
+  for (const std::string& step : path) {
+    node = node->find(step);
+    if (node == nullptr) return;
+    walked.push_back(step);
+  }
+  resolver.resolve_tree(*node, walked);
 }
 
 bool is_unresolved(const Config& node) {

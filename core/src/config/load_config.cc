@@ -1,14 +1,13 @@
 #include "config/load_config.h"
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <system_error>
 
 #include "config/config_errors.h"
+#include "config/secrets.h"
 #include "config/yaml_reader.h"
 #include "config/yaml_writer.h"
+#include "s2s/foreign_text.h"
 
 namespace s2s {
 
@@ -33,12 +32,13 @@ std::string read_file(const std::string& path) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) throw no_file_error(path, nearest_file(path));
   if (fs::is_directory(path, ignored)) throw unreadable_file_error(path, "it is a folder");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw unreadable_file_error(path, std::strerror(errno));
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (file.bad()) throw unreadable_file_error(path, std::strerror(errno));
-  return text.str();
+  try {
+    return read_small_file(path);
+  } catch (const std::system_error& error) {
+    throw unreadable_file_error(path, error.code() == std::errc::invalid_argument
+                                          ? "it is no regular file"
+                                          : error.code().message());
+  }
 }
 
 }  // namespace
@@ -57,10 +57,6 @@ Config load_effective_config(const std::string& path, const std::vector<std::str
   return config;
 }
 
-std::string effective_text(const Config& config) {
-  YamlStyle style;
-  style.resolved = true;
-  return write_yaml(config, style);
-}
+std::string effective_text(const Config& config) { return write_yaml(stored_config(config)); }
 
 }  // namespace s2s

@@ -33,7 +33,7 @@ void resolve_interpolations(Config& config);
 Config load_effective_config(const std::string& path, const std::vector<std::string>& overrides);
 
 /// YAML of a resolved config, for the run folder; `load_config` and `resolve_interpolations` give
-/// an equal tree back.
+/// an equal tree back in the same environment, but for secrets, which are not in it (secrets.h).
 std::string effective_text(const Config& config);
 
 }  // namespace s2s

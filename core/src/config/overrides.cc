@@ -5,6 +5,7 @@
 #include "config/config_errors.h"
 #include "config/load_config.h"
 #include "config/scalar.h"
+#include "config/secrets.h"
 #include "config/yaml_reader.h"
 
 namespace s2s {
@@ -140,7 +141,7 @@ Config parse_value(const Override& word, const Origin& origin) {
 
 void set_value(Config& config, const Override& word) {
   Origin origin;
-  origin.source = "command line: " + word.text;
+  origin.source = "command line: " + shown_word(word.text);
   Config value = parse_value(word, origin);
   Config* node = &config;
   for (size_t depth = 0; depth < word.path.size(); ++depth) {

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <sstream>
+#include <unordered_set>
 
 #include "config/config_errors.h"
 #include "config/scalar.h"
@@ -14,7 +15,8 @@ namespace s2s {
 
 namespace {
 
-/// Aliases copy their anchor's tree; this bounds what a few nested ones can blow up to.
+/// Aliases copy their anchor's tree, and anchors keep one; this bounds what a few nested ones can
+/// blow up to.
 constexpr int64_t kMaxNodes = 1'000'000;
 
 int64_t count_nodes(const Config& node) {
@@ -71,7 +73,7 @@ class TreeBuilder final : public YAML::EventHandler {
   }
   void OnMapEnd() override {
     Frame& frame = stack_.back();
-    for (const Config& source : frame.merged) merge(frame.node, source);
+    for (const Config& source : frame.merged) merge(frame, source);
     close();
   }
 
@@ -84,6 +86,7 @@ class TreeBuilder final : public YAML::EventHandler {
     bool is_merge = false;  // the key is a plain `<<`
     std::string key;
     Origin key_origin;
+    std::unordered_set<std::string> keys;  // of `node`: a map may have very many
     std::vector<Config> merged;
   };
 
@@ -122,8 +125,8 @@ class TreeBuilder final : public YAML::EventHandler {
     frame.has_key = true;
     frame.key = key;
     frame.key_origin = at(mark);
-    const Config* first = frame.is_merge ? nullptr : frame.node.find(key);
-    if (first != nullptr) throw duplicate_key_error(key, first->origin(), frame.key_origin);
+    if (frame.is_merge || frame.keys.insert(key).second) return;
+    throw duplicate_key_error(key, frame.node.find(key)->origin(), frame.key_origin);
   }
 
   void add(Config node, const YAML::Mark& mark, YAML::anchor_t anchor) {
@@ -154,7 +157,10 @@ class TreeBuilder final : public YAML::EventHandler {
   void close() {
     Frame frame = std::move(stack_.back());
     stack_.pop_back();
-    if (frame.anchor != 0) anchors_[frame.anchor] = frame.node;
+    if (frame.anchor != 0) {
+      count(count_nodes(frame.node), frame.mark);
+      anchors_[frame.anchor] = frame.node;
+    }
     place(std::move(frame.node), frame.mark);
   }
 
@@ -186,9 +192,9 @@ class TreeBuilder final : public YAML::EventHandler {
     }
   }
 
-  static void merge(Config& target, const Config& source) {
+  static void merge(Frame& target, const Config& source) {
     for (const auto& [key, child] : source.entries()) {
-      if (target.find(key) == nullptr) target.entries().emplace_back(key, child);
+      if (target.keys.insert(key).second) target.node.entries().emplace_back(key, child);
     }
   }
 

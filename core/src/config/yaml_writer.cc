@@ -4,6 +4,7 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "config/interpolation.h"
 #include "config/scalar.h"
 
 namespace s2s {
@@ -42,20 +43,6 @@ bool can_be_plain(std::string_view text) {
 std::string quote(std::string_view text) {
   using nlohmann::json;
   return json(std::string(text)).dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-/// Makes "${" literal: the backslashes before it are doubled and one more is put there.
-std::string escape_interpolation(const std::string& text) {
-  std::string out;
-  size_t backslashes = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '$' && i + 1 < text.size() && text[i + 1] == '{') {
-      out.append(backslashes + 1, '\\');
-    }
-    backslashes = text[i] == '\\' ? backslashes + 1 : 0;
-    out += text[i];
-  }
-  return out;
 }
 
 std::string write_scalar(const Config& node, const YamlStyle& style) {

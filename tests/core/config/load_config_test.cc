@@ -1,5 +1,7 @@
 #include "config/load_config.h"
 
+#include <sys/stat.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <random>
@@ -48,6 +50,19 @@ TEST_CASE("a config file is loaded with its origins") {
   CHECK(error_of([&] {
           s2s::load_config(folder.write("list.yaml", "[1]"));
         }).find("[config/type] the config (") == 0);
+}
+
+TEST_CASE("a config that is a pipe, a device or huge is refused, not waited for") {
+  const TemporaryFolder folder;
+  REQUIRE(mkfifo((folder / "fifo.yaml").c_str(), 0600) == 0);
+  fs::create_symlink("/dev/zero", folder / "zero.yaml");
+  fs::resize_file(folder.write("huge.yaml", ""), size_t{1} << 31);
+  const auto message = [&](const char* name) {
+    return error_of([&] { s2s::load_config(folder / name); });
+  };
+  CHECK(message("fifo.yaml").find("it is no regular file") != std::string::npos);
+  CHECK(message("zero.yaml").find("it is no regular file") != std::string::npos);
+  CHECK(message("huge.yaml").find("[config/unreadable]") == 0);
 }
 
 TEST_CASE("a missing config file is an error with the nearest name of its folder") {

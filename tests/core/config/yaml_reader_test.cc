@@ -75,6 +75,16 @@ TEST_CASE("aliases that multiply without end are refused") {
   CHECK(error_of([&] { yaml(text); }).find("no configuration") != std::string::npos);
 }
 
+TEST_CASE("anchors inside anchors around much are refused before each has kept its copy") {
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "&a" + std::to_string(i) + " [";
+  for (int i = 0; i < 50'000; ++i) text += "1,";
+  text += std::string(40, ']');
+  CHECK(error_of([&] { yaml(text); }).find("this is no configuration") != std::string::npos);
+  CHECK(yaml("a: &a [1, &b 2, &c {x: &d 3}]\nb: [*a, *b, *c, *d]\n").find("b")->items().size() ==
+        4);
+}
+
 TEST_CASE("deep nesting ends in an error, not in a crash") {
   CHECK(error_of([] { yaml(std::string(100000, '[')); }).find("[config/syntax]") == 0);
 }

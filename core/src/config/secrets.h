@@ -1,0 +1,37 @@
+#pragma once
+// What of a configuration may be written down and shown: passwords and access tokens may not.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "s2s/config.h"
+
+namespace s2s {
+
+/// True for the name of a key, an option or a variable that holds a secret: with a word for one
+/// (password, passwd, passphrase, pwd, secret, credential, bearer), ending in "api key", "access
+/// token", "hf token" and the like, or "token" alone. A name's words end at what is no letter or
+/// digit and where capitals begin (hfToken). `bos_token`, `num_tokens`, `tokenizer`, `sort_key`
+/// are none.
+bool is_secret_name(std::string_view name);
+
+/// A resolved configuration as it is stored: values that came from the environment are their
+/// interpolations again, what is secret by its key is `???`, which has to be given where the stored
+/// one is used. Interpolated once more it is the same but for the secrets.
+Config stored_config(Config resolved);
+
+/// A resolved configuration as it is shown: with *** for what is secret by its key and for what
+/// came from a variable with a secret's name.
+Config shown_config(Config resolved);
+
+/// True for a value that came from a variable with a secret's name.
+bool is_secret_value(const Config& node);
+
+/// One word of a command line as it is shown and stored: `key=***` for a secret's key, with *** for
+/// the secrets in a value that is a map or list.
+std::string shown_word(const std::string& word);
+/// All words; also the word behind an option of a secret's name (`--api-key WORD`).
+std::vector<std::string> shown_words(const std::vector<std::string>& words);
+
+}  // namespace s2s

@@ -1,0 +1,190 @@
+#include "config/secrets.h"
+
+#include <cstdlib>
+#include <sstream>
+
+#include "common/temporary_folder.h"
+#include "config/interpolation.h"
+#include "config/load_config.h"
+#include "config/yaml_writer.h"
+#include "config_test_support.h"
+
+using s2s::Config;
+using s2s::test::error_of;
+using s2s::test::TemporaryFolder;
+using s2s::test::yaml;
+
+namespace {
+
+Config resolved(const std::string& text) {
+  Config config = yaml(text);
+  s2s::resolve_interpolations(config);
+  return config;
+}
+
+std::string stored(const std::string& text) { return s2s::effective_text(resolved(text)); }
+
+std::string shown(const std::string& text) {
+  return s2s::write_yaml_inline(s2s::shown_config(resolved(text)));
+}
+
+struct Variable {
+  Variable(const char* of, const char* value) : name(of) { setenv(of, value, 1); }
+  ~Variable() { unsetenv(name); }
+  const char* name;
+};
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("names of secrets are told from names of a model's tokens and keys") {
+  std::istringstream secrets(
+      "token TOKEN hf_token HF_TOKEN hfToken HFToken HUGGINGFACE_HUB_TOKEN access_token "
+      "github-token "
+      "AWS_SESSION_TOKEN S2S_JOB_TOKEN wandb_api_key WANDB_API_KEY apiKey APIKey apikey api.key "
+      "aws_secret_access_key private_key storage_key password db_password PASSWORD user-passwd "
+      "passphrase client_secret SecretKey credentials bearer");
+  for (std::string name; secrets >> name;) CHECK_MESSAGE(s2s::is_secret_name(name), name);
+  std::istringstream others(
+      "tokenizer tokens num_tokens max_tokens bos_token eos_token_id pad_token user_token "
+      "text_token "
+      "special_tokens token_id tokens_per_frame key keys num_key_value_heads sort_key k_key "
+      "key_bias "
+      "group_by_key lambda_token author secretary keyword monkey passes low_pass compass batch -");
+  for (std::string name; others >> name;) CHECK_MESSAGE(!s2s::is_secret_name(name), name);
+}
+
+TEST_CASE("a stored configuration refers to the environment, and comes back the same") {
+  const Variable token("S2S_TEST_TOKEN", "hf_do_not_tell"), root("S2S_TEST_ROOT", "/data");
+  const Variable rank("S2S_TEST_COUNT", "12");
+  unsetenv("S2S_TEST_NOTHING");
+  const std::string text =
+      "auth: '${oc.env:S2S_TEST_TOKEN}'\n"
+      "copy: '${auth}'\n"
+      "again: 'x-${copy}-y'\n"
+      "url: 'https://u:${oc.env:S2S_TEST_TOKEN}@host/${.auth}\\${not}'\n"
+      "path: '${oc.env:S2S_TEST_ROOT}/a'\n"
+      "count: '${oc.env:S2S_TEST_COUNT}'\n"
+      "or: '${oc.env:S2S_TEST_NOTHING, 5}'\n"
+      "or_else: '${oc.env:S2S_TEST_NOTHING,${oc.env:S2S_TEST_TOKEN}}'\n"
+      "slash: 'a\\\\${oc.env:S2S_TEST_COUNT}'\n"
+      "tree: {inner: '${oc.env:S2S_TEST_TOKEN}'}\n"
+      "same_tree: '${tree}'\n"
+      "plain: '\\${oc.env:S2S_TEST_TOKEN}'\n";
+  const std::string written = stored(text);
+  CAPTURE(written);
+  CHECK_FALSE(has(written, "do_not_tell"));
+  CHECK(has(written, "auth: \"${oc.env:S2S_TEST_TOKEN}\"\n"));
+  CHECK(has(written, "copy: \"${oc.env:S2S_TEST_TOKEN}\"\n"));
+  CHECK(has(written, "again: \"x-${oc.env:S2S_TEST_TOKEN}-y\"\n"));
+  CHECK(has(written, "path: \"${oc.env:S2S_TEST_ROOT}/a\"\n"));
+  CHECK(has(written, "or: \"${oc.env:S2S_TEST_NOTHING,5}\"\n"));
+  const Config again = resolved(written);
+  CHECK(s2s::same_value(again, resolved(text)));
+  CHECK(again.find("count")->as_int("") == 12);
+  CHECK(s2s::effective_text(again) == written);
+}
+
+TEST_CASE("a value that was put in the place of a variable's is stored") {
+  const Variable root("S2S_TEST_ROOT", "/data");
+  Config config = resolved("path: '${oc.env:S2S_TEST_ROOT}'\n");
+  const s2s::Origin origin = config.find("path")->origin();
+  config["path"] = Config::scalar("/copy", true);
+  config["path"].set_origin(origin);
+  CHECK(s2s::effective_text(config) == "path: /copy\n");
+}
+
+TEST_CASE("a literal secret is not stored, and has to be given again") {
+  const std::string written = stored(
+      "model: {hf_token: abc, wandb: {api_key: d3, use: true}, pad_token: '<pad>', token: 5,\n"
+      "  credentials: {user: me, files: [x, 4]}, password: 1234, auth_token: null, secret: ''}\n");
+  CAPTURE(written);
+  CHECK(has(written, "hf_token: ???"));
+  CHECK(has(written, "api_key: ???"));
+  CHECK(has(written, "use: true"));
+  CHECK(has(written, "pad_token: \"<pad>\""));
+  CHECK(has(written, "token: 5"));
+  CHECK(has(written, "user: ???"));
+  CHECK(has(written, "password: ???"));
+  CHECK(has(written, "auth_token: null"));
+  CHECK(has(written, "secret: \"\""));
+  CHECK_FALSE(has(written, "1234"));
+  CHECK(yaml(written).find_path("model.hf_token")->is_missing());
+}
+
+TEST_CASE("shown values are masked by their key, or by the name of their variable") {
+  const Variable token("S2S_TEST_TOKEN", "x1"), auth("S2S_TEST_HF_TOKEN", "tell-nobody");
+  CHECK(shown("{hf_token: abc, bos_token: '<s>'}") == "{hf_token: \"***\", bos_token: \"<s>\"}");
+  CHECK(shown("{url: 'u:${oc.env:S2S_TEST_HF_TOKEN}@h'}") == "{url: \"***\"}");
+  CHECK(shown("{a: {api_key: [1x, 2y]}, b: 3}") == "{a: {api_key: [\"***\", \"***\"]}, b: 3}");
+  const std::string message = error_of([] {
+    resolved("{steps: '${oc.env:S2S_TEST_HF_TOKEN}'}").find("steps")->as_int("trainer.steps");
+  });
+  CHECK(has(message, "trainer.steps"));
+  CHECK_FALSE(has(message, "tell-nobody"));
+}
+
+TEST_CASE("words of a command line are shown without secrets") {
+  using Words = std::vector<std::string>;
+  const Words words = {"s2s-run",
+                       "train",
+                       "a.yaml",
+                       "model.llm.hf_token=abc",
+                       "+model.api_key='x y'",
+                       "data.credentials.user=me",
+                       "model.tokens.bos_token=5",
+                       "trainer.max_steps=20",
+                       "model.llm={name: x, hf_token: abc}",
+                       "model.token=${oc.env:HF_TOKEN}",
+                       "--api-key",
+                       "abc",
+                       "--password=abc",
+                       "--json"};
+  const Words expected = {"s2s-run",
+                          "train",
+                          "a.yaml",
+                          "model.llm.hf_token=***",
+                          "+model.api_key=***",
+                          "data.credentials.user=***",
+                          "model.tokens.bos_token=5",
+                          "trainer.max_steps=20",
+                          "model.llm={name: x, hf_token: \"***\"}",
+                          "model.token=${oc.env:HF_TOKEN}",
+                          "--api-key",
+                          "***",
+                          "--password=***",
+                          "--json"};
+  CHECK(s2s::shown_words(words) == expected);
+}
+
+TEST_CASE("neither origins nor messages of the command line tell a secret") {
+  Config config = yaml("{model: {}}");
+  s2s::apply_overrides(config, {"model.hf_token=abcdef"});
+  CHECK(config.find_path("model.hf_token")->text() == "abcdef");
+  CHECK(config.find_path("model.hf_token")->origin().text() == "command line: model.hf_token=***");
+  const std::string message =
+      error_of([&] { s2s::apply_overrides(config, {"model.hf_token={abcdef"}); });
+  CHECK(has(message, "model.hf_token=***"));
+  CHECK_FALSE(has(message, "abcdef"));
+}
+
+TEST_CASE("interpolations of one part are followed without those of others") {
+  unsetenv("S2S_TEST_NOTHING");
+  Config config = yaml(
+      "model: {llm: {size: '${sizes.small}', name: '\\${x}'}}\n"
+      "sizes: {small: 4}\n"
+      "data: {path: '${oc.env:S2S_TEST_NOTHING}'}\n");
+  s2s::Findings findings;
+  s2s::resolve_interpolations_at(config, {"model", "llm"}, findings);
+  CHECK(findings.empty());
+  CHECK(config.find_path("model.llm.size")->as_int("") == 4);
+  CHECK(config.find_path("data.path")->text() == "${oc.env:S2S_TEST_NOTHING}");
+  s2s::escape_interpolations(*config.find("model"));
+  s2s::resolve_interpolations_at(config, {"model"}, findings);
+  CHECK(config.find_path("model.llm.name")->text() == "${x}");
+  s2s::resolve_interpolations_at(config, {"data"}, findings);
+  CHECK(findings.errors().size() == 1);
+}
