@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <optional>
 
@@ -11,6 +12,8 @@
 #include "plugin/component_id.h"
 #include "plugin/plugins_options.h"
 #include "s2s/duplex_data.h"
+#include "s2s/foreign_text.h"
+#include "s2s_run/checkpoint_config.h"
 #include "s2s_run/data_synth.h"
 #include "s2s_run/described_model.h"
 #include "s2s_run/neighbour_words.h"
@@ -114,7 +117,9 @@ void add_config_arguments(CLI::App& command, ConfigArguments& arguments) {
 
 SearchInputs config_search_inputs(const std::vector<std::string>& plugin_paths,
                                   const std::string& config_path) {
-  Config config = load_config(config_path);
+  std::string dropped;
+  Config config = load_config_safely(config_path, "", &dropped);
+  if (!dropped.empty()) std::fprintf(stderr, "note: %s\n", printable(dropped).c_str());
   Findings other_blocks;  // `config check` reports them
   resolve_interpolations(config, other_blocks);
   return process_search_inputs(plugin_paths, config, folder_of(config_path));
@@ -123,25 +128,43 @@ SearchInputs config_search_inputs(const std::vector<std::string>& plugin_paths,
 CheckedConfig::CheckedConfig(const ConfigArguments& arguments, RunPurpose purpose,
                              const Invocation& invocation, std::string checkpoint)
     : checkpoint_(std::move(checkpoint)) {
-  Config config = load_config(arguments.path);
+  Config config = load_config_safely(arguments.path, checkpoint_, &dropped_plugins_);
   apply_overrides(config, arguments.overrides);
+  check_config(config, arguments.path, purpose, invocation);
+}
+
+CheckedConfig::CheckedConfig(const std::string& checkpoint, const Invocation& invocation)
+    : checkpoint_(checkpoint) {
+  const std::string file = (std::filesystem::path(checkpoint) / "config.yaml").string();
+  const Config config = load_config_safely(file, checkpoint, &dropped_plugins_);
+  check_config(language_model_config(config), file, RunPurpose::kPlan, invocation);
+}
+
+void CheckedConfig::check_config(const Config& config, const std::string& file, RunPurpose purpose,
+                                 const Invocation& invocation) {
   Findings found;
-  open_host(config, arguments, invocation, found);
+  open_host(config, file, invocation, found);
   host_->install(registries_);
   check_ = check_run_config(config, schema(purpose));
-  for (const Error& error : found.errors()) check_.findings.add(error);
+  Findings all;
+  for (const Error& error : check_.findings.errors()) {
+    all.add(with_dropped_plugins(error, dropped_plugins_));
+  }
+  for (const Error& error : found.errors()) all.add(error);
+  check_.findings = std::move(all);
+  if (!dropped_plugins_.empty()) check_.notes.push_back(dropped_plugins_);
 }
 
 /// A `plugins` block that cannot be read is the check's to report; folders and files that are not
 /// there are found here, and the check goes on without them.
-void CheckedConfig::open_host(const Config& config, const ConfigArguments& arguments,
+void CheckedConfig::open_host(const Config& config, const std::string& file,
                               const Invocation& invocation, Findings& findings) {
   Config resolved = config;
   Findings reported_later;
   resolve_interpolations(resolved, reported_later);
   SearchInputs inputs = process_search_inputs(invocation.plugin_paths);
   try {
-    inputs = process_search_inputs(invocation.plugin_paths, resolved, folder_of(arguments.path));
+    inputs = process_search_inputs(invocation.plugin_paths, resolved, folder_of(file));
   } catch (const Error&) {
   }
   try {

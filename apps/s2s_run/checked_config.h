@@ -19,7 +19,8 @@ struct ConfigArguments {
 };
 void add_config_arguments(CLI::App& command, ConfigArguments& arguments);
 
-/// Where plugins are searched for a run of the config file: its `plugins` block included.
+/// Where plugins are searched for a run of the config file: its `plugins` block included, unless
+/// the file is a checkpoint's (checkpoint_config.h), which is said on standard error.
 /// Errors: those of reading the file and the block.
 SearchInputs config_search_inputs(const std::vector<std::string>& plugin_paths,
                                   const std::string& config_path);
@@ -31,21 +32,29 @@ class CheckedConfig {
   /// one). Errors: those of reading the file and the overrides; everything else is a finding.
   CheckedConfig(const ConfigArguments& arguments, RunPurpose purpose, const Invocation& invocation,
                 std::string checkpoint = "");
+  /// The configuration that `checkpoint` brings, as far as its language model needs it
+  /// (checkpoint_config.h). Errors: as above.
+  CheckedConfig(const std::string& checkpoint, const Invocation& invocation);
   CheckedConfig(const CheckedConfig&) = delete;
   CheckedConfig& operator=(const CheckedConfig&) = delete;
 
   const RunCheck& check() const { return check_; }
   const Registries& registries() const { return registries_; }
   const PluginHost& host() const { return *host_; }
+  /// What the user should know of a `plugins` block that was left out; "" when none was.
+  const std::string& dropped_plugins() const { return dropped_plugins_; }
 
  private:
-  void open_host(const Config& config, const ConfigArguments& arguments,
-                 const Invocation& invocation, Findings& findings);
+  void check_config(const Config& config, const std::string& file, RunPurpose purpose,
+                    const Invocation& invocation);
+  void open_host(const Config& config, const std::string& file, const Invocation& invocation,
+                 Findings& findings);
   RunSchema schema(RunPurpose purpose) const;
 
   Registries registries_;
   std::unique_ptr<PluginHost> host_;
   std::string checkpoint_;
+  std::string dropped_plugins_;
   RunCheck check_;
 };
 

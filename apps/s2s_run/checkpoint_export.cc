@@ -14,15 +14,16 @@
 #include "config/config_json.h"
 #include "eval/compare.h"
 #include "s2s/decoder.h"
+#include "s2s/foreign_text.h"
 #include "s2s/lora.h"
 #include "s2s/registry.h"
 #include "s2s/weights.h"
 #include "s2s_run/checked_config.h"
+#include "s2s_run/checkpoint_export_tokenizer.h"
 #include "s2s_run/number_checks.h"
 #include "s2s_run/run_processes.h"
 #include "train/checkpoint.h"
 #include "train/checkpoint_copies.h"
-#include "train/run_options.h"
 #include "train/train_errors.h"
 #include "weights/piece_files.h"
 #include "weights/weight_shards.h"
@@ -73,6 +74,12 @@ std::string stored_name(const PieceFiles& file, const std::string& ours) {
                   "a checkpoint of a speech model as s2s-run wrote it");
 }
 
+/// The adapters that the run trained; r is 0 without.
+LoraOptions lora_options(const Config& config) {
+  const Config* const node = config.find_path("model.lora");
+  return node == nullptr ? LoraOptions() : read_options<LoraOptions>(*node, "model.lora");
+}
+
 bool is_of_adapter(const std::string& name) { return name.find(".lora_") != std::string::npos; }
 
 struct Exporter {
@@ -94,7 +101,7 @@ struct Exporter {
     const std::unique_ptr<Backbone> llm = describe(config, registries);
     Config foreign = foreign_config(*llm, config, registries);
     const ShardSettings settings{arguments.max_shard_bytes, float_type()};
-    const LoraOptions lora = read_run_options(config).model.lora;
+    const LoraOptions lora = lora_options(config);
     if (lora.r > 0) add_lora(*llm, lora);
     const PieceFiles file = open();
     for (const NamedTensor& ours : llm->named_parameters()) {
@@ -112,14 +119,14 @@ struct Exporter {
     const WrittenShards written = write_weight_shards(arguments.output, tensors, settings);
     write_file_atomically((fs::path(arguments.output) / "config.json").string(),
                           config_json(foreign).dump(2) + "\n");
-    copy_tokenizer();
+    copy_tokenizer(arguments.checkpoint, arguments.output);
     fmt::print("wrote {}: {} tensors, {:.1f} MB in {} file{}\n", arguments.output, tensors.size(),
                static_cast<double>(written.total_bytes) / 1e6, written.num_files,
                written.num_files == 1 ? "" : "s");
   }
 
   void write_adapters() const {
-    const LoraOptions lora = read_run_options(config).model.lora;
+    const LoraOptions lora = lora_options(config);
     if (lora.r == 0) {
       throw_no_export("the configuration of this checkpoint has no model.lora", "a run with LoRA");
     }
@@ -143,24 +150,15 @@ struct Exporter {
     if (type == at::kHalf) return "float16";
     return type == at::kDouble ? "float64" : "float32";
   }
-
-  /// The tokenizer's files, as the checkpoint holds them.
-  void copy_tokenizer() const {
-    const fs::path tokenizer = fs::path(arguments.checkpoint) / kTokenizerCopy;
-    if (!fs::is_directory(tokenizer)) return;
-    for (const auto& entry : fs::directory_iterator(tokenizer)) {
-      fs::copy_file(entry.path(), fs::path(arguments.output) / entry.path().filename(),
-                    fs::copy_options::overwrite_existing);
-    }
-  }
 };
 
 int export_checkpoint(const ExportArguments& arguments, const Invocation& invocation) {
   require_one_process("checkpoint export");
-  const fs::path config = fs::path(arguments.checkpoint) / "config.yaml";
   require_in_checkpoint(arguments.checkpoint, "config.yaml");
-  const CheckedConfig checked({config.string(), {}}, RunPurpose::kPlan, invocation,
-                              arguments.checkpoint);
+  const CheckedConfig checked(arguments.checkpoint, invocation);
+  if (!checked.dropped_plugins().empty()) {
+    fmt::print(stderr, "note: {}\n", printable(checked.dropped_plugins()));
+  }
   checked.check().findings.throw_if_any();
   const Config written = with_checkpoint_copies(checked.check().written, arguments.checkpoint);
   const Exporter exporter{arguments, written, checked.registries()};

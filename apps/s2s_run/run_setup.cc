@@ -7,6 +7,10 @@ RunSetup::RunSetup(const ConfigArguments& arguments, RunPurpose purpose,
     : checked_(arguments, purpose, invocation, checkpoint),
       warnings_(std::make_unique<Warnings>()) {
   checked_.check().findings.throw_if_any();
+  // A training run logs all its notes.
+  if (purpose != RunPurpose::kTrain && !checked_.dropped_plugins().empty()) {
+    warnings_->add(checked_.dropped_plugins());
+  }
   builder_ = std::make_unique<RunBuilder>(config(), registries(), *warnings_);
 }
 

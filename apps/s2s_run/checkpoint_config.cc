@@ -1,0 +1,74 @@
+#include "s2s_run/checkpoint_config.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "config/interpolation.h"
+#include "config/load_config.h"
+#include "config/yaml_writer.h"
+#include "s2s/foreign_text.h"
+#include "weights/piece_index.h"
+
+namespace s2s::run {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_same_folder(const fs::path& a, const fs::path& b) {
+  std::error_code ignored;
+  return fs::equivalent(a, b, ignored);
+}
+
+}  // namespace
+
+bool is_of_checkpoint(const std::string& file, const std::string& checkpoint) {
+  const fs::path parent = fs::path(file).parent_path();
+  const fs::path folder = parent.empty() ? "." : parent;
+  if (!checkpoint.empty() && is_same_folder(folder, checkpoint)) return true;
+  std::error_code ignored;
+  for (const char* name : {PieceIndex::kFile, "state.json", "model.safetensors"}) {
+    if (fs::exists(folder / name, ignored)) return true;
+  }
+  return false;
+}
+
+Config load_config_safely(const std::string& file, const std::string& checkpoint,
+                          std::string* dropped) {
+  Config config = load_config(file);
+  dropped->clear();
+  const Config* const plugins = config.find("plugins");
+  if (plugins == nullptr || !is_of_checkpoint(file, checkpoint)) return config;
+  if (!plugins->is_null()) {
+    *dropped = fmt::format(
+        "{}: the block 'plugins' of a checkpoint's configuration loads nothing and was left out: "
+        "{}; give --plugin-path DIR for plugins that you trust",
+        file, printable(write_yaml_inline(*plugins)));
+  }
+  config.erase("plugins");
+  return config;
+}
+
+Error with_dropped_plugins(const Error& error, const std::string& dropped) {
+  if (dropped.empty() || error.id() != "plugin/unknown") return error;
+  return Error(error.exit_code(), error.id(), error.message() + "\n  note:      " + dropped);
+}
+
+Config language_model_config(Config config) {
+  Findings findings;
+  Config model = Config::map();
+  for (const char* part : {"llm", "lora"}) {
+    const std::string path = std::string("model.") + part;
+    if (config.find_path(path) == nullptr) continue;
+    resolve_interpolations_at(config, {"model", part}, findings);
+    model[part] = *config.find_path(path);
+  }
+  findings.throw_if_any();
+  escape_interpolations(model);  // what is left of them is text
+  Config reduced = Config::map();
+  reduced.set_origin(config.origin());
+  reduced["model"] = std::move(model);
+  return reduced;
+}
+
+}  // namespace s2s::run

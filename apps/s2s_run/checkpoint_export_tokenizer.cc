@@ -1,0 +1,78 @@
+#include "s2s_run/checkpoint_export_tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <vector>
+
+#include "s2s/foreign_text.h"
+#include "train/checkpoint_copies.h"
+#include "train/train_errors.h"
+
+namespace s2s::run {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_tokenizer_file(const fs::path& name) {
+  static const std::set<std::string> kNames = {"tokenizer.json",
+                                               "tokenizer_config.json",
+                                               "special_tokens_map.json",
+                                               "added_tokens.json",
+                                               "vocab.json",
+                                               "vocab.txt",
+                                               "merges.txt",
+                                               "chat_template.jinja"};
+  return kNames.contains(name.string()) || name.extension() == ".model";
+}
+
+/// True when the file that `path` leads to lies below `folder`.
+bool is_below(const fs::path& path, const fs::path& folder) {
+  std::error_code error;
+  const fs::path real = fs::canonical(path, error);
+  if (error) return false;
+  const fs::path top = fs::canonical(folder, error);
+  const auto [end, rest] = std::mismatch(top.begin(), top.end(), real.begin(), real.end());
+  return !error && end == top.end();
+}
+
+/// Links lead to files that the checkpoint's maker does not have: they would be published with it.
+void check_file(const fs::path& file, const std::string& checkpoint) {
+  std::error_code error;
+  if (fs::is_symlink(fs::symlink_status(file, error)) && !is_below(file, checkpoint)) {
+    throw_no_export(fmt::format("'{}' of the checkpoint is a link that leaves it",
+                                printable_name(file.string())),
+                    "the file itself; see where it leads, and copy the checkpoint with cp -rL when "
+                    "that is meant");
+  }
+  if (!fs::is_regular_file(file, error)) {
+    throw_no_export(
+        fmt::format("'{}' of the checkpoint is no regular file", printable_name(file.string())),
+        "the tokenizer's files as s2s-run copied them");
+  }
+}
+
+}  // namespace
+
+void copy_tokenizer(const std::string& checkpoint, const std::string& output) {
+  const fs::path folder = fs::path(checkpoint) / kTokenizerCopy;
+  if (!fs::is_directory(folder)) return;
+  if (!is_below(folder, checkpoint)) check_file(folder, checkpoint);
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (!is_tokenizer_file(entry.path().filename())) {
+      fmt::print(stderr, "note: '{}' is left out: not a file of a tokenizer of transformers\n",
+                 printable_name(entry.path().string()));
+      continue;
+    }
+    check_file(entry.path(), checkpoint);
+    files.push_back(entry.path());
+  }
+  for (const fs::path& file : files) {
+    fs::copy_file(file, fs::path(output) / file.filename(), fs::copy_options::overwrite_existing);
+  }
+}
+
+}  // namespace s2s::run

@@ -1,0 +1,136 @@
+// What a checkpoint of somebody else may do to whoever looks at it: nothing.
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include "cli/train/tiny_run.h"
+#include "common/contains.h"
+
+using namespace s2s::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A checkpoint of the tiny run in a folder of its own, whose configuration ends in `more`.
+struct ForeignCheckpoint {
+  explicit ForeignCheckpoint(const std::string& more = "") {
+    const fs::path from = fs::canonical(uninterrupted_run() / "checkpoints/last");
+    fs::copy(from, path, fs::copy_options::recursive);
+    write_text(path / "config.yaml", read_text(path / "config.yaml") + more);
+  }
+
+  Outcome run(const Words& words) const {
+    return run_s2s(words, {{"S2S_FIXTURE_FILE", marker.string()}});
+  }
+  Outcome export_to(const fs::path& output, const Words& more = {}) const {
+    Words words = {"checkpoint", "export", path.string(), output.string()};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  }
+
+  TemporaryFolder folder;
+  fs::path path = folder.path() / "step=24";
+  fs::path marker = folder.path() / "ran";
+};
+
+const fs::path kFixtures = fs::path(S2S_BINARY_DIR) / "tests/fixtures/plugins/writes_file";
+const std::string kPlugins = "plugins:\n  load: [" +
+                             (kFixtures / "libs2s_metric_fixture_writes_file.so").string() +
+                             "]\n  paths: [" + kFixtures.string() + "]\n";
+
+}  // namespace
+
+TEST_CASE("no command loads the plugins that a checkpoint's own configuration names") {
+  const ForeignCheckpoint checkpoint(kPlugins);
+  const std::string config = (checkpoint.path / "config.yaml").string();
+  const fs::path output = checkpoint.folder.path() / "out";
+  const Outcome exported = checkpoint.export_to(output);
+  CHECK_MESSAGE(exported.exit_code == 0, exported.output);
+  CHECK(contains(exported.output, "the block 'plugins' of a checkpoint's configuration"));
+  CHECK(contains(exported.output, "libs2s_metric_fixture_writes_file.so"));
+  CHECK(contains(exported.output, "--plugin-path DIR"));
+  CHECK(fs::exists(output / "model.safetensors"));
+  const Words given = {config, "--checkpoint", checkpoint.path.string()};
+  for (const Words& words :
+       {Words{"checkpoint", "inspect", checkpoint.path.string()},
+        Words{"checkpoint", "verify", checkpoint.path.string()}, Words{"config", "check", config},
+        Words{"config", "show", config}, Words{"plan", config},
+        Words{"plugin", "list", "--config", config}, Words{"data", "inspect", config},
+        Words{"validate", given[0], given[1], given[2], "--output", (output / "v").string()}}) {
+    const Outcome outcome = checkpoint.run(words);
+    CAPTURE(words[0] + " " + words[1]);
+    CHECK_MESSAGE(outcome.exit_code != 4, outcome.output);
+  }
+  CHECK_FALSE(fs::exists(checkpoint.marker));
+  // The same words in a YAML of one's own are obeyed: the fixture does what it is for.
+  const fs::path own = checkpoint.folder.path() / "own.yaml";
+  write_text(own, read_text(checkpoint.path / "config.yaml"));
+  checkpoint.run({"config", "check", own.string()});
+  CHECK(fs::exists(checkpoint.marker));
+}
+
+TEST_CASE("a part that only a checkpoint's plugins provide is asked for with --plugin-path") {
+  const ForeignCheckpoint checkpoint;
+  std::string text = read_text(checkpoint.path / "config.yaml");
+  const size_t at = text.find("name: llama");
+  REQUIRE(at != std::string::npos);
+  text.replace(at, 11, "name: acme.none");
+  write_text(checkpoint.path / "config.yaml", text + kPlugins);
+  const fs::path output = checkpoint.folder.path() / "out";
+  const Outcome outcome = checkpoint.export_to(output);
+  CHECK(outcome.exit_code == 4);
+  CHECK(contains(outcome.output, "[plugin/unknown] no llm named 'acme.none'"));
+  CHECK(contains(outcome.output, "give --plugin-path DIR"));
+  CHECK_FALSE(fs::exists(checkpoint.marker));
+  // A codec that is not there keeps nobody from the language model.
+  write_text(checkpoint.path / "config.yaml",
+             read_text(fs::canonical(uninterrupted_run() / "checkpoints/last") / "config.yaml") +
+                 "data_root: '${oc.env:S2S_TEST_NOTHING}'\n");
+  CHECK(checkpoint.export_to(output).exit_code == 0);
+}
+
+TEST_CASE("an export copies the tokenizer's files, and none through links out of the checkpoint") {
+  const ForeignCheckpoint checkpoint;
+  const fs::path tokenizer = checkpoint.path / "tokenizer", output = checkpoint.folder.path() / "o";
+  const std::string private_text = "nobody else's business";
+  write_text(checkpoint.folder.path() / "private", private_text);
+  write_text(tokenizer / "config.json", "{\"auto_map\": 1}");
+  write_text(tokenizer / "model.safetensors", "other weights");
+  write_text(tokenizer / "modeling.py", "print()");
+  write_text(tokenizer / "added_tokens.json", "{}");
+  fs::create_symlink("added_tokens.json", tokenizer / "vocab.json");
+  const Outcome good = checkpoint.export_to(output);
+  REQUIRE_MESSAGE(good.exit_code == 0, good.output);
+  CHECK(fs::exists(output / "tokenizer.model"));
+  CHECK(read_text(output / "vocab.json") == "{}");
+  CHECK_FALSE(contains(read_text(output / "config.json"), "auto_map"));
+  CHECK_FALSE(contains(read_text(output / "model.safetensors"), "other weights"));
+  CHECK_FALSE(fs::exists(output / "modeling.py"));
+  CHECK(contains(good.output, "modeling.py' is left out"));
+
+  const fs::path special = tokenizer / "special_tokens_map.json";
+  const auto refused = [&](const std::string& text) {
+    const fs::path other = checkpoint.folder.path() / "other";
+    const Outcome outcome = checkpoint.export_to(other);
+    CHECK(outcome.exit_code == 3);
+    CHECK_MESSAGE(contains(outcome.output, "[checkpoint/export]"), outcome.output);
+    CHECK_MESSAGE(contains(outcome.output, text), outcome.output);
+    CHECK_FALSE(fs::exists(other / "special_tokens_map.json"));
+    CHECK_FALSE(fs::exists(other / "tokenizer.model"));
+    fs::remove_all(special);
+  };
+  fs::create_symlink(checkpoint.folder.path() / "private", special);
+  refused("is a link that leaves it");
+  fs::create_symlink("../../private", special);
+  refused("is a link that leaves it");
+  REQUIRE(mkfifo(special.c_str(), 0600) == 0);
+  refused("is no regular file");
+  fs::create_directory(special);
+  refused("is no regular file");
+  fs::create_symlink("/dev/zero", special);
+  refused("is a link that leaves it");
+  // The whole folder, too.
+  fs::rename(tokenizer, checkpoint.folder.path() / "moved");
+  fs::create_directory_symlink("../moved", tokenizer);
+  refused("is a link that leaves it");
+}
