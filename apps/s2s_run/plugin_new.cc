@@ -5,13 +5,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
 
 #include "base/atomic_file.h"
 #include "plugin/plugin_errors.h"
 #include "plugin/search_path.h"
+#include "s2s/foreign_text.h"
 #include "s2s_run/plugin.h"
 
 namespace s2s::run {
@@ -56,13 +55,6 @@ std::string replaced(std::string text, const std::string& mark, const std::strin
   return text;
 }
 
-std::string read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 /// The plugin's name, for files and namespaces: acme.mistral -> acme_mistral.
 std::string plugin_name(const std::string& component) { return replaced(component, ".", "_"); }
 
@@ -74,14 +66,14 @@ void write_project(const fs::path& from, const fs::path& to, const std::string& 
     fs::create_directories(file.parent_path(), problem);
     if (problem) throw new_folder_error(to.string(), problem.message());
     const std::string text =
-        replaced(read_file(entry.path()), "PLUGIN_NAME", plugin_name(component));
+        replaced(read_small_file(entry.path().string()), "PLUGIN_NAME", plugin_name(component));
     write_file_atomically(file.string(), replaced(text, "COMPONENT_NAME", component));
   }
 }
 
 /// The smallest configuration of s2s with the new language model in it.
 void write_tiny_config(const fs::path& to, const std::string& component) {
-  std::string text = read_file(prefix() / "share/s2s/configs/tiny.yaml");
+  std::string text = read_small_file((prefix() / "share/s2s/configs/tiny.yaml").string());
   text = replaced(text, "build/bin/s2s-run train configs/", "S2S_PLUGIN_PATH=build s2s-run train ");
   text = replaced(text, "build/bin/s2s-run config check configs/",
                   "S2S_PLUGIN_PATH=build s2s-run config check ");

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """usage: run_paths_test.py FOLDER [C_COMPILER]
 
-Every place where the loader looks for a library of a program or shared object below FOLDER (a build
-tree, an installed prefix) has to be absolute or to begin with $ORIGIN. An empty element, `.` and any
-relative one mean the current folder, which may be a downloaded one with a libstdc++.so.6 in it. A
-needed library or an interpreter named with a relative path is one, too.
+Every place where the loader looks for a library of a program or shared object below FOLDER (a
+build tree, an installed prefix) has to be absolute or to begin with $ORIGIN. An empty element, `.`
+and any relative one mean the current folder, which may be a downloaded one with a libstdc++.so.6 in
+it. A needed library or an interpreter named with a relative path is one, too.
 
 With C_COMPILER, the check is first tried on libraries that break each rule.
 """

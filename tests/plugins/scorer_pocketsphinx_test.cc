@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -185,6 +186,40 @@ TEST_CASE("a recogniser that fails is reported with the end of its log, and leav
     audio.pop_back();
     CHECK_FALSE(fs::exists(audio));
   }
+}
+
+TEST_CASE("a recogniser that does not want to end is killed") {
+  // The second one ignores SIGTERM; the first one fails when that is so.
+  const FakeRecogniser fake(
+      "here=$(dirname $0)\n"
+      "case $ctl in\n"
+      "  *part1*) trap '' TERM; echo $$ > $here/stubborn; exec sleep 1000;;\n"
+      "esac\n"
+      "while [ ! -s $here/stubborn ]; do sleep 0.01; done\n"
+      "exit 3");
+  auto options = fake.options;
+  options["workers"] = "2";
+  const auto scorer = make_scorer(options);
+  scorer->prepare({"a b"});
+  CHECK(id_of([&] { scorer->transcribe({tone(16000), tone(16000)}); }) == "scorer/failed");
+  CHECK(kill(std::stoi(fake.text("stubborn")), 0) == -1);
+}
+
+TEST_CASE("the recogniser is not looked for in the current folder") {
+  const FakeRecogniser fake;
+  const std::string old_path = std::getenv("PATH");
+  const fs::path old_folder = fs::current_path();
+  fs::current_path(fake.folder.path());
+  auto options = fake.options;
+  options["program"] = "fake";
+  for (const std::string path : {"", ":/usr/bin", "/usr/bin:", "/usr/bin::/bin", ".", "model/.."}) {
+    setenv("PATH", path.c_str(), 1);
+    CHECK_MESSAGE(id_of([&] { make_scorer(options)->prepare({"a"}); }) == "scorer/program", path);
+  }
+  setenv("PATH", fake.folder.path().c_str(), 1);
+  CHECK(id_of([&] { make_scorer(options)->prepare({"a"}); }) == "no error");
+  setenv("PATH", old_path.c_str(), 1);
+  fs::current_path(old_folder);
 }
 
 TEST_CASE("the scorer says when it cannot write its files") {

@@ -199,6 +199,10 @@ TEST_CASE("a file that is missing, broken off or of another kind has its message
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "[";
   check_message(failure(node(dir.write("deep.json", deep))), "tokenizer/unreadable", "is no JSON");
+  // A whole one, which a parser, a copy or the end of its value would follow down the stack.
+  const std::string nest = std::string(100000, '[') + std::string(100000, ']');
+  check_message(failure(node(dir.write("nest.json", "{\"model\": " + nest + "}"))),
+                "tokenizer/unreadable", "nested deeper than 128 levels");
   check_message(failure(node(dir.write("list.json", "[]"))), "tokenizer/definition", "is a list");
   check_message(failure(node(dir.write("empty.json", "{}"))), "tokenizer/definition",
                 "model is missing");

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -153,6 +154,8 @@ TEST_CASE("a model that is missing or no model, and texts that are missing, have
   check_contains(failure(node(dir / "none.model")), "[tokenizer/missing-file]");
   write_text(dir / "bad.model", "no model");
   check_contains(failure(node(dir / "bad.model")), "[tokenizer/unreadable]");
+  std::filesystem::resize_file(dir / "bad.model", size_t{1} << 32);  // a hole, which nobody reads
+  check_contains(failure(node(dir / "bad.model")), "too large");
   Config without_path = Config::map();
   without_path["name"] = Config::scalar("sentencepiece");
   check_contains(failure(without_path), "[tokenizer/no-path]");

@@ -1,7 +1,9 @@
 #include "dictionary.h"
 
-#include <fstream>
+#include <sstream>
+#include <system_error>
 
+#include "s2s/foreign_text.h"
 #include "scorer_errors.h"
 
 namespace s2s::pocketsphinx {
@@ -23,9 +25,20 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
+namespace {
+
+std::string text_of(const std::filesystem::path& path) {
+  try {
+    return read_small_file(path.string());
+  } catch (const std::system_error&) {
+    throw model_missing(path.string());
+  }
+}
+
+}  // namespace
+
 Dictionary read_dictionary(const std::filesystem::path& path, const std::set<std::string>& wanted) {
-  std::ifstream in(path);
-  if (!in) throw model_missing(path.string());
+  std::istringstream in(text_of(path));
   Dictionary dictionary;
   for (std::string line; std::getline(in, line);) {
     // A second pronunciation is written as "word(2)".

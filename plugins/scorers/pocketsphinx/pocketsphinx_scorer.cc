@@ -10,9 +10,11 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <thread>
 
 #include "bigram_model.h"
+#include "s2s/foreign_text.h"
 #include "s2s/resample.h"
 #include "scorer_errors.h"
 
@@ -69,7 +71,9 @@ std::vector<size_t> write_clips(const std::vector<AudioClip>& clips, const fs::p
 
 /// Reads lines "words of the clip (NAME SCORE)".
 void read_hypotheses(const fs::path& path, std::vector<std::string>& texts) {
-  std::ifstream in(path);
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return;
+  std::istringstream in(read_small_file(path.string()));
   for (std::string line; std::getline(in, line);) {
     const size_t open = line.rfind('(');
     if (open == std::string::npos) continue;

@@ -6,12 +6,15 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <sstream>
+#include <system_error>
+#include <thread>
 
+#include "s2s/foreign_text.h"
 #include "scorer_errors.h"
 
 extern char** environ;
@@ -22,8 +25,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::chrono::seconds kTimeToEnd{5};
+
 std::string last_lines(const fs::path& log, size_t count) {
-  std::ifstream in(log);
+  std::istringstream in;
+  try {
+    in.str(read_small_file(log.string()));
+  } catch (const std::system_error& error) {
+    return std::string("  (") + error.what() + ")";
+  }
   std::vector<std::string> lines;
   for (std::string line; std::getline(in, line);) lines.push_back("  " + line + "\n");
   std::string end;
@@ -54,7 +64,8 @@ std::string find_program(const std::string& name) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string file = (folder.empty() ? "." : folder) + "/" + name;
+    if (!folder.starts_with('/')) continue;  // an empty one is the current folder: anybody's
+    const std::string file = folder + "/" + name;
     if (access(file.c_str(), X_OK) == 0) return file;
   }
   return "";
@@ -85,7 +96,15 @@ Process::Process(const std::vector<std::string>& command, const fs::path& log)
 Process::~Process() {
   if (pid_ <= 0) return;
   kill(pid_, SIGTERM);
-  waitpid(pid_, nullptr, 0);
+  const auto deadline = std::chrono::steady_clock::now() + kTimeToEnd;
+  while (std::chrono::steady_clock::now() < deadline) {
+    const pid_t ended = waitpid(pid_, nullptr, WNOHANG);
+    if (ended == pid_ || (ended < 0 && errno != EINTR)) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  kill(pid_, SIGKILL);
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
 }
 
 void Process::wait() {

@@ -22,11 +22,12 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// The file that a shell would run for this name; "" when there is none.
+/// The file that a shell would run for this name, in the absolute folders of PATH; "" when there is
+/// none.
 std::string find_program(const std::string& name);
 
-/// A child process whose output goes to a file. Ended and reaped when it still
-/// runs at the end.
+/// A child process whose output goes to a file. When it still runs at the end it
+/// is told to end, killed five seconds later, and reaped.
 class Process {
  public:
   /// Errors: [scorer/failed] when it cannot be started.

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <optional>
+#include <system_error>
 
+#include "s2s/foreign_text.h"
 #include "tokenizer_errors.h"
 #include "unicode.h"
 
@@ -167,10 +168,15 @@ TokenizerFiles find_files(const std::string& path, const std::string& place) {
 }
 
 nlohmann::json read_json(const std::string& path, const std::string& place) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw errors::missing_file(place, path);
   try {
-    return nlohmann::json::parse(file);
+    const std::string text = read_small_file(path);
+    if (!is_json_depth_within(text)) {
+      throw errors::unreadable(
+          place, path, "it is nested deeper than " + std::to_string(kJsonDepth) + " levels");
+    }
+    return nlohmann::json::parse(text);
+  } catch (const std::system_error& error) {
+    throw errors::unreadable(place, path, error.code().message());
   } catch (const nlohmann::json::exception& error) {
     // It quotes what it read last, which may be no UTF-8, or long.
     const std::string reason = error.what();

@@ -2,7 +2,9 @@
 
 #include <filesystem>
 #include <stdexcept>
+#include <system_error>
 
+#include "s2s/foreign_text.h"
 #include "tokenizer_errors.h"
 
 namespace s2s::sentencepiece_plugin {
@@ -22,7 +24,13 @@ SentencePieceTokenizer::SentencePieceTokenizer(const SentencePieceOptions& optio
   if (!std::filesystem::is_regular_file(model_path, ignored)) {
     throw errors::missing_file(place, model_path);
   }
-  const auto status = processor_.Load(model_path);
+  std::string model;
+  try {
+    model = read_small_file(model_path);
+  } catch (const std::system_error& error) {
+    throw errors::unreadable(place, model_path, error.code().message());
+  }
+  const auto status = processor_.LoadFromSerializedProto(model);
   if (!status.ok()) throw errors::unreadable(place, model_path, status.ToString());
   file_ = model_path;
   special_ = choose_special_ids(options, model_path, place);
