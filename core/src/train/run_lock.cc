@@ -9,16 +9,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include "s2s/foreign_text.h"
 #include "train/train_errors.h"
 
 namespace s2s {
 namespace {
-
-std::string this_process() {
-  std::array<char, 256> host{};
-  if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
-  return fmt::format("process {} on {}", getpid(), host.data());
-}
 
 std::string first_line(int file) {
   std::array<char, 512> text{};
@@ -27,22 +22,40 @@ std::string first_line(int file) {
   return all.substr(0, all.find('\n'));
 }
 
+std::string no_lock_warning(const std::string& folder, const std::string& reason,
+                            const OwnerSettings& settings) {
+  return fmt::format(
+      "[run/no-lock] the file system of {} gives no lock: {}; the file .owner keeps other runs out "
+      "instead, and after a crash a run on another machine waits {:g} s before it goes on\n"
+      "  next:      mount it with locks where you can (Lustre: -o flock; NFS: with lockd)",
+      folder, reason, std::chrono::duration<double>(settings.patience).count());
+}
+
 }  // namespace
 
-RunLock::RunLock(const std::string& folder) {
+std::string process_name(pid_t process) {
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
+  return fmt::format("process {} on {}", process, host.data());
+}
+
+RunLock::RunLock(const std::string& folder, const OwnerSettings& settings) {
   const std::string path = folder + "/.lock";
   file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0) throw_run_folder(folder, std::strerror(errno));
   if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
-    const bool is_held = errno == EWOULDBLOCK;
+    const int reason = errno;
+    const bool is_held = reason == EWOULDBLOCK;
     const std::string holder = first_line(file_);
     close(file_);
     file_ = -1;
-    if (is_held) throw_run_in_use(folder, holder);
+    if (is_held) throw_run_in_use(folder, printable_name(holder));
+    owner_ = std::make_unique<OwnerFile>(folder, settings);
+    warning_ = no_lock_warning(folder, std::strerror(reason), settings);
     return;
   }
   // A name for the message only: a full disk is found by what the run writes.
-  const std::string name = this_process();
+  const std::string name = process_name(getpid());
   const bool is_written =
       ftruncate(file_, 0) == 0 && pwrite(file_, name.data(), name.size(), 0) > 0;
   static_cast<void>(is_written);
