@@ -2,18 +2,23 @@
 
 #include <arpa/inet.h>
 #include <sched.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 
+#include "base/interrupt.h"
 #include "launch/rank_group.h"
 #include "launch/signal_queue.h"
 #include "s2s/error.h"
+#include "s2s/foreign_text.h"
 
 namespace s2s::launch {
 namespace {
@@ -47,6 +52,25 @@ int num_processors() {
   return CPU_COUNT(&set);
 }
 
+/// 128 random bits that the ranks of this start share; other users cannot read them.
+std::string new_token() {
+  std::array<unsigned char, 16> bytes{};
+  size_t num_read = 0;
+  while (num_read < bytes.size()) {
+    const ssize_t count = ::getrandom(bytes.data() + num_read, bytes.size() - num_read, 0);
+    if (count < 0 && errno != EINTR) {
+      throw std::system_error(errno, std::generic_category(), "getrandom");
+    }
+    num_read += static_cast<size_t>(std::max<ssize_t>(count, 0));
+  }
+  std::string out;
+  for (const unsigned char byte : bytes) {
+    out += "0123456789abcdef"[byte >> 4];
+    out += "0123456789abcdef"[byte & 15];
+  }
+  return out;
+}
+
 RankCommand command_for(const LocalLaunchSettings& settings, int attempt) {
   RankCommand command;
   command.words = {settings.program};
@@ -59,7 +83,8 @@ RankCommand command_for(const LocalLaunchSettings& settings, int attempt) {
                          {"MASTER_ADDR", "127.0.0.1"},
                          {"MASTER_PORT", port != nullptr ? port : std::to_string(free_port())},
                          {"TORCHELASTIC_RESTART_COUNT", std::to_string(attempt)},
-                         {"TORCHELASTIC_USE_AGENT_STORE", ""}};
+                         {"TORCHELASTIC_USE_AGENT_STORE", ""},
+                         {"S2S_JOB_TOKEN", new_token()}};
   if (std::getenv("OMP_NUM_THREADS") == nullptr) {
     const int threads = std::max(1, num_processors() / settings.num_ranks);
     command.environment["OMP_NUM_THREADS"] = std::to_string(threads);
@@ -82,16 +107,19 @@ void report(const RankGroup& group, int rank, int num_ranks) {
   }
   if (rank == 0) return;  // it prints where the launcher does
   const RankOutput& output = group.output_of(rank);
-  if (!output.file().empty()) std::fprintf(stderr, "  log:       %s\n", output.file().c_str());
+  if (!output.file().empty()) {
+    std::fprintf(stderr, "  log:       %s\n", printable_name(output.file()).c_str());
+  }
   if (!output.last_lines().empty()) std::fprintf(stderr, "  its last lines:\n");
   for (const std::string& line : output.last_lines()) {
-    std::fprintf(stderr, "    %s\n", line.c_str());
+    std::fprintf(stderr, "    %s\n", printable(line).c_str());
   }
 }
 
 }  // namespace
 
 int launch_local(const LocalLaunchSettings& settings) {
+  outlive_readers_of_output();  // the ranks would be killed with this process
   SignalQueue signals;
   for (int attempt = 0;; ++attempt) {
     RankCommand command = command_for(settings, attempt);
@@ -104,7 +132,8 @@ int launch_local(const LocalLaunchSettings& settings) {
     const bool is_told =
         end.signal == 0 && group.messages().is_one(*failed, /*everybody=*/!is_mistake(end));
     const bool is_asked_for =
-        signals.asked_to_end && (end.code() == 128 + SIGINT || end.code() == 128 + SIGTERM);
+        signals.asked_to_end &&
+        (end.code() == 128 + SIGINT || end.code() == 128 + SIGTERM || end.code() == 128 + SIGHUP);
     if (!is_told && !is_asked_for) report(group, *failed, settings.num_ranks);
     const bool again = attempt < settings.restarts && !is_mistake(end);
     if (!again || signals.asked_to_end) return end.code();

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "parallel/flight_diagnosis.h"
 #include "s2s/error.h"
+#include "s2s/foreign_text.h"
 #include "s2s_run/columns.h"
 
 namespace s2s::run {
@@ -44,11 +44,8 @@ bool is_record(const std::string& name) {
 }
 
 RankFlight read_record(const fs::path& file) {
-  std::ifstream stream(file);
-  const std::string text((std::istreambuf_iterator<char>(stream)),
-                         std::istreambuf_iterator<char>());
   try {
-    return parse_flight(text);
+    return parse_flight(read_small_file(file.string()));
   } catch (const std::exception& error) {
     throw bad_record_error(file.string(), error.what());
   }
@@ -82,9 +79,9 @@ std::string state_text(const RankFlight& flight) {
 
 void print_text(const std::vector<RankFlight>& flights, const FlightDiagnosis& diagnosis,
                 int64_t size) {
-  std::printf("verdict:   %s\n", diagnosis.verdict.c_str());
+  std::printf("verdict:   %s\n", printable(diagnosis.verdict).c_str());
   for (size_t i = 1; i < diagnosis.findings.size(); ++i) {
-    std::printf("also:      %s\n", diagnosis.findings[i].text.c_str());
+    std::printf("also:      %s\n", printable(diagnosis.findings[i].text).c_str());
   }
   std::printf("records:   %zu of %ld ranks\n\n", flights.size(), size);
   std::fflush(stdout);

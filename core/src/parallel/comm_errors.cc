@@ -112,6 +112,15 @@ Error start_refused(const std::string& id, int64_t rank, const std::string& firs
           fmt::format("rank {} does not start: {} (rank 0 says more)", rank, first_line)};
 }
 
+Error introduction(int64_t from, const std::string& reason) {
+  return comm_error(
+      "comm/introduction",
+      fmt::format("what rank {} has left in the run's store is no text of a rank: {}\n  next:      "
+                  "see that no other program uses this address; set S2S_JOB_TOKEN to the same "
+                  "secret on all ranks",
+                  from, reason));
+}
+
 Error no_verdict(int64_t rank, const std::string& reason) {
   return comm_error("comm/unreachable",
                     fmt::format("rank {} lost rank 0 while the run started: {}\n  next:      see "

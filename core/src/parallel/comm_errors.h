@@ -25,6 +25,8 @@ Error duplicate_rank(int64_t rank, const std::string& first, const std::string& 
 Error ranks_differ(const std::vector<std::string>& differences);
 /// On the ranks that rank 0 tells: the first line of its message.
 Error start_refused(const std::string& id, int64_t rank, const std::string& first_line);
+/// What came from rank `from` through the store is no text of a rank.
+Error introduction(int64_t from, const std::string& reason);
 Error no_verdict(int64_t rank, const std::string& reason);
 Error mesh(int64_t mesh_ranks, int64_t world_ranks, const std::string& shape);
 /// The processes that trainer.devices and trainer.num_nodes ask for are not those that are there:

@@ -9,8 +9,10 @@
 #include <thread>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
+#include "base/foreign_json.h"
 #include "parallel/comm_errors.h"
 #include "parallel/rendezvous_store.h"
+#include "s2s/threads.h"
 
 namespace s2s {
 namespace {
@@ -28,7 +30,7 @@ constexpr milliseconds kPartingTimeout{5000};
 class Heartbeat {
  public:
   Heartbeat(c10d::Store& store, std::string key) : store_(store), key_(std::move(key)) {
-    thread_ = std::thread([this] { beat(); });
+    thread_ = start_thread([this] { beat(); });
   }
   ~Heartbeat() {
     {
@@ -113,15 +115,16 @@ std::string FirstRank::hear(const std::string& key, const std::string& what) con
         throw comm_errors::first_rank_halted(process_.rank, what, process_.timeout);
       }
     }
-    said = json::parse(store.get_to_str(key));
+    said = parse_foreign_json(store.get_to_str(key));
+    if (said.contains("result")) return said.at("result");
+    said = said.at("error").get<std::string>();
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
     throw comm_errors::first_rank_lost(process_.rank, what, reason_of(error));
   }
-  if (said.contains("result")) return said.at("result");
   store.add(key + "/heard", 1);
-  throw comm_errors::first_rank_failed(process_.rank, what, said.at("error"));
+  throw comm_errors::first_rank_failed(process_.rank, what, said);
 }
 
 }  // namespace s2s

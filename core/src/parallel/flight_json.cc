@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "base/foreign_json.h"
 #include "parallel/flight_diagnosis.h"
 
 namespace s2s {
@@ -92,7 +93,7 @@ RankFlight flight_of(const ordered_json& object) {
 }  // namespace
 
 RankFlight parse_flight(const std::string& json_text) {
-  return flight_of(ordered_json::parse(json_text));
+  return flight_of(parse_foreign_json<ordered_json>(json_text));
 }
 
 std::string to_json_text(const RankFlight& flight, bool is_compact) {

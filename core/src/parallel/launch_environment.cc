@@ -13,6 +13,7 @@ namespace s2s {
 namespace {
 
 constexpr int64_t kMaxRanks = 1 << 20;
+constexpr size_t kMaxTokenBytes = 1024;
 /// Ports below the range that systems hand out by themselves (Linux: 32768 and above).
 constexpr uint64_t kFirstPort = 12000;
 constexpr uint64_t kNumPorts = 20000;
@@ -171,8 +172,9 @@ std::string first_host(const std::string& host_list) {
   return host;
 }
 
-LaunchPlace read_launch_environment(const ReadVariable& read) {
-  const Variables variables(read);
+namespace {
+
+LaunchPlace read_place(const Variables& variables) {
   // WORLD_SIZE alone is left by scripts that mean something else.
   if (variables.has("RANK")) return from_torchrun(variables);
   if (variables.has("OMPI_COMM_WORLD_RANK") || variables.has("PMI_RANK")) {
@@ -183,6 +185,31 @@ LaunchPlace read_launch_environment(const ReadVariable& read) {
     return from_slurm(variables);
   }
   return {};
+}
+
+/// The run's name: the same on all ranks, another one in another run where the launcher says so.
+std::string job_name(const Variables& variables, Launcher launcher) {
+  const auto text = [&](const char* name) { return variables.text(name).value_or(""); };
+  if (launcher == Launcher::kTorchrun) return text("TORCHELASTIC_RUN_ID");
+  if (launcher == Launcher::kMpi) return text("PMIX_NAMESPACE");
+  // The parts of a heterogeneous job have numbers of their own.
+  const bool is_slurm = launcher == Launcher::kSlurm && !variables.has("SLURM_HET_SIZE");
+  return is_slurm ? text("SLURM_JOB_ID") : "";
+}
+
+}  // namespace
+
+LaunchPlace read_launch_environment(const ReadVariable& read) {
+  const Variables variables(read);
+  LaunchPlace out = read_place(variables);
+  const auto token = variables.text("S2S_JOB_TOKEN");
+  if (token && token->size() > kMaxTokenBytes) {
+    throw comm_errors::environment(
+        fmt::format("S2S_JOB_TOKEN has {} characters", token->size()),
+        fmt::format("give one of at most {} characters", kMaxTokenBytes));
+  }
+  out.token = token ? *token : job_name(variables, out.launcher);
+  return out;
 }
 
 }  // namespace s2s

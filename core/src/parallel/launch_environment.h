@@ -23,6 +23,9 @@ struct LaunchPlace {
   uint16_t port = 0;
   bool launcher_has_store = false;  // it listens at `port` itself, no rank does
   int64_t attempt = 0;              // how often the launcher has started the run again
+  /// What ranks say to the store of rank 0: S2S_JOB_TOKEN, else the job's name as the launcher
+  /// gives it, which keeps other runs out and is no secret.
+  std::string token;
   /// "node7:29500"
   std::string address() const { return host + ":" + std::to_string(port); }
 };

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
+#include "base/foreign_json.h"
 #include "parallel/comm_errors.h"
 #include "parallel/fact_differences.h"
 #include "parallel/rendezvous_store.h"
@@ -46,8 +47,9 @@ std::string to_text(const Introduction& introduction) {
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+/// Errors: std::exception, for a text that a rank has not written.
 Introduction to_introduction(const std::string& text) {
-  const json object = json::parse(text);
+  const json object = parse_foreign_json(text);
   Introduction out;
   out.identity = {object.at("host"), object.at("process"), object.at("local_rank")};
   for (const json& fact : object.at("facts")) out.facts.push_back({fact.at(0), fact.at(1)});
@@ -92,20 +94,25 @@ class Meeting {
 
   /// The other ranks. Errors: what rank 0 found.
   std::vector<RankIdentity> hear() {
-    json verdict;
+    std::string text;
     try {
       store_.wait({"verdict"}, timeout_ + kVerdictGrace);
-      verdict = json::parse(store_.get_to_str("verdict"));
+      text = store_.get_to_str("verdict");
       store_.add("parted", 1);
     } catch (const std::exception& error) {
       throw comm_errors::no_verdict(place_.rank, reason_of(error));
     }
-    if (verdict.contains("id")) {
-      throw comm_errors::start_refused(verdict.at("id"), place_.rank, verdict.at("message"));
-    }
     std::vector<RankIdentity> identities;
-    for (const json& one : verdict.at("identities")) {
-      identities.push_back({one.at(0), one.at(1), one.at(2)});
+    try {
+      const json verdict = parse_foreign_json(text);
+      if (verdict.contains("id")) {
+        throw comm_errors::start_refused(verdict.at("id"), place_.rank, verdict.at("message"));
+      }
+      for (const json& one : verdict.at("identities")) {
+        identities.push_back({one.at(0), one.at(1), one.at(2)});
+      }
+    } catch (const json::exception& error) {
+      throw comm_errors::introduction(0, error.what());
     }
     const auto size = static_cast<int64_t>(identities.size());
     if (size != place_.size) {  // rank 0 has not asked this one
@@ -138,7 +145,7 @@ class Meeting {
       if (!wait_for(key("rank", rank))) {
         missing.push_back(rank);
       } else {
-        out.push_back(to_introduction(store_.get_to_str(key("rank", rank))));
+        out.push_back(introduction_of(rank));
       }
     }
     if (store_.check({"duplicate"})) {
@@ -153,6 +160,16 @@ class Meeting {
                                       std::chrono::duration<double>(timeout_).count(), present);
     }
     return out;
+  }
+
+  /// Errors: [comm/introduction].
+  Introduction introduction_of(int64_t rank) {
+    const std::string text = store_.get_to_str(key("rank", rank));
+    try {
+      return to_introduction(text);
+    } catch (const std::exception& error) {
+      throw comm_errors::introduction(rank, error.what());
+    }
   }
 
   bool wait_for(const std::string& name) {

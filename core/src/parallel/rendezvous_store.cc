@@ -4,11 +4,16 @@
 
 #include <future>
 #include <memory>
+#include <system_error>
 #include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include "base/left_threads.h"
 #include "parallel/comm_errors.h"
+#include "parallel/guarded_store.h"
+#include "parallel/sockets.h"
+#include "s2s/threads.h"
 
 namespace s2s {
 namespace {
@@ -21,12 +26,13 @@ struct Connected {
   std::string reason;
 };
 
-/// What else may listen at the port does not speak the store's language, and a client would wait
-/// for its answer without end: so the connection is made on a thread that may be left behind.
+/// torchrun's own store. What else may listen at the port does not speak the store's language, and
+/// a client would wait for its answer without end: so the connection is made on a thread that may
+/// be left behind.
 StorePointer connect(const std::string& host, const c10d::TCPStoreOptions& options) {
   auto promise = std::make_shared<std::promise<Connected>>();
   std::future<Connected> connected = promise->get_future();
-  std::thread([promise, host, options] {
+  std::thread thread = start_thread([promise, host, options] {
     Connected result;
     try {
       result.store = c10::make_intrusive<c10d::TCPStore>(host, options);
@@ -34,11 +40,13 @@ StorePointer connect(const std::string& host, const c10d::TCPStoreOptions& optio
       result.reason = reason_of(error);
     }
     promise->set_value(std::move(result));
-  }).detach();
+  });
   const auto grace = std::chrono::seconds(2);
   if (connected.wait_for(options.timeout + grace) != std::future_status::ready) {
+    leave_behind(std::move(thread));
     throw std::runtime_error("nobody answers as rank 0 does");
   }
+  thread.join();
   Connected result = connected.get();
   if (!result.store) throw std::runtime_error(result.reason);
   return std::move(result.store);
@@ -56,9 +64,36 @@ void quieten_log() {
   static_cast<void>(kOnce);
 }
 
-bool is_busy(const std::string& reason) {
-  return reason.find("EADDRINUSE") != std::string::npos ||
-         reason.find("already in use") != std::string::npos;
+StorePointer connect_to_launcher(const LaunchPlace& place, std::chrono::milliseconds timeout) {
+  c10d::TCPStoreOptions options;
+  options.port = place.port;
+  options.waitWorkers = false;
+  options.timeout = timeout;
+  return connect(place.host, options);
+}
+
+/// Listens where the other ranks look for rank 0, and nowhere else. On a run of several machines,
+/// a name may mean 127.0.1.1 on its own machine (/etc/hosts), or an address that leads here by
+/// other ways (a service): then at all addresses, where only the token keeps strangers out.
+std::vector<int> listen_for(const LaunchPlace& place) {
+  const bool is_one_machine = place.local_size == place.size;
+  try {
+    if (is_one_machine || !is_loopback(place.host)) return listen_at(place.host, place.port);
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::address_not_available) throw;
+  }
+  return listen_at("", place.port);
+}
+
+StorePointer open_own(const LaunchPlace& place, std::chrono::milliseconds timeout) {
+  std::shared_ptr<StoreServer> server;
+  if (place.rank == 0) server = std::make_shared<StoreServer>(listen_for(place), place.token);
+  return c10::make_intrusive<GuardedStore>(StoreAddress{place.host, place.port, place.token},
+                                           timeout, std::move(server));
+}
+
+double seconds_of(std::chrono::milliseconds time) {
+  return static_cast<double>(time.count()) / 1000;
 }
 
 }  // namespace
@@ -71,19 +106,19 @@ std::string reason_of(const std::exception& error) {
 
 StorePointer open_store(const LaunchPlace& place, std::chrono::milliseconds timeout) {
   quieten_log();
-  c10d::TCPStoreOptions options;
-  options.port = place.port;
-  options.isServer = place.rank == 0 && !place.launcher_has_store;
-  options.waitWorkers = false;
-  options.timeout = timeout;
   try {
-    const StorePointer store = connect(place.host, options);
+    const StorePointer store =
+        place.launcher_has_store ? connect_to_launcher(place, timeout) : open_own(place, timeout);
     return c10::make_intrusive<c10d::PrefixStore>("s2s/" + std::to_string(place.attempt), store);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::address_in_use) throw comm_errors::port_busy(place.address());
+    throw comm_errors::unreachable(place.address(), place.rank, seconds_of(timeout),
+                                   error.code().message());
   } catch (const std::exception& error) {
-    const std::string reason = reason_of(error);
-    if (options.isServer && is_busy(reason)) throw comm_errors::port_busy(place.address());
-    throw comm_errors::unreachable(place.address(), place.rank,
-                                   static_cast<double>(timeout.count()) / 1000, reason);
+    throw comm_errors::unreachable(place.address(), place.rank, seconds_of(timeout),
+                                   reason_of(error));
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// The store of a run: rank 0 listens, the others connect; or the launcher listens.
+// The store of a run: rank 0 listens where it was told, the others connect with the run's token; or
+// the launcher listens (torchrun).
 
 #include <chrono>
 #include <torch/csrc/distributed/c10d/Store.hpp>

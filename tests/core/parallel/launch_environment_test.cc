@@ -108,6 +108,21 @@ TEST_CASE("a SLURM batch script without srun is one process") {
   CHECK(read(batch).launcher == s2s::Launcher::kNone);
 }
 
+TEST_CASE("ranks of a run share a token: the one that is set, or the job's name") {
+  CHECK(read(kSlurm).token == kSlurm.at("SLURM_JOB_ID"));
+  CHECK(read(kTorchrun).token.empty());
+  Variables variables = kTorchrun;
+  variables["TORCHELASTIC_RUN_ID"] = "run7";
+  CHECK(read(variables).token == "run7");
+  variables["S2S_JOB_TOKEN"] = "secret";
+  CHECK(read(variables).token == "secret");
+  variables = kSlurm;
+  variables["SLURM_HET_SIZE"] = "2";  // each part has a job's number of its own
+  CHECK(read(variables).token.empty());
+  variables["S2S_JOB_TOKEN"] = std::string(2000, 'x');
+  CHECK(s2s::test::contains(error_of(variables), "S2S_JOB_TOKEN has 2000 characters"));
+}
+
 TEST_CASE("the innermost launcher counts") {
   Variables both = kSlurm;
   both.insert(kTorchrun.begin(), kTorchrun.end());
