@@ -1,7 +1,10 @@
 // The whole program, as a library that the launcher opens.
 
+#include "base/left_threads.h"
 #include "s2s_run/program.h"
 
 extern "C" __attribute__((visibility("default"))) int s2s_run_all_commands(int argc, char** argv) {
-  return s2s::run::run_program(argc, argv, s2s::run::setup_subcommands);
+  const int exit_code = s2s::run::run_program(argc, argv, s2s::run::setup_subcommands);
+  s2s::end_process_if_threads_are_left(exit_code);
+  return exit_code;
 }

@@ -10,6 +10,8 @@
 
 #include "base/atomic_file.h"
 #include "parallel/comm_errors.h"
+#include "s2s/foreign_text.h"
+#include "s2s/threads.h"
 
 namespace s2s {
 namespace {
@@ -67,7 +69,7 @@ FlightRecorder::FlightRecorder(const ProcessPlace& process, FlightSettings setti
         std::make_unique<ProgressBoard>(*process.store, process.rank, process.size, settings_.beat);
   }
   say(/*now=*/true);
-  watch_ = std::thread([this] { watch(); });
+  watch_ = start_thread([this] { watch(); });
 }
 
 FlightRecorder::~FlightRecorder() {
@@ -300,7 +302,7 @@ void FlightRecorder::look_at_signals() {
   }
   if (signals_.take_request()) {
     const std::string path = write("asked for by SIGUSR2");
-    if (!path.empty()) std::fprintf(stderr, "flight record: %s\n", path.c_str());
+    if (!path.empty()) std::fprintf(stderr, "flight record: %s\n", printable_name(path).c_str());
   }
   const FlightRecord::Movement movement = record_.movement();
   if (signals_.is_terminated() && self().state == "running") {
@@ -374,7 +376,7 @@ void FlightRecorder::end_process(const char* id, const std::string& what,
         fmt::format("\n  record:    {} (s2s-run launch diagnose {})", path, settings_.folder);
   }
   if (!reason.empty()) message += "\n  back end:  " + reason;
-  std::fprintf(stderr, "%s\n", message.c_str());
+  std::fprintf(stderr, "%s\n", printable(message).c_str());
   std::fflush(stderr);
   linger();
   ::_exit(static_cast<int>(ExitCode::kCommunication));

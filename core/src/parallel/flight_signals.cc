@@ -10,6 +10,7 @@
 #include <ctime>
 #include <exception>
 
+#include "base/bus_guard.h"
 #include "s2s/error.h"
 
 namespace s2s {
@@ -27,6 +28,9 @@ constexpr int kUncaughtWaitMs = 30000;
 std::atomic<bool> g_is_watching{false};
 std::atomic<bool> g_is_requested{false}, g_is_terminated{false}, g_is_written{false};
 std::atomic<int> g_fatal{0};
+std::atomic<int> g_crashed{0};  // the thread, once g_fatal is set
+char g_stack[1 << 16];          // of handlers on the thread that watches
+stack_t g_old_stack = {};
 std::atomic<bool> g_is_uncaught{false};
 char g_uncaught[1024];  // written before g_is_uncaught
 std::terminate_handler g_old_terminate_handler = nullptr;
@@ -43,10 +47,19 @@ void wait_for_record(int limit_ms) {
   }
 }
 
-void on_fatal(int number) {
+void on_fatal(int number, siginfo_t* facts, void*) {
   const int interrupted_errno = errno;
   int none = 0;
-  if (g_fatal.compare_exchange_strong(none, number)) wait_for_record(kFatalWaitMs);
+  const auto self = static_cast<int>(::gettid());
+  if (!g_is_watching) {  // called by a handler that came later, and stays longer
+  } else if (g_fatal.compare_exchange_strong(none, number)) {
+    g_crashed = self;
+    wait_for_record(kFatalWaitMs);
+  } else if (g_crashed != self) {
+    // Ending the process now would take the record of the first one with it; that one ends it.
+    while (true) ::pause();
+  }
+  if (number == SIGBUS) end_if_mapping_was_cut(facts->si_addr);
   ::signal(number, SIG_DFL);
   ::raise(number);
   errno = interrupted_errno;
@@ -72,9 +85,10 @@ void on_fatal(int number) {
 }
 
 void install(int number, void (*handler)(int), struct sigaction* old) {
+  // A stack that has overflowed has no room for a handler.
   struct sigaction action = {};
   action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;
+  action.sa_flags = SA_RESTART | SA_ONSTACK;
   sigemptyset(&action.sa_mask);
   ::sigaction(number, &action, old);
 }
@@ -84,20 +98,36 @@ void install(int number, void (*handler)(int), struct sigaction* old) {
 FlightSignals::FlightSignals() {
   S2S_ASSERT(!g_is_watching.exchange(true), "signal handlers are the process's, there is one");
   g_is_requested = g_is_terminated = g_is_written = false;
-  g_fatal = 0;
+  g_fatal = g_crashed = 0;
+  stack_t stack = {};
+  stack.ss_sp = g_stack;
+  stack.ss_size = sizeof(g_stack);
+  ::sigaltstack(&stack, &g_old_stack);
   g_is_uncaught = false;
   g_old_terminate_handler = std::set_terminate(on_uncaught);
   install(SIGUSR2, on_request, &g_old_request);
   ::sigaction(SIGTERM, nullptr, &g_old_terminate);
   if (g_old_terminate.sa_handler == SIG_DFL) install(SIGTERM, on_terminate, nullptr);
-  for (size_t i = 0; i < kNumFatal; ++i) install(kFatal[i], on_fatal, &g_old_fatal[i]);
+  for (size_t i = 0; i < kNumFatal; ++i) {
+    struct sigaction action = {};
+    action.sa_sigaction = on_fatal;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    ::sigaction(kFatal[i], &action, &g_old_fatal[i]);
+  }
 }
 
 FlightSignals::~FlightSignals() {
   ::sigaction(SIGUSR2, &g_old_request, nullptr);
   if (g_old_terminate.sa_handler == SIG_DFL) ::sigaction(SIGTERM, &g_old_terminate, nullptr);
-  for (size_t i = 0; i < kNumFatal; ++i) ::sigaction(kFatal[i], &g_old_fatal[i], nullptr);
+  for (size_t i = 0; i < kNumFatal; ++i) {
+    struct sigaction now = {};
+    ::sigaction(kFatal[i], nullptr, &now);
+    const bool is_ours = (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_fatal;
+    if (is_ours) ::sigaction(kFatal[i], &g_old_fatal[i], nullptr);
+  }
   std::set_terminate(g_old_terminate_handler);
+  ::sigaltstack(&g_old_stack, nullptr);
   g_is_watching = false;
 }
 

@@ -7,9 +7,10 @@
 namespace s2s {
 
 /// While it lives: SIGUSR2 asks for a record; SIGTERM does where it would have ended the process;
-/// SIGABRT, SIGSEGV, SIGBUS, SIGFPE and SIGILL wait a moment for one, and so does an exception that
-/// nobody catches (back ends throw on threads of their own). Handlers only leave notes: a thread
-/// has to look at them. One at a time in a process.
+/// SIGABRT, SIGSEGV, SIGBUS, SIGFPE and SIGILL wait a moment for one, on a stack of their own where
+/// the constructor's thread has used up its stack, and other threads that crash meanwhile wait for
+/// the end; so does an exception that nobody catches (back ends throw on threads of their own).
+/// Handlers only leave notes: a thread has to look at them. One at a time in a process.
 class FlightSignals {
  public:
   FlightSignals();

@@ -1,7 +1,9 @@
 #include "parallel/progress_board.h"
 
 #include <csignal>
-#include <thread>
+
+#include "base/left_threads.h"
+#include "s2s/threads.h"
 
 namespace s2s {
 namespace {
@@ -25,6 +27,7 @@ struct ProgressBoard::Shared {
   std::condition_variable changed;
   std::string text;
   bool is_urgent = false, reads_all = false, ends = false, is_gone = false;
+  bool has_ended = false;  // the thread is about to return
   int64_t num_begun = 0, num_complete = 0;
   Clock::time_point last_round = Clock::now();
   std::map<int64_t, Heard> heard;
@@ -40,14 +43,23 @@ ProgressBoard::ProgressBoard(c10d::Store& store, int64_t rank, int64_t size,
   shared_->rank = rank;
   shared_->size = size;
   shared_->beat = beat;
-  std::thread([shared = shared_] { run(shared); }).detach();
+  thread_ = start_thread([shared = shared_] { run(shared); });
 }
 
 ProgressBoard::~ProgressBoard() {
   wait_for_round(kLastRound);
-  const std::lock_guard lock(shared_->mutex);
-  shared_->ends = true;
-  shared_->changed.notify_all();
+  bool has_ended = false;
+  {
+    std::unique_lock lock(shared_->mutex);
+    shared_->ends = true;
+    shared_->changed.notify_all();
+    has_ended = shared_->changed.wait_for(lock, kLastRound, [this] { return shared_->has_ended; });
+  }
+  if (has_ended) {
+    thread_.join();
+  } else {  // it waits for a store that does not answer
+    leave_behind(std::move(thread_));
+  }
 }
 
 void ProgressBoard::say(std::string text, bool now) {
@@ -117,7 +129,7 @@ void ProgressBoard::run(const std::shared_ptr<Shared>& shared) {
       make_round(*shared, text, reads_all);
     } catch (const std::exception&) {  // the store is gone, or no memory is left
       if (!lock.owns_lock()) lock.lock();
-      shared->is_gone = true;
+      shared->is_gone = shared->has_ended = true;
       shared->changed.notify_all();
       return;
     }
@@ -127,6 +139,8 @@ void ProgressBoard::run(const std::shared_ptr<Shared>& shared) {
     shared->changed.notify_all();
     shared->changed.wait_for(lock, shared->beat, [&] { return shared->ends || shared->is_urgent; });
   }
+  shared->has_ended = true;
+  shared->changed.notify_all();
 }
 
 }  // namespace s2s

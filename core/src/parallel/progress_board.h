@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 namespace s2s {
@@ -46,6 +47,7 @@ class ProgressBoard {
   static void make_round(Shared& shared, const std::string& text, bool reads_all);
 
   std::shared_ptr<Shared> shared_;
+  std::thread thread_;
 };
 
 }  // namespace s2s
