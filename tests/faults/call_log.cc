@@ -47,6 +47,26 @@ size_t append_escaped(char* out, size_t used, size_t room, const char* text) {
   return used;
 }
 
+/// Takes "." and ".." out of an absolute path, by its text.
+void normalize(char (&path)[kPathBytes]) {
+  char* out = path;
+  for (const char* part = path; *part != '\0';) {
+    const char* end = part + 1;
+    while (*end != '\0' && *end != '/') ++end;
+    const size_t length = static_cast<size_t>(end - part);  // with its slash in front
+    if (length == 3 && strncmp(part, "/..", 3) == 0) {
+      while (out > path && *--out != '/') {
+      }
+    } else if (length > 1 && !(length == 2 && part[1] == '.')) {
+      memmove(out, part, length);
+      out += length;
+    }
+    part = end;
+  }
+  if (out == path) *out++ = '/';
+  *out = '\0';
+}
+
 struct KeptErrno {
   int value = errno;
   ~KeptErrno() { errno = value; }
@@ -65,11 +85,10 @@ void absolute(char (&full)[kPathBytes], int folder, const char* path) {
     } else {
       path_of(full, folder);
     }
-    while (strncmp(path, "./", 2) == 0) path += 2;
-    if (path[0] == '\0' || strcmp(path, ".") == 0) return;
     strncat(full, "/", kPathBytes - strlen(full) - 1);
   }
   strncat(full, path, kPathBytes - strlen(full) - 1);
+  if (full[0] == '/') normalize(full);
 }
 
 void path_of(char (&full)[kPathBytes], int descriptor) {
