@@ -92,6 +92,8 @@ CheckpointSettings checkpoint_settings(const Run& run, const ParallelStrategy& s
   out.mesh = strategy.mesh();
   out.is_async = options.async_save;
   out.rotation = Rotation{options.save_top_k, options.monitor.has_value(), options.mode == "max"};
+  if (run.processes.is_first()) out.lines = run.folder.file("metrics.jsonl");
+  out.warn = [&log = run.log](const std::string& message) { log.warning(message); };
   return out;
 }
 
@@ -139,7 +141,9 @@ Trainer::End train(const Run& run, TrainingParts& parts, const RunState& begin,
   trainer.restore(begin.trainer_state);
   std::unique_ptr<MetricsLog> metrics;
   if (run.processes.is_first()) {
-    metrics = std::make_unique<MetricsLog>(run.folder.file("metrics.jsonl"), begin.steps_done);
+    metrics =
+        std::make_unique<MetricsLog>(run.folder.file("metrics.jsonl"), begin.steps_done,
+                                     [&](const std::string& message) { run.log.warning(message); });
     trainer.add_observer(metrics.get());
   }
   ProgressObserver progress(run.console, run.log, begin.steps_done, options.max_steps,
@@ -194,12 +198,15 @@ ExitCode run_in(const Run& run, std::unique_ptr<ParallelStrategy> strategy) {
 }  // namespace
 
 ExitCode run_training(RunSetup& setup) {
+  outlive_readers_of_output();
   const std::unique_ptr<RunProcesses> processes = meet_other_ranks(setup);
   std::unique_ptr<ParallelStrategy> strategy = build_strategy(setup, *processes);
   const std::string path = setup.builder().settings().exp_manager.run_folder();
   std::optional<RunLock> lock;  // of rank 0
   processes->first().run("run folder", [&] {
-    lock.emplace(RunFolder(path).path());
+    const RunFolder locked(path);
+    lock.emplace(locked.path());
+    locked.remove_left_overs();
     return std::string();
   });
   const RunFolder folder(path);
@@ -208,6 +215,7 @@ ExitCode run_training(RunSetup& setup) {
   Console console(speaks ? static_cast<std::ostream&>(std::cerr) : nowhere,
                   speaks && standard_error_is_terminal(), terminal_width());
   Log log(&console, {LogLevel::kInfo, folder.file(log_name(*processes))});
+  if (lock && !lock->warning().empty()) log.warning(lock->warning());
   try {
     return processes->watched([&] {
       return run_in({setup, *processes, folder, console, log}, std::move(strategy));
