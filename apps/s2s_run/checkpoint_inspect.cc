@@ -13,6 +13,7 @@
 #include "s2s_run/subcommands.h"
 #include "weights/safetensors_header.h"
 #include "weights/shape_text.h"
+#include "weights/tensor_runs.h"
 
 namespace s2s::run {
 namespace {
@@ -25,10 +26,11 @@ struct Totals {
   std::map<std::string, int64_t> tensors;  // by element type
 };
 
-int64_t count(const TensorFacts& tensor) {
-  int64_t numbers = 1;
-  for (const int64_t size : tensor.sizes) numbers *= size;
-  return numbers;
+int64_t count(const TensorFacts& tensor) { return count_elements(tensor.sizes); }
+
+/// Views of one storage may claim together what no disk has.
+void add_capped(int64_t& total, int64_t more) {
+  if (__builtin_add_overflow(total, more, &total)) total = INT64_MAX;
 }
 
 int64_t bytes_of(const TensorFacts& tensor) {
@@ -38,8 +40,8 @@ int64_t bytes_of(const TensorFacts& tensor) {
 Totals total(const WeightFiles& files) {
   Totals totals;
   for (const auto& [name, tensor] : files.facts()) {
-    totals.numbers += count(tensor);
-    totals.bytes += bytes_of(tensor);
+    add_capped(totals.numbers, count(tensor));
+    add_capped(totals.bytes, bytes_of(tensor));
     ++totals.tensors[type_text(tensor.dtype)];
   }
   return totals;

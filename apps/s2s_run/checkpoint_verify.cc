@@ -10,6 +10,7 @@
 
 #include "config/load_config.h"
 #include "s2s/error.h"
+#include "s2s/foreign_text.h"
 #include "s2s_run/checkpoint_facts.h"
 #include "s2s_run/subcommands.h"
 #include "train/checkpoint.h"
@@ -38,10 +39,28 @@ class Verification {
  private:
   /// Every file of a checkpoint.
   void verify_own() {
-    if (is_indexed(path_)) return take(verify_pieces(path_));
+    if (is_indexed(path_)) {
+      take(verify_pieces(path_));
+      return require_listed({"config.yaml", "manifest.json"});
+    }
     verify_without_checksums();
     verdict_.attempt([&] { load_config((fs::path(path_) / "config.yaml").string()); });
     json("manifest.json");
+  }
+
+  /// What every run and every import puts into a checkpoint, and reading one without asks for.
+  void require_listed(const std::vector<std::string>& names) {
+    PieceIndex index;
+    try {
+      index = read_piece_index(path_);
+    } catch (const Error&) {
+      return;  // a finding by now
+    }
+    for (const std::string& name : names) {
+      if (index.files.count(name) != 0) continue;
+      verdict_.findings.push_back(fmt::format(
+          "{}: it does not list {}", (fs::path(path_) / PieceIndex::kFile).string(), name));
+    }
   }
 
   /// One that begins a run has no optimizer.
@@ -89,7 +108,8 @@ int verify(const std::string& path, const Invocation& invocation) {
                                          {"findings", verdict.findings}};
     std::printf("%s\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   } else {
-    for (const std::string& finding : verdict.findings) fmt::print("wrong: {}\n", finding);
+    for (const std::string& finding : verdict.findings)
+      fmt::print("wrong: {}\n", printable(finding));
     fmt::print("{}: {}; read {} tensors, {} bytes in {} weight file{}\n", path,
                is_good ? "ok" : fmt::format("{} finding(s)", verdict.findings.size()),
                verdict.num_tensors, verdict.num_bytes, verdict.num_files,

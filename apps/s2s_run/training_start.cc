@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/foreign_json.h"
 #include "config/config_changes.h"
 #include "config/load_config.h"
 #include "s2s_run/manifest.h"
@@ -28,9 +29,12 @@ void report_changes(const RunFolder& folder, const RunSetup& setup, Log& log) {
   }
 }
 
-TrainingStart look_for_start(const ExpManagerBlock& manager, const RunFolder& folder) {
+TrainingStart look_for_start(const ExpManagerBlock& manager, const RunFolder& folder,
+                             Warnings& warnings) {
   if (!manager.resume_if_exists) folder.check_unused();
-  const std::string newest = CheckpointFolder(folder.checkpoints(), {}).newest();
+  CheckpointSettings settings;
+  settings.warn = [&](const std::string& message) { warnings.add(message); };
+  const std::string newest = CheckpointFolder(folder.checkpoints(), {}, settings).newest();
   if (!newest.empty() || !manager.resume_from_checkpoint) return {newest, true};
   return {*manager.resume_from_checkpoint, false};
 }
@@ -40,10 +44,11 @@ TrainingStart look_for_start(const ExpManagerBlock& manager, const RunFolder& fo
 TrainingStart find_start(const RunSetup& setup, const RunFolder& folder,
                          const RunProcesses& processes) {
   const std::string found = processes.first().run("checkpoint to begin with", [&] {
-    const TrainingStart start = look_for_start(setup.builder().settings().exp_manager, folder);
+    const TrainingStart start =
+        look_for_start(setup.builder().settings().exp_manager, folder, setup.warnings());
     return json{start.checkpoint, start.is_of_this_run}.dump();
   });
-  const json start = json::parse(found);
+  const json start = parse_foreign_json(found);
   return {start.at(0), start.at(1)};
 }
 

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <functional>
 
 #include "cli/train/tiny_run.h"
 #include "common/contains.h"
@@ -155,23 +156,37 @@ TEST_CASE("a checkpoint of another model is refused with every difference, and n
   CHECK(contents(run) == before);
 }
 
-TEST_CASE("a checkpoint that was damaged later is refused, and an older one serves") {
+TEST_CASE("a checkpoint that is not whole any more is passed over with a warning") {
+  const std::pair<const char*, std::function<void(const fs::path&)>> cases[] = {
+      {"model.safetensors is not as it was written: it has 1000 bytes",
+       [](const fs::path& newest) { fs::resize_file(newest / "model.safetensors", 1000); }},
+      {"state.json is missing or does not say",
+       [](const fs::path& newest) { write_text(newest / "state.json", "{}"); }},
+      {"lacks optimizer.safetensors",
+       [](const fs::path& newest) { fs::remove(newest / "optimizer.safetensors"); }},
+  };
+  for (const auto& [why, damage] : cases) {
+    const TemporaryFolder folder;
+    const fs::path run = folder.path() / "run";
+    copy_as_killed(uninterrupted_run(), run, 20);
+    damage(run / "checkpoints/step=20");
+    const std::string output = train_tiny(run, eventful_options());
+    CHECK_MESSAGE(output.find("warning: [checkpoint/skipped]") != std::string::npos, output);
+    CHECK_MESSAGE(output.find(why) != std::string::npos, output);
+    CHECK_MESSAGE(output.find("the run goes on from step=15") != std::string::npos, output);
+    check_same_run(run, uninterrupted_run());
+  }
+}
+
+TEST_CASE("a run does not begin anew beside checkpoints of which none is whole") {
   const TemporaryFolder folder;
   const fs::path run = folder.path() / "run";
-  copy_as_killed(uninterrupted_run(), run, 20);
-  const fs::path newest = run / "checkpoints/step=20";
-  const std::string model = read_text(newest / "model.safetensors");
-  write_text(newest / "model.safetensors", model.substr(0, model.size() / 2));
-  const Words train = tiny_words("train", run, eventful_options());
-  check_one_message(run_s2s(train), 5, {"[checkpoint/damaged]", "step=20/model.safetensors"});
-  write_text(newest / "model.safetensors", model);
-  write_text(newest / "state.json", "{}");
-  check_one_message(run_s2s(train), 5, {"[checkpoint/incomplete]", "state.json"});
-  fs::remove(newest / "optimizer.safetensors");
-  check_one_message(run_s2s(train), 5, {"[checkpoint/incomplete]", "take an older one"});
-  fs::remove_all(newest);
-  train_tiny(run, eventful_options());
-  check_same_run(run, uninterrupted_run());
+  copy_as_killed(uninterrupted_run(), run, 5);
+  fs::remove(run / "checkpoints/step=5/model.safetensors");
+  const auto before = contents(run);
+  check_one_message(run_s2s(tiny_words("train", run, eventful_options())), 5,
+                    {"[checkpoint/damaged]", "step=5", "lacks model.safetensors"});
+  CHECK(contents(run) == before);
 }
 
 TEST_CASE("a run folder that cannot be written is one message") {
