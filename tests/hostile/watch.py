@@ -11,7 +11,7 @@ import kit as k
 
 MAX_CPU_S = 5.0
 MAX_BYTES = 1 << 30
-MAX_WALL_S = 60.0       # a hang: commands of a second wait for other programs on a busy machine
+MAX_WALL_S = 30.0       # a hang: commands of a second wait for other programs on a busy machine
 KILL_BYTES = 3 << 30    # ends a command that goes on taking memory
 FILE_BLOCKS = 1 << 20   # of 512 bytes; ends a command that fills the disk
 EXIT_CODES = range(8)
