@@ -86,7 +86,7 @@ TEST_CASE("a NeMo line with a command does not run it") {
 TEST_CASE("a list of sources may not run commands; a command line may") {
   const Audio audio;
   const std::string cuts = audio.dir / "cuts.jsonl", list = audio.dir / "list.yaml";
-  write_text(cuts, audio.cut("d0").dump() + "\n");
+  write_text(cuts, audio.cut("d0").dump() + "\n" + audio.cut("d1").dump() + "\n");
   const std::string pipe = "pipe:touch " + audio.mark() + "; cat " + cuts;
   write_text(list, "- type: lhotse_shar\n  shar_path: {cuts: [\"" + pipe + "\"]}\n");
   check_refused(run_cli("data inspect " + list), audio);
