@@ -8,8 +8,8 @@
 #include "base/foreign_json.h"
 #include "config/config_changes.h"
 #include "config/load_config.h"
-#include "s2s_run/manifest.h"
 #include "config/secrets.h"
+#include "s2s_run/manifest.h"
 #include "train/checkpoint_copies.h"
 
 namespace s2s::run {
