@@ -101,7 +101,7 @@ case $target in
     sources+=' plugins/tokenizers/sentencepiece/{sentencepiece_tokenizer,tokenizer_errors}.cc'
     libraries+=' -lsentencepiece' ;;
   store_text)
-    sources+=' core/src/parallel/{first_rank,comm_errors}.cc'
+    sources+=' core/src/parallel/{first_rank,store_frames,comm_errors}.cc'
     libraries+=' -ltorch_cpu' ;;
   tar) sources+=' core/src/files/{tar_index,tar_header,byte_file,files_errors}.cc' ;;
   text_grid) sources+=' core/src/convert/{text_grid,turns,convert_errors}.cc' ;;

@@ -285,8 +285,7 @@ def _(kit, folder):
 @case("checkpoint/weights-link-out", "checkpoint")
 def _(kit, folder):
     copy = kit.copy_checkpoint(folder / "step=4")
-    shutil.copy(copy / "model.safetensors", kit.outside / "model.safetensors")
-    k.link(copy / "model.safetensors", kit.outside / "model.safetensors")
+    k.link(copy / "model.safetensors", shutil.move(copy / "model.safetensors", folder))
     return copy
 
 
