@@ -78,7 +78,7 @@ void SharRun::adopt_folder(const std::string& note) const {
     return;
   }
   const ordered_json theirs = try_parse_foreign_json<ordered_json>(*there);
-  const std::string differs = difference(ordered_json::parse(note), theirs);
+  const std::string differs = difference(parse_foreign_json<ordered_json>(note), theirs);
   if (!differs.empty()) throw shar_errors::other_settings(options_.writer.folder, differs);
   remove_unfinished();
 }
