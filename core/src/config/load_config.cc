@@ -15,6 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr size_t kMaxBytes = size_t{16} << 20;  // the parser takes about a second for them
+
 /// The file of the same folder whose name is nearest, or "".
 std::string nearest_file(const fs::path& path) {
   std::vector<std::string> names;
@@ -33,7 +35,7 @@ std::string read_file(const std::string& path) {
   if (!fs::exists(path, ignored)) throw no_file_error(path, nearest_file(path));
   if (fs::is_directory(path, ignored)) throw unreadable_file_error(path, "it is a folder");
   try {
-    return read_small_file(path);
+    return read_small_file(path, kMaxBytes);
   } catch (const std::system_error& error) {
     throw unreadable_file_error(path, error.code() == std::errc::invalid_argument
                                           ? "it is no regular file"
