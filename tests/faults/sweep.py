@@ -1,6 +1,7 @@
 """Lets every call of a scene fail once, and looks at what is left.
 
-usage: sweep.py [--build DIR] [--scene NAME]... [--points N] [--seed S] [--all] [--jobs J]
+usage: sweep.py [--build DIR] [--scene NAME]... [--kind CLASS]... [--points N] [--seed S] [--all]
+                [--jobs J] [--memory N] [--quick]
                 [--point CLASS:N:ACTION:once|on[:RANK]]... [--json FILE] [--work DIR]
 
 --all: every point of every scene (of memory, 2000 drawn ones a scene). --points N: N drawn ones.
@@ -38,6 +39,7 @@ ACTIONS = {
     "flock": ["ENOLCK", "EINTR"], "thread": ["EAGAIN"], "spawn": ["EAGAIN"], "malloc": ["ENOMEM"],
     "truncate": ["EIO", "KILL"], "close": ["EIO"], "stdio": ["ENOSPC"]}
 ONCE_ONLY = {"KILL", "STOP", "EINTR", "SHORT", "TRUNCATE"}
+REMOVALS = ("unlink", "rmdir", "rename")
 QUICK_SCENES = ("sync", "async", "rotate", "resume", "export", "shar", "convert")
 Point = collections.namedtuple("Point", "kind number action mode rank")
 
@@ -90,7 +92,7 @@ def all_points(counts, rank, drawn_memory, draw):
         for number in numbers:
             for action in ACTIONS[kind]:
                 points.append(Point(kind, number, action, "once", rank))
-                if action not in ONCE_ONLY:
+                if action not in ONCE_ONLY and kind != "malloc":
                     points.append(Point(kind, number, action, "on", rank))
             if kind in ("write", "sync", "rename"):
                 points.append(Point(kind, number, "STOP", "once", rank))
@@ -172,6 +174,8 @@ def try_point(lab, scene, point, index):
     if not (cuts and isinstance(scene, scenes.Training)):
         if result.code != 0:
             findings += check_rerun(lab, scene, case)
+        elif point.kind in REMOVALS and scene.leftovers(case):
+            findings += check_rerun(lab, scene, case)  # a warning; the next start tidies up
         findings += scene.after_rerun(case)
         findings += [f"e: left behind: {name}" for name in scene.leftovers(case)]
     shutil.rmtree(case)
@@ -215,6 +219,7 @@ def chosen_points(lab, scene, options, draw, share):
     points = []
     for rank in ([None] if scene.ranks == 1 else range(min(scene.ranks, 2))):
         points += all_points(count_points(lab, scene, rank), rank, options.memory, draw)
+    points = [one for one in points if not options.kind or one.kind in options.kind]
     return points if options.all else draw_points(points, share, draw)
 
 
@@ -225,6 +230,7 @@ def main():
     parser.add_argument("--scene", action="append")
     parser.add_argument("--point", action="append")
     parser.add_argument("--points", type=int, default=60)
+    parser.add_argument("--kind", action="append", help="only these classes of calls")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--memory", type=int, default=2000)
     parser.add_argument("--jobs", type=int, default=2)
