@@ -82,7 +82,13 @@ json parse(const std::string& text, const std::string& path) {
   } catch (const json::parse_error& error) {
     std::string reason = error.what();  // "[...] parse error at line 1, column 9: ..."
     const size_t at = reason.find("at line ");
-    if (at != std::string::npos) reason = reason.substr(at);
+    constexpr std::string_view kNoPlace = "parse error: ";
+    const size_t what = reason.find(kNoPlace);
+    if (at != std::string::npos) {
+      reason = reason.substr(at);
+    } else if (what != std::string::npos) {
+      reason = "(" + reason.substr(what + kNoPlace.size()) + ")";
+    }
     throw convert_errors::transcript(path, "this is not JSON " + reason, kExpectedJson);
   }
 }

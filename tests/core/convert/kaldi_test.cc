@@ -51,6 +51,7 @@ TEST_CASE("a Kaldi directory with segments becomes cuts of recordings") {
 }
 
 TEST_CASE("without segments every recording is an utterance; reco2dur needs no audio") {
+  const s2s::test::AllowedCommands allowed;
   const TemporaryFolder dir;
   write_text(dir / "wav.scp", "u1 false |\n");
   write_text(dir / "text", "u1 x y\n");

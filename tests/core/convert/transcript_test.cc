@@ -179,5 +179,6 @@ TEST_CASE("a transcript that is a named pipe or is nested without end is one mes
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   CHECK(holds(message_of([&] { read_transcript(pipe, 10); }), pipe));
   const std::string deep = dir.write("deep.json", std::string(300'000, '['));
-  CHECK(holds(message_of([&] { read_transcript(deep, 10); }), "nested deeper than 128"));
+  const std::string message = message_of([&] { read_transcript(deep, 10); });
+  CHECK_MESSAGE(holds(message, "nested deeper than 128"), message);
 }

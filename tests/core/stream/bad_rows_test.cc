@@ -113,11 +113,12 @@ TEST_CASE("lines of NeMo's manifests that are no entry, or whose audio is missin
 TEST_CASE("a line that is nested without end is a bad line, wherever one is read") {
   const TemporaryFolder folder;
   const std::string nest = std::string(300'000, '[') + std::string(300'000, ']');
-  const std::string nemo =
-      folder.write("deep.json", R"({"audio_filepath": "a.wav", "duration": 1})"
-                                "\n"
-                                R"({"audio_filepath": "a.wav", "duration": 1, "x": )" +
-                                    nest + "}\n");
+  const std::string nemo = folder.write(
+      "deep.json",
+      R"({"audio_filepath": "a.wav", "duration": 1, "offset": 0, "sampling_rate": 8000})"
+      "\n"
+      R"({"audio_filepath": "a.wav", "duration": 1, "x": )" +
+          nest + "}\n");
   CHECK_THROWS_WITH_AS(read_strictly(nemo), doctest::Contains("deep.json:2"), Error);
   // The first line says what kind of manifest it is.
   const std::string first = folder.write("first.jsonl", nest + "\n");
