@@ -34,24 +34,35 @@ Config to_config(const nlohmann::ordered_json& node, const std::string& source, 
   return config;
 }
 
-}  // namespace
-
-nlohmann::ordered_json parse_json_text(const std::string& text, const std::string& source) {
+std::string read_text(const std::string& path) {
   try {
-    return parse_foreign_json<nlohmann::ordered_json>(text);
+    return read_small_file(path);
+  } catch (const std::system_error& error) {
+    throw weights_errors::unreadable(path, error.code().message());
+  }
+}
+
+template <class Json>
+Json parse_as(const std::string& text, const std::string& source) {
+  try {
+    return parse_foreign_json<Json>(text);
   } catch (const nlohmann::json::exception& error) {
     throw weights_errors::json(source, error.what());
   }
 }
 
+}  // namespace
+
+nlohmann::ordered_json parse_json_text(const std::string& text, const std::string& source) {
+  return parse_as<nlohmann::ordered_json>(text, source);
+}
+
 nlohmann::ordered_json read_json_file(const std::string& path) {
-  std::string text;
-  try {
-    text = read_small_file(path);
-  } catch (const std::system_error& error) {
-    throw weights_errors::unreadable(path, error.code().message());
-  }
-  return parse_json_text(text, path);
+  return parse_json_text(read_text(path), path);
+}
+
+nlohmann::json read_sorted_json_file(const std::string& path) {
+  return parse_as<nlohmann::json>(read_text(path), path);
 }
 
 Config parse_json(const std::string& text, const std::string& source) {

@@ -14,7 +14,9 @@
 namespace s2s {
 namespace {
 
-using Json = nlohmann::ordered_json;
+// For reading: an ordered_json looks for equal keys one by one, and there may be many.
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "s2s.checkpoint";
 constexpr int kVersion = 1;
@@ -50,8 +52,8 @@ std::string file_name(const Json& json) {
   return text;
 }
 
-Json runs_json(const std::vector<SpanRun>& runs) {
-  Json list = Json::array();
+OrderedJson runs_json(const std::vector<SpanRun>& runs) {
+  OrderedJson list = OrderedJson::array();
   for (const SpanRun& run : runs) {
     if (run.repeat == 1) {
       list.push_back({run.begin, run.count});
@@ -75,17 +77,29 @@ std::vector<SpanRun> parse_runs(const Json& list) {
   return runs;
 }
 
-Json group_json(const PieceGroup& group, const std::map<std::string, size_t>& numbers) {
-  Json json = Json::object();
+OrderedJson group_json(const PieceGroup& group, const std::map<std::string, size_t>& numbers) {
+  OrderedJson json = OrderedJson::object();
+  auto& entries = json.get_ref<OrderedJson::object_t&>();  // the names are there once
   for (const auto& [name, tensor] : group) {
-    Json pieces = Json::array();
+    OrderedJson pieces = OrderedJson::array();
     for (const StoredPiece& piece : tensor.pieces) {
       pieces.push_back({numbers.at(piece.file), runs_json(piece.runs)});
     }
-    json[name] = {
+    OrderedJson entry = {
         {"dtype", type_text(tensor.dtype)}, {"shape", tensor.sizes}, {"pieces", std::move(pieces)}};
+    entries.emplace_back(name, std::move(entry));
   }
   return json;
+}
+
+/// The checksum is that of the text without it; it is the last entry.
+void check_checksum(const std::string& text, uint64_t expected) {
+  const std::string end = fmt::format(",\"{}\":{}}}", kChecksum, expected);
+  if (text.ends_with(end)) {
+    const std::string rest = text.substr(0, text.size() - end.size()) + "}";
+    if (checksum_of(rest.data(), rest.size()) == expected) return;
+  }
+  throw std::invalid_argument("its checksum is another");
 }
 
 struct ListedFile {
@@ -186,20 +200,20 @@ std::string tiling_fault(const PieceTensor& tensor) {
 
 std::string format_piece_index(const PieceIndex& index) {
   std::map<std::string, size_t> numbers;
-  Json files = Json::array();
+  OrderedJson files = OrderedJson::array();
   for (const auto& [name, sums] : index.files) {
     numbers[name] = files.size();
     files.push_back(
         {{"name", name}, {"bytes", sums.bytes}, {"crc32", checksums_text(sums.blocks)}});
   }
-  Json tensors = Json::object();
+  OrderedJson tensors = OrderedJson::object();
   for (const auto& [name, group] : index.groups) tensors[name] = group_json(group, numbers);
-  Json json = {{"format", kFormat},
-               {"version", kVersion},
-               {"num_ranks", index.num_ranks},
-               {"block_bytes", kChecksumBlockBytes},
-               {"files", std::move(files)},
-               {"tensors", std::move(tensors)}};
+  OrderedJson json = {{"format", kFormat},
+                      {"version", kVersion},
+                      {"num_ranks", index.num_ranks},
+                      {"block_bytes", kChecksumBlockBytes},
+                      {"files", std::move(files)},
+                      {"tensors", std::move(tensors)}};
   const std::string text = json.dump();
   json[kChecksum] = checksum_of(text.data(), text.size());
   return json.dump();
@@ -207,13 +221,8 @@ std::string format_piece_index(const PieceIndex& index) {
 
 PieceIndex parse_piece_index(const std::string& path, const std::string& text) {
   try {
-    Json json = parse_foreign_json<Json>(text);
-    const uint64_t expected = count_of(json.at(kChecksum));
-    json.erase(kChecksum);
-    const std::string rest = json.dump();
-    if (checksum_of(rest.data(), rest.size()) != expected) {
-      throw std::invalid_argument("its checksum is another");
-    }
+    const Json json = parse_foreign_json<Json>(text);
+    check_checksum(text, count_of(json.at(kChecksum)));
     const int64_t version = whole_number(json.at("version"));
     if (json.at("format").get<std::string>() != kFormat || version != kVersion) {
       throw std::invalid_argument(

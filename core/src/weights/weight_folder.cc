@@ -21,15 +21,15 @@ constexpr std::string_view kIndexSuffix = ".index.json";
 constexpr std::string_view kAdapterFile = "adapter_model.safetensors";
 
 /// Writers that do not know it write 0.
-std::optional<uint64_t> total_size(const nlohmann::ordered_json& index) {
-  const nlohmann::ordered_json::json_pointer place("/metadata/total_size");
+std::optional<uint64_t> total_size(const nlohmann::json& index) {
+  const nlohmann::json::json_pointer place("/metadata/total_size");
   if (!index.is_object() || !index.contains(place) || !index[place].is_number_unsigned()) return {};
   const auto bytes = index[place].get<uint64_t>();
   return bytes == 0 ? std::nullopt : std::optional<uint64_t>(bytes);
 }
 
 WeightIndex read_index(const fs::path& path) {
-  const auto json = read_json_file(path.string());
+  const auto json = read_sorted_json_file(path.string());
   WeightIndex index{path.string(), {}, total_size(json)};
   if (!json.is_object() || !json.contains("weight_map") || !json["weight_map"].is_object()) {
     throw weights_errors::index(index.path,
