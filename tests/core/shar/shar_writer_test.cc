@@ -196,7 +196,7 @@ TEST_CASE("a writer's threads: one cannot be started, or has no memory; a second
   options.num_jobs = 3;
   for (const int num_good : {0, 1, 2}) {
     const test::FailingThreads failing(num_good);
-    CHECK(contains(error_of([&] { write(options); }), "[run/threads]"));
+    CHECK_THROWS_WITH_AS(write(options), doctest::Contains("[run/threads]"), Error);
   }
   options.stop = [] {
     throw std::bad_alloc();
