@@ -26,6 +26,21 @@ std::string join(const Path& path) {
   return out;
 }
 
+/// What interpolations may bring in, all together: a text that holds the one before it ten times,
+/// ten times over, has gigabytes.
+constexpr size_t kMaxAddedBytes = size_t{16} << 20;
+/// Interpolations inside of each other, and references that lead to references.
+constexpr size_t kMaxLevels = 64;
+
+/// About the memory of a copy.
+size_t num_bytes(const Config& node) {
+  constexpr size_t kNodeBytes = 128;
+  size_t bytes = kNodeBytes + node.text().size();
+  for (const Config& item : node.items()) bytes += num_bytes(item);
+  for (const auto& [key, child] : node.entries()) bytes += key.size() + num_bytes(child);
+  return bytes;
+}
+
 class Resolver {
  public:
   Resolver(Config& root, Findings* findings) : root_(root), findings_(findings) {}
@@ -48,6 +63,7 @@ class Resolver {
   /// With findings, a value that cannot be resolved keeps its text.
   void resolve_or_note(Config& node, const Path& path) {
     if (findings_ == nullptr) return resolve_scalar(node, path);
+    if (added_bytes_ > kMaxAddedBytes) return;  // there is a finding of it
     try {
       resolve_scalar(node, path);
     } catch (const Error& error) {
@@ -58,11 +74,14 @@ class Resolver {
 
   void resolve_scalar(Config& node, const Path& path) {
     if (done_.contains(&node) || node.text().find("${") == std::string::npos) return;
-    Active active(*this, node, path);
+    check_level(active_.size(), node, path);
+    const Active active(*this, node, path);
     const auto pieces = split_interpolations(node.text());
     if (!pieces) throw interpolation_error(join(path), node, "'${' has no closing '}'");
     if (pieces->size() == 1 && pieces->front().is_interpolation) {
-      replace(node, evaluate(pieces->front().text, node, path));
+      Config value = evaluate(pieces->front().text, node, path);
+      spend(num_bytes(value), node, path);
+      replace(node, std::move(value));
       return;
     }
     const Resolved resolved = join_pieces(*pieces, node, path);
@@ -72,6 +91,22 @@ class Resolver {
     value.set_origin(std::move(origin));
     node = std::move(value);
     done_.insert(&node);
+  }
+
+  void spend(size_t bytes, const Config& node, const Path& path) {
+    added_bytes_ += bytes;
+    if (added_bytes_ <= kMaxAddedBytes) return;
+    throw interpolation_error(join(path), node,
+                              "interpolations bring in more than " +
+                                  std::to_string(kMaxAddedBytes >> 20) +
+                                  " MiB; this is no configuration");
+  }
+
+  void check_level(size_t level, const Config& node, const Path& path) const {
+    if (level <= kMaxLevels) return;
+    throw interpolation_error(
+        join(path), node,
+        "it leads through more than " + std::to_string(kMaxLevels) + " others; name the value");
   }
 
   /// The origin becomes the target's, with a note of the way; of what came from the environment,
@@ -104,7 +139,9 @@ class Resolver {
       } else {
         all.add_text(piece.text);
       }
+      if (all.text.size() > kMaxAddedBytes) break;
     }
+    spend(all.text.size(), node, path);
     return all;
   }
 
@@ -135,6 +172,8 @@ class Resolver {
   /// Interpolations inside an interpolation come first.
   Resolved expand(const std::string& expression, const Config& node, const Path& path) {
     if (expression.find("${") == std::string::npos) return {expression, expression, false};
+    const Level inside(level_);
+    check_level(level_, node, path);
     return join_pieces(split_interpolations(expression).value_or(std::vector<Piece>{}), node, path);
   }
 
@@ -257,9 +296,19 @@ class Resolver {
     Resolver& resolver;
   };
 
+  struct Level {
+    explicit Level(size_t& level) : count(++level) {}
+    ~Level() { --count; }
+    Level(const Level&) = delete;
+    Level& operator=(const Level&) = delete;
+    size_t& count;
+  };
+
   Config& root_;
   Findings* findings_;
   std::vector<std::string> active_;
+  size_t level_ = 0;  // of interpolations inside of each other
+  size_t added_bytes_ = 0;
   std::set<const Config*> done_;
 };
 

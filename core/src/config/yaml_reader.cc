@@ -18,6 +18,8 @@ namespace {
 /// Aliases copy their anchor's tree, and anchors keep one; this bounds what a few nested ones can
 /// blow up to.
 constexpr int64_t kMaxNodes = 1'000'000;
+/// Of one map: options are looked for one after the other.
+constexpr size_t kMaxKeys = 10'000;
 
 int64_t count_nodes(const Config& node) {
   int64_t count = 1;
@@ -125,6 +127,10 @@ class TreeBuilder final : public YAML::EventHandler {
     frame.has_key = true;
     frame.key = key;
     frame.key_origin = at(mark);
+    if (frame.keys.size() > kMaxKeys) {
+      throw syntax_error(at(mark), "more than " + std::to_string(kMaxKeys) +
+                                       " keys in one map; this is no configuration");
+    }
     if (frame.is_merge || frame.keys.insert(key).second) return;
     throw duplicate_key_error(key, frame.node.find(key)->origin(), frame.key_origin);
   }

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "common/temporary_folder.h"
+#include "config/interpolation.h"
 #include "config/yaml_writer.h"
 #include "config_test_support.h"
 
@@ -38,6 +39,8 @@ std::string resolved(const std::string& text) {
 std::string resolve_error(const std::string& text) {
   return error_of([&] { resolved(text); });
 }
+
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -202,6 +205,41 @@ TEST_CASE("interpolations that go in a circle are an error with the circle") {
   CHECK(resolve_error("{a: 'x${a}'}").find("[config/interpolation-cycle]") == 0);
   CHECK(resolve_error("{a: {b: '${a}'}}").find("[config/interpolation-cycle]") == 0);
   CHECK(resolve_error("{a: '${b}', b: {c: '${a}'}}").find("[config/interpolation-cycle]") == 0);
+}
+
+TEST_CASE("interpolations bring in what a configuration may have, and no more") {
+  std::string grows = "a0: xxxxxxxxxx\n";
+  std::string tree = "a0: [x, x]\n";
+  for (int i = 1; i < 12; ++i) {
+    const std::string of_before = "${a" + std::to_string(i - 1) + "}";
+    const std::string name = "a" + std::to_string(i) + ": ";
+    grows += name;
+    tree += name + "[";
+    for (int n = 0; n < 10; ++n) {
+      grows += of_before;
+      tree += "\"" + of_before + "\", ";
+    }
+    grows += "\n";
+    tree += "x]\n";
+  }
+  CHECK(has(resolve_error(grows), "interpolations bring in more than 16 MiB"));
+  CHECK(has(resolve_error(tree), "interpolations bring in more than 16 MiB"));
+  s2s::Findings findings;
+  Config config = yaml(grows + "b: ${a7}\nc: ${a8}\n");
+  s2s::resolve_interpolations(config, findings);
+  CHECK(findings.errors().size() == 1);
+}
+
+TEST_CASE("interpolations inside of each other, and chains of them, end") {
+  std::string inside = "a";
+  std::string chain = "a0: 1\n";
+  for (int i = 0; i < 1000; ++i) inside = "${" + inside + "}";
+  for (int i = 1; i < 1000; ++i) {
+    chain = "a" + std::to_string(i) + ": ${a" + std::to_string(i - 1) + "}\n" + chain;
+  }
+  CHECK(has(resolve_error("a: 1\nb: \"" + inside + "\"\n"), "more than 64 others"));
+  CHECK(has(resolve_error(chain), "more than 64 others"));
+  CHECK(resolved("a: b\nb: c\nc: 1\nd: ${${${a}}}\n") == "{a: b, b: c, c: 1, d: 1}");
 }
 
 TEST_CASE("file, overrides and interpolations together give the effective config") {

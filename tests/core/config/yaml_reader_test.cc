@@ -88,3 +88,10 @@ TEST_CASE("anchors inside anchors around much are refused before each has kept i
 TEST_CASE("deep nesting ends in an error, not in a crash") {
   CHECK(error_of([] { yaml(std::string(100000, '[')); }).find("[config/syntax]") == 0);
 }
+
+TEST_CASE("a map with very many keys is no configuration") {
+  std::string text;
+  for (int i = 0; i < 10'002; ++i) text += "k" + std::to_string(i) + ": 1\n";
+  CHECK(s2s::test::error_of([&] { s2s::test::yaml(text); }).find("more than 10000 keys") !=
+        std::string::npos);
+}
