@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
+#include "base/foreign_json.h"
 #include "weights/weights_errors.h"
 
 namespace s2s {
@@ -44,27 +45,55 @@ constexpr TypeName kTypes[] = {
     {"F8_E8M0", at::ScalarType::Float8_e8m0fnu},
 };
 
-/// A header is an object of objects of lists; its numbers lie at this depth.
+/// A header is an object of objects of lists; its numbers lie in three of them.
 constexpr int kMaxDepth = 3;
+
+/// Notes the first key that an object has twice. The parser with a callback would do, too, but
+/// looks through the whole of an object for each that ends in it.
+class KeyWatch : public nlohmann::json_sax<json> {
+ public:
+  const std::string& repeated() const { return repeated_; }
+
+  bool key(std::string& name) override {
+    if (!open_.back().insert(name).second && repeated_.empty()) repeated_ = name;
+    return true;
+  }
+  bool start_object(size_t /*size*/) override {
+    open_.emplace_back();
+    return true;
+  }
+  bool end_object() override {
+    open_.pop_back();
+    return true;
+  }
+  bool null() override { return true; }
+  bool boolean(bool /*value*/) override { return true; }
+  bool number_integer(int64_t /*value*/) override { return true; }
+  bool number_unsigned(uint64_t /*value*/) override { return true; }
+  bool number_float(double /*value*/, const std::string& /*text*/) override { return true; }
+  bool string(std::string& /*value*/) override { return true; }
+  bool binary(json::binary_t& /*value*/) override { return true; }
+  bool start_array(size_t /*size*/) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(size_t /*position*/, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*error*/) override {
+    return false;  // the parser that comes behind says what is wrong
+  }
+
+ private:
+  std::vector<std::unordered_set<std::string>> open_;  // keys of the objects that are open
+  std::string repeated_;
+};
 
 /// Parses JSON and notes the first key that an object has twice.
 json parse_unique(const std::string& path, std::string_view text, std::string& repeated) {
-  std::array<std::set<std::string>, kMaxDepth + 1> keys;  // of the object that is open, by depth
-  const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
-    const bool opens =
-        event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
-    if (opens && depth >= kMaxDepth) {
-      throw weights_errors::format(path, "the header nests deeper than a list in a tensor's entry");
-    }
-    if (event == json::parse_event_t::object_start) keys.at(static_cast<size_t>(depth) + 1).clear();
-    if (event == json::parse_event_t::key &&
-        !keys.at(static_cast<size_t>(depth)).insert(parsed.get<std::string>()).second &&
-        repeated.empty()) {
-      repeated = parsed.get<std::string>();
-    }
-    return true;
-  };
-  return json::parse(text, watch);
+  if (!is_json_depth_within(text, kMaxDepth)) {
+    throw weights_errors::format(path, "the header nests deeper than a list in a tensor's entry");
+  }
+  KeyWatch watch;
+  json::sax_parse(text, &watch);
+  repeated = watch.repeated();
+  return parse_foreign_json(text);
 }
 
 std::map<std::string, std::string> read_metadata(const std::string& path, const json& node) {
