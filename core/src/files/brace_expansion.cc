@@ -11,7 +11,9 @@ namespace s2s::files {
 namespace {
 
 using Names = std::vector<std::string>;
-constexpr size_t kMaxNames = 10'000'000;
+constexpr size_t kMaxNames = 1'000'000;
+constexpr size_t kMaxBytes = size_t{256} << 20;       // of all names
+constexpr size_t kLongestPattern = size_t{64} << 10;  // each piece copies what is before it
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 struct Expansion {
@@ -20,12 +22,26 @@ struct Expansion {
   [[noreturn]] void fail(const char* reason) const { throw files_errors::braces(pattern, reason); }
 
   void check_size(uint64_t size) const {
-    if (size > kMaxNames) fail("stands for more than ten million names");
+    if (size > kMaxNames) fail("stands for more than a million names");
+  }
+
+  static uint64_t num_bytes(const Names& names) {
+    uint64_t bytes = 0;
+    for (const std::string& name : names) bytes += name.size();
+    return bytes;
+  }
+
+  Names all_of(const std::string& text) const {
+    if (text.size() > kLongestPattern) fail("is longer than 64 KiB");
+    return expand(text, 0);
   }
 
   /// Each of `left` with each of `right` behind it; the last changes fastest.
   Names product(const Names& left, const Names& right) const {
     check_size(uint64_t{left.size()} * right.size());
+    if (num_bytes(left) * right.size() + num_bytes(right) * left.size() > kMaxBytes) {
+      fail("stands for more than 256 MiB of names");
+    }
     Names all;
     all.reserve(left.size() * right.size());
     for (const std::string& first : left) {
@@ -177,7 +193,7 @@ void replace_brackets(std::string& text, char open, char close) {
 }  // namespace
 
 std::vector<std::string> expand_braces(const std::string& pattern) {
-  return Expansion{pattern}.expand(pattern, 0);
+  return Expansion{pattern}.all_of(pattern);
 }
 
 std::vector<std::string> expand_shard_pattern(const std::string& pattern) {
@@ -187,7 +203,7 @@ std::vector<std::string> expand_shard_pattern(const std::string& pattern) {
     replace_brackets(text, '[', ']');
     replace_brackets(text, '<', '>');
   }
-  return Expansion{pattern}.expand(text, 0);
+  return Expansion{pattern}.all_of(text);
 }
 
 }  // namespace s2s::files
