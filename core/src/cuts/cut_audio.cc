@@ -41,10 +41,18 @@ at::Tensor mended(const Cut& mix, const at::Tensor& audio_CS, int64_t rate, bool
   return fit_length(audio_CS, count);
 }
 
+/// Silence is made of nothing but a number of the manifest.
+void check_length(const Cut& cut, double duration_s) {
+  constexpr double kLongest_s = 24 * 3600;
+  if (duration_s <= kLongest_s) return;
+  throw cut_audio_errors::mix(cut.place(), "silence of more than a day is asked for");
+}
+
 void add(AudioMixer& mixer, const Cut& mix, const MixTrack& track, at::Tensor audio_CS,
          int64_t rate) {
   if (audio_CS.size(1) == 0) return;
   if (track.offset_s < 0) throw cut_audio_errors::mix(mix.place(), "a track's offset is below 0");
+  check_length(mix, track.offset_s);
   try {
     mixer.add(std::move(audio_CS), compute_num_samples(track.offset_s, rate));
   } catch (const std::runtime_error& error) {
@@ -84,6 +92,7 @@ at::Tensor CutAudio::load(const Cut& cut, std::optional<int64_t> sample_rate_hz)
   if (cut.kind == Cut::Kind::kMixed) return load_mix(cut, sample_rate_hz, /*adds_up=*/false);
   if (cut.kind == Cut::Kind::kPadding) {
     const int64_t rate = sample_rate_hz.value_or(rate_of(cut));
+    check_length(cut, cut.duration_s);
     return at::zeros({1, compute_num_samples(cut.duration_s, rate)}, at::kFloat);
   }
   if (!cut.recording) throw cut_audio_errors::no_recording(cut);

@@ -9,6 +9,7 @@
 
 #include "base/fnv.h"
 #include "cuts/cuts_errors.h"
+#include "data/data_errors.h"
 #include "s2s/frames.h"
 
 namespace s2s::data {
@@ -16,6 +17,12 @@ namespace {
 
 constexpr size_t kMaxListed = 20;
 constexpr size_t kMaxIds = 2000000;
+
+/// Longer than what is recorded: its frames would fill the memory.
+bool is_endless(const Cut& cut) {
+  constexpr double kDay_s = 24 * 3600;
+  return !(cut.duration_s <= kDay_s);
+}
 
 /// Counts words, and those that become nothing but silence.
 void count_words(const std::string& text, const Tokenizer& tokenizer, SpeakerReport& speaker) {
@@ -134,6 +141,7 @@ void SetInspector::add_gaps(const Cut& cut) {
 
 void SetInspector::check(const Cut& cut) {
   Findings findings;
+  if (is_endless(cut)) findings.add(data_errors::endless(cut));
   check_duplex_cut(cut, spec_.data, /*allow_no_turns=*/false, findings);
   report_.num_unsuitable += findings.empty() ? 0 : 1;
   for (const Error& error : findings.errors()) {
@@ -162,7 +170,7 @@ void SetInspector::add(const Cut& cut) {
   add_turns(cut);
   add_gaps(cut);
   check(cut);
-  if (spec_.frames_rate_hz > 0 || cut.sample_rate_hz() > 0) {
+  if (!is_endless(cut) && (spec_.frames_rate_hz > 0 || cut.sample_rate_hz() > 0)) {
     const SequenceText text = make_sequence_text({{{&cut, 0}}, 0}, spec_, tokenizer_);
     report_.agent_text += text.target_counts;
     report_.user_text += text.source_counts;

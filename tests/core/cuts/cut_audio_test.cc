@@ -324,6 +324,13 @@ TEST_CASE("mixes that cannot be made are [data/mix]") {
   mix.tracks[0].snr_db.reset();
   mix.duration_s = 3;
   CHECK_THROWS_WITH_AS(audio.load(mix), doctest::Contains("[data/mix]"), s2s::Error);
+  mix.tracks[0].offset_s = mix.duration_s = 1e15;
+  CHECK_THROWS_WITH_AS(audio.load(mix), doctest::Contains("more than a day"), s2s::Error);
+  s2s::Cut silence;
+  silence.kind = s2s::Cut::Kind::kPadding;
+  silence.duration_s = 1e15;
+  CHECK_THROWS_WITH_AS(audio.load(silence, 16000), doctest::Contains("more than a day"),
+                       s2s::Error);
 }
 
 TEST_CASE("the tolerance is Lhotse's environment variable") {

@@ -156,6 +156,15 @@ TEST_CASE("cuts that do not suit a duplex model are named") {
   CHECK(report.unsuitable[0].find("[data/no-target]") != std::string::npos);
 }
 
+TEST_CASE("a cut of more than a day is named, and its frames are not counted") {
+  const TemporaryFolder dir;
+  const auto report =
+      inspect(read(dir, {cut_json("a", 1e15, "u.wav", "a.wav")}), s2s::test::TableTokenizer());
+  REQUIRE(!report.unsuitable.empty());
+  CHECK(report.unsuitable[0].find("[data/too-long]") != std::string::npos);
+  CHECK(report.agent_text.turns == 0);
+}
+
 TEST_CASE("unreadable, silent and clipped audio is found, whatever the number of threads") {
   const TemporaryFolder dir;
   write_audio(dir / "good.wav", 16000, ramp(16000));
