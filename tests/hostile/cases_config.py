@@ -36,6 +36,10 @@ CONFIGS = [
     ("interpolation-deep", "a: " + "${" * 100_000 + "}" * 100_000 + "\n", True),
     ("interpolation-grows", "a0: xxxxxxxxxx\n" + "".join(
         f"a{i}: {'${a%d}' % (i - 1) * 10}\n" for i in range(1, 12)), True),
+    ("interpolation-chain", "".join(f"a{i}: ${{a{i + 1}}}\n" for i in range(50_000)), True),
+    ("interpolation-trees", "a0: [x, x]\n" + "".join(
+        f"a{i}: [{', '.join(['%s${a%d}%s' % (chr(34), i - 1, chr(34))] * 9)}]\n"
+        for i in range(1, 12)), True),
     ("interpolation-environment", "a: ${oc.env:PATH}\nmodel: {type: '${oc.env:HOSTILE}'}\n", False),
     ("numbers", "trainer: {max_steps: 99999999999999999999999, seed: 1e400, devices: -1}\n", False),
     ("sizes", "model: {llm: {name: llama, hidden_size: 4611686018427387904, "
