@@ -55,6 +55,21 @@ TEST_CASE("data convert makes cuts that data inspect has nothing to say against"
   CHECK(has(again, "[data/convert-exists]"));
 }
 
+TEST_CASE("data convert takes away what killed conversions have left") {
+  const TemporaryFolder dir;
+  write_pairs(dir, 1);
+  const std::string piece = in(dir) + ".cuts.jsonl.part.json.s2s-a1b2c3";
+  write_text(piece, "{");
+  const std::string command = "data convert " + in(dir) + "set " + in(dir) + "cuts.jsonl";
+  CHECK(run_cli(command).exit_code == 0);
+  CHECK_FALSE(std::filesystem::exists(piece));
+  // Killed when the result had its name, and its state was still there.
+  const std::string state = in(dir) + "cuts.jsonl.part.json";
+  write_text(state, "{}");
+  CHECK(run_cli(command).exit_code == 5);
+  CHECK_FALSE(std::filesystem::exists(state));
+}
+
 TEST_CASE("data convert says what is wrong with its words and its source") {
   const TemporaryFolder dir;
   write_pairs(dir, 1);

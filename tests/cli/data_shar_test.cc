@@ -36,6 +36,17 @@ TEST_CASE("data shar writes a set, and refuses to write over it") {
   CHECK(nlohmann::json::parse(other.output.substr(other.output.find('{')))["cuts"] == 10);
 }
 
+TEST_CASE("data shar begins again where a killed one has not finished its first file") {
+  const TemporaryFolder folder;
+  const std::string out = folder / "out";
+  fs::create_directory(out);
+  const std::string piece = out + "/..s2s-shar.json.s2s-a1b2c3";
+  std::ofstream(piece) << "{";
+  const auto made = run_cli("data shar " + kSet + " " + out + " --shard-size 4");
+  CHECK_MESSAGE(made.exit_code == 0, made.output);
+  CHECK_FALSE(fs::exists(piece));
+}
+
 TEST_CASE("data shar: wrong words are exit code 2, wrong data 5, one message each") {
   const TemporaryFolder folder;
   const std::string out = folder / "out";

@@ -37,6 +37,7 @@ struct Plan {
   int action = 0;
   bool goes_on = false;
   bool is_armed = false;  // a matching path was seen
+  bool is_over = false;   // main has returned
   char path[512] = {};
   unsigned long own_counters[kNumCounters] = {};
   unsigned long* counters = own_counters;
@@ -143,6 +144,8 @@ bool is_watched(CallClass kind) {
   return g_plan.kind == kind || waits_for_path || g_plan.counters != g_plan.own_counters;
 }
 
+void end_of_main() { g_plan.is_over = true; }
+
 bool matches_path(const char* path) {
   return g_plan.path[0] == '\0' || (path != nullptr && strstr(path, g_plan.path) != nullptr);
 }
@@ -155,6 +158,7 @@ Verdict decide(CallClass kind, const char* path) {
   if (has_path) g_plan.is_armed = true;
   // Memory counts from the first matching path on: what happens before main is not the program's.
   if (kind == kMalloc && g_plan.path[0] != '\0' && !g_plan.is_armed) return verdict;
+  if (kind == kMalloc && g_plan.is_over) return verdict;
   const unsigned long number = __atomic_add_fetch(&g_plan.counters[kind], 1, __ATOMIC_RELAXED);
   if (g_plan.kind != kind) return verdict;
   if (number != g_plan.number && !(g_plan.goes_on && number > g_plan.number)) return verdict;

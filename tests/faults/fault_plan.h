@@ -48,6 +48,9 @@ bool is_watched(CallClass kind);
 /// happen inside.
 Verdict decide(CallClass kind, const char* path);
 
+/// Memory fails no more: main is through, and what libraries clear away is theirs.
+void end_of_main();
+
 /// True when S2S_FAULTS_PATH is not set, or is part of `path`.
 bool matches_path(const char* path);
 /// True when this process is one of those that count, fail and are recorded.

@@ -30,6 +30,15 @@ void log_program(const char* kind, const char* name) {
   log_call(kind, strchr(name, '/') != nullptr ? full : name);
 }
 
+using Main = int (*)(int, char**, char**);
+Main g_main = nullptr;
+
+int watched_main(int count, char** words, char** environment) {
+  const int result = g_main(count, words, environment);
+  end_of_main();
+  return result;
+}
+
 /// The class of a call on a FILE: its descriptor's path.
 bool stream_fails(FILE* stream) {
   if (!is_watched(kStdio) || stream == nullptr) return false;
@@ -45,6 +54,18 @@ void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);
 void* __libc_memalign(size_t, size_t);
+
+int __libc_start_main(Main main, int count, char** words, void (*begin)(), void (*end)(),
+                      void (*loader_end)(), void* stack) {
+  g_main = main;
+  return next("__libc_start_main", &__libc_start_main)(&watched_main, count, words, begin, end,
+                                                       loader_end, stack);
+}
+void exit(int code) noexcept {
+  end_of_main();
+  next("exit", &exit)(code);
+  __builtin_unreachable();
+}
 
 void* malloc(size_t size) noexcept { return has_memory() ? __libc_malloc(size) : nullptr; }
 void* calloc(size_t count, size_t size) noexcept {

@@ -266,6 +266,12 @@ def play(lab, scene, one, seed):
     return facts
 
 
+def play_in_time(lab, scene, one, options, begin):
+    if time.monotonic() - begin > 60 * options.minutes:
+        return None
+    return play(lab, scene, one, options.seed)
+
+
 def print_table(played, seconds):
     print(f"{'event':12}{'rounds':>8}{'happened':>10}{'held':>7}{'longest end':>13}  ended with")
     for event in sorted({one["round"]["event"] for one in played}):
@@ -287,6 +293,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--round", type=int)
     parser.add_argument("--event", action="append")
+    parser.add_argument("--minutes", type=float, default=1e9, help="begin no round after these")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--json")
@@ -306,7 +313,9 @@ def main():
     rounds = [draw_round(number, options.seed, events) for number in numbers]
     played = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for facts in pool.map(lambda one: play(lab, scene, one, options.seed), rounds):
+        for facts in pool.map(lambda one: play_in_time(lab, scene, one, options, begin), rounds):
+            if facts is None:
+                continue
             played.append(facts)
             if facts["findings"]:
                 print(f"VIOLATION {facts['round']}: " + "; ".join(facts["findings"]))

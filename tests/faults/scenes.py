@@ -224,8 +224,8 @@ def command_scenes(lab):
         assert made.code == 0, made.output
 
     def with_run(case):
-        shutil.rmtree(case / "run")
-        labs.copy_tree(finished_run(), case / "run")
+        (case / "in").mkdir()
+        labs.copy_tree(finished_run(), case / "in/run")
 
     def with_data(case):
         labs.copy_tree(lab.data, case / "in")
@@ -244,7 +244,7 @@ def command_scenes(lab):
             "--fields", "recording=flac", "--num-jobs", "1"]
     convert = [program, "data", "convert", "../in", "../run/out.jsonl.gz", "--lengths", "shorter"]
     validate = lab.train_words(["trainer.limit_val_batches=1", "--checkpoint",
-                                "../run/checkpoints/last"], "validate")
+                                "../in/run/checkpoints/last"], "validate")
     first = ["checkpoint", "import", "../in/hf", "../run/first", "--config"]
     return [
         Command(lab, "export", [program, "checkpoint", "export", "../in/step=2", "../run/out"],

@@ -236,7 +236,10 @@ ConversionResult convert(Importer& importer, const std::string& path,
   if (!path.ends_with(".jsonl") && !path.ends_with(".jsonl.gz")) {
     throw convert_errors::result_name(path);
   }
-  if (!options.replace && fs::exists(path)) throw convert_errors::exists(path);
+  if (!options.replace && fs::exists(path)) {
+    forget_finished_part(path);
+    throw convert_errors::exists(path);
+  }
   return Conversion(importer, path, options).run(stop, progress);
 }
 

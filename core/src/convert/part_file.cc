@@ -51,6 +51,8 @@ PartFile::PartFile(const std::string& path, uint64_t fingerprint)
     close(file_);
     throw convert_errors::in_use(path);
   }
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  remove_left_over_pieces(folder.empty() ? "." : folder);
   read_state(fingerprint);
   if (ftruncate(file_, state_.bytes) != 0) throw write_error(part_, "cannot cut", errno);
   lseek(file_, 0, SEEK_END);
@@ -125,6 +127,13 @@ void PartFile::commit() {
   rename_durably(part_, path_);
   std::error_code ignored;
   std::filesystem::remove(part_ + ".json", ignored);
+}
+
+void forget_finished_part(const std::string& path) {
+  const std::string part = path + ".part";
+  std::error_code ignored;
+  if (std::filesystem::exists(part, ignored)) return;  // another conversion, or a replacement
+  std::filesystem::remove(part + ".json", ignored);
 }
 
 }  // namespace s2s::convert

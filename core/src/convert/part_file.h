@@ -54,4 +54,8 @@ class PartFile {
   std::string waiting_;
 };
 
+/// Removes the state beside a result at `path` that a conversion left which was killed when all
+/// else was done; not while there is a part.
+void forget_finished_part(const std::string& path);
+
 }  // namespace s2s::convert

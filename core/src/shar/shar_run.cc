@@ -71,6 +71,7 @@ std::optional<std::string> SharRun::read_note() const {
 void SharRun::adopt_folder(const std::string& note) const {
   const std::optional<std::string> there = read_note();
   if (!there) {
+    remove_left_over_pieces(options_.writer.folder);  // of a note that was never finished
     for (const auto& entry : fs::directory_iterator(options_.writer.folder)) {
       throw shar_errors::folder_in_use(options_.writer.folder, entry.path().filename().string());
     }
