@@ -8,8 +8,8 @@ namespace s2s::files {
 
 /// What a pattern stands for, in order: {a,b}, {0..9}, {01..10} (padded), {0..8..2}, {a..f}, nested
 /// and several. Braces with neither ".." nor "," stay. A backslash means nothing.
-/// Errors: [data/braces] unbalanced ones; more than a million names or 256 MiB of them; a pattern
-/// of more than 64 KiB. Source: braceexpand 0.1.7 with escape=False.
+/// Errors: [data/braces] unbalanced ones; more than a million names or 256 MiB; over 64 KiB long.
+/// Source: braceexpand 0.1.7 with escape=False.
 std::vector<std::string> expand_braces(const std::string& pattern);
 
 /// As NeMo writes shards: also "_OP_0..127_CL_", and ( [ < with ) ] > around a range or a list.
