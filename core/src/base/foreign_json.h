@@ -2,20 +2,39 @@
 // JSON that somebody else wrote, through a parser that calls itself for each level.
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include "s2s/foreign_text.h"
 
 namespace s2s {
 
+/// Most members of an object that keeps their order: it compares each new name with all before.
+inline constexpr size_t kOrderedMembers = 20000;
+
+/// True when an object of a JSON text has more members than that.
+bool has_wide_object(std::string_view text, size_t max_members = kOrderedMembers);
+
+/// Why a text is not parsed whatever it says: its parser or its value would run out of stack (here
+/// or where the value is copied, printed or destroyed) or out of time.
+template <class Json>
+std::optional<std::string> json_refusal(std::string_view text) {
+  if (!is_json_depth_within(text)) {
+    return "it is nested deeper than " + std::to_string(kJsonDepth) + " levels";
+  }
+  if (std::is_same_v<Json, nlohmann::ordered_json> && has_wide_object(text)) {
+    return "an object has more than " + std::to_string(kOrderedMembers) + " members";
+  }
+  return std::nullopt;
+}
+
 /// What Json::parse gives. Errors: nlohmann::json::parse_error, also for more than kJsonDepth
-/// levels, which would overflow the stack here or where the value is copied, printed or destroyed.
+/// levels and, of an ordered_json, more than kOrderedMembers members.
 template <class Json = nlohmann::json>
 Json parse_foreign_json(std::string_view text) {
-  if (!is_json_depth_within(text)) {
-    throw nlohmann::json::parse_error::create(
-        101, size_t{0}, "it is nested deeper than " + std::to_string(kJsonDepth) + " levels",
-        nullptr);
+  if (const auto refusal = json_refusal<Json>(text)) {
+    throw nlohmann::json::parse_error::create(101, size_t{0}, *refusal, nullptr);
   }
   return Json::parse(text.begin(), text.end());
 }
@@ -23,7 +42,7 @@ Json parse_foreign_json(std::string_view text) {
 /// The same; a discarded value in place of an error.
 template <class Json = nlohmann::json>
 Json try_parse_foreign_json(std::string_view text) {
-  if (!is_json_depth_within(text)) return Json(nlohmann::json::value_t::discarded);
+  if (json_refusal<Json>(text)) return Json(nlohmann::json::value_t::discarded);
   return Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
 }
 

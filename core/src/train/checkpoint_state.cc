@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/foreign_json.h"
 #include "train/train_errors.h"
 #include "weights/checkpoint_proof.h"
 
@@ -41,12 +42,27 @@ json read_state_json(const std::string& checkpoint) {
   return content;
 }
 
+namespace {
+
+/// The trainer's own state is "" or an object of numbers.
+bool is_trainer_state(const std::string& text) {
+  if (text.empty()) return true;
+  const json state = try_parse_foreign_json(text);
+  return state.is_object() && std::all_of(state.begin(), state.end(),
+                                          [](const json& value) { return value.is_number(); });
+}
+
+}  // namespace
+
 RunState parse_state(const std::string& checkpoint, const json& content) {
   try {
     const json& steps = content.at("steps_done");
     if (!steps.is_number_integer()) throw_incomplete_checkpoint(checkpoint, "state.json");
     RunState state{steps.get<int64_t>(), content.at("data_state").get<std::string>()};
     state.trainer_state = content.value("trainer_state", "");
+    if (!is_trainer_state(state.trainer_state) || state.steps_done < 0) {
+      throw_incomplete_checkpoint(checkpoint, "state.json");
+    }
     if (content.contains("monitored")) state.monitored = content.at("monitored").get<double>();
     return state;
   } catch (const json::exception&) {

@@ -96,7 +96,20 @@ ArchiveMember checked(const std::string& path, ArchiveMember member) {
   return member;
 }
 
+/// Weights hardly compress: what gives more than this was made to fill a disk.
+void check_unpacked_size(const std::string& path, uint64_t size) {
+  constexpr uint64_t kAnyBytes = uint64_t{256} << 20;
+  constexpr uint64_t kMaxRatio = 100;
+  const uint64_t packed = std::filesystem::file_size(path);
+  if (size <= kAnyBytes || size / kMaxRatio <= packed) return;
+  throw torch_format(
+      path, fmt::format("a member of {} bytes comes out of an archive of {}; at most {} times as "
+                        "many, or 256 MiB, are unpacked: unpack it yourself if it is meant",
+                        size, packed, kMaxRatio));
+}
+
 ArchiveMember unpack(const std::string& path, archive* opened, uint64_t size) {
+  check_unpacked_size(path, size);
   const int file = open_temporary();
   if (archive_read_data_into_fd(opened, file) != ARCHIVE_OK) {
     ::close(file);

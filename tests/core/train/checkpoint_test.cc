@@ -221,6 +221,21 @@ TEST_CASE("missing folders and files are told apart") {
                        doctest::Contains("[checkpoint/incomplete]"), s2s::Error);
 }
 
+TEST_CASE("a state of the trainer that is none is refused") {
+  TemporaryFolder folder;
+  FakeRun run;
+  s2s::CheckpointFolder checkpoints(folder.path().string(), {});
+  int64_t step = 0;
+  for (const char* const state : {"{\"skipped_steps\":\"x\"}", "[1]", "text"}) {
+    const std::string path = checkpoints.save(run.model, run.optimizer, {++step, "", state});
+    CHECK_THROWS_WITH_AS(s2s::load_run_state(path, run.optimizer),
+                         doctest::Contains("[checkpoint/incomplete]"), s2s::Error);
+  }
+  const std::string path =
+      checkpoints.save(run.model, run.optimizer, {++step, "", "{\"skipped_steps\":2}"});
+  CHECK(s2s::load_run_state(path, run.optimizer).trainer_state == "{\"skipped_steps\":2}");
+}
+
 TEST_CASE("a checkpoint that cannot be written leaves the older ones") {
   TemporaryFolder folder;
   FakeRun run;

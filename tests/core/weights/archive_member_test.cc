@@ -67,6 +67,11 @@ TEST_CASE("parts of tensors are read out of an archive, and released") {
   CHECK(at::equal(files.read("whole", {0, 1, 3}), whole.narrow(0, 1, 3)));
 }
 
+TEST_CASE("an archive that would fill the disk is refused before anything is unpacked") {
+  const std::string bomb = tar_header("model_weights.ckpt", size_t{300} << 20) + tar_end();
+  CHECK(has(open_error(gzip(bomb)), "a member of 314572800 bytes comes out of an archive of"));
+}
+
 TEST_CASE("archives that are damaged, or hold something else, say so") {
   const std::string good = nemo_archive();
   CHECK(has(open_error(gzip(gzip(good))), "the archive is compressed more than once"));

@@ -8,11 +8,11 @@
 
 namespace s2s::test {
 
-/// One file of a tar archive (POSIX ustar), its data padded to whole blocks.
-inline std::string tar_entry(const std::string& name, const std::string& data) {
+/// The header of a file (POSIX ustar) that says it has `num_bytes` bytes.
+inline std::string tar_header(const std::string& name, size_t num_bytes) {
   std::string header(512, '\0');
   char size[13];
-  std::snprintf(size, sizeof size, "%011zo", data.size());
+  std::snprintf(size, sizeof size, "%011zo", num_bytes);
   header.replace(0, name.size(), name);
   header.replace(100, 7, "0000644");
   header.replace(108, 7, "0000000");
@@ -27,7 +27,12 @@ inline std::string tar_entry(const std::string& name, const std::string& data) {
   char checksum[8];
   std::snprintf(checksum, sizeof checksum, "%06o", sum);
   header.replace(148, 7, std::string(checksum, 7));
-  return header + data + std::string((512 - data.size() % 512) % 512, '\0');
+  return header;
+}
+
+/// One file of a tar archive, its data padded to whole blocks.
+inline std::string tar_entry(const std::string& name, const std::string& data) {
+  return tar_header(name, data.size()) + data + std::string((512 - data.size() % 512) % 512, '\0');
 }
 
 /// The end of an archive.
