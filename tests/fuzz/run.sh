@@ -48,7 +48,7 @@ torch=${torch:-$(sed -n 's/^S2S_TORCH_ROOT:[A-Z]*=//p' build/CMakeCache.txt)}
 # What a target compiles with instrumentation; the rest is the built libs2s_core, LibTorch and the
 # packages as they are.
 config='core/src/config/{config,config_errors,option_reader,option_values,scalar}.cc'
-yaml='core/src/config/{yaml_reader,yaml_writer,interpolation,load_config}.cc'
+yaml='core/src/config/{yaml_reader,yaml_writer,interpolation,interpolation_text,load_config}.cc'
 weights='core/src/weights/weights_errors.cc'
 lines='core/src/files/{json_fields,json_line,json_text,files_errors}.cc'
 sources='core/src/base/{error,foreign_text}.cc'
