@@ -66,9 +66,11 @@ Error memory_error() {
           "other programs"};
 }
 
-/// LibTorch's allocator does not throw std::bad_alloc.
+/// LibTorch's allocator and MKL's FFT do not throw std::bad_alloc.
 bool is_out_of_memory(const std::exception& error) {
-  return std::string_view(error.what()).find("can't allocate memory") != std::string_view::npos;
+  const std::string_view text = error.what();
+  return text.find("can't allocate memory") != std::string_view::npos ||
+         text.find("Not enough memory to allocate") != std::string_view::npos;
 }
 
 /// What CLI11 says about a command line, as one of our messages.
