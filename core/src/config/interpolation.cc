@@ -346,9 +346,9 @@ std::set<std::string> interpolation_roots(const Config& config) {
   std::set<std::string> roots;
   const std::string& text = config.text();
   for (size_t at = text.find("${"); at != std::string::npos; at = text.find("${", at + 2)) {
-    const size_t end = text.find_first_of(".[}:", at + 2);
-    if (end != std::string::npos && text[end] != ':')
-      roots.insert(text.substr(at + 2, end - at - 2));
+    const size_t end = text.find_first_of(".[}:$", at + 2);
+    if (end == std::string::npos || text[end] == ':' || text[end] == '$') continue;
+    roots.insert(text.substr(at + 2, end - at - 2));
   }
   for (const Config& item : config.items()) roots.merge(interpolation_roots(item));
   for (const auto& [key, child] : config.entries()) roots.merge(interpolation_roots(child));

@@ -239,6 +239,9 @@ TEST_CASE("interpolations inside of each other, and chains of them, end") {
   }
   CHECK(has(resolve_error("a: 1\nb: \"" + inside + "\"\n"), "more than 64 others"));
   CHECK(has(resolve_error(chain), "more than 64 others"));
+  const std::set<std::string> roots = {"b", "c"};
+  CHECK(s2s::interpolation_roots(yaml("a: ${b.${c.d}}\ne: ${${b}}\n")) == roots);
+  CHECK(s2s::interpolation_roots(yaml("b: \"" + inside + "\"\n")).size() == 1);
   CHECK(resolved("a: b\nb: c\nc: 1\nd: ${${${a}}}\n") == "{a: b, b: c, c: 1, d: 1}");
 }
 
