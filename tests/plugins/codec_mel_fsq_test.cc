@@ -161,7 +161,14 @@ TEST_CASE("mel_fsq streams what it decodes, with at most two frames of delay") {
   }
   pieces.push_back(stream->finish());
   CHECK(at::cat(pieces, 1).equal(whole_BS));
-  CHECK(codec->decode(codes_BKT.slice(0, 1)).equal(whole_BS.slice(0, 1)));
+  // A row's sound does not depend on the other rows. How many there are may choose another kernel
+  // of the Fourier transform, and a phase where there is no energy is any phase.
+  const at::Tensor first_KT = codes_BKT.select(0, 0);
+  CHECK(codec->decode(at::stack({first_KT, first_KT})).select(0, 0).equal(whole_BS.select(0, 0)));
+  const at::Tensor alone_BS = codec->decode(codes_BKT.slice(0, 1));
+  const at::Tensor beside_BS = whole_BS.slice(0, 1);
+  const double error = (alone_BS - beside_BS).square().sum().item<double>();
+  CHECK(error < 0.01 * beside_BS.square().sum().item<double>());
   CHECK(codec->decode(codes_BKT.slice(2, 0, 0)).size(1) == 0);
 }
 
