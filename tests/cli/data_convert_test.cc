@@ -122,7 +122,7 @@ TEST_CASE("data convert that is stopped leaves no result, and goes on when it is
     freopen("/dev/null", "w", stdout);
     freopen("/dev/null", "w", stderr);
     execl(program.c_str(), "s2s-run", "data", "convert", dir.path().c_str(), out.c_str(),
-          "--threads", "1", nullptr);
+          "--threads", "1", "--allow-commands", nullptr);
     _exit(127);
   }
   while (!std::filesystem::exists(out + ".part")) {
@@ -140,8 +140,9 @@ TEST_CASE("data convert that is stopped leaves no result, and goes on when it is
   std::ifstream state(out + ".part.json");
   const int64_t done = json::parse(state)["pieces"];
   CHECK(done < 40);
-  const auto again = run_cli("data convert " + dir.path().string() + " " + out + " --json");
-  CHECK_MESSAGE(again.exit_code == 0, again.output);
+  const auto again =
+      run_cli("data convert " + dir.path().string() + " " + out + " --json --allow-commands");
+  REQUIRE_MESSAGE(again.exit_code == 0, again.output);
   CHECK(json::parse(again.output.substr(again.output.find('{')))["pieces_done_before"] == done);
   CHECK(num_lines(out) == 40);
   CHECK_FALSE(std::filesystem::exists(out + ".part"));
