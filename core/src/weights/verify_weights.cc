@@ -83,12 +83,12 @@ WeightsVerdict verify_weights(const std::string& path) {
     return verifier.take();
   }
   if (folder.index) {
-    for (const std::string& file : folder.index->files()) {
+    for (const auto& [file, num_tensors] : folder.index->files()) {
       if (fs::exists(file)) {
         verifier.read(file);
       } else {
         verifier.find(fmt::format("'{}' is not there; the index expects {} tensors in it", file,
-                                  folder.index->count(file)));
+                                  num_tensors));
       }
     }
     verifier.compare(*folder.index);

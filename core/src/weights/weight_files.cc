@@ -80,11 +80,11 @@ struct WeightFiles::Content {
 void WeightFiles::Content::add_indexed(const WeightIndex& index) {
   std::vector<std::string> findings;
   std::map<std::string, std::map<std::string, TensorFacts>> in_file;
-  for (const std::string& file : index.files()) {
+  for (const auto& [file, num_tensors] : index.files()) {
     if (std::filesystem::exists(file)) {
       in_file[file] = facts_of(open(file));
     } else {
-      findings.push_back(fmt::format("'{}' is not there ({} tensors)", file, index.count(file)));
+      findings.push_back(fmt::format("'{}' is not there ({} tensors)", file, num_tensors));
     }
   }
   for (const auto& [name, file] : index.home) {

@@ -95,15 +95,10 @@ bool starts_like_zip(const std::string& path) {
 
 }  // namespace
 
-std::set<std::string> WeightIndex::files() const {
-  std::set<std::string> all;
-  for (const auto& entry : home) all.insert(entry.second);
+std::map<std::string, int64_t> WeightIndex::files() const {
+  std::map<std::string, int64_t> all;
+  for (const auto& entry : home) ++all[entry.second];
   return all;
-}
-
-int64_t WeightIndex::count(const std::string& file) const {
-  return std::count_if(home.begin(), home.end(),
-                       [&](const auto& entry) { return entry.second == file; });
 }
 
 WeightFolder find_weights(const std::string& path) {

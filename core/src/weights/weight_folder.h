@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -16,9 +15,8 @@ struct WeightIndex {
   std::map<std::string, std::string> home;  // tensor -> path of a file beside the index
   std::optional<uint64_t> total_bytes;      // metadata.total_size, where it says one
 
-  std::set<std::string> files() const;
-  /// Tensors that the index expects in a file.
-  int64_t count(const std::string& file) const;
+  /// The files, and how many tensors the index expects in each.
+  std::map<std::string, int64_t> files() const;
 };
 
 /// An index, or files that are read whole.
