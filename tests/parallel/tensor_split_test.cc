@@ -87,7 +87,9 @@ std::vector<std::unique_ptr<Backbone>> models_of_ranks(const Case& test, int64_t
   return models;
 }
 
-void check_training(const Case& test, const MeshShape& shape, const Text& text) {
+/// least: of compare_gradients, larger where all that a gradient has is rounding.
+void check_training(const Case& test, const MeshShape& shape, const Text& text,
+                    double least = 1e-6) {
   const auto whole = test.make();
   const Pass expected = forward(*whole, text);
   expected.loss.backward();
@@ -108,7 +110,7 @@ void check_training(const Case& test, const MeshShape& shape, const Text& text) 
     pass.loss.backward();
     differences.add("hidden", relative_difference(pass.hidden_BTH, expected.hidden_BTH));
     differences.add("loss", relative_difference(pass.loss, expected.loss));
-    const Furthest furthest = compare_gradients(model, doors.split(), gradients);
+    const Furthest furthest = compare_gradients(model, doors.split(), gradients, least);
     differences.add("gradient of " + furthest.name, furthest.difference);
     const CrossEntropyRows own = linear_cross_entropy_rows(pass.hidden_BTH.detach().flatten(0, 1),
                                                            model.head(), text.labels_NK);
@@ -145,8 +147,9 @@ TEST_CASE("a vocabulary of 5 on 4 ranks leaves one of them without ids") {
       "vocab_size": 5, "intermediate_size": 16, "num_attention_heads": 4, "pad_token_id": 3,
       "tie_word_embeddings": )" +
                              std::string(tied) + "}";
-    check_training({plugins, json}, tensor_mesh(4, true), some_text(5));
-    check_training({plugins, json}, tensor_mesh(4, false), some_text(5, 1));
+    // What gradients of queries and keys have here changes with the processor: rounding.
+    check_training({plugins, json}, tensor_mesh(4, true), some_text(5), 0.1);
+    check_training({plugins, json}, tensor_mesh(4, false), some_text(5, 1), 0.1);
   }
 }
 
