@@ -20,6 +20,15 @@ namespace {
 /// in this time.
 constexpr auto kSettling = std::chrono::milliseconds(500);
 
+/// All ranks read the same command line and configuration: a busy machine may start one of them
+/// seconds after the others, and it makes the same mistake then.
+constexpr auto kSettlingOfStart = std::chrono::seconds(10);
+
+bool is_mistake_at_start(const RankEnd& end) {
+  return end.signal == 0 && end.exit_code >= static_cast<int>(ExitCode::kUsage) &&
+         end.exit_code <= static_cast<int>(ExitCode::kPlugin);
+}
+
 /// Both ends are closed in children; reading does not wait.
 struct Pipe {
   Pipe() {
@@ -97,7 +106,11 @@ void RankGroup::reap() {
     if (WIFEXITED(status)) rank.end.exit_code = WEXITSTATUS(status);
     if (WIFSIGNALED(status)) rank.end.signal = WTERMSIG(status);
     if (!rank.end.failed()) continue;
-    if (failures_.empty()) settle_until_ = Clock::now() + kSettling;
+    if (failures_.empty()) {
+      is_start_ = is_mistake_at_start(rank.end);
+      settle_until_ = Clock::now();
+      settle_until_ += is_start_ ? Clock::duration(kSettlingOfStart) : Clock::duration(kSettling);
+    }
     failures_.push_back(static_cast<int>(i));
   }
 }
@@ -125,7 +138,8 @@ void RankGroup::take_messages() {
     if (!rank.output.add_message(rank.message)) messages_.hold(static_cast<int>(i), rank.message);
     rank.message.clear();
   }
-  messages_.show(all_ended());
+  const bool others_may_follow = is_start_ && !first_failure_;
+  if (all_ended() || !others_may_follow) messages_.show(all_ended());
 }
 
 void RankGroup::read_outputs() {

@@ -67,6 +67,7 @@ class RankGroup {
   std::vector<int> halted_;
   std::vector<int> failures_;  // in the order in which they were seen
   std::optional<int> first_failure_;
+  bool is_start_ = false;  // the first failure is a mistake that all ranks are about to make
   Clock::time_point settle_until_, kill_at_;
   bool is_killing_ = false;
 };

@@ -9,8 +9,8 @@
 namespace s2s::launch {
 namespace {
 
-/// Ranks make the same mistake at about the same time.
-constexpr std::chrono::milliseconds kLongestHold{1000};
+/// Ranks make the same mistake at about the same time, and a rank that has told one ends soon.
+constexpr std::chrono::milliseconds kLongestHold{3000};
 
 /// A rank that ended only because rank 0 did says no more than that.
 bool points_at_rank_0(const std::string& message) {

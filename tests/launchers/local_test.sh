@@ -67,6 +67,19 @@ expect_end() {  # expect_end CODE FILE
   [ "$code" = "$1" ] || complain "exit code $code instead of $1" "$2"
 }
 
+# Nor is a mistake shown twice where a rank starts seconds after the others.
+"$s2s_run" launch local -n 3 -- bench model --no > "$folder/late" 2>&1 &
+launcher=$!
+for _ in $(seq 100); do
+  late=$(child_of_rank 1)
+  [ -n "$late" ] && kill -STOP "$late" 2> /dev/null && break
+  sleep 0.02
+done
+sleep 3
+kill -CONT "$late"
+expect_end 2 "$folder/late"
+expect_once "$folder/late" "error: [usage/arguments] s2s-run bench model:"
+
 # A rank that is killed ends the run with its number, and nothing is left.
 start_long "$folder/killed" --grace 2
 wait_for_ranks
