@@ -94,7 +94,7 @@ case $target in
     sources+=' core/src/weights/{piece_index,tensor_runs,block_checksums,checkpoint_errors}.cc'
     libraries+=' -ltorch_cpu -lz' ;;
   plugin_note)
-    sources+=' core/src/plugin/{elf_note,plugin_facts,plugin_errors,component_id}.cc'
+    sources+=' core/src/plugin/{elf_file,elf_note,plugin_facts,plugin_errors,component_id}.cc'
     libraries+=' -ltorch_cpu' ;;
   safetensors_header) sources+=" $weights core/src/weights/safetensors_header.cc" ;;
   sentencepiece)

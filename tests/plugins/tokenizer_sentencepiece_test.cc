@@ -1,5 +1,7 @@
+#include <dlfcn.h>
 #include <doctest/doctest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -56,7 +58,31 @@ void check_contains(const std::string& text, const std::string& part) {
   CHECK_MESSAGE(text.find(part) != std::string::npos, "expected: ", part);
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/// What LibTorch keeps at a symbol of its own, of this many bytes.
+std::string bytes_of(const char* symbol, size_t size) {
+  const void* const address = dlsym(RTLD_DEFAULT, symbol);
+  REQUIRE(address != nullptr);
+  std::string bytes(size, '\0');
+  std::memcpy(bytes.data(), address, size);
+  return bytes;
+}
+#endif
+
 }  // namespace
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Both libraries have a flag of this name. Sentencepiece's is of 32 bytes, LibTorch's of 4, and
+// behind it stands whether a tensor without memory ends the process.
+TEST_CASE("sentencepiece writes nothing into LibTorch's flags") {
+  const std::string level = bytes_of("FLAGS_minloglevel", 4);
+  const std::string fatal = bytes_of("FLAGS_caffe2_use_fatal_for_enforce", 1);
+  CHECK(fatal == std::string(1, '\0'));
+  check_contains(failure(node("/nowhere/x.model")), "/nowhere/x.model");
+  CHECK(bytes_of("FLAGS_minloglevel", 4) == level);
+  CHECK(bytes_of("FLAGS_caffe2_use_fatal_for_enforce", 1) == fatal);
+}
+#endif
 
 TEST_CASE("a word model is made on first use, read on the second, and loses no word") {
   const TemporaryFolder dir;

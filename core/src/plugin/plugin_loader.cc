@@ -11,6 +11,7 @@
 
 #include "base/mapped_file.h"
 #include "plugin/plugin_errors.h"
+#include "plugin/system_libraries.h"
 
 namespace s2s {
 
@@ -55,9 +56,10 @@ std::string loader_words(const std::string& what) {
 
 RegisterFunction open_plugin(const PluginFile& file) {
   if (file.problem) throw *file.problem;
+  open_system_libraries(file.path);
   dll::shared_library library;
   try {
-    // Deep binding is left out: it would give the plugin LibTorch singletons of its own.
+    // The plugin itself is not bound deep: it would get LibTorch singletons of its own.
     library.load(std::filesystem::absolute(file.path),
                  dll::load_mode::rtld_now | dll::load_mode::rtld_local);
   } catch (const std::system_error& error) {
