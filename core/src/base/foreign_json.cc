@@ -2,27 +2,23 @@
 
 #include <vector>
 
+#include "base/json_scan.h"
+
 namespace s2s {
 
 bool has_wide_object(std::string_view text, size_t max_members) {
   std::vector<size_t> members = {0};  // of each level that is open
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
+  const bool is_narrow = scan_json(text, [&](char c) {
+    if (c == '[' || c == '{') {
       members.push_back(0);
     } else if (c == ']' || c == '}') {
       if (members.size() > 1) members.pop_back();
-    } else if (c == ':' && ++members.back() > max_members) {
-      return true;
+    } else if (c == ':') {
+      return ++members.back() <= max_members;
     }
-  }
-  return false;
+    return true;
+  });
+  return !is_narrow;
 }
 
 }  // namespace s2s
