@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -38,6 +39,7 @@ struct Plan {
   bool goes_on = false;
   bool is_armed = false;  // a matching path was seen
   bool is_over = false;   // main has returned
+  int trace = -1;         // descriptor of S2S_FAULTS_TRACE
   char path[512] = {};
   unsigned long own_counters[kNumCounters] = {};
   unsigned long* counters = own_counters;
@@ -102,6 +104,25 @@ void map_counters(const char* file) {
   g_plan.counters = reinterpret_cast<unsigned long*>(mapped);
 }
 
+void open_trace(const char* file) {
+  const long opened =
+      syscall(SYS_openat, AT_FDCWD, file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (opened < 0) complain("s2s_faults: S2S_FAULTS_TRACE cannot be opened\n");
+  // Out of the program's way: it counts on its first descriptors.
+  g_plan.trace = static_cast<int>(syscall(SYS_fcntl, opened, F_DUPFD_CLOEXEC, 900));
+  syscall(SYS_close, opened);
+}
+
+/// CLASS<TAB>NUMBER<TAB>PATH
+void trace_call(CallClass kind, unsigned long number, const char* path) {
+  char line[4200];
+  const int size = snprintf(line, sizeof(line), "%s\t%lu\t%s\n", kClassNames[kind], number,
+                            path == nullptr ? "" : path);
+  if (size > 0 && size < static_cast<int>(sizeof(line))) {
+    syscall(SYS_write, g_plan.trace, line, static_cast<size_t>(size));
+  }
+}
+
 __attribute__((constructor(101))) void read_plan() {
   if (g_plan.is_read) return;
   g_plan.is_read = true;
@@ -113,6 +134,7 @@ __attribute__((constructor(101))) void read_plan() {
   if (order != nullptr) read_order(order);
   if ((order == nullptr && counts == nullptr) || !is_chosen_process()) return;
   if (counts != nullptr) map_counters(counts);
+  if (const char* const trace = getenv("S2S_FAULTS_TRACE")) open_trace(trace);
   g_plan.is_active = true;
 }
 
@@ -160,6 +182,7 @@ Verdict decide(CallClass kind, const char* path) {
   if (kind == kMalloc && g_plan.path[0] != '\0' && !g_plan.is_armed) return verdict;
   if (kind == kMalloc && g_plan.is_over) return verdict;
   const unsigned long number = __atomic_add_fetch(&g_plan.counters[kind], 1, __ATOMIC_RELAXED);
+  if (g_plan.trace >= 0 && has_path) trace_call(kind, number, path);
   if (g_plan.kind != kind) return verdict;
   if (number != g_plan.number && !(g_plan.goes_on && number > g_plan.number)) return verdict;
   __atomic_add_fetch(&g_plan.counters[kFiredCounter], 1, __ATOMIC_RELAXED);

@@ -1,10 +1,11 @@
 """Lets every call of a scene fail once, and looks at what is left.
 
-usage: sweep.py [--build DIR] [--scene NAME]... [--kind CLASS]... [--points N] [--seed S] [--all]
-                [--jobs J] [--memory N] [--quick]
+usage: sweep.py [--build DIR] [--scene NAME]... [--kind CLASS]... [--points N] [--seed S]
+                [--places] [--all] [--jobs J] [--memory N] [--quick]
                 [--point CLASS:N:ACTION:once|on[:RANK]]... [--json FILE] [--work DIR]
 
---all: every point of every scene (of memory, 2000 drawn ones a scene). --points N: N drawn ones.
+--all: every point of every scene (of memory, 2000 drawn ones a scene). --places: without those that
+ask what another one asks, and without memory. --points N: N drawn ones.
 --point with --scene: this one again, with what the program printed.
 
 After each fault, and after the same command has been given again without one:
@@ -71,16 +72,42 @@ def variables_of(lab, case, rank):
 
 
 def count_points(lab, scene, rank):
-    """Calls of a run without a fault, by class."""
+    """Calls of a run without a fault, by class, and the file of each: (class, number, path)."""
     case = new_case(lab, scene, f"count-{scene.name}")
     counts = lab.work / f"counts-{scene.name}"
-    counts.unlink(missing_ok=True)
+    trace = lab.work / f"trace-{scene.name}"
+    for file in (counts, trace):
+        file.unlink(missing_ok=True)
     result = labs.run(scene.words(), case,
-                      {**variables_of(lab, case, rank), "S2S_FAULTS_COUNTS": str(counts)},
-                      scene.limit_s)
+                      {**variables_of(lab, case, rank), "S2S_FAULTS_COUNTS": str(counts),
+                       "S2S_FAULTS_TRACE": str(trace)}, scene.limit_s)
     assert result.code == 0, f"{scene.name}: {result.output}"
     shutil.rmtree(case)
-    return labs.read_counts(counts)[0]
+    calls = [line.split("\t", 2) for line in trace.read_text().splitlines()]
+    return labs.read_counts(counts)[0], [(kind, int(number), path) for kind, number, path in calls]
+
+
+def numbers_of_places(calls):
+    """Of calls of a class that follow each other on a file: the first, the middle, the last."""
+    rows, current = [], {}
+    for kind, number, path in calls:
+        if path in current and current[path][0] == kind:
+            current[path][1].append(number)
+        else:
+            current[path] = (kind, [number])
+            rows.append(current[path])
+    chosen = collections.defaultdict(set)
+    for kind, numbers in rows:
+        chosen[kind] |= {numbers[0], numbers[len(numbers) // 2], numbers[-1]}
+    return chosen
+
+
+def is_a_place(scene, point, chosen):
+    if point.kind == "malloc" or (point.kind == "read" and point.action == "KILL"):
+        return False
+    if point.action == "STOP" and scene.ranks == 1 and "async" not in scene.name:
+        return False
+    return point.kind in ("thread", "spawn") or point.number in chosen[point.kind]
 
 
 def all_points(counts, rank, drawn_memory, draw):
@@ -218,9 +245,14 @@ def chosen_points(lab, scene, options, draw, share):
         return [parse_point(text) for text in options.point]
     points = []
     for rank in ([None] if scene.ranks == 1 else range(min(scene.ranks, 2))):
-        points += all_points(count_points(lab, scene, rank), rank, options.memory, draw)
+        counts, calls = count_points(lab, scene, rank)
+        more = all_points(counts, rank, options.memory, draw)
+        if options.places:
+            chosen = numbers_of_places(calls)
+            more = [one for one in more if is_a_place(scene, one, chosen)]
+        points += more
     points = [one for one in points if not options.kind or one.kind in options.kind]
-    return points if options.all else draw_points(points, share, draw)
+    return points if options.all or options.places else draw_points(points, share, draw)
 
 
 def main():
@@ -235,6 +267,7 @@ def main():
     parser.add_argument("--memory", type=int, default=2000)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--places", action="store_true")
     parser.add_argument("--quick", action="store_true", help="the scenes of the tests")
     parser.add_argument("--json")
     options = parser.parse_args()
