@@ -162,6 +162,7 @@ int export_checkpoint(const ExportArguments& arguments, const Invocation& invoca
   checked.check().findings.throw_if_any();
   const Config written = with_checkpoint_copies(checked.check().written, arguments.checkpoint);
   const Exporter exporter{arguments, written, checked.registries()};
+  remove_left_over_pieces(arguments.output);  // of an export that was killed
   if (arguments.adapter) {
     exporter.write_adapters();
   } else {
