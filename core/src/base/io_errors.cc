@@ -1,5 +1,7 @@
 #include "base/io_errors.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -29,6 +31,18 @@ std::string next_step(int error_number) {
 Error write_error(const std::string& path, const std::string& action, int error_number) {
   return {ExitCode::kData, "io/write",
           path + ": " + action + ": " + std::strerror(error_number) + next_step(error_number)};
+}
+
+Error read_error(const std::string& path, int error_number) {
+  return {ExitCode::kData, kCannotRead,
+          path + ": cannot be read: " + std::strerror(error_number) +
+              "\n  next:      run again when the disk, the network or the limit that stops it is "
+              "in order; nothing was changed. If it will not come back, move it away"};
+}
+
+bool says_no_file(int error_number) {
+  constexpr std::array kCodes = {ENOENT, ENOTDIR, EISDIR, EINVAL, EFBIG, ELOOP, ENAMETOOLONG};
+  return std::find(kCodes.begin(), kCodes.end(), error_number) != kCodes.end();
 }
 
 }  // namespace s2s

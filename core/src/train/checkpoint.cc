@@ -210,17 +210,17 @@ void CheckpointFolder::name(Job& job, const std::vector<std::string>& written) {
     warn(error.what());
   }
   publish(job.target, std::move(job.index));
-  settle_and_rotate(job.target.string());
+  settle_and_rotate(job.target.string(), job.state.steps_done);
 }
 
 /// The checkpoint is whole by now, so that a failure is no reason to end the run at once: the next
 /// save does the same again.
-void CheckpointFolder::settle_and_rotate(const std::string& target) {
+void CheckpointFolder::settle_and_rotate(const std::string& target, int64_t step) {
   try {
     settle(target);
     point_last(target);
     if (settings_.rotation) {
-      for (const std::string& left : rotate_checkpoints(folder_, *settings_.rotation)) {
+      for (const std::string& left : rotate_checkpoints(folder_, *settings_.rotation, step)) {
         warn("an older checkpoint is not all gone, the next save tries again: " + left);
       }
     }

@@ -90,7 +90,8 @@ class CheckpointFolder {
   /// The newest whole checkpoint, or "" when there is none; a newer one that is not whole is passed
   /// over with a warning, [checkpoint/skipped]. Removes left-overs of saves that were cut off, and
   /// mends `last` where a save was cut off before it. Not while one is under way. Errors:
-  /// [checkpoint/damaged] when there are checkpoints and none is whole.
+  /// [checkpoint/damaged] when there are checkpoints and none is whole, [io/read] when one cannot
+  /// be read at this moment, [io/write] when `last` cannot be mended.
   std::string newest() const;
 
  private:
@@ -99,7 +100,7 @@ class CheckpointFolder {
   void write(Job& job) const;
   void complete();
   void name(Job& job, const std::vector<std::string>& written);
-  void settle_and_rotate(const std::string& target);
+  void settle_and_rotate(const std::string& target, int64_t step);
   std::string find_newest() const;
   void warn(const std::string& message) const;
 

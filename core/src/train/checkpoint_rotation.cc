@@ -15,10 +15,15 @@ struct Candidate {
   std::optional<double> monitored;
 };
 
-std::vector<Candidate> find_candidates(const std::string& folder, const Rotation& rotation) {
+/// As deep as a resume looks: what it would pass over replaces nothing. The saved one has its
+/// proof.
+std::vector<Candidate> find_candidates(const std::string& folder, const Rotation& rotation,
+                                       int64_t saved) {
   std::vector<Candidate> all;
   for (const auto& [step, path] : list_checkpoints(folder)) {
-    if (!checkpoint_fault(path.string(), ProofDepth::kLengths).empty()) continue;
+    const bool is_whole =
+        step == saved || checkpoint_fault(path.string(), ProofDepth::kHeaders).empty();
+    if (!is_whole) continue;
     all.push_back({step, path, std::nullopt});
     if (rotation.is_monitored) all.back().monitored = monitored_of(path.string());
   }
@@ -35,16 +40,15 @@ bool is_better(const Candidate& a, const Candidate& b, bool is_larger_better) {
 
 }  // namespace
 
-std::vector<std::string> rotate_checkpoints(const std::string& folder, const Rotation& rotation) {
+std::vector<std::string> rotate_checkpoints(const std::string& folder, const Rotation& rotation,
+                                            int64_t saved) {
   if (rotation.keep < 0) return {};
-  std::vector<Candidate> all = find_candidates(folder, rotation);
-  if (all.empty()) return {};
-  const int64_t newest = all.back().step;
+  std::vector<Candidate> all = find_candidates(folder, rotation, saved);
   std::sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
     return is_better(a, b, rotation.is_larger_better);
   });
   for (size_t i = static_cast<size_t>(rotation.keep); i < all.size(); ++i) {
-    if (all[i].step != newest) remove_checkpoint(all[i].path);
+    if (all[i].step != saved) remove_checkpoint(all[i].path);
   }
   return remove_removed(folder);
 }

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "base/atomic_file.h"
+#include "base/io_errors.h"
 #include "weights/checkpoint_proof.h"
 #include "weights/safetensors.h"
 
@@ -207,8 +208,11 @@ int64_t step_of(const std::string& name) {
 
 std::vector<std::pair<int64_t, fs::path>> list_checkpoints(const fs::path& folder) {
   std::vector<std::pair<int64_t, fs::path>> found;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+  std::error_code problem;
+  const fs::directory_iterator entries(folder, problem);
+  // A folder that cannot be listed is not an empty one: a run would begin anew.
+  if (problem && !says_no_file(problem.value())) throw read_error(folder.string(), problem.value());
+  for (const auto& entry : entries) {
     const int64_t step = step_of(entry.path().filename().string());
     if (step >= 0) found.emplace_back(step, entry.path());
   }

@@ -50,7 +50,8 @@ std::vector<std::string> remove_partials(const std::filesystem::path& folder);
 
 /// The number N of a folder name step=N, or -1.
 int64_t step_of(const std::string& name);
-/// Complete checkpoints of a folder, oldest first.
+/// The folders step=N, oldest first, whole or not; none where there is no folder. Errors:
+/// [io/read].
 std::vector<std::pair<int64_t, std::filesystem::path>> list_checkpoints(
     const std::filesystem::path& folder);
 

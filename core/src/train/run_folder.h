@@ -28,7 +28,7 @@ class RunFolder {
   void write_config(const std::string& yaml) const;
   void write_manifest(const nlohmann::json& manifest) const;
   /// Copies files into a folder of the run; those that lie there already stay. Errors:
-  /// [run/folder].
+  /// [run/folder], [io/write].
   void keep_copies(const std::string& name, const std::vector<std::string>& files) const;
 
  private:

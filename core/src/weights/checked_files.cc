@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/io_errors.h"
 #include "weights/checkpoint_errors.h"
 #include "weights/checkpoint_proof.h"
 #include "weights/weight_mapping.h"
@@ -57,6 +58,7 @@ const FileChecksums* CheckedFiles::sums(const std::string& file) const {
 void CheckedFiles::require(const std::string& file) const {
   std::error_code problem;
   const uint64_t bytes = fs::file_size(path(file), problem);
+  if (problem && !says_no_file(problem.value())) throw read_error(path(file), problem.value());
   if (problem) throw checkpoint_errors::incomplete(folder_, file);
   const FileChecksums* const expected = sums(file);
   if (expected != nullptr && expected->bytes != bytes) {

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/foreign_json.h"
+#include "base/io_errors.h"
 #include "s2s/error.h"
 #include "weights/checked_files.h"
 #include "weights/safetensors.h"
@@ -92,10 +93,12 @@ std::string fault_of_plain(const std::string& checkpoint, bool is_weights_only) 
 }  // namespace
 
 json try_read_state(const std::string& checkpoint) {
+  const std::string path = (fs::path(checkpoint) / kState).string();
   try {
-    json state = try_parse_foreign_json(read_small_file((fs::path(checkpoint) / kState).string()));
+    json state = try_parse_foreign_json(read_small_file(path));
     if (state.is_object()) return state;
-  } catch (const std::system_error&) {  // the same to whoever asks
+  } catch (const std::system_error& error) {
+    if (!says_no_file(error.code().value())) throw read_error(path, error.code().value());
   }
   return json(json::value_t::discarded);
 }
@@ -157,7 +160,10 @@ std::string checkpoint_fault(const std::string& checkpoint, ProofDepth depth) {
     const bool is_weights_only = says_weights_only(state);
     if (files->index() == nullptr) return fault_of_plain(checkpoint, is_weights_only);
     return fault_of_indexed(*files, is_weights_only, depth);
+  } catch (const fs::filesystem_error& error) {
+    throw read_error(checkpoint, error.code().value());
   } catch (const Error& error) {
+    if (error.id() == kCannotRead) throw;
     const std::string message = error.message();
     return message.substr(0, message.find('\n'));
   }

@@ -11,6 +11,7 @@
 namespace s2s {
 
 /// state.json of a checkpoint; a discarded value where it is not there or no object.
+/// Errors: [io/read].
 nlohmann::json try_read_state(const std::string& checkpoint);
 /// True when a state.json is that of weights alone, with which a run begins.
 bool says_weights_only(const nlohmann::json& state);
@@ -29,7 +30,8 @@ enum class ProofDepth {
   kHeaders
 };
 /// What keeps the folder from being a whole checkpoint; "" when nothing does. One without an index,
-/// of an older program, needs its files and their headers.
+/// of an older program, needs its files and their headers. Errors: [io/read] for what cannot be
+/// read at this moment, and may be whole.
 std::string checkpoint_fault(const std::string& checkpoint, ProofDepth depth);
 
 }  // namespace s2s

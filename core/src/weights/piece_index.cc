@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/foreign_json.h"
+#include "base/io_errors.h"
 #include "weights/checkpoint_errors.h"
 #include "weights/safetensors_header.h"
 
@@ -124,13 +125,18 @@ PieceTensor parse_tensor(const Json& json, const std::vector<ListedFile>& files)
   tensor.dtype = *dtype;
   for (const Json& size : json.at("shape")) tensor.sizes.push_back(whole_number(size));
   const int64_t numel = count_of_tensor(tensor);
+  int64_t left = numel;
   for (const Json& item : json.at("pieces")) {
     const ListedFile& file = files.at(count_of(item.at(0)));
     StoredPiece piece{file.name, parse_runs(item.at(1))};
     if (!fits(piece.runs, numel)) throw std::invalid_argument("a piece beyond the tensor's end");
-    const auto bytes =
-        static_cast<uint64_t>(count_numbers(piece.runs)) * c10::elementSize(tensor.dtype);
-    if (bytes > file.bytes) throw std::invalid_argument("a piece larger than its file");
+    const int64_t numbers = count_numbers(piece.runs);
+    if (static_cast<uint64_t>(numbers) * c10::elementSize(tensor.dtype) > file.bytes) {
+      throw std::invalid_argument("a piece larger than its file");
+    }
+    // Work on a tensor is in proportion to its pieces: none may be named again and again.
+    if (numbers > left) throw std::invalid_argument("pieces with more numbers than their tensor");
+    left -= numbers;
     tensor.pieces.push_back(std::move(piece));
   }
   return tensor;
@@ -239,7 +245,8 @@ PieceIndex read_piece_index(const std::string& folder) {
   std::string text;
   try {
     text = read_small_file(path, kMaxIndexBytes);
-  } catch (const std::system_error&) {
+  } catch (const std::system_error& error) {
+    if (!says_no_file(error.code().value())) throw read_error(path, error.code().value());
     throw checkpoint_errors::incomplete(folder, PieceIndex::kFile);
   }
   return parse_piece_index(path, text);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/io_errors.h"
 #include "weights/weights_errors.h"
 
 namespace s2s {
@@ -17,6 +18,7 @@ namespace {
 // Without O_NONBLOCK, opening a named pipe would wait for a writer.
 int open_file(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0 && !says_no_file(errno)) throw read_error(path, errno);
   if (file < 0) throw weights_errors::unreadable(path, std::strerror(errno));
   return file;
 }
@@ -38,7 +40,8 @@ WeightMapping::WeightMapping(int file, const std::string& path) : path_(path), f
     return;
   }
   ::close(file);
-  throw weights_errors::unreadable(path, is_file ? std::strerror(why) : "not a regular file");
+  if (is_file) throw read_error(path, why);
+  throw weights_errors::unreadable(path, "not a regular file");
 }
 
 WeightMapping::~WeightMapping() {
@@ -52,7 +55,7 @@ void WeightMapping::read(uint64_t offset, uint64_t bytes, void* to) const {
   while (bytes > 0) {
     const ssize_t count = ::pread(file_, next, bytes, static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw weights_errors::unreadable(path_, std::strerror(errno));
+    if (count < 0) throw read_error(path_, errno);
     if (count == 0) throw weights_errors::unreadable(path_, "it became shorter while it was read");
     next += count;
     offset += static_cast<uint64_t>(count);

@@ -73,7 +73,7 @@ TEST_CASE("rotation keeps the newest, or the best and the newest") {
       state.monitored = monitored[static_cast<size_t>(step - 1)];
       s2s::CheckpointFolder(folder.path(), {}).save(run.model, run.optimizer, state);
     }
-    s2s::rotate_checkpoints(folder.path(), c.rotation);
+    s2s::rotate_checkpoints(folder.path(), c.rotation, 6);
     std::vector<int64_t> kept;
     for (int64_t step = 1; step <= 6; ++step) {
       if (fs::exists(folder / ("step=" + std::to_string(step)))) kept.push_back(step);

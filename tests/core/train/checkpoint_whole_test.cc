@@ -3,6 +3,9 @@
 
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -127,13 +130,77 @@ TEST_CASE("rotation counts whole checkpoints, and leaves the others alone") {
   FakeRun run;
   for (int64_t step = 1; step <= 3; ++step) save(folder.path(), run, step);
   make_empty(folder / "step=8");
-  CHECK(s2s::rotate_checkpoints(folder.path(), {2}).empty());
+  CHECK(s2s::rotate_checkpoints(folder.path(), {2}, 3).empty());
   CHECK_FALSE(fs::exists(folder / "step=1"));
   CHECK(fs::exists(folder / "step=2"));
   CHECK(fs::exists(folder / "step=8"));
   fs::create_directory(folder / ".step=1.removed.partial");  // of a removal that failed
-  s2s::rotate_checkpoints(folder.path(), {2});
+  s2s::rotate_checkpoints(folder.path(), {2}, 3);
   CHECK_FALSE(fs::exists(folder / ".step=1.removed.partial"));
+}
+
+TEST_CASE("a save beside a newer checkpoint that a resume passed over removes no good one") {
+  TemporaryFolder folder;
+  FakeRun run;
+  save(folder.path(), run, 4);
+  save(folder.path(), run, 10);
+  {  // zeros after a power cut: the length is right, the header is not
+    std::fstream file(folder / "step=10/model.safetensors",
+                      std::ios::binary | std::ios::in | std::ios::out);
+    file.write(std::string(64, '\0').data(), 64);
+  }
+  for (const int64_t keep : {1, 0}) {
+    Checkpoints checkpoints(folder.path(), s2s::Rotation{keep});
+    REQUIRE(checkpoints.folder.newest().ends_with(keep == 1 ? "step=4" : "step=6"));
+    const int64_t step = keep == 1 ? 6 : 8;
+    checkpoints.folder.save(run.model, run.optimizer, {step, "here"});
+    CHECK(fs::read_symlink(folder / "last") == "step=" + std::to_string(step));
+    CHECK(s2s::verify_pieces(folder / "last").findings.empty());
+    CHECK(fs::exists(folder / "step=10"));
+  }
+  CHECK_FALSE(fs::exists(folder / "step=4"));
+  CHECK_FALSE(fs::exists(folder / "step=6"));
+}
+
+TEST_CASE("a checkpoint that cannot be read at this moment ends a resume, and is not passed over") {
+  FakeRun run;
+  for (const char* name : {"state.json", "index.json"}) {
+    TemporaryFolder folder;
+    save(folder.path(), run, 4);
+    save(folder.path(), run, 10);
+    const fs::path file = folder / ("step=10/" + std::string(name));
+    fs::rename(file, folder / "aside");
+    fs::create_symlink("/proc/self/mem", file);  // reading its first byte is EIO
+    Checkpoints checkpoints(folder.path());
+    CHECK_THROWS_WITH_AS(checkpoints.folder.newest(),
+                         doctest::Contains("cannot be read: Input/output error"), s2s::Error);
+    CHECK(checkpoints.warnings.empty());
+    fs::rename(folder / "aside", file);
+    CHECK(checkpoints.folder.newest() == folder / "step=10");
+  }
+}
+
+TEST_CASE("a folder of checkpoints that cannot be listed is not an empty one") {
+  TemporaryFolder folder;
+  FakeRun run;
+  save(folder.path(), run, 4);
+  Checkpoints checkpoints(folder.path());
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const int free = ::open("/", O_RDONLY | O_CLOEXEC);
+  ::close(free);
+  rlimit none = before;
+  none.rlim_cur = static_cast<rlim_t>(free);
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  std::string id;
+  try {
+    checkpoints.folder.newest();
+  } catch (const s2s::Error& error) {
+    id = error.id();
+  }
+  setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(id == "io/read");
+  CHECK(s2s::CheckpointFolder(folder / "nowhere", {}).newest() == "");
 }
 
 TEST_CASE("what fails after a checkpoint is whole is a warning, and an error at the third save") {

@@ -54,6 +54,7 @@ TEST_CASE("sizes, runs and names that an honest index does not have are damage")
       {"/tensors/model/w/shape", "[18446744073709551615]"},
       {"/tensors/model/w/pieces", "[[0, [[0, 1, 1, 1099511627776]]]]"},
       {"/tensors/model/w/pieces", "[[0, [[9223372036854775807, 1]]]]"},
+      {"/tensors/model/w/pieces", "[[0, [[0, 8]]], [0, [[0, 8]]]]"},  // one file again and again
       {"/tensors/model/w/pieces", "[[-1, [[0, 8]]]]"},
       {"/tensors/model/w/pieces", "[[1, [[0, 8]]]]"},
       {"/tensors/model/w/pieces", "[[0, [[0, 1e300]]]]"},
