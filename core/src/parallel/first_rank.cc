@@ -66,6 +66,30 @@ std::string text_of(const std::exception& error) {
   return text.substr(0, text.find('\n'));
 }
 
+/// Waits a beat for the key. What a store of a halted rank 0 does not answer is not there yet.
+/// Errors: of a store that is gone.
+bool is_there(c10d::Store& store, const std::string& key) {
+  try {
+    store.wait({key}, kBeat);
+    return true;
+  } catch (const c10::DistNetworkError&) {
+    throw;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+/// The count of the heartbeat; `last` when no answer comes.
+int64_t beat_of(c10d::Store& store, const std::string& key, int64_t last) {
+  try {
+    return store.add(key + "/beat", 0);
+  } catch (const c10::DistNetworkError&) {
+    throw;
+  } catch (const std::exception&) {
+    return last;
+  }
+}
+
 }  // namespace
 
 std::string FirstRank::run(const std::string& what, const std::function<std::string()>& work) {
@@ -102,12 +126,8 @@ std::string FirstRank::hear(const std::string& key, const std::string& what) con
   try {
     int64_t last_beat = -1;
     Clock::time_point last_change = Clock::now();
-    while (!store.check({key})) {
-      try {
-        store.wait({key}, kBeat);
-      } catch (const std::exception&) {  // not yet; a store that is gone is found by what follows
-      }
-      const int64_t beat = store.add(key + "/beat", 0);
+    while (!is_there(store, key)) {
+      const int64_t beat = beat_of(store, key, last_beat);
       if (beat != last_beat) {
         last_beat = beat;
         last_change = Clock::now();

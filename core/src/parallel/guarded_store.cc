@@ -26,9 +26,9 @@ milliseconds or_forever(milliseconds limit) {
   return limit <= milliseconds(0) ? kForever : std::min(limit, kForever);
 }
 
-/// Sends the request and reads the answer. Errors: std::runtime_error.
-StoreFrame exchange(int socket, const StoreFrame& request, Clock::time_point deadline) {
-  send_all(socket, to_bytes(request), deadline);
+/// Of which the first byte is there. Errors: std::runtime_error.
+StoreFrame read_frame(int socket) {
+  const Clock::time_point deadline = Clock::now() + kAnswerGrace;
   std::string bytes = receive(socket, 4, deadline);
   bytes += receive(socket, 1, deadline);
   const std::optional<size_t> length = frame_length(bytes);
@@ -57,15 +57,26 @@ c10::intrusive_ptr<c10d::Store> GuardedStore::clone() {
   return c10::make_intrusive<GuardedStore>(address_, timeout_);
 }
 
+/// A rank 0 that is halted answers later, and the connection is as good as before: what is owed
+/// then comes before the answer to the next request.
 StoreFrame GuardedStore::ask(const StoreFrame& request, milliseconds limit) {
   const std::lock_guard lock(mutex_);
+  const Clock::time_point deadline = Clock::now() + or_forever(limit);
+  bool is_late = false;
   if (broken_.empty()) {
     try {
-      return exchange(socket_, request, Clock::now() + or_forever(limit));
+      send_all(socket_, to_bytes(request), deadline);
+      ++num_owed_;
+      while ((is_late = !is_readable(socket_, deadline)) == false) {
+        StoreFrame answer = read_frame(socket_);
+        if (--num_owed_ == 0) return answer;
+      }
     } catch (const std::runtime_error& error) {
       broken_ = error.what();
     }
   }
+  TORCH_CHECK_WITH(DistStoreError, !is_late, "the run's store at ", address_.host, ":",
+                   address_.port, " has not answered yet: timed out");
   TORCH_CHECK_WITH(DistNetworkError, false, "the run's store at ", address_.host, ":",
                    address_.port, ": ", broken_);
 }

@@ -58,7 +58,8 @@ class GuardedStore : public c10d::Store {
   std::shared_ptr<StoreServer> server_;
   std::mutex mutex_;  // of the connection
   int socket_ = -1;
-  std::string broken_;  // why the connection is of no more use
+  int64_t num_owed_ = 0;  // answers that have not come yet
+  std::string broken_;    // why the connection is of no more use
 };
 
 }  // namespace s2s

@@ -86,7 +86,9 @@ class Meeting {
       return identities;
     } catch (const Error& error) {
       const std::string first_line = error.message().substr(0, error.message().find('\n'));
-      store_.set("verdict", json{{"id", error.id()}, {"message", first_line}}.dump());
+      const json verdict = {{"id", error.id()}, {"message", first_line}};
+      // What another rank has said may be no UTF-8.
+      store_.set("verdict", verdict.dump(-1, ' ', false, json::error_handler_t::replace));
       part();
       throw;
     }

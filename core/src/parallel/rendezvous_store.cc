@@ -73,14 +73,17 @@ StorePointer connect_to_launcher(const LaunchPlace& place, std::chrono::millisec
 }
 
 /// Listens where the other ranks look for rank 0, and nowhere else. On a run of several machines,
-/// a name may mean 127.0.1.1 on its own machine (/etc/hosts), or an address that leads here by
-/// other ways (a service): then at all addresses, where only the token keeps strangers out.
+/// a name may mean 127.0.1.1 on its own machine (/etc/hosts), an address that leads here by other
+/// ways (a service), or nothing yet (a name that is given once its machine answers): then at all
+/// addresses, where only the token keeps strangers out.
 std::vector<int> listen_for(const LaunchPlace& place) {
   const bool is_one_machine = place.local_size == place.size;
   try {
     if (is_one_machine || !is_loopback(place.host)) return listen_at(place.host, place.port);
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::address_not_available) throw;
+  } catch (const std::runtime_error&) {  // the name is not known
+    if (is_one_machine) throw;
   }
   return listen_at("", place.port);
 }
@@ -106,6 +109,11 @@ std::string reason_of(const std::exception& error) {
 
 StorePointer open_store(const LaunchPlace& place, std::chrono::milliseconds timeout) {
   quieten_log();
+  const auto begun = std::chrono::steady_clock::now();
+  const auto waited_s = [&] {
+    return seconds_of(std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::steady_clock::now() - begun));
+  };
   try {
     const StorePointer store =
         place.launcher_has_store ? connect_to_launcher(place, timeout) : open_own(place, timeout);
@@ -114,11 +122,9 @@ StorePointer open_store(const LaunchPlace& place, std::chrono::milliseconds time
     throw;
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::address_in_use) throw comm_errors::port_busy(place.address());
-    throw comm_errors::unreachable(place.address(), place.rank, seconds_of(timeout),
-                                   error.code().message());
+    throw comm_errors::unreachable(place.address(), place.rank, waited_s(), error.code().message());
   } catch (const std::exception& error) {
-    throw comm_errors::unreachable(place.address(), place.rank, seconds_of(timeout),
-                                   reason_of(error));
+    throw comm_errors::unreachable(place.address(), place.rank, waited_s(), reason_of(error));
   }
 }
 

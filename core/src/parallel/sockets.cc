@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -62,15 +63,21 @@ Addresses resolve(const std::string& host, uint16_t port, int flags) {
   return {found, ::freeaddrinfo};
 }
 
-/// Waits for it. Errors: std::runtime_error at the deadline.
-void wait_for(int socket, short events, Deadline deadline) {
+/// Waits for it; false at the deadline.
+bool is_ready(int socket, short events, Deadline deadline) {
   while (true) {
     const auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now()).count();
-    if (left <= 0) throw std::runtime_error("timed out");
     pollfd waiting = {socket, events, 0};
-    const auto limit = static_cast<int>(std::min<int64_t>(left, 60000));
-    if (::poll(&waiting, 1, limit) > 0) return;
+    // Also after the deadline: a process that was halted may find what it waited for.
+    const auto limit = static_cast<int>(std::clamp<int64_t>(left, 0, 60000));
+    if (::poll(&waiting, 1, limit) > 0) return true;
+    if (left <= 0) return false;
   }
+}
+
+/// Errors: std::runtime_error at the deadline.
+void wait_for(int socket, short events, Deadline deadline) {
+  if (!is_ready(socket, events, deadline)) throw std::runtime_error("timed out");
 }
 
 [[noreturn]] void fail(int code) { throw std::runtime_error(std::strerror(code)); }
@@ -103,6 +110,15 @@ int try_to_connect(const addrinfo& address, std::string_view hello, char welcome
       "with another S2S_JOB_TOKEN)");
 }
 
+/// 0, or what went wrong.
+int listen_with(const Socket& socket, const addrinfo& address) {
+  if (socket.number() < 0) return errno;
+  socket.set(SOL_SOCKET, SO_REUSEADDR);
+  if (address.ai_family == AF_INET6) socket.set(IPPROTO_IPV6, IPV6_V6ONLY);
+  if (::bind(socket.number(), address.ai_addr, address.ai_addrlen) != 0) return errno;
+  return ::listen(socket.number(), 4096) == 0 ? 0 : errno;
+}
+
 }  // namespace
 
 bool is_loopback(const std::string& host) {
@@ -121,19 +137,17 @@ bool is_loopback(const std::string& host) {
 std::vector<int> listen_at(const std::string& host, uint16_t port) {
   const Addresses found = resolve(host, port, AI_PASSIVE);
   std::vector<int> out;
+  std::set<std::string> seen;  // two lines of /etc/hosts give an address twice
   int problem = EADDRNOTAVAIL;
   for (const addrinfo* one = found.get(); one != nullptr; one = one->ai_next) {
+    const std::string address(reinterpret_cast<const char*>(one->ai_addr), one->ai_addrlen);
+    if (!seen.insert(address).second) continue;
     Socket socket(*one);
-    socket.set(SOL_SOCKET, SO_REUSEADDR);
-    if (one->ai_family == AF_INET6) socket.set(IPPROTO_IPV6, IPV6_V6ONLY);
-    const bool listens = socket.number() >= 0 &&
-                         ::bind(socket.number(), one->ai_addr, one->ai_addrlen) == 0 &&
-                         ::listen(socket.number(), 4096) == 0;
-    if (listens) {
-      out.push_back(socket.take());
-    } else {
-      problem = problem == EADDRINUSE ? problem : errno;
-    }
+    const int code = listen_with(socket, *one);
+    if (code == 0) out.push_back(socket.take());
+    // Of a family that this machine does not have, nothing is to be said beside others.
+    const bool says_more = code != 0 && code != EAFNOSUPPORT && problem != EADDRINUSE;
+    if (says_more) problem = code;
   }
   if (out.empty() || problem == EADDRINUSE) {
     for (const int socket : out) ::close(socket);
@@ -162,6 +176,8 @@ int connect_to(const std::string& host, uint16_t port, std::string_view hello, c
     std::this_thread::sleep_for(kRetry);
   }
 }
+
+bool is_readable(int socket, Deadline deadline) { return is_ready(socket, POLLIN, deadline); }
 
 void send_all(int socket, std::string_view bytes, Deadline deadline) {
   while (!bytes.empty()) {

@@ -60,7 +60,13 @@ StoreServer::StoreServer(std::vector<int> listeners, const std::string& token)
     : listeners_(std::move(listeners)),
       hello_(hello_of(token)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  thread_ = start_thread([this] { run(); });
+  try {
+    if (wake_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+    thread_ = start_thread([this] { run(); });
+  } catch (...) {
+    close_all();
+    throw;
+  }
 }
 
 StoreServer::~StoreServer() {
@@ -68,9 +74,13 @@ StoreServer::~StoreServer() {
   while (::write(wake_, &one, sizeof(one)) < 0 && errno == EINTR) {
   }
   thread_.join();
+  close_all();
+}
+
+void StoreServer::close_all() {
   for (const Connection& connection : connections_) ::close(connection.socket);
   for (const int listener : listeners_) ::close(listener);
-  ::close(wake_);
+  if (wake_ >= 0) ::close(wake_);
 }
 
 void StoreServer::run() {

@@ -17,7 +17,8 @@ namespace s2s {
 
 class StoreServer {
  public:
-  /// listeners: sockets that listen; the server closes them. Errors: [run/threads].
+  /// listeners: sockets that listen; the server closes them, also when this fails. Errors:
+  /// [run/threads], std::system_error.
   StoreServer(std::vector<int> listeners, const std::string& token);
   ~StoreServer();
   StoreServer(const StoreServer&) = delete;
@@ -37,6 +38,7 @@ class StoreServer {
   };
 
   void run();
+  void close_all();
   int poll_timeout_ms() const;
   void accept_from(int listener);
   void drop_oldest_stranger();

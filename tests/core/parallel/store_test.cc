@@ -2,10 +2,12 @@
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <fstream>
+#include <future>
 #include <thread>
 
 #include "common/contains.h"
@@ -259,7 +261,7 @@ TEST_CASE("a rank of another run is told that it is in the wrong place, and does
 }
 
 TEST_CASE("texts that no rank has written end the start with a message for all") {
-  for (const std::string text : {"not json\033[2J", "[]", "{\"host\": 1}", "[[[[[", ""}) {
+  for (const std::string text : {"not json\033[2J", "[]", "{\"host\": 1}", "[[[[[", "", "\xff"}) {
     const uint16_t port = free_port();
     const auto heard = meet(port, {kToken, kToken, kToken}, [&] {
       // One that knows the token: a defect, or an enemy within.
@@ -299,6 +301,34 @@ TEST_CASE("rank 0 listens where it was told, and nowhere else") {
   });
   CHECK(heard == std::vector<std::string>{"", ""});
   CHECK(found == std::vector<std::string>{"0100007F"});
+}
+
+TEST_CASE("a store whose keeper was halted for a while is as good as before") {
+  const int listener = listen_at("127.0.0.1", 0).front();
+  const Deadline late = Clock::now() + milliseconds(20000);
+  std::promise<void> goes_on;
+  std::thread keeper([&] {
+    pollfd waiting = {listener, POLLIN, 0};
+    ::poll(&waiting, 1, 20000);
+    const int socket = ::accept(listener, nullptr, nullptr);
+    receive(socket, hello_of(kToken).size(), late);
+    send_all(socket, std::string(1, kWelcome), late);
+    const size_t asked = to_bytes({StoreVerb::kAdd, {"a", "1"}}).size();
+    receive(socket, asked, late);
+    goes_on.get_future().wait();
+    send_all(socket, to_bytes({StoreVerb::kYes, {"7"}}), late);
+    receive(socket, asked, late);
+    send_all(socket, to_bytes({StoreVerb::kYes, {"8"}}), late);
+    ::close(socket);
+  });
+  {
+    GuardedStore store({"127.0.0.1", port_of(listener), kToken}, milliseconds(200));
+    CHECK(contains(error_of([&] { store.add("a", 1); }), "has not answered yet"));
+    goes_on.set_value();
+    CHECK(store.add("a", 1) == 8);
+  }
+  keeper.join();
+  ::close(listener);
 }
 
 TEST_CASE("names of this machine are known as such") {
