@@ -1,6 +1,7 @@
 #include "base/bus_guard.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,7 +20,7 @@ namespace {
 /// handler that walks over them stays on them.
 struct Slot {
   std::atomic<uintptr_t> begin{0}, end{0};
-  std::atomic<const char*> path{nullptr};
+  std::atomic<const char*> path{nullptr}, shown{nullptr};
 };
 struct Chunk {
   std::array<Slot, 256> slots;
@@ -62,6 +63,13 @@ void install() {
   ::sigaction(SIGBUS, &action, nullptr);
 }
 
+/// False for a file that has all its bytes, or cannot be asked: a disk or a server has failed.
+bool is_shorter(const char* path, size_t mapped_bytes) {
+  struct stat status {};
+  if (path == nullptr || ::stat(path, &status) != 0) return false;
+  return static_cast<size_t>(status.st_size) < mapped_bytes;
+}
+
 /// With the mutex held.
 Slot& free_slot() {
   for (Chunk* chunk = &g_first;; chunk = chunk->next) {
@@ -75,13 +83,14 @@ Slot& free_slot() {
 }  // namespace
 
 GuardedMapping::GuardedMapping(const void* begin, size_t bytes, const std::string& path)
-    : path_(printable_name(path)) {
+    : path_(path), shown_(printable_name(path)) {
   if (begin == nullptr) return;
   static std::once_flag is_installed;
   std::call_once(is_installed, install);
   const std::lock_guard lock(g_mutex);
   Slot& slot = free_slot();
   slot.path = path_.c_str();
+  slot.shown = shown_.c_str();
   slot.end = reinterpret_cast<uintptr_t>(begin) + bytes;
   slot.begin = reinterpret_cast<uintptr_t>(begin);
   slot_ = &slot;
@@ -94,6 +103,7 @@ GuardedMapping::~GuardedMapping() {
   slot.begin = 0;
   slot.end = 0;
   slot.path = nullptr;
+  slot.shown = nullptr;
 }
 
 void end_if_mapping_was_cut(const void* address) {
@@ -101,9 +111,14 @@ void end_if_mapping_was_cut(const void* address) {
   for (const Chunk* chunk = &g_first; chunk != nullptr; chunk = chunk->next) {
     for (const Slot& slot : chunk->slots) {
       if (slot.begin == 0 || at < slot.begin || at >= slot.end) continue;
-      const char* const path = slot.path;
+      const char* const shown = slot.shown;
       say("error: [io/file] ");
-      if (path != nullptr) say(path);
+      if (shown != nullptr) say(shown);
+      if (!is_shorter(slot.path, slot.end - slot.begin)) {
+        say(": a page of it could not be read\n  next:      see whether its disk or server is in "
+            "order, and run again\n");
+        return;
+      }
       say(": it became shorter while it was read\n  expected: a file that stays as it is until the "
           "program ends; copy it again, beside its place, and rename it\n");
       ::_exit(static_cast<int>(ExitCode::kData));

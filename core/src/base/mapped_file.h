@@ -10,8 +10,9 @@
 
 namespace s2s {
 
-/// Read-only view of a regular file. Empty files give an empty span. One that becomes shorter while
-/// it is read ends the process with a message (base/bus_guard.h).
+/// Read-only view of a regular file. Empty files give an empty span. One that becomes shorter
+/// while it is read, or cannot be read any more, ends the process with a message
+/// (base/bus_guard.h).
 class MappedFile {
  public:
   /// Errors: std::system_error when the file cannot be opened or mapped, or is not a regular file.

@@ -84,10 +84,12 @@ TEST_CASE("a fault elsewhere ends as it did before") {
 
 TEST_CASE("mappings that are gone are guarded no more, however many there were") {
   const TemporaryFolder folder;
+  const std::string path = folder / "many";
+  std::ofstream(path).close();  // without the bytes that are mapped
   std::vector<std::unique_ptr<s2s::GuardedMapping>> many;
   std::array<char, 1000> memory{};
   for (const char& byte : memory) {
-    many.push_back(std::make_unique<s2s::GuardedMapping>(&byte, 1, "many"));
+    many.push_back(std::make_unique<s2s::GuardedMapping>(&byte, 1, path));
   }
   const Ended guarded = run_in_child([&] { s2s::end_if_mapping_was_cut(&memory[999]); });
   CHECK(WEXITSTATUS(guarded.status) == 5);
@@ -95,4 +97,23 @@ TEST_CASE("mappings that are gone are guarded no more, however many there were")
   const Ended free = run_in_child([&] { s2s::end_if_mapping_was_cut(&memory[999]); });
   CHECK(WEXITSTATUS(free.status) == 0);
   CHECK(free.said == "");
+}
+
+TEST_CASE("a page that cannot be read is told, and ends the process by its signal") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "mapped";
+  const Ended ended = run_in_child([&] {
+    const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+    std::ofstream(path) << std::string(4 * page, 'x');
+    const s2s::MappedFile file(path);
+    fs::resize_file(path, page);
+    // The file of this name has all its bytes; it is the mapped one that gives none.
+    std::ofstream(path + ".whole") << std::string(4 * page, 'x');
+    fs::rename(path + ".whole", path);
+    volatile std::byte last = file.bytes()[4 * page - 1];
+    static_cast<void>(last);
+  });
+  CHECK(WIFSIGNALED(ended.status));
+  CHECK(WTERMSIG(ended.status) == SIGBUS);
+  CHECK(ended.said.find(path + ": a page of it could not be read") != std::string::npos);
 }
