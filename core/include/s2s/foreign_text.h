@@ -16,7 +16,8 @@ inline constexpr int kJsonDepth = 128;
 
 /// The whole of a regular file. Named pipes and devices are refused, not waited for.
 /// Errors: std::system_error with the path, when it cannot be opened or read, is no regular file
-/// (EINVAL, EISDIR) or has more than `max_bytes` bytes (EFBIG).
+/// (EINVAL, EISDIR), has more than `max_bytes` bytes (EFBIG) or became shorter while it was read
+/// (ESTALE).
 std::string read_small_file(const std::string& path, size_t max_bytes = kSmallFileBytes);
 
 /// True when no object or array of a JSON text lies in more than `depth` others. Parsers that call

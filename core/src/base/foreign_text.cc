@@ -65,6 +65,8 @@ std::string read_small_file(const std::string& path, size_t max_bytes) {
     if (length == text.size()) text.resize(2 * length);
   }
   text.resize(length);
+  // What files of /sys say of their size stays above what they hold; this one was cut off.
+  if (length < file.size() && file.size_now() < file.size()) file.fail(ESTALE);
   return text;
 }
 

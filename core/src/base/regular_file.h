@@ -37,6 +37,11 @@ class RegularFile {
   int descriptor() const { return descriptor_; }
   /// Bytes when it was opened. Files of /proc have no size and some content.
   size_t size() const { return size_; }
+  /// Bytes at this moment.
+  size_t size_now() const {
+    struct stat status {};
+    return ::fstat(descriptor_, &status) == 0 ? static_cast<size_t>(status.st_size) : 0;
+  }
   /// A std::system_error of this code that names the file.
   [[noreturn]] void fail(int code) const {
     throw std::system_error(code, std::generic_category(), path_);
