@@ -49,11 +49,12 @@ std::string this_place() {
   return word_in("/proc/sys/kernel/random/boot_id") + " " + container;
 }
 
-/// When a process of this place began, in ticks since the machine did; "" when it has ended. It
-/// tells a process from a later one of the same number.
-std::string start_of(pid_t process) {
+/// When a process of this place began, in ticks since the machine did; "" when it has ended,
+/// nothing when it is hidden from us. It tells a process from a later one of the same number.
+std::optional<std::string> start_of(pid_t process) {
+  if (::kill(process, 0) != 0 && errno == ESRCH) return "";
   const std::optional<std::string> text = content_of(fmt::format("/proc/{}/stat", process));
-  if (!text) return "";
+  if (!text) return std::nullopt;
   // The second field is the name in brackets, which may have blanks; the start is the 22nd.
   size_t begin = text->rfind(')');
   const bool is_zombie = begin != std::string::npos && text->substr(begin, 3) == ") Z";
@@ -68,7 +69,7 @@ std::string start_of(pid_t process) {
 /// "process 17 on node1\nplace ...\nstart 4711\n"
 std::string identity_of(pid_t process) {
   return fmt::format("{}\nplace {}\nstart {}\n", process_name(process), this_place(),
-                     start_of(process));
+                     start_of(process).value_or(""));
 }
 
 /// The process that a file of this machine and container names; 0 for other files.
@@ -78,9 +79,13 @@ pid_t process_here(const std::string& text) {
   return std::sscanf(text.c_str(), "process %d on ", &process) == 1 ? process : 0;
 }
 
-/// Whether the owner that left `text` has ended. One of another machine is watched.
+/// Whether the owner that left `text` has ended. One of another machine, or one that is hidden
+/// from us, is watched.
 bool is_dead(const std::string& path, const std::string& text, milliseconds patience) {
-  if (const pid_t process = process_here(text)) return !text.starts_with(identity_of(process));
+  if (const pid_t process = process_here(text)) {
+    const std::optional<std::string> start = start_of(process);
+    if (start) return start->empty() || text.find("\nstart " + *start + "\n") == std::string::npos;
+  }
   const Clock::time_point limit = Clock::now() + patience;
   const milliseconds pause = std::max(milliseconds(1), patience / 30);
   while (Clock::now() < limit) {
@@ -140,9 +145,11 @@ void OwnerFile::take(const std::string& folder, milliseconds patience) {
     }
     set_aside(path_, *other);
   }
-  if (::pwrite(file_, identity_.data(), identity_.size(), 0) < 0) {
-    throw_run_folder(folder, std::strerror(errno));
-  }
+  const ssize_t written = ::pwrite(file_, identity_.data(), identity_.size(), 0);
+  if (written == static_cast<ssize_t>(identity_.size())) return;
+  const int reason = written < 0 ? errno : ENOSPC;
+  ::unlink(path_.c_str());  // nobody can tell whose it is
+  throw_run_folder(folder, std::strerror(reason));
 }
 
 void OwnerFile::remove() {

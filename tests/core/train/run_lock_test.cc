@@ -86,6 +86,19 @@ TEST_CASE("a process with a dead owner's number is not the owner") {
   const OwnerFile owner(path, patient);
 }
 
+TEST_CASE("an owner in a container of another name is the owner") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string();
+  std::string text;
+  {
+    const OwnerFile owner(path, kQuick);
+    text = read(path + "/.owner");
+  }
+  text.insert(text.find('\n'), "-more");  // the same process numbers
+  std::ofstream(path + "/.owner") << text;
+  CHECK(has(refusal(path), "[run/in-use]"));
+}
+
 TEST_CASE("an owner on another machine lives as long as its count goes on") {
   const TemporaryFolder folder;
   const std::string path = folder.path().string();
