@@ -161,12 +161,14 @@ def check_end(scene, point, result):
     return findings
 
 
-def check_rerun(lab, scene, case):
+def run_again(lab, scene, case):
+    """Findings, and whether the program refused because of what is there already."""
     result = labs.run(scene.words(), case, limit_s=scene.limit_s)
-    refused = [one for one in result.ids() if one in getattr(scene, "accepted_refusals", ())]
-    if result.code != 0 and not refused:
-        return [f"d: the same command again: exit code {result.code}: {result.output[-400:]}"]
-    return []
+    if result.code == 0:
+        return [], False
+    if any(one in getattr(scene, "accepted_refusals", ()) for one in result.ids()):
+        return [], True
+    return [f"d: the same command again: exit code {result.code}: {result.output[-400:]}"], False
 
 
 def restore_input(scene, case):
@@ -199,12 +201,14 @@ def try_point(lab, scene, point, index):
     else:
         restore_input(scene, case)
     if not (cuts and isinstance(scene, scenes.Training)):
-        if result.code != 0:
-            findings += check_rerun(lab, scene, case)
-        elif point.kind in REMOVALS and scene.leftovers(case):
-            findings += check_rerun(lab, scene, case)  # a warning; the next start tidies up
-        findings += scene.after_rerun(case)
-        findings += [f"e: left behind: {name}" for name in scene.leftovers(case)]
+        is_refused = False
+        # After a removal that failed there is a warning; the next start tidies up.
+        if result.code != 0 or (point.kind in REMOVALS and scene.leftovers(case)):
+            more, is_refused = run_again(lab, scene, case)
+            findings += more
+        if not (cuts and is_refused):  # of the input that was cut, a beginning may be there
+            findings += scene.after_rerun(case)
+            findings += [f"e: left behind: {name}" for name in scene.leftovers(case)]
     shutil.rmtree(case)
     return findings, is_given, result
 
