@@ -55,8 +55,9 @@ int run_show(const Invocation& invocation, const ConfigArguments& arguments) {
   const CheckedConfig config(arguments, RunPurpose::kTrain, invocation);
   const RunCheck& checked = config.check();
   if (invocation.json) {
-    const Json json = {{"config", config_json(shown_config(checked.config))},
-                       {"origins", origins_json(checked.config)},
+    const Config shown = shown_config(checked.config);
+    const Json json = {{"config", config_json(shown)},
+                       {"origins", origins_json(shown)},
                        {"findings", findings_json(checked)},
                        {"notes", checked.notes}};
     std::printf("%s\n", json.dump(2).c_str());

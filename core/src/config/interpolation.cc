@@ -13,6 +13,7 @@
 #include "config/interpolation_text.h"
 #include "config/load_config.h"
 #include "config/scalar.h"
+#include "config/secrets.h"
 
 namespace s2s {
 
@@ -187,9 +188,14 @@ class Resolver {
       const std::string text = start == std::string::npos ? "" : arguments.substr(start);
       fallback = default_text(text, node, path, found == nullptr);
     }
+    // The default of a secret is one, too.
+    const bool is_secret =
+        is_secret_name(name) || std::any_of(path.begin(), path.end(), is_secret_name);
     Origin origin;
     origin.source = kEnvironment + name;
-    origin.via = kReference + name + (fallback ? "," + fallback->expression : "") + "}";
+    origin.via = kReference + name;
+    if (fallback && !is_secret) origin.via += "," + fallback->expression;
+    origin.via += "}";
     Config value;
     if (found != nullptr) {
       value = *found == '\0' ? Config::scalar("", true) : Config::scalar(found);

@@ -5,9 +5,7 @@
 #include "config/interpolation.h"
 
 namespace s2s {
-namespace {
 
-/// The end of the interpolation that starts at `start` ("${"), or npos.
 size_t closing_brace(const std::string& text, size_t start) {
   int depth = 0;
   for (size_t i = start; i < text.size(); ++i) {
@@ -16,8 +14,6 @@ size_t closing_brace(const std::string& text, size_t start) {
   }
   return std::string::npos;
 }
-
-}  // namespace
 
 void Resolved::add_text(const std::string& literal) {
   text += literal;

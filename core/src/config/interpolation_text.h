@@ -32,6 +32,9 @@ struct Resolved {
   void add(const Resolved& part);
 };
 
+/// The end of the interpolation that starts at `start` ("${"), or npos.
+size_t closing_brace(const std::string& text, size_t start);
+
 /// Backslashes before "${" are halved; an odd one makes it literal. Nothing when a brace is open.
 std::optional<std::vector<Piece>> split_interpolations(const std::string& text);
 

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "config/interpolation.h"
+#include "config/interpolation_text.h"
 #include "config/scalar.h"
 #include "config/yaml_reader.h"
 #include "config/yaml_writer.h"
@@ -66,25 +67,112 @@ Config replaced(const Config& node, const std::string& text) {
   return value;
 }
 
-/// Calls `change(name, scalar)` for every scalar; `name` is the nearest key of a secret above it,
-/// or "".
+/// Calls `change(name, scalar)` for every scalar; `name` is the outermost key of a secret above it,
+/// or "". A key `token` says less than the ones below it.
 template <class Change>
 void for_each_scalar(Config& node, const std::string& name, const Change& change) {
   if (node.is_scalar()) return change(name, node);
   for (Config& item : node.items()) for_each_scalar(item, name, change);
   for (auto& [key, child] : node.entries()) {
-    for_each_scalar(child, is_secret_name(key) ? key : name, change);
+    const bool is_outermost = (name.empty() || name == "token") && is_secret_name(key);
+    for_each_scalar(child, is_outermost ? key : name, change);
   }
 }
 
-/// The expression gives the value again: nobody has put another in its place.
-bool gives(const std::string& expression, const Config& value) {
+/// Of a value that came through "${oc.env:NAME,DEFAULT}"; "" for others.
+std::string default_of(const Config& node) {
+  const std::string expression = environment_expression(node).value_or("");
+  if (!expression.starts_with(kReference)) return "";
+  const size_t comma = expression.find(','), end = closing_brace(expression, 0);
+  return comma < end && end != std::string::npos ? expression.substr(comma + 1, end - comma - 1)
+                                                 : "";
+}
+
+/// The values of secrets' keys, to be found in the texts of others.
+class SecretTexts {
+ public:
+  explicit SecretTexts(Config& resolved) {
+    std::vector<std::string> all;
+    for_each_scalar(resolved, "", [&all](const std::string& name, const Config& node) {
+      if (name.empty() || !can_be_secret(name, node)) return;
+      for (const std::string& text : {node.text(), default_of(node)}) {
+        if (text.size() >= kLeastBytes) all.push_back(text.substr(0, kMostBytes));
+      }
+    });
+    std::sort(all.begin(), all.end());
+    for (std::string& text : all) {
+      if (texts_.empty() || !text.starts_with(texts_.back())) texts_.push_back(std::move(text));
+    }
+  }
+
+  bool stand_in(std::string_view text) const {
+    if (texts_.empty()) return false;
+    for (size_t at = 0; at + kLeastBytes <= text.size(); ++at) {
+      // None begins with another, so only the last that is not behind `rest` can begin it.
+      const std::string_view rest = text.substr(at, kMostBytes);
+      const auto next = std::upper_bound(texts_.begin(), texts_.end(), rest);
+      if (next != texts_.begin() && rest.starts_with(*std::prev(next))) return true;
+    }
+    return false;
+  }
+
+  /// A number holds one only when it was brought in: seeds and sizes have any digits.
+  bool stand_in(const Config& node) const {
+    const bool is_number = !node.quoted() && !is_string_text(node.text());
+    return !(is_number && node.origin().via.empty()) && stand_in(node.text());
+  }
+
+ private:
+  static constexpr size_t kLeastBytes = 4;   // shorter ones stand in too many texts
+  static constexpr size_t kMostBytes = 256;  // these suffice to know a longer one
+  std::vector<std::string> texts_;           // sorted
+};
+
+/// "${oc.env:NAME}" of a text that is this reference, with or without a default, and nothing else.
+std::optional<std::string> bare_reference(const std::string& text) {
+  if (!text.starts_with(kReference) || closing_brace(text, 0) != text.size() - 1) {
+    return std::nullopt;
+  }
+  const size_t begin = sizeof(kReference) - 1;
+  const std::string name = text.substr(begin, text.find_first_of(",}", begin) - begin);
+  const bool is_plain = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
+  });
+  return is_plain ? std::optional(kReference + name + "}") : std::nullopt;
+}
+
+/// The expression gives the value again: nobody has put another in its place. Of a secret, the
+/// default is not in the expression.
+bool gives(const std::string& expression, const Config& value, bool is_secret) {
   Config again = Config::map();
   again["value"] = Config::scalar(expression, true);
   Findings findings;
   resolve_interpolations(again, findings);
   const Config& result = *again.find("value");
-  return findings.empty() && result.is_scalar() && result.text() == value.text();
+  if (!findings.empty()) return is_secret;
+  return result.is_scalar() && result.text() == value.text();
+}
+
+/// What a value is stored as; nothing when that is the value itself.
+std::optional<std::string> stored_text(const std::string& name, const Config& node,
+                                       const SecretTexts& secrets) {
+  const bool is_secret = !name.empty() && can_be_secret(name, node);
+  const auto expression = environment_expression(node);
+  if (!expression || !gives(*expression, node, is_secret || is_secret_value(node))) {
+    return is_secret || secrets.stand_in(node) ? std::optional<std::string>("???") : std::nullopt;
+  }
+  if (is_secret) return bare_reference(*expression).value_or("???");
+  return secrets.stand_in(*expression) ? "???" : *expression;
+}
+
+/// A masked value's origin says neither a default nor a text that was put together.
+Origin shown_origin(const Config& node) {
+  Origin origin = node.origin();
+  const auto expression = environment_expression(node);
+  if (!expression) return origin;
+  const auto reference = bare_reference(*expression);
+  origin.via = reference ? *reference + origin.via.substr(expression->size()) : "";
+  return origin;
 }
 
 /// The last steps of "+a.b[0].hf_token", of "--api-key": any of them may name a secret.
@@ -133,13 +221,24 @@ bool is_secret_value(const Config& node) {
                      [](const std::string& name) { return is_secret_name(name); });
 }
 
+std::string without_secret_defaults(std::string text) {
+  for (size_t at = text.find(kReference); at != std::string::npos;
+       at = text.find(kReference, at + 1)) {
+    const size_t begin = at + sizeof(kReference) - 1;
+    const size_t comma = text.find_first_of(",}", begin);
+    if (comma == std::string::npos || text[comma] == '}') continue;
+    if (!is_secret_name(std::string_view(text).substr(begin, comma - begin))) continue;
+    const size_t end = closing_brace(text, at);
+    text.erase(comma, end == std::string::npos ? end : end - comma);
+  }
+  return text;
+}
+
 Config stored_config(Config resolved) {
-  for_each_scalar(resolved, "", [](const std::string& name, Config& node) {
-    const auto expression = environment_expression(node);
-    if (expression && gives(*expression, node)) {
-      node = replaced(node, *expression);
-    } else if (!name.empty() && can_be_secret(name, node)) {
-      node = replaced(node, "???");
+  const SecretTexts secrets(resolved);
+  for_each_scalar(resolved, "", [&secrets](const std::string& name, Config& node) {
+    if (const auto text = stored_text(name, node, secrets)) {
+      node = replaced(node, *text);
     } else {
       escape_interpolations(node);
     }
@@ -148,9 +247,17 @@ Config stored_config(Config resolved) {
 }
 
 Config shown_config(Config resolved) {
-  for_each_scalar(resolved, "", [](const std::string& name, Config& node) {
+  const SecretTexts secrets(resolved);
+  for_each_scalar(resolved, "", [&secrets](const std::string& name, Config& node) {
     const bool by_name = !name.empty() && can_be_secret(name, node);
-    if (by_name || is_secret_value(node)) node = replaced(node, kMask);
+    const auto expression = environment_expression(node);
+    if (!by_name && !is_secret_value(node) && !secrets.stand_in(node) &&
+        !(expression && secrets.stand_in(*expression))) {
+      return;
+    }
+    const Origin origin = shown_origin(node);
+    node = replaced(node, kMask);
+    node.set_origin(origin);
   });
   return resolved;
 }
@@ -159,9 +266,11 @@ std::string shown_word(const std::string& word) {
   const size_t equals = word.find('=');
   if (equals == std::string::npos) return word;
   const std::string head = word.substr(0, equals + 1), value = word.substr(equals + 1);
-  if (!has_secret_step(word.substr(0, equals))) return head + shown_value(value);
-  const bool is_reference = value.empty() || value == "???" || value.starts_with("${oc.env:");
-  return head + (is_reference ? value : kMask);
+  if (!has_secret_step(word.substr(0, equals))) {
+    return head + without_secret_defaults(shown_value(value));
+  }
+  if (value.empty() || value == "???") return word;
+  return head + bare_reference(value).value_or(kMask);
 }
 
 std::vector<std::string> shown_words(const std::vector<std::string>& words) {

@@ -16,20 +16,26 @@ namespace s2s {
 /// are none.
 bool is_secret_name(std::string_view name);
 
-/// A resolved configuration as it is stored: values that came from the environment are their
-/// interpolations again, what is secret by its key is `???`, which has to be given where the stored
-/// one is used. Interpolated once more it is the same but for the secrets.
+/// A resolved configuration as it is stored. Values that came from the environment are their
+/// interpolations again. What is secret by its key is `???`, which has to be given where the stored
+/// one is used, and so is every text that contains such a value. A reference to the environment
+/// below a secret's key loses its default. Interpolated once more it is the same but for the
+/// secrets.
 Config stored_config(Config resolved);
 
-/// A resolved configuration as it is shown: with *** for what is secret by its key and for what
-/// came from a variable with a secret's name.
+/// A resolved configuration as it is shown: with *** for what is secret by its key, for texts that
+/// contain such a value, and for what came from a variable with a secret's name.
 Config shown_config(Config resolved);
+
+/// `text` without the defaults of variables with a secret's name: `${oc.env:HF_TOKEN}` in place of
+/// `${oc.env:HF_TOKEN,DEFAULT}`.
+std::string without_secret_defaults(std::string text);
 
 /// True for a value that came from a variable with a secret's name.
 bool is_secret_value(const Config& node);
 
 /// One word of a command line as it is shown and stored: `key=***` for a secret's key, with *** for
-/// the secrets in a value that is a map or list.
+/// the secrets in a value that is a map or list, and without defaults of secret variables.
 std::string shown_word(const std::string& word);
 /// All words; also the word behind an option of a secret's name (`--api-key WORD`).
 std::vector<std::string> shown_words(const std::vector<std::string>& words);

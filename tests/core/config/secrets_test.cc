@@ -1,6 +1,7 @@
 #include "config/secrets.h"
 
 #include <cstdlib>
+#include <memory>
 #include <sstream>
 
 #include "common/temporary_folder.h"
@@ -187,4 +188,93 @@ TEST_CASE("interpolations of one part are followed without those of others") {
   CHECK(config.find_path("model.llm.name")->text() == "${x}");
   s2s::resolve_interpolations_at(config, {"data"}, findings);
   CHECK(findings.errors().size() == 1);
+}
+
+TEST_CASE("a secret is found again in the texts that interpolations put it into") {
+  const Variable host("S2S_TEST_ROOT", "example.org");
+  const std::string text =
+      "secrets: {hf_token: hf_real, pin: 3141592}\n"
+      "model: {hub_auth: '${secrets.hf_token}', again: '${.hub_auth}', pin: '${secrets.pin}',\n"
+      "  url: 'https://me:${secrets.hf_token}@h', tail: 'x${secrets.pin}', name: hf_other,\n"
+      "  place: 'https://me:${secrets.hf_token}@${oc.env:S2S_TEST_ROOT}', seed: 3141592}\n";
+  const std::string written = stored(text), seen = shown(text);
+  CAPTURE(written);
+  CAPTURE(seen);
+  for (const std::string& all : {written, seen}) {
+    CHECK_FALSE(has(all, "hf_real"));
+    CHECK(has(all, "name: hf_other"));
+    CHECK(has(all, "seed: 3141592"));
+  }
+  for (const char* key : {"hub_auth", "again", "pin", "url", "tail", "place"}) {
+    CHECK(yaml(written).find_path(std::string("model.") + key)->is_missing());
+    CHECK(has(seen, std::string(key) + ": \"***\""));
+  }
+  for (const auto& [key, node] : s2s::shown_config(resolved(text)).find("model")->entries()) {
+    CHECK_FALSE(has(node.origin().text(), "hf_real"));
+  }
+}
+
+TEST_CASE("a variable's value under a secret's key is masked where it is shown again") {
+  const Variable plain("S2S_TEST_ROOT", "of-a-plain-name");
+  const std::string text = "{hf_token: '${oc.env:S2S_TEST_ROOT}', url: 'u:${hf_token}@h'}";
+  CHECK(shown(text) == "{hf_token: \"***\", url: \"***\"}");
+  CHECK(has(stored(text), "url: \"u:${oc.env:S2S_TEST_ROOT}@h\""));
+}
+
+TEST_CASE("short values of secrets are not looked for in other texts") {
+  CHECK(shown("{password: abc, path: /abc/d}") == "{password: \"***\", path: /abc/d}");
+  CHECK(shown("{password: abcd, path: /abcd/d}") == "{password: \"***\", path: \"***\"}");
+  // The longer of two secrets that begin alike is found, too.
+  CHECK(shown("{a_secret: abcd, b_secret: abcdef, c: xabcdefy, d: abc}") ==
+        "{a_secret: \"***\", b_secret: \"***\", c: \"***\", d: abc}");
+}
+
+TEST_CASE("everything below a secret's key is one, also a number called token") {
+  CHECK(shown("{secrets: {token: 123456}}") == "{secrets: {token: \"***\"}}");
+  CHECK(has(stored("{secrets: {a: {token: 123456}}}"), "token: ???"));
+  CHECK(shown("{token: {password: 123456}}") == "{token: {password: \"***\"}}");
+  CHECK(shown("{tokens: {token: 123456}}") == "{tokens: {token: 123456}}");
+}
+
+TEST_CASE("the default of a secret's reference is neither stored nor shown") {
+  const char* const cases[] = {
+      "{hf_token: '${oc.env:S2S_TEST_HF_TOKEN,hf_default}'}",
+      "{hf_token: '${oc.env:S2S_TEST_PLAIN,hf_default}'}",
+      "{url: 'https://me:${oc.env:S2S_TEST_HF_TOKEN,hf_default}@h'}",
+      "{auth: '${oc.env:S2S_TEST_HF_TOKEN, hf_default}'}",
+      "{hf_token: '${x}', x: '${oc.env:S2S_TEST_PLAIN,hf_default}'}",
+      "{hf_token: '${oc.env:S2S_TEST_PLAIN,hf_default}', x: '${hf_token}', y: 'a-${x}'}",
+      "{any: '${oc.env:S2S_TEST_PLAIN,${oc.env:S2S_TEST_HF_TOKEN,hf_default}}'}",
+      "{hf_token: 'hf_default${oc.env:S2S_TEST_PLAIN,x}'}"};
+  for (const bool is_set : {false, true}) {
+    for (const std::string text : cases) {
+      unsetenv("S2S_TEST_HF_TOKEN");
+      unsetenv("S2S_TEST_PLAIN");
+      std::vector<std::unique_ptr<Variable>> variables;
+      if (is_set) {
+        variables.push_back(std::make_unique<Variable>("S2S_TEST_HF_TOKEN", "from-variable-1"));
+        variables.push_back(std::make_unique<Variable>("S2S_TEST_PLAIN", "from-variable-2"));
+      }
+      CAPTURE(is_set);
+      CAPTURE(text);
+      const std::string written = stored(text);
+      CAPTURE(written);
+      CHECK_FALSE(has(written, "hf_default"));
+      CHECK_FALSE(has(written, "from-variable"));
+      const Config seen = s2s::shown_config(resolved(text));
+      CHECK_FALSE(has(s2s::write_yaml_inline(seen), "hf_default"));
+      CHECK_FALSE(has(s2s::write_yaml(seen, {.show_origins = true}), "hf_default"));
+    }
+  }
+  unsetenv("S2S_TEST_HF_TOKEN");
+  CHECK(has(stored(cases[0]), "hf_token: \"${oc.env:S2S_TEST_HF_TOKEN}\""));
+  CHECK(has(stored(cases[1]), "hf_token: \"${oc.env:S2S_TEST_PLAIN}\""));
+  CHECK(has(stored(cases[2]), "url: \"https://me:${oc.env:S2S_TEST_HF_TOKEN}@h\""));
+  CHECK(s2s::shown_word("a.hf_token=${oc.env:X,hf_default}") == "a.hf_token=${oc.env:X}");
+  CHECK(s2s::shown_word("a.hf_token=${oc.env:X}hf_real") == "a.hf_token=***");
+  CHECK(s2s::shown_word("a.url=u:${oc.env:HF_TOKEN,hf_default}@${oc.env:X,5}") ==
+        "a.url=u:${oc.env:HF_TOKEN}@${oc.env:X,5}");
+  const std::string message = error_of([] { resolved("{a: 'x${oc.env:HF_TOKEN,hf_default}${'}"); });
+  CHECK(has(message, "has no closing"));
+  CHECK_FALSE(has(message, "hf_default"));
 }
