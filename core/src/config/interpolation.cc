@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -42,9 +43,26 @@ size_t num_bytes(const Config& node) {
   return bytes;
 }
 
+/// True when a default of a variable refers to something.
+bool has_default_reference(const Config& node) {
+  const std::string& text = node.text();
+  const size_t variable = text.find(kReference);
+  const size_t comma = variable == std::string::npos ? variable : text.find(',', variable);
+  if (comma != std::string::npos && text.find("${", comma) != std::string::npos) return true;
+  return std::any_of(node.items().begin(), node.items().end(), has_default_reference) ||
+         std::any_of(node.entries().begin(), node.entries().end(),
+                     [](const auto& entry) { return has_default_reference(entry.second); });
+}
+
 class Resolver {
  public:
-  Resolver(Config& root, Findings* findings) : root_(root), findings_(findings) {}
+  Resolver(Config& root, Findings* findings) : root_(root), findings_(findings) {
+    if (!has_default_reference(root)) return;
+    unneeded_root_ = root;
+    unneeded_ = std::make_unique<Resolver>(unneeded_root_);
+  }
+  /// Throws at the first mistake, and passes over defaults that are not needed.
+  explicit Resolver(Config& root) : root_(root), findings_(nullptr) {}
 
   void resolve_tree(Config& node, Path& path) {
     if (node.is_scalar()) return resolve_or_note(node, path);
@@ -186,7 +204,7 @@ class Resolver {
     if (comma != std::string::npos) {
       const size_t start = arguments.find_first_not_of(' ', comma + 1);
       const std::string text = start == std::string::npos ? "" : arguments.substr(start);
-      fallback = default_text(text, node, path, found == nullptr);
+      fallback = found == nullptr ? expand(text, node, path) : unneeded_default(text, node, path);
     }
     // The default of a secret is one, too.
     const bool is_secret =
@@ -210,13 +228,15 @@ class Resolver {
     return value;
   }
 
-  /// Nothing when it is not needed and refers to what is not there.
-  std::optional<Resolved> default_text(const std::string& text, const Config& node,
-                                       const Path& path, bool is_needed) {
+  /// A stored configuration keeps the default, for where the variable is not set. It is followed in
+  /// a copy, because its mistakes are nobody's; nothing when there is one.
+  std::optional<Resolved> unneeded_default(const std::string& text, const Config& node,
+                                           const Path& path) {
+    if (text.find("${") == std::string::npos) return expand(text, node, path);
+    if (unneeded_ == nullptr || unneeded_->added_bytes_ > kMaxAddedBytes) return std::nullopt;
     try {
-      return expand(text, node, path);
+      return unneeded_->expand(text, node, path);
     } catch (const Error&) {
-      if (is_needed) throw;
       return std::nullopt;
     }
   }
@@ -316,6 +336,8 @@ class Resolver {
   size_t level_ = 0;  // of interpolations inside of each other
   size_t added_bytes_ = 0;
   std::set<const Config*> done_;
+  Config unneeded_root_;                // as it was before anything was resolved
+  std::unique_ptr<Resolver> unneeded_;  // of unneeded_root_
 };
 
 }  // namespace

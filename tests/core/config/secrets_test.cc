@@ -278,3 +278,23 @@ TEST_CASE("the default of a secret's reference is neither stored nor shown") {
   CHECK(has(message, "has no closing"));
   CHECK_FALSE(has(message, "hf_default"));
 }
+
+TEST_CASE("a default that is not needed leaves no finding, and is stored where it has a value") {
+  const Variable home("S2S_TEST_ROOT", "/home/me");
+  const auto findings_of = [](const std::string& text) {
+    Config config = yaml(text);
+    s2s::Findings findings;
+    s2s::resolve_interpolations(config, findings);
+    CHECK(config.find_path("paths.data")->text() == "/home/me");
+    return findings.errors().size();
+  };
+  CHECK(findings_of("paths: {data: '${oc.env:S2S_TEST_ROOT,${paths.home}}', home: '${.data}'}") ==
+        0);
+  CHECK(findings_of("paths: {data: '${oc.env:S2S_TEST_ROOT,${no.such}}'}") == 0);
+  CHECK(findings_of("paths: {data: '${oc.env:S2S_TEST_ROOT,${other.x}}'}\nother: {x: '${no}'}") ==
+        1);  // other.x has one of its own
+  CHECK(has(stored("{a: '${oc.env:S2S_TEST_ROOT,${b}/c}', b: /d}"),
+            "a: \"${oc.env:S2S_TEST_ROOT,/d/c}\""));
+  CHECK(has(stored("{a: '${oc.env:S2S_TEST_ROOT,${b}}', b: '\\${x}'}"),
+            "a: \"${oc.env:S2S_TEST_ROOT,\\\\${x}}\""));
+}
