@@ -34,7 +34,7 @@ Error write_error(const std::string& path, const std::string& action, int error_
 }
 
 Error read_error(const std::string& path, int error_number) {
-  return {ExitCode::kData, kCannotRead,
+  return {ExitCode::kData, "io/read",
           path + ": cannot be read: " + std::strerror(error_number) +
               "\n  next:      run again when the disk, the network or the limit that stops it is "
               "in order; nothing was changed. If it will not come back, move it away"};
