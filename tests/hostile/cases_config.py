@@ -25,6 +25,12 @@ CONFIGS = [
     ("anchors", lambda path: anchors(), True),
     ("laughs", "a0: &a0 [x, x]\n" + "".join(
         f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 12)), True),
+    ("alias-bytes", "a: &x '" + "y" * 1_000_000 + "'\nb: [" + ", ".join(["*x"] * 12_000) + "]\n",
+     True),
+    ("anchor-bytes", "a: " + "".join(f"&a{i} [" for i in range(2000)) +
+     "'" + "y" * 1_000_000 + "'" + "]" * 2000 + "\n", False),
+    ("merge-bytes", "a: &m {k: '" + "y" * 1_000_000 + "'}\n" +
+     "".join(f"b{i}: {{<<: *m}}\n" for i in range(5000)), False),
     ("merge-loop", "a: &a\n  <<: *a\n", False),
     ("merge-many", "b: &b {x: 1}\na:\n" + "  <<: *b\n" * 1000, False),
     ("key-escapes", '"bad\\e]0;x\\a\\u202e": 1\n', True),

@@ -18,6 +18,8 @@ namespace {
 /// Aliases copy their anchor's tree, and anchors keep one; this bounds what a few nested ones can
 /// blow up to.
 constexpr int64_t kMaxNodes = 1'000'000;
+/// The same in memory: a copy of a long text is one node.
+constexpr size_t kMaxCopiedBytes = size_t{64} << 20;
 /// Of one map: options are looked for one after the other.
 constexpr size_t kMaxKeys = 10'000;
 
@@ -26,6 +28,15 @@ int64_t count_nodes(const Config& node) {
   for (const Config& item : node.items()) count += count_nodes(item);
   for (const auto& [key, child] : node.entries()) count += count_nodes(child);
   return count;
+}
+
+/// About the memory of a copy.
+size_t num_bytes(const Config& node) {
+  constexpr size_t kNodeBytes = 128;
+  size_t bytes = kNodeBytes + node.text().size();
+  for (const Config& item : node.items()) bytes += num_bytes(item);
+  for (const auto& [key, child] : node.entries()) bytes += key.size() + num_bytes(child);
+  return bytes;
 }
 
 /// Builds the tree from the parser's events.
@@ -49,7 +60,7 @@ class TreeBuilder final : public YAML::EventHandler {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) throw syntax_error(at(mark), "an alias stands inside its anchor");
     if (wants_key()) throw syntax_error(at(mark), "an alias cannot be a key");
-    count(count_nodes(found->second), mark);
+    count_copy(found->second, mark);
     place(found->second, mark);
   }
 
@@ -76,6 +87,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnMapEnd() override {
     Frame& frame = stack_.back();
     for (const Config& source : frame.merged) merge(frame, source);
+    frame.merged.clear();
     close();
   }
 
@@ -121,6 +133,20 @@ class TreeBuilder final : public YAML::EventHandler {
     }
   }
 
+  void count_copy(const Config& node, const YAML::Mark& mark) {
+    count(count_nodes(node), mark);
+    count_bytes(num_bytes(node), mark);
+  }
+
+  void count_bytes(size_t bytes, const YAML::Mark& mark) {
+    copied_bytes_ += bytes;
+    if (copied_bytes_ > kMaxCopiedBytes) {
+      throw syntax_error(at(mark), "aliases, anchors and merges bring in more than " +
+                                       std::to_string(kMaxCopiedBytes >> 20) +
+                                       " MiB; this is no configuration");
+    }
+  }
+
   void set_key(const YAML::Mark& mark, const std::string& key, bool quoted) {
     Frame& frame = stack_.back();
     frame.is_merge = key == "<<" && !quoted;
@@ -139,7 +165,10 @@ class TreeBuilder final : public YAML::EventHandler {
     if (wants_key()) throw syntax_error(at(mark), "a key has to be plain text");
     count(1, mark);
     node.set_origin(origin_here(mark));
-    if (anchor != 0) anchors_[anchor] = node;
+    if (anchor != 0) {
+      count_bytes(num_bytes(node), mark);
+      anchors_[anchor] = node;
+    }
     place(std::move(node), mark);
   }
 
@@ -164,7 +193,7 @@ class TreeBuilder final : public YAML::EventHandler {
     Frame frame = std::move(stack_.back());
     stack_.pop_back();
     if (frame.anchor != 0) {
-      count(count_nodes(frame.node), frame.mark);
+      count_copy(frame.node, frame.mark);
       anchors_[frame.anchor] = frame.node;
     }
     place(std::move(frame.node), frame.mark);
@@ -198,9 +227,11 @@ class TreeBuilder final : public YAML::EventHandler {
     }
   }
 
-  static void merge(Frame& target, const Config& source) {
+  void merge(Frame& target, const Config& source) {
     for (const auto& [key, child] : source.entries()) {
-      if (target.keys.insert(key).second) target.node.entries().emplace_back(key, child);
+      if (!target.keys.insert(key).second) continue;
+      count_bytes(key.size() + num_bytes(child), target.mark);
+      target.node.entries().emplace_back(key, child);
     }
   }
 
@@ -208,6 +239,7 @@ class TreeBuilder final : public YAML::EventHandler {
   bool has_lines_;
   int documents_ = 0;
   int64_t num_nodes_ = 0;
+  size_t copied_bytes_ = 0;
   Config root_;
   std::vector<Frame> stack_;
   std::map<YAML::anchor_t, Config> anchors_;

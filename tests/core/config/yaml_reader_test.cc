@@ -85,6 +85,28 @@ TEST_CASE("anchors inside anchors around much are refused before each has kept i
         4);
 }
 
+TEST_CASE("aliases, anchors and merges that bring in many bytes are refused with their place") {
+  const std::string limit = "more than 64 MiB; this is no configuration";
+  const std::string start = "a: &x '" + std::string(1 << 20, 'y') + "'\n";
+  const auto list_of = [&](int count) {
+    std::string text = start + "b:\n";
+    for (int i = 0; i < count; ++i) text += "- *x\n";
+    return text;
+  };
+  CHECK(yaml(list_of(60)).find("b")->items().size() == 60);
+  const std::string aliases = error_of([&] { yaml(list_of(64)); });
+  CHECK_MESSAGE(aliases.starts_with("[config/syntax] test.yaml:65:3: "), aliases.substr(0, 200));
+  CHECK(aliases.find(limit) != std::string::npos);
+
+  std::string anchors, merges = "a: &m {k: '" + std::string(1 << 20, 'y') + "'}\n";
+  for (int i = 0; i < 40; ++i) anchors += "&a" + std::to_string(i) + " [";
+  anchors += "'" + std::string(2 << 20, 'y') + "'" + std::string(40, ']');
+  CHECK(error_of([&] { yaml(anchors); }).find(limit) != std::string::npos);
+  // Each merge copies twice: its alias, and what it brings in.
+  for (int i = 0; i < 40; ++i) merges += "b" + std::to_string(i) + ": {<<: *m}\n";
+  CHECK(error_of([&] { yaml(merges); }).find(limit) != std::string::npos);
+}
+
 TEST_CASE("deep nesting ends in an error, not in a crash") {
   CHECK(error_of([] { yaml(std::string(100000, '[')); }).find("[config/syntax]") == 0);
 }
