@@ -7,6 +7,7 @@
 #include "base/console.h"
 #include "base/interrupt.h"
 #include "base/progress_bar.h"
+#include "cuts/cut_audio.h"
 #include "cuts/cuts_errors.h"
 #include "s2s_run/data_inspect_parts.h"
 
@@ -90,7 +91,8 @@ void Inspection::scan(const data::CutList& cuts, InspectResult& result) {
   const auto problems = data::scan_audio(cuts, threads_of(arguments_), [&](int64_t done) {
     bar_.update(num_visited_, std::to_string(before + done) + " heard");
   });
-  result.cuts_heard += std::ssize(cuts);
+  result.cuts_heard += std::count_if(cuts.begin(), cuts.end(),
+                                     [](const auto& cut) { return !data::is_endless(*cut); });
   for (const data::AudioProblem& problem : problems) {
     ++result.problem_counts[problem.kind];
     if (result.problems.size() < kMaxProblems) result.problems.push_back(problem);

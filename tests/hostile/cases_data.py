@@ -77,6 +77,13 @@ def speech(text):
     return made
 
 
+def silence_behind(seconds):
+    """A second of the agent's audio, and silence to the end."""
+    made = k.cut(seconds=seconds, agent=k.recording("a", "a.wav", seconds=1.0))
+    made["custom"]["target_audio_unaligned"] = True
+    return made
+
+
 CUTS = [
     ("nan-before-nest", with_field("more", f'[NaN,{k.nest()}]'), True),
     ("nan-before-object-nest", with_field("more", f'[NaN,{k.deep_object()}]'), False),
@@ -99,6 +106,7 @@ CUTS = [
     ("pipe-path", pipe_path, True),
     ("pipe-tar", pipe_tar, False),
     ("duration-huge", k.cut(seconds=1e15), False),
+    ("duration-silence", silence_behind(400_000), True),
     ("duration-infinite", with_field("start", "Infinity"), False),
     ("duration-tiny", k.cut(seconds=1e-300), False),
     ("samples-huge", user(num_samples=(1 << 63) - 1), False),

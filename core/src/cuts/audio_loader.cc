@@ -13,6 +13,7 @@ constexpr const char* kTarget = "target_audio";
 
 /// As long as the cut: what begins with it and ends before is followed by silence.
 at::Tensor as_long_as(const Cut& cut, const at::Tensor& audio_S, int64_t rate) {
+  data::check_length(cut);
   const int64_t count = compute_num_samples(cut.duration_s, rate);
   const int64_t missing = count - audio_S.size(0);
   return missing > 0 ? at::constant_pad_nd(audio_S, {0, missing}) : audio_S.narrow(0, 0, count);

@@ -41,18 +41,15 @@ at::Tensor mended(const Cut& mix, const at::Tensor& audio_CS, int64_t rate, bool
   return fit_length(audio_CS, count);
 }
 
-/// Silence is made of nothing but a number of the manifest.
-void check_length(const Cut& cut, double duration_s) {
-  constexpr double kLongest_s = 24 * 3600;
-  if (duration_s <= kLongest_s) return;
-  throw cut_audio_errors::mix(cut.place(), "silence of more than a day is asked for");
-}
+constexpr double kLongest_s = 24 * 3600;
 
 void add(AudioMixer& mixer, const Cut& mix, const MixTrack& track, at::Tensor audio_CS,
          int64_t rate) {
   if (audio_CS.size(1) == 0) return;
   if (track.offset_s < 0) throw cut_audio_errors::mix(mix.place(), "a track's offset is below 0");
-  check_length(mix, track.offset_s);
+  if (!(track.offset_s <= kLongest_s)) {
+    throw cut_audio_errors::mix(mix.place(), "silence of more than a day is asked for");
+  }
   try {
     mixer.add(std::move(audio_CS), compute_num_samples(track.offset_s, rate));
   } catch (const std::runtime_error& error) {
@@ -79,6 +76,12 @@ void check_rates(const Cut& mix, int64_t rate) {
 
 }  // namespace
 
+bool is_endless(const Cut& cut) { return !(cut.duration_s <= kLongest_s); }
+
+void check_length(const Cut& cut) {
+  if (is_endless(cut)) throw cut_audio_errors::endless(cut);
+}
+
 at::Tensor mean_channel(const at::Tensor& audio_CS) {
   return audio_CS.size(0) == 1 ? audio_CS[0].contiguous() : audio_CS.mean(0);
 }
@@ -92,7 +95,7 @@ at::Tensor CutAudio::load(const Cut& cut, std::optional<int64_t> sample_rate_hz)
   if (cut.kind == Cut::Kind::kMixed) return load_mix(cut, sample_rate_hz, /*adds_up=*/false);
   if (cut.kind == Cut::Kind::kPadding) {
     const int64_t rate = sample_rate_hz.value_or(rate_of(cut));
-    check_length(cut, cut.duration_s);
+    check_length(cut);
     return at::zeros({1, compute_num_samples(cut.duration_s, rate)}, at::kFloat);
   }
   if (!cut.recording) throw cut_audio_errors::no_recording(cut);
@@ -181,6 +184,7 @@ at::Tensor CutAudio::load_custom_of_mix(const Cut& mix, const std::string& name,
   if (rate == 0 || mix.find_recording(name) == nullptr) {
     throw cut_audio_errors::no_custom(mix, name);
   }
+  check_length(mix);
   at::Tensor audio_CS = mixer.mixed();
   const int64_t missing = compute_num_samples(mix.duration_s, rate) - audio_CS.size(1);
   // Silence behind the last track that has it.

@@ -20,8 +20,8 @@ class CutAudio {
   /// [C, S] float32 at the cut's rate, or as lhotse's cut.resample(rate).load_audio() gives it. Of
   /// a mix: as many channels as the track with the most (mono tracks go to all); its own transforms
   /// are applied to the mix at the asked rate (lhotse's resample drops them). Errors:
-  /// [data/no-recording], [data/mix], those of load_recording. Source: lhotse MonoCut, MultiCut,
-  /// PaddingCut, MixedCut.load_audio.
+  /// [data/no-recording], [data/mix], [data/too-long], those of load_recording. Source: lhotse
+  /// MonoCut, MultiCut, PaddingCut, MixedCut.load_audio.
   at::Tensor load(const Cut& cut, std::optional<int64_t> sample_rate_hz = {});
 
   /// [1, S]: all channels of all tracks added up, as lhotse's load_audio(mono_downmix=True) of a
@@ -32,7 +32,7 @@ class CutAudio {
   /// field NAME_unaligned is true; the channels that NAME_channel_selector names, or all. Of a mix:
   /// each audible track's at its offset, and silence elsewhere. Of what is not aligned at most
   /// `most_s` is read.
-  /// Errors: [data/no-custom-audio], those of load_recording.
+  /// Errors: [data/no-custom-audio], [data/too-long], those of load_recording.
   /// Source: lhotse load_custom. Of a mix whose tracks are parts of their recordings lhotse takes
   /// the whole recording of the only track; here it is the part.
   at::Tensor load_custom(const Cut& cut, const std::string& name,
@@ -49,6 +49,12 @@ class CutAudio {
 
   ResamplerBank resamplers_;
 };
+
+/// Longer than what is recorded, a day: its samples or frames would fill the memory, and nothing
+/// but a number in the manifest asks for them.
+bool is_endless(const Cut& cut);
+/// Before silence is made that ends with the cut. Errors: [data/too-long] when it is endless.
+void check_length(const Cut& cut);
 
 /// Sums the channels of [C, S] up and divides by their number: [S].
 at::Tensor mean_channel(const at::Tensor& audio_CS);

@@ -25,6 +25,12 @@ Error no_target(const Cut& cut) {
                            cut.place()));
 }
 
+Error endless(const Cut& cut) {
+  return error("too-long", fmt::format("{} lasts {:g} s; expected at most a day; mend its "
+                                       "'duration', or leave it out",
+                                       cut.place(), cut.duration_s));
+}
+
 Error no_custom(const Cut& cut, const std::string& name) {
   return error(
       "no-custom-audio",

@@ -11,6 +11,8 @@ namespace s2s::cut_audio_errors {
 
 Error no_recording(const Cut& cut);
 Error no_target(const Cut& cut);
+/// Its frames and samples cannot be counted on to fit the memory: a damaged manifest.
+Error endless(const Cut& cut);
 Error no_custom(const Cut& cut, const std::string& name);
 
 /// What went wrong in a file, command or encoder, with the place of the cut before it.

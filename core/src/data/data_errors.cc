@@ -27,12 +27,6 @@ Error no_turns(const Cut& cut, const std::vector<std::string>& speakers,
                   cut.place(), listed(roles), listed(speakers)));
 }
 
-Error endless(const Cut& cut) {
-  return error("too-long", fmt::format("{} lasts {:g} s; expected at most a day; mend its "
-                                       "'duration', or leave it out",
-                                       cut.place(), cut.duration_s));
-}
-
 Error no_text(const Cut& cut, const Supervision& turn) {
   return error("no-text", fmt::format("{}: the turn '{}' of '{}' has no 'text'; expected what is "
                                       "said in it; add the text or remove the turn",

@@ -11,8 +11,6 @@ namespace s2s::data_errors {
 
 Error no_turns(const Cut& cut, const std::vector<std::string>& speakers,
                const std::vector<std::string>& roles);
-/// A cut whose frames and samples cannot be counted on to fit the memory: a damaged manifest.
-Error endless(const Cut& cut);
 Error no_text(const Cut& cut, const Supervision& turn);
 Error no_alignment(const Cut& cut, const Supervision& turn, const std::string& option);
 

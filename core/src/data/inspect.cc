@@ -8,8 +8,9 @@
 #include <utility>
 
 #include "base/fnv.h"
+#include "cuts/cut_audio.h"
+#include "cuts/cut_audio_errors.h"
 #include "cuts/cuts_errors.h"
-#include "data/data_errors.h"
 #include "s2s/frames.h"
 
 namespace s2s::data {
@@ -17,12 +18,6 @@ namespace {
 
 constexpr size_t kMaxListed = 20;
 constexpr size_t kMaxIds = 2000000;
-
-/// Longer than what is recorded: its frames would fill the memory.
-bool is_endless(const Cut& cut) {
-  constexpr double kDay_s = 24 * 3600;
-  return !(cut.duration_s <= kDay_s);
-}
 
 /// Counts words, and those that become nothing but silence.
 void count_words(const std::string& text, const Tokenizer& tokenizer, SpeakerReport& speaker) {
@@ -141,7 +136,7 @@ void SetInspector::add_gaps(const Cut& cut) {
 
 void SetInspector::check(const Cut& cut) {
   Findings findings;
-  if (is_endless(cut)) findings.add(data_errors::endless(cut));
+  if (is_endless(cut)) findings.add(cut_audio_errors::endless(cut));
   check_duplex_cut(cut, spec_.data, /*allow_no_turns=*/false, findings);
   report_.num_unsuitable += findings.empty() ? 0 : 1;
   for (const Error& error : findings.errors()) {

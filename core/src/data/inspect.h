@@ -113,7 +113,8 @@ class SetInspector {
 
 using CutList = std::vector<std::shared_ptr<const Cut>>;
 
-/// Loads the audio of every cut with `num_threads` threads. `progress` is called by one thread at a
+/// Loads the audio of every cut with `num_threads` threads; not that of cuts of more than a day,
+/// which SetInspector names. `progress` is called by one thread at a
 /// time with the number of cuts that are done. The problems are in the cuts' order.
 /// Silent: no sample above -80 dB. Clipped: at least three samples at full scale, one after
 /// another.

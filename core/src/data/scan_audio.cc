@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 
+#include "cuts/cut_audio.h"
 #include "data/inspect.h"
 #include "s2s/audio_loader.h"
 #include "s2s/threads.h"
@@ -58,6 +59,16 @@ std::optional<AudioProblem> check(const Cut& cut, const Recording* recording, co
   return std::nullopt;
 }
 
+std::vector<AudioProblem> check_both(const Cut& cut, AudioLoader& loader) {
+  std::vector<AudioProblem> problems;
+  for (const auto& problem :
+       {check(cut, cut.recording ? &*cut.recording : nullptr, "user", &AudioLoader::source, loader),
+        check(cut, cut.find_recording("target_audio"), "agent", &AudioLoader::target, loader)}) {
+    if (problem) problems.push_back(*problem);
+  }
+  return problems;
+}
+
 }  // namespace
 
 std::vector<AudioProblem> scan_audio(const CutList& cuts, int64_t num_threads,
@@ -70,13 +81,7 @@ std::vector<AudioProblem> scan_audio(const CutList& cuts, int64_t num_threads,
   const auto work = [&] {
     run_operators_on_this_thread();
     for (size_t i = next++; i < cuts.size(); i = next++) {
-      const Cut& cut = *cuts[i];
-      for (const auto& problem : {check(cut, cut.recording ? &*cut.recording : nullptr, "user",
-                                        &AudioLoader::source, loader),
-                                  check(cut, cut.find_recording("target_audio"), "agent",
-                                        &AudioLoader::target, loader)}) {
-        if (problem) by_cut[i].push_back(*problem);
-      }
+      if (!is_endless(*cuts[i])) by_cut[i] = check_both(*cuts[i], loader);
       const std::lock_guard lock(mutex);
       progress(++num_done);
     }

@@ -329,8 +329,32 @@ TEST_CASE("mixes that cannot be made are [data/mix]") {
   s2s::Cut silence;
   silence.kind = s2s::Cut::Kind::kPadding;
   silence.duration_s = 1e15;
-  CHECK_THROWS_WITH_AS(audio.load(silence, 16000), doctest::Contains("more than a day"),
+  CHECK_THROWS_WITH_AS(audio.load(silence, 16000), doctest::Contains("[data/too-long]"),
                        s2s::Error);
+}
+
+TEST_CASE("silence behind the agent's audio is no longer than a day") {
+  const TemporaryFolder dir;
+  write_audio(dir / "a.wav", 16000, ramp(16000));
+  s2s::Cut cut = make_cut(dir / "a.wav", 0, 1, 16000, 1);
+  cut.set_custom("target_audio", *cut.recording);
+  cut.set_custom("target_audio_unaligned", s2s::JsonText{"true"});
+  s2s::Cut mix;
+  mix.kind = s2s::Cut::Kind::kMixed;
+  mix.id = "mix";
+  mix.tracks.resize(1);
+  mix.tracks[0].cut = std::make_shared<const s2s::Cut>(cut);
+  mix.duration_s = cut.duration_s = 10;
+  s2s::AudioLoader loader;
+  CHECK(loader.target(cut, 16000).size(0) == 160000);
+  CHECK(loader.target(mix, 16000).size(0) == 160000);
+  mix.duration_s = cut.duration_s = 90000;
+  for (const s2s::Cut& endless : {cut, mix}) {
+    CHECK_THROWS_WITH_AS(loader.target(endless, 16000),
+                         doctest::Contains("lasts 90000 s; expected at most a day"), s2s::Error);
+  }
+  CHECK_THROWS_WITH_AS(s2s::data::CutAudio().load_custom(mix, "target_audio", 16000),
+                       doctest::Contains("[data/too-long]"), s2s::Error);
 }
 
 TEST_CASE("the tolerance is Lhotse's environment variable") {

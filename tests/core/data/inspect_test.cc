@@ -191,6 +191,20 @@ TEST_CASE("unreadable, silent and clipped audio is found, whatever the number of
   }
 }
 
+TEST_CASE("audio of cuts of more than a day is not scanned") {
+  const TemporaryFolder dir;
+  write_audio(dir / "good.wav", 16000, ramp(16000));
+  write_audio(dir / "good22.wav", 22050, ramp(22050));
+  auto endless = cut_json("a", 90000, "good.wav", "good22.wav");
+  endless["custom"]["target_audio_unaligned"] = true;
+  const auto cuts = read(dir, {endless, cut_json("b", 1, "good.wav", "gone.wav")});
+  int64_t last = 0;
+  const auto problems = s2s::data::scan_audio(shared(cuts), 1, [&](int64_t done) { last = done; });
+  CHECK(last == 2);
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].cut.find("cut 'b'") != std::string::npos);
+}
+
 TEST_CASE("what a scanning thread throws reaches the caller; so does a thread that cannot start") {
   const TemporaryFolder dir;
   write_audio(dir / "good.wav", 16000, ramp(16000));
