@@ -201,6 +201,21 @@ for name, make, is_quick in FILES:
     add(f"data/file-{name}", "data convert", make, is_quick)
 
 
+def gzip_list(kit, folder):
+    return k.write(folder / "list.txt", k.gzip_bomb(b"x\n", 1_000_000_000))
+
+
+def gzip_kaldi(kit, folder):
+    k.good_audio(folder)
+    k.write(folder / "kaldi/wav.scp", "u1 u.wav\n")
+    k.write(folder / "kaldi/utt2spk", k.gzip_bomb(b"u1 x\n", 1_000_000_000))
+    return folder / "kaldi"
+
+
+add("data/file-gzip-list", "data convert:stereo", gzip_list, True)
+add("data/file-gzip-kaldi", "data convert:kaldi", gzip_kaldi, True)
+
+
 def index_beside(data):
     """A line index that does not fit, newer than its file."""
     def make(kit, folder):

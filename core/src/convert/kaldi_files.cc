@@ -3,6 +3,7 @@
 #include <charconv>
 #include <filesystem>
 #include <sstream>
+#include <utility>
 
 #include "convert/convert_errors.h"
 #include "files/line_reader.h"
@@ -11,6 +12,14 @@ namespace s2s::convert {
 namespace {
 
 constexpr const char* kBlanks = " \t\r\n\v\f";
+/// Beyond it, a file is not one of Kaldi's, and its problems would fill the memory.
+constexpr size_t kMostProblems = 10'000;
+
+/// Errors: the problem itself, beyond kMostProblems.
+void add_problem(std::vector<Error>& problems, Error problem) {
+  if (problems.size() >= kMostProblems) throw problem;
+  problems.push_back(std::move(problem));
+}
 
 std::string stripped(const std::string& line) {
   const size_t first = line.find_first_not_of(kBlanks);
@@ -41,8 +50,8 @@ KaldiFile::KaldiFile(const std::string& path, std::vector<Error>& problems) : pa
     if (blank != std::string::npos) line.value = stripped(text.substr(blank));
     const auto [first, is_new] = by_key_.try_emplace(line.key, lines_.size());
     if (!is_new) {
-      problems.push_back(
-          convert_errors::duplicate_id(place(line), line.key, place(lines_[first->second])));
+      add_problem(problems, convert_errors::duplicate_id(place(line), line.key,
+                                                         place(lines_[first->second])));
       continue;
     }
     lines_.push_back(std::move(line));
@@ -74,10 +83,10 @@ std::unordered_map<std::string, std::vector<KaldiSegment>> kaldi_segments(
     const auto start_s = parse_number(start_text);
     const auto end_s = parse_number(end_text);
     if (!start_s || !end_s || fields >> more) {
-      problems.push_back(convert_errors::kaldi_line(place, line.key + " " + line.value,
-                                                    "UTTERANCE RECORDING START END"));
+      add_problem(problems, convert_errors::kaldi_line(place, line.key + " " + line.value,
+                                                       "UTTERANCE RECORDING START END"));
     } else if (recordings.find(recording) == nullptr) {
-      problems.push_back(convert_errors::kaldi_missing(place, recording, recordings.path()));
+      add_problem(problems, convert_errors::kaldi_missing(place, recording, recordings.path()));
     } else {
       KaldiSegment segment{line.key, *start_s, end_s, place};
       if (*end_s == -1) segment.end_s.reset();

@@ -20,7 +20,8 @@ struct KaldiLine {
 /// Lines "KEY VALUE", in their order. Empty without the file.
 class KaldiFile {
  public:
-  /// What is wrong with a line goes into `problems`: [data/kaldi], [data/duplicate-id].
+  /// What is wrong with a line goes into `problems`: [data/kaldi], [data/duplicate-id]; the
+  /// 10,001st problem is thrown. Errors: that one, those of LineReader.
   KaldiFile(const std::string& path, std::vector<Error>& problems);
 
   bool exists() const { return exists_; }

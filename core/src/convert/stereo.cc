@@ -54,14 +54,18 @@ class StereoFiles : public Importer {
  public:
   StereoFiles(const std::string& source, const ImportOptions& options);
   std::optional<Piece> next() override;
-  std::optional<int64_t> size() const override { return static_cast<int64_t>(files_.size()); }
+  std::optional<int64_t> size() const override { return static_cast<int64_t>(names_.size()); }
   uint64_t fingerprint() const override { return fingerprint_; }
 
  private:
+  void read_list();
+  StereoFile file_at(size_t index) const;
+
+  std::string source_;
   ImportOptions options_;
-  std::vector<StereoFile> files_;  // of a list: only the place and, as `path`, the line
-  fs::path list_folder_;
-  bool is_list_ = false;
+  // A list may have millions of lines, so that no more than this is kept of each.
+  std::vector<std::string> names_;     // paths, or the lines of a list
+  std::vector<int64_t> line_numbers_;  // of a list
   size_t at_ = 0;
   uint64_t fingerprint_;
 };
@@ -91,43 +95,45 @@ StereoFile parse_line(const std::string& line, const std::string& place, const f
   return file;
 }
 
-std::vector<StereoFile> read_list(const std::string& source) {
-  if (!fs::exists(source)) throw convert_errors::missing(source, "a list of files");
-  data::LineReader lines(source);
-  std::vector<StereoFile> files;
+void StereoFiles::read_list() {
+  if (!fs::exists(source_)) throw convert_errors::missing(source_, "a list of files");
+  data::LineReader lines(source_);
   for (std::string line; lines.next(line);) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    files.push_back({line, "", source + ":" + std::to_string(lines.line()), {}});
+    names_.push_back(line);
+    line_numbers_.push_back(lines.line());
   }
-  return files;
 }
 
 StereoFiles::StereoFiles(const std::string& source, const ImportOptions& options)
-    : options_(options) {
+    : source_(source), options_(options) {
   if (fs::is_directory(source)) {
-    for (const std::string& file : audio_files(source)) {
-      files_.push_back({file, name_below(file, source), file, {}});
-    }
+    names_ = audio_files(source);
   } else if (is_audio_name(source)) {
-    files_.push_back({source, fs::path(source).stem().string(), source, {}});
+    names_ = {source};
   } else {
-    files_ = read_list(source);
-    list_folder_ = fs::path(source).parent_path();
-    is_list_ = true;
+    read_list();
   }
-  if (files_.empty()) throw convert_errors::source(source, "there are no audio files in it");
-  std::vector<std::string> names;
-  for (const StereoFile& file : files_) names.push_back(file.path);
-  fingerprint_ = fingerprint_of(names, options);
+  if (names_.empty()) throw convert_errors::source(source, "there are no audio files in it");
+  fingerprint_ = fingerprint_of(names_, options);
+}
+
+StereoFile StereoFiles::file_at(size_t index) const {
+  const std::string& name = names_[index];
+  if (!line_numbers_.empty()) {
+    return parse_line(name, source_ + ":" + std::to_string(line_numbers_[index]),
+                      fs::path(source_).parent_path());
+  }
+  const bool is_alone = name == source_;
+  return {name, is_alone ? fs::path(name).stem().string() : name_below(name, source_), name, {}};
 }
 
 std::optional<Piece> StereoFiles::next() {
-  if (at_ == files_.size()) return std::nullopt;
-  StereoFile file = files_[at_++];
-  if (is_list_) file = parse_line(file.path, file.place, list_folder_);
-  const std::string place = file.place;
+  if (at_ == names_.size()) return std::nullopt;
+  StereoFile found = file_at(at_++);
+  const std::string place = found.place;
   return Piece{place,
-               [this, file = std::move(file)] { return std::vector<Cut>{make(file, options_)}; }};
+               [this, file = std::move(found)] { return std::vector<Cut>{make(file, options_)}; }};
 }
 
 }  // namespace

@@ -49,6 +49,13 @@ Error too_much_content(const std::string& path, int64_t compressed_bytes, int64_
                                    files::kContentBytes));
 }
 
+Error too_many_lines(const std::string& path, int64_t compressed_bytes, int64_t num_lines) {
+  return error("gzip", fmt::format("{}: its {} bytes are compressed from more than {} lines; "
+                                   "expected fewer in a file of its size; if that is meant, "
+                                   "decompress it ('gzip -d') and name the result",
+                                   path, compressed_bytes, num_lines));
+}
+
 Error field(const std::string& place, const std::string& name, const std::string& found,
             const std::string& expected) {
   return error("field", fmt::format("{}: '{}' is {}; expected {} as in Lhotse's manifests", place,

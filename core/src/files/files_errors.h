@@ -19,6 +19,7 @@ Error json(const std::string& place, const std::string& reason);
 Error long_line(const std::string& path, int64_t good_lines);
 /// [data/gzip] Decompressed it has more bytes than it may.
 Error too_much_content(const std::string& path, int64_t compressed_bytes, int64_t most_bytes);
+Error too_many_lines(const std::string& path, int64_t compressed_bytes, int64_t num_lines);
 Error field(const std::string& place, const std::string& name, const std::string& found,
             const std::string& expected);
 

@@ -5,19 +5,28 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
+
 #include "files/files_errors.h"
+#include "files/gzip_stream.h"
 #include "files/line_file.h"
 
 namespace s2s::data {
 namespace {
 
 constexpr size_t kChunkBytes = size_t{1} << 17;
+/// A shorter line counts as so many bytes: whoever keeps lines needs about that for each.
+constexpr size_t kLeastLineBytes = 64;
 
-/// Nothing when there is no such file, or it is a folder.
-gzFile open_lines(const std::string& path) {
+struct OpenedLines {
+  gzFile handle = nullptr;  // null: there is no such file, or it is a folder
+  int64_t file_bytes = 0;
+};
+
+OpenedLines open_lines(const std::string& path) {
   // Without O_NONBLOCK, opening a named pipe would wait for a writer.
   const int number = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (number < 0) return nullptr;
+  if (number < 0) return {};
   struct stat status {};
   const bool is_known = fstat(number, &status) == 0;
   gzFile handle = is_known && S_ISREG(status.st_mode) ? gzdopen(number, "rb") : nullptr;
@@ -25,24 +34,40 @@ gzFile open_lines(const std::string& path) {
   if (is_known && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
     throw files_errors::unreadable_file(path, "not a file");
   }
-  return handle;
+  return {handle, is_known ? status.st_size : 0};
 }
 
 }  // namespace
 
 struct LineReader::File {
-  explicit File(gzFile opened) : handle(opened) {}
+  explicit File(const OpenedLines& opened) : handle(opened.handle), file_bytes(opened.file_bytes) {}
   ~File() { gzclose(handle); }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
+
+  /// Errors: [data/gzip] for a compressed file with more content than its size allows.
+  void check_content(const std::string& path, int64_t num_lines) const {
+    if (gzdirect(handle) != 0) return;
+    const int64_t most_bytes = std::max(files::kContentBytes, file_bytes * files::kMostRatio);
+    if (given_bytes > most_bytes) {
+      throw files_errors::too_much_content(path, file_bytes, most_bytes);
+    }
+    if (given_bytes + short_bytes > most_bytes) {
+      throw files_errors::too_many_lines(path, file_bytes, num_lines);
+    }
+  }
+
   gzFile handle;
+  int64_t file_bytes;
+  int64_t given_bytes = 0;
+  int64_t short_bytes = 0;  // that the lines given lack to kLeastLineBytes each
 };
 
 LineReader::LineReader(const std::string& path) : path_(path) {
-  gzFile handle = open_lines(path);
-  if (handle == nullptr) throw files_errors::missing_manifest(path);
-  gzbuffer(handle, kChunkBytes);
-  file_ = std::make_unique<File>(handle);
+  const OpenedLines opened = open_lines(path);
+  if (opened.handle == nullptr) throw files_errors::missing_manifest(path);
+  gzbuffer(opened.handle, kChunkBytes);
+  file_ = std::make_unique<File>(opened);
 }
 
 LineReader::~LineReader() = default;
@@ -64,6 +89,8 @@ bool LineReader::fill() {
                              text.starts_with(place) ? text.substr(place.size()) : text);
   }
   buffer_.resize(kept + static_cast<size_t>(got));
+  file_->given_bytes += got;
+  file_->check_content(path_, line_);
   return got > 0;
 }
 
@@ -85,6 +112,8 @@ bool LineReader::next(std::string& line) {
       break;
     }
   }
+  file_->short_bytes +=
+      static_cast<int64_t>(kLeastLineBytes - std::min(line.size(), kLeastLineBytes));
   if (!line.empty() && line.back() == '\r') line.pop_back();
   ++line_;
   return true;

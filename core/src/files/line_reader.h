@@ -16,7 +16,8 @@ class LineReader {
   LineReader& operator=(const LineReader&) = delete;
 
   /// The next line without its line end; false at the end of the file.
-  /// Errors: [data/gzip] with the last good line; [data/json] for one longer than
+  /// Errors: [data/gzip] with the last good line, or for more content than a compressed file of its
+  /// size may have (a line counts as at least 64 bytes); [data/json] for one longer than
   /// files::kMostLineBytes.
   bool next(std::string& line);
   /// Number of the line that `next` gave, from 1.

@@ -120,6 +120,17 @@ TEST_CASE("bad lines of Kaldi's files are named by file and line") {
               "[data/missing-file]"));
 }
 
+TEST_CASE("a Kaldi file with very many bad lines ends at one of them") {
+  const TemporaryFolder dir;
+  write_kaldi(dir);
+  std::string lines;
+  for (int i = 0; i < 10'003; ++i) lines += "u1 anna\n";
+  write_text(dir / "utt2spk", lines);
+  const std::string message = message_of([&] { open_importer(dir.path().string(), kaldi()); });
+  CHECK(holds(message, "[data/duplicate-id]"));
+  CHECK(holds(message, "utt2spk:10002"));
+}
+
 TEST_CASE("a Kaldi directory whose files are named pipes is not waited for") {
   const TemporaryFolder dir;
   REQUIRE(mkfifo((dir / "wav.scp").c_str(), 0600) == 0);

@@ -3,9 +3,11 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "common/cache_folder.h"
 #include "common/contains.h"
@@ -83,16 +85,52 @@ TEST_CASE("what is compressed a thousandfold is refused before it fills the memo
   CHECK(contains(error_of([&] { read_all_bytes(blanks, "bytes"); }), "[data/gzip] " + blanks));
 }
 
+int64_t num_lines(const std::string& path) {
+  data::LineReader reader(path);
+  for (std::string line; reader.next(line);) {
+  }
+  return reader.line();
+}
+
+TEST_CASE("a reader of lines gives no more than a compressed file of its size may have") {
+  const TemporaryFolder folder;
+  const std::string blanks = folder.write("blanks.txt", bomb(257, std::string(1023, ' ') + "\n"));
+  const std::string lines = folder.write("lines.txt", bomb(5, "\n"));
+  for (const auto& [path, what] : {std::pair(blanks, "more than 268435456;"),
+                                   std::pair(lines, "lines; expected fewer in a file")}) {
+    const std::string message = error_of([&] { num_lines(path); });
+    CHECK_MESSAGE(contains(message, "[data/gzip] " + path), message);
+    CHECK_MESSAGE(contains(message, what), message);
+  }
+}
+
+TEST_CASE("a reader of lines reads plain files of any size, and manifests that compress well") {
+  const TemporaryFolder folder;
+  const std::string plain = folder.write("plain.txt", std::string(5 * kMegabyte, '\n'));
+  CHECK(num_lines(plain) == 5 * kMegabyte);
+  std::string megabyte;
+  uint64_t number = 1;
+  for (; megabyte.size() < kMegabyte;
+       number = number * 6364136223846793005U + 1442695040888963407U) {
+    const std::string digits = std::to_string(number);
+    megabyte += R"({"id": ")" + digits + R"(", "note": ")" + std::string(1000, 'a') + "\"}\n";
+  }
+  const std::string member = gzipped(megabyte, 9);
+  REQUIRE(megabyte.size() > 30 * member.size());
+  REQUIRE(megabyte.size() < 90 * member.size());
+  std::string bytes;
+  for (int i = 0; i < 260; ++i) bytes += member;
+  const int64_t in_megabyte = std::count(megabyte.begin(), megabyte.end(), '\n');
+  CHECK(num_lines(folder.write("large.jsonl.gz", bytes)) == 260 * in_megabyte);
+}
+
 TEST_CASE("a line without end is an error") {
   const TemporaryFolder folder;
-  const std::string path = folder.write("x.jsonl.gz", bomb(257, "xxxx"));
-  std::string line;
-  data::LineReader reader(path);
-  const std::string message = error_of([&] { reader.next(line); });
-  CHECK_MESSAGE(contains(message, "[data/json] " + path + ":1"), message);
-  CHECK(contains(message, "without a line end"));
   const std::string plain = folder.write("x.jsonl", "");
   std::filesystem::resize_file(plain, 257 * kMegabyte);  // a hole
+  const std::string message = error_of([&] { num_lines(plain); });
+  CHECK_MESSAGE(contains(message, "[data/json] " + plain + ":1"), message);
+  CHECK(contains(message, "without a line end"));
   const auto file = open_line_file(plain);
   CHECK(contains(error_of([&] { file->line(0); }), "[data/json] " + plain + ":1"));
 }
