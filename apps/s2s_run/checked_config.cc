@@ -117,9 +117,11 @@ void add_config_arguments(CLI::App& command, ConfigArguments& arguments) {
 
 SearchInputs config_search_inputs(const std::vector<std::string>& plugin_paths,
                                   const std::string& config_path) {
-  std::string dropped;
+  DroppedParts dropped;
   Config config = load_config_safely(config_path, "", &dropped);
-  if (!dropped.empty()) std::fprintf(stderr, "note: %s\n", printable(dropped).c_str());
+  if (!dropped.plugins.empty()) {
+    std::fprintf(stderr, "note: %s\n", printable(dropped.plugins).c_str());
+  }
   Findings other_blocks;  // `config check` reports them
   resolve_interpolations(config, other_blocks);
   return process_search_inputs(plugin_paths, config, folder_of(config_path));
@@ -128,7 +130,7 @@ SearchInputs config_search_inputs(const std::vector<std::string>& plugin_paths,
 CheckedConfig::CheckedConfig(const ConfigArguments& arguments, RunPurpose purpose,
                              const Invocation& invocation, std::string checkpoint)
     : checkpoint_(std::move(checkpoint)) {
-  Config config = load_config_safely(arguments.path, checkpoint_, &dropped_plugins_);
+  Config config = load_config_safely(arguments.path, checkpoint_, &dropped_);
   apply_overrides(config, arguments.overrides);
   check_config(config, arguments.path, purpose, invocation);
 }
@@ -136,7 +138,7 @@ CheckedConfig::CheckedConfig(const ConfigArguments& arguments, RunPurpose purpos
 CheckedConfig::CheckedConfig(const std::string& checkpoint, const Invocation& invocation)
     : checkpoint_(checkpoint) {
   const std::string file = (std::filesystem::path(checkpoint) / "config.yaml").string();
-  const Config config = load_config_safely(file, checkpoint, &dropped_plugins_);
+  const Config config = load_config_safely(file, checkpoint, &dropped_);
   check_config(language_model_config(config), file, RunPurpose::kPlan, invocation);
 }
 
@@ -148,11 +150,13 @@ void CheckedConfig::check_config(const Config& config, const std::string& file, 
   check_ = check_run_config(config, schema(purpose));
   Findings all;
   for (const Error& error : check_.findings.errors()) {
-    all.add(with_dropped_plugins(error, dropped_plugins_));
+    all.add(with_dropped_plugins(error, dropped_.plugins));
   }
   for (const Error& error : found.errors()) all.add(error);
   check_.findings = std::move(all);
-  if (!dropped_plugins_.empty()) check_.notes.push_back(dropped_plugins_);
+  for (const std::string& dropped : {dropped_.plugins, dropped_.commands}) {
+    if (!dropped.empty()) check_.notes.push_back(dropped);
+  }
 }
 
 /// A `plugins` block that cannot be read is the check's to report; folders and files that are not

@@ -8,6 +8,7 @@
 #include "config/run_check.h"
 #include "plugin/plugin_host.h"
 #include "s2s/registry.h"
+#include "s2s_run/checkpoint_config.h"
 #include "s2s_run/subcommands.h"
 
 namespace s2s::run {
@@ -41,8 +42,8 @@ class CheckedConfig {
   const RunCheck& check() const { return check_; }
   const Registries& registries() const { return registries_; }
   const PluginHost& host() const { return *host_; }
-  /// What the user should know of a `plugins` block that was left out; "" when none was.
-  const std::string& dropped_plugins() const { return dropped_plugins_; }
+  /// What a checkpoint's configuration has lost; the check's notes say it, too.
+  const DroppedParts& dropped() const { return dropped_; }
 
  private:
   void check_config(const Config& config, const std::string& file, RunPurpose purpose,
@@ -54,7 +55,7 @@ class CheckedConfig {
   Registries registries_;
   std::unique_ptr<PluginHost> host_;
   std::string checkpoint_;
-  std::string dropped_plugins_;
+  DroppedParts dropped_;
   RunCheck check_;
 };
 

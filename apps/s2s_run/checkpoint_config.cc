@@ -7,6 +7,7 @@
 #include "config/interpolation.h"
 #include "config/load_config.h"
 #include "config/yaml_writer.h"
+#include "files/command_rules.h"
 #include "s2s/foreign_text.h"
 #include "weights/piece_index.h"
 
@@ -18,6 +19,40 @@ namespace fs = std::filesystem;
 bool is_same_folder(const fs::path& a, const fs::path& b) {
   std::error_code ignored;
   return fs::equivalent(a, b, ignored);
+}
+
+std::string drop_plugins(Config& config, const std::string& file) {
+  const Config* const plugins = config.find("plugins");
+  if (plugins == nullptr) return "";
+  const std::string text = plugins->is_null() ? "" : write_yaml_inline(*plugins);
+  config.erase("plugins");
+  if (text.empty()) return "";
+  return fmt::format(
+      "{}: the block 'plugins' of a checkpoint's configuration loads nothing and was left out: "
+      "{}; give --plugin-path DIR for plugins that you trust",
+      file, printable(text));
+}
+
+/// A reference in place of the block would bring the key back; no run stores one.
+std::string drop_permission(Config& config, const std::string& file) {
+  Config* const data = config.find("data");
+  if (data == nullptr) return "";
+  if (data->is_scalar()) {
+    config.erase("data");
+    return fmt::format(
+        "{}: 'data' of a checkpoint's configuration is no block and was left out; give "
+        "data.KEY=... "
+        "on the command line",
+        file);
+  }
+  const Config* const allowed = data->find("allow_commands");
+  const bool is_said = allowed != nullptr && allowed->is_scalar() && allowed->text() != "false";
+  data->erase("allow_commands");
+  if (!is_said) return "";
+  return fmt::format(
+      "{}: 'data.allow_commands' of a checkpoint's configuration allows nothing and was left out; "
+      "give data.allow_commands=true to run the commands of its data",
+      file);
 }
 
 }  // namespace
@@ -34,18 +69,13 @@ bool is_of_checkpoint(const std::string& file, const std::string& checkpoint) {
 }
 
 Config load_config_safely(const std::string& file, const std::string& checkpoint,
-                          std::string* dropped) {
+                          DroppedParts* dropped) {
   Config config = load_config(file);
-  dropped->clear();
-  const Config* const plugins = config.find("plugins");
-  if (plugins == nullptr || !is_of_checkpoint(file, checkpoint)) return config;
-  if (!plugins->is_null()) {
-    *dropped = fmt::format(
-        "{}: the block 'plugins' of a checkpoint's configuration loads nothing and was left out: "
-        "{}; give --plugin-path DIR for plugins that you trust",
-        file, printable(write_yaml_inline(*plugins)));
-  }
-  config.erase("plugins");
+  *dropped = {};
+  if (!is_of_checkpoint(file, checkpoint)) return config;
+  dropped->plugins = drop_plugins(config, file);
+  dropped->commands = drop_permission(config, file);
+  files::distrust_commands_of(file);
   return config;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // The configuration that a checkpoint brings with it. It is data of whoever made the checkpoint,
-// not words of the user: it may name parts, and may not load code.
+// not words of the user: it may name parts and files, and may neither load code nor run commands.
 
 #include <string>
 
@@ -13,12 +13,18 @@ namespace s2s::run {
 /// checkpoint.
 bool is_of_checkpoint(const std::string& file, const std::string& checkpoint);
 
-/// Reads a configuration file. One of a checkpoint (see above) loses its block `plugins`;
-/// `*dropped` then says so ("" otherwise), for the user and for `with_dropped_plugins`. Every
-/// command that loads plugins for a configuration reads it through this. Errors: those of
-/// load_config.
+/// What a checkpoint's configuration has lost: a sentence each for the user, or "".
+struct DroppedParts {
+  std::string plugins;   // for `with_dropped_plugins`, too
+  std::string commands;  // `data.allow_commands`
+};
+
+/// Reads a configuration file. One of a checkpoint (see above) loses its block `plugins` and
+/// `data.allow_commands`, and its commands do not count as typed (distrust_commands_of). Every
+/// command that loads plugins or opens data for a configuration reads it through this.
+/// Errors: those of load_config.
 Config load_config_safely(const std::string& file, const std::string& checkpoint,
-                          std::string* dropped);
+                          DroppedParts* dropped);
 
 /// `error`, and where it is about a part that nobody provides, `dropped` below its message.
 Error with_dropped_plugins(const Error& error, const std::string& dropped);

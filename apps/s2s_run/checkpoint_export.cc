@@ -156,8 +156,8 @@ int export_checkpoint(const ExportArguments& arguments, const Invocation& invoca
   require_one_process("checkpoint export");
   require_in_checkpoint(arguments.checkpoint, "config.yaml");
   const CheckedConfig checked(arguments.checkpoint, invocation);
-  if (!checked.dropped_plugins().empty()) {
-    fmt::print(stderr, "note: {}\n", printable(checked.dropped_plugins()));
+  if (!checked.dropped().plugins.empty()) {
+    fmt::print(stderr, "note: {}\n", printable(checked.dropped().plugins));
   }
   checked.check().findings.throw_if_any();
   const Config written = with_checkpoint_copies(checked.check().written, arguments.checkpoint);

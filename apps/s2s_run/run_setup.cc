@@ -8,8 +8,9 @@ RunSetup::RunSetup(const ConfigArguments& arguments, RunPurpose purpose,
       warnings_(std::make_unique<Warnings>()) {
   checked_.check().findings.throw_if_any();
   // A training run logs all its notes.
-  if (purpose != RunPurpose::kTrain && !checked_.dropped_plugins().empty()) {
-    warnings_->add(checked_.dropped_plugins());
+  const DroppedParts& dropped = checked_.dropped();
+  for (const std::string& part : {dropped.plugins, dropped.commands}) {
+    if (purpose != RunPurpose::kTrain && !part.empty()) warnings_->add(part);
   }
   builder_ = std::make_unique<RunBuilder>(config(), registries(), *warnings_);
 }

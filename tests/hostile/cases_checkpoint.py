@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 
 import kit as k
@@ -220,8 +221,29 @@ def _(kit, folder):
     return copy
 
 
-add("checkpoint/config-pipe-data", "checkpoint", config_with(
-    lambda kit, copy: "\nmore: {cuts_path: \"pipe:%s\"}\n" % kit.touch("checkpoint/pipe-data")))
+def config_that_runs(name, value, more="", allow=False):
+    """A checkpoint whose own configuration has a command where a run reads its cuts. `value` and
+    `more` take the command as `{}`."""
+    def make(kit, folder):
+        copy = kit.copy_checkpoint(folder / "step=4")
+        config = copy / "config.yaml"
+        command = f"pipe:{kit.touch(name)}; cat {kit.set}/train.jsonl"
+        text, count = re.subn(r"cuts_path: [^,}\n]+",
+                              lambda _: 'cuts_path: "%s"' % value.replace("{}", command),
+                              config.read_text())
+        assert count == 2, "the configuration of the run has two sets"
+        if allow:
+            text = text.replace("\ndata:\n", "\ndata:\n  allow_commands: true\n")
+            assert "allow_commands" in text
+        config.write_text(text + more.replace("{}", command))
+        return copy
+    add(name, "checkpoint own-config", make, True)
+
+
+config_that_runs("checkpoint/config-pipe-data", "{}")
+config_that_runs("checkpoint/config-pipe-allowed", "{}", allow=True)
+config_that_runs("checkpoint/config-pipe-reference", "${more.cuts}", '\nmore: {cuts: "{}"}\n')
+config_that_runs("checkpoint/config-pipe-default", "${oc.env:S2S_NO_SUCH_VARIABLE, {}}")
 add("checkpoint/config-anchors", "checkpoint", config_with(lambda kit, copy: anchors()))
 add("checkpoint/config-key-escapes", "checkpoint", config_with(
     lambda kit, copy: '\n"bad\\e]0;x\\a\\nerror: [fake/line] x": 1\n'), True)

@@ -45,6 +45,9 @@ def commands(reader, path, kit, is_quick):
     table = {
         "checkpoint": [["checkpoint", "inspect", path], ["checkpoint", "verify", path],
                        ["checkpoint", "export", path, f"{out}/model"]],
+        "own-config": [["data", "inspect", f"{path}/config.yaml"],
+                       ["validate", f"{path}/config.yaml", f"exp_manager.explicit_log_dir={out}/run",
+                        "--checkpoint", path, "--report", f"{out}/report"]],
         "weights": [["checkpoint", "inspect", path], ["checkpoint", "verify", path]],
         "import": [["checkpoint", "import", path, f"{out}/imported"]],
         "compare": [["compare", path]],

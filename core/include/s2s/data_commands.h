@@ -12,7 +12,8 @@ namespace s2s {
 
 /// Allows the commands that stand in `typed` as texts "pipe:CMD", at any depth, with all that their
 /// patterns stand for. For what the user wrote himself: the configuration of a run. A file that it
-/// names is data.
+/// names is data, and so is the configuration of a checkpoint, whose texts are passed over.
+/// Errors: [data/command-secret] for a command with the value of a secret's variable in it.
 void allow_typed_commands(const Config& typed);
 /// The same for a word of the command line; other words than "pipe:CMD" are passed over.
 void allow_typed_command(const std::string& source);

@@ -105,13 +105,21 @@ Error pipe(const std::string& command, const std::string& reason) {
                                    printable_name(command), reason));
 }
 
+Error command_secret(const std::string& place, const std::string& variable) {
+  return {ExitCode::kConfig, "data/command-secret",
+          fmt::format("{}: the shell command would hold the value of {}, for messages and lists of "
+                      "processes to show; expected the shell's own variable; write ${} in place of "
+                      "${{oc.env:{}}}",
+                      place, variable, variable, variable)};
+}
+
 Error command_refused(const std::string& command) {
   return error("command-refused",
-               fmt::format("the shell command '{}' stands in a data file and is not run; expected "
-                           "data without commands, or your word that these may run; read them, "
-                           "then allow all commands of the data with data.allow_commands=true in a "
-                           "run, with --allow-commands of the data commands, or with "
-                           "S2S_ALLOW_COMMANDS=1",
+               fmt::format("the shell command '{}' stands in a data file, or in a checkpoint's "
+                           "configuration, and is not run; expected data without commands, "
+                           "or your word that these may run; read them, then allow all commands of "
+                           "the data with data.allow_commands=true in a run, with "
+                           "--allow-commands of the data commands, or with S2S_ALLOW_COMMANDS=1",
                            printable_name(command)));
 }
 

@@ -34,7 +34,9 @@ Error index(const std::string& path, int64_t row, const std::string& reason);
 Error npy(const std::string& place, const std::string& reason);
 /// A `pipe:` source failed; `reason` ends with what it wrote to standard error.
 Error pipe(const std::string& command, const std::string& reason);
-/// The command stands in a data file and the user has not allowed it.
+/// The command of a configuration holds the value of this variable.
+Error command_secret(const std::string& place, const std::string& variable);
+/// The command stands in a data file or a checkpoint's configuration; the user has not allowed it.
 Error command_refused(const std::string& command);
 /// Of the variable S2S_COMMAND_TIMEOUT_S.
 Error command_timeout(const std::string& value);

@@ -3,6 +3,9 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <sstream>
+
 #include "cli/train/tiny_run.h"
 #include "common/contains.h"
 
@@ -38,6 +41,26 @@ const std::string kPlugins = "plugins:\n  load: [" +
                              (kFixtures / "libs2s_metric_fixture_writes_file.so").string() +
                              "]\n  paths: [" + kFixtures.string() + "]\n";
 
+/// `config` with `input` in place of the manifests of all its sets.
+std::string with_input(const std::string& config, const std::string& input) {
+  std::istringstream in(config);
+  std::string text;
+  for (std::string line; std::getline(in, line);) {
+    const size_t at = line.find("cuts_path: ");
+    const size_t end = std::min(line.find_first_of(",}", at), line.size());
+    if (at != std::string::npos) line.replace(at, end - at, input);
+    text += line + "\n";
+  }
+  return text;
+}
+
+/// `config`, whose data may run all commands.
+std::string allowing(std::string config) {
+  const size_t at = config.find("\ndata:\n");
+  REQUIRE(at != std::string::npos);
+  return config.insert(at + 7, "  allow_commands: true\n");
+}
+
 }  // namespace
 
 TEST_CASE("no command loads the plugins that a checkpoint's own configuration names") {
@@ -50,13 +73,14 @@ TEST_CASE("no command loads the plugins that a checkpoint's own configuration na
   CHECK(contains(exported.output, "libs2s_metric_fixture_writes_file.so"));
   CHECK(contains(exported.output, "--plugin-path DIR"));
   CHECK(fs::exists(output / "model.safetensors"));
+  const std::string run = "exp_manager.explicit_log_dir=" + (output / "run").string();
   const Words given = {config, "--checkpoint", checkpoint.path.string()};
   for (const Words& words :
        {Words{"checkpoint", "inspect", checkpoint.path.string()},
         Words{"checkpoint", "verify", checkpoint.path.string()}, Words{"config", "check", config},
         Words{"config", "show", config}, Words{"plan", config},
         Words{"plugin", "list", "--config", config}, Words{"data", "inspect", config},
-        Words{"validate", given[0], given[1], given[2], "--output", (output / "v").string()}}) {
+        Words{"validate", given[0], given[1], given[2], run}}) {
     const Outcome outcome = checkpoint.run(words);
     CAPTURE(words[0] + " " + words[1]);
     CHECK_MESSAGE(outcome.exit_code != 4, outcome.output);
@@ -67,6 +91,59 @@ TEST_CASE("no command loads the plugins that a checkpoint's own configuration na
   write_text(own, read_text(checkpoint.path / "config.yaml"));
   checkpoint.run({"config", "check", own.string()});
   CHECK(fs::exists(checkpoint.marker));
+}
+
+TEST_CASE("no command runs that a checkpoint's own configuration holds or allows") {
+  const ForeignCheckpoint checkpoint;
+  const fs::path config = checkpoint.path / "config.yaml", out = checkpoint.folder.path() / "out";
+  const fs::path cuts = checkpoint.folder.path() / "cuts.jsonl";
+  std::string lines = read_text(tiny_set() / "train.jsonl");
+  const std::string relative = "\"audio/", absolute = "\"" + (tiny_set() / "audio/").string();
+  REQUIRE(contains(lines, relative));
+  for (size_t at = 0; (at = lines.find(relative, at)) != std::string::npos; ++at) {
+    lines.replace(at, relative.size(), absolute);
+  }
+  write_text(cuts, lines);
+  const std::string pipe = "pipe:touch " + checkpoint.marker.string() + "; cat " + cuts.string();
+  const std::string good = read_text(config), quoted = "\"" + pipe + "\"";
+  const std::string evil = with_input(good, "cuts_path: " + quoted);
+  const std::string run = "exp_manager.explicit_log_dir=" + out.string();
+  const fs::path list = checkpoint.path / "list.yaml";
+  write_text(list, "- {type: lhotse, cuts_path: " + quoted + "}\n");
+  for (const std::string& text :
+       {evil, allowing(evil),
+        with_input(good, "cuts_path: \"${evil.cuts}\"") + "evil: {cuts: " + quoted + "}\n",
+        with_input(good, "cuts_path: \"${oc.env:S2S_TEST_NOTHING, " + pipe + "}\""),
+        allowing(with_input(good, "input_cfg: " + list.string()))}) {
+    write_text(config, text);
+    for (const Words& words :
+         {Words{"data", "inspect", config.string()},
+          Words{"validate", config.string(), run, "--checkpoint", checkpoint.path.string()},
+          Words{"train", config.string(), run, "trainer.max_steps=1",
+                "model.lr_scheduler.warmup_steps=0"}}) {
+      const Outcome outcome = checkpoint.run(words);
+      CAPTURE(words[0]);
+      CHECK_MESSAGE(contains(outcome.output, "[data/command-refused]"), outcome.output);
+      CHECK_FALSE(fs::exists(checkpoint.marker));
+      fs::remove_all(out);
+    }
+  }
+  // What the user types or allows runs, and so does a YAML of his own.
+  const auto runs = [&](const fs::path& file, const Words& more) {
+    Words words = {"data", "inspect", file.string()};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = checkpoint.run(words);
+    CHECK_MESSAGE(outcome.exit_code == 0, outcome.output);
+    CHECK(fs::remove(checkpoint.marker));
+  };
+  write_text(config, allowing(good));
+  runs(config, {"data.train_ds.cuts_path='" + pipe + "'"});
+  write_text(config, evil);
+  runs(config, {"data.allow_commands=true"});
+  runs(config, {"--allow-commands"});
+  const fs::path own = checkpoint.folder.path() / "own.yaml";
+  write_text(own, evil);
+  runs(own, {});
 }
 
 TEST_CASE("a part that only a checkpoint's plugins provide is asked for with --plugin-path") {

@@ -14,6 +14,7 @@
 #include "common/allowed_commands.h"
 #include "common/contains.h"
 #include "common/temporary_folder.h"
+#include "config/load_config.h"
 #include "files/line_file.h"
 #include "files/open_bytes.h"
 #include "s2s/error.h"
@@ -69,6 +70,51 @@ TEST_CASE("what is typed runs, and all that its pattern stands for, but nothing 
   CHECK(contains(error_of("printf typed3"), "[data/command-refused]"));
   CHECK(contains(error_of("printf no-pipe"), "[data/command-refused]"));
   CHECK(contains(error_of("printf typed2; id"), "[data/command-refused]"));
+}
+
+TEST_CASE("texts of a stranger's configuration are not typed, nor what refers to them") {
+  distrust_commands_of("/their/config.yaml");
+  const auto is_typed = [](const std::string& command, const Origin& origin) {
+    Config text = Config::scalar("pipe:" + command, true);
+    text.set_origin(origin);
+    allow_typed_commands(Config::list({text}));
+    return is_command_allowed(command);
+  };
+  CHECK_FALSE(is_typed("printf 1", {"/their/config.yaml", 3, 1}));
+  CHECK_FALSE(is_typed("printf 2", {"/their/config.yaml", 3, 1, "text pipe:${oc.env:X}"}));
+  CHECK_FALSE(is_typed(
+      "printf 3", {"environment X", 0, 0, "${oc.env:X,pipe:printf 3} at /their/config.yaml:3:1"}));
+  CHECK_FALSE(is_typed("printf 4", {"command line: a=pipe:printf ${b}", 0, 0}));
+  CHECK_FALSE(is_typed(
+      "printf 5",
+      {"environment X", 0, 0, "${oc.env:X,pipe:printf 5} at command line: a=${oc.env:X,${b}}"}));
+  CHECK(is_typed("printf 6", {"command line: a=pipe:printf 6", 0, 0}));
+  CHECK(is_typed("printf 7",
+                 {"command line: b=pipe:printf 7", 0, 0, "${b} at /their/config.yaml:3:1"}));
+  CHECK(
+      is_typed("printf 8", {"environment X", 0, 0, "${oc.env:X} at command line: a=${oc.env:X}"}));
+  CHECK(is_typed("printf 9", {"/my/config.yaml", 3, 1}));
+}
+
+TEST_CASE("a command with the value of a secret's variable in it is no command to run") {
+  setenv("S2S_TEST_HF_TOKEN", "tell-nobody", 1);
+  Config config = Config::map();
+  config["cuts_path"] = Config::scalar("pipe:printf ${oc.env:S2S_TEST_HF_TOKEN}", true);
+  config["cuts_path"].set_origin({"my.yaml", 2, 5});
+  resolve_interpolations(config);
+  CHECK(config.find("cuts_path")->text() == "pipe:printf tell-nobody");
+  std::string message;
+  try {
+    allow_typed_commands(config);
+  } catch (const Error& error) {
+    CHECK(error.exit_code() == ExitCode::kConfig);
+    message = error.what();
+  }
+  CHECK(contains(message, "[data/command-secret] my.yaml:2:5: "));
+  CHECK(contains(message, "write $S2S_TEST_HF_TOKEN in place of ${oc.env:S2S_TEST_HF_TOKEN}"));
+  CHECK_FALSE(contains(message, "tell-nobody"));
+  CHECK_FALSE(is_command_allowed("printf tell-nobody"));
+  unsetenv("S2S_TEST_HF_TOKEN");
 }
 
 TEST_CASE("S2S_ALLOW_COMMANDS=1 allows all, another value none") {
