@@ -139,7 +139,7 @@ CheckedConfig::CheckedConfig(const std::string& checkpoint, const Invocation& in
     : checkpoint_(checkpoint) {
   const std::string file = (std::filesystem::path(checkpoint) / "config.yaml").string();
   const Config config = load_config_safely(file, checkpoint, &dropped_);
-  check_config(language_model_config(config), file, RunPurpose::kPlan, invocation);
+  check_config(language_model_config(config, checkpoint), file, RunPurpose::kPlan, invocation);
 }
 
 void CheckedConfig::check_config(const Config& config, const std::string& file, RunPurpose purpose,

@@ -9,6 +9,7 @@
 #include "config/yaml_writer.h"
 #include "files/command_rules.h"
 #include "s2s/foreign_text.h"
+#include "train/checkpoint_copies.h"
 #include "weights/piece_index.h"
 
 namespace s2s::run {
@@ -55,6 +56,19 @@ std::string drop_permission(Config& config, const std::string& file) {
       file);
 }
 
+/// What is not resolved yet with the checkpoint's own copies: their paths are text.
+Config with_copies_before_interpolation(Config config, const std::string& checkpoint) {
+  const char* const key = "model.llm.path";
+  const Config copied = with_checkpoint_copies(config, checkpoint);
+  const Config* const before = config.find_path(key);
+  const Config* const path = copied.find_path(key);
+  if (path == nullptr || before->text() == path->text()) return config;
+  Config copy = *path;
+  escape_interpolations(copy);
+  config["model"]["llm"]["path"] = std::move(copy);
+  return config;
+}
+
 }  // namespace
 
 bool is_of_checkpoint(const std::string& file, const std::string& checkpoint) {
@@ -84,7 +98,8 @@ Error with_dropped_plugins(const Error& error, const std::string& dropped) {
   return Error(error.exit_code(), error.id(), error.message() + "\n  note:      " + dropped);
 }
 
-Config language_model_config(Config config) {
+Config language_model_config(Config config, const std::string& checkpoint) {
+  config = with_copies_before_interpolation(std::move(config), checkpoint);
   Findings findings;
   Config model = Config::map();
   for (const char* part : {"llm", "lora"}) {

@@ -30,8 +30,9 @@ Config load_config_safely(const std::string& file, const std::string& checkpoint
 Error with_dropped_plugins(const Error& error, const std::string& dropped);
 
 /// What an export needs of a checkpoint's configuration: `model.llm` and `model.lora`, with their
-/// interpolations followed. Variables that only other blocks use need not be set.
+/// interpolations followed. Variables that only other blocks use need not be set, nor those of a
+/// path in whose place the checkpoint has its own copy.
 /// Errors: [config/interpolation] and others of interpolations, all together.
-Config language_model_config(Config config);
+Config language_model_config(Config config, const std::string& checkpoint);
 
 }  // namespace s2s::run

@@ -90,6 +90,21 @@ TEST_CASE("a checkpoint answers and goes on when the pretrained folder has gone"
   const Outcome exported =
       run_s2s({"checkpoint", "export", last, (parent.path() / "again").string()});
   CHECK_MESSAGE(exported.exit_code == 0, exported.output);
+  // A variable that the path came from is not needed either.
+  const fs::path moved = parent.path() / "moved ${x}";
+  fs::copy(fs::canonical(last), moved, fs::copy_options::recursive);
+  std::string config = read_text(moved / "config.yaml");
+  REQUIRE(contains(config, hf.string()));
+  config.replace(config.find(hf.string()), hf.string().size(), "\"${oc.env:S2S_TEST_NOTHING}/hf\"");
+  write_text(moved / "config.yaml", config);
+  const Outcome elsewhere =
+      run_s2s({"checkpoint", "export", moved.string(), (parent.path() / "elsewhere").string()});
+  CHECK_MESSAGE(elsewhere.exit_code == 0, elsewhere.output);
+  fs::remove_all(moved / "llm");
+  const Outcome without =
+      run_s2s({"checkpoint", "export", moved.string(), (parent.path() / "none").string()});
+  CHECK_MESSAGE(contains(without.output, "the environment has no 'S2S_TEST_NOTHING'"),
+                without.output);
   train_tiny(run, from(hf, {"trainer.max_steps=4"}));
   CHECK(num_steps_logged(run) == 4);
 
