@@ -91,7 +91,7 @@ double time_of_proof(const fs::path& folder, const fs::path& newest, const std::
   require(s2s::header_fault(newest.string(), index));
   require(s2s::checkpoint_fault(newest.string(), s2s::ProofDepth::kLengths));
   for (const auto& [step, path] : s2s::list_checkpoints(folder)) {
-    require(s2s::checkpoint_fault(path.string(), s2s::ProofDepth::kLengths));
+    require(s2s::checkpoint_fault(path.string(), s2s::ProofDepth::kHeaders));
   }
   s2s::sync_to_disk(lines);
   s2s::sync_to_disk(folder.string());
