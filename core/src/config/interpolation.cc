@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "config/config_bytes.h"
 #include "config/config_errors.h"
 #include "config/interpolation_text.h"
 #include "config/load_config.h"
@@ -33,15 +34,6 @@ std::string join(const Path& path) {
 constexpr size_t kMaxAddedBytes = size_t{16} << 20;
 /// Interpolations inside of each other, and references that lead to references.
 constexpr size_t kMaxLevels = 64;
-
-/// About the memory of a copy.
-size_t num_bytes(const Config& node) {
-  constexpr size_t kNodeBytes = 128;
-  size_t bytes = kNodeBytes + node.text().size();
-  for (const Config& item : node.items()) bytes += num_bytes(item);
-  for (const auto& [key, child] : node.entries()) bytes += key.size() + num_bytes(child);
-  return bytes;
-}
 
 /// True when a default of a variable refers to something.
 bool has_default_reference(const Config& node) {

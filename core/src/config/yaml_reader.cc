@@ -8,6 +8,7 @@
 #include <sstream>
 #include <unordered_set>
 
+#include "config/config_bytes.h"
 #include "config/config_errors.h"
 #include "config/scalar.h"
 
@@ -28,15 +29,6 @@ int64_t count_nodes(const Config& node) {
   for (const Config& item : node.items()) count += count_nodes(item);
   for (const auto& [key, child] : node.entries()) count += count_nodes(child);
   return count;
-}
-
-/// About the memory of a copy.
-size_t num_bytes(const Config& node) {
-  constexpr size_t kNodeBytes = 128;
-  size_t bytes = kNodeBytes + node.text().size();
-  for (const Config& item : node.items()) bytes += num_bytes(item);
-  for (const auto& [key, child] : node.entries()) bytes += key.size() + num_bytes(child);
-  return bytes;
 }
 
 /// Builds the tree from the parser's events.
