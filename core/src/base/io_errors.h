@@ -11,7 +11,6 @@ namespace s2s {
 /// `path` before is still there.
 Error write_error(const std::string& path, const std::string& action, int error_number);
 
-inline constexpr const char* kCannotRead = "io/read";
 /// [io/read]: a file that is there, as far as one knows, cannot be read now (EIO, EMFILE, EACCES).
 Error read_error(const std::string& path, int error_number);
 /// True for an errno that says that no such file is there, or something that is no file (ENOENT,

@@ -67,10 +67,11 @@ StoreFrame GuardedStore::ask(const StoreFrame& request, milliseconds limit) {
     try {
       send_all(socket_, to_bytes(request), deadline);
       ++num_owed_;
-      while ((is_late = !is_readable(socket_, deadline)) == false) {
+      while (is_readable(socket_, deadline)) {
         StoreFrame answer = read_frame(socket_);
         if (--num_owed_ == 0) return answer;
       }
+      is_late = true;
     } catch (const std::runtime_error& error) {
       broken_ = error.what();
     }

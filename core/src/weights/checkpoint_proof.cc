@@ -163,7 +163,7 @@ std::string checkpoint_fault(const std::string& checkpoint, ProofDepth depth) {
   } catch (const fs::filesystem_error& error) {
     throw read_error(checkpoint, error.code().value());
   } catch (const Error& error) {
-    if (error.id() == kCannotRead) throw;
+    if (error.id() == "io/read") throw;
     const std::string message = error.message();
     return message.substr(0, message.find('\n'));
   }
