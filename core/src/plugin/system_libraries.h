@@ -19,8 +19,8 @@ struct DynamicNames {
 DynamicNames read_dynamic_names(std::span<const std::byte> content, const std::string& file);
 
 /// Opens those libraries that the plugin `file` takes from the system's own folder and that nothing
-/// has opened yet. Each finds its own symbols before those of LibTorch: both may hold a Protocol
-/// Buffers or a flag of one name, and a library that used LibTorch's would write into its memory.
+/// has opened yet. Each finds its own symbols before those of LibTorch: both may have a flag of one
+/// name and of different sizes, and one would write into the other's memory.
 /// What lies on the plugin's run path, or in LD_LIBRARY_PATH, is bound as usual, for it may itself
 /// need LibTorch. Errors: none; the plugin's own loading tells what is missing.
 /// Source: dlopen(3), RTLD_DEEPBIND.
