@@ -41,6 +41,12 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+/// What this process writes while it owns the folder.
+std::string text_of_owner(const std::string& folder) {
+  const OwnerFile owner(folder, kQuick);
+  return read(folder + "/.owner");
+}
+
 }  // namespace
 
 TEST_CASE("a folder has one owner at a time, who is named") {
@@ -75,11 +81,7 @@ TEST_CASE("what a dead process of this machine has left is taken over at once") 
 TEST_CASE("a process with a dead owner's number is not the owner") {
   const TemporaryFolder folder;
   const std::string path = folder.path().string();
-  std::string text;
-  {
-    const OwnerFile owner(path, kQuick);
-    text = read(path + "/.owner");
-  }
+  std::string text = text_of_owner(path);
   text.replace(text.find("start ") + 6, 1, "9");
   std::ofstream(path + "/.owner") << text;
   const OwnerSettings patient = {milliseconds(2), std::chrono::hours(1)};
@@ -89,11 +91,7 @@ TEST_CASE("a process with a dead owner's number is not the owner") {
 TEST_CASE("an owner in a container of another name is the owner") {
   const TemporaryFolder folder;
   const std::string path = folder.path().string();
-  std::string text;
-  {
-    const OwnerFile owner(path, kQuick);
-    text = read(path + "/.owner");
-  }
+  std::string text = text_of_owner(path);
   text.insert(text.find('\n'), "-more");  // the same process numbers
   std::ofstream(path + "/.owner") << text;
   CHECK(has(refusal(path), "[run/in-use]"));
