@@ -41,9 +41,8 @@ std::string drop_permission(Config& config, const std::string& file) {
   if (data->is_scalar()) {
     config.erase("data");
     return fmt::format(
-        "{}: 'data' of a checkpoint's configuration is no block and was left out; give "
-        "data.KEY=... "
-        "on the command line",
+        "{}: 'data' of a checkpoint's configuration is no block and was left out; give its keys on "
+        "the command line (data.KEY=...)",
         file);
   }
   const Config* const allowed = data->find("allow_commands");

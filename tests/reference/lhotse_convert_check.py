@@ -6,8 +6,8 @@ Kaldi directories and recordings with supervisions: the same cuts as lhotse's ow
 kind: lhotse reads and validates the cuts and loads the audio of both speakers.
 """
 
-import os
 import json
+import os
 import random
 import subprocess
 import sys
