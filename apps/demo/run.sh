@@ -84,7 +84,7 @@ step "4/6 validation on questions and a voice it never heard"
 
 step "5/6 a live conversation, 80 ms at a time"
 "$s2s" generate "$config" "${changes[@]}" --checkpoint "$run/checkpoints/last" \
-  --input "$data/audio/dev/dev-000000_user.wav" --output "$run/live" --stream
+  --input "$data/audio/dev/dev-000000_user.wav" --output "$run/live" --stream --force
 
 step "6/6 done"
 echo "listen: $run/report/index.html"

@@ -135,6 +135,7 @@ void RankGroup::take_messages() {
     const bool is_whole = !rank.message.empty() && rank.message.back() == '\0';
     if (rank.message.empty() || (!is_whole && rank.line >= 0)) continue;
     if (is_whole) rank.message.pop_back();
+    rank.points_at_rank_0 = rank.points_at_rank_0 || points_at_rank_0(rank.message);
     if (!rank.output.add_message(rank.message)) messages_.hold(static_cast<int>(i), rank.message);
     rank.message.clear();
   }
@@ -167,11 +168,21 @@ void RankGroup::poll(const SignalQueue& signals) {
   ::poll(waiting.data(), waiting.size(), timeout_ms);
 }
 
+/// A rank says that rank 0 failed, which is on its way to its end: it tells first, then it cleans
+/// up.
+bool RankGroup::waits_for_rank_0() const {
+  if (ranks_[0].has_ended || Clock::now() >= settle_until_ + kSettlingOfStart) return false;
+  return std::any_of(failures_.begin(), failures_.end(), [this](int rank) {
+    return ranks_[static_cast<size_t>(rank)].points_at_rank_0;
+  });
+}
+
 /// After a failure: finds its cause, asks the others to stop, and kills them in the end.
 void RankGroup::judge(double grace_s) {
   const Clock::time_point now = Clock::now();
   if (failures_.empty() || (!all_ended() && now < settle_until_)) return;
   if (!first_failure_) {
+    if (waits_for_rank_0()) return;
     const auto lost_others = [this](int rank) {
       const RankEnd& end = end_of(rank);
       return end.signal == 0 && end.exit_code == static_cast<int>(ExitCode::kCommunication);

@@ -48,6 +48,7 @@ class RankGroup {
     std::string message;
     bool has_ended = false;
     bool is_halted = false;
+    bool points_at_rank_0 = false;  // by its message
     RankEnd end;
     RankOutput output{0, ""};
   };
@@ -60,6 +61,7 @@ class RankGroup {
   void read_outputs();
   void take_messages();
   void poll(const SignalQueue& signals);
+  bool waits_for_rank_0() const;
   void judge(double grace_s);
 
   std::vector<Rank> ranks_;

@@ -12,13 +12,12 @@ namespace {
 /// Ranks make the same mistake at about the same time, and a rank that has told one ends soon.
 constexpr std::chrono::milliseconds kLongestHold{3000};
 
-/// A rank that ended only because rank 0 did says no more than that.
+}  // namespace
+
 bool points_at_rank_0(const std::string& message) {
   return message.find("[comm/rank-0-failed] ") != std::string::npos ||
          message.find("(rank 0 says more)") != std::string::npos;
 }
-
-}  // namespace
 
 void RankMessages::hold(int rank, std::string message) {
   if (held_.empty()) held_since_ = Clock::now();

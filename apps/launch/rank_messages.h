@@ -9,6 +9,9 @@
 
 namespace s2s::launch {
 
+/// A rank that ended only because rank 0 did says no more than that.
+bool points_at_rank_0(const std::string& message);
+
 class RankMessages {
  public:
   using Clock = std::chrono::steady_clock;

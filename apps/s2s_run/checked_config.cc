@@ -110,7 +110,15 @@ void try_build(const Registries& registries, const std::string& kind, const Conf
 }  // namespace
 
 void add_config_arguments(CLI::App& command, ConfigArguments& arguments) {
-  command.add_option("config", arguments.path, "configuration file (YAML)")->required();
+  add_config_arguments_of_checkpoint(command, arguments);
+  command.get_option("config")->required()->description(
+      "configuration file (YAML); -: standard input");
+}
+
+void add_config_arguments_of_checkpoint(CLI::App& command, ConfigArguments& arguments) {
+  command.add_option("config", arguments.path,
+                     "configuration file (YAML); default: the checkpoint's own. A folder is the "
+                     "checkpoint");
   command.add_option("overrides", arguments.overrides,
                      "changes: key.path=value, values in YAML; ~key removes");
 }
@@ -155,7 +163,7 @@ void CheckedConfig::check_config(const Config& config, const std::string& file, 
   for (const Error& error : found.errors()) all.add(error);
   check_.findings = std::move(all);
   for (const std::string& dropped : {dropped_.plugins, dropped_.commands}) {
-    if (!dropped.empty()) check_.notes.push_back(dropped);
+    if (!dropped.empty()) check_.notes.others.push_back(dropped);
   }
 }
 
@@ -194,7 +202,16 @@ RunSchema CheckedConfig::schema(RunPurpose purpose) const {
     const bool is_own = checkpoint_.empty() && purpose == RunPurpose::kTrain;
     run::try_build(registries_, kind, config, is_own ? checkpoint_of_run(config) : checkpoint_);
   };
-  schema.translate = translate_strategy;
+  schema.translate = [this](Config& read, Findings& findings, ConfigNotes& notes) {
+    translate_strategy(read, findings, notes);
+    translate_parts(read, findings, notes);
+    name_data_sources(read, notes);
+    std::vector<std::string> families;
+    for (const auto& [id, file] : host_->scan().owners) {
+      if (id.kind == "llm") families.push_back(id.name);
+    }
+    name_language_model(read, families, findings, notes);
+  };
   schema.instead = instead_of;
   return schema;
 }

@@ -19,6 +19,8 @@ struct ConfigArguments {
   std::vector<std::string> overrides;
 };
 void add_config_arguments(CLI::App& command, ConfigArguments& arguments);
+/// CONFIG may be left out, for a command with --checkpoint: see complete_config.
+void add_config_arguments_of_checkpoint(CLI::App& command, ConfigArguments& arguments);
 
 /// Where plugins are searched for a run of the config file: its `plugins` block included, unless
 /// the file is a checkpoint's (checkpoint_config.h), which is said on standard error.

@@ -20,6 +20,10 @@
 #include "s2s/weights.h"
 #include "s2s_run/checked_config.h"
 #include "s2s_run/checkpoint_export_tokenizer.h"
+#include "s2s_run/checkpoint_place.h"
+#include "s2s_run/described_model.h"
+#include "s2s_run/export_folder.h"
+#include "s2s_run/new_output.h"
 #include "s2s_run/number_checks.h"
 #include "s2s_run/run_processes.h"
 #include "train/checkpoint.h"
@@ -37,16 +41,8 @@ struct ExportArguments {
   std::string checkpoint, output, dtype;
   uint64_t max_shard_bytes = ShardSettings().max_shard_bytes;
   bool adapter = false;
+  bool force = false;
 };
-
-/// The language model of a checkpoint's configuration, without memory.
-std::unique_ptr<Backbone> describe(const Config& config, const Registries& registries) {
-  const Config* node = config.find_path("model.llm");
-  if (node == nullptr) throw missing_key_error("model.llm", config, "the language model");
-  BuildContext context;
-  context.path = "model.llm";
-  return registries.create<Backbone>(*node, context);
-}
 
 /// Its config.json. The family's own reader must accept it: transformers' class may lack what an
 /// option asks for. Errors: [checkpoint/export], [weights/config].
@@ -82,8 +78,20 @@ LoraOptions lora_options(const Config& config) {
 
 bool is_of_adapter(const std::string& name) { return name.find(".lora_") != std::string::npos; }
 
+/// transformers 5 reads the tokenizer of these models by their own class, whatever the folder says.
+void warn_of_own_class(const Config& foreign) {
+  const Config* const type = foreign.find("model_type");
+  if (type == nullptr || !type->text().starts_with("qwen2")) return;
+  fmt::print(
+      stderr,
+      "note: AutoTokenizer of transformers 5 gives other ids for a model of type {}; load the "
+      "tokenizer with PreTrainedTokenizerFast.from_pretrained\n",
+      printable_name(type->text()));
+}
+
 struct Exporter {
   const ExportArguments& arguments;
+  const std::string base_model;  // model.llm.path, or ""
   const Config& config;
   const Registries& registries;
 
@@ -98,7 +106,7 @@ struct Exporter {
   }
 
   void write_model() const {
-    const std::unique_ptr<Backbone> llm = describe(config, registries);
+    const std::unique_ptr<Backbone> llm = describe_language_model(config, registries);
     Config foreign = foreign_config(*llm, config, registries);
     const ShardSettings settings{arguments.max_shard_bytes, float_type()};
     const LoraOptions lora = lora_options(config);
@@ -115,11 +123,14 @@ struct Exporter {
     S2S_ASSERT(!tensors.empty(), "a language model has parameters");
     const at::ScalarType type = written_type(tensors.begin()->second, settings.float_type);
     foreign["torch_dtype"] = Config::scalar(torch_name(type), true);
-    fs::create_directories(arguments.output);
     const WrittenShards written = write_weight_shards(arguments.output, tensors, settings);
     write_file_atomically((fs::path(arguments.output) / "config.json").string(),
                           config_json(foreign).dump(2) + "\n");
     copy_tokenizer(arguments.checkpoint, arguments.output);
+    if (write_transformers_tokenizer(arguments.checkpoint, arguments.output, registries)) {
+      warn_of_own_class(foreign);
+    }
+    copy_generation_config(arguments.checkpoint, arguments.output);
     fmt::print("wrote {}: {} tensors, {:.1f} MB in {} file{}\n", arguments.output, tensors.size(),
                static_cast<double>(written.total_bytes) / 1e6, written.num_files,
                written.num_files == 1 ? "" : "s");
@@ -130,7 +141,7 @@ struct Exporter {
     if (lora.r == 0) {
       throw_no_export("the configuration of this checkpoint has no model.lora", "a run with LoRA");
     }
-    const std::unique_ptr<Backbone> llm = describe(config, registries);
+    const std::unique_ptr<Backbone> llm = describe_language_model(config, registries);
     add_lora(*llm, lora);
     const PieceFiles file = open();
     for (const NamedTensor& ours : llm->named_parameters()) {
@@ -139,7 +150,7 @@ struct Exporter {
       *ours.tensor = stored.to(written_type(stored, float_type()));
     }
     const TensorMap tensors = lora_tensors(*llm, llm->checkpoint_names());
-    write_adapter(arguments.output, tensors, lora);
+    write_adapter(arguments.output, tensors, lora, base_model);
     fmt::print("wrote {}: {} tensors\n", arguments.output, tensors.size());
   }
 
@@ -152,8 +163,9 @@ struct Exporter {
   }
 };
 
-int export_checkpoint(const ExportArguments& arguments, const Invocation& invocation) {
+int export_checkpoint(ExportArguments arguments, const Invocation& invocation) {
   require_one_process("checkpoint export");
+  arguments.checkpoint = checkpoint_of(arguments.checkpoint);
   require_in_checkpoint(arguments.checkpoint, "config.yaml");
   const CheckedConfig checked(arguments.checkpoint, invocation);
   if (!checked.dropped().plugins.empty()) {
@@ -161,13 +173,16 @@ int export_checkpoint(const ExportArguments& arguments, const Invocation& invoca
   }
   checked.check().findings.throw_if_any();
   const Config written = with_checkpoint_copies(checked.check().written, arguments.checkpoint);
-  const Exporter exporter{arguments, written, checked.registries()};
-  remove_left_over_pieces(arguments.output);  // of an export that was killed
+  const Config* const base = checked.check().written.find_path("model.llm.path");
+  const std::string base_model = base != nullptr && base->is_scalar() ? base->text() : "";
+  const Exporter exporter{arguments, base_model, written, checked.registries()};
+  ExportFolder folder(arguments.output, arguments.force);
   if (arguments.adapter) {
     exporter.write_adapters();
   } else {
     exporter.write_model();
   }
+  folder.finish();
   return 0;
 }
 
@@ -178,7 +193,7 @@ void setup_checkpoint_export(CLI::App& app, Invocation& invocation) {
   CLI::App* command = group.add_subcommand(
       "export", "the language model as a folder that transformers' from_pretrained loads");
   auto arguments = std::make_shared<ExportArguments>();
-  command->add_option("checkpoint", arguments->checkpoint, "checkpoint folder")->required();
+  command->add_option("checkpoint", arguments->checkpoint, kCheckpointDoc)->required();
   command->add_option("output", arguments->output, "folder to write")->required();
   command->add_option("--dtype", arguments->dtype,
                       "float32, bfloat16 or float16 (default: as it is stored)");
@@ -190,6 +205,7 @@ void setup_checkpoint_export(CLI::App& app, Invocation& invocation) {
       ->check(positive());
   command->add_flag("--adapter", arguments->adapter,
                     "write only the adapters of model.lora, as PEFT does");
+  add_force(*command, arguments->force);
   command->callback([arguments, &invocation] {
     invocation.selected = [arguments, &invocation] {
       return export_checkpoint(*arguments, invocation);

@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <vector>
 
+#include "base/atomic_file.h"
+#include "config/interpolation.h"
 #include "s2s/foreign_text.h"
+#include "s2s/tokenizer.h"
+#include "s2s_run/checkpoint_config.h"
 #include "train/checkpoint_copies.h"
 #include "train/train_errors.h"
 
@@ -54,7 +59,53 @@ void check_file(const fs::path& file, const std::string& checkpoint) {
   }
 }
 
+/// `model.tokenizer` of a checkpoint, reading the files in `folder`; nothing when there is none.
+std::optional<Config> tokenizer_block(const std::string& checkpoint, const std::string& folder) {
+  DroppedParts dropped;  // export_checkpoint says what they are
+  Config config =
+      load_config_safely((fs::path(checkpoint) / "config.yaml").string(), checkpoint, &dropped);
+  Config* const model = config.find("model");
+  Config* const block = model != nullptr && model->is_map() ? model->find("tokenizer") : nullptr;
+  if (block == nullptr || !block->is_map() || block->find("name") == nullptr) return std::nullopt;
+  for (const char* key : {"path", "train"}) block->erase(key);
+  Findings findings;
+  resolve_interpolations_at(config, {"model", "tokenizer"}, findings);
+  findings.throw_if_any();
+  Config tokenizer = *config.find_path("model.tokenizer");
+  tokenizer["path"] = Config::scalar(folder, /*quoted=*/true);
+  return tokenizer;
+}
+
 }  // namespace
+
+bool write_transformers_tokenizer(const std::string& checkpoint, const std::string& output,
+                                  const Registries& registries) {
+  const fs::path copies = fs::path(checkpoint) / kTokenizerCopy;
+  if (!fs::is_directory(copies) || fs::exists(copies / "tokenizer.json")) return false;
+  std::map<std::string, std::string> files;
+  try {
+    const std::optional<Config> block = tokenizer_block(checkpoint, output);
+    if (!block) return false;
+    BuildContext context;
+    context.path = "model.tokenizer";
+    files = registries.create<Tokenizer>(*block, context)->transformers_files();
+  } catch (const Error& error) {
+    fmt::print(stderr, "note: {} has no tokenizer for transformers: {}\n", printable_name(output),
+               printable(error.what()));
+  }
+  for (const auto& [name, content] : files) {
+    write_file_atomically((fs::path(output) / name).string(), content);
+  }
+  return !files.empty();
+}
+
+void copy_generation_config(const std::string& checkpoint, const std::string& output) {
+  const fs::path file = fs::path(checkpoint) / kLlmCopy / kGenerationConfig;
+  std::error_code ignored;
+  if (!fs::exists(fs::symlink_status(file, ignored))) return;
+  check_file(file, checkpoint);
+  fs::copy_file(file, fs::path(output) / kGenerationConfig, fs::copy_options::overwrite_existing);
+}
 
 void copy_tokenizer(const std::string& checkpoint, const std::string& output) {
   const fs::path folder = fs::path(checkpoint) / kTokenizerCopy;

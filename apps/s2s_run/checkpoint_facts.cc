@@ -92,15 +92,6 @@ Lines nemo_lines(const std::string& path) {
 
 bool is_nemo_file(const fs::path& path) { return path.extension() == ".nemo"; }
 
-/// The folder of a run is taken for one of its checkpoints.
-void refuse_run_folder(const fs::path& path) {
-  for (const fs::path& inner : {path / "checkpoints" / "last", path / "last"}) {
-    if (!fs::is_directory(inner)) continue;
-    throw_no_checkpoint(path.string(),
-                        "it is the folder of a run; its newest is " + inner.string());
-  }
-}
-
 }  // namespace
 
 std::string kind_text(CheckpointKind kind) {
@@ -131,7 +122,6 @@ CheckpointKind checkpoint_kind(const std::string& path) {
   if (fs::exists(place / "state.json")) return CheckpointKind::kOwn;
   if (fs::exists(place / "adapter_config.json")) return CheckpointKind::kAdapter;
   if (fs::exists(place / "config.json")) return CheckpointKind::kHuggingFace;
-  refuse_run_folder(place);
   return CheckpointKind::kFile;
 }
 

@@ -20,8 +20,7 @@ struct CheckpointFacts {
   std::vector<std::pair<std::string, std::string>> lines;
 };
 
-/// Which of these `path` is. Errors: [checkpoint/missing] with the folder of the newest checkpoint
-/// for the folder of a run, [weights/unreadable].
+/// Which of these `path` is. Errors: [weights/unreadable].
 CheckpointKind checkpoint_kind(const std::string& path);
 /// "a checkpoint of s2s-run", ...
 std::string kind_text(CheckpointKind kind);

@@ -12,7 +12,10 @@
 #include "base/log.h"
 #include "config/load_config.h"
 #include "s2s_run/checkpoint_facts.h"
+#include "s2s_run/checkpoint_place.h"
+#include "s2s_run/described_model.h"
 #include "s2s_run/manifest.h"
+#include "s2s_run/new_output.h"
 #include "s2s_run/run_processes.h"
 #include "s2s_run/run_setup.h"
 #include "train/checkpoint.h"
@@ -28,6 +31,7 @@ namespace fs = std::filesystem;
 
 struct ImportArguments {
   std::string source, output;
+  bool force = false;
   ConfigArguments config;
 };
 
@@ -41,15 +45,16 @@ std::vector<NamedTensor> imported_tensors(SpeechModel& model) {
   return all;
 }
 
-/// True when some tensor of the files is one of the speech model's. Those of a language model alone
-/// have other names.
-bool names_speech_model(SpeechModel& model, const WeightFiles& files) {
-  const NameMap names = model.checkpoint_names();
-  for (const NamedTensor& tensor : imported_tensors(model)) {
-    const auto theirs = names.to_theirs(tensor.name);
-    if (theirs && files.facts().count(*theirs) != 0) return true;
-  }
-  return false;
+/// How many of these tensors the files have.
+int64_t num_there(const std::vector<NamedTensor>& tensors, const NameMap& names,
+                  const WeightFiles& files) {
+  const auto is_there = [&files](const std::string& name) {
+    return files.facts().count(name) != 0;
+  };
+  return std::count_if(tensors.begin(), tensors.end(), [&](const NamedTensor& tensor) {
+    const auto theirs = names.to_theirs(tensor.name, is_there);
+    return theirs && is_there(*theirs);
+  });
 }
 
 /// The parts of a configuration that an import builds.
@@ -67,6 +72,14 @@ struct Built {
   std::unique_ptr<Tokenizer> tokenizer;
   std::unique_ptr<SpeechModel> model;
 };
+
+/// Whether the files are a speech model's rather than a language model's alone. Some names may be
+/// those of both (lm_head.weight): what counts is whose tensors more of them are.
+bool hold_speech_model(const WeightFiles& files, Built& built) {
+  const auto llm = describe_language_model(built.setup.config(), built.setup.registries());
+  return num_there(imported_tensors(*built.model), built.model->checkpoint_names(), files) >
+         num_there(llm->named_parameters(), llm->checkpoint_names(), files);
+}
 
 void write(const ImportArguments& arguments, const Config& config, Built& built) {
   write_first_checkpoint(arguments.output, *built.model, [&](const std::string& place) {
@@ -92,11 +105,12 @@ void report(const ImportArguments& arguments, const std::string& what, Built& bu
 
 int import_checkpoint(const ImportArguments& arguments, const Invocation& invocation) {
   require_one_process("checkpoint import");
-  if (fs::exists(arguments.output)) throw_checkpoint_exists(arguments.output);
-  const CheckpointFacts facts = describe_checkpoint(arguments.source);
+  const bool may_replace = arguments.force && fs::exists(fs::path(arguments.output) / "state.json");
+  if (fs::exists(arguments.output) && !may_replace) throw_checkpoint_exists(arguments.output);
+  const CheckpointFacts facts = describe_checkpoint(checkpoint_of(arguments.source));
   const WeightFiles files = WeightFiles::open(facts.weights);
   Built built(arguments.config, invocation);
-  if (names_speech_model(*built.model, files)) {
+  if (hold_speech_model(files, built)) {
     const std::vector<NamedTensor> ours = imported_tensors(*built.model);
     load_tensors(ours, built.model->checkpoint_names(), files);
     write(arguments, built.setup.config(), built);
@@ -130,6 +144,7 @@ void setup_checkpoint_import(CLI::App& app, Invocation& invocation) {
       ->required();
   command->add_option("overrides", arguments->config.overrides,
                       "changes of it: key.path=value, values in YAML; ~key removes");
+  add_force(*command, arguments->force);
   command->callback([arguments, &invocation] {
     invocation.selected = [arguments, &invocation] {
       return import_checkpoint(*arguments, invocation);

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "s2s_run/checkpoint_facts.h"
+#include "s2s_run/checkpoint_place.h"
 #include "s2s_run/columns.h"
 #include "s2s_run/subcommands.h"
 #include "weights/safetensors_header.h"
@@ -112,7 +113,7 @@ void setup_checkpoint_inspect(CLI::App& app, Invocation& invocation) {
       ->required();
   command->add_flag("--json", invocation.json, "machine-readable");
   command->callback([path, &invocation] {
-    invocation.selected = [path, &invocation] { return inspect(*path, invocation); };
+    invocation.selected = [path, &invocation] { return inspect(checkpoint_of(*path), invocation); };
   });
 }
 

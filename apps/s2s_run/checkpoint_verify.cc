@@ -8,10 +8,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "config/load_config.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/checkpoint_facts.h"
+#include "s2s_run/checkpoint_place.h"
 #include "s2s_run/subcommands.h"
 #include "train/checkpoint.h"
 #include "weights/checked_files.h"
@@ -111,7 +113,7 @@ int verify(const std::string& path, const Invocation& invocation) {
     for (const std::string& finding : verdict.findings)
       fmt::print("wrong: {}\n", printable(finding));
     fmt::print("{}: {}; read {} tensors, {} bytes in {} weight file{}\n", path,
-               is_good ? "ok" : fmt::format("{} finding(s)", verdict.findings.size()),
+               is_good ? "ok" : counted(static_cast<int64_t>(verdict.findings.size()), "finding"),
                verdict.num_tensors, verdict.num_bytes, verdict.num_files,
                verdict.num_files == 1 ? "" : "s");
   }
@@ -128,7 +130,7 @@ void setup_checkpoint_verify(CLI::App& app, Invocation& invocation) {
   command->add_option("path", *path, "what checkpoint inspect takes")->required();
   command->add_flag("--json", invocation.json, "machine-readable");
   command->callback([path, &invocation] {
-    invocation.selected = [path, &invocation] { return verify(*path, invocation); };
+    invocation.selected = [path, &invocation] { return verify(checkpoint_of(*path), invocation); };
   });
 }
 

@@ -6,8 +6,8 @@
 
 namespace s2s::run {
 
-/// Prints rows with two spaces between columns; the last column is not padded. Controls in cells,
-/// newlines too, are escaped: only a row begins a line.
+/// Prints rows with two spaces between columns; the last column is not padded, and on a terminal it
+/// takes as many lines as the width asks for. Controls in cells, newlines too, are escaped.
 void print_columns(const std::vector<std::vector<std::string>>& table);
 
 /// A path relative to the working directory when it lies inside it, else as it is.

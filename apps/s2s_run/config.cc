@@ -11,6 +11,7 @@
 #include "config/secrets.h"
 #include "config/yaml_writer.h"
 #include "s2s/foreign_text.h"
+#include "s2s_run/check_files.h"
 #include "s2s_run/checked_config.h"
 
 namespace s2s::run {
@@ -27,6 +28,20 @@ Json findings_json(const RunCheck& checked) {
   return json;
 }
 
+Json notes_json(const ConfigNotes& notes) {
+  return {{"notes", notes.all()}, {"warnings", notes.warnings}};
+}
+
+void print_notes(const char* indent, const ConfigNotes& notes,
+                 std::string (*shown)(std::string_view)) {
+  for (const std::string& note : notes.all()) {
+    std::printf("%snote: %s\n", indent, shown(note).c_str());
+  }
+  for (const std::string& warning : notes.warnings) {
+    std::printf("%swarning: %s\n", indent, shown(warning).c_str());
+  }
+}
+
 void print_findings(std::FILE* out, const RunCheck& checked) {
   for (const Error& error : checked.findings.errors()) {
     std::fprintf(out, "error: %s\n", printable(error.what()).c_str());
@@ -39,14 +54,16 @@ int exit_code(const RunCheck& checked) {
 
 int run_check(const Invocation& invocation, const ConfigArguments& arguments) {
   const CheckedConfig config(arguments, RunPurpose::kTrain, invocation);
-  const RunCheck& checked = config.check();
+  RunCheck checked = config.check();
+  if (checked.findings.empty()) check_files(config, checked);
   if (invocation.json) {
-    const Json json = {{"findings", findings_json(checked)}, {"notes", checked.notes}};
+    Json json = {{"findings", findings_json(checked)}};
+    json.update(notes_json(checked.notes));
     std::printf("%s\n", json.dump(2).c_str());
     return exit_code(checked);
   }
   print_findings(stdout, checked);
-  for (const std::string& note : checked.notes) std::printf("note: %s\n", printable(note).c_str());
+  print_notes("", checked.notes, printable);
   if (checked.findings.empty()) std::printf("ok\n");
   return exit_code(checked);
 }
@@ -56,10 +73,10 @@ int run_show(const Invocation& invocation, const ConfigArguments& arguments) {
   const RunCheck& checked = config.check();
   if (invocation.json) {
     const Config shown = shown_config(checked.config);
-    const Json json = {{"config", config_json(shown)},
-                       {"origins", origins_json(shown)},
-                       {"findings", findings_json(checked)},
-                       {"notes", checked.notes}};
+    Json json = {{"config", config_json(shown)},
+                 {"origins", origins_json(shown)},
+                 {"findings", findings_json(checked)}};
+    json.update(notes_json(checked.notes));
     std::printf("%s\n", json.dump(2).c_str());
     return exit_code(checked);
   }
@@ -67,7 +84,7 @@ int run_show(const Invocation& invocation, const ConfigArguments& arguments) {
   style.show_origins = true;
   style.resolved = true;
   std::printf("%s", write_yaml(shown_config(checked.config), style).c_str());
-  for (const std::string& note : checked.notes) std::printf("# %s\n", printable_name(note).c_str());
+  print_notes("# ", checked.notes, printable_name);
   print_findings(stderr, checked);
   return exit_code(checked);
 }
@@ -90,7 +107,8 @@ void setup_config(CLI::App& app, Invocation& invocation) {
   add_command(group, invocation, "show", "the effective config, with the origin of every value",
               run_show);
   add_command(group, invocation, "check",
-              "every finding that training would have, without training", run_check);
+              "every finding that training would have before its first step, without training",
+              run_check);
 }
 
 }  // namespace s2s::run

@@ -11,13 +11,17 @@
 #include <thread>
 
 #include "base/console.h"
+#include "base/counted.h"
 #include "base/interrupt.h"
 #include "base/progress_bar.h"
 #include "convert/conversion.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/allow_commands.h"
+#include "s2s_run/data_convert_hear.h"
+#include "s2s_run/new_output.h"
 #include "s2s_run/number_checks.h"
+#include "s2s_run/turn_report.h"
 
 namespace s2s::run {
 namespace {
@@ -33,15 +37,19 @@ struct ConvertArguments {
   convert::ConversionOptions conversion;
   std::string lengths = "error";
   std::string paths = "absolute";
+  bool no_audio = false;
 };
 
-void print_json(const convert::ConversionResult& result, const ConvertArguments& arguments) {
+void print_json(const convert::ConversionResult& result, const ConvertArguments& arguments,
+                const HeardConversion& heard) {
   const nlohmann::ordered_json json = {
-      {"out", arguments.out},        {"from", arguments.import.from},
-      {"finished", result.finished}, {"cuts", result.cuts},
-      {"hours", result.hours},       {"cuts_without_turns", result.without_turns},
-      {"pieces", result.pieces},     {"pieces_done_before", result.resumed},
-      {"skipped", result.skipped}};
+      {"out", arguments.out},           {"from", arguments.import.from},
+      {"finished", result.finished},    {"cuts", result.cuts},
+      {"hours", result.hours},          {"cuts_without_turns", result.without_turns},
+      {"pieces", result.pieces},        {"pieces_done_before", result.resumed},
+      {"skipped", result.skipped},      {"cuts_heard", heard.cuts},
+      {"seconds_heard", heard.seconds}, {"turn_check", turn_report_json(heard.turns)},
+      {"warnings", heard.warnings}};
   std::printf("%s\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
 
@@ -67,6 +75,14 @@ void print_text(const convert::ConversionResult& result, const ConvertArguments&
   }
 }
 
+void print_heard(const HeardConversion& heard) {
+  if (heard.turns.cuts_judged > 0) {
+    fmt::print("turns fit the speech in {} of {} that could be judged ({:.0f} s heard)\n",
+               heard.turns.cuts_that_fit, counted(heard.turns.cuts_judged, "cut"), heard.seconds);
+  }
+  for (const std::string& text : heard.warnings) fmt::print("warning: {}\n", printable(text));
+}
+
 int run_convert(ConvertArguments arguments, bool json) {
   if (arguments.lengths == "shorter") arguments.import.lengths = convert::Lengths::kShorter;
   arguments.conversion.relative = arguments.paths == "relative";
@@ -87,10 +103,15 @@ int run_convert(ConvertArguments arguments, bool json) {
         bar->update(done);
       });
   if (bar) bar->finish();
+  HeardConversion heard;
+  if (result.finished && !arguments.no_audio) {
+    heard = hear_conversion(arguments.out, arguments.import.from);
+  }
   if (json) {
-    print_json(result, arguments);
+    print_json(result, arguments, heard);
   } else {
     print_text(result, arguments);
+    print_heard(heard);
   }
   return static_cast<int>(result.finished ? ExitCode::kOk : ExitCode::kStopped);
 }
@@ -166,8 +187,10 @@ void setup_data_convert(CLI::App& app, Invocation& invocation) {
       ->capture_default_str();
   command->add_flag("--rename-duplicates", conversion.rename_duplicates,
                     "the second cut 'x' becomes 'x-2'");
+  command->add_flag("--no-audio", arguments->no_audio,
+                    "read headers only: do not compare turns and speech of the first 20 cuts");
   add_allow_commands(*command);
-  command->add_flag("--force", conversion.replace, "replace a result that is there");
+  add_force(*command, conversion.replace);
   command->add_option("--threads", conversion.threads, "0: one for each processor, 8 at most")
       ->check(whole_number());
   command->add_flag("--json", invocation.json, "print the summary as JSON");

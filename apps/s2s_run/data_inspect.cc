@@ -8,6 +8,7 @@
 #include "base/console.h"
 #include "s2s_run/allow_commands.h"
 #include "s2s_run/data_inspect_parts.h"
+#include "s2s_run/new_output.h"
 #include "s2s_run/number_checks.h"
 #include "s2s_run/tokenizer_file.h"
 #include "s2s_run/word_tokenizer.h"
@@ -61,6 +62,7 @@ void complete_buckets(const DataSet& set, data::BucketOptions& buckets) {
 
 int inspect(InspectArguments arguments, const Invocation& invocation) {
   InspectResult result;
+  if (!arguments.html.empty()) require_new({arguments.html}, arguments.force);
   const DataSet set(arguments.source, invocation);
   std::optional<TokenizerFile> file;
   if (!arguments.tokenizer.empty()) file.emplace(invocation, arguments.tokenizer);
@@ -167,6 +169,7 @@ void add_reading_options(CLI::App& command, InspectArguments& arguments) {
       ->check(whole_number());
   command.add_option("--html", arguments.html,
                      "write the report as one page with examples to hear");
+  add_force(command, arguments.force);
   command.add_option("--examples", arguments.examples, "of the page, drawn at random")
       ->check(whole_number())
       ->capture_default_str();

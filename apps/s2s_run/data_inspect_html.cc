@@ -7,6 +7,7 @@
 
 #include "audio/encode_audio.h"
 #include "base/atomic_file.h"
+#include "base/counted.h"
 #include "eval/audio_encoding.h"
 #include "eval/report_files.h"
 #include "s2s/audio_loader.h"
@@ -193,6 +194,19 @@ std::string example(const Cut& cut, const BatchSpec& spec, AudioLoader& loader) 
   return html;
 }
 
+std::string turn_findings(const data::TurnReport& turns) {
+  if (turns.cuts_judged == 0 && turns.findings.empty()) return "";
+  Rows rows = {{"finding", "of", "cuts", "judged", "seconds", "first cut"}};
+  for (const data::TurnFinding& finding : turns.findings) {
+    rows.push_back({finding.kind, finding.which, std::to_string(finding.cuts),
+                    std::to_string(finding.cuts_judged), fmt::format("{:.2f}", finding.seconds),
+                    finding.examples.empty() ? "" : finding.examples.front()});
+  }
+  const std::string html = fmt::format("<h2>Turns and speech: they fit in {} of {} judged</h2>",
+                                       turns.cuts_that_fit, counted(turns.cuts_judged, "cut"));
+  return rows.size() > 1 ? html + table(rows) : html;
+}
+
 std::string problems(const InspectResult& result) {
   std::string html;
   if (result.audio_read) {
@@ -203,6 +217,7 @@ std::string problems(const InspectResult& result) {
     html += fmt::format("<h2>Audio: {} of {} cuts read, {} problems</h2>", result.cuts_heard,
                         result.report.num_cuts, rows.size() - 1);
     if (rows.size() > 1) html += table(rows);
+    html += turn_findings(result.turns);
   }
   Rows texts = {{"turn", "tokens", "frames", "text"}};
   for (const data::LongText& text : result.report.long_texts) {

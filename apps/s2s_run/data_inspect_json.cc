@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "s2s_run/data_inspect_result.h"
+#include "s2s_run/turn_report.h"
 
 namespace s2s::run {
 namespace {
@@ -119,6 +120,7 @@ void print_inspect_json(const InspectResult& result) {
   json["cuts_heard"] = result.cuts_heard;
   json["audio_problem_counts"] = result.problem_counts;
   json["audio_problems"] = problems_json(result);
+  json["turn_check"] = turn_report_json(result.turns);
   json["unsuitable"] = report.unsuitable;
   json["num_unsuitable"] = report.num_unsuitable;
   json["warnings"] = result.warnings;

@@ -18,6 +18,7 @@ struct InspectArguments {
   SourceArguments source;
   std::string tokenizer;
   std::string html;
+  bool force = false;  // the page may be there
   int64_t batch = 0;
   int64_t threads = 0;
   int64_t limit = 0;

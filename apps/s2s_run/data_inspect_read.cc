@@ -9,6 +9,7 @@
 #include "base/progress_bar.h"
 #include "cuts/cut_audio.h"
 #include "cuts/cuts_errors.h"
+#include "data/turn_findings.h"
 #include "s2s_run/data_inspect_parts.h"
 
 namespace s2s::run {
@@ -57,6 +58,7 @@ class Inspection {
   Inspection(const InspectArguments& arguments, const InspectedSet& inspected)
       : arguments_(arguments),
         set_(inspected.set),
+        roles_(inspected.spec.data),
         inspector_(inspected.spec, inspected.tokenizer, arguments.buckets),
         sample_(arguments.sample),
         examples_(arguments.html.empty() ? 0 : arguments.examples),
@@ -74,6 +76,8 @@ class Inspection {
 
   const InspectArguments& arguments_;
   const DataSet& set_;
+  const DuplexDataOptions& roles_;
+  data::TurnFindings turns_;
   data::SetInspector inspector_;
   Sample sample_;
   Sample examples_;
@@ -88,12 +92,15 @@ class Inspection {
 
 void Inspection::scan(const data::CutList& cuts, InspectResult& result) {
   const int64_t before = result.cuts_heard;
-  const auto problems = data::scan_audio(cuts, threads_of(arguments_), [&](int64_t done) {
-    bar_.update(num_visited_, std::to_string(before + done) + " heard");
-  });
+  const data::AudioScan heard = data::scan_audio(
+      cuts, roles_, threads_of(arguments_),
+      [&](int64_t done) { bar_.update(num_visited_, std::to_string(before + done) + " heard"); });
   result.cuts_heard += std::count_if(cuts.begin(), cuts.end(),
                                      [](const auto& cut) { return !data::is_endless(*cut); });
-  for (const data::AudioProblem& problem : problems) {
+  for (size_t i = 0; i < cuts.size(); ++i) {
+    if (heard.fits[i]) turns_.add(*cuts[i], *heard.fits[i]);
+  }
+  for (const data::AudioProblem& problem : heard.problems) {
     ++result.problem_counts[problem.kind];
     if (result.problems.size() < kMaxProblems) result.problems.push_back(problem);
   }
@@ -145,6 +152,10 @@ void Inspection::run(InspectResult& result) {
   result.audio_read = !arguments_.no_audio;
   result.examples = examples_.take();
   result.report = inspector_.report();
+  result.turns = turns_.report();
+  for (const data::TurnFinding& finding : result.turns.findings) {
+    result.warnings.push_back(data::sentence(finding));
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/inspect.h"
+#include "data/turn_findings.h"
 #include "s2s/duplex_data.h"
 
 namespace s2s::run {
@@ -32,6 +33,7 @@ struct InspectResult {
   int64_t cuts_heard = 0;
   std::map<std::string, int64_t> problem_counts;  // by kind
   std::vector<data::AudioProblem> problems;       // the first 10000
+  data::TurnReport turns;                         // of the cuts that were heard
   data::BatchLimits limits;
   DrawnBatches drawn;
   data::CutList examples;

@@ -1,8 +1,11 @@
 #include "s2s_run/data_inspect_source.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "base/foreign_json.h"
 #include "config/load_config.h"
@@ -49,13 +52,40 @@ std::string first_line(const std::string& path) {
 /// By the keys of its first line.
 bool is_nemo(const std::string& path) {
   const auto object = try_parse_foreign_json(first_line(path));
-  return object.is_object() && object.contains("audio_filepath");
+  if (!object.is_object() || !object.contains("audio_filepath")) return false;
+  if (object.contains("shard_id")) {
+    throw source_error(path,
+                       "the manifest of a tarred set, whose audio lies in tars: write a list "
+                       "[{type: nemo_tarred, manifest_filepath: ..., tarred_audio_filepaths: "
+                       "...}] to a YAML file and inspect that");
+  }
+  return true;
 }
 
 Config list_of(const std::vector<std::string>& words) {
   Config list = Config::list();
   for (const std::string& word : words) list.items().push_back(Config::scalar(word, true));
   return list;
+}
+
+/// What to name in a folder without shards: "it holds dev.jsonl, train.jsonl: name one".
+std::string advice_for(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")) names.push_back(name);
+  }
+  if (names.empty()) return "s2s-run data convert FOLDER OUT.jsonl.gz makes cuts of recordings";
+  std::sort(names.begin(), names.end());
+  constexpr size_t kMaxNames = 5;
+  const bool has_more = names.size() > kMaxNames;
+  names.resize(std::min(names.size(), kMaxNames));
+  return fmt::format("it holds {}{}: name one", fmt::join(names, ", "), has_more ? ", ..." : "");
+}
+
+bool is_recording(const std::string& path) {
+  static const std::set<std::string> kEndings = {".wav", ".flac", ".ogg", ".opus", ".mp3", ".m4a"};
+  return kEndings.contains(fs::path(path).extension().string());
 }
 
 SourceKind kind_of(const std::vector<std::string>& words) {
@@ -68,7 +98,13 @@ SourceKind kind_of(const std::vector<std::string>& words) {
   }
   if (fs::is_directory(first)) {
     if (is_shar(first)) return SourceKind::kShar;
-    throw source_error(first, "the folder has no shards of cuts (cuts.000000.jsonl.gz)");
+    throw source_error(
+        first, "the folder has no shards of cuts (cuts.000000.jsonl.gz); " + advice_for(first));
+  }
+  if (is_recording(first)) {
+    throw source_error(first,
+                       "a recording alone says nothing about turns; s2s-run data convert "
+                       "FOLDER OUT.jsonl.gz makes cuts of recordings");
   }
   if (is_yaml(first)) return SourceKind::kRun;
   return is_nemo(first) ? SourceKind::kNemo : SourceKind::kCuts;
@@ -111,14 +147,35 @@ data::StreamPtr open_block(const Config& block, const std::string& path) {
   return data::open_input_tree(node).stream;
 }
 
-bool has_input(const Config& block) {
+/// `data.train_ds`, or a validation set with what it inherits.
+Config block_of_run(const RunSetup& setup, const std::string& set) {
+  const Config* const training = setup.config().find_path("data.train_ds");
+  if (set == "train_ds" && training != nullptr && training->is_map()) return *training;
+  const std::map<std::string, Config>& others = setup.builder().settings().validation_sets;
+  if (const auto found = others.find(set); found != others.end()) return found->second;
+  std::string names = "train_ds";
+  for (const auto& [name, block] : others) names += ", " + name;
+  throw Error(
+      ExitCode::kUsage, "usage/arguments",
+      fmt::format("--set {}: the configuration has no such set; expected one of: {}", set, names));
+}
+
+}  // namespace
+
+bool names_cuts(const Config& block) {
   for (const char* key : {"input_cfg", "shar_path", "cuts_path", "manifest_filepath"}) {
-    if (block.find(key) != nullptr) return true;
+    const Config* const found = block.find(key);
+    if (found != nullptr && !found->is_null()) return true;
   }
   return false;
 }
 
-}  // namespace
+std::shared_ptr<const Cut> first_cut(const Config& block, const std::string& path) {
+  const data::StreamPtr stream = open_block(block, path);
+  const auto item = stream->next();
+  if (!item) return nullptr;
+  return item->cut ? item->cut : stream->make(item->token);
+}
 
 const char* name_of(SourceKind kind) {
   switch (kind) {
@@ -174,7 +231,7 @@ void DataSet::open_yaml(const SourceArguments& arguments, const Invocation& invo
       load_effective_config(file, {arguments.words.begin() + 1, arguments.words.end()});
   if (config.find("data") != nullptr) {
     open_run(arguments, invocation);
-  } else if (has_input(config)) {
+  } else if (names_cuts(config)) {
     kind_ = SourceKind::kBlock;
     block_ = config;
     base_dir_ = fs::absolute(file).parent_path().string();
@@ -192,15 +249,7 @@ void DataSet::open_run(const SourceArguments& arguments, const Invocation& invoc
   make_configured_set(setup_->config(), ".");
   path_ = arguments.set == "train_ds" ? "data.train_ds"
                                       : "data.validation_ds.datasets." + arguments.set;
-  const Config* const block = setup_->config().find_path(path_);
-  if (block == nullptr || !block->is_map()) {
-    throw Error(
-        ExitCode::kUsage, "usage/arguments",
-        fmt::format("--set {}: the configuration has no '{}'; expected train_ds or the name "
-                    "of a validation set",
-                    arguments.set, path_));
-  }
-  block_ = *block;
+  block_ = block_of_run(*setup_, arguments.set);
   allow_typed_commands(block_);
   seed_ = static_cast<uint64_t>(setup_->builder().settings().trainer.seed);
 }

@@ -60,6 +60,12 @@ class DataSet {
   std::unique_ptr<RunSetup> setup_;
 };
 
+/// Whether a data set's block says where cuts are: input_cfg, shar_path, cuts_path,
+/// manifest_filepath.
+bool names_cuts(const Config& block);
+/// The first cut of such a block, or null. Errors: those of opening and reading it.
+std::shared_ptr<const Cut> first_cut(const Config& block, const std::string& path);
+
 /// One pass over a set in the order of its files until `visit` returns false. Of cuts files every
 /// line is read by itself, so that one bad line does not end it; its error goes to `on_error`.
 using VisitCut = std::function<bool(const Cut&)>;

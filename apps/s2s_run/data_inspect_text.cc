@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/counted.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/columns.h"
 #include "s2s_run/data_inspect_result.h"
@@ -41,7 +42,8 @@ void print_audio(const InspectResult& result) {
   fmt::print("\naudio: {} unreadable, {} silent, {} clipped", count("unreadable"), count("silent"),
              count("clipped"));
   if (count("command") > 0) fmt::print(", {} are commands that were not run", count("command"));
-  if (result.cuts_heard < result.report.num_cuts) fmt::print(" of {} cuts", result.cuts_heard);
+  if (result.cuts_heard < result.report.num_cuts)
+    fmt::print(" of {}", counted(result.cuts_heard, "cut"));
   fmt::print("\n");
   for (size_t i = 0; i < result.problems.size() && i < kMaxShown; ++i) {
     const data::AudioProblem& problem = result.problems[i];
@@ -50,6 +52,15 @@ void print_audio(const InspectResult& result) {
   }
   if (result.problems.size() > kMaxShown) {
     fmt::print("  and {} more; --json lists them\n", result.problems.size() - kMaxShown);
+  }
+  if (count("clipped") > 0) {
+    fmt::print(
+        "  clipped: three or more samples in a row at full scale, which distorts speech; take an "
+        "original with less gain,\n  or leave out cuts where it is more than 0.1 %\n");
+  }
+  if (result.turns.cuts_judged > 0) {
+    fmt::print("turns: they fit the speech in {} of {} that could be judged\n",
+               result.turns.cuts_that_fit, counted(result.turns.cuts_judged, "cut"));
   }
 }
 
@@ -78,7 +89,7 @@ std::string listed(const Map& counts, const char* unit) {
 void print_recordings(const char* role, const data::RecordingKinds& kinds) {
   fmt::print("  {:<5} {}; channels: {}; {}", role, listed(kinds.sample_rates, " Hz"),
              listed(kinds.channels, ""), listed(kinds.formats, ""));
-  if (kinds.missing > 0) fmt::print("; {} cuts without", kinds.missing);
+  if (kinds.missing > 0) fmt::print("; {} without", counted(kinds.missing, "cut"));
   fmt::print("\n");
 }
 
@@ -86,18 +97,21 @@ std::string limits_text(const data::BatchLimits& limits) {
   std::string text;
   if (limits.max_length) text += fmt::format("{:g} s", *limits.max_length);
   if (limits.max_cuts)
-    text += fmt::format("{}{} cuts", text.empty() ? "" : " or ", *limits.max_cuts);
+    text += fmt::format("{}{}", text.empty() ? "" : " or ", counted(*limits.max_cuts, "cut"));
   if (limits.quadratic_length) text += fmt::format(", quadratic {:g} s", *limits.quadratic_length);
   return text;
 }
 
 void print_buckets(const InspectResult& result) {
   const data::BucketReport& buckets = result.report.buckets;
-  fmt::print("\n{} buckets{}, batches of {}\n", buckets.lines.size(),
-             buckets.are_estimated ? " (estimated)" : "", limits_text(result.limits));
   std::vector<std::vector<std::string>> table = {
       {"  UP TO", "CUTS", "HOURS", "BATCHES", "CUTS EACH", "PADDING"}};
+  double before_s = -1;
   for (const data::BucketLine& line : buckets.lines) {
+    // Bounds that are estimated from few lengths may be the same.
+    const bool is_repeated = line.cuts == 0 && line.upper_s == before_s;
+    before_s = line.upper_s;
+    if (is_repeated) continue;
     const double each =
         line.batches > 0 ? static_cast<double>(line.cuts) / static_cast<double>(line.batches) : 0;
     const double padding = line.padded_hours > 0 ? 100 * (1 - line.hours / line.padded_hours) : 0;
@@ -105,6 +119,8 @@ void print_buckets(const InspectResult& result) {
                      fmt::format("{:.2f}", line.hours), std::to_string(line.batches),
                      fmt::format("{:.1f}", each), fmt::format("{:.1f} %", padding)});
   }
+  fmt::print("\n{}{}, batches of {}\n", counted(static_cast<int64_t>(table.size()) - 1, "bucket"),
+             buckets.are_estimated ? " (estimated)" : "", limits_text(result.limits));
   print_columns(table);
   fmt::print("  padding: {:.1f} % in buckets, {:.1f} % without\n", 100 * buckets.padding_share(),
              100 * buckets.unsorted_padding_share);
@@ -148,7 +164,7 @@ std::string bin_label(const data::Histogram& histogram, size_t bin) {
 
 void print_inspect_text(const InspectResult& result) {
   const data::SetReport& report = result.report;
-  fmt::print("{} cuts, {:.2f} h{}\n\n", report.num_cuts, report.hours,
+  fmt::print("{}, {:.2f} h{}\n\n", counted(report.num_cuts, "cut"), report.hours,
              result.stopped      ? " (the first; stopped)"
              : result.is_limited ? " (the first; --limit)"
                                  : "");

@@ -1,6 +1,7 @@
 #include "s2s_run/data_shar.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -30,7 +31,7 @@ namespace {
 
 struct SharArguments {
   std::string source;
-  std::string fields = "recording=flac,target_audio=flac";
+  std::vector<std::string> fields = {"recording=flac,target_audio=flac"};
   bool shuffle = false;
   int64_t seed = 0;
   bool plain_jsonl = false;
@@ -138,7 +139,8 @@ data::WriteSharSummary write(SharArguments& arguments, Console& console,
 
 int run_shar(SharArguments arguments, bool json) {
   data::WriteSharOptions& options = arguments.options;
-  options.writer.fields = data::parse_shar_fields(arguments.fields);
+  options.writer.fields =
+      data::parse_shar_fields(fmt::format("{}", fmt::join(arguments.fields, ",")));
   options.writer.compress_jsonl = !arguments.plain_jsonl;
   Console console(std::cerr, standard_error_is_terminal(), terminal_width());
   const InterruptWatch interrupt("stopping; what is finished stays\n");
@@ -163,7 +165,8 @@ void add_options(CLI::App& command, SharArguments& arguments) {
   command.add_option("out", options.writer.folder, "folder to write")->required();
   command
       .add_option("--fields", arguments.fields,
-                  "NAME=FORMAT, separated by commas; wav, flac, mp3, opus, ogg, original; numpy; "
+                  "NAME=FORMAT, separated by commas or repeated; wav, flac, mp3, opus, ogg, "
+                  "original; numpy; "
                   "jsonl")
       ->capture_default_str();
   command

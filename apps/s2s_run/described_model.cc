@@ -45,32 +45,40 @@ DescribedModel with_lora(const Config& config, std::shared_ptr<Block> model, Bac
   const Config* node = config.find_path("model.lora");
   const auto lora =
       node == nullptr ? LoraOptions() : read_options<LoraOptions>(*node, "model.lora");
-  if (lora.r == 0) return {std::move(model), std::move(plan)};
+  if (lora.r == 0) return {std::move(model), std::move(plan), {}};
   add_lora(llm, lora);
   Block* const whole = model.get();
-  return {std::move(model), [whole, plan = std::move(plan)](const MeshShape& mesh) {
+  return {std::move(model),
+          [whole, plan = std::move(plan)](const MeshShape& mesh) {
             ShardPlan with_adapters = plan(mesh);
             add_lora_rows(*whole, with_adapters);
             return with_adapters;
-          }};
+          },
+          {}};
 }
 
-DescribedModel describe_llm(const Config& config, const Registries& registries,
-                            BuildContext context) {
-  context.path = "model.llm";
-  const Config* node = config.find_path(context.path);
-  if (node == nullptr) throw missing_key_error("model.llm", config, "the language model");
-  std::shared_ptr<Backbone> model = registries.create<Backbone>(*node, context);
+DescribedModel describe_llm(const Config& config, const Registries& registries) {
+  const std::shared_ptr<Backbone> model = describe_language_model(config, registries);
   return with_lora(config, model, *model,
                    [model](const MeshShape& mesh) { return model->configure_model(mesh); });
 }
 
 }  // namespace
 
+std::unique_ptr<Backbone> describe_language_model(const Config& config,
+                                                  const Registries& registries) {
+  BuildContext context;
+  context.path = "model.llm";
+  context.data = config.find("data");
+  const Config* node = config.find_path(context.path);
+  if (node == nullptr) throw missing_key_error("model.llm", config, "the language model");
+  return registries.create<Backbone>(*node, context);
+}
+
 DescribedModel describe_model(const Config& config, const Registries& registries) {
+  if (config.find_path("model.type") == nullptr) return describe_llm(config, registries);
   BuildContext context;
   context.data = config.find("data");
-  if (config.find_path("model.type") == nullptr) return describe_llm(config, registries, context);
   const auto tokenizer = std::make_shared<NoTokenizer>(free_ids(config));
   const Config* named = config.find_path("model.tokenizer");
   if (named != nullptr && !named->is_null()) context.tokenizer = tokenizer.get();
@@ -81,7 +89,10 @@ DescribedModel describe_model(const Config& config, const Registries& registries
     return model->configure_model(mesh);
   };
   auto* const llm = dynamic_cast<Backbone*>(model->find_block("llm"));
-  return llm == nullptr ? DescribedModel{model, plan} : with_lora(config, model, *llm, plan);
+  DescribedModel described =
+      llm == nullptr ? DescribedModel{model, plan, {}} : with_lora(config, model, *llm, plan);
+  described.metrics = model->metric_names();
+  return described;
 }
 
 }  // namespace s2s::run

@@ -2,7 +2,10 @@
 // The model of a configuration, described but without memory.
 
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "s2s/backbone.h"
 #include "s2s/config.h"
 #include "s2s/plan.h"
 #include "s2s/registry.h"
@@ -12,11 +15,17 @@ namespace s2s::run {
 struct DescribedModel {
   std::shared_ptr<Block> block;
   std::function<ShardPlan(const MeshShape&)> plan;
+  std::vector<std::string> metrics;  // SpeechModel::metric_names
 };
 
 /// The speech model that `model.type` names, or, when the config has none, the language model of
 /// `model.llm` alone. The tokenizer is not opened. Errors: those of the components,
 /// [config/missing].
 DescribedModel describe_model(const Config& config, const Registries& registries);
+
+/// The language model of `model.llm`, without memory. Errors: those of the component,
+/// [config/missing].
+std::unique_ptr<Backbone> describe_language_model(const Config& config,
+                                                  const Registries& registries);
 
 }  // namespace s2s::run

@@ -1,4 +1,4 @@
-// s2s-run generate CONFIG --checkpoint DIR --input WAV... --output DIR [--stream]
+// s2s-run generate [CONFIG] --checkpoint DIR --input WAV... --output DIR [--stream]
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -13,13 +13,17 @@
 #include <nlohmann/json.hpp>
 
 #include "audio/wave_file.h"
+#include "base/atomic_file.h"
 #include "base/interrupt.h"
 #include "base/io_errors.h"
 #include "base/log.h"
 #include "s2s/foreign_text.h"
 #include "s2s/resample.h"
 #include "s2s/sampling.h"
+#include "s2s_run/checkpoint_place.h"
+#include "s2s_run/new_output.h"
 #include "s2s_run/number_checks.h"
+#include "s2s_run/recordings.h"
 #include "s2s_run/run_processes.h"
 #include "s2s_run/run_setup.h"
 #include "train/checkpoint.h"
@@ -35,7 +39,9 @@ struct GenerateArguments {
   std::string checkpoint;
   std::vector<std::string> inputs;
   std::string output;
+  int64_t channel = 0;
   bool stream = false;
+  bool force = false;
   SamplingOptions sampling;
 };
 
@@ -118,11 +124,22 @@ double percentile(std::vector<double> values, double share) {
   return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
-void print_costs(const std::string& input, const Answer& answer, double audio_s) {
-  fmt::print("{}: {:.2f} s of audio in {:.2f} s, real-time factor {:.3f} ({:.1f} x real time)\n",
-             input, audio_s, answer.wall_s, answer.wall_s / audio_s, audio_s / answer.wall_s);
+void print_answer(const HeardRecording& heard, const std::string& text, const std::string& wav) {
+  fmt::print("{}\n", printable_name(heard.path));
+  if (text.empty()) {
+    fmt::print("  text:   none: the model wrote no words\n");
+  } else {
+    fmt::print("  text:   \"{}\"\n", printable_name(text));
+  }
+  fmt::print("  speech: {}\n", printable_name(wav));
+}
+
+void print_costs(const Answer& answer, double audio_s) {
+  fmt::print(
+      "  time:   {:.2f} s of audio in {:.2f} s, real-time factor {:.3f} ({:.1f} x real time)\n",
+      audio_s, answer.wall_s, answer.wall_s / audio_s, audio_s / answer.wall_s);
   if (answer.frame_ms.empty()) return;
-  fmt::print("  per 80 ms frame: median {:.2f} ms, 90 % {:.2f} ms, largest {:.2f} ms\n",
+  fmt::print("          per 80 ms frame: median {:.2f} ms, 90 % {:.2f} ms, largest {:.2f} ms\n",
              percentile(answer.frame_ms, 0.5), percentile(answer.frame_ms, 0.9),
              percentile(answer.frame_ms, 1));
 }
@@ -132,13 +149,62 @@ std::string not_an_option(const std::string& word) {
   return word.starts_with("--") ? "expected a recording, found the option " + word : "";
 }
 
-int run_generate(const GenerateArguments& arguments, const Invocation& invocation) {
+std::string wav_name(size_t index, const std::string& input) {
+  return fmt::format("{:03}_{}.wav", index, fs::path(input).stem().string());
+}
+
+/// A recording of several channels is a conversation, of which the model hears one side.
+void note_channels(const std::vector<HeardRecording>& inputs, int64_t channel, Log& log) {
+  for (const HeardRecording& input : inputs) {
+    if (input.wave.num_channels == 1) continue;
+    log.info(fmt::format("{} has {} channels: channel {} is heard (--channel chooses another)",
+                         input.path, input.wave.num_channels, channel));
+  }
+}
+
+void require_new_answers(const GenerateArguments& arguments,
+                         const std::vector<HeardRecording>& inputs) {
+  std::vector<std::string> files = {(fs::path(arguments.output) / "answers.jsonl").string()};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    files.push_back((fs::path(arguments.output) / wav_name(i, inputs[i].path)).string());
+  }
+  require_new(files, arguments.force);
+}
+
+/// Answers one recording after the other; each answer is there as soon as it is known.
+void answer_all(const GenerateArguments& arguments, SpeechModel& model,
+                const std::vector<HeardRecording>& inputs) {
+  make_folders(arguments.output);
+  const fs::path answers = fs::path(arguments.output) / "answers.jsonl";
+  std::ofstream lines(answers);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const at::Tensor& heard_S = inputs[i].wave.samples_S;
+    const double audio_s =
+        static_cast<double>(heard_S.size(0)) / static_cast<double>(model.source_sample_rate_hz());
+    const Answer answer = arguments.stream ? stream(model, heard_S) : whole(model, heard_S);
+    const std::string wav = wav_name(i, inputs[i].path);
+    const std::string file = (fs::path(arguments.output) / wav).string();
+    write_wave(file, answer.audio_S, model.codec().shape().sample_rate_hz);
+    const auto line = to_json(inputs[i].path, wav, answer, model, audio_s);
+    lines << line.dump() << std::endl;
+    if (!lines) throw write_error(answers.string(), "cannot write", errno);
+    print_answer(inputs[i], line.at("text").get<std::string>(), file);
+    print_costs(answer, audio_s);
+  }
+}
+
+int run_generate(GenerateArguments arguments, const Invocation& invocation) {
   require_one_process("generate");
   outlive_readers_of_output();
+  take_checkpoint(arguments.config, arguments.checkpoint, "s2s-run generate");
+  const std::string place =
+      std::exchange(arguments.checkpoint, checkpoint_of(arguments.checkpoint));
+  complete_config(arguments.config, arguments.checkpoint);
   const RunSetup setup(arguments.config, RunPurpose::kGenerate, invocation, arguments.checkpoint);
   Console console(std::cerr, standard_error_is_terminal(), terminal_width());
   Log log(&console);
   setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });
+  if (place != arguments.checkpoint) log.info(fmt::format("takes {}", arguments.checkpoint));
   const std::unique_ptr<Tokenizer> tokenizer = setup.builder().tokenizer(arguments.checkpoint);
   const std::unique_ptr<SpeechModel> model =
       setup.builder().model(tokenizer.get(), arguments.checkpoint);
@@ -147,29 +213,11 @@ int run_generate(const GenerateArguments& arguments, const Invocation& invocatio
   model->train(false);
   model->choose_tokens_by(arguments.sampling);
   // Every input is read before the first answer, so that a bad one costs nothing.
-  std::vector<at::Tensor> clips;
-  for (const std::string& input : arguments.inputs) {
-    clips.push_back(read_wave(input, model->source_sample_rate_hz()));
-  }
-  std::error_code problem;
-  fs::create_directories(arguments.output, problem);
-  if (problem) throw write_error(arguments.output, "cannot make the folder", problem.value());
-  const fs::path answers = fs::path(arguments.output) / "answers.jsonl";
-  std::ofstream lines(answers);
-  for (size_t i = 0; i < clips.size(); ++i) {
-    const double audio_s =
-        static_cast<double>(clips[i].size(0)) / static_cast<double>(model->source_sample_rate_hz());
-    const Answer answer = arguments.stream ? stream(*model, clips[i]) : whole(*model, clips[i]);
-    const std::string wav =
-        fmt::format("{:03}_{}.wav", i, fs::path(arguments.inputs[i]).stem().string());
-    write_wave((fs::path(arguments.output) / wav).string(), answer.audio_S,
-               model->codec().shape().sample_rate_hz);
-    const auto line = to_json(arguments.inputs[i], wav, answer, *model, audio_s);
-    lines << line.dump() << std::endl;  // each answer is there as soon as it is known
-    if (!lines) throw write_error(answers.string(), "cannot write", errno);
-    fmt::print("\"{}\"\n", printable_name(line.at("text").get<std::string>()));
-    print_costs(arguments.inputs[i], answer, audio_s);
-  }
+  const std::vector<HeardRecording> inputs =
+      read_recordings(arguments.inputs, arguments.channel, model->source_sample_rate_hz());
+  require_new_answers(arguments, inputs);
+  note_channels(inputs, arguments.channel, log);
+  answer_all(arguments, *model, inputs);
   return 0;
 }
 
@@ -200,13 +248,16 @@ void add_sampling_options(CLI::App& command, SamplingOptions& sampling) {
 void setup_generate(CLI::App& app, Invocation& invocation) {
   CLI::App* const command = app.add_subcommand("generate", "let a trained model answer recordings");
   auto arguments = std::make_shared<GenerateArguments>();
-  add_config_arguments(*command, arguments->config);
-  command->add_option("--checkpoint", arguments->checkpoint, "checkpoint folder")->required();
-  command->add_option("--input", arguments->inputs, "recordings of the user")
+  add_config_arguments_of_checkpoint(*command, arguments->config);
+  command->add_option("--checkpoint", arguments->checkpoint, kCheckpointDoc);
+  command->add_option("--input", arguments->inputs, "recordings of the user, or folders of them")
       ->required()
       ->check(&not_an_option, "recording");
   command->add_option("--output", arguments->output, "folder for wav files and answers.jsonl")
       ->required();
+  command->add_option("--channel", arguments->channel, "of the recordings, from 0 (default)")
+      ->check(whole_number());
+  add_force(*command, arguments->force);
   command->add_flag("--stream", arguments->stream,
                     "feed 80 ms at a time and answer frame by frame");
   add_sampling_options(*command, arguments->sampling);

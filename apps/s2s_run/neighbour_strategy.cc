@@ -58,12 +58,13 @@ void put(Config& strategy, const Config& ours, const Origin& origin) {
 
 class Translation {
  public:
-  Translation(Config& strategy, Findings& findings) : strategy_(strategy), findings_(findings) {}
+  Translation(Config& strategy, Findings& findings, ConfigNotes& notes)
+      : strategy_(strategy), findings_(findings), notes_(notes) {}
 
-  std::vector<std::string> run() {
+  void run() {
     const bool is_text = strategy_.is_scalar() && !strategy_.is_missing();
     if (is_text) from_text();
-    if (!strategy_.is_map()) return notes_;
+    if (!strategy_.is_map()) return;
     const Config* target = strategy_.find(kTarget);
     if (target != nullptr) {
       from_class(*target);
@@ -71,13 +72,12 @@ class Translation {
       from_name();
     }
     drop_without_effect();
-    return notes_;
   }
 
  private:
   void note_read_as(const std::string& path, const Config& theirs, const std::string& ours) {
-    notes_.push_back(config_place(path, theirs) + ": " + config_value(theirs) + " is read as " +
-                     ours);
+    notes_.others.push_back(config_place(path, theirs) + ": " + config_value(theirs) +
+                            " is read as " + ours);
   }
 
   /// strategy: ddp
@@ -146,23 +146,23 @@ class Translation {
     for (const auto& [key, value] : entries) {
       const std::string why = why_without_effect(key, value);
       if (why.empty()) continue;
-      notes_.push_back("without effect here: " + config_place(path_of(key), value) + ": " + why);
+      notes_.without_effect.push_back(config_place(path_of(key), value) + ": " + why);
       strategy_.erase(key);
     }
   }
 
   Config& strategy_;
   Findings& findings_;
-  std::vector<std::string> notes_;
+  ConfigNotes& notes_;
 };
 
 }  // namespace
 
-std::vector<std::string> translate_strategy(Config& config, Findings& findings) {
+void translate_strategy(Config& config, Findings& findings, ConfigNotes& notes) {
   Config* const trainer = config.find("trainer");
   Config* const strategy = trainer == nullptr ? nullptr : trainer->find("strategy");
-  if (strategy == nullptr || is_unresolved(*strategy)) return {};
-  return Translation(*strategy, findings).run();
+  if (strategy == nullptr || is_unresolved(*strategy)) return;
+  Translation(*strategy, findings, notes).run();
 }
 
 }  // namespace s2s::run

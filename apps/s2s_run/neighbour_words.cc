@@ -123,6 +123,7 @@ struct Advice {
 
 constexpr const char* kTypes =
     "write trainer.precision; param_dtype, reduce_dtype and output_dtype refine it here";
+constexpr const char* kValidations = "write trainer.val_check_interval: STEPS";
 constexpr const char* kSteps = "a run has steps and no epochs: write trainer.max_steps";
 constexpr const char* kClip = "write trainer.gradient_clip_val";
 constexpr const char* kAccumulate = "write trainer.accumulate_grad_batches";
@@ -132,7 +133,18 @@ constexpr const char* kRecomputeAbove = "write trainer.strategy.activation_check
 constexpr const char* kZero = "write trainer.strategy: {name: fsdp, zero_stage: 1, 2 or 3}";
 constexpr const char* kLayout = "write trainer.strategy, see s2s-run plugin list --kind strategy";
 constexpr const char* kBucket = "write bucket_cap_mb, in MiB; units of the plan are never cut";
-constexpr const char* kNoAxis = "there is no such axis yet; leave it away";
+constexpr const char* kLlm =
+    "write llm: {name: llama, path: FOLDER}, a folder of Hugging Face that is on this machine "
+    "(s2s-run plugin list --kind llm)";
+constexpr const char* kEncoder =
+    "write encoder: {name: fastconformer}, with the keys preprocessor and encoder of "
+    "model.perception; path takes its weights (safetensors)";
+constexpr const char* kCodec =
+    "write codec: {name: mel_fsq}; NeMo's codecs are not read (s2s-run plugin list --kind codec)";
+constexpr const char* kTokenizer = "write tokenizer: {name: hf, path: FOLDER}";
+constexpr const char* kPartName =
+    "write name, see s2s-run plugin list; classes of Python are not loaded";
+constexpr const char* kNoAxis = "there is no such axis yet; leave it out";
 
 constexpr std::array kAdvice = {
     Advice{"trainer.strategy", "sharding_strategy",
@@ -159,14 +171,32 @@ constexpr std::array kAdvice = {
     Advice{"trainer.strategy", "context_parallel_size", kNoAxis},
     Advice{"trainer.strategy", "config",
            "write the values of DeepSpeed's file here: zero_stage, offload"},
+    Advice{"model", "pretrained_llm", kLlm},
+    Advice{"model", "pretrained_asr", kEncoder},
+    Advice{"model", "perception", kEncoder},
+    Advice{"model", "pretrained_audio_codec", kCodec},
+    Advice{"model", "audio_codec", kCodec},
+    Advice{"model", "tokenizer_path", kTokenizer},
+    Advice{"model", "prompt_format", "turns are those of the data; leave it out"},
+    Advice{"model", "init_from_checkpoint", "write exp_manager.resume_from_checkpoint"},
+    Advice{"model", "peft", "write lora: {r: 8, lora_alpha: 16}"},
+    Advice{"model.lora", "dim", "write r"},
+    Advice{"model.lora", "alpha", "write lora_alpha"},
+    Advice{"model.lora", "dropout", "write lora_dropout"},
+    Advice{"model.optimizer", "_target_", kPartName},
+    Advice{"model.lr_scheduler", "_target_", kPartName},
     Advice{"trainer", "max_epochs", kSteps},
     Advice{"trainer", "min_epochs", kSteps},
     Advice{"trainer", "max_time", "write exp_manager.max_time_per_run: DD:HH:MM:SS"},
+    Advice{"trainer", "check_val_every_n_epoch", kValidations},
+    Advice{"trainer", "callbacks", "what Lightning's callbacks do is built in; leave it out"},
+    Advice{"trainer", "overfit_batches", "write data.train_ds.limit: CUTS"},
+    Advice{"trainer", "fast_dev_run", "write trainer.max_steps: 1"},
     Advice{"trainer", "gradient_accumulation_steps", kAccumulate},
     Advice{"trainer", "gradient_clipping", kClip},
     Advice{"trainer", "max_grad_norm", kClip},
     Advice{"trainer", "gradient_clip_algorithm",
-           "the norm of all gradients is clipped; leave it away"},
+           "the norm of all gradients is clipped; leave it out"},
     Advice{"trainer", "mixed_precision", kPrecision},
     Advice{"trainer", "bf16", kPrecision},
     Advice{"trainer", "fp16", kPrecision},
@@ -176,7 +206,7 @@ constexpr std::array kAdvice = {
     Advice{"trainer", "nproc_per_node", "write trainer.devices"},
     Advice{"trainer", "num_processes", "write trainer.devices"},
     Advice{"trainer", "sync_batchnorm",
-           "running statistics are averaged over the data ranks before validations; leave it away"},
+           "running statistics are averaged over the data ranks before validations; leave it out"},
     Advice{"trainer", "deepspeed", kZero},
     Advice{"trainer", "fsdp", kLayout},
     Advice{"trainer", "data_parallel_size", "write trainer.strategy.data_parallel_size"},

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "config/config_notes.h"
 #include "s2s/config.h"
 #include "s2s/error.h"
 
@@ -37,6 +38,19 @@ std::string instead_of(const std::string& path, const std::string& key, const Co
 /// Rewrites `trainer.strategy` where it is a text, names a class (`_target_`) or a neighbour's
 /// strategy, and removes options without effect; a note for each.
 /// Errors: [config/strategy], added to `findings`.
-std::vector<std::string> translate_strategy(Config& config, Findings& findings);
+void translate_strategy(Config& config, Findings& findings, ConfigNotes& notes);
+
+/// Names `model.llm` where only its path says which family it is: the longest of `families` that
+/// begins config.json's model_type.
+void name_language_model(Config& config, const std::vector<std::string>& families,
+                         Findings& findings, ConfigNotes& notes);
+
+/// The same for `model.optimizer` and `model.lr_scheduler` where they name a class, and for a
+/// scorer that is a name alone. A model without a type that has keys of NeMo's duplex model is read
+/// as that. Errors: [config/missing] for its type, added to `findings`.
+void translate_parts(Config& config, Findings& findings, ConfigNotes& notes);
+
+/// Names the data sources that say what they read and not by which source: NeMo has one.
+void name_data_sources(Config& config, ConfigNotes& notes);
 
 }  // namespace s2s::run

@@ -11,6 +11,7 @@
 #include "plugin/plugin_errors.h"
 #include "plugin/search_path.h"
 #include "s2s/foreign_text.h"
+#include "s2s_run/new_output.h"
 #include "s2s_run/plugin.h"
 
 namespace s2s::run {
@@ -20,6 +21,7 @@ namespace fs = std::filesystem;
 
 struct NewArguments {
   std::string kind, name, folder;
+  bool force = false;
 };
 
 /// PREFIX; a build tree has bin/ and share/s2s/, too.
@@ -92,14 +94,12 @@ int make_project(const NewArguments& arguments) {
   }
   if (!is_third_party_name(arguments.name)) throw new_name_error(arguments.name);
   const fs::path folder = arguments.folder.empty() ? plugin_name(arguments.name) : arguments.folder;
-  std::error_code ignored;
-  if (fs::exists(folder, ignored) && !fs::is_empty(folder, ignored)) {
-    throw new_folder_error(folder.string(), "it is there and not empty");
-  }
+  require_new({folder.string()}, arguments.force);
   write_project(template_root() / arguments.kind, folder, arguments.name);
   if (arguments.kind == "llm") write_tiny_config(folder, arguments.name);
   fmt::print("{}: a plugin for {}:{}\n", folder.string(), arguments.kind, arguments.name);
   fs::path sdk = prefix();
+  std::error_code ignored;
   if (!fs::exists(sdk / "lib/cmake/s2s", ignored)) {  // a build tree
     sdk /= "installed";
     fmt::print("  cmake --install {} --prefix {}\n", prefix().string(), sdk.string());
@@ -122,6 +122,7 @@ void setup_plugin_new(CLI::App& plugin, Invocation& invocation) {
   command->add_option("kind", arguments->kind, "what it is: llm, metric, strategy")->required();
   command->add_option("name", arguments->name, "its name in configs, vendor.name")->required();
   command->add_option("--out", arguments->folder, "folder to make (default: vendor_name)");
+  add_force(*command, arguments->force);
   command->callback([&invocation, arguments] {
     invocation.selected = [arguments] { return make_project(*arguments); };
   });

@@ -5,11 +5,15 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <new>
+#include <set>
 
+#include "base/machine_memory.h"
 #include "launch/launcher_line.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
+#include "s2s_run/command_examples.h"
 
 namespace s2s::run {
 
@@ -39,6 +43,24 @@ std::string full_name(const CLI::App& command) {
   return (parent == nullptr ? "" : full_name(*parent) + " ") + command.get_name();
 }
 
+/// Commands that do what other programs call so, and those of other groups: "checkpoint export".
+std::string command_elsewhere(const CLI::App& group, const std::string& word) {
+  static const std::map<std::string, std::string> kElsewhere = {
+      {"resume", "train"},       {"fit", "train"},          {"finetune", "train"},
+      {"eval", "validate"},      {"evaluate", "validate"},  {"test", "validate"},
+      {"infer", "generate"},     {"inference", "generate"}, {"predict", "generate"},
+      {"transcribe", "generate"}};
+  if (group.get_parent() != nullptr) return "";
+  const auto other = kElsewhere.find(word);
+  if (other != kElsewhere.end()) return other->second;
+  for (const CLI::App* of : group.get_subcommands([](const CLI::App*) { return true; })) {
+    for (const CLI::App* command : of->get_subcommands([](const CLI::App*) { return true; })) {
+      if (command->get_name() == word) return of->get_name() + " " + word;
+    }
+  }
+  return "";
+}
+
 Error command_error(const CLI::App& group, const std::vector<std::string>& left_over) {
   std::vector<std::string> names;
   for (const CLI::App* command : group.get_subcommands([](const CLI::App*) { return true; })) {
@@ -52,7 +74,8 @@ Error command_error(const CLI::App& group, const std::vector<std::string>& left_
                                  [](const std::string& w) { return !w.starts_with("-"); });
   std::string message = group_name + ": a command is missing";
   if (word != left_over.end()) {
-    const std::string nearest = nearest_name(*word, names);
+    std::string nearest = command_elsewhere(group, *word);
+    if (nearest.empty()) nearest = nearest_name(*word, names);
     message = group_name + " has no command '" + *word + "'" +
               (nearest.empty() ? "" : "\n  did you mean '" + nearest + "'?");
   }
@@ -60,17 +83,59 @@ Error command_error(const CLI::App& group, const std::vector<std::string>& left_
           message + "\n  known:     " + known + "\n  see:       " + group_name + " --help"};
 }
 
-Error memory_error() {
-  return {ExitCode::kCheckFailed, "run/memory",
-          "the machine has no memory left for this; make the model or the batch smaller, or end "
-          "other programs"};
+/// LibTorch's message about a GPU says what that has, in its first line.
+std::string device_text(std::string_view reason) {
+  const size_t begin = reason.find("GPU ");
+  if (reason.find("CUDA out of memory") == std::string_view::npos ||
+      begin == std::string_view::npos) {
+    return memory_text(machine_memory());
+  }
+  const size_t end = std::min(reason.find(" is free", begin), reason.size());
+  return std::string(reason.substr(begin, end - begin)) + " is free";
 }
 
-/// LibTorch's allocator and MKL's FFT do not throw std::bad_alloc.
+/// `reason`: what the allocator said.
+Error memory_error(std::string_view reason) {
+  const double asked = asked_bytes(reason);
+  std::string text = "no memory is left";
+  if (asked > 0) text += ": " + gigabytes_text(asked) + " more were asked for at once";
+  if (const std::string there = device_text(reason); !there.empty()) text += "; " + there;
+  return {ExitCode::kCheckFailed, "run/memory",
+          text +
+              "\n  next:      1. smaller batches (data.train_ds.batch_size, batch_duration) or "
+              "trainer.strategy.activation_checkpointing=full"
+              "\n             2. more ranks that share the model (trainer.strategy.name=fsdp), or "
+              "offload=optimizer"
+              "\n             3. a smaller model, trainer.precision=bf16-true, or adapters "
+              "(model.lora); s2s-run plan CONFIG counts the bytes"};
+}
+
+/// LibTorch's allocators and MKL's FFT do not throw std::bad_alloc.
 bool is_out_of_memory(const std::exception& error) {
   const std::string_view text = error.what();
-  return text.find("can't allocate memory") != std::string_view::npos ||
-         text.find("Not enough memory to allocate") != std::string_view::npos;
+  for (const char* sign : {"can't allocate memory", "Not enough memory to allocate",
+                           "out of memory", "CUBLAS_STATUS_ALLOC_FAILED"}) {
+    if (text.find(sign) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+/// The configuration and its changes are written without dashes, and nothing asks for a resume.
+std::string override_hint(const std::vector<std::string>& left_over, const std::string& command) {
+  static const std::set<std::string> kConfig = {"-c", "--config", "--cfg", "--config-path",
+                                                "--config-name"};
+  for (const std::string& word : left_over) {
+    const size_t equals = std::min(word.find('='), word.size());
+    if (kConfig.contains(word.substr(0, equals))) {
+      return "\n  write:     " + command + " FILE.yaml key=value";
+    }
+    if (word.substr(0, equals) == "--resume") {
+      return "\n  next:      leave it out: a run goes on from its last checkpoint by itself";
+    }
+    const bool is_key = word.starts_with("--") && word.find('.') < equals;
+    if (is_key) return "\n  write:     " + word.substr(2) + (equals == word.size() ? "=VALUE" : "");
+  }
+  return "";
 }
 
 /// What CLI11 says about a command line, as one of our messages.
@@ -81,7 +146,19 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
   }
   const std::string name = full_name(command);
   return {ExitCode::kUsage, "usage/arguments",
-          name + ": " + error.what() + "\n  see:       " + name + " --help"};
+          name + ": " + error.what() + override_hint(app.remaining(/*recurse=*/true), name) +
+              "\n  see:       " + name + " --help"};
+}
+
+/// `s2s-run help data shar` is `s2s-run data shar --help`.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    words.push_back("--help");
+  }
+  std::reverse(words.begin(), words.end());  // as CLI11 takes them
+  return words;
 }
 
 Error file_error(const std::filesystem::filesystem_error& error) {
@@ -95,7 +172,7 @@ Error file_error(const std::filesystem::filesystem_error& error) {
 int run_program(int argc, char** argv, void (*setup)(CLI::App&, Invocation&)) {
   const launch::LauncherLine launcher;
   CLI::App app{"s2s-run: trains, judges and runs duplex speech-to-speech models", "s2s-run"};
-  app.set_version_flag("--version", S2S_VERSION_TEXT);
+  app.set_version_flag("-v,--version", S2S_VERSION_TEXT);
   app.require_subcommand(1);
   app.fallthrough();  // --plugin-path may also stand behind the subcommand
   Invocation invocation;
@@ -103,8 +180,9 @@ int run_program(int argc, char** argv, void (*setup)(CLI::App&, Invocation&)) {
                  "folder to search for plugins first; may be repeated")
       ->allow_extra_args(false);
   setup(app, invocation);
+  add_examples(app);
   try {
-    app.parse(argc, argv);
+    app.parse(words_of(argc, argv));
     return invocation.selected ? invocation.selected() : 0;
   } catch (const CLI::ParseError& error) {
     const bool is_answer = error.get_exit_code() == 0;  // --help, --version
@@ -114,9 +192,9 @@ int run_program(int argc, char** argv, void (*setup)(CLI::App&, Invocation&)) {
   } catch (const std::filesystem::filesystem_error& error) {
     return report(launcher, file_error(error));
   } catch (const std::bad_alloc&) {
-    return report(launcher, memory_error());
+    return report(launcher, memory_error(""));
   } catch (const std::exception& error) {
-    if (is_out_of_memory(error)) return report(launcher, memory_error());
+    if (is_out_of_memory(error)) return report(launcher, memory_error(error.what()));
     show(launcher, std::string("error: [internal] ") + error.what() +
                        "\n  this is a defect of s2s; please report it with the command line");
     return static_cast<int>(ExitCode::kCheckFailed);

@@ -30,6 +30,7 @@ std::string losses(const StepReport& report) {
 ProgressObserver::ProgressObserver(Console& console, Log& log, int64_t first_step,
                                    int64_t max_steps, int64_t log_every_n_steps)
     : log_(log),
+      first_step_(first_step),
       bar_(console, settings(first_step, max_steps)),
       log_every_n_steps_(log_every_n_steps) {}
 
@@ -75,7 +76,7 @@ void ProgressObserver::on_checkpoint(int64_t, const std::string& folder) {
 }
 
 void ProgressObserver::on_end(int64_t steps_done) {
-  bar_.finish();
+  if (steps_done > first_step_) bar_.finish();  // else there was nothing to do
   log_.debug(fmt::format("{} optimizer steps done", steps_done));
 }
 

@@ -24,6 +24,7 @@ class ProgressObserver : public RunObserver {
   std::string waiting() const;
 
   Log& log_;
+  int64_t first_step_;
   ProgressBar bar_;
   int64_t log_every_n_steps_;
   double wait_s_ = 0, step_s_ = 0;  // running means

@@ -12,6 +12,7 @@ RunSetup::RunSetup(const ConfigArguments& arguments, RunPurpose purpose,
   for (const std::string& part : {dropped.plugins, dropped.commands}) {
     if (purpose != RunPurpose::kTrain && !part.empty()) warnings_->add(part);
   }
+  for (const std::string& warning : checked_.check().notes.warnings) warnings_->add(warning);
   builder_ = std::make_unique<RunBuilder>(config(), registries(), *warnings_);
 }
 

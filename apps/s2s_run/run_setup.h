@@ -28,7 +28,7 @@ class RunSetup {
   /// See BuildContext::entropy: rank 0's, on all ranks.
   void set_entropy(uint64_t entropy) { builder_->set_entropy(entropy); }
   /// What the user should know about the configuration although nothing is wrong.
-  const std::vector<std::string>& notes() const { return checked_.check().notes; }
+  std::vector<std::string> notes() const { return checked_.check().notes.brief(); }
   /// What parts warn of; a command says where it goes.
   Warnings& warnings() const { return *warnings_; }
 

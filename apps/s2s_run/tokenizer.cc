@@ -1,6 +1,7 @@
 #include "s2s_run/tokenizer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -10,6 +11,7 @@
 
 #include "base/foreign_json.h"
 #include "base/standard_output.h"
+#include "s2s_run/new_output.h"
 #include "s2s_run/tokenizer_file.h"
 
 namespace s2s::run {
@@ -17,7 +19,8 @@ namespace {
 
 struct CodeArguments {
   std::string path;
-  std::string plugin;  // "": which one reads the file is seen from its name
+  std::string plugin;              // "": which one reads the file is seen from its name
+  std::vector<std::string> words;  // texts, or lists of ids; none: lines of standard input
   bool special = false;
   std::optional<int64_t> bos_id, eos_id, pad_id;
 };
@@ -28,27 +31,29 @@ struct TrainArguments {
   std::string plugin;
   std::string model_type;
   int64_t vocab_size = 8000;
+  bool force = false;
 };
 
-Error bad_ids(int64_t line, const std::string& text) {
+Error bad_ids(const std::string& place, const std::string& text) {
   return Error(ExitCode::kData, "tokenizer/ids",
-               fmt::format("standard input:{}: '{}' is no list of ids; expected one JSON list of "
-                           "whole numbers a line, as 'tokenizer encode' prints",
-                           line, text.substr(0, 60)));
+               fmt::format("{}: '{}' is no list of ids; expected one JSON list of whole numbers a "
+                           "line, as 'tokenizer encode' prints",
+                           place, text.substr(0, 60)));
 }
 
-Error bad_text(int64_t line, const std::string& text) {
-  return Error(ExitCode::kData, "tokenizer/text",
-               fmt::format("standard input:{}: '{}' is no JSON string; expected one a line with "
-                           "--json; without it a line is the text",
-                           line, text.substr(0, 60)));
+Error bad_text(const std::string& place, const std::string& text) {
+  return Error(
+      ExitCode::kData, "tokenizer/text",
+      fmt::format("{}: '{}' is no JSON string; expected one a line with --json; without it a "
+                  "line is the text",
+                  place, text.substr(0, 60)));
 }
 
 /// The text that a line stands for.
-std::string parse_text(const std::string& line, int64_t number, bool json) {
+std::string parse_text(const std::string& line, const std::string& place, bool json) {
   if (!json) return line;
   const auto parsed = try_parse_foreign_json(line);
-  if (!parsed.is_string()) throw bad_text(number, line);
+  if (!parsed.is_string()) throw bad_text(place, line);
   return parsed.get<std::string>();
 }
 
@@ -65,33 +70,59 @@ TokenizerFile open_tokenizer(const CodeArguments& arguments, const Invocation& i
                        tokenizer_component_for(arguments.path, arguments.plugin), "tokenizer");
 }
 
-int encode(const CodeArguments& arguments, const Invocation& invocation) {
-  const TokenizerFile tokenizer = open_tokenizer(arguments, invocation);
+/// Calls `visit` with each line that is asked about, and its place.
+template <class Visit>
+void for_each_line(const CodeArguments& arguments, const Visit& visit) {
   int64_t number = 0;
-  for (std::string line; std::getline(std::cin, line);) {
-    std::vector<int64_t> ids = tokenizer->encode(parse_text(line, ++number, invocation.json));
+  const auto place = [&](const char* of) { return fmt::format("{}:{}", of, ++number); };
+  for (const std::string& word : arguments.words) visit(word, place("command line"));
+  if (!arguments.words.empty()) return;
+  for (std::string line; std::getline(std::cin, line);) visit(line, place("standard input"));
+}
+
+/// Text alone needs no BOS, EOS or PAD, which some files do not have: any ids will do.
+TokenizerFile open_encoder(CodeArguments arguments, const Invocation& invocation) {
+  try {
+    return open_tokenizer(arguments, invocation);
+  } catch (const Error& error) {
+    const bool is_about_ids = error.id().find("special-ids") != std::string::npos;
+    if (!is_about_ids || arguments.special || arguments.bos_id || arguments.eos_id ||
+        arguments.pad_id) {
+      throw;
+    }
+  }
+  arguments.bos_id = 0;
+  arguments.eos_id = 1;
+  arguments.pad_id = 2;
+  return open_tokenizer(arguments, invocation);
+}
+
+int encode(const CodeArguments& arguments, const Invocation& invocation) {
+  const TokenizerFile tokenizer = open_encoder(arguments, invocation);
+  for_each_line(arguments, [&](const std::string& line, const std::string& place) {
+    std::vector<int64_t> ids = tokenizer->encode(parse_text(line, place, invocation.json));
     if (arguments.special) {
       ids.insert(ids.begin(), tokenizer->special_ids().bos);
       ids.push_back(tokenizer->special_ids().eos);
     }
     std::cout << nlohmann::json(ids).dump() << '\n';
-  }
+  });
   return 0;
 }
 
-Error unknown_id(int64_t number, const std::string& id, int64_t vocab_size) {
+Error unknown_id(const std::string& place, const std::string& id, int64_t vocab_size) {
   return {ExitCode::kData, "tokenizer/ids",
-          "standard input:" + std::to_string(number) + ": this tokenizer has no id " + id +
-              "; its ids go from 0 to " + std::to_string(vocab_size - 1) +
-              "; use the tokenizer that made the list"};
+          place + ": this tokenizer has no id " + id + "; its ids go from 0 to " +
+              std::to_string(vocab_size - 1) + "; use the tokenizer that made the list"};
 }
 
-std::vector<int64_t> parse_ids(const std::string& line, int64_t number, int64_t vocab_size) {
+std::vector<int64_t> parse_ids(const std::string& line, const std::string& place,
+                               int64_t vocab_size) {
   const auto json = try_parse_foreign_json(line);
-  if (!json.is_array()) throw bad_ids(number, line);
+  if (!json.is_array()) throw bad_ids(place, line);
   for (const auto& id : json) {
-    if (!id.is_number_integer()) throw bad_ids(number, line);
-    if (id < 0 || id >= vocab_size) throw unknown_id(number, id.dump(), vocab_size);
+    if (!id.is_number_integer()) throw bad_ids(place, line);
+    if (id < 0 || id >= vocab_size) throw unknown_id(place, id.dump(), vocab_size);
   }
   return json;
 }
@@ -117,20 +148,28 @@ std::string decode_with_special(const std::vector<int64_t>& ids, const Tokenizer
   return text;
 }
 
-int decode(const CodeArguments& arguments, const Invocation& invocation) {
+/// `5 6 7` on the command line is one list.
+void join_ids(CodeArguments& arguments) {
+  if (arguments.words.empty() || arguments.words[0].starts_with('[')) return;
+  arguments.words = {fmt::format("[{}]", fmt::join(arguments.words, ","))};
+}
+
+int decode(const CodeArguments& asked, const Invocation& invocation) {
+  CodeArguments arguments = asked;
+  join_ids(arguments);
   const TokenizerFile tokenizer = open_tokenizer(arguments, invocation);
   if (!invocation.json) write_standard_output_as_it_is();
-  int64_t number = 0;
-  for (std::string line; std::getline(std::cin, line);) {
-    const std::vector<int64_t> ids = parse_ids(line, ++number, tokenizer->vocab_size());
+  for_each_line(arguments, [&](const std::string& line, const std::string& place) {
+    const std::vector<int64_t> ids = parse_ids(line, place, tokenizer->vocab_size());
     const std::string text =
         arguments.special ? decode_with_special(ids, *tokenizer) : tokenizer->decode(ids);
     std::cout << (invocation.json ? nlohmann::json(text).dump() : text) << '\n';
-  }
+  });
   return 0;
 }
 
 int train(const TrainArguments& arguments, const Invocation& invocation) {
+  require_new({arguments.output}, arguments.force);
   Config options = Config::map();
   options["path"] = Config::scalar(arguments.output, /*quoted=*/true);
   Config& train = options["train"];
@@ -161,8 +200,11 @@ void add_code_command(CLI::App& group, Invocation& invocation, const char* name,
                       int (*run)(const CodeArguments&, const Invocation&)) {
   CLI::App* command = group.add_subcommand(name, description);
   auto arguments = std::make_shared<CodeArguments>();
-  command->add_option("--tokenizer", arguments->path, "a tokenizer.json or .model, or its folder")
+  command
+      ->add_option("tokenizer,--tokenizer", arguments->path,
+                   "a tokenizer.json or .model, or its folder")
       ->required();
+  command->add_option("lines", arguments->words, "what to look at; none: standard input");
   command->add_option("--plugin", arguments->plugin, "which reads it, if the name does not tell");
   command->add_flag("--json", invocation.json,
                     "texts are JSON strings, so that they may have lines");
@@ -183,6 +225,7 @@ void add_train_command(CLI::App& group, Invocation& invocation) {
       ->required();
   command->add_option("--output", arguments->output, "the .model or tokenizer.json to write")
       ->required();
+  add_force(*command, arguments->force);
   command->add_option("--plugin", arguments->plugin, "which makes it, if the name does not tell");
   command->add_option("--vocab-size", arguments->vocab_size, "most pieces")->capture_default_str();
   command->add_option("--model-type", arguments->model_type,

@@ -4,6 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "base/foreign_json.h"
+#include "s2s/foreign_text.h"
 
 namespace s2s::run {
 namespace {
@@ -42,6 +47,17 @@ Config with_path(const std::string& path) {
   return options;
 }
 
+/// True for a folder whose tokenizer.json was made from the SentencePiece model beside it.
+bool is_of_sentencepiece(const std::filesystem::path& folder) {
+  try {
+    const auto config =
+        try_parse_foreign_json(read_small_file((folder / "tokenizer_config.json").string()));
+    return config.is_object() && config.value("s2s_tokenizer", nlohmann::json()) == "sentencepiece";
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 std::string tokenizer_component_for(const std::string& path, const std::string& asked) {
@@ -56,6 +72,7 @@ std::string tokenizer_component_for(const std::string& path, const std::string& 
     if (std::string name = by_ending(path); !name.empty()) return name;
     throw unknown_format(path);
   }
+  if (is_of_sentencepiece(path)) return "sentencepiece";
   if (fs::exists(fs::path(path) / "tokenizer.json", ignored)) return "hf";
   std::string found;
   for (const auto& entry : fs::directory_iterator(path, ignored)) {

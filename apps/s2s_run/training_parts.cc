@@ -87,6 +87,21 @@ void fit_codec_of(const TrainingParts& parts, const RunBuilder& builder) {
       builder.settings().trainer.codec_fit_batches);
 }
 
+std::unique_ptr<Scorer> prepared_scorer(const RunBuilder& builder, const Tokenizer* tokenizer,
+                                        const std::map<std::string, ShareFactory>& sets) {
+  std::unique_ptr<Scorer> scorer = builder.scorer();
+  if (scorer == nullptr) return nullptr;
+  std::vector<std::string> texts;
+  const auto add_texts = [&texts](DataSource& source) {
+    const std::vector<std::string> more = source.texts();
+    texts.insert(texts.end(), more.begin(), more.end());
+  };
+  for (const auto& [name, factory] : sets) add_texts(*factory({}));
+  if (const auto train = builder.all_train_data(tokenizer)) add_texts(*train);
+  scorer->prepare(texts);
+  return scorer;
+}
+
 TrainerSettings trainer_settings(const RunBuilder& builder) {
   const RunOptions& settings = builder.settings();
   TrainerSettings out;
@@ -96,8 +111,7 @@ TrainerSettings trainer_settings(const RunBuilder& builder) {
   out.seed = static_cast<uint64_t>(settings.trainer.seed);
   out.max_grad_norm = settings.trainer.gradient_clip_val.value_or(0);
   out.validate_every = settings.trainer.val_check_interval.value_or(0);
-  out.checkpoint_every =
-      settings.exp_manager.checkpoint_callback_params.every_n_train_steps.value_or(0);
+  out.saves = save_schedule(settings.exp_manager.checkpoint_callback_params, settings.trainer);
   out.max_time_s = settings.exp_manager.max_time_s();
   out.precision = builder.precision();
   out.device = builder.device();

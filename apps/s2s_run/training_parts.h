@@ -1,7 +1,9 @@
 #pragma once
 // What a configuration's training is made of: for train, and for bench train, which measures it.
 
+#include <map>
 #include <memory>
+#include <string>
 
 #include "s2s_run/run_processes.h"
 #include "s2s_run/run_setup.h"
@@ -41,6 +43,10 @@ TrainingParts build_training(const RunSetup& setup, const RunProcesses& processe
 /// Fits the codec to training data of its own pass, the same on all ranks, unless a checkpoint has
 /// brought its statistics.
 void fit_codec_of(const TrainingParts& parts, const RunBuilder& builder);
+
+/// The listener, prepared with the texts of all data; null when none is named. Errors: its own.
+std::unique_ptr<Scorer> prepared_scorer(const RunBuilder& builder, const Tokenizer* tokenizer,
+                                        const std::map<std::string, ShareFactory>& sets);
 
 /// The loop's settings from the configuration.
 TrainerSettings trainer_settings(const RunBuilder& builder);

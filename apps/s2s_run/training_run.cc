@@ -11,8 +11,10 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "eval/monitored_metric.h"
 #include "eval/validator.h"
 #include "s2s_run/data_synth.h"
+#include "s2s_run/memory_forecast.h"
 #include "s2s_run/progress_observer.h"
 #include "s2s_run/run_processes.h"
 #include "s2s_run/training_parts.h"
@@ -28,6 +30,9 @@ namespace {
 
 constexpr char kStopping[] =
     "stopping after this step, with a checkpoint; a second ^C stops at once\n";
+constexpr char kTerminated[] = "SIGTERM: stopping after this step, with a checkpoint\n";
+constexpr char kRankTerminated[] =
+    "SIGTERM: stopping after this step, with a checkpoint unless a rank was lost\n";
 
 /// What a run has from its start on, and where it tells about itself.
 struct Run {
@@ -75,8 +80,14 @@ RunState prepare(const Run& run, const TrainingStart& start, TrainingParts& part
   return state;
 }
 
-ValidationSettings validation_settings(const RunBuilder& builder, const TrainingParts& parts) {
+ValidationSettings validation_settings(const RunBuilder& builder, const TrainingParts& parts,
+                                       Scorer* scorer) {
   ValidationSettings out;
+  if (const auto answered = answered_batches(builder.settings())) {
+    out.answers = Answers::kNumbers;
+    out.limit_answers = *answered;
+    out.scorer = scorer;
+  }
   out.limit_batches = builder.settings().trainer.limit_val_batches.value_or(0);
   out.device = builder.device();
   out.precision = builder.precision();
@@ -153,9 +164,12 @@ Trainer::End train(const Run& run, TrainingParts& parts, const RunState& begin,
                                {run.folder.file("config.yaml"), run.folder.file("manifest.json"),
                                 run.folder.file(kTokenizerCopy), run.folder.file(kLlmCopy)},
                                checkpoint_settings(run, *parts.strategy));
+  const auto warn = [&](const std::string& message) { run.log.warning(message); };
+  const std::string fault = monitor_fault(builder.settings(), parts.model->metric_names());
+  if (!fault.empty()) warn(fault);
   CheckpointObserver saving(
       checkpoints, builder.settings().exp_manager.checkpoint_callback_params.monitor.value_or(""),
-      [&](const std::string& message) { run.log.warning(message); });
+      fault.empty() ? std::function<void(const std::string&)>(warn) : nullptr);
   trainer.add_observer(&saving);
   trainer.save_checkpoint = [&](int64_t steps_done) {
     return checkpoints.save(
@@ -163,9 +177,14 @@ Trainer::End train(const Run& run, TrainingParts& parts, const RunState& begin,
         {steps_done, parts.data->state(), trainer.state(), saving.monitored(steps_done)});
   };
   const Validator::Sets sets = builder.validation_sources(parts.tokenizer.get());
+  std::unique_ptr<Scorer> scorer;
   if (!sets.empty()) {
+    if (answered_batches(builder.settings())) {
+      scorer = prepared_scorer(builder, parts.tokenizer.get(), sets);
+    }
     trainer.validate = [&](int64_t steps_done) {
-      return Validator(*parts.model, sets, validation_settings(builder, parts)).run(steps_done);
+      return Validator(*parts.model, sets, validation_settings(builder, parts, scorer.get()))
+          .run(steps_done);
     };
   }
   trainer.stop_requested = [&] { return interrupt.requested(); };
@@ -175,17 +194,35 @@ Trainer::End train(const Run& run, TrainingParts& parts, const RunState& begin,
   return end;
 }
 
+/// Before any is spent. What the plan has to say is said where the model is built.
+void forecast_memory(const Run& run) {
+  if (!run.processes.is_first() || !run.setup.builder().device().is_cpu()) return;
+  const auto& place = run.processes.place();
+  std::vector<std::string> warnings;
+  try {
+    warn_of_memory(run.setup.config(), run.setup.registries(), {place.size, place.local_size},
+                   warnings);
+  } catch (const Error&) {
+    return;
+  }
+  for (const std::string& warning : warnings) run.log.warning(warning);
+}
+
 ExitCode run_in(const Run& run, std::unique_ptr<ParallelStrategy> strategy) {
   const TrainerBlock& options = run.setup.builder().settings().trainer;
   if (options.num_threads) at::set_num_threads(static_cast<int>(*options.num_threads));
   report_setup(run);
+  forecast_memory(run);
   run.processes.first().run("data.synth", [&] {
     make_configured_set(run.setup.config(), ".");  // it watches for ^C itself
     return std::string();
   });
   keep_freed_memory();
   // ^C while building ends the run after its first step.
-  const InterruptWatch interrupt(run.processes.is_first() ? kStopping : nullptr);
+  const bool is_alone = run.processes.place().size == 1;
+  const char* const terminated = is_alone ? kTerminated : kRankTerminated;
+  const bool speaks = run.processes.is_first();
+  const InterruptWatch interrupt(speaks ? kStopping : nullptr, speaks ? terminated : nullptr);
   const TrainingStart start = find_start(run.setup, run.folder, run.processes);
   TrainingParts parts =
       build_training(run.setup, run.processes, std::move(strategy), start.checkpoint);

@@ -10,6 +10,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/atomic_file.h"
+#include "base/counted.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/progress_bar.h"
@@ -17,7 +19,9 @@
 #include "eval/listening_report.h"
 #include "eval/validator.h"
 #include "s2s/foreign_text.h"
+#include "s2s_run/checkpoint_place.h"
 #include "s2s_run/columns.h"
+#include "s2s_run/new_output.h"
 #include "s2s_run/number_checks.h"
 #include "s2s_run/run_processes.h"
 #include "s2s_run/run_setup.h"
@@ -31,25 +35,10 @@ namespace {
 struct ValidateArguments {
   ConfigArguments config;
   std::string checkpoint;
-  std::string report;  // "": the run folder's report/
+  std::string report;  // "": the run folder's report/, which is the last validation's
+  bool force = false;
   int64_t limit_batches = 0;
 };
-
-/// The listener, prepared with the texts of all sets; null when none is named.
-std::unique_ptr<Scorer> build_scorer(const RunBuilder& builder, const Tokenizer* tokenizer,
-                                     const Validator::Sets& sets) {
-  std::unique_ptr<Scorer> scorer = builder.scorer();
-  if (scorer == nullptr) return nullptr;
-  std::vector<std::string> texts;
-  const auto add_texts = [&texts](DataSource& source) {
-    const std::vector<std::string> more = source.texts();
-    texts.insert(texts.end(), more.begin(), more.end());
-  };
-  for (const auto& [name, factory] : sets) add_texts(*factory({}));
-  if (const auto train = builder.all_train_data(tokenizer)) add_texts(*train);
-  scorer->prepare(texts);
-  return scorer;
-}
 
 void print_report(const ValidationReport& report) {
   for (const auto& [set, metrics] : report.sets) {
@@ -67,7 +56,7 @@ std::string cell_text(const ScoreTable::Row& row, const std::optional<double>& c
 /// The model beside what its codec and the scorer allow at best.
 void print_scores(const DataSetBoard& board) {
   const ScoreTable table = board.table();
-  fmt::print("\n{}, {} examples\n", board.name(), board.num_examples());
+  fmt::print("\n{}, {}\n", board.name(), counted(board.num_examples(), "example"));
   std::vector<std::vector<std::string>> rows = {{""}};
   rows[0].insert(rows[0].end(), table.columns.begin(), table.columns.end());
   for (const ScoreTable::Row& row : table.rows) {
@@ -108,7 +97,11 @@ std::string log_file(const RunOptions& settings) {
 ReportSummary summary_of(const ValidateArguments& arguments, const RunOptions& settings,
                          const ValidationReport& losses, const RunFolder& folder) {
   ReportSummary summary;
-  summary.title = settings.exp_manager.name;
+  // A run's folder says more than the name that every run has that was not given one.
+  const std::string folder_name =
+      std::filesystem::path(settings.exp_manager.run_folder()).filename().string();
+  const bool is_named = settings.exp_manager.name != ExpManagerBlock().name;
+  summary.title = is_named || folder_name.empty() ? settings.exp_manager.name : folder_name;
   summary.facts = {{"checkpoint", arguments.checkpoint},
                    {"steps", std::to_string(losses.step)},
                    {"model", settings.model.type}};
@@ -150,7 +143,7 @@ ValidationSettings validation_settings(const ValidateArguments& arguments,
                                        const RunBuilder& builder, const ValidationParts& parts) {
   ValidationSettings validation;
   validation.limit_batches = arguments.limit_batches;
-  validation.generate = true;
+  validation.answers = Answers::kExamples;
   validation.scorer = parts.scorer.get();
   validation.strategy = parts.strategy.get();
   validation.precision = builder.precision();
@@ -194,11 +187,13 @@ int validate(const ValidateArguments& arguments, const Invocation& invocation,
                   speaks && standard_error_is_terminal(), terminal_width());
   Log log(&console, {LogLevel::kInfo, speaks ? log_file(settings) : ""});
   setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });
+  log.info(fmt::format("takes {}", arguments.checkpoint));
   ValidationParts parts = build_parts(arguments, setup, processes);
   processes.first().run("run folder", [&] {  // before hours of work
+    if (!arguments.report.empty()) make_folders(arguments.report);
     return RunFolder(settings.exp_manager.run_folder()).path();
   });
-  parts.scorer = build_scorer(builder, parts.tokenizer.get(), parts.sets);
+  parts.scorer = prepared_scorer(builder, parts.tokenizer.get(), parts.sets);
 
   ProgressSettings bar_settings;
   bar_settings.title = "validate";
@@ -219,8 +214,20 @@ int validate(const ValidateArguments& arguments, const Invocation& invocation,
   return 0;
 }
 
-int run_validate(const ValidateArguments& arguments, const Invocation& invocation) {
+/// Errors: [io/exists].
+void require_new_report(const ValidateArguments& arguments) {
+  if (arguments.report.empty()) return;
+  const std::filesystem::path folder = arguments.report;
+  require_new({(folder / "index.html").string(), (folder / "predictions.jsonl").string()},
+              arguments.force);
+}
+
+int run_validate(ValidateArguments arguments, const Invocation& invocation) {
   outlive_readers_of_output();
+  take_checkpoint(arguments.config, arguments.checkpoint, "s2s-run validate");
+  arguments.checkpoint = checkpoint_of(arguments.checkpoint);
+  complete_config(arguments.config, arguments.checkpoint);
+  require_new_report(arguments);
   RunSetup setup(arguments.config, RunPurpose::kValidate, invocation, arguments.checkpoint);
   const std::unique_ptr<RunProcesses> processes =
       meet_other_ranks(setup, {{"--checkpoint", arguments.checkpoint},
@@ -234,11 +241,14 @@ void setup_validate(CLI::App& app, Invocation& invocation) {
   CLI::App* const command =
       app.add_subcommand("validate", "losses, metrics and a listening report of a checkpoint");
   auto arguments = std::make_shared<ValidateArguments>();
-  add_config_arguments(*command, arguments->config);
-  command->add_option("--checkpoint", arguments->checkpoint, "checkpoint folder")->required();
-  command->add_option("--report", arguments->report, "report folder (default: the run's report/)");
+  add_config_arguments_of_checkpoint(*command, arguments->config);
+  command->add_option("--checkpoint", arguments->checkpoint, kCheckpointDoc);
+  command->add_option(
+      "--report", arguments->report,
+      "report folder (default: the run's report/, where the one before is replaced)");
   command->add_option("--limit-batches", arguments->limit_batches, "batches of each set")
       ->check(positive());
+  add_force(*command, arguments->force);
   command->add_flag("--json", invocation.json, "print JSON");
   command->callback([arguments, &invocation] {
     invocation.selected = [arguments, &invocation] { return run_validate(*arguments, invocation); };

@@ -27,7 +27,7 @@ TEST_CASE("data inspect describes a set in text and in JSON") {
   const CommandResult text = run_cli("data inspect " + (dir / "cuts.jsonl"));
   INFO(text.output);
   CHECK(text.exit_code == 0);
-  for (const char* part : {"1 cuts, 0.00 h", "agent", "gap between", "0 unreadable"}) {
+  for (const char* part : {"1 cut, 0.00 h", "agent", "gap between", "0 unreadable"}) {
     CHECK_MESSAGE(contains(text.output, part), part);
   }
   const CommandResult out = run_cli("data inspect --json --no-audio " + (dir / "cuts.jsonl"));
@@ -59,6 +59,10 @@ TEST_CASE("data inspect writes a page that needs nothing else") {
     CHECK_MESSAGE(page.find(part) != std::string::npos, part);
   }
   CHECK(page.find("http") == std::string::npos);
+  const std::string again =
+      "data inspect " + (dir / "cuts.jsonl") + " --html " + (dir / "page.html");
+  CHECK(has(run_cli(again), "[io/exists]"));
+  CHECK(run_cli(again + " --force").exit_code == 0);
   CHECK(run_cli("data inspect " + (dir / "cuts.jsonl") + " --html /no/folder/x.html").exit_code ==
         5);
 }
@@ -118,4 +122,22 @@ TEST_CASE("data inspect exits with 1 for unreadable audio, with 5 for a line tha
   const CommandResult broken = run_cli("data inspect " + (dir / "cuts.jsonl"));
   CHECK(broken.exit_code == 5);
   CHECK(contains(broken.output, "cuts.jsonl:1: this line is not JSON"));
+}
+
+TEST_CASE("a folder without shards says what it holds, a recording what makes cuts of it") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string();
+  CHECK(
+      has(run_cli("data inspect " + path), "s2s-run data convert FOLDER OUT.jsonl.gz makes cuts"));
+  for (const char* const name : {"train.jsonl", "dev.jsonl.gz", "a.wav"}) {
+    write_text(folder / name, "");
+  }
+  CHECK(has(run_cli("data inspect " + path), "it holds dev.jsonl.gz, train.jsonl: name one"));
+  const auto recording = run_cli("data inspect " + path + "/a.wav");
+  CHECK(recording.exit_code == 5);
+  CHECK_MESSAGE(has(recording, "[data/source]"), recording.output);
+  CHECK(has(recording, "a recording alone says nothing about turns"));
+  write_text(folder / "tarred.json",
+             R"({"audio_filepath": "a.flac", "duration": 1, "shard_id": 0})");
+  CHECK(has(run_cli("data inspect " + path + "/tarred.json"), "[{type: nemo_tarred, "));
 }

@@ -31,6 +31,12 @@ TEST_CASE("data shar writes a set, and refuses to write over it") {
       run_cli("data shar " + kSet + " " + out + "3 --fields recording=flac,target_audo=flac");
   CHECK(slip.exit_code == 0);
   CHECK(has(slip, "[data/shar-field] no cut has the field 'target_audo'"));
+  for (const char* fields :
+       {"recording=flac target_audio=flac", "recording=flac --fields target_audio=flac"}) {
+    const std::string target = out + std::to_string(std::string(fields).size());
+    CHECK(run_cli("data shar " + kSet + " " + target + " --fields " + fields).exit_code == 0);
+    CHECK(fs::exists(target + "/target_audio.000000.tar"));
+  }
   const auto other = run_cli("data shar " + out + " " + out + "2 --shuffle --seed 3 --json");
   CHECK(other.exit_code == 0);
   CHECK(nlohmann::json::parse(other.output.substr(other.output.find('{')))["cuts"] == 10);

@@ -51,6 +51,29 @@ TEST_CASE("strategies of Lightning and NeMo are read as ours, with a note for ea
   CHECK(has(sharded, "offload: none"));
 }
 
+TEST_CASE("NeMo's parts of a model are read, or answered with what to write") {
+  const s2s::test::TemporaryFolder folder;
+  const std::string path = folder.write(
+      "nemo.yaml",
+      "model:\n  pretrained_llm: TinyLlama/TinyLlama_v1.1\n  pretrained_asr: stt_en\n"
+      "  pretrained_audio_codec: audio_codec.nemo\n  type: duplex_s2s\n"
+      "  lora: {dim: 8}\n"
+      "  optimizer: {_target_: torch.optim.AdamW, lr: 3e-4, foreach: true}\n"
+      "  lr_scheduler: {_target_: nemo.core.optim.lr_scheduler.CosineAnnealing, max_steps: 10}\n");
+  const CommandResult found = run_cli("config check " + path);
+  CAPTURE(found.output);
+  CHECK(found.exit_code == 3);
+  for (const char* part :
+       {"unknown key 'pretrained_llm' in model", "write llm: {name: llama, path: FOLDER}",
+        "write encoder: {name: fastconformer}", "write codec: {name: mel_fsq}", "write r",
+        "\"torch.optim.AdamW\" is read as name: adamw", "is read as name: cosine_annealing",
+        "without effect here: model.optimizer.foreach"}) {
+    CHECK_MESSAGE(has(found, part), part);
+  }
+  CHECK_FALSE(has(found, "in model.optimizer"));
+  CHECK_FALSE(has(found, "in model.lr_scheduler"));
+}
+
 TEST_CASE("what has no twin here ends in one message that says what to write") {
   const CommandResult keys = check(
       "{name: fsdp, stage: 2, sharding_strategy: HYBRID_SHARD, cpu_offload: true, tp_size: 2, "

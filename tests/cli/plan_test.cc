@@ -10,6 +10,18 @@ const std::string kFolder = std::string(S2S_SOURCE_DIR) + "/tests/cli/golden/";
 
 }  // namespace
 
+TEST_CASE("a plan of more ranks than anybody has is refused at once") {
+  const std::string config = std::string("plan ") + S2S_SOURCE_DIR + "/configs/tiny.yaml ";
+  for (const char* words : {"--world-size 100000000", "--mesh data=9223372036854775807,tensor=2",
+                            "trainer.strategy='{name: fsdp, data_parallel_size: 4000000}'",
+                            "trainer.devices=2000000"}) {
+    const s2s::test::CommandResult result = s2s::test::run_cli(config + words);
+    CHECK(result.exit_code == 3);
+    CHECK_MESSAGE(s2s::test::has(result, "[mesh/size] a plan of "), result.output);
+  }
+  CHECK(s2s::test::run_cli(config + "--mesh data=1048576").exit_code == 0);
+}
+
 TEST_CASE("frozen parameters keep no gradient, no optimizer state, and reduce nothing") {
   const std::string plan = "plan --json " + kFolder + "plan_tinyllama.yaml --mesh data=4 ";
   const auto whole = nlohmann::json::parse(s2s::test::run_cli(plan).output);
@@ -216,4 +228,82 @@ TEST_CASE("a mesh is what the strategy makes of so many ranks") {
       "--world-size 6");
   CHECK(wrong.exit_code == 3);
   CHECK(wrong.output.find("[mesh/world]") != std::string::npos);
+}
+
+TEST_CASE("a plan says whether it fits, with activations where their number is known") {
+  const std::string plan = "plan " + kFolder + "plan_tinyllama.yaml --mesh data=4 ";
+  const auto text = [&](const std::string& words) {
+    return s2s::test::run_cli(plan + words).output;
+  };
+  CHECK(text("").find("fits") == std::string::npos);
+  CHECK(text("--gpu-memory 80GB").find("\nfits        ") != std::string::npos);
+  CHECK(text("--gpu-memory 80GB").find("GB on each of 4 ranks, without activations (--sequence-") !=
+        std::string::npos);
+  for (const char* const odd : {"80", "80x", "GB"}) {
+    const auto refused = s2s::test::run_cli(plan + "--gpu-memory " + odd);
+    CHECK_MESSAGE(refused.exit_code == 2, odd);
+    CHECK_MESSAGE(
+        refused.output.find("expected a size with its unit, as 80GB") != std::string::npos,
+        refused.output);
+  }
+  const std::string long_one = "--gpu-memory 8GB --sequence-length 4096 --batch-size 8";
+  CHECK(text(long_one).find("\ntoo large   ") != std::string::npos);
+  CHECK(text(long_one).find("--layouts lists what would fit") != std::string::npos);
+  const auto json = nlohmann::json::parse(text("--json " + long_one));
+  CHECK(json["device"]["fits"] == false);
+  CHECK(json["device"]["bytes"] == 8e9);
+  const double held = json["per_rank"]["parameter_bytes"].get<double>();
+  CHECK(json["device"]["needed_bytes"].get<double>() > held);
+}
+
+TEST_CASE("layouts are listed with what to write, those that fit first and the cheapest first") {
+  const std::string plan = "plan " + kFolder + "plan_tinyllama.yaml --layouts --world-size 4 ";
+  const auto layouts = [&](const std::string& words) {
+    return nlohmann::json::parse(s2s::test::run_cli(plan + "--json " + words).output)["layouts"];
+  };
+  const auto all = layouts("--sequence-length 512");
+  CHECK(all.size() >= 12);
+  double before = 0;
+  for (const auto& one : all) {
+    if (one["strategy"].get<std::string>().find("checkpointing") != std::string::npos) break;
+    const double sent =
+        one["sent_bytes_per_step"].get<double>() / one["sequences_per_step"].get<double>();
+    CHECK(sent >= before);
+    before = sent;
+  }
+  CHECK(before > 0);
+  // Without a length, what a tensor axis sends is not known, and not cheapest for that.
+  const auto open = layouts("");
+  CHECK(open[0]["sent_bytes_known"] == true);
+  CHECK(open[0]["strategy"].get<std::string>().find("tensor") == std::string::npos);
+  CHECK(all[0]["fit"] == "");
+  const auto some = layouts("--sequence-length 512 --gpu-memory 10GB");
+  CHECK(some.size() == all.size());  // nothing has to go to the host
+  CHECK(some[0]["bytes_per_rank"] < 10e9);
+  CHECK(some[0]["fit"] != "too large");
+  bool has_ended = false;  // those that fit
+  for (const auto& one : some) {
+    if (one["fit"] == "too large") has_ended = true;
+    CHECK((one["fit"] == "too large") == has_ended);
+  }
+  CHECK(has_ended);
+  // What is to be written gives the bytes that the table says.
+  const std::string words = some[0]["strategy"];
+  std::string overrides;
+  for (size_t at = 0; at < words.size();) {
+    const size_t end = std::min(words.find(' ', at), words.size());
+    overrides += "trainer.strategy." + words.substr(at, end - at) + " ";
+    at = end + 1;
+  }
+  const auto one = nlohmann::json::parse(
+      s2s::test::run_cli("plan " + kFolder +
+                         "plan_tinyllama.yaml --json --world-size 4 --sequence-length 512 "
+                         "--gpu-memory 10GB " +
+                         overrides)
+          .output);
+  CHECK(one["device"]["needed_bytes"] == some[0]["bytes_per_rank"]);
+  const auto none = s2s::test::run_cli(plan + "--gpu-memory 10MB");
+  CHECK(none.exit_code == 1);
+  CHECK(none.output.find("offload=params") != std::string::npos);
+  CHECK(none.output.find("none fits: more ranks") != std::string::npos);
 }

@@ -44,6 +44,30 @@ TEST_CASE("plugin list exits with 4 when one directory provides a name twice") {
   CHECK(contains(result.output, "[plugin/duplicate]"));
 }
 
+TEST_CASE("a table fits the terminal, and is as it was where a program reads it") {
+  const std::string inspect = std::string(S2S_BINARY_DIR) + "/bin/s2s-run plugin inspect adamw";
+  const auto longest_line = [](const std::string& command) {
+    FILE* const pipe = popen(command.c_str(), "r");
+    REQUIRE(pipe != nullptr);
+    size_t longest = 0;
+    bool is_table = false;
+    char line[4096];
+    while (fgets(line, sizeof line, pipe) != nullptr) {
+      const std::string text = line;
+      is_table = is_table || text.find("OPTION") != std::string::npos;
+      if (is_table) longest = std::max(longest, text.find_last_not_of("\r\n") + 1);
+    }
+    pclose(pipe);
+    return longest;
+  };
+  if (std::system("command -v script > /dev/null") != 0) return;  // it makes a terminal
+  const size_t narrow =
+      longest_line("script -qec 'stty cols 70; " + inspect + "' /dev/null < /dev/null");
+  CHECK(narrow > 40);
+  CHECK(narrow <= 70);
+  CHECK(longest_line(inspect + " | cat") > 70);
+}
+
 TEST_CASE("plugin list answers without loading LibTorch") {
   const auto start = std::chrono::steady_clock::now();
   const CommandResult result = run_cli("plugin list", "LD_DEBUG=files");
@@ -133,8 +157,9 @@ TEST_CASE("plugin new makes a project, and refuses what it cannot make") {
     CHECK_FALSE(contains(text, "COMPONENT_NAME"));
   }
   const CommandResult again = run_cli("plugin new llm acme.tiny --out " + out);
-  CHECK(again.exit_code == 4);
-  CHECK(contains(again.output, "[plugin/new-folder]"));
+  CHECK(again.exit_code == 5);
+  CHECK(contains(again.output, "[io/exists]"));
+  CHECK(run_cli("plugin new llm acme.tiny --force --out " + out).exit_code == 0);
   const CommandResult kind = run_cli("plugin new lmm acme.tiny --out " + out + "2");
   CHECK(contains(kind.output, "[plugin/new-kind] there is no template for the kind 'lmm'"));
   CHECK(contains(kind.output, "one of llm, metric"));

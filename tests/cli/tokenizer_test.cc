@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
@@ -39,12 +41,21 @@ TEST_CASE("tokenizer decode says which line is no list, encode what is no tokeni
   const TemporaryFolder dir;
   write_text(dir / "texts.txt", "set a timer\n");
   const std::string model = dir / "words.model";
-  run_cli("tokenizer train --input " + (dir / "texts.txt") + " --output " + model);
+  const std::string make = "tokenizer train --input " + (dir / "texts.txt") + " --output " + model;
+  run_cli(make);
+  CHECK(has(run_cli(make), "[io/exists]"));
+  CHECK(run_cli(make + " --force").exit_code == 0);
   write_text(dir / "ids.txt", "[4]\n{\"a\": 1}\n");
   const CommandResult bad =
       run_cli("tokenizer decode --tokenizer " + model + " < " + (dir / "ids.txt"));
   CHECK(bad.exit_code == 5);
   CHECK(contains(bad.output, "[tokenizer/ids] standard input:2"));
+  for (const char* const ids : {" 4 5 6", " 4,5,6", " '[4, 5, 6]'"}) {
+    const CommandResult words = run_cli("tokenizer decode " + model + ids);
+    CHECK_MESSAGE(words.exit_code == 0, words.output);
+    CHECK_MESSAGE(has(words, "a set timer"), words.output);
+  }
+  CHECK(has(run_cli("tokenizer decode " + model + " four"), "[tokenizer/ids] command line:1"));
   write_text(dir / "ids.txt", "[4, 99999]\n");
   const CommandResult beyond =
       run_cli("tokenizer decode --tokenizer " + model + " < " + (dir / "ids.txt"));
@@ -56,6 +67,35 @@ TEST_CASE("tokenizer decode says which line is no list, encode what is no tokeni
   CHECK(contains(unknown.output, "[tokenizer/unknown-format]"));
   const CommandResult nowhere = run_cli("tokenizer encode --tokenizer /nowhere < /dev/null");
   CHECK_MESSAGE(contains(nowhere.output, "'/nowhere' does not exist"), nowhere.output);
+}
+
+TEST_CASE("tokenizer encode takes words, and needs no special ids for text alone") {
+  const TemporaryFolder dir;
+  write_text(dir / "texts.txt", "set a timer\n");
+  const std::string file_name = dir / "tokenizer.json";
+  REQUIRE(run_cli("tokenizer train --input " + (dir / "texts.txt") + " --output " + file_name +
+                  " --vocab-size 280")
+              .exit_code == 0);
+  const CommandResult lines =
+      run_cli("tokenizer encode --tokenizer " + file_name + " < " + (dir / "texts.txt"));
+  CHECK(run_cli("tokenizer encode " + file_name + " 'set a timer'").output == lines.output);
+  std::ifstream file(file_name);
+  auto without = json::parse(file);
+  without["added_tokens"] = {{{"id", 256},
+                              {"content", "<|start_here|>"},
+                              {"special", true},
+                              {"single_word", false},
+                              {"lstrip", false},
+                              {"rstrip", false},
+                              {"normalized", false}}};
+  without.erase("post_processor");
+  std::filesystem::create_directories(dir / "other");
+  write_text(dir / "other/tokenizer.json", without.dump());
+  const CommandResult plain = run_cli("tokenizer encode " + (dir / "other") + " 'set a timer'");
+  CHECK_MESSAGE(plain.exit_code == 0, plain.output);
+  const CommandResult special = run_cli("tokenizer encode --special " + (dir / "other") + " set");
+  CHECK(special.exit_code == 3);
+  CHECK_MESSAGE(has(special, "as 256 (<|start_here|>) of this file"), special.output);
 }
 
 TEST_CASE("tokenizer train makes a tokenizer.json, whose texts may have lines with --json") {

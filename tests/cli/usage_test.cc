@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "cli/command.h"
+#include "common/temporary_folder.h"
 
 using s2s::test::CommandResult;
 using s2s::test::has;
@@ -15,6 +16,21 @@ TEST_CASE("an unknown command is named, with the nearest one") {
                 result.output);
   CHECK(has(result, "did you mean 'train'?"));
   CHECK(has(result, "see:       s2s-run --help"));
+}
+
+TEST_CASE("what other programs call so, and commands of groups, are sent to ours") {
+  for (const auto& [word, meant] : {std::pair("resume runs/a", "train"),
+                                    {"eval", "validate"},
+                                    {"export", "checkpoint export"}}) {
+    const CommandResult result = run_cli(word);
+    CHECK(result.exit_code == 2);
+    CHECK_MESSAGE(has(result, std::string("did you mean '") + meant + "'?"), result.output);
+  }
+  CHECK(has(run_cli("train --config x.yaml"), "write:     s2s-run train FILE.yaml key=value"));
+  CHECK(has(run_cli("train x.yaml --resume"), "a run goes on from its last checkpoint by itself"));
+  const std::string tiny = std::string("config check ") + S2S_SOURCE_DIR + "/configs/tiny.yaml ";
+  CHECK(has(run_cli(tiny + "trainer.max_steps:5"), "; write trainer.max_steps=5"));
+  CHECK(has(run_cli(tiny + "trainer.max_steps = 5"), "; write trainer.max_steps=VALUE"));
 }
 
 TEST_CASE("an unknown or missing command of a group is told with the group's commands") {
@@ -36,6 +52,79 @@ TEST_CASE("an unknown or missing command of a group is told with the group's com
   CHECK_MESSAGE(has(missing, "s2s-run config: a command is missing"), missing.output);
   CHECK(has(missing, "show, check"));
   CHECK(run_cli("").exit_code == 2);
+}
+
+TEST_CASE("help, -v and changes with dashes are understood, or answered with the right spelling") {
+  CHECK(run_cli("help").output == run_cli("--help").output);
+  CHECK(run_cli("help data shar").output == run_cli("data shar --help").output);
+  CHECK(run_cli("-v").output == run_cli("--version").output);
+  const CommandResult dashes = run_cli("train x.yaml --trainer.max_steps=5");
+  CHECK(dashes.exit_code == 2);
+  CHECK_MESSAGE(has(dashes, "\n  write:     trainer.max_steps=5\n"), dashes.output);
+  CHECK(has(run_cli("train x.yaml --trainer.max_steps 5"), "write:     trainer.max_steps=VALUE"));
+  CHECK_FALSE(has(run_cli("plugin list --jsno"), "write:"));
+}
+
+TEST_CASE("the help of a command ends with an example that is understood") {
+  const s2s::test::TemporaryFolder folder;
+  for (const char* command : {"train",
+                              "validate",
+                              "generate",
+                              "plan",
+                              "config show",
+                              "config check",
+                              "data synth",
+                              "data inspect",
+                              "data convert",
+                              "data shar",
+                              "data estimate-bins",
+                              "plugin list",
+                              "plugin inspect",
+                              "plugin new",
+                              "tokenizer train",
+                              "tokenizer encode",
+                              "tokenizer decode",
+                              "checkpoint inspect",
+                              "checkpoint verify",
+                              "checkpoint export",
+                              "checkpoint import",
+                              "launch local",
+                              "launch diagnose"}) {
+    const std::string help = run_cli(std::string("help ") + command).output;
+    const size_t at = help.find("Example:\n  s2s-run ");
+    REQUIRE_MESSAGE(at != std::string::npos, command << "\n" << help);
+    const size_t begin = help.find("s2s-run ", at) + 8;
+    const std::string line = help.substr(begin, help.find('\n', begin) - begin);
+    if (line.starts_with("launch local")) continue;  // it would start processes
+    // Whatever is wrong with the files that are not there, the words are right.
+    const CommandResult result = run_cli(line, "cd " + folder.path().string() + " &&");
+    CHECK_MESSAGE(!has(result, "[usage/arguments]"), line << "\n" << result.output);
+    CHECK_MESSAGE(!has(result, "[usage/command]"), line << "\n" << result.output);
+  }
+}
+
+TEST_CASE("a configuration may come from standard input") {
+  const std::string tiny = std::string(S2S_SOURCE_DIR) + "/configs/tiny.yaml";
+  const CommandResult shown = run_cli("config show - trainer.max_steps=3 < " + tiny);
+  CHECK(shown.exit_code == 0);
+  CHECK(has(shown, "# standard input:"));
+  const CommandResult piped = run_cli("config check - trainer.max_steps=x", "cat " + tiny + " |");
+  CHECK(piped.exit_code == 3);
+  CHECK_MESSAGE(has(piped, "trainer.max_steps (command line: trainer.max_steps=x)"), piped.output);
+}
+
+TEST_CASE("output that cannot be written is an error of every command") {
+  const std::string tiny = std::string(S2S_SOURCE_DIR) + "/configs/tiny.yaml";
+  for (const std::string& words :
+       {std::string("--help"), std::string("--version"), std::string("plugin list"),
+        std::string("launch --help"), "config show " + tiny, "plan --json " + tiny}) {
+    CAPTURE(words);
+    const CommandResult lost = run_cli(words + " 3>&1 >/dev/full 2>&3 #");
+    CHECK(lost.exit_code == 1);
+    CHECK_MESSAGE(has(lost, "error: [io/output] standard output cannot be written: No space left"),
+                  lost.output);
+    CHECK(run_cli(words + " | head -0").exit_code == 0);  // a reader that goes away is none
+  }
 }
 
 TEST_CASE("arguments that are missing or not known say which command wants what") {

@@ -40,7 +40,7 @@ ACTIONS = {
     "flock": ["ENOLCK", "EINTR"], "thread": ["EAGAIN"], "spawn": ["EAGAIN"], "malloc": ["ENOMEM"],
     "truncate": ["EIO", "KILL"], "close": ["EIO"], "stdio": ["ENOSPC"]}
 ONCE_ONLY = {"KILL", "STOP", "EINTR", "SHORT", "TRUNCATE"}
-REMOVALS = ("unlink", "rmdir", "rename")
+REMOVALS = ("unlink", "rmdir", "rename", "sync")
 QUICK_SCENES = ("sync", "async", "rotate", "resume", "export", "shar", "convert")
 Point = collections.namedtuple("Point", "kind number action mode rank")
 
@@ -202,8 +202,11 @@ def try_point(lab, scene, point, index):
         restore_input(scene, case)
     if not (cuts and isinstance(scene, scenes.Training)):
         is_refused = False
-        # After a removal that failed there is a warning; the next start tidies up.
-        if result.code != 0 or (point.kind in REMOVALS and scene.leftovers(case)):
+        # Where a removal failed (at its rename, the sync behind it, or a folder that cannot be
+        # opened) and a warning says so, the next start tidies up.
+        is_told = (point.kind in REMOVALS or "[checkpoint/cleanup]" in result.output
+                   or "is not all gone" in result.output)
+        if result.code != 0 or (is_told and scene.leftovers(case)):
             more, is_refused = run_again(lab, scene, case)
             findings += more
         if not (cuts and is_refused):  # of the input that was cut, a beginning may be there

@@ -28,6 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       }
       tokenizer.decode(ids);
     }
+    tokenizer.transformers_files();
   } catch (const s2s::Error&) {  // what a user would read
   }
   return 0;

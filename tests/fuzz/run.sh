@@ -99,6 +99,7 @@ case $target in
   safetensors_header) sources+=" $weights core/src/weights/safetensors_header.cc" ;;
   sentencepiece)
     sources+=' plugins/tokenizers/sentencepiece/{sentencepiece_tokenizer,tokenizer_errors}.cc'
+    sources+=' plugins/tokenizers/sentencepiece/{model_proto,transformers_*}.cc'
     libraries+=' -lsentencepiece' ;;
   store_text)
     sources+=' core/src/parallel/{first_rank,store_frames,comm_errors}.cc'

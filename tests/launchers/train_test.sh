@@ -1,9 +1,10 @@
 #!/bin/bash
-# usage: train_test.sh S2S_RUN
+# usage: train_test.sh S2S_RUN SLOW_FIRST_RANK.so
 # Training on several ranks: the numbers of one process, agreed stops, and ends that leave nobody
 # waiting.
 set -uo pipefail
 s2s_run=$1
+slow_first_rank=$2
 source "$(dirname "$0")/checks.sh"
 source "$(dirname "$0")/train_checks.sh"
 launch=("$s2s_run" launch local)
@@ -69,6 +70,11 @@ expect_code 5 "$folder/first" "${launch[@]}" -n 2 -- "${train[@]}" trainer.strat
 expect_text "$folder/first" "error: [run/folder]"
 [ "$(grep -c "error: " "$folder/first")" = 1 ] || complain "not one message" "$folder/first"
 
+# Also when rank 0 takes seconds to end, as it may on a busy machine.
+LD_PRELOAD=$slow_first_rank expect_code 5 "$folder/slow" \
+  "${launch[@]}" -n 2 -- "${train[@]}" trainer.strategy.name=ddp
+[ "$(grep -c "error: " "$folder/slow")" = 1 ] || complain "not one message" "$folder/slow"
+
 # Two and three ranks, the first of them with data and tokenizer still to be made.
 words_of two trainer.strategy.name=ddp trainer.devices=2 trainer.num_nodes=1
 expect_code 0 "$folder/two.out" "${launch[@]}" -n 2 -- "${train[@]}"
@@ -106,7 +112,8 @@ validate=(validate "$config" "tiny.data=$folder/data" "tiny.run=$folder/one" --j
 "$s2s_run" "${validate[@]}" --report "$folder/report" > "$folder/report.json" \
   2> "$folder/report.err" || complain "validate fails" "$folder/report.err"
 for strategy in "{name: ddp}" "{name: fsdp}" "{name: model_parallel, tensor_parallel_size: 2}"; do
-  "${launch[@]}" -n 2 -- "${validate[@]}" --report "$folder/shared" "trainer.strategy=$strategy" \
+  "${launch[@]}" -n 2 -- "${validate[@]}" --report "$folder/shared" --force \
+    "trainer.strategy=$strategy" \
     > "$folder/shared.json" 2> "$folder/shared.err" || complain "it fails" "$folder/shared.err"
   python3 "$launchers/compare_json.py" "$folder/report.json" "$folder/shared.json" 1e-5 \
     2> "$folder/compared" || complain "another report under $strategy" "$folder/compared"

@@ -82,7 +82,7 @@ struct SavingRank {
     FakeSchedule schedule;
     TrainerSettings settings;
     settings.max_steps = kLayoutSteps;
-    settings.checkpoint_every = 2;
+    settings.saves.every_steps = {2};
     Trainer trainer(settings, {model.get(), &data, strategy.get(), optimizer.get(), &schedule});
     trainer.add_observer(&saving);
     trainer.at_phase = [&](int64_t, const char*) { touch_all(); };

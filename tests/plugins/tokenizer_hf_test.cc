@@ -163,6 +163,8 @@ TEST_CASE("special ids come from the options, the files beside it, the template,
   config["pad_id"] = Config::scalar("7");
   CHECK(ids(config) == std::vector<int64_t>{901, 902, 7});
   CHECK(plugins.create<Tokenizer>(config, context())->files().size() == 3);
+  dir.write("chat_template.jinja", "{{ messages }}");  // kept for an export
+  CHECK(plugins.create<Tokenizer>(config, context())->files().size() == 4);
   // The unknown token is PAD when nothing says another.
   CHECK(ids(node(kData + "hf_tokenizer_tinyllama.json")) == std::vector<int64_t>{1, 2, 0});
 }

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "common/contains.h"
 #include "common/temporary_folder.h"
 #include "core/data/data_files.h"
 #include "plugins/built_plugins.h"
@@ -173,6 +174,42 @@ TEST_CASE("PAD falls back to the unknown id; equal or absent special ids are ref
   check_contains(failure(config), "has no bos_id of its own");
   config["bos_id"] = Config::scalar("5");
   CHECK(plugins.create<Tokenizer>(config, context())->special_ids().bos == 5);
+}
+
+// tests/reference/sentencepiece_export_check.py asks transformers for the ids.
+TEST_CASE("a model gives the files that transformers reads") {
+  const std::string data = S2S_SOURCE_DIR "/tests/reference/data/";
+  s2s::test::BuiltPlugins plugins;
+  const auto bpe = plugins.create<Tokenizer>(node(data + "sentencepiece_bpe.model"), context());
+  const auto files = bpe->transformers_files();
+  REQUIRE(files.size() == 2);
+  const auto tokenizer = nlohmann::json::parse(files.at("tokenizer.json"));
+  CHECK(tokenizer["model"]["type"] == "BPE");
+  CHECK(tokenizer["model"]["vocab"].size() == static_cast<size_t>(bpe->vocab_size()));
+  CHECK(tokenizer["model"]["merges"].size() > 10);
+  const auto config = nlohmann::json::parse(files.at("tokenizer_config.json"));
+  CHECK(config["bos_token"] == "<s>");
+  CHECK(config["pad_token"] == "<unk>");  // its id is the PAD's, and has no text
+  CHECK(config["unk_token"] == "<unk>");
+  const auto word = plugins.create<Tokenizer>(node(data + "sentencepiece_word.model"), context());
+  const auto words = word->transformers_files();
+  CHECK_FALSE(s2s::test::contains(words.at("tokenizer_config.json"), "unk_token"));
+  CHECK(nlohmann::json::parse(words.at("tokenizer.json"))["model"]["type"] == "Unigram");
+}
+
+TEST_CASE("a model that transformers cannot express says why") {
+  const TemporaryFolder dir;
+  std::ifstream file(S2S_SOURCE_DIR "/tests/reference/data/sentencepiece_bpe.model",
+                     std::ios::binary);
+  std::string model(std::istreambuf_iterator<char>(file), {});
+  model += "\x12\x03\xC0\x01\x01";  // trainer_spec { treat_whitespace_as_suffix: true }
+  write_text(dir / "suffix.model", model);
+  s2s::test::BuiltPlugins plugins;
+  const auto tokenizer = plugins.create<Tokenizer>(node(dir / "suffix.model"), context());
+  CHECK_THROWS_WITH_AS(tokenizer->transformers_files(),
+                       doctest::Contains("[tokenizer/transformers] model.tokenizer: the "
+                                         "SentencePiece model was made with treat_whitespace"),
+                       s2s::Error);
 }
 
 TEST_CASE("a model that is missing or no model, and texts that are missing, have their messages") {

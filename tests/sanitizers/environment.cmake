@@ -1,13 +1,14 @@
-# The sanitizers' settings, for every test of a sanitized build. Address and undefined need none
-# but to stop at the first finding. LibTorch and OpenMP are not instrumented; what is excused beside
-# that stands, with its reason, in tsan.supp. (core/docs/sanitizers.md)
+# The sanitizers' settings, for every test of a sanitized build: to stop at the first finding, and
+# to leave SIGBUS to core/src/base/bus_guard. LibTorch and OpenMP are not instrumented; what is
+# excused beside that stands, with its reason, in tsan.supp. (core/docs/sanitizers.md)
 set(S2S_SANITIZER_ENVIRONMENT "")
 if(S2S_SANITIZE MATCHES undefined)
-  list(APPEND S2S_SANITIZER_ENVIRONMENT "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1")
+  list(APPEND S2S_SANITIZER_ENVIRONMENT "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1"
+    "ASAN_OPTIONS=handle_sigbus=0")
 endif()
 if(S2S_SANITIZE MATCHES thread)
   # OpenMP's barriers are invisible to the sanitizer, so its threads are not started. On Linux
   # ignore_noninstrumented_modules would also leave out what our own code passes to the C library.
   list(APPEND S2S_SANITIZER_ENVIRONMENT "OMP_NUM_THREADS=1"
-    "TSAN_OPTIONS=suppressions=${CMAKE_CURRENT_LIST_DIR}/tsan.supp")
+    "TSAN_OPTIONS=handle_sigbus=0:suppressions=${CMAKE_CURRENT_LIST_DIR}/tsan.supp")
 endif()

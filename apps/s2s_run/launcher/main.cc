@@ -3,11 +3,14 @@
 // all others by libs2s_run.so, which is opened for them.
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -60,6 +63,31 @@ void setup_notes(CLI::App& app, Invocation& invocation) {
   setup_plugin_notes(app, invocation, search_without_config);
 }
 
+/// The first part of a path that this account may not enter or read; "" when it may.
+std::string closed_part(const std::filesystem::path& path) {
+  std::filesystem::path part;
+  for (const auto& name : path) {
+    part /= name;
+    const bool is_last = part == path;
+    if (::access(part.c_str(), is_last ? R_OK : X_OK) != 0 && errno == EACCES) return part;
+  }
+  return "";
+}
+
+/// Why libs2s_run.so cannot be opened: LibTorch may lie in somebody's home.
+Error library_error(const std::string& reason) {
+  constexpr const char* kLibTorch = S2S_TORCH_LIBRARY;
+  const std::string closed = closed_part(kLibTorch);
+  if (closed.empty()) {
+    return {ExitCode::kCheckFailed, "install/library",
+            reason + "\n  next:      build or install s2s again; LibTorch was at " + kLibTorch};
+  }
+  return {ExitCode::kCheckFailed, "install/library",
+          std::string("this account may not read LibTorch, ") + kLibTorch + ": '" + closed +
+              "' is closed to it\n  next:      build with S2S_DEPS_DIR=FOLDER bash core/setup.sh, "
+              "a folder that all accounts may read, or open this one (chmod o+rx)"};
+}
+
 int run_all_commands(int argc, char** argv) {
   const std::filesystem::path prefix =
       std::filesystem::path(this_executable()).parent_path().parent_path();
@@ -67,10 +95,22 @@ int run_all_commands(int argc, char** argv) {
   void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
   void* const function = handle == nullptr ? nullptr : dlsym(handle, "s2s_run_all_commands");
   if (function == nullptr) {
-    std::fprintf(stderr, "error: [internal] %s\n  build or install s2s again\n", dlerror());
+    std::fprintf(stderr, "error: %s\n", library_error(dlerror()).what());
     return static_cast<int>(ExitCode::kCheckFailed);
   }
   return reinterpret_cast<int (*)(int, char**)>(function)(argc, argv);
+}
+
+/// What a command printed is its work: it has not been done when it could not be written.
+int with_output(int exit_code) {
+  const int reason = s2s::finish_standard_output();
+  if (reason == 0) return exit_code;
+  const Error error(ExitCode::kCheckFailed, "io/output",
+                    std::string("standard output cannot be written: ") + std::strerror(reason) +
+                        "; what was printed is not complete\n  next:      make room, or send it "
+                        "elsewhere");
+  std::fprintf(stderr, "error: %s\n", error.what());
+  return exit_code == 0 ? static_cast<int>(ExitCode::kCheckFailed) : exit_code;
 }
 
 }  // namespace
@@ -82,7 +122,7 @@ int main(int argc, char** argv) {
   s2s::open_standard_descriptors();
   s2s::escape_standard_output();
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error of the write, with a message
-  if (starts_processes(argc, argv)) return run_program(argc, argv, setup_launch);
-  if (reads_notes_only(argc, argv)) return run_program(argc, argv, setup_notes);
-  return run_all_commands(argc, argv);
+  if (starts_processes(argc, argv)) return with_output(run_program(argc, argv, setup_launch));
+  if (reads_notes_only(argc, argv)) return with_output(run_program(argc, argv, setup_notes));
+  return with_output(run_all_commands(argc, argv));
 }

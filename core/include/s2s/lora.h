@@ -33,8 +33,9 @@ void add_lora_rows(Block& model, ShardPlan& plan);
 TensorMap lora_tensors(Block& root, const NameMap& names);
 
 /// Writes adapter_config.json and adapter_model.safetensors, which PEFT's from_pretrained reads.
-/// Errors: [io/write].
-void write_adapter(const std::string& folder, const TensorMap& tensors, const LoraOptions& options);
+/// `base_model`: the folder of the model that the adapters are for, or "". Errors: [io/write].
+void write_adapter(const std::string& folder, const TensorMap& tensors, const LoraOptions& options,
+                   const std::string& base_model = "");
 
 /// Loads adapter_model.safetensors into the adapters below `root`; adapter_config.json must say the
 /// same r and lora_alpha, and other targets show as missing or further tensors. Errors:

@@ -19,6 +19,8 @@ struct LoraOptions {
   std::string task_type = "CAUSAL_LM";
   std::optional<std::string> path;
   void visit(OptionVisitor& v);
+  /// target_modules, or q_proj and v_proj where there are none.
+  std::vector<std::string> targets() const;
   double scale() const { return lora_alpha / static_cast<double>(r); }
 };
 

@@ -92,6 +92,9 @@ class SpeechModel : public Block {
       const std::map<std::string, at::Tensor>& inputs, bool training) = 0;
   virtual double frame_length_s() const = 0;
   virtual int64_t source_sample_rate_hz() const = 0;
+  /// The names in what evaluate() returns, so that a `monitor` can be checked before the first
+  /// step. Here: none, which means that they are not known.
+  virtual std::vector<std::string> metric_names() const;
 };
 
 }  // namespace s2s

@@ -2,6 +2,7 @@
 // Tokenizer: text to ids and back. Kind `tokenizer`.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,10 @@ class Tokenizer {
   /// The files that define it. Checkpoints keep copies, and hand their folder back as the option
   /// `path`. Empty: it needs none.
   virtual std::vector<std::string> files() const { return {}; }
+  /// File name -> content: what a folder needs beside copies of `files()` for transformers'
+  /// AutoTokenizer to give the same ids and texts. Empty: the copies are enough, or nobody knows.
+  /// Errors: the plugin's, when transformers cannot express this tokenizer.
+  virtual std::map<std::string, std::string> transformers_files() const { return {}; }
 };
 
 }  // namespace s2s

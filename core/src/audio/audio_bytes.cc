@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
+#include <shared_mutex>
 #include <stdexcept>
 
 namespace s2s::data {
@@ -72,6 +74,45 @@ uint32_t little_endian(const char* from) {
   return value;
 }
 
+struct WaveChunk {
+  char name[4];
+  uint32_t size;
+  int64_t begin;  // of its content
+  bool is(const char* other) const { return std::memcmp(name, other, 4) == 0; }
+};
+
+/// Chunks of a RIFF or RF64 file: four letters, the size, that many bytes and one more after an odd
+/// size. `visit` returns false to stop.
+template <class Visit>
+void for_each_wave_chunk(const AudioBytes& bytes, const Visit& visit) {
+  constexpr int kMostChunks = 10'000;
+  char mark[12];
+  const bool is_wave = bytes.read_at(0, mark, 12) == 12 && std::memcmp(mark + 8, "WAVE", 4) == 0;
+  if (!is_wave || (std::memcmp(mark, "RIFF", 4) != 0 && std::memcmp(mark, "RF64", 4) != 0)) return;
+  char head[8];
+  int64_t at = 12;
+  for (int i = 0; i < kMostChunks && bytes.read_at(at, head, 8) == 8; ++i) {
+    WaveChunk chunk{{}, little_endian(head + 4), at + 8};
+    std::memcpy(chunk.name, head, 4);
+    if (!visit(chunk)) return;
+    at = chunk.begin + static_cast<int64_t>(chunk.size) + (chunk.size & 1U);
+  }
+}
+
+/// libsndfile looks for parts of a list as far as its size says, also behind the file's end: 75
+/// bytes kept it busy for minutes.
+void refuse_long_lists(const AudioBytes& bytes) {
+  constexpr int64_t kMostMissing = int64_t{1} << 20;
+  for_each_wave_chunk(bytes, [&](const WaveChunk& chunk) {
+    const int64_t missing = chunk.begin + static_cast<int64_t>(chunk.size) - bytes.size();
+    if (missing > kMostMissing && chunk.is("LIST")) {
+      throw std::runtime_error("its LIST chunk says " + std::to_string(chunk.size) +
+                               " bytes, and the file has " + std::to_string(bytes.size()));
+    }
+    return missing <= 0;
+  });
+}
+
 }  // namespace
 
 /// What libsndfile calls.
@@ -100,11 +141,26 @@ int64_t AudioBytes::read_at(int64_t position, char* to, int64_t count) const {
   return count == 0 ? 0 : copy(position, to, count);
 }
 
+// libsndfile keeps the reason of an open that failed in one place for all threads, and every open
+// clears it. Who wants the reason opens again while nobody else does.
 SNDFILE* AudioBytes::open(SF_INFO& info) {
+  refuse_long_lists(*this);
   SF_VIRTUAL_IO calls = {AudioBytesCalls::size, AudioBytesCalls::seek, AudioBytesCalls::read,
                          AudioBytesCalls::write, AudioBytesCalls::tell};
-  position_ = 0;
-  return sf_open_virtual(&calls, SFM_READ, &info, this);
+  const SF_INFO asked = info;
+  const auto open_it = [&] {
+    position_ = 0;
+    info = asked;
+    return sf_open_virtual(&calls, SFM_READ, &info, this);
+  };
+  static std::shared_mutex opens;
+  {
+    const std::shared_lock lock(opens);
+    if (SNDFILE* const file = open_it()) return file;
+  }
+  const std::unique_lock lock(opens);
+  if (SNDFILE* const file = open_it()) return file;
+  throw std::runtime_error(sf_strerror(nullptr));
 }
 
 std::unique_ptr<AudioBytes> bytes_of_file(const std::string& path, int64_t begin, int64_t end) {
@@ -119,30 +175,22 @@ std::unique_ptr<AudioBytes> bytes_of_memory(std::shared_ptr<const std::string> b
   return std::make_unique<MemoryBytes>(std::move(bytes));
 }
 
-// Chunks of a RIFF file: four letters, the size, that many bytes and one more after an odd size.
 int64_t promised_wave_samples(const AudioBytes& bytes) {
   constexpr uint32_t kUnknownLength = 0x7FFFF000;  // and more: written to a pipe
-  char mark[12];
-  if (bytes.read_at(0, mark, 12) != 12 || std::memcmp(mark, "RIFF", 4) != 0 ||
-      std::memcmp(mark + 8, "WAVE", 4) != 0) {
-    return 0;
-  }
-  int64_t frame_bytes = 0;
-  char chunk[8];
-  for (int64_t at = 12; bytes.read_at(at, chunk, 8) == 8;) {
-    const uint32_t size = little_endian(chunk + 4);
-    if (std::memcmp(chunk, "fmt ", 4) == 0) {
+  int64_t frame_bytes = 0, promised = 0;
+  for_each_wave_chunk(bytes, [&](const WaveChunk& chunk) {
+    if (chunk.is("fmt ")) {
       char format[16];
-      if (bytes.read_at(at + 8, format, 16) != 16) return 0;
+      if (bytes.read_at(chunk.begin, format, 16) != 16) return false;
       frame_bytes = little_endian(format + 12) & 0xFFFFU;
     }
-    if (std::memcmp(chunk, "data", 4) == 0) {
-      const bool whole = at + 8 + static_cast<int64_t>(size) <= bytes.size();
-      return whole || size >= kUnknownLength || frame_bytes == 0 ? 0 : size / frame_bytes;
-    }
-    at += 8 + static_cast<int64_t>(size) + (size & 1U);
-  }
-  return 0;
+    if (!chunk.is("data")) return true;
+    const bool whole = chunk.begin + static_cast<int64_t>(chunk.size) <= bytes.size();
+    const bool is_known = chunk.size < kUnknownLength && frame_bytes > 0;
+    if (!whole && is_known) promised = chunk.size / frame_bytes;
+    return false;
+  });
+  return promised;
 }
 
 }  // namespace s2s::data

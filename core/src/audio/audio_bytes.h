@@ -19,8 +19,8 @@ class AudioBytes {
   int64_t size() const { return size_; }
   /// At most `count` bytes from `position`; how many there were.
   int64_t read_at(int64_t position, char* to, int64_t count) const;
-  /// Opens what is here; null with sf_strerror(nullptr) as the reason. `info` is zero, or says what
-  /// bytes without a header are.
+  /// Opens what is here. `info` is zero, or says what bytes without a header are.
+  /// Errors: std::runtime_error with libsndfile's reason.
   SNDFILE* open(SF_INFO& info);
 
  protected:

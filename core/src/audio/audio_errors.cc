@@ -47,4 +47,18 @@ Error empty_wave(const std::string& path) {
                                           path));
 }
 
+Error wave_channel(const std::string& path, int64_t channel, int64_t num_channels) {
+  return error("channel",
+               fmt::format("the audio file '{}' has no channel {}; expected 0 to {}: see "
+                           "--channel",
+                           path, channel, num_channels - 1));
+}
+
+Error no_waves(const std::string& folder) {
+  return error("no-recording", fmt::format("the folder '{}' has no audio files; expected names as "
+                                           "in a.wav, a.flac or a.ogg; name the files, or another "
+                                           "folder",
+                                           folder));
+}
+
 }  // namespace s2s::audio_errors

@@ -17,5 +17,7 @@ Error encoding(const std::string& format, int64_t sample_rate_hz, int64_t num_ch
 Error missing_wave(const std::string& path);
 Error empty_wave(const std::string& path);
 Error unreadable_wave(const std::string& path, const std::string& reason);
+Error wave_channel(const std::string& path, int64_t channel, int64_t num_channels);
+Error no_waves(const std::string& folder);
 
 }  // namespace s2s::audio_errors

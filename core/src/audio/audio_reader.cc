@@ -56,7 +56,6 @@ void AudioReader::open(bool is_headerless_gsm) {
     info.format = SF_FORMAT_RAW | SF_FORMAT_GSM610;
   }
   SNDFILE* const file = bytes_->open(info);
-  if (file == nullptr) throw std::runtime_error(sf_strerror(nullptr));
   handle_ = std::make_unique<Handle>(file);
   info_ = {info.samplerate, info.frames, info.channels,
            std::max<int64_t>(info.frames, promised_wave_samples(*bytes_)),

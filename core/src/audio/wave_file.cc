@@ -13,14 +13,17 @@
 
 namespace s2s {
 
-at::Tensor read_wave(const std::string& path, int64_t sample_rate_hz) {
+Wave read_wave(const std::string& path, int64_t channel, int64_t sample_rate_hz) {
   if (!std::filesystem::exists(path)) throw audio_errors::missing_wave(path);
   try {
     data::AudioReader reader(path);
     const data::AudioInfo info = reader.info();
     if (info.num_samples == 0) throw audio_errors::empty_wave(path);
-    const at::Tensor samples_S = reader.read(0, info.num_samples)[0];
-    return resample(samples_S, info.sample_rate_hz, sample_rate_hz);
+    if (channel >= info.num_channels) {
+      throw audio_errors::wave_channel(path, channel, info.num_channels);
+    }
+    const at::Tensor samples_S = reader.read(0, info.num_samples)[channel];
+    return {resample(samples_S, info.sample_rate_hz, sample_rate_hz), info.num_channels};
   } catch (const Error&) {
     throw;
   } catch (const std::runtime_error& error) {

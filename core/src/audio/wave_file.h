@@ -8,9 +8,14 @@
 
 namespace s2s {
 
-/// The first channel of a file, resampled to `sample_rate_hz`.  -> [S] float32.
-/// Errors: [data/unreadable-audio], [data/missing-file].
-at::Tensor read_wave(const std::string& path, int64_t sample_rate_hz);
+struct Wave {
+  at::Tensor samples_S;      // float32
+  int64_t num_channels = 1;  // of the file
+};
+
+/// A channel of a file, 0-based, resampled to `sample_rate_hz`.
+/// Errors: [data/unreadable-audio], [data/missing-file], [data/empty-audio], [data/channel].
+Wave read_wave(const std::string& path, int64_t channel, int64_t sample_rate_hz);
 
 /// samples [S] float32, clipped to [-1, 1], as 16-bit PCM.  Errors: [io/write].
 void write_wave(const std::string& path, const at::Tensor& samples_S, int64_t sample_rate_hz);

@@ -67,9 +67,24 @@ void remove_piece(const std::string& path) {
   close(file);
 }
 
+/// Opens what is no file and stays where it is: a terminal, a pipe; -1 when there is none. Opening
+/// a pipe waits for its reader.
+int open_stream(const std::string& path) {
+  struct stat status {};
+  const bool is_there = stat(path.c_str(), &status) == 0;
+  if (!is_there || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return -1;
+  const bool is_stream = S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode);
+  if (!is_stream) throw write_error(path, "is neither a file nor a stream", EINVAL);
+  const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  if (file < 0) throw write_error(path, "cannot open", errno);
+  return file;
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
+  file_ = open_stream(path_);
+  if (file_ >= 0) return;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     temporary_ = piece_name(path_);
     // The kernel takes the umask from these permissions; mkstemp would give others.
@@ -105,7 +120,11 @@ void AtomicFile::write(const void* data, size_t num_bytes) {
 }
 
 void AtomicFile::commit() {
-  if (fsync(file_) != 0) throw write_error(path_, "cannot put it on the disk", errno);
+  const bool is_stream = temporary_.empty();
+  if (fsync(file_) != 0 && !(is_stream && errno == EINVAL)) {
+    throw write_error(path_, "cannot put it on the disk", errno);
+  }
+  if (is_stream) return;
   lock_ = fcntl(file_, F_DUPFD_CLOEXEC, 0);
   if (lock_ < 0) throw write_error(path_, "cannot keep it open", errno);
   const int closed = close(file_);

@@ -9,8 +9,10 @@ namespace s2s {
 
 /// Writes beside `path` (same folder, another name) and takes its place on `commit`. Without a
 /// commit, what was at `path` stays and the piece beside it is removed. A process that is killed
-/// leaves the piece, `.NAME.s2s-XXXXXX`, for remove_left_over_pieces.
-/// Errors: [io/write] with the system's reason, for example a full disk.
+/// leaves the piece, `.NAME.s2s-XXXXXX`, for remove_left_over_pieces. A terminal, /dev/stdout or a
+/// named pipe at `path` is written as it is, and stays one.
+/// Errors: [io/write] with the system's reason, for example a full disk; [io/write] also for a disk
+/// or a socket.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);
@@ -25,7 +27,7 @@ class AtomicFile {
 
  private:
   std::string path_;
-  std::string temporary_;
+  std::string temporary_;  // "": `path` itself is written
   int file_ = -1;
   int lock_ = -1;  // a second descriptor, which holds the lock until the piece has its name
 };

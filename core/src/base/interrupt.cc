@@ -16,7 +16,7 @@ namespace {
 
 // A signal handler can reach nothing but globals.
 std::atomic<int> g_signal_number{0};
-std::atomic<const char*> g_announcement{nullptr};
+std::atomic<const char*> g_announcement{nullptr}, g_of_terminate{nullptr};
 std::atomic<bool> g_watching{false};
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
 struct sigaction g_old_actions[std::size(kSignals)];
@@ -40,16 +40,18 @@ void on_signal(int number) {
     if (!is_warning(before)) _exit(128 + number);
     g_signal_number = number;
   }
-  if (is_first && g_announcement != nullptr) say(g_announcement);
+  const char* const line = number == SIGTERM ? g_of_terminate : g_announcement;
+  if (is_first && line != nullptr) say(line);
   errno = interrupted_errno;
 }
 
 }  // namespace
 
-InterruptWatch::InterruptWatch(const char* announcement) {
+InterruptWatch::InterruptWatch(const char* announcement, const char* of_terminate) {
   S2S_ASSERT(!g_watching.exchange(true), "signal handlers are the process's, there is one watch");
   g_signal_number = 0;
   g_announcement = announcement;
+  g_of_terminate = of_terminate == nullptr ? announcement : of_terminate;
   struct sigaction action = {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;

@@ -11,7 +11,8 @@ namespace s2s {
 class InterruptWatch {
  public:
   /// `announcement`: a line for standard error at the first signal; has to outlive the watch.
-  explicit InterruptWatch(const char* announcement = nullptr);
+  /// `of_terminate`: in its place where that is SIGTERM, which nobody has typed; null: the same.
+  explicit InterruptWatch(const char* announcement = nullptr, const char* of_terminate = nullptr);
   ~InterruptWatch();
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;

@@ -19,8 +19,9 @@ std::string next_step(int error_number) {
     case EROFS:
       return "; choose a folder that you may write to";
     case ENOENT:
-    case ENOTDIR:
       return "; make its folder first";
+    case ENOTDIR:
+      return "; a part of the path is a file, where a folder is expected: name another place";
     default:
       return "; nothing that was there before is lost";
   }
@@ -31,6 +32,16 @@ std::string next_step(int error_number) {
 Error write_error(const std::string& path, const std::string& action, int error_number) {
   return {ExitCode::kData, "io/write",
           path + ": " + action + ": " + std::strerror(error_number) + next_step(error_number)};
+}
+
+std::string exists_text(const std::string& path) {
+  return "'" + path +
+         "' is there already, and nothing was written; name another place, or write over it with "
+         "--force";
+}
+
+Error exists_error(const std::string& path) {
+  return {ExitCode::kData, "io/exists", exists_text(path)};
 }
 
 Error read_error(const std::string& path, int error_number) {

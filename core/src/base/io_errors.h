@@ -11,6 +11,11 @@ namespace s2s {
 /// `path` before is still there.
 Error write_error(const std::string& path, const std::string& action, int error_number);
 
+/// What every command says of an output that is there already.
+std::string exists_text(const std::string& path);
+/// [io/exists]: the same as an error.
+Error exists_error(const std::string& path);
+
 /// [io/read]: a file that is there, as far as one knows, cannot be read now (EIO, EMFILE, EACCES).
 Error read_error(const std::string& path, int error_number);
 /// True for an errno that says that no such file is there, or something that is no file (ENOENT,

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <ext/stdio_sync_filebuf.h>
 #include <iostream>
+#include <memory>
 
 #include "base/utf8_reader.h"
 
@@ -20,6 +21,7 @@ namespace {
 struct Door {
   OutputEscaper escaper;
   bool is_open = true;
+  int reason = 0;  // errno of what was lost
 };
 
 Door& door() {
@@ -39,6 +41,7 @@ bool write_out(std::string_view text) {
       pollfd until_writable = {STDOUT_FILENO, POLLOUT, 0};
       ::poll(&until_writable, 1, -1);
     } else if (errno != EINTR) {
+      door().reason = errno;
       return false;
     }
   }
@@ -55,7 +58,11 @@ void set_standard_output(std::FILE* file) {
   std::fflush(stdout);
   std::setvbuf(file, nullptr, ::isatty(STDOUT_FILENO) == 1 ? _IOLBF : _IOFBF, BUFSIZ);
   stdout = file;
-  std::cout.rdbuf(new __gnu_cxx::stdio_sync_filebuf<char>(file));
+  using Buffer = __gnu_cxx::stdio_sync_filebuf<char>;
+  static auto* const kBuffer = new std::unique_ptr<Buffer>();  // as the door
+  auto buffer = std::make_unique<Buffer>(file);
+  std::cout.rdbuf(buffer.get());
+  *kBuffer = std::move(buffer);
 }
 
 void write_rest() {
@@ -80,6 +87,12 @@ void escape_standard_output() {
   if (file == nullptr) return;
   set_standard_output(file);
   std::atexit(write_rest);
+}
+
+int finish_standard_output() {
+  const bool is_whole = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (is_whole || !door().is_open || errno == EPIPE) return door().reason;
+  return door().reason != 0 ? door().reason : EIO;
 }
 
 void write_standard_output_as_it_is() {

@@ -16,6 +16,9 @@ void open_standard_descriptors();
 /// become \u001b and so on, which JSON takes as well; bytes that are not UTF-8 become \x9f. A
 /// reader that has gone away (EPIPE, EIO) ends the output, and is no error.
 void escape_standard_output();
+/// Writes what standard output still holds. 0, or the errno of what could not be written since the
+/// start (a full disk). Of the copy of this file that `escape_standard_output` was called in.
+int finish_standard_output();
 /// Leaves standard output as it is when it is no terminal: for commands whose output is data.
 void write_standard_output_as_it_is();
 

@@ -41,6 +41,18 @@ inline Utf8Character first_character(std::string_view text) {
   return {Utf8Character::kValid, code, num_bytes};
 }
 
+/// The bytes of `text` before the first one that belongs to no whole character; its length when all
+/// do.
+inline size_t valid_utf8_bytes(std::string_view text) {
+  size_t done = 0;
+  while (done < text.size()) {
+    const Utf8Character next = first_character(text.substr(done));
+    if (next.kind != Utf8Character::kValid) break;
+    done += next.num_bytes;
+  }
+  return done;
+}
+
 /// True for characters that move the cursor, end a line or turn the direction of what follows.
 constexpr bool is_control_character(uint32_t code) {
   constexpr uint32_t kRanges[][2] = {{0, 0x1F},        {0x7F, 0x9F},     {0x61C, 0x61C},

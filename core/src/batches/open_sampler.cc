@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/whole_number.h"
 #include "batches/batches_errors.h"
 #include "s2s/duplex_data.h"
 
@@ -15,7 +16,7 @@ constexpr int64_t kShuffleBuffer = 20000;  // lhotse's, where NeMo's is null
 bool is_whole(double value) { return std::fabs(value - std::nearbyint(value)) < 1e-6; }
 
 int64_t whole_frames(double seconds, double frame_length_s) {
-  return static_cast<int64_t>(std::floor(seconds / frame_length_s + 1e-6));
+  return to_whole(std::floor(seconds / frame_length_s + 1e-6));
 }
 
 bool has_buckets(const CutBatchesOptions& o) {

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/whole_number.h"
 #include "cuts/mixed_cut.h"
 #include "stream/python_random.h"
 #include "stream/stream_parts.h"
@@ -157,7 +158,7 @@ class PackStream : public OneSource {
 }  // namespace
 
 int64_t frames_of(double duration_s, double frame_length_s) {
-  return static_cast<int64_t>(std::ceil(duration_s / frame_length_s - 1e-6));
+  return to_whole(std::ceil(duration_s / frame_length_s - 1e-6));
 }
 
 StreamPtr pack(StreamPtr source, const PackRule& rule) {

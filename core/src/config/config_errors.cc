@@ -29,6 +29,10 @@ std::string type_hint(const Config& node, std::string_view expected) {
   }
   if (node.quoted() && parse_float(text)) return "; write it without quotes";
   const auto number = parse_float(text);
+  if (expected == "an integer" && text.size() > 18 &&
+      text.find_first_not_of("0123456789", text[0] == '-' ? 1 : 0) == std::string::npos) {
+    return "; write one of at most 9223372036854775807";
+  }
   if (expected == "an integer" && number && *number == std::floor(*number) &&
       std::abs(*number) < 1e15) {
     return "; write " + std::to_string(static_cast<int64_t>(*number));

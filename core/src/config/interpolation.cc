@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "base/utf8_reader.h"
 #include "config/config_bytes.h"
 #include "config/config_errors.h"
 #include "config/interpolation_text.h"
@@ -208,6 +209,11 @@ class Resolver {
     origin.via += "}";
     Config value;
     if (found != nullptr) {
+      if (valid_utf8_bytes(found) != std::string_view(found).size()) {
+        throw interpolation_error(
+            join(path), node,
+            "the environment's '" + name + "' is not UTF-8; set it to a text that is");
+      }
       value = *found == '\0' ? Config::scalar("", true) : Config::scalar(found);
     } else if (fallback) {
       value = Config::scalar(fallback->text);

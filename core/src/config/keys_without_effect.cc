@@ -7,7 +7,6 @@ namespace s2s {
 
 namespace {
 constexpr const char* kMetrics = "metrics.jsonl always holds every number";
-constexpr const char* kNoEpochs = "a run has steps and no epochs";
 constexpr const char* kExport = "other formats are exported from a checkpoint";
 }  // namespace
 
@@ -16,7 +15,6 @@ const std::vector<KeyWithoutEffect>& keys_without_effect() {
       {"trainer.logger", kMetrics},
       {"trainer.enable_checkpointing", "exp_manager says when"},
       {"trainer.use_distributed_sampler", "data sources share out their data"},
-      {"trainer.limit_train_batches", kNoEpochs},
       {"trainer.num_sanity_val_steps", "a run is checked before it starts"},
       {"trainer.enable_progress_bar", "the terminal decides"},
       {"trainer.enable_model_summary", "s2s-run plan prints it"},
@@ -28,7 +26,6 @@ const std::vector<KeyWithoutEffect>& keys_without_effect() {
       {"exp_manager.use_datetime_version", "the run's folder is the one named"},
       {"exp_manager.resume_ignore_no_checkpoint", "without one a run begins anew"},
       {"exp_manager.checkpoint_callback_params.filename", "the name is step=N"},
-      {"exp_manager.checkpoint_callback_params.every_n_epochs", kNoEpochs},
       {"exp_manager.checkpoint_callback_params.save_last", "`last` is always there"},
       {"exp_manager.checkpoint_callback_params.always_save_nemo", kExport},
       {"exp_manager.checkpoint_callback_params.save_nemo_on_train_end", kExport},
@@ -59,7 +56,7 @@ std::vector<std::string> take_keys_without_effect(Config& config) {
     Config* parent = parent_of(config, path);
     const Config* found = parent == nullptr ? nullptr : parent->find(key);
     if (found == nullptr) continue;
-    notes.push_back("without effect here: " + config_place(path, *found) + ": " + reason);
+    notes.push_back(config_place(path, *found) + ": " + reason);
     parent->erase(key);
   }
   return notes;

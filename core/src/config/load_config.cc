@@ -1,6 +1,7 @@
 #include "config/load_config.h"
 
 #include <filesystem>
+#include <iostream>
 #include <system_error>
 
 #include "config/config_errors.h"
@@ -16,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxBytes = size_t{16} << 20;  // the parser takes about a second for them
+constexpr const char* kStandardInput = "standard input";
 
 /// The file of the same folder whose name is nearest, or "".
 std::string nearest_file(const fs::path& path) {
@@ -30,10 +32,27 @@ std::string nearest_file(const fs::path& path) {
   return name.empty() ? "" : (path.parent_path() / name).string();
 }
 
+/// All of it, once for the process: a command may ask for its configuration twice.
+const std::string& read_standard_input() {
+  static const std::string kText = [] {
+    std::string text;
+    char buffer[4096];
+    while (text.size() <= kMaxBytes && std::cin.read(buffer, sizeof buffer).gcount() > 0) {
+      text.append(buffer, static_cast<size_t>(std::cin.gcount()));
+    }
+    return text;
+  }();
+  if (kText.size() > kMaxBytes) throw unreadable_file_error(kStandardInput, "it is too long");
+  return kText;
+}
+
 std::string read_file(const std::string& path) {
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) throw no_file_error(path, nearest_file(path));
-  if (fs::is_directory(path, ignored)) throw unreadable_file_error(path, "it is a folder");
+  std::error_code problem;
+  if (!fs::exists(path, problem)) {
+    if (problem) throw unreadable_file_error(path, problem.message());
+    throw no_file_error(path, nearest_file(path));
+  }
+  if (fs::is_directory(path, problem)) throw unreadable_file_error(path, "it is a folder");
   try {
     return read_small_file(path, kMaxBytes);
   } catch (const std::system_error& error) {
@@ -46,7 +65,9 @@ std::string read_file(const std::string& path) {
 }  // namespace
 
 Config load_config(const std::string& path) {
-  Config config = parse_yaml(read_file(path), path);
+  const bool is_typed = path == "-";
+  Config config = is_typed ? parse_yaml(read_standard_input(), kStandardInput)
+                           : parse_yaml(read_file(path), path);
   if (!config.is_map() && !config.is_null()) throw type_error("", config, "a map of options");
   if (config.is_null()) config = Config::map();
   return config;

@@ -54,7 +54,11 @@ Override parse_override(const std::string& text) {
   if (parsed.remove) {
     key.erase(0, 1);
   } else if (equals == std::string::npos) {
-    throw override_error(text, "expected key=value, +key=value or ~key");
+    const size_t colon = text.find(':');
+    const std::string meant =
+        colon == std::string::npos ? text : text.substr(0, colon) + "=" + text.substr(colon + 1);
+    throw override_error(text, "expected key=value without blanks, +key=value or ~key; write " +
+                                   meant + (colon == std::string::npos ? "=VALUE" : ""));
   } else {
     key.erase(0, key.starts_with("++") ? 2 : key.starts_with("+") ? 1 : 0);
     parsed.value = text.substr(equals + 1);
@@ -139,9 +143,17 @@ Config parse_value(const Override& word, const Origin& origin) {
   }
 }
 
+/// Each finding about a value repeats where it came from.
+std::string shortened(const std::string& word) {
+  size_t shown = 100;
+  if (word.size() <= shown) return word;
+  while ((static_cast<unsigned char>(word[shown]) & 0xc0) == 0x80) --shown;  // within a character
+  return word.substr(0, shown) + "...";
+}
+
 void set_value(Config& config, const Override& word) {
   Origin origin;
-  origin.source = "command line: " + shown_word(word.text);
+  origin.source = "command line: " + shortened(shown_word(word.text));
   Config value = parse_value(word, origin);
   Config* node = &config;
   for (size_t depth = 0; depth < word.path.size(); ++depth) {

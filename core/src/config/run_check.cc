@@ -1,6 +1,7 @@
 #include "config/run_check.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "config/config_errors.h"
@@ -9,6 +10,8 @@
 #include "config/option_check.h"
 #include "config/run_config.h"
 #include "config/run_values.h"
+#include "config/save_schedule.h"
+#include "config/unknown_keys.h"
 #include "config/yaml_reader.h"
 
 namespace s2s {
@@ -70,7 +73,9 @@ class Walker {
     walk_model();
     walk_data();
     check_run_values(check_.written, check_.findings);
+    if (schema_.purpose == RunPurpose::kTrain) check_missing(check_.written, check_.findings);
     if (count() == before_model) try_build("model", "model");
+    unknown_.suggest_places(config_, check_.findings);
   }
 
  private:
@@ -98,11 +103,16 @@ class Walker {
     for (const auto& [key, node] : config_.entries()) {
       if (contains(known, key)) continue;
       if (!referenced.contains(key)) {
-        const std::string instead = schema_.instead ? schema_.instead("", key, node) : "";
-        check_.findings.add(unknown_key_error(key, "", node, known, instead));
+        check_.findings.add(unknown_key_error(key, "", node, known, instead_of("", key, node)));
       }
       check_.written.erase(key);
     }
+  }
+
+  std::string instead_of(const std::string& path, const std::string& key, const Config& value) {
+    std::string text = schema_.instead ? schema_.instead(path, key, value) : "";
+    if (text.empty()) unknown_.note(check_.findings, path.empty() ? key : path + "." + key);
+    return text;
   }
 
   OptionTable schema_block(const std::string& name) const {
@@ -111,7 +121,7 @@ class Walker {
   }
 
   void check(const Config& node, const OptionTable& table, OptionScope scope) {
-    scope.instead = schema_.instead;
+    scope.instead = std::bind_front(&Walker::instead_of, this);
     check_options(node, table, scope, check_.findings);
   }
 
@@ -227,8 +237,8 @@ class Walker {
       if (source.empty()) return walk_options(node, *table, scope);
       check(node, *table, scope);
       walk_components(node, *table, path);
-      check_.notes.push_back(path + ": what is not written comes from " + source +
-                             ", not from the defaults of " + kind + ":" + name.text());
+      check_.notes.others.push_back(path + ": what is not written comes from " + source +
+                                    ", not from the defaults of " + kind + ":" + name.text());
     }
   }
 
@@ -351,6 +361,7 @@ class Walker {
   const RunSchema& schema_;
   RunCheck& check_;
   Config& config_;
+  UnknownKeys unknown_;
   Config* written_set_ = nullptr;  // of a walker over one validation set: the set as it is run
 };
 
@@ -374,15 +385,14 @@ RunCheck check_run_config(const Config& config, const RunSchema& schema) {
   check.config = config;
   const std::set<std::string> referenced = interpolation_roots(config);
   resolve_interpolations(check.config, check.findings);
-  check.notes = take_keys_without_effect(check.config);
-  if (schema.translate) {
-    for (std::string& note : schema.translate(check.config, check.findings)) {
-      check.notes.push_back(std::move(note));
-    }
-  }
+  check.notes.without_effect = take_keys_without_effect(check.config);
+  if (schema.translate) schema.translate(check.config, check.findings, check.notes);
   check.written = check.config;
   Walker(schema, check).walk(referenced);
   sort_findings(check.findings);
+  if (schema.purpose == RunPurpose::kTrain && check.findings.empty()) {
+    warn_of_saves(check.written, check.notes);
+  }
   return check;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "config/config_notes.h"
 #include "config/run_values.h"
 #include "s2s/options.h"
 
@@ -29,9 +30,9 @@ struct RunSchema {
   /// "schedule", "model", "strategy") of `config` without spending memory, and throws what it says
   /// about options that are each fine alone. Asked when their blocks had no findings; may be null.
   std::function<void(const std::string& kind, const Config& config)> try_build;
-  /// Turns what other software calls differently into our keys, before anything is checked; returns
-  /// a note for each. May be null.
-  std::function<std::vector<std::string>(Config& config, Findings& findings)> translate;
+  /// Turns what other software calls differently into our keys, before anything is checked, with a
+  /// note for each. May be null.
+  std::function<void(Config& config, Findings& findings, ConfigNotes& notes)> translate;
   /// What to write instead of an unknown key below `path`; "" when nobody knows. May be null.
   std::function<std::string(const std::string& path, const std::string& key, const Config& value)>
       instead;
@@ -39,8 +40,7 @@ struct RunSchema {
 
 struct RunCheck {
   Findings findings;
-  /// Keys that have no effect here, and why; parts whose defaults are not their table's.
-  std::vector<std::string> notes;
+  ConfigNotes notes;
   Config config;   // interpolated, without the keys of no effect, with every default
   Config written;  // what was written of that, without blocks that only held values: what is run
 };

@@ -16,8 +16,15 @@ void TrainerBlock::visit(OptionVisitor& v) {
   v("max_steps", max_steps, "optimizer steps of the whole run", at_least(1));
   v("val_check_interval", val_check_interval, "optimizer steps between validations; null: never",
     at_least(1));
+  v("limit_train_batches", limit_train_batches,
+    "batches of a pseudo epoch, which says when checkpoints are written; null: there are none",
+    at_least(1));
   v("limit_val_batches", limit_val_batches, "batches of each set while training; null: all",
     at_least(1));
+  v("limit_val_generate_batches", limit_val_generate_batches,
+    "of them, batches that the model answers, for BLEU and turn taking; 0: none; null: all with "
+    "model.scoring_asr or when monitor needs it, otherwise none",
+    at_least(0));
   v("log_every_n_steps", log_every_n_steps, "steps between lines on the console", at_least(1));
   v("gradient_clip_val", gradient_clip_val, "largest norm of all gradients; null: no limit",
     at_least(0));
@@ -63,7 +70,7 @@ std::optional<int64_t> num_devices(const Config& node) {
 
 std::optional<int64_t> configured_ranks(const Config& config) {
   const Config* devices = config.find_path("trainer.devices");
-  if (devices == nullptr || devices->is_null()) return std::nullopt;
+  if (devices == nullptr || !devices->is_scalar()) return std::nullopt;
   const std::optional<int64_t> on_each = num_devices(*devices);
   if (!on_each) return std::nullopt;
   const Config* nodes = config.find_path("trainer.num_nodes");
@@ -72,8 +79,15 @@ std::optional<int64_t> configured_ranks(const Config& config) {
 }
 
 void CheckpointBlock::visit(OptionVisitor& v) {
-  v("every_n_train_steps", every_n_train_steps, "optimizer steps; null: at the end only",
+  v("every_n_train_steps", every_n_train_steps,
+    "optimizer steps between checkpoints; when this and the next two are null: one after each "
+    "validation, each pseudo epoch, and 30 minutes",
     at_least(1));
+  v("every_n_epochs", every_n_epochs,
+    "pseudo epochs of trainer.limit_train_batches between checkpoints, or validations where that "
+    "is null",
+    at_least(1));
+  v("train_time_interval", train_time_interval, "DD:HH:MM:SS between checkpoints");
   v("save_top_k", save_top_k,
     "checkpoints that are kept: the newest, or with monitor the best and the newest; -1: all",
     at_least(-1));
@@ -96,16 +110,24 @@ void ExpManagerBlock::visit(OptionVisitor& v) {
 }
 
 std::string ExpManagerBlock::run_folder() const {
-  if (explicit_log_dir) return *explicit_log_dir;
-  return exp_dir.value_or("runs") + "/" + name;
+  // "s2s_results/" of NeMo's files would be shown as s2s_results//checkpoints.
+  std::string folder = explicit_log_dir.value_or(exp_dir.value_or("runs"));
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  return explicit_log_dir ? folder : folder + "/" + name;
+}
+
+double CheckpointBlock::interval_s() const {
+  if (!train_time_interval) return 0;
+  return duration_s("exp_manager.checkpoint_callback_params.train_time_interval",
+                    Config::scalar(*train_time_interval, true));
 }
 
 double ExpManagerBlock::max_time_s() const {
-  return max_time_per_run ? duration_s(Config::scalar(*max_time_per_run, true)) : 0;
+  if (!max_time_per_run) return 0;
+  return duration_s("exp_manager.max_time_per_run", Config::scalar(*max_time_per_run, true));
 }
 
-double duration_s(const Config& node) {
-  const std::string path = "exp_manager.max_time_per_run";
+double duration_s(const std::string& path, const Config& node) {
   std::array<int, 4> parts{};
   char rest = 0;
   const int read = std::sscanf(node.as_string(path).c_str(), "%d:%d:%d:%d%c", &parts[0], &parts[1],

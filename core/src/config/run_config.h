@@ -17,7 +17,9 @@ struct TrainerBlock {
   std::string precision = "32-true";
   int64_t max_steps = 1000;
   std::optional<int64_t> val_check_interval;
+  std::optional<int64_t> limit_train_batches;
   std::optional<int64_t> limit_val_batches;
+  std::optional<int64_t> limit_val_generate_batches;
   int64_t log_every_n_steps = 10;
   std::optional<double> gradient_clip_val;
   int64_t accumulate_grad_batches = 1;
@@ -52,11 +54,16 @@ std::optional<int64_t> configured_ranks(const Config& config);
 /// `exp_manager.checkpoint_callback_params`
 struct CheckpointBlock {
   std::optional<int64_t> every_n_train_steps;
+  std::optional<int64_t> every_n_epochs;
+  std::optional<std::string> train_time_interval;
   int64_t save_top_k = 1;
   std::optional<std::string> monitor;
   std::string mode = "min";
   bool async_save = false;
   void visit(OptionVisitor& v);
+
+  /// train_time_interval in seconds; 0 when there is none. Errors: [config/duration].
+  double interval_s() const;
 };
 
 /// `exp_manager`
@@ -76,8 +83,8 @@ struct ExpManagerBlock {
   double max_time_s() const;
 };
 
-/// Seconds of exp_manager.max_time_per_run, DD:HH:MM:SS. Errors: [config/duration].
-double duration_s(const Config& node);
+/// Seconds of DD:HH:MM:SS at `path`. Errors: [config/duration].
+double duration_s(const std::string& path, const Config& node);
 
 /// What `plan` reads of a `trainer.strategy` that names no strategy: a mesh to try.
 struct MeshBlock {
@@ -126,7 +133,7 @@ struct KeyWithoutEffect {
 const std::vector<KeyWithoutEffect>& keys_without_effect();
 
 /// Removes those keys, so that what is left can be read strictly; returns a line for each that was
-/// there: "without effect here: PATH (origin): REASON".
+/// there: "PATH (origin): REASON".
 std::vector<std::string> take_keys_without_effect(Config& config);
 
 /// A named data set with what it inherits from `data.validation_ds`.

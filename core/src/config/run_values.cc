@@ -1,5 +1,7 @@
 #include "config/run_values.h"
 
+#include <algorithm>
+
 #include "config/config_errors.h"
 #include "config/interpolation.h"
 #include "config/parameter_pattern.h"
@@ -54,7 +56,27 @@ void check_patterns(const Config& config, const std::string& path, const std::st
   }
 }
 
+/// Whether a finding is about the place of `node` already.
+bool is_told(const Config& node, const Findings& findings) {
+  const std::string place = "(" + node.origin().text() + ")";
+  return std::any_of(
+      findings.errors().begin(), findings.errors().end(),
+      [&place](const Error& error) { return error.message().find(place) != std::string::npos; });
+}
+
+void add_missing(const Config& node, const std::string& path, Findings& findings) {
+  if (node.is_missing() && !is_told(node, findings)) findings.add(missing_value_error(path, node));
+  for (size_t i = 0; i < node.items().size(); ++i) {
+    add_missing(node.items()[i], path + "." + std::to_string(i), findings);
+  }
+  for (const auto& [key, child] : node.entries()) {
+    add_missing(child, path.empty() ? key : path + "." + key, findings);
+  }
+}
+
 }  // namespace
+
+void check_missing(const Config& config, Findings& findings) { add_missing(config, "", findings); }
 
 void check_needs(const Config& config, RunPurpose purpose, Findings& findings) {
   if (purpose == RunPurpose::kTrain) {
@@ -72,7 +94,19 @@ void check_needs(const Config& config, RunPurpose purpose, Findings& findings) {
 }
 
 void check_run_values(const Config& config, Findings& findings) {
-  check_value(config, "exp_manager.max_time_per_run", duration_s, findings);
+  for (const char* path : {"exp_manager.explicit_log_dir", "exp_manager.exp_dir"}) {
+    check_value(
+        config, path,
+        [path](const Config& node) {
+          if (node.text().empty()) throw type_error(path, node, "the name of a folder");
+        },
+        findings);
+  }
+  for (const char* path : {"exp_manager.max_time_per_run",
+                           "exp_manager.checkpoint_callback_params.train_time_interval"}) {
+    check_value(
+        config, path, [path](const Config& node) { duration_s(path, node); }, findings);
+  }
   check_value(config, "trainer.devices", num_devices, findings);
   check_patterns(config, "model.freeze_params", "", findings);
   check_patterns(config, "model.prevent_freeze_params", "", findings);

@@ -19,6 +19,9 @@ enum class RunPurpose {
 /// Adds a finding for each block that `purpose` needs and that is absent.
 void check_needs(const Config& config, RunPurpose purpose, Findings& findings);
 
+/// Adds a finding for each `???` that none is about yet, wherever it stands.
+void check_missing(const Config& config, Findings& findings);
+
 /// Adds the findings about durations and patterns of parameter names. Values of another type, and
 /// those that kept their "${", are somebody else's findings.
 void check_run_values(const Config& config, Findings& findings);

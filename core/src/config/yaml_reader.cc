@@ -1,13 +1,16 @@
 #include "config/yaml_reader.h"
 
+#include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 #include <unordered_set>
 
+#include "base/utf8_reader.h"
 #include "config/config_bytes.h"
 #include "config/config_errors.h"
 #include "config/scalar.h"
@@ -237,8 +240,20 @@ class TreeBuilder final : public YAML::EventHandler {
   std::map<YAML::anchor_t, Config> anchors_;
 };
 
+/// Whether a line (from 0) is indented with tabs, or has one in front of where the parser stands.
+bool has_tab(const std::string& text, int line) {
+  size_t begin = 0;
+  for (; line > 0 && begin != std::string::npos; --line)
+    begin = text.find('\n', begin + (begin > 0));
+  if (begin == std::string::npos) return false;
+  if (begin > 0) ++begin;
+  const size_t end = std::min(text.find_first_not_of(" \t", begin), text.size());
+  return text.substr(begin, end - begin).find('\t') != std::string::npos;
+}
+
 /// The parser's words, and what is usually behind them.
-std::string with_hint(const std::string& words) {
+std::string with_hint(const std::string& words, bool is_tab) {
+  if (is_tab) return words + "; the line begins with a tab: YAML takes spaces only";
   const bool in_flow = words == YAML::ErrorMsg::UNKNOWN_TOKEN ||
                        words == YAML::ErrorMsg::END_OF_MAP_FLOW ||
                        words == YAML::ErrorMsg::END_OF_SEQ_FLOW;
@@ -248,7 +263,22 @@ std::string with_hint(const std::string& words) {
                  : words;
 }
 
+/// What is made of a configuration (JSON, log lines, other files) is UTF-8.
+void require_utf8(const std::string& text, Origin origin, bool has_lines) {
+  const size_t valid = valid_utf8_bytes(text);
+  if (valid == text.size()) return;
+  if (has_lines) {
+    const std::string_view before = std::string_view(text).substr(0, valid);
+    const size_t line = before.rfind('\n') + 1;  // 0 without one
+    origin.line = static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1;
+    origin.column = static_cast<int>(valid - line) + 1;
+  }
+  throw syntax_error(origin, fmt::format("the byte 0x{:02x} is not UTF-8; save the text as UTF-8",
+                                         static_cast<unsigned char>(text[valid])));
+}
+
 Config parse(const std::string& text, const Origin& base, bool has_lines) {
+  require_utf8(text, base, has_lines);
   TreeBuilder builder(base, has_lines);
   try {
     std::istringstream stream(text);
@@ -261,7 +291,7 @@ Config parse(const std::string& text, const Origin& base, bool has_lines) {
       origin.line = error.mark.line + 1;
       origin.column = error.mark.column + 1;
     }
-    throw syntax_error(origin, with_hint(error.msg));
+    throw syntax_error(origin, with_hint(error.msg, has_tab(text, error.mark.line)));
   }
   return builder.take();
 }

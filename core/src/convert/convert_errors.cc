@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/io_errors.h"
+
 namespace s2s::convert_errors {
 namespace {
 
@@ -130,11 +132,7 @@ Error result_name(const std::string& path) {
                                              path));
 }
 
-Error exists(const std::string& path) {
-  return error("convert-exists", fmt::format("'{}' is there already; expected a new file; name "
-                                             "another, or replace it with --force",
-                                             path));
-}
+Error exists(const std::string& path) { return error("convert-exists", exists_text(path)); }
 
 Error in_use(const std::string& path) {
   return error("convert-exists", fmt::format("'{}' is being written by another process; expected "

@@ -9,6 +9,7 @@
 #include "audio/random_room.h"
 #include "audio/tempo.h"
 #include "base/foreign_json.h"
+#include "base/whole_number.h"
 #include "cuts/cut_audio_errors.h"
 #include "s2s/frames.h"
 
@@ -94,8 +95,7 @@ auto of_transform(const AudioTransform& transform, const std::string& place, con
 }
 
 at::Tensor change_speed(const at::Tensor& audio_CS, double factor, const TransformContext& with) {
-  const auto from =
-      static_cast<int64_t>(std::nearbyint(static_cast<double>(with.sample_rate_hz) * factor));
+  const int64_t from = to_whole(std::nearbyint(static_cast<double>(with.sample_rate_hz) * factor));
   return with.resamplers(audio_CS, from, with.sample_rate_hz);
 }
 

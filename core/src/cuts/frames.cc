@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/whole_number.h"
 #include "cuts/cuts_errors.h"
 
 namespace s2s {
@@ -15,8 +16,8 @@ int64_t floor_divide(int64_t a, int64_t b) {
 }
 
 int64_t hop_samples(double frame_length_s, int64_t sample_rate_hz) {
-  const auto hop =
-      static_cast<int64_t>(std::nearbyint(frame_length_s * static_cast<double>(sample_rate_hz)));
+  const int64_t hop =
+      to_whole(std::nearbyint(frame_length_s * static_cast<double>(sample_rate_hz)));
   if (sample_rate_hz <= 0 || hop < 1) throw cuts_errors::frames(frame_length_s, sample_rate_hz);
   return hop;
 }
@@ -31,8 +32,8 @@ int64_t compute_num_frames_from_samples(int64_t num_samples, double frame_length
 
 int64_t compute_num_frames(double duration_s, double frame_length_s, int64_t sample_rate_hz) {
   const double samples = duration_s * static_cast<double>(sample_rate_hz);
-  return compute_num_frames_from_samples(static_cast<int64_t>(std::nearbyint(samples)),
-                                         frame_length_s, sample_rate_hz);
+  return compute_num_frames_from_samples(to_whole(std::nearbyint(samples)), frame_length_s,
+                                         sample_rate_hz);
 }
 
 // glibc prints the correctly rounded decimal of the exact binary value, which is what Python's
@@ -47,7 +48,7 @@ int64_t compute_num_samples(double duration_s, int64_t sample_rate_hz) {
   const double exact = round_time(duration_s * static_cast<double>(sample_rate_hz));
   const double magnitude = std::fabs(exact);
   const double whole = std::floor(magnitude);
-  const auto rounded = static_cast<int64_t>(magnitude - whole >= 0.5 ? whole + 1 : whole);
+  const int64_t rounded = to_whole(magnitude - whole >= 0.5 ? whole + 1 : whole);
   return exact < 0 ? -rounded : rounded;
 }
 

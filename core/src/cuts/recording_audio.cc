@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "base/fnv.h"
+#include "base/whole_number.h"
 #include "cuts/cut_audio_errors.h"
 #include "cuts/cut_json.h"
 #include "s2s/frames.h"
@@ -26,7 +27,7 @@ bool contains(const std::vector<int64_t>& list, int64_t value) {
 }
 
 int64_t tolerated_samples(double tolerance_s, int64_t rate_hz) {
-  return static_cast<int64_t>(std::ceil(tolerance_s * static_cast<double>(rate_hz)));
+  return to_whole(std::ceil(tolerance_s * static_cast<double>(rate_hz)));
 }
 
 bool has_video(const Recording& recording) {

@@ -6,11 +6,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "data/inspect_buckets.h"
+#include "data/turn_fit.h"
 #include "s2s/cuts.h"
 #include "s2s/duplex_data.h"
 
@@ -113,13 +115,19 @@ class SetInspector {
 
 using CutList = std::vector<std::shared_ptr<const Cut>>;
 
+/// What the audio of some cuts is like.
+struct AudioScan {
+  std::vector<AudioProblem> problems;        // in the cuts' order
+  std::vector<std::optional<TurnFit>> fits;  // by cut; nothing: not both channels were read
+};
+
 /// Loads the audio of every cut with `num_threads` threads; not that of cuts of more than a day,
-/// which SetInspector names. `progress` is called by one thread at a
-/// time with the number of cuts that are done. The problems are in the cuts' order.
-/// Silent: no sample above -80 dB. Clipped: at least three samples at full scale, one after
-/// another.
-std::vector<AudioProblem> scan_audio(const CutList& cuts, int64_t num_threads,
-                                     const std::function<void(int64_t)>& progress);
+/// which SetInspector names. `roles`: which speakers are the user and the agent. `progress` is
+/// called by one thread at a time with the number of cuts that are done.
+/// Silent: no sample above -80 dB. Clipped: at least three samples at the full scale of 16 bits or
+/// beyond, one after another; not found in 8-bit, A-law and mu-law audio, whose scale ends below.
+AudioScan scan_audio(const CutList& cuts, const DuplexDataOptions& roles, int64_t num_threads,
+                     const std::function<void(int64_t)>& progress);
 
 /// A batch's token channels on the time axis: one line for each frame where something is written.
 std::string draw_channels(const std::vector<CutSequence>& rows, const BatchSpec& spec,

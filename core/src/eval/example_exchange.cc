@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "s2s/mesh.h"
+#include "train/data_ranks.h"
 
 namespace s2s {
 namespace {
@@ -52,6 +53,28 @@ std::optional<std::string> text_of(const json& from) {
   return from.is_null() ? std::nullopt : std::optional(from.get<std::string>());
 }
 
+json to_json(const std::vector<SpeechSegment>& segments) {
+  json out = json::array();
+  for (const SpeechSegment& segment : segments) out.push_back({segment.start_s, segment.end_s});
+  return out;
+}
+
+std::vector<SpeechSegment> segments_of(const json& from) {
+  std::vector<SpeechSegment> out;
+  for (const json& segment : from) out.push_back({segment.at(0), segment.at(1)});
+  return out;
+}
+
+json to_json(const std::optional<SpokenTimes>& times) {
+  if (!times) return nullptr;
+  return {to_json(times->user), to_json(times->answer), times->duration_s};
+}
+
+std::optional<SpokenTimes> times_of(const json& from) {
+  if (from.is_null()) return std::nullopt;
+  return SpokenTimes{segments_of(from.at(0)), segments_of(from.at(1)), from.at(2)};
+}
+
 json to_json(const ReportExample& e) {
   json turns = json::array();
   for (const Turn& turn : e.turns) {
@@ -66,6 +89,7 @@ json to_json(const ReportExample& e) {
        {e.texts.reference, to_json(e.texts.text_channel), to_json(e.texts.heard_model),
         to_json(e.texts.heard_reference), to_json(e.texts.heard_round_trip)}},
       {"clips", {to_json(e.user), to_json(e.answer), to_json(e.reference), to_json(e.round_trip)}},
+      {"times", to_json(e.times)},
       {"marks", {to_json(e.answer_tokens), to_json(e.reference_tokens)}},
       {"numbers", e.numbers}};
 }
@@ -86,6 +110,7 @@ ReportExample example_of(const json& from) {
   e.answer = clip_of(clips.at(1));
   e.reference = clip_of(clips.at(2));
   e.round_trip = clip_of(clips.at(3));
+  e.times = times_of(from.at("times"));
   e.answer_tokens = marks_of(from.at("marks").at(0));
   e.reference_tokens = marks_of(from.at("marks").at(1));
   e.numbers = from.at("numbers").get<std::map<std::string, double>>();
@@ -122,6 +147,19 @@ bool is_first_of_its_data(const MeshShape& mesh, int64_t rank) {
   return place.pipeline == 0 && place.context == 0 && place.tensor == 0;
 }
 
+void add_examples(const Bytes& bytes, std::vector<ReportExample>& examples) {
+  const json theirs = json::from_cbor(bytes);
+  for (const json& example : theirs) examples.push_back(example_of(example));
+}
+
+/// As one process would have validated them.
+void put_in_order(std::vector<ReportExample>& examples) {
+  std::stable_sort(examples.begin(), examples.end(),
+                   [](const ReportExample& a, const ReportExample& b) {
+                     return std::tie(a.batch, a.data_set) < std::tie(b.batch, b.data_set);
+                   });
+}
+
 }  // namespace
 
 void gather_examples(Communicator& world, const MeshShape& mesh,
@@ -133,13 +171,20 @@ void gather_examples(Communicator& world, const MeshShape& mesh,
   }
   for (int64_t rank = 1; rank < world.size(); ++rank) {
     if (!is_first_of_its_data(mesh, rank)) continue;
-    const json theirs = json::from_cbor(receive(world, rank));
-    for (const json& example : theirs) examples.push_back(example_of(example));
+    add_examples(receive(world, rank), examples);
   }
-  std::stable_sort(examples.begin(), examples.end(),
-                   [](const ReportExample& a, const ReportExample& b) {
-                     return std::tie(a.batch, a.data_set) < std::tie(b.batch, b.data_set);
-                   });
+  put_in_order(examples);
+}
+
+void share_examples(ParallelStrategy& strategy, std::vector<ReportExample>& examples) {
+  if (strategy.mesh().data_size() == 1) return;
+  const Bytes mine = to_bytes(examples);
+  examples.clear();
+  for (const std::string& theirs :
+       texts_of_data_ranks(strategy, std::string(mine.begin(), mine.end()))) {
+    add_examples(Bytes(theirs.begin(), theirs.end()), examples);
+  }
+  put_in_order(examples);
 }
 
 }  // namespace s2s

@@ -41,6 +41,9 @@ struct MeasureOptions {
   DuplexOptions duplex;
 };
 
+/// Replaces the clips by what turn taking needs of them.
+void keep_times_only(ReportExample& example, const VoiceActivityOptions& options = {});
+
 /// Measures what the example holds.
 ExampleMeasures measure(const ReportExample& example, const TextNormalizer& normalizer,
                         const MeasureOptions& options = {});

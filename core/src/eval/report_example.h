@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "eval/score_board.h"
+#include "eval/voice_activity.h"
 #include "s2s/batch.h"
 #include "s2s/scorer.h"
 
@@ -20,6 +22,13 @@ struct TokenMark {
   std::string text;  // as a reader should see it; a leading blank begins a word
 };
 
+/// Who spoke when, of clips that were not kept.
+struct SpokenTimes {
+  std::vector<SpeechSegment> user;
+  std::vector<SpeechSegment> answer;
+  double duration_s = 0;  // of the longest clip
+};
+
 /// All clips start at the dialogue's time 0. A clip without samples was not made.
 struct ReportExample {
   std::string id;
@@ -31,6 +40,7 @@ struct ReportExample {
   AudioClip answer;      // what the model said
   AudioClip reference;   // what the agent should have said
   AudioClip round_trip;  // the reference through the codec: the best that the codec allows
+  std::optional<SpokenTimes> times;  // in place of the clips
   std::vector<TokenMark> answer_tokens;
   std::vector<TokenMark> reference_tokens;
   std::map<std::string, double> numbers;  // further numbers to list, e.g. text_loss

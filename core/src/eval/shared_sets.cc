@@ -41,16 +41,17 @@ bool SharedSets::next_round() {
     num_ranks.push_back(mine.back() ? 1 : 0);
   }
   if (strategy_ != nullptr && !num_ranks.empty()) num_ranks = strategy_->sum_over_data(num_ranks);
-  const int64_t number = round_ * share_.size + share_.rank;
+  const int64_t first = round_ * share_.size;
+  const int64_t number = first + share_.rank;
   size_t i = 0;
   for (const auto& [name, source] : open_) {
     const int64_t ranks = std::llround(num_ranks[i]);
     std::optional<Batch>& batch = mine[i++];
     if (batch) {
       if (needs_all()) spare_ = batch;
-      turns_.push_back({name, std::move(*batch), number, true, ranks});
+      turns_.push_back({name, std::move(*batch), number, first, true, ranks});
     } else if (ranks > 0 && needs_all()) {
-      turns_.push_back({name, spare_batch(), number, false, ranks});
+      turns_.push_back({name, spare_batch(), number, first, false, ranks});
     }
   }
   ++round_;

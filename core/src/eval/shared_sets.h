@@ -28,6 +28,7 @@ class SharedSets {
     std::string set;
     Batch batch;
     int64_t number = 0;  // of the batch, in the order of the set
+    int64_t first = 0;   // the number that rank 0's batch of this round has
     /// False: the set has no batch left for this rank. Others have one, and a model whose weights
     /// are split is run by all of its ranks together.
     bool counts = true;

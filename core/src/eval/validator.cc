@@ -3,6 +3,9 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include "eval/data_set_board.h"
+#include "eval/example_exchange.h"
+#include "eval/example_measures.h"
 #include "s2s/full_precision.h"
 
 namespace s2s {
@@ -49,8 +52,14 @@ void Validator::run_batch(SharedSets& sets, const SharedSets::Turn& turn, Metric
   const AutocastScope autocast(settings_.precision, settings_.device.type());
   const MetricSums more = model_.evaluate(on_device);
   if (turn.counts) add_sums(sums, more);
-  if (!settings_.generate) return;
+  // Ranks that split a model answer together, also where one of them has no batch that counts.
+  if (!is_answered(turn.first)) return;
   answer(turn, on_device, sets.common_width(on_device.source_audio_BS.size(1)));
+}
+
+bool Validator::is_answered(int64_t number) const {
+  if (settings_.answers == Answers::kNone) return false;
+  return settings_.limit_answers == 0 || number < settings_.limit_answers;
 }
 
 ValidationReport Validator::run(int64_t steps_done) {
@@ -68,12 +77,25 @@ ValidationReport Validator::run(int64_t steps_done) {
     }
   }
   model_.train(was_training);
-  if (settings_.generate && settings_.scorer != nullptr) listen();
+  if (settings_.answers == Answers::kExamples) listen(0);
   if (settings_.strategy != nullptr) sums = sums_of_all_ranks(*settings_.strategy, sums);
   ValidationReport report;
   report.step = steps_done;
   for (const auto& [name, value] : sums) report.sets[name] = means(value);
+  if (settings_.answers == Answers::kNumbers) add_numbers(report);
   return report;
+}
+
+void Validator::add_numbers(ValidationReport& report) {
+  if (settings_.strategy != nullptr) share_examples(*settings_.strategy, examples_);
+  std::map<std::string, DataSetBoard> boards;
+  for (const ReportExample& example : examples_) {
+    DataSetBoard& board =
+        boards.try_emplace(example.data_set, example.data_set, english_normalizer()).first->second;
+    board.add(example, measure(example, board.texts().normalizer()));
+  }
+  for (const auto& [set, board] : boards) report.sets[set].merge(board.numbers());
+  examples_.clear();
 }
 
 /// `width`: samples that the user's audio is padded to.
@@ -82,53 +104,75 @@ void Validator::answer(const SharedSets::Turn& turn, const Batch& batch, int64_t
   const Generation generated =
       model_.generate(at::constant_pad_nd(user_BS, {0, width - user_BS.size(1)}),
                       batch.source_audio_lens_B, /*decode_audio=*/true);
-  if (!turn.counts) return;
+  if (!turn.counts || !is_answered(turn.number)) return;
+  const size_t first = examples_.size();
+  for (int64_t b = 0; b < batch.size(); ++b) {
+    examples_.push_back(example_of(turn, batch, generated, b));
+  }
+  if (settings_.answers == Answers::kExamples) return add_best_case(batch, first);
+  listen(first);
+  for (size_t i = first; i < examples_.size(); ++i) keep_times_only(examples_[i]);
+}
+
+ReportExample Validator::example_of(const SharedSets::Turn& turn, const Batch& batch,
+                                    const Generation& generated, int64_t b) const {
+  const auto row_number = static_cast<size_t>(b);
+  const Tokenizer& tokenizer = model_.tokenizer();
+  ReportExample example;
+  example.id = batch.ids[row_number];
+  example.data_set = turn.set;
+  example.batch = turn.number;
+  example.turns = batch.turns[row_number];
+  example.texts.reference = batch.target_texts[row_number];
+  example.texts.text_channel = generated.text[row_number];
+  example.user = {row(batch.source_audio_BS, batch.source_audio_lens_B, b),
+                  model_.source_sample_rate_hz()};
+  example.answer = {row(generated.audio_BS, generated.audio_lens_B, b),
+                    model_.codec().shape().sample_rate_hz};
+  // Token t of the answer stands for frame t + 1: the text channel leads by one frame.
+  example.answer_tokens =
+      marks(generated.tokens_text_BT[b], generated.token_lens_B[b].item<int64_t>(), 1, tokenizer);
+  example.reference_tokens =
+      marks(batch.target_tokens_BT[b], batch.target_token_lens_B[b].item<int64_t>(), 0, tokenizer);
+  return example;
+}
+
+/// The reference audio, and what the codec makes of it, of the examples from `first` on.
+void Validator::add_best_case(const Batch& batch, size_t first) {
   const FullPrecision full_precision;
   Codec& codec = model_.codec();
   const auto [codes_BKT, code_lens_B] =
       codec.encode(batch.target_audio_BS, batch.target_audio_lens_B);
   const at::Tensor round_trip_BS = codec.decode(codes_BKT);
   const int64_t rate_hz = codec.shape().sample_rate_hz;
-  const Tokenizer& tokenizer = model_.tokenizer();
   for (int64_t b = 0; b < batch.size(); ++b) {
-    ReportExample example;
-    example.id = batch.ids[static_cast<size_t>(b)];
-    example.data_set = turn.set;
-    example.batch = turn.number;
-    example.turns = batch.turns[static_cast<size_t>(b)];
-    example.texts.reference = batch.target_texts[static_cast<size_t>(b)];
-    example.texts.text_channel = generated.text[static_cast<size_t>(b)];
-    example.user = {row(batch.source_audio_BS, batch.source_audio_lens_B, b),
-                    model_.source_sample_rate_hz()};
+    ReportExample& example = examples_[first + static_cast<size_t>(b)];
     example.reference = {row(batch.target_audio_BS, batch.target_audio_lens_B, b), rate_hz};
     example.round_trip = {row(round_trip_BS, code_lens_B * codec.shape().samples_per_frame, b),
                           rate_hz};
-    example.answer = {row(generated.audio_BS, generated.audio_lens_B, b), rate_hz};
-    // Token t of the answer stands for frame t + 1: the text channel leads by one frame.
-    example.answer_tokens =
-        marks(generated.tokens_text_BT[b], generated.token_lens_B[b].item<int64_t>(), 1, tokenizer);
-    example.reference_tokens = marks(batch.target_tokens_BT[b],
-                                     batch.target_token_lens_B[b].item<int64_t>(), 0, tokenizer);
-    examples_.push_back(std::move(example));
   }
 }
 
-void Validator::listen() {
+/// To the examples from `first` on, as far as they have clips.
+void Validator::listen(size_t first) {
+  if (settings_.scorer == nullptr) return;
   std::vector<AudioClip> clips;
-  for (const ReportExample& example : examples_) {
-    clips.push_back(example.answer);
-    clips.push_back(example.reference);
-    clips.push_back(example.round_trip);
+  std::vector<std::optional<std::string>*> texts;
+  for (size_t i = first; i < examples_.size(); ++i) {
+    ReportExample& example = examples_[i];
+    SpokenTexts& heard = example.texts;
+    for (const auto& [clip, text] : {std::pair(&example.answer, &heard.heard_model),
+                                     std::pair(&example.reference, &heard.heard_reference),
+                                     std::pair(&example.round_trip, &heard.heard_round_trip)}) {
+      if (!clip->samples_S.defined()) continue;
+      clips.push_back(*clip);
+      texts.push_back(text);
+    }
   }
   if (settings_.progress)
     settings_.progress("clips to listen to", static_cast<int64_t>(clips.size()));
-  const std::vector<std::string> heard = settings_.scorer->transcribe(clips);
-  for (size_t i = 0; i < examples_.size(); ++i) {
-    SpokenTexts& texts = examples_[i].texts;
-    texts.heard_model = heard[3 * i];
-    texts.heard_reference = heard[3 * i + 1];
-    texts.heard_round_trip = heard[3 * i + 2];
-  }
+  const std::vector<std::string> found = settings_.scorer->transcribe(clips);
+  for (size_t i = 0; i < found.size(); ++i) *texts[i] = found[i];
 }
 
 }  // namespace s2s

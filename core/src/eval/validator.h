@@ -19,10 +19,18 @@
 
 namespace s2s {
 
+/// Whether the model answers the examples, and what is kept of it.
+enum class Answers {
+  kNone,
+  kNumbers,   // the metrics of answer_metrics() are in the report; no audio is kept
+  kExamples,  // every example with its audio, beside what codec and scorer allow at best
+};
+
 struct ValidationSettings {
   int64_t limit_batches = 0;  // per set, of all data ranks together; 0: all
-  bool generate = false;      // let the model answer
-  Scorer* scorer = nullptr;   // with `generate`: write down what is heard
+  Answers answers = Answers::kNone;
+  int64_t limit_answers = 0;  // batches of each set that are answered; 0: all of limit_batches
+  Scorer* scorer = nullptr;   // writes down what is heard in the answers
   Precision precision;
   at::Device device = at::kCPU;
   /// Every data rank takes every n-th batch; null: one process.
@@ -39,13 +47,18 @@ class Validator {
   /// Leaves the model in the mode it was in. Metrics are means over all frames of a set. Every rank
   /// calls it, and gets the same.
   ValidationReport run(int64_t steps_done);
-  /// With `generate`: every example of this rank with its audio, set by set.
+  /// With Answers::kExamples: every example of this rank with its audio, set by set.
   std::vector<ReportExample>& examples() { return examples_; }
 
  private:
   void run_batch(SharedSets& sets, const SharedSets::Turn& turn, MetricSums& sums);
   void answer(const SharedSets::Turn& turn, const Batch& batch, int64_t width);
-  void listen();
+  ReportExample example_of(const SharedSets::Turn& turn, const Batch& batch,
+                           const Generation& generated, int64_t b) const;
+  void add_best_case(const Batch& batch, size_t first);
+  bool is_answered(int64_t number) const;
+  void listen(size_t first);
+  void add_numbers(ValidationReport& report);
 
   SpeechModel& model_;
   const Sets& sets_;

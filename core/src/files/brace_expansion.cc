@@ -31,17 +31,21 @@ struct Expansion {
     return bytes;
   }
 
+  static bool is_nothing(const Names& names) { return names.size() == 1 && names[0].empty(); }
+
   Names all_of(const std::string& text) const {
     if (text.size() > kLongestPattern) fail("is longer than 64 KiB");
     return expand(text, 0);
   }
 
   /// Each of `left` with each of `right` behind it; the last changes fastest.
-  Names product(const Names& left, const Names& right) const {
+  Names product(Names left, Names right) const {
     check_size(uint64_t{left.size()} * right.size());
     if (num_bytes(left) * right.size() + num_bytes(right) * left.size() > kMaxBytes) {
       fail("stands for more than 256 MiB of names");
     }
+    if (is_nothing(left)) return right;
+    if (is_nothing(right)) return left;
     Names all;
     all.reserve(left.size() * right.size());
     for (const std::string& first : left) {
@@ -149,19 +153,19 @@ struct Expansion {
     int open = 0;
     for (size_t at = 0; at < text.size(); ++at) {
       if (text[at] == '{' && open++ == 0) {
-        all = product(all, {text.substr(start, at - start)});
+        all = product(std::move(all), {text.substr(start, at - start)});
         start = at;
       } else if (text[at] == '}' && --open == 0) {
         const std::string inside = text.substr(start + 1, at - start - 1);
         std::optional<Names> names = expression(inside, depth + 1);
         if (!names) names = product(product({"{"}, expand(inside, depth + 1)), {"}"});
-        all = product(all, *names);
+        all = product(std::move(all), std::move(*names));
         start = at + 1;
       }
       if (open < 0) break;
     }
     if (open != 0) fail("has braces that are not closed or not opened");
-    return product(all, {text.substr(start)});
+    return product(std::move(all), {text.substr(start)});
   }
 };
 

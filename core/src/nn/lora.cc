@@ -82,18 +82,24 @@ void LoraOptions::visit(OptionVisitor& v) {
   v("lora_dropout", lora_dropout, "share of their inputs that is dropped in training",
     between(0, 1));
   v("target_modules", target_modules,
-    "ends of the paths of the linear layers that get one, or all-linear");
+    "ends of the paths of the linear layers that get one, or all-linear; none: q_proj and v_proj, "
+    "as PEFT has it for the families here");
   v("task_type", task_type, "kind of model, for the files", one_of({"CAUSAL_LM"}));
   v("path", path, "folder with an adapter as PEFT writes it; null: new ones");
 }
 
+std::vector<std::string> LoraOptions::targets() const {
+  return target_modules.empty() ? std::vector<std::string>{"q_proj", "v_proj"} : target_modules;
+}
+
 std::vector<std::string> add_lora(Block& root, const LoraOptions& options) {
   const std::vector<NamedLinear> all = linears(root);
-  std::set<std::string> unmatched(options.target_modules.begin(), options.target_modules.end());
+  const std::vector<std::string> targets = options.targets();
+  std::set<std::string> unmatched(targets.begin(), targets.end());
   bool any = false;
   for (const NamedLinear& entry : all) {
     bool matches = false;
-    for (const std::string& target : options.target_modules) {
+    for (const std::string& target : targets) {
       if (!is_target(target, entry.path)) continue;
       matches = true;
       unmatched.erase(target);
@@ -102,7 +108,7 @@ std::vector<std::string> add_lora(Block& root, const LoraOptions& options) {
     entry.linear->add_lora(options.r, options.scale(), options.lora_dropout);
     any = true;
   }
-  if (!any) throw targets_error(options.target_modules, all);
+  if (!any) throw targets_error(targets, all);
   return {unmatched.begin(), unmatched.end()};
 }
 

@@ -131,10 +131,12 @@ Error no_verdict(int64_t rank, const std::string& reason) {
 Error mesh(int64_t mesh_ranks, int64_t world_ranks, const std::string& shape) {
   return comm_error(
       "comm/mesh",
-      fmt::format("the mesh has {} rank{} ({}), and {} {} started\n  next:      change "
-                  "trainer.strategy, or start {} process{}",
-                  mesh_ranks, mesh_ranks == 1 ? "" : "s", shape, world_ranks,
-                  world_ranks == 1 ? "was" : "were", mesh_ranks, mesh_ranks == 1 ? "" : "es"));
+      fmt::format(
+          "the mesh has {} rank{} ({}), and {} {} started\n  next:      start {} process{}, "
+          "or change the axes of trainer.strategy, or take another one (s2s-run plugin list "
+          "--kind strategy)",
+          mesh_ranks, mesh_ranks == 1 ? "" : "s", shape, world_ranks,
+          world_ranks == 1 ? "was" : "were", mesh_ranks, mesh_ranks == 1 ? "" : "es"));
 }
 
 Error started(std::optional<int64_t> devices, std::optional<int64_t> num_nodes, int64_t local_size,
@@ -147,7 +149,7 @@ Error started(std::optional<int64_t> devices, std::optional<int64_t> num_nodes, 
   return comm_error(
       "comm/mesh",
       fmt::format("{}, and {} process{} {} started on each of {} machine{}\n  next:      start as "
-                  "many as the configuration says, or leave both keys away (devices: auto)",
+                  "many as the configuration says, or leave both keys out (devices: auto)",
                   asked, local_size, local_size == 1 ? "" : "es", local_size == 1 ? "was" : "were",
                   num_machines, num_machines == 1 ? "" : "s"));
 }

@@ -102,6 +102,14 @@ Error world(const MeshShape& m, int64_t world_size) {
                   m.world_size()));
 }
 
+Error mesh_size(double num_ranks, int64_t most) {
+  return plan_error("mesh/size",
+                    fmt::format("a plan of {:.0f} ranks is asked for; expected at most {}: see "
+                                "--world-size, --mesh, and the sizes in trainer.strategy and "
+                                "trainer.devices",
+                                num_ranks, most));
+}
+
 Error mesh_text(const std::string& text, const std::string& what) {
   return plan_error("mesh/axes",
                     fmt::format("mesh '{}': {}; expected axes as in data=4,tensor=2 (pipeline, "

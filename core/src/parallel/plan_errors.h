@@ -31,6 +31,8 @@ Error tied(const std::string& first, const std::string& first_treatment, const s
            const std::string& second_treatment);
 /// [mesh/world] a mesh that is not as large as the world.
 Error world(const MeshShape& mesh, int64_t world_size);
+/// [mesh/size] more ranks than anybody has.
+Error mesh_size(double num_ranks, int64_t most);
 /// [mesh/axes] a --mesh text that cannot be read.
 Error mesh_text(const std::string& text, const std::string& what);
 

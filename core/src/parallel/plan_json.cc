@@ -1,7 +1,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "parallel/plan_report.h"
+#include "parallel/plan_verdict.h"
 
 namespace s2s {
 
@@ -67,7 +67,7 @@ nlohmann::ordered_json mesh_json(const PlanReport& report) {
 
 }  // namespace
 
-std::string plan_json(const PlanReport& report) {
+std::string plan_json(const PlanReport& report, double device_bytes) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const PlanLine& line : report.lines) {
     nlohmann::ordered_json row = {{"module", line.module}, {"style", line.style},
@@ -87,10 +87,17 @@ std::string plan_json(const PlanReport& report) {
       {"optimizer_bytes", rank.optimizer_bytes}, {"gathered_bytes", rank.gathered_bytes},
       {"autocast_bytes", rank.copy_bytes},       {"host_bytes", rank.host_bytes},
       {"activations", activations_json(report)}};
-  const nlohmann::ordered_json root = {
+  nlohmann::ordered_json root = {
       {"mesh", mesh_json(report)}, {"rows", std::move(rows)},
       {"units", report.units},     {"parameters", report.num_parameters},
       {"per_rank", per_rank},      {"traffic_per_step", traffic_json(report)}};
+  if (device_bytes > 0) {
+    const DeviceNeed need = device_need(report);
+    root["device"] = {{"bytes", device_bytes},
+                      {"needed_bytes", need.bytes},
+                      {"activations_counted", need.has_activations},
+                      {"fits", fit_of(need, device_bytes) != Fit::kNo}};
+  }
   return root.dump(2) + "\n";
 }
 

@@ -65,7 +65,8 @@ PlanReport report_plan(Block& model, const ShardPlan& plan, const PlanReportInpu
 
 /// The table for people, with a last line about the mesh. Ends in a newline.
 std::string format_plan(const PlanReport& report);
-/// The same as JSON text.
-std::string plan_json(const PlanReport& report);
+/// The same as JSON text. `device_bytes`: of each rank's device, to say whether the plan fits; 0:
+/// not known.
+std::string plan_json(const PlanReport& report, double device_bytes = 0);
 
 }  // namespace s2s

@@ -208,7 +208,18 @@ MeshShape parse_mesh(const std::string& text) {
       throw plan_errors::mesh_text(text, "'" + number + "' is not a size of at least 1");
     }
   }
+  require_possible_size(mesh);
   return mesh;
+}
+
+void require_possible_size(const MeshShape& mesh) {
+  constexpr int64_t kMostRanks = int64_t{1} << 20;
+  double num_ranks = 1;  // as int64_t it might overflow
+  for (const int64_t axis :
+       {mesh.pipeline, mesh.replicate, mesh.shard, mesh.context, mesh.tensor}) {
+    num_ranks *= static_cast<double>(axis);
+  }
+  if (num_ranks > kMostRanks) throw plan_errors::mesh_size(num_ranks, kMostRanks);
 }
 
 }  // namespace s2s

@@ -53,7 +53,10 @@ PlannedModel plan_model(Block& model, const ShardPlan& plan, const MeshShape& me
 std::vector<std::string> collapse_numbers(const std::vector<std::string>& names);
 
 /// "pipeline=1,data=4,tensor=2" as a mesh; data is another word for shard.
-/// Errors: [mesh/axes].
+/// Errors: [mesh/axes], [mesh/size].
 MeshShape parse_mesh(const std::string& text);
+
+/// Errors: [mesh/size] where the axes together have more ranks than a plan is made for (2^20).
+void require_possible_size(const MeshShape& mesh);
 
 }  // namespace s2s

@@ -17,6 +17,7 @@ Scorer::~Scorer() = default;
 DataSource::~DataSource() = default;
 DuplexSession::~DuplexSession() = default;
 SpeechModel::~SpeechModel() = default;
+std::vector<std::string> SpeechModel::metric_names() const { return {}; }
 Optimizer::~Optimizer() = default;
 Schedule::~Schedule() = default;
 CollectiveObserver::~CollectiveObserver() = default;

@@ -195,7 +195,7 @@ Error new_name_error(const std::string& name) {
 
 Error new_folder_error(const std::string& folder, const std::string& reason) {
   return plugin_error("new-folder", "cannot make the project in " + folder + ": " + reason +
-                                        "\n  expected: a folder that is new or empty; choose "
+                                        "\n  expected: a folder that can be written to; choose "
                                         "another with --out");
 }
 

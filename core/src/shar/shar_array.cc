@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/foreign_json.h"
+#include "base/whole_number.h"
 #include "files/npy.h"
 #include "files/open_bytes.h"
 #include "files/tar_index.h"
@@ -51,7 +52,7 @@ struct StoredParts {
     if (shift_s <= 0 || dim < 0 || dim >= array.dim()) fail("has no valid frame_shift");
     const int64_t size = array.size(dim);
     const auto frames = [&](double seconds) {
-      return std::min(size, static_cast<int64_t>(std::floor(seconds / shift_s + 0.5)));
+      return std::min(size, to_whole(std::floor(seconds / shift_s + 0.5)));
     };
     const int64_t first = frames(std::max(0.0, cut.start_s - manifest.value("start", 0.0)));
     const int64_t count = std::min(size - first, std::max<int64_t>(1, frames(cut.duration_s)));

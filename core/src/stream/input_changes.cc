@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/foreign_json.h"
+#include "base/whole_number.h"
 #include "cuts/mixed_cut.h"
 #include "s2s/frames.h"
 #include "stream/input_errors.h"
@@ -145,9 +146,7 @@ CutPtr listening_dialogue(const CutPtr& cut, double agent_silence_duration) {
   double whole_s = user_s;
   auto changed = std::make_shared<Cut>(*cut);
   const auto num_silent =
-      agent_silence_duration > 0
-          ? static_cast<int64_t>(agent_silence_duration * static_cast<double>(rate))
-          : 0;
+      agent_silence_duration > 0 ? to_whole(agent_silence_duration * static_cast<double>(rate)) : 0;
   if (num_silent > 0) {
     whole_s = static_cast<double>(compute_num_samples(user_s, rate) + num_silent) /
               static_cast<double>(rate);
@@ -164,7 +163,7 @@ CutPtr listening_dialogue(const CutPtr& cut, double agent_silence_duration) {
   agent.speaker = "agent";
   changed->supervisions = {std::move(user), std::move(agent)};
   changed->set_custom("task", quoted("asr"));
-  const auto num_samples = static_cast<int64_t>(whole_s * static_cast<double>(rate));
+  const int64_t num_samples = to_whole(whole_s * static_cast<double>(rate));
   changed->set_custom("target_audio", silent_recording(cut->id + "_target", num_samples, rate));
   // The agent's recording begins with the cut, wherever that begins in the user's.
   if (changed->start_s > 0) changed->set_custom("target_audio_unaligned", JsonText{"true"});

@@ -8,6 +8,7 @@
 #include <regex>
 
 #include "base/foreign_json.h"
+#include "base/whole_number.h"
 #include "files/pipe_command.h"
 #include "stream/input_errors.h"
 
@@ -87,7 +88,7 @@ CustomFields custom_fields(const nlohmann::ordered_json& object,
 }
 
 std::string centiseconds(double seconds) {
-  return fmt::format("{:06d}", static_cast<int64_t>(std::nearbyint(seconds * 1e2)));
+  return fmt::format("{:06d}", to_whole(std::nearbyint(seconds * 1e2)));
 }
 
 std::string nemo_audio_path(const std::string& audio, const std::string& manifest) {

@@ -8,6 +8,7 @@
 
 #include "audio/audio_reader.h"
 #include "base/fnv.h"
+#include "base/whole_number.h"
 #include "s2s/frames.h"
 #include "stream/input_errors.h"
 #include "stream/nemo_cut.h"
@@ -115,7 +116,7 @@ Cut NemoManifestStream::make_cut(const NemoEntry& entry) const {
   const double end_s = offset.value_or(0) + *duration;
   Cut cut;
   if (rate || options_.metadata_only) {
-    const auto rate_hz = static_cast<int64_t>(rate.value_or(kAssumedRate));
+    const int64_t rate_hz = to_whole(rate.value_or(kAssumedRate));
     cut = whole_cut(written_recording(audio, end_s, rate_hz));
   } else {
     cut = whole_cut(recording_of_file(audio, entry));

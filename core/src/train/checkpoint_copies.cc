@@ -45,8 +45,12 @@ std::vector<std::string> llm_files(const Config& config) {
   Config copy = config;
   const Config* const llm = part_with_path(copy, "llm");
   if (llm == nullptr) return {};
-  const fs::path file = fs::path(llm->find("path")->text()) / kLlmConfig;
-  return fs::exists(file) ? std::vector<std::string>{file.string()} : std::vector<std::string>{};
+  const fs::path folder = llm->find("path")->text();
+  if (!fs::exists(folder / kLlmConfig)) return {};
+  std::vector<std::string> files = {(folder / kLlmConfig).string()};
+  const fs::path generation = folder / kGenerationConfig;
+  if (fs::is_regular_file(generation)) files.push_back(generation.string());
+  return files;
 }
 
 }  // namespace s2s

@@ -72,6 +72,22 @@ std::string name_within(const std::string& entry, std::string_view suffix) {
   return is_ours ? entry.substr(1, entry.size() - 1 - suffix.size()) : "";
 }
 
+/// Removes what has such a name. A line for each that is left, and for a folder that cannot be
+/// listed: what it holds may be left too.
+std::vector<std::string> remove_named(const fs::path& folder, std::string_view suffix) {
+  std::vector<std::string> lines;
+  std::error_code problem;
+  const fs::directory_iterator entries(folder, problem);
+  if (problem && !says_no_file(problem.value())) {
+    lines.push_back(fmt::format("{}: {}", folder.string(), problem.message()));
+  }
+  for (const auto& entry : entries) {
+    const std::string name = entry.path().filename().string();
+    if (!name_within(name, suffix).empty()) remove_folder(entry.path(), lines);
+  }
+  return lines;
+}
+
 /// A kill between two renames of give_name has left a checkpoint without its name.
 void restore_replaced(const fs::path& folder) {
   std::error_code ignored;
@@ -177,24 +193,12 @@ void remove_checkpoint(const fs::path& folder) {
 }
 
 std::vector<std::string> remove_removed(const fs::path& folder) {
-  std::vector<std::string> lines;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (!name_within(name, kRemoved).empty()) remove_folder(entry.path(), lines);
-  }
-  return lines;
+  return remove_named(folder, kRemoved);
 }
 
 std::vector<std::string> remove_partials(const fs::path& folder) {
   restore_replaced(folder);
-  std::vector<std::string> lines;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (!name_within(name, ".partial").empty()) remove_folder(entry.path(), lines);
-  }
-  return lines;
+  return remove_named(folder, ".partial");
 }
 
 int64_t step_of(const std::string& name) {

@@ -64,10 +64,10 @@ StepFrames agree_on_frames(ParallelStrategy& strategy, int64_t frames, bool has_
   return {sums[0], sums[1] == 0};
 }
 
-bool sum_over_data(ParallelStrategy& strategy, StepReport& report, bool wants_to_stop) {
+RankWishes sum_over_data(ParallelStrategy& strategy, StepReport& report, RankWishes own) {
   int64_t* const counts[] = {&report.frames, &report.padded_frames, &report.tokens,
                              &report.batch_size, &report.left_out_cuts};
-  std::vector<double> numbers = {wants_to_stop ? 1.0 : 0.0, report.loss};
+  std::vector<double> numbers = {own.stop ? 1.0 : 0.0, own.save ? 1.0 : 0.0, report.loss};
   for (const int64_t* count : counts) numbers.push_back(static_cast<double>(*count));
   const size_t waits = numbers.size();
   const auto num_ranks = static_cast<size_t>(strategy.mesh().data_size());
@@ -85,7 +85,7 @@ bool sum_over_data(ParallelStrategy& strategy, StepReport& report, bool wants_to
     throw_names_differ(strategy, report);
   }
   const std::vector<double> rest = sum_rest(strategy, values);
-  size_t next = 1;
+  size_t next = 2;
   report.loss = numbers[next++];
   for (int64_t* count : counts) *count = std::llround(numbers[next++]);
   for (size_t rank = 0; rank < num_ranks; ++rank) {
@@ -94,7 +94,7 @@ bool sum_over_data(ParallelStrategy& strategy, StepReport& report, bool wants_to
   next = first_part;
   numbers.insert(numbers.end(), rest.begin(), rest.end());
   for (auto& [name, value] : report.parts) value = numbers[next++];
-  return numbers[0] > 0;
+  return {numbers[0] > 0, numbers[1] > 0};
 }
 
 }  // namespace s2s

@@ -16,10 +16,21 @@ struct StepFrames {
 };
 StepFrames agree_on_frames(ParallelStrategy& strategy, int64_t frames, bool has_data);
 
+/// What a rank would have the run do after this step.
+struct RankWishes {
+  bool stop = false;
+  bool save = false;  // a checkpoint
+
+  RankWishes& operator|=(const RankWishes& other) {
+    stop = stop || other.stop;
+    save = save || other.save;
+    return *this;
+  }
+};
+
 /// After it: turns a rank's losses and counts into those of all data ranks, its waiting time into
-/// the longest. Returns whether any
-/// rank wants to stop.
+/// the longest. Returns what any rank wishes.
 /// Errors: [comm/loss-parts] on all ranks when the names of the parts are not the same on all.
-bool sum_over_data(ParallelStrategy& strategy, StepReport& report, bool wants_to_stop);
+RankWishes sum_over_data(ParallelStrategy& strategy, StepReport& report, RankWishes own);
 
 }  // namespace s2s

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/io_errors.h"
 #include "parallel/rank_list.h"
 #include "weights/checkpoint_errors.h"
 
@@ -135,10 +136,7 @@ void throw_nothing_trainable(const std::vector<std::string>& patterns) {
 }
 
 void throw_checkpoint_exists(const std::string& folder) {
-  throw Error(ExitCode::kConfig, "checkpoint/exists",
-              fmt::format("{} is there already\n  expected: the name of a folder to make; nothing "
-                          "was written",
-                          folder));
+  throw Error(ExitCode::kConfig, "checkpoint/exists", exists_text(folder));
 }
 
 void throw_no_export(const std::string& what, const std::string& expected) {

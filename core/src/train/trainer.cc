@@ -7,7 +7,6 @@
 
 #include "train/data_ranks.h"
 #include "train/micro_batch_seed.h"
-#include "train/step_sums.h"
 #include "train/train_errors.h"
 #include "train/trained_buffers.h"
 
@@ -26,28 +25,29 @@ Trainer::Trainer(TrainerSettings settings, TrainerParts parts)
     : settings_(settings), parts_(parts), loss_scale_(settings.precision.scales_loss()) {}
 
 Trainer::End Trainer::run(int64_t first_step) {
-  started_s_ = now_s();
+  started_s_ = saved_s_ = now_s();
   TrainedBuffers buffers(*parts_.model, *parts_.strategy);
   const bool is_alone = parts_.strategy->mesh().world_size() == 1;
   int64_t saved = first_step;
   int64_t done = first_step;
-  while (done < settings_.max_steps && !stops_) {
+  while (done < settings_.max_steps && !agreed_.stop) {
     const StepReport report = train_step(done);
     ++done;
     for (RunObserver* observer : observers_) observer->on_step(report);
-    const auto due = [&](int64_t every) { return every > 0 && done % every == 0; };
-    const bool validates = due(settings_.validate_every) && validate;
-    if (validates) {
+    const bool is_due = settings_.validate_every > 0 && done % settings_.validate_every == 0;
+    if (is_due && validate) {
       at_phase(done - 1, "validate");
       buffers.average(*parts_.strategy);
       validate_after(done);
     }
-    if (is_alone) stops_ = stops_ || wants_to_stop();  // nobody else has to hear of it
-    if (due(settings_.checkpoint_every) || stops_ || done == settings_.max_steps) {
+    if (is_alone) agreed_ |= wishes();  // nobody else has to hear of it
+    if (settings_.saves.is_due(done) || agreed_.save || agreed_.stop ||
+        done == settings_.max_steps) {
       at_phase(done - 1, "save");
       buffers.average(*parts_.strategy);
       write_checkpoint(done);
       saved = done;
+      saved_s_ = now_s();
     }
   }
   S2S_ASSERT(saved == done, "a run ends with a checkpoint of its last step");
@@ -55,9 +55,11 @@ Trainer::End Trainer::run(int64_t first_step) {
   return done < settings_.max_steps ? End::kStopped : End::kFinished;
 }
 
-bool Trainer::wants_to_stop() const {
-  const bool late = settings_.max_time_s > 0 && now_s() - started_s_ > settings_.max_time_s;
-  return late || (stop_requested && stop_requested());
+RankWishes Trainer::wishes() const {
+  const double now = now_s();
+  const bool late = settings_.max_time_s > 0 && now - started_s_ > settings_.max_time_s;
+  const double every_s = settings_.saves.every_s;
+  return {late || (stop_requested && stop_requested()), every_s > 0 && now - saved_s_ > every_s};
 }
 
 StepReport Trainer::train_step(int64_t step) {
@@ -83,7 +85,7 @@ StepReport Trainer::train_step(int64_t step) {
   at_phase(step, "update");
   parts_.strategy->finish_backward(*parts_.model);
   const bool is_finite = std::isfinite(report.loss);
-  stops_ = sum_over_data(*parts_.strategy, report, wants_to_stop());
+  agreed_ = sum_over_data(*parts_.strategy, report, wishes());
   if (!std::isfinite(report.loss)) {
     throw_not_finite("loss", report.loss, step + 1, ids_of_all_ranks(batches, !is_finite));
   }

@@ -8,24 +8,26 @@
 #include <string>
 #include <vector>
 
+#include "config/save_schedule.h"
 #include "s2s/data_source.h"
 #include "s2s/speech_model.h"
 #include "s2s/training.h"
 #include "train/loss_scale.h"
 #include "train/precision.h"
 #include "train/step_report.h"
+#include "train/step_sums.h"
 
 namespace s2s {
 
 struct TrainerSettings {
   int64_t max_steps = 0;
-  int64_t accumulate = 1;        // micro-batches per optimizer step, on each rank
-  double max_grad_norm = 0;      // 0: no clipping
-  int64_t max_skipped = 20;      // updates in a row without finite gradients
-  int64_t validate_every = 0;    // optimizer steps; 0: never
-  int64_t checkpoint_every = 0;  // optimizer steps; 0: at the end only
-  double max_time_s = 0;         // wall clock; 0: no limit
-  uint64_t seed = 0;             // of random numbers in the model
+  int64_t accumulate = 1;      // micro-batches per optimizer step, on each rank
+  double max_grad_norm = 0;    // 0: no clipping
+  int64_t max_skipped = 20;    // updates in a row without finite gradients
+  int64_t validate_every = 0;  // optimizer steps; 0: never
+  SaveSchedule saves;          // before the end, where there is always one
+  double max_time_s = 0;       // wall clock; 0: no limit
+  uint64_t seed = 0;           // of random numbers in the model
   Precision precision;
   at::Device device = at::kCPU;
 };
@@ -71,7 +73,7 @@ class Trainer {
   void update(const std::vector<Batch>& batches, StepReport& report);
   void skip_update(const std::vector<Batch>& batches, const StepReport& report);
   std::vector<std::string> ids_of_all_ranks(const std::vector<Batch>& batches, bool own) const;
-  bool wants_to_stop() const;
+  RankWishes wishes() const;
   void validate_after(int64_t steps_done);
   void write_checkpoint(int64_t steps_done);
 
@@ -82,7 +84,8 @@ class Trainer {
   int64_t num_skipped_ = 0;
   int64_t num_skipped_in_a_row_ = 0;
   double started_s_ = 0;
-  bool stops_ = false;  // the same on all ranks
+  double saved_s_ = 0;
+  RankWishes agreed_;  // the same on all ranks
 };
 
 }  // namespace s2s

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -38,6 +39,14 @@ std::string read_text(const std::string& path) {
   try {
     return read_small_file(path);
   } catch (const std::system_error& error) {
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    std::error_code ignored;
+    if (error.code() == std::errc::no_such_file_or_directory && !folder.empty() &&
+        !std::filesystem::exists(folder, ignored)) {
+      throw weights_errors::unreadable(folder.string(),
+                                       "there is no such folder, and nothing is downloaded: name "
+                                       "one of this machine that holds config.json and weights");
+    }
     throw weights_errors::unreadable(path, error.code().message());
   }
 }

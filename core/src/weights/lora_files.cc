@@ -84,8 +84,8 @@ TensorMap lora_tensors(Block& root, const NameMap& names) {
   return tensors;
 }
 
-void write_adapter(const std::string& folder, const TensorMap& tensors,
-                   const LoraOptions& options) {
+void write_adapter(const std::string& folder, const TensorMap& tensors, const LoraOptions& options,
+                   const std::string& base_model) {
   nlohmann::ordered_json json = {{"peft_type", "LORA"},
                                  {"task_type", options.task_type},
                                  {"base_model_name_or_path", nullptr},
@@ -93,10 +93,11 @@ void write_adapter(const std::string& folder, const TensorMap& tensors,
                                  {"r", options.r},
                                  {"lora_alpha", options.lora_alpha},
                                  {"lora_dropout", options.lora_dropout},
-                                 {"target_modules", options.target_modules},
+                                 {"target_modules", options.targets()},
                                  {"bias", "none"},
                                  {"fan_in_fan_out", false},
                                  {"modules_to_save", nullptr}};
+  if (!base_model.empty()) json["base_model_name_or_path"] = base_model;
   if (options.target_modules == std::vector<std::string>{"all-linear"}) {
     json["target_modules"] = "all-linear";
   }

@@ -38,7 +38,7 @@ WeightIndex read_index(const fs::path& path) {
   std::vector<std::string> findings;
   for (const auto& [tensor, file] : json["weight_map"].items()) {
     const fs::path name = file.is_string() ? file.get<std::string>() : std::string();
-    if (name.empty() || name.filename() != name) {
+    if (name.empty() || name.filename() != name || name == "." || name == "..") {
       const std::string text = file.is_string() ? "'" + name.string() + "'" : file.type_name();
       findings.push_back("tensor '" + tensor + "': " + text + " is not the name of a file beside");
     } else {

@@ -38,6 +38,7 @@ class DuplexModel : public SpeechModel {
   BatchWeight weigh(const Batch& batch) override;
   LossTerms training_loss(const Batch& batch, const StepContext& context) override;
   MetricSums evaluate(const Batch& batch) override;
+  std::vector<std::string> metric_names() const override;
   void choose_tokens_by(const SamplingOptions& sampling) override { sampling_ = sampling; }
   Generation generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
                       bool decode_audio) override;

@@ -304,4 +304,17 @@ MetricSums DuplexModel::evaluate(const Batch& batch) {
   return step.sums(step.prepare(batch, false));
 }
 
+std::vector<std::string> DuplexModel::metric_names() const {
+  std::vector<std::string> names = {"text_loss",         "text_accuracy",
+                                    "text_pad_accuracy", "text_nonpad_accuracy",
+                                    "audio_loss",        "audio_accuracy"};
+  for (int64_t k = 0; k < parts_.num_codebooks; ++k) {
+    names.push_back("audio_accuracy_" + std::to_string(k));
+  }
+  if (options_.user_text.enabled) {
+    names.insert(names.end(), {"user_text_nonpad_accuracy", "user_text_pad_accuracy"});
+  }
+  return names;
+}
+
 }  // namespace s2s::duplex

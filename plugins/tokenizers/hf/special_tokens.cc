@@ -21,16 +21,22 @@ struct Role {
   const char* option;              // bos_id
   const char* setting;             // bos_token
   std::vector<std::string> names;  // usual ones
+  std::vector<std::string> parts;  // of names that would do, the best first
 };
 
 const Role& bos_role() {
-  static const Role role{"bos_id", "bos_token", {"<s>", "<bos>", "<|begin_of_text|>", "[BOS]"}};
+  static const Role role{"bos_id",
+                         "bos_token",
+                         {"<s>", "<bos>", "<|begin_of_text|>", "[BOS]"},
+                         {"bos", "begin", "start", "reserved", "extra", "unused"}};
   return role;
 }
 
 const Role& eos_role() {
-  static const Role role{
-      "eos_id", "eos_token", {"</s>", "<eos>", "<|end_of_text|>", "<|endoftext|>", "[EOS]"}};
+  static const Role role{"eos_id",
+                         "eos_token",
+                         {"</s>", "<eos>", "<|end_of_text|>", "<|endoftext|>", "[EOS]"},
+                         {"eos", "end", "reserved", "extra", "unused"}};
   return role;
 }
 
@@ -38,7 +44,8 @@ const Role& pad_role() {
   static const Role role{
       "pad_id",
       "pad_token",
-      {"<pad>", "[PAD]", "<|pad|>", "<|finetune_right_pad_id|>", "<|finetune_right_pad|>"}};
+      {"<pad>", "[PAD]", "<|pad|>", "<|finetune_right_pad_id|>", "<|finetune_right_pad|>"},
+      {"pad", "reserved", "extra", "unused"}};
   return role;
 }
 
@@ -76,7 +83,14 @@ class Chooser {
           const Vocabulary& vocabulary, const std::string& place)
       : files_(files), post_(post_processor), vocabulary_(vocabulary), place_(place) {}
 
-  int64_t choose(const Role& role, const std::optional<int64_t>& asked) const {
+  int64_t choose(const Role& role, const std::optional<int64_t>& asked) {
+    const int64_t id = find(role, asked);
+    taken_.push_back(id);
+    return id;
+  }
+
+ private:
+  int64_t find(const Role& role, const std::optional<int64_t>& asked) const {
     if (asked) {
       if (*asked >= vocabulary_.num_ids()) {
         throw errors::special_id_range(place_, role.option, *asked, vocabulary_.num_ids());
@@ -87,10 +101,23 @@ class Chooser {
     if (const auto id = from_template(role)) return *id;
     if (const auto id = from_names(role)) return *id;
     if (&role == &pad_role() && vocabulary_.bpe().unknown()) return *vocabulary_.bpe().unknown();
-    throw errors::no_special_id(place_, files_.tokenizer, role.option);
+    throw errors::no_special_id(place_, files_.tokenizer, role.option, proposal(role));
   }
 
- private:
+  /// "128004 (<|finetune_right_pad_id|>)": a special token of this very file that would do; "" when
+  /// there is none.
+  std::string proposal(const Role& role) const {
+    for (const std::string& part : role.parts) {
+      for (const AddedToken& token : vocabulary_.added()) {
+        const bool is_free =
+            std::find(taken_.begin(), taken_.end(), token.id) == taken_.end() && token.special;
+        if (!is_free || token.content.find(part) == std::string::npos) continue;
+        return std::to_string(token.id) + " (" + printable_name(token.content) + ")";
+      }
+    }
+    return "";
+  }
+
   std::optional<int64_t> from_settings(const Role& role) const {
     for (const std::string& file : files_.settings) {
       const nlohmann::json json = read_json(file, place_);
@@ -130,6 +157,7 @@ class Chooser {
   const JsonPlace& post_;
   const Vocabulary& vocabulary_;
   const std::string& place_;
+  std::vector<int64_t> taken_;  // by the roles before
 };
 
 void check_template(const JsonPlace& place) {
@@ -146,6 +174,7 @@ void check_template(const JsonPlace& place) {
 std::vector<std::string> TokenizerFiles::all() const {
   std::vector<std::string> files = {tokenizer};
   files.insert(files.end(), settings.begin(), settings.end());
+  files.insert(files.end(), unread.begin(), unread.end());
   return files;
 }
 
@@ -164,6 +193,8 @@ TokenizerFiles find_files(const std::string& path, const std::string& place) {
     const fs::path settings = file.parent_path() / name;
     if (fs::is_regular_file(settings, ignored)) files.settings.push_back(settings.string());
   }
+  const fs::path chat = file.parent_path() / "chat_template.jinja";
+  if (fs::is_regular_file(chat, ignored)) files.unread.push_back(chat.string());
   return files;
 }
 
@@ -198,7 +229,7 @@ void check_post_processor(const JsonPlace& place) {
 SpecialIds choose_special_ids(const HfOptions& options, const TokenizerFiles& files,
                               const JsonPlace& post_processor, const Vocabulary& vocabulary,
                               const std::string& place) {
-  const Chooser chooser(files, post_processor, vocabulary, place);
+  Chooser chooser(files, post_processor, vocabulary, place);
   SpecialIds ids;
   ids.bos = chooser.choose(bos_role(), options.bos_id);
   ids.eos = chooser.choose(eos_role(), options.eos_id);

@@ -15,6 +15,7 @@ namespace s2s::hf_plugin {
 struct TokenizerFiles {
   std::string tokenizer;              // tokenizer.json
   std::vector<std::string> settings;  // tokenizer_config.json, special_tokens_map.json
+  std::vector<std::string> unread;    // chat_template.jinja, for an export
 
   std::vector<std::string> all() const;
 };

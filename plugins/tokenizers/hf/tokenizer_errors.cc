@@ -68,12 +68,16 @@ Error text_growth(size_t given_bytes, size_t num_bytes) {
                                   num_bytes, given_bytes));
 }
 
-Error no_special_id(const std::string& place, const std::string& path, const std::string& name) {
+Error no_special_id(const std::string& place, const std::string& path, const std::string& name,
+                    const std::string& proposal) {
+  const std::string what =
+      proposal.empty() ? "an id that no text uses"
+                       : fmt::format("an id that no text uses, as {} of this file", proposal);
   return config_error("special-ids",
                       fmt::format("{0}: '{1}' and the files beside it do not say the {2}; expected "
-                                  "one, for the text channel needs it; set {0}.{2} to an id that "
-                                  "no text uses ('s2s-run tokenizer' has --{3})",
-                                  place, path, name, flag(name)));
+                                  "one, for the text channel needs it; set {0}.{2} to {4} "
+                                  "('s2s-run tokenizer' has --{3})",
+                                  place, path, name, flag(name), what));
 }
 
 Error special_id_range(const std::string& place, const std::string& name, int64_t id,

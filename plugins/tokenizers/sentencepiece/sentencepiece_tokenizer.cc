@@ -4,8 +4,10 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "model_proto.h"
 #include "s2s/foreign_text.h"
 #include "tokenizer_errors.h"
+#include "transformers_files.h"
 
 namespace s2s::sentencepiece_plugin {
 namespace {
@@ -30,9 +32,16 @@ SentencePieceTokenizer::SentencePieceTokenizer(const SentencePieceOptions& optio
   } catch (const std::system_error& error) {
     throw errors::unreadable(place, model_path, error.code().message());
   }
-  const auto status = processor_.LoadFromSerializedProto(model);
-  if (!status.ok()) throw errors::unreadable(place, model_path, status.ToString());
+  std::string problem;
+  try {
+    const auto status = processor_.LoadFromSerializedProto(model);
+    if (!status.ok()) problem = status.ToString();
+  } catch (const std::exception& error) {  // its trie throws, for a piece that begins with NUL
+    problem = error.what();
+  }
+  if (!problem.empty()) throw errors::unreadable(place, model_path, problem);
   file_ = model_path;
+  place_ = place;
   special_ = choose_special_ids(options, model_path, place);
 }
 
@@ -73,6 +82,11 @@ std::string SentencePieceTokenizer::decode(const std::vector<int64_t>& ids) cons
   std::string text;
   must(processor_.Decode(known, &text));
   return text;
+}
+
+std::map<std::string, std::string> SentencePieceTokenizer::transformers_files() const {
+  const ModelProto model = read_model_proto(processor_.serialized_model_proto());
+  return sentencepiece_plugin::transformers_files(model, special_, place_);
 }
 
 std::string SentencePieceTokenizer::piece(int64_t id) const {

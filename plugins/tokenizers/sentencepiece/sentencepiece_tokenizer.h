@@ -2,6 +2,7 @@
 
 #include <sentencepiece_processor.h>
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,8 @@ class SentencePieceTokenizer : public Tokenizer {
   const SpecialIds& special_ids() const override { return special_; }
   std::string piece(int64_t id) const override;
   std::vector<std::string> files() const override { return {file_}; }
+  /// Errors: [tokenizer/transformers].
+  std::map<std::string, std::string> transformers_files() const override;
 
  private:
   SpecialIds choose_special_ids(const SentencePieceOptions& options, const std::string& model_path,
@@ -32,7 +35,7 @@ class SentencePieceTokenizer : public Tokenizer {
 
   sentencepiece::SentencePieceProcessor processor_;
   SpecialIds special_;
-  std::string file_;
+  std::string file_, place_;
 };
 
 }  // namespace s2s::sentencepiece_plugin

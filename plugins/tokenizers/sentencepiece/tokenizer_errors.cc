@@ -63,6 +63,14 @@ Error equal_special_ids(const std::string& place, const SpecialIds& ids) {
                                   place, ids.bos, ids.eos, ids.pad));
 }
 
+Error no_transformers(const std::string& place, const std::string& reason) {
+  return config_error("transformers",
+                      fmt::format("{}: the SentencePiece model {}, which the tokenizer.json of "
+                                  "transformers cannot express; use the .model file with the "
+                                  "sentencepiece package",
+                                  place, reason));
+}
+
 Error training(const std::string& place, const std::string& reason) {
   return Error(ExitCode::kData, "tokenizer/training",
                fmt::format("{}.train: SentencePiece made no model: {}; expected enough text "

@@ -16,6 +16,8 @@ Error no_special_id(const std::string& place, const std::string& path, const std
 Error special_id_range(const std::string& place, const std::string& name, int64_t id,
                        int64_t vocab_size);
 Error equal_special_ids(const std::string& place, const SpecialIds& ids);
+/// `reason`: what the model is or has that transformers cannot express.
+Error no_transformers(const std::string& place, const std::string& reason);
 Error training(const std::string& place, const std::string& reason);
 
 }  // namespace s2s::sentencepiece_plugin::errors

@@ -91,11 +91,30 @@ TEST_CASE("a path that is no checkpoint is one message with the next step") {
   const Outcome none = checkpoint("inspect", "no/such/place");
   CHECK(none.exit_code == 5);
   CHECK(contains(none.output, "[weights/unreadable]"));
-  for (const char* command : {"inspect", "verify"}) {
-    const Outcome run = checkpoint(command, uninterrupted_run());
-    CHECK(run.exit_code == 5);
-    CHECK(contains(run.output, "it is the folder of a run; its newest is "));
-    CHECK(contains(run.output, "checkpoints/last"));
+  const TemporaryFolder folder;
+  fs::create_directories(folder.path() / "checkpoints");
+  const Outcome empty = checkpoint("verify", folder.path());
+  CHECK(empty.exit_code == 5);
+  CHECK(contains(empty.output, "it is the folder of a run that has written none yet"));
+}
+
+TEST_CASE("a run whose last leads elsewhere is not followed") {
+  const TemporaryFolder folder;
+  fs::create_directories(folder.path() / "checkpoints");
+  fs::create_symlink(uninterrupted_run() / "checkpoints/step=24",
+                     folder.path() / "checkpoints/last");
+  const Outcome followed = checkpoint("inspect", folder.path());
+  CHECK(followed.exit_code == 5);
+  CHECK_MESSAGE(contains(followed.output, "its `last` leads out of "), followed.output);
+}
+
+TEST_CASE("the folder of a run, or of its checkpoints, means its last checkpoint") {
+  for (const fs::path& place : {uninterrupted_run(), uninterrupted_run() / "checkpoints"}) {
+    const auto inspected = parsed(checkpoint("inspect", place, {"--json"}));
+    CHECK(inspected["kind"] == "checkpoint of s2s-run");
+    const Outcome verified = checkpoint("verify", place);
+    CHECK(verified.exit_code == 0);
+    CHECK_MESSAGE(contains(verified.output, "checkpoints/step=24: ok"), verified.output);
   }
 }
 
@@ -117,7 +136,7 @@ TEST_CASE("verify passes what is whole and names everything that is not") {
   s2s::write_safetensors((path / "model.safetensors").string(), tensors);
   const Outcome bad = checkpoint("verify", path);
   CHECK(bad.exit_code == 1);
-  for (const char* part : {"4 finding(s)", "optimizer.safetensors is not as it was written: it has",
+  for (const char* part : {"4 findings", "optimizer.safetensors is not as it was written: it has",
                            "manifest.json is not as it was written", "lacks random.safetensors",
                            "model.safetensors is not as it was written"}) {
     CHECK_MESSAGE(contains(bad.output, part), part << " in " << bad.output);
@@ -125,7 +144,7 @@ TEST_CASE("verify passes what is whole and names everything that is not") {
   forget_checksums(path);
   const Outcome old = checkpoint("verify", path);
   CHECK(old.exit_code == 1);
-  for (const char* part : {"4 finding(s)", "optimizer.safetensors", "manifest.json' is not JSON",
+  for (const char* part : {"4 findings", "optimizer.safetensors", "manifest.json' is not JSON",
                            "random.safetensors", "'audio_head.bias' is nan at [3]"}) {
     CHECK_MESSAGE(contains(old.output, part), part << " in " << old.output);
   }
@@ -144,7 +163,7 @@ TEST_CASE("a flipped byte in any file of a checkpoint is one finding, and is not
     write_text(entry.path(), flipped);
     const Outcome bad = checkpoint("verify", path);
     CHECK_MESSAGE(bad.exit_code == 1, name);
-    CHECK_MESSAGE(contains(bad.output, "1 finding(s)"), bad.output);
+    CHECK_MESSAGE(contains(bad.output, "1 finding;"), bad.output);
     CHECK_MESSAGE(contains(bad.output, name + " is not as it was written"), bad.output);
     write_text(entry.path(), whole);
   }
@@ -180,6 +199,13 @@ TEST_CASE("NeMo's weights become a checkpoint that generates and that a run begi
   const Outcome again = run_s2s(import_words(folder.path() / "nemo", output));
   CHECK(again.exit_code == 3);
   CHECK(contains(again.output, "[checkpoint/exists]"));
+  CHECK(contains(again.output, "write over it with --force"));
+  const Outcome forced = run_s2s(import_words(folder.path() / "nemo", output, {"--force"}));
+  CHECK_MESSAGE(forced.exit_code == 0, forced.output);
+  CHECK(checkpoint("verify", output).exit_code == 0);
+  const Outcome foreign =
+      run_s2s(import_words(folder.path() / "nemo", folder.path() / "nemo", {"--force"}));
+  CHECK(foreign.exit_code == 3);
 }
 
 TEST_CASE("a state dict of NeMo's DuplexS2SModel fits the same sizes in our configuration") {
@@ -232,6 +258,28 @@ TEST_CASE("a language model of Hugging Face is imported with the rest as it begi
   CHECK(ours.tensor("llm.norm.weight").equal(from.tensor("llm.norm.weight")));
   CHECK(ours.tensor("embed_tokens.weight").equal(from.tensor("embed_tokens.weight")));
   CHECK_FALSE(ours.tensor("audio_head.weight").equal(from.tensor("audio_head.weight")));
+}
+
+TEST_CASE("a head of its own does not make a language model of Hugging Face a speech model") {
+  const TemporaryFolder folder;
+  const fs::path hf = folder.path() / "hf", output = folder.path() / "first";
+  REQUIRE(checkpoint("export", uninterrupted_run() / "checkpoints/last", {hf.string()}).exit_code ==
+          0);
+  const std::string file = (hf / "model.safetensors").string();
+  s2s::TensorMap tensors;  // copies: the file is written again
+  for (const auto& [name, tensor] : s2s::SafetensorsFile::open(file).tensors("")) {
+    tensors[name] = tensor.clone();
+  }
+  tensors["lm_head.weight"] = at::full_like(tensors.at("model.embed_tokens.weight"), 0.25);
+  s2s::write_safetensors(file, tensors);
+  auto config = nlohmann::json::parse(read_text(hf / "config.json"));
+  config["tie_word_embeddings"] = false;
+  write_text(hf / "config.json", config.dump());
+  const Outcome made = run_s2s(import_words(hf, output, {"model.llm.tie_word_embeddings=false"}));
+  REQUIRE_MESSAGE(made.exit_code == 0, made.output);
+  const auto ours = s2s::SafetensorsFile::open((output / "model.safetensors").string());
+  CHECK(ours.tensor("llm.norm.weight").equal(tensors.at("model.norm.weight")));
+  CHECK(ours.tensor("lm_head.weight").equal(tensors.at("lm_head.weight")));
 }
 
 TEST_CASE(

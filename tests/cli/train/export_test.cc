@@ -42,6 +42,31 @@ TEST_CASE("an exported language model holds the checkpoint's numbers under Huggi
   CHECK(fs::exists(output / "tokenizer.model"));
 }
 
+TEST_CASE("an export has the tokenizer as transformers reads it, and as we do") {
+  const TemporaryFolder folder;
+  const fs::path output = folder.path() / "hf";
+  REQUIRE(export_to(uninterrupted_run(), output).exit_code == 0);
+  const auto tokenizer = nlohmann::json::parse(read_text(output / "tokenizer.json"));
+  CHECK(tokenizer["model"]["vocab"].size() > 4);
+  const auto config = nlohmann::json::parse(read_text(output / "tokenizer_config.json"));
+  CHECK(config["eos_token"] == "</s>");
+  const Outcome ids =
+      run_s2s({"tokenizer", "encode", output.string(), "--plugin", "sentencepiece", "hello you"});
+  CHECK(run_s2s({"tokenizer", "encode", output.string(), "hello you"}).output == ids.output);
+}
+
+TEST_CASE("an export of a tokenizer that cannot be opened says so, and is written") {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run", output = folder.path() / "hf";
+  fs::copy(uninterrupted_run(), run, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  write_text(run / "checkpoints/last/tokenizer/tokenizer.model", "no model");
+  const Outcome outcome = export_to(run, output);
+  CHECK_MESSAGE(outcome.exit_code == 0, outcome.output);
+  CHECK(contains(outcome.output, "has no tokenizer for transformers"));
+  CHECK(contains(outcome.output, "[tokenizer/unreadable]"));
+  CHECK_FALSE(fs::exists(output / "tokenizer.json"));
+}
+
 TEST_CASE("adapters are merged into an exported model, or exported alone") {
   const TemporaryFolder folder;
   const fs::path run = folder.path() / "run";
@@ -86,7 +111,7 @@ TEST_CASE("a larger model is exported in shards, which are read back") {
   }
   CHECK(contains(read_text(whole / "config.json"), "\"torch_dtype\": \"bfloat16\""));
   // The same folder again, in one file: nothing of the shards is left.
-  REQUIRE(export_to(uninterrupted_run(), output).exit_code == 0);
+  REQUIRE(export_to(uninterrupted_run(), output, {"--force"}).exit_code == 0);
   CHECK_FALSE(fs::exists(output / "model.safetensors.index.json"));
   CHECK(s2s::read_weights(output.string()).size() == shards.size());
   const Outcome none = export_to(uninterrupted_run(), output, {"--max-shard-size", "0"});
@@ -102,6 +127,8 @@ TEST_CASE("every family's export is what transformers' class of it reads") {
     train_tiny(run, all);
     const Outcome outcome = export_to(run, output);
     REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
+    CHECK(contains(outcome.output, "AutoTokenizer of transformers 5 gives other ids") ==
+          (name == "qwen"));
     // Our own reader takes the folder, sizes included, and gives the same model.
     Words again = {"model.llm={name: " + name + ", path: '" + output.string() + "'}",
                    "trainer.max_steps=1", "model.lr_scheduler.warmup_steps=0"};
@@ -126,6 +153,27 @@ TEST_CASE("every family's export is what transformers' class of it reads") {
   CHECK(qwen["architectures"][0] == "Qwen2ForCausalLM");
   CHECK(qwen["layer_types"] == nlohmann::json({"full_attention", "sliding_attention"}));
   CHECK(qwen["sliding_window"] == 16);
+}
+
+TEST_CASE("an export writes over another one with --force only, and over no checkpoint") {
+  const TemporaryFolder folder;
+  const fs::path output = folder.path() / "hf";
+  REQUIRE(export_to(uninterrupted_run(), output, {"--max-shard-size", "100kB"}).exit_code == 0);
+  CHECK(fs::exists(output / "model.safetensors.index.json"));
+  const Outcome again = export_to(uninterrupted_run(), output);
+  CHECK(again.exit_code == 5);
+  CHECK(contains(again.output, "[io/exists] '" + output.string() + "' is there already"));
+  CHECK(export_to(uninterrupted_run(), output, {"--force"}).exit_code == 0);
+  CHECK_FALSE(fs::exists(output / "model.safetensors.index.json"));  // which readers would take
+  CHECK(fs::exists(output / "model.safetensors"));
+  write_text(output / ".s2s-export-unfinished", "");  // as an export that was killed
+  CHECK(export_to(uninterrupted_run(), output).exit_code == 0);
+  CHECK_FALSE(fs::exists(output / ".s2s-export-unfinished"));
+  const fs::path last = uninterrupted_run() / "checkpoints/last";
+  const Outcome onto = export_to(uninterrupted_run(), last, {"--force"});
+  CHECK(onto.exit_code == 5);
+  CHECK(contains(onto.output, "is a checkpoint of a run"));
+  CHECK(run_s2s({"checkpoint", "verify", last.string()}).exit_code == 0);
 }
 
 TEST_CASE("what cannot be exported says why") {

@@ -75,6 +75,73 @@ TEST_CASE("whole and streamed generation give the same tokens, text and audio") 
   }
 }
 
+TEST_CASE("a folder in place of a configuration is the checkpoint") {
+  const TemporaryFolder folder;
+  const fs::path output = folder.path() / "out";
+  const Outcome answered = run_s2s({"generate", uninterrupted_run().string(), "--input",
+                                    recording(0), "--output", output.string()});
+  CHECK_MESSAGE(answered.exit_code == 0, answered.output);
+  CHECK(answers(output).size() == 1);
+  const Outcome none = run_s2s({"validate", "configs/tiny.yaml"});
+  CHECK(none.exit_code == 2);
+  CHECK_MESSAGE(contains(none.output, "s2s-run validate: --checkpoint is required"), none.output);
+}
+
+TEST_CASE("a run's folder, a folder of recordings and a channel are all that generate needs") {
+  const TemporaryFolder folder;
+  const fs::path inputs = folder.path() / "in", output = folder.path() / "out";
+  fs::create_directories(inputs);
+  fs::copy_file(recording(2), inputs / "b.wav");
+  write_text(inputs / "notes.txt", "no recording");
+  SF_INFO info{0, 16000, 2, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 0, 0};
+  SNDFILE* const stereo = sf_open((inputs / "a.wav").c_str(), SFM_WRITE, &info);
+  const std::vector<float> silence(2 * 16000);
+  sf_writef_float(stereo, silence.data(), 16000);
+  sf_close(stereo);
+  const Words words = {"generate",      "--checkpoint",  uninterrupted_run().string(),
+                       "--input",       inputs.string(), "--output",
+                       output.string(), "--channel"};
+  const auto with = [&](Words more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    return run_s2s(more);
+  };
+  const Outcome narrow = with({"1"});
+  CHECK(narrow.exit_code == 5);
+  CHECK_MESSAGE(contains(narrow.output, "b.wav' has no channel 1; expected 0 to 0"), narrow.output);
+  CHECK_FALSE(fs::exists(output));
+  const Outcome done = with({"0"});
+  REQUIRE_MESSAGE(done.exit_code == 0, done.output);
+  CHECK(contains(done.output, "takes " + (uninterrupted_run() / "checkpoints/step=24").string()));
+  CHECK(contains(done.output, "a.wav has 2 channels: channel 0 is heard"));
+  CHECK(contains(done.output, "  speech: " + (output / "000_a.wav").string()));
+  CHECK(contains(done.output, "  text:   "));
+  CHECK(answers(output).size() == 2);
+  const Outcome again = with({"0"});
+  CHECK(again.exit_code == 5);
+  CHECK(contains(again.output, "[io/exists]"));
+  CHECK(with({"0", "--force"}).exit_code == 0);
+  const Outcome none =
+      run_s2s({"generate", "--checkpoint", uninterrupted_run().string(), "--input",
+               (uninterrupted_run() / "checkpoints").string(), "--output", output.string()});
+  CHECK(contains(none.output, "has no audio files"));
+}
+
+TEST_CASE("validate of a run's folder writes its report there, whatever its configuration says") {
+  const TemporaryFolder folder;
+  const fs::path moved = folder.path() / "moved";
+  fs::copy(uninterrupted_run(), moved,
+           fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  const Outcome done =
+      run_s2s({"validate", "--checkpoint", moved.string(), "--limit-batches", "1"});
+  REQUIRE_MESSAGE(done.exit_code == 0, done.output);
+  CHECK(contains(done.output, "report: " + (moved / "report/index.html").string()));
+  const Words into = {"validate",        "--checkpoint",
+                      moved.string(),    "trainer.seed=1",
+                      "--limit-batches", "1",
+                      "--report",        (moved / "report").string()};
+  CHECK(contains(run_s2s(into).output, "[io/exists]"));
+}
+
 TEST_CASE("drawn tokens follow the seed alone, streamed or not") {
   const TemporaryFolder folder;
   const auto drawn = [&](const char* name, const Words& more) {

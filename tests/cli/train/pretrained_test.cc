@@ -55,6 +55,19 @@ TEST_CASE("pretrained_weights: false takes the sizes of a folder and leaves its 
   CHECK_FALSE(at::allclose(embedding(parent.path() / "cold"), trained, 0, 1e-2));
 }
 
+TEST_CASE("the family of a folder need not be named") {
+  const TemporaryFolder parent;
+  const fs::path hf = pretrained_folder(parent.path());
+  Words words = from(hf, kStill);
+  words.push_back("~model.llm.name");
+  const std::string said = train_tiny(parent.path() / "run", words);
+  CHECK_MESSAGE(contains(said, "its config.json says llama, read as name: llama"), said);
+  const std::string alone = (parent.path() / "alone.yaml").string();
+  write_text(alone, "model:\n  llm: { path: " + hf.string() + " }\n");
+  const Outcome planned = run_s2s({"plan", alone});
+  CHECK_MESSAGE(planned.exit_code == 0, planned.output);
+}
+
 TEST_CASE("a written key wins over the folder's, and is named") {
   const TemporaryFolder parent;
   const fs::path hf = pretrained_folder(parent.path());
@@ -70,6 +83,7 @@ TEST_CASE("a checkpoint answers and goes on when the pretrained folder has gone"
   const TemporaryFolder parent;
   const fs::path hf = pretrained_folder(parent.path());
   const fs::path run = parent.path() / "run";
+  write_text(hf / "generation_config.json", "{\"temperature\": 0.7}");
   train_tiny(run, from(hf, {"trainer.max_steps=3"}));
   fs::remove_all(hf);
 
@@ -90,6 +104,7 @@ TEST_CASE("a checkpoint answers and goes on when the pretrained folder has gone"
   const Outcome exported =
       run_s2s({"checkpoint", "export", last, (parent.path() / "again").string()});
   CHECK_MESSAGE(exported.exit_code == 0, exported.output);
+  CHECK(read_text(parent.path() / "again/generation_config.json") == "{\"temperature\": 0.7}");
   // A variable that the path came from is not needed either.
   const fs::path moved = parent.path() / "moved ${x}";
   fs::copy(fs::canonical(last), moved, fs::copy_options::recursive);

@@ -100,6 +100,33 @@ TEST_CASE("with monitor the best checkpoint of the validations stays beside the 
   CHECK(state["monitored"].get<double>() > 0);
 }
 
+TEST_CASE("a run that says nothing of checkpoints has one after each validation") {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  const std::string unsaid = "~exp_manager.checkpoint_callback_params.every_n_train_steps";
+  const std::string output =
+      train_tiny(run, {"trainer.max_steps=5", "trainer.val_check_interval=2", unsaid});
+  CHECK(output.find("warning") == std::string::npos);
+  for (const char* name : {"step=2", "step=4", "step=5"}) {
+    CHECK_MESSAGE(output.find(std::string("checkpoints/") + name) != std::string::npos, output);
+  }
+}
+
+TEST_CASE("a run that saves too late to save anything is warned of that") {
+  const TemporaryFolder folder;
+  const std::string late = "exp_manager.checkpoint_callback_params.every_n_epochs=1";
+  const Words words = {"trainer.max_steps=2", "trainer.limit_train_batches=9",
+                       "model.lr_scheduler.warmup_steps=0",
+                       "~exp_manager.checkpoint_callback_params.every_n_train_steps", late};
+  const std::string warned = "no checkpoint is written before the last step (2)";
+  CHECK(train_tiny(folder.path() / "run", words).find(warned) != std::string::npos);
+  Words check = tiny_words("check", folder.path() / "run", words);
+  check.insert(check.begin(), "config");
+  const Outcome checked = run_s2s(check);
+  CHECK(checked.exit_code == 0);
+  CHECK_MESSAGE(checked.output.find("warning: " + warned) != std::string::npos, checked.output);
+}
+
 TEST_CASE("a monitor that no validation has is one warning, and the newest stay") {
   const TemporaryFolder folder;
   const fs::path run = folder.path() / "run";
@@ -108,9 +135,9 @@ TEST_CASE("a monitor that no validation has is one warning, and the newest stay"
                        "model.lr_scheduler.warmup_steps=0",
                        "exp_manager.checkpoint_callback_params.every_n_train_steps=1",
                        "exp_manager.checkpoint_callback_params.monitor=val_asr_bleu"});
-  const size_t warned = output.find("monitor: 'val_asr_bleu' is none of this run's validations (");
+  const size_t warned = output.find("monitor: 'val_asr_bleu' is never measured, and the newest");
   REQUIRE_MESSAGE(warned != std::string::npos, output);
-  CHECK(output.find("is none of this run's", warned + 60) == std::string::npos);
+  CHECK(output.find("val_asr_bleu", warned + 60) == std::string::npos);
   CHECK(fs::exists(run / "checkpoints/step=4"));
   CHECK(fs::exists(run / "checkpoints/step=3"));
   CHECK_FALSE(fs::exists(run / "checkpoints/step=2"));

@@ -129,6 +129,19 @@ TEST_CASE("a file that was cut off is read up to there, and behind says how much
   }
 }
 
+TEST_CASE("a list that is longer than its file keeps nobody busy, one that is whole is read over") {
+  for (const char* const mark : {"RIFF", "RF64"}) {
+    // libsndfile would look for parts of the list through 1.4 GB that are not there.
+    const std::string bomb = std::string(mark) + std::string("\xec\0\0\0WAVELIST\x10\0\0\x52", 16) +
+                             "fLaC" + std::string(40, '\xff');
+    CHECK_THROWS_WITH_AS(AudioReader(shared(bomb)), doctest::Contains("its LIST chunk says"),
+                         std::runtime_error);
+  }
+  std::string wave = encode_audio(tones(1, 500), 16000, "wav");
+  wave.insert(12, std::string("LIST\x0c\0\0\0INFOISFT\0\0\0\0", 20));
+  CHECK(AudioReader(shared(wave)).read().size(1) == 500);
+}
+
 TEST_CASE("a WAV file from a pipe, which does not know its length, is read to its end") {
   std::string bytes = encode_audio(tones(1, 3000), 16000, "wav");
   const size_t size_at = bytes.find("data") + 4;

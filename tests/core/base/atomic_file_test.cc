@@ -46,6 +46,30 @@ TEST_CASE("a file takes its place when it is committed, and leaves nothing besid
   CHECK(num_entries(folder) == 1);
 }
 
+TEST_CASE("a stream is written where it is, and stays a stream") {
+  const TemporaryFolder folder;
+  const std::string pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  std::string received;
+  std::thread reader([&] { received = read(pipe); });
+  s2s::write_file_atomically(pipe, "through");
+  reader.join();
+  CHECK(received == "through");
+  CHECK(fs::is_fifo(pipe));
+  CHECK(num_entries(folder) == 1);
+  const std::string full = folder / "full";
+  fs::create_symlink("/dev/full", full);
+  try {
+    s2s::write_file_atomically(full, "lost");
+    FAIL("nothing was thrown");
+  } catch (const s2s::Error& error) {
+    CHECK(error.id() == "io/write");
+    CHECK(std::string(error.what()).find("No space left on device") != std::string::npos);
+  }
+  CHECK(fs::is_symlink(full));
+  CHECK(fs::is_character_file("/dev/full"));
+}
+
 TEST_CASE("a file that is not committed leaves what was there") {
   const TemporaryFolder folder;
   const fs::path path = folder.path() / "x";

@@ -44,6 +44,14 @@ bool has(const std::string& text, const char* part) { return text.find(part) != 
 
 }  // namespace
 
+TEST_CASE("a link that leads to itself is no missing file") {
+  const s2s::test::TemporaryFolder folder;
+  std::filesystem::create_symlink("loop", folder / "loop");
+  CHECK(error_of([&] { s2s::load_config(folder / "loop"); }) ==
+        "[config/unreadable] cannot read config file '" + (folder / "loop") +
+            "': Too many levels of symbolic links");
+}
+
 TEST_CASE("a config file is loaded with its origins") {
   const TemporaryFolder folder;
   const std::string path = folder.write("tiny.yaml", "model:\n  type: x\n");
@@ -80,6 +88,14 @@ TEST_CASE("a missing config file is an error with the nearest name of its folder
   CHECK(error_of([&] { s2s::load_config(base + "/none/none.yaml"); }).find("[config/no-file]") ==
         0);
   CHECK(error_of([&] { s2s::load_config(base); }).find("[config/unreadable]") == 0);
+}
+
+TEST_CASE("where a long override came from is shown in short") {
+  const std::string word = "a=[" + std::string(300, 'x') + "]";
+  Config config = yaml("{}");
+  s2s::apply_overrides(config, {word});
+  const std::string origin = config.find("a")->origin().text();
+  CHECK(origin == "command line: " + word.substr(0, 100) + "...");
 }
 
 TEST_CASE("overrides set, add, merge, index and remove") {
@@ -175,6 +191,9 @@ TEST_CASE("the environment is read, with a default") {
   CHECK(resolved("{b: x, a: '${oc.env:S2S_TEST_NOTHING,${b}}'}") == "{b: x, a: x}");
   CHECK(resolved("{a: 'runs/${oc.env:S2S_TEST_NOTHING,me}'}") == "{a: runs/me}");
   CHECK(resolve_error("{a: '${oc.env:S2S_TEST_NOTHING}'}").find("has no 'S2S_TEST_NOTHING'") !=
+        std::string::npos);
+  setenv("S2S_TEST_VALUE", "caf\xe9", 1);
+  CHECK(resolve_error("{a: '${oc.env:S2S_TEST_VALUE}'}").find("'S2S_TEST_VALUE' is not UTF-8") !=
         std::string::npos);
   CHECK(resolve_error("{a: '${now:x}'}").find("unknown resolver 'now'") != std::string::npos);
 }

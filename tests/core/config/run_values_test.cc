@@ -1,5 +1,6 @@
 #include "config/run_values.h"
 
+#include "config/config_errors.h"
 #include "config/parameter_pattern.h"
 #include "config/run_config.h"
 #include "config_test_support.h"
@@ -75,7 +76,7 @@ TEST_CASE("durations and patterns are checked where they stand") {
 }
 
 TEST_CASE("a duration counts days, hours, minutes and seconds") {
-  CHECK(s2s::duration_s(yaml("'01:02:03:04'")) == ((24 + 2) * 60 + 3) * 60 + 4);
+  CHECK(s2s::duration_s("a", yaml("'01:02:03:04'")) == ((24 + 2) * 60 + 3) * 60 + 4);
   s2s::ExpManagerBlock block;
   CHECK(block.max_time_s() == 0);
   block.max_time_per_run = "00:00:01:00";
@@ -101,4 +102,43 @@ TEST_CASE("a parameter pattern is matched at the start of names") {
   CHECK(pattern.matches("llm.layers.0.norm"));
   CHECK_FALSE(pattern.matches("x.llm.layers.0.norm"));
   CHECK_FALSE(pattern.matches("llm.layers.2.norm"));
+}
+
+TEST_CASE("every ??? is found once, in lists, too, unless something is said of it already") {
+  const s2s::Config config = yaml(
+      "model:\n  llm:\n    num_layers: ???\n"
+      "data:\n  train_ds:\n    input_cfg:\n    - type: shar\n      path: ???\n    - ???\n"
+      "trainer:\n  max_steps: ???\n");
+  s2s::Findings findings;
+  findings.add(
+      s2s::missing_value_error("trainer.max_steps", *config.find_path("trainer.max_steps")));
+  s2s::check_missing(config, findings);
+  std::vector<std::string> found;
+  for (const s2s::Error& error : findings.errors()) {
+    found.push_back(error.message().substr(0, error.message().find(' ')));
+  }
+  CHECK(found == std::vector<std::string>{"trainer.max_steps", "model.llm.num_layers",
+                                          "data.train_ds.input_cfg.0.path",
+                                          "data.train_ds.input_cfg.1"});
+}
+
+TEST_CASE("numbers beyond all bounds and folders without a name are told what is expected") {
+  CHECK(error_of([] {
+          yaml("99999999999999999999").as_int("trainer.max_steps");
+        }).find("write one of at most 9223372036854775807") != std::string::npos);
+  const auto found = values("{exp_manager: {explicit_log_dir: ''}}");
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].find("[config/type] exp_manager.explicit_log_dir (test.yaml:1:16): expected the "
+                      "name of a folder") == 0);
+}
+
+TEST_CASE("the folder of a run has no slash at its end") {
+  s2s::ExpManagerBlock block;
+  CHECK(block.run_folder() == "runs/run");
+  block.exp_dir = "results//";
+  CHECK(block.run_folder() == "results/run");
+  block.explicit_log_dir = "s2s_results/";
+  CHECK(block.run_folder() == "s2s_results");
+  block.explicit_log_dir = "/";
+  CHECK(block.run_folder() == "/");
 }

@@ -8,6 +8,24 @@ using s2s::same_value;
 using s2s::test::error_of;
 using s2s::test::yaml;
 
+TEST_CASE("a line that is indented with a tab is told so") {
+  const std::string message = error_of([] { yaml("a:\n  b: 1\n\tc: 2\n"); });
+  CHECK_MESSAGE(
+      message.find("the line begins with a tab: YAML takes spaces only") != std::string::npos,
+      message);
+  CHECK(error_of([] { yaml("a: [1\n"); }).find("tab") == std::string::npos);
+}
+
+TEST_CASE("what is not UTF-8 is refused at its place") {
+  const std::string message = error_of([] { yaml("name: caf\xc3\xa9\npath: caf\xe9\n"); });
+  CHECK_MESSAGE(
+      message.find("test.yaml:2:10: the byte 0xe9 is not UTF-8; save the text as UTF-8") !=
+          std::string::npos,
+      message);
+  CHECK_FALSE(error_of([] { s2s::parse_yaml_value("caf\xc3", {}); }).empty());
+  CHECK(yaml("{a: \"\\xe9\"}").find("a")->text() == "\xc3\xa9");
+}
+
 TEST_CASE("anchors, aliases and merge keys bring values with their own origin") {
   const Config config = yaml(
       "base: &b\n  lr: 1\n  eps: 2\n"

@@ -178,8 +178,9 @@ TEST_CASE("unreadable, silent and clipped audio is found, whatever the number of
                                cut_json("c", 1, "gone.wav", "good22.wav")});
   for (const int64_t threads : {1, 3}) {
     int64_t last = 0;
-    const auto problems =
-        s2s::data::scan_audio(shared(cuts), threads, [&](int64_t done) { last = done; });
+    const auto problems = s2s::data::scan_audio(shared(cuts), {}, threads, [&](int64_t done) {
+                            last = done;
+                          }).problems;
     CHECK(last == 3);
     REQUIRE(problems.size() == 3);
     CHECK(problems[0].kind == "silent");
@@ -199,7 +200,8 @@ TEST_CASE("audio of cuts of more than a day is not scanned") {
   endless["custom"]["target_audio_unaligned"] = true;
   const auto cuts = read(dir, {endless, cut_json("b", 1, "good.wav", "gone.wav")});
   int64_t last = 0;
-  const auto problems = s2s::data::scan_audio(shared(cuts), 1, [&](int64_t done) { last = done; });
+  const auto problems =
+      s2s::data::scan_audio(shared(cuts), {}, 1, [&](int64_t done) { last = done; }).problems;
   CHECK(last == 2);
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].cut.find("cut 'b'") != std::string::npos);
@@ -213,11 +215,11 @@ TEST_CASE("what a scanning thread throws reaches the caller; so does a thread th
                                       cut_json("b", 1, "good.wav", "good22.wav")}));
   for (const int64_t threads : {1, 3}) {
     const auto no_memory = [](int64_t) { throw std::bad_alloc(); };
-    CHECK_THROWS_AS(s2s::data::scan_audio(cuts, threads, no_memory), std::bad_alloc);
+    CHECK_THROWS_AS(s2s::data::scan_audio(cuts, {}, threads, no_memory), std::bad_alloc);
   }
   for (const int num_good : {0, 1, 2}) {
     const s2s::test::FailingThreads failing(num_good);
-    CHECK_THROWS_WITH_AS(s2s::data::scan_audio(cuts, 3, [](int64_t) {}),
+    CHECK_THROWS_WITH_AS(s2s::data::scan_audio(cuts, {}, 3, [](int64_t) {}),
                          doctest::Contains("[run/threads]"), s2s::Error);
   }
 }

@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "common/temporary_folder.h"
 #include "core/weights/test_files.h"
@@ -150,6 +152,12 @@ TEST_CASE("targets that match nothing are told, and an adapter of none is an err
   const std::string error = error_of([&] { s2s::add_lora(none, options); });
   CHECK(has(error, "[lora/targets]"));
   CHECK(has(error, "q_proj"));
+  SmallDecoder usual;
+  options.target_modules = {};
+  CHECK(s2s::add_lora(usual, options).empty());
+  CHECK(usual.find_block("layers.0.self_attn.q_proj.lora_A") != nullptr);
+  CHECK(usual.find_block("layers.1.self_attn.v_proj.lora_A") != nullptr);
+  CHECK(usual.find_block("layers.0.self_attn.k_proj.lora_A") == nullptr);
   options.target_modules = {"all-linear"};
   s2s::add_lora(all, options);
   CHECK(all.find_block("layers.0.mlp.gate_proj.lora_A") != nullptr);
@@ -164,7 +172,9 @@ TEST_CASE("adapters are written as PEFT names them, and read again") {
   const auto theirs = s2s::read_weights(kData + "peft_lora/adapter_model.safetensors");
   REQUIRE(ours.size() == theirs.size());
   for (const auto& [name, tensor] : theirs) CHECK(at::equal(ours.at(name), tensor));
-  s2s::write_adapter(folder.path(), ours, peft_options());
+  s2s::write_adapter(folder.path(), ours, peft_options(), "models/base");
+  std::ifstream config(folder / "adapter_config.json");
+  CHECK(nlohmann::json::parse(config)["base_model_name_or_path"] == "models/base");
   s2s::load_adapter(folder.path(), adapted.model, names, peft_options());
 }
 

@@ -18,11 +18,11 @@ using s2s::test::FakeRun;
 using s2s::test::Recorder;
 using s2s::test::TemporaryFolder;
 
-TrainerSettings settings(int64_t max_steps, int64_t checkpoint_every = 0) {
+TrainerSettings settings(int64_t max_steps, std::vector<int64_t> save_every = {}) {
   TrainerSettings out;
   out.max_steps = max_steps;
   out.accumulate = 2;
-  out.checkpoint_every = checkpoint_every;
+  out.saves.every_steps = std::move(save_every);
   return out;
 }
 
@@ -35,7 +35,7 @@ TEST_CASE("a run resumed from a checkpoint repeats the uninterrupted run bit for
   at::manual_seed(5);
   {
     FakeRun run;
-    Trainer trainer(settings(9, 4), run.parts());
+    Trainer trainer(settings(9, {4}), run.parts());
     trainer.add_observer(&straight);
     trainer.save_checkpoint = [&](int64_t done) {
       return checkpoints.save(run.model, run.optimizer, {done, run.data.state()});
@@ -71,6 +71,18 @@ TEST_CASE("a stop request ends the run after the step, with a checkpoint") {
   CHECK(trainer.run(0) == Trainer::End::kStopped);
   CHECK(recorder.steps.size() == 3);
   CHECK(recorder.checkpoints == std::vector<int64_t>{3});
+}
+
+TEST_CASE("a checkpoint is written when the time since the one before is over") {
+  FakeRun run;
+  Recorder recorder;
+  TrainerSettings timed = settings(3);
+  timed.saves.every_s = 1e-9;
+  Trainer trainer(timed, run.parts());
+  trainer.add_observer(&recorder);
+  trainer.save_checkpoint = [](int64_t) { return std::string("x"); };
+  trainer.run(0);
+  CHECK(recorder.checkpoints == std::vector<int64_t>{1, 2, 3});
 }
 
 TEST_CASE("a loss that is not finite names the step and the batch") {

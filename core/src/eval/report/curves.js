@@ -9,11 +9,17 @@ function chartOf(curve) {
   if (name === "learning_rate") return "Learning rate";
   if (name === "grad_norm") return "Gradient norm";
   if (name.endsWith("bleu")) return "BLEU";
-  if (/wer|exact|rate|accuracy|acc$|ratio/.test(name) && curve.validation) return "Rates";
-  return curve.validation ? "Validation: " + name : name;
+  if (!curve.validation) return name;
+  if (/_accuracy_\d+$/.test(name)) return "Accuracy of each codebook";
+  if (/accuracy|acc$/.test(name)) return "Accuracy";
+  if (/wer|exact/.test(name)) return "Words";
+  if (/latency.*_s$/.test(name)) return "Latency (s)";
+  if (/rate$|ratio$/.test(name)) return "Turn taking";
+  return "Validation: " + name;
 }
 
-const kFirstCharts = ["Loss", "BLEU", "Rates", "Learning rate", "Gradient norm", "frames_per_s"];
+const kFirstCharts = ["Loss", "BLEU", "Words", "Accuracy", "Turn taking", "Latency (s)",
+                      "Learning rate", "Gradient norm", "frames_per_s"];
 
 /** Maps values to a stretch of pixels, linear or logarithmic. */
 function scale(low, high, from, to, logarithmic) {

@@ -1,0 +1,61 @@
+#include "s2s_run/command_examples.h"
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace s2s::run {
+namespace {
+
+/// By the words of the command. tests/cli/usage_test.cc sees that each names a command and is read.
+const std::map<std::string_view, const char*>& examples() {
+  static const std::map<std::string_view, const char*> kExamples = {
+      {"", "s2s-run help train"},
+      {"train",
+       "s2s-run train my.yaml trainer.max_steps=50\n"
+       "  s2s-run launch local -n 2 -- train my.yaml trainer.strategy.name=fsdp"},
+      {"validate", "s2s-run validate my.yaml --checkpoint runs/my"},
+      {"generate", "s2s-run generate --checkpoint runs/my --input question.wav --output answers"},
+      {"plan",
+       "s2s-run plan my.yaml --world-size 8 --gpu-memory 80GB --layouts\n"
+       "  s2s-run plan my.yaml --mesh data=4,tensor=2 --sequence-length 2048"},
+      {"config show", "s2s-run config show my.yaml trainer.max_steps=50"},
+      {"config check", "s2s-run config check my.yaml"},
+      {"data synth", "s2s-run data synth runs/data --tiny"},
+      {"data inspect",
+       "s2s-run data inspect cuts.jsonl --html page.html\n"
+       "  s2s-run data inspect my.yaml --set dev --batch 1"},
+      {"data convert", "s2s-run data convert recordings cuts.jsonl.gz"},
+      {"data shar", "s2s-run data shar cuts.jsonl.gz shards --shard-size 1000"},
+      {"data estimate-bins", "s2s-run data estimate-bins cuts.jsonl.gz"},
+      {"plugin list", "s2s-run plugin list --kind llm"},
+      {"plugin inspect", "s2s-run plugin inspect llama"},
+      {"plugin new", "s2s-run plugin new llm acme.mine"},
+      {"tokenizer train",
+       "s2s-run tokenizer train --input texts.txt --output tokenizer.json --vocab-size 4000"},
+      {"tokenizer encode", "s2s-run tokenizer encode tokenizer.json \"hello there\""},
+      {"tokenizer decode", "s2s-run tokenizer decode tokenizer.json \"[15, 7]\""},
+      {"checkpoint inspect", "s2s-run checkpoint inspect runs/my"},
+      {"checkpoint verify", "s2s-run checkpoint verify runs/my"},
+      {"checkpoint export", "s2s-run checkpoint export runs/my exported --dtype bfloat16"},
+      {"checkpoint import", "s2s-run checkpoint import llama-folder first --config my.yaml"},
+      {"launch local", "s2s-run launch local -n 2 -- train my.yaml trainer.strategy.name=fsdp"},
+      {"launch diagnose", "s2s-run launch diagnose runs/my"},
+  };
+  return kExamples;
+}
+
+void add_below(CLI::App& command, const std::string& words) {
+  const auto found = examples().find(words);
+  if (found != examples().end()) command.footer(std::string("Example:\n  ") + found->second);
+  for (CLI::App* below : command.get_subcommands([](CLI::App*) { return true; })) {
+    add_below(*below, words + (words.empty() ? "" : " ") + below->get_name());
+  }
+}
+
+}  // namespace
+
+void add_examples(CLI::App& app) { add_below(app, ""); }
+
+}  // namespace s2s::run

@@ -1,0 +1,30 @@
+#pragma once
+// What memory there is for this process.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace s2s {
+
+struct MachineMemory {
+  double total = 0, available = 0;  // bytes of the machine; 0: not known
+  double limit = 0;                 // bytes that this process may have; 0: none beside those
+  const char* limit_name = "";      // who says so: "ulimit -v", "the control group's memory.max"
+};
+
+/// Of /proc/meminfo, RLIMIT_AS and the control group (version 2) of the process.
+MachineMemory machine_memory();
+
+/// "8.6 GB"
+std::string gigabytes_text(double bytes);
+
+/// "3.1 of the machine's 25.3 GB are free, and ulimit -v allows this process 8.0 GB"; "" when
+/// nothing is known.
+std::string memory_text(const MachineMemory& memory);
+
+/// Bytes that LibTorch's message about an allocation that failed names ("tried to allocate 4096
+/// bytes", "Tried to allocate 2.00 GiB"); 0 when it names none.
+double asked_bytes(std::string_view message);
+
+}  // namespace s2s

@@ -1,0 +1,28 @@
+#pragma once
+// When a run writes checkpoints before its end.
+
+#include <cstdint>
+#include <vector>
+
+#include "config/config_notes.h"
+#include "config/run_config.h"
+
+namespace s2s {
+
+struct SaveSchedule {
+  std::vector<int64_t> every_steps;  // optimizer steps; due with each one of them
+  double every_s = 0;                // seconds after the checkpoint before; 0: never
+
+  bool is_due(int64_t steps_done) const;
+};
+
+/// What `checkpoint_callback_params` asks for. When it says nothing: each validation, each pseudo
+/// epoch and half an hour.
+SaveSchedule save_schedule(const CheckpointBlock& saving, const TrainerBlock& trainer);
+
+/// "" or that nothing is written before the last step, and what to change.
+std::string save_warning(const SaveSchedule& schedule, int64_t max_steps);
+/// The same of a configuration without findings.
+void warn_of_saves(const Config& config, ConfigNotes& notes);
+
+}  // namespace s2s

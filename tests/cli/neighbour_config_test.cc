@@ -1,0 +1,92 @@
+// A configuration of NeMo's duplex model, as its examples have it: what there is to write anew is
+// found in one check.
+
+#include <doctest/doctest.h>
+
+#include "cli/command.h"
+#include "common/temporary_folder.h"
+#include "core/data/data_files.h"
+
+using namespace s2s::test;
+
+namespace {
+
+// The keys of s2s_duplex.yaml (NeMo 3.0), shortened where many keys say the same.
+const char* const kNemo = R"(
+model:
+  pretrained_llm: TinyLlama/TinyLlama-1.1B-Chat-v1.0
+  pretrained_audio_codec: ???
+  pretrained_asr: nvidia/stt_en_fastconformer_hybrid_large_streaming_multi
+  scoring_asr: stt_en_fastconformer_transducer_large
+  freeze_params: ["^audio_codec\\..+$"]
+  audio_loss_weight: 4
+  perception:
+    modality_adapter: {_target_: nemo.collections.asr.modules.ConformerEncoder, n_layers: 2}
+  optimizer: {_target_: torch.optim.AdamW, lr: 3e-4, foreach: true}
+  lr_scheduler:
+    _target_: nemo.core.optim.lr_scheduler.CosineAnnealing
+    warmup_steps: 0
+    max_steps: ${trainer.max_steps}
+trainer:
+  devices: -1
+  max_steps: 1000000
+  limit_train_batches: 100
+  val_check_interval: ${trainer.limit_train_batches}
+  strategy: {_target_: lightning.pytorch.strategies.DDPStrategy, find_unused_parameters: true}
+data:
+  source_sample_rate: 16000
+  train_ds:
+    input_cfg: [{type: lhotse_shar, shar_path: "???"}]
+    batch_duration: 100
+  validation_ds:
+    datasets: {val_set_0: {shar_path: "???"}}
+    batch_size: 1
+exp_manager:
+  explicit_log_dir: s2s_results/
+  checkpoint_callback_params: {monitor: val_asr_bleu, mode: max, every_n_epochs: 1}
+)";
+
+}  // namespace
+
+TEST_CASE("one check finds all that a configuration of NeMo has to say differently") {
+  const TemporaryFolder folder;
+  write_text(folder / "nemo.yaml", kNemo);
+  const CommandResult result = run_cli("config check " + (folder / "nemo.yaml"));
+  CAPTURE(result.output);
+  CHECK(result.exit_code == 3);
+  for (const char* const said :
+       {"model.type is required", "of NeMo's duplex model: duplex_s2s",
+        "unknown key 'pretrained_llm' in model", "write llm: {name: llama, path: FOLDER}",
+        "unknown key 'pretrained_audio_codec' in model", "unknown key 'pretrained_asr' in model",
+        "unknown key 'perception' in model", "no scorer named 'stt_en_fastconformer_transducer",
+        "data.train_ds.input_cfg.0.shar_path (", "validation_ds.datasets.val_set_0.shar_path (",
+        "note: data.train_ds: read as name: cuts", "val_set_0: read as name: cuts"}) {
+    CHECK_MESSAGE(has(result, said), said);
+  }
+  for (const char* const unsaid :
+       {"train_ds.name is required", "val_set_0.name is required", "unknown key 'lora'",
+        "unknown key '_target_'", "unknown key 'type'"}) {
+    CHECK_MESSAGE(!has(result, unsaid), unsaid);
+  }
+}
+
+TEST_CASE(
+    "a language model whose folder is not there is asked for its folder, not for its name alone") {
+  const TemporaryFolder folder;
+  write_text(folder / "llm.yaml", "model:\n  llm: {path: no/such/folder}\n");
+  const CommandResult result = run_cli("plan " + (folder / "llm.yaml"));
+  CHECK(result.exit_code == 3);
+  CHECK_MESSAGE(has(result, "there is no such folder, and nothing is downloaded"), result.output);
+}
+
+TEST_CASE("sources that say what they read are cuts, and others are asked for") {
+  const TemporaryFolder folder;
+  const std::string tiny = std::string("config check ") + S2S_SOURCE_DIR + "/configs/tiny.yaml " +
+                           "tiny.data=" + (folder / "data") + " tiny.run=" + (folder / "run");
+  const CommandResult named = run_cli(tiny + " ~data.train_ds.name");
+  CHECK_MESSAGE(named.exit_code == 0, named.output);
+  CHECK(has(named, "note: data.train_ds: read as name: cuts"));
+  const CommandResult nothing = run_cli(tiny + " ~data.train_ds.name ~data.train_ds.cuts_path");
+  CHECK(nothing.exit_code == 3);
+  CHECK_MESSAGE(has(nothing, "data.train_ds.name is required"), nothing.output);
+}

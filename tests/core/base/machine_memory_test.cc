@@ -1,0 +1,33 @@
+#include "base/machine_memory.h"
+
+#include <doctest/doctest.h>
+
+TEST_CASE("the machine says what memory it has") {
+  const s2s::MachineMemory memory = s2s::machine_memory();
+  CHECK(memory.total > 1e8);
+  CHECK(memory.available > 0);
+  CHECK(memory.available <= memory.total);
+  CHECK(s2s::memory_text(memory).find(" GB are free") != std::string::npos);
+}
+
+TEST_CASE("a limit stands beside what the machine has") {
+  s2s::MachineMemory memory;
+  CHECK(s2s::memory_text(memory) == "");
+  memory.total = 25.3e9;
+  memory.available = 3.1e9;
+  CHECK(s2s::memory_text(memory) == "3.1 of the machine's 25.3 GB are free");
+  memory.limit = 8e9;
+  memory.limit_name = "ulimit -v";
+  CHECK(s2s::memory_text(memory) ==
+        "3.1 of the machine's 25.3 GB are free, and ulimit -v allows this process 8.0 GB");
+}
+
+TEST_CASE("LibTorch's messages say what was asked for") {
+  CHECK(s2s::asked_bytes("DefaultCPUAllocator: can't allocate memory: you tried to allocate "
+                         "68719476736 bytes. Error code 12") == 68719476736.0);
+  CHECK(s2s::asked_bytes("CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total "
+                         "capacity of 139.81 GiB of which 1.00 GiB is free.") == 2684354560.0);
+  CHECK(s2s::asked_bytes("std::bad_alloc") == 0);
+  CHECK(s2s::gigabytes_text(2684354560.0) == "2.7 GB");
+  CHECK(s2s::gigabytes_text(4096) == "0.0 MB");
+}
