@@ -27,7 +27,7 @@ expect_same_metrics alone visited
 port=$(free_port)
 for rank in 0 1; do
   S2S_JOB_TOKEN=run-$rank RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
-    timeout 60 "$s2s_run" "${bench[@]}" --start-timeout 3 > "$folder/token.$rank" 2>&1 &
+    timeout 60 "$s2s_run" "${bench[@]}" --start-timeout 6 > "$folder/token.$rank" 2>&1 &
   started[rank]=$!
 done
 for rank in 0 1; do

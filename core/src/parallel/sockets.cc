@@ -82,6 +82,15 @@ void wait_for(int socket, short events, Deadline deadline) {
 
 [[noreturn]] void fail(int code) { throw std::runtime_error(std::strerror(code)); }
 
+/// Somebody else listens at the address.
+class OtherListener : public std::runtime_error {
+ public:
+  OtherListener()
+      : std::runtime_error(
+            "what listened there did not answer as this run's rank 0 does (another program, or a "
+            "run with another S2S_JOB_TOKEN)") {}
+};
+
 void connect_socket(int socket, const addrinfo& address, Deadline deadline) {
   if (socket < 0) fail(errno);
   if (::connect(socket, address.ai_addr, address.ai_addrlen) == 0) return;
@@ -105,9 +114,7 @@ int try_to_connect(const addrinfo& address, std::string_view hello, char welcome
     if (receive(socket.number(), 1, soon)[0] == welcome) return socket.take();
   } catch (const std::runtime_error&) {
   }
-  throw std::runtime_error(
-      "what listens there does not answer as this run's rank 0 does (another program, or a run "
-      "with another S2S_JOB_TOKEN)");
+  throw OtherListener();
 }
 
 /// 0, or what went wrong.
@@ -159,12 +166,15 @@ std::vector<int> listen_at(const std::string& host, uint16_t port) {
 int connect_to(const std::string& host, uint16_t port, std::string_view hello, char welcome,
                Deadline deadline) {
   std::string reason = "timed out";
+  std::string other;  // who listened there at first, if somebody else did
   while (true) {
     try {
       const Addresses found = resolve(host, port, 0);
       for (const addrinfo* one = found.get(); one != nullptr; one = one->ai_next) {
         try {
           return try_to_connect(*one, hello, welcome, deadline);
+        } catch (const OtherListener& error) {
+          other = reason = error.what();
         } catch (const std::runtime_error& error) {
           reason = error.what();
         }
@@ -172,7 +182,10 @@ int connect_to(const std::string& host, uint16_t port, std::string_view hello, c
     } catch (const std::runtime_error& error) {  // a name that is not known yet
       reason = error.what();
     }
-    if (Clock::now() + kRetry >= deadline) throw std::runtime_error(reason);
+    if (Clock::now() + kRetry >= deadline) {
+      const bool says_all = other.empty() || reason == other;
+      throw std::runtime_error(says_all ? reason : other + "; later: " + reason);
+    }
     std::this_thread::sleep_for(kRetry);
   }
 }

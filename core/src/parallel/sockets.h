@@ -19,7 +19,8 @@ std::vector<int> listen_at(const std::string& host, uint16_t port);
 bool is_loopback(const std::string& host);
 
 /// Connects, says `hello`, and expects `welcome`; tries again until the deadline. Returns the
-/// socket. Errors: std::runtime_error with what was found last.
+/// socket. Errors: std::runtime_error with what was found last, behind the word of another listener
+/// that was there before.
 int connect_to(const std::string& host, uint16_t port, std::string_view hello, char welcome,
                Deadline deadline);
 

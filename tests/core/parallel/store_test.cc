@@ -260,6 +260,18 @@ TEST_CASE("a rank of another run is told that it is in the wrong place, and does
   CHECK(contains(heard[2], "S2S_JOB_TOKEN"));
 }
 
+TEST_CASE("a rank of another run says so although that run has ended") {
+  auto served = std::make_unique<Served>();
+  const StoreAddress wrong{"127.0.0.1", served->address.port, "another"};
+  auto heard = std::async(std::launch::async, [&] {
+    return error_of([&] { const GuardedStore store(wrong, milliseconds(2000)); });
+  });
+  std::this_thread::sleep_for(milliseconds(700));
+  served.reset();
+  const std::string text = heard.get();
+  CHECK(contains(text, "S2S_JOB_TOKEN); later: Connection refused"));
+}
+
 TEST_CASE("texts that no rank has written end the start with a message for all") {
   for (const std::string text : {"not json\033[2J", "[]", "{\"host\": 1}", "[[[[[", "", "\xff"}) {
     const uint16_t port = free_port();
