@@ -1,6 +1,7 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <csignal>
@@ -186,6 +187,15 @@ TEST_CASE("a recogniser that fails is reported with the end of its log, and leav
     audio.pop_back();
     CHECK_FALSE(fs::exists(audio));
   }
+}
+
+TEST_CASE("^C in the terminal is not for the recogniser") {
+  // Field 5 of a process's line is its group; the terminal's signals go to groups.
+  const FakeRecogniser fake("cut -d' ' -f5 /proc/$$/stat > $(dirname $0)/group; exit 3");
+  const auto scorer = make_scorer(fake.options);
+  scorer->prepare({"a b"});
+  CHECK(id_of([&] { scorer->transcribe({tone(16000)}); }) == "scorer/failed");
+  CHECK(std::stoi(fake.text("group")) != getpgrp());
 }
 
 TEST_CASE("a recogniser that does not want to end is killed") {

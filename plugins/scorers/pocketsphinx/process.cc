@@ -43,6 +43,32 @@ std::string last_lines(const fs::path& log, size_t count) {
   return end.empty() ? "  (nothing)" : end.substr(0, end.size() - 1);
 }
 
+/// A process group of its own and no signal held back: ^C in the terminal is for the training,
+/// which goes on to a checkpoint and needs what the program says.
+class SpawnAttributes {
+ public:
+  SpawnAttributes() {
+    posix_spawnattr_init(&attributes_);
+    posix_spawnattr_setflags(
+        &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setpgroup(&attributes_, 0);
+    sigset_t signals;
+    sigemptyset(&signals);
+    posix_spawnattr_setsigmask(&attributes_, &signals);
+    sigfillset(&signals);
+    sigdelset(&signals, SIGKILL);
+    sigdelset(&signals, SIGSTOP);
+    posix_spawnattr_setsigdefault(&attributes_, &signals);
+  }
+  ~SpawnAttributes() { posix_spawnattr_destroy(&attributes_); }
+  SpawnAttributes(const SpawnAttributes&) = delete;
+  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
+  const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_;
+};
+
 }  // namespace
 
 TemporaryFolder::TemporaryFolder() {
@@ -83,8 +109,9 @@ Process::Process(const std::vector<std::string>& command, const fs::path& log)
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(),
                                    O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  const SpawnAttributes attributes;
   const int error =
-      posix_spawn(&pid_, program_.c_str(), &actions, nullptr, arguments.data(), environ);
+      posix_spawn(&pid_, program_.c_str(), &actions, attributes.get(), arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     pid_ = -1;
@@ -95,14 +122,14 @@ Process::Process(const std::vector<std::string>& command, const fs::path& log)
 
 Process::~Process() {
   if (pid_ <= 0) return;
-  kill(pid_, SIGTERM);
+  kill(-pid_, SIGTERM);
   const auto deadline = std::chrono::steady_clock::now() + kTimeToEnd;
   while (std::chrono::steady_clock::now() < deadline) {
     const pid_t ended = waitpid(pid_, nullptr, WNOHANG);
     if (ended == pid_ || (ended < 0 && errno != EINTR)) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  kill(pid_, SIGKILL);
+  kill(-pid_, SIGKILL);
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
 }

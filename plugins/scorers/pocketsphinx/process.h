@@ -26,7 +26,8 @@ class TemporaryFolder {
 /// none.
 std::string find_program(const std::string& name);
 
-/// A child process whose output goes to a file. When it still runs at the end it
+/// A child process whose output goes to a file, in a process group of its own: a ^C in the terminal
+/// does not reach it. When it still runs at the end it
 /// is told to end, killed five seconds later, and reaped.
 class Process {
  public:
