@@ -142,7 +142,7 @@ void write_file_atomically(const std::string& path, std::string_view text) {
 
 void remove_left_over_pieces(const std::string& folder) {
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, ignored)) {
     if (is_piece(entry.path().filename().string())) remove_piece(entry.path().string());
   }
 }

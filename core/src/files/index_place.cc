@@ -79,6 +79,7 @@ std::shared_ptr<const IndexBytes> write_index(const DiskFile& file, const std::s
         std::error_code ignored;  // opening the file says the same
         fs::create_directories(index_cache_folder(), ignored);
       }
+      remove_left_over_pieces(fs::path(path).parent_path().string());
       AtomicFile index(path);
       write([&](std::string_view bytes) { index.write(bytes); });
       index.commit();

@@ -93,6 +93,7 @@ TEST_CASE("a large plain file gets an index beside it, which is used again") {
   const TemporaryFolder folder;
   const auto lines = some_lines(20000);
   const auto path = folder.write("x.jsonl", joined(lines));
+  const auto left_over = folder.write(".x.jsonl.idx.s2s-abc123", "of a process that was killed");
   int64_t seen = 0;
   OpenOptions options;
   options.on_progress = [&](const IndexProgress& progress) {
@@ -101,6 +102,7 @@ TEST_CASE("a large plain file gets an index beside it, which is used again") {
   };
   check_lines(open_line_file(path, options), lines);
   CHECK(seen > 0);
+  CHECK_FALSE(fs::exists(left_over));
   REQUIRE(fs::exists(path + ".idx"));
   CHECK(offsets_in(path + ".idx").back() == fs::file_size(path));
   options.on_progress = [](const IndexProgress&) { FAIL("the index is there"); };
