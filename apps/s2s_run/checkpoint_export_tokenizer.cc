@@ -33,20 +33,10 @@ bool is_tokenizer_file(const fs::path& name) {
   return kNames.contains(name.string()) || name.extension() == ".model";
 }
 
-/// True when the file that `path` leads to lies below `folder`.
-bool is_below(const fs::path& path, const fs::path& folder) {
-  std::error_code error;
-  const fs::path real = fs::canonical(path, error);
-  if (error) return false;
-  const fs::path top = fs::canonical(folder, error);
-  const auto [end, rest] = std::mismatch(top.begin(), top.end(), real.begin(), real.end());
-  return !error && end == top.end();
-}
-
 /// Links lead to files that the checkpoint's maker does not have: they would be published with it.
 void check_file(const fs::path& file, const std::string& checkpoint) {
   std::error_code error;
-  if (fs::is_symlink(fs::symlink_status(file, error)) && !is_below(file, checkpoint)) {
+  if (!link_out_of(file.string(), checkpoint).empty()) {
     throw_no_export(fmt::format("'{}' of the checkpoint is a link that leaves it",
                                 printable_name(file.string())),
                     "the file itself; see where it leads, and copy the checkpoint with cp -rL when "
@@ -100,9 +90,11 @@ bool write_transformers_tokenizer(const std::string& checkpoint, const std::stri
 }
 
 void copy_generation_config(const std::string& checkpoint, const std::string& output) {
-  const fs::path file = fs::path(checkpoint) / kLlmCopy / kGenerationConfig;
+  const fs::path folder = fs::path(checkpoint) / kLlmCopy;
+  const fs::path file = folder / kGenerationConfig;
   std::error_code ignored;
   if (!fs::exists(fs::symlink_status(file, ignored))) return;
+  if (!link_out_of(folder.string(), checkpoint).empty()) check_file(folder, checkpoint);
   check_file(file, checkpoint);
   fs::copy_file(file, fs::path(output) / kGenerationConfig, fs::copy_options::overwrite_existing);
 }
@@ -110,7 +102,7 @@ void copy_generation_config(const std::string& checkpoint, const std::string& ou
 void copy_tokenizer(const std::string& checkpoint, const std::string& output) {
   const fs::path folder = fs::path(checkpoint) / kTokenizerCopy;
   if (!fs::is_directory(folder)) return;
-  if (!is_below(folder, checkpoint)) check_file(folder, checkpoint);
+  if (!link_out_of(folder.string(), checkpoint).empty()) check_file(folder, checkpoint);
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!is_tokenizer_file(entry.path().filename())) {

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pickle
+import shutil
 import zipfile
 
 import kit as k
@@ -236,3 +237,20 @@ HF = [
 ]
 for name, make, is_quick in HF:
     add(f"weights/hf-{name}", "weights import", make, is_quick)
+
+
+# What a run copies from the folders that it begins with.
+
+
+def model_with_link(name):
+    def make(kit, folder):
+        shutil.copytree(kit.model, folder / "model")
+        k.link(folder / "model" / name, kit.secret)
+        return folder / "model"
+    return make
+
+
+for name in ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json",
+             "special_tokens_map.json", "chat_template.jinja"):
+    add(f"weights/hf-link-{name}", "weights import pretrained", model_with_link(name),
+        name == "chat_template.jinja")

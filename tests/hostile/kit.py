@@ -79,6 +79,7 @@ class Kit:
         self.secret = self.outside / "secret.txt"
         self.secret.write_text(SECRET + "\n")
         self.checkpoint = None
+        self.model = None
         self.set = None
 
     def marker(self, name):
@@ -89,7 +90,8 @@ class Kit:
         return f"touch {self.marker(name)}"
 
     def prepare(self, source_root):
-        """Speaks a tiny set and trains four steps on it: the checkpoint that is spoiled."""
+        """Speaks a tiny set and trains four steps on it: the checkpoint that is spoiled, and the
+        Hugging Face folder that is made of it."""
         self.set = self.root / "good/set"
         run = self.root / "good/run"
         config = pathlib.Path(source_root) / "configs/tiny.yaml"
@@ -99,6 +101,8 @@ class Kit:
                   "data.synth=null", "trainer.max_steps=4", "trainer.val_check_interval=4",
                   "exp_manager.checkpoint_callback_params.every_n_train_steps=4")
         self.checkpoint = (run / "checkpoints/last").resolve()
+        self.model = self.root / "good/model"
+        self._run("checkpoint", "export", str(self.checkpoint), str(self.model))
 
     def _run(self, *words):
         done = subprocess.run([self.program, *words], capture_output=True, text=True,

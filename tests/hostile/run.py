@@ -49,7 +49,10 @@ def commands(reader, path, kit, is_quick):
                        ["validate", f"{path}/config.yaml", "--checkpoint", path,
                         f"exp_manager.explicit_log_dir={out}/run", "--report", f"{out}/report"]],
         "weights": [["checkpoint", "inspect", path], ["checkpoint", "verify", path]],
-        "import": [["checkpoint", "import", path, f"{out}/imported"]],
+        "import": [["checkpoint", "import", path, f"{out}/imported", "--config", kit.config,
+                    *overrides]],
+        "pretrained": [["train", kit.config, *overrides, f"model.llm={{name: llama, path: {path}}}",
+                        f"model.tokenizer={{name: hf, path: {path}}}", "trainer.max_steps=1"]],
         "compare": [["compare", path]],
         "data": [["data", "inspect", path], ["data", "shar", path, f"{out}/shar"]],
         "convert": [["data", "convert", path, f"{out}/cuts.jsonl"] +
@@ -64,6 +67,8 @@ def commands(reader, path, kit, is_quick):
     if reader == "checkpoint" and not is_quick:
         words.append(["validate", kit.config, *overrides, "--checkpoint", path,
                       "--report", f"{out}/report", "--limit-batches", "1"])
+        words.append(["generate", "--checkpoint", path, "--output", f"{out}/answers", "--input",
+                      next(kit.set.glob("audio/dev/*_user.wav"))])
     return words
 
 
@@ -133,6 +138,8 @@ def controls(kit):
     cuts = k.cuts_file(good, k.cut())
     checks = [(words, "") for words in commands("checkpoint", kit.checkpoint, kit, False)]
     checks += [(words, "") for words in commands("data", cuts, kit, True)]
+    for reader in ("import", "pretrained"):
+        checks += [(words, "") for words in commands(reader, kit.model, kit, False)]
     checks += [(["config", "check", kit.config, f"tiny.data={kit.set}"], ""),
                (["tokenizer", "encode", "--tokenizer", kit.set / "tokenizer.model"], TEXT),
                (["plugin", "list"], "")]

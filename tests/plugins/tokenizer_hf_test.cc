@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -211,6 +213,27 @@ TEST_CASE("a file that is missing, broken off or of another kind has its message
   Config without_path = Config::map();
   without_path["name"] = Config::scalar("hf");
   check_message(failure(without_path), "tokenizer/no-path", "model.tokenizer.path is missing");
+}
+
+TEST_CASE("a file beside the tokenizer that is a link to elsewhere is refused") {
+  const TemporaryFolder parent;
+  const std::filesystem::path folder = parent.path() / "tokenizer";
+  std::filesystem::create_directory(folder);
+  const std::string elsewhere = parent.write("elsewhere.json", style_file("llama3").dump());
+  const std::string secret = parent.write("id_rsa", "private");
+  for (const auto& [name, target] :
+       std::map<std::string, std::string>{{"chat_template.jinja", secret},
+                                          {"special_tokens_map.json", secret},
+                                          {"tokenizer.json", elsewhere}}) {
+    std::filesystem::remove(folder / "tokenizer.json");
+    std::filesystem::copy_file(elsewhere, folder / "tokenizer.json");
+    std::filesystem::remove(folder / name);
+    std::filesystem::create_symlink(target, folder / name);
+    check_message(failure(node(folder.string())), "tokenizer/link", target);
+    std::filesystem::remove(folder / name);
+  }
+  std::filesystem::create_symlink(elsewhere, folder / "named.json");  // by the user
+  CHECK(failure(node((folder / "named.json").string())).empty());
 }
 
 TEST_CASE("what is not known is refused by its name and place") {

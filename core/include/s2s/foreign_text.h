@@ -20,6 +20,12 @@ inline constexpr int kJsonDepth = 128;
 /// (ESTALE).
 std::string read_small_file(const std::string& path, size_t max_bytes = kSmallFileBytes);
 
+/// Where the link `path` leads when that is outside of `folder`, and of the blobs of the Hugging
+/// Face cache that `folder` is a snapshot of; "" for a file, for a link that stays, and for one
+/// that leads nowhere. A file that is copied for others has to stay: a downloaded folder may name
+/// any file of this machine.
+std::string link_out_of(const std::string& path, const std::string& folder);
+
 /// True when no object or array of a JSON text lies in more than `depth` others. Parsers that call
 /// themselves for each level need it before they run. A text that is no JSON is judged up to where
 /// it stops to be some.

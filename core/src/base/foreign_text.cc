@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 
 #include "base/json_scan.h"
 #include "base/regular_file.h"
@@ -11,6 +14,14 @@
 
 namespace s2s {
 namespace {
+
+namespace fs = std::filesystem;
+
+/// Of names without links.
+bool is_below(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
+         folder.end();
+}
 
 void append_escaped(std::string& out, uint32_t character) {
   if (character == '\n') {
@@ -68,6 +79,20 @@ std::string read_small_file(const std::string& path, size_t max_bytes) {
   // What files of /sys say of their size stays above what they hold; this one was cut off.
   if (length < file.size() && file.size_now() < file.size()) file.fail(ESTALE);
   return text;
+}
+
+std::string link_out_of(const std::string& path, const std::string& folder) {
+  std::error_code failed;
+  if (!fs::is_symlink(fs::symlink_status(path, failed))) return "";
+  const fs::path target = fs::canonical(path, failed);
+  if (failed) return "";
+  const fs::path top = fs::canonical(folder.empty() ? "." : folder, failed);
+  if (failed || is_below(target, top)) return "";
+  // models--OWNER--NAME/snapshots/REVISION/NAME leads to models--OWNER--NAME/blobs/HASH.
+  const fs::path snapshots = top.parent_path();
+  const bool is_blob =
+      snapshots.filename() == "snapshots" && is_below(target, snapshots.parent_path() / "blobs");
+  return is_blob ? "" : target.string();
 }
 
 bool is_json_depth_within(std::string_view text, int depth) {

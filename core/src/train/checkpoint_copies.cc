@@ -2,6 +2,9 @@
 
 #include <filesystem>
 
+#include "s2s/foreign_text.h"
+#include "train/train_errors.h"
+
 namespace s2s {
 namespace {
 
@@ -50,6 +53,10 @@ std::vector<std::string> llm_files(const Config& config) {
   std::vector<std::string> files = {(folder / kLlmConfig).string()};
   const fs::path generation = folder / kGenerationConfig;
   if (fs::is_regular_file(generation)) files.push_back(generation.string());
+  for (const std::string& file : files) {
+    const std::string target = link_out_of(file, folder.string());
+    if (!target.empty()) throw_link_out(file, target);
+  }
   return files;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/io_errors.h"
 #include "parallel/rank_list.h"
+#include "s2s/foreign_text.h"
 #include "weights/checkpoint_errors.h"
 
 namespace s2s {
@@ -142,6 +143,15 @@ void throw_checkpoint_exists(const std::string& folder) {
 void throw_no_export(const std::string& what, const std::string& expected) {
   throw Error(ExitCode::kConfig, "checkpoint/export",
               fmt::format("{}\n  expected: {}", what, expected));
+}
+
+void throw_link_out(const std::string& file, const std::string& target) {
+  throw Error(
+      ExitCode::kConfig, "weights/link",
+      fmt::format("{} is a link to {}, outside of its folder; its text would be copied into "
+                  "the run and each checkpoint\n  expected: a file of the folder; see where "
+                  "it leads, and copy the folder with cp -rL when that is meant",
+                  printable_name(file), printable_name(target)));
 }
 
 void throw_no_language_model() {

@@ -51,6 +51,8 @@ std::string missing_metrics(const std::string& path, int64_t last_step, int64_t 
 [[noreturn]] void throw_checkpoint_exists(const std::string& folder);
 /// [checkpoint/export]: what a checkpoint holds has no counterpart in the other format.
 [[noreturn]] void throw_no_export(const std::string& what, const std::string& expected);
+/// [weights/link]: a small file beside weights, which the run would copy, leads out of its folder.
+[[noreturn]] void throw_link_out(const std::string& file, const std::string& target);
 /// [lora/model]: adapters for a model that has no language model.
 [[noreturn]] void throw_no_language_model();
 [[noreturn]] void throw_accelerator(const std::string& asked, const std::string& why);

@@ -178,6 +178,11 @@ std::vector<std::string> TokenizerFiles::all() const {
   return files;
 }
 
+void require_no_link_out(const fs::path& file, const std::string& place) {
+  const std::string target = link_out_of(file.string(), file.parent_path().string());
+  if (!target.empty()) throw errors::link_out(place, file.string(), target);
+}
+
 TokenizerFiles find_files(const std::string& path, const std::string& place) {
   TokenizerFiles files;
   std::error_code ignored;
@@ -187,14 +192,19 @@ TokenizerFiles find_files(const std::string& path, const std::string& place) {
     if (!fs::exists(file, ignored)) file = only_json(path);
   }
   if (!fs::is_regular_file(file, ignored)) throw errors::missing_file(place, path);
+  if (file != path) require_no_link_out(file, place);  // else the user named it
   files.tokenizer = file.string();
   if (file.filename() != kUsualFile) return files;
   for (const char* name : kSettings) {
     const fs::path settings = file.parent_path() / name;
-    if (fs::is_regular_file(settings, ignored)) files.settings.push_back(settings.string());
+    if (!fs::is_regular_file(settings, ignored)) continue;
+    require_no_link_out(settings, place);
+    files.settings.push_back(settings.string());
   }
   const fs::path chat = file.parent_path() / "chat_template.jinja";
-  if (fs::is_regular_file(chat, ignored)) files.unread.push_back(chat.string());
+  if (!fs::is_regular_file(chat, ignored)) return files;
+  require_no_link_out(chat, place);
+  files.unread.push_back(chat.string());
   return files;
 }
 

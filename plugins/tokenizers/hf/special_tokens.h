@@ -21,7 +21,7 @@ struct TokenizerFiles {
 };
 
 /// `path`: the file, or a folder with a tokenizer.json or else one .json. Only a file of that name
-/// has settings beside it. Errors: [tokenizer/missing-file].
+/// has settings beside it. Errors: [tokenizer/missing-file], [tokenizer/link].
 TokenizerFiles find_files(const std::string& path, const std::string& place);
 
 /// Errors: [tokenizer/unreadable].

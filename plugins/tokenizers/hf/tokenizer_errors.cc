@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "s2s/foreign_text.h"
+
 namespace s2s::hf_plugin::errors {
 namespace {
 
@@ -31,6 +33,15 @@ Error missing_file(const std::string& place, const std::string& path) {
                                   "tokenizer.json or a folder with one; check the path, or make "
                                   "one with 's2s-run tokenizer train'",
                                   place, path));
+}
+
+Error link_out(const std::string& place, const std::string& file, const std::string& target) {
+  return config_error(
+      "link", fmt::format("{}.path: '{}' is a link to '{}', outside of its folder; its text would "
+                          "be copied into the run and each checkpoint; expected a file of the "
+                          "folder; see where it leads, and copy the folder with cp -rL when that "
+                          "is meant",
+                          place, printable_name(file), printable_name(target)));
 }
 
 Error unreadable(const std::string& place, const std::string& path, const std::string& reason) {

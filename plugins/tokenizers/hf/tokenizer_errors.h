@@ -11,6 +11,8 @@ namespace s2s::hf_plugin::errors {
 
 Error no_path(const std::string& place);
 Error missing_file(const std::string& place, const std::string& path);
+/// A file of the tokenizer's folder leads out of it; it would be copied into the run.
+Error link_out(const std::string& place, const std::string& file, const std::string& target);
 /// The file is no JSON. `reason` says where it breaks off.
 Error unreadable(const std::string& place, const std::string& path, const std::string& reason);
 

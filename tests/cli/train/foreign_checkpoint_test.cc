@@ -206,6 +206,16 @@ TEST_CASE("an export copies the tokenizer's files, and none through links out of
   refused("is no regular file");
   fs::create_symlink("/dev/zero", special);
   refused("is a link that leaves it");
+  // What a language model generates by.
+  fs::create_directory(checkpoint.folder.path() / "defaults");
+  write_text(checkpoint.folder.path() / "defaults/generation_config.json", private_text);
+  fs::create_directory_symlink("../defaults", checkpoint.path / "llm");
+  const fs::path third = checkpoint.folder.path() / "third";
+  const Outcome by_link = checkpoint.export_to(third);
+  CHECK(by_link.exit_code == 3);
+  CHECK_MESSAGE(contains(by_link.output, "is a link that leaves it"), by_link.output);
+  CHECK_FALSE(fs::exists(third / "generation_config.json"));
+  fs::remove(checkpoint.path / "llm");
   // The whole folder, too.
   fs::rename(tokenizer, checkpoint.folder.path() / "moved");
   fs::create_directory_symlink("../moved", tokenizer);

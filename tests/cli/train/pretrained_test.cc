@@ -79,6 +79,18 @@ TEST_CASE("a written key wins over the folder's, and is named") {
   CHECK_FALSE(contains(said, "hidden_size"));  // both say the same
 }
 
+TEST_CASE("a private file that a downloaded folder links to is not copied into a run") {
+  const TemporaryFolder parent;
+  const fs::path hf = pretrained_folder(parent.path());
+  write_text(parent.path() / "id_rsa", "private");
+  fs::create_symlink(parent.path() / "id_rsa", hf / "generation_config.json");
+  const Outcome refused = run_s2s(tiny_words("train", parent.path() / "run", from(hf)));
+  CHECK(refused.exit_code == 3);
+  CHECK(contains(refused.output, "[weights/link]"));
+  CHECK(contains(refused.output, "generation_config.json is a link to "));
+  CHECK_FALSE(fs::exists(parent.path() / "run/llm/generation_config.json"));
+}
+
 TEST_CASE("a checkpoint answers and goes on when the pretrained folder has gone") {
   const TemporaryFolder parent;
   const fs::path hf = pretrained_folder(parent.path());

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 #include <system_error>
 
@@ -89,4 +90,37 @@ TEST_CASE("what goes to a terminal has no controls of somebody else") {
   CHECK(printable("end\n") == "end\n");
   CHECK(printable_name("a\nb\tc\x1b") == "a\\nb\\tc\\x1b");
   CHECK(printable(std::string("\0", 1)) == "\\x00");
+}
+
+TEST_CASE("a link that leaves its folder is told from one that stays") {
+  namespace fs = std::filesystem;
+  const TemporaryFolder parent;
+  const fs::path model = parent.path() / "models--a--b";
+  const fs::path snapshot = model / "snapshots/1234";
+  for (const fs::path& folder : {snapshot / "in", model / "blobs", parent.path() / "snapshots"}) {
+    fs::create_directories(folder);
+  }
+  for (const fs::path& file :
+       {snapshot / "in/file", model / "blobs/hash", model / "other", parent.path() / "secret"}) {
+    std::ofstream(file) << "x";
+  }
+  const auto target = [&](const fs::path& folder, const fs::path& to) {
+    fs::remove(folder / "link");
+    fs::create_symlink(to, folder / "link");
+    return link_out_of((folder / "link").string(), folder.string());
+  };
+  const std::string secret = fs::canonical(parent.path() / "secret").string();
+  CHECK(link_out_of((snapshot / "in/file").string(), snapshot.string()).empty());
+  CHECK(target(snapshot, "in/file").empty());
+  CHECK(target(snapshot, "../../blobs/hash").empty());
+  CHECK(target(snapshot, "../../other") == fs::canonical(model / "other").string());
+  CHECK(target(snapshot, "../../../secret") == secret);
+  CHECK(target(snapshot, secret) == secret);
+  CHECK(target(snapshot, "nowhere").empty());
+  CHECK(target(snapshot, "link").empty());
+  // Blobs that are themselves elsewhere, and a folder that only looks like a cache.
+  fs::remove_all(model / "blobs");
+  fs::create_directory_symlink(parent.path(), model / "blobs");
+  CHECK(target(snapshot, "../../blobs/secret") == secret);
+  CHECK(target(parent.path() / "snapshots", "../secret") == secret);
 }
