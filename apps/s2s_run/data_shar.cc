@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <mutex>
@@ -15,11 +16,13 @@
 #include <thread>
 
 #include "base/console.h"
+#include "base/counted.h"
 #include "base/interrupt.h"
 #include "base/progress_bar.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/allow_commands.h"
+#include "s2s_run/new_output.h"
 #include "s2s_run/number_checks.h"
 #include "shar/write_shar.h"
 #include "stream/input_rows.h"
@@ -108,22 +111,37 @@ void print_summary(const data::WriteSharSummary& summary, const std::string& fol
     std::printf("%s\n", out.dump().c_str());
     return;
   }
-  std::printf("%s %s: %lld cuts (%.2f h, %.1f MB) in %lld shards",
-              summary.stopped ? "stopped; finished in" : "wrote", folder.c_str(),
-              static_cast<long long>(summary.num_cuts), summary.duration_s / 3600,
-              static_cast<double>(summary.num_bytes) / 1e6,
-              static_cast<long long>(summary.num_shards));
+  fmt::print("{} {}: {} ({:.2f} h, {:.1f} MB) in {}",
+             summary.stopped ? "stopped; finished in" : "wrote", folder,
+             counted(summary.num_cuts, "cut"), summary.duration_s / 3600,
+             static_cast<double>(summary.num_bytes) / 1e6, counted(summary.num_shards, "shard"));
   if (summary.kept_shards > 0) {
     std::printf(", %lld were there", static_cast<long long>(summary.kept_shards));
   }
-  if (!summary.skipped.empty()) std::printf(", %zu cuts left out", summary.skipped.size());
+  if (!summary.skipped.empty()) {
+    fmt::print(", {} left out", counted(static_cast<int64_t>(summary.skipped.size()), "cut"));
+  }
   std::printf(summary.stopped ? "; the same command goes on\n" : "\n");
+}
+
+/// --force would remove what is still to be read.
+void require_elsewhere(const std::string& source, const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path from = fs::weakly_canonical(source, ignored), to = fs::weakly_canonical(folder);
+  const bool is_there = from == to || from.parent_path() == to;
+  if (!is_there || !fs::exists(from, ignored)) return;
+  throw Error(ExitCode::kData, "data/shar-out",
+              fmt::format("{} is what is read, and --force would remove it; expected another "
+                          "folder than the source's",
+                          printable_name(folder)));
 }
 
 data::WriteSharSummary write(SharArguments& arguments, Console& console,
                              const InterruptWatch& interrupt) {
   data::WriteSharOptions& options = arguments.options;
   data::allow_commands_of_source(arguments.source);
+  if (options.force) require_elsewhere(arguments.source, options.writer.folder);
   const auto cuts = open_source(arguments, console, interrupt);
   if (arguments.shuffle) {
     options.seed = arguments.seed;
@@ -195,6 +213,7 @@ void setup_data_shar(CLI::App& app, Invocation& invocation) {
       data.add_subcommand("shar", "write cuts as Lhotse Shar; run again, it goes on");
   add_allow_commands(*command);
   auto arguments = std::make_shared<SharArguments>();
+  add_force(*command, arguments->options.force);
   arguments->options.num_jobs = 0;
   add_options(*command, *arguments);
   command->add_flag("--json", invocation.json, "print the summary as JSON");

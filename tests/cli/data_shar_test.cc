@@ -25,7 +25,15 @@ TEST_CASE("data shar writes a set, and refuses to write over it") {
   CHECK(fs::exists(out + "/recording.000002.tar"));
   const auto again = run_cli("data shar " + kSet + " " + out);
   CHECK(again.exit_code == 5);
-  CHECK(has(again, "[data/shar-out]"));
+  CHECK(has(again, "[data/shar-out] '" + out + "' is there already, and nothing was written"));
+  const auto anew = run_cli("data shar " + kSet + " " + out + " --shard-size 10 --force");
+  CHECK_MESSAGE(anew.exit_code == 0, anew.output);
+  CHECK(has(anew, "in 1 shard\n"));
+  CHECK_FALSE(fs::exists(out + "/recording.000002.tar"));
+  const auto itself = run_cli("data shar " + out + " " + out + " --force");
+  CHECK(itself.exit_code == 5);
+  CHECK(has(itself, "is what is read, and --force would remove it"));
+  CHECK(fs::exists(out + "/recording.000000.tar"));
   CHECK_FALSE(has(made, "[data/shar-field]"));
   const auto slip =
       run_cli("data shar " + kSet + " " + out + "3 --fields recording=flac,target_audo=flac");

@@ -7,6 +7,16 @@
 
 namespace s2s {
 
+namespace {
+
+/// "step" of "steps", "batch" of "batches"
+std::string one_of(const std::string& units) {
+  const size_t ending = units.ends_with("ches") ? 2 : units.ends_with("s") ? 1 : 0;
+  return units.substr(0, units.size() - ending);
+}
+
+}  // namespace
+
 std::string format_duration(double seconds) {
   if (!(seconds >= 0) || seconds > 1e9) return "?";
   const auto total = static_cast<int64_t>(std::llround(seconds));
@@ -93,7 +103,9 @@ void ProgressBar::finish() {
   const double elapsed_s = clock_() - started_s_;
   std::string text = fmt::format("{}: {}", settings_.title, done_);
   if (settings_.total > 0 && done_ != settings_.total) text += fmt::format("/{}", settings_.total);
-  text += " " + settings_.unit + " in " + format_duration(elapsed_s);
+  const bool is_one = done_ == 1 && (settings_.total <= 0 || settings_.total == 1);
+  text += " " + (is_one ? one_of(settings_.unit) : settings_.unit) + " in " +
+          format_duration(elapsed_s);
   if (!note_.empty()) text += ", " + note_;
   console_.print_line(text);
 }

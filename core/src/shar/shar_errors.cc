@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/io_errors.h"
+
 namespace s2s::shar_errors {
 namespace {
 
@@ -79,17 +81,17 @@ Error field_value(const std::string& place, const std::string& field, const std:
 }
 
 Error folder_in_use(const std::string& folder, const std::string& found) {
-  return error("shar-out", fmt::format("{}: the folder has files already ('{}') that this command "
-                                       "did not begin, or has finished; expected an empty or new "
-                                       "folder; choose another, or remove it",
-                                       folder, found));
+  return error("shar-out",
+               fmt::format("{} (it holds '{}', which this command did not begin, or has "
+                           "finished; --force replaces numbered shards only)",
+                           exists_text(folder), found));
 }
 
 Error other_settings(const std::string& folder, const std::string& difference) {
   return error("shar-out",
                fmt::format("{}: the shards that are there were begun with other settings "
-                           "({}); expected the same to go on; choose another folder, or "
-                           "remove it",
+                           "({}); expected the same to go on; name another folder, or begin "
+                           "anew with --force",
                            folder, difference));
 }
 

@@ -43,6 +43,19 @@ std::string difference(const ordered_json& ours, const ordered_json& theirs) {
   return "";
 }
 
+/// "cuts.000012.jsonl.gz", "recording.000012.tar.idx"
+bool is_numbered_shard(std::string_view name) {
+  if (name.ends_with(".idx")) name.remove_suffix(4);
+  for (const std::string_view ending : {".jsonl.gz", ".jsonl", ".tar"}) {
+    if (!name.ends_with(ending)) continue;
+    name.remove_suffix(ending.size());
+    const size_t dot = name.rfind('.');
+    return dot != name.npos && dot > 0 && name.size() - dot == 7 &&
+           name.find_first_not_of("0123456789", dot + 1) == name.npos;
+  }
+  return false;
+}
+
 }  // namespace
 
 SharRun::SharRun(const CutRows& cuts, const WriteSharOptions& options)
@@ -53,6 +66,7 @@ SharRun::SharRun(const CutRows& cuts, const WriteSharOptions& options)
   std::error_code failed;
   fs::create_directories(options.writer.folder, failed);
   if (failed) throw write_error(options.writer.folder, "cannot make the folder", failed.value());
+  if (options.force) remove_shards();
   adopt_folder(note_of(cuts, options).dump());
 }
 
@@ -82,6 +96,18 @@ void SharRun::adopt_folder(const std::string& note) const {
   const std::string differs = difference(parse_foreign_json<ordered_json>(note), theirs);
   if (!differs.empty()) throw shar_errors::other_settings(options_.writer.folder, differs);
   remove_unfinished();
+}
+
+void SharRun::remove_shards() const {
+  const auto remove = [](const fs::path& path) {
+    std::error_code failed;
+    fs::remove(path, failed);
+    if (failed) throw write_error(path.string(), "cannot remove", failed.value());
+  };
+  for (const auto& entry : fs::directory_iterator(options_.writer.folder)) {
+    if (is_numbered_shard(entry.path().filename().string())) remove(entry.path());
+  }
+  remove(note_path());
 }
 
 /// Files of shards that are not finished, and pieces that a run left that was killed.

@@ -29,6 +29,7 @@ class SharRun {
   /// Nothing: there is none. Errors: [data/shar-out].
   std::optional<std::string> read_note() const;
   void adopt_folder(const std::string& note) const;
+  void remove_shards() const;
   void remove_unfinished() const;
 
   const WriteSharOptions& options_;

@@ -19,6 +19,7 @@ struct WriteSharOptions {
   std::optional<int64_t> seed;        // of `order`, noted for runs that go on
   std::vector<int64_t> order;         // rows of the source as they are written; empty: as they come
   int64_t num_jobs = 1;               // threads
+  bool force = false;                 // numbered shards that are in the folder go first
   int64_t skip_bad = 0;               // so many cuts may have an error and are left out
   std::vector<std::string> left_out;  // messages of cuts that `cuts` lacks for an error; they count
   std::function<bool()> stop;         // asked now and then
