@@ -1,10 +1,13 @@
 #include "s2s_run/check_files.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <memory>
 
 #include "eval/monitored_metric.h"
+#include "s2s_run/checkpoint_place.h"
 #include "s2s_run/data_inspect_source.h"
 #include "s2s_run/described_model.h"
 #include "s2s_run/memory_forecast.h"
@@ -22,6 +25,18 @@ Config without_device(Config config) {
   return config;
 }
 
+std::string accelerator_of(const Config& config) {
+  const Config* const node = config.find_path("trainer.accelerator");
+  return node != nullptr && node->is_scalar() ? node->text() : "";
+}
+
+/// Opening LibTorch's half for GPUs would take longer than the rest of the check.
+bool has_gpu_driver() {
+  void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (driver != nullptr) dlclose(driver);
+  return driver != nullptr;
+}
+
 bool has_commands(const Config& node) {
   if (node.is_scalar()) return node.text() == "command" || node.text().find("pipe:") == 0;
   return std::any_of(node.items().begin(), node.items().end(), has_commands) ||
@@ -33,6 +48,7 @@ class FileCheck {
  public:
   FileCheck(const CheckedConfig& config, RunCheck& check)
       : check_(check),
+        accelerator_(accelerator_of(check.written)),
         config_(without_device(check.written)),
         registries_(config.registries()),
         builder_(config_, registries_, warnings_) {
@@ -47,6 +63,7 @@ class FileCheck {
       check_.notes.others.push_back("data.synth: training makes " + synth->text() +
                                     " first; what will lie there is not looked at");
     }
+    check_device();
     attempt([this] { open_tokenizer(); });
     attempt([this] { describe_model(); });
     attempt([this] { check_monitor(); });
@@ -68,6 +85,15 @@ class FileCheck {
       body();
     } catch (const Error& error) {
       check_.findings.add(error);
+    }
+  }
+
+  /// The check may run where training does not.
+  void check_device() {
+    if ((accelerator_ == "gpu" || accelerator_ == "cuda") && !has_gpu_driver()) {
+      check_.notes.warnings.push_back("trainer.accelerator is " + accelerator_ +
+                                      ", and this machine has no NVIDIA driver: the run has to "
+                                      "train elsewhere");
     }
   }
 
@@ -98,8 +124,9 @@ class FileCheck {
     const ExpManagerBlock& manager = builder_.settings().exp_manager;
     const fs::path own = fs::path(manager.run_folder()) / "checkpoints/last";
     if (!manager.resume_from_checkpoint || (manager.resume_if_exists && fs::exists(own))) return;
-    require_checkpoint(*manager.resume_from_checkpoint);
-    check_same_parts(*manager.resume_from_checkpoint, config_);
+    const std::string start = checkpoint_of(*manager.resume_from_checkpoint);
+    require_checkpoint(start);
+    check_same_parts(start, config_);
   }
 
   /// Other sources than those of cuts are their plugins' to open.
@@ -114,6 +141,7 @@ class FileCheck {
   }
 
   RunCheck& check_;
+  const std::string accelerator_;
   const Config config_;
   const Registries& registries_;
   Warnings warnings_;

@@ -14,6 +14,7 @@
 #include "s2s/duplex_data.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/checkpoint_config.h"
+#include "s2s_run/checkpoint_place.h"
 #include "s2s_run/data_synth.h"
 #include "s2s_run/described_model.h"
 #include "s2s_run/neighbour_words.h"
@@ -58,7 +59,12 @@ std::string checkpoint_of_run(const Config& config) {
   const std::filesystem::path last =
       std::filesystem::path(manager.run_folder()) / "checkpoints" / "last";
   if (manager.resume_if_exists && std::filesystem::is_directory(last)) return last.string();
-  return manager.resume_from_checkpoint.value_or("");
+  if (!manager.resume_from_checkpoint) return "";
+  try {
+    return checkpoint_of(*manager.resume_from_checkpoint);
+  } catch (const Error&) {
+    return *manager.resume_from_checkpoint;  // what begins with it says so
+  }
 }
 
 /// The ranks that the configuration speaks of, for its strategy; nothing when it leaves them open.

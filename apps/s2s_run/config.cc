@@ -1,11 +1,15 @@
-// s2s-run config show|check CONFIG [key=value...]: the effective config with the origin of every
-// value, and every finding about it, as `train` sees it. No memory is spent.
+// s2s-run config show CONFIG [KEY...] [key=value...], config check CONFIG [key=value...]: the
+// effective config, or some of its keys, with the origin of every value, and every finding about
+// it, as `train` sees it. No memory is spent.
 
 #include "s2s_run/config.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <memory>
+#include <sstream>
 
 #include "config/config_json.h"
 #include "config/secrets.h"
@@ -68,11 +72,47 @@ int run_check(const Invocation& invocation, const ConfigArguments& arguments) {
   return exit_code(checked);
 }
 
-int run_show(const Invocation& invocation, const ConfigArguments& arguments) {
+bool is_key(const std::string& word) {
+  return word.find('=') == std::string::npos && !word.empty() &&
+         (std::isalpha(static_cast<unsigned char>(word.front())) != 0 || word.front() == '_');
+}
+
+/// The words that are keys and no changes: taken out of `words`.
+std::vector<std::string> take_keys(std::vector<std::string>& words) {
+  const auto keys = std::stable_partition(words.begin(), words.end(),
+                                          [](const std::string& word) { return !is_key(word); });
+  std::vector<std::string> taken(keys, words.end());
+  words.erase(keys, words.end());
+  return taken;
+}
+
+/// What these keys hold, at their places; all of it without keys. Errors: [config/no-key].
+Config part_of(const Config& config, const std::vector<std::string>& keys) {
+  if (keys.empty()) return config;
+  Config part = Config::map();
+  for (const std::string& key : keys) {
+    const Config* const found = config.find_path(key);
+    if (found == nullptr) {
+      throw Error(ExitCode::kConfig, "config/no-key",
+                  "the configuration has no '" + printable_name(key) +
+                      "'; expected keys with points between them, as model.llm; without one, "
+                      "all of it is shown");
+    }
+    Config* at = &part;
+    std::istringstream names(key);
+    for (std::string name; std::getline(names, name, '.');) at = &(*at)[name];
+    *at = *found;
+  }
+  return part;
+}
+
+int run_show(const Invocation& invocation, const ConfigArguments& given) {
+  ConfigArguments arguments = given;
+  const std::vector<std::string> keys = take_keys(arguments.overrides);
   const CheckedConfig config(arguments, RunPurpose::kTrain, invocation);
   const RunCheck& checked = config.check();
+  const Config shown = part_of(shown_config(checked.config), keys);
   if (invocation.json) {
-    const Config shown = shown_config(checked.config);
     Json json = {{"config", config_json(shown)},
                  {"origins", origins_json(shown)},
                  {"findings", findings_json(checked)}};
@@ -83,7 +123,7 @@ int run_show(const Invocation& invocation, const ConfigArguments& arguments) {
   YamlStyle style;
   style.show_origins = true;
   style.resolved = true;
-  std::printf("%s", write_yaml(shown_config(checked.config), style).c_str());
+  std::printf("%s", write_yaml(shown, style).c_str());
   print_notes("# ", checked.notes, printable_name);
   print_findings(stderr, checked);
   return exit_code(checked);
@@ -94,6 +134,10 @@ void add_command(CLI::App& group, Invocation& invocation, const char* name, cons
   CLI::App* const command = group.add_subcommand(name, doc);
   const auto arguments = std::make_shared<ConfigArguments>();
   add_config_arguments(*command, *arguments);
+  if (run == run_show) {
+    command->get_option("overrides")
+        ->description("keys to show alone, as model.llm; changes: key.path=value, ~key removes");
+  }
   command->add_flag("--json", invocation.json, "print JSON");
   command->callback([&invocation, arguments, run] {
     invocation.selected = [&invocation, arguments, run] { return run(invocation, *arguments); };

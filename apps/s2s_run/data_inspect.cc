@@ -60,6 +60,18 @@ void complete_buckets(const DataSet& set, data::BucketOptions& buckets) {
   if (!limits.max_length && !limits.max_cuts) limits.max_length = kUsualBatch_s;
 }
 
+/// Findings of its cuts would all say the same: such a manifest knows no agent.
+void say_what_nemo_lacks(InspectResult& result) {
+  if (result.report.num_unsuitable == 0) return;
+  result.report.unsuitable.clear();
+  result.warnings.push_back(
+      "a NeMo manifest has what users say and no agent's audio; to train an agent that listens, "
+      "write in a set's block: input_cfg: [{type: nemo_tarred_to_duplex, manifest_filepath: " +
+      result.source +
+      "}], which takes a manifest without tar files, too; for dialogues, see s2s-run data convert "
+      "--help");
+}
+
 int inspect(InspectArguments arguments, const Invocation& invocation) {
   InspectResult result;
   if (!arguments.html.empty()) require_new({arguments.html}, arguments.force);
@@ -87,6 +99,7 @@ int inspect(InspectArguments arguments, const Invocation& invocation) {
   result.spec = spec;
   result.limits = arguments.buckets.limits;
   read_set(arguments, inspected, result);
+  if (set.kind() == SourceKind::kNemo) say_what_nemo_lacks(result);
   if (batches && !result.stopped) result.drawn = draw_batches(*batches, arguments.draw);
   if (!arguments.html.empty()) write_inspect_page(result, arguments.html);
   if (invocation.json) {

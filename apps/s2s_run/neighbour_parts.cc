@@ -1,6 +1,8 @@
 // The parts of NeMo's configurations, which name them by Python's classes, by models to download,
 // or not at all.
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -60,6 +62,22 @@ void name_model(Config& model, Findings& findings) {
       missing_key_error("model.type", model, "which model; of NeMo's duplex model: duplex_s2s"));
   const Origin origin = model.origin();
   give_name(model, "type", "duplex_s2s", origin);
+}
+
+/// Lightning's list of GPUs: which of them a run sees is said outside of it.
+void refuse_device_list(Config& trainer, Findings& findings) {
+  const Config* const devices = trainer.find("devices");
+  if (devices == nullptr || !devices->is_list() || devices->items().empty()) return;
+  std::vector<std::string> numbers;
+  for (const Config& item : devices->items()) {
+    numbers.push_back(item.is_scalar() ? printable_name(item.text()) : "?");
+  }
+  findings.add(type_error(
+      "trainer.devices", *devices,
+      fmt::format("the number of processes on each machine, -1 or auto (for these GPUs: devices: "
+                  "{} and CUDA_VISIBLE_DEVICES={} in the environment)",
+                  numbers.size(), fmt::join(numbers, ","))));
+  trainer.erase("devices");
 }
 
 /// NeMo's key holds the name alone.
@@ -137,6 +155,8 @@ void name_data_sources(Config& config, ConfigNotes& notes) {
 }
 
 void translate_parts(Config& config, Findings& findings, ConfigNotes& notes) {
+  Config* const trainer = config.find("trainer");
+  if (trainer != nullptr && trainer->is_map()) refuse_device_list(*trainer, findings);
   Config* const model = config.find("model");
   if (model == nullptr || !model->is_map()) return;
   name_model(*model, findings);

@@ -271,10 +271,15 @@ std::string instead_of(const std::string& path, const std::string& key, const Co
     if (!ours.value.empty()) return "write " + ours.key + ": " + ours.value;
     if (!ours.key.empty()) return "write " + ours.key;
   }
-  for (const Advice& advice : kAdvice) {
-    if (advice.path == path && advice.key == key) return advice.write;
-  }
-  return "";
+  const auto find = [&key](std::string_view block) -> std::string {
+    for (const Advice& advice : kAdvice) {
+      if (advice.path == block && advice.key == key) return advice.write;
+    }
+    return "";
+  };
+  const std::string here = find(path);
+  // DeepSpeed's keys, put where they seem to belong.
+  return here.empty() && path == "trainer" ? find("") : here;
 }
 
 }  // namespace s2s::run

@@ -43,6 +43,8 @@ Findings with_advice(const Findings& findings, const DescribedModel& model,
   for (const MeshShape& mesh : meshes) {
     advice += (&mesh == &meshes.front() ? "" : "; ") + mesh_argument(mesh);
   }
+  advice += "\n  next:      --mesh " + mesh_argument(meshes.front()) +
+            ", or --layouts for the strategies of so many ranks";
   Findings advised;
   for (size_t i = 0; i < findings.errors().size(); ++i) {
     const Error& error = findings.errors()[i];

@@ -46,10 +46,10 @@ std::string full_name(const CLI::App& command) {
 /// Commands that do what other programs call so, and those of other groups: "checkpoint export".
 std::string command_elsewhere(const CLI::App& group, const std::string& word) {
   static const std::map<std::string, std::string> kElsewhere = {
-      {"resume", "train"},       {"fit", "train"},          {"finetune", "train"},
-      {"eval", "validate"},      {"evaluate", "validate"},  {"test", "validate"},
-      {"infer", "generate"},     {"inference", "generate"}, {"predict", "generate"},
-      {"transcribe", "generate"}};
+      {"resume", "train"},        {"fit", "train"},          {"finetune", "train"},
+      {"eval", "validate"},       {"evaluate", "validate"},  {"test", "validate"},
+      {"infer", "generate"},      {"inference", "generate"}, {"predict", "generate"},
+      {"transcribe", "generate"}, {"report", "validate"},    {"version", "--version"}};
   if (group.get_parent() != nullptr) return "";
   const auto other = kElsewhere.find(word);
   if (other != kElsewhere.end()) return other->second;
@@ -79,6 +79,8 @@ Error command_error(const CLI::App& group, const std::vector<std::string>& left_
     message = group_name + " has no command '" + *word + "'" +
               (nearest.empty() ? "" : "\n  did you mean '" + nearest + "'?");
   }
+  const bool is_launch = group.get_name() == "launch";
+  if (is_launch) message += "\n  write:     " + group_name + " local -n RANKS -- train FILE.yaml";
   return {ExitCode::kUsage, "usage/command",
           message + "\n  known:     " + known + "\n  see:       " + group_name + " --help"};
 }
@@ -120,6 +122,30 @@ bool is_out_of_memory(const std::exception& error) {
   return false;
 }
 
+/// What other programs have options for: changes of the configuration.
+std::string key_hint(std::string option) {
+  static const std::map<std::string, std::string> kKeys = {
+      {"--max-steps", "trainer.max_steps=STEPS"},
+      {"--steps", "trainer.max_steps=STEPS"},
+      {"--epochs", "trainer.max_steps=STEPS"},
+      {"--max-epochs", "trainer.max_steps=STEPS"},
+      {"--batch-size", "data.train_ds.batch_size=CUTS"},
+      {"--lr", "model.optimizer.lr=RATE"},
+      {"--learning-rate", "model.optimizer.lr=RATE"},
+      {"--seed", "trainer.seed=NUMBER"},
+      {"--precision", "trainer.precision=bf16-mixed"},
+      {"--bf16", "trainer.precision=bf16-mixed"},
+      {"--fp16", "trainer.precision=16-mixed"},
+      {"--strategy", "trainer.strategy.name=fsdp"},
+      {"--output-dir", "exp_manager.explicit_log_dir=FOLDER"},
+      {"--output", "exp_manager.explicit_log_dir=FOLDER"},
+      {"--gpus", "trainer.devices=RANKS, behind: s2s-run launch local -n RANKS -- train ..."},
+      {"--devices", "trainer.devices=RANKS, behind: s2s-run launch local -n RANKS -- train ..."}};
+  std::replace(option.begin() + 2, option.end(), '_', '-');
+  const auto found = kKeys.find(option);
+  return found == kKeys.end() ? "" : "\n  write:     " + found->second;
+}
+
 /// The configuration and its changes are written without dashes, and nothing asks for a resume.
 std::string override_hint(const std::vector<std::string>& left_over, const std::string& command) {
   static const std::set<std::string> kConfig = {"-c", "--config", "--cfg", "--config-path",
@@ -134,6 +160,9 @@ std::string override_hint(const std::vector<std::string>& left_over, const std::
     }
     const bool is_key = word.starts_with("--") && word.find('.') < equals;
     if (is_key) return "\n  write:     " + word.substr(2) + (equals == word.size() ? "=VALUE" : "");
+    if (word.starts_with("--") && command.ends_with(" train")) {
+      if (const std::string hint = key_hint(word.substr(0, equals)); !hint.empty()) return hint;
+    }
   }
   return "";
 }

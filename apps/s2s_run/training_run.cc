@@ -68,7 +68,7 @@ RunState prepare(const Run& run, const TrainingStart& start, TrainingParts& part
   const RunBuilder& builder = run.setup.builder();
   RunState state = resume(run.setup, start, parts, run.processes.place().rank, run.log);
   run.processes.first().run("files of the run", [&] {
-    write_run_files(run.setup, run.folder, start, parts.tokenizer.get(), run.log);
+    write_run_files(run.setup, run.folder, start, parts, state.steps_done, run.log);
     return std::string();
   });
   fit_codec_of(parts, builder);

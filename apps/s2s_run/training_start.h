@@ -26,9 +26,9 @@ TrainingStart find_start(const RunSetup& setup, const RunFolder& folder,
 RunState resume(const RunSetup& setup, const TrainingStart& start, TrainingParts& parts,
                 int64_t rank, Log& log);
 
-/// Rank 0: says what has changed since the run was here, and writes config.yaml, manifest.json and
-/// the copies that checkpoints hold.
+/// Rank 0: says what has changed since the run was here, also of the learning rate at `steps_done`,
+/// and writes config.yaml, manifest.json and the copies that checkpoints hold.
 void write_run_files(const RunSetup& setup, const RunFolder& folder, const TrainingStart& start,
-                     const Tokenizer* tokenizer, Log& log);
+                     const TrainingParts& parts, int64_t steps_done, Log& log);
 
 }  // namespace s2s::run

@@ -59,6 +59,21 @@ TEST_CASE("config show prints values with the place each came from") {
   CHECK(has(result, "# default of trainer"));
 }
 
+TEST_CASE("config show prints the keys that are asked for, at their places") {
+  const ConfigFile file(kGood);
+  const CommandResult result =
+      run_cli("config show " + file.path + " data.train_ds.batch_size trainer.max_steps=20");
+  CAPTURE(result.output);
+  CHECK(has(result, "data:\n  train_ds:\n    batch_size: 4"));
+  CHECK_FALSE(has(result, "max_steps: 20"));
+  const CommandResult json = run_cli("config show --json " + file.path + " trainer.max_steps");
+  CHECK(nlohmann::json::parse(json.output)["config"] ==
+        nlohmann::json{{"trainer", {{"max_steps", 10}}}});
+  const CommandResult none = run_cli("config show " + file.path + " trainer.steps");
+  CHECK(none.exit_code == 3);
+  CHECK(has(none, "[config/no-key] the configuration has no 'trainer.steps'"));
+}
+
 TEST_CASE("config show as JSON gives config, origins and findings") {
   const ConfigFile file(kGood);
   const CommandResult result = run_cli("config show --json " + file.path);

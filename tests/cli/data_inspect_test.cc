@@ -140,4 +140,11 @@ TEST_CASE("a folder without shards says what it holds, a recording what makes cu
   write_text(folder / "tarred.json",
              R"({"audio_filepath": "a.flac", "duration": 1, "shard_id": 0})");
   CHECK(has(run_cli("data inspect " + path + "/tarred.json"), "[{type: nemo_tarred, "));
+  write_audio(folder / "b.wav", 16000, ramp(16000));
+  write_text(folder / "manifest.json",
+             R"({"audio_filepath": "b.wav", "duration": 1, "text": "x"})");
+  const auto manifest = run_cli("data inspect --no-audio " + path + "/manifest.json");
+  CHECK(manifest.exit_code == 1);
+  CHECK_MESSAGE(has(manifest, "input_cfg: [{type: nemo_tarred_to_duplex"), manifest.output);
+  CHECK_FALSE(has(manifest, "lhotse"));
 }

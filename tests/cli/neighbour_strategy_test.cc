@@ -99,3 +99,11 @@ TEST_CASE("a strategy that has no place for the configured ranks is a finding") 
   CHECK(has(check("{name: fsdp, data_parallel_size: -1}"), "expected auto or a number of ranks"));
   CHECK_FALSE(has(check("{name: fsdp, replicate_size: 2}", "trainer.devices=auto"), "replicate"));
 }
+
+TEST_CASE("a list of GPUs is told how many and by which variable") {
+  const CommandResult found = check("{name: ddp}", "trainer.devices=[1,3]");
+  CHECK(found.exit_code == 3);
+  CHECK(has(found, "trainer.devices"));
+  CHECK(has(found, "devices: 2 and CUDA_VISIBLE_DEVICES=1,3 in the environment"));
+  CHECK_FALSE(has(found, "expected a string"));
+}

@@ -28,6 +28,15 @@ TEST_CASE("what other programs call so, and commands of groups, are sent to ours
   }
   CHECK(has(run_cli("train --config x.yaml"), "write:     s2s-run train FILE.yaml key=value"));
   CHECK(has(run_cli("train x.yaml --resume"), "a run goes on from its last checkpoint by itself"));
+  for (const auto& [option, key] : {std::pair("--gpus 2", "trainer.devices=RANKS"),
+                                    {"--batch_size=4", "data.train_ds.batch_size=CUTS"},
+                                    {"--lr 1e-3", "model.optimizer.lr=RATE"}}) {
+    const CommandResult result = run_cli(std::string("train x.yaml ") + option);
+    CHECK(result.exit_code == 2);
+    CHECK_MESSAGE(has(result, std::string("\n  write:     ") + key), result.output);
+  }
+  CHECK(has(run_cli("launch -n 2 train x.yaml"),
+            "write:     s2s-run launch local -n RANKS -- train FILE.yaml"));
   const std::string tiny = std::string("config check ") + S2S_SOURCE_DIR + "/configs/tiny.yaml ";
   CHECK(has(run_cli(tiny + "trainer.max_steps:5"), "; write trainer.max_steps=5"));
   CHECK(has(run_cli(tiny + "trainer.max_steps = 5"), "; write trainer.max_steps=VALUE"));

@@ -10,7 +10,7 @@
 namespace s2s {
 
 void TrainerBlock::visit(OptionVisitor& v) {
-  v("accelerator", accelerator, "where to compute", one_of({"auto", "cpu", "gpu"}));
+  v("accelerator", accelerator, "where to compute", one_of({"auto", "cpu", "gpu", "cuda"}));
   v("precision", precision, "32-true, bf16-true, bf16-mixed or 16-mixed",
     one_of({"32-true", "32", "bf16-true", "bf16-mixed", "bf16", "16-mixed", "16", "fp16"}));
   v("max_steps", max_steps, "optimizer steps of the whole run", at_least(1));
@@ -103,7 +103,8 @@ void ExpManagerBlock::visit(OptionVisitor& v) {
   v("explicit_log_dir", explicit_log_dir, "the run's folder itself");
   v("name", name, "the run's name");
   v("max_time_per_run", max_time_per_run, "DD:HH:MM:SS; then stop with a checkpoint");
-  v("resume_from_checkpoint", resume_from_checkpoint, "checkpoint folder to begin from");
+  v("resume_from_checkpoint", resume_from_checkpoint,
+    "checkpoint to begin from, or a run: its last one");
   v("resume_if_exists", resume_if_exists,
     "continue from the newest checkpoint of the run's folder");
   v("checkpoint_callback_params", checkpoint_callback_params, "when checkpoints are written");

@@ -1,6 +1,7 @@
 #include "config/yaml_reader.h"
 
 #include <fmt/format.h>
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
@@ -286,10 +287,15 @@ Config parse(const std::string& text, const Origin& base, bool has_lines) {
     while (parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::Exception& error) {
+    const auto* const deep = dynamic_cast<const YAML::DeepRecursion*>(&error);
     Origin origin = base;
     if (has_lines && error.mark.line >= 0) {
       origin.line = error.mark.line + 1;
       origin.column = error.mark.column + 1;
+    }
+    if (deep != nullptr) {
+      throw syntax_error(
+          origin, fmt::format("blocks and lists lie in more than {} others here", deep->depth()));
     }
     throw syntax_error(origin, with_hint(error.msg, has_tab(text, error.mark.line)));
   }

@@ -97,9 +97,9 @@ Error world(const MeshShape& m, int64_t world_size) {
   return plan_error(
       "mesh/world",
       fmt::format("pipeline {} x replicate {} x shard {} x context {} x tensor {} = {} ranks, but "
-                  "the world has {}; change an axis, or start {} ranks",
+                  "the world has {}; change an axis, or start {} rank{}",
                   m.pipeline, m.replicate, m.shard, m.context, m.tensor, m.world_size(), world_size,
-                  m.world_size()));
+                  m.world_size(), m.world_size() == 1 ? "" : "s"));
 }
 
 Error mesh_size(double num_ranks, int64_t most) {

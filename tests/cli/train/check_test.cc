@@ -85,10 +85,21 @@ TEST_CASE(
                 missing.output);
   const std::string other = (uninterrupted_run() / "checkpoints/last").string();
   CHECK(check(folder, {from + other}).exit_code == 0);
+  CHECK(check(folder, {from + uninterrupted_run().string()}).exit_code == 0);  // its last
   const Outcome hub = check(folder, {"model.llm.path=meta-llama/Llama-3.2-1B"});
   CHECK(hub.exit_code == 3);
   CHECK_MESSAGE(contains(hub.output, "there is no such folder, and nothing is downloaded"),
                 hub.output);
+}
+
+TEST_CASE("config check says when this machine is not the one to train on") {
+  const TemporaryFolder folder;
+  const bool has_driver = fs::exists("/proc/driver/nvidia/version");
+  for (const char* const name : {"gpu", "cuda"}) {
+    const Outcome found = check(folder, {std::string("trainer.accelerator=") + name});
+    CHECK(found.exit_code == 0);
+    CHECK(contains(found.output, "this machine has no NVIDIA driver") == !has_driver);
+  }
 }
 
 TEST_CASE("before the first run, what data.synth is going to make is no mistake") {

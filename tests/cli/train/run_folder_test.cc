@@ -237,3 +237,15 @@ TEST_CASE("validate writes the report and a prediction for every example") {
     CHECK_MESSAGE(outcome.output.find(text) != std::string::npos, text);
   }
 }
+
+TEST_CASE("a run that goes on with more steps is told that its learning rate jumps") {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  train_tiny(run, {"trainer.max_steps=10"});
+  const std::string longer = train_tiny(run, {"trainer.max_steps=20"});
+  CHECK_MESSAGE(contains(longer, "the learning rate of step 11 is "), longer);
+  CHECK(contains(longer, ", and was 1e-05 by the configuration before"));
+  const std::string same =
+      train_tiny(run, {"trainer.max_steps=21", "model.lr_scheduler.max_steps=20"});
+  CHECK_FALSE(contains(same, "the learning rate of step"));
+}

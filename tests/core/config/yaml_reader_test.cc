@@ -127,6 +127,12 @@ TEST_CASE("aliases, anchors and merges that bring in many bytes are refused with
 
 TEST_CASE("deep nesting ends in an error, not in a crash") {
   CHECK(error_of([] { yaml(std::string(100000, '[')); }).find("[config/syntax]") == 0);
+  const std::string deep = error_of([] {
+    std::string text = "a";
+    for (int i = 0; i < 10000; ++i) text += ": {a";
+    yaml(text);
+  });
+  CHECK(deep.find("blocks and lists lie in more than 500 others here") != std::string::npos);
 }
 
 TEST_CASE("a map with very many keys is no configuration") {
