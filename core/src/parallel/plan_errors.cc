@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/counted.h"
+
 namespace s2s::plan_errors {
 namespace {
 
@@ -96,10 +98,10 @@ Error tied(const std::string& first, const std::string& first_treatment, const s
 Error world(const MeshShape& m, int64_t world_size) {
   return plan_error(
       "mesh/world",
-      fmt::format("pipeline {} x replicate {} x shard {} x context {} x tensor {} = {} ranks, but "
-                  "the world has {}; change an axis, or start {} rank{}",
-                  m.pipeline, m.replicate, m.shard, m.context, m.tensor, m.world_size(), world_size,
-                  m.world_size(), m.world_size() == 1 ? "" : "s"));
+      fmt::format("pipeline {} x replicate {} x shard {} x context {} x tensor {} = {}, but the "
+                  "world has {}; change an axis, or start {}",
+                  m.pipeline, m.replicate, m.shard, m.context, m.tensor,
+                  counted(m.world_size(), "rank"), world_size, counted(m.world_size(), "rank")));
 }
 
 Error mesh_size(double num_ranks, int64_t most) {
