@@ -252,5 +252,5 @@ def model_with_link(name):
 
 for name in ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json",
              "special_tokens_map.json", "chat_template.jinja"):
-    add(f"weights/hf-link-{name}", "weights import pretrained", model_with_link(name),
+    add(f"weights/hf-link-{name}", "weights import pretrained tokenizer", model_with_link(name),
         name == "chat_template.jinja")

@@ -52,7 +52,7 @@ def commands(reader, path, kit, is_quick):
         "import": [["checkpoint", "import", path, f"{out}/imported", "--config", kit.config,
                     *overrides]],
         "pretrained": [["train", kit.config, *overrides, f"model.llm={{name: llama, path: {path}}}",
-                        f"model.tokenizer={{name: hf, path: {path}}}", "trainer.max_steps=1"]],
+                        "trainer.max_steps=4"]],
         "compare": [["compare", path]],
         "data": [["data", "inspect", path], ["data", "shar", path, f"{out}/shar"]],
         "convert": [["data", "convert", path, f"{out}/cuts.jsonl"] +
