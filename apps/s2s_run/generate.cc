@@ -205,10 +205,10 @@ int run_generate(GenerateArguments arguments, const Invocation& invocation) {
   Log log(&console);
   setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });
   if (place != arguments.checkpoint) log.info(fmt::format("takes {}", arguments.checkpoint));
+  check_same_parts(arguments.checkpoint, setup.config());  // before its tokenizer is read
   const std::unique_ptr<Tokenizer> tokenizer = setup.builder().tokenizer(arguments.checkpoint);
   const std::unique_ptr<SpeechModel> model =
       setup.builder().model(tokenizer.get(), arguments.checkpoint);
-  check_same_parts(arguments.checkpoint, setup.config());
   load_model(arguments.checkpoint, *model);
   model->train(false);
   model->choose_tokens_by(arguments.sampling);

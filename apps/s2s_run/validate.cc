@@ -122,12 +122,12 @@ ValidationParts build_parts(const ValidateArguments& arguments, const RunSetup& 
                             const RunProcesses& processes) {
   const RunBuilder& builder = setup.builder();
   ValidationParts parts;
+  check_same_parts(arguments.checkpoint, setup.config());  // before its tokenizer is read
   if (processes.place().size > 1) parts.strategy = build_strategy(setup, processes);
   parts.tokenizer = build_tokenizer(builder, processes, arguments.checkpoint);
   parts.sets = builder.validation_sources(parts.tokenizer.get());
   parts.model = builder.described_model(parts.tokenizer.get(), arguments.checkpoint);
   const auto values = builder.first_values(*parts.model, arguments.checkpoint);
-  check_same_parts(arguments.checkpoint, setup.config());
   if (parts.strategy) {  // each rank reads what it holds
     attach_strategy(*parts.strategy, *parts.model, *values);
     load_model(arguments.checkpoint, *parts.model, parts.strategy->parts(*parts.model));

@@ -100,8 +100,8 @@ void check_same_parts(const std::string& checkpoint, const Config& config) {
   if (!fs::exists(file)) return;
   const Config stored = load_config(file.string());
   std::vector<std::string> differences;
-  for (const char* path :
-       {"model.type", "model.llm.name", "model.encoder.name", "model.codec.name"}) {
+  for (const char* path : {"model.type", "model.tokenizer.name", "model.llm.name",
+                           "model.encoder.name", "model.codec.name"}) {
     const Config* there = stored.find_path(path);
     const Config* here = config.find_path(path);
     if (there == nullptr || here == nullptr || there->text() == here->text()) continue;

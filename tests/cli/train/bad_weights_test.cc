@@ -139,6 +139,12 @@ TEST_CASE("a checkpoint of another family is refused even where the tensors are 
     CHECK(contains(outcome.output, "model.llm.name is llama there and " + family + " here"));
     CHECK_FALSE(fs::exists(folder.path() / "out"));
   }
+  const Outcome tokens = run_s2s(tiny_words(
+      "validate", folder.path() / "run",
+      {"~model.tokenizer.train", "model.tokenizer.name=hf", "--checkpoint", checkpoint.string()}));
+  CHECK(tokens.exit_code == 3);
+  CHECK_MESSAGE(contains(tokens.output, "model.tokenizer.name is sentencepiece there and hf here"),
+                tokens.output);
   const fs::path run = folder.path() / "resumed";
   copy_as_killed(uninterrupted_run(), run, 20);
   Words resume = tiny_words("train", run, eventful_options());
