@@ -88,11 +88,13 @@ std::string link_out_of(const std::string& path, const std::string& folder) {
   if (failed) return "";
   const fs::path top = fs::canonical(folder.empty() ? "." : folder, failed);
   if (failed || is_below(target, top)) return "";
-  // models--OWNER--NAME/snapshots/REVISION/NAME leads to models--OWNER--NAME/blobs/HASH.
-  const fs::path snapshots = top.parent_path();
-  const bool is_blob =
-      snapshots.filename() == "snapshots" && is_below(target, snapshots.parent_path() / "blobs");
-  return is_blob ? "" : target.string();
+  // models--OWNER--NAME/snapshots/REVISION/.../NAME leads to models--OWNER--NAME/blobs/HASH.
+  for (fs::path revision = top; revision.has_relative_path(); revision = revision.parent_path()) {
+    const fs::path snapshots = revision.parent_path();
+    const bool is_cache = snapshots.filename() == "snapshots";
+    if (is_cache && is_below(target, snapshots.parent_path() / "blobs")) return "";
+  }
+  return target.string();
 }
 
 bool is_json_depth_within(std::string_view text, int depth) {

@@ -113,6 +113,9 @@ TEST_CASE("a link that leaves its folder is told from one that stays") {
   CHECK(link_out_of((snapshot / "in/file").string(), snapshot.string()).empty());
   CHECK(target(snapshot, "in/file").empty());
   CHECK(target(snapshot, "../../blobs/hash").empty());
+  CHECK(target(snapshot / "in", "../../../blobs/hash").empty());
+  CHECK(target(snapshot / "in", "../other") == "");  // leads nowhere
+  CHECK(target(snapshot / "in", "../../../other") == fs::canonical(model / "other").string());
   CHECK(target(snapshot, "../../other") == fs::canonical(model / "other").string());
   CHECK(target(snapshot, "../../../secret") == secret);
   CHECK(target(snapshot, secret) == secret);
