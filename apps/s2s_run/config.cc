@@ -73,8 +73,10 @@ int run_check(const Invocation& invocation, const ConfigArguments& arguments) {
 }
 
 bool is_key(const std::string& word) {
-  return word.find('=') == std::string::npos && !word.empty() &&
-         (std::isalpha(static_cast<unsigned char>(word.front())) != 0 || word.front() == '_');
+  const auto is_of_key = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
+  };
+  return !word.empty() && word.front() != '-' && std::all_of(word.begin(), word.end(), is_of_key);
 }
 
 /// The words that are keys and no changes: taken out of `words`.
