@@ -198,6 +198,22 @@ TEST_CASE("^C in the terminal is not for the recogniser") {
   CHECK(std::stoi(fake.text("group")) != getpgrp());
 }
 
+TEST_CASE("a recogniser that hangs is ended") {
+  const FakeRecogniser fake("echo $$ > $(dirname $0)/hanging; exec sleep 1000");
+  auto options = fake.options;
+  options["timeout_s"] = "0.5";
+  const auto scorer = make_scorer(options);
+  scorer->prepare({"a b"});
+  try {
+    scorer->transcribe({tone(16000)});
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.id() == "scorer/failed");
+    CHECK(error.message().find("said nothing for 0.5 s") != std::string::npos);
+  }
+  CHECK(kill(std::stoi(fake.text("hanging")), 0) == -1);
+}
+
 TEST_CASE("a recogniser that does not want to end is killed") {
   // The second one ignores SIGTERM; the first one fails when that is so.
   const FakeRecogniser fake(

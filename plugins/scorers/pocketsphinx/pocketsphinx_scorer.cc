@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -190,7 +191,7 @@ std::vector<std::string> PocketsphinxScorer::transcribe(const std::vector<AudioC
         std::make_unique<Process>(command(audio.path(), p), stem.string() + ".log"));
   }
   for (size_t p = 0; p < parts; ++p) {
-    processes[p]->wait();
+    processes[p]->wait(std::chrono::duration<double>(options_.timeout_s));
     read_hypotheses(audio.path() / ("part" + std::to_string(p) + ".hyp"), texts);
   }
   return texts;

@@ -18,6 +18,7 @@ struct PocketsphinxOptions {
   std::string model = "/usr/share/pocketsphinx/model/en-us";
   double discount = 0.5;
   int64_t workers = 0;
+  double timeout_s = 600;
 
   void visit(OptionVisitor& v) {
     v("program", program, "name on PATH, or path, of the recogniser");
@@ -25,6 +26,8 @@ struct PocketsphinxOptions {
     v("discount", discount, "what the language model takes from every seen pair of words",
       between(0, 0.99));
     v("workers", workers, "processes; 0: one for each processor", at_least(0));
+    v("timeout_s", timeout_s, "s in which the recogniser may say nothing; then it is ended",
+      at_least(0.001));
   }
 };
 

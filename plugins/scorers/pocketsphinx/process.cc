@@ -1,13 +1,16 @@
 #include "process.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -134,9 +137,26 @@ Process::~Process() {
   }
 }
 
-void Process::wait() {
+void Process::wait(std::chrono::duration<double> most_silence) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kLongestPause{50};
   int status = 0;
-  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  std::uintmax_t num_said = 0;
+  Clock::time_point last_word = Clock::now();
+  for (std::chrono::milliseconds pause{1};; pause = std::min(2 * pause, kLongestPause)) {
+    const pid_t ended = waitpid(pid_, &status, WNOHANG);
+    if (ended == pid_ || (ended < 0 && errno != EINTR)) break;
+    std::error_code ignored;
+    const std::uintmax_t now_said = fs::file_size(log_, ignored);
+    if (now_said != num_said) last_word = Clock::now();
+    num_said = now_said;
+    if (Clock::now() - last_word > most_silence) {
+      throw program_failed(
+          program_,
+          fmt::format("said nothing for {:g} s and was ended (timeout_s)", most_silence.count()),
+          last_lines(log_, 5));
+    }
+    std::this_thread::sleep_for(pause);
   }
   pid_ = -1;
   if (WIFSIGNALED(status)) {

@@ -1,6 +1,7 @@
 #pragma once
 // Programs that run beside this one, and a folder for what they read and write.
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -36,9 +37,9 @@ class Process {
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
-  /// Waits for its end.  Errors: [scorer/failed] with the end of the log unless
-  /// it ended with 0.
-  void wait();
+  /// Waits for its end. Errors: [scorer/failed] with the end of the log unless it ended with 0, and
+  /// when it adds nothing to its log for so long; then it is ended with this object.
+  void wait(std::chrono::duration<double> most_silence);
 
  private:
   std::string program_;
