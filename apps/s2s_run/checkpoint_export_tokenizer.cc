@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 #include <set>
 #include <vector>
 
@@ -49,14 +48,15 @@ void check_file(const fs::path& file, const std::string& checkpoint) {
   }
 }
 
-/// `model.tokenizer` of a checkpoint, reading the files in `folder`; nothing when there is none.
-std::optional<Config> tokenizer_block(const std::string& checkpoint, const std::string& folder) {
-  DroppedParts dropped;  // export_checkpoint says what they are
-  Config config =
-      load_config_safely((fs::path(checkpoint) / "config.yaml").string(), checkpoint, &dropped);
+/// `model.tokenizer` of a checkpoint's configuration, reading the files in `folder`.
+Config tokenizer_block(Config config, const std::string& folder) {
   Config* const model = config.find("model");
   Config* const block = model != nullptr && model->is_map() ? model->find("tokenizer") : nullptr;
-  if (block == nullptr || !block->is_map() || block->find("name") == nullptr) return std::nullopt;
+  if (block == nullptr || !block->is_map() || block->find("name") == nullptr) {
+    throw_no_export(
+        "config.yaml of the checkpoint names no tokenizer, and files of one lie beside it",
+        "the config.yaml that the run wrote");
+  }
   for (const char* key : {"path", "train"}) block->erase(key);
   Findings findings;
   resolve_interpolations_at(config, {"model", "tokenizer"}, findings);
@@ -72,14 +72,17 @@ bool write_transformers_tokenizer(const std::string& checkpoint, const std::stri
                                   const Registries& registries) {
   const fs::path copies = fs::path(checkpoint) / kTokenizerCopy;
   if (!fs::is_directory(copies) || fs::exists(copies / "tokenizer.json")) return false;
+  DroppedParts dropped;  // export_checkpoint says what they are
+  const Config config =
+      load_config_safely((fs::path(checkpoint) / "config.yaml").string(), checkpoint, &dropped);
+  const Config block = tokenizer_block(config, copies.string());
   std::map<std::string, std::string> files;
   try {
-    const std::optional<Config> block = tokenizer_block(checkpoint, output);
-    if (!block) return false;
     BuildContext context;
     context.path = "model.tokenizer";
-    files = registries.create<Tokenizer>(*block, context)->transformers_files();
+    files = registries.create<Tokenizer>(block, context)->transformers_files();
   } catch (const Error& error) {
+    if (error.id() == "io/read") throw;  // it may be read the next time
     fmt::print(stderr, "note: {} has no tokenizer for transformers: {}\n", printable_name(output),
                printable(error.what()));
   }

@@ -15,9 +15,9 @@ namespace s2s::run {
 void copy_tokenizer(const std::string& checkpoint, const std::string& output);
 
 /// Writes what the copied tokenizer lacks for transformers (Tokenizer::transformers_files). When it
-/// cannot be opened or transformers cannot express it, standard error says so: the model's folder
-/// is whole without. True when something was written. Errors: [io/write], those of reading the
-/// checkpoint's config.yaml.
+/// is damaged or transformers cannot express it, standard error says so: the model's folder is
+/// whole without. True when something was written. Errors: [io/write], [io/read], those of reading
+/// the checkpoint's config.yaml.
 bool write_transformers_tokenizer(const std::string& checkpoint, const std::string& output,
                                   const Registries& registries);
 

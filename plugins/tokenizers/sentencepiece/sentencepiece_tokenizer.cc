@@ -1,5 +1,6 @@
 #include "sentencepiece_tokenizer.h"
 
+#include <cerrno>
 #include <filesystem>
 #include <stdexcept>
 #include <system_error>
@@ -30,6 +31,9 @@ SentencePieceTokenizer::SentencePieceTokenizer(const SentencePieceOptions& optio
   try {
     model = read_small_file(model_path);
   } catch (const std::system_error& error) {
+    const int code = error.code().value();
+    const bool is_no_file = code == EINVAL || code == EISDIR || code == EFBIG;
+    if (!is_no_file) throw errors::cannot_read_now(model_path, error.code().message());
     throw errors::unreadable(place, model_path, error.code().message());
   }
   std::string problem;

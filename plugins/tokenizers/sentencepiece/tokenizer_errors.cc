@@ -40,6 +40,13 @@ Error unreadable(const std::string& place, const std::string& path, const std::s
                                   place, path, reason));
 }
 
+Error cannot_read_now(const std::string& path, const std::string& reason) {
+  return Error(ExitCode::kData, "io/read",
+               fmt::format("{}: cannot be read: {}; run again when the disk or the limit that "
+                           "stops it is in order",
+                           path, reason));
+}
+
 Error no_special_id(const std::string& place, const std::string& path, const std::string& name) {
   return config_error("special-ids",
                       fmt::format("{0}: the model '{1}' has no {2} of its own; expected one, for "
