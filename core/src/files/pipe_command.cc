@@ -13,6 +13,8 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "files/files_errors.h"
 
@@ -123,7 +125,9 @@ class Reading {
   Reading(const std::string& command, const CommandLimits& limits)
       : command_(command), limits_(limits), out_(command), err_(command) {}
 
-  std::string run() {
+  /// Nothing when a signal of the terminal ended the command before it wrote, unless `is_last`: a
+  /// new process is in our group for a moment.
+  std::optional<std::string> run(bool is_last) {
     Child child(command_, out_, err_);
     out_.write_end.reset();
     err_.write_end.reset();
@@ -132,7 +136,9 @@ class Reading {
       wait_for_output(wait_ms);
     }
     wait_for_output(0);  // its last words
-    if (child.status() != 0) fail(how_it_ended(child.status()));
+    const int status = child.status();
+    if (!is_last && data_.empty() && is_of_terminal(status)) return std::nullopt;
+    if (status != 0) fail(how_it_ended(status));
     return std::move(data_);
   }
 
@@ -177,6 +183,12 @@ class Reading {
     throw files_errors::pipe(command_, reason + (complaints.empty() ? "" : ": " + complaints));
   }
 
+  static bool is_of_terminal(int status) {
+    if (!WIFSIGNALED(status)) return false;
+    const int signal = WTERMSIG(status);
+    return signal == SIGINT || signal == SIGQUIT || signal == SIGHUP;
+  }
+
   static std::string how_it_ended(int status) {
     if (WIFSIGNALED(status)) {
       return std::string("it was ended by ") + strsignal(WTERMSIG(status));
@@ -213,7 +225,8 @@ bool is_url(std::string_view source) {
 
 std::string read_command(const std::string& command, const CommandLimits& limits) {
   if (!is_command_allowed(command)) throw files_errors::command_refused(command);
-  return Reading(command, limits).run();
+  if (auto text = Reading(command, limits).run(/*is_last=*/false)) return std::move(*text);
+  return Reading(command, limits).run(/*is_last=*/true).value();
 }
 
 std::string read_command(const std::string& command) {

@@ -46,8 +46,9 @@ std::string last_lines(const fs::path& log, size_t count) {
   return end.empty() ? "  (nothing)" : end.substr(0, end.size() - 1);
 }
 
-/// A process group of its own and no signal held back: ^C in the terminal is for the training,
-/// which goes on to a checkpoint and needs what the program says.
+/// A process group of its own, and the terminal's signals held back, for a new process is in our
+/// group for a moment: ^C is for the training, which goes on to a checkpoint and needs what the
+/// program says.
 class SpawnAttributes {
  public:
   SpawnAttributes() {
@@ -57,6 +58,7 @@ class SpawnAttributes {
     posix_spawnattr_setpgroup(&attributes_, 0);
     sigset_t signals;
     sigemptyset(&signals);
+    for (const int of_terminal : {SIGINT, SIGQUIT, SIGHUP}) sigaddset(&signals, of_terminal);
     posix_spawnattr_setsigmask(&attributes_, &signals);
     sigfillset(&signals);
     sigdelset(&signals, SIGKILL);

@@ -148,6 +148,15 @@ TEST_CASE("a command has a process group of its own, and no signal ignored or bl
   CHECK(signals("SigIgn:") == 0);
 }
 
+TEST_CASE("a command that ^C hits before it has a group of its own runs again, once") {
+  const AllowedCommands allowed;
+  const TemporaryFolder folder;
+  const std::string mark = folder / "hit";
+  CHECK(read_command("test -e " + mark + " || { touch " + mark + "; kill -INT $$; }; echo x", {}) ==
+        "x\n");
+  CHECK(contains(error_of("kill -INT $$"), "it was ended by Interrupt"));
+}
+
 TEST_CASE("a command that is silent for too long is ended with all that it started") {
   const AllowedCommands allowed;
   const TemporaryFolder folder;
