@@ -96,6 +96,18 @@ TEST_CASE("tokenizer encode takes words, and needs no special ids for text alone
   const CommandResult special = run_cli("tokenizer encode --special " + (dir / "other") + " set");
   CHECK(special.exit_code == 3);
   CHECK_MESSAGE(has(special, "as 256 (<|start_here|>) of this file"), special.output);
+  // One whose unknown token is no more than a name.
+  json token = without["added_tokens"][0];
+  without["added_tokens"] = json::array();
+  for (const char* const name : {"<s>", "</s>", "<unk>"}) {
+    token["id"] = 256 + without["added_tokens"].size();
+    token["content"] = name;
+    without["added_tokens"].push_back(token);
+  }
+  write_text(dir / "other/tokenizer.json", without.dump());
+  const CommandResult pad = run_cli("tokenizer encode --special " + (dir / "other") + " set");
+  CHECK_MESSAGE(has(pad, "set tokenizer.pad_id to an id that no text uses, as 258 (<unk>)"),
+                pad.output);
 }
 
 TEST_CASE("tokenizer train makes a tokenizer.json, whose texts may have lines with --json") {

@@ -45,7 +45,7 @@ const Role& pad_role() {
       "pad_id",
       "pad_token",
       {"<pad>", "[PAD]", "<|pad|>", "<|finetune_right_pad_id|>", "<|finetune_right_pad|>"},
-      {"pad", "reserved", "extra", "unused"}};
+      {"pad", "reserved", "extra", "unused", "unk"}};
   return role;
 }
 
