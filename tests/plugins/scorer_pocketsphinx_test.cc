@@ -41,6 +41,16 @@ std::string id_of(const std::function<void()>& action) {
   return "no error";
 }
 
+/// "" when nothing is thrown.
+std::string message_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
 /// A model folder with a small dictionary, and a program that plays the recogniser: it keeps the
 /// language model and "hears" the name of each clip.
 struct FakeRecogniser {
@@ -176,13 +186,9 @@ TEST_CASE("a recogniser that fails is reported with the end of its log, and leav
     const FakeRecogniser fake(ending);
     const auto scorer = make_scorer(fake.options);
     scorer->prepare({"a b"});
-    try {
-      scorer->transcribe({tone(16000)});
-      FAIL("no error");
-    } catch (const Error& error) {
-      CHECK(error.id() == "scorer/failed");
-      CHECK(error.message().find("the end of the log") != std::string::npos);
-    }
+    const std::string message = message_of([&] { scorer->transcribe({tone(16000)}); });
+    CHECK(message.starts_with("[scorer/failed]"));
+    CHECK(message.find("the end of the log") != std::string::npos);
     std::string audio = fake.text("audio");
     audio.pop_back();
     CHECK_FALSE(fs::exists(audio));
@@ -204,13 +210,9 @@ TEST_CASE("a recogniser that hangs is ended") {
   options["timeout_s"] = "0.5";
   const auto scorer = make_scorer(options);
   scorer->prepare({"a b"});
-  try {
-    scorer->transcribe({tone(16000)});
-    FAIL("no error");
-  } catch (const Error& error) {
-    CHECK(error.id() == "scorer/failed");
-    CHECK(error.message().find("said nothing for 0.5 s") != std::string::npos);
-  }
+  const std::string message = message_of([&] { scorer->transcribe({tone(16000)}); });
+  CHECK(message.starts_with("[scorer/failed]"));
+  CHECK(message.find("said nothing for 0.5 s") != std::string::npos);
   CHECK(kill(std::stoi(fake.text("hanging")), 0) == -1);
 }
 
