@@ -25,11 +25,6 @@ Config without_device(Config config) {
   return config;
 }
 
-std::string accelerator_of(const Config& config) {
-  const Config* const node = config.find_path("trainer.accelerator");
-  return node != nullptr && node->is_scalar() ? node->text() : "";
-}
-
 /// Opening LibTorch's half for GPUs would take longer than the rest of the check.
 bool has_gpu_driver() {
   void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
@@ -48,7 +43,6 @@ class FileCheck {
  public:
   FileCheck(const CheckedConfig& config, RunCheck& check)
       : check_(check),
-        accelerator_(accelerator_of(check.written)),
         config_(without_device(check.written)),
         registries_(config.registries()),
         builder_(config_, registries_, warnings_) {
@@ -90,8 +84,10 @@ class FileCheck {
 
   /// The check may run where training does not.
   void check_device() {
-    if ((accelerator_ == "gpu" || accelerator_ == "cuda") && !has_gpu_driver()) {
-      check_.notes.warnings.push_back("trainer.accelerator is " + accelerator_ +
+    const Config* const asked = check_.written.find_path("trainer.accelerator");
+    const std::string name = asked != nullptr && asked->is_scalar() ? asked->text() : "";
+    if ((name == "gpu" || name == "cuda") && !has_gpu_driver()) {
+      check_.notes.warnings.push_back("trainer.accelerator is " + name +
                                       ", and this machine has no NVIDIA driver: the run has to "
                                       "train elsewhere");
     }
@@ -141,7 +137,6 @@ class FileCheck {
   }
 
   RunCheck& check_;
-  const std::string accelerator_;
   const Config config_;
   const Registries& registries_;
   Warnings warnings_;

@@ -179,7 +179,9 @@ void print_inspect_text(const InspectResult& result) {
   if (result.drawn.batches > 0) print_drawn(result.drawn);
   print_texts(result);
   if (result.audio_read) print_audio(result);
-  if (report.num_unsuitable > 0) fmt::print("\n{} cuts are not suitable\n", report.num_unsuitable);
+  if (report.num_unsuitable > 0) {
+    fmt::print("\nnot suitable: {}\n", counted(report.num_unsuitable, "cut"));
+  }
   for (const std::string& text : report.unsuitable)
     fmt::print("\nnot suitable: {}\n", printable(text));
   for (const std::string& text : result.warnings) fmt::print("\nwarning: {}\n", printable(text));
