@@ -57,7 +57,9 @@ case $target in
   audio_header)
     sources+=' core/src/audio/{audio_reader,audio_bytes,audio_format,audio_errors}.cc'
     libraries+=' -lsndfile -ltorch_cpu' ;;
-  braces) sources+=' core/src/files/{brace_expansion,files_errors}.cc' ;;
+  braces)
+    sources+=' core/src/base/regex.cc core/src/files/{brace_expansion,files_errors}.cc'
+    libraries+=' -lpcre2-8' ;;
   config_json)
     sources+=" $config $weights plugins/llm/@(llama|tinyllama|gemma|qwen)/*.cc"
     sources+=' core/src/nn/decoder_{options,translate,to_foreign,errors}.cc'

@@ -1,4 +1,4 @@
-"""Data sets of a stranger: cuts, NeMo manifests, Shar folders, input_cfg files."""
+"""Data sets of a stranger: cuts, Shar folders, input_cfg files."""
 
 import gzip
 import json
@@ -230,44 +230,6 @@ for name, data in [("huge-offsets", b"\xff" * 32), ("zero", bytes(32)), ("odd", 
     add(f"data/index-{name}", "data", index_beside(data))
 add("data/index-fifo", "data", lambda kit, folder: (
     k.fifo(folder / "cuts.jsonl.idx"), k.cuts_file(k.good_audio(folder), k.cut()))[1])
-
-
-# NeMo.
-
-
-def nemo(*entries):
-    def make(kit, folder):
-        k.good_audio(folder)
-        made = [entry(kit) if callable(entry) else entry for entry in entries]
-        return k.cuts_file(folder, *made, name="manifest.json")
-    return make
-
-
-def audio(path="u.wav", **more):
-    return {"audio_filepath": path, "duration": 4.0, "text": "hi", **more}
-
-
-NEMO = [
-    ("pipe", lambda kit: audio("pipe:" + kit.touch("data/nemo-pipe"), offset=0.0,
-                               sampling_rate=16000), True),
-    ("pipe-plain", lambda kit: audio("pipe:" + kit.touch("data/nemo-pipe-plain")), True),
-    ("deep", '{"audio_filepath": "u.wav", "duration": 4, "more": ' + k.nest() + "}", True),
-    ("deep-object", '{"audio_filepath": "u.wav", "duration": 4, "more": ' + k.deep_object() + "}",
-     False),
-    ("deep-skipme", '{"audio_filepath": "u.wav", "_skipme": ' + k.nest() + "}", False),
-    ("path-escapes", audio("gone" + k.ESCAPE + k.FORGED), True),
-    ("text-escapes", audio(text=k.ESCAPE + k.FORGED, lang=k.ESCAPE), False),
-    ("duration-deep", audio(duration=json.loads(k.nest(200))), False),
-    ("duration-huge", audio(duration=1e300, offset=1e300), False),
-    ("duration-negative", audio(duration=-5, offset=-5), False),
-    ("rate-huge", audio(offset=0.5, sampling_rate=1 << 62), False),
-    ("braces", audio("a{0..999999999}.wav"), False),
-    ("zero-device", audio("/dev/zero"), False),
-    ("zero-device-by-link", lambda kit: audio(str(k.link(kit.root / "zero.wav", "/dev/zero"))),
-     True),
-]
-for name, entry, is_quick in NEMO:
-    add(f"data/nemo-{name}", "data convert:nemo", nemo(audio(), entry), is_quick)
 
 
 # input_cfg.

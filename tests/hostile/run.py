@@ -26,6 +26,7 @@ import cases_audio  # noqa: F401  each registers its cases
 import cases_checkpoint  # noqa: F401
 import cases_config  # noqa: F401
 import cases_data  # noqa: F401
+import cases_nemo  # noqa: F401
 import cases_weights  # noqa: F401
 import kit as k
 import watch

@@ -27,6 +27,7 @@ RULES = [
       "apps/s2s_run/bench_parallel.cc": "/proc/self/status",
       "apps/s2s_run/bench_model.cc": "/proc/self/stat",
       "apps/s2s_run/manifest.cc": "/proc/self/cmdline"}),
+    (r"std::w?c?regex\b|<regex>", "Regex (base/regex.h)", {}),
     (r"\bpopen\(|\bstd::system\(|[^.\w>]system\(", "posix_spawn of an absolute path", {}),
     (r"\bumask\(", "the mask read from /proc/self/status (base/atomic_file.cc)", {}),
     (r"\bsetlocale\(|std::locale::global", "the C locale: numbers are read and written in it", {}),

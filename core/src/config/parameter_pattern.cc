@@ -1,15 +1,17 @@
 #include "config/parameter_pattern.h"
 
+#include <stdexcept>
+
 #include "config/config_errors.h"
 
 namespace s2s {
 
 namespace {
 
-std::regex compile(const Config& node, std::string_view path) {
+Regex compile(const Config& node, std::string_view path) {
   try {
-    return std::regex(node.as_string(path), std::regex::ECMAScript);
-  } catch (const std::regex_error& error) {
+    return Regex(node.as_string(path));
+  } catch (const std::invalid_argument& error) {
     throw pattern_error(path, node, error.what());
   }
 }
@@ -17,10 +19,14 @@ std::regex compile(const Config& node, std::string_view path) {
 }  // namespace
 
 ParameterPattern::ParameterPattern(const Config& node, std::string_view path)
-    : regex_(compile(node, path)) {}
+    : regex_(compile(node, path)), node_(node), path_(path) {}
 
 bool ParameterPattern::matches(const std::string& name) const {
-  return std::regex_search(name, regex_, std::regex_constants::match_continuous);
+  try {
+    return regex_.matches_start(name);
+  } catch (const std::runtime_error& error) {
+    throw pattern_error(path_, node_, error.what());
+  }
 }
 
 }  // namespace s2s

@@ -1,10 +1,10 @@
 #pragma once
 // Patterns of parameter names: model.freeze_params and its kin.
 
-#include <regex>
 #include <string>
 #include <string_view>
 
+#include "base/regex.h"
 #include "s2s/config.h"
 
 namespace s2s {
@@ -14,10 +14,13 @@ class ParameterPattern {
  public:
   /// `node` holds the pattern and stands at `path`. Errors: [config/pattern].
   ParameterPattern(const Config& node, std::string_view path);
+  /// Errors: [config/pattern] when that takes too many steps.
   bool matches(const std::string& name) const;
 
  private:
-  std::regex regex_;
+  Regex regex_;
+  Config node_;
+  std::string path_;
 };
 
 }  // namespace s2s

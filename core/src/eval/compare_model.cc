@@ -5,9 +5,10 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <cctype>
-#include <regex>
 
+#include "config/parameter_pattern.h"
 #include "eval/compare.h"
 #include "s2s/weights.h"
 
@@ -50,19 +51,17 @@ std::unique_ptr<T> build_target(const CompareJob& job, const Config& block,
   return component.create(options, context);
 }
 
-std::vector<std::regex> read_patterns(const Config& options, const std::string& path) {
-  std::vector<std::regex> patterns;
+std::vector<ParameterPattern> read_patterns(const Config& options, const std::string& path) {
+  std::vector<ParameterPattern> patterns;
   const Config* list = options.find_path(path);
   if (list == nullptr) return patterns;
-  for (const Config& item : list->items()) patterns.emplace_back(item.as_string(path));
+  for (const Config& item : list->items()) patterns.emplace_back(item, path);
   return patterns;
 }
 
-bool begins_with_any(const std::vector<std::regex>& patterns, const std::string& name) {
-  for (const std::regex& pattern : patterns) {
-    if (std::regex_search(name, pattern, std::regex_constants::match_continuous)) return true;
-  }
-  return false;
+bool any_matches(const std::vector<ParameterPattern>& patterns, const std::string& name) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const ParameterPattern& pattern) { return pattern.matches(name); });
 }
 
 /// freeze_params and prevent_freeze_params are regular expressions on checkpoint names.
@@ -71,7 +70,7 @@ void freeze(SpeechModel& model, const NameMap& names, const Config& options) {
   const auto kept = read_patterns(options, "model.prevent_freeze_params");
   for (NamedTensor& parameter : model.named_parameters()) {
     const std::string name = names.to_theirs(parameter.name).value_or(parameter.name);
-    if (begins_with_any(frozen, name) && !begins_with_any(kept, name)) {
+    if (any_matches(frozen, name) && !any_matches(kept, name)) {
       parameter.tensor->set_requires_grad(false);
     }
   }

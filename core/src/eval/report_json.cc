@@ -37,7 +37,7 @@ Json json_of(const std::vector<Turn>& turns) {
   return out;
 }
 
-Json number_or_null(double value) {
+Json finite_or_null(double value) {
   if (!std::isfinite(value)) return nullptr;
   return value;
 }
@@ -51,7 +51,7 @@ Json json_of(const TextMeasure& measure, const std::string& raw) {
   }
   return {{"raw", raw},
           {"edits", edits},
-          {"wer", number_or_null(measure.words.rate())},
+          {"wer", finite_or_null(measure.words.rate())},
           {"errors", measure.words.errors()},
           {"bleu", rounded(measure.bleu)}};
 }
@@ -132,7 +132,7 @@ Json example_json(const ReportExample& example, const ExampleMeasures& measures)
   out["tokens"]["answer"] = json_of(example.answer_tokens);
   out["tokens"]["reference"] = json_of(example.reference_tokens);
   add_turn_taking(measures, out);
-  for (const auto& [name, value] : example.numbers) out["numbers"][name] = number_or_null(value);
+  for (const auto& [name, value] : example.numbers) out["numbers"][name] = finite_or_null(value);
   return out;
 }
 
@@ -140,7 +140,7 @@ Json table_json(const ScoreTable& table) {
   Json rows = Json::array();
   for (const ScoreTable::Row& row : table.rows) {
     Json cells = Json::array();
-    for (const auto& cell : row.cells) cells.push_back(cell ? number_or_null(*cell) : Json());
+    for (const auto& cell : row.cells) cells.push_back(cell ? finite_or_null(*cell) : Json());
     rows.push_back({{"label", row.label},
                     {"hint", row.hint},
                     {"unit", row.unit},
@@ -166,14 +166,14 @@ Json prediction_json(const ReportExample& example, const ExampleMeasures& measur
     if (!text) continue;
     const char* name = name_of(source);
     out[source == TextSource::kTextChannel ? name : std::string("heard_") + name] = *text;
-    out["wer"][name] = number_or_null(measures.text(source)->words.rate());
+    out["wer"][name] = finite_or_null(measures.text(source)->words.rate());
     out["bleu"][name] = measures.text(source)->bleu;
   }
   if (measures.answer) {
     out["turn_taking"] = Json::parse(to_json(measures.answer->turn_taking));
     out["latencies_s"] = measures.answer->turn_taking.latencies_s;
   }
-  for (const auto& [name, value] : example.numbers) out["numbers"][name] = number_or_null(value);
+  for (const auto& [name, value] : example.numbers) out["numbers"][name] = finite_or_null(value);
   out["files"] = files;
   return out;
 }

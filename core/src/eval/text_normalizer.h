@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "eval/regex.h"
+#include "base/regex.h"
 
 namespace s2s {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
-#include <regex>
 
+#include "base/regex.h"
 #include "files/files_errors.h"
 
 namespace s2s::files {
@@ -73,16 +73,16 @@ struct Expansion {
     return (value < 0 ? "-" : "") + digits;
   }
 
-  int64_t step_of(const std::ssub_match& match) const {
-    return match.matched ? std::max<int64_t>(1, number(match.str())) : 1;
+  int64_t step_of(const std::string& text) const {
+    return text.empty() ? 1 : std::max<int64_t>(1, number(text));
   }
 
-  Names int_range(const std::smatch& match) const {
-    const std::string first = match[1].str();
-    const std::string last = match[2].str();
+  Names int_range(const std::vector<std::string>& groups) const {
+    const std::string& first = groups[1];
+    const std::string& last = groups[2];
     const int64_t start = number(first);
     const int64_t end = number(last);
-    const int64_t step = step_of(match[3]);
+    const int64_t step = step_of(groups[3]);
     const bool pad = has_leading_zero(first) || has_leading_zero(last);
     const size_t width = pad ? std::max(first.size(), last.size()) : 0;
     const auto distance = static_cast<uint64_t>(end) - static_cast<uint64_t>(start);
@@ -97,10 +97,10 @@ struct Expansion {
     return all;
   }
 
-  Names letter_range(const std::smatch& match) const {
-    const auto start = static_cast<int64_t>(kLetters.find(match[1].str()));
-    const auto end = static_cast<int64_t>(kLetters.find(match[2].str()));
-    const int64_t step = step_of(match[3]);
+  Names letter_range(const std::vector<std::string>& groups) const {
+    const auto start = static_cast<int64_t>(kLetters.find(groups[1]));
+    const auto end = static_cast<int64_t>(kLetters.find(groups[2]));
+    const int64_t step = step_of(groups[3]);
     Names all;
     const int64_t direction = start < end ? step : -step;
     for (int64_t at = start; start < end ? at <= end : at >= end; at += direction) {
@@ -111,14 +111,10 @@ struct Expansion {
 
   /// A range or a list; nothing when it is neither.
   std::optional<Names> expression(const std::string& text, int depth) const {
-    static const std::regex int_range_words(R"(^(-?\d+)\.\.(-?\d+)(?:\.\.-?(\d+))?$)");
-    static const std::regex letter_range_words(R"(^([A-Za-z])\.\.([A-Za-z])(?:\.\.-?(\d+))?$)");
-    constexpr size_t kLongestRange = 80;  // std::regex recurses for each character
-    std::smatch match;
-    if (text.size() <= kLongestRange) {
-      if (std::regex_match(text, match, int_range_words)) return int_range(match);
-      if (std::regex_match(text, match, letter_range_words)) return letter_range(match);
-    }
+    static const Regex kIntRange(R"((-?[0-9]+)\.\.(-?[0-9]+)(?:\.\.-?([0-9]+))?)");
+    static const Regex kLetterRange(R"(([A-Za-z])\.\.([A-Za-z])(?:\.\.-?([0-9]+))?)");
+    if (const auto groups = kIntRange.match(text)) return int_range(*groups);
+    if (const auto groups = kLetterRange.match(text)) return letter_range(*groups);
     return list(text, depth);
   }
 

@@ -6,14 +6,14 @@
 #include <array>
 #include <charconv>
 #include <cstring>
-#include <regex>
 
+#include "base/regex.h"
 #include "files/files_errors.h"
 
 namespace s2s::files {
 namespace {
 
-constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::string_view kNpyMagic = "\x93NUMPY";
 
 struct Element {
   std::string_view name;  // without the byte order
@@ -40,7 +40,7 @@ struct Parser {
 
   /// The header's text; `bytes` is left with the data.
   std::string_view take_header(std::string_view& bytes) const {
-    if (!bytes.starts_with(kMagic) || bytes.size() < 12) fail("it does not begin with a header");
+    if (!bytes.starts_with(kNpyMagic) || bytes.size() < 12) fail("it does not begin with a header");
     const int version = bytes[6];
     if (version < 1 || version > 3) fail("version " + std::to_string(version) + " is not known");
     const size_t length_bytes = version == 1 ? 2 : 4;
@@ -56,26 +56,25 @@ struct Parser {
     return header;
   }
 
-  static bool match(std::string_view text, std::cmatch& found, const char* pattern) {
-    return std::regex_search(text.data(), text.data() + text.size(), found, std::regex(pattern));
-  }
-
   Header parse(std::string_view text) const {
     Header header;
-    std::cmatch found;
-    if (!match(text, found, R"('descr':\s*'([<>|=])([a-z]\d+)')"))
-      fail("its 'descr' is not simple");
-    const std::string name = found[2].str();
+    static const Regex kDescr(R"('descr':\s*'([<>|=])([a-z][0-9]+)')");
+    static const Regex kOrder(R"('fortran_order':\s*(True|False))");
+    static const Regex kShape(R"('shape':\s*\(([0-9, L]{0,400})\))");
+    const auto descr = kDescr.find(text);
+    if (!descr) fail("its 'descr' is not simple");
+    const std::string& name = (*descr)[2];
     const auto* element = std::find_if(kElements.begin(), kElements.end(),
                                        [&](const Element& e) { return e.name == name; });
     if (element == kElements.end()) fail("elements of type '" + name + "' are not read");
     header.type = element->type;
-    header.swap_bytes = found[1].str() == ">";
-    if (!match(text, found, R"('fortran_order':\s*(True|False))"))
-      fail("it has no 'fortran_order'");
-    header.fortran_order = found[1].str() == "True";
-    if (!match(text, found, R"('shape':\s*\(([0-9, L]{0,400})\))")) fail("it has no 'shape'");
-    header.shape = shape(found[1].str());
+    header.swap_bytes = (*descr)[1] == ">";
+    const auto order = kOrder.find(text);
+    if (!order) fail("it has no 'fortran_order'");
+    header.fortran_order = (*order)[1] == "True";
+    const auto sizes = kShape.find(text);
+    if (!sizes) fail("it has no 'shape'");
+    header.shape = shape((*sizes)[1]);
     return header;
   }
 
@@ -163,7 +162,7 @@ std::string format_npy(const at::Tensor& array) {
     header += std::string(kDigits - std::to_string(array.size(0)).size(), ' ');
   }
   header += std::string(kAlignment - (kBefore + header.size() + 1) % kAlignment, ' ') + '\n';
-  std::string out(kMagic);
+  std::string out(kNpyMagic);
   out += {'\x01', '\x00', static_cast<char>(header.size() & 0xFF),
           static_cast<char>(header.size() >> 8)};
   out += header;

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <regex>
 
 #include "base/foreign_json.h"
+#include "base/regex.h"
 #include "base/whole_number.h"
 #include "files/pipe_command.h"
 #include "stream/input_errors.h"
@@ -21,9 +21,9 @@ namespace fs = std::filesystem;
 bool is_tarred_name(const std::string& audio, const fs::path& manifest) {
   if (audio.find('/') != std::string::npos) return false;
   if (manifest.filename() == "tarred_audio_manifest.json") return true;
-  static const std::regex kSharded(R"(manifest_\d+\.json)");
+  static const Regex kSharded(R"(manifest_[0-9]+\.json)");
   return manifest.string().find("/sharded_manifests/") != std::string::npos &&
-         std::regex_match(manifest.filename().string(), kSharded);
+         kSharded.match(manifest.filename().string());
 }
 
 }  // namespace

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
-#include <regex>
 #include <utility>
 
 #include "base/fnv.h"
+#include "base/regex.h"
 #include "files/open_bytes.h"
 #include "stream/input_errors.h"
 #include "stream/stream_parts.h"
@@ -19,12 +20,14 @@ constexpr size_t kMaxOpenTars = 64;
 constexpr const char* kManifestExpected =
     "a NeMo manifest with a JSON object on each line; check manifest_filepath";
 
-int64_t shard_number(const std::string& path, const std::regex& pattern, const char* example) {
-  std::smatch match;
-  if (!std::regex_search(path, match, pattern)) {
-    throw input_errors::nemo_shard_name(path, example);
-  }
-  return std::stoll(match[1].str());
+int64_t shard_number(const std::string& path, const Regex& pattern, const char* example) {
+  const auto groups = pattern.find(path);
+  if (!groups) throw input_errors::nemo_shard_name(path, example);
+  const std::string& digits = (*groups)[1];
+  int64_t number = 0;
+  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (code != std::errc()) throw input_errors::nemo_shard_name(path, example);
+  return number;
 }
 
 template <class Map>
@@ -43,10 +46,9 @@ std::string first_and_count(const std::vector<std::string>& paths) {
 }  // namespace
 
 std::string without_sub(const std::string& audio_filepath) {
-  static const std::regex kSub(R"(^(.+)-sub\d+(\.\w+)?$)");
-  std::smatch match;
-  if (!std::regex_match(audio_filepath, match, kSub)) return audio_filepath;
-  return match[1].str() + match[2].str();
+  static const Regex kSub(R"((.+)-sub[0-9]+(\.\w+)?)");
+  const auto groups = kSub.match(audio_filepath);
+  return groups ? (*groups)[1] + (*groups)[2] : audio_filepath;
 }
 
 NemoShards::NemoShards(const std::vector<std::string>& manifests,
@@ -55,8 +57,8 @@ NemoShards::NemoShards(const std::vector<std::string>& manifests,
       lines_(manifests, kManifestExpected, on_bad_),
       is_single_(manifests.size() == 1),
       tars_(tars) {
-  static const std::regex kManifest(R"(manifest[^/]*_(\d+)[^/]*\.json)");
-  static const std::regex kTar(R"(audio[^/]*_(\d+)[^/]*\.tar)");
+  static const Regex kManifest(R"(manifest[^/]*_([0-9]+)[^/]*\.json)");
+  static const Regex kTar(R"(audio[^/]*_([0-9]+)[^/]*\.tar)");
   std::map<int64_t, std::string> tar_of;
   for (const std::string& tar : tars) tar_of[shard_number(tar, kTar, "audio_0.tar")] = tar;
   std::unordered_map<int64_t, std::vector<int64_t>> rows;

@@ -4,11 +4,11 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <set>
 #include <vector>
 
 #include "base/atomic_file.h"
+#include "base/regex.h"
 #include "weights/safetensors.h"
 
 namespace s2s {
@@ -41,11 +41,11 @@ std::string file_name(size_t number, size_t count) {
 
 /// Removes weights of an earlier export, unless they are among `kept`.
 void remove_others(const fs::path& folder, const std::set<std::string>& kept) {
-  static const std::regex pattern(R"(model(-\d{5}-of-\d{5})?\.safetensors)");
+  static const Regex pattern(R"(model(-[0-9]{5}-of-[0-9]{5})?\.safetensors)");
   std::vector<fs::path> others;
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    if (std::regex_match(name, pattern) && kept.count(name) == 0) others.push_back(entry.path());
+    if (pattern.match(name) && kept.count(name) == 0) others.push_back(entry.path());
   }
   for (const fs::path& path : others) fs::remove(path);
 }

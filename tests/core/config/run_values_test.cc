@@ -66,7 +66,7 @@ TEST_CASE("durations and patterns are checked where they stand") {
               "duration DD:HH:MM:SS, as 00:03:50:00, got \"4h\""});
   const Texts patterns = values(
       "model:\n  freeze_params: ['^a', '(']\n  prevent_freeze_params: ['[']\n"
-      "  optimizer: {lr_scales: [{params: 'x{'}, {params: '^y'}]}\n");
+      "  optimizer: {lr_scales: [{params: '*x'}, {params: '^y'}]}\n");
   REQUIRE(patterns.size() == 3);
   CHECK(patterns[0].find("[config/pattern] model.freeze_params.1 (test.yaml:2:25): \"(\" is no "
                          "regular expression: ") == 0);

@@ -93,6 +93,27 @@ TEST_CASE("of a NeMo tar that is cut off, the entries whose audio is lost are to
   }
 }
 
+TEST_CASE("a NeMo entry with a name of any length is one whose audio is missing") {
+  const NemoFiles files;
+  const std::string name = std::string(300'000, 'u') + "-sub1.wav";
+  std::ofstream(files.folder / "tarred/manifest_1.json", std::ios::app)
+      << R"({"audio_filepath": ")" + name + R"(", "duration": 1, "shard_id": 1})" + "\n";
+  const std::string source = files.folder / "set.yaml";
+  CHECK_THROWS_WITH_AS(read_strictly(source), doctest::Contains("audio_1.tar"), Error);
+}
+
+TEST_CASE("a number of a NeMo shard that no integer holds is none") {
+  const NemoFiles files;
+  const std::string number(30, '9');
+  fs::rename(files.folder / "tarred/audio_3.tar", files.folder / ("audio_" + number + ".tar"));
+  const std::string source =
+      files.folder.write("huge.yaml",
+                         "- {type: nemo_tarred, manifest_filepath: 'tarred/manifest_{0..3}.json', "
+                         "tarred_audio_filepaths: 'audio_" +
+                             number + ".tar'}\n");
+  CHECK_THROWS_WITH_AS(read_strictly(source), doctest::Contains("has no shard number"), Error);
+}
+
 TEST_CASE("lines of NeMo's manifests that are no entry, or whose audio is missing, are told of") {
   const NemoFiles files;
   const std::string source = files.folder / "plain.json";

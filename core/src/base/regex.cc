@@ -1,0 +1,94 @@
+#include "base/regex.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <fmt/format.h>
+#include <pcre2.h>
+
+#include <stdexcept>
+
+#include "s2s/error.h"
+
+namespace s2s {
+
+namespace {
+
+PCRE2_SPTR units(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(text.data()); }
+
+std::string words_of(int error) {
+  std::string text(256, '\0');
+  const int size =
+      pcre2_get_error_message(error, reinterpret_cast<PCRE2_UCHAR*>(text.data()), text.size());
+  text.resize(static_cast<size_t>(std::max(size, 0)));
+  return text;
+}
+
+struct FreeMatch {
+  void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
+};
+
+}  // namespace
+
+void Regex::Free::operator()(pcre2_real_code_8* code) const { pcre2_code_free(code); }
+
+Regex::Regex(std::string_view pattern) {
+  int error = 0;
+  PCRE2_SIZE offset = 0;
+  code_.reset(pcre2_compile(units(pattern), pattern.size(),
+                            PCRE2_UTF | PCRE2_UCP | PCRE2_MATCH_INVALID_UTF, &error, &offset,
+                            nullptr));
+  if (code_ == nullptr) {
+    throw std::invalid_argument(fmt::format("{} (at byte {})", words_of(error), offset));
+  }
+  pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);  // without it matching is only slower
+}
+
+std::optional<std::vector<std::string>> Regex::search(std::string_view text,
+                                                      uint32_t options) const {
+  const std::unique_ptr<pcre2_match_data, FreeMatch> data(
+      pcre2_match_data_create_from_pattern(code_.get(), nullptr));
+  if (data == nullptr) throw std::bad_alloc();
+  // The interpreter keeps its stack on the heap, where its limits are.
+  const int count = pcre2_match(code_.get(), units(text), text.size(), 0, options | PCRE2_NO_JIT,
+                                data.get(), nullptr);
+  if (count == PCRE2_ERROR_NOMATCH) return std::nullopt;
+  if (count < 0) throw std::runtime_error(words_of(count));
+  const PCRE2_SIZE* const ends = pcre2_get_ovector_pointer(data.get());
+  std::vector<std::string> groups(pcre2_get_ovector_count(data.get()));
+  for (size_t i = 0; i < groups.size(); ++i) {
+    if (ends[2 * i] == PCRE2_UNSET) continue;
+    groups[i] = text.substr(ends[2 * i], ends[2 * i + 1] - ends[2 * i]);
+  }
+  return groups;
+}
+
+std::optional<std::vector<std::string>> Regex::find(std::string_view text) const {
+  return search(text, 0);
+}
+
+std::optional<std::vector<std::string>> Regex::match(std::string_view text) const {
+  return search(text, PCRE2_ANCHORED | PCRE2_ENDANCHORED);
+}
+
+bool Regex::matches_start(std::string_view text) const {
+  return search(text, PCRE2_ANCHORED).has_value();
+}
+
+std::string Regex::replace(const std::string& text, std::string_view replacement) const {
+  std::string out(text.size() * 2 + 64, '\0');
+  for (;;) {
+    PCRE2_SIZE size = out.size();
+    const int found = pcre2_substitute(code_.get(), units(text), text.size(), 0,
+                                       PCRE2_SUBSTITUTE_GLOBAL | PCRE2_SUBSTITUTE_OVERFLOW_LENGTH,
+                                       nullptr, nullptr, units(replacement), replacement.size(),
+                                       reinterpret_cast<PCRE2_UCHAR*>(out.data()), &size);
+    if (found == PCRE2_ERROR_NOMEMORY && size > out.size()) {
+      out.resize(size);
+      continue;
+    }
+    S2S_ASSERT(found >= 0, "the text is valid UTF-8 and the replacement names existing groups");
+    out.resize(size);
+    return out;
+  }
+}
+
+}  // namespace s2s
