@@ -14,6 +14,7 @@
 #include "s2s_run/columns.h"
 #include "s2s_run/command_ranks.h"
 #include "s2s_run/median.h"
+#include "s2s_run/run_processes.h"
 
 namespace s2s::run {
 namespace {
@@ -33,10 +34,6 @@ struct Measurement {
   bool is_right = false;
   double gigabytes_per_s() const { return static_cast<double>(num_bytes) / median_s / 1e9; }
 };
-
-std::chrono::milliseconds milliseconds(double seconds) {
-  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
-}
 
 /// A number that every rank has; waits for the device.
 double everywhere(Communicator& world, double value, Reduction reduction) {

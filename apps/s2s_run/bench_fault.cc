@@ -13,16 +13,13 @@
 #include "base/interrupt.h"
 #include "s2s_run/bench.h"
 #include "s2s_run/command_ranks.h"
+#include "s2s_run/run_processes.h"
 
 namespace s2s::run {
 namespace {
 
 /// Long enough for the ranks to hear of each other.
 constexpr std::chrono::milliseconds kStepTime{700};
-
-std::chrono::milliseconds milliseconds(double seconds) {
-  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
-}
 
 Error injected_error() {
   return {ExitCode::kData, "launch/injected", "this rank was asked to fail (bench fault throw)"};

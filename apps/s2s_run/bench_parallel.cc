@@ -117,10 +117,10 @@ Tokens random_tokens(const BenchParallelArguments& arguments, const Layout& layo
           all.slice(1, 1).reshape({-1, 1}).contiguous()};
 }
 
-class Measurement {
+class LayoutRun {
  public:
-  Measurement(const BenchParallelArguments& arguments, Layout& layout, Tokens tokens,
-              CollectiveTrace* trace)
+  LayoutRun(const BenchParallelArguments& arguments, Layout& layout, Tokens tokens,
+            CollectiveTrace* trace)
       : arguments_(arguments), layout_(layout), tokens_(std::move(tokens)), trace_(trace) {
     num_labels_ =
         layout_.strategy->sum_over_data({static_cast<double>(tokens_.labels_NK.numel())})[0];
@@ -192,8 +192,8 @@ ordered_json measure(const BenchParallelArguments& arguments, const RunProcesses
   const int64_t start_bytes = resident("VmRSS");
   forget_high_water();
   Layout layout = lay_out(arguments, registries, world.size() > 1 ? &world : nullptr);
-  Measurement measurement(arguments, layout, random_tokens(arguments, layout),
-                          is_traced ? &trace : nullptr);
+  LayoutRun measurement(arguments, layout, random_tokens(arguments, layout),
+                        is_traced ? &trace : nullptr);
   const int64_t setup_bytes = resident("VmHWM");
   forget_high_water();
   measurement.run(world);

@@ -36,9 +36,10 @@ pid_t start(const std::vector<std::string>& command, int report) {
 }
 
 /// Splits what arrives into lines.
-class Lines {
+class LineSplitter {
  public:
-  explicit Lines(const std::function<void(const std::string&)>& on_line) : on_line_(on_line) {}
+  explicit LineSplitter(const std::function<void(const std::string&)>& on_line)
+      : on_line_(on_line) {}
   void add(const char* data, size_t size) {
     pending_.append(data, size);
     for (size_t end; (end = pending_.find('\n')) != std::string::npos;) {
@@ -53,7 +54,7 @@ class Lines {
 };
 
 /// Reads until the end of the report; false when the deadline passes first.
-bool read_report(int report, Clock::time_point deadline, Lines& lines) {
+bool read_report(int report, Clock::time_point deadline, LineSplitter& lines) {
   while (true) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -77,7 +78,7 @@ ChildEnd run_child(const std::vector<std::string>& command, int time_limit_s,
   if (::pipe2(ends, O_CLOEXEC) != 0) require(errno);
   const pid_t child = start(command, ends[1]);
   ::close(ends[1]);
-  Lines lines(on_line);
+  LineSplitter lines(on_line);
   ChildEnd end;
   end.timed_out = !read_report(ends[0], Clock::now() + std::chrono::seconds(time_limit_s), lines);
   ::close(ends[0]);

@@ -27,7 +27,7 @@ namespace s2s::run {
 namespace {
 
 constexpr size_t kMaxShown = 20;
-constexpr const char* kStopping =
+constexpr const char* kStoppingConversion =
     "stopping after the files that are open; ^C again stops at once\n";
 
 struct ConvertArguments {
@@ -95,7 +95,7 @@ int run_convert(ConvertArguments arguments, bool json) {
   const auto importer = convert::open_importer(arguments.source, arguments.import);
   Console console(std::cerr, standard_error_is_terminal(), terminal_width());
   std::optional<ProgressBar> bar;
-  const InterruptWatch interrupt(kStopping);
+  const InterruptWatch interrupt(kStoppingConversion);
   const auto result = convert::convert(
       *importer, arguments.out, arguments.conversion, [&] { return interrupt.requested(); },
       [&](int64_t done, int64_t total) {

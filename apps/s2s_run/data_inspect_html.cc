@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kMaxExample_s = 120;
 constexpr size_t kMaxRows = 50;
-using Rows = std::vector<std::vector<std::string>>;
+using TableRows = std::vector<std::vector<std::string>>;
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -37,7 +37,7 @@ std::string escaped(const std::string& text) {
 }
 
 /// The first row is the head; columns that hold numbers stand to the right.
-std::string table(const Rows& rows) {
+std::string table(const TableRows& rows) {
   std::string html = "<div class=\"card scroll\"><table>";
   for (size_t i = 0; i < rows.size() && i <= kMaxRows; ++i) {
     html += i == 0 ? "<thead><tr>" : "<tr>";
@@ -86,7 +86,7 @@ std::string chart(const std::string& title, const data::Histogram& histogram) {
   return html + "</svg></figure>";
 }
 
-std::string facts(const Rows& pairs) {
+std::string facts(const TableRows& pairs) {
   std::string html = "<dl class=\"facts\">";
   for (const auto& pair : pairs) {
     html += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", escaped(pair[0]), escaped(pair[1]));
@@ -94,8 +94,8 @@ std::string facts(const Rows& pairs) {
   return html + "</dl>";
 }
 
-Rows speaker_rows(const data::SetReport& report) {
-  Rows rows = {{"speaker", "role", "turns", "words", "unknown words", "hours"}};
+TableRows speaker_rows(const data::SetReport& report) {
+  TableRows rows = {{"speaker", "role", "turns", "words", "unknown words", "hours"}};
   for (const data::SpeakerReport& speaker : report.speakers) {
     rows.push_back({speaker.speaker, speaker.role, std::to_string(speaker.turns),
                     std::to_string(speaker.words), std::to_string(speaker.unknown_words),
@@ -104,7 +104,7 @@ Rows speaker_rows(const data::SetReport& report) {
   return rows;
 }
 
-void add_kinds(const char* role, const data::RecordingKinds& kinds, Rows& rows) {
+void add_kinds(const char* role, const data::RecordingKinds& kinds, TableRows& rows) {
   for (const auto& [rate, count] : kinds.sample_rates) {
     rows.push_back({role, fmt::format("{} Hz", rate), std::to_string(count)});
   }
@@ -118,8 +118,8 @@ void add_kinds(const char* role, const data::RecordingKinds& kinds, Rows& rows) 
   if (kinds.missing > 0) rows.push_back({role, "none", std::to_string(kinds.missing)});
 }
 
-Rows bucket_rows(const data::BucketReport& buckets) {
-  Rows rows = {{"up to, s", "cuts", "hours", "batches", "padding"}};
+TableRows bucket_rows(const data::BucketReport& buckets) {
+  TableRows rows = {{"up to, s", "cuts", "hours", "batches", "padding"}};
   for (const data::BucketLine& line : buckets.lines) {
     const double padding = line.padded_hours > 0 ? 100 * (1 - line.hours / line.padded_hours) : 0;
     rows.push_back({fmt::format("{:.2f}", line.upper_s), std::to_string(line.cuts),
@@ -129,9 +129,9 @@ Rows bucket_rows(const data::BucketReport& buckets) {
   return rows;
 }
 
-Rows text_rows(const data::SetReport& report) {
-  Rows rows = {{"channel", "turns", "longer than the turn", "overwritten tokens", "dropped",
-                "cut off", "skipped turns", "without EOS"}};
+TableRows text_rows(const data::SetReport& report) {
+  TableRows rows = {{"channel", "turns", "longer than the turn", "overwritten tokens", "dropped",
+                     "cut off", "skipped turns", "without EOS"}};
   for (const auto& [role, counts] :
        {std::pair("agent", &report.agent_text), std::pair("user", &report.user_text)}) {
     std::vector<std::string> row = {role};
@@ -196,7 +196,7 @@ std::string example(const Cut& cut, const BatchSpec& spec, AudioLoader& loader) 
 
 std::string turn_findings(const data::TurnReport& turns) {
   if (turns.cuts_judged == 0 && turns.findings.empty()) return "";
-  Rows rows = {{"finding", "of", "cuts", "judged", "seconds", "first cut"}};
+  TableRows rows = {{"finding", "of", "cuts", "judged", "seconds", "first cut"}};
   for (const data::TurnFinding& finding : turns.findings) {
     rows.push_back({finding.kind, finding.which, std::to_string(finding.cuts),
                     std::to_string(finding.cuts_judged), fmt::format("{:.2f}", finding.seconds),
@@ -210,7 +210,7 @@ std::string turn_findings(const data::TurnReport& turns) {
 std::string problems(const InspectResult& result) {
   std::string html;
   if (result.audio_read) {
-    Rows rows = {{"problem", "of", "cut", "detail"}};
+    TableRows rows = {{"problem", "of", "cut", "detail"}};
     for (const data::AudioProblem& problem : result.problems) {
       rows.push_back({problem.kind, problem.which, problem.cut, problem.detail});
     }
@@ -219,13 +219,13 @@ std::string problems(const InspectResult& result) {
     if (rows.size() > 1) html += table(rows);
     html += turn_findings(result.turns);
   }
-  Rows texts = {{"turn", "tokens", "frames", "text"}};
+  TableRows texts = {{"turn", "tokens", "frames", "text"}};
   for (const data::LongText& text : result.report.long_texts) {
     texts.push_back(
         {text.turn, std::to_string(text.tokens), std::to_string(text.frames), text.text});
   }
   if (texts.size() > 1) html += "<h2>Text longer than its turn</h2>" + table(texts);
-  Rows notes = {{"what to look at"}};
+  TableRows notes = {{"what to look at"}};
   for (const std::string& text : result.report.unsuitable)
     notes.push_back({"not suitable: " + text});
   for (const std::string& text : result.warnings) notes.push_back({"warning: " + text});
@@ -233,7 +233,7 @@ std::string problems(const InspectResult& result) {
   return html;
 }
 
-Rows fact_rows(const InspectResult& result) {
+TableRows fact_rows(const InspectResult& result) {
   const data::SetReport& report = result.report;
   return {
       {"cuts", std::to_string(report.num_cuts) + (result.stopped      ? " (stopped)"
@@ -250,7 +250,7 @@ Rows fact_rows(const InspectResult& result) {
 
 void write_inspect_page(const InspectResult& result, const std::string& path) {
   const data::SetReport& report = result.report;
-  Rows recordings = {{"speaker", "recordings", "count"}};
+  TableRows recordings = {{"speaker", "recordings", "count"}};
   add_kinds("user", report.user_audio, recordings);
   add_kinds("agent", report.agent_audio, recordings);
   std::string page = fmt::format(

@@ -12,7 +12,7 @@ namespace s2s::run {
 namespace {
 
 /// Problems, speakers, ... that are printed; JSON has more.
-constexpr size_t kMaxShown = 20;
+constexpr size_t kMaxShownTexts = 20;
 
 void print_histogram(const char* title, const data::Histogram& histogram) {
   int64_t most = 1;
@@ -45,13 +45,13 @@ void print_audio(const InspectResult& result) {
   if (result.cuts_heard < result.report.num_cuts)
     fmt::print(" of {}", counted(result.cuts_heard, "cut"));
   fmt::print("\n");
-  for (size_t i = 0; i < result.problems.size() && i < kMaxShown; ++i) {
+  for (size_t i = 0; i < result.problems.size() && i < kMaxShownTexts; ++i) {
     const data::AudioProblem& problem = result.problems[i];
     fmt::print("  {} ({} of {}){}{}\n", problem.kind, problem.which, printable_name(problem.cut),
                problem.detail.empty() ? "" : ": ", printable(problem.detail));
   }
-  if (result.problems.size() > kMaxShown) {
-    fmt::print("  and {} more; --json lists them\n", result.problems.size() - kMaxShown);
+  if (result.problems.size() > kMaxShownTexts) {
+    fmt::print("  and {} more; --json lists them\n", result.problems.size() - kMaxShownTexts);
   }
   if (count("clipped") > 0) {
     fmt::print(
@@ -66,14 +66,14 @@ void print_audio(const InspectResult& result) {
 
 void print_speakers(const data::SetReport& report) {
   std::vector<std::vector<std::string>> table = {{"SPEAKER", "ROLE", "TURNS", "WORDS", "HOURS"}};
-  for (size_t i = 0; i < report.speakers.size() && i < kMaxShown; ++i) {
+  for (size_t i = 0; i < report.speakers.size() && i < kMaxShownTexts; ++i) {
     const data::SpeakerReport& speaker = report.speakers[i];
     table.push_back({speaker.speaker, speaker.role, std::to_string(speaker.turns),
                      std::to_string(speaker.words), fmt::format("{:.2f}", speaker.hours)});
   }
   print_columns(table);
-  if (report.speakers.size() > kMaxShown) {
-    fmt::print("and {} more speakers\n", report.speakers.size() - kMaxShown);
+  if (report.speakers.size() > kMaxShownTexts) {
+    fmt::print("and {} more speakers\n", report.speakers.size() - kMaxShownTexts);
   }
 }
 

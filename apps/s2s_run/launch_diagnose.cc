@@ -77,8 +77,8 @@ std::string state_text(const RankFlight& flight) {
   return flight.error.empty() ? flight.state : flight.error;
 }
 
-void print_text(const std::vector<RankFlight>& flights, const FlightDiagnosis& diagnosis,
-                int64_t size) {
+void print_flights(const std::vector<RankFlight>& flights, const FlightDiagnosis& diagnosis,
+                   int64_t size) {
   std::printf("verdict:   %s\n", printable(diagnosis.verdict).c_str());
   for (size_t i = 1; i < diagnosis.findings.size(); ++i) {
     std::printf("also:      %s\n", printable(diagnosis.findings[i].text).c_str());
@@ -93,8 +93,8 @@ void print_text(const std::vector<RankFlight>& flights, const FlightDiagnosis& d
   print_columns(rows);
 }
 
-void print_json(const std::vector<RankFlight>& flights, const FlightDiagnosis& diagnosis,
-                int64_t size) {
+void print_flights_json(const std::vector<RankFlight>& flights, const FlightDiagnosis& diagnosis,
+                        int64_t size) {
   ordered_json findings = ordered_json::array(), ranks = ordered_json::array();
   for (const FlightFinding& finding : diagnosis.findings) {
     findings.push_back({{"kind", finding.kind}, {"ranks", finding.ranks}, {"text", finding.text}});
@@ -121,7 +121,7 @@ int diagnose(const std::string& folder, bool json) {
   const auto is_older = [size](const RankFlight& flight) { return flight.rank >= size; };
   flights.erase(std::remove_if(flights.begin(), flights.end(), is_older), flights.end());
   const FlightDiagnosis diagnosis = diagnose_flights(flights, size);
-  (json ? print_json : print_text)(flights, diagnosis, size);
+  (json ? print_flights_json : print_flights)(flights, diagnosis, size);
   return 0;
 }
 

@@ -85,7 +85,7 @@ struct Reason {
 constexpr const char* kAhead = "units are always gathered one ahead";
 constexpr const char* kAlways = "always so";
 constexpr const char* kOff = "that is the default";
-constexpr const char* kParts = "each rank always writes its part, and any layout reads it";
+constexpr const char* kAlwaysParts = "each rank always writes its part, and any layout reads it";
 
 constexpr std::array kWithoutEffect = {
     Reason{"find_unused_parameters", "", "parameters that a step does not use count as zero"},
@@ -99,8 +99,8 @@ constexpr std::array kWithoutEffect = {
     Reason{"use_orig_params", "", kAlways},
     Reason{"sync_module_states", "", "all ranks make the same first values"},
     Reason{"auto_wrap_policy", "", "the model's plan says the units (s2s-run plan)"},
-    Reason{"state_dict_type", "", kParts},
-    Reason{"save_distributed_checkpoint", "", kParts},
+    Reason{"state_dict_type", "", kAlwaysParts},
+    Reason{"save_distributed_checkpoint", "", kAlwaysParts},
     Reason{"zero_optimization", "true", kAlways},
     Reason{"overlap_comm", "", kAlways},
     Reason{"contiguous_gradients", "", kAlways},

@@ -14,7 +14,7 @@ namespace {
 
 using What = RecomputeSettings::What;
 
-struct Layout {
+struct Candidate {
   std::string words;  // of trainer.strategy
   EngineSettings settings;
   DeviceNeed need;
@@ -77,10 +77,10 @@ std::vector<EngineSettings> candidates(const EngineSettings& asked, int64_t num_
   return found;
 }
 
-Layout layout_of(const PlannedRun& run, EngineSettings settings, Offload offload) {
+Candidate layout_of(const PlannedRun& run, EngineSettings settings, Offload offload) {
   settings.offload = offload;
   PlanReport report = run.report(settings);
-  Layout layout;
+  Candidate layout;
   layout.words = words_of(settings);
   layout.settings = settings;
   layout.need = device_need(report);
@@ -96,9 +96,9 @@ Layout layout_of(const PlannedRun& run, EngineSettings settings, Offload offload
 }
 
 /// Every layout under which the plan holds, with and without recomputation.
-std::vector<Layout> all_layouts(const PlannedRun& run, const EngineSettings& asked,
-                                int64_t num_ranks, Offload offload) {
-  std::vector<Layout> layouts;
+std::vector<Candidate> all_layouts(const PlannedRun& run, const EngineSettings& asked,
+                                   int64_t num_ranks, Offload offload) {
+  std::vector<Candidate> layouts;
   for (EngineSettings settings : candidates(asked, num_ranks)) {
     Block& model = *run.model().block;
     const PlanCheckInputs inputs{settings.mesh, num_ranks};
@@ -113,34 +113,35 @@ std::vector<Layout> all_layouts(const PlannedRun& run, const EngineSettings& ask
 
 /// What costs least first: nothing computed again, then few bytes sent for a sequence, then little
 /// memory.
-void sort_by_cost(std::vector<Layout>& layouts, double gpu_bytes) {
-  const auto key = [gpu_bytes](const Layout& layout) {
+void sort_by_cost(std::vector<Candidate>& layouts, double gpu_bytes) {
+  const auto key = [gpu_bytes](const Candidate& layout) {
     const Fit fit = gpu_bytes > 0 ? fit_of(layout.need, gpu_bytes) : Fit::kYes;
     const bool recomputes = layout.settings.recompute.what != What::kNone;
     return std::tuple(fit == Fit::kNo, layout.settings.offload, recomputes, !layout.is_sent_known,
                       layout.sent_for_sequence(), layout.need.bytes);
   };
   std::stable_sort(layouts.begin(), layouts.end(),
-                   [&key](const Layout& a, const Layout& b) { return key(a) < key(b); });
+                   [&key](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
 }
 
-bool some_fit(const std::vector<Layout>& layouts, double gpu_bytes) {
-  return gpu_bytes <= 0 || std::any_of(layouts.begin(), layouts.end(), [&](const Layout& layout) {
+bool some_fit(const std::vector<Candidate>& layouts, double gpu_bytes) {
+  return gpu_bytes <= 0 ||
+         std::any_of(layouts.begin(), layouts.end(), [&](const Candidate& layout) {
            return fit_of(layout.need, gpu_bytes) != Fit::kNo;
          });
 }
 
-const char* fit_text(const Layout& layout, double gpu_bytes) {
+const char* fit_text(const Candidate& layout, double gpu_bytes) {
   return gpu_bytes > 0 ? to_string(fit_of(layout.need, gpu_bytes)) : "";
 }
 
-void print_text(const std::vector<Layout>& layouts, double gpu_bytes, int64_t num_ranks) {
+void print_text(const std::vector<Candidate>& layouts, double gpu_bytes, int64_t num_ranks) {
   size_t width = 16;
-  for (const Layout& layout : layouts) width = std::max(width, layout.words.size());
+  for (const Candidate& layout : layouts) width = std::max(width, layout.words.size());
   const std::string of = gpu_bytes > 0 ? fmt::format("of {:.1f} GB", gpu_bytes / 1e9) : "";
   fmt::print("{:<{}}  {:>9}  {:>7}  {:>13}  {:>9}  {}\n", "trainer.strategy", width, "GB a rank",
              "GB host", "MB a sequence", "sequences", of);
-  for (const Layout& layout : layouts) {
+  for (const Candidate& layout : layouts) {
     const std::string sent = layout.is_sent_known
                                  ? fmt::format("{:.1f}", layout.sent_for_sequence() / 1e6)
                                  : "not known";
@@ -164,9 +165,9 @@ void print_text(const std::vector<Layout>& layouts, double gpu_bytes, int64_t nu
   }
 }
 
-void print_json(const std::vector<Layout>& layouts, double gpu_bytes) {
+void print_json(const std::vector<Candidate>& layouts, double gpu_bytes) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const Layout& layout : layouts) {
+  for (const Candidate& layout : layouts) {
     rows.push_back({{"strategy", layout.words},
                     {"bytes_per_rank", layout.need.bytes},
                     {"activations_counted", layout.need.has_activations},
@@ -186,10 +187,10 @@ int print_layouts(const PlannedRun& run, const PlanArguments& arguments,
   const auto gpu_bytes = static_cast<double>(arguments.gpu_bytes);
   const int64_t num_ranks = std::max<int64_t>(1, run.asked_ranks());
   EngineSettings asked = run.asked_settings(MeshShape{});
-  std::vector<Layout> layouts = all_layouts(run, asked, num_ranks, Offload::kNothing);
+  std::vector<Candidate> layouts = all_layouts(run, asked, num_ranks, Offload::kNothing);
   for (const Offload offload : {Offload::kOptimizer, Offload::kParameters}) {
     if (some_fit(layouts, gpu_bytes)) break;
-    const std::vector<Layout> more = all_layouts(run, asked, num_ranks, offload);
+    const std::vector<Candidate> more = all_layouts(run, asked, num_ranks, offload);
     layouts.insert(layouts.end(), more.begin(), more.end());
   }
   sort_by_cost(layouts, gpu_bytes);

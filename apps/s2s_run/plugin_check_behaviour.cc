@@ -22,7 +22,7 @@ struct Named {
 };
 
 /// The tiny instances of a plugin's components.
-struct Built {
+struct BuiltComponents {
   std::vector<Named<Backbone>> llms;
   std::vector<Named<Encoder>> encoders;
   std::vector<Named<Codec>> codecs;
@@ -56,7 +56,7 @@ void build_tiny(const Registries& staging, std::vector<Named<T>>& built) {
   }
 }
 
-std::string build_all(const Registries& staging, Built& built) {
+std::string build_all(const Registries& staging, BuiltComponents& built) {
   at::manual_seed(1);
   build_tiny(staging, built.llms);
   build_tiny(staging, built.encoders);
@@ -76,7 +76,7 @@ void ask(std::vector<Named<T>>& built, std::vector<std::string>& findings) {
   }
 }
 
-std::string ask_all(Built& built) {
+std::string ask_all(BuiltComponents& built) {
   std::vector<std::string> findings;
   ask(built.llms, findings);
   ask(built.encoders, findings);
@@ -110,7 +110,7 @@ std::string lay_plans(Named<Backbone>& llm, std::vector<std::string>& findings) 
   return llm.id + " on" + holds + " (data x tensor)" + indivisible;
 }
 
-std::string lay_all_plans(Built& built) {
+std::string lay_all_plans(BuiltComponents& built) {
   std::vector<std::string> findings;
   std::string text;
   for (Named<Backbone>& llm : built.llms) {
@@ -123,7 +123,7 @@ std::string lay_all_plans(Built& built) {
 }  // namespace
 
 std::vector<PluginCheck> behaviour_checks() {
-  const auto built = std::make_shared<Built>();
+  const auto built = std::make_shared<BuiltComponents>();
   return {{"tiny instances are built", "building its tiny instances",
            [built](PluginCheckState& state) { return build_all(state.staging, *built); }},
           {"plans hold on small meshes", "laying its sharding plans on small meshes",

@@ -9,10 +9,6 @@
 namespace s2s::run {
 namespace {
 
-std::chrono::milliseconds milliseconds(double seconds) {
-  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
-}
-
 void check_started(const TrainerBlock& trainer, const LaunchPlace& place) {
   const int64_t num_machines = std::max<int64_t>(1, place.size / place.local_size);
   std::optional<int64_t> devices;

@@ -1,6 +1,7 @@
 #pragma once
 // The processes of a run: met, compared, and joined by a communicator.
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,11 @@
 #include "s2s_run/run_setup.h"
 
 namespace s2s::run {
+
+/// Whole milliseconds, for a time limit.
+inline std::chrono::milliseconds milliseconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+}
 
 class RunProcesses {
  public:

@@ -76,16 +76,16 @@ void print_text(const ValidationReport& losses, const ListeningReport& report,
 
 void print_json(const ValidationReport& losses, const ListeningReport& report,
                 const std::vector<std::string>& notes, const std::string& page) {
-  nlohmann::ordered_json json = {{"step", losses.step}, {"sets", nlohmann::ordered_json::object()}};
-  for (const auto& [set, metrics] : losses.sets) json["sets"][set] = metrics;
+  nlohmann::ordered_json out = {{"step", losses.step}, {"sets", nlohmann::ordered_json::object()}};
+  for (const auto& [set, metrics] : losses.sets) out["sets"][set] = metrics;
   for (const auto& board : report.boards()) {
-    nlohmann::ordered_json& set = json["sets"][board->name()];
+    nlohmann::ordered_json& set = out["sets"][board->name()];
     set["examples"] = board->num_examples();
     for (const auto& [name, value] : board->numbers()) set[name] = value;
   }
-  json["notes"] = notes;
-  json["report"] = page;
-  fmt::print("{}\n", json.dump(2));
+  out["notes"] = notes;
+  out["report"] = page;
+  fmt::print("{}\n", out.dump(2));
 }
 
 /// The run's log when there is a run.
@@ -174,7 +174,11 @@ void tell(const ValidateArguments& arguments, const Invocation& invocation,
   ReportSummary summary = summary_of(arguments, settings, losses, folder);
   if (parts.scorer != nullptr) summary.notes = parts.scorer->notes();
   const std::string page = report.finish(summary).string();
-  (invocation.json ? print_json : print_text)(losses, report, summary.notes, page);
+  if (invocation.json) {
+    print_json(losses, report, summary.notes, page);
+  } else {
+    print_text(losses, report, summary.notes, page);
+  }
 }
 
 int validate(const ValidateArguments& arguments, const Invocation& invocation,

@@ -41,6 +41,7 @@ function(s2s_add_plugin name)
     else()
       target_precompile_headers(${target} REUSE_FROM s2s_pch_light)
     endif()
+    s2s_unite(${target})
   else()
     set_target_properties(${target} PROPERTIES
       CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)

@@ -2,15 +2,12 @@
 
 add_library(s2s_compile_settings INTERFACE)
 target_compile_options(s2s_compile_settings INTERFACE
-  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Winvalid-pch
+  -Wall -Wextra -Wpedantic -Wconversion $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow>
+  -Wnon-virtual-dtor -Winvalid-pch
   -Wno-missing-field-initializers)
 if(S2S_WARNINGS_AS_ERRORS)
   target_compile_options(s2s_compile_settings INTERFACE -Werror)
 endif()
-
-# {fmt} comes with LibTorch's headers, without its library: those headers are found before any
-# other fmt, so every target uses them header only.
-target_compile_definitions(s2s_compile_settings INTERFACE FMT_HEADER_ONLY=1)
 
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 

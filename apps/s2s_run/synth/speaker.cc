@@ -19,13 +19,13 @@ cst_voice* register_cmu_us_kal16(const char* voxdir);
 
 namespace s2s::synth {
 
-namespace {
-
 struct LoadedVoice {
   cst_voice* voice;
   float pitch_hz;
   float stretch;
 };
+
+namespace {
 
 /// A statistical voice keeps its mean pitch in its model; the diphone voice has it as a feature.
 float mean_pitch_hz(cst_voice* voice) {

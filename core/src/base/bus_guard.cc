@@ -33,7 +33,7 @@ Chunk g_first;
 std::mutex g_mutex;  // of whoever takes or gives back a slot
 struct sigaction g_before;
 
-void say(const char* text) {
+void write_stderr(const char* text) {
   const ssize_t ignored = ::write(STDERR_FILENO, text, std::strlen(text));
   static_cast<void>(ignored);
 }
@@ -112,14 +112,16 @@ void end_if_mapping_was_cut(const void* address) {
     for (const Slot& slot : chunk->slots) {
       if (slot.begin == 0 || at < slot.begin || at >= slot.end) continue;
       const char* const shown = slot.shown;
-      say("error: [io/file] ");
-      if (shown != nullptr) say(shown);
+      write_stderr("error: [io/file] ");
+      if (shown != nullptr) write_stderr(shown);
       if (!is_shorter(slot.path, slot.end - slot.begin)) {
-        say(": a page of it could not be read\n  next:      see whether its disk or server is in "
+        write_stderr(
+            ": a page of it could not be read\n  next:      see whether its disk or server is in "
             "order, and run again\n");
         return;
       }
-      say(": it became shorter while it was read\n  expected: a file that stays as it is until the "
+      write_stderr(
+          ": it became shorter while it was read\n  expected: a file that stays as it is until the "
           "program ends; copy it again, beside its place, and rename it\n");
       ::_exit(static_cast<int>(ExitCode::kData));
     }

@@ -17,7 +17,7 @@
 namespace s2s::data {
 namespace {
 
-CutPtr shared(Cut cut) { return std::make_shared<const Cut>(std::move(cut)); }
+CutPtr shared_cut(Cut cut) { return std::make_shared<const Cut>(std::move(cut)); }
 
 // ---- Channels.
 
@@ -40,7 +40,7 @@ CutPtr select_channel(const CutPtr& cut, const Config& selector) {
   Cut selected = *cut;
   selected.channels = {channel};
   selected.kind = Cut::Kind::kMono;
-  return shared(std::move(selected));
+  return shared_cut(std::move(selected));
 }
 
 // ---- Speed.
@@ -73,7 +73,7 @@ StreamPtr at_three_speeds(const std::function<OpenedInput(int64_t)>& open) {
     if (factor != 1.0) {
       stream = map(
           std::move(stream),
-          [factor](const CutPtr& cut) { return shared(perturb_speed(*cut, factor)); },
+          [factor](const CutPtr& cut) { return shared_cut(perturb_speed(*cut, factor)); },
           fmt::format("speed {}", factor));
     }
     parts.push_back(std::move(stream));
@@ -88,7 +88,7 @@ CutPtr piece(const CutPtr& cut, double offset_s, const CutBatchesOptions& o) {
   options.offset_s = offset_s;
   options.duration_s = o.truncate_duration;
   options.keep_excessive_supervisions = o.keep_excessive_supervisions;
-  return shared(truncate(*cut, options));
+  return shared_cut(truncate(*cut, options));
 }
 
 /// NeMo draws with Python's global generator, which it seeds with `seed`.
@@ -128,7 +128,7 @@ StreamPtr windows(StreamPtr source, const CutBatchesOptions& o) {
       [duration, hop, keep](const CutPtr& cut) {
         std::vector<CutPtr> parts;
         for (Cut& part : cut_into_windows(*cut, duration, hop, keep)) {
-          parts.push_back(shared(std::move(part)));
+          parts.push_back(shared_cut(std::move(part)));
         }
         return parts;
       },
@@ -141,7 +141,7 @@ CutPtr padded_cut(const CutPtr& cut, double duration, Direction direction) {
   options.duration_s = duration;
   options.direction = direction;
   options.preserve_id = true;
-  return shared(pad(*cut, options));
+  return shared_cut(pad(*cut, options));
 }
 
 StreamPtr padded(StreamPtr source, const LoaderScope& scope) {

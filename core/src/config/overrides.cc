@@ -144,7 +144,7 @@ Config parse_value(const Override& word, const Origin& origin) {
 }
 
 /// Each finding about a value repeats where it came from.
-std::string shortened(const std::string& word) {
+std::string beginning_of(const std::string& word) {
   size_t shown = 100;
   if (word.size() <= shown) return word;
   while ((static_cast<unsigned char>(word[shown]) & 0xc0) == 0x80) --shown;  // within a character
@@ -153,7 +153,7 @@ std::string shortened(const std::string& word) {
 
 void set_value(Config& config, const Override& word) {
   Origin origin;
-  origin.source = "command line: " + shortened(shown_word(word.text));
+  origin.source = "command line: " + beginning_of(shown_word(word.text));
   Config value = parse_value(word, origin);
   Config* node = &config;
   for (size_t depth = 0; depth < word.path.size(); ++depth) {

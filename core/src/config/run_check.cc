@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 
+#include "base/text.h"
 #include "config/config_errors.h"
 #include "config/interpolation.h"
 #include "config/load_config.h"
@@ -17,10 +18,6 @@
 namespace s2s {
 
 namespace {
-
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 /// True for every key that `table`, which must live on, lists at its top.
 std::function<bool(const std::string&)> listed_in(const OptionTable& table) {

@@ -12,7 +12,7 @@
 namespace s2s::convert {
 namespace {
 
-constexpr std::array kEndings = {".wav", ".flac", ".ogg", ".opus", ".mp3", ".sph", ".aiff"};
+constexpr std::array kAudioEndings = {".wav", ".flac", ".ogg", ".opus", ".mp3", ".sph", ".aiff"};
 
 }  // namespace
 
@@ -62,7 +62,7 @@ bool is_audio_name(const std::string& path) {
   std::string ending = std::filesystem::path(path).extension().string();
   std::transform(ending.begin(), ending.end(), ending.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::find(kEndings.begin(), kEndings.end(), ending) != kEndings.end();
+  return std::find(kAudioEndings.begin(), kAudioEndings.end(), ending) != kAudioEndings.end();
 }
 
 }  // namespace s2s::convert

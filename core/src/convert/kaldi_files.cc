@@ -5,13 +5,13 @@
 #include <sstream>
 #include <utility>
 
+#include "base/text.h"
 #include "convert/convert_errors.h"
 #include "files/line_reader.h"
 
 namespace s2s::convert {
 namespace {
 
-constexpr const char* kBlanks = " \t\r\n\v\f";
 /// Beyond it, a file is not one of Kaldi's, and its problems would fill the memory.
 constexpr size_t kMostProblems = 10'000;
 
@@ -19,12 +19,6 @@ constexpr size_t kMostProblems = 10'000;
 void add_problem(std::vector<Error>& problems, Error problem) {
   if (problems.size() >= kMostProblems) throw problem;
   problems.push_back(std::move(problem));
-}
-
-std::string stripped(const std::string& line) {
-  const size_t first = line.find_first_not_of(kBlanks);
-  if (first == std::string::npos) return "";
-  return line.substr(first, line.find_last_not_of(kBlanks) - first + 1);
 }
 
 }  // namespace
@@ -43,11 +37,11 @@ KaldiFile::KaldiFile(const std::string& path, std::vector<Error>& problems) : pa
   if (!exists_) return;
   data::LineReader file(path);
   for (std::string text; file.next(text);) {
-    text = stripped(text);
+    text = stripped(text, kPythonBlanks);
     if (text.empty()) continue;
-    const size_t blank = text.find_first_of(kBlanks);
+    const size_t blank = text.find_first_of(kPythonBlanks);
     KaldiLine line{text.substr(0, blank), "", file.line()};
-    if (blank != std::string::npos) line.value = stripped(text.substr(blank));
+    if (blank != std::string::npos) line.value = stripped(text.substr(blank), kPythonBlanks);
     const auto [first, is_new] = by_key_.try_emplace(line.key, lines_.size());
     if (!is_new) {
       add_problem(problems, convert_errors::duplicate_id(place(line), line.key,

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kEndings = {".json", ".TextGrid", ".txt"};
+constexpr std::array kTextEndings = {".json", ".TextGrid", ".txt"};
 constexpr const char* kExpectedJson =
     "Moshi's 'alignments', Whisper's 'segments' or a 'text' (core/docs/data_convert.md)";
 
@@ -159,7 +159,7 @@ std::string read_text(const std::string& path) {
 }
 
 std::optional<std::string> find_transcript(const std::string& audio_path) {
-  for (const char* ending : kEndings) {
+  for (const char* ending : kTextEndings) {
     const auto path = std::filesystem::path(audio_path).replace_extension(ending);
     std::error_code ignored;
     if (std::filesystem::is_regular_file(path, ignored)) return path.string();

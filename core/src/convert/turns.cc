@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/text.h"
 #include "convert/convert_errors.h"
 #include "s2s/frames.h"
 
@@ -11,12 +12,6 @@ namespace s2s::convert {
 namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-std::string stripped(const std::string& text) {
-  const auto first = std::find_if_not(text.begin(), text.end(), is_blank);
-  const auto last = std::find_if_not(text.rbegin(), std::make_reverse_iterator(first), is_blank);
-  return std::string(first, last.base());
-}
 
 void append(const Spoken& next, bool as_written, Spoken& turn) {
   turn.end_s = std::max(turn.end_s, next.end_s);

@@ -30,21 +30,23 @@ bool has_audio_in_memory(const Cut& cut) {
                      [](const MixTrack& track) { return has_audio_in_memory(*track.cut); });
 }
 
+}  // namespace
+
 /// Bytes on their way into a file, compressed or not.
-class Output {
+struct ManifestWriter::File {
  public:
-  Output(const std::string& path, bool gzip) : file_(path), gzip_(gzip) {
+  explicit File(const std::string& path) : file_(path), gzip_(path.ends_with(".gz")) {
     constexpr int kGzipHeader = 16 + MAX_WBITS;
     if (gzip_ && deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipHeader, 8,
                               Z_DEFAULT_STRATEGY) != Z_OK) {
       throw std::runtime_error("zlib cannot begin to compress");
     }
   }
-  ~Output() {
+  ~File() {
     if (gzip_) deflateEnd(&stream_);
   }
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
 
   void add(std::string_view text) {
     pending_ += text;
@@ -81,20 +83,13 @@ class Output {
   std::string pending_;
 };
 
-}  // namespace
-
-struct ManifestWriter::File {
-  explicit File(const std::string& path) : output(path, path.ends_with(".gz")) {}
-  Output output;
-};
-
 ManifestWriter::ManifestWriter(const std::string& path) : file_(std::make_unique<File>(path)) {}
 ManifestWriter::~ManifestWriter() = default;
 
 void ManifestWriter::add(std::string line) {
   S2S_ASSERT(file_ != nullptr, "nothing is written after close");
   line += '\n';
-  file_->output.add(line);
+  file_->add(line);
   ++num_lines_;
 }
 
@@ -107,7 +102,7 @@ void ManifestWriter::write(const Recording& recording) { add(to_json(recording))
 void ManifestWriter::write(const Supervision& supervision) { add(to_json(supervision)); }
 
 void ManifestWriter::close() {
-  file_->output.commit();
+  file_->commit();
   file_.reset();
 }
 

@@ -6,7 +6,7 @@
 namespace s2s::data {
 namespace {
 
-using Type = simdjson::dom::element_type;
+using JsonType = simdjson::dom::element_type;
 
 /// Python's repr of a string; letters beyond ASCII as they are.
 std::string quoted(std::string_view text) {
@@ -33,10 +33,10 @@ std::string repr(JsonValue value);
 
 std::string number_text(JsonValue value) {
   int64_t integer = 0;
-  if (value.type() != Type::DOUBLE && value.get(integer) == simdjson::SUCCESS) {
+  if (value.type() != JsonType::DOUBLE && value.get(integer) == simdjson::SUCCESS) {
     return std::to_string(integer);
   }
-  if (value.type() == Type::UINT64) return json_text(value);
+  if (value.type() == JsonType::UINT64) return json_text(value);
   return python_number(*json_number(value));
 }
 
@@ -57,15 +57,15 @@ std::string dict_text(simdjson::dom::object members) {
 std::string repr(JsonValue value) {
   bool flag = false;
   switch (value.type()) {
-    case Type::NULL_VALUE:
+    case JsonType::NULL_VALUE:
       return "None";
-    case Type::BOOL:
+    case JsonType::BOOL:
       return value.get(flag) == simdjson::SUCCESS && flag ? "True" : "False";
-    case Type::ARRAY:
+    case JsonType::ARRAY:
       return list_text(value);
-    case Type::OBJECT:
+    case JsonType::OBJECT:
       return dict_text(value);
-    case Type::STRING:
+    case JsonType::STRING:
       if (!json_number(value)) return quoted(std::string_view(value));
       return number_text(value);
     default:

@@ -6,15 +6,12 @@
 #include <tuple>
 #include <utility>
 
+#include "base/text.h"
 #include "s2s/duplex_data.h"
 #include "s2s/frames.h"
 
 namespace s2s {
 namespace {
-
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 /// The sequence as one dialogue on its own clock.
 std::vector<Supervision> merged_turns(const CutSequence& sequence, double frame_length_s) {

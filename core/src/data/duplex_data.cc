@@ -4,16 +4,13 @@
 #include <filesystem>
 #include <unordered_set>
 
+#include "base/text.h"
 #include "cuts/cut_audio_errors.h"
 #include "cuts/cuts_errors.h"
 #include "data/data_errors.h"
 
 namespace s2s {
 namespace {
-
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 std::vector<std::string> speakers_of(const Cut& cut) {
   std::vector<std::string> speakers;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/fnv.h"
+#include "base/text.h"
 #include "cuts/cut_audio.h"
 #include "cuts/cut_audio_errors.h"
 #include "cuts/cuts_errors.h"
@@ -28,10 +29,6 @@ void count_words(const std::string& text, const Tokenizer& tokenizer, SpeakerRep
     ++speaker.words;
     speaker.unknown_words += std::find(ids.begin(), ids.end(), pad) != ids.end() ? 1 : 0;
   }
-}
-
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 std::string ending_of(const std::string& path) {

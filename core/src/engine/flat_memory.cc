@@ -29,7 +29,7 @@ c10::DataPtr map_pages(size_t bytes, c10::Device device) {
   return {data, new Mapping{data, bytes}, &unmap, device};
 }
 
-size_t bytes_of(const at::Tensor& tensor) {
+size_t num_bytes_of(const at::Tensor& tensor) {
   return static_cast<size_t>(tensor.numel()) * tensor.element_size();
 }
 
@@ -77,7 +77,7 @@ void FlatMemory::forget_but(size_t bytes) {
 }
 
 void FlatMemory::restore(const at::Tensor& tensor) {
-  const size_t bytes = bytes_of(tensor);
+  const size_t bytes = num_bytes_of(tensor);
   c10::StorageImpl* const storage = tensor.storage().unsafeGetStorageImpl();
   if (bytes == 0 || storage->nbytes() == bytes) return;
   set_memory(tensor, take(bytes, *storage), bytes);

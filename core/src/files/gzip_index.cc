@@ -13,7 +13,7 @@
 namespace s2s::files {
 namespace {
 
-constexpr std::string_view kMagic = "S2SGZIX1";
+constexpr std::string_view kIndexMagic = "S2SGZIX1";
 constexpr size_t kMaxWindowBytes = 32768;
 
 struct Footer {
@@ -59,7 +59,8 @@ GzipIndex GzipIndex::parse(std::shared_ptr<const void> owner, std::string_view b
   Footer footer;
   require(bytes.size() >= sizeof footer, "it is too short");
   std::memcpy(&footer, bytes.data() + bytes.size() - sizeof footer, sizeof footer);
-  require(std::string_view(footer.magic.data(), footer.magic.size()) == kMagic, "it has no footer");
+  require(std::string_view(footer.magic.data(), footer.magic.size()) == kIndexMagic,
+          "it has no footer");
   const uint64_t body = bytes.size() - sizeof footer;
   require(footer.lines_bytes <= body && footer.windows_bytes <= body - footer.lines_bytes &&
               footer.num_points <= body / sizeof(StoredPoint) &&
@@ -228,7 +229,7 @@ class GzipIndexMaker {
     footer.compressed_bytes = static_cast<uint64_t>(file_.size());
     footer.fingerprint = file_fingerprint(file_);
     footer.content_bytes = static_cast<uint64_t>(content_bytes);
-    std::copy(kMagic.begin(), kMagic.end(), footer.magic.begin());
+    std::copy(kIndexMagic.begin(), kIndexMagic.end(), footer.magic.begin());
     append_(bytes_of(footer));
   }
 

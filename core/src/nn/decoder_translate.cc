@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "s2s/decoder_options.h"
 #include "s2s/weights.h"
 #include "weights/weights_errors.h"
@@ -92,10 +93,6 @@ const Names kRopeOptions = {
     "factor",    "low_freq_factor", "high_freq_factor", "original_max_position_embeddings",
     "beta_fast", "beta_slow",       "truncate",         "attention_factor",
     "mscale",    "mscale_all_dim"};
-
-bool contains(const std::vector<std::string>& list, const std::string& text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
-}
 
 std::string quoted_list(const std::vector<std::string>& names) {
   std::string list;

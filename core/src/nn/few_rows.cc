@@ -82,7 +82,7 @@ S2S_BODY void tiles(const FewRows<W, Y>& job, int64_t out) {
   for (; row < job.num_rows; ++row) tile<1, kOut>(job, row, out);
 }
 
-struct Body {
+struct FewRowsBody {
   template <class W, class Y>
   static S2S_BODY void run(const FewRows<W, Y>& job, int64_t begin, int64_t end) {
     int64_t out = begin;
@@ -95,7 +95,7 @@ struct Body {
 
 template <class W, class Y>
 void run(const FewRows<W, Y>& job, int64_t begin, int64_t end) {
-  run_best<Body>(job, begin, end);
+  run_best<FewRowsBody>(job, begin, end);
 }
 
 template void run(const FewRows<float, float>&, int64_t, int64_t);

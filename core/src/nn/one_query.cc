@@ -73,7 +73,7 @@ S2S_BODY void answer(const OneQuery<T>& job, const float* weights, float sum, co
   }
 }
 
-struct Body {
+struct OneQueryBody {
   template <class T>
   static S2S_BODY void run(const OneQuery<T>& job, int64_t begin, int64_t end) {
     std::vector<float> weights(static_cast<size_t>(job.positions));
@@ -92,7 +92,7 @@ struct Body {
 
 template <class T>
 void run(const OneQuery<T>& job, int64_t begin, int64_t end) {
-  run_best<Body>(job, begin, end);
+  run_best<OneQueryBody>(job, begin, end);
 }
 
 template void run(const OneQuery<float>&, int64_t, int64_t);

@@ -122,7 +122,7 @@ S2S_BODY void body(const RotaryRows<T>& job, int64_t begin, int64_t end) {
   }
 }
 
-struct Body {
+struct RowBody {
   template <class Job>
   static S2S_BODY void run(const Job& job, int64_t begin, int64_t end) {
     body(job, begin, end);
@@ -133,23 +133,23 @@ struct Body {
 
 template <class T>
 void run(const RmsNormRows<T>& job, int64_t begin, int64_t end) {
-  run_best<Body>(job, begin, end);
+  run_best<RowBody>(job, begin, end);
 }
 template <class T>
 void run(const RmsNormGradRows<T>& job, int64_t begin, int64_t end) {
-  run_best<Body>(job, begin, end);
+  run_best<RowBody>(job, begin, end);
 }
 template <class T, class Gate>
 void run(const GatedRows<T, Gate>& job, int64_t begin, int64_t end) {
-  run_best<Body>(job, begin, end);
+  run_best<RowBody>(job, begin, end);
 }
 template <class T, class Gate>
 void run(const GatedGradRows<T, Gate>& job, int64_t begin, int64_t end) {
-  run_best<Body>(job, begin, end);
+  run_best<RowBody>(job, begin, end);
 }
 template <class T>
 void run(const RotaryRows<T>& job, int64_t begin, int64_t end) {
-  run_best<Body>(job, begin, end);
+  run_best<RowBody>(job, begin, end);
 }
 
 #define S2S_INSTANTIATE(Job)                                     \

@@ -201,7 +201,7 @@ Place place_of(const Geometry& size, const Source& source, int64_t block, int64_
   return {batch, block * kLanes, std::min(source.valid[batch], size.frames)};
 }
 
-struct Body {
+struct StridingBody {
   static S2S_BODY void run(const Forward& job, int64_t begin, int64_t end) {
     Ring ring(job.size);
     for (int64_t block = begin; block < end; ++block) {
@@ -225,7 +225,11 @@ struct Body {
 
 }  // namespace
 
-void run(const Forward& job, int64_t begin, int64_t end) { run_best<Body>(job, begin, end); }
-void run(const Backward& job, int64_t begin, int64_t end) { run_best<Body>(job, begin, end); }
+void run(const Forward& job, int64_t begin, int64_t end) {
+  run_best<StridingBody>(job, begin, end);
+}
+void run(const Backward& job, int64_t begin, int64_t end) {
+  run_best<StridingBody>(job, begin, end);
+}
 
 }  // namespace s2s::striding

@@ -23,8 +23,6 @@ using std::chrono::milliseconds;
 
 /// How often rank 0 says that it lives, and the others look.
 constexpr milliseconds kBeat{1000};
-/// How long a rank 0 that failed waits for the others to have heard why.
-constexpr milliseconds kPartingTimeout{5000};
 
 /// Counts up in the store while it lives: a process that was halted does not.
 class Heartbeat {

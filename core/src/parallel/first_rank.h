@@ -1,12 +1,16 @@
 #pragma once
 // What rank 0 of a run does alone, before the others go on: folders, data, tokenizers.
 
+#include <chrono>
 #include <functional>
 #include <string>
 
 #include "s2s/communicator.h"
 
 namespace s2s {
+
+/// How long rank 0 waits for the others to have read what it said, or why it failed.
+constexpr std::chrono::milliseconds kPartingTimeout{5000};
 
 class FirstRank {
  public:

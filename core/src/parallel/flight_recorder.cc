@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/atomic_file.h"
+#include "base/host_name.h"
 #include "parallel/comm_errors.h"
 #include "s2s/foreign_text.h"
 #include "s2s/threads.h"
@@ -29,12 +30,6 @@ constexpr std::chrono::seconds kEndGrace{30};
 constexpr std::chrono::seconds kHalt{4};
 /// After a stop was asked for, a collective that lasts so long hangs.
 constexpr std::chrono::seconds kStopGrace{2};
-
-std::string host_name() {
-  char name[256] = "";
-  ::gethostname(name, sizeof(name) - 1);
-  return name;
-}
 
 std::string file_of(const std::string& folder, int64_t rank) {
   return (std::filesystem::path(folder) / fmt::format("flight.{}.json", rank)).string();

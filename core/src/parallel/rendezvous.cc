@@ -8,8 +8,10 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "base/foreign_json.h"
+#include "base/host_name.h"
 #include "parallel/comm_errors.h"
 #include "parallel/fact_differences.h"
+#include "parallel/first_rank.h"
 #include "parallel/rendezvous_store.h"
 
 namespace s2s {
@@ -19,8 +21,6 @@ using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-/// How long rank 0 waits for the others to have read what it said.
-constexpr milliseconds kPartingTimeout{5000};
 /// How much longer than rank 0 the others wait: it ends the wait, and says why.
 constexpr milliseconds kVerdictGrace{10000};
 
@@ -29,12 +29,6 @@ struct Introduction {
   RankIdentity identity;
   std::vector<AgreedFact> facts;
 };
-
-std::string host_name() {
-  char name[256] = "";
-  ::gethostname(name, sizeof(name) - 1);
-  return name;
-}
 
 std::string to_text(const Introduction& introduction) {
   json facts = json::array();

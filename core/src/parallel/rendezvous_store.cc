@@ -56,8 +56,8 @@ StorePointer connect(const std::string& host, const c10d::TCPStoreOptions& optio
 /// LibTorch's own variable gets its logs.
 void quieten_log() {
   static const bool kOnce = [] {
-    constexpr int kFatal = 3;
-    FLAGS_caffe2_log_level = kFatal;
+    constexpr int kFatalLevel = 3;
+    FLAGS_caffe2_log_level = kFatalLevel;
     c10::initLogging();  // reads TORCH_CPP_LOG_LEVEL
     return true;
   }();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/foreign_json.h"
+#include "base/text.h"
 #include "base/whole_number.h"
 #include "cuts/mixed_cut.h"
 #include "s2s/frames.h"
@@ -21,16 +22,6 @@ namespace {
 using nlohmann::json;
 
 JsonText quoted(const std::string& text) { return {json(text).dump()}; }
-
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 bool contains_lower(const std::vector<std::string>& names, const std::string& name) {
   return std::any_of(names.begin(), names.end(),

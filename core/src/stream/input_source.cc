@@ -24,8 +24,8 @@ bool is_nemo(const std::string& source, const files::OpenOptions& options = {}) 
       source, options,
       "Lhotse cuts (.jsonl, .jsonl.gz), a Shar directory, a NeMo manifest or a YAML");
   if (file->size() == 0) return false;
-  const auto json = try_parse_foreign_json(file->line(0));
-  return json.is_object() && json.contains("audio_filepath");
+  const auto line = try_parse_foreign_json(file->line(0));
+  return line.is_object() && line.contains("audio_filepath");
 }
 
 bool is_folder(const std::string& source) {

@@ -10,6 +10,9 @@
 
 namespace s2s::data {
 
+/// Of an entry without `sampling_rate`.
+constexpr int64_t kAssumedRateHz = 16000;
+
 struct NemoFields {
   std::string text = "text";
   std::string lang = "lang";

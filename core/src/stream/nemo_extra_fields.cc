@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/fnv.h"
+#include "base/text.h"
 #include "stream/input_errors.h"
 #include "stream/python_random.h"
 #include "stream/source_lines.h"
@@ -11,13 +12,6 @@
 
 namespace s2s::data {
 namespace {
-
-std::string stripped(const std::string& text) {
-  const char* const kSpace = " \t\r\n\f\v";
-  const size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string::npos) return "";
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
 
 class ExtraFields : public OneSource {
  public:
@@ -97,7 +91,7 @@ class ExtraFields : public OneSource {
   CutPtr with_fields(const CutPtr& cut, TokenView rows) const {
     auto changed = std::make_shared<Cut>(*cut);
     for (size_t i = 0; i < fields_.size(); ++i) {
-      const std::string line = stripped(files_[i]->line(rows[i]));
+      const std::string line = stripped(files_[i]->line(rows[i]), kPythonBlanks);
       changed->set_custom(fields_[i].name, JsonText{nlohmann::json(line).dump()});
     }
     return changed;

@@ -12,12 +12,11 @@
 #include "s2s/frames.h"
 #include "stream/input_errors.h"
 #include "stream/nemo_cut.h"
+#include "stream/nemo_entry.h"
 #include "stream/stream_parts.h"
 
 namespace s2s::data {
 namespace {
-
-constexpr int64_t kAssumedRate = 16000;
 
 const std::vector<std::string>& keys_of_audio(bool has_sampling_rate) {
   static const std::vector<std::string> kLong = {"audio_filepath", "duration", "offset",
@@ -116,7 +115,7 @@ Cut NemoManifestStream::make_cut(const NemoEntry& entry) const {
   const double end_s = offset.value_or(0) + *duration;
   Cut cut;
   if (rate || options_.metadata_only) {
-    const int64_t rate_hz = to_whole(rate.value_or(kAssumedRate));
+    const int64_t rate_hz = to_whole(rate.value_or(kAssumedRateHz));
     cut = whole_cut(written_recording(audio, end_s, rate_hz));
   } else {
     cut = whole_cut(recording_of_file(audio, entry));

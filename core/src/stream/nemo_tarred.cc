@@ -13,13 +13,13 @@
 #include "s2s/frames.h"
 #include "stream/input_errors.h"
 #include "stream/nemo_cut.h"
+#include "stream/nemo_entry.h"
 #include "stream/stream_parts.h"
 
 namespace s2s::data {
 namespace {
 
 constexpr double kSameLength = 0.2;  // s; NeMo's allowance for codecs
-constexpr int64_t kAssumedRate = 16000;
 
 }  // namespace
 
@@ -184,7 +184,7 @@ std::shared_ptr<const Cut> NemoTarredStream::make_cut(size_t shard, const files:
     describe_audio(reader.info(), recording);
   } catch (const std::runtime_error&) {
     // Whoever loads it says why.
-    const auto rate = static_cast<int64_t>(entry.number("sampling_rate").value_or(kAssumedRate));
+    const auto rate = static_cast<int64_t>(entry.number("sampling_rate").value_or(kAssumedRateHz));
     const double end_s = offset + duration.value_or(1);
     describe_audio({rate, compute_num_samples(end_s, rate), 1}, recording);
   }

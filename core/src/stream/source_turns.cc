@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/foreign_json.h"
+#include "base/text.h"
 #include "cuts/mixed_cut.h"
 #include "s2s/frames.h"
 #include "stream/input_errors.h"
@@ -21,19 +22,6 @@ using nlohmann::ordered_json;
 constexpr const char* kForm =
     "{\"id\", \"conversations\": [{\"from\": \"User\", \"type\": \"audio\", \"value\": PATH}, "
     "...]}";
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-std::string stripped(const std::string& text) {
-  const char* const kSpace = " \t\r\n";
-  const size_t first = text.find_first_not_of(kSpace);
-  return first == std::string::npos ? ""
-                                    : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
 
 ordered_json parse_object(const std::string& text, const Conversation& conversation) {
   ordered_json json = try_parse_foreign_json<ordered_json>(text);

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/host_name.h"
 #include "s2s/foreign_text.h"
 #include "train/train_errors.h"
 
@@ -34,9 +35,7 @@ std::string no_lock_warning(const std::string& folder, const std::string& reason
 }  // namespace
 
 std::string process_name(pid_t process) {
-  std::array<char, 256> host{};
-  if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
-  return fmt::format("process {} on {}", process, host.data());
+  return fmt::format("process {} on {}", process, host_name());
 }
 
 RunLock::RunLock(const std::string& folder, const OwnerSettings& settings) {

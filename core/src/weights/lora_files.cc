@@ -20,15 +20,15 @@ namespace fs = std::filesystem;
 constexpr const char* kTensors = "adapter_model.safetensors";
 constexpr const char* kConfig = "adapter_config.json";
 
-constexpr const char* kMark = ".lora_";
+constexpr const char* kAdapterMark = ".lora_";
 
-bool is_adapter(const std::string& name) { return name.find(kMark) != std::string::npos; }
+bool is_adapter(const std::string& name) { return name.find(kAdapterMark) != std::string::npos; }
 
 /// The adapters' parameters under PEFT's names.
 std::vector<NamedTensor> adapter_parameters(Block& root, const NameMap& names) {
   std::vector<NamedTensor> found;
   for (NamedTensor& parameter : root.named_parameters()) {
-    const size_t at = parameter.name.rfind(kMark);
+    const size_t at = parameter.name.rfind(kAdapterMark);
     if (at == std::string::npos) continue;
     const auto theirs = names.to_theirs(parameter.name.substr(0, at) + ".weight");
     S2S_ASSERT(theirs.has_value(), "a name map names every parameter");
@@ -47,27 +47,27 @@ Error adapter_error(const std::string& place, const std::string& key, const std:
 
 /// Keys of PEFT's LoraConfig that change the numbers and are not implemented, unless they hold
 /// this.
-void check_neutral(const std::string& place, const nlohmann::ordered_json& json) {
+void check_neutral(const std::string& place, const nlohmann::ordered_json& adapter) {
   const std::pair<const char*, const char*> neutral[] = {
       {"peft_type", "\"LORA\""}, {"bias", "\"none\""},        {"fan_in_fan_out", "false"},
       {"use_rslora", "false"},   {"use_dora", "false"},       {"rank_pattern", "{}"},
       {"alpha_pattern", "{}"},   {"modules_to_save", "null"}, {"lora_bias", "false"},
   };
   for (const auto& [key, text] : neutral) {
-    if (!json.contains(key) || json[key].is_null() || json[key].dump() == text) continue;
-    throw adapter_error(place, key, json[key].dump(),
+    if (!adapter.contains(key) || adapter[key].is_null() || adapter[key].dump() == text) continue;
+    throw adapter_error(place, key, adapter[key].dump(),
                         std::string(text) + " (anything else is not implemented)");
   }
 }
 
 void check_config(const std::string& place, const LoraOptions& options) {
-  const nlohmann::ordered_json json = read_json_file(place);
-  if (!json.is_object()) throw adapter_error(place, "", json.type_name(), "an object");
-  check_neutral(place, json);
+  const nlohmann::ordered_json adapter = read_json_file(place);
+  if (!adapter.is_object()) throw adapter_error(place, "", adapter.type_name(), "an object");
+  check_neutral(place, adapter);
   const auto same = [&](const char* key, double ours) {
-    const bool is_number = json.contains(key) && json[key].is_number();
-    if (is_number && json[key].get<double>() == ours) return;
-    throw adapter_error(place, key, is_number ? json[key].dump() : "no number",
+    const bool is_number = adapter.contains(key) && adapter[key].is_number();
+    if (is_number && adapter[key].get<double>() == ours) return;
+    throw adapter_error(place, key, is_number ? adapter[key].dump() : "no number",
                         fmt::format("{:g}, as model.lora says", ours));
   };
   same("r", static_cast<double>(options.r));
@@ -86,25 +86,25 @@ TensorMap lora_tensors(Block& root, const NameMap& names) {
 
 void write_adapter(const std::string& folder, const TensorMap& tensors, const LoraOptions& options,
                    const std::string& base_model) {
-  nlohmann::ordered_json json = {{"peft_type", "LORA"},
-                                 {"task_type", options.task_type},
-                                 {"base_model_name_or_path", nullptr},
-                                 {"inference_mode", true},
-                                 {"r", options.r},
-                                 {"lora_alpha", options.lora_alpha},
-                                 {"lora_dropout", options.lora_dropout},
-                                 {"target_modules", options.targets()},
-                                 {"bias", "none"},
-                                 {"fan_in_fan_out", false},
-                                 {"modules_to_save", nullptr}};
-  if (!base_model.empty()) json["base_model_name_or_path"] = base_model;
+  nlohmann::ordered_json adapter = {{"peft_type", "LORA"},
+                                    {"task_type", options.task_type},
+                                    {"base_model_name_or_path", nullptr},
+                                    {"inference_mode", true},
+                                    {"r", options.r},
+                                    {"lora_alpha", options.lora_alpha},
+                                    {"lora_dropout", options.lora_dropout},
+                                    {"target_modules", options.targets()},
+                                    {"bias", "none"},
+                                    {"fan_in_fan_out", false},
+                                    {"modules_to_save", nullptr}};
+  if (!base_model.empty()) adapter["base_model_name_or_path"] = base_model;
   if (options.target_modules == std::vector<std::string>{"all-linear"}) {
-    json["target_modules"] = "all-linear";
+    adapter["target_modules"] = "all-linear";
   }
   std::error_code ignored;
   fs::create_directories(folder, ignored);  // writing says what is wrong
   write_safetensors((fs::path(folder) / kTensors).string(), tensors, {{"format", "pt"}});
-  write_file_atomically((fs::path(folder) / kConfig).string(), json.dump(2) + "\n");
+  write_file_atomically((fs::path(folder) / kConfig).string(), adapter.dump(2) + "\n");
 }
 
 std::unique_ptr<StoredValues> stored_adapter(const std::string& folder, Block& root,

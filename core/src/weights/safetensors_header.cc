@@ -46,7 +46,7 @@ constexpr TypeName kTypes[] = {
 };
 
 /// A header is an object of objects of lists; its numbers lie in three of them.
-constexpr int kMaxDepth = 3;
+constexpr int kHeaderDepth = 3;
 
 /// Notes the first key that an object has twice. The parser with a callback would do, too, but
 /// looks through the whole of an object for each that ends in it.
@@ -87,7 +87,7 @@ class KeyWatch : public nlohmann::json_sax<json> {
 
 /// Parses JSON and notes the first key that an object has twice.
 json parse_unique(const std::string& path, std::string_view text, std::string& repeated) {
-  if (!is_json_depth_within(text, kMaxDepth)) {
+  if (!is_json_depth_within(text, kHeaderDepth)) {
     throw weights_errors::format(path, "the header nests deeper than a list in a tensor's entry");
   }
   KeyWatch watch;

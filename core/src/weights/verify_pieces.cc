@@ -17,9 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Verifier {
+class ShardVerifier {
  public:
-  explicit Verifier(const std::string& folder) : folder_(folder) {}
+  explicit ShardVerifier(const std::string& folder) : folder_(folder) {}
 
   void run() {
     verdict_.attempt([&] { files_ = CheckedFiles::open(folder_); });
@@ -105,7 +105,7 @@ class Verifier {
 }  // namespace
 
 WeightsVerdict verify_pieces(const std::string& folder) {
-  Verifier verifier(folder);
+  ShardVerifier verifier(folder);
   verifier.run();
   return verifier.take();
 }

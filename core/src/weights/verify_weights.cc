@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Verifier {
+class WeightVerifier {
  public:
   /// Reads one file. Its tensors are those of no other.
   void read(const std::string& path) {
@@ -73,7 +73,7 @@ class Verifier {
 }  // namespace
 
 WeightsVerdict verify_weights(const std::string& path) {
-  Verifier verifier;
+  WeightVerifier verifier;
   WeightFolder folder;
   try {
     folder = find_weights(path);

@@ -28,7 +28,7 @@ std::map<std::string, TensorFacts> facts_of(const OneFile& file) {
   return facts;
 }
 
-OneFile open_file(const std::string& path) {
+OneFile open_weights(const std::string& path) {
   const std::filesystem::path file = path;
   if (file.filename() == PieceIndex::kFile) {
     return PieceFiles::open(file.parent_path().string(), "model");
@@ -55,7 +55,7 @@ struct WeightFiles::Content {
 
   const OneFile& open(const std::string& file) {
     const auto it = files.find(file);
-    return it != files.end() ? it->second : files.emplace(file, open_file(file)).first->second;
+    return it != files.end() ? it->second : files.emplace(file, open_weights(file)).first->second;
   }
 
   void add(const std::string& name, const TensorFacts& known, const OneFile& file,

@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kMomentum = 0.99F;
 constexpr float kMinWeight = 1e-3F;
-constexpr float kTiny = 1e-12F;
+constexpr float kSmallestNorm = 1e-12F;
 
 using Complex = c10::complex<float>;
 
@@ -141,7 +141,7 @@ void PhaseStream::impose_magnitudes(const at::Tensor& analysed, int64_t first, f
       const float im = now[i].imag() + momentum * (now[i].imag() - last[i].imag());
       const float norm = std::sqrt(re * re + im * im);
       const float gain = magnitude[i] / norm;
-      spectrum[i] = norm > kTiny ? Complex(re * gain, im * gain) : Complex(magnitude[i], 0);
+      spectrum[i] = norm > kSmallestNorm ? Complex(re * gain, im * gain) : Complex(magnitude[i], 0);
       last[i] = now[i];
     }
   }

@@ -10,29 +10,15 @@
 #include <vector>
 
 namespace s2s::cuts {
-namespace {
-
-struct Block {
-  void* data = nullptr;
-  size_t capacity = 0;  // bytes of addresses; the system gives memory for those that are used
-};
-
-Block new_block(size_t num_bytes) {
-  constexpr size_t kSmallest = size_t{1} << 16;
-  const size_t capacity = std::bit_ceil(std::max(num_bytes, kSmallest));
-  void* const data =
-      mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) throw std::bad_alloc();
-  return {data, capacity};
-}
-
-void release(const Block& block) { munmap(block.data, block.capacity); }
-
-}  // namespace
 
 /// The blocks that no tensor uses. There are never more of them than were in use at one time.
 class BatchMemory::Blocks {
  public:
+  struct Block {
+    void* data = nullptr;
+    size_t capacity = 0;  // bytes of addresses; the system gives memory for those that are used
+  };
+
   Blocks() = default;
   Blocks(const Blocks&) = delete;
   Blocks& operator=(const Blocks&) = delete;
@@ -77,6 +63,17 @@ class BatchMemory::Blocks {
   }
 
  private:
+  static Block new_block(size_t num_bytes) {
+    constexpr size_t kSmallest = size_t{1} << 16;
+    const size_t capacity = std::bit_ceil(std::max(num_bytes, kSmallest));
+    void* const data =
+        mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data == MAP_FAILED) throw std::bad_alloc();
+    return {data, capacity};
+  }
+
+  static void release(const Block& block) { munmap(block.data, block.capacity); }
+
   std::mutex mutex_;
   std::vector<Block> free_;
   bool is_closed_ = false;
@@ -91,7 +88,7 @@ void BatchMemory::keep_nothing() { blocks_->close(); }
 at::Tensor BatchMemory::take(int64_t num_rows, int64_t num_columns) {
   const int64_t count = num_rows * num_columns;
   if (count == 0) return at::empty({num_rows, num_columns}, at::kFloat);
-  const Block block = blocks_->get(static_cast<size_t>(count) * sizeof(float));
+  const Blocks::Block block = blocks_->get(static_cast<size_t>(count) * sizeof(float));
   const auto put_back = [blocks = blocks_, block](void*) { blocks->put_back(block); };
   return at::from_blob(block.data, {num_rows, num_columns}, put_back, at::kFloat);
 }

@@ -10,7 +10,6 @@ namespace s2s::hf_plugin {
 namespace {
 
 constexpr std::string_view kWordMark = "\xE2\x96\x81";  // U+2581, a space to SentencePiece
-constexpr char32_t kWordMarkCode = 0x2581;
 // Up to here looking at all pairs again costs less than a queue.
 constexpr size_t kShortWord = 32;
 

@@ -13,6 +13,9 @@
 
 namespace s2s::hf_plugin {
 
+/// U+2581, a space to SentencePiece.
+constexpr char32_t kWordMarkCode = 0x2581;
+
 /// What the pieces are made of.
 enum class Alphabet {
   kCharacters,

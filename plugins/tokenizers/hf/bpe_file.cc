@@ -16,7 +16,6 @@ constexpr int64_t kMaxId = int64_t{1} << 22;
 int64_t max_id(size_t num_pieces) {
   return std::min(4 * static_cast<int64_t>(num_pieces) + 4096, kMaxId) - 1;
 }
-constexpr char32_t kWordMarkCode = 0x2581;
 
 std::string byte_piece(unsigned byte) {
   char text[8];

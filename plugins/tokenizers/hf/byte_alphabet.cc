@@ -14,13 +14,13 @@ constexpr bool is_printed(unsigned byte) {
   return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
 }
 
-struct Alphabet {
+struct ByteAlphabet {
   std::array<char32_t, 256> character{};
   std::array<int16_t, kFirstShifted + kNumShifted> byte{};
 };
 
-constexpr Alphabet make_alphabet() {
-  Alphabet alphabet;
+constexpr ByteAlphabet make_byte_alphabet() {
+  ByteAlphabet alphabet;
   for (auto& byte : alphabet.byte) byte = -1;
   char32_t shifted = kFirstShifted;
   for (unsigned byte = 0; byte < 256; ++byte) {
@@ -31,11 +31,11 @@ constexpr Alphabet make_alphabet() {
   return alphabet;
 }
 
-constexpr Alphabet kAlphabet = make_alphabet();
+constexpr ByteAlphabet kByteAlphabet = make_byte_alphabet();
 
 }  // namespace
 
-char32_t byte_character(uint8_t byte) { return kAlphabet.character[byte]; }
+char32_t byte_character(uint8_t byte) { return kByteAlphabet.character[byte]; }
 
 std::string to_byte_characters(std::string_view text) {
   std::string out;
@@ -49,8 +49,9 @@ std::optional<std::string> from_byte_characters(std::string_view text) {
   out.reserve(text.size());
   for (size_t i = 0; i < text.size();) {
     const CodePoint c = code_point_at(text, i);
-    if (c.value >= kAlphabet.byte.size() || kAlphabet.byte[c.value] < 0) return std::nullopt;
-    out += static_cast<char>(kAlphabet.byte[c.value]);
+    if (c.value >= kByteAlphabet.byte.size() || kByteAlphabet.byte[c.value] < 0)
+      return std::nullopt;
+    out += static_cast<char>(kByteAlphabet.byte[c.value]);
     i += c.size;
   }
   return out;

@@ -10,7 +10,7 @@
 namespace s2s::hf_plugin {
 namespace {
 
-constexpr const char* kKnown =
+constexpr const char* kKnownDecoders =
     "Sequence, ByteLevel, Replace, ByteFallback, Fuse, Strip, Metaspace or BPEDecoder";
 
 std::string joined(const std::vector<std::string>& pieces, const char* between) {
@@ -42,9 +42,9 @@ class ByteLevelStep final : public DecoderStep {
   }
 };
 
-class ReplaceStep final : public DecoderStep {
+class ReplaceDecoder final : public DecoderStep {
  public:
-  ReplaceStep(Pattern pattern, std::string content)
+  ReplaceDecoder(Pattern pattern, std::string content)
       : pattern_(std::move(pattern)), content_(std::move(content)) {}
   void apply(std::vector<std::string>& pieces, MatchState& state) const override {
     std::vector<Span> spans;
@@ -110,9 +110,9 @@ class ByteFallbackStep final : public DecoderStep {
 };
 
 /// At most `start` characters `content` at the front of each piece, `stop` at its end.
-class StripStep final : public DecoderStep {
+class StripDecoder final : public DecoderStep {
  public:
-  StripStep(std::string content, int64_t start, int64_t stop)
+  StripDecoder(std::string content, int64_t start, int64_t stop)
       : content_(std::move(content)), start_(start), stop_(stop) {}
   void apply(std::vector<std::string>& pieces, MatchState&) const override {
     for (std::string& piece : pieces) {
@@ -137,9 +137,9 @@ class StripStep final : public DecoderStep {
 };
 
 /// Word marks are spaces; in the first piece they vanish, unless none was put before the text.
-class MetaspaceStep final : public DecoderStep {
+class MetaspaceDecoder final : public DecoderStep {
  public:
-  MetaspaceStep(std::string mark, bool prepended)
+  MetaspaceDecoder(std::string mark, bool prepended)
       : mark_(Pattern::literal(std::move(mark))), prepended_(prepended) {}
   void apply(std::vector<std::string>& pieces, MatchState& state) const override {
     std::vector<Span> spans;
@@ -175,10 +175,10 @@ std::unique_ptr<DecoderStep> read_metaspace(const JsonPlace& place) {
   const JsonPlace scheme = place["prepend_scheme"];
   const bool prepended =
       scheme.is_null() ? place["add_prefix_space"].flag(true) : scheme.text() != "never";
-  return std::make_unique<MetaspaceStep>(place["replacement"].character(), prepended);
+  return std::make_unique<MetaspaceDecoder>(place["replacement"].character(), prepended);
 }
 
-std::unique_ptr<DecoderStep> read_step(const JsonPlace& place) {
+std::unique_ptr<DecoderStep> read_decoder_step(const JsonPlace& place) {
   const std::string type = place.type();
   if (type == "ByteLevel") {
     place.expect_only({"add_prefix_space", "trim_offsets", "use_regex"});
@@ -191,12 +191,13 @@ std::unique_ptr<DecoderStep> read_step(const JsonPlace& place) {
   }
   if (type == "Replace") {
     place.expect_only({"pattern", "content"});
-    return std::make_unique<ReplaceStep>(read_pattern(place["pattern"]), place["content"].text());
+    return std::make_unique<ReplaceDecoder>(read_pattern(place["pattern"]),
+                                            place["content"].text());
   }
   if (type == "Strip") {
     place.expect_only({"content", "start", "stop"});
-    return std::make_unique<StripStep>(place["content"].character(), place["start"].count(),
-                                       place["stop"].count());
+    return std::make_unique<StripDecoder>(place["content"].character(), place["start"].count(),
+                                          place["stop"].count());
   }
   if (type == "Metaspace") return read_metaspace(place);
   if (type == "BPEDecoder") {
@@ -204,14 +205,14 @@ std::unique_ptr<DecoderStep> read_step(const JsonPlace& place) {
     if (place["suffix"].text().empty()) place["suffix"].damaged("a suffix");
     return std::make_unique<SuffixStep>(place["suffix"].text());
   }
-  place.refuse_type(kKnown);
+  place.refuse_type(kKnownDecoders);
 }
 
 }  // namespace
 
 Decoder::Decoder(const JsonPlace& place) : joins_with_space_(place.is_null()) {
   for_each_part(place, "decoders",
-                [&](const JsonPlace& part) { steps_.push_back(read_step(part)); });
+                [&](const JsonPlace& part) { steps_.push_back(read_decoder_step(part)); });
 }
 
 std::string Decoder::decode(std::vector<std::string> pieces, MatchState& state) const {

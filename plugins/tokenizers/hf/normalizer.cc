@@ -9,7 +9,7 @@
 namespace s2s::hf_plugin {
 namespace {
 
-constexpr const char* kKnown =
+constexpr const char* kKnownNormalizers =
     "Sequence, NFC, NFD, NFKC, NFKD, Lowercase, Replace, Prepend or Strip";
 
 /// What comes of the first bytes when all of a text is rewritten character by character: as much as
@@ -113,7 +113,7 @@ class ReplaceStep final : public NormalizerStep {
   std::string content_;
 };
 
-std::unique_ptr<NormalizerStep> read_step(const JsonPlace& place) {
+std::unique_ptr<NormalizerStep> read_normalizer_step(const JsonPlace& place) {
   const std::string type = place.type();
   const auto form = [&](NormalForm which) {
     place.expect_only({});
@@ -140,14 +140,14 @@ std::unique_ptr<NormalizerStep> read_step(const JsonPlace& place) {
     place.expect_only({"pattern", "content"});
     return std::make_unique<ReplaceStep>(read_pattern(place["pattern"]), place["content"].text());
   }
-  place.refuse_type(kKnown);
+  place.refuse_type(kKnownNormalizers);
 }
 
 }  // namespace
 
 Normalizer::Normalizer(const JsonPlace& place) {
   for_each_part(place, "normalizers",
-                [&](const JsonPlace& part) { steps_.push_back(read_step(part)); });
+                [&](const JsonPlace& part) { steps_.push_back(read_normalizer_step(part)); });
 }
 
 void Normalizer::apply(NormalizedText& text, MatchState& state) const {

@@ -11,7 +11,7 @@
 namespace s2s::hf_plugin {
 namespace {
 
-constexpr const char* kKnown =
+constexpr const char* kKnownPreTokenizers =
     "Sequence, ByteLevel, Split, Metaspace, Digits, Whitespace, WhitespaceSplit or "
     "CharDelimiterSplit";
 
@@ -235,7 +235,7 @@ void PreTokenizer::add(const JsonPlace& place, bool last) {
     steps_.push_back(
         make_split(Pattern::literal(place["delimiter"].character()), SplitBehavior::kRemoved));
   } else {
-    place.refuse_type(kKnown);
+    place.refuse_type(kKnownPreTokenizers);
   }
 }
 
