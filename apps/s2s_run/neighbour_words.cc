@@ -84,6 +84,7 @@ struct Reason {
 
 constexpr const char* kAhead = "units are always gathered one ahead";
 constexpr const char* kAlways = "always so";
+constexpr const char* kUnits = "the model's plan defines the units (s2s-run plan)";
 constexpr const char* kOff = "that is the default";
 constexpr const char* kAlwaysParts = "each rank always writes its part, and any layout reads it";
 
@@ -98,7 +99,8 @@ constexpr std::array kWithoutEffect = {
     Reason{"backward_prefetch", "", kAhead},
     Reason{"use_orig_params", "", kAlways},
     Reason{"sync_module_states", "", "all ranks make the same first values"},
-    Reason{"auto_wrap_policy", "", "the model's plan says the units (s2s-run plan)"},
+    Reason{"auto_wrap_policy", "", kUnits},
+    Reason{"transformer_layer_cls_to_wrap", "", kUnits},
     Reason{"state_dict_type", "", kAlwaysParts},
     Reason{"save_distributed_checkpoint", "", kAlwaysParts},
     Reason{"zero_optimization", "true", kAlways},

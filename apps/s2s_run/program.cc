@@ -200,7 +200,7 @@ Error file_error(const std::filesystem::filesystem_error& error) {
 
 int run_program(int argc, char** argv, void (*setup)(CLI::App&, Invocation&)) {
   const launch::LauncherLine launcher;
-  CLI::App app{"s2s-run: trains, judges and runs duplex speech-to-speech models", "s2s-run"};
+  CLI::App app{"s2s-run: trains, evaluates and runs duplex speech-to-speech models", "s2s-run"};
   app.set_version_flag("-v,--version", S2S_VERSION_TEXT);
   app.require_subcommand(1);
   app.fallthrough();  // --plugin-path may also stand behind the subcommand
