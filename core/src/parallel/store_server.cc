@@ -87,6 +87,19 @@ void StoreServer::run() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the process's signals are for its other threads
+  try {
+    serve_all();
+  } catch (const std::bad_alloc&) {
+    constexpr std::string_view kLine =
+        "error: [run/memory] rank 0 has no memory for the store of this run, which ends\n";
+    [[maybe_unused]] const ssize_t said = ::write(STDERR_FILENO, kLine.data(), kLine.size());
+    // The others hear what they hear of a process that is gone.
+    for (const Connection& connection : connections_) ::shutdown(connection.socket, SHUT_RDWR);
+    for (const int listener : listeners_) ::shutdown(listener, SHUT_RDWR);
+  }
+}
+
+void StoreServer::serve_all() {
   std::vector<pollfd> watched;
   while (true) {
     watched = {{wake_, POLLIN, 0}};

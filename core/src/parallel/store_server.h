@@ -38,6 +38,7 @@ class StoreServer {
   };
 
   void run();
+  void serve_all();
   void close_all();
   int poll_timeout_ms() const;
   void accept_from(int listener);
