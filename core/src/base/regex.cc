@@ -25,6 +25,19 @@ std::string words_of(int error) {
 struct FreeMatch {
   void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
 };
+using MatchData = std::unique_ptr<pcre2_match_data, FreeMatch>;
+
+MatchData new_match(const pcre2_code* code) {
+  MatchData data(pcre2_match_data_create_from_pattern(code, nullptr));
+  if (data == nullptr) throw std::bad_alloc();
+  return data;
+}
+
+/// Below 0: none, or an error. The interpreter keeps its stack on the heap, within a limit.
+int search(const pcre2_code* code, std::string_view text, uint32_t options,
+           pcre2_match_data* data) {
+  return pcre2_match(code, units(text), text.size(), 0, options | PCRE2_NO_JIT, data, nullptr);
+}
 
 }  // namespace
 
@@ -42,16 +55,10 @@ Regex::Regex(std::string_view pattern) {
   pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);  // without it matching is only slower
 }
 
-std::optional<std::vector<std::string>> Regex::search(std::string_view text,
-                                                      uint32_t options) const {
-  const std::unique_ptr<pcre2_match_data, FreeMatch> data(
-      pcre2_match_data_create_from_pattern(code_.get(), nullptr));
-  if (data == nullptr) throw std::bad_alloc();
-  // The interpreter keeps its stack on the heap, where its limits are.
-  const int count = pcre2_match(code_.get(), units(text), text.size(), 0, options | PCRE2_NO_JIT,
-                                data.get(), nullptr);
-  if (count == PCRE2_ERROR_NOMATCH) return std::nullopt;
-  if (count < 0) throw std::runtime_error(words_of(count));
+std::optional<std::vector<std::string>> Regex::groups_of(std::string_view text,
+                                                         uint32_t options) const {
+  const MatchData data = new_match(code_.get());
+  if (search(code_.get(), text, options, data.get()) < 0) return std::nullopt;
   const PCRE2_SIZE* const ends = pcre2_get_ovector_pointer(data.get());
   std::vector<std::string> groups(pcre2_get_ovector_count(data.get()));
   for (size_t i = 0; i < groups.size(); ++i) {
@@ -62,15 +69,18 @@ std::optional<std::vector<std::string>> Regex::search(std::string_view text,
 }
 
 std::optional<std::vector<std::string>> Regex::find(std::string_view text) const {
-  return search(text, 0);
+  return groups_of(text, 0);
 }
 
 std::optional<std::vector<std::string>> Regex::match(std::string_view text) const {
-  return search(text, PCRE2_ANCHORED | PCRE2_ENDANCHORED);
+  return groups_of(text, PCRE2_ANCHORED | PCRE2_ENDANCHORED);
 }
 
 bool Regex::matches_start(std::string_view text) const {
-  return search(text, PCRE2_ANCHORED).has_value();
+  const MatchData data = new_match(code_.get());
+  const int found = search(code_.get(), text, PCRE2_ANCHORED, data.get());
+  if (found < 0 && found != PCRE2_ERROR_NOMATCH) throw std::runtime_error(words_of(found));
+  return found >= 0;
 }
 
 std::string Regex::replace(const std::string& text, std::string_view replacement) const {

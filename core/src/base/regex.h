@@ -20,18 +20,19 @@ class Regex {
   explicit Regex(std::string_view pattern);
 
   /// The first match in `text`: all of it, then its groups; a group that takes no part is empty.
-  /// Errors: std::runtime_error when the search takes too many steps.
+  /// Nothing, too, when the search takes too many steps.
   std::optional<std::vector<std::string>> find(std::string_view text) const;
   /// The same, of a match that is the whole text.
   std::optional<std::vector<std::string>> match(std::string_view text) const;
-  /// Whether a match begins where `text` does (Python's re.match). Errors: as `find`.
+  /// Whether a match begins where `text` does (Python's re.match).
+  /// Errors: std::runtime_error when the search takes too many steps.
   bool matches_start(std::string_view text) const;
 
   /// All matches replaced; `$1` in `replacement` is the first group. `text` is valid UTF-8.
   std::string replace(const std::string& text, std::string_view replacement) const;
 
  private:
-  std::optional<std::vector<std::string>> search(std::string_view text, uint32_t options) const;
+  std::optional<std::vector<std::string>> groups_of(std::string_view text, uint32_t options) const;
 
   struct Free {
     void operator()(pcre2_real_code_8* code) const;

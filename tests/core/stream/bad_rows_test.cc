@@ -93,13 +93,14 @@ TEST_CASE("of a NeMo tar that is cut off, the entries whose audio is lost are to
   }
 }
 
-TEST_CASE("a NeMo entry with a name of any length is one whose audio is missing") {
+TEST_CASE("a NeMo entry with a name of any length is one that its tar does not have") {
   const NemoFiles files;
+  const std::string source = files.folder / "set.yaml";
+  const auto whole = all_ids(source);
   const std::string name = std::string(300'000, 'u') + "-sub1.wav";
   std::ofstream(files.folder / "tarred/manifest_1.json", std::ios::app)
       << R"({"audio_filepath": ")" + name + R"(", "duration": 1, "shard_id": 1})" + "\n";
-  const std::string source = files.folder / "set.yaml";
-  CHECK_THROWS_WITH_AS(read_strictly(source), doctest::Contains("audio_1.tar"), Error);
+  CHECK(all_ids(source) == whole);
 }
 
 TEST_CASE("a number of a NeMo shard that no integer holds is none") {
