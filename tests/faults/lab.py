@@ -143,11 +143,11 @@ def read_counts(file):
 class Lab:
     """The built program, its data set and folders for cases."""
 
-    def __init__(self, build, work):
+    def __init__(self, build, work, slack=1.0):
         self.build, self.work = pathlib.Path(build).resolve(), pathlib.Path(work).resolve()
         self.program = str(self.build / "bin/s2s-run")
         self.library = str(self.build / "tests/s2s_faults.so")
-        self.verified = {}
+        self.verified, self.slack = {}, slack
         self.lock = threading.Lock()
         self.work.mkdir(parents=True, exist_ok=True)
         self.data = self.work / "data"
@@ -181,8 +181,11 @@ class Lab:
             if digest in self.verified:
                 return self.verified[digest]
         case = self.work / f"cases/verify-{threading.get_ident()}"
-        result = run([self.program, "checkpoint", "verify", str(checkpoint)], case)
-        text = "" if result.code == 0 else f"{checkpoint.name}: {result.output.strip()[-300:]}"
+        result = run([self.program, "checkpoint", "verify", str(checkpoint)], case,
+                     limit_s=60 * self.slack)
+        text = ""
+        if result.code != 0:
+            text = f"{checkpoint.name}: code {result.code}: {result.output.strip()[-300:]}"
         with self.lock:
             self.verified[digest] = text
         return text

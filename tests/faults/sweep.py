@@ -1,11 +1,12 @@
 """Lets every call of a scene fail once, and looks at what is left.
 
 usage: sweep.py [--build DIR] [--scene NAME]... [--kind CLASS]... [--points N] [--seed S]
-                [--places] [--all] [--jobs J] [--memory N] [--quick]
+                [--places [--beside SCENE]...] [--all] [--jobs J] [--memory N] [--quick]
                 [--point CLASS:N:ACTION:once|on[:RANK]]... [--json FILE] [--work DIR]
 
 --all: every point of every scene (of memory, 2000 drawn ones a scene). --places: without those that
-ask what another one asks, and without memory. --points N: N drawn ones.
+ask what another one asks, and without memory. --beside SCENE: nor those that this scene asks, where
+the same call (the third read of the tokenizer) fails in the same way. --points N: N drawn ones.
 --point with --scene: this one again, with what the program printed.
 
 After each fault, and after the same command has been given again without one:
@@ -24,6 +25,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -100,6 +102,23 @@ def numbers_of_places(calls):
     for kind, numbers in rows:
         chosen[kind] |= {numbers[0], numbers[len(numbers) // 2], numbers[-1]}
     return chosen
+
+
+def calls_by_name(case, calls):
+    """What a call is called in another scene: its file, whatever the step, and its turn there."""
+    turns, names = collections.Counter(), {}
+    for kind, number, path in calls:
+        file = re.sub(r"step=\d+", "step=N", os.path.relpath(path, case))
+        file = re.sub(r"\.s2s-\w+", ".s2s-X", file)
+        turns[kind, file] += 1
+        names[kind, number] = (file, turns[kind, file])
+    return names
+
+
+def question_of(point, names):
+    """Equal for points of two scenes that ask the same."""
+    call = names.get((point.kind, point.number), ("", point.number))
+    return (point.kind, *call, point.action, point.mode, point.rank)
 
 
 def is_a_place(scene, point, chosen):
@@ -247,17 +266,28 @@ def print_table(rows, seconds):
     print(f"{total} points, {bad} violations, {seconds:.0f} s")
 
 
-def chosen_points(lab, scene, options, draw, share):
+def places(lab, scene, rank, draw):
+    """The places of a scene by the questions that they ask."""
+    counts, calls = count_points(lab, scene, rank)
+    chosen = numbers_of_places(calls)
+    names = calls_by_name(lab.work / "cases" / f"count-{scene.name}", calls)
+    return {question_of(one, names): one for one in all_points(counts, rank, 0, draw)
+            if is_a_place(scene, one, chosen)}
+
+
+def chosen_points(lab, scene, options, draw, share, beside):
     if options.point:
         return [parse_point(text) for text in options.point]
     points = []
     for rank in ([None] if scene.ranks == 1 else range(min(scene.ranks, 2))):
-        counts, calls = count_points(lab, scene, rank)
-        more = all_points(counts, rank, options.memory, draw)
         if options.places:
-            chosen = numbers_of_places(calls)
-            more = [one for one in more if is_a_place(scene, one, chosen)]
-        points += more
+            asked = {question[:-1] for other in beside
+                     for question in places(lab, other, None, draw)}
+            points += [one for question, one in places(lab, scene, rank, draw).items()
+                       if rank not in (None, 0) or question[:-1] not in asked]
+        else:
+            counts, _ = count_points(lab, scene, rank)
+            points += all_points(counts, rank, options.memory, draw)
     points = [one for one in points if not options.kind or one.kind in options.kind]
     return points if options.all or options.places else draw_points(points, share, draw)
 
@@ -275,6 +305,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--places", action="store_true")
+    parser.add_argument("--beside", action="append", default=[], help="scenes that were run whole")
     parser.add_argument("--quick", action="store_true", help="the scenes of the tests")
     parser.add_argument("--slack", type=float, default=1.0,
                         help="stretches the time limits, for a machine with other work")
@@ -284,7 +315,7 @@ def main():
         options.kind = options.kind or [kind for kind in ACTIONS if kind != "malloc"]
     begin = time.monotonic()
     work = options.work or tempfile.mkdtemp(prefix="s2s-faults-")
-    lab = labs.Lab(options.build, work)
+    lab = labs.Lab(options.build, work, options.slack)
     known = {scene.name: scene for scene in scenes.all_scenes(lab)}
     names = options.scene or (QUICK_SCENES if options.quick else list(known))
     draw = random.Random(options.seed)
@@ -295,12 +326,16 @@ def main():
               flush=True)
 
     rows = []
+    beside = [known[name] for name in options.beside]
+    for scene in beside:
+        scene.limit_s *= options.slack
+        scene.prepare()
     for i, name in enumerate(names):
         scene = known[name]
         scene.limit_s *= options.slack
         scene.prepare()
         share = options.points * (i + 1) // len(names) - options.points * i // len(names)
-        points = chosen_points(lab, scene, options, draw, share)
+        points = chosen_points(lab, scene, options, draw, share, beside)
         rows.append(sweep(lab, scene, points, options.jobs, report))
         if options.point:
             print(json.dumps(rows[-1]["violations"], indent=1))
