@@ -62,8 +62,8 @@ allowed() {
     batches) echo "base config files audio cuts shar stream sampling batches" ;;
     data) echo "base config plugin nn parallel weights $cut_rooms data" ;;
     nn | parallel | weights) echo "base config plugin nn parallel data weights" ;;
-    engine | model) echo "base config plugin nn parallel data weights $1" ;;
-    train | eval) echo "base config plugin nn parallel data weights model train eval" ;;
+    engine) echo "base config plugin nn parallel data weights engine" ;;
+    train | eval) echo "base config plugin nn parallel data weights train eval" ;;
     *) echo "" ;;
   esac
 }
