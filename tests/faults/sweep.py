@@ -279,10 +279,9 @@ def chosen_points(lab, scene, options, draw, share, beside):
     if options.point:
         return [parse_point(text) for text in options.point]
     points = []
+    asked = {question[:-1] for other in beside for question in places(lab, other, None, draw)}
     for rank in ([None] if scene.ranks == 1 else range(min(scene.ranks, 2))):
         if options.places:
-            asked = {question[:-1] for other in beside
-                     for question in places(lab, other, None, draw)}
             points += [one for question, one in places(lab, scene, rank, draw).items()
                        if rank not in (None, 0) or question[:-1] not in asked]
         else:
@@ -317,7 +316,10 @@ def main():
     work = options.work or tempfile.mkdtemp(prefix="s2s-faults-")
     lab = labs.Lab(options.build, work, options.slack)
     known = {scene.name: scene for scene in scenes.all_scenes(lab)}
-    names = options.scene or (QUICK_SCENES if options.quick else list(known))
+    names = options.scene or (list(QUICK_SCENES) if options.quick else list(known))
+    unknown = [name for name in names + options.beside if name not in known]
+    if unknown:
+        parser.error(f"unknown scene {', '.join(unknown)}; there are {', '.join(known)}")
     draw = random.Random(options.seed)
 
     def report(scene, point, findings):
