@@ -1,6 +1,6 @@
 #pragma once
 // What Lightning, NeMo, PyTorch, DeepSpeed and accelerate call the things that are configured here.
-// core/docs/scaling.md shows the same table to people.
+// core/docs/guides/scaling.md shows the same table to people.
 
 #include <string>
 #include <vector>

@@ -77,7 +77,7 @@ def listing(*folders):
 
 
 def is_documented(path):
-    """Indexes beside their files (core/docs/data_files.md), and the folder they are cached in."""
+    """Indexes beside their files (core/docs/reference/data_files.md), and their cache."""
     name = os.path.basename(path)  # while it is written: NAME.idx.XXXXXX
     return ".idx" in name or ".gzidx" in name or "/home/.cache" in path
 

@@ -1,6 +1,7 @@
 """usage: error_ids_test.py SOURCE_DIR
 
-Every error id of the sources has a section in core/docs/errors.md, and every section an id.
+Every error id of the sources has a section in core/docs/reference/errors.md, and every section
+has an id.
 It reads text: ids are strings "area/name" where an Error is made or returned.
 """
 
@@ -35,12 +36,13 @@ def ids_of(root):
 
 def main():
     root = pathlib.Path(sys.argv[1])
-    headings = re.findall(r"^### (.+)$", (root / "core/docs/errors.md").read_text(), re.MULTILINE)
+    page = "core/docs/reference/errors.md"
+    headings = re.findall(r"^### (.+)$", (root / page).read_text(), re.MULTILINE)
     documented = {error_id for heading in headings for error_id in heading.split(", ")}
     made = ids_of(root)
-    findings = [f"{path}: '{error_id}' is not in core/docs/errors.md"
+    findings = [f"{path}: '{error_id}' is not in {page}"
                 for error_id, path in sorted(made.items()) if error_id not in documented]
-    findings += [f"core/docs/errors.md: nothing makes '{error_id}'"
+    findings += [f"{page}: nothing makes '{error_id}'"
                  for error_id in sorted(documented - made.keys())]
     print("\n".join(findings) or f"ok: {len(made)} error ids")
     if len(made) < 50:

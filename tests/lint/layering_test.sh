@@ -1,6 +1,6 @@
 #!/bin/bash
 # usage: layering_test.sh SOURCE_DIR
-# Checks who may name and include whom (core/docs/plugins.md, "Layers").
+# Checks who may name and include whom (core/docs/internals/plugin_host.md, "Layers").
 set -uo pipefail
 cd "$1" || exit 2
 failed=0

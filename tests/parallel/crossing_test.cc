@@ -1,5 +1,6 @@
 // All layouts crossed with accumulation, recomputation and offload, of plain models, of adapters on
-// a frozen base and of tied heads, against one process (core/docs/parallelism.md shows the table).
+// a frozen base and of tied heads, against one process (core/docs/guides/parallelism.md shows the
+// table).
 
 #include "parallel/crossing.h"
 

@@ -1,4 +1,4 @@
-"""Puts the equality matrices that the tests wrote into core/docs/parallelism.md.
+"""Puts the equality matrices that the tests wrote into core/docs/guides/parallelism.md.
 
 usage: equality_matrix.py SOURCE_DIR BUILD_DIR [--check]
 
@@ -74,7 +74,7 @@ def names_of(text):
 
 def main():
     source, build = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-    page = source / "core/docs/parallelism.md"
+    page = source / "core/docs/guides/parallelism.md"
     text = page.read_text()
     tables = {"equality matrix": matrix_text(read_tables(build, FILES)),
               "crossing": crossing_text(read_tables(build, CROSSED))}

@@ -1,6 +1,6 @@
 #pragma once
 // The equality matrix as a file: a row per layout, a column per model. Written beside the test
-// program; tests/parallel/equality_matrix.py puts it into core/docs/parallelism.md.
+// program; tests/parallel/equality_matrix.py puts it into core/docs/guides/parallelism.md.
 
 #include <fstream>
 #include <map>

@@ -1,6 +1,6 @@
 // Every layout against one process that accumulates as many batches as there are data ranks:
-// losses, gradient norms and parameters over ten optimizer steps, fp32 (core/docs/parallelism.md
-// shows the table). Ranks are threads here.
+// losses, gradient norms and parameters over ten optimizer steps, fp32
+// (core/docs/guides/parallelism.md shows the table). Ranks are threads here.
 
 #include "parallel/equality.h"
 

@@ -1,6 +1,6 @@
 // What the threads of a run do beside each other, small enough for the thread sanitizer
-// (core/docs/sanitizers.md): layouts over `local`, checkpoints written beside training, flight
-// records, and the board on which ranks read how far the others are.
+// (core/docs/internals/sanitizers.md): layouts over `local`, checkpoints written beside training,
+// flight records, and the board on which ranks read how far the others are.
 
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>

@@ -5,8 +5,8 @@
 Trains two steps, then exports the run with a tokenizer of every kind (sentencepiece_variants.py) in
 its checkpoint, and loads each folder with transformers' AutoTokenizer. Ids must be equal for a list
 of texts and for random ones, and so must the decoded texts of those ids and of random lists.
-What core/docs/tokenizers.md says to be different is counted and not compared: ties of a unigram
-model, rare compositions of NFKC, a text that is one user-defined symbol.
+What core/docs/reference/tokenizers.md says to be different is counted and not compared: ties of a
+unigram model, rare compositions of NFKC, a text that is one user-defined symbol.
 Exit code 77 where transformers is missing.
 """
 

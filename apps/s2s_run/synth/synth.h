@@ -1,6 +1,6 @@
 #pragma once
 // Makes a spoken data set: train.jsonl, dev.jsonl, dev_seen.jsonl, dev_turns.jsonl, texts.txt,
-// synth.json and the audio. core/docs/demo_data.md describes it.
+// synth.json and the audio. core/docs/reference/demo_data.md describes it.
 
 #include <filesystem>
 #include <map>

@@ -6,7 +6,7 @@
 //   gathered.wait();
 //
 // Every rank of a group calls the same collectives in the same order. Tensors are contiguous and
-// stay untouched until `wait` has returned. (core/docs/parallelism.md)
+// stay untouched until `wait` has returned. (core/docs/guides/parallelism.md)
 
 #include <ATen/core/Tensor.h>
 

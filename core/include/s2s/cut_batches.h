@@ -86,8 +86,8 @@ class CutBatches {
 };
 
 /// `options` is a data set's block in NeMo's terms (input_cfg, shar_path, cuts_path,
-/// batch_duration, bucket_duration_bins, ...; core/docs/data.md). Errors: all findings of the block
-/// together.
+/// batch_duration, bucket_duration_bins, ...; core/docs/start/data.md). Errors: all findings of the
+/// block together.
 std::unique_ptr<CutBatches> open_cut_batches(const Config& options,
                                              const CutBatchesContext& context);
 /// The options that `open_cut_batches` reads.

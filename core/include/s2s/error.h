@@ -1,6 +1,6 @@
 #pragma once
 // Errors a user can cause. Every one has a stable id, and one message that says the place,
-// the value, what was expected and the next step (core/docs/errors.md lists them all).
+// the value, what was expected and the next step (core/docs/reference/errors.md lists them all).
 
 #include <stdexcept>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// The engine behind the strategies that split a model (core/docs/parallelism.md): strategies say
-// what they want in one struct.
+// The engine behind the strategies that split a model (core/docs/guides/parallelism.md): strategies
+// say what they want in one struct.
 
 #include <ATen/core/ScalarType.h>
 

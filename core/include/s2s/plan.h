@@ -9,7 +9,8 @@
 
 namespace s2s {
 
-/// What a module's weight does on the tensor axis (core/docs/sharding.md has the full table).
+/// What a module's weight does on the tensor axis (core/docs/internals/sharding.md has the full
+/// table).
 enum class Style {
   kColwise,
   kRowwise,

@@ -1,5 +1,5 @@
 #pragma once
-// Mistakes in audio that a user can make. Ids are listed in core/docs/errors.md.
+// Mistakes in audio that a user can make. Ids are listed in core/docs/reference/errors.md.
 
 #include <cstdint>
 #include <string>

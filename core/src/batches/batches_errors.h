@@ -1,5 +1,5 @@
 #pragma once
-// Mistakes in the options of a set of cuts. Ids are listed in core/docs/errors.md.
+// Mistakes in the options of a set of cuts. Ids are listed in core/docs/reference/errors.md.
 
 #include <cstdint>
 #include <string>

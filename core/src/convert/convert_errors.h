@@ -1,5 +1,5 @@
 #pragma once
-// Mistakes of sources that are converted to cuts. Ids are listed in core/docs/errors.md.
+// Mistakes of sources that are converted to cuts. Ids are listed in core/docs/reference/errors.md.
 
 #include <cstdint>
 #include <string>

@@ -17,7 +17,7 @@ using nlohmann::json;
 
 constexpr std::array kTextEndings = {".json", ".TextGrid", ".txt"};
 constexpr const char* kExpectedJson =
-    "Moshi's 'alignments', Whisper's 'segments' or a 'text' (core/docs/data_convert.md)";
+    "Moshi's 'alignments', Whisper's 'segments' or a 'text' (core/docs/guides/data_convert.md)";
 
 [[noreturn]] void fail(const std::string& path, const std::string& where, const json& found,
                        const std::string& expected) {

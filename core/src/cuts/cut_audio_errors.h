@@ -1,5 +1,5 @@
 #pragma once
-// Mistakes that show when a cut's audio is loaded. Ids are listed in core/docs/errors.md.
+// Mistakes that show when a cut's audio is loaded. Ids are listed in core/docs/reference/errors.md.
 
 #include <cstdint>
 #include <string>

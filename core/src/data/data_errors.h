@@ -1,5 +1,5 @@
 #pragma once
-// Cuts that do not suit a duplex model. Ids are listed in core/docs/errors.md.
+// Cuts that do not suit a duplex model. Ids are listed in core/docs/reference/errors.md.
 
 #include <string>
 #include <vector>

@@ -28,7 +28,7 @@ constexpr double kDigitalSilenceDb = -120;
 
 /// Speech segments of a channel from the levels [T] of its frames in dB re full scale, in time
 /// order; boundaries lie on frames of `frame_s` seconds (options.frame_s is not used).
-/// Rules: core/docs/metrics.md, "Voice activity".
+/// Rules: core/docs/reference/metrics.md, "Voice activity".
 std::vector<SpeechSegment> find_speech(std::span<const double> levels_db, double frame_s,
                                        const VoiceActivityOptions& options);
 

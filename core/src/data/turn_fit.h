@@ -55,7 +55,7 @@ struct TurnFit {
 
 /// Compares the turns with the speech. A channel without a dynamic range (noise, a tone) is not
 /// judged, nor is speech that is 10 dB louder in the other channel at the same time (crosstalk).
-/// Rules: core/docs/data.md, "Turns and speech".
+/// Rules: core/docs/start/data.md, "Turns and speech".
 TurnFit fit_turns(const ChannelTurns& user, const ChannelTurns& agent);
 
 /// Correlation of two masks [T], `sounds_T` taken `lag` frames later; 0 where one of them is

@@ -13,7 +13,7 @@ struct AnswerMetric {
 };
 
 /// Those of the model itself: what says how good codec and scorer are is left out.
-/// Definitions: core/docs/metrics.md.
+/// Definitions: core/docs/reference/metrics.md.
 const std::vector<AnswerMetric>& answer_metrics();
 
 /// Null for another name.

@@ -24,8 +24,8 @@ struct TensorDifference {
 };
 
 /// How far our bfloat16 may be from float32, as a multiple of how far the source's own is: in each
-/// tensor, and the root mean square over a file's tensors. core/docs/reference_files.md says what
-/// was measured.
+/// tensor, and the root mean square over a file's tensors. core/docs/reference/reference_files.md
+/// says what was measured.
 constexpr double kRoundingOfTensor = 1.25;
 constexpr double kRoundingOfFile = 1.05;
 

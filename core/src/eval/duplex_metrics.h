@@ -1,6 +1,6 @@
 #pragma once
 // Turn taking: does the agent answer in time, keep quiet in pauses, stop when interrupted?
-// Definitions: core/docs/metrics.md, "Turn taking".
+// Definitions: core/docs/reference/metrics.md, "Turn taking".
 
 #include <cstdint>
 #include <optional>

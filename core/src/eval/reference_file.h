@@ -1,6 +1,6 @@
 #pragma once
 // A reference file: one component's configuration, weights, inputs and what another implementation
-// made of them. Layout: core/docs/reference_files.md.
+// made of them. Layout: core/docs/reference/reference_files.md.
 
 #include <map>
 #include <optional>

@@ -16,7 +16,7 @@ using TextNormalizer = std::function<std::string(std::string_view)>;
 
 /// Whisper's English rules: lower case; brackets and fillers dropped; contractions and titles
 /// written out; number words, currencies and percentages in digits; British spellings as American;
-/// symbols and diacritics dropped; white space collapsed. The list: core/docs/metrics.md.
+/// symbols and diacritics dropped; white space collapsed. The list: core/docs/reference/metrics.md.
 /// Source: behaviour of whisper_normalizer 0.1.15, EnglishTextNormalizer.
 class EnglishNormalizer {
  public:

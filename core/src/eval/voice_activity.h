@@ -11,7 +11,7 @@
 namespace s2s {
 
 /// Speech segments of a clip [S], in time order; boundaries lie on frames.
-/// Rules: core/docs/metrics.md, "Voice activity".
+/// Rules: core/docs/reference/metrics.md, "Voice activity".
 std::vector<SpeechSegment> find_speech(const at::Tensor& samples_S, int64_t sample_rate_hz,
                                        const VoiceActivityOptions& options = {});
 

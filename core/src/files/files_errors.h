@@ -1,5 +1,6 @@
 #pragma once
-// What can be wrong with data files, whatever they hold. Ids are listed in core/docs/errors.md.
+// What can be wrong with data files, whatever they hold. Ids are listed in
+// core/docs/reference/errors.md.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// What one rank keeps of a forward pass for its backward pass; core/docs/sharding.md derives the
-// formulas, row by row.
+// What one rank keeps of a forward pass for its backward pass; core/docs/internals/sharding.md
+// derives the formulas, row by row.
 
 #include <cstdint>
 #include <functional>

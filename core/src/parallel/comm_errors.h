@@ -1,6 +1,6 @@
 #pragma once
 // Messages about starting a run of several processes and about their collectives. Exit code 7;
-// core/docs/errors.md explains each id.
+// core/docs/reference/errors.md explains each id.
 
 #include <chrono>
 #include <optional>

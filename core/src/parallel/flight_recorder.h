@@ -7,7 +7,7 @@
 //   trainer.add_observer(...);              // recorder.set_step(n), recorder.set_phase("forward")
 //   try { ... } catch (const std::exception& error) { recorder.failed(error.what()); throw; }
 //
-// (core/docs/parallelism.md)
+// (core/docs/guides/parallelism.md)
 
 #include <atomic>
 #include <condition_variable>

@@ -1,6 +1,6 @@
 #pragma once
 // Which launcher started this process, and what it says: torchrun, srun, mpirun, `s2s-run launch
-// local`, or none. Each has variables of its own; core/docs/parallelism.md lists them.
+// local`, or none. Each has variables of its own; core/docs/guides/parallelism.md lists them.
 
 #include <cstdint>
 #include <functional>

@@ -16,7 +16,7 @@ struct PlanCheckInputs {
 
 /// All findings at once: rows and units that match nothing, parameters without a row or with
 /// several, splits and numbers that do not divide, units and tied parameters that disagree, the
-/// mesh's size. Rules V1 to V7 of core/docs/sharding.md.
+/// mesh's size. Rules V1 to V7 of core/docs/internals/sharding.md.
 Findings check_plan(Block& model, const ShardPlan& plan, const PlanCheckInputs& inputs);
 
 }  // namespace s2s

@@ -1,5 +1,5 @@
 #pragma once
-// Everything a sharding plan can get wrong; core/docs/sharding.md explains the rules.
+// Everything a sharding plan can get wrong; core/docs/internals/sharding.md explains the rules.
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,6 @@
 #pragma once
-// What a rank holds of a planned model, in bytes; core/docs/sharding.md derives the formulas.
+// What a rank holds of a planned model, in bytes; core/docs/internals/sharding.md derives the
+// formulas.
 
 #include <cstdint>
 #include <functional>

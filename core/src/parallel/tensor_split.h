@@ -1,6 +1,6 @@
 #pragma once
 // A plan's tensor axis, made real: parameters are cut to a rank's part, and blocks' doors exchange
-// activations (core/docs/sharding.md has the table that this follows).
+// activations (core/docs/internals/sharding.md has the table that this follows).
 //
 // An activation whose layout is `full` has the same values and the same whole gradient on all ranks
 // of the axis, outside of split regions. All ranks read the same batch.

@@ -1,5 +1,6 @@
 #pragma once
-// What a plan costs in messages between ranks; core/docs/sharding.md derives the formulas.
+// What a plan costs in messages between ranks; core/docs/internals/sharding.md derives the
+// formulas.
 
 #include <cstdint>
 #include <functional>

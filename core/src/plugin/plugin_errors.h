@@ -1,5 +1,5 @@
 #pragma once
-// Every error of the plugin host, in one place; core/docs/errors.md explains each id.
+// Every error of the plugin host, in one place; core/docs/reference/errors.md explains each id.
 
 #include <cstdint>
 #include <string>

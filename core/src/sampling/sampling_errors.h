@@ -1,5 +1,5 @@
 #pragma once
-// Mistakes in how cuts are put into batches. Ids are listed in core/docs/errors.md.
+// Mistakes in how cuts are put into batches. Ids are listed in core/docs/reference/errors.md.
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,6 @@
 #pragma once
-// Mistakes in what to read, and in NeMo's manifests. Ids are listed in core/docs/errors.md.
+// Mistakes in what to read, and in NeMo's manifests. Ids are listed in
+// core/docs/reference/errors.md.
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,6 @@
 #pragma once
-// Mistakes in how streams of cuts are put together. Ids are listed in core/docs/errors.md.
+// Mistakes in how streams of cuts are put together. Ids are listed in
+// core/docs/reference/errors.md.
 
 #include <cstdint>
 #include <string>

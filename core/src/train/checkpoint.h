@@ -1,6 +1,6 @@
 #pragma once
 // Checkpoints of a run: one folder each, written under another name, synced and renamed, so that a
-// folder named step=N is always complete; `last` points at the newest. (core/docs/runs.md)
+// folder named step=N is always complete; `last` points at the newest. (core/docs/start/runs.md)
 //
 //   checkpoints/step=N/model.safetensors      parameters and persistent buffers, our names
 //                      optimizer.safetensors  optimizer state

@@ -1,5 +1,5 @@
 #pragma once
-// The folder of a run (a contract; see core/docs/runs.md): metrics.jsonl, config.yaml,
+// The folder of a run (a contract; see core/docs/start/runs.md): metrics.jsonl, config.yaml,
 // manifest.json, checkpoints/, report/, log.txt.
 
 #include <functional>

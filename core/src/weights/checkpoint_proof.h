@@ -1,6 +1,6 @@
 #pragma once
 // Whether a checkpoint is whole, as far as one sees without reading its numbers: what a save proves
-// before its folder gets a name, and a resume before it trusts one. (core/docs/runs.md)
+// before its folder gets a name, and a resume before it trusts one. (core/docs/start/runs.md)
 
 #include <nlohmann/json.hpp>
 #include <string>

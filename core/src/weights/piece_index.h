@@ -1,6 +1,6 @@
 #pragma once
 // index.json of a checkpoint: which numbers of which tensor lie in which file, and the checksums of
-// every file. (core/docs/runs.md)
+// every file. (core/docs/start/runs.md)
 
 #include <ATen/core/Tensor.h>
 

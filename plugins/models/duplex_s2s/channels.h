@@ -1,7 +1,7 @@
 #pragma once
 // The duplex model's arithmetic on token channels, free of any network.
 // Shape letters: B batch, T frames, K codebooks.
-// Source: NeMo DuplexS2SModel.prepare_inputs; core/docs/duplex.md.
+// Source: NeMo DuplexS2SModel.prepare_inputs; core/docs/internals/duplex.md.
 
 #include <ATen/core/Tensor.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 // DuplexModel: one language model, one text head, one flat audio head over K codebooks; the user is
 // heard frame by frame while the agent's text and codes are predicted.
-// Numbers follow NeMo's DuplexS2SModel; core/docs/duplex.md says where ours go further.
+// Numbers follow NeMo's DuplexS2SModel; core/docs/internals/duplex.md says where ours go further.
 // Shape letters: B batch, S samples, T frames, H hidden, K codebooks, V vocabulary.
 
 #include <memory>

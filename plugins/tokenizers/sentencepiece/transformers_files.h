@@ -10,7 +10,7 @@
 namespace s2s::sentencepiece_plugin {
 
 /// tokenizer.json and tokenizer_config.json, which give the ids and texts of SentencePieceTokenizer
-/// (core/docs/tokenizers.md lists the exceptions). Special tokens in a text stay text.
+/// (core/docs/reference/tokenizers.md lists the exceptions). Special tokens in a text stay text.
 /// `place` names the tokenizer in messages.
 /// Errors: [tokenizer/transformers].
 std::map<std::string, std::string> transformers_files(const ModelProto& model,

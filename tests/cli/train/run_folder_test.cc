@@ -1,4 +1,4 @@
-// What train, resumed train and validate leave in a run folder (core/docs/runs.md).
+// What train, resumed train and validate leave in a run folder (core/docs/start/runs.md).
 
 #include <doctest/doctest.h>
 
