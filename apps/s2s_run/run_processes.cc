@@ -3,6 +3,7 @@
 #include "config/config_changes.h"
 #include "config/secrets.h"
 #include "parallel/comm_errors.h"
+#include "parallel/group_connection.h"
 #include "s2s/mesh.h"
 #include "s2s/plugin_note.h"
 
@@ -49,7 +50,8 @@ RunProcesses::RunProcesses(const PluginHost& host, const Registries& registries,
   BuildContext context;
   context.path = "communicator";
   context.process = &communicator_place_;
-  world_ = registries.create<Communicator>(communicator, context);
+  world_ = connect_group("world", place.rank,
+                         [&] { return registries.create<Communicator>(communicator, context); });
   world_->set_observer(recorder_.get());
   first_ = std::make_unique<FirstRank>(rendezvous_->process());
 }

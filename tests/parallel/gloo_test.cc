@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/contains.h"
+#include "common/failing_threads.h"
 #include "parallel/communicator_contract.h"
 #include "parallel/joined_process.h"
 #include "parallel/process_ranks.h"
@@ -73,4 +74,65 @@ TEST_CASE("one rank whose partner does not come" * doctest::skip()) {
 
 TEST_CASE("a rank of gloo that does not come is missed after the timeout") {
   CHECK(run_process_ranks(2, "one rank whose partner does not come") == std::vector<int>(2));
+}
+
+TEST_CASE("one rank of a group that is not connected" * doctest::skip()) {
+  JoinedProcess process("gloo", std::chrono::milliseconds(1000));
+  if (process.world().rank() == 0) ::_exit(0);  // with it, the run's store
+  try {
+    process.world().subgroup({0, 1}, "data");
+    FAIL("no error");
+  } catch (const s2s::Error& error) {
+    CHECK(error.id() == "comm/lost");
+    CHECK(contains(error.message(), "rank 1: the group 'data' lost a rank while it was connected"));
+  }
+}
+
+TEST_CASE("a group of gloo whose rank has ended is not connected, and says why") {
+  CHECK(run_process_ranks(2, "one rank of a group that is not connected") == std::vector<int>(2));
+}
+
+TEST_CASE("one rank of a group whose partner does not come" * doctest::skip()) {
+  JoinedProcess process("gloo", std::chrono::milliseconds(1000));
+  if (process.world().rank() == 1) {
+    ::usleep(4000000);
+    ::_exit(0);
+  }
+  try {
+    process.world().subgroup({0, 1}, "data");
+    FAIL("no error");
+  } catch (const s2s::Error& error) {
+    CHECK(error.id() == "comm/timeout");
+    CHECK(contains(error.message(), "rank 0: the group 'data' was not connected in time"));
+  }
+}
+
+TEST_CASE("a group of gloo waits for its ranks as long as it may") {
+  CHECK(run_process_ranks(2, "one rank of a group whose partner does not come") ==
+        std::vector<int>(2));
+}
+
+// A group has two threads (the option `threads`): each may fail.
+TEST_CASE("one rank without threads for a group" * doctest::skip()) {
+  JoinedProcess process("gloo", std::chrono::milliseconds(1000));
+  const auto error_of = [&]() -> std::string {
+    try {
+      process.world().subgroup({0, 1}, "data");
+    } catch (const s2s::Error& error) {
+      return error.id();
+    }
+    return "";
+  };
+  for (const int num_good : {0, 1}) {
+    if (process.world().rank() == 0) {
+      CHECK(error_of().empty());  // connections come before threads
+    } else {
+      const s2s::test::FailingThreads failing(num_good);
+      CHECK(error_of() == "run/threads");
+    }
+  }
+}
+
+TEST_CASE("a rank of gloo that gets no threads for a group says so") {
+  CHECK(run_process_ranks(2, "one rank without threads for a group") == std::vector<int>(2));
 }

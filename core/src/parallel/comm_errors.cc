@@ -191,6 +191,22 @@ Error first_rank_halted(int64_t rank, const std::string& what, std::chrono::mill
                                 rank, what, static_cast<double>(waited.count()) / 1000));
 }
 
+Error connection(const std::string& name, int64_t rank, const std::string& reason) {
+  const std::string group = fmt::format("rank {}: the group '{}'", rank, name);
+  switch (failure_of(reason)) {
+    case CollectiveFailure::kTimeout:
+      return comm_error("comm/timeout", group + " was not connected in time: " + reason +
+                                            "\n  next:      look for a rank that ended or is far "
+                                            "behind");
+    case CollectiveFailure::kLost:
+      return comm_error("comm/lost", group + " lost a rank while it was connected: " + reason +
+                                         "\n  next:      look at the message of the rank that "
+                                         "ended first");
+    default:
+      return comm_error("comm/failed", group + " could not be connected: " + reason);
+  }
+}
+
 Error collective(const CollectiveRecord& record, const GroupPlace& place, const std::string& reason,
                  const std::string& testimony) {
   const std::string what = fmt::format("rank {}: {}", place.ranks[static_cast<size_t>(place.rank)],

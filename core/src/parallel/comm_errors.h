@@ -47,6 +47,8 @@ Error first_rank_halted(int64_t rank, const std::string& what, std::chrono::mill
 enum class CollectiveFailure { kTimeout, kLost, kOther };
 CollectiveFailure failure_of(const std::string& reason);
 const char* id_of(CollectiveFailure failure);  // "comm/timeout"
+/// Group `name` of rank `rank` was not connected, for `reason`, the back end's text.
+Error connection(const std::string& name, int64_t rank, const std::string& reason);
 /// A collective that failed with `reason`, the back end's text. testimony: what is known about the
 /// cause; lines that begin with "\n  ", or "".
 Error collective(const CollectiveRecord& record, const GroupPlace& place, const std::string& reason,

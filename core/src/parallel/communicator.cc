@@ -5,6 +5,7 @@
 
 #include "parallel/collective_witness.h"
 #include "parallel/comm_errors.h"
+#include "parallel/group_connection.h"
 #include "parallel/rank_list.h"
 
 namespace s2s {
@@ -231,7 +232,8 @@ std::unique_ptr<Communicator> Communicator::subgroup(const std::vector<int64_t>&
   if (place.ranks.size() == 1) {
     group = make_solo_communicator(std::move(place), device_type());
   } else {
-    group = make_subgroup(std::move(place), key);
+    const int64_t self_in_run = place_.ranks[static_cast<size_t>(rank())];
+    group = connect_group(name, self_in_run, [&] { return make_subgroup(std::move(place), key); });
   }
   group->observer_ = observer_;
   return group;

@@ -5,10 +5,13 @@
 
 #include <cstdlib>
 #include <exception>
+#include <stdexcept>
+#include <system_error>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include "s2s/plugin.h"
+#include "s2s/threads.h"
 
 namespace s2s::gloo {
 namespace {
@@ -121,6 +124,24 @@ struct Network {
   int threads = 2;
 };
 
+/// LibTorch's group with its threads started one by one: its own constructor hangs, or ends the
+/// process, where the second one does not start.
+class ThreadedGroup : public ProcessGroupGloo {
+ public:
+  /// options: with one thread. Errors: [run/threads]; std::system_error of the first thread.
+  ThreadedGroup(const StorePointer& store, int rank, int size,
+                const c10::intrusive_ptr<Options>& options, int num_threads)
+      : ProcessGroupGloo(store, rank, size, options) {
+    {
+      const std::lock_guard lock(workMutex_);
+      workInProgress_.resize(static_cast<size_t>(num_threads));  // each thread's
+    }
+    for (int i = 1; i < num_threads; ++i) {
+      threads_.push_back(start_thread([this, i] { runLoop(i); }));
+    }
+  }
+};
+
 class GlooCommunicator : public Communicator {
  public:
   GlooCommunicator(GroupPlace group, StorePointer store, const Network& network)
@@ -130,9 +151,9 @@ class GlooCommunicator : public Communicator {
         timeout_(place().timeout) {
     auto options = ProcessGroupGloo::Options::create(timeout_);
     options->devices.push_back(network.device);
-    options->threads = network.threads;
-    group_ = c10::make_intrusive<ProcessGroupGloo>(store_, static_cast<int>(rank()),
-                                                   static_cast<int>(size()), options);
+    options->threads = 1;
+    group_ = c10::make_intrusive<ThreadedGroup>(store_, static_cast<int>(rank()),
+                                                static_cast<int>(size()), options, network.threads);
   }
   /// A group whose run ends by an error may have collectives that never end: it is left behind.
   ~GlooCommunicator() override {
@@ -251,25 +272,31 @@ class GlooCommunicator : public Communicator {
   c10::intrusive_ptr<ProcessGroupGloo> group_;
 };
 
-Network open_network(const GlooOptions& options, const ProcessPlace& process) {
-  const char* const named = std::getenv("GLOO_SOCKET_IFNAME");
-  Network network;
-  network.threads = static_cast<int>(options.threads);
-  if (options.interface || named != nullptr) {
-    network.device =
-        ProcessGroupGloo::createDeviceForInterface(options.interface ? *options.interface : named);
-  } else if (process.local_size == process.size) {
-    network.device = ProcessGroupGloo::createDeviceForHostname("127.0.0.1");
-  } else {
-    network.device = ProcessGroupGloo::createDefaultDevice();
-  }
-  return network;
-}
-
 Error network_error(const std::string& reason) {
   return {ExitCode::kCommunication, "comm/network",
           "this machine's network cannot be used: " + reason +
               "\n  next:      name an interface that `ip link` shows, in GLOO_SOCKET_IFNAME"};
+}
+
+std::shared_ptr<::gloo::transport::Device> open_device(const GlooOptions& options,
+                                                       const ProcessPlace& process) {
+  const char* const named = std::getenv("GLOO_SOCKET_IFNAME");
+  try {
+    if (options.interface || named != nullptr) {
+      return ProcessGroupGloo::createDeviceForInterface(
+          options.interface ? *options.interface : named);
+    }
+    if (process.local_size == process.size) {
+      return ProcessGroupGloo::createDeviceForHostname("127.0.0.1");
+    }
+    return ProcessGroupGloo::createDefaultDevice();
+  } catch (const std::system_error&) {
+    throw;  // of a thread
+  } catch (const c10::Error& error) {
+    throw network_error(error.what_without_backtrace());
+  } catch (const std::runtime_error& error) {
+    throw network_error(error.what());
+  }
 }
 
 std::unique_ptr<Communicator> create(const Config& node, const BuildContext& context) {
@@ -278,20 +305,10 @@ std::unique_ptr<Communicator> create(const Config& node, const BuildContext& con
     return make_solo_communicator({});
   }
   const ProcessPlace& process = *context.process;
-  try {
-    auto store =
-        c10::make_intrusive<c10d::PrefixStore>("gloo", StorePointer::reclaim_copy(process.store));
-    return std::make_unique<GlooCommunicator>(world_place(process), std::move(store),
-                                              open_network(options, process));
-  } catch (const c10::Error& error) {
-    throw network_error(error.what_without_backtrace());
-  } catch (const std::logic_error&) {
-    throw;
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw network_error(error.what());
-  }
+  auto store =
+      c10::make_intrusive<c10d::PrefixStore>("gloo", StorePointer::reclaim_copy(process.store));
+  const Network network = {open_device(options, process), static_cast<int>(options.threads)};
+  return std::make_unique<GlooCommunicator>(world_place(process), std::move(store), network);
 }
 
 }  // namespace
