@@ -4,10 +4,10 @@
 
 #include <filesystem>
 
+#include "config/distrusted_files.h"
 #include "config/interpolation.h"
 #include "config/load_config.h"
 #include "config/yaml_writer.h"
-#include "files/command_rules.h"
 #include "s2s/foreign_text.h"
 #include "train/checkpoint_copies.h"
 #include "weights/piece_index.h"
@@ -88,7 +88,7 @@ Config load_config_safely(const std::string& file, const std::string& checkpoint
   if (!is_of_checkpoint(file, checkpoint)) return config;
   dropped->plugins = drop_plugins(config, file);
   dropped->commands = drop_permission(config, file);
-  files::distrust_commands_of(file);
+  distrust_file(file);
   return config;
 }
 

@@ -20,7 +20,7 @@ struct DroppedParts {
 };
 
 /// Reads a configuration file. One of a checkpoint (see above) loses its block `plugins` and
-/// `data.allow_commands`, and its commands do not count as typed (distrust_commands_of). Every
+/// `data.allow_commands`, and its commands do not count as typed (distrust_file). Every
 /// command that loads plugins or opens data for a configuration reads it through this.
 /// Errors: those of load_config.
 Config load_config_safely(const std::string& file, const std::string& checkpoint,

@@ -58,6 +58,7 @@ Json option_json(const OptionRow& row) {
   Json json = {{"name", row.name}, {"type", row.type}, {"default", row.value}, {"doc", row.doc}};
   if (std::isfinite(row.bounds.min)) json["min"] = row.bounds.min;
   if (std::isfinite(row.bounds.max)) json["max"] = row.bounds.max;
+  if (row.bounds.is_program) json["program"] = true;
   if (!row.bounds.choices.empty()) json["choices"] = row.bounds.choices;
   return json;
 }
@@ -99,7 +100,7 @@ std::string bounds_text(const Json& option) {
   }
   if (option.contains("min")) return "at least " + number_text(option["min"]);
   if (option.contains("max")) return "at most " + number_text(option["max"]);
-  return "";
+  return option.contains("program") ? "a program" : "";
 }
 
 void print_component(const Json& component) {

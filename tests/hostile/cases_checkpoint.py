@@ -244,6 +244,34 @@ config_that_runs("checkpoint/config-pipe-data", "{}")
 config_that_runs("checkpoint/config-pipe-allowed", "{}", allow=True)
 config_that_runs("checkpoint/config-pipe-reference", "${more.cuts}", '\nmore: {cuts: "{}"}\n')
 config_that_runs("checkpoint/config-pipe-default", "${oc.env:S2S_NO_SUCH_VARIABLE, {}}")
+
+
+@case("checkpoint/config-program", "checkpoint own-config", quick=True)
+def _(kit, folder):
+    copy = kit.copy_checkpoint(folder / "step=4")
+    program = copy / "listen.sh"
+    program.write_text(f"#!/bin/sh\n{kit.touch('checkpoint/config-program')}\n")
+    program.chmod(0o755)
+    config = copy / "config.yaml"
+    scorer = f"scoring_asr: {{name: pocketsphinx, program: {program}}}"
+    text, count = re.subn(r"^model:\n", f"model:\n  {scorer}\n", config.read_text(), flags=re.M)
+    assert count == 1, "the configuration of the run has a model"
+    config.write_text(text)
+    return copy
+
+
+@case("checkpoint/config-tokenizer", "checkpoint own-config", quick=True)
+def _(kit, folder):
+    copy = kit.copy_checkpoint(folder / "step=4")
+    shutil.rmtree(copy / "tokenizer")
+    config = copy / "config.yaml"
+    text, count = re.subn(r"path: \S+tokenizer\.model", f"path: {folder}/outside/tokenizer.model",
+                          config.read_text())
+    assert count == 1 and "texts.txt" in text, "the run made its tokenizer"
+    config.write_text(text)
+    return copy
+
+
 add("checkpoint/config-anchors", "checkpoint", config_with(lambda kit, copy: anchors()))
 add("checkpoint/config-key-escapes", "checkpoint", config_with(
     lambda kit, copy: '\n"bad\\e]0;x\\a\\nerror: [fake/line] x": 1\n'), True)

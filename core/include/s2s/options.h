@@ -27,11 +27,14 @@ struct Bounds {
   double max = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices;  // strings (and the items of lists): the only values accepted
   bool required = false;             // the config must give a value: [config/missing]
+  bool is_program = false;           // a checkpoint's config may not change it: [config/program]
 };
 Bounds at_least(double min);
 Bounds between(double min, double max);
 Bounds one_of(std::vector<std::string> choices);
 Bounds required(Bounds bounds = {});
+/// A string that names a program which the component starts.
+Bounds program(Bounds bounds = {});
 
 class OptionVisitor;
 

@@ -109,6 +109,13 @@ Error choice_error(std::string_view path, const Config& node,
                             (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
 }
 
+Error program_error(std::string_view path, const Config& node) {
+  return make("program", config_place(path, node) + ": got " + config_value(node) +
+                             ", but a checkpoint's configuration may not name a program to run; "
+                             "give " +
+                             std::string(path) + "=... on the command line if you trust it");
+}
+
 Error unknown_key_error(std::string_view key, std::string_view parent_path, const Config& node,
                         const std::vector<std::string>& known, const std::string& instead) {
   const std::string nearest = nearest_name(key, known);

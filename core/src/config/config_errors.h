@@ -22,6 +22,8 @@ Error missing_key_error(std::string_view path, const Config& parent, std::string
 Error bounds_error(std::string_view path, const Config& node, const std::string& expected);
 Error choice_error(std::string_view path, const Config& node,
                    const std::vector<std::string>& choices);
+/// A program that a checkpoint's configuration names.
+Error program_error(std::string_view path, const Config& node);
 /// `instead`: what to write, when that is known better than the nearest name.
 Error unknown_key_error(std::string_view key, std::string_view parent_path, const Config& node,
                         const std::vector<std::string>& known, const std::string& instead = "");

@@ -23,6 +23,11 @@ std::vector<std::pair<std::string, const OptionRow*>> rows_below(const OptionTab
   return rows;
 }
 
+bool is_default(const OptionRow& row, const Config& node) {
+  return !row.bounds.required && node.is_scalar() &&
+         node.text() == parse_yaml_value(row.value, node.origin()).text();
+}
+
 class Checker {
  public:
   Checker(const OptionTable& table, const OptionScope& scope, Findings& findings)
@@ -64,6 +69,7 @@ class Checker {
       check_list(row, node, path);
     } else {
       check_value(row.type, {node, path, row.bounds}, findings_);
+      if (!is_default(row, node)) check_program({node, path, row.bounds}, findings_);
     }
   }
 

@@ -32,6 +32,11 @@ Bounds required(Bounds bounds) {
   return bounds;
 }
 
+Bounds program(Bounds bounds) {
+  bounds.is_program = true;
+  return bounds;
+}
+
 namespace {
 
 const Config& empty_map() {

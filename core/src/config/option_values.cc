@@ -7,6 +7,7 @@
 #include <map>
 
 #include "config/config_errors.h"
+#include "config/distrusted_files.h"
 #include "config/scalar.h"
 
 namespace s2s {
@@ -103,7 +104,9 @@ void read_value(const OptionSpot& spot, double& value, Findings& findings) {
   read_one(spot, value, findings);
 }
 void read_value(const OptionSpot& spot, std::string& value, Findings& findings) {
+  const std::string before = value;
   read_one(spot, value, findings);
+  if (value != before) check_program(spot, findings);
 }
 void read_value(const OptionSpot& spot, std::optional<int64_t>& value, Findings& findings) {
   read_one(spot, value, findings);
@@ -160,6 +163,12 @@ std::map<std::string, Check> checks_of() {
 }
 
 }  // namespace
+
+void check_program(const OptionSpot& spot, Findings& findings) {
+  if (spot.bounds.is_program && is_distrusted(spot.node.origin())) {
+    findings.add(program_error(spot.path, spot.node));
+  }
+}
 
 void check_value(const std::string& type_name, const OptionSpot& spot, Findings& findings) {
   static const std::map<std::string, Check> kChecks =

@@ -49,6 +49,10 @@ constexpr const char* kGroupListType = "list of map";
 /// Adds findings for a node that a table says to be of type `type_name`.
 void check_value(const std::string& type_name, const OptionSpot& spot, Findings& findings);
 
+/// Adds a finding for a node that names another program than the option's default, and that the
+/// user did not write.
+void check_program(const OptionSpot& spot, Findings& findings);
+
 /// The value as a node.
 Config to_config(bool value);
 Config to_config(int64_t value);

@@ -1,12 +1,11 @@
 #include "files/command_rules.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <mutex>
-#include <set>
 #include <string_view>
 #include <unordered_set>
 
+#include "config/distrusted_files.h"
 #include "config/interpolation.h"
 #include "config/secrets.h"
 #include "files/brace_expansion.h"
@@ -21,36 +20,12 @@ struct Rules {
   std::mutex mutex;
   bool all = false;                       // guarded by mutex, as what follows
   std::unordered_set<std::string> typed;  // without "pipe:"
-  std::set<std::string> foreign;          // configuration files of others
   double silence_s = files::CommandLimits{}.silence_s;
 };
 
 Rules& rules() {
   static Rules the_process;
   return the_process;
-}
-
-/// True for "${" of anything but the environment: the text holds what another value says.
-bool refers_to_values(std::string_view text) {
-  for (size_t at = text.find("${"); at != std::string_view::npos; at = text.find("${", at + 2)) {
-    if (!text.substr(at).starts_with("${oc.env:")) return true;
-  }
-  return false;
-}
-
-/// Where a variable is named, its default stands, too.
-bool is_of(const Origin& origin, const std::string& file) {
-  if (origin.source == file) return true;
-  if (origin.source.starts_with("command line: ")) return refers_to_values(origin.source);
-  return origin.source.starts_with("environment ") &&
-         (origin.via.find(file) != std::string::npos || refers_to_values(origin.via));
-}
-
-bool is_foreign(const Origin& origin) {
-  const std::lock_guard lock(rules().mutex);
-  const auto& files = rules().foreign;
-  return std::any_of(files.begin(), files.end(),
-                     [&origin](const std::string& file) { return is_of(origin, file); });
 }
 
 /// A shell can read the variable itself, and then nobody else sees its value.
@@ -90,7 +65,7 @@ void allow_typed_command(const std::string& source) {
 void allow_typed_commands(const Config& typed) {
   if (typed.is_scalar() && files::pipe_command(typed.text())) {
     check_no_secret(typed);
-    if (!is_foreign(typed.origin())) allow_typed_command(typed.text());
+    if (!is_distrusted(typed.origin())) allow_typed_command(typed.text());
   }
   for (const Config& item : typed.items()) allow_typed_commands(item);
   for (const auto& [key, value] : typed.entries()) allow_typed_commands(value);
@@ -109,11 +84,6 @@ void set_command_timeout(double seconds) {
 }  // namespace s2s
 
 namespace s2s::files {
-
-void distrust_commands_of(const std::string& config_file) {
-  const std::lock_guard lock(rules().mutex);
-  rules().foreign.insert(config_file);
-}
 
 bool is_command_allowed(const std::string& command) {
   if (is_allowed_by_variable()) return true;

@@ -8,10 +8,6 @@
 
 namespace s2s::files {
 
-/// The texts of this configuration file are not the user's: allow_typed_commands passes over them,
-/// and over texts of the environment and the command line that refer to them.
-void distrust_commands_of(const std::string& config_file);
-
 /// Whether the user typed this command, or allowed all.
 bool is_command_allowed(const std::string& command);
 

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "config/config_errors.h"
+#include "config/distrusted_files.h"
 #include "s2s/lora.h"
 #include "s2s/weights.h"
 #include "train/checkpoint.h"
@@ -88,6 +89,8 @@ std::unique_ptr<Tokenizer> RunBuilder::tokenizer(const std::string& checkpoint) 
   Config node = node_at(config, "model.tokenizer");
   if (node.entries().empty()) return nullptr;
   if (process_ != nullptr && process_->rank > 0) node.erase("train");  // rank 0 has made it
+  const Config* const train = node.find("train");
+  if (train != nullptr && is_distrusted(train->origin())) node.erase("train");  // it writes a file
   if (!checkpoint.empty()) require_checkpoint(checkpoint);
   return registries_.create<Tokenizer>(node, context("model.tokenizer"));
 }

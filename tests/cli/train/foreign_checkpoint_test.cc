@@ -146,6 +146,65 @@ TEST_CASE("no command runs that a checkpoint's own configuration holds or allows
   runs(own, {});
 }
 
+TEST_CASE("no program runs that a checkpoint's own configuration names") {
+  const ForeignCheckpoint checkpoint;
+  const fs::path config = checkpoint.path / "config.yaml", out = checkpoint.folder.path() / "out";
+  const fs::path program = checkpoint.path / "listen.sh";
+  write_text(program, "#!/bin/sh\ntouch " + checkpoint.marker.string() + "\n");
+  fs::permissions(program, fs::perms::owner_all);
+  const std::string good = read_text(config), run = "exp_manager.explicit_log_dir=" + out.string();
+  const auto with_scorer = [&](const std::string& options) {
+    const size_t at = good.find("model:\n");
+    REQUIRE(at != std::string::npos);
+    std::string text = good;
+    text.insert(at + 7, "  scoring_asr: {name: pocketsphinx, program: " + options + "}\n");
+    return text;
+  };
+  const std::string path = checkpoint.path.string();
+  for (const std::string& text :
+       {with_scorer(program.string()),
+        with_scorer("\"${evil.program}\"") + "evil: {program: " + program.string() + "}\n"}) {
+    write_text(config, text);
+    for (const Words& words : {Words{"validate", "--checkpoint", path},
+                               Words{"validate", config.string(), run, "--checkpoint", path},
+                               Words{"config", "check", config.string()}}) {
+      const Outcome outcome = checkpoint.run(words);
+      CAPTURE(words[0]);
+      CHECK(outcome.exit_code == 3);
+      CHECK_MESSAGE(contains(outcome.output, "[config/program]"), outcome.output);
+      CHECK_FALSE(fs::exists(checkpoint.marker));
+    }
+  }
+  // The default is no choice of the checkpoint's, and what the user types counts.
+  write_text(config, with_scorer("pocketsphinx_batch"));
+  CHECK(checkpoint.run({"config", "check", config.string()}).exit_code == 0);
+  write_text(config, with_scorer(program.string()));
+  const Outcome typed = checkpoint.run(
+      {"validate", "--checkpoint", path, "model.scoring_asr.program=" + program.string()});
+  CHECK_MESSAGE(fs::exists(checkpoint.marker), typed.output);
+}
+
+TEST_CASE("no tokenizer is made where a checkpoint's own configuration says") {
+  const ForeignCheckpoint checkpoint;
+  const fs::path config = checkpoint.path / "config.yaml";
+  const fs::path made = checkpoint.folder.path() / "outside/tokenizer.model";
+  fs::remove_all(checkpoint.path / "tokenizer");
+  std::istringstream in(read_text(config));
+  std::string text;
+  for (std::string line; std::getline(in, line);) {
+    const size_t at = line.find("path: ");
+    if (line.ends_with("tokenizer.model")) line = line.substr(0, at) + "path: " + made.string();
+    text += line + "\n";
+  }
+  REQUIRE(contains(text, made.string()));
+  REQUIRE(contains(text, "texts.txt"));
+  write_text(config, text);
+  const Outcome outcome = checkpoint.run({"validate", "--checkpoint", checkpoint.path.string()});
+  CHECK(outcome.exit_code == 3);
+  CHECK_MESSAGE(contains(outcome.output, "error: [tokenizer/missing-file]"), outcome.output);
+  CHECK_FALSE(fs::exists(made.parent_path()));
+}
+
 TEST_CASE("a part that only a checkpoint's plugins provide is asked for with --plugin-path") {
   const ForeignCheckpoint checkpoint;
   std::string text = read_text(checkpoint.path / "config.yaml");

@@ -14,6 +14,7 @@
 #include "common/allowed_commands.h"
 #include "common/contains.h"
 #include "common/temporary_folder.h"
+#include "config/distrusted_files.h"
 #include "config/load_config.h"
 #include "files/line_file.h"
 #include "files/open_bytes.h"
@@ -73,7 +74,7 @@ TEST_CASE("what is typed runs, and all that its pattern stands for, but nothing 
 }
 
 TEST_CASE("texts of a stranger's configuration are not typed, nor what refers to them") {
-  distrust_commands_of("/their/config.yaml");
+  s2s::distrust_file("/their/config.yaml");
   const auto is_typed = [](const std::string& command, const Origin& origin) {
     Config text = Config::scalar("pipe:" + command, true);
     text.set_origin(origin);
