@@ -26,6 +26,7 @@ struct BuiltComponents {
   std::vector<Named<Backbone>> llms;
   std::vector<Named<Encoder>> encoders;
   std::vector<Named<Codec>> codecs;
+  size_t count() const { return llms.size() + encoders.size() + codecs.size(); }
 };
 
 /// Three seconds of swelling tones, for codecs that fit their statistics.
@@ -62,9 +63,8 @@ std::string build_all(const Registries& staging, BuiltComponents& built) {
   build_tiny(staging, built.encoders);
   build_tiny(staging, built.codecs);
   for (Named<Codec>& codec : built.codecs) fit_to_tones(*codec.part);
-  const size_t count = built.llms.size() + built.encoders.size() + built.codecs.size();
-  if (count == 0) return "none of its components has tiny options";
-  return std::to_string(count) + " built";
+  if (built.count() == 0) return "none of its components has tiny options";
+  return std::to_string(built.count()) + " built";
 }
 
 template <class T>
@@ -82,7 +82,7 @@ std::string ask_all(BuiltComponents& built) {
   ask(built.encoders, findings);
   ask(built.codecs, findings);
   if (!findings.empty()) throw promises_error(findings);
-  return "";
+  return built.count() == 0 ? "not asked, nothing was built" : "";
 }
 
 struct DataTensor {

@@ -119,7 +119,10 @@ void setup_plugin_new(CLI::App& plugin, Invocation& invocation) {
   const auto arguments = std::make_shared<NewArguments>();
   CLI::App* const command = plugin.add_subcommand(
       "new", "make a project for a plugin of your own that builds and passes its test at once");
-  command->add_option("kind", arguments->kind, "what it is: llm, metric, strategy")->required();
+  command
+      ->add_option("kind", arguments->kind,
+                   "what it is: codec, data, encoder, llm, metric, scorer, strategy, tokenizer")
+      ->required();
   command->add_option("name", arguments->name, "its name in configs, vendor.name")->required();
   command->add_option("--out", arguments->folder, "folder to make (default: vendor_name)");
   add_force(*command, arguments->force);

@@ -9,13 +9,7 @@ trap 'rm -rf "$scratch"' EXIT
 prefix=$scratch/prefix
 unset S2S_PLUGIN_PATH LD_LIBRARY_PATH
 
-fail() { echo "FAILED: $*"; exit 1; }
-expect() {  # expect TEXT COMMAND...: the command succeeds and prints TEXT
-  local text=$1 output
-  shift
-  output=$("$@" 2>&1) || fail "$* ended with $?: $output"
-  grep -qF -- "$text" <<< "$output" || fail "$* did not print '$text': $output"
-}
+source "$source_dir/tests/sdk/functions.sh"
 
 cmake --install "$build_dir" --prefix "$prefix" > "$scratch/install.log"
 for file in bin/s2s-run lib/libs2s_run.so lib/libs2s_core.so include/s2s/plugin.h \

@@ -1,26 +1,12 @@
 #!/bin/bash
 # usage: third_party_test.sh SOURCE_DIR BUILD_DIR
-# Installs the build and lives from the prefix alone: makes a language model by `plugin new`,
-# builds two strangers' plugins (a sliding-window decoder, a codec), and trains, resumes, lists and
-# inspects with them. As root, the source and build trees are hidden meanwhile.
+# Installs the build and lives from the prefix alone: makes plugins by `plugin new`, builds a
+# stranger's (a sliding-window decoder), and trains, resumes, lists and inspects with them. As root,
+# the source and build trees are hidden meanwhile.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 
-fail() { echo "FAILED: $*"; exit 1; }
-expect() {  # expect TEXT COMMAND...: the command succeeds and prints TEXT
-  local text=$1 output
-  shift
-  output=$("$@" 2>&1) || fail "$* ended with $?: $output"
-  grep -qF -- "$text" <<< "$output" || fail "$* did not print '$text': $output"
-}
-
-build() {  # build FOLDER: configures, builds, runs its own test
-  local generator=()
-  [ -z "$(type -p ninja)" ] || generator=(-G Ninja)
-  { cmake "${generator[@]}" -S "$1" -B "$1/build" -DCMAKE_PREFIX_PATH="$prefix" &&
-    cmake --build "$1/build" && ctest --test-dir "$1/build" --output-on-failure
-  } > "$scratch/log" 2>&1 || fail "$1: $(tail -40 "$scratch/log")"
-}
+source "$(dirname "${BASH_SOURCE[0]}")/functions.sh"
 
 losses() {  # losses RUN: step and loss of each line, without times
   grep -o '"step": *[0-9]*\|"loss": *[-0-9.e]*' "$1/metrics.jsonl"
@@ -53,10 +39,11 @@ inside() {
   expect "resumed from" "$run" "${plain[@]}" trainer.max_steps=6
 
   build acme_mistral
-  build acme_bands
+  expect "a plugin for codec:acme.bands" "$run" plugin new codec acme.bands --out bands
+  build bands
   expect " 8 ok" "$run" plugin check acme_mistral/build/libs2s_llm_acme_mistral.so
-  expect " 8 ok" "$run" plugin check acme_bands/build/libs2s_codec_acme_bands.so
-  export S2S_PLUGIN_PATH=$scratch/acme_mistral/build:$scratch/acme_bands/build
+  expect " 8 ok" "$run" plugin check bands/build/libs2s_codec_acme_bands.so
+  export S2S_PLUGIN_PATH=$scratch/acme_mistral/build:$scratch/bands/build
   expect "acme.mistral" "$run" plugin list --kind llm
   expect "acme.bands" "$run" plugin list --kind codec
   expect "sliding_window" "$run" plugin inspect acme.mistral
@@ -99,7 +86,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 unset S2S_PLUGIN_PATH LD_LIBRARY_PATH
 cmake --install "$build_dir" --prefix "$scratch/prefix" > "$scratch/install.log"
-cp -r "$source_dir"/tests/sdk/acme_* "${BASH_SOURCE[0]}" "$scratch"
+cp -r "$source_dir"/tests/sdk/{acme_*,functions.sh} "${BASH_SOURCE[0]}" "$scratch"
 again=(bash "$scratch/$(basename "${BASH_SOURCE[0]}")" --inside)
 again+=("$source_dir" "$build_dir" "$scratch")
 if [ "$(id -u)" = 0 ] && unshare --mount true 2> /dev/null; then

@@ -1,6 +1,6 @@
 #pragma once
-// A codec of the least means, as a stranger to s2s writes it: the loudness of some frequency bands
-// in frames of 80 ms, each in steps of some decibels; spoken back with fixed phases, as a whisper.
+// A codec without training: a frame of 80 ms becomes the loudness of some frequency bands, each in
+// steps of decibels. Decoding gives each frequency a fixed phase, which sounds like a whisper.
 // Shape letters: B batch, S samples, T frames, K bands, N samples of a frame, F frequencies.
 
 #include <memory>
@@ -10,8 +10,9 @@
 #include "s2s/options.h"
 #include "s2s/registry.h"
 
-namespace acme_bands {
+namespace PLUGIN_NAME {
 
+/// `s2s-run plugin inspect COMPONENT_NAME` lists these, and the configuration sets them.
 struct Options {
   int64_t sample_rate = 16000;
   int64_t num_bands = 16;
@@ -24,6 +25,7 @@ struct Options {
   }
 };
 
+/// One band is one codebook. Code 0 is silence.
 class Bands : public s2s::Codec {
  public:
   explicit Bands(const Options& options);
@@ -33,8 +35,10 @@ class Bands : public s2s::Codec {
   at::Tensor decode(const at::Tensor& codes_BKT) override;
   std::unique_ptr<s2s::CodecStream> open_stream(int64_t batch_size) override;
   at::Tensor silence_codes() override;
+  /// A codec with statistics of the training data reads them here, into persistent buffers.
   bool fit(const std::function<at::Tensor()>&) override { return false; }
   bool is_fitted() const override { return true; }
+  /// A codec with weights maps the names in its own files to its parameters here.
   s2s::NameMap checkpoint_names() const override { return {}; }
 
  protected:
@@ -47,9 +51,10 @@ class Bands : public s2s::Codec {
   at::Tensor phase_F2_;  // cosine and sine of each frequency's phase
 };
 
-/// Errors: [acme/sample-rate] for a rate at which 80 ms are no whole number of samples.
+/// Errors: [PLUGIN_NAME/sample-rate] for a rate at which 80 ms are no whole number of samples.
 std::unique_ptr<s2s::Codec> create(const s2s::Config& options, const s2s::BuildContext& context);
 
+/// The options of an instance that `plugin check` and the test build.
 inline constexpr char kTiny[] = R"({"sample_rate": 16000, "num_bands": 8, "num_levels": 32})";
 
-}  // namespace acme_bands
+}  // namespace PLUGIN_NAME

@@ -1,15 +1,15 @@
-// Asks a tiny instance for what s2s expects of a codec; prints what does not hold.
+// Tests what s2s expects of every codec on a tiny instance, and prints what does not hold.
 
 #include <cstdio>
 
-#include "bands.h"
+#include "codec.h"
 #include "s2s/conformance.h"
 #include "s2s/weights.h"
 
 int main() {
   s2s::BuildContext context;
   context.path = "tiny";
-  const auto codec = acme_bands::create(s2s::parse_json(acme_bands::kTiny, "kTiny"), context);
+  const auto codec = PLUGIN_NAME::create(s2s::parse_json(PLUGIN_NAME::kTiny, "kTiny"), context);
   codec->materialize(at::kCPU, at::kFloat, 1);
   const auto answers = s2s::conformance::broken_promises(*codec);
   for (const std::string& answer : answers) std::fprintf(stderr, "%s\n", answer.c_str());

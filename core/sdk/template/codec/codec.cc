@@ -1,4 +1,4 @@
-#include "bands.h"
+#include "codec.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -7,12 +7,13 @@
 
 #include "s2s/error.h"
 
-namespace acme_bands {
+namespace PLUGIN_NAME {
 namespace {
 
 constexpr double kQuietest = -80;  // dB; what is below is silence
 constexpr double kLowestHz = 80;
 
+/// Each frame is decoded without its neighbors, so nothing waits for `finish`.
 class Stream : public s2s::CodecStream {
  public:
   Stream(Bands& bands, int64_t batch_size) : bands_(bands), batch_size_(batch_size) {}
@@ -99,11 +100,11 @@ at::Tensor Bands::silence_codes() { return at::zeros({options_.num_bands}, at::k
 std::unique_ptr<s2s::Codec> create(const s2s::Config& options, const s2s::BuildContext& context) {
   const auto read = s2s::read_options<Options>(options, context.path);
   if (read.sample_rate * 2 % 25 != 0) {
-    throw s2s::Error(s2s::ExitCode::kConfig, "acme/sample-rate",
+    throw s2s::Error(s2s::ExitCode::kConfig, "PLUGIN_NAME/sample-rate",
                      context.path + ".sample_rate = " + std::to_string(read.sample_rate) +
                          "; expected a multiple of 25 Hz, for whole samples in 80 ms");
   }
   return std::make_unique<Bands>(read);
 }
 
-}  // namespace acme_bands
+}  // namespace PLUGIN_NAME

@@ -1,0 +1,21 @@
+#pragma once
+// The format: a text file of dialogues, which become s2s's cuts.
+
+#include <string>
+#include <vector>
+
+#include "s2s/cuts.h"
+
+namespace PLUGIN_NAME {
+
+/// Reads lines of fields that are parted by tabs; empty lines and those with # are passed over:
+///
+///   dialog ID USER_AUDIO AGENT_AUDIO SECONDS    (audio relative to the list's folder)
+///   turn   SPEAKER START END TEXT               (seconds; a turn of the dialogue above)
+///
+/// sample_rate_hz: of all audio.
+/// Errors: [PLUGIN_NAME/list] when the file cannot be read or has no dialogue, [PLUGIN_NAME/line]
+/// for the first line that is neither.
+std::vector<s2s::Cut> read_dialogs(const std::string& path, int64_t sample_rate_hz);
+
+}  // namespace PLUGIN_NAME

@@ -1,0 +1,19 @@
+#!/bin/bash
+# What the tests of the SDK share. `build` needs $prefix and $scratch.
+
+fail() { echo "FAILED: $*"; exit 1; }
+
+expect() {  # expect TEXT COMMAND...: the command succeeds and prints TEXT
+  local text=$1 output
+  shift
+  output=$("$@" 2>&1) || fail "$* ended with $?: $output"
+  grep -qF -- "$text" <<< "$output" || fail "$* did not print '$text': $output"
+}
+
+build() {  # build FOLDER: configures, builds, runs its own test
+  local generator=()
+  [ -z "$(type -p ninja)" ] || generator=(-G Ninja)
+  { cmake "${generator[@]}" -S "$1" -B "$1/build" -DCMAKE_PREFIX_PATH="$prefix" &&
+    cmake --build "$1/build" && ctest --test-dir "$1/build" --output-on-failure
+  } > "$scratch/log" 2>&1 || fail "$1: $(tail -40 "$scratch/log")"
+}

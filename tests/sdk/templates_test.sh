@@ -1,0 +1,62 @@
+#!/bin/bash
+# usage: templates_test.sh SOURCE_DIR BUILD_DIR
+# Installs the build; makes an encoder, a tokenizer, a data source and a scorer by `plugin new`,
+# builds and checks each, and trains or validates with it by its name.
+set -euo pipefail
+export LC_ALL=C.UTF-8
+source "$(dirname "${BASH_SOURCE[0]}")/functions.sh"
+source_dir=$1 build_dir=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+unset S2S_PLUGIN_PATH LD_LIBRARY_PATH
+prefix=$scratch/prefix run=$scratch/prefix/bin/s2s-run
+cmake --install "$build_dir" --prefix "$prefix" > "$scratch/install.log"
+cd "$scratch"
+
+# What third_party_test.sh and out_of_tree_test.sh make is not made again.
+elsewhere=' codec llm metric strategy '
+for kind in "$source_dir"/core/sdk/template/*; do
+  kind=$(basename "$kind")
+  [[ $elsewhere != *" $kind "* ]] || continue
+  expect "a plugin for $kind:acme.$kind" "$run" plugin new "$kind" "acme.$kind" --out "$kind"
+  build "$kind"
+  expect " 8 ok" "$run" plugin check "$kind/build/libs2s_${kind}_acme_$kind.so"
+  S2S_PLUGIN_PATH=${S2S_PLUGIN_PATH:+$S2S_PLUGIN_PATH:}$scratch/$kind/build
+done
+export S2S_PLUGIN_PATH
+
+train() {  # train FOLDER OVERRIDE...: ten steps
+  local folder=$1
+  shift
+  expect "train: 10 steps" "$run" train "$prefix/share/s2s/configs/tiny.yaml" \
+    "exp_manager.explicit_log_dir=$folder" "$@"
+}
+
+train encoder_run '~model.encoder' 'model.encoder={name: acme.encoder}'
+
+printf ' the\n light\n is\n now\n on\n off\n' > pieces.txt
+echo 'the light is now on' > text
+expect '[119,107,104,260,261,262,263]' \
+  "$run" tokenizer encode pieces.txt --plugin acme.tokenizer < text
+train tokenizer_run '~model.tokenizer' model.llm.vocab_size=320 \
+  'model.tokenizer={name: acme.tokenizer, path: pieces.txt}'
+
+python3 - runs/tiny-data/train.jsonl > runs/tiny-data/train.txt << 'END'
+import json, sys
+for line in open(sys.argv[1]):
+    cut = json.loads(line)
+    user, agent = cut["recording"], cut["custom"]["target_audio"]
+    print("dialog", cut["id"], user["sources"][0]["source"], agent["sources"][0]["source"],
+          cut["duration"], sep="\t")
+    for turn in cut["supervisions"]:
+        print("turn", turn["speaker"], turn["start"], turn["start"] + turn["duration"],
+              turn["text"], sep="\t")
+END
+data='data.train_ds={name: acme.data, path: runs/tiny-data/train.txt, batch_size: 2}'
+train data_run '~data.train_ds' "$data"
+
+printf '#!/bin/sh\nwhile read -r f; do echo hi; done\n' > listen.sh
+chmod +x listen.sh
+expect 'heard by' "$run" validate --checkpoint data_run \
+  'model.scoring_asr={name: acme.scorer, program: ./listen.sh}'
+echo "ok: an encoder, a tokenizer, a data source and a scorer: built, checked, used"
