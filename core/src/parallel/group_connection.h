@@ -1,5 +1,5 @@
 #pragma once
-// Groups of ranks that another library (Gloo, NCCL) connects.
+// Groups of ranks that another library connects.
 
 #include <cstdint>
 #include <functional>
