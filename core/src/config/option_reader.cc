@@ -60,7 +60,10 @@ class ReadingVisitor final : public OptionVisitor {
     read(name, value, doc, b);
   }
   void operator()(const char* name, std::string& value, const char* doc, const Bounds& b) override {
+    const std::string before = value;
     read(name, value, doc, b);
+    if (value == before) return;
+    check_program({*levels_.back().node->find(name), child_path(name), b}, findings_);
   }
   void operator()(const char* name, std::optional<int64_t>& value, const char* doc,
                   const Bounds& b) override {

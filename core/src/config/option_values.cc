@@ -104,9 +104,7 @@ void read_value(const OptionSpot& spot, double& value, Findings& findings) {
   read_one(spot, value, findings);
 }
 void read_value(const OptionSpot& spot, std::string& value, Findings& findings) {
-  const std::string before = value;
   read_one(spot, value, findings);
-  if (value != before) check_program(spot, findings);
 }
 void read_value(const OptionSpot& spot, std::optional<int64_t>& value, Findings& findings) {
   read_one(spot, value, findings);

@@ -1,5 +1,6 @@
 #include "config/option_check.h"
 
+#include "config/distrusted_files.h"
 #include "config/yaml_writer.h"
 #include "config_test_support.h"
 
@@ -95,4 +96,30 @@ TEST_CASE("absent options are completed with their defaults and origin") {
   s2s::complete_options(empty, s2s::list_options<Outer>(), kScope);
   CHECK(empty.find("path")->is_missing());
   CHECK(empty.find_path("inner.scale")->as_double("") == 1.0);
+}
+
+TEST_CASE("a program that a distrusted file names is refused, unless it is the default") {
+  struct Listener {
+    std::string program = "listen";
+    void visit(s2s::OptionVisitor& v) { v("program", program, "what is started", s2s::program()); }
+  };
+  s2s::distrust_file("/theirs/config.yaml");
+  const auto ids_of = [](const std::string& program, const std::string& file) {
+    Config node = Config::map();
+    node["program"] = Config::scalar(program);
+    node["program"].set_origin({file, 3, 1});
+    Findings checked, read;
+    s2s::check_options(node, s2s::list_options<Listener>(), kScope, checked);
+    Listener listener;
+    s2s::OptionReader(node, "m", read).read(listener);
+    std::vector<std::string> ids;
+    for (const Findings* findings : {&checked, &read}) {
+      for (const s2s::Error& error : findings->errors()) ids.push_back(error.id());
+    }
+    return ids;
+  };
+  CHECK(ids_of("evil.sh", "/theirs/config.yaml") ==
+        std::vector<std::string>{"config/program", "config/program"});
+  CHECK(ids_of("listen", "/theirs/config.yaml").empty());
+  CHECK(ids_of("evil.sh", "/mine/config.yaml").empty());
 }
