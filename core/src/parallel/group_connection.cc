@@ -8,6 +8,7 @@
 
 #include "base/thread_errors.h"
 #include "parallel/comm_errors.h"
+#include "parallel/rendezvous_store.h"
 
 namespace s2s {
 
@@ -24,15 +25,13 @@ std::unique_ptr<Communicator> connect_group(
     throw;
   } catch (const c10::OutOfMemoryError&) {
     throw;
-  } catch (const c10::Error& error) {
-    throw comm_errors::connection(name, rank, error.what_without_backtrace());
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::resource_unavailable_try_again) {
       throw threads_error(error.code().message());
     }
-    throw comm_errors::connection(name, rank, error.what());
+    throw comm_errors::connection(name, rank, reason_of(error));
   } catch (const std::exception& error) {
-    throw comm_errors::connection(name, rank, error.what());
+    throw comm_errors::connection(name, rank, reason_of(error));
   }
 }
 
