@@ -28,7 +28,7 @@ s2s::Error bad_list(const std::string& path, const std::string& problem) {
 s2s::Error bad_line(const Line& line, const std::string& problem, const std::string& expected) {
   return {s2s::ExitCode::kData, "PLUGIN_NAME/line",
           line.place + ": " + s2s::printable_name(problem) + "; expected " + expected +
-              ", parted by tabs; correct the line"};
+              ", separated by tabs; correct the line"};
 }
 
 Line split(std::string place, const std::string& text) {

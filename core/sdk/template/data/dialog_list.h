@@ -8,7 +8,7 @@
 
 namespace PLUGIN_NAME {
 
-/// Reads lines of fields that are parted by tabs; empty lines and those with # are passed over:
+/// Reads lines of fields that are separated by tabs; empty lines and comments (#) are skipped:
 ///
 ///   dialog ID USER_AUDIO AGENT_AUDIO SECONDS    (audio relative to the list's folder)
 ///   turn   SPEAKER START END TEXT               (seconds; a turn of the dialogue above)
