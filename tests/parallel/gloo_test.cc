@@ -126,7 +126,8 @@ TEST_CASE("one rank without threads for a group" * doctest::skip()) {
   };
   for (const int num_good : {0, 1}) {
     if (process.world().rank() == 0) {
-      CHECK(error_of().empty());  // connections come before threads
+      const std::string id = error_of();  // connections come before threads, and may last longer
+      CHECK_MESSAGE((id.empty() || id == "comm/lost"), id);
     } else {
       const s2s::test::FailingThreads failing(num_good);
       CHECK(error_of() == "run/threads");
