@@ -148,6 +148,8 @@ if [ $mode = large ]; then
   python3 tests/fuzz/large_seeds.py "$target" "$corpus" "$work/large"
   mkdir -p "$work/found-large"
   seeds=("$work/found-large" "$work/large" "$corpus")
+  # Freed memory and the fuzzer's own inputs count for the limit, too.
+  export ASAN_OPTIONS=quarantine_size_mb=16${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 fi
 limits+=("-artifact_prefix=$work/")
 if [ $mode = minimise ]; then
