@@ -6,8 +6,8 @@
 # writes into build-fuzz/TARGET/minimal what of the corpus and of earlier runs' finds is needed to
 # reach the same code. A find that breaks something lies in build-fuzz/TARGET: repair the code, and
 # add the find to the corpus.
-# --large: inputs of up to 1 MB, which have to be done within 5 s and 1 GB (with the sanitizers'
-# share), beginning with deep, wide and repeated ones (large_seeds.py).
+# --large: inputs of up to 1 MB, which have to be done within 1 GB and 20 s (with the sanitizers'
+# share, on a busy machine), beginning with deep, wide and repeated ones (large_seeds.py).
 # TARGET: a file fuzz_TARGET.cc beside this one
 set -euo pipefail
 shopt -s extglob
@@ -143,7 +143,7 @@ clang++ -fsanitize=fuzzer,address,undefined "${objects[@]}" -Lbuild/lib -L"$torc
 limits=(-max_len=4096 -rss_limit_mb=2048 -timeout=10)
 seeds=("$work/found" "$corpus")
 if [ $mode = large ]; then
-  limits=(-max_len=1048576 -rss_limit_mb=1024 -timeout=5 -len_control=0)
+  limits=(-max_len=1048576 -rss_limit_mb=1024 -timeout=20 -len_control=0)
   rm -rf "$work/large"
   python3 tests/fuzz/large_seeds.py "$target" "$corpus" "$work/large"
   mkdir -p "$work/found-large"
