@@ -253,6 +253,7 @@ INPUT = [
     ("tar-pipe", lambda kit: "- {type: nemo_tarred, manifest_filepath: 'pipe:%s', "
      "tarred_audio_filepaths: 'pipe:%s'}\n" % ((kit.touch("data/input-tar-pipe"),) * 2), False),
     ("names-itself", "- {type: group, input_cfg: input.yaml}\n", False),
+    ("names-itself-twice", "- {type: group, input_cfg: input.yaml}\n" * 2, True),
     ("deep", "- " + k.nest() + "\n", True),
     ("deep-object", "- " + k.deep_object() + "\n", False),
     ("type-escapes", '- {type: "x\\e[2J\\nerror: [fake/line] x", cuts_path: cuts.jsonl}\n', True),

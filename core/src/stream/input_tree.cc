@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -21,6 +22,7 @@ namespace s2s::data {
 namespace {
 
 constexpr int kMaxLevels = 32;
+constexpr int64_t kMaxSources = 20'000;  // files may name the same files again and again
 
 /// Of one level and of those below; a single number is every level's.
 struct Temperatures {
@@ -89,6 +91,7 @@ class Parser {
     group.temperature = own.here();
     if (!node.is_scalar()) return parse_list(node, base_dir, own.below(), level, group);
     const std::string file = path_from(base_dir, node.text());
+    if (!enter(file, node, group)) return;
     try {
       const Config list = read_yaml_list(group.path, node, file);
       const auto folder = std::filesystem::path(file).parent_path().string();
@@ -96,6 +99,7 @@ class Parser {
     } catch (const Error& error) {
       findings_.add(error);
     }
+    open_files_.pop_back();
   }
 
   /// A block or an entry without input_cfg: cuts_path, shar_path or manifest_filepath.
@@ -145,6 +149,22 @@ class Parser {
   }
 
  private:
+  /// False, with a finding, for a file that is being read already: it leads to itself.
+  bool enter(const std::string& file, const Config& node, const InputNode& group) {
+    std::error_code ignored;
+    const std::string real = std::filesystem::weakly_canonical(file, ignored).string();
+    if (std::find(open_files_.begin(), open_files_.end(), real) == open_files_.end()) {
+      open_files_.push_back(real);
+      return true;
+    }
+    if (reported_.insert(real).second) {
+      findings_.add(input_errors::bad_input(
+          group.path, node, fmt::format("the file '{}' leads to itself", file),
+          "a YAML file that is not read already on the way here"));
+    }
+    return false;
+  }
+
   void parse_list(const Config& list, const std::string& base_dir, const Temperatures& below,
                   int level, InputNode& group) {
     if (!list.is_list() || list.items().empty()) {
@@ -180,6 +200,12 @@ class Parser {
 
   void parse_item(const Config& node, const std::string& path, const std::string& base_dir,
                   const Temperatures& inherited, int level, InputNode& group) {
+    if (++num_sources_ > kMaxSources) {
+      if (num_sources_ > kMaxSources + 1) return;
+      return findings_.add(
+          input_errors::bad_input(path, node, fmt::format("more than {} sources", kMaxSources),
+                                  "fewer; do files name the same files again and again?"));
+    }
     InputNode child;
     child.path = path;
     InputItem item;
@@ -254,6 +280,9 @@ class Parser {
   const InputContext& context_;
   Findings& findings_;
   int depth_ = 0;
+  int64_t num_sources_ = 0;
+  std::vector<std::string> open_files_;  // on the way from the top to what is read
+  std::set<std::string> reported_;
 };
 
 }  // namespace
