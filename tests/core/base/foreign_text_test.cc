@@ -61,16 +61,18 @@ TEST_CASE("JSON is parsed up to a depth, whatever stands in its strings") {
   CHECK(try_parse_foreign_json("{").is_discarded());
 }
 
-TEST_CASE("objects that keep their order have a limit of members, others have none") {
+TEST_CASE("objects that keep their order have a limit of members together, others have none") {
   const auto wide = [](size_t members) {
     std::string text = "{";
     for (size_t i = 0; i < members; ++i) text += "\"" + std::to_string(i) + "\":[{\"a:\":1}],";
     text.back() = '}';
     return text;
   };
-  CHECK_FALSE(has_wide_object(wide(7), 7));
-  CHECK(has_wide_object(wide(8), 7));
-  CHECK_FALSE(has_wide_object("]]]}:", 7));  // no JSON
+  CHECK_FALSE(has_wide_objects(wide(7), 7));
+  CHECK(has_wide_objects(wide(8), 7));
+  CHECK_FALSE(has_wide_objects("[" + wide(5) + "," + wide(5) + "]", 7));  // 2 x 10 of 21
+  CHECK(has_wide_objects("[" + wide(5) + "," + wide(5) + "," + wide(3) + "]", 7));
+  CHECK_FALSE(has_wide_objects("]]]}:", 7));  // no JSON
   const std::string text = wide(kOrderedMembers + 1);
   CHECK(parse_foreign_json(text).size() == kOrderedMembers + 1);
   CHECK(try_parse_foreign_json<nlohmann::ordered_json>(text).is_discarded());
