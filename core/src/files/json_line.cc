@@ -43,15 +43,19 @@ std::string with_marked_tokens(const std::string& text) {
 }
 
 /// Marked strings as tokens again.
-std::string with_plain_tokens(std::string text) {
-  for (size_t at = text.find(kMark); at != std::string::npos; at = text.find(kMark, at)) {
-    const size_t end = text.find('"', at + 1);
-    const std::string token = text.substr(at + kMark.size(), end - at - kMark.size());
+std::string with_plain_tokens(const std::string& text) {
+  std::string plain;
+  size_t done = 0;  // of the text
+  for (size_t at = text.find(kMark); at != std::string::npos; at = text.find(kMark, done)) {
+    const size_t begin = at + kMark.size();
+    const size_t end = text.find('"', begin);
+    const std::string_view token = std::string_view(text).substr(begin, end - begin);
     const bool known = token == "NaN" || token == "Infinity" || token == "-Infinity";
-    if (known) text.replace(at, end + 1 - at, token);
-    at = known ? at + token.size() : end;
+    plain.append(text, done, at - done);
+    plain += known ? token : std::string_view(text).substr(at, end - at);
+    done = known ? end + 1 : end;
   }
-  return text;
+  return plain.append(text, done, std::string::npos);
 }
 
 /// Why it is not JSON, or its text with numbers beyond 64 bits as floating point.
@@ -107,7 +111,7 @@ std::optional<double> json_number(JsonValue value) {
 
 std::string json_text(JsonValue value) {
   std::string text = simdjson::minify(value);
-  return text.find(kMark) == std::string::npos ? text : with_plain_tokens(std::move(text));
+  return text.find(kMark) == std::string::npos ? text : with_plain_tokens(text);
 }
 
 }  // namespace s2s::data
