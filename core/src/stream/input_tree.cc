@@ -22,7 +22,7 @@ namespace s2s::data {
 namespace {
 
 constexpr int kMaxLevels = 32;
-constexpr int64_t kMaxSources = 20'000;  // files may name the same files again and again
+constexpr int64_t kMaxSources = 20'000;  // files may include the same files repeatedly
 
 /// Of one level and of those below; a single number is every level's.
 struct Temperatures {
@@ -85,7 +85,7 @@ class Parser {
                    int level, InputNode& group) {
     if (level > kMaxLevels) {
       return findings_.add(input_errors::bad_input(group.path, node, "groups inside of groups",
-                                                   "at most 32 levels; does a file name itself?"));
+                                                   "at most 32 levels"));
     }
     depth_ = std::max(depth_, level);
     group.temperature = own.here();
@@ -149,18 +149,19 @@ class Parser {
   }
 
  private:
-  /// False, with a finding, for a file that is being read already: it leads to itself.
+  /// False, with a finding, for a file that is being read already: it includes itself.
   bool enter(const std::string& file, const Config& node, const InputNode& group) {
-    std::error_code ignored;
-    const std::string real = std::filesystem::weakly_canonical(file, ignored).string();
+    std::error_code failed;
+    const std::filesystem::path resolved = std::filesystem::weakly_canonical(file, failed);
+    const std::string real = failed ? file : resolved.string();  // reading it will say why
     if (std::find(open_files_.begin(), open_files_.end(), real) == open_files_.end()) {
       open_files_.push_back(real);
       return true;
     }
     if (reported_.insert(real).second) {
       findings_.add(input_errors::bad_input(
-          group.path, node, fmt::format("the file '{}' leads to itself", file),
-          "a YAML file that is not read already on the way here"));
+          group.path, node, fmt::format("the file '{}' includes itself", file),
+          "a YAML file that does not include this one; remove the entry"));
     }
     return false;
   }
@@ -202,9 +203,9 @@ class Parser {
                   const Temperatures& inherited, int level, InputNode& group) {
     if (++num_sources_ > kMaxSources) {
       if (num_sources_ > kMaxSources + 1) return;
-      return findings_.add(
-          input_errors::bad_input(path, node, fmt::format("more than {} sources", kMaxSources),
-                                  "fewer; do files name the same files again and again?"));
+      return findings_.add(input_errors::bad_input(
+          path, node, fmt::format("more than {} sources", kMaxSources),
+          "at most that many; see whether files include the same files repeatedly"));
     }
     InputNode child;
     child.path = path;

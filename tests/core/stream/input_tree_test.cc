@@ -27,7 +27,7 @@ std::vector<std::string> findings_of(const std::string& yaml, const TemporaryFol
   return texts;
 }
 
-TEST_CASE("a file of sources that leads to itself is refused, however often") {
+TEST_CASE("a file of sources that includes itself is refused, however often") {
   const TemporaryFolder folder;
   std::string list;
   for (int i = 0; i < 200; ++i) list += "- {type: group, input_cfg: again.yaml}\n";
@@ -37,7 +37,7 @@ TEST_CASE("a file of sources that leads to itself is refused, however often") {
   for (const char* name : {"again", "there"}) {
     const auto findings = findings_of("input_cfg: " + std::string(name) + ".yaml", folder);
     REQUIRE(findings.size() == 1);
-    CHECK(contains(findings[0], "leads to itself"));
+    CHECK(contains(findings[0], "includes itself"));
     CHECK(contains(findings[0], "data.train_ds.input_cfg.0.input_cfg"));
   }
 }
