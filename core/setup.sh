@@ -100,18 +100,18 @@ install_torch() {
       return
     done
   done
-  local flavour=cpu
-  if with_cuda; then flavour=cuda; say "CUDA found: LibTorch with its GPU libraries";
+  local flavor=cpu
+  if with_cuda; then flavor=cuda; say "CUDA found: LibTorch with its GPU libraries";
   else say "no CUDA toolkit and no NVIDIA driver: CPU targets only"; fi
-  local venv=$deps/torch-$torch_version-$flavour
+  local venv=$deps/torch-$torch_version-$flavor
   mkdir -p "$deps"
   exec 9>"$deps/.lock"
   flock 9  # two clones may set up at once
   if [ ! -f "$venv/.complete" ]; then
-    say "LibTorch: installing torch $torch_version ($flavour) into $venv"
+    say "LibTorch: installing torch $torch_version ($flavor) into $venv"
     rm -rf "$venv"
     python3 -m venv "$venv"
-    if [ $flavour = cuda ]; then "$venv/bin/pip" install -q --no-cache-dir "torch==$torch_version"
+    if [ $flavor = cuda ]; then "$venv/bin/pip" install -q --no-cache-dir "torch==$torch_version"
     else
       "$venv/bin/pip" install -q --no-cache-dir --no-deps "torch==$torch_version" \
         "nvidia-cuda-runtime==$cuda_runtime_version" "nvidia-cuda-cupti==$cuda_cupti_version"

@@ -31,7 +31,7 @@ done
 
 bash core/setup.sh
 s2s=build/bin/s2s-run
-# Threads that wait spin, but not for long: a busy neighbour costs what it takes, no more.
+# Threads that wait spin, but not for long: a busy neighbor costs what it takes, no more.
 export GOMP_SPINCOUNT=20000
 
 config=configs/demo.yaml

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "parallel/rank_list.h"
+#include "comm/rank_list.h"
 #include "s2s/foreign_text.h"
 
 namespace s2s::launch {

@@ -2,15 +2,15 @@
 
 #include <CLI/CLI.hpp>
 
-#include "s2s_run/compare.h"
-#include "s2s_run/config.h"
-#include "s2s_run/data_convert.h"
-#include "s2s_run/data_inspect.h"
-#include "s2s_run/data_shar.h"
-#include "s2s_run/data_synth.h"
-#include "s2s_run/plan.h"
-#include "s2s_run/plugin.h"
-#include "s2s_run/tokenizer.h"
+#include "s2s_run/config/config.h"
+#include "s2s_run/data/data_convert.h"
+#include "s2s_run/data/data_inspect.h"
+#include "s2s_run/data/data_shar.h"
+#include "s2s_run/data/data_synth.h"
+#include "s2s_run/plan/plan.h"
+#include "s2s_run/plugin/plugin.h"
+#include "s2s_run/run/compare.h"
+#include "s2s_run/tokenizer/tokenizer.h"
 
 namespace s2s::run {
 

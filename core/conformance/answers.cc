@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "parallel/plan_check.h"
+#include "plan/plan_check.h"
 
 namespace s2s::conformance {
 

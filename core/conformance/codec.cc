@@ -81,7 +81,7 @@ Answers broken_promises(Codec& codec) {
   const auto alone =
       codec.encode(audio.samples_BS.slice(0, 1).slice(1, 0, length), audio.lengths_B.slice(0, 1));
   questions.ask(alone.first[0].equal(codes_BKT[1].slice(1, 0, alone.first.size(2))),
-                "padding or a neighbour in the batch changes a row's codes");
+                "padding or a neighbor in the batch changes a row's codes");
   ask_decoding(codec, codes_BKT, questions);
   ask_silence(codec, questions);
   ask_names(codec, codec.checkpoint_names(), questions);

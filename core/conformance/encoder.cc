@@ -52,7 +52,7 @@ void ask_padding(Encoder& encoder, const Audio& audio, const EncoderOutput& toge
   const int64_t frames = alone.lengths_B[0].item<int64_t>();
   questions.ask(close(together.features_BTH.slice(0, 1).slice(1, 0, frames),
                       alone.features_BTH.slice(1, 0, frames)),
-                "padding or a neighbour in the batch changes a row's frames");
+                "padding or a neighbor in the batch changes a row's frames");
 }
 
 void ask_stream(Encoder& encoder, const Audio& audio, const EncoderOutput& whole,

@@ -32,9 +32,9 @@ double median(std::vector<double> values) {
 
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 12;
-  s2s::DecoderFacts facts;
-  facts.shape = {1024, 512, 8, 8, 8, 64, 1408, false};
-  BenchDecoder model(facts);
+  s2s::DecoderSpec spec;
+  spec.shape = {1024, 512, 8, 8, 8, 64, 1408, false};
+  BenchDecoder model(spec);
   model.materialize(at::kCPU, at::kFloat, 1);
   const at::Tensor x = at::randn({4, 125, 512}).set_requires_grad(true);
   const at::Tensor direction = at::randn({4, 125, 512});

@@ -15,8 +15,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/data/data_files.h"
-#include "core/data/table_tokenizer.h"
+#include "core/duplex/data_files.h"
+#include "core/duplex/table_tokenizer.h"
 #include "plugins/built_plugins.h"
 
 namespace {

@@ -18,7 +18,7 @@
 #include "files/gzip_writer.h"
 #include "files/line_file.h"
 #include "s2s/cut_files.h"
-#include "stream/manifest_stream.h"
+#include "streams/manifest_stream.h"
 
 namespace {
 

@@ -15,7 +15,7 @@ part of it. A step is zero_grad, forward with loss, backward, clipping, AdamW, s
   peak_memory_bytes      largest resident size of the process; memory_after_imports_bytes besides
   --processor-time       all times are what the main thread (start_to_first_step_s: the process) has
                          computed, not what has passed: for one thread on a busy machine
-  load_average           of the last minute: above --threads, a neighbour was busy and the times are
+  load_average           of the last minute: above --threads, a neighbor was busy and the times are
                          noise (two threads may then be ten times slower; compare `min`, or run
                          with OMP_WAIT_POLICY=PASSIVE or --threads 1)
 """

@@ -73,7 +73,7 @@ def lay_fsdp(config):
         fully_shard(layer, mesh=mesh)
     fully_shard(model, mesh=mesh)
     model.to_empty(device="cpu")
-    first_values(model, config)
+    initial_values(model, config)
     return model, model
 
 
@@ -102,7 +102,7 @@ def lay_tp(config):
         plan[f"model.layers.{i}.mlp.down_proj"] = RowwiseParallel()
     parallelize_module(model, mesh, plan)
     model.to_empty(device="cpu")
-    first_values(model, config)
+    initial_values(model, config)
     return model, model
 
 
@@ -111,7 +111,7 @@ def lay_single(config):
     return model, model
 
 
-def first_values(model, config) -> None:
+def initial_values(model, config) -> None:
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "norm" in name:

@@ -14,9 +14,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "sampling/samplers.h"
-#include "stream/manifest_stream.h"
-#include "stream/python_random.h"
+#include "samplers/samplers.h"
+#include "streams/manifest_stream.h"
+#include "streams/python_random.h"
 
 namespace {
 
@@ -63,17 +63,17 @@ StreamPtr manifest(const std::string& path) {
 
 SamplerPtr pipeline(const std::string& path) {
   std::vector<StreamPtr> sources;
-  sources.push_back(repeat(manifest(path), {}, true));
-  sources.push_back(repeat(first(manifest(path), 1000), {}, true));
+  sources.push_back(repeat(manifest(path), true));
+  sources.push_back(repeat(first(manifest(path), 1000), true));
   DynamicBucketingOptions options;
-  options.limits = BatchLimits{600, {}, {}, false};
+  options.limits = BatchLimits{600, {}, {}};
   options.bins.lengths = {3, 5, 7, 9, 11, 13, 15, 17};
   options.shuffle = true;
-  return dynamic_bucketing_sampler(mux(std::move(sources), {{0.9, 0.1}, 1, false}), options);
+  return dynamic_bucketing_sampler(mux(std::move(sources), {{0.9, 0.1}, 1}), options);
 }
 
-std::vector<std::vector<ItemToken>> next_batches(BatchSampler& sampler, int count) {
-  std::vector<std::vector<ItemToken>> batches;
+std::vector<std::vector<CutKey>> next_batches(BatchSampler& sampler, int count) {
+  std::vector<std::vector<CutKey>> batches;
   for (int i = 0; i < count; ++i) {
     auto& tokens = batches.emplace_back();
     const std::optional<SampledBatch> batch = sampler.next();

@@ -20,9 +20,9 @@
 #include <stdexcept>
 
 #include "base/atomic_file.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_write.h"
 #include "s2s/training.h"
-#include "train/checkpoint.h"
-#include "train/checkpoint_write.h"
 #include "weights/checkpoint_proof.h"
 
 namespace {
@@ -39,8 +39,8 @@ class Clock {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-std::vector<s2s::TensorPart> decoder(int64_t layers, int64_t width) {
-  std::vector<s2s::TensorPart> parts;
+std::vector<s2s::LocalShard> decoder(int64_t layers, int64_t width) {
+  std::vector<s2s::LocalShard> parts;
   const auto add = [&](const std::string& name, std::vector<int64_t> sizes) {
     const at::Tensor tensor = at::rand(sizes);
     parts.push_back({name, sizes, {{0, tensor.numel()}}, tensor.view({-1}), true});
@@ -63,8 +63,8 @@ std::vector<s2s::TensorPart> decoder(int64_t layers, int64_t width) {
 /// Two moments of every parameter.
 class Moments : public s2s::Optimizer {
  public:
-  explicit Moments(const std::vector<s2s::TensorPart>& parts) {
-    for (const s2s::TensorPart& part : parts) {
+  explicit Moments(const std::vector<s2s::LocalShard>& parts) {
+    for (const s2s::LocalShard& part : parts) {
       state_[part.name + ".exp_avg"] = at::rand_like(part.tensor);
       state_[part.name + ".exp_avg_sq"] = at::rand_like(part.tensor);
     }
@@ -85,7 +85,8 @@ void require(const std::string& fault) {
 
 /// What a save did not do before: seconds. lines: a file that is put on the disk, too.
 double time_of_proof(const fs::path& folder, const fs::path& newest, const std::string& lines) {
-  const s2s::PieceIndex index = s2s::read_piece_index(newest.string());  // a save has it in memory
+  const s2s::CheckpointIndex index =
+      s2s::read_checkpoint_index(newest.string());  // a save has it in memory
   std::ofstream(lines, std::ios::app) << std::string(400, 'x') << '\n';
   const Clock clock;
   require(s2s::header_fault(newest.string(), index));

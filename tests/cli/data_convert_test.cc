@@ -9,7 +9,7 @@
 
 #include "cli/command.h"
 #include "common/temporary_folder.h"
-#include "core/data/data_files.h"
+#include "core/duplex/data_files.h"
 
 using namespace s2s::test;
 using nlohmann::json;

@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "common/contains.h"
 #include "common/temporary_folder.h"
-#include "core/sampling/sampler_of_spec.h"
+#include "core/samplers/sampler_of_spec.h"
 
 using namespace s2s::test;
 using nlohmann::json;

@@ -7,8 +7,8 @@
 #include "cli/command.h"
 #include "common/contains.h"
 #include "common/temporary_folder.h"
-#include "core/data/data_files.h"
-#include "core/data/dialogue_sound.h"
+#include "core/duplex/data_files.h"
+#include "core/duplex/dialogue_sound.h"
 
 using namespace s2s::test;
 using nlohmann::json;

@@ -5,7 +5,7 @@
 
 #include "cli/command.h"
 #include "common/temporary_folder.h"
-#include "core/data/data_files.h"
+#include "core/duplex/data_files.h"
 
 using namespace s2s::test;
 

@@ -64,8 +64,8 @@ TEST_CASE("traffic follows precision, accumulation, batch and length") {
   CHECK(traffic("")["total_bytes"] == 0);
   const auto plain = traffic("--mesh data=4,tensor=2");
   CHECK(plain["total_bytes"].is_null());
-  // Per layer: two doors and two rowwise weights, each an all-gather and a reduce-scatter; the
-  // first layer's door and the last norm once more; the embedding and the head's input once
+  // Per layer: two boundaries and two rowwise weights, each an all-gather and a reduce-scatter; the
+  // first layer's boundary and the last norm once more; the embedding and the head's input once
   // reduced, and three numbers of the loss.
   const auto& kinds = plain["tensor_bytes_per_position_by_kind"];
   CHECK(kinds["reduce_scatter"] == 4.0 * 2048 * 22 * 4 / 2);

@@ -4,8 +4,8 @@
 #include <doctest/doctest.h>
 
 #include "common/temporary_folder.h"
-#include "core/data/data_files.h"
-#include "core/data/table_tokenizer.h"
+#include "core/duplex/data_files.h"
+#include "core/duplex/table_tokenizer.h"
 #include "plugins/built_plugins.h"
 #include "s2s/conformance.h"
 #include "s2s/weights.h"

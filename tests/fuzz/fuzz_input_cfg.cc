@@ -7,7 +7,7 @@
 #include "fuzz/input_file.h"
 #include "s2s/config.h"
 #include "s2s/error.h"
-#include "stream/input_tree.h"
+#include "streams/input_tree.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const s2s::test::InputFile input("input.yaml");

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string>
 
-#include "eval/training_curves.h"
+#include "eval/report/training_curves.h"
 #include "fuzz/input_file.h"
 #include "s2s/error.h"
 #include "train/run_folder.h"

@@ -7,8 +7,8 @@
 
 #include "s2s/cut_files.h"
 #include "s2s/error.h"
-#include "stream/nemo_cut.h"
-#include "stream/nemo_entry.h"
+#include "streams/nemo_cut.h"
+#include "streams/nemo_entry.h"
 
 namespace {
 

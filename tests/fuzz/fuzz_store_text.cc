@@ -11,8 +11,8 @@
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 #include <vector>
 
-#include "parallel/first_rank.h"
-#include "parallel/store_frames.h"
+#include "comm/rank0.h"
+#include "comm/store_frames.h"
 #include "s2s/communicator.h"
 #include "s2s/error.h"
 
@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   place.store = &store;
   place.timeout = std::chrono::milliseconds(100);
   try {
-    s2s::FirstRank(place).run("fuzz", [] { return std::string(); });
+    s2s::Rank0(place).run("fuzz", [] { return std::string(); });
   } catch (const s2s::Error&) {  // what a user would read
   }
   return 0;

@@ -49,7 +49,7 @@ def wrapped(template, seeds):
     return {name: template.replace(b"@", text) for name, text in seeds.items()}
 
 
-def piece_index():
+def checkpoint_index():
     head = (b'{"format":"s2s.checkpoint","version":1,"num_ranks":1,"block_bytes":1048576,'
             b'"files":[{"name":"m","bytes":0,"crc32":""}],"tensors":{"model":{%s}}}')
     tensor = b'"t%d":{"dtype":"F32","shape":[0],"pieces":[]}'
@@ -138,7 +138,7 @@ def safetensors_header():
 
 JSON = json_seeds()
 SEEDS = {
-    "piece_index": lambda: {**JSON, **piece_index()},
+    "checkpoint_index": lambda: {**JSON, **checkpoint_index()},
     "weight_index": lambda: {
         **JSON, **wrapped(b'{"metadata":@,"weight_map":{}}', JSON),
         "files": listed(lambda i: b'"w%d":"f%d"' % (i, i), b'{"weight_map":{%s}}')},

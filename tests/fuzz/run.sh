@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # usage: bash tests/fuzz/run.sh TARGET|all [SECONDS] [--large] [--torch TORCH_ROOT]
-#        bash tests/fuzz/run.sh TARGET --minimise
-# Builds one of the targets (all: each after the other) with clang's address and undefined-behaviour
-# sanitizers and fuzzes it with libFuzzer for SECONDS (600), beginning with its corpus; --minimise
+#        bash tests/fuzz/run.sh TARGET --minimize
+# Builds one of the targets (all: each after the other) with clang's address and undefined-behavior
+# sanitizers and fuzzes it with libFuzzer for SECONDS (600), beginning with its corpus; --minimize
 # writes into build-fuzz/TARGET/minimal what of the corpus and of earlier runs' finds is needed to
 # reach the same code. A find that breaks something lies in build-fuzz/TARGET: repair the code, and
 # add the find to the corpus.
@@ -18,7 +18,7 @@ target='' seconds=600 mode=small torch=''
 while [ $# -gt 0 ]; do
   case $1 in
     --large) mode=large ;;
-    --minimise) mode=minimise ;;
+    --minimize) mode=minimize ;;
     --torch) torch=${2:?--torch needs a folder}; shift ;;
     +([0-9])) seconds=$1 ;;
     -*) echo "error: [fuzz/usage] unknown option '$1'" >&2; exit 2 ;;
@@ -47,75 +47,75 @@ torch=${torch:-$(sed -n 's/^S2S_TORCH_ROOT:[A-Z]*=//p' build/CMakeCache.txt)}
 
 # What a target compiles with instrumentation; the rest is the built libs2s_core, LibTorch and the
 # packages as they are.
-config='core/src/config/{config,config_errors,option_reader,option_values,scalar}.cc'
-yaml='core/src/config/{yaml_reader,yaml_writer,interpolation,interpolation_text,load_config}.cc'
-weights='core/src/weights/weights_errors.cc'
-lines='core/src/files/{json_fields,json_line,json_text,files_errors}.cc'
-sources='core/src/base/{error,foreign_text}.cc'
+config='core/foundation/config/{config,config_errors,option_reader,option_values,scalar}.cc'
+yaml='core/foundation/config/{yaml_reader,yaml_writer,interpolation,interpolation_text,load_config}.cc'
+weights='core/model/weights/weights_errors.cc'
+lines='core/data/files/{json_fields,json_line,json_text,files_errors}.cc'
+sources='core/foundation/base/{error,foreign_text}.cc'
 libraries='-ls2s_core -lc10 -lutf8proc'
 case $target in
   audio_header)
-    sources+=' core/src/audio/{audio_reader,audio_bytes,audio_format,audio_errors}.cc'
+    sources+=' core/data/audio/{audio_reader,audio_bytes,audio_format,audio_errors}.cc'
     libraries+=' -lsndfile -ltorch_cpu' ;;
   braces)
-    sources+=' core/src/base/regex.cc core/src/files/{brace_expansion,files_errors}.cc'
+    sources+=' core/foundation/base/regex.cc core/data/files/{brace_expansion,files_errors}.cc'
     libraries+=' -lpcre2-8' ;;
   config_json)
     sources+=" $config $weights plugins/llm/@(llama|tinyllama|gemma|qwen)/*.cc"
-    sources+=' core/src/nn/decoder_{options,translate,to_foreign,errors}.cc'
-    sources+=' core/src/weights/json_config.cc'
+    sources+=' core/model/nn/decoder/decoder_{options,from_hf,to_hf,errors}.cc'
+    sources+=' core/model/weights/json_config.cc'
     libraries+=' -ltorch_cpu' ;;
   cut_line)
-    sources+=' core/src/cuts/{cut_json,cut_parts_json,cut_to_json,cuts,cuts_errors,mixed_cut}.cc'
-    sources+=" core/src/cuts/frames.cc $lines"
+    sources+=' core/data/cuts/{cut_json,cut_parts_json,cut_to_json,cuts,cuts_errors,mixed_cut}.cc'
+    sources+=" core/data/cuts/frames.cc $lines"
     libraries+=' -lsimdjson -ltorch_cpu' ;;
   gzip | gzip_index)
-    sources+=' core/src/files/{gzip_stream,gzip_index,offset_index,byte_file,files_errors}.cc'
+    sources+=' core/data/files/{gzip_stream,gzip_index,offset_index,byte_file,files_errors}.cc'
     libraries+=' -lz' ;;
   input_cfg)
-    sources+=" $config $yaml core/src/stream/{input_tree,input_item,input_errors,source_files}.cc"
-    sources+=' core/src/files/{brace_expansion,files_errors}.cc'
+    sources+=" $config $yaml core/data/streams/{input_tree,input_item,input_errors,source_files}.cc"
+    sources+=' core/data/files/{brace_expansion,files_errors}.cc'
     libraries+=' -lyaml-cpp' ;;
   json_line)
-    sources+=" $lines core/src/cuts/{cut_parts_json,cuts_errors}.cc"
+    sources+=" $lines core/data/cuts/{cut_parts_json,cuts_errors}.cc"
     libraries+=' -lsimdjson' ;;
-  kaldi) sources+=' core/src/convert/{kaldi_files,convert_errors}.cc' ;;
-  line_index) sources+=' core/src/files/{line_file,offset_index,byte_file,files_errors}.cc' ;;
+  kaldi) sources+=' core/data/convert/{kaldi_files,convert_errors}.cc' ;;
+  line_index) sources+=' core/data/files/{line_file,offset_index,byte_file,files_errors}.cc' ;;
   metrics)
-    sources+=' core/src/train/{run_folder,train_errors}.cc'
-    sources+=' core/src/eval/{training_curves,eval_errors}.cc' ;;
+    sources+=' core/training/train/{run_folder,train_errors}.cc'
+    sources+=' core/training/eval/{report/training_curves,metrics/eval_errors}.cc' ;;
   nemo_line)
-    sources+=' core/src/stream/{nemo_entry,nemo_cut,input_errors}.cc'
-    sources+=' core/src/cuts/{cut_to_json,cuts,cut_truncate}.cc core/src/files/json_text.cc'
+    sources+=' core/data/streams/{nemo_entry,nemo_cut,input_errors}.cc'
+    sources+=' core/data/cuts/{cut_to_json,cuts,cut_truncate}.cc core/data/files/json_text.cc'
     libraries+=' -ltorch_cpu' ;;
   npy)
-    sources+=' core/src/files/{npy,files_errors}.cc'
+    sources+=' core/data/files/{npy,files_errors}.cc'
     libraries+=' -ltorch_cpu' ;;
-  pickle) sources+=" $weights core/src/weights/{pickle,torch_calls}.cc" ;;
-  piece_index)
-    sources+=' core/src/weights/{piece_index,tensor_runs,block_checksums,checkpoint_errors}.cc'
+  pickle) sources+=" $weights core/model/weights/{pickle,torch_calls}.cc" ;;
+  checkpoint_index)
+    sources+=' core/model/weights/{checkpoint_index,tensor_runs,block_checksums,checkpoint_errors}.cc'
     libraries+=' -ltorch_cpu -lz' ;;
   plugin_note)
-    sources+=' core/src/plugin/{elf_file,elf_note,plugin_facts,plugin_errors,component_id}.cc'
+    sources+=' core/model/plugin/{elf_file,elf_note,plugin_facts,plugin_errors,component_id}.cc'
     libraries+=' -ltorch_cpu' ;;
-  safetensors_header) sources+=" $weights core/src/weights/safetensors_header.cc" ;;
+  safetensors_header) sources+=" $weights core/model/weights/safetensors_header.cc" ;;
   sentencepiece)
     sources+=' plugins/tokenizers/sentencepiece/{sentencepiece_tokenizer,tokenizer_errors}.cc'
     sources+=' plugins/tokenizers/sentencepiece/{model_proto,transformers_*}.cc'
     libraries+=' -lsentencepiece' ;;
   store_text)
-    sources+=' core/src/parallel/{first_rank,store_frames,comm_errors}.cc'
+    sources+=' core/model/comm/{rank0,store_frames,comm_errors}.cc'
     libraries+=' -ltorch_cpu' ;;
-  tar) sources+=' core/src/files/{tar_index,tar_header,byte_file,files_errors}.cc' ;;
-  text_grid) sources+=' core/src/convert/{text_grid,turns,convert_errors}.cc' ;;
+  tar) sources+=' core/data/files/{tar_index,tar_header,byte_file,files_errors}.cc' ;;
+  text_grid) sources+=' core/data/convert/{text_grid,turns,convert_errors}.cc' ;;
   tokenizer_json)
     sources+=" $config plugins/tokenizers/hf/!(plugin|train).cc"
     libraries+=' -lpcre2-8' ;;
   torch_file)
-    sources+=" $weights core/src/weights/{torch_file,zip_directory,pickle,torch_calls}.cc"
-    sources+=' core/src/weights/{weight_mapping,archive_member}.cc'
+    sources+=" $weights core/model/weights/{torch_file,zip_directory,pickle,torch_calls}.cc"
+    sources+=' core/model/weights/{weight_mapping,archive_member}.cc'
     libraries+=' -ltorch_cpu -lminizip -larchive' ;;
-  weight_index) sources+=" $weights core/src/weights/{weight_folder,json_config}.cc" ;;
+  weight_index) sources+=" $weights core/model/weights/{weight_folder,json_config}.cc" ;;
   yaml)
     sources+=" $config $yaml"
     libraries+=' -lyaml-cpp' ;;
@@ -126,7 +126,8 @@ work=build-fuzz/$target
 mkdir -p "$work/found"
 launcher=$(command -v ccache || true)
 compile=($launcher clang++ -std=c++20 -O1 -g -fsanitize=fuzzer-no-link,address,undefined
-  -fno-sanitize-recover=undefined -DFMT_HEADER_ONLY=1 -Icore/include -Icore/src -Itests -Iplugins
+  -fno-sanitize-recover=undefined -DFMT_HEADER_ONLY=1 -Icore/include -Icore/foundation
+  -Icore/data -Icore/model -Icore/training -Itests -Iplugins
   -Iplugins/tokenizers/sentencepiece -isystem "$torch/include"
   -isystem "$torch/include/torch/csrc/api/include")
 objects=()
@@ -152,7 +153,7 @@ if [ $mode = large ]; then
   export ASAN_OPTIONS=quarantine_size_mb=16${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 fi
 limits+=("-artifact_prefix=$work/")
-if [ $mode = minimise ]; then
+if [ $mode = minimize ]; then
   rm -rf "$work/minimal" && mkdir "$work/minimal"
   exec "$work/fuzz" "${limits[@]}" -merge=1 "$work/minimal" "$corpus" "$work/found"
 fi

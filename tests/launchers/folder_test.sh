@@ -42,4 +42,4 @@ words_of foreign '~trainer.strategy.name' trainer.max_steps=3 \
 expect_code 0 "$folder/foreign.out" "${launch[@]}" -n 2 -- "${train[@]}"
 expect_text "$folder/foreign.out" "is read as name: model_parallel"
 
-finish "folders and words of neighbours"
+finish "folders and words of neighbors"

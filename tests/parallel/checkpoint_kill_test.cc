@@ -12,12 +12,12 @@
 #include <random>
 #include <thread>
 
+#include "checkpoint/checkpoint.h"
 #include "common/temporary_folder.h"
 #include "parallel/cut_model.h"
 #include "parallel/joined_process.h"
 #include "parallel/process_ranks.h"
-#include "train/checkpoint.h"
-#include "weights/verify_pieces.h"
+#include "weights/verify_checkpoint.h"
 
 using namespace s2s::test;
 namespace fs = std::filesystem;
@@ -41,7 +41,7 @@ int64_t newest_step(const std::string& folder) {
 /// What is wrong with a checkpoint, every number of which tells its step; "" for nothing.
 std::string find_fault(const std::string& checkpoint) {
   try {
-    for (const std::string& finding : s2s::verify_pieces(checkpoint).findings) return finding;
+    for (const std::string& finding : s2s::verify_checkpoint(checkpoint).findings) return finding;
     const int64_t step = s2s::steps_of_checkpoint(checkpoint);
     CutModel model;
     const auto parts = cut_parts(model, {Cut::kReplicated, 0, 1}, 0);
@@ -90,7 +90,7 @@ TEST_CASE("rank: saves without end" * doctest::skip()) try {
     auto parts = cut_parts(model, {Cut::kColumns, process.world().rank(), kRanks}, step);
     const CutOptimizer optimizer(parts, step);
     checkpoints.save(parts, optimizer, {step, std::to_string(step)});
-    for (const s2s::TensorPart& part : parts) part.tensor.zero_();  // training goes on
+    for (const s2s::LocalShard& part : parts) part.tensor.zero_();  // training goes on
     checkpoints.poll();
   }
 } catch (const s2s::Error&) {
@@ -116,7 +116,7 @@ TEST_CASE("kill -9 of any rank while saving leaves the previous or the new check
       cut_off += entry.path().filename().string().ends_with(".partial") ? 1 : 0;
     }
     CAPTURE(i);
-    CHECK(find_fault(place + "/last") == "");  // even before anything is mended
+    CHECK(find_fault(place + "/last") == "");  // even before anything is fixed
     const std::string newest = s2s::CheckpointFolder(place, {}).newest();
     CHECK(find_fault(newest) == "");
     CHECK(s2s::steps_of_checkpoint(newest) > step);

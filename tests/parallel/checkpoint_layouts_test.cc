@@ -4,11 +4,11 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
+#include "checkpoint/checkpoint.h"
 #include "common/temporary_folder.h"
 #include "parallel/layout_run.h"
 #include "parallel/thread_ranks.h"
-#include "train/checkpoint.h"
-#include "weights/verify_pieces.h"
+#include "weights/verify_checkpoint.h"
 
 using namespace s2s;
 using namespace s2s::test;
@@ -43,8 +43,8 @@ struct Rank {
         parse_json(R"({"name": "adamw", "lr": 1e-3, "weight_decay": 0.01, "eps": 1e-4})", "o"),
         context);
     strategy->attach(*model, model->configure_model(strategy->mesh()));
-    const std::vector<NamedTensor> pieces = strategy->optimizer_parameters(*model);
-    optimizer->attach(pieces, std::vector<double>(pieces.size(), 1.0));
+    const std::vector<NamedTensor> shards = strategy->optimizer_parameters(*model);
+    optimizer->attach(shards, std::vector<double>(shards.size(), 1.0));
   }
   int64_t number() const { return world == nullptr ? 0 : world->rank(); }
 
@@ -60,7 +60,7 @@ int64_t go_on(const std::string& folder, Rank& rank) {
   settings.world = rank.world;
   const std::string newest = CheckpointFolder(folder, {}, settings).newest();
   if (newest.empty()) return 0;
-  const std::vector<TensorPart> parts = rank.strategy->parts(*rank.model);
+  const std::vector<LocalShard> parts = rank.strategy->parts(*rank.model);
   load_model(newest, *rank.model, parts);
   rank.strategy->after_update(*rank.model);
   return load_run_state(newest, *rank.optimizer, parts, {rank.strategy->mesh(), rank.number()})
@@ -118,7 +118,7 @@ LayoutResult run_legs(const Registries& registries, const std::vector<RunLayout>
       });
       for (const std::string& what : thrown) CHECK(what == "");
     }
-    CHECK(verify_pieces(folder / ("step=" + std::to_string(end))).findings.empty());
+    CHECK(verify_checkpoint(folder / ("step=" + std::to_string(end))).findings.empty());
   }
   return result;
 }

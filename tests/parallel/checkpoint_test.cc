@@ -1,6 +1,6 @@
 // Checkpoints that several ranks write together, read on every other layout.
 
-#include "train/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
@@ -14,9 +14,9 @@
 #include "parallel/cut_model.h"
 #include "parallel/thread_ranks.h"
 #include "s2s/weights.h"
-#include "weights/piece_files.h"
 #include "weights/safetensors.h"
-#include "weights/verify_pieces.h"
+#include "weights/shard_files.h"
+#include "weights/verify_checkpoint.h"
 
 using namespace s2s::test;
 namespace fs = std::filesystem;
@@ -63,7 +63,7 @@ struct SavingRank {
       : parts(cut_parts(model, {layout.cut, rank_of(world), layout.size}, seed)),
         optimizer(parts, seed) {}
   CutModel model;
-  std::vector<s2s::TensorPart> parts;
+  std::vector<s2s::LocalShard> parts;
   CutOptimizer optimizer;
 };
 
@@ -82,7 +82,7 @@ void require_saved(const std::vector<std::string>& thrown) {
   for (const std::string& what : thrown) REQUIRE_MESSAGE(what.empty(), what);
 }
 
-/// Loads all ranks of a layout; what is wrong with the numbers, "" for nothing.
+/// Loads all ranks of a layout; what is wrong with the elements, "" for nothing.
 std::string load(const std::string& checkpoint, const Layout& layout, int64_t seed) {
   for (int64_t rank = 0; rank < layout.size; ++rank) {
     CutModel model;
@@ -124,7 +124,7 @@ TEST_CASE("what one layout saves every other loads, bit for bit") {
     require_saved(save(folder.path(), from, 7));
     CHECK(fs::read_symlink(folder / "last") == "step=7");
     CHECK_FALSE(fs::exists(folder / ".step=7.partial"));
-    const auto verdict = s2s::verify_pieces(folder / "step=7");
+    const auto verdict = s2s::verify_checkpoint(folder / "step=7");
     CHECK(verdict.num_tensors == 7 + 3 * 6);
     for (const std::string& finding : verdict.findings) CHECK_MESSAGE(false, finding);
     for (const Layout& to : kLayouts) {
@@ -134,18 +134,18 @@ TEST_CASE("what one layout saves every other loads, bit for bit") {
   }
 }
 
-TEST_CASE("each rank writes its own numbers and no rank another's") {
+TEST_CASE("each rank writes its own elements and no rank another's") {
   const TemporaryFolder folder;
   require_saved(save(folder.path(), {"", Cut::kFlatColumns, 4}, 1));
-  int64_t numbers = 0;
+  int64_t elements = 0;
   for (int64_t rank = 0; rank < 4; ++rank) {
     const std::string name = "model-0000" + std::to_string(rank) + "-of-00004.safetensors";
     const auto file = s2s::SafetensorsFile::open(folder / ("step=1/" + name));
     CHECK(file.metadata().at("s2s.num_ranks") == "4");
-    if (file.contains("big")) numbers += file.tensor("big").numel();
+    if (file.contains("big")) elements += file.tensor("big").numel();
     CHECK(file.contains("count") == (rank == 0));
   }
-  CHECK(numbers == 1100 * 1024);
+  CHECK(elements == 1100 * 1024);
   // A row-wise cut is one run, not one for each row.
   CHECK(fs::file_size(folder / "step=1/index.json") < 20000);
 }
@@ -176,7 +176,7 @@ TEST_CASE("a rank that cannot save makes every rank say so, and the one before s
   const Case cases[] = {
       {"[numerics/not-finite] rank 2: after step 2, wide is inf at [2, 3]",
        [](SavingRank& rank) {
-         // Of 51 numbers rank 2 has those from 22 on.
+         // Of 51 elements rank 2 has those from 22 on.
          rank.parts[1].tensor[15] = std::numeric_limits<float>::infinity();
        }},
       {"[numerics/not-finite] rank 2: after step 2, wide.bias is nan at [2]",
@@ -257,19 +257,19 @@ TEST_CASE("damage is one message with the file, and nothing has been loaded then
     CHECK_MESSAGE(contains(what, c.message), what);
     CHECK_MESSAGE((contains(what, shard) || contains(what, "index.json")), what);
     CHECK(find_wrong(parts, 50) == "");
-    CHECK(s2s::verify_pieces(step.string()).findings.size() == 1);
+    CHECK(s2s::verify_checkpoint(step.string()).findings.size() == 1);
     fs::remove_all(step);
     fs::copy(kept, step, fs::copy_options::recursive);
   }
   // What ranks of another run left is named, too.
   fs::copy(step / shard, step / "model-00002-of-00003.safetensors");
-  const auto verdict = s2s::verify_pieces(step.string());
+  const auto verdict = s2s::verify_checkpoint(step.string());
   REQUIRE(verdict.findings.size() == 1);
   CHECK(
       contains(verdict.findings[0], "model-00002-of-00003.safetensors is not of this checkpoint"));
 }
 
-TEST_CASE("a rank reads the files that hold its numbers and no others") {
+TEST_CASE("a rank reads the files that hold its elements and no others") {
   const TemporaryFolder folder;
   const Layout layout{"", Cut::kFlat, 4};
   require_saved(save(folder.path(), layout, 1));
@@ -291,16 +291,16 @@ TEST_CASE("a number that is none is found in any rank's file, with its place in 
   s2s::TensorMap tensors;
   for (const auto& [name, entry] : file.entries()) tensors[name] = file.tensor(name).clone();
   tensors.at("wide")[20] = std::numeric_limits<float>::quiet_NaN();
-  auto index = s2s::read_piece_index(folder / "step=1");
+  auto index = s2s::read_checkpoint_index(folder / "step=1");
   index.files.at("model-00001-of-00002.safetensors") =
       s2s::write_safetensors(path, tensors, file.metadata());
-  std::ofstream(folder / "step=1/index.json") << s2s::format_piece_index(index);
+  std::ofstream(folder / "step=1/index.json") << s2s::format_checkpoint_index(index);
   CutModel model;
   const auto parts = cut_parts(model, {Cut::kReplicated, 0, 1}, 50);
   // Rank 1 has columns 4 to 16: its number 20 is row 1, column 4 + 7.
   const std::string what = thrown_by([&] { s2s::load_model(folder / "step=1", model, parts); });
   CHECK_MESSAGE(contains(what, "'wide' is nan at [1, 11]"), what);
-  const auto findings = s2s::verify_pieces(folder / "step=1").findings;
+  const auto findings = s2s::verify_checkpoint(folder / "step=1").findings;
   REQUIRE(findings.size() == 1);
   CHECK_MESSAGE(contains(findings[0], "'wide' is nan at [1, 11]"), findings[0]);
   CHECK(find_wrong(parts, 50) == "");
@@ -329,7 +329,7 @@ TEST_CASE("a rank goes on with the random state of its place") {
   const Layout layout{"", Cut::kFlat, 2};
   require_saved(save(folder.path(), layout, 1));
   // Threads share a generator: give the files states of their own.
-  auto index = s2s::read_piece_index(folder / "step=1");
+  auto index = s2s::read_checkpoint_index(folder / "step=1");
   for (int64_t rank = 0; rank < 2; ++rank) {
     at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
     generator.set_current_seed(static_cast<uint64_t>(100 + rank));
@@ -337,7 +337,7 @@ TEST_CASE("a rank goes on with the random state of its place") {
     index.files.at(name) =
         s2s::write_safetensors(folder / ("step=1/" + name), {{"cpu", generator.get_state()}});
   }
-  std::ofstream(folder / "step=1/index.json") << s2s::format_piece_index(index);
+  std::ofstream(folder / "step=1/index.json") << s2s::format_checkpoint_index(index);
   for (int64_t rank = 0; rank < 4; ++rank) {
     CutModel model;
     const auto parts = cut_parts(model, {Cut::kFlat, rank, 4}, 1);

@@ -5,8 +5,8 @@
 
 #include <thread>
 
-#include "parallel/collective_log.h"
-#include "parallel/collective_witness.h"
+#include "comm/collective_monitor.h"
+#include "flight/collective_log.h"
 #include "s2s/error.h"
 #include "s2s/mesh.h"
 
@@ -18,7 +18,7 @@ at::TensorOptions options_of(Communicator& group, at::ScalarType dtype) {
 }
 
 /// Whole numbers that bfloat16 holds, other ones on each rank.
-at::Tensor numbers(Communicator& group, int64_t count, int64_t rank, at::ScalarType dtype) {
+at::Tensor elements(Communicator& group, int64_t count, int64_t rank, at::ScalarType dtype) {
   const at::Tensor base = at::arange(count, options_of(group, at::kLong)).remainder(5);
   return (base * (rank % 2 == 0 ? 1 : -1) + rank).to(dtype);
 }
@@ -27,11 +27,11 @@ at::Tensor part_of(const at::Tensor& whole, int64_t index, int64_t count) {
   return whole.chunk(count).at(static_cast<size_t>(index));
 }
 
-/// All ranks' numbers, reduced in the plain way.
+/// All ranks' elements, reduced in the plain way.
 at::Tensor reduced(Communicator& group, int64_t count, at::ScalarType dtype, Reduction reduction) {
   std::vector<at::Tensor> all;
   for (int64_t rank = 0; rank < group.size(); ++rank) {
-    all.push_back(numbers(group, count, rank, dtype).to(at::kDouble));
+    all.push_back(elements(group, count, rank, dtype).to(at::kDouble));
   }
   const at::Tensor stacked = at::stack(all);
   switch (reduction) {
@@ -61,7 +61,7 @@ void check_reductions(Communicator& group, at::ScalarType dtype) {
   for (const Reduction reduction : reductions_of(dtype)) {
     CAPTURE(to_string(reduction));
     const at::Tensor expected = reduced(group, count, dtype, reduction);
-    const at::Tensor whole = numbers(group, count, group.rank(), dtype).view({2, -1});
+    const at::Tensor whole = elements(group, count, group.rank(), dtype).view({2, -1});
     const at::Tensor part = at::empty({6}, whole.options());
     group.reduce_scatter(part, whole, reduction).wait();
     check_close(part, part_of(expected, group.rank(), size));
@@ -72,33 +72,33 @@ void check_reductions(Communicator& group, at::ScalarType dtype) {
 
 void check_moves(Communicator& group, at::ScalarType dtype) {
   const int64_t size = group.size(), rank = group.rank();
-  const at::Tensor own = numbers(group, 4, rank, dtype);
+  const at::Tensor own = elements(group, 4, rank, dtype);
   at::Tensor whole = at::zeros({4 * size}, own.options());
   group.all_gather(whole, own).wait();
   for (int64_t from = 0; from < size; ++from) {
-    CHECK(at::equal(part_of(whole, from, size), numbers(group, 4, from, dtype)));
+    CHECK(at::equal(part_of(whole, from, size), elements(group, 4, from, dtype)));
   }
   whole.zero_();  // the input may be this rank's part of the output
   part_of(whole, rank, size).copy_(own);
   group.all_gather(whole, part_of(whole, rank, size)).wait();
-  CHECK(at::equal(part_of(whole, size - 1, size), numbers(group, 4, size - 1, dtype)));
+  CHECK(at::equal(part_of(whole, size - 1, size), elements(group, 4, size - 1, dtype)));
 
   for (int64_t root = 0; root < size; ++root) {
     const at::Tensor copy = own.clone();
     group.broadcast(copy, root).wait();
-    CHECK(at::equal(copy, numbers(group, 4, root, dtype)));
+    CHECK(at::equal(copy, elements(group, 4, root, dtype)));
   }
-  const at::Tensor sent = numbers(group, 3 * size, rank, dtype), got = at::empty_like(sent);
+  const at::Tensor sent = elements(group, 3 * size, rank, dtype), got = at::empty_like(sent);
   group.all_to_all(got, sent).wait();
   for (int64_t from = 0; from < size; ++from) {
-    const at::Tensor theirs = numbers(group, 3 * size, from, dtype);
+    const at::Tensor theirs = elements(group, 3 * size, from, dtype);
     CHECK(at::equal(part_of(got, from, size), part_of(theirs, rank, size)));
   }
 }
 
 /// Fractions add up to the same bits on every rank.
 void check_same_bits(Communicator& group) {
-  const at::Tensor tensor = numbers(group, 1001, group.rank(), at::kFloat).div_(7).sin_();
+  const at::Tensor tensor = elements(group, 1001, group.rank(), at::kFloat).div_(7).sin_();
   group.all_reduce(tensor).wait();
   const at::Tensor all = at::empty({group.size() * 1001}, tensor.options());
   group.all_gather(all, tensor).wait();
@@ -138,7 +138,7 @@ void check_handles(Communicator& group) {
   std::vector<at::Tensor> tensors;
   std::vector<Collective> running;
   for (int64_t i = 0; i < 8; ++i) {
-    tensors.push_back(numbers(group, 64 << i, group.rank(), at::kFloat));
+    tensors.push_back(elements(group, 64 << i, group.rank(), at::kFloat));
     running.push_back(group.all_reduce(tensors.back()));
   }
   for (size_t i = running.size(); i-- > 0;) {
@@ -224,14 +224,15 @@ void check_records(Communicator& world) {
 }
 
 /// Knows nothing but how long a collective may take.
-class LimitWitness : public CollectiveWitness {
+class LimitWitness : public CollectiveMonitor {
  public:
   void started(const CollectiveRecord&) override {}
   void started_in(const CollectiveRecord&, const GroupPlace&) override {}
   void finished(const CollectiveRecord&, bool) override {}
   std::chrono::milliseconds time_limit(std::chrono::milliseconds) const override { return limit; }
-  std::string testimony(const CollectiveRecord&, const GroupPlace&, const std::string&) override {
-    return "\n  witness:   heard";
+  std::string explain_failure(const CollectiveRecord&, const GroupPlace&,
+                              const std::string&) override {
+    return "\n  monitor:   heard";
   }
   std::chrono::milliseconds limit = std::chrono::minutes(2);
 };
@@ -239,8 +240,8 @@ class LimitWitness : public CollectiveWitness {
 }  // namespace
 
 void check_time_limit(Communicator& world, const std::function<void()>& stay_away) {
-  LimitWitness witness;
-  world.set_observer(&witness);
+  LimitWitness monitor;
+  world.set_observer(&monitor);
   world.barrier().wait();
   std::vector<int64_t> all;
   for (int64_t rank = 0; rank < world.size(); ++rank) all.push_back(rank);
@@ -249,14 +250,14 @@ void check_time_limit(Communicator& world, const std::function<void()>& stay_awa
   const at::Tensor tensor = at::ones({4 * world.size()}, options_of(world, at::kFloat));
   if (is_late) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
   group->all_reduce(tensor).wait();  // longer than the communicator's own limit
-  witness.limit = std::chrono::milliseconds(400);
+  monitor.limit = std::chrono::milliseconds(400);
   if (is_late) return stay_away();
   try {
     group->all_gather(tensor, tensor.narrow(0, 0, 4).clone(), "late").wait();
     FAIL("no error");
   } catch (const Error& error) {
     CHECK(error.id() == "comm/timeout");
-    CHECK(error.message().find("did not end within 0.4 s\n  witness:   heard") !=
+    CHECK(error.message().find("did not end within 0.4 s\n  monitor:   heard") !=
           std::string::npos);
   }
 }

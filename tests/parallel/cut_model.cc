@@ -26,7 +26,7 @@ std::vector<TensorSpan> columns(const std::vector<int64_t>& sizes, int64_t r, in
   return spans;
 }
 
-/// Numbers begin .. begin + count - 1 of those that `spans` are.
+/// Elements begin .. begin + count - 1 of those that `spans` are.
 std::vector<TensorSpan> part_of(const std::vector<TensorSpan>& spans, TensorSpan wanted) {
   std::vector<TensorSpan> out;
   for (const TensorSpan& span : spans) {
@@ -39,7 +39,7 @@ std::vector<TensorSpan> part_of(const std::vector<TensorSpan>& spans, TensorSpan
   return out;
 }
 
-void cut(TensorPart& part, const CutRank& place) {
+void cut(LocalShard& part, const CutRank& place) {
   const int64_t numel = count_elements(part.sizes);
   const bool has_columns = part.sizes.size() == 2 && numel > 0;
   const auto [how, rank, size] = place;
@@ -50,14 +50,14 @@ void cut(TensorPart& part, const CutRank& place) {
   } else if (how == Cut::kFlatColumns && has_columns) {
     const int64_t groups = std::min<int64_t>(2, size), members = size / groups;
     const std::vector<TensorSpan> of_group = columns(part.sizes, rank % groups, groups);
-    part.spans = part_of(of_group, flat_cut(count_numbers(of_group), rank / groups, members));
+    part.spans = part_of(of_group, flat_cut(count_elements(of_group), rank / groups, members));
   } else {
     part.spans = {{0, numel}};
     part.is_owner = rank == 0;
   }
 }
 
-void fill(const TensorPart& part, const std::string& name, int64_t seed) {
+void fill(const LocalShard& part, const std::string& name, int64_t seed) {
   const at::NoGradGuard no_grad;
   std::vector<double> values;
   for (const TensorSpan& span : part.spans) {
@@ -68,7 +68,7 @@ void fill(const TensorPart& part, const std::string& name, int64_t seed) {
   part.tensor.view({-1}).copy_(at::tensor(values, at::kDouble));
 }
 
-std::string wrong_in(const TensorPart& part, const std::string& name, int64_t seed) {
+std::string wrong_in(const LocalShard& part, const std::string& name, int64_t seed) {
   const at::Tensor values = part.tensor.view({-1}).to(at::kDouble).contiguous();
   const auto* next = values.const_data_ptr<double>();
   for (const TensorSpan& span : part.spans) {
@@ -103,35 +103,35 @@ double cut_value(const std::string& name, int64_t i, int64_t seed) {
   return static_cast<double>(hash >> 57U) - 64;
 }
 
-std::vector<TensorPart> cut_parts(CutModel& model, const CutRank& place, int64_t seed) {
-  std::vector<TensorPart> parts;
+std::vector<LocalShard> cut_parts(CutModel& model, const CutRank& place, int64_t seed) {
+  std::vector<LocalShard> parts;
   for (const NamedTensor& parameter : model.named_parameters()) {
-    TensorPart part{parameter.name, parameter.sizes, {}, {}};
+    LocalShard part{parameter.name, parameter.sizes, {}, {}};
     cut(part, place);
     const auto type = parameter.name == "half" ? at::kBFloat16 : at::kFloat;
-    part.tensor = at::empty({count_numbers(part.spans)}, type);
+    part.tensor = at::empty({count_elements(part.spans)}, type);
     fill(part, part.name, seed);
     parts.push_back(std::move(part));
   }
-  TensorPart count{"count", {2}, {{0, 2}}, at::empty({2}, at::kLong), place.rank == 0};
+  LocalShard count{"count", {2}, {{0, 2}}, at::empty({2}, at::kLong), place.rank == 0};
   fill(count, "count", seed);
   parts.push_back(std::move(count));
   return parts;
 }
 
-std::string find_wrong(const std::vector<TensorPart>& parts, int64_t seed) {
-  for (const TensorPart& part : parts) {
+std::string find_wrong(const std::vector<LocalShard>& parts, int64_t seed) {
+  for (const LocalShard& part : parts) {
     const std::string wrong = wrong_in(part, part.name, seed);
     if (!wrong.empty()) return wrong;
   }
   return "";
 }
 
-CutOptimizer::CutOptimizer(const std::vector<TensorPart>& parts, int64_t seed) {
-  for (const TensorPart& part : parts) {
+CutOptimizer::CutOptimizer(const std::vector<LocalShard>& parts, int64_t seed) {
+  for (const LocalShard& part : parts) {
     if (!part.tensor.is_floating_point()) continue;
     for (const char* suffix : {".exp_avg", ".exp_avg_sq"}) {
-      TensorPart moment = part;
+      LocalShard moment = part;
       moment.name += suffix;
       moment.tensor = at::empty({part.tensor.numel()}, at::kFloat);
       fill(moment, moment.name, seed);

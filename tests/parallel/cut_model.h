@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "s2s/block.h"
-#include "s2s/tensor_part.h"
+#include "s2s/local_shard.h"
 #include "s2s/training.h"
 
 namespace s2s::test {
@@ -45,14 +45,14 @@ class CutModel : public Block {
 double cut_value(const std::string& name, int64_t i, int64_t seed);
 
 /// What a rank holds, filled with cut_value.
-std::vector<TensorPart> cut_parts(CutModel& model, const CutRank& place, int64_t seed);
+std::vector<LocalShard> cut_parts(CutModel& model, const CutRank& place, int64_t seed);
 /// The first number that is not cut_value, as a text; "" when all are.
-std::string find_wrong(const std::vector<TensorPart>& parts, int64_t seed);
+std::string find_wrong(const std::vector<LocalShard>& parts, int64_t seed);
 
 /// Two moments as long as each part, and a count without dims, as AdamW has them.
 class CutOptimizer : public Optimizer {
  public:
-  CutOptimizer(const std::vector<TensorPart>& parts, int64_t seed);
+  CutOptimizer(const std::vector<LocalShard>& parts, int64_t seed);
   void attach(std::vector<NamedTensor>, std::vector<double>) override {}
   void step(double) override {}
   double base_learning_rate() const override { return 0; }
@@ -61,7 +61,7 @@ class CutOptimizer : public Optimizer {
   std::string find_wrong(int64_t seed) const;
 
  private:
-  std::vector<TensorPart> moments_;
+  std::vector<LocalShard> moments_;
   TensorMap state_;
 };
 

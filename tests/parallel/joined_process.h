@@ -4,7 +4,7 @@
 #include <ATen/Parallel.h>
 
 #include "../plugins/built_plugins.h"
-#include "parallel/rendezvous.h"
+#include "comm/rendezvous.h"
 
 namespace s2s::test {
 

@@ -48,28 +48,28 @@ constexpr int64_t kLayoutSteps = 10;
 /// Stands where a rank has no number.
 constexpr float kNotHere = -12345.5F;
 
-/// Adds a rank's numbers to the whole tensors. Several ranks may do so at once.
-inline void add_parts(const std::vector<TensorPart>& parts, TensorMap& whole) {
+/// Adds a rank's elements to the whole tensors. Several ranks may do so at once.
+inline void add_parts(const std::vector<LocalShard>& parts, TensorMap& whole) {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> lock(mutex);
-  for (const TensorPart& part : parts) {
+  for (const LocalShard& part : parts) {
     at::Tensor& tensor = whole[part.name];
     if (!tensor.defined()) tensor = at::full(part.sizes, kNotHere);
     const at::Tensor flat = tensor.view({-1});
-    const at::Tensor numbers = part.tensor.reshape({-1}).to(at::kFloat);
-    int64_t at_number = 0;
+    const at::Tensor elements = part.tensor.reshape({-1}).to(at::kFloat);
+    int64_t at_element = 0;
     for (const TensorSpan& span : part.spans) {
-      flat.narrow(0, span.begin, span.count).copy_(numbers.narrow(0, at_number, span.count));
-      at_number += span.count;
+      flat.narrow(0, span.begin, span.count).copy_(elements.narrow(0, at_element, span.count));
+      at_element += span.count;
     }
   }
 }
 
 /// Without buffers.
-inline std::vector<TensorPart> parameters_of(std::vector<TensorPart> parts, Block& model) {
+inline std::vector<LocalShard> parameters_of(std::vector<LocalShard> parts, Block& model) {
   std::set<std::string> names;
   for (const NamedTensor& parameter : model.named_parameters()) names.insert(parameter.name);
-  std::erase_if(parts, [&](const TensorPart& part) { return !names.contains(part.name); });
+  std::erase_if(parts, [&](const LocalShard& part) { return !names.contains(part.name); });
   return parts;
 }
 
@@ -92,8 +92,8 @@ inline void run_layout(const Registries& registries, const TrainedModel& trained
   if (trained.change) trained.change(*model, plan);
   strategy->attach(*model, plan);
   if (trained.attached) trained.attached(world, *model, plan);
-  const std::vector<NamedTensor> pieces = strategy->optimizer_parameters(*model);
-  optimizer->attach(pieces, std::vector<double>(pieces.size(), 1.0));
+  const std::vector<NamedTensor> shards = strategy->optimizer_parameters(*model);
+  optimizer->attach(shards, std::vector<double>(shards.size(), 1.0));
   DealtBatches data(trained.batches, strategy->data_rank(), strategy->mesh().data_size());
   FakeSchedule schedule;
   TrainerSettings settings;

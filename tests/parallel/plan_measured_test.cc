@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "common/counting_allocator.h"
-#include "parallel/collective_log.h"
+#include "flight/collective_log.h"
 #include "parallel/equality.h"
-#include "parallel/plan_report.h"
+#include "plan/plan_report.h"
 
 using namespace s2s;
 using namespace s2s::test;

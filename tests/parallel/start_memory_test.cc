@@ -90,7 +90,7 @@ TEST_CASE("no rank holds more than its part and the largest unit while it starts
            Case{layout("ddp 2", R"("name": "ddp", "bucket_cap_mb": 0.25)", 2, 2), 1, 0},
        }) {
     CAPTURE(one.layout.name);
-    // Parameters begin at multiples of 32 numbers; small tensors say sizes and flags.
+    // Parameters begin at multiples of 32 elements; small tensors say sizes and flags.
     const double bound = 1.05 * (one.part * sizes.all + one.bound);
     const double peak = peak_of_start(plugins.registries(), started, one.layout, false);
     CHECK(peak >= one.part * sizes.all);
@@ -100,7 +100,7 @@ TEST_CASE("no rank holds more than its part and the largest unit while it starts
   }
 }
 
-TEST_CASE("a strategy that knows nothing of described models gets all of one") {
+TEST_CASE("a strategy that knows nothing of meta models gets all of one") {
   struct Plain : FakeStrategy {
     void attach(Block& model, const ShardPlan&) override {
       for (const NamedTensor& parameter : model.named_parameters()) {
@@ -111,13 +111,13 @@ TEST_CASE("a strategy that knows nothing of described models gets all of one") {
     int num_parameters = 0;
   } strategy;
   FakeModel model;
-  const FirstValues values(model, {at::kCPU, at::kFloat, 3});
+  const InitialValues values(model, {at::kCPU, at::kFloat, 3});
   for (const NamedTensor& parameter : model.named_parameters()) {
     CHECK(parameter.tensor->is_meta());
     CHECK(parameter.tensor->requires_grad());
   }
   model.to(at::kCPU, at::kDouble);
-  strategy.attach_described(model, {}, values);
+  strategy.attach_meta(model, {}, values);
   CHECK(strategy.num_parameters == 2);
   FakeModel other;
   other.materialize(at::kCPU, at::kFloat, 3);

@@ -1,4 +1,4 @@
-// A described model gets memory and first values part by part: the same bits as in one process.
+// A meta model gets memory and initial values part by part: the same bits as in one process.
 
 #include <doctest/doctest.h>
 
@@ -46,8 +46,8 @@ void check_rank(const Registries& registries, const Started& started, const RunL
   const auto values = described(started, *model);
   const auto strategy = strategy_of(registries, layout, world);
   attach(*strategy, *model, *values);
-  for (const NamedTensor& piece : strategy->optimizer_parameters(*model)) {
-    if (!whole.trained.contains(piece.name)) throw std::runtime_error(piece.name + " trains");
+  for (const NamedTensor& shard : strategy->optimizer_parameters(*model)) {
+    if (!whole.trained.contains(shard.name)) throw std::runtime_error(shard.name + " trains");
   }
   for (const NamedTensor& buffer : model->named_buffers()) {
     if (!buffer.tensor->defined()) continue;
@@ -58,7 +58,7 @@ void check_rank(const Registries& registries, const Started& started, const RunL
   add_parts(parameters_of(strategy->parts(*model), *model), all);
 }
 
-/// Largest difference, which has to be none; numbers that no rank holds count as one.
+/// Largest difference, which has to be none; elements that no rank holds count as one.
 void check_bits(const Registries& registries, const Started& started,
                 const std::vector<RunLayout>& layouts) {
   const Whole whole = in_one_process(registries, started);
@@ -127,7 +127,7 @@ Started pretrained(const TemporaryFolder& folder) {
     add_lora(*model, options);
     return model;
   };
-  started.change = [options](SpeechModel& model, FirstValues& values) {
+  started.change = [options](SpeechModel& model, InitialValues& values) {
     const NameMap names{{{"lm_head.weight", "lm_head.weight"}, {"**", "model.**"}}, {}};
     values.add(stored_adapter(kFiles + "peft_lora", model, names, options));
     for (const NamedTensor& parameter : model.named_parameters()) {
@@ -173,7 +173,7 @@ TEST_CASE("and so in bfloat16, and with an encoder that has buffers") {
     json.replace(json.find("TIED"), 4, "true");
     return registries.create<SpeechModel>(parse_json(json, "model"), context);
   };
-  started.change = [](SpeechModel& model, FirstValues&) {
+  started.change = [](SpeechModel& model, InitialValues&) {
     for (const NamedTensor& parameter : model.named_parameters()) {
       if (parameter.name.starts_with("perception.")) parameter.tensor->set_requires_grad(false);
     }

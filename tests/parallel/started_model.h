@@ -2,20 +2,20 @@
 // Models that are described first and get memory from their strategy.
 
 #include "parallel/equality.h"
-#include "s2s/first_values.h"
+#include "s2s/initial_values.h"
 
 namespace s2s::test {
 
-/// A model, and where its first values come from.
+/// A model, and where its initial values come from.
 struct Started {
   std::string name;
   std::function<std::unique_ptr<SpeechModel>(const Registries&)> make;  // not described yet
-  FirstValuesSettings settings = {at::kCPU, at::kFloat, 3};
-  std::function<void(SpeechModel&, FirstValues&)> change = {};
+  InitialValuesSettings settings = {at::kCPU, at::kFloat, 3};
+  std::function<void(SpeechModel&, InitialValues&)> change = {};
 };
 
-inline std::unique_ptr<FirstValues> described(const Started& started, SpeechModel& model) {
-  auto values = std::make_unique<FirstValues>(model, started.settings);
+inline std::unique_ptr<InitialValues> described(const Started& started, SpeechModel& model) {
+  auto values = std::make_unique<InitialValues>(model, started.settings);
   if (started.change) started.change(model, *values);
   return values;
 }
@@ -28,10 +28,10 @@ inline std::unique_ptr<ParallelStrategy> strategy_of(const Registries& registrie
   return registries.create<ParallelStrategy>(parse_json(layout.strategy, "strategy"), context);
 }
 
-inline void attach(ParallelStrategy& strategy, SpeechModel& model, const FirstValues& values) {
+inline void attach(ParallelStrategy& strategy, SpeechModel& model, const InitialValues& values) {
   ShardPlan plan = model.configure_model(strategy.mesh());
   add_lora_rows(model, plan);
-  strategy.attach_described(model, plan, values);
+  strategy.attach_meta(model, plan, values);
 }
 
 inline std::unique_ptr<TokenModel> llama(const Registries& registries, const std::string& keys) {

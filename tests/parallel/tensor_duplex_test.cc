@@ -79,11 +79,11 @@ TEST_CASE("the duplex model on tensor ranks learns, is judged and speaks as on o
             const MeshShape shape = tensor_mesh(size, split);
             const MeshGroups mesh(world, shape);
             SpeechModel& model = *models[static_cast<size_t>(world.rank())];
-            const SplitDoors doors(model, model.configure_model(shape), mesh);
+            const SplitDoors hooks(model, model.configure_model(shape), mesh);
             compare(answers(model, batch), expected, differences);
             // A key's bias changes no score: its gradient is rounding.
             const double least = 1e-3 * largest(gradients);
-            const Furthest furthest = compare_gradients(model, doors.split(), gradients, least);
+            const Furthest furthest = compare_gradients(model, hooks.split(), gradients, least);
             differences.add("gradient of " + furthest.name, furthest.difference);
           });
       CHECK(errors == std::vector<std::string>(models.size()));

@@ -1,13 +1,13 @@
 // Exchanges on a tensor axis: their values, and their gradients against one rank's.
 
-#include "parallel/tensor_exchange.h"
+#include "engine/tensor_exchange.h"
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <doctest/doctest.h>
 
-#include "parallel/collective_log.h"
-#include "parallel/tensor_share.h"
+#include "engine/tensor_placement.h"
+#include "flight/collective_log.h"
 #include "parallel/thread_ranks.h"
 
 using namespace s2s;
@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kBatch = 2;
 constexpr int64_t kWidth = 3;
 
-at::Tensor numbers(int64_t seed, at::IntArrayRef sizes) {
+at::Tensor elements(int64_t seed, at::IntArrayRef sizes) {
   auto generator = at::make_generator<at::CPUGeneratorImpl>(static_cast<uint64_t>(seed));
   return at::empty(sizes).normal_(0, 1, generator);
 }
@@ -26,10 +26,10 @@ at::Tensor numbers(int64_t seed, at::IntArrayRef sizes) {
 /// A region that ranks share: each multiplies with weights of its own, and results are added up.
 struct Region {
   at::Tensor x, seen;  // the same on all ranks
-  at::Tensor weight(int64_t rank) const { return numbers(100 + rank, {kWidth}); }
+  at::Tensor weight(int64_t rank) const { return elements(100 + rank, {kWidth}); }
   explicit Region(int64_t length)
-      : x(numbers(1, {kBatch, length, kWidth}).set_requires_grad(true)),
-        seen(numbers(2, {kBatch, length, kWidth})) {}
+      : x(elements(1, {kBatch, length, kWidth}).set_requires_grad(true)),
+        seen(elements(2, {kBatch, length, kWidth})) {}
   /// sum of `seen` times y: the gradient of y is `seen`.
   void backward(const at::Tensor& y) const { (y * seen).sum().backward(); }
 };
@@ -100,7 +100,7 @@ TEST_CASE("exchanges are named, and what was padded is what is sent") {
     shared(world, 5, true);
   });
   CHECK(errors == std::vector<std::string>(2));
-  // 6 of 5 positions, 2 sequences of 3 numbers of 4 bytes.
+  // 6 of 5 positions, 2 sequences of 3 elements of 4 bytes.
   CHECK(logs[0].lines() == std::vector<std::string>{"world 0 all_gather 144 Float 'enter'",
                                                     "world 1 reduce_scatter sum 144 Float 'leave'",
                                                     "world 2 all_gather 144 Float 'gather'",
@@ -121,7 +121,7 @@ TEST_CASE("parts of a dim are cut as their spans say, and cover it once") {
     CAPTURE(groups);
     std::vector<int64_t> seen(60);
     for (int64_t part = 0; part < parts; ++part) {
-      const DimPart here{dim, groups, part, parts};
+      const DimShard here{dim, groups, part, parts};
       const at::Tensor own = here.cut(whole).flatten();
       int64_t at = 0;
       for (const TensorSpan& span : here.spans(sizes)) {

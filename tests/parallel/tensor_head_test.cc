@@ -87,7 +87,7 @@ void check_head(
     const MeshGroups mesh(world, tensor_mesh(ranks, true));
     const auto head = make_head(question.groups, size);
     prepare(*head);
-    const SplitDoors doors(*head, SpeechHead::plan(question.groups), mesh);
+    const SplitDoors hooks(*head, SpeechHead::plan(question.groups), mesh);
     const Answer own = answer(*head, question);
     differences.add("loss", relative_difference(own.loss, expected.loss));
     differences.add("loss without gradients",
@@ -95,7 +95,7 @@ void check_head(
     differences.add("loss of rows", relative_difference(own.loss_NK, expected.loss_NK));
     differences.add("predicted", at::equal(own.predicted_NK, expected.predicted_NK) ? 0 : 1);
     differences.add("logits", relative_difference(own.logits, expected.logits));
-    const Furthest furthest = compare_gradients(*head, doors.split(), gradients);
+    const Furthest furthest = compare_gradients(*head, hooks.split(), gradients);
     differences.add("gradient of " + furthest.name, furthest.difference);
   });
   CHECK(errors == std::vector<std::string>(static_cast<size_t>(ranks)));
@@ -143,7 +143,7 @@ TEST_CASE("a label that is no id of the vocabulary is refused") {
   const auto errors = run_thread_ranks(2, [&](Communicator& world) {
     const MeshGroups mesh(world, tensor_mesh(2, true));
     const auto head = make_head(2, 10);
-    const SplitDoors doors(*head, SpeechHead::plan(2), mesh);
+    const SplitDoors hooks(*head, SpeechHead::plan(2), mesh);
     CHECK_THROWS_WITH(answer(*head, question), doctest::Contains("no id of its vocabulary"));
   });
   CHECK(errors == std::vector<std::string>(2));

@@ -1,5 +1,5 @@
 #pragma once
-// A model whose blocks' doors belong to a tensor axis, and its comparison with the whole model.
+// A model whose blocks' hooks belong to a tensor axis, and its comparison with the whole model.
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
@@ -10,15 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "parallel/collective_log.h"
-#include "parallel/tensor_split.h"
+#include "engine/tensor_split.h"
+#include "flight/collective_log.h"
 #include "parallel/thread_ranks.h"
 #include "s2s/backbone.h"
 #include "s2s/losses.h"
 
 namespace s2s::test {
 
-/// Gives a model's doors to a TensorSplit, as the engine does.
+/// Gives a model's hooks to a TensorSplit, as the engine does.
 class SplitDoors : public BlockHooks {
  public:
   SplitDoors(Block& model, const ShardPlan& plan, const MeshGroups& mesh)
@@ -58,13 +58,13 @@ inline double relative_difference(const at::Tensor& actual, const at::Tensor& ex
   return difference / std::max(least, expected.abs().max().item<double>());
 }
 
-/// This rank's numbers of a whole tensor.
-inline at::Tensor part_of(const at::Tensor& whole, const TensorShare& share) {
-  std::vector<at::Tensor> pieces = {whole.flatten().narrow(0, 0, 0)};
+/// This rank's elements of a whole tensor.
+inline at::Tensor part_of(const at::Tensor& whole, const TensorPlacement& share) {
+  std::vector<at::Tensor> shards = {whole.flatten().narrow(0, 0, 0)};
   for (const TensorSpan& span : share.spans) {
-    pieces.push_back(whole.flatten().narrow(0, span.begin, span.count));
+    shards.push_back(whole.flatten().narrow(0, span.begin, span.count));
   }
-  return at::cat(pieces);
+  return at::cat(shards);
 }
 
 /// Values that no parameter has by chance: biases and adapters start at zero. On any thread.
@@ -95,7 +95,7 @@ inline Furthest compare_gradients(Block& model, const TensorSplit& split, const 
                                   double least = 1e-6) {
   Furthest furthest;
   for (const NamedTensor& parameter : model.named_parameters()) {
-    const TensorShare& share = split.share(parameter.tensor);
+    const TensorPlacement& share = split.share(parameter.tensor);
     const auto found = expected.find(parameter.name);
     const bool is_trained = found != expected.end();
     double difference = parameter.tensor->grad().defined() == is_trained ? 0 : 1e9;

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "parallel/planned_model.h"
 #include "parallel/tensor_run.h"
-#include "parallel/traffic.h"
+#include "plan/planned_model.h"
+#include "plan/traffic.h"
 #include "plugins/llm_fixture.h"
 #include "s2s/lora.h"
 
@@ -104,12 +104,12 @@ void check_training(const Case& test, const MeshShape& shape, const Text& text) 
     world.set_observer(&logs[static_cast<size_t>(world.rank())]);
     const MeshGroups mesh(world, shape);
     Backbone& model = *models[static_cast<size_t>(world.rank())];
-    const SplitDoors doors(model, test.plan(model, shape), mesh);
+    const SplitDoors hooks(model, test.plan(model, shape), mesh);
     const Pass pass = forward(model, text);
     pass.loss.backward();
     differences.add("hidden", relative_difference(pass.hidden_BTH, expected.hidden_BTH));
     differences.add("loss", relative_difference(pass.loss, expected.loss));
-    const Furthest furthest = compare_gradients(model, doors.split(), gradients, 1e-6);
+    const Furthest furthest = compare_gradients(model, hooks.split(), gradients, 1e-6);
     differences.add("gradient of " + furthest.name, furthest.difference);
     const CrossEntropyRows own = linear_cross_entropy_rows(pass.hidden_BTH.detach().flatten(0, 1),
                                                            model.head(), text.labels_NK);
@@ -218,7 +218,7 @@ TEST_CASE("ranks say together, position by position, what the whole model says")
         const MeshShape shape = tensor_mesh(size, true);
         const MeshGroups mesh(world, shape);
         Backbone& model = *models[static_cast<size_t>(world.rank())];
-        const SplitDoors doors(model, test.plan(model, shape), mesh);
+        const SplitDoors hooks(model, test.plan(model, shape), mesh);
         said[static_cast<size_t>(world.rank())] = say(model, prompt_1T, 8);
       });
       CHECK(errors == std::vector<std::string>(models.size()));
@@ -269,10 +269,10 @@ TEST_CASE("ranks send the bytes that the plan predicts, activations and gradient
         if (world.rank() == 0) world.set_observer(&activations);
         const MeshGroups mesh(world, shape);
         Backbone& model = *models[static_cast<size_t>(world.rank())];
-        const SplitDoors doors(model, test.plan(model, shape), mesh);
+        const SplitDoors hooks(model, test.plan(model, shape), mesh);
         forward(model, text).loss.backward();
         mesh.tensor().set_observer(world.rank() == 0 ? &sums : nullptr);
-        compare_gradients(model, doors.split(), gradients);
+        compare_gradients(model, hooks.split(), gradients);
       });
       CHECK(errors == std::vector<std::string>(models.size()));
       const auto all = [](const std::string&) { return true; };

@@ -69,13 +69,13 @@ TEST_CASE("what is computed in 16 bits has the same types on tensor ranks") {
         const MeshShape shape = tensor_mesh(2, split);
         const MeshGroups mesh(world, shape);
         Backbone& model = *models[static_cast<size_t>(world.rank())];
-        const SplitDoors doors(model, model.configure_model(shape), mesh);
+        const SplitDoors hooks(model, model.configure_model(shape), mesh);
         const Pass pass = run(model, precision);
         pass.loss.backward();
         compare("hidden", pass.hidden_BTH, expected.hidden_BTH, differences);
         compare("loss", pass.loss, expected.loss, differences);
         compare("logits", pass.logits, expected.logits, differences);
-        const Furthest furthest = compare_gradients(model, doors.split(), gradients);
+        const Furthest furthest = compare_gradients(model, hooks.split(), gradients);
         differences.add("gradient of " + furthest.name, furthest.difference);
       });
       CHECK(errors == std::vector<std::string>(2));

@@ -9,13 +9,13 @@
 #include <filesystem>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
+#include "checkpoint/checkpoint_observer.h"
 #include "common/contains.h"
 #include "common/temporary_folder.h"
+#include "flight/flight_recorder.h"
 #include "parallel/equality.h"
-#include "parallel/flight_recorder.h"
 #include "parallel/trained_models.h"
 #include "s2s/weights.h"
-#include "train/checkpoint_observer.h"
 
 using namespace s2s;
 using namespace s2s::test;
@@ -59,13 +59,13 @@ struct SavingRank {
     strategy = registries.create<ParallelStrategy>(parse_json(layout.strategy, "s"), context);
     optimizer = registries.create<Optimizer>(parse_json(R"({"name": "adamw"})", "o"), context);
     strategy->attach(*model, model->configure_model(strategy->mesh()));
-    const std::vector<NamedTensor> pieces = strategy->optimizer_parameters(*model);
-    optimizer->attach(pieces, std::vector<double>(pieces.size(), 1.0));
+    const std::vector<NamedTensor> shards = strategy->optimizer_parameters(*model);
+    optimizer->attach(shards, std::vector<double>(shards.size(), 1.0));
   }
 
   /// What a step changes.
   void touch_all() const {
-    for (const TensorPart& part : strategy->parts(*model)) touch(part.tensor);
+    for (const LocalShard& part : strategy->parts(*model)) touch(part.tensor);
     for (const auto& [name, tensor] : optimizer->state()) touch(tensor);
   }
 
@@ -87,7 +87,7 @@ struct SavingRank {
     trainer.add_observer(&saving);
     trainer.at_phase = [&](int64_t, const char*) { touch_all(); };
     trainer.save_checkpoint = [&](int64_t steps_done) {
-      const std::vector<TensorPart> parts = strategy->parts(*model);
+      const std::vector<LocalShard> parts = strategy->parts(*model);
       add_parts(parts, kept.at(steps_done));
       return checkpoints.save(parts, *optimizer, {steps_done, ""});
     };
@@ -180,7 +180,7 @@ TEST_CASE("layouts over local equal one process") {
   }
 }
 
-TEST_CASE("a checkpoint that is written beside training has the numbers of its step") {
+TEST_CASE("a checkpoint that is written beside training has the elements of its step") {
   BuiltPlugins plugins;
   load(plugins);
   const TrainedModel trained = families()[1];

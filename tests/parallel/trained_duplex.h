@@ -1,7 +1,7 @@
 #pragma once
 // The duplex model with its encoder, small, that layouts are tried on.
 
-#include "core/data/table_tokenizer.h"
+#include "core/duplex/table_tokenizer.h"
 #include "parallel/layout_run.h"
 #include "plugins/duplex_s2s/duplex_fixture.h"
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "eval/example_exchange.h"
+#include "eval/metrics/example_exchange.h"
 #include "eval/validator.h"
 #include "parallel/replicated_run.h"
 #include "parallel/thread_ranks.h"
@@ -93,7 +93,7 @@ class NumberedSet : public DataSource {
   int64_t position_ = 0;
 };
 
-/// Its metric is the mean of the squares of the numbers.
+/// Its metric is the mean of the squares of the elements.
 struct CountingModel : FakeModel {
   MetricSums evaluate(const Batch& batch) override {
     const double number = batch.source_audio_BS.item<double>();

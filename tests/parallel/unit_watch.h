@@ -1,5 +1,5 @@
 #pragma once
-// Stands at a rank's doors and collectives, and notes what has memory and what is under way.
+// Stands at a rank's hooks and collectives, and notes what has memory and what is under way.
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -27,7 +27,7 @@ class UnitWatch : public BlockHooks, public CollectiveObserver {
     bool has_next = false;  // the unit that runs after it has memory, or there is none
   };
 
-  /// Between the doors of `model` and the strategy, which is attached already.
+  /// Between the hooks of `model` and the strategy, which is attached already.
   void watch(Block& model, const ShardPlan& plan) {
     units_ = std::make_unique<Units>(model, plan);
     members_.resize(units_->all().size());

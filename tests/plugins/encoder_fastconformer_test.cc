@@ -128,9 +128,9 @@ TEST_CASE("fastconformer names what prevents streaming") {
     return "streams";
   };
   CHECK(message(tiny()) == "streams");
-  Config normalised = tiny();
-  normalised["preprocessor"]["normalize"] = Config::scalar("per_feature");
-  CHECK(message(normalised).find("model.encoder.preprocessor.normalize") != std::string::npos);
+  Config normalized = tiny();
+  normalized["preprocessor"]["normalize"] = Config::scalar("per_feature");
+  CHECK(message(normalized).find("model.encoder.preprocessor.normalize") != std::string::npos);
   Config symmetric = tiny();
   symmetric["encoder"]["causal_downsampling"] = Config::scalar("false");
   CHECK(message(symmetric).find("model.encoder.encoder.causal_downsampling") != std::string::npos);

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "compare/compare.h"
 #include "core/weights/test_files.h"
-#include "eval/compare.h"
-#include "parallel/plan_check.h"
+#include "plan/plan_check.h"
 #include "plugins/built_plugins.h"
 #include "s2s/weights.h"
 
@@ -62,12 +62,12 @@ class LlmPlugins {
   BuiltPlugins plugins_;
 };
 
-inline int64_t count_numbers(Backbone& model) {
+inline int64_t count_elements(Backbone& model) {
   int64_t count = 0;
   for (const NamedTensor& parameter : model.named_parameters()) {
-    int64_t numbers = 1;
-    for (const int64_t size : parameter.sizes) numbers *= size;
-    count += numbers;
+    int64_t elements = 1;
+    for (const int64_t size : parameter.sizes) elements *= size;
+    count += elements;
   }
   return count;
 }
@@ -114,10 +114,10 @@ inline void check_matters(LlmPlugins& plugins, const Change& change) {
 }
 
 /// Checks a preset's number of parameters, and on how many tensor ranks its plan holds and on how
-/// many it does not. `numbers` 0: not published.
+/// many it does not. `elements` 0: not published.
 struct PublishedModel {
   const char* preset;
-  int64_t numbers;
+  int64_t elements;
 };
 inline void check_published(LlmPlugins& plugins, const std::string& name,
                             const PublishedModel& published, int64_t good_ranks,
@@ -125,7 +125,7 @@ inline void check_published(LlmPlugins& plugins, const std::string& name,
   CAPTURE(std::string(published.preset));
   const auto model =
       plugins.create("{\"name\": \"" + name + "\", \"preset\": \"" + published.preset + "\"}");
-  CHECK(count_numbers(*model) == published.numbers);
+  CHECK(count_elements(*model) == published.elements);
   CHECK(plan_holds(*model, 1));
   CHECK(plan_holds(*model, good_ranks));
   CHECK_FALSE(plan_holds(*model, bad_ranks));

@@ -163,7 +163,7 @@ TEST_CASE("presets give published sizes, keys win over them, and both plans are 
   LlmPlugins plugins;
   const auto tiny = plugins.create(R"({"name": "tinyllama"})");
   CHECK(tiny->shape().num_layers == 22);
-  CHECK(count_numbers(*tiny) == 1100048384);
+  CHECK(count_elements(*tiny) == 1100048384);
   const auto big =
       plugins.create(R"({"name": "llama", "preset": "llama_3.1_8b", "num_hidden_layers": 3})");
   CHECK(big->shape().num_layers == 3);

@@ -5,7 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 
-#include "parallel/plan_check.h"
+#include "plan/plan_check.h"
 #include "plugins/duplex_s2s/duplex_fixture.h"
 
 // Shape letters: B batch, S samples, T frames, K codebooks.
@@ -56,7 +56,7 @@ TEST_CASE("in the reference's way padding counts in the sums and not in the divi
   CHECK(reference.at("audio_loss") > 1.05 * masked.at("audio_loss"));
 }
 
-TEST_CASE("global normalisation divides by the frames of the whole step, local by its own") {
+TEST_CASE("global normalization divides by the frames of the whole step, local by its own") {
   DuplexFixture f;
   const Batch batch = make_batch({14, 9});
   const auto global = f.model();

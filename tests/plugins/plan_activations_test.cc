@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "common/counting_allocator.h"
-#include "parallel/activations.h"
-#include "parallel/plan_report.h"
+#include "plan/activations.h"
+#include "plan/plan_report.h"
 #include "plugins/llm_fixture.h"
 #include "s2s/losses.h"
 #include "train/precision.h"

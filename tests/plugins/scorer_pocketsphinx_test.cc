@@ -51,7 +51,7 @@ std::string message_of(const std::function<void()>& action) {
   return "";
 }
 
-/// A model folder with a small dictionary, and a program that plays the recogniser: it keeps the
+/// A model folder with a small dictionary, and a program that plays the recognizer: it keeps the
 /// language model and "hears" the name of each clip.
 struct FakeRecogniser {
   TemporaryFolder folder;
@@ -171,7 +171,7 @@ TEST_CASE("the scorer answers every clip in order, and hears nothing in silence"
 TEST_CASE("the scorer says what is missing and which package has it") {
   FakeRecogniser fake;
   auto options = fake.options;
-  options["program"] = "no_such_recogniser";
+  options["program"] = "no_such_recognizer";
   CHECK(id_of([&] { make_scorer(options)->prepare({"a"}); }) == "scorer/program");
   options = fake.options;
   options["model"] = "/no/such/model";
@@ -181,7 +181,7 @@ TEST_CASE("the scorer says what is missing and which package has it") {
   CHECK(id_of([&] { make_scorer(fake.options)->prepare({"a"}); }) == "scorer/model");
 }
 
-TEST_CASE("a recogniser that fails is reported with the end of its log, and leaves no files") {
+TEST_CASE("a recognizer that fails is reported with the end of its log, and leaves no files") {
   for (const char* ending : {"exit 3", "kill -9 $$"}) {
     const FakeRecogniser fake(ending);
     const auto scorer = make_scorer(fake.options);
@@ -195,7 +195,7 @@ TEST_CASE("a recogniser that fails is reported with the end of its log, and leav
   }
 }
 
-TEST_CASE("^C in the terminal is not for the recogniser") {
+TEST_CASE("^C in the terminal is not for the recognizer") {
   // Field 5 of a process's line is its group; the terminal's signals go to groups.
   const FakeRecogniser fake("cut -d' ' -f5 /proc/$$/stat > $(dirname $0)/group; exit 3");
   const auto scorer = make_scorer(fake.options);
@@ -204,7 +204,7 @@ TEST_CASE("^C in the terminal is not for the recogniser") {
   CHECK(std::stoi(fake.text("group")) != getpgrp());
 }
 
-TEST_CASE("a recogniser that hangs is ended") {
+TEST_CASE("a recognizer that hangs is ended") {
   const FakeRecogniser fake("echo $$ > $(dirname $0)/hanging; exec sleep 1000");
   auto options = fake.options;
   options["timeout_s"] = "0.5";
@@ -216,7 +216,7 @@ TEST_CASE("a recogniser that hangs is ended") {
   CHECK(kill(std::stoi(fake.text("hanging")), 0) == -1);
 }
 
-TEST_CASE("a recogniser that does not want to end is killed") {
+TEST_CASE("a recognizer that does not want to end is killed") {
   // The second one ignores SIGTERM; the first one fails when that is so.
   const FakeRecogniser fake(
       "here=$(dirname $0)\n"
@@ -233,7 +233,7 @@ TEST_CASE("a recogniser that does not want to end is killed") {
   CHECK(kill(std::stoi(fake.text("stubborn")), 0) == -1);
 }
 
-TEST_CASE("the recogniser is not looked for in the current folder") {
+TEST_CASE("the recognizer is not looked for in the current folder") {
   const FakeRecogniser fake;
   const std::string old_path = std::getenv("PATH");
   const fs::path old_folder = fs::current_path();

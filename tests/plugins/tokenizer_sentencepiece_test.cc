@@ -8,7 +8,7 @@
 
 #include "common/contains.h"
 #include "common/temporary_folder.h"
-#include "core/data/data_files.h"
+#include "core/duplex/data_files.h"
 #include "plugins/built_plugins.h"
 
 namespace {

@@ -1,10 +1,10 @@
-"""Writes core/src/eval/english_spelling_table.cc from whisper_normalizer's spelling list.
+"""Writes core/training/eval/text/english_spelling_table.cc from whisper_normalizer's spelling list.
 
-  python english_spelling.py > ../../core/src/eval/english_spelling_table.cc
+  python english_spelling.py > ../../core/training/eval/text/english_spelling_table.cc
 
 The list holds 1739 pairs of words. Here they are families: stems that share a change of spelling
 and a set of endings. The script checks that the families spell out the list again, less two
-entries that are slips of a web page ("archaeology" is mended, "flyer / flier" is no word).
+entries that are slips of a web page ("archaeology" is fixed, "flyer / flier" is no word).
 """
 
 import collections
@@ -14,8 +14,8 @@ import textwrap
 from importlib.resources import files
 
 HEAD = """// Made by tests/reference/english_spelling.py; facts from the word list of
-// whisper_normalizer 0.1.15 (MIT licence, 2023 Kurian Benoy).
-#include "eval/english_spelling.h"
+// whisper_normalizer 0.1.15 (MIT license, 2023 Kurian Benoy).
+#include "eval/text/english_spelling.h"
 
 namespace s2s {
 

@@ -82,7 +82,7 @@ def build(config_dict, seed, attention, scale_mean):
         loaded = AutoConfig.from_pretrained(name)
     torch.manual_seed(seed)
     model = AutoModelForCausalLM.from_config(loaded, attn_implementation=attention)
-    rf.randomise(model, seed, scale_mean=scale_mean)
+    rf.randomize(model, seed, scale_mean=scale_mean)
     return model.eval()
 
 

@@ -222,17 +222,11 @@ class Maker:
                             "tag": self.maybe(lambda: "tag")},
             "append": lambda: {"snr": self.maybe(lambda: 7.5, 0.3),
                                "preserve_id": rng.choice([None, "left", "right"])},
-            "extend_by": lambda: {"duration": self.seconds(0, 8), "preserve_id": flag(),
-                                  "direction": rng.choice(["left", "right", "both"]),
-                                  "pad_silence": flag()},
             "resample": lambda: {"sampling_rate": rng.choice([8000, 16000, 22050, 24000, 44100]),
                                  "affix_id": flag(),
                                  **rng.choice([{}] * 4 + [{"recording_field": "target_audio"}])},
             "perturb_speed": lambda: {"factor": rng.choice([0.9, 1.1, 1.05, 1.0, 0.75]),
                                       "affix_id": flag()},
-            "perturb_tempo": lambda: {"factor": rng.choice([0.9, 1.1, 1.37]), "affix_id": flag()},
-            "perturb_volume": lambda: {"factor": rng.choice([0.125, 2.0, 1e-5]),
-                                       "affix_id": flag()},
             "normalize_loudness": lambda: {"target": rng.choice([-20.0, -25.5]), "affix_id": flag(),
                                            "mix_first": flag()},
             "reverb_rir": lambda: {"normalize_output": flag(), "early_only": flag(),
@@ -240,33 +234,18 @@ class Maker:
                                    "rir_channels": rng.choice([[0], [0], [0, 1]]),
                                    **({} if isinstance(cut, (MonoCut, MultiCut, PaddingCut))
                                       else {"mix_first": flag()})},
-            "with_id": lambda: {"id_": "another id"},
             "merge_supervisions": lambda: {
                 "merge_policy": rng.choice(["keep_first", "delimiter"]),
                 **({"merge_channels": flag()} if isinstance(cut, MultiCut) else {})},
-            "trim_to_supervisions": lambda: {
-                "keep_overlapping": flag(), "min_duration": self.maybe(lambda: self.seconds(1, 6)),
-                "context_direction": rng.choice(["center", "left", "right"]),
-                "keep_all_channels": flag()},
             "cut_into_windows": lambda: {"duration": self.seconds(1, 10),
                                          "hop": self.maybe(lambda: self.seconds(1, 5)) or 0,
                                          "keep_excessive_supervisions": flag()},
         }.get(op, dict)()
 
 
-OPERATIONS = ["truncate", "truncate", "truncate", "pad", "pad", "mix", "mix", "append", "extend_by",
-              "extend_by", "resample", "perturb_speed", "perturb_speed", "perturb_tempo",
-              "perturb_volume", "normalize_loudness", "reverb_rir", "reverb_rir", "drop_features",
-              "drop_recording", "drop_supervisions", "drop_alignments", "with_id",
-              "filter_supervisions", "map_supervisions", "merge_supervisions",
-              "merge_supervisions", "trim_to_supervisions", "trim_to_supervisions",
-              "cut_into_windows", "to_mono", "read"]
-
-
-def mapped(supervision):
-    supervision = copy.copy(supervision)
-    supervision.speaker = "mapped"
-    return supervision
+OPERATIONS = ["truncate", "truncate", "truncate", "pad", "pad", "mix", "mix", "append", "resample",
+              "perturb_speed", "perturb_speed", "normalize_loudness", "reverb_rir", "reverb_rir",
+              "merge_supervisions", "merge_supervisions", "cut_into_windows", "read"]
 
 
 def apply(op, cuts, arguments):
@@ -280,22 +259,8 @@ def apply(op, cuts, arguments):
         return [cut.append(cuts[1], **arguments)]
     if op == "reverb_rir" and len(cuts) > 1:
         return [cut.reverb_rir(rir_recording=cuts[1].recording, **arguments)]
-    if op == "to_mono":
-        if isinstance(cut, MonoCut):
-            return [cut]
-        if not isinstance(cut, MultiCut):
-            raise ValueError("of multi-channel cuts only")
-        return cut.to_mono()
-    if op == "filter_supervisions":
-        return [cut.filter_supervisions(lambda s: s.duration > 0.5)]
-    if op == "map_supervisions":
-        if any(isinstance(t.cut, MixedCut) for t in getattr(cut, "tracks", [])):
-            raise TypeError("lhotse changes the first cut of a mix inside of a mix only")
-        return [cut.map_supervisions(mapped)]
-    if op == "with_id":
-        return [cut.with_id(arguments["id_"])]
     result = getattr(cut, op)(**arguments)
-    return list(result) if op in ("trim_to_supervisions", "cut_into_windows") else [result]
+    return list(result) if op == "cut_into_windows" else [result]
 
 
 def derived(cut):

@@ -195,7 +195,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=40)
     args = parser.parse_args()
-    program = (args.bin_folder / "core_batches_test").resolve()
+    program = (args.bin_folder / "core_loader_test").resolve()
     if not program.exists():
         print(f"{program} is not built")
         sys.exit(77)

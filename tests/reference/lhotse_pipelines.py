@@ -1,6 +1,7 @@
 """Streams and samplers of generated cuts, described by JSON and built of lhotse's own classes.
 
-tests/core/stream/stream_of_spec.h and tests/core/sampling/sampler_of_spec.h build the same of ours.
+tests/core/streams/stream_of_spec.h and tests/core/samplers/sampler_of_spec.h build the same of
+ours.
 """
 
 import random
@@ -8,13 +9,11 @@ from functools import partial
 
 from lhotse import CutSet, MonoCut, SupervisionSegment
 from lhotse.lazy import (LazyFilter, LazyFlattener, LazyInfiniteApproximateMultiplexer,
-                         LazyIteratorChain, LazyIteratorMultiplexer, LazyMapper, LazyRepeater,
-                         LazyShuffler, LazySlicer)
-from lhotse.dataset.sampling import (BucketingSampler, CutPairsSampler, DynamicBucketingSampler,
-                                     DynamicCutSampler, RoundRobinSampler, SimpleCutSampler,
-                                     WeightedSimpleCutSampler, ZipSampler)
+                         LazyIteratorChain, LazyIteratorMultiplexer, LazyMapper, LazyRepeater)
+from lhotse.dataset.sampling import (DynamicBucketingSampler, DynamicCutSampler, RoundRobinSampler,
+                                     ZipSampler)
 from lhotse.dataset.sampling.dynamic_bucketing import FixedBucketBatchSizeConstraint
-from lhotse.utils import fastcopy
+from lhotse.utils import fastcopy, streaming_shuffle
 
 
 def duration(shape, rng):
@@ -50,21 +49,15 @@ class Generated:
         return len(self.cuts)
 
 
-class Slices:
-    """Parts of sources as LazySharIterator takes them of shards: slice_length, shuffled by pass."""
+class Shuffled:
+    """lhotse's shuffle, seeded by the pass as DynamicCutSampler seeds it."""
 
-    def __init__(self, sources, spec):
-        self.sources, self.spec, self.epoch = sources, spec, 0
+    def __init__(self, source, spec):
+        self.source, self.spec, self.epoch = source, spec, 0
 
     def __iter__(self):
-        seed = self.spec.get("seed", 0) + self.epoch
-        sources, rng = list(self.sources), random.Random(seed)
-        if self.spec.get("order") == "shuffled":
-            random.Random(seed).shuffle(sources)
-        for source in sources:
-            cuts, length = list(source), self.spec.get("slice")
-            offset = rng.randint(0, len(cuts) - length) if length and length < len(cuts) else 0
-            yield from cuts[offset:offset + length] if length else cuts
+        rng = random.Random(self.spec.get("seed", 0) + self.epoch)
+        yield from streaming_shuffle(iter(self.source), bufsize=self.spec["buffer"], rng=rng)
         self.epoch += 1
 
 
@@ -101,21 +94,12 @@ def numbered(cut, rng):
     return renamed(cut, suffix)
 
 
-def chain(spec):
-    sources = [stream(s) for s in spec["of"]]
-    if spec.get("order", "given") == "shuffled" or "slice" in spec:
-        return Slices(sources, spec)
-    return LazyIteratorChain(*sources, shuffle_iters=spec.get("order") == "shuffled_on",
-                             seed=spec.get("seed", 0))
-
-
 def changed(spec):
     source, kind = stream(spec["of"]), spec["op"]
     if kind == "repeat":
-        return LazyRepeater(source, times=spec.get("times"),
-                            preserve_id=spec.get("preserve_id", False))
+        return LazyRepeater(source, preserve_id=spec.get("preserve_id", False))
     if kind == "shuffle":
-        return LazyShuffler(source, spec["buffer"], random.Random(spec.get("seed", 0)))
+        return Shuffled(source, spec)
     if kind == "filter":
         return LazyFilter(source, lambda cut: cut.duration >= spec["min"])
     if kind == "map":
@@ -124,10 +108,8 @@ def changed(spec):
         return LazyFlattener(LazyMapper(source, parts))
     if kind == "draw":
         return LazyMapper(source, partial(numbered, rng=random.Random(spec.get("seed", 0))))
-    if kind == "first":
-        return First(source, spec["count"])
-    assert kind == "every", kind
-    return LazySlicer(source, spec["k"], spec["n"])
+    assert kind == "first", kind
+    return First(source, spec["count"])
 
 
 def stream(spec):
@@ -135,11 +117,10 @@ def stream(spec):
     if kind == "cuts":
         made = Generated(spec)
     elif kind == "chain":
-        made = chain(spec)
+        made = LazyIteratorChain(*[stream(s) for s in spec["of"]])
     elif kind == "mux":
         made = LazyIteratorMultiplexer(*[stream(s) for s in spec["of"]], seed=spec.get("seed", 0),
-                                       weights=spec.get("weights"),
-                                       stop_early=spec.get("stop_early", False))
+                                       weights=spec.get("weights"))
     elif kind == "infinite_mux":
         made = LazyInfiniteApproximateMultiplexer(*[stream(s) for s in spec["of"]],
                                                   seed=spec.get("seed", 0),
@@ -193,16 +174,6 @@ def sources(spec):
     return [stream(spec["of"]), CutSet(LazyMapper(stream(spec["of"]), target))]
 
 
-def cut_pairs(spec, world_size, rank):
-    sets = sources({**spec, "pairs": True})
-    if spec.get("eager", True):
-        sets = [CutSet.from_cuts(cuts) for cuts in sets]
-    given = {name: spec[key] for name, key in (("max_source_duration", "max_duration"),
-                                               ("max_target_duration", "max_target"),
-                                               ("max_cuts", "max_cuts")) if key in spec}
-    return CutPairsSampler(*sets, **given, **common(spec, world_size, rank))
-
-
 def dynamic_bucketing(spec, cuts, world_size, rank):
     kwargs = common(spec, world_size, rank)
     if "batch_sizes" in spec:
@@ -216,20 +187,7 @@ def dynamic_bucketing(spec, cuts, world_size, rank):
     return DynamicBucketingSampler(
         *cuts, duration_bins=bins_of(spec), num_buckets=spec.get("num_buckets", 10),
         num_cuts_for_bins_estimate=spec.get("estimate", 10000), buffer_size=spec["buffer"],
-        sync_buckets=spec.get("sync", True), **kwargs)
-
-
-def eager(spec, cuts, world_size, rank):
-    cuts = CutSet.from_cuts(cuts)
-    kwargs = dict(common(spec, world_size, rank), **limits(spec))
-    if spec["sampler"] == "bucketing":
-        kwargs["seed"] = spec.get("bucket_seed", 0)
-        return BucketingSampler(cuts, num_buckets=spec["num_buckets"], **kwargs)
-    if spec["sampler"] == "weighted_simple":
-        rng = random.Random(spec["weights_seed"])
-        weights = [rng.randint(1, 100) / 10 for _ in cuts]
-        return WeightedSimpleCutSampler(cuts, weights, spec["num_samples"], **kwargs)
-    return SimpleCutSampler(cuts, concatenate_cuts=spec.get("adds_up", False), **kwargs)
+        **kwargs)
 
 
 def sampler(spec, world_size, rank):
@@ -238,42 +196,20 @@ def sampler(spec, world_size, rank):
         of = [sampler(s, world_size, rank) for s in spec["of"]]
         if kind == "zip":
             return ZipSampler(*of)
-        return RoundRobinSampler(*of, stop_early=spec.get("stop_early", False),
-                                 randomize=spec.get("randomize", False), seed=spec.get("seed", 0))
-    cuts = stream(spec["of"])
+        return RoundRobinSampler(*of, randomize=spec.get("randomize", False),
+                                 seed=spec.get("seed", 0))
     if kind == "dynamic_bucketing":
-        made = dynamic_bucketing(spec, sources(spec), world_size, rank)
-    elif kind == "cut_pairs":
-        made = cut_pairs(spec, world_size, rank)
-    elif kind == "dynamic_cut":
-        made = DynamicCutSampler(*sources(spec), shuffle_buffer_size=spec.get("buffer", 20000),
-                                 quadratic_duration=spec.get("quadratic"), **limits(spec),
-                                 **common(spec, world_size, rank))
-    elif kind == "simple" and not spec.get("eager", True):
-        made = SimpleCutSampler(cuts, concatenate_cuts=spec.get("adds_up", False), **limits(spec),
-                                **common(spec, world_size, rank))
-    else:
-        made = eager(spec, cuts, world_size, rank)
-    if "filter_min" in spec:
-        made.filter(lambda cut: cut.duration >= spec["filter_min"])
-    return made
-
-
-def numpy_seeds(spec):
-    """Seeds of NumPy's global generator that the samplers of a case draw with."""
-    found = [spec["numpy_seed"]] if "numpy_seed" in spec else []
-    for part in spec["of"] if isinstance(spec["of"], list) else []:
-        found += numpy_seeds(part)
-    return found
+        return dynamic_bucketing(spec, sources(spec), world_size, rank)
+    assert kind == "dynamic_cut", kind
+    return DynamicCutSampler(*sources(spec), shuffle_buffer_size=spec.get("buffer", 20000),
+                             quadratic_duration=spec.get("quadratic"), **limits(spec),
+                             **common(spec, world_size, rank))
 
 
 def ids_of_sampler(case):
     """Ids of each batch of each rank of each epoch; at most `limit` batches of an epoch."""
-    import numpy as np
     epochs = [[] for _ in range(case["epochs"])]
     for rank in range(case["world_size"]):
-        for seed in numpy_seeds(case["sampler"]):
-            np.random.seed(seed)
         made = sampler(case["sampler"], case["world_size"], rank)
         for epoch in range(case["epochs"]):
             made.set_epoch(epoch)

@@ -1,4 +1,4 @@
-"""What core_files_test, core_shar_test and core_stream_test read: a small Shar set with every kind
+"""What core_files_test, core_shar_test and core_streams_test read: a small Shar set with every kind
 of field by Lhotse's SharWriter and what Lhotse (1.33.0) reads from it, orders of shards, and single
 files (tar, arrays) by the writers that Lhotse uses; with --indexes, by Lhotse 2 (2.0.0a7), the
 files that came with it.

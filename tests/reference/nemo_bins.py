@@ -1,4 +1,4 @@
-"""Bounds of buckets as lhotse and NeMo estimate them: for tests/core/sampling/bins_test.cc, and
+"""Bounds of buckets as lhotse and NeMo estimate them: for tests/core/samplers/bins_test.cc, and
 what NeMo's scripts print of the data of nemo_loader.py, for tests/cli/data_estimate_bins_test.cc.
 
     python3 tests/reference/nemo_bins.py NEMO/scripts/speech_recognition \

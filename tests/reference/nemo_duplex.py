@@ -175,7 +175,7 @@ def make(name, out) -> None:
     case = CASES[name]
     torch.manual_seed(case["seed"])
     model = build_duplex(case["options"])
-    rf.randomise(model, case["seed"])
+    rf.randomize(model, case["seed"])
     inputs = make_inputs(case)
     give_codes(model, inputs["codes"], inputs["code_lens"])
     weights = {k: v for k, v in rf.weights_of(model).items() if not k.startswith("audio_codec.")}

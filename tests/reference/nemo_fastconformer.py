@@ -126,7 +126,7 @@ def make(name, out) -> None:
     kind, options, seed = CASES[name]
     torch.manual_seed(seed)
     model = kind(options).eval()
-    rf.randomise(model, seed)
+    rf.randomize(model, seed)
     inputs = {
         "audio": rf.synthetic_audio(len(LENGTHS), LENGTHS, seed + 2000),
         "lengths": torch.tensor(LENGTHS),

@@ -86,7 +86,7 @@ def weights_of(module) -> dict:
     return weights
 
 
-def randomise(module, seed: int, head_gain=3.0, scale_mean=1.0) -> None:
+def randomize(module, seed: int, head_gain=3.0, scale_mean=1.0) -> None:
     """Weights with which every term matters and greedy decisions are clear.
 
     A tied text embedding is kept small: with a large one a random model repeats its last token.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: templates_test.sh SOURCE_DIR BUILD_DIR
-# Installs the build; makes an encoder, a tokenizer, a data source and a scorer by `plugin new`,
-# builds and checks each, and trains or validates with it by its name.
+# Installs the build; makes an encoder, a tokenizer, a data source, a scorer, a metric and a logger
+# by `plugin new`, builds and checks each, and trains or validates with it by its name.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 source "$(dirname "${BASH_SOURCE[0]}")/functions.sh"
@@ -14,7 +14,7 @@ cmake --install "$build_dir" --prefix "$prefix" > "$scratch/install.log"
 cd "$scratch"
 
 # What third_party_test.sh and out_of_tree_test.sh make is not made again.
-elsewhere=' codec llm metric strategy '
+elsewhere=' codec llm strategy '
 for kind in "$source_dir"/core/sdk/template/*; do
   kind=$(basename "$kind")
   [[ $elsewhere != *" $kind "* ]] || continue
@@ -31,6 +31,16 @@ train() {  # train FOLDER OVERRIDE...: ten steps
   expect "train: 10 steps" "$run" train "$prefix/share/s2s/configs/tiny.yaml" \
     "exp_manager.explicit_log_dir=$folder" "$@"
 }
+
+train scored_run trainer.val_check_interval=10 trainer.limit_val_batches=1 \
+  'model.metrics={name: acme.metric}' 'exp_manager.loggers=[{name: acme.logger, path: logged.csv}]' \
+  exp_manager.checkpoint_callback_params.monitor=val_txt_acme_metric
+grep -q '"txt_acme_metric"' scored_run/metrics.jsonl || fail "the metric is in no validation"
+for line in 1,loss, 10,learning_rate, 10,val_txt_acme_metric_dev,; do
+  grep -q "^$line" logged.csv || fail "the logger did not get $line: $(head -30 logged.csv)"
+done
+expect 'acme_metric' "$run" validate --checkpoint scored_run
+grep -q '"txt_acme_metric"' scored_run/report/predictions.jsonl || fail "no example has the metric"
 
 train encoder_run '~model.encoder' 'model.encoder={name: acme.encoder}'
 
@@ -59,4 +69,4 @@ printf '#!/bin/sh\nwhile read -r f; do echo hi; done\n' > listen.sh
 chmod +x listen.sh
 expect 'heard by' "$run" validate --checkpoint data_run \
   'model.scoring_asr={name: acme.scorer, program: ./listen.sh}'
-echo "ok: an encoder, a tokenizer, a data source and a scorer: built, checked, used"
+echo "ok: six kinds of components: built, checked, used"

@@ -18,7 +18,7 @@
 #include "base/standard_output.h"
 #include "plugin/search_path.h"
 #include "s2s/error.h"
-#include "s2s_run/plugin.h"
+#include "s2s_run/plugin/plugin.h"
 #include "s2s_run/program.h"
 
 namespace s2s::run {

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kFrameSamples = kSpeechRateHz * kFrameMs / 1000;
 constexpr double kFrameS = 0.08;
 /// Digital silence at both edges of a phrase: wider than half of a codec's analysis window less
-/// half a column, so that a phrase's tokens do not depend on its neighbours.
+/// half a column, so that a phrase's tokens do not depend on its neighbors.
 constexpr size_t kPhraseEdgeSamples = 400;
 
 double seconds(int64_t samples) {
@@ -162,7 +162,7 @@ Speech user_speech(Speaker& speaker, const Question& question, const Exchange& e
   return speech;
 }
 
-/// Noise of one of five levels (none included) and three colours over the whole channel.
+/// Noise of one of five levels (none included) and three colors over the whole channel.
 void add_noise(std::vector<float>& channel, Random& random) {
   constexpr double kSnrDb[] = {0, 32, 26, 20, 14};
   constexpr double kPoles[] = {0, 0.7, 0.95};

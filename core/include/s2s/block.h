@@ -1,10 +1,10 @@
 #pragma once
-// Block: a piece of a model. It names its parameters, and it has the door where a parallel
+// Block: a piece of a model. It names its parameters, and it has the hook where a parallel
 // strategy works: `operator()` calls the author's plain single-device `forward`, or gives it to the
 // strategy to call. Model code contains no `if (tensor_parallel)`.
 //
-// Parameters are described first (name, sizes, how to initialise) and given memory later
-// (`materialize`, or part by part: s2s/first_values.h), so that a plan for 70 billion parameters
+// Parameters are described first (name, sizes, how to initialize) and given memory later
+// (`materialize`, or part by part: s2s/initial_values.h), so that a plan for 70 billion parameters
 // can be checked on a laptop, and no rank holds all of them.
 // Shape letters: B batch, T frames, S samples, H hidden, K codebooks, V vocabulary, F mel bands.
 
@@ -25,8 +25,8 @@ namespace s2s {
 /// A named group of tensors, as checkpoints store them.
 using TensorMap = std::map<std::string, at::Tensor>;
 
-/// How a parameter gets its first values. A parameter's random stream depends on the run's seed and
-/// its own full name only, hence is the same on every layout.
+/// How a parameter gets its initial values. A parameter's random stream depends on the run's seed
+/// and its own full name only, hence is the same on every layout.
 struct Init {
   enum class Kind { kZeros, kOnes, kNormal, kUniform };
   Kind kind = Kind::kNormal;
@@ -45,9 +45,9 @@ struct NamedTensor {
 
 /// Values of some of a model's parameters and buffers that lie elsewhere, as in a file, and are
 /// read when they are asked for (s2s/weights.h has those of files).
-class StoredValues {
+class WeightSource {
  public:
-  virtual ~StoredValues();
+  virtual ~WeightSource();
   /// Whose values they are: members of blocks (NamedTensor::tensor).
   virtual std::vector<const at::Tensor*> members() const = 0;
   /// Writes all values of a member. destination: of its sizes, contiguous, of any type and device.
@@ -55,10 +55,10 @@ class StoredValues {
 };
 
 class Block;
-class FirstValues;
+class InitialValues;
 struct VocabularySplit;
 
-/// What a parallel strategy does at a block's door. Not owned by blocks.
+/// What a parallel strategy does at a block's hook. Not owned by blocks.
 class BlockHooks {
  public:
   /// The author's code with copies of its other arguments: it may run again later.
@@ -66,7 +66,7 @@ class BlockHooks {
   virtual ~BlockHooks();
   /// Stands for `forward(x)`.
   virtual at::Tensor call(Block& block, const at::Tensor& x, const Forward& forward) = 0;
-  /// Somebody is about to read the block's parameters without its door.
+  /// Somebody is about to read the block's parameters without its hook.
   virtual void use(Block&) {}
   /// How the block's rows are split over the tensor axis; null: they are whole.
   virtual const VocabularySplit* vocabulary_split(const Block&) const { return nullptr; }
@@ -90,8 +90,8 @@ class Block {
   /// The child with this dotted path, or nullptr.
   Block* find_block(std::string_view path);
 
-  /// Gives memory to everything, and first values: drawn or, unless `pretrained` is false, those
-  /// that parts have stored (`first_values`).
+  /// Gives memory to everything, and initial values: drawn or, unless `pretrained` is false, those
+  /// that parts have stored (`initial_values`).
   void materialize(at::Device device, at::ScalarType dtype, uint64_t seed, bool pretrained = true);
   /// Moves parameters and buffers; floating tensors get `dtype`, others keep theirs. Parameters
   /// that have no memory get the type only.
@@ -103,7 +103,7 @@ class Block {
   void set_requires_grad(bool on);
 
   /// True for blocks that are called, false for those that only hold others.
-  virtual bool has_door() const { return false; }
+  virtual bool is_hooked() const { return false; }
   void set_hooks(BlockHooks* hooks) { hooks_ = hooks; }
   BlockHooks* hooks() const { return hooks_; }
 
@@ -121,12 +121,12 @@ class Block {
   void register_buffer(std::string name, at::Tensor& slot, bool persistent = true);
   /// Computes buffers (tables, windows), before a move to the device. Parameters have no memory.
   virtual void reset_buffers() {}
-  /// First values that are not drawn, for tensors at or below this block: a checkpoint's, where the
-  /// options name one. Parameters have sizes and types then, and no memory. Null: none.
-  virtual std::unique_ptr<StoredValues> first_values();
+  /// Initial values that are not drawn, for tensors at or below this block: a checkpoint's, where
+  /// the options name one. Parameters have sizes and types then, and no memory. Null: none.
+  virtual std::unique_ptr<WeightSource> initial_values();
 
  private:
-  friend class FirstValues;
+  friend class InitialValues;
   struct Slot {
     std::string name;
     at::Tensor* tensor;
@@ -149,11 +149,11 @@ class Block {
   bool training_ = true;
 };
 
-/// A block with one tensor in and one out, and further arguments that the door leaves alone.
+/// A block with one tensor in and one out, and further arguments that the hook leaves alone.
 template <class... Args>
 class BlockOf : public Block {
  public:
-  bool has_door() const final { return true; }
+  bool is_hooked() const final { return true; }
   at::Tensor operator()(const at::Tensor& x, Args... args) {
     if (hooks() == nullptr) return forward(x, args...);
     const std::tuple<std::decay_t<Args>...> kept(args...);

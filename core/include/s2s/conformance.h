@@ -22,18 +22,18 @@ namespace s2s::conformance {
 
 using Answers = std::vector<std::string>;
 
-/// A materialised language model: shapes; no position sees a later one; decoding with the cache
+/// A materialized language model: shapes; no position sees a later one; decoding with the cache
 /// equals the whole; logits are products with the head; gradients reach every parameter; the plan
 /// holds on every small mesh, or says numbers that do not divide; checkpoint names lead there and
 /// back.
 Answers broken_promises(Backbone& model);
 
-/// A materialised encoder: lengths and widths as announced; padding changes nothing before it; a
+/// A materialized encoder: lengths and widths as announced; padding changes nothing before it; a
 /// live stream equals the whole recording, unless streaming is refused with
 /// [encoder/not-streamable]; gradients, plan and names as above.
 Answers broken_promises(Encoder& encoder);
 
-/// A codec with its statistics: codes in range, 0 beyond a row's length, not changed by neighbours
+/// A codec with its statistics: codes in range, 0 beyond a row's length, not changed by neighbors
 /// or padding; decoding gives whole frames; a stream equals the whole, whatever the pieces; silence
 /// has codes; names as above.
 Answers broken_promises(Codec& codec);

@@ -5,7 +5,6 @@
 // Source: lhotse/cut/{base,data,mono,multi,padding,mixed,set}.py, lhotse/audio/recording.py.
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,21 +56,10 @@ Cut mix(const Cut& reference, const Cut& mixed_in, const MixOptions& options);
 Cut append(const Cut& left, const Cut& right, std::optional<double> snr_db = {},
            KeepId preserve_id = KeepId::kNone);
 
-struct ExtendOptions {
-  double duration_s = 0;  // on each side
-  Direction direction = Direction::kBoth;
-  bool preserve_id = false;
-  bool pad_silence = true;  // where the recording ends
-};
-/// More of the cut's recording.
-Cut extend_by(const Cut& cut, const ExtendOptions& options);
-
 /// `recording_field`: the name of a custom recording that is resampled in place of the cut's own.
 Cut resample(const Cut& cut, int64_t sample_rate_hz, bool affix_id = false,
              const std::string& recording_field = "");
 Cut perturb_speed(const Cut& cut, double factor, bool affix_id = true);
-Cut perturb_tempo(const Cut& cut, double factor, bool affix_id = true);
-Cut perturb_volume(const Cut& cut, double factor, bool affix_id = true);
 Cut normalize_loudness(const Cut& cut, double target_db, bool mix_first = true,
                        bool affix_id = false);
 
@@ -91,20 +79,9 @@ Cut reverb_rir(const Cut& cut, const ReverbOptions& options);
 /// The same of a recording alone.
 Recording resample(const Recording& recording, int64_t sample_rate_hz);
 Recording perturb_speed(const Recording& recording, double factor, bool affix_id = true);
-Recording perturb_tempo(const Recording& recording, double factor, bool affix_id = true);
-Recording perturb_volume(const Recording& recording, double factor, bool affix_id = true);
 Recording normalize_loudness(const Recording& recording, double target_db, bool affix_id = false);
 /// The seeds are given when there is no `rir`.
 Recording reverb_rir(const Recording& recording, const ReverbOptions& options);
-
-Cut drop_features(const Cut& cut);
-Cut drop_recording(const Cut& cut);
-Cut drop_supervisions(const Cut& cut);
-Cut drop_alignments(const Cut& cut);
-Cut with_id(const Cut& cut, const std::string& id);
-
-Cut map_supervisions(const Cut& cut, const std::function<Supervision(const Supervision&)>& change);
-Cut filter_supervisions(const Cut& cut, const std::function<bool(const Supervision&)>& keep);
 
 struct MergeOptions {
   bool keep_first = false;     // false: ids and the like are joined, "cat#a#b"
@@ -113,26 +90,8 @@ struct MergeOptions {
 /// One turn in place of all.
 Cut merge_supervisions(const Cut& cut, const MergeOptions& options = {});
 
-enum class Context { kCenter, kLeft, kRight };
-
-struct TrimOptions {
-  bool keep_overlapping = true;
-  std::optional<double> min_duration_s = {};
-  Context context = Context::kCenter;
-  bool keep_all_channels = false;
-};
-/// A cut for each turn.
-std::vector<Cut> trim_to_supervisions(const Cut& cut, const TrimOptions& options = {});
-
 /// Parts of `duration_s`, one every `hop_s` (0: one after the other), with ids ID-0, ID-1, ...
 std::vector<Cut> cut_into_windows(const Cut& cut, double duration_s, double hop_s = 0,
                                   bool keep_excessive_supervisions = true);
-
-/// The channels of a multi-channel cut, each as a cut.
-std::vector<Cut> to_mono(const Cut& cut);
-
-/// Where each of `num_splits` parts of a set begins and ends.
-std::vector<std::pair<int64_t, int64_t>> split_ranges(int64_t num_cuts, int64_t num_splits,
-                                                      bool drop_last = false);
 
 }  // namespace s2s

@@ -1,5 +1,5 @@
 #pragma once
-// A decoder-only language model, and its parts. A family is: options, the facts below, a sharding
+// A decoder-only language model, and its parts. A family is: options, the spec below, a sharding
 // plan and a checkpoint name map; no further code.
 // Shape letters: B batch, T positions, H hidden, D head_dim, V vocabulary.
 
@@ -23,7 +23,7 @@ enum class RotaryScaling { kNone, kLinear, kByWavelength, kDynamic, kYarn };
 
 /// Rotary position embedding: the angle of pair j at position t is t * inv_freq[j], where
 /// inv_freq[j] is theta^(-2j/D), scaled.
-struct RotaryFacts {
+struct RotarySpec {
   double theta = 10000.0;
   RotaryScaling scaling = RotaryScaling::kNone;
   double factor = 1.0;
@@ -38,12 +38,12 @@ struct RotaryFacts {
 
 /// inv_freq [D / 2] float32 for a text of `num_positions` (which dynamic scaling looks at).
 /// Source: transformers modeling_rope_utils.
-at::Tensor rotary_inv_freq(const RotaryFacts& facts, int64_t head_dim, int64_t num_positions = 0);
+at::Tensor rotary_inv_freq(const RotarySpec& spec, int64_t head_dim, int64_t num_positions = 0);
 
 /// Cosines and sines of rotary angles. Not buffers of a block, because they stay float32.
 class RotaryTables {
  public:
-  RotaryTables(RotaryFacts facts, int64_t head_dim) : facts_(facts), head_dim_(head_dim) {}
+  RotaryTables(RotarySpec spec, int64_t head_dim) : spec_(spec), head_dim_(head_dim) {}
   /// cos and sin [T, D] float32 of positions begin .. begin + count - 1 of a text that ends there.
   /// Dynamic scaling is that of the longest text so far, until one comes that is shorter than the
   /// original length; keys in a cache keep the angles that they were turned by.
@@ -54,14 +54,14 @@ class RotaryTables {
   std::pair<at::Tensor, at::Tensor> compute(int64_t begin, int64_t end, int64_t text_length,
                                             at::Device device) const;
 
-  RotaryFacts facts_;
+  RotarySpec spec_;
   int64_t head_dim_;
   int64_t longest_ = 0;         // of the texts that dynamic scaling goes by
   at::Tensor cos_TD_, sin_TD_;  // grow on demand
 };
 
 /// What attention makes of the scores, and which keys a query sees.
-struct AttentionFacts {
+struct AttentionSpec {
   double scale = 0;     // of the products of queries and keys; 0: 1 / sqrt(head_dim)
   double soft_cap = 0;  // scores become cap * tanh(score / cap); 0: they stay
   int64_t window = 0;   // newest positions that a query sees, its own among them; 0: all before it
@@ -71,12 +71,12 @@ struct AttentionFacts {
 enum class GateActivation { kSilu, kGeluTanh };
 
 /// What tells one decoder family from another, sizes included.
-struct DecoderFacts {
+struct DecoderSpec {
   BackboneShape shape;
-  RotaryFacts rotary;
-  AttentionFacts attention;        // its window holds for local layers only
+  RotarySpec rotary;
+  AttentionSpec attention;         // its window holds for local layers only
   std::vector<bool> local_layers;  // by layer, true: local; shorter or empty: the rest is global
-  std::optional<RotaryFacts> local_rotary;  // of local layers; none: as the others
+  std::optional<RotarySpec> local_rotary;  // of local layers; none: as the others
   double norm_eps = 1e-6;
   NormWeight norm_weight = NormWeight::kFactor;
   bool qk_norm = false;     // queries and keys are normed, head by head, before they are turned
@@ -89,13 +89,13 @@ struct DecoderFacts {
   bool o_bias = false;
   bool mlp_bias = false;
   int64_t padding_idx = -1;  // the id whose embedding gets no gradient from look-ups; -1: none
-  /// A file or folder whose weights are the first values; "": random.
+  /// A file or folder whose weights are the initial values; "": random.
   std::string weights_path;
   /// Names in checkpoints of larger models that are not the language model's ("vision_tower.**");
   /// where there are some, its own may stand under "language_model.model." and
   /// "model.language_model.", too.
   std::vector<std::string> other_parts;
-  /// A config.json with which transformers computes the same (decoder_to_foreign); null: none.
+  /// A config.json with which transformers computes the same (decoder_to_hf); null: none.
   Config foreign_config;
 
   bool is_local(int64_t layer) const {
@@ -108,7 +108,7 @@ struct DecoderFacts {
 /// projections yield, so that a strategy may leave only some of them on a rank.
 class GroupedQueryAttention : public BlockOf<const SequenceInfo&> {
  public:
-  GroupedQueryAttention(const DecoderFacts& facts, int64_t layer);
+  GroupedQueryAttention(const DecoderSpec& spec, int64_t layer);
   ~GroupedQueryAttention() override;
   Linear q_proj, k_proj, v_proj, o_proj;
   std::unique_ptr<RmsNorm> q_norm, k_norm;  // [head_dim]; of families that norm queries and keys
@@ -119,13 +119,13 @@ class GroupedQueryAttention : public BlockOf<const SequenceInfo&> {
  private:
   int64_t layer_;
   int64_t head_dim_;
-  AttentionFacts attention_;
+  AttentionSpec attention_;
 };
 
 /// down(activation(gate(x)) * up(x)).
 class GatedMlp : public BlockOf<> {
  public:
-  explicit GatedMlp(const DecoderFacts& facts);
+  explicit GatedMlp(const DecoderSpec& spec);
   ~GatedMlp() override;
   Linear gate_proj, up_proj, down_proj;
 
@@ -141,7 +141,7 @@ class GatedMlp : public BlockOf<> {
 /// post_attention_layernorm and the one before the MLP pre_feedforward_layernorm.
 class DecoderLayer : public BlockOf<const SequenceInfo&> {
  public:
-  DecoderLayer(const DecoderFacts& facts, int64_t layer);
+  DecoderLayer(const DecoderSpec& spec, int64_t layer);
   ~DecoderLayer() override;
   RmsNorm input_layernorm;
   GroupedQueryAttention self_attn;
@@ -158,11 +158,11 @@ class DecoderLayer : public BlockOf<const SequenceInfo&> {
 /// mask changes nothing at real positions and is not used.
 class Decoder : public Backbone {
  public:
-  explicit Decoder(DecoderFacts facts);
+  explicit Decoder(DecoderSpec spec);
   ~Decoder() override;
 
-  const BackboneShape& shape() const override { return facts_.shape; }
-  const DecoderFacts& facts() const { return facts_; }
+  const BackboneShape& shape() const override { return spec_.shape; }
+  const DecoderSpec& spec() const { return spec_; }
   at::Tensor embed(const at::Tensor& ids_BT) override;
   at::Tensor logits(const at::Tensor& hidden, bool soft_cap = true) override;
   HeadWeight head() override;
@@ -171,7 +171,7 @@ class Decoder : public Backbone {
 
  protected:
   at::Tensor forward(const at::Tensor& x_BTH, const SequenceInfo& info) override;
-  std::unique_ptr<StoredValues> first_values() override;
+  std::unique_ptr<WeightSource> initial_values() override;
   /// The plan of a table for the decoder proper ("layers.*...", "norm"), with vocabulary-parallel
   /// rows and units for the embedding and an untied head, what attention keeps, and the divisors
   /// that attention and MLP need ("num_attention_heads", "num_key_value_heads",
@@ -179,7 +179,7 @@ class Decoder : public Backbone {
   ShardPlan plan_with(std::vector<TensorRow> rows, std::vector<UnitRow> units) const;
 
  private:
-  DecoderFacts facts_;
+  DecoderSpec spec_;
   Embedding embed_tokens_;
   std::vector<std::unique_ptr<DecoderLayer>> layers_;
   RmsNorm norm_;

@@ -7,9 +7,9 @@
 //     static constexpr const char* kName = "acme";
 //     static constexpr const char* kSummary = "Acme's decoders";
 //     static constexpr const char* kTiny = R"({"vocab_size": 50, ...})";  // Component::tiny
-//     static DecoderFacts facts_of(const Options& options, const std::string& path);
-//     static Config translate(const Config& foreign);
-//     static std::vector<TensorRow> tensor_rows(const DecoderFacts& facts);
+//     static DecoderSpec spec_of(const Options& options, const std::string& path);
+//     static Config from_hf(const Config& foreign);
+//     static std::vector<TensorRow> tensor_rows(const DecoderSpec& spec);
 //   };
 //   S2S_PLUGIN("acme", "0.1.0", "Apache-2.0", "llm:acme") {
 //     registrar.add(decoder_component<Acme>());
@@ -27,7 +27,7 @@ namespace s2s {
 
 /// What a family need not say. Beside that, it may have
 ///   static Options defaults_for(const Config& node);     before the config's own keys (presets)
-///   static Config to_foreign(const Options& options, const DecoderFacts& facts);  for exports:
+///   static Config to_hf(const Options& options, const DecoderSpec& spec);  for exports:
 /// a config.json with which transformers computes the same; null where it has no class for it.
 struct DecoderFamily {
   /// What is gathered and freed together on the data axis.
@@ -68,7 +68,7 @@ class FamilyDecoder : public Decoder {
  public:
   using Decoder::Decoder;
   ShardPlan configure_model(const MeshShape&) const override {
-    return plan_with(Family::tensor_rows(facts()), Family::unit_rows());
+    return plan_with(Family::tensor_rows(spec()), Family::unit_rows());
   }
 };
 
@@ -83,19 +83,19 @@ typename Family::Options family_defaults(const Config& node) {
 }
 
 /// Builds a family's decoder from its options, with the config.json of the folder `path` under
-/// them. Errors: those of with_folder_config, of reading options, and of the family's facts_of.
+/// them. Errors: those of with_folder_config, of reading options, and of the family's spec_of.
 template <class Family>
 std::unique_ptr<Backbone> create_decoder(const Config& options, const BuildContext& context) {
-  const Config node = with_folder_config(options, context, Family::translate);
+  const Config node = with_folder_config(options, context, Family::from_hf);
   typename Family::Options read = family_defaults<Family>(node);
   Findings findings;
   OptionReader(node, context.path, findings).read(read);
   findings.throw_if_any();
-  DecoderFacts facts = Family::facts_of(read, context.path);
-  if constexpr (requires { Family::to_foreign(read, facts); }) {
-    facts.foreign_config = Family::to_foreign(read, facts);
+  DecoderSpec spec = Family::spec_of(read, context.path);
+  if constexpr (requires { Family::to_hf(read, spec); }) {
+    spec.foreign_config = Family::to_hf(read, spec);
   }
-  return std::make_unique<FamilyDecoder<Family>>(std::move(facts));
+  return std::make_unique<FamilyDecoder<Family>>(std::move(spec));
 }
 
 /// A family's options with their defaults, as `plugin inspect` prints them.
@@ -115,7 +115,7 @@ Component<Backbone> decoder_component() {
   component.summary = Family::kSummary;
   component.create = create_decoder<Family>;
   component.options = decoder_options<Family>;
-  component.translate = Family::translate;
+  component.translate = Family::from_hf;
   component.tiny = Family::kTiny;
   return component;
 }

@@ -62,19 +62,19 @@ using RopeTypes = std::map<std::string, RotaryScaling>;
 /// All that core computes: default, linear, dynamic, llama3, yarn.
 const RopeTypes& all_rope_types();
 
-/// The facts that the options say. `path` names the options in messages ("model.llm").
+/// The spec that the options say. `path` names the options in messages ("model.llm").
 /// Errors: [llm/sizes] for heads that do not fit each other, [llm/rope-type], [llm/pad-token].
-DecoderFacts decoder_facts(const DecoderOptions& options, const RopeTypes& rope_types,
-                           const std::string& path);
+DecoderSpec decoder_spec(const DecoderOptions& options, const RopeTypes& rope_types,
+                         const std::string& path);
 
-/// Sets the window and the local layers of `facts`: those that layer_types says, or, when it is
+/// Sets the window and the local layers of `spec`: those that layer_types says, or, when it is
 /// empty, `derived` (by layer, true: local).
 /// Errors: [llm/layer-types] for a list of another length, and for local layers without a window.
 void set_windows(const WindowOptions& options, std::vector<bool> derived, const std::string& path,
-                 DecoderFacts& facts);
+                 DecoderSpec& spec);
 
-/// The inverse: what layer_types says of the facts, an entry for each layer.
-std::vector<std::string> layer_types_of(const DecoderFacts& facts);
+/// The inverse: what layer_types says of the spec, an entry for each layer.
+std::vector<std::string> layer_types_of(const DecoderSpec& spec);
 
 /// What a family's config.json may say beside what all decoders share.
 struct ConfigRules {
@@ -100,7 +100,7 @@ struct ConfigRules {
 /// A Hugging Face config.json as options. Keys without effect on the numbers are dropped.
 /// Errors: [weights/config], all findings together: another model_type than the rules', a key that
 /// is not known, a value that is not implemented, a rope_type not among the rules'.
-Config translate_decoder_config(const Config& foreign, const ConfigRules& rules);
+Config decoder_from_hf(const Config& foreign, const ConfigRules& rules);
 
 /// The block `text_config` in the config.json of a larger model (one that also sees, say), with
 /// what the keys beside it say about the language model. `rules` are for those keys. Errors:
@@ -109,14 +109,14 @@ Config text_config_of(const Config& foreign, const ConfigRules& rules);
 
 /// The inverse: a config.json that transformers 4 and 5 read. `options`: all of a family's options,
 /// as write_options gives them; `architecture`: the class in transformers ("LlamaForCausalLM").
-Config decoder_to_foreign(const Config& options, const std::string& model_type,
-                          const std::string& architecture);
+Config decoder_to_hf(const Config& options, const std::string& model_type,
+                     const std::string& architecture);
 
 /// `node` with what config.json says in the folder of its key `path` (when it has one) under it:
 /// keys that are written in `node` win. `path` becomes absolute or relative to the working folder.
 /// Where the language model is only a part of the folder's (its config.json has a text_config), the
 /// context's `warn` is told so.
-/// Errors: [weights/unreadable], [weights/json], those of `translate`.
+/// Errors: [weights/unreadable], [weights/json], those of `from_hf`.
 Config with_folder_config(const Config& node, const BuildContext& context,
                           Config (*translate)(const Config& foreign));
 

@@ -15,7 +15,7 @@ class Linear : public BlockOf<> {
   Linear(int64_t in, int64_t out, bool bias = true, std::optional<Init> weight_init = {});
   ~Linear() override;
   at::Tensor weight, bias;  // bias undefined without one
-  /// For logits: the parameters, read without the door.
+  /// For logits: the parameters, read without the hook.
   HeadWeight head();
 
   /// Adds lora_A [r, in] and lora_B [out, r]: y += scale * B A dropout(x). Before the block gets
@@ -76,7 +76,7 @@ class RmsNorm : public BlockOf<> {
   NormWeight kind_;
 };
 
-/// Layer normalisation over the last dim, with weight and bias.
+/// Layer normalization over the last dim, with weight and bias.
 class LayerNorm : public BlockOf<> {
  public:
   explicit LayerNorm(int64_t dim, double eps = 1e-5);

@@ -15,7 +15,7 @@ namespace s2s {
 
 /// Gives every Linear below `root` whose path ends in one of the target modules (whole segments,
 /// `*` matches one) an adapter; lm_head is left alone. Do it before `root` gets memory: A gets
-/// random first values and B zeros, so that the model computes what it did. Returns the targets
+/// random initial values and B zeros, so that the model computes what it did. Returns the targets
 /// that match nothing. Errors: [lora/targets] when none matches.
 std::vector<std::string> add_lora(Block& root, const LoraOptions& options);
 
@@ -42,8 +42,9 @@ void write_adapter(const std::string& folder, const TensorMap& tensors, const Lo
 /// [lora/adapter], [weights/unreadable], [weights/json], [weights/mismatch], [weights/not-finite].
 void load_adapter(const std::string& folder, Block& root, const NameMap& names,
                   const LoraOptions& options);
-/// The same as first values of adapters that may have no memory yet: read when they are asked for.
-std::unique_ptr<StoredValues> stored_adapter(const std::string& folder, Block& root,
+/// The same as initial values of adapters that may have no memory yet: read when they are asked
+/// for.
+std::unique_ptr<WeightSource> stored_adapter(const std::string& folder, Block& root,
                                              const NameMap& names, const LoraOptions& options);
 
 }  // namespace s2s

@@ -29,7 +29,7 @@ at::Tensor mel_filterbank(const MelBank& bank);
 /// Shapes: [length] float32.   Source: torch.hann_window and its relatives.
 at::Tensor stft_window(const std::string& name, int64_t length, bool periodic);
 
-/// Power of a centred short-time Fourier transform; the audio is extended by zeros. The window may
+/// Power of a centered short-time Fourier transform; the audio is extended by zeros. The window may
 /// be shorter than n_fft and stands in its middle.
 /// Shapes: audio [B, S] float32 -> [B, T, N], T = floor(S / hop) + 1 for even n_fft.
 at::Tensor power_spectrogram(const at::Tensor& audio_BS, const at::Tensor& window, int64_t n_fft,
@@ -84,7 +84,7 @@ class MelStream {
   virtual at::Tensor finish() = 0;
 };
 
-/// Audio to normalised log-mel features. Dither is accepted and has no effect: NeMo's speech
+/// Audio to normalized log-mel features. Dither is accepted and has no effect: NeMo's speech
 /// language models train with the front end in eval mode. No gradient flows through.
 /// Buffers: featurizer.window, featurizer.fb.
 /// Source: NeMo, FilterbankFeatures.
@@ -104,13 +104,13 @@ class MelFrontEnd : public Block {
 
   /// Pre-emphasis (nothing beyond each length) and mel power.  [B, S] -> [B, T, F].
   at::Tensor mel_power(const at::Tensor& audio_BS, const at::Tensor& lengths_B) const;
-  /// Logarithm, normalisation over valid frames, zeros beyond them, padding. [B, T, F] -> [B, T',
+  /// Logarithm, normalization over valid frames, zeros beyond them, padding. [B, T, F] -> [B, T',
   /// F].
   at::Tensor features(const at::Tensor& power_BTF, const at::Tensor& frames_B) const;
   at::Tensor forward(const at::Tensor& audio_BS, const at::Tensor& lengths_B) const {
     return features(mel_power(audio_BS, lengths_B), frames(lengths_B));
   }
-  /// Errors: [encoder/not-streamable] when features are normalised over the whole utterance.
+  /// Errors: [encoder/not-streamable] when features are normalized over the whole utterance.
   std::unique_ptr<MelStream> open_stream(int64_t batch_size) const;
   const MelOptions& options() const { return options_; }
 

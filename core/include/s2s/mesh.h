@@ -1,6 +1,6 @@
 #pragma once
 // Ranks on the axes of a mesh, and a communicator for each axis. The rank is the place read as a
-// number, the pipeline axis first and the tensor axis last: neighbours share a tensor group.
+// number, the pipeline axis first and the tensor axis last: neighbors share a tensor group.
 
 #include <cstdint>
 #include <memory>

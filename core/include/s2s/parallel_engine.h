@@ -32,7 +32,7 @@ struct EngineSettings {
   int zero_stage = 3;
   /// Stage 3: units are freed after their forward and gathered again for their backward.
   bool reshard_after_forward = true;
-  /// Above 1: freed units are kept by groups of so many neighbouring ranks, each its part, and
+  /// Above 1: freed units are kept by groups of so many neighboring ranks, each its part, and
   /// gathered among them for the backward.
   int64_t reshard_group_size = 0;
   /// Gradients are reduced after each micro-batch (1), at the end of the step (0), or where stage

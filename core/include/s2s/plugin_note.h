@@ -45,7 +45,7 @@
 
 #define S2S_PLUGIN_SECTION __attribute__((used, section(".s2s_plugin"), visibility("default")))
 
-/// name, version, SPDX licence, and what it provides ("kind:name", several joined by "\n").
+/// name, version, SPDX license, and what it provides ("kind:name", several joined by "\n").
 #define S2S_PLUGIN(plugin_name, plugin_version, plugin_license, plugin_provides) \
   extern "C" S2S_PLUGIN_SECTION const ::s2s::PluginNote s2s_plugin_note_v1 = {   \
       "S2SPLUG",        sizeof(::s2s::PluginNote),                               \

@@ -18,24 +18,24 @@ namespace s2s {
 struct SamplingOptions;
 
 /// Losses of one micro-batch. `total` is what backward starts from; the others are for the metrics
-/// and already normalised like `total`.
+/// and already normalized like `total`.
 struct LossTerms {
   at::Tensor total;
   std::map<std::string, at::Tensor> parts;  // text_loss, audio_loss, ... (detached scalars)
 };
 
-/// What a micro-batch weighs, known before it is run, so that losses can be normalised over a whole
+/// What a micro-batch weighs, known before it is run, so that losses can be normalized over a whole
 /// optimizer step on all ranks.
 struct BatchWeight {
-  int64_t frames = 0;         // the loss normaliser N: valid frames less one, summed over rows
+  int64_t frames = 0;         // the loss normalizer N: valid frames less one, summed over rows
   int64_t padded_frames = 0;  // frames of the padded rectangle, for the padding ratio
   int64_t tokens = 0;         // text and audio tokens that are predicted
 };
 
 struct StepContext {
   int64_t step = 0;           // optimizer step, 0-based
-  double loss_frames = 0;     // valid frames of the whole step on all ranks (global normalisation)
-  int64_t micro_batches = 1;  // of this step on all data ranks (local normalisation averages them)
+  double loss_frames = 0;     // valid frames of the whole step on all ranks (global normalization)
+  int64_t micro_batches = 1;  // of this step on all data ranks (local normalization averages them)
 };
 
 /// Sums that a validation adds up over batches: name -> {sum, count}.

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "s2s/block.h"
+#include "s2s/local_shard.h"
 #include "s2s/plan.h"
-#include "s2s/tensor_part.h"
 
 namespace s2s {
 
-class FirstValues;
+class InitialValues;
 
 class Optimizer {
  public:
@@ -49,19 +49,19 @@ class ParallelStrategy {
   virtual ~ParallelStrategy();
   virtual MeshShape mesh() const = 0;
   virtual int64_t data_rank() const = 0;
-  /// Takes a model that has its memory and first values, the same on all ranks, and knows what is
+  /// Takes a model that has its memory and initial values, the same on all ranks, and knows what is
   /// frozen.
   virtual void attach(Block& model, const ShardPlan& plan) = 0;
-  /// The same for a model that is only described: `values` has its first values, and knows where
+  /// The same for a model that is only described: `values` has its initial values, and knows where
   /// they are to live. Strategies that split parameters make their parts one after the other here,
   /// so that no rank holds the whole model. Here: gives all of it memory and values, and attaches.
-  virtual void attach_described(Block& model, const ShardPlan& plan, const FirstValues& values);
+  virtual void attach_meta(Block& model, const ShardPlan& plan, const InitialValues& values);
   /// What the optimizer updates, under the model's names: this rank's part of each parameter that
   /// requires gradients. Here: the parameters themselves.
   virtual std::vector<NamedTensor> optimizer_parameters(Block& model);
   /// What this rank holds of parameters and stored buffers; their tensors may be written to, and
   /// after_update says so. Here: all of them.
-  virtual std::vector<TensorPart> parts(Block& model);
+  virtual std::vector<LocalShard> parts(Block& model);
   /// Forgets the gradients of the step before.
   virtual void begin_step(Block& model);
   /// Before the forward of a micro-batch. `is_last`: of the optimizer step, its backward completes
@@ -77,7 +77,7 @@ class ParallelStrategy {
   /// The parts (of optimizer_parameters, or of `parts`) have new values.
   virtual void after_update(Block& model);
   /// Each value's sum over the data ranks, the same bits on all ranks of the run: for loss
-  /// normalisers and metrics. Of ranks that read the same data the mean counts, so that a value
+  /// normalizers and metrics. Of ranks that read the same data the mean counts, so that a value
   /// that one rank alone has set does not vanish.
   virtual std::vector<double> sum_over_data(std::vector<double> values) = 0;
 };

@@ -88,14 +88,14 @@ void load_tensors(const std::vector<NamedTensor>& ours, const NameMap& names,
 void load_tensors(const std::vector<NamedTensor>& ours, const NameMap& names,
                   const WeightFiles& files, const std::map<std::string, TensorSlice>& slices = {});
 
-/// The same as first values: names and shapes are matched now, and each tensor is read when it is
+/// The same as initial values: names and shapes are matched now, and each tensor is read when it is
 /// asked for. `ours` may have no memory (meta tensors). Errors: [weights/mismatch]; when a tensor
 /// is read [weights/not-finite].
-std::unique_ptr<StoredValues> stored_values(const std::vector<NamedTensor>& ours,
+std::unique_ptr<WeightSource> weight_source(const std::vector<NamedTensor>& ours,
                                             const NameMap& names, WeightFiles files);
 
 /// All three for all parameters and persistent buffers of a block.
-std::unique_ptr<StoredValues> stored_values(Block& block, const NameMap& names, WeightFiles files);
+std::unique_ptr<WeightSource> weight_source(Block& block, const NameMap& names, WeightFiles files);
 void load_weights(Block& block, const NameMap& names, const TensorMap& tensors,
                   const std::string& source);
 void load_weights(Block& block, const NameMap& names, const WeightFiles& files);

@@ -108,10 +108,10 @@ MelFsq::MelFsq(const MelFsqOptions& options, std::string path)
 MelFsq::~MelFsq() = default;
 
 void MelFsq::reset_buffers() {
-  const int64_t numbers = kColumnsPerFrame * options_.num_mels;
-  mean_F_ = at::zeros({numbers}, at::kFloat);
-  std_F_ = at::zeros({numbers}, at::kFloat);
-  order_F_ = at::zeros({numbers}, at::kLong);
+  const int64_t elements = kColumnsPerFrame * options_.num_mels;
+  mean_F_ = at::zeros({elements}, at::kFloat);
+  std_F_ = at::zeros({elements}, at::kFloat);
+  order_F_ = at::zeros({elements}, at::kLong);
   bank_FN_ = mel_filterbank(bank_of(framing_, options_.num_mels));
   window_ = stft_window("hann", framing_.n_fft, /*periodic=*/true);
 }

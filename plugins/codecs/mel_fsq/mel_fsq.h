@@ -1,6 +1,6 @@
 #pragma once
 // A codec without training: log-mel, 2-D cosine transform, grouped scalar
-// quantisation, and back through streaming phase reconstruction. 12.5 frames a
+// quantization, and back through streaming phase reconstruction. 12.5 frames a
 // second at any sample rate.
 
 #include <string>

@@ -31,7 +31,7 @@ struct MelFsqOptions {
       "codebook's size",
       at_least(2));
     v("num_mels", num_mels, "mel bands", between(16, 128));
-    v("clip", clip, "range of a quantised number in standard deviations", between(0.5, 10));
+    v("clip", clip, "range of a quantized number in standard deviations", between(0.5, 10));
     v("decoder_iterations", decoder_iterations,
       "rounds of phase reconstruction for each frame; more sounds smoother and "
       "is slower",
@@ -42,7 +42,7 @@ struct MelFsqOptions {
 /// Errors: [codec/sample-rate], [codec/too-many-numbers], [codec/level].
 void check(const MelFsqOptions& options, const std::string& path);
 
-/// Everything that a stretch of audio is cut into. Column c is centred on the
+/// Everything that a stretch of audio is cut into. Column c is centered on the
 /// middle of samples [c hop, (c + 1) hop).
 struct Framing {
   int64_t sample_rate_hz;

@@ -60,7 +60,7 @@ at::Tensor PhaseStream::finish() {
   return at::cat({block_BS, emit(framing_.padding)}, 1);
 }
 
-at::Tensor PhaseStream::synthesised(int64_t first, int64_t last) const {
+at::Tensor PhaseStream::synthesized(int64_t first, int64_t last) const {
   return at::fft_irfft(spectra_BCN_.slice(1, first, last), framing_.n_fft, -1).contiguous();
 }
 
@@ -102,13 +102,13 @@ void PhaseStream::continue_phases() {
   std::vector<float> sound = committed_;
   std::vector<float> weight = committed_weight_;
   if (holds_block_) {
-    overlap_add(synthesised(0, kColumnsPerFrame), 0, sound);
+    overlap_add(synthesized(0, kColumnsPerFrame), 0, sound);
     add_weights(0, kColumnsPerFrame, weight);
   }
   for (int64_t c = kColumnsPerFrame; c < kColumns; ++c) {
     const at::Tensor so_far_BCL = stretches(sound, weight, c, c + 1);
     impose_magnitudes(at::fft_rfft(so_far_BCL), c, 0);
-    overlap_add(synthesised(c, c + 1), c, sound);
+    overlap_add(synthesized(c, c + 1), c, sound);
     add_weights(c, c + 1, weight);
   }
   analysed_BCN_.slice(1, kColumnsPerFrame).zero_();
@@ -119,7 +119,7 @@ void PhaseStream::improve(int64_t first, int64_t last) {
   add_weights(first, last, weight);
   for (int64_t i = 0; i < iterations_; ++i) {
     std::vector<float> sound = committed_;
-    overlap_add(synthesised(first, last), first, sound);
+    overlap_add(synthesized(first, last), first, sound);
     const at::Tensor analysed = at::fft_rfft(stretches(sound, weight, first, last));
     impose_magnitudes(analysed, first, i == 0 ? 0 : kMomentum);
   }
@@ -148,7 +148,7 @@ void PhaseStream::impose_magnitudes(const at::Tensor& analysed, int64_t first, f
 }
 
 at::Tensor PhaseStream::commit_older_block() {
-  overlap_add(synthesised(0, kColumnsPerFrame), 0, committed_);
+  overlap_add(synthesized(0, kColumnsPerFrame), 0, committed_);
   add_weights(0, kColumnsPerFrame, committed_weight_);
   return emit(framing_.frame_samples());
 }

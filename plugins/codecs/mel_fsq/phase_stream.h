@@ -47,7 +47,7 @@ class PhaseStream {
   /// C', L].
   at::Tensor stretches(const std::vector<float>& sound, const std::vector<float>& weight,
                        int64_t first, int64_t last) const;
-  at::Tensor synthesised(int64_t first, int64_t last) const;
+  at::Tensor synthesized(int64_t first, int64_t last) const;
 
   Framing framing_;
   int64_t batch_, iterations_;

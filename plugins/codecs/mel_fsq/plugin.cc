@@ -22,7 +22,7 @@ Component<Codec> component() {
   Component<Codec> c;
   c.name = "mel_fsq";
   c.summary =
-      "log-mel, cosine transform and scalar quantisation; no training, "
+      "log-mel, cosine transform and scalar quantization; no training, "
       "12.5 frames/s";
   c.create = create;
   c.options = [] { return list_options<MelFsqOptions>(); };

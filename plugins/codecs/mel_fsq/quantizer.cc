@@ -22,10 +22,10 @@ at::Tensor dct_matrix(int64_t n) {
 
 }  // namespace
 
-StatisticsFit::StatisticsFit(int64_t num_numbers)
-    : speech_sum_F_(at::zeros({num_numbers}, at::kDouble)),
-      speech_square_F_(at::zeros({num_numbers}, at::kDouble)),
-      silence_F_(at::zeros({num_numbers}, at::kDouble)) {}
+StatisticsFit::StatisticsFit(int64_t num_elements)
+    : speech_sum_F_(at::zeros({num_elements}, at::kDouble)),
+      speech_square_F_(at::zeros({num_elements}, at::kDouble)),
+      silence_F_(at::zeros({num_elements}, at::kDouble)) {}
 
 void StatisticsFit::add(const at::Tensor& coefficients_NF, const at::Tensor& silent_N) {
   const at::Tensor all_NF = coefficients_NF.to(at::kCPU, at::kDouble);
@@ -52,7 +52,7 @@ Statistics StatisticsFit::finish() const {
 Quantizer::Quantizer(int64_t num_columns, int64_t num_mels, int64_t num_groups,
                      std::vector<int64_t> levels, double clip)
     : num_groups_(num_groups), levels_(std::move(levels)), clip_(clip) {
-  // A frame's numbers are (column, mel): the product of both transforms is one
+  // A frame's elements are (column, mel): the product of both transforms is one
   // matrix.
   basis_FF_ = at::kron(dct_matrix(num_columns), dct_matrix(num_mels)).to(at::kFloat);
   const at::Tensor counts_L = at::tensor(levels_, at::kLong);
@@ -72,7 +72,7 @@ at::Tensor Quantizer::transform(const at::Tensor& log_mel_F) const {
 
 namespace {
 
-/// The kept numbers' statistics, as [levels, K]: number i of the order is level
+/// The kept elements' statistics, as [levels, K]: number i of the order is level
 /// i / K of group i % K, so that the largest spreads meet the first levels and
 /// every group gets a fair share.
 at::Tensor kept(const at::Tensor& values_F, const at::Tensor& order_F, int64_t num_levels,

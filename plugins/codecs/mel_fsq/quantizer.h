@@ -1,8 +1,8 @@
 #pragma once
-// Frames of log-mel to tokens and back: a 2-D cosine transform, the numbers
-// with the largest spread, and one scalar quantiser for each of them. Shape
-// letters: B batch, T frames, K codebooks, F numbers of a frame (columns x
-// mels), D numbers that are kept (K x levels).
+// Frames of log-mel to tokens and back: a 2-D cosine transform, the elements
+// with the largest spread, and one scalar quantizer for each of them. Shape
+// letters: B batch, T frames, K codebooks, F elements of a frame (columns x
+// mels), D elements that are kept (K x levels).
 
 #include <ATen/core/Tensor.h>
 
@@ -14,15 +14,15 @@ namespace s2s::mel_fsq {
 /// What is measured from audio. Plain tensors, so that a codec can keep them as
 /// buffers.
 struct Statistics {
-  at::Tensor mean_F, std_F;  // float32, of the transformed numbers
-  at::Tensor order_F;        // int64: numbers by falling spread
+  at::Tensor mean_F, std_F;  // float32, of the transformed elements
+  at::Tensor order_F;        // int64: elements by falling spread
 };
 
 /// Sums for the statistics. Frames of silence count for a fifth of all at most:
 /// else the long pauses of a dialogue would narrow the range that speech needs.
 class StatisticsFit {
  public:
-  explicit StatisticsFit(int64_t num_numbers);
+  explicit StatisticsFit(int64_t num_elements);
   /// coefficients [N, F] of frames, silent [N] bool.
   void add(const at::Tensor& coefficients_NF, const at::Tensor& silent_N);
   bool has_speech() const { return speech_count_ > 0; }
@@ -48,14 +48,14 @@ class Quantizer {
   /// (L - 1)) with x' = (x - mean) / (clip std), cut to [-1, 1]; a token is the
   /// sum of levels times the product of the earlier level counts.
   at::Tensor encode(const at::Tensor& log_mel_BTF, const Statistics& statistics) const;
-  /// [B, K, T] -> log_mel [B, T, F]; numbers that are not kept take their mean.
+  /// [B, K, T] -> log_mel [B, T, F]; elements that are not kept take their mean.
   at::Tensor decode(const at::Tensor& codes_BKT, const Statistics& statistics) const;
 
  private:
   int64_t num_groups_;
   std::vector<int64_t> levels_;
   double clip_;
-  at::Tensor basis_FF_;       // rows: numbers after the transform
+  at::Tensor basis_FF_;       // rows: elements after the transform
   at::Tensor num_levels_KL_;  // float32, [K, levels]
   at::Tensor bases_L_;        // int64 place values
 };

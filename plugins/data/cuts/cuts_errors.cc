@@ -47,16 +47,15 @@ Error too_many_bad(const std::string& where, int64_t limit, const std::vector<st
   std::string list;
   for (size_t i = 0; i < std::min(bad.size(), kShown); ++i) list += "\n  " + bad[i];
   if (bad.size() > kShown) list += fmt::format("\n  and {} more", bad.size() - kShown);
-  return data_error(
-      "too-many-bad",
-      fmt::format("{}: {} cuts cannot be used, skip_bad allows {}; expected no more; "
-                  "mend them ('s2s-run data inspect' lists all), or raise skip_bad:{}",
-                  where, bad.size(), limit, list));
+  return data_error("too-many-bad",
+                    fmt::format("{}: {} cuts cannot be used, skip_bad allows {}; expected no more; "
+                                "fix them ('s2s-run data inspect' lists all), or raise skip_bad:{}",
+                                where, bad.size(), limit, list));
 }
 
 Error no_good_cut(const std::string& path) {
   return data_error("empty", fmt::format("{}: no cut behind a batch of bad ones can be used; "
-                                         "expected one; mend the set",
+                                         "expected one; fix the set",
                                          path));
 }
 

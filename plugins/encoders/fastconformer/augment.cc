@@ -44,12 +44,12 @@ at::Tensor noise_like(const at::Tensor& power_BTF, const at::Tensor& frames_B, d
   const at::Tensor frame_power = (power_BTF * valid).sum(all_but_rows, true) / count;
   const at::Tensor slope = draw(batch, 0, 2);
   const at::Tensor octave = at::log(at::arange(1, bands + 1, at::kFloat));
-  const at::Tensor colour = at::softmax(octave.view({1, 1, bands}) * -slope, -1);
+  const at::Tensor color = at::softmax(octave.view({1, 1, bands}) * -slope, -1);
   const at::Tensor level =
       frame_power / from_db(draw(batch, low_db, high_db)).to(power_BTF.device());
   // The power of one bin of Gaussian noise is exponentially distributed.
   const at::Tensor grain = at::rand({batch, width, bands}, at::kFloat).neg_().log1p_().neg_();
-  return level * (colour * grain).to(power_BTF.device());
+  return level * (color * grain).to(power_BTF.device());
 }
 
 /// True inside the masks of one axis: [B, axis]. `width` is [B, 1] or a scalar, `length` the axis'

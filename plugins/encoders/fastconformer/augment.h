@@ -8,7 +8,7 @@
 
 namespace s2s::fastconformer {
 
-/// Warped bands, other loudness and added coloured noise, drawn anew for each row.
+/// Warped bands, other loudness and added colored noise, drawn anew for each row.
 /// Shapes: power [B, T, F], frames [B] int64 valid ones -> [B, T, F].
 at::Tensor augment_power(const at::Tensor& power_BTF, const at::Tensor& frames_B,
                          const AugmentOptions& options);

@@ -120,10 +120,10 @@ NameMap FastConformer::checkpoint_names() const {
   return options_.checkpoint == "nemo" ? nemo_names(options_.encoder) : parakeet_names();
 }
 
-std::unique_ptr<StoredValues> FastConformer::first_values() {
+std::unique_ptr<WeightSource> FastConformer::initial_values() {
   if (!options_.path) return nullptr;
   WeightFiles files = WeightFiles::open(resolve_path(*options_.path, base_dir_));
-  return stored_values(*this, checkpoint_names(), std::move(files));
+  return weight_source(*this, checkpoint_names(), std::move(files));
 }
 
 }  // namespace s2s::fastconformer

@@ -26,7 +26,7 @@ class FastConformer : public Encoder {
 
  protected:
   /// Errors: [weights/...] when `path` does not fit.
-  std::unique_ptr<StoredValues> first_values() override;
+  std::unique_ptr<WeightSource> initial_values() override;
 
  private:
   FastConformerOptions options_;

@@ -16,7 +16,7 @@ void SpecAugmentOptions::visit(OptionVisitor& v) {
 void AugmentOptions::visit(OptionVisitor& v) {
   v("gain_db", gain_db, "loudness drawn from [-this, this], in dB", at_least(0));
   v("noise_snr_db", noise_snr_db,
-    "[low, high] of the signal over coloured noise, in dB; empty: "
+    "[low, high] of the signal over colored noise, in dB; empty: "
     "no noise");
   v("warp", warp, "mel bands stretched by up to this share", between(0, 0.5));
 }

@@ -10,7 +10,7 @@
 
 namespace s2s::fastconformer {
 
-/// Masks on the features in training.  Source: NeMo, SpecAugment (vectorised).
+/// Masks on the features in training.  Source: NeMo, SpecAugment (vectorized).
 struct SpecAugmentOptions {
   int64_t freq_masks = 0;
   int64_t time_masks = 0;

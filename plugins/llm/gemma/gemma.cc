@@ -1,5 +1,5 @@
 // Gemma 1 and 2, and the text model of Gemma 3, as Hugging Face stores them: a family is its
-// options, its facts, its plan and its checkpoint names.
+// options, its spec, its plan and its checkpoint names.
 
 #include "options.h"
 #include "plan.h"
@@ -18,9 +18,9 @@ struct Gemma : DecoderFamily {
     "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
     "num_key_value_heads": 2, "head_dim": 16, "sliding_window": 3, "sliding_window_pattern": 2})";
   static constexpr auto defaults_for = gemma::defaults_for;
-  static constexpr auto facts_of = gemma::facts_of;
-  static constexpr auto translate = gemma::translate;
-  static constexpr auto to_foreign = gemma::to_foreign;
+  static constexpr auto spec_of = gemma::spec_of;
+  static constexpr auto from_hf = gemma::from_hf;
+  static constexpr auto to_hf = gemma::to_hf;
   static constexpr auto tensor_rows = gemma::tensor_rows;
 };
 

@@ -96,30 +96,30 @@ GemmaOptions defaults_for(const Config& node) {
   return options;
 }
 
-DecoderFacts facts_of(const GemmaOptions& options, const std::string& path) {
-  DecoderFacts facts = decoder_facts(options, all_rope_types(), path);
-  facts.norm_weight = NormWeight::kAddedToOne;
-  facts.post_norms = options.model_type != "gemma";
-  facts.qk_norm = options.model_type == "gemma3_text";
-  facts.embedding_scale = std::sqrt(static_cast<double>(options.hidden_size));
+DecoderSpec spec_of(const GemmaOptions& options, const std::string& path) {
+  DecoderSpec spec = decoder_spec(options, all_rope_types(), path);
+  spec.norm_weight = NormWeight::kAddedToOne;
+  spec.post_norms = options.model_type != "gemma";
+  spec.qk_norm = options.model_type == "gemma3_text";
+  spec.embedding_scale = std::sqrt(static_cast<double>(options.hidden_size));
   if (options.query_pre_attn_scalar) {
-    facts.attention.scale = 1 / std::sqrt(*options.query_pre_attn_scalar);
+    spec.attention.scale = 1 / std::sqrt(*options.query_pre_attn_scalar);
   }
-  facts.attention.soft_cap = options.attn_logit_softcapping.value_or(0);
-  facts.logit_soft_cap = options.final_logit_softcapping.value_or(0);
+  spec.attention.soft_cap = options.attn_logit_softcapping.value_or(0);
+  spec.logit_soft_cap = options.final_logit_softcapping.value_or(0);
   std::vector<bool> local(static_cast<size_t>(options.num_hidden_layers));
   for (size_t i = 0; i < local.size(); ++i) {
     local[i] = (static_cast<int64_t>(i) + 1) % options.sliding_window_pattern.value_or(1) != 0;
   }
-  set_windows(options.windows, local, path, facts);
+  set_windows(options.windows, local, path, spec);
   if (options.model_type == "gemma3_text") {
-    facts.local_rotary.emplace();
-    facts.local_rotary->theta = options.rope_local_base_freq;
+    spec.local_rotary.emplace();
+    spec.local_rotary->theta = options.rope_local_base_freq;
     // Of the checkpoints with images.
-    facts.other_parts = {"vision_tower.**", "model.vision_tower.**", "multi_modal_projector.**",
-                         "model.multi_modal_projector.**"};
+    spec.other_parts = {"vision_tower.**", "model.vision_tower.**", "multi_modal_projector.**",
+                        "model.multi_modal_projector.**"};
   }
-  return facts;
+  return spec;
 }
 
 }  // namespace s2s::gemma

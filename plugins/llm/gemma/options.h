@@ -24,14 +24,14 @@ struct GemmaOptions : DecoderOptions {
 /// names.
 GemmaOptions defaults_for(const Config& node);
 
-/// Errors: those of decoder_facts and of set_windows.
-DecoderFacts facts_of(const GemmaOptions& options, const std::string& path);
+/// Errors: those of decoder_spec and of set_windows.
+DecoderSpec spec_of(const GemmaOptions& options, const std::string& path);
 
 /// config.json as options.  Errors: [weights/config].
-Config translate(const Config& foreign);
+Config from_hf(const Config& foreign);
 
 /// The inverse: a config.json with which transformers computes the same; null where it has no class
-/// for it. `facts`: those of the options.
-Config to_foreign(const GemmaOptions& options, const DecoderFacts& facts);
+/// for it. `spec`: those of the options.
+Config to_hf(const GemmaOptions& options, const DecoderSpec& spec);
 
 }  // namespace s2s::gemma

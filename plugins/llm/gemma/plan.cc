@@ -35,12 +35,12 @@ const TensorRow kRows[] = {
 
 }  // namespace
 
-std::vector<TensorRow> tensor_rows(const DecoderFacts& facts) {
+std::vector<TensorRow> tensor_rows(const DecoderSpec& spec) {
   std::vector<TensorRow> rows;
   for (const TensorRow& row : kRows) {
     const bool is_post_norm = row.module.ends_with("_feedforward_layernorm");
     const bool is_head_norm = row.style == kPerHead;
-    if ((is_post_norm && !facts.post_norms) || (is_head_norm && !facts.qk_norm)) continue;
+    if ((is_post_norm && !spec.post_norms) || (is_head_norm && !spec.qk_norm)) continue;
     rows.push_back(row);
   }
   return rows;

@@ -5,6 +5,6 @@
 namespace s2s::gemma {
 
 /// Tensor and sequence parallel rows of the decoder proper.
-std::vector<TensorRow> tensor_rows(const DecoderFacts& facts);
+std::vector<TensorRow> tensor_rows(const DecoderSpec& spec);
 
 }  // namespace s2s::gemma

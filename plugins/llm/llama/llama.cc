@@ -1,4 +1,4 @@
-// Llama 1, 2, 3, 3.1 and 3.2 as Hugging Face stores them: a family is its options, its facts, its
+// Llama 1, 2, 3, 3.1 and 3.2 as Hugging Face stores them: a family is its options, its spec, its
 // plan and its checkpoint names.
 
 #include "plan.h"
@@ -62,16 +62,16 @@ struct Llama : DecoderFamily {
     options.rope_scaling.factor = preset->rope_factor;
     return options;
   }
-  static DecoderFacts facts_of(const LlamaOptions& options, const std::string& path) {
-    return decoder_facts(options, all_rope_types(), path);
+  static DecoderSpec spec_of(const LlamaOptions& options, const std::string& path) {
+    return decoder_spec(options, all_rope_types(), path);
   }
-  static Config translate(const Config& foreign) {
-    return translate_decoder_config(foreign, {{"llama"}, all_rope_types()});
+  static Config from_hf(const Config& foreign) {
+    return decoder_from_hf(foreign, {{"llama"}, all_rope_types()});
   }
-  static Config to_foreign(const LlamaOptions& options, const DecoderFacts&) {
-    return decoder_to_foreign(write_options(options), "llama", "LlamaForCausalLM");
+  static Config to_hf(const LlamaOptions& options, const DecoderSpec&) {
+    return decoder_to_hf(write_options(options), "llama", "LlamaForCausalLM");
   }
-  static std::vector<TensorRow> tensor_rows(const DecoderFacts&) { return llama::tensor_rows(); }
+  static std::vector<TensorRow> tensor_rows(const DecoderSpec&) { return llama::tensor_rows(); }
   static constexpr auto unit_rows = llama::unit_rows;
 };
 

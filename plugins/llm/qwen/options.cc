@@ -64,17 +64,17 @@ QwenOptions defaults_for(const Config& node) {
   return options;
 }
 
-DecoderFacts facts_of(const QwenOptions& options, const std::string& path) {
-  DecoderFacts facts = decoder_facts(options, all_rope_types(), path);
-  facts.qk_norm = options.model_type == "qwen3";
-  if (options.model_type == "qwen2") facts.qkv_bias = true;
+DecoderSpec spec_of(const QwenOptions& options, const std::string& path) {
+  DecoderSpec spec = decoder_spec(options, all_rope_types(), path);
+  spec.qk_norm = options.model_type == "qwen3";
+  if (options.model_type == "qwen2") spec.qkv_bias = true;
   std::vector<bool> local(static_cast<size_t>(options.num_hidden_layers), false);
   const auto first = static_cast<size_t>(options.max_window_layers);
   WindowOptions windows = options.windows;
   if (!options.use_sliding_window) windows.sliding_window.reset();
   for (size_t i = first; windows.sliding_window && i < local.size(); ++i) local[i] = true;
-  set_windows(windows, local, path, facts);
-  return facts;
+  set_windows(windows, local, path, spec);
+  return spec;
 }
 
 }  // namespace s2s::qwen

@@ -20,14 +20,14 @@ struct QwenOptions : DecoderOptions {
 /// Defaults before the config's own keys: those of the preset that it names.
 QwenOptions defaults_for(const Config& node);
 
-/// Errors: those of decoder_facts and of set_windows.
-DecoderFacts facts_of(const QwenOptions& options, const std::string& path);
+/// Errors: those of decoder_spec and of set_windows.
+DecoderSpec spec_of(const QwenOptions& options, const std::string& path);
 
 /// config.json as options.  Errors: [weights/config].
-Config translate(const Config& foreign);
+Config from_hf(const Config& foreign);
 
 /// The inverse: a config.json with which transformers computes the same; null where it has no class
-/// for it. `facts`: those of the options.
-Config to_foreign(const QwenOptions& options, const DecoderFacts& facts);
+/// for it. `spec`: those of the options.
+Config to_hf(const QwenOptions& options, const DecoderSpec& spec);
 
 }  // namespace s2s::qwen

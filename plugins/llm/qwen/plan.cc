@@ -33,10 +33,10 @@ const TensorRow kRows[] = {
 
 }  // namespace
 
-std::vector<TensorRow> tensor_rows(const DecoderFacts& facts) {
+std::vector<TensorRow> tensor_rows(const DecoderSpec& spec) {
   std::vector<TensorRow> rows;
   for (const TensorRow& row : kRows) {
-    if (row.style != kPerHead || facts.qk_norm) rows.push_back(row);
+    if (row.style != kPerHead || spec.qk_norm) rows.push_back(row);
   }
   return rows;
 }

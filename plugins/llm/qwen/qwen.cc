@@ -1,4 +1,4 @@
-// Qwen 2, 2.5 and 3 (dense) as Hugging Face stores them: a family is its options, its facts, its
+// Qwen 2, 2.5 and 3 (dense) as Hugging Face stores them: a family is its options, its spec, its
 // plan and its checkpoint names.
 
 #include "options.h"
@@ -18,9 +18,9 @@ struct Qwen : DecoderFamily {
     "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
     "num_key_value_heads": 2, "head_dim": 16})";
   static constexpr auto defaults_for = qwen::defaults_for;
-  static constexpr auto facts_of = qwen::facts_of;
-  static constexpr auto translate = qwen::translate;
-  static constexpr auto to_foreign = qwen::to_foreign;
+  static constexpr auto spec_of = qwen::spec_of;
+  static constexpr auto from_hf = qwen::from_hf;
+  static constexpr auto to_hf = qwen::to_hf;
   static constexpr auto tensor_rows = qwen::tensor_rows;
 };
 

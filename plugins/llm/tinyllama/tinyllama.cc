@@ -76,18 +76,16 @@ struct TinyLlama : DecoderFamily {
     options.rms_norm_eps = 1e-5;
     return options;
   }
-  static DecoderFacts facts_of(const TinyLlamaOptions& options, const std::string& path) {
-    return decoder_facts(options, rope_types(), path);
+  static DecoderSpec spec_of(const TinyLlamaOptions& options, const std::string& path) {
+    return decoder_spec(options, rope_types(), path);
   }
-  static Config translate(const Config& foreign) {
-    return translate_decoder_config(foreign, {{"llama"}, rope_types()});
+  static Config from_hf(const Config& foreign) {
+    return decoder_from_hf(foreign, {{"llama"}, rope_types()});
   }
-  static Config to_foreign(const TinyLlamaOptions& options, const DecoderFacts&) {
-    return decoder_to_foreign(write_options(options), "llama", "LlamaForCausalLM");
+  static Config to_hf(const TinyLlamaOptions& options, const DecoderSpec&) {
+    return decoder_to_hf(write_options(options), "llama", "LlamaForCausalLM");
   }
-  static std::vector<TensorRow> tensor_rows(const DecoderFacts&) {
-    return tinyllama::tensor_rows();
-  }
+  static std::vector<TensorRow> tensor_rows(const DecoderSpec&) { return tinyllama::tensor_rows(); }
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ StageWeights stage_weights(const DuplexOptions& options, int64_t step);
 struct PreparedBatch {
   EncoderOutput heard;        // cut to the common width T
   Channels channels;          // T - 1 frames
-  at::Tensor input_lens_B;    // valid encoder frames less one; NeMo's loss normaliser is their sum
+  at::Tensor input_lens_B;    // valid encoder frames less one; NeMo's loss normalizer is their sum
   at::Tensor valid_lens_B;    // valid in user and agent audio both, less one
   at::Tensor turn_mask_BT;    // labels inside the agent's turns
   at::Tensor user_labels_BT;  // T frames, for the auxiliary head; undefined without one

@@ -14,7 +14,7 @@ std::unique_ptr<Scorer> create(const Config& config, const BuildContext& context
 Component<Scorer> component() {
   Component<Scorer> c;
   c.name = "pocketsphinx";
-  c.summary = "an independent recogniser with a bigram model of the domain's texts";
+  c.summary = "an independent recognizer with a bigram model of the domain's texts";
   c.create = create;
   c.options = [] { return list_options<PocketsphinxOptions>(); };
   return c;

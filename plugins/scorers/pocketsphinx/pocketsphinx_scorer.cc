@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kRateHz = 16000;
-/// The recogniser wants some silence before and after.
+/// The recognizer wants some silence before and after.
 constexpr int64_t kLeadSamples = kRateHz / 5;
 constexpr int64_t kTailSamples = kRateHz * 3 / 10;
 

@@ -22,7 +22,7 @@ enum class Alphabet {
   kBytes,  // each byte stands for its character of the byte-level alphabet
 };
 
-/// Which merge joins two neighbours. Open addressing; the key holds both ids.
+/// Which merge joins two neighbors. Open addressing; the key holds both ids.
 class MergeTable {
  public:
   struct Merge {

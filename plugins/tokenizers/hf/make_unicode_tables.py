@@ -23,7 +23,7 @@ FORMS = {
     "NFKC": STABLE | COMPOSE | COMPAT,
     "NFKD": STABLE | DECOMPOSE | COMPAT,
 }
-# Neighbours that show a decomposition, a composition or a combining class. The last one: utf8proc
+# Neighbors that show a decomposition, a composition or a combining class. The last one: utf8proc
 # lets U+11A7, which is no final consonant, vanish behind a Hangul syllable.
 PROBES = ["{}", "a\u0301{}", "{}\u0345\u0334", "a{}\u0301\u0327", "e{}\u0302", "\uac00{}"]
 
@@ -84,7 +84,7 @@ def lowercase(utf8proc):
 
 
 def ranges(rows):
-    """Neighbouring code points of equal value as (first, last, value)."""
+    """Neighboring code points of equal value as (first, last, value)."""
     out = []
     for code, value in rows:
         if out and out[-1][1] == code - 1 and out[-1][2] == value:

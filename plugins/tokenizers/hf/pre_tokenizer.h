@@ -33,7 +33,7 @@ class PreTokenizerStep {
 /// What a Split does with what its pattern matches.
 enum class SplitBehavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
 
-/// Applies a behaviour to matches and the parts between them; `matches` is used up.
+/// Applies a behavior to matches and the parts between them; `matches` is used up.
 void merge_matches(std::vector<Span>& matches, SplitBehavior behavior);
 
 class PreTokenizer {

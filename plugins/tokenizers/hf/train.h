@@ -12,7 +12,7 @@
 
 namespace s2s::hf_plugin {
 
-/// Merges of words, in the order they were found: the most frequent pair of neighbours each time,
+/// Merges of words, in the order they were found: the most frequent pair of neighbors each time,
 /// of equals the one whose left, then right symbol is older. Bytes come first, in the order of
 /// their characters. Stops after `max_merges`, or when no pair occurs `min_count` times. Source:
 /// the order of the tokenizers package's BpeTrainer.

@@ -85,7 +85,7 @@ TEST_CASE("audio that is missing") {
   set.write();
   check_refused(set, 5,
                 {"[data/missing-file]", "bad.jsonl:2: cut 'train-000000b'",
-                 set.path("none.wav").string(), "expected", "mend 'source'"});
+                 set.path("none.wav").string(), "expected", "fix 'source'"});
 }
 
 TEST_CASE("bad cuts are left out as far as skip_bad allows, and listed at the end") {
@@ -118,7 +118,7 @@ TEST_CASE("a manifest that is missing") {
 TEST_CASE("a line that is not JSON") {
   BadSet set;
   set.write(R"({"id": "x", )");
-  check_refused(set, 5, {"[data/json]", "bad.jsonl:2: ", "column", "mend or remove the line"});
+  check_refused(set, 5, {"[data/json]", "bad.jsonl:2: ", "column", "fix or remove the line"});
 }
 
 TEST_CASE("all lines with mistakes are in one message") {

@@ -27,7 +27,7 @@ std::vector<double> losses(const fs::path& run) {
   return values;
 }
 
-/// A run of one step with a learning rate of 0: its checkpoint has the first values.
+/// A run of one step with a learning rate of 0: its checkpoint has the initial values.
 const fs::path& untrained_run() {
   static const TemporaryFolder folder;
   static const fs::path run = [] {

@@ -1,4 +1,4 @@
-// A backbone from a folder of Hugging Face: its first values, and what a checkpoint keeps of it.
+// A backbone from a folder of Hugging Face: its initial values, and what a checkpoint keeps of it.
 
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>

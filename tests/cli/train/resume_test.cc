@@ -107,7 +107,7 @@ TEST_CASE("checkpoints that are written beside training lose nothing either") {
   check_same_run(run, uninterrupted_run());
 }
 
-TEST_CASE("a torn last line of metrics.jsonl is mended on resume") {
+TEST_CASE("a torn last line of metrics.jsonl is fixed on resume") {
   const TemporaryFolder folder;
   const fs::path run = folder.path() / "run";
   copy_as_killed(uninterrupted_run(), run, 20);

@@ -155,10 +155,10 @@ TEST_CASE("what a killed process left is removed, and what is being written is n
   fs::create_symlink("x", folder.path() / ".y.s2s-000000");
   s2s::AtomicFile file(path.string());
   file.write("all");
-  s2s::remove_left_over_pieces(folder.path());
+  s2s::remove_partial_files(folder.path());
   CHECK_FALSE(fs::exists(left));
   file.commit();
-  s2s::remove_left_over_pieces(folder.path());
+  s2s::remove_partial_files(folder.path());
   CHECK(read(path) == "all");
   CHECK(num_entries(folder) == 3);
 }

@@ -43,7 +43,7 @@ std::string printed_by(Body body) {
 
 }  // namespace
 
-TEST_CASE("every way to print goes through the door, in order") {
+TEST_CASE("every way to print goes through one function, in order") {
   const std::string out = printed_by([] {
     std::printf("a\033[2J\n");
     std::cout << "b\u0085\tc" << std::endl;

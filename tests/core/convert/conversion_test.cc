@@ -129,7 +129,7 @@ TEST_CASE("what another source left is begun anew") {
   CHECK(ids(dir / "a.jsonl").size() == 10);
 }
 
-TEST_CASE("bad pieces are reported together, and the conversion goes on when they are mended") {
+TEST_CASE("bad pieces are reported together, and the conversion goes on when they are fixed") {
   const TemporaryFolder dir;
   Counter source(100);
   source.bad = {3, 50, 60};
@@ -138,8 +138,8 @@ TEST_CASE("bad pieces are reported together, and the conversion goes on when the
   CHECK(holds(message, "piece 50"));
   CHECK(holds(message, "piece 60"));
   CHECK_FALSE(std::filesystem::exists(dir / "a.jsonl"));
-  Counter mended(100);
-  const auto result = run(mended, dir / "a.jsonl", {.skip_bad = 1});
+  Counter fixed(100);
+  const auto result = run(fixed, dir / "a.jsonl", {.skip_bad = 1});
   CHECK(result.resumed == 50);
   CHECK(result.skipped.size() == 1);
   CHECK(ids(dir / "a.jsonl").size() == 99);

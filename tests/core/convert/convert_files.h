@@ -9,7 +9,7 @@
 
 #include "common/temporary_folder.h"
 #include "convert/conversion.h"
-#include "core/data/data_files.h"
+#include "core/duplex/data_files.h"
 #include "s2s/error.h"
 
 namespace s2s::test {

@@ -12,7 +12,7 @@
 #include "audio/encode_audio.h"
 #include "common/allowed_commands.h"
 #include "common/temporary_folder.h"
-#include "core/data/data_files.h"
+#include "core/duplex/data_files.h"
 #include "files/tar_writer.h"
 #include "s2s/audio_loader.h"
 #include "s2s/error.h"

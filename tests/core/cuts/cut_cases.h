@@ -73,34 +73,18 @@ inline Cut reverb_case(const std::vector<Cut>& cuts, const CaseJson& a) {
   return reverb_rir(cuts.at(0), options);
 }
 
-inline std::vector<Cut> trim_case(const Cut& cut, const CaseJson& a) {
-  const std::string context = a.value("context_direction", "center");
-  return trim_to_supervisions(cut,
-                              {a.value("keep_overlapping", true), maybe<double>(a, "min_duration"),
-                               context == "left"    ? Context::kLeft
-                               : context == "right" ? Context::kRight
-                                                    : Context::kCenter,
-                               a.value("keep_all_channels", false)});
-}
-
 using Operation = std::function<std::vector<Cut>(const std::vector<Cut>&, const CaseJson&)>;
 using Operations = std::map<std::string, Operation>;
 
-inline Operations operations_on_time() {
+inline const Operations& operations() {
   using Cuts = std::vector<Cut>;
-  return {
+  static const Operations all = {
       {"truncate", [](const Cuts& c, const CaseJson& a) { return Cuts{truncate_case(c[0], a)}; }},
       {"pad", [](const Cuts& c, const CaseJson& a) { return Cuts{pad_case(c[0], a)}; }},
       {"mix", [](const Cuts& c, const CaseJson& a) { return Cuts{mix_case(c, a)}; }},
       {"append",
        [](const Cuts& c, const CaseJson& a) {
          return Cuts{append(c.at(0), c.at(1), maybe<double>(a, "snr"), keep_id(a))};
-       }},
-      {"extend_by",
-       [](const Cuts& c, const CaseJson& a) {
-         return Cuts{
-             extend_by(c[0], {a.value("duration", 0.0), direction_of(a),
-                              a.value("preserve_id", false), a.value("pad_silence", true)})};
        }},
       {"resample",
        [](const Cuts& c, const CaseJson& a) {
@@ -111,70 +95,23 @@ inline Operations operations_on_time() {
        [](const Cuts& c, const CaseJson& a) {
          return Cuts{perturb_speed(c[0], a.value("factor", 1.0), a.value("affix_id", true))};
        }},
-      {"perturb_tempo",
+      {"cut_into_windows",
        [](const Cuts& c, const CaseJson& a) {
-         return Cuts{perturb_tempo(c[0], a.value("factor", 1.0), a.value("affix_id", true))};
+         return cut_into_windows(c[0], a.value("duration", 0.0), a.value("hop", 0.0),
+                                 a.value("keep_excessive_supervisions", true));
        }},
-      {"perturb_volume", [](const Cuts& c, const CaseJson& a) {
-         return Cuts{perturb_volume(c[0], a.value("factor", 1.0), a.value("affix_id", true))};
-       }}};
-}
-
-inline Operations operations_on_audio() {
-  using Cuts = std::vector<Cut>;
-  return {
       {"normalize_loudness",
        [](const Cuts& c, const CaseJson& a) {
          return Cuts{normalize_loudness(c[0], a.value("target", 0.0), a.value("mix_first", true),
                                         a.value("affix_id", false))};
        }},
       {"reverb_rir", [](const Cuts& c, const CaseJson& a) { return Cuts{reverb_case(c, a)}; }},
-      {"drop_features", [](const Cuts& c, const CaseJson&) { return Cuts{drop_features(c[0])}; }},
-      {"drop_recording", [](const Cuts& c, const CaseJson&) { return Cuts{drop_recording(c[0])}; }},
-      {"drop_supervisions",
-       [](const Cuts& c, const CaseJson&) { return Cuts{drop_supervisions(c[0])}; }},
-      {"drop_alignments",
-       [](const Cuts& c, const CaseJson&) { return Cuts{drop_alignments(c[0])}; }}};
-}
-
-inline Operations operations_on_turns() {
-  using Cuts = std::vector<Cut>;
-  return {
-      {"with_id",
-       [](const Cuts& c, const CaseJson& a) { return Cuts{with_id(c[0], a.value("id_", ""))}; }},
-      {"filter_supervisions",
-       [](const Cuts& c, const CaseJson&) {
-         return Cuts{filter_supervisions(c[0], [](const auto& s) { return s.duration_s > 0.5; })};
-       }},
-      {"map_supervisions",
-       [](const Cuts& c, const CaseJson&) {
-         return Cuts{map_supervisions(c[0], [](Supervision s) {
-           s.speaker = "mapped";
-           return s;
-         })};
-       }},
       {"merge_supervisions",
        [](const Cuts& c, const CaseJson& a) {
          return Cuts{merge_supervisions(
              c[0], {a.value("merge_policy", "") == "keep_first", a.value("merge_channels", true)})};
        }},
-      {"trim_to_supervisions", [](const Cuts& c, const CaseJson& a) { return trim_case(c[0], a); }},
-      {"cut_into_windows",
-       [](const Cuts& c, const CaseJson& a) {
-         return cut_into_windows(c[0], a.value("duration", 0.0), a.value("hop", 0.0),
-                                 a.value("keep_excessive_supervisions", true));
-       }},
-      {"to_mono", [](const Cuts& c, const CaseJson&) { return to_mono(c[0]); }},
       {"read", [](const Cuts& c, const CaseJson&) { return c; }}};
-}
-
-inline const Operations& operations() {
-  static const Operations all = [] {
-    Operations made = operations_on_time();
-    made.merge(operations_on_audio());
-    made.merge(operations_on_turns());
-    return made;
-  }();
   return all;
 }
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "common/temporary_folder.h"
-#include "core/data/data_files.h"
+#include "core/duplex/data_files.h"
 #include "s2s/error.h"
 
 namespace {

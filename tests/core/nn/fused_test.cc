@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "nn/parallel_rows.h"
+#include "nn/kernels/parallel_rows.h"
 
 namespace {
 

@@ -28,7 +28,7 @@ TEST_CASE("the padding row of an embedding gets no gradient") {
   CHECK(at::equal(table.weight.grad().sum(-1), at::tensor({0.F, 3.F, 0.F, 0.F, 3.F})));
 }
 
-TEST_CASE("normalisation layers follow their formulas") {
+TEST_CASE("normalization layers follow their formulas") {
   s2s::RmsNorm rms(16, 1e-5);
   rms.materialize(at::kCPU, at::kFloat, 1);
   rms.weight.detach().uniform_(0.5, 2);

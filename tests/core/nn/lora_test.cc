@@ -10,7 +10,7 @@
 
 #include "common/temporary_folder.h"
 #include "core/weights/test_files.h"
-#include "parallel/plan_check.h"
+#include "plan/plan_check.h"
 #include "s2s/decoder.h"
 #include "s2s/weights.h"
 #include "weights/safetensors.h"
@@ -24,7 +24,7 @@ const std::string kData = std::string(S2S_SOURCE_DIR) + "/tests/reference/data/"
 /// The model of peft_lora.py.
 class SmallDecoder : public s2s::Decoder {
  public:
-  SmallDecoder() : Decoder(facts()) {}
+  SmallDecoder() : Decoder(spec()) {}
   s2s::ShardPlan configure_model(const s2s::MeshShape&) const override {
     using enum s2s::Style;
     return plan_with({{"layers.*.input_layernorm", kSequence},
@@ -41,11 +41,11 @@ class SmallDecoder : public s2s::Decoder {
   }
 
  private:
-  static s2s::DecoderFacts facts() {
-    s2s::DecoderFacts facts;
-    facts.shape = {40, 24, 2, 4, 2, 6, 36, false};
-    facts.norm_eps = 1e-5;
-    return facts;
+  static s2s::DecoderSpec spec() {
+    s2s::DecoderSpec spec;
+    spec.shape = {40, 24, 2, 4, 2, 6, 36, false};
+    spec.norm_eps = 1e-5;
+    return spec;
   }
 };
 

@@ -4,10 +4,10 @@
 #include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 
+#include "checkpoint/checkpoint.h"
 #include "common/temporary_folder.h"
 #include "core/train/fake_run.h"
 #include "s2s/error.h"
-#include "train/checkpoint.h"
 #include "train/micro_batch_seed.h"
 
 namespace {
@@ -106,8 +106,8 @@ TEST_CASE("a training source that ends is an error, not a shorter run") {
   CHECK_THROWS_WITH_AS(trainer.run(0), doctest::Contains("[data/exhausted]"), s2s::Error);
 }
 
-TEST_CASE("losses of a step are normalised over all its micro-batches") {
-  // Two micro-batches of three rows: the normaliser is six, whatever the split.
+TEST_CASE("losses of a step are normalized over all its micro-batches") {
+  // Two micro-batches of three rows: the normalizer is six, whatever the split.
   FakeRun run;
   run.model.train(false);
   Recorder recorder;
@@ -128,7 +128,7 @@ TEST_CASE("random numbers of a step depend on the seed and the micro-batch alone
     Trainer trainer(some, run.parts());
     trainer.add_observer(&recorder);
     trainer.run(first_step);
-    return recorder.steps.at(0).loss;  // of first values
+    return recorder.steps.at(0).loss;  // of initial values
   };
   const double straight = losses(0, 3);
   at::rand({17});

@@ -10,8 +10,8 @@
 #include "common/temporary_folder.h"
 #include "s2s/error.h"
 #include "s2s/weights.h"
+#include "weights/checkpoint_index.h"
 #include "weights/checkpoint_proof.h"
-#include "weights/piece_index.h"
 #include "weights/tensor_runs.h"
 #include "weights/weight_folder.h"
 
@@ -21,10 +21,10 @@ using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 Json example() {
-  s2s::PieceIndex index;
+  s2s::CheckpointIndex index;
   index.files["a.safetensors"] = {64, {1}};
   index.groups["model"]["w"] = {at::kFloat, {4, 2}, {{"a.safetensors", {{0, 8, 0, 1}}}}};
-  return Json::parse(s2s::format_piece_index(index));
+  return Json::parse(s2s::format_checkpoint_index(index));
 }
 
 /// As its writer would have signed it.
@@ -44,7 +44,7 @@ std::string nested(int depth) { return std::string(depth, '[') + std::string(dep
 }  // namespace
 
 TEST_CASE("sizes, runs and names that an honest index does not have are damage") {
-  CHECK_NOTHROW(s2s::parse_piece_index("i", signed_text(example())));
+  CHECK_NOTHROW(s2s::parse_checkpoint_index("i", signed_text(example())));
   const std::pair<const char*, const char*> cases[] = {
       {"/tensors/model/w/shape", "[4294967296, 4294967296]"},
       {"/tensors/model/w/shape", "[4294967296, 4294967296, 0]"},
@@ -61,7 +61,7 @@ TEST_CASE("sizes, runs and names that an honest index does not have are damage")
       {"/num_ranks", "0"},
       {"/num_ranks", "1e300"},
       {"/files/0/bytes", "-1"},
-      {"/files/0/bytes", "16"},  // less than the piece has
+      {"/files/0/bytes", "16"},  // less than the shard has
       {"/files/0/name", R"("../a.safetensors")"},
       {"/files/0/name", R"("b/../../a.safetensors")"},
       {"/files/0/name", R"("/etc/passwd")"},
@@ -76,7 +76,7 @@ TEST_CASE("sizes, runs and names that an honest index does not have are damage")
     set(json, place, value);
     CAPTURE(place);
     CAPTURE(value);
-    CHECK_THROWS_WITH_AS(s2s::parse_piece_index("i", signed_text(json)),
+    CHECK_THROWS_WITH_AS(s2s::parse_checkpoint_index("i", signed_text(json)),
                          doctest::Contains("[checkpoint/damaged] i is not as it was written"),
                          s2s::Error);
   }
@@ -86,12 +86,12 @@ TEST_CASE("a run is not repeated more often than its file has room for") {
   Json json = example();
   set(json, "/tensors/model/w/shape", "[1099511627776, 2]");
   set(json, "/tensors/model/w/pieces", "[[0, [[0, 1, 2, 1099511627776]]]]");
-  CHECK_THROWS_WITH_AS(s2s::parse_piece_index("i", signed_text(json)),
-                       doctest::Contains("a piece larger than its file"), s2s::Error);
+  CHECK_THROWS_WITH_AS(s2s::parse_checkpoint_index("i", signed_text(json)),
+                       doctest::Contains("a shard larger than its file"), s2s::Error);
 }
 
 TEST_CASE("an index of more ranks than files is told at once") {
-  s2s::PieceIndex index = s2s::parse_piece_index("i", signed_text(example()));
+  s2s::CheckpointIndex index = s2s::parse_checkpoint_index("i", signed_text(example()));
   index.num_ranks = int64_t{1} << 62;
   const auto faults = s2s::index_faults(index, /*is_weights_only=*/true);
   REQUIRE(faults.size() == 2);
@@ -111,7 +111,7 @@ TEST_CASE("elements are counted with checks") {
 TEST_CASE("deep nests are refused where JSON of others is read") {
   const s2s::test::TemporaryFolder folder;
   const std::string deep = nested(300'000);
-  CHECK_THROWS_WITH_AS(s2s::parse_piece_index("i", deep), doctest::Contains("nested deeper"),
+  CHECK_THROWS_WITH_AS(s2s::parse_checkpoint_index("i", deep), doctest::Contains("nested deeper"),
                        s2s::Error);
   std::ofstream(folder / "model.safetensors.index.json") << R"({"metadata": )" << deep << "}";
   CHECK_THROWS_WITH_AS(s2s::find_weights(folder.path()), doctest::Contains("[weights/json]"),
@@ -123,7 +123,7 @@ TEST_CASE("deep nests are refused where JSON of others is read") {
 TEST_CASE("pipes and devices in place of small files are refused, not waited for") {
   const s2s::test::TemporaryFolder folder;
   REQUIRE(::mkfifo((folder / "index.json").c_str(), 0600) == 0);
-  CHECK_THROWS_WITH_AS(s2s::read_piece_index(folder.path()),
+  CHECK_THROWS_WITH_AS(s2s::read_checkpoint_index(folder.path()),
                        doctest::Contains("[checkpoint/incomplete]"), s2s::Error);
   REQUIRE(::mkfifo((folder / "weights").c_str(), 0600) == 0);
   CHECK_FALSE(s2s::is_torch_file(folder / "weights"));

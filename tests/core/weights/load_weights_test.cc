@@ -220,7 +220,7 @@ TEST_CASE("folders without weights and paths that lead nowhere say so") {
 }
 
 TEST_CASE("a part that was given a checkpoint reads it when the model gets memory") {
-  struct Fives : s2s::StoredValues {
+  struct Fives : s2s::WeightSource {
     explicit Fives(const at::Tensor& member) : whose(&member) {}
     std::vector<const at::Tensor*> members() const override { return {whose}; }
     void write(const at::Tensor* member, const at::Tensor& destination) const override {
@@ -231,7 +231,7 @@ TEST_CASE("a part that was given a checkpoint reads it when the model gets memor
   };
   struct Loaded : s2s::Block {
     Loaded() { register_block("first", first); }
-    std::unique_ptr<s2s::StoredValues> first_values() override {
+    std::unique_ptr<s2s::WeightSource> initial_values() override {
       return std::make_unique<Fives>(first.weight);
     }
     s2s::Linear first{3, 2};

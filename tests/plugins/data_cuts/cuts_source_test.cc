@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/data/table_tokenizer.h"
+#include "core/duplex/table_tokenizer.h"
 #include "plugins/data_cuts/fake_batches.h"
 #include "s2s/conformance.h"
 

@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "core/data/table_tokenizer.h"
+#include "core/duplex/table_tokenizer.h"
 #include "plugins/data_cuts/fake_batches.h"
 
 namespace {

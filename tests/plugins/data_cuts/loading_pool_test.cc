@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "common/failing_threads.h"
-#include "core/data/table_tokenizer.h"
+#include "core/duplex/table_tokenizer.h"
 #include "plugins/data_cuts/fake_batches.h"
 
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "common/temporary_folder.h"
-#include "core/data/data_files.h"
-#include "core/data/table_tokenizer.h"
+#include "core/duplex/data_files.h"
+#include "core/duplex/table_tokenizer.h"
 #include "plugins/built_plugins.h"
 
 namespace s2s::test {

@@ -4,7 +4,7 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
-#include "core/data/table_tokenizer.h"
+#include "core/duplex/table_tokenizer.h"
 #include "plugins/built_plugins.h"
 #include "s2s/error.h"
 #include "s2s/weights.h"

@@ -30,7 +30,7 @@ TEST_CASE("the penalty is for words, not for marks and codes") {
   s2s::SamplingOptions options;
   options.repetition_penalty = 3;
   TokenChoice choice(options, marks());
-  const auto favoured = [](int64_t id, int64_t second) {
+  const auto favored = [](int64_t id, int64_t second) {
     at::Tensor logits = at::zeros({1, 6});
     logits[0][id] = 2;
     logits[0][second] = 1;
@@ -38,12 +38,12 @@ TEST_CASE("the penalty is for words, not for marks and codes") {
   };
   for (const int64_t mark : {0, 1, 2}) {
     for (int frame = 0; frame < 3; ++frame) {
-      CHECK(choice.text(favoured(mark, 5)).item<int64_t>() == mark);
+      CHECK(choice.text(favored(mark, 5)).item<int64_t>() == mark);
     }
   }
-  CHECK(choice.text(favoured(4, 3)).item<int64_t>() == 4);
-  CHECK(choice.text(favoured(4, 3)).item<int64_t>() == 3);  // 2 / 3 is less than 1
-  const at::Tensor codes = favoured(4, 3).unsqueeze(0);
+  CHECK(choice.text(favored(4, 3)).item<int64_t>() == 4);
+  CHECK(choice.text(favored(4, 3)).item<int64_t>() == 3);  // 2 / 3 is less than 1
+  const at::Tensor codes = favored(4, 3).unsqueeze(0);
   CHECK(choice.codes(codes).item<int64_t>() == 4);
   CHECK(choice.codes(codes).item<int64_t>() == 4);
 }

@@ -13,7 +13,7 @@ constexpr Layout kFull = Layout::kFull, kSeq = Layout::kSeq, kLast = Layout::kLa
 }  // namespace
 
 // clang-format off
-std::vector<s2s::TensorRow> Mistral::tensor_rows(const s2s::DecoderFacts&) {
+std::vector<s2s::TensorRow> Mistral::tensor_rows(const s2s::DecoderSpec&) {
   return {
       // module                             style      in     out
       {"layers.0",                          kBoundary, kFull, kSeq },
@@ -33,20 +33,20 @@ std::vector<s2s::TensorRow> Mistral::tensor_rows(const s2s::DecoderFacts&) {
 }
 // clang-format on
 
-s2s::Config Mistral::translate(const s2s::Config& foreign) {
+s2s::Config Mistral::from_hf(const s2s::Config& foreign) {
   s2s::ConfigRules rules;
   rules.model_types = {"mistral"};
   rules.rope_types = s2s::all_rope_types();
   rules.options = {"sliding_window"};
-  return s2s::translate_decoder_config(foreign, rules);
+  return s2s::decoder_from_hf(foreign, rules);
 }
 
-s2s::DecoderFacts Mistral::facts_of(const Options& options, const std::string& path) {
-  s2s::DecoderFacts facts = s2s::decoder_facts(options, s2s::all_rope_types(), path);
+s2s::DecoderSpec Mistral::spec_of(const Options& options, const std::string& path) {
+  s2s::DecoderSpec spec = s2s::decoder_spec(options, s2s::all_rope_types(), path);
   const bool has_window = options.windows.sliding_window.has_value();
-  const auto num_layers = static_cast<size_t>(facts.shape.num_layers);
-  s2s::set_windows(options.windows, std::vector<bool>(num_layers, has_window), path, facts);
-  return facts;
+  const auto num_layers = static_cast<size_t>(spec.shape.num_layers);
+  s2s::set_windows(options.windows, std::vector<bool>(num_layers, has_window), path, spec);
+  return spec;
 }
 
 }  // namespace acme_mistral

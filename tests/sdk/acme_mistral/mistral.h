@@ -27,11 +27,11 @@ struct Mistral : s2s::DecoderFamily {
     "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
     "num_key_value_heads": 2, "sliding_window": 3})";
 
-  /// Errors: those of decoder_facts; [llm/layer-types].
-  static s2s::DecoderFacts facts_of(const Options& options, const std::string& path);
+  /// Errors: those of decoder_spec; [llm/layer-types].
+  static s2s::DecoderSpec spec_of(const Options& options, const std::string& path);
   /// From the config.json of a Mistral folder. Errors: [weights/config].
-  static s2s::Config translate(const s2s::Config& foreign);
-  static std::vector<s2s::TensorRow> tensor_rows(const s2s::DecoderFacts& facts);
+  static s2s::Config from_hf(const s2s::Config& foreign);
+  static std::vector<s2s::TensorRow> tensor_rows(const s2s::DecoderSpec& spec);
 };
 
 }  // namespace acme_mistral

@@ -14,7 +14,7 @@ constexpr const char* kKvHeads = "num_key_value_heads";  // may be on several ra
 }  // namespace
 
 // clang-format off
-std::vector<s2s::TensorRow> Family::tensor_rows(const s2s::DecoderFacts&) {
+std::vector<s2s::TensorRow> Family::tensor_rows(const s2s::DecoderSpec&) {
   return {
       // module                             style      in     out
       {"layers.0",                          kBoundary, kFull, kSeq },
@@ -34,15 +34,15 @@ std::vector<s2s::TensorRow> Family::tensor_rows(const s2s::DecoderFacts&) {
 }
 // clang-format on
 
-s2s::Config Family::translate(const s2s::Config& foreign) {
+s2s::Config Family::from_hf(const s2s::Config& foreign) {
   s2s::ConfigRules rules;
   rules.model_types = {"PLUGIN_NAME"};
   rules.rope_types = s2s::all_rope_types();
-  return s2s::translate_decoder_config(foreign, rules);
+  return s2s::decoder_from_hf(foreign, rules);
 }
 
-s2s::DecoderFacts Family::facts_of(const Options& options, const std::string& path) {
-  return s2s::decoder_facts(options, s2s::all_rope_types(), path);
+s2s::DecoderSpec Family::spec_of(const Options& options, const std::string& path) {
+  return s2s::decoder_spec(options, s2s::all_rope_types(), path);
 }
 
 }  // namespace PLUGIN_NAME

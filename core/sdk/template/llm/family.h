@@ -24,12 +24,12 @@ struct Family : s2s::DecoderFamily {
     "num_key_value_heads": 2})";
 
   /// What the options say. `path` names them in messages ("model.llm").
-  static s2s::DecoderFacts facts_of(const Options& options, const std::string& path);
+  static s2s::DecoderSpec spec_of(const Options& options, const std::string& path);
   /// From the config.json of a Hugging Face folder. Errors: [weights/config] for whatever would
   /// change the numbers and is not implemented.
-  static s2s::Config translate(const s2s::Config& foreign);
+  static s2s::Config from_hf(const s2s::Config& foreign);
   /// How the weights are cut for tensor and sequence parallelism.
-  static std::vector<s2s::TensorRow> tensor_rows(const s2s::DecoderFacts& facts);
+  static std::vector<s2s::TensorRow> tensor_rows(const s2s::DecoderSpec& spec);
 };
 
 }  // namespace PLUGIN_NAME

@@ -1,4 +1,4 @@
-// The strategy COMPONENT_NAME: groups of neighbouring ranks split the model, and the groups are
+// The strategy COMPONENT_NAME: groups of neighboring ranks split the model, and the groups are
 // replicas. It is a setting of s2s's engine (s2s/parallel_engine.h), which gathers, reduces,
 // recomputes, offloads and writes checkpoints; what is yours is how ranks are laid out.
 
@@ -15,7 +15,7 @@ namespace PLUGIN_NAME {
 struct Options {
   int64_t group_size = 2;
   int64_t tensor_parallel_size = 1;
-  s2s::EngineOptions engine;  // activation_checkpointing, offload, number types, ...
+  s2s::EngineOptions engine;  // activation_checkpointing, offload, dtypes, ...
   void visit(s2s::OptionVisitor& v) {
     v("group_size", group_size, "data ranks that split the model; groups of them are replicas",
       s2s::at_least(1));

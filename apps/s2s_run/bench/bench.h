@@ -1,0 +1,75 @@
+#pragma once
+// What `s2s-run bench` measures. Each prints one JSON object.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "s2s_run/run/run_setup.h"
+
+namespace s2s::run {
+
+/// bench model: a duplex model of a NeMo options file on random data.
+struct BenchModelArguments {
+  std::string options_path;
+  int64_t steps = 10;
+  int threads = 2;
+  std::string precision = "32";
+  int64_t batch_size = 4;
+  double seconds = 10;
+  int64_t ops = 0;
+  bool processor_time = false;
+};
+int bench_model(const BenchModelArguments& arguments, const Invocation& invocation);
+
+/// bench train: steps of a configuration's training on its own data, nothing written.
+struct BenchTrainArguments {
+  ConfigArguments config;
+  int64_t steps = 20;
+  int64_t from_step = 0;
+  int64_t ops = 0;
+  bool processor_time = false;
+};
+int bench_train(const BenchTrainArguments& arguments, const Invocation& invocation);
+
+/// bench collectives: the processes of a run, and their communicator.
+struct BenchCollectivesArguments {
+  std::string communicator = "gloo";
+  std::vector<uint64_t> sizes = {4, 65536, 4194304};  // bytes
+  int64_t repeats = 10;
+  double timeout_s = 60;
+  double start_timeout_s = 60;
+  std::string record_folder;  // of flight records; "": none
+};
+int bench_collectives(const BenchCollectivesArguments& arguments, const Invocation& invocation);
+
+/// bench fault: a rank of a run fails on purpose.
+struct BenchFaultArguments {
+  std::string fault;
+  std::string communicator = "gloo";
+  int64_t rank = 1;
+  int64_t step = 3;   // 1-based, at which it happens
+  int64_t steps = 6;  // of the whole run
+  double timeout_s = 20;
+  double first_step_timeout_s = 0;  // 0: timeout_s
+  double start_timeout_s = 60;
+  std::string record_folder;
+};
+/// The names of faults, in the order of the documentation.
+std::vector<std::string> fault_names();
+int bench_fault(const BenchFaultArguments& arguments, const Invocation& invocation);
+
+/// bench parallel: a layout's steps on random tokens.
+struct BenchParallelArguments {
+  std::string layout = "ddp";
+  std::string model = "tiny";
+  int64_t steps = 10;
+  int64_t warm_up = 3;
+  int64_t batch_size = 2;  // rows of each data rank
+  int64_t positions = 128;
+  std::string trace_folder;  // "": none
+  bool whole_first = false;  // the model has all its memory before it is split
+};
+int bench_parallel(const BenchParallelArguments& arguments, const Invocation& invocation);
+
+}  // namespace s2s::run

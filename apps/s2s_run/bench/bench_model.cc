@@ -1,0 +1,211 @@
+// s2s-run bench model: times a duplex model on random data, the way tests/benchmark times its peer.
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/memory.h"
+#include "config/load_config.h"
+#include "plugin/plugin_host.h"
+#include "s2s_run/bench/bench.h"
+#include "s2s_run/bench/bench_json.h"
+#include "s2s_run/bench/median.h"
+#include "s2s_run/bench/step_clock.h"
+#include "train/precision.h"
+#include "train/run_folder.h"
+
+namespace s2s::run {
+namespace {
+
+/// Seconds since this process began.
+double process_age_s() {
+  std::ifstream stat("/proc/self/stat"), uptime("/proc/uptime");
+  std::string text((std::istreambuf_iterator<char>(stat)), std::istreambuf_iterator<char>());
+  std::istringstream fields(text.substr(text.rfind(')') + 1));
+  std::string field;
+  for (int i = 0; i < 20; ++i) fields >> field;
+  double up_s = 0;
+  uptime >> up_s;
+  return up_s - std::stod(field) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+/// Seconds that all threads of this process have computed.
+double process_processor_s() {
+  return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
+}
+
+/// Noise as audio, random codes, one turn with text in the second half of each row.
+Batch random_batch(const BenchModelArguments& arguments, const Config& options, int64_t rate_hz,
+                   double frame_length_s) {
+  const auto int_at = [&](const char* path) { return options.find_path(path)->as_int(path); };
+  const auto samples = static_cast<int64_t>(arguments.seconds * static_cast<double>(rate_hz));
+  const auto frames = static_cast<int64_t>(arguments.seconds / frame_length_s + 0.5);
+  const int64_t rows = arguments.batch_size;
+  Batch batch;
+  batch.source_audio_BS = at::randn({rows, samples}) * 0.1;
+  batch.source_audio_lens_B = at::full({rows}, samples, at::kLong);
+  batch.codes_BKT = at::randint(int_at("codec.codebook_size"),
+                                {rows, int_at("codec.num_codebooks"), frames}, at::kLong);
+  batch.code_lens_B = at::full({rows}, frames, at::kLong);
+  at::Tensor tokens = at::full({rows, frames}, int_at("tokens.pad"), at::kLong);
+  const int64_t begin = frames / 2, end = frames - 4;
+  tokens.select(1, begin).fill_(int_at("tokens.bos"));
+  tokens.narrow(1, begin + 1, (end - begin) / 3).random_(5, int_at("llm_config.vocab_size"));
+  tokens.select(1, end).fill_(int_at("tokens.eos"));
+  batch.target_tokens_BT = tokens;
+  batch.target_token_lens_B = at::full({rows}, frames, at::kLong);
+  return batch;
+}
+
+struct StepTimes {
+  std::vector<double> forward, backward, optimizer, whole;
+};
+
+struct Bench {
+  std::unique_ptr<SpeechModel> model;
+  std::unique_ptr<Optimizer> optimizer;
+  std::unique_ptr<Schedule> schedule;
+  std::unique_ptr<ParallelStrategy> strategy;
+  Precision precision;
+  bool processor_time = false;
+  double now() const { return now_s(processor_time); }
+};
+
+Bench build(const Config& options, const Registries& registries, const std::string& precision) {
+  Bench bench;
+  bench.precision = parse_precision(precision, "--precision");
+  BuildContext context;
+  context.registries = &registries;
+  context.path = "model";
+  const auto& component = registries.get<SpeechModel>("duplex_s2s");
+  bench.model = component.create(component.translate(options), context);
+  bench.model->materialize(at::kCPU, bench.precision.parameter_type, 1);
+  const auto named = [](const char* name) {
+    Config node = Config::map();
+    node["name"] = Config::scalar(name);
+    return node;
+  };
+  Config schedule = named("cosine_annealing");
+  schedule["max_steps"] = Config::scalar("1000");
+  bench.optimizer = registries.create<Optimizer>(named("adamw"), context);
+  bench.schedule = registries.create<Schedule>(schedule, context);
+  bench.strategy = registries.create<ParallelStrategy>(named("single"), context);
+  auto parameters = bench.model->named_parameters();
+  const size_t count = parameters.size();
+  bench.optimizer->attach(std::move(parameters), std::vector<double>(count, 1.0));
+  return bench;
+}
+
+double train_step(Bench& bench, const Batch& batch, double max_norm, int64_t step,
+                  StepTimes* times) {
+  const double start = bench.now();
+  bench.model->train(true);
+  for (const NamedTensor& p : bench.model->named_parameters()) p.tensor->mutable_grad().reset();
+  const double zeroed = bench.now();
+  LossTerms loss;
+  {
+    const AutocastScope autocast(bench.precision, at::kCPU);
+    loss = bench.model->training_loss(batch, {step, 0});
+  }
+  const double forward = bench.now();
+  loss.total.backward();
+  const double backward = bench.now();
+  bench.strategy->clip_grad_norm(*bench.model, max_norm);
+  bench.optimizer->step(bench.schedule->learning_rate(step, bench.optimizer->base_learning_rate()));
+  const double done = bench.now();
+  if (times != nullptr) {
+    times->forward.push_back(forward - zeroed);
+    times->backward.push_back(backward - forward);
+    times->optimizer.push_back(zeroed - start + done - backward);
+    times->whole.push_back(done - start);
+  }
+  return loss.total.item<double>();
+}
+
+/// Greedy answers to the batch; milliseconds per frame of the whole batch, encoder included.
+double generate_ms(Bench& bench, const Batch& batch) {
+  const double begin = bench.now();
+  const AutocastScope autocast(bench.precision, at::kCPU);
+  const Generation generated =
+      bench.model->generate(batch.source_audio_BS, batch.source_audio_lens_B, false);
+  return 1000 * (bench.now() - begin) / static_cast<double>(generated.tokens_text_BT.size(1));
+}
+
+/// A few more steps and one generation under the operator profile.
+void add_profiles(Bench& bench, const Batch& batch, double max_norm, int64_t count,
+                  nlohmann::ordered_json& result) {
+  constexpr int64_t kSteps = 3;
+  {
+    StepClock clock(*bench.model, bench.processor_time);
+    for (int64_t step = 0; step < kSteps; ++step) {
+      clock.start();
+      train_step(bench, batch, max_norm, step, nullptr);
+      clock.mark("rest");
+    }
+    result["split_ms"] = split_json(clock);
+  }
+  {
+    const OpProfile profile;
+    for (int64_t step = 0; step < kSteps; ++step) {
+      train_step(bench, batch, max_norm, step, nullptr);
+    }
+    result["ops"] = ops_json(profile, count, kSteps);
+  }
+  const OpProfile profile;
+  generate_ms(bench, batch);
+  result["generate_ops"] = ops_json(profile, count, 1);
+}
+
+}  // namespace
+
+int bench_model(const BenchModelArguments& arguments, const Invocation& invocation) {
+  keep_freed_memory();
+  at::set_num_threads(arguments.threads);
+  const Config options = load_config(arguments.options_path);
+  PluginHost host(process_search_inputs(invocation.plugin_paths));
+  Registries registries;
+  host.install(registries);
+  Bench bench = build(options, registries, arguments.precision);
+  bench.processor_time = arguments.processor_time;
+  const Batch batch = random_batch(arguments, options, bench.model->source_sample_rate_hz(),
+                                   bench.model->frame_length_s());
+  const double max_norm =
+      options.find_path("trainer.gradient_clip_val")->as_double("trainer.gradient_clip_val");
+  const double first_loss = train_step(bench, batch, max_norm, 0, nullptr);
+  const double first_s = arguments.processor_time ? process_processor_s() : process_age_s();
+  StepTimes times;
+  double last_loss = first_loss;
+  for (int64_t step = 1; step <= arguments.steps; ++step) {
+    last_loss = train_step(bench, batch, max_norm, step, &times);
+  }
+  const int64_t train_memory = peak_memory_bytes();
+  int64_t num_parameters = 0;
+  for (const NamedTensor& p : bench.model->named_parameters()) num_parameters += p.tensor->numel();
+  nlohmann::ordered_json result = {
+      {"start_to_first_step_s", first_s},
+      {"step_s",
+       {{"median", median(times.whole)},
+        {"min", *std::min_element(times.whole.begin(), times.whole.end())},
+        {"all", times.whole}}},
+      {"parts_s",
+       {{"forward", median(times.forward)},
+        {"backward", median(times.backward)},
+        {"optimizer", median(times.optimizer)}}},
+      {"generate_frame_ms", generate_ms(bench, batch)},
+      {"peak_memory_bytes", train_memory},
+      {"num_parameters", num_parameters},
+      {"threads", arguments.threads},
+      {"precision", arguments.precision},
+      {"losses", {first_loss, last_loss}}};
+  if (arguments.ops > 0) add_profiles(bench, batch, max_norm, arguments.ops, result);
+  std::cout << result.dump(arguments.ops > 0 ? 1 : -1) << std::endl;
+  return 0;
+}
+
+}  // namespace s2s::run

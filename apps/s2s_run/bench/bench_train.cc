@@ -1,0 +1,128 @@
+// s2s-run bench train: where the time of a configuration's training step goes.
+
+#include <ATen/Parallel.h>
+
+#include <iostream>
+#include <memory>
+#include <utility>
+
+#include "base/memory.h"
+#include "s2s_run/bench/bench.h"
+#include "s2s_run/bench/bench_json.h"
+#include "s2s_run/bench/median.h"
+#include "s2s_run/run/run_processes.h"
+#include "s2s_run/run/training_parts.h"
+#include "train/run_folder.h"
+
+namespace s2s::run {
+namespace {
+
+constexpr int64_t kWarmUpSteps = 3;
+
+/// Passes everything on to the configured strategy, and reads the clock when gradients are done.
+class ClockedStrategy : public ParallelStrategy {
+ public:
+  ClockedStrategy(ParallelStrategy& inner, StepClock& clock) : inner_(inner), clock_(clock) {}
+  MeshShape mesh() const override { return inner_.mesh(); }
+  int64_t data_rank() const override { return inner_.data_rank(); }
+  void attach(Block& model, const ShardPlan& plan) override { inner_.attach(model, plan); }
+  void attach_meta(Block& model, const ShardPlan& plan, const InitialValues& values) override {
+    inner_.attach_meta(model, plan, values);
+  }
+  std::vector<NamedTensor> optimizer_parameters(Block& model) override {
+    return inner_.optimizer_parameters(model);
+  }
+  std::vector<LocalShard> parts(Block& model) override { return inner_.parts(model); }
+  void begin_step(Block& model) override {
+    is_before_forward_ = true;
+    inner_.begin_step(model);
+  }
+  void begin_micro_batch(Block& model, bool is_last) override {
+    inner_.begin_micro_batch(model, is_last);
+  }
+  void scale_gradients(Block& model, double factor) override {
+    inner_.scale_gradients(model, factor);
+  }
+  void after_update(Block& model) override { inner_.after_update(model); }
+  void finish_backward(Block& model) override {
+    clock_.mark("subsampling, backward");
+    inner_.finish_backward(model);
+  }
+  double clip_grad_norm(Block& model, double max_norm) override {
+    const double norm = inner_.clip_grad_norm(model, max_norm);
+    clock_.mark("gradient norm");
+    return norm;
+  }
+  std::vector<double> sum_over_data(std::vector<double> values) override {
+    if (std::exchange(is_before_forward_, false)) clock_.mark("data");
+    return inner_.sum_over_data(std::move(values));
+  }
+
+ private:
+  bool is_before_forward_ = false;
+  ParallelStrategy& inner_;
+  StepClock& clock_;
+};
+
+/// Ends a step's time and begins the next one's; the first steps do not count.
+class StepEnd : public RunObserver {
+ public:
+  StepEnd(StepClock& clock, int64_t first_step) : clock_(clock), first_step_(first_step) {}
+  void on_step(const StepReport& report) override {
+    clock_.mark("optimizer");
+    if (report.step + 1 - first_step_ == kWarmUpSteps) {
+      clock_.clear();
+    } else if (report.step + 1 - first_step_ > kWarmUpSteps) {
+      step_s_.push_back(clock_.step_s());
+    }
+    clock_.start();
+  }
+  double median_s() const { return median(step_s_); }
+
+ private:
+  StepClock& clock_;
+  int64_t first_step_;
+  std::vector<double> step_s_;
+};
+
+}  // namespace
+
+int bench_train(const BenchTrainArguments& arguments, const Invocation& invocation) {
+  keep_freed_memory();
+  RunSetup setup(arguments.config, RunPurpose::kTrain, invocation);
+  const std::unique_ptr<RunProcesses> processes = meet_other_ranks(setup);
+  const RunBuilder& builder = setup.builder();
+  const RunOptions& options = builder.settings();
+  if (options.trainer.num_threads) {
+    at::set_num_threads(static_cast<int>(*options.trainer.num_threads));
+  }
+  const TrainingParts parts = build_training(setup, *processes, build_strategy(setup, *processes));
+  fit_codec_of(parts, builder);
+
+  StepClock clock(*parts.model, arguments.processor_time);
+  ClockedStrategy strategy(*parts.strategy, clock);
+  TrainerSettings settings = trainer_settings(builder);
+  settings.max_steps = arguments.from_step + kWarmUpSteps + arguments.steps;
+  settings.max_time_s = 0;
+  TrainerParts clocked = parts.of_trainer();
+  clocked.strategy = &strategy;
+  Trainer trainer(settings, clocked);
+  StepEnd end(clock, arguments.from_step);
+  trainer.add_observer(&end);
+  std::unique_ptr<OpProfile> profile;
+  if (arguments.ops > 0) profile = std::make_unique<OpProfile>();
+  clock.start();
+  trainer.run(arguments.from_step);
+  nlohmann::ordered_json result = {{"step_ms", 1000 * end.median_s()},
+                                   {"split_ms", split_json(clock)},
+                                   {"steps", arguments.steps},
+                                   {"threads", at::get_num_threads()},
+                                   {"peak_memory_bytes", peak_memory_bytes()}};
+  if (profile) {
+    result["ops"] = ops_json(*profile, arguments.ops, kWarmUpSteps + arguments.steps);
+  }
+  if (processes->is_first()) std::cout << result.dump(1) << std::endl;
+  return 0;
+}
+
+}  // namespace s2s::run

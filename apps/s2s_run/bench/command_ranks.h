@@ -1,0 +1,40 @@
+#pragma once
+// The ranks of a command that has no configuration: what it loads, and the processes it runs in.
+
+#include <string>
+#include <vector>
+
+#include "s2s_run/run/run_processes.h"
+
+namespace s2s::run {
+
+class CommandRanks {
+ public:
+  /// communicator: the component's name. The rest as RunProcesses takes it, and its errors.
+  CommandRanks(const Invocation& invocation, const std::string& communicator,
+               const std::vector<AgreedFact>& facts, const RendezvousSettings& settings = {},
+               const FlightSettings& flight = {})
+      : host_(process_search_inputs(invocation.plugin_paths)),
+        processes_(installed(), registries_, read_launch_environment(), facts, settings,
+                   named(communicator), flight) {}
+
+  const Registries& registries() const { return registries_; }
+  const RunProcesses& processes() const { return processes_; }
+
+ private:
+  const PluginHost& installed() {
+    host_.install(registries_);
+    return host_;
+  }
+  static Config named(const std::string& name) {
+    Config node = Config::map();
+    node["name"] = Config::scalar(name);
+    return node;
+  }
+
+  PluginHost host_;
+  Registries registries_;
+  RunProcesses processes_;
+};
+
+}  // namespace s2s::run

@@ -1,0 +1,216 @@
+// s2s-run checkpoint export CHECKPOINT OUTPUT: the language model as a folder that transformers'
+// from_pretrained loads, or its adapters as a folder that PEFT loads.
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_copies.h"
+#include "compare/compare.h"
+#include "config/config_errors.h"
+#include "config/config_json.h"
+#include "s2s/decoder.h"
+#include "s2s/foreign_text.h"
+#include "s2s/lora.h"
+#include "s2s/registry.h"
+#include "s2s/weights.h"
+#include "s2s_run/checkpoint/checkpoint_export_tokenizer.h"
+#include "s2s_run/checkpoint/checkpoint_place.h"
+#include "s2s_run/checkpoint/export_folder.h"
+#include "s2s_run/config/checked_config.h"
+#include "s2s_run/new_output.h"
+#include "s2s_run/number_checks.h"
+#include "s2s_run/run/described_model.h"
+#include "s2s_run/run/run_processes.h"
+#include "train/train_errors.h"
+#include "weights/shard_files.h"
+#include "weights/weight_shards.h"
+
+namespace s2s::run {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ExportArguments {
+  std::string checkpoint, output, dtype;
+  uint64_t max_shard_bytes = ShardSettings().max_shard_bytes;
+  bool adapter = false;
+  bool force = false;
+};
+
+/// Its config.json. The family's own reader must accept it: transformers' class may lack what an
+/// option asks for. Errors: [checkpoint/export], [weights/config].
+Config foreign_config(const Backbone& llm, const Config& config, const Registries& registries) {
+  const auto* const decoder = dynamic_cast<const Decoder*>(&llm);
+  if (decoder == nullptr || decoder->facts().foreign_config.is_null()) {
+    throw_no_export("the language model of this checkpoint has no counterpart in transformers",
+                    "a plugin that sets DecoderSpec::foreign_config");
+  }
+  Config foreign = decoder->facts().foreign_config;
+  foreign.set_origin({"config.json of the export", 0, 0});
+  const Config& name = *config.find_path("model.llm.name");
+  const auto& component = registries.get<Backbone>(name.text(), name, "model.llm");
+  if (component.translate != nullptr) component.translate(foreign);
+  return foreign;
+}
+
+/// The stored tensor of a parameter of the language model, whose embedding and head may lie beside
+/// the rest of it.
+std::string stored_name(const ShardFiles& file, const std::string& ours) {
+  for (const std::string& name : {"llm." + ours, ours}) {
+    if (file.contains(name)) return name;
+  }
+  throw_no_export("'" + file.path() + "' lacks 'llm." + ours + "'",
+                  "a checkpoint of a speech model as s2s-run wrote it");
+}
+
+/// The adapters that the run trained; r is 0 without.
+LoraOptions lora_options(const Config& config) {
+  const Config* const node = config.find_path("model.lora");
+  return node == nullptr ? LoraOptions() : read_options<LoraOptions>(*node, "model.lora");
+}
+
+bool is_of_adapter(const std::string& name) { return name.find(".lora_") != std::string::npos; }
+
+/// transformers 5 reads the tokenizer of these models by their own class, whatever the folder says.
+void warn_of_own_class(const Config& foreign) {
+  const Config* const type = foreign.find("model_type");
+  if (type == nullptr || !type->text().starts_with("qwen2")) return;
+  fmt::print(
+      stderr,
+      "note: AutoTokenizer of transformers 5 gives other ids for a model of type {}; load the "
+      "tokenizer with PreTrainedTokenizerFast.from_pretrained\n",
+      printable_name(type->text()));
+}
+
+struct Exporter {
+  const ExportArguments& arguments;
+  const std::string base_model;  // model.llm.path, or ""
+  const Config& config;
+  const Registries& registries;
+
+  ShardFiles open() const {
+    require_checkpoint(arguments.checkpoint);
+    return ShardFiles::open(arguments.checkpoint, "model");
+  }
+
+  std::optional<at::ScalarType> float_type() const {
+    if (arguments.dtype.empty()) return std::nullopt;
+    return parse_dtype(arguments.dtype);
+  }
+
+  void write_model() const {
+    const std::unique_ptr<Backbone> llm = describe_language_model(config, registries);
+    Config foreign = foreign_config(*llm, config, registries);
+    const ShardSettings settings{arguments.max_shard_bytes, float_type()};
+    const LoraOptions lora = lora_options(config);
+    if (lora.r > 0) add_lora(*llm, lora);
+    const ShardFiles file = open();
+    for (const NamedTensor& ours : llm->named_parameters()) {
+      *ours.tensor = file.tensor(stored_name(file, ours.name));
+    }
+    merge_lora(*llm);  // writes to memory: the mapping is a private one
+    TensorMap tensors;
+    for (const auto& [name, tensor] : export_weights(*llm, llm->checkpoint_names())) {
+      if (!is_of_adapter(name)) tensors[name] = tensor;
+    }
+    S2S_ASSERT(!tensors.empty(), "a language model has parameters");
+    const at::ScalarType type = written_type(tensors.begin()->second, settings.float_type);
+    foreign["torch_dtype"] = Config::scalar(torch_name(type), true);
+    const WrittenShards written = write_weight_shards(arguments.output, tensors, settings);
+    write_file_atomically((fs::path(arguments.output) / "config.json").string(),
+                          config_json(foreign).dump(2) + "\n");
+    copy_tokenizer(arguments.checkpoint, arguments.output);
+    if (write_transformers_tokenizer(arguments.checkpoint, arguments.output, registries)) {
+      warn_of_own_class(foreign);
+    }
+    copy_generation_config(arguments.checkpoint, arguments.output);
+    fmt::print("wrote {}: {} tensors, {:.1f} MB in {} file{}\n", arguments.output, tensors.size(),
+               static_cast<double>(written.total_bytes) / 1e6, written.num_files,
+               written.num_files == 1 ? "" : "s");
+  }
+
+  void write_adapters() const {
+    const LoraOptions lora = lora_options(config);
+    if (lora.r == 0) {
+      throw_no_export("the configuration of this checkpoint has no model.lora", "a run with LoRA");
+    }
+    const std::unique_ptr<Backbone> llm = describe_language_model(config, registries);
+    add_lora(*llm, lora);
+    const ShardFiles file = open();
+    for (const NamedTensor& ours : llm->named_parameters()) {
+      if (!is_of_adapter(ours.name)) continue;
+      const at::Tensor stored = file.tensor(stored_name(file, ours.name));
+      *ours.tensor = stored.to(written_type(stored, float_type()));
+    }
+    const TensorMap tensors = lora_tensors(*llm, llm->checkpoint_names());
+    write_adapter(arguments.output, tensors, lora, base_model);
+    fmt::print("wrote {}: {} tensors\n", arguments.output, tensors.size());
+  }
+
+ private:
+  /// What config.json calls an element type.
+  static std::string torch_name(at::ScalarType type) {
+    if (type == at::kBFloat16) return "bfloat16";
+    if (type == at::kHalf) return "float16";
+    return type == at::kDouble ? "float64" : "float32";
+  }
+};
+
+int export_checkpoint(ExportArguments arguments, const Invocation& invocation) {
+  require_one_process("checkpoint export");
+  arguments.checkpoint = checkpoint_of(arguments.checkpoint);
+  require_in_checkpoint(arguments.checkpoint, "config.yaml");
+  const CheckedConfig checked(arguments.checkpoint, invocation);
+  if (!checked.dropped().plugins.empty()) {
+    fmt::print(stderr, "note: {}\n", printable(checked.dropped().plugins));
+  }
+  checked.check().findings.throw_if_any();
+  const Config written = with_checkpoint_copies(checked.check().written, arguments.checkpoint);
+  const Config* const base = checked.check().written.find_path("model.llm.path");
+  const std::string base_model = base != nullptr && base->is_scalar() ? base->text() : "";
+  const Exporter exporter{arguments, base_model, written, checked.registries()};
+  ExportFolder folder(arguments.output, arguments.force);
+  if (arguments.adapter) {
+    exporter.write_adapters();
+  } else {
+    exporter.write_model();
+  }
+  folder.finish();
+  return 0;
+}
+
+}  // namespace
+
+void setup_checkpoint_export(CLI::App& app, Invocation& invocation) {
+  CLI::App& group = command_group(app, "checkpoint", "checkpoints of runs, and other software's");
+  CLI::App* command = group.add_subcommand(
+      "export", "the language model as a folder that transformers' from_pretrained loads");
+  auto arguments = std::make_shared<ExportArguments>();
+  command->add_option("checkpoint", arguments->checkpoint, kCheckpointDoc)->required();
+  command->add_option("output", arguments->output, "folder to write")->required();
+  command->add_option("--dtype", arguments->dtype,
+                      "float32, bfloat16 or float16 (default: as it is stored)");
+  command
+      ->add_option("--max-shard-size", arguments->max_shard_bytes,
+                   "bytes of one file, e.g. 500MB, 2GiB (default: 5GB); larger models are written "
+                   "as several files and an index")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
+      ->check(positive());
+  command->add_flag("--adapter", arguments->adapter,
+                    "write only the adapters of model.lora, as PEFT does");
+  add_force(*command, arguments->force);
+  command->callback([arguments, &invocation] {
+    invocation.selected = [arguments, &invocation] {
+      return export_checkpoint(*arguments, invocation);
+    };
+  });
+}
+
+}  // namespace s2s::run

@@ -1,0 +1,124 @@
+#include "s2s_run/checkpoint/checkpoint_export_tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <vector>
+
+#include "base/atomic_file.h"
+#include "checkpoint/checkpoint_copies.h"
+#include "config/interpolation.h"
+#include "s2s/foreign_text.h"
+#include "s2s/tokenizer.h"
+#include "s2s_run/checkpoint/checkpoint_config.h"
+#include "train/train_errors.h"
+
+namespace s2s::run {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_tokenizer_file(const fs::path& name) {
+  static const std::set<std::string> kNames = {"tokenizer.json",
+                                               "tokenizer_config.json",
+                                               "special_tokens_map.json",
+                                               "added_tokens.json",
+                                               "vocab.json",
+                                               "vocab.txt",
+                                               "merges.txt",
+                                               "chat_template.jinja"};
+  return kNames.contains(name.string()) || name.extension() == ".model";
+}
+
+/// Links lead to files that the checkpoint's maker does not have: they would be published with it.
+void check_file(const fs::path& file, const std::string& checkpoint) {
+  std::error_code error;
+  if (!link_out_of(file.string(), checkpoint).empty()) {
+    throw_no_export(fmt::format("'{}' of the checkpoint is a link that leaves it",
+                                printable_name(file.string())),
+                    "the file itself; see where it leads, and copy the checkpoint with cp -rL when "
+                    "that is meant");
+  }
+  if (!fs::is_regular_file(file, error)) {
+    throw_no_export(
+        fmt::format("'{}' of the checkpoint is no regular file", printable_name(file.string())),
+        "the tokenizer's files as s2s-run copied them");
+  }
+}
+
+/// `model.tokenizer` of a checkpoint's configuration, reading the files in `folder`.
+Config tokenizer_block(Config config, const std::string& folder) {
+  Config* const model = config.find("model");
+  Config* const block = model != nullptr && model->is_map() ? model->find("tokenizer") : nullptr;
+  if (block == nullptr || !block->is_map() || block->find("name") == nullptr) {
+    throw_no_export(
+        "config.yaml of the checkpoint names no tokenizer, and files of one lie beside it",
+        "the config.yaml that the run wrote");
+  }
+  for (const char* key : {"path", "train"}) block->erase(key);
+  Findings findings;
+  resolve_interpolations_at(config, {"model", "tokenizer"}, findings);
+  findings.throw_if_any();
+  Config tokenizer = *config.find_path("model.tokenizer");
+  tokenizer["path"] = Config::scalar(folder, /*quoted=*/true);
+  return tokenizer;
+}
+
+}  // namespace
+
+bool write_transformers_tokenizer(const std::string& checkpoint, const std::string& output,
+                                  const Registries& registries) {
+  const fs::path copies = fs::path(checkpoint) / kTokenizerCopy;
+  if (!fs::is_directory(copies) || fs::exists(copies / "tokenizer.json")) return false;
+  DroppedParts dropped;  // export_checkpoint says what they are
+  const Config config =
+      load_config_safely((fs::path(checkpoint) / "config.yaml").string(), checkpoint, &dropped);
+  const Config block = tokenizer_block(config, copies.string());
+  std::map<std::string, std::string> files;
+  try {
+    BuildContext context;
+    context.path = "model.tokenizer";
+    files = registries.create<Tokenizer>(block, context)->transformers_files();
+  } catch (const Error& error) {
+    if (error.id() == "io/read") throw;  // it may be read the next time
+    fmt::print(stderr, "note: {} has no tokenizer for transformers: {}\n", printable_name(output),
+               printable(error.what()));
+  }
+  for (const auto& [name, content] : files) {
+    write_file_atomically((fs::path(output) / name).string(), content);
+  }
+  return !files.empty();
+}
+
+void copy_generation_config(const std::string& checkpoint, const std::string& output) {
+  const fs::path folder = fs::path(checkpoint) / kLlmCopy;
+  const fs::path file = folder / kGenerationConfig;
+  std::error_code ignored;
+  if (!fs::exists(fs::symlink_status(file, ignored))) return;
+  if (!link_out_of(folder.string(), checkpoint).empty()) check_file(folder, checkpoint);
+  check_file(file, checkpoint);
+  fs::copy_file(file, fs::path(output) / kGenerationConfig, fs::copy_options::overwrite_existing);
+}
+
+void copy_tokenizer(const std::string& checkpoint, const std::string& output) {
+  const fs::path folder = fs::path(checkpoint) / kTokenizerCopy;
+  if (!fs::is_directory(folder)) return;
+  if (!link_out_of(folder.string(), checkpoint).empty()) check_file(folder, checkpoint);
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (!is_tokenizer_file(entry.path().filename())) {
+      fmt::print(stderr, "note: '{}' is left out: not a file of a tokenizer of transformers\n",
+                 printable_name(entry.path().string()));
+      continue;
+    }
+    check_file(entry.path(), checkpoint);
+    files.push_back(entry.path());
+  }
+  for (const fs::path& file : files) {
+    fs::copy_file(file, fs::path(output) / file.filename(), fs::copy_options::overwrite_existing);
+  }
+}
+
+}  // namespace s2s::run

@@ -1,0 +1,155 @@
+// s2s-run checkpoint import SOURCE OUTPUT --config CONFIG: a checkpoint of ours from the weights of
+// NeMo's duplex model, or around a language model from Hugging Face.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "base/log.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_copies.h"
+#include "config/load_config.h"
+#include "s2s_run/checkpoint/checkpoint_facts.h"
+#include "s2s_run/checkpoint/checkpoint_place.h"
+#include "s2s_run/new_output.h"
+#include "s2s_run/run/described_model.h"
+#include "s2s_run/run/manifest.h"
+#include "s2s_run/run/run_processes.h"
+#include "s2s_run/run/run_setup.h"
+#include "train/run_folder.h"
+#include "train/train_errors.h"
+#include "weights/stored_tensors.h"
+
+namespace s2s::run {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ImportArguments {
+  std::string source, output;
+  bool force = false;
+  ConfigArguments config;
+};
+
+/// What a source brings of a speech model; its codec is the configuration's own.
+std::vector<NamedTensor> imported_tensors(SpeechModel& model) {
+  std::vector<NamedTensor> all = stored_tensors(model);
+  std::set<at::Tensor*> of_codec;
+  for (const NamedTensor& tensor : stored_tensors(model.codec())) of_codec.insert(tensor.tensor);
+  const auto is_of_codec = [&](const NamedTensor& t) { return of_codec.count(t.tensor) != 0; };
+  all.erase(std::remove_if(all.begin(), all.end(), is_of_codec), all.end());
+  return all;
+}
+
+/// How many of these tensors the files have.
+int64_t num_there(const std::vector<NamedTensor>& tensors, const NameMap& names,
+                  const WeightFiles& files) {
+  const auto is_there = [&files](const std::string& name) {
+    return files.facts().count(name) != 0;
+  };
+  return std::count_if(tensors.begin(), tensors.end(), [&](const NamedTensor& tensor) {
+    const auto theirs = names.to_theirs(tensor.name, is_there);
+    return theirs && is_there(*theirs);
+  });
+}
+
+/// The parts of a configuration that an import builds.
+struct Built {
+  Built(const ConfigArguments& config, const Invocation& invocation)
+      : setup(config, RunPurpose::kGenerate, invocation) {
+    setup.warnings().send_to([this](const std::string& message) { log.warning(message); });
+    tokenizer = setup.builder().tokenizer();
+    model = setup.builder().model(tokenizer.get());
+  }
+
+  Console console{std::cerr, standard_error_is_terminal(), terminal_width()};
+  Log log{&console};
+  RunSetup setup;
+  std::unique_ptr<Tokenizer> tokenizer;
+  std::unique_ptr<SpeechModel> model;
+};
+
+/// Whether the files are a speech model's rather than a language model's alone. Some names may be
+/// those of both (lm_head.weight): what counts is whose tensors more of them are.
+bool hold_speech_model(const WeightFiles& files, Built& built) {
+  const auto llm = describe_language_model(built.setup.config(), built.setup.registries());
+  return num_there(imported_tensors(*built.model), built.model->checkpoint_names(), files) >
+         num_there(llm->named_parameters(), llm->checkpoint_names(), files);
+}
+
+void write(const ImportArguments& arguments, const Config& config, Built& built) {
+  write_first_checkpoint(arguments.output, *built.model, [&](const std::string& place) {
+    const RunFolder folder(place);
+    folder.write_config(effective_text(config));
+    folder.write_manifest(run_manifest(built.setup));
+    if (built.tokenizer) folder.keep_copies(kTokenizerCopy, built.tokenizer->files());
+    folder.keep_copies(kLlmCopy, llm_files(config));
+  });
+}
+
+void report(const ImportArguments& arguments, const std::string& what, Built& built) {
+  fmt::print("wrote {}: {} from {}\n", arguments.output, what, arguments.source);
+  fmt::print("train:    s2s-run train {} exp_manager.resume_from_checkpoint={}\n",
+             arguments.config.path, arguments.output);
+  if (built.model->codec().is_fitted()) {
+    fmt::print("generate: s2s-run generate {} --checkpoint {} --input WAV --output FOLDER\n",
+               arguments.config.path, arguments.output);
+  } else {
+    fmt::print("the codec has no statistics yet: the first training run fits them\n");
+  }
+}
+
+int import_checkpoint(const ImportArguments& arguments, const Invocation& invocation) {
+  require_one_process("checkpoint import");
+  const bool may_replace = arguments.force && fs::exists(fs::path(arguments.output) / "state.json");
+  if (fs::exists(arguments.output) && !may_replace) throw_checkpoint_exists(arguments.output);
+  const CheckpointFacts facts = describe_checkpoint(checkpoint_of(arguments.source));
+  const WeightFiles files = WeightFiles::open(facts.weights);
+  Built built(arguments.config, invocation);
+  if (hold_speech_model(files, built)) {
+    const std::vector<NamedTensor> ours = imported_tensors(*built.model);
+    load_tensors(ours, built.model->checkpoint_names(), files);
+    write(arguments, built.setup.config(), built);
+    report(arguments, fmt::format("{} tensors", ours.size()), built);
+    return 0;
+  }
+  // The language model's own reader takes it.
+  ImportArguments with_path = arguments;
+  with_path.config.overrides.push_back("model.llm.path=" + fs::absolute(arguments.source).string());
+  Built around(with_path.config, invocation);
+  write(arguments, built.setup.config(), around);
+  report(arguments, "a language model, all else with initial values,", around);
+  return 0;
+}
+
+}  // namespace
+
+void setup_checkpoint_import(CLI::App& app, Invocation& invocation) {
+  CLI::App& group = command_group(app, "checkpoint", "checkpoints of runs, and other software's");
+  CLI::App* command = group.add_subcommand(
+      "import", "a checkpoint of ours from NeMo's duplex model or Hugging Face's language model");
+  auto arguments = std::make_shared<ImportArguments>();
+  command
+      ->add_option("source", arguments->source,
+                   "NeMo's .ckpt, .nemo or exported folder, or a Hugging Face folder")
+      ->required();
+  command->add_option("output", arguments->output, "folder to make")->required();
+  command
+      ->add_option("--config", arguments->config.path,
+                   "configuration (YAML) of the model that the weights are for")
+      ->required();
+  command->add_option("overrides", arguments->config.overrides,
+                      "changes of it: key.path=value, values in YAML; ~key removes");
+  add_force(*command, arguments->force);
+  command->callback([arguments, &invocation] {
+    invocation.selected = [arguments, &invocation] {
+      return import_checkpoint(*arguments, invocation);
+    };
+  });
+}
+
+}  // namespace s2s::run

@@ -1,0 +1,120 @@
+// s2s-run checkpoint inspect PATH: what a checkpoint holds, without reading its elements.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "s2s_run/checkpoint/checkpoint_facts.h"
+#include "s2s_run/checkpoint/checkpoint_place.h"
+#include "s2s_run/columns.h"
+#include "s2s_run/subcommands.h"
+#include "weights/safetensors_header.h"
+#include "weights/shape_text.h"
+#include "weights/tensor_runs.h"
+
+namespace s2s::run {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Totals {
+  int64_t elements = 0;
+  int64_t bytes = 0;
+  std::map<std::string, int64_t> tensors;  // by element type
+};
+
+int64_t count(const TensorFacts& tensor) { return count_elements(tensor.sizes); }
+
+/// Views of one storage may claim together what no disk has.
+void add_capped(int64_t& total, int64_t more) {
+  if (__builtin_add_overflow(total, more, &total)) total = INT64_MAX;
+}
+
+int64_t bytes_of(const TensorFacts& tensor) {
+  return count(tensor) * static_cast<int64_t>(c10::elementSize(tensor.dtype));
+}
+
+Totals total(const WeightFiles& files) {
+  Totals totals;
+  for (const auto& [name, tensor] : files.facts()) {
+    add_capped(totals.elements, count(tensor));
+    add_capped(totals.bytes, bytes_of(tensor));
+    ++totals.tensors[type_text(tensor.dtype)];
+  }
+  return totals;
+}
+
+std::string totals_text(const Totals& totals, size_t num_tensors) {
+  std::string types;
+  for (const auto& [type, number] : totals.tensors) {
+    types += fmt::format("{}{} {}", types.empty() ? "" : ", ", number, type);
+  }
+  return fmt::format("{} ({}), {} elements, {} bytes", num_tensors, types, totals.elements,
+                     totals.bytes);
+}
+
+void print_text(const std::string& path, const CheckpointFacts& facts, const WeightFiles& files) {
+  std::vector<std::vector<std::string>> head = {{"path", path}, {"kind", kind_text(facts.kind)}};
+  for (const auto& [label, value] : facts.lines) head.push_back({label, value});
+  head.push_back({"tensors", totals_text(total(files), files.facts().size())});
+  print_columns(head);
+  std::vector<std::vector<std::string>> rows = {{"name", "type", "shape", "bytes"}};
+  for (const auto& [name, tensor] : files.facts()) {
+    rows.push_back({name, type_text(tensor.dtype), shape_text(tensor.sizes),
+                    std::to_string(bytes_of(tensor))});
+  }
+  std::printf("\n");
+  print_columns(rows);
+}
+
+void print_json(const std::string& path, const CheckpointFacts& facts, const WeightFiles& files) {
+  const Totals totals = total(files);
+  Json json = {{"path", path}, {"kind", kind_text(facts.kind)}, {"facts", Json::object()}};
+  for (const auto& [label, value] : facts.lines) json["facts"][label] = value;
+  json["numbers"] = totals.elements;
+  json["bytes"] = totals.bytes;
+  json["types"] = totals.tensors;
+  json["tensors"] = Json::array();
+  for (const auto& [name, tensor] : files.facts()) {
+    json["tensors"].push_back({{"name", name},
+                               {"type", type_text(tensor.dtype)},
+                               {"shape", tensor.sizes},
+                               {"bytes", bytes_of(tensor)}});
+  }
+  std::printf("%s\n", json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+}
+
+int inspect(const std::string& path, const Invocation& invocation) {
+  const CheckpointFacts facts = describe_checkpoint(path);
+  const WeightFiles files = WeightFiles::open(facts.weights);
+  if (invocation.json) {
+    print_json(path, facts, files);
+  } else {
+    print_text(path, facts, files);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void setup_checkpoint_inspect(CLI::App& app, Invocation& invocation) {
+  CLI::App& group = command_group(app, "checkpoint", "checkpoints of runs, and other software's");
+  CLI::App* command = group.add_subcommand(
+      "inspect", "what a checkpoint holds: kind, step, tensors, types, shapes, bytes");
+  auto path = std::make_shared<std::string>();
+  command
+      ->add_option("path", *path,
+                   "a checkpoint, a Hugging Face folder, a weight file (.safetensors, .bin, .ckpt) "
+                   "or a .nemo archive")
+      ->required();
+  command->add_flag("--json", invocation.json, "machine-readable");
+  command->callback([path, &invocation] {
+    invocation.selected = [path, &invocation] { return inspect(checkpoint_of(*path), invocation); };
+  });
+}
+
+}  // namespace s2s::run

@@ -1,0 +1,26 @@
+#pragma once
+// Which checkpoint a path of the command line means.
+
+#include <string>
+
+#include "s2s_run/config/checked_config.h"
+
+namespace s2s::run {
+
+constexpr const char* kCheckpointDoc = "checkpoint folder, or a run's folder: its last one";
+
+/// `path` itself; of the folder of a run, or of its `checkpoints`, what `last` points at.
+/// Errors: [checkpoint/missing] for the folder of a run that has none.
+std::string checkpoint_of(const std::string& path);
+
+/// `validate runs/my` is `validate --checkpoint runs/my`: a folder is no configuration. Errors:
+/// [usage/arguments] without a checkpoint.
+void take_checkpoint(ConfigArguments& arguments, std::string& checkpoint,
+                     const std::string& command);
+
+/// Where no configuration was written, that of the checkpoint: `arguments.path` is empty, or the
+/// first of the overrides. The run's folder is then the one that the checkpoint lies in. Errors:
+/// [checkpoint/missing].
+void complete_config(ConfigArguments& arguments, const std::string& checkpoint);
+
+}  // namespace s2s::run

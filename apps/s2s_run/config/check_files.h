@@ -1,0 +1,16 @@
+#pragma once
+// The part of `config check` that opens files.
+
+#include <string>
+
+#include "s2s_run/config/checked_config.h"
+
+namespace s2s::run {
+
+/// Opens what a training run opens before its first step, as far as it is small and nothing is made
+/// or run by it: the tokenizer, config.json and the headers of pretrained weights, the first cut of
+/// each data set; compares bytes with the machine's. `check`: of `config`, for training, without
+/// findings; gets those of the files, and warnings.
+void check_files(const CheckedConfig& config, RunCheck& check);
+
+}  // namespace s2s::run

@@ -1,0 +1,225 @@
+#include "s2s_run/config/checked_config.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+
+#include "checkpoint/checkpoint_copies.h"
+#include "config/interpolation.h"
+#include "config/load_config.h"
+#include "config/run_config.h"
+#include "plugin/component_id.h"
+#include "plugin/plugins_options.h"
+#include "s2s/duplex_data.h"
+#include "s2s/foreign_text.h"
+#include "s2s_run/checkpoint/checkpoint_config.h"
+#include "s2s_run/checkpoint/checkpoint_place.h"
+#include "s2s_run/config/foreign_keys.h"
+#include "s2s_run/config/strategy_mesh.h"
+#include "s2s_run/data/data_synth.h"
+#include "s2s_run/run/described_model.h"
+#include "train/run_options.h"
+
+namespace s2s::run {
+
+namespace {
+
+std::string folder_of(const std::string& file) {
+  const std::string folder = std::filesystem::path(file).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+/// The table of `kind:name`, whose plugin is loaded on demand.
+OptionTable component_table(const Registries& registries, const std::string& kind,
+                            const std::string& name, const Config& name_node,
+                            const std::string& name_path) {
+  // The registry adds ".name" by itself.
+  const std::string path =
+      name_path.ends_with(".name") ? name_path.substr(0, name_path.size() - 5) : "";
+  OptionTable table;
+  for_each_kind([&]<class T>() {
+    if (kind != KindName<T>::value) return;
+    const Component<T>& component = registries.get<T>(name, name_node, path);
+    if (component.options != nullptr) table = component.options();
+  });
+  return table;
+}
+
+/// The checkpoint that a run of this configuration goes on from; "" for a fresh one.
+std::string checkpoint_of_run(const Config& config) {
+  const Config* node = config.find("exp_manager");
+  ExpManagerBlock manager;
+  try {
+    if (node != nullptr) manager = read_options<ExpManagerBlock>(*node, "exp_manager");
+  } catch (const Error&) {
+    return "";  // the check has these findings already
+  }
+  const std::filesystem::path last =
+      std::filesystem::path(manager.run_folder()) / "checkpoints" / "last";
+  if (manager.resume_if_exists && std::filesystem::is_directory(last)) return last.string();
+  if (!manager.resume_from_checkpoint) return "";
+  try {
+    return checkpoint_of(*manager.resume_from_checkpoint);
+  } catch (const Error&) {
+    return *manager.resume_from_checkpoint;  // what begins with it says so
+  }
+}
+
+/// The ranks that the configuration speaks of, for its strategy; nothing when it leaves them open.
+std::optional<int64_t> ranks_to_try(const Config& config) {
+  if (const auto configured = configured_ranks(config)) return configured;
+  const auto size = [&config](const char* key) -> std::optional<int64_t> {
+    try {
+      const auto given = given_axis_size(config, key);
+      return given ? std::optional(std::max<int64_t>(1, *given)) : std::nullopt;
+    } catch (const Error&) {
+      return 1;  // the strategy says what is wrong
+    }
+  };
+  const auto data = size("data_parallel_size");
+  return data ? std::optional(*data * size("tensor_parallel_size").value_or(1)) : std::nullopt;
+}
+
+/// Errors: those of the strategy, [config/strategy] when it has no place for the ranks.
+void try_strategy(const Registries& registries, const Config& config) {
+  const std::optional<int64_t> num_ranks = ranks_to_try(config);
+  if (!num_ranks) return;
+  try {
+    mesh_of_strategy(registries, config, *num_ranks);
+  } catch (const Error& error) {
+    if (error.id() != "comm/mesh" || !configured_ranks(config)) throw;
+    throw Error(ExitCode::kConfig, "config/strategy",
+                "trainer.devices and trainer.num_nodes say " + std::to_string(*num_ranks) +
+                    (*num_ranks == 1 ? " process" : " processes") +
+                    ", and trainer.strategy has no place for them: " + error.message());
+  }
+}
+
+void try_build(const Registries& registries, const std::string& kind, const Config& config,
+               const std::string& checkpoint) {
+  if (kind == "strategy") return try_strategy(registries, config);
+  BuildContext context;
+  context.data = config.find("data");
+  if (kind == "optimizer") {
+    context.path = "model.optimizer";
+    registries.create<Optimizer>(optimizer_component(config), context);
+  } else if (kind == "schedule") {
+    context.path = "model.lr_scheduler";
+    registries.create<Schedule>(*config.find_path(context.path), context);
+  } else if (kind == "model") {
+    describe_model(with_checkpoint_copies(config, checkpoint), registries);
+  }
+}
+
+}  // namespace
+
+void add_config_arguments(CLI::App& command, ConfigArguments& arguments) {
+  add_config_arguments_of_checkpoint(command, arguments);
+  command.get_option("config")->required()->description(
+      "configuration file (YAML); -: standard input");
+}
+
+void add_config_arguments_of_checkpoint(CLI::App& command, ConfigArguments& arguments) {
+  command.add_option("config", arguments.path,
+                     "configuration file (YAML); default: the checkpoint's own. A folder is the "
+                     "checkpoint");
+  command.add_option("overrides", arguments.overrides,
+                     "changes: key.path=value, values in YAML; ~key removes");
+}
+
+SearchInputs config_search_inputs(const std::vector<std::string>& plugin_paths,
+                                  const std::string& config_path) {
+  DroppedParts dropped;
+  Config config = load_config_safely(config_path, "", &dropped);
+  if (!dropped.plugins.empty()) {
+    std::fprintf(stderr, "note: %s\n", printable(dropped.plugins).c_str());
+  }
+  Findings other_blocks;  // `config check` reports them
+  resolve_interpolations(config, other_blocks);
+  return process_search_inputs(plugin_paths, config, folder_of(config_path));
+}
+
+CheckedConfig::CheckedConfig(const ConfigArguments& arguments, RunPurpose purpose,
+                             const Invocation& invocation, std::string checkpoint)
+    : checkpoint_(std::move(checkpoint)) {
+  Config config = load_config_safely(arguments.path, checkpoint_, &dropped_);
+  apply_overrides(config, arguments.overrides);
+  check_config(config, arguments.path, purpose, invocation);
+}
+
+CheckedConfig::CheckedConfig(const std::string& checkpoint, const Invocation& invocation)
+    : checkpoint_(checkpoint) {
+  const std::string file = (std::filesystem::path(checkpoint) / "config.yaml").string();
+  const Config config = load_config_safely(file, checkpoint, &dropped_);
+  check_config(language_model_config(config, checkpoint), file, RunPurpose::kPlan, invocation);
+}
+
+void CheckedConfig::check_config(const Config& config, const std::string& file, RunPurpose purpose,
+                                 const Invocation& invocation) {
+  Findings found;
+  open_host(config, file, invocation, found);
+  host_->install(registries_);
+  check_ = check_run_config(config, schema(purpose));
+  Findings all;
+  for (const Error& error : check_.findings.errors()) {
+    all.add(with_dropped_plugins(error, dropped_.plugins));
+  }
+  for (const Error& error : found.errors()) all.add(error);
+  check_.findings = std::move(all);
+  for (const std::string& dropped : {dropped_.plugins, dropped_.commands}) {
+    if (!dropped.empty()) check_.notes.others.push_back(dropped);
+  }
+}
+
+/// A `plugins` block that cannot be read is the check's to report; folders and files that are not
+/// there are found here, and the check goes on without them.
+void CheckedConfig::open_host(const Config& config, const std::string& file,
+                              const Invocation& invocation, Findings& findings) {
+  Config resolved = config;
+  Findings reported_later;
+  resolve_interpolations(resolved, reported_later);
+  SearchInputs inputs = process_search_inputs(invocation.plugin_paths);
+  try {
+    inputs = process_search_inputs(invocation.plugin_paths, resolved, folder_of(file));
+  } catch (const Error&) {
+  }
+  try {
+    host_ = std::make_unique<PluginHost>(inputs);
+  } catch (const Error& error) {
+    host_ = std::make_unique<PluginHost>(process_search_inputs(invocation.plugin_paths));
+    findings.add(error);
+  }
+}
+
+RunSchema CheckedConfig::schema(RunPurpose purpose) const {
+  RunSchema schema;
+  schema.purpose = purpose;
+  schema.blocks["plugins"] = list_options<PluginsOptions>();
+  schema.blocks["data"] = list_options<DuplexDataOptions>();
+  schema.blocks["data.synth"] = configured_set_options();
+  schema.kinds = kind_names();
+  schema.component = [this](const std::string& kind, const std::string& name,
+                            const Config& name_node, const std::string& name_path) {
+    return component_table(registries_, kind, name, name_node, name_path);
+  };
+  schema.try_build = [this, purpose](const std::string& kind, const Config& config) {
+    const bool is_own = checkpoint_.empty() && purpose == RunPurpose::kTrain;
+    run::try_build(registries_, kind, config, is_own ? checkpoint_of_run(config) : checkpoint_);
+  };
+  schema.translate = [this](Config& read, Findings& findings, ConfigNotes& notes) {
+    translate_strategy(read, findings, notes);
+    translate_parts(read, findings, notes);
+    name_data_sources(read, notes);
+    std::vector<std::string> families;
+    for (const auto& [id, file] : host_->scan().owners) {
+      if (id.kind == "llm") families.push_back(id.name);
+    }
+    name_language_model(read, families, findings, notes);
+  };
+  schema.instead = instead_of;
+  return schema;
+}
+
+}  // namespace s2s::run

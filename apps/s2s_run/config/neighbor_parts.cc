@@ -1,0 +1,179 @@
+// The parts of NeMo's configurations, which name them by Python's classes, by models to download,
+// or not at all.
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "config/config_errors.h"
+#include "s2s/foreign_text.h"
+#include "s2s_run/config/foreign_keys.h"
+#include "weights/json_file.h"
+
+namespace s2s::run {
+namespace {
+
+struct Class {
+  std::string_view key, theirs;  // the class without its module
+  const char* ours;
+};
+
+constexpr std::array kClasses = {
+    Class{"optimizer", "AdamW", "adamw"},
+    Class{"optimizer", "FusedAdam", "adamw"},
+    Class{"optimizer", "FlashAdamW", "adamw"},
+    Class{"lr_scheduler", "CosineAnnealing", "cosine_annealing"},
+};
+
+/// Switches between implementations of one computation.
+constexpr std::array kSwitches = {"foreach", "fused", "capturable", "differentiable"};
+
+void translate_class(Config& part, const std::string& key, ConfigNotes& notes) {
+  const Config* const found = part.find("_target_");
+  if (found == nullptr || !found->is_scalar() || part.find("name") != nullptr) return;
+  const Config target = *found;
+  const std::string name = target.text().substr(target.text().rfind('.') + 1);
+  for (const Class& one : kClasses) {
+    if (one.key != key || one.theirs != name) continue;
+    notes.others.push_back(config_place("model." + key + "._target_", target) + ": " +
+                           config_value(target) + " is read as name: " + one.ours);
+    part.erase("_target_");
+    part["name"] = Config::scalar(one.ours);
+    part["name"].set_origin(target.origin());
+  }
+}
+
+void give_name(Config& part, const char* key, const std::string& name, const Origin& origin) {
+  part[key] = Config::scalar(name);
+  part[key].set_origin(origin);
+}
+
+/// Keys that only the duplex model of NeMo has beside `model.llm`'s.
+constexpr std::array kDuplexKeys = {"pretrained_audio_codec", "pretrained_asr", "perception"};
+
+/// Reads such a model as what it is, so that one check finds all that is to be written anew.
+void name_model(Config& model, Findings& findings) {
+  const bool is_duplex = std::any_of(kDuplexKeys.begin(), kDuplexKeys.end(),
+                                     [&](const char* key) { return model.find(key) != nullptr; });
+  if (!is_duplex || model.find("type") != nullptr) return;
+  findings.add(
+      missing_key_error("model.type", model, "which model; of NeMo's duplex model: duplex_s2s"));
+  const Origin origin = model.origin();
+  give_name(model, "type", "duplex_s2s", origin);
+}
+
+/// Lightning's list of GPUs: which of them a run sees is said outside of it.
+void refuse_device_list(Config& trainer, Findings& findings) {
+  const Config* const devices = trainer.find("devices");
+  if (devices == nullptr || !devices->is_list() || devices->items().empty()) return;
+  std::vector<std::string> numbers;
+  for (const Config& item : devices->items()) {
+    numbers.push_back(item.is_scalar() ? printable_name(item.text()) : "?");
+  }
+  findings.add(type_error(
+      "trainer.devices", *devices,
+      fmt::format("the number of processes on each machine, -1 or auto (for these GPUs: devices: "
+                  "{} and CUDA_VISIBLE_DEVICES={} in the environment)",
+                  numbers.size(), fmt::join(numbers, ","))));
+  trainer.erase("devices");
+}
+
+/// NeMo's key holds the name alone.
+void name_scorer(Config& model) {
+  Config* const scorer = model.find("scoring_asr");
+  if (scorer == nullptr || !scorer->is_scalar() || scorer->is_missing()) return;
+  const Config name = *scorer;
+  *scorer = Config::map();
+  scorer->set_origin(name.origin());
+  give_name(*scorer, "name", name.text(), name.origin());
+}
+
+/// What NeMo's one loader reads.
+constexpr std::array kCutKeys = {"input_cfg", "shar_path", "cuts_path", "manifest_filepath"};
+
+bool reads_cuts(const Config& block) {
+  return block.is_map() && block.find("name") == nullptr &&
+         std::any_of(kCutKeys.begin(), kCutKeys.end(),
+                     [&](const char* key) { return block.find(key) != nullptr; });
+}
+
+void name_source(Config& block, const std::string& path, ConfigNotes& notes) {
+  notes.others.push_back(path + ": read as name: cuts");
+  const Origin origin = block.origin();
+  give_name(block, "name", "cuts", origin);
+}
+
+/// What config.json of a folder calls its model: "llama"; "" where it says nothing. Errors: those
+/// of reading it.
+std::string model_type_of(const std::string& folder) {
+  const auto json = read_json_file(folder + "/config.json");
+  const auto type = json.is_object() ? json.find("model_type") : json.end();
+  const bool is_there = json.is_object() && type != json.end() && type->is_string();
+  return is_there ? type->get<std::string>() : "";
+}
+
+}  // namespace
+
+void name_language_model(Config& config, const std::vector<std::string>& families,
+                         Findings& findings, ConfigNotes& notes) {
+  Config* const model = config.find("model");
+  Config* const llm = model == nullptr || !model->is_map() ? nullptr : model->find("llm");
+  if (llm == nullptr || !llm->is_map() || llm->find("name") != nullptr) return;
+  const Config* const path = llm->find("path");
+  if (path == nullptr || !path->is_scalar() || path->is_null()) return;
+  const Origin origin = path->origin();
+  std::string type;
+  try {
+    type = model_type_of(path->text());
+  } catch (const Error& error) {
+    return findings.add(error);  // why nobody knows its family
+  }
+  std::string name;
+  for (const std::string& family : families) {  // "qwen" of "qwen3"
+    if (type.starts_with(family) && family.size() > name.size()) name = family;
+  }
+  if (name.empty()) return;
+  notes.others.push_back(config_place("model.llm.path", *path) + ": its config.json says " +
+                         printable_name(type) + ", read as name: " + name);
+  (*llm)["name"] = Config::scalar(name);
+  (*llm)["name"].set_origin(origin);
+}
+
+void name_data_sources(Config& config, ConfigNotes& notes) {
+  Config* const data = config.find("data");
+  if (data == nullptr) return;
+  Config* const train = data->find("train_ds");
+  if (train != nullptr && reads_cuts(*train)) name_source(*train, "data.train_ds", notes);
+  Config* const validation = data->find("validation_ds");
+  Config* const sets = validation == nullptr ? nullptr : validation->find("datasets");
+  if (sets == nullptr || validation->find("name") != nullptr) return;
+  for (auto& [name, set] : sets->entries()) {
+    if (reads_cuts(set)) name_source(set, "data.validation_ds.datasets." + name, notes);
+  }
+}
+
+void translate_parts(Config& config, Findings& findings, ConfigNotes& notes) {
+  Config* const trainer = config.find("trainer");
+  if (trainer != nullptr && trainer->is_map()) refuse_device_list(*trainer, findings);
+  Config* const model = config.find("model");
+  if (model == nullptr || !model->is_map()) return;
+  name_model(*model, findings);
+  name_scorer(*model);
+  for (const char* key : {"optimizer", "lr_scheduler"}) {
+    Config* const part = model->find(key);
+    if (part == nullptr || !part->is_map()) continue;
+    translate_class(*part, key, notes);
+    for (const char* option : kSwitches) {
+      const Config* const value = part->find(option);
+      if (value == nullptr || std::string_view(key) != "optimizer") continue;
+      notes.without_effect.push_back(
+          config_place(std::string("model.optimizer.") + option, *value) +
+          ": the optimizer takes the fastest way there is");
+      part->erase(option);
+    }
+  }
+}
+
+}  // namespace s2s::run

@@ -1,0 +1,204 @@
+#include "s2s_run/data/data_convert.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "base/console.h"
+#include "base/counted.h"
+#include "base/interrupt.h"
+#include "base/progress_bar.h"
+#include "convert/conversion.h"
+#include "s2s/error.h"
+#include "s2s/foreign_text.h"
+#include "s2s_run/data/allow_commands.h"
+#include "s2s_run/data/data_convert_hear.h"
+#include "s2s_run/data/turn_report.h"
+#include "s2s_run/new_output.h"
+#include "s2s_run/number_checks.h"
+
+namespace s2s::run {
+namespace {
+
+constexpr size_t kMaxShown = 20;
+constexpr const char* kStoppingConversion =
+    "stopping after the files that are open; ^C again stops at once\n";
+
+struct ConvertArguments {
+  std::string source;
+  std::string out;
+  convert::ImportOptions import;
+  convert::ConversionOptions conversion;
+  std::string lengths = "error";
+  std::string paths = "absolute";
+  bool no_audio = false;
+};
+
+void print_json(const convert::ConversionResult& result, const ConvertArguments& arguments,
+                const HeardConversion& heard) {
+  const nlohmann::ordered_json json = {
+      {"out", arguments.out},           {"from", arguments.import.from},
+      {"finished", result.finished},    {"cuts", result.cuts},
+      {"hours", result.hours},          {"cuts_without_turns", result.without_turns},
+      {"pieces", result.pieces},        {"pieces_done_before", result.resumed},
+      {"skipped", result.skipped},      {"cuts_heard", heard.cuts},
+      {"seconds_heard", heard.seconds}, {"turn_check", turn_report_json(heard.turns)},
+      {"warnings", heard.warnings}};
+  std::printf("%s\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+}
+
+void print_text(const convert::ConversionResult& result, const ConvertArguments& arguments) {
+  if (result.finished) {
+    std::printf("wrote %s from %s: %lld cuts, %.2f h\n", arguments.out.c_str(),
+                arguments.import.from.c_str(), static_cast<long long>(result.cuts), result.hours);
+  } else {
+    std::printf("stopped after %lld cuts, %.2f h; the same command goes on\n",
+                static_cast<long long>(result.cuts), result.hours);
+  }
+  if (result.without_turns > 0) {
+    std::printf("%lld cuts have no turns: no transcript says who speaks when\n",
+                static_cast<long long>(result.without_turns));
+  }
+  if (result.skipped.empty()) return;
+  std::printf("skipped %zu:\n", result.skipped.size());
+  for (size_t i = 0; i < result.skipped.size() && i < kMaxShown; ++i) {
+    std::printf("  %s\n", printable(result.skipped[i]).c_str());
+  }
+  if (result.skipped.size() > kMaxShown) {
+    std::printf("  and %zu more; --json lists all\n", result.skipped.size() - kMaxShown);
+  }
+}
+
+void print_heard(const HeardConversion& heard) {
+  if (heard.turns.cuts_judged > 0) {
+    fmt::print("turns fit the speech in {} of {} that could be judged ({:.0f} s heard)\n",
+               heard.turns.cuts_that_fit, counted(heard.turns.cuts_judged, "cut"), heard.seconds);
+  }
+  for (const std::string& text : heard.warnings) fmt::print("warning: {}\n", printable(text));
+}
+
+int run_convert(ConvertArguments arguments, bool json) {
+  if (arguments.lengths == "shorter") arguments.import.lengths = convert::Lengths::kShorter;
+  arguments.conversion.relative = arguments.paths == "relative";
+  if (arguments.import.from.empty()) {
+    arguments.import.from = convert::detect_import(arguments.source, arguments.import);
+  }
+  if (arguments.conversion.threads == 0) {
+    arguments.conversion.threads = std::min(8U, std::max(1U, std::thread::hardware_concurrency()));
+  }
+  const auto importer = convert::open_importer(arguments.source, arguments.import);
+  Console console(std::cerr, standard_error_is_terminal(), terminal_width());
+  std::optional<ProgressBar> bar;
+  const InterruptWatch interrupt(kStoppingConversion);
+  const auto result = convert::convert(
+      *importer, arguments.out, arguments.conversion, [&] { return interrupt.requested(); },
+      [&](int64_t done, int64_t total) {
+        if (!bar) bar.emplace(console, ProgressSettings{"convert", "pieces", total, done});
+        bar->update(done);
+      });
+  if (bar) bar->finish();
+  HeardConversion heard;
+  if (result.finished && !arguments.no_audio) {
+    heard = hear_conversion(arguments.out, arguments.import.from);
+  }
+  if (json) {
+    print_json(result, arguments, heard);
+  } else {
+    print_text(result, arguments);
+    print_heard(heard);
+  }
+  return static_cast<int>(result.finished ? ExitCode::kOk : ExitCode::kStopped);
+}
+
+void add_source_options(CLI::App& command, convert::ImportOptions& import) {
+  command.add_option("--from", import.from, "kind of source; told from the files without it")
+      ->check(CLI::IsMember(convert::import_names()));
+  command.add_option("--user", import.user, "the user's folder, part of file names, label")
+      ->capture_default_str();
+  command.add_option("--agent", import.agent, "the agent's folder, part of file names, label")
+      ->capture_default_str();
+  command.add_option("--user-channel", import.user_channel, "of files with both speakers")
+      ->check(whole_number())
+      ->capture_default_str();
+  command.add_option("--agent-channel", import.agent_channel, "of files with both speakers")
+      ->check(whole_number())
+      ->capture_default_str();
+  command
+      .add_option("--main-speaker", import.main_speaker, "the agent's label in moshi's alignments")
+      ->capture_default_str();
+  command
+      .add_option("--pause", import.pause_s,
+                  "seconds: words of one speaker that are further apart are two turns")
+      ->check(not_negative())
+      ->capture_default_str();
+  command.add_option("--language", import.language, "of all turns that have none");
+}
+
+void add_kind_options(CLI::App& command, ConvertArguments& arguments) {
+  convert::ImportOptions& import = arguments.import;
+  command
+      .add_option("--lengths", arguments.lengths,
+                  "pairs that differ by more than 0.5 s: error, or shorter: end with the shorter")
+      ->check(CLI::IsMember({"error", "shorter"}))
+      ->capture_default_str();
+  command.add_option("--supervisions", import.supervisions,
+                     "lhotse: the supervisions of the recordings; found beside them without it");
+  command
+      .add_option("--sample-rate", import.sample_rate_hz,
+                  "kaldi: Hz of all recordings; with reco2dur no audio is opened")
+      ->check(positive());
+  CLI::Option* const user =
+      command.add_option("--user-suffix", import.user_suffix,
+                         "kaldi: recordings NAME-A are the user of dialogue NAME");
+  CLI::Option* const agent =
+      command.add_option("--agent-suffix", import.agent_suffix, "kaldi: and NAME-B its agent");
+  user->needs(agent);
+  agent->needs(user);
+}
+
+}  // namespace
+
+void setup_data_convert(CLI::App& app, Invocation& invocation) {
+  CLI::App& group = command_group(app, "data", "make, look at and convert data sets");
+  CLI::App* command = group.add_subcommand(
+      "convert",
+      "make cuts of wav pairs, stereo files, moshi, Kaldi, NeMo or lhotse manifests; goes on where "
+      "it was stopped");
+  auto arguments = std::make_shared<ConvertArguments>();
+  convert::ConversionOptions& conversion = arguments->conversion;
+  conversion.threads = 0;
+  command->add_option("source", arguments->source, "folder, file or manifest")->required();
+  command->add_option("out", arguments->out, "cuts to write: .jsonl or .jsonl.gz")->required();
+  add_source_options(*command, arguments->import);
+  add_kind_options(*command, *arguments);
+  command->add_option("--paths", arguments->paths, "of audio: absolute, or relative to the result")
+      ->check(CLI::IsMember({"absolute", "relative"}))
+      ->capture_default_str();
+  command
+      ->add_option("--skip-bad", conversion.skip_bad,
+                   "leave out up to so many bad files or lines and list them")
+      ->check(whole_number())
+      ->capture_default_str();
+  command->add_flag("--rename-duplicates", conversion.rename_duplicates,
+                    "the second cut 'x' becomes 'x-2'");
+  command->add_flag("--no-audio", arguments->no_audio,
+                    "read headers only: do not compare turns and speech of the first 20 cuts");
+  add_allow_commands(*command);
+  add_force(*command, conversion.replace);
+  command->add_option("--threads", conversion.threads, "0: one for each processor, 8 at most")
+      ->check(whole_number());
+  command->add_flag("--json", invocation.json, "print the summary as JSON");
+  command->callback([arguments, &invocation] {
+    invocation.selected = [arguments, &invocation] {
+      return run_convert(*arguments, invocation.json);
+    };
+  });
+}
+
+}  // namespace s2s::run

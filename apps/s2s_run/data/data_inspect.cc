@@ -1,0 +1,223 @@
+#include "s2s_run/data/data_inspect.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "base/console.h"
+#include "s2s_run/data/allow_commands.h"
+#include "s2s_run/data/data_inspect_parts.h"
+#include "s2s_run/data/word_tokenizer.h"
+#include "s2s_run/new_output.h"
+#include "s2s_run/number_checks.h"
+#include "s2s_run/tokenizer/tokenizer_file.h"
+
+namespace s2s::run {
+namespace {
+
+constexpr double kUsualBatch_s = 120;
+
+/// Frames, roles and rates of a run, then what the command line says.
+BatchSpec spec_of(const InspectArguments& arguments, const DataSet& set) {
+  BatchSpec spec;
+  if (set.data() != nullptr) {
+    Findings findings;
+    OptionReader(*set.data(), "data", findings, DuplexDataOptions::other_keys()).read(spec.data);
+    findings.throw_if_any();
+  }
+  if (const Config* rate = set.block().find("sample_rate"); rate != nullptr && !rate->is_null()) {
+    spec.frames_rate_hz = rate->as_int(set.path() + ".sample_rate");
+  }
+  for (const auto& apply : arguments.data_options) apply(spec.data);
+  return spec;
+}
+
+/// What a run's block says of buckets and batches, where the command line says nothing.
+void complete_buckets(const DataSet& set, data::BucketOptions& buckets) {
+  const auto find = [&](const char* key) -> const Config* {
+    const Config* const node = set.kind() == SourceKind::kRun || set.kind() == SourceKind::kBlock
+                                   ? set.block().find(key)
+                                   : nullptr;
+    return node == nullptr || node->is_null() ? nullptr : node;
+  };
+  const Config* const bins = find("bucket_duration_bins");
+  if (buckets.bins.empty() && bins != nullptr && bins->is_list()) {
+    for (const Config& bin : bins->items()) {
+      const double upper_s = (bin.is_list() ? bin.items().at(0) : bin).as_double("bins");
+      if (buckets.bins.empty() || buckets.bins.back() < upper_s) buckets.bins.push_back(upper_s);
+    }
+  }
+  if (const Config* node = find("num_buckets")) buckets.num_buckets = node->as_int("num_buckets");
+  data::BatchLimits& limits = buckets.limits;
+  if (limits.max_length || limits.max_cuts) return;
+  if (const Config* node = find("batch_duration")) limits.max_length = node->as_double("batch");
+  if (const Config* node = find("batch_size")) limits.max_cuts = node->as_int("batch");
+  if (const Config* node = find("quadratic_duration")) {
+    limits.quadratic_length = node->as_double("quadratic_duration");
+  }
+  if (set.kind() != SourceKind::kRun && limits.max_cuts == 1) limits.max_cuts.reset();
+  if (!limits.max_length && !limits.max_cuts) limits.max_length = kUsualBatch_s;
+}
+
+/// Findings of its cuts would all say the same: such a manifest knows no agent.
+void say_what_nemo_lacks(InspectResult& result) {
+  if (result.report.num_unsuitable == 0) return;
+  result.report.unsuitable.clear();
+  result.warnings.push_back(
+      "a NeMo manifest has what users say and no agent's audio; to train an agent that listens, "
+      "write in a set's block: input_cfg: [{type: nemo_tarred_to_duplex, manifest_filepath: " +
+      result.source +
+      "}], which takes a manifest without tar files, too; for dialogues, see s2s-run data convert "
+      "--help");
+}
+
+int inspect(InspectArguments arguments, const Invocation& invocation) {
+  InspectResult result;
+  if (!arguments.html.empty()) require_new({arguments.html}, arguments.force);
+  const DataSet set(arguments.source, invocation);
+  std::optional<TokenizerFile> file;
+  if (!arguments.tokenizer.empty()) file.emplace(invocation, arguments.tokenizer);
+  const std::unique_ptr<Tokenizer> own = file ? nullptr : set.tokenizer();
+  const WordTokenizer words;
+  const Tokenizer& tokenizer = file ? **file : own ? *own : static_cast<const Tokenizer&>(words);
+  const BatchSpec spec = spec_of(arguments, set);
+  if (spec.data.allow_commands) allow_data_commands();
+  set_command_timeout(spec.data.command_timeout_s);
+  const auto warn = [&](const std::string& text) { result.warnings.push_back(text); };
+  std::unique_ptr<CutBatches> batches;
+  if (set.kind() == SourceKind::kRun) batches = open_batches(set, &tokenizer, warn);
+  const InspectedSet inspected{set, batches.get(), spec, tokenizer};
+  if (arguments.batch > 0) {
+    std::printf("%s", drawn_batch(arguments, inspected).c_str());
+    return 0;
+  }
+  complete_buckets(set, arguments.buckets);
+  result.source = arguments.source.words.front();
+  result.kind = name_of(set.kind());
+  result.tokenizer = file ? arguments.tokenizer : own ? "the run's tokenizer" : "";
+  result.spec = spec;
+  result.limits = arguments.buckets.limits;
+  read_set(arguments, inspected, result);
+  if (set.kind() == SourceKind::kNemo) say_what_nemo_lacks(result);
+  if (batches && !result.stopped) result.drawn = draw_batches(*batches, arguments.draw);
+  if (!arguments.html.empty()) write_inspect_page(result, arguments.html);
+  if (invocation.json) {
+    print_inspect_json(result);
+  } else {
+    print_inspect_text(result);
+    if (!arguments.html.empty()) std::printf("\nwrote %s\n", arguments.html.c_str());
+  }
+  if (result.stopped) return static_cast<int>(ExitCode::kStopped);
+  const bool bad = result.problem_counts.contains("unreadable") ||
+                   result.problem_counts.contains("command") || result.report.num_unsuitable > 0;
+  return static_cast<int>(bad ? ExitCode::kCheckFailed : ExitCode::kOk);
+}
+
+/// An option of the `data` block; a run's own counts where it is not given.
+template <class T>
+CLI::Option* add_data_option(CLI::App& command, InspectArguments& arguments, const char* name,
+                             T DuplexDataOptions::*member, const char* description) {
+  const auto value = std::make_shared<T>(DuplexDataOptions().*member);
+  CLI::Option* const option = command.add_option(name, *value, description);
+  arguments.data_options.push_back([option, value, member](DuplexDataOptions& data) {
+    if (option->count() > 0) data.*member = *value;
+  });
+  return option;
+}
+
+void add_text_options(CLI::App& command, InspectArguments& arguments) {
+  using Data = DuplexDataOptions;
+  command.add_option("--tokenizer", arguments.tokenizer,
+                     "a tokenizer.json or .model, to count tokens");
+  add_data_option(command, arguments, "--frame-length", &Data::frame_length, "in seconds")
+      ->check(positive())
+      ->capture_default_str();
+  add_data_option(command, arguments, "--user", &Data::input_roles, "speakers that are the user")
+      ->capture_default_str();
+  add_data_option(command, arguments, "--agent", &Data::output_roles, "speakers that are the agent")
+      ->capture_default_str();
+  add_data_option(command, arguments, "--user-text", &Data::user_text,
+                  "turn, or word_end: user words at their ends")
+      ->check(CLI::IsMember({"turn", "word_end"}));
+  add_data_option(command, arguments, "--agent-text", &Data::agent_text,
+                  "turn, or word_start: agent words when spoken")
+      ->check(CLI::IsMember({"turn", "word_start"}));
+  add_data_option(command, arguments, "--long-text", &Data::long_text,
+                  "keep, or drop: agent text behind its turn")
+      ->check(CLI::IsMember({"keep", "drop"}));
+}
+
+void add_bucket_options(CLI::App& command, InspectArguments& arguments) {
+  data::BucketOptions& buckets = arguments.buckets;
+  command.add_option("--bins", buckets.bins, "upper bounds of buckets in seconds, with commas")
+      ->delimiter(',')
+      ->check(positive());
+  command
+      .add_option("--num-buckets", buckets.num_buckets, "without --bins, as lhotse estimates them")
+      ->check(positive())
+      ->capture_default_str();
+  command.add_option("--batch-duration", buckets.limits.max_length, "seconds of a batch (120)")
+      ->check(positive());
+  command.add_option("--batch-size", buckets.limits.max_cuts, "cuts of a batch")->check(positive());
+  command
+      .add_option("--quadratic-duration", buckets.limits.quadratic_length,
+                  "a cut counts d + d * d / this")
+      ->check(positive());
+  command
+      .add_option("--draw", arguments.draw,
+                  "batches of a run to look at, as its sampler makes them")
+      ->check(whole_number())
+      ->capture_default_str();
+}
+
+void add_reading_options(CLI::App& command, InspectArguments& arguments) {
+  command.add_option("--limit", arguments.limit, "look at the first N cuts only")
+      ->check(positive());
+  command.add_option("--sample", arguments.sample, "read the audio of N cuts drawn at random only")
+      ->check(positive());
+  command.add_flag("--no-audio", arguments.no_audio, "read the manifests only");
+  add_allow_commands(command);
+  command.add_option("--threads", arguments.threads, "0: one for each processor, 8 at most")
+      ->check(whole_number());
+  command.add_option("--html", arguments.html,
+                     "write the report as one page with examples to hear");
+  add_force(command, arguments.force);
+  command.add_option("--examples", arguments.examples, "of the page, drawn at random")
+      ->check(whole_number())
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void setup_data_inspect(CLI::App& app, Invocation& invocation) {
+  CLI::App& group = command_group(app, "data", "make, look at and convert data sets");
+  CLI::App* command = group.add_subcommand(
+      "inspect",
+      "what is in a set, and what is wrong with it; exit 1 when training on it would stop");
+  auto arguments = std::make_shared<InspectArguments>();
+  command
+      ->add_option(
+          "source", arguments->source.words,
+          "cuts (.jsonl, .jsonl.gz), a Shar directory, a NeMo manifest, an input_cfg, or a "
+          "run's CONFIG [key=value...]")
+      ->required();
+  command
+      ->add_option("--set", arguments->source.set,
+                   "of a CONFIG: train_ds, or the name of a validation set")
+      ->capture_default_str();
+  command
+      ->add_option("--batch", arguments->batch,
+                   "draw token channels: of the first N cuts; of a CONFIG, of batch number N")
+      ->check(positive());
+  add_text_options(*command, *arguments);
+  add_bucket_options(*command, *arguments);
+  add_reading_options(*command, *arguments);
+  command->add_flag("--json", invocation.json, "print the report as JSON");
+  command->callback([arguments, &invocation] {
+    arguments->quiet = invocation.json && !standard_error_is_terminal();
+    invocation.selected = [arguments, &invocation] { return inspect(*arguments, invocation); };
+  });
+}
+
+}  // namespace s2s::run

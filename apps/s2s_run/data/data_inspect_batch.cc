@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <random>
+
+#include "s2s_run/data/data_inspect_parts.h"
+
+namespace s2s::run {
+namespace {
+
+Error no_batch(int64_t asked, int64_t found) {
+  return Error(
+      ExitCode::kUsage, "usage/arguments",
+      fmt::format("--batch {}: the set has {} batches; expected one of them", asked, found));
+}
+
+/// Rows of a batch, and what they refer to.
+struct Rows {
+  data::CutList cuts;
+  std::vector<CutSequence> sequences;
+};
+
+Rows rows_of(const BatchOfCuts& batch, const CutBatches& batches) {
+  Rows rows;
+  for (const BatchRow& row : batch.rows) {
+    CutSequence sequence;
+    sequence.num_frames = row.num_frames;
+    for (const BatchedCut& part : row.cuts) {
+      rows.cuts.push_back(part.cut ? part.cut : batches.make(part.token));
+      sequence.parts.push_back({rows.cuts.back().get(), part.first_frame});
+    }
+    rows.sequences.push_back(std::move(sequence));
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string drawn_batch(const InspectArguments& arguments, const InspectedSet& inspected) {
+  const auto& [set, batches, spec, tokenizer] = inspected;
+  Rows rows;
+  std::string head;
+  if (batches != nullptr) {
+    std::optional<BatchOfCuts> batch;
+    for (int64_t i = 0; i < arguments.batch; ++i) {
+      batch = batches->next();
+      if (!batch) throw no_batch(arguments.batch, i);
+    }
+    rows = rows_of(*batch, *batches);
+    head = fmt::format("batch {}: {} rows", arguments.batch, rows.sequences.size());
+    if (batch->bucket >= 0) head += fmt::format(", bucket {}", batch->bucket);
+    head += "\n\n";
+  } else {
+    const auto visit = [&](const Cut& cut) {
+      rows.cuts.push_back(std::make_shared<const Cut>(cut));
+      rows.sequences.push_back({{{rows.cuts.back().get(), 0}}, 0});
+      return std::ssize(rows.cuts) < arguments.batch;
+    };
+    visit_cuts(
+        set, visit, [](const Error& error) -> bool { throw Error(error); },
+        [](const std::string&) {});
+  }
+  return head + data::draw_channels(rows.sequences, spec, tokenizer);
+}
+
+DrawnBatches draw_batches(CutBatches& batches, int64_t count) {
+  DrawnBatches drawn;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto batch = batches.next();
+    if (!batch) break;
+    double longest_s = 0;
+    const Rows rows = rows_of(*batch, batches);
+    for (const auto& cut : rows.cuts) {
+      longest_s = std::max(longest_s, cut->duration_s);
+      drawn.hours += cut->duration_s / 3600;
+    }
+    ++drawn.batches;
+    ++drawn.by_bucket[batch->bucket];
+    drawn.cuts += std::ssize(rows.cuts);
+    drawn.padded_hours += static_cast<double>(rows.cuts.size()) * longest_s / 3600;
+  }
+  return drawn;
+}
+
+std::unique_ptr<CutBatches> open_batches(const DataSet& set, const Tokenizer* tokenizer,
+                                         const std::function<void(const std::string&)>& warn) {
+  CutBatchesContext context;
+  context.path = set.path();
+  context.base_dir = set.base_dir();
+  context.data = set.data();
+  context.seed = set.seed();
+  context.tokenizer = tokenizer;
+  context.allow_infinite = false;
+  context.warn = warn;
+  context.entropy = [] { return std::random_device{}(); };
+  context.other_keys = {"name"};
+  const auto& source = set.setup()->registries().get<DataSource>("cuts");
+  if (source.options != nullptr) {
+    for (const OptionRow& row : source.options()) {
+      context.other_keys.push_back(row.name.substr(0, row.name.find('.')));
+    }
+  }
+  return open_cut_batches(set.block(), context);
+}
+
+}  // namespace s2s::run

@@ -1,0 +1,229 @@
+#include "s2s_run/data/data_shar.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+#include <thread>
+
+#include "base/console.h"
+#include "base/counted.h"
+#include "base/interrupt.h"
+#include "base/progress_bar.h"
+#include "s2s/error.h"
+#include "s2s/foreign_text.h"
+#include "s2s_run/data/allow_commands.h"
+#include "s2s_run/new_output.h"
+#include "s2s_run/number_checks.h"
+#include "shar/write_shar.h"
+#include "streams/input_rows.h"
+#include "streams/input_source.h"
+#include "streams/python_random.h"
+
+namespace s2s::run {
+namespace {
+
+struct SharArguments {
+  std::string source;
+  std::vector<std::string> fields = {"recording=flac,target_audio=flac"};
+  bool shuffle = false;
+  int64_t seed = 0;
+  bool plain_jsonl = false;
+  data::WriteSharOptions options;
+};
+
+/// ^C while the source is opened.
+struct Stopped {};
+
+/// What is bad counts as left out, once, as far as it may.
+void leave_out(const Error& error, data::WriteSharOptions& options) {
+  std::vector<std::string>& known = options.left_out;
+  if (std::find(known.begin(), known.end(), error.what()) != known.end()) return;
+  if (static_cast<int64_t>(known.size()) >= options.skip_bad) throw error;
+  known.emplace_back(error.what());
+}
+
+/// Opens the source; what takes long shows how far it is. Throws Stopped.
+std::unique_ptr<data::CutRows> open_source(SharArguments& arguments, Console& console,
+                                           const InterruptWatch& interrupt) {
+  std::optional<ProgressBar> bar;
+  files::OpenOptions options;
+  options.place = files::OpenOptions::Place::kCacheFolder;
+  options.on_progress = [&](const files::IndexProgress& progress) {
+    if (interrupt.requested()) throw Stopped{};
+    if (!bar) bar.emplace(console, ProgressSettings{"index", "parts", progress.total_bytes});
+    bar->update(progress.done_bytes);
+  };
+  if (arguments.options.skip_bad > 0) {
+    // Files that are not held whole are read again, by any thread.
+    options.on_damage = [&, mutex = std::make_shared<std::mutex>()](const Error& error) {
+      const std::lock_guard lock(*mutex);
+      leave_out(error, arguments.options);
+    };
+  }
+  auto cuts = data::open_input_rows(arguments.source, options);
+  if (bar) bar->finish();
+  return cuts;
+}
+
+std::vector<int64_t> shuffled_rows(int64_t num_rows, int64_t seed) {
+  std::vector<int64_t> rows(static_cast<size_t>(num_rows));
+  std::iota(rows.begin(), rows.end(), 0);
+  data::PythonRandom(seed).shuffle(rows);
+  return rows;
+}
+
+/// A name that no cut has may be a slip; its files hold placeholders only.
+void warn_of_empty_fields(const data::WriteSharSummary& summary,
+                          const std::vector<data::SharField>& fields) {
+  if (summary.stopped || summary.kept_shards > 0 || summary.num_cuts == 0) return;
+  for (size_t i = 0; i < summary.num_values.size(); ++i) {
+    if (summary.num_values[i] > 0) continue;
+    std::fprintf(stderr,
+                 "warning: [data/shar-field] no cut has the field '%s', its files are empty; "
+                 "expected a recording, an array or a custom value of the cuts; fix --fields\n",
+                 printable_name(fields[i].name).c_str());
+  }
+}
+
+void print_summary(const data::WriteSharSummary& summary, const std::string& folder, bool json) {
+  for (const std::string& message : summary.skipped) {
+    std::fprintf(stderr, "left out: %s\n", printable(message).c_str());
+  }
+  if (json) {
+    const nlohmann::ordered_json out = {{"folder", folder},
+                                        {"cuts", summary.num_cuts},
+                                        {"shards", summary.num_shards},
+                                        {"kept_shards", summary.kept_shards},
+                                        {"bytes", summary.num_bytes},
+                                        {"hours", summary.duration_s / 3600},
+                                        {"skipped", summary.skipped.size()},
+                                        {"stopped", summary.stopped}};
+    std::printf("%s\n", out.dump().c_str());
+    return;
+  }
+  fmt::print("{} {}: {} ({:.2f} h, {:.1f} MB) in {}",
+             summary.stopped ? "stopped; finished in" : "wrote", folder,
+             counted(summary.num_cuts, "cut"), summary.duration_s / 3600,
+             static_cast<double>(summary.num_bytes) / 1e6, counted(summary.num_shards, "shard"));
+  if (summary.kept_shards > 0) {
+    std::printf(", %lld were there", static_cast<long long>(summary.kept_shards));
+  }
+  if (!summary.skipped.empty()) {
+    fmt::print(", {} left out", counted(static_cast<int64_t>(summary.skipped.size()), "cut"));
+  }
+  std::printf(summary.stopped ? "; the same command goes on\n" : "\n");
+}
+
+/// --force would remove what is still to be read.
+void require_elsewhere(const std::string& source, const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path from = fs::weakly_canonical(source, ignored), to = fs::weakly_canonical(folder);
+  const bool is_there = from == to || from.parent_path() == to;
+  if (!is_there || !fs::exists(from, ignored)) return;
+  throw Error(ExitCode::kData, "data/shar-out",
+              fmt::format("{} is what is read, and --force would remove it; expected another "
+                          "folder than the source's",
+                          printable_name(folder)));
+}
+
+data::WriteSharSummary write(SharArguments& arguments, Console& console,
+                             const InterruptWatch& interrupt) {
+  data::WriteSharOptions& options = arguments.options;
+  data::allow_commands_of_source(arguments.source);
+  if (options.force) require_elsewhere(arguments.source, options.writer.folder);
+  const auto cuts = open_source(arguments, console, interrupt);
+  if (arguments.shuffle) {
+    options.seed = arguments.seed;
+    options.order = shuffled_rows(cuts->size(), arguments.seed);
+  }
+  ProgressBar bar(console, ProgressSettings{"shar", "cuts", cuts->size()});
+  options.stop = [&] { return interrupt.requested(); };
+  options.on_progress = [&](int64_t done) { bar.update(done); };
+  data::WriteSharSummary summary = data::write_shar(*cuts, options);
+  bar.finish();
+  return summary;
+}
+
+int run_shar(SharArguments arguments, bool json) {
+  data::WriteSharOptions& options = arguments.options;
+  options.writer.fields =
+      data::parse_shar_fields(fmt::format("{}", fmt::join(arguments.fields, ",")));
+  options.writer.compress_jsonl = !arguments.plain_jsonl;
+  Console console(std::cerr, standard_error_is_terminal(), terminal_width());
+  const InterruptWatch interrupt("stopping; what is finished stays\n");
+  data::WriteSharSummary summary;
+  try {
+    summary = write(arguments, console, interrupt);
+  } catch (const Stopped&) {
+    summary.stopped = true;
+  }
+  warn_of_empty_fields(summary, options.writer.fields);
+  print_summary(summary, options.writer.folder, json);
+  return static_cast<int>(summary.stopped ? ExitCode::kStopped : ExitCode::kOk);
+}
+
+void add_options(CLI::App& command, SharArguments& arguments) {
+  data::WriteSharOptions& options = arguments.options;
+  command
+      .add_option("source", arguments.source,
+                  "a manifest of cuts (.jsonl, .jsonl.gz, pipe:CMD, a pattern with {}), a Shar "
+                  "folder, a NeMo manifest, an input_cfg or a run's configuration (YAML)")
+      ->required();
+  command.add_option("out", options.writer.folder, "folder to write")->required();
+  command
+      .add_option("--fields", arguments.fields,
+                  "NAME=FORMAT, separated by commas or repeated; wav, flac, mp3, opus, ogg, "
+                  "original; numpy; "
+                  "jsonl")
+      ->capture_default_str();
+  command
+      .add_option("--shard-size", options.shard_size, "cuts of a shard; 0: one without a number")
+      ->check(whole_number())
+      ->capture_default_str();
+  command.add_option("--num-jobs", options.num_jobs, "threads; 0: one for each processor")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  command.add_flag("--shuffle", arguments.shuffle, "write the cuts in a drawn order");
+  command.add_option("--seed", arguments.seed, "of --shuffle, as Python's random.Random(SEED)")
+      ->capture_default_str();
+  command.add_flag("--plain-jsonl", arguments.plain_jsonl, "cuts and values without gzip");
+  command.add_flag("--index", options.writer.make_indexes,
+                   "write .idx files, too; Lhotse before 2.0 cannot read such a folder");
+  command.add_option("--skip-bad", options.skip_bad, "leave out up to so many cuts with an error")
+      ->check(whole_number())
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void setup_data_shar(CLI::App& app, Invocation& invocation) {
+  CLI::App& data = command_group(app, "data", "make, look at and convert data sets");
+  CLI::App* command =
+      data.add_subcommand("shar", "write cuts as Lhotse Shar; run again, it goes on");
+  add_allow_commands(*command);
+  auto arguments = std::make_shared<SharArguments>();
+  add_force(*command, arguments->options.force);
+  arguments->options.num_jobs = 0;
+  add_options(*command, *arguments);
+  command->add_flag("--json", invocation.json, "print the summary as JSON");
+  command->callback([arguments, &invocation] {
+    invocation.selected = [arguments, &invocation] {
+      int64_t& num_jobs = arguments->options.num_jobs;
+      if (num_jobs == 0) num_jobs = std::max(1U, std::thread::hardware_concurrency());
+      return run_shar(*arguments, invocation.json);
+    };
+  });
+}
+
+}  // namespace s2s::run

@@ -1,0 +1,145 @@
+#include "s2s_run/data/data_synth.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/console.h"
+#include "base/progress_bar.h"
+#include "s2s/options.h"
+#include "s2s_run/number_checks.h"
+
+namespace s2s::run {
+
+namespace {
+
+/// Speaks the set with its progress on standard error.
+synth::SetSummary make_with_progress(const std::filesystem::path& folder,
+                                     const synth::SetOptions& options, size_t workers) {
+  Console console(std::cerr, standard_error_is_terminal(), terminal_width());
+  std::optional<ProgressBar> bar;
+  const synth::SetSummary summary =
+      synth::make_set(folder, options, workers, [&](size_t done, size_t total) {
+        if (!bar) bar.emplace(console, ProgressSettings{"speak", "cuts", int64_t(total)});
+        bar->update(int64_t(done));
+      });
+  if (bar) bar->finish();
+  return summary;
+}
+
+struct SynthArguments {
+  std::string folder;
+  bool quick = false;
+  bool tiny = false;
+  size_t workers = 0;
+  synth::SetOptions options;
+};
+
+void print_summary(const synth::SetSummary& summary, double seconds, bool json) {
+  if (json) {
+    const nlohmann::ordered_json out = {{"folder", summary.folder.string()},
+                                        {"reused", summary.reused},
+                                        {"cuts", summary.cuts},
+                                        {"hours", summary.hours},
+                                        {"seconds", seconds}};
+    std::printf("%s\n", out.dump().c_str());
+    return;
+  }
+  std::string cuts;
+  for (const auto& [split, count] : summary.cuts) {
+    cuts += fmt::format("{}{} {}", cuts.empty() ? "" : ", ", split, count);
+  }
+  std::printf("%s %s: %.2f h in cuts: %s",
+              summary.reused ? "already there, nothing to do:" : "made", summary.folder.c_str(),
+              summary.hours, cuts.c_str());
+  std::printf(summary.reused ? "\n" : "; %.1f s\n", seconds);
+}
+
+int run_synth(SynthArguments arguments, bool json) {
+  if (arguments.tiny) arguments.options.size = synth::Size::kTiny;
+  if (arguments.quick) arguments.options.size = synth::Size::kQuick;
+  const double start_s = monotonic_seconds();
+  const synth::SetSummary summary =
+      make_with_progress(arguments.folder, arguments.options, arguments.workers);
+  print_summary(summary, monotonic_seconds() - start_s, json);
+  return 0;
+}
+
+/// The `data.synth` block.
+struct SynthBlock {
+  std::string path;
+  std::string size = "full";
+  int64_t seed = 1;
+  int64_t sample_rate = synth::kSpeechRateHz;
+  std::string audio_format = "wav";
+  std::vector<std::string> domains;
+  int64_t workers = 0;
+
+  void visit(OptionVisitor& v) {
+    v("path", path, "folder of the set, made when it is not there", required());
+    v("size", size, "how much to speak", one_of({"tiny", "quick", "full"}));
+    v("seed", seed, "another seed gives another set", at_least(0));
+    v("sample_rate", sample_rate, "rate of the agent's audio in hertz");
+    v("audio_format", audio_format, "16-bit file type", one_of({"wav", "flac"}));
+    v("domains", domains, "domains to talk about; empty: those of the size");
+    v("workers", workers, "processes; 0: one for each processor", at_least(0));
+  }
+};
+
+}  // namespace
+
+void setup_data_synth(CLI::App& app, Invocation& invocation) {
+  CLI::App& data = command_group(app, "data", "make, look at and convert data sets");
+  CLI::App* command = data.add_subcommand(
+      "synth", "speak a data set of question-answer dialogues with flite's voices");
+  auto arguments = std::make_shared<SynthArguments>();
+  synth::SetOptions& options = arguments->options;
+  command->add_option("out", arguments->folder, "folder to make")->required();
+  CLI::Option* quick = command->add_flag("--quick", arguments->quick, "two domains, some seconds");
+  command->add_flag("--tiny", arguments->tiny, "a dozen cuts, to try an option")->excludes(quick);
+  command->add_option("--seed", options.seed, "another seed gives another set")
+      ->check(not_negative())
+      ->capture_default_str();
+  command->add_option("--sample-rate", options.sample_rate_hz, "rate of the agent's audio in hertz")
+      ->capture_default_str();
+  command->add_option("--format", options.audio_format, "16-bit audio files: wav or flac")
+      ->check(CLI::IsMember({"wav", "flac"}))
+      ->capture_default_str();
+  command->add_option("--domains", options.domains, "domains to talk about, separated by commas")
+      ->delimiter(',');
+  command->add_option("--workers", arguments->workers, "processes; 0: one for each processor")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  command->add_flag("--json", invocation.json, "print the summary as JSON");
+  command->callback([arguments, &invocation] {
+    invocation.selected = [arguments, &invocation] {
+      return run_synth(*arguments, invocation.json);
+    };
+  });
+}
+
+OptionTable configured_set_options() { return list_options<SynthBlock>(); }
+
+std::optional<synth::SetSummary> make_configured_set(const Config& config,
+                                                     const std::filesystem::path& base_dir) {
+  const Config* block = config.find_path("data.synth");
+  if (block == nullptr || block->is_null()) return std::nullopt;
+  const auto asked = read_options<SynthBlock>(*block, "data.synth");
+  synth::SetOptions options;
+  options.size = asked.size == "tiny"    ? synth::Size::kTiny
+                 : asked.size == "quick" ? synth::Size::kQuick
+                                         : synth::Size::kFull;
+  options.seed = static_cast<uint64_t>(asked.seed);
+  options.sample_rate_hz = asked.sample_rate;
+  options.audio_format = asked.audio_format;
+  options.domains = asked.domains;
+  const std::filesystem::path path = asked.path;
+  const auto workers = static_cast<size_t>(asked.workers);
+  return make_with_progress(path.is_absolute() ? path : base_dir / path, options, workers);
+}
+
+}  // namespace s2s::run

@@ -1,0 +1,123 @@
+#include "s2s_run/plan/plan.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "plan/nearest_meshes.h"
+#include "plan/plan_check.h"
+#include "plan/plan_verdict.h"
+#include "s2s/foreign_text.h"
+#include "s2s_run/number_checks.h"
+#include "s2s_run/plan/plan_inputs.h"
+#include "s2s_run/plan/plan_layouts.h"
+
+namespace s2s::run {
+namespace {
+
+void print_findings(const Findings& findings) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Error& error : findings.errors()) {
+    list.push_back({{"id", error.id()}, {"message", error.message()}});
+  }
+  std::printf("%s\n", nlohmann::ordered_json{{"findings", std::move(list)}}.dump(2).c_str());
+}
+
+/// 3 when something was found; printed as JSON when that was asked for.
+int report_findings(const Findings& findings, const Invocation& invocation) {
+  if (findings.empty()) return 0;
+  if (!invocation.json) findings.throw_if_any();
+  print_findings(findings);
+  return static_cast<int>(ExitCode::kConfig);
+}
+
+/// Findings that another mesh of as many ranks would not have name the meshes that work.
+Findings with_advice(const Findings& findings, const DescribedModel& model,
+                     const PlanCheckInputs& inputs) {
+  const std::vector<MeshShape> meshes = nearest_meshes(*model.block, model.plan, inputs);
+  if (findings.empty() || meshes.empty()) return findings;
+  std::string advice = "\n  meshes of " + std::to_string(meshes.front().world_size()) +
+                       (meshes.front().world_size() == 1 ? " rank" : " ranks") +
+                       " that work, nearest first: ";
+  for (const MeshShape& mesh : meshes) {
+    advice += (&mesh == &meshes.front() ? "" : "; ") + mesh_argument(mesh);
+  }
+  advice += "\n  next:      --mesh " + mesh_argument(meshes.front()) +
+            ", or --layouts for the strategies of so many ranks";
+  Findings advised;
+  for (size_t i = 0; i < findings.errors().size(); ++i) {
+    const Error& error = findings.errors()[i];
+    const bool is_last = i + 1 == findings.errors().size();
+    advised.add(Error(error.exit_code(), error.id(), error.message() + (is_last ? advice : "")));
+  }
+  return advised;
+}
+
+/// As `train` warns, on standard error: the plan itself may be read by a program.
+void warn_unmatched(const FreezeRules& rules, Block& model) {
+  for (const std::string& pattern : rules.unmatched(model.named_parameters())) {
+    std::fprintf(stderr, "warning: model.freeze_params: '%s' matches no parameter\n",
+                 printable_name(pattern).c_str());
+  }
+}
+
+int plan(const PlanArguments& arguments, const Invocation& invocation) {
+  const CheckedConfig checked(arguments.config, RunPurpose::kPlan, invocation);
+  if (const int code = report_findings(checked.check().findings, invocation)) return code;
+  const PlannedRun run(arguments, checked.check().written, checked.registries());
+  warn_unmatched(run.rules(), *run.model().block);
+  if (arguments.layouts) return print_layouts(run, arguments, invocation);
+  const MeshShape mesh = run.asked_mesh();
+  const PlanCheckInputs checked_for{mesh, run.asked_ranks()};
+  const Findings findings = check_plan(*run.model().block, run.model().plan(mesh), checked_for);
+  if (!findings.empty())
+    return report_findings(with_advice(findings, run.model(), checked_for), invocation);
+  const PlanReport report = run.report(run.asked_settings(mesh));
+  const auto gpu_bytes = static_cast<double>(arguments.gpu_bytes);
+  if (invocation.json) {
+    std::fputs(plan_json(report, gpu_bytes).c_str(), stdout);
+  } else {
+    std::fputs((format_plan(report) + verdict_line(report, gpu_bytes)).c_str(), stdout);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void setup_plan(CLI::App& app, Invocation& invocation) {
+  CLI::App* command = app.add_subcommand(
+      "plan", "the model's sharding plan, its bytes per rank and its traffic; no memory is spent");
+  auto arguments = std::make_shared<PlanArguments>();
+  add_config_arguments(*command, arguments->config);
+  command->add_option("--mesh", arguments->mesh,
+                      "axes, as data=4,tensor=2 (data is another word for shard); default: the "
+                      "sizes in trainer.strategy");
+  command
+      ->add_option(
+          "--world-size", arguments->world_size,
+          "ranks there will be; default: trainer.devices x trainer.num_nodes, where they are given")
+      ->check(positive());
+  command
+      ->add_option("--sequence-length", arguments->sequence_length,
+                   "positions of a sequence, for the traffic and for activations")
+      ->check(positive());
+  command
+      ->add_option("--batch-size", arguments->batch_size,
+                   "sequences of a micro-batch; default: data.train_ds.batch_size, else 1")
+      ->check(positive());
+  command
+      ->add_option("--gpu-memory", arguments->gpu_bytes,
+                   "memory of each rank's device, e.g. 80GB: says whether the plan fits")
+      ->transform(size_with_unit())
+      ->check(positive());
+  command->add_flag("--layouts", arguments->layouts,
+                    "every layout of so many ranks, those that fit --gpu-memory first, the "
+                    "cheapest of them first");
+  command->add_flag("--json", invocation.json, "machine-readable");
+  command->callback([arguments, &invocation] {
+    invocation.selected = [arguments, &invocation] { return plan(*arguments, invocation); };
+  });
+}
+
+}  // namespace s2s::run

@@ -1,0 +1,119 @@
+#include "s2s_run/plan/plan_inputs.h"
+
+#include <algorithm>
+
+#include "plan/planned_model.h"
+#include "s2s_run/config/strategy_mesh.h"
+
+namespace s2s::run {
+namespace {
+
+constexpr const char* kStrategy = "trainer.strategy.";
+
+/// A strategy's option that this command reads, too.
+const Config* strategy_option(const Config& config, const std::string& key) {
+  const Config* value = config.find_path(kStrategy + key);
+  return value != nullptr && value->is_scalar() ? value : nullptr;
+}
+
+void read_switch(const Config& config, const std::string& key, bool& value) {
+  if (const Config* node = strategy_option(config, key)) value = node->as_bool(kStrategy + key);
+}
+
+MeshShape choose_mesh(const PlanArguments& arguments, int64_t num_ranks, const Config& config,
+                      const Registries& registries) {
+  MeshShape mesh;
+  if (!arguments.mesh.empty()) mesh = parse_mesh(arguments.mesh);
+  read_switch(config, "sequence_parallel", mesh.sequence_parallel);
+  read_switch(config, "replicate_kv_heads", mesh.replicate_kv_heads);
+  if (!arguments.mesh.empty()) return mesh;
+  mesh.shard = given_axis_size(config, "data_parallel_size").value_or(1);
+  mesh.tensor = given_axis_size(config, "tensor_parallel_size").value_or(1);
+  require_possible_size(mesh);
+  if (strategy_option(config, "name") == nullptr) return mesh;
+  try {
+    return mesh_of_strategy(registries, config, num_ranks > 0 ? num_ranks : mesh.world_size());
+  } catch (const Error& error) {
+    if (error.id() != "comm/mesh") throw;  // else the check compares both numbers
+    return mesh_of_strategy(registries, config, mesh.world_size());
+  }
+}
+
+int64_t ranks_of(const PlanArguments& arguments, const Config& config) {
+  int64_t ranks = arguments.world_size;
+  if (ranks == 0 && arguments.mesh.empty()) ranks = configured_ranks(config).value_or(0);
+  MeshShape asked;
+  asked.shard = std::max<int64_t>(ranks, 1);
+  require_possible_size(asked);
+  return ranks;
+}
+
+/// Sequences and positions of a micro-batch, and who says so.
+void read_step_size(const PlanArguments& arguments, const Config& config, StepSize& step) {
+  const std::string key = "data.train_ds.batch_size";
+  const Config* rows = config.find_path(key);
+  if (arguments.batch_size > 0) {
+    step.rows = arguments.batch_size;
+    step.rows_source = "--batch-size";
+  } else if (rows != nullptr && rows->is_scalar() && !rows->is_null()) {
+    step.rows = rows->as_int(key);
+    step.rows_source = key;
+  }
+  step.length = arguments.sequence_length;
+  step.length_source = "--sequence-length";
+}
+
+/// A language model alone has no "llm." in its names: adapters freeze all else.
+FreezeRules freeze_rules(const Config& config, const ModelBlock& model) {
+  std::vector<std::string> frozen = model.frozen();
+  const bool is_llm_alone = config.find_path("model.type") == nullptr;
+  if (is_llm_alone && model.lora.r > 0) frozen.back() = "^.+$";
+  return {frozen, model.kept()};
+}
+
+}  // namespace
+
+PlannedRun::PlannedRun(const PlanArguments& arguments, const Config& config,
+                       const Registries& registries)
+    : arguments_(arguments),
+      config_(config),
+      registries_(registries),
+      options_(read_run_options(config)),
+      rules_(freeze_rules(config, options_.model)),
+      model_(describe_model(config, registries)),
+      asked_ranks_(ranks_of(arguments, config)) {
+  rules_.check_some_train(model_.block->named_parameters());
+}
+
+MeshShape PlannedRun::asked_mesh() const {
+  return choose_mesh(arguments_, asked_ranks_, config_, registries_);
+}
+
+EngineSettings PlannedRun::asked_settings(const MeshShape& mesh) const {
+  Config options = Config::map();
+  for (const OptionRow& option : list_options<ShardingOptions>()) {
+    if (const Config* value = strategy_option(config_, option.name)) options[option.name] = *value;
+  }
+  const int64_t data = mesh.shard * mesh.replicate;
+  options["data_parallel_size"] = Config::scalar(std::to_string(data));
+  options["replicate_size"] = Config::scalar(std::to_string(mesh.replicate));
+  const std::string path = "trainer.strategy";
+  EngineSettings settings =
+      read_options<ShardingOptions>(options, path).settings(data * mesh.tensor, mesh.tensor, path);
+  settings.mesh = mesh;
+  return settings;
+}
+
+PlanReport PlannedRun::report(const EngineSettings& settings) const {
+  PlanReportInputs inputs;
+  inputs.settings = settings;
+  const std::string& precision = options_.trainer.precision;
+  inputs.bytes_per_number = precision == "bf16-true" ? 2 : 4;
+  inputs.product_bytes = precision.starts_with("32") ? 4 : 2;
+  inputs.is_trained = [this](const std::string& name) { return rules_.trains(name); };
+  inputs.step.micro_batches = options_.trainer.accumulate_grad_batches;
+  read_step_size(arguments_, config_, inputs.step);
+  return report_plan(*model_.block, model_.plan(settings.mesh), inputs);
+}
+
+}  // namespace s2s::run

@@ -1,0 +1,153 @@
+// s2s-run plugin check FILE: a line per check. The checks run in a child process, so that a plugin
+// that crashes ends only the child.
+
+#include "plugin/plugin_check.h"
+
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/foreign_json.h"
+#include "plugin/plugin_errors.h"
+#include "plugin/search_path.h"
+#include "s2s/foreign_text.h"
+#include "s2s_run/plugin/child_process.h"
+#include "s2s_run/plugin/plugin.h"
+#include "s2s_run/plugin/plugin_check_behavior.h"
+
+namespace s2s::run {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kTimeLimitSeconds = 120;
+constexpr const char* kChildCommand = "check-in-this-process";
+
+/// Every check, in order. Checks that need more of the core than its plugin room are added here.
+std::vector<PluginCheck> all_checks() {
+  std::vector<PluginCheck> checks = plugin_file_checks();
+  for (PluginCheck& check : behavior_checks()) checks.push_back(std::move(check));
+  return checks;
+}
+
+/// In the child: one JSON line before a check and one after it, to a descriptor of its own because
+/// a plugin may print.
+int run_checks(const std::string& path, int descriptor) {
+  FILE* const out = fdopen(descriptor, "w");
+  if (out == nullptr) return static_cast<int>(ExitCode::kUsage);
+  const rlimit no_core_file{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core_file);
+  const auto report = [out](const Json& line) {
+    std::fprintf(out, "%s\n", line.dump(-1, ' ', true, Json::error_handler_t::replace).c_str());
+    std::fflush(out);
+  };
+  PluginCheckState state;
+  state.path = path;
+  for (const PluginCheck& check : all_checks()) {
+    report({{"event", "begin"}, {"title", check.title}, {"doing", check.doing}});
+    try {
+      report({{"event", "ok"}, {"title", check.title}, {"detail", check.run(state)}});
+    } catch (const Error& error) {
+      report({{"event", "failed"},
+              {"title", check.title},
+              {"id", error.id()},
+              {"detail", error.message()}});
+      return static_cast<int>(ExitCode::kPlugin);
+    }
+  }
+  report({{"event", "end"}});
+  return 0;
+}
+
+/// In the parent: what the child has told so far.
+struct CheckReport {
+  Json lines = Json::array();  // finished checks
+  std::string title, doing;    // of the check that runs
+  bool failed = false;         // one of them did not hold
+  bool passed = false;         // all ran
+
+  void take(const std::string& text) {
+    const Json line = try_parse_foreign_json<Json>(text);
+    if (line.is_discarded()) return;
+    const std::string event = line.value("event", "");
+    if (event == "begin") {
+      title = line.value("title", "");
+      doing = line.value("doing", "");
+    } else if (event == "end") {
+      passed = true;
+      title = "the process ends";
+      doing = "ending the process";
+    } else {
+      lines.push_back(line);
+      failed = event == "failed";
+    }
+  }
+};
+
+std::string how_it_ended(const ChildEnd& end) {
+  if (end.timed_out) return "did not finish in " + std::to_string(kTimeLimitSeconds) + " s";
+  if (end.signal != 0) return std::string("died with SIG") + sigabbrev_np(end.signal);
+  return "ended the process with exit code " + std::to_string(end.exit_code);
+}
+
+void print_line(size_t number, const Json& line) {
+  const bool ok = line["event"] == "ok";
+  const std::string id = line.value("id", "");
+  const std::string detail = line.value("detail", "");
+  std::printf("%2zu %-7s %s%s\n", number, ok ? "ok" : "FAILED",
+              line["title"].get<std::string>().c_str(),
+              ok && !detail.empty() ? (": " + detail).c_str() : "");
+  if (!ok) std::printf("   [%s] %s\n", id.c_str(), printable(detail).c_str());
+}
+
+int check(const Invocation& invocation, const std::string& path) {
+  CheckReport report;
+  const ChildEnd end =
+      run_child({this_executable(), "plugin", kChildCommand, path}, kTimeLimitSeconds,
+                [&report](const std::string& line) { report.take(line); });
+  const bool clean_end = report.failed || (report.passed && end.signal == 0 && end.exit_code == 0);
+  if (!clean_end) {
+    report.passed = false;
+    const Error error = crashed_error(path, how_it_ended(end), report.doing);
+    report.lines.push_back({{"event", "failed"},
+                            {"title", report.title},
+                            {"id", error.id()},
+                            {"detail", error.message()}});
+  }
+  if (invocation.json) {
+    const Json json = {{"file", path}, {"passed", report.passed}, {"checks", report.lines}};
+    std::printf("%s\n", json.dump(2).c_str());
+  } else {
+    size_t number = 0;
+    for (const Json& line : report.lines) print_line(++number, line);
+    const size_t total = all_checks().size();
+    if (number < total) std::printf("   %zu more not run\n", total - number);
+  }
+  return static_cast<int>(report.passed ? ExitCode::kOk : ExitCode::kPlugin);
+}
+
+}  // namespace
+
+void setup_plugin_check(CLI::App& plugin, Invocation& invocation) {
+  const auto path = std::make_shared<std::string>();
+  CLI::App* const command = plugin.add_subcommand(
+      "check", "check one plugin file, in a child process; exit code 4 if a check fails");
+  command->add_option("file", *path, "the plugin's .so file")->required();
+  command->add_flag("--json", invocation.json, "print JSON");
+  command->callback([&invocation, path] {
+    invocation.selected = [&invocation, path] { return check(invocation, *path); };
+  });
+  CLI::App* const child = plugin.add_subcommand(kChildCommand, "")->group("");
+  child->add_option("file", *path)->required();
+  child->callback([&invocation, path] {
+    invocation.selected = [path] { return run_checks(*path, kReportDescriptor); };
+  });
+}
+
+}  // namespace s2s::run

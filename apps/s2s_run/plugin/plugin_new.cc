@@ -1,0 +1,134 @@
+// s2s-run plugin new KIND NAME: a project for a plugin outside this tree, from the SDK's templates.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "base/atomic_file.h"
+#include "plugin/plugin_errors.h"
+#include "plugin/search_path.h"
+#include "s2s/foreign_text.h"
+#include "s2s_run/new_output.h"
+#include "s2s_run/plugin/plugin.h"
+
+namespace s2s::run {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct NewArguments {
+  std::string kind, name, folder;
+  bool force = false;
+};
+
+/// PREFIX; a build tree has bin/ and share/s2s/, too.
+fs::path prefix() { return fs::path(this_executable()).parent_path().parent_path(); }
+
+fs::path template_root() { return prefix() / "share/s2s/template"; }
+
+std::vector<std::string> known_kinds() {
+  std::vector<std::string> kinds;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(template_root(), ignored)) {
+    kinds.push_back(entry.path().filename().string());
+  }
+  std::sort(kinds.begin(), kinds.end());
+  return kinds;
+}
+
+/// vendor.name, each part fit for a namespace of C++.
+bool is_third_party_name(const std::string& name) {
+  const size_t dot = name.find('.');
+  const auto is_word = [](const std::string& word) {
+    return !word.empty() && !std::isdigit(static_cast<unsigned char>(word[0])) &&
+           word.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
+  };
+  return dot != std::string::npos && is_word(name.substr(0, dot)) && is_word(name.substr(dot + 1));
+}
+
+std::string replaced(std::string text, const std::string& mark, const std::string& value) {
+  for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) {
+    text.replace(at, mark.size(), value);
+    at += value.size();
+  }
+  return text;
+}
+
+/// The plugin's name, for files and namespaces: acme.mistral -> acme_mistral.
+std::string plugin_name(const std::string& component) { return replaced(component, ".", "_"); }
+
+void write_project(const fs::path& from, const fs::path& to, const std::string& component) {
+  for (const auto& entry : fs::recursive_directory_iterator(from)) {
+    if (!entry.is_regular_file()) continue;
+    const fs::path file = to / fs::relative(entry.path(), from);
+    std::error_code problem;
+    fs::create_directories(file.parent_path(), problem);
+    if (problem) throw new_folder_error(to.string(), problem.message());
+    const std::string text =
+        replaced(read_small_file(entry.path().string()), "PLUGIN_NAME", plugin_name(component));
+    write_file_atomically(file.string(), replaced(text, "COMPONENT_NAME", component));
+  }
+}
+
+/// The smallest configuration of s2s with the new language model in it.
+void write_tiny_config(const fs::path& to, const std::string& component) {
+  std::string text = read_small_file((prefix() / "share/s2s/configs/tiny.yaml").string());
+  text = replaced(text, "build/bin/s2s-run train configs/", "S2S_PLUGIN_PATH=build s2s-run train ");
+  text = replaced(text, "build/bin/s2s-run config check configs/",
+                  "S2S_PLUGIN_PATH=build s2s-run config check ");
+  const std::string before = "  llm:\n    name: ";
+  const size_t begin = text.find(before);
+  S2S_ASSERT(begin != std::string::npos, "configs/tiny.yaml names its language model first");
+  const size_t name = begin + before.size();
+  text.replace(name, text.find('\n', name) - name, component);
+  write_file_atomically((to / "tiny.yaml").string(), text);
+}
+
+int make_project(const NewArguments& arguments) {
+  const std::vector<std::string> kinds = known_kinds();
+  if (std::find(kinds.begin(), kinds.end(), arguments.kind) == kinds.end()) {
+    throw new_kind_error(arguments.kind, kinds, template_root().string());
+  }
+  if (!is_third_party_name(arguments.name)) throw new_name_error(arguments.name);
+  const fs::path folder = arguments.folder.empty() ? plugin_name(arguments.name) : arguments.folder;
+  require_new({folder.string()}, arguments.force);
+  write_project(template_root() / arguments.kind, folder, arguments.name);
+  if (arguments.kind == "llm") write_tiny_config(folder, arguments.name);
+  fmt::print("{}: a plugin for {}:{}\n", folder.string(), arguments.kind, arguments.name);
+  fs::path sdk = prefix();
+  std::error_code ignored;
+  if (!fs::exists(sdk / "lib/cmake/s2s", ignored)) {  // a build tree
+    sdk /= "installed";
+    fmt::print("  cmake --install {} --prefix {}\n", prefix().string(), sdk.string());
+  }
+  fmt::print("  cmake -S {0} -B {0}/build -DCMAKE_PREFIX_PATH={1}\n", folder.string(),
+             sdk.string());
+  fmt::print("  cmake --build {}/build\n", folder.string());
+  fmt::print("  {} plugin check {}/build/libs2s_{}_{}.so\n", this_executable(), folder.string(),
+             arguments.kind, plugin_name(arguments.name));
+  fmt::print("see {}/README.md\n", folder.string());
+  return 0;
+}
+
+}  // namespace
+
+void setup_plugin_new(CLI::App& plugin, Invocation& invocation) {
+  const auto arguments = std::make_shared<NewArguments>();
+  CLI::App* const command = plugin.add_subcommand(
+      "new", "make a project for a plugin of your own that builds and passes its test at once");
+  command
+      ->add_option("kind", arguments->kind,
+                   "what it is: codec, data, encoder, llm, metric, scorer, strategy, tokenizer")
+      ->required();
+  command->add_option("name", arguments->name, "its name in configs, vendor.name")->required();
+  command->add_option("--out", arguments->folder, "folder to make (default: vendor_name)");
+  add_force(*command, arguments->force);
+  command->callback([&invocation, arguments] {
+    invocation.selected = [arguments] { return make_project(*arguments); };
+  });
+}
+
+}  // namespace s2s::run

@@ -1,0 +1,80 @@
+// s2s-run plugin path: the folders that are searched, in order, and where each comes from.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "plugin/plugin_scan.h"
+#include "s2s_run/columns.h"
+#include "s2s_run/plugin/plugin.h"
+
+namespace s2s::run {
+
+namespace {
+
+size_t count_files(const PluginScan& scan, const SearchDirectory& directory) {
+  return static_cast<size_t>(
+      std::count_if(scan.files.begin(), scan.files.end(),
+                    [&](const PluginFile& file) { return file.place == directory.path; }));
+}
+
+void print_json(const SearchPath& search, const PluginScan& scan) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const SearchDirectory& directory : search.directories) {
+    nlohmann::ordered_json row;
+    row["path"] = directory.path;
+    row["origin"] = directory.origin;
+    row["exists"] = directory.exists;
+    row["files"] = count_files(scan, directory);
+    json.push_back(std::move(row));
+  }
+  std::printf("%s\n", json.dump(2).c_str());
+}
+
+void print_text(const SearchPath& search, const PluginScan& scan, bool has_config) {
+  std::printf("searched in this order; the first folder that provides a name serves it:\n");
+  std::vector<std::vector<std::string>> rows;
+  for (const SearchDirectory& directory : search.directories) {
+    const size_t count = count_files(scan, directory);
+    rows.push_back({std::to_string(rows.size() + 1), directory.origin,
+                    directory.exists ? std::to_string(count) + (count == 1 ? " file" : " files")
+                                     : "does not exist",
+                    directory.path});
+  }
+  print_columns(rows);
+  for (const std::string& file : search.load) {
+    std::printf("loaded before all: %s\n", file.c_str());
+  }
+  if (has_config) return;
+  std::printf(
+      "a config adds plugins.paths (folders) before the last one, and plugins.load (files) before "
+      "all; --config FILE shows them\n");
+}
+
+int path(const Invocation& invocation, const SearchInputs& inputs, bool has_config) {
+  const SearchPath search = resolve_search_path(inputs);
+  const PluginScan scan = scan_plugins(search);
+  if (invocation.json) {
+    print_json(search, scan);
+  } else {
+    print_text(search, scan, has_config);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void setup_plugin_path(CLI::App& plugin, Invocation& invocation, SearchReader reader) {
+  CLI::App* const command = plugin.add_subcommand("path", "the folders that are searched");
+  const auto config = std::make_shared<std::string>();
+  add_config_option(*command, *config);
+  command->add_flag("--json", invocation.json, "print JSON");
+  command->callback([&invocation, config, reader] {
+    invocation.selected = [&invocation, config, reader] {
+      return path(invocation, reader(invocation, *config), !config->empty());
+    };
+  });
+}
+
+}  // namespace s2s::run

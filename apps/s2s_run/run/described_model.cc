@@ -1,0 +1,98 @@
+#include "s2s_run/run/described_model.h"
+
+#include <algorithm>
+
+#include "config/config_errors.h"
+#include "config/scalar.h"
+#include "s2s/lora.h"
+#include "train/run_options.h"
+
+namespace s2s::run {
+namespace {
+
+/// Stands in for a tokenizer, whose files may not be there yet: shapes do not depend on it.
+class NoTokenizer : public Tokenizer {
+ public:
+  explicit NoTokenizer(const SpecialIds& ids) : ids_(ids) {}
+  std::vector<int64_t> encode(std::string_view) const override { return {}; }
+  std::string decode(const std::vector<int64_t>&) const override { return ""; }
+  int64_t vocab_size() const override { return 3; }
+  const SpecialIds& special_ids() const override { return ids_; }
+  std::string piece(int64_t) const override { return ""; }
+
+ private:
+  SpecialIds ids_;
+};
+
+/// Three ids that `model.tokens` does not give to another special token.
+SpecialIds free_ids(const Config& config) {
+  std::vector<int64_t> taken;
+  if (const Config* tokens = config.find_path("model.tokens")) {
+    for (const auto& [key, value] : tokens->entries()) {
+      if (const auto id = parse_int(value.text())) taken.push_back(*id);
+    }
+  }
+  std::vector<int64_t> free;
+  for (int64_t id = 0; free.size() < 3; ++id) {
+    if (std::find(taken.begin(), taken.end(), id) == taken.end()) free.push_back(id);
+  }
+  return {free[1], free[2], free[0]};
+}
+
+/// With the adapters that model.lora asks for.
+DescribedModel with_lora(const Config& config, std::shared_ptr<Block> model, Backbone& llm,
+                         std::function<ShardPlan(const MeshShape&)> plan) {
+  const Config* node = config.find_path("model.lora");
+  const auto lora =
+      node == nullptr ? LoraOptions() : read_options<LoraOptions>(*node, "model.lora");
+  if (lora.r == 0) return {std::move(model), std::move(plan), {}};
+  add_lora(llm, lora);
+  Block* const whole = model.get();
+  return {std::move(model),
+          [whole, plan = std::move(plan)](const MeshShape& mesh) {
+            ShardPlan with_adapters = plan(mesh);
+            add_lora_rows(*whole, with_adapters);
+            return with_adapters;
+          },
+          {}};
+}
+
+DescribedModel describe_llm(const Config& config, const Registries& registries) {
+  const std::shared_ptr<Backbone> model = describe_language_model(config, registries);
+  return with_lora(config, model, *model,
+                   [model](const MeshShape& mesh) { return model->configure_model(mesh); });
+}
+
+}  // namespace
+
+std::unique_ptr<Backbone> describe_language_model(const Config& config,
+                                                  const Registries& registries) {
+  BuildContext context;
+  context.path = "model.llm";
+  context.data = config.find("data");
+  const Config* node = config.find_path(context.path);
+  if (node == nullptr) throw missing_key_error("model.llm", config, "the language model");
+  return registries.create<Backbone>(*node, context);
+}
+
+DescribedModel describe_model(const Config& config, const Registries& registries) {
+  if (config.find_path("model.type") == nullptr) return describe_llm(config, registries);
+  BuildContext context;
+  context.data = config.find("data");
+  const auto tokenizer = std::make_shared<NoTokenizer>(free_ids(config));
+  const Config* named = config.find_path("model.tokenizer");
+  if (named != nullptr && !named->is_null()) context.tokenizer = tokenizer.get();
+  context.path = "model";
+  std::shared_ptr<SpeechModel> model =
+      registries.create<SpeechModel>(model_component(config), context);
+  const auto plan = [model, tokenizer](const MeshShape& mesh) {
+    return model->configure_model(mesh);
+  };
+  auto* const llm = dynamic_cast<Backbone*>(model->find_block("llm"));
+  DescribedModel described =
+      llm == nullptr ? DescribedModel{model, plan, {}} : with_lora(config, model, *llm, plan);
+  described.metrics = model->metric_names();
+  return described;
+}
+
+}  // namespace s2s::run

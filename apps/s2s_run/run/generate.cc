@@ -1,0 +1,269 @@
+// s2s-run generate [CONFIG] --checkpoint DIR --input WAV... --output DIR [--stream]
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "audio/wave_file.h"
+#include "base/atomic_file.h"
+#include "base/interrupt.h"
+#include "base/io_errors.h"
+#include "base/log.h"
+#include "checkpoint/checkpoint.h"
+#include "s2s/foreign_text.h"
+#include "s2s/resample.h"
+#include "s2s/token_sampling.h"
+#include "s2s_run/checkpoint/checkpoint_place.h"
+#include "s2s_run/new_output.h"
+#include "s2s_run/number_checks.h"
+#include "s2s_run/run/recordings.h"
+#include "s2s_run/run/run_processes.h"
+#include "s2s_run/run/run_setup.h"
+
+namespace s2s::run {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+struct GenerateArguments {
+  ConfigArguments config;
+  std::string checkpoint;
+  std::vector<std::string> inputs;
+  std::string output;
+  int64_t channel = 0;
+  bool stream = false;
+  bool force = false;
+  SamplingOptions sampling;
+};
+
+/// One input's answer and what it cost.
+struct Answer {
+  at::Tensor audio_S;
+  std::vector<int64_t> text_tokens;
+  at::Tensor codes_TK;
+  std::vector<double> frame_ms;  // streaming only
+  double wall_s = 0;
+};
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void append(Answer& answer, std::vector<at::Tensor>& audio, std::vector<at::Tensor>& codes,
+            DuplexSession::Output piece) {
+  audio.push_back(piece.audio_S);
+  if (piece.codes_TK.numel() > 0) codes.push_back(piece.codes_TK);
+  answer.text_tokens.insert(answer.text_tokens.end(), piece.text_tokens.begin(),
+                            piece.text_tokens.end());
+}
+
+/// Feeds the audio frame by frame, as a microphone would.
+Answer stream(SpeechModel& model, const at::Tensor& audio_S) {
+  Answer answer;
+  std::vector<at::Tensor> audio, codes;
+  const auto hop = static_cast<int64_t>(
+      model.frame_length_s() * static_cast<double>(model.source_sample_rate_hz()) + 0.5);
+  const auto begin = Clock::now();
+  const std::unique_ptr<DuplexSession> session = model.open_session();
+  for (int64_t at = 0; at < audio_S.size(0); at += hop) {
+    const auto frame = Clock::now();
+    append(answer, audio, codes,
+           session->push(audio_S.narrow(0, at, std::min(hop, audio_S.size(0) - at))));
+    answer.frame_ms.push_back(1000 * seconds_since(frame));
+  }
+  append(answer, audio, codes, session->finish());
+  answer.wall_s = seconds_since(begin);
+  answer.audio_S = at::cat(audio);
+  answer.codes_TK = codes.empty() ? at::empty({0, 0}, at::kLong) : at::cat(codes);
+  return answer;
+}
+
+Answer whole(SpeechModel& model, const at::Tensor& audio_S) {
+  Answer answer;
+  const auto begin = Clock::now();
+  const at::Tensor length = at::full({1}, audio_S.size(0), at::kLong);
+  const Generation out = model.generate(audio_S.unsqueeze(0), length, /*decode_audio=*/true);
+  answer.wall_s = seconds_since(begin);
+  const int64_t frames = out.token_lens_B.item<int64_t>();
+  const at::Tensor tokens = out.tokens_text_BT[0].narrow(0, 0, frames).contiguous();
+  answer.text_tokens.assign(tokens.data_ptr<int64_t>(), tokens.data_ptr<int64_t>() + frames);
+  answer.codes_TK = out.tokens_audio_BTK[0].narrow(0, 0, frames);
+  answer.audio_S = out.audio_BS[0].narrow(0, 0, out.audio_lens_B.item<int64_t>());
+  return answer;
+}
+
+nlohmann::ordered_json to_json(const std::string& input, const std::string& wav,
+                               const Answer& answer, const SpeechModel& model, double audio_s) {
+  const at::Tensor codes = answer.codes_TK.contiguous();
+  std::vector<std::vector<int64_t>> codes_TK;
+  for (int64_t t = 0; t < codes.size(0); ++t) {
+    const int64_t* row = codes.data_ptr<int64_t>() + t * codes.size(1);
+    codes_TK.emplace_back(row, row + codes.size(1));
+  }
+  return {{"input", input},
+          {"output", wav},
+          {"text", model.tokenizer().decode(answer.text_tokens)},
+          {"text_tokens", answer.text_tokens},
+          {"audio_tokens", codes_TK},
+          {"seconds", audio_s},
+          {"real_time_factor", answer.wall_s / audio_s}};
+}
+
+double percentile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
+}
+
+void print_answer(const HeardRecording& heard, const std::string& text, const std::string& wav) {
+  fmt::print("{}\n", printable_name(heard.path));
+  if (text.empty()) {
+    fmt::print("  text:   none: the model wrote no words\n");
+  } else {
+    fmt::print("  text:   \"{}\"\n", printable_name(text));
+  }
+  fmt::print("  speech: {}\n", printable_name(wav));
+}
+
+void print_costs(const Answer& answer, double audio_s) {
+  fmt::print(
+      "  time:   {:.2f} s of audio in {:.2f} s, real-time factor {:.3f} ({:.1f} x real time)\n",
+      audio_s, answer.wall_s, answer.wall_s / audio_s, audio_s / answer.wall_s);
+  if (answer.frame_ms.empty()) return;
+  fmt::print("          per 80 ms frame: median {:.2f} ms, 90 % {:.2f} ms, largest {:.2f} ms\n",
+             percentile(answer.frame_ms, 0.5), percentile(answer.frame_ms, 0.9),
+             percentile(answer.frame_ms, 1));
+}
+
+/// CLI11 takes an option's name for the recording that was forgotten.
+std::string not_an_option(const std::string& word) {
+  return word.starts_with("--") ? "expected a recording, found the option " + word : "";
+}
+
+std::string wav_name(size_t index, const std::string& input) {
+  return fmt::format("{:03}_{}.wav", index, fs::path(input).stem().string());
+}
+
+/// A recording of several channels is a conversation, of which the model hears one side.
+void note_channels(const std::vector<HeardRecording>& inputs, int64_t channel, Log& log) {
+  for (const HeardRecording& input : inputs) {
+    if (input.wave.num_channels == 1) continue;
+    log.info(fmt::format("{} has {} channels: channel {} is heard (--channel chooses another)",
+                         input.path, input.wave.num_channels, channel));
+  }
+}
+
+void require_new_answers(const GenerateArguments& arguments,
+                         const std::vector<HeardRecording>& inputs) {
+  std::vector<std::string> files = {(fs::path(arguments.output) / "answers.jsonl").string()};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    files.push_back((fs::path(arguments.output) / wav_name(i, inputs[i].path)).string());
+  }
+  require_new(files, arguments.force);
+}
+
+/// Answers one recording after the other; each answer is there as soon as it is known.
+void answer_all(const GenerateArguments& arguments, SpeechModel& model,
+                const std::vector<HeardRecording>& inputs) {
+  make_folders(arguments.output);
+  const fs::path answers = fs::path(arguments.output) / "answers.jsonl";
+  std::ofstream lines(answers);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const at::Tensor& heard_S = inputs[i].wave.samples_S;
+    const double audio_s =
+        static_cast<double>(heard_S.size(0)) / static_cast<double>(model.source_sample_rate_hz());
+    const Answer answer = arguments.stream ? stream(model, heard_S) : whole(model, heard_S);
+    const std::string wav = wav_name(i, inputs[i].path);
+    const std::string file = (fs::path(arguments.output) / wav).string();
+    write_wave(file, answer.audio_S, model.codec().shape().sample_rate_hz);
+    const auto line = to_json(inputs[i].path, wav, answer, model, audio_s);
+    lines << line.dump() << std::endl;
+    if (!lines) throw write_error(answers.string(), "cannot write", errno);
+    print_answer(inputs[i], line.at("text").get<std::string>(), file);
+    print_costs(answer, audio_s);
+  }
+}
+
+int run_generate(GenerateArguments arguments, const Invocation& invocation) {
+  require_one_process("generate");
+  outlive_readers_of_output();
+  take_checkpoint(arguments.config, arguments.checkpoint, "s2s-run generate");
+  const std::string place =
+      std::exchange(arguments.checkpoint, checkpoint_of(arguments.checkpoint));
+  complete_config(arguments.config, arguments.checkpoint);
+  const RunSetup setup(arguments.config, RunPurpose::kGenerate, invocation, arguments.checkpoint);
+  Console console(std::cerr, standard_error_is_terminal(), terminal_width());
+  Log log(&console);
+  setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });
+  if (place != arguments.checkpoint) log.info(fmt::format("takes {}", arguments.checkpoint));
+  check_same_parts(arguments.checkpoint, setup.config());  // before its tokenizer is read
+  const std::unique_ptr<Tokenizer> tokenizer = setup.builder().tokenizer(arguments.checkpoint);
+  const std::unique_ptr<SpeechModel> model =
+      setup.builder().model(tokenizer.get(), arguments.checkpoint);
+  load_model(arguments.checkpoint, *model);
+  model->train(false);
+  model->choose_tokens_by(arguments.sampling);
+  // Every input is read before the first answer, so that a bad one costs nothing.
+  const std::vector<HeardRecording> inputs =
+      read_recordings(arguments.inputs, arguments.channel, model->source_sample_rate_hz());
+  require_new_answers(arguments, inputs);
+  note_channels(inputs, arguments.channel, log);
+  answer_all(arguments, *model, inputs);
+  return 0;
+}
+
+void add_sampling_options(CLI::App& command, SamplingOptions& sampling) {
+  CLI::Option* const temperature =
+      command.add_option("--temperature", sampling.temperature,
+                         "draw tokens, from logits divided by this; 0 (default): the likeliest");
+  temperature->check(not_negative());
+  command.add_option("--top-k", sampling.top_k, "draw among so many likeliest tokens; 0: all")
+      ->check(whole_number())
+      ->needs(temperature);
+  command
+      .add_option("--top-p", sampling.top_p,
+                  "draw among the fewest tokens that together have this probability")
+      ->check(share())
+      ->needs(temperature);
+  command.add_option("--seed", sampling.seed, "of the draws; each recording begins with it")
+      ->check(whole_number())
+      ->needs(temperature);
+  command
+      .add_option("--repetition-penalty", sampling.repetition_penalty,
+                  "above 1: words that were said become less likely (text channel)")
+      ->check(positive());
+}
+
+}  // namespace
+
+void setup_generate(CLI::App& app, Invocation& invocation) {
+  CLI::App* const command = app.add_subcommand("generate", "let a trained model answer recordings");
+  auto arguments = std::make_shared<GenerateArguments>();
+  add_config_arguments_of_checkpoint(*command, arguments->config);
+  command->add_option("--checkpoint", arguments->checkpoint, kCheckpointDoc);
+  command->add_option("--input", arguments->inputs, "recordings of the user, or folders of them")
+      ->required()
+      ->check(&not_an_option, "recording");
+  command->add_option("--output", arguments->output, "folder for wav files and answers.jsonl")
+      ->required();
+  command->add_option("--channel", arguments->channel, "of the recordings, from 0 (default)")
+      ->check(whole_number());
+  add_force(*command, arguments->force);
+  command->add_flag("--stream", arguments->stream,
+                    "feed 80 ms at a time and answer frame by frame");
+  add_sampling_options(*command, arguments->sampling);
+  command->callback([arguments, &invocation] {
+    invocation.selected = [arguments, &invocation] { return run_generate(*arguments, invocation); };
+  });
+}
+
+}  // namespace s2s::run

@@ -1,0 +1,83 @@
+#include "s2s_run/run/progress_observer.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace s2s::run {
+namespace {
+
+ProgressSettings settings(int64_t first_step, int64_t max_steps) {
+  ProgressSettings out;
+  out.title = "train";
+  out.total = max_steps;
+  out.start = first_step;
+  return out;
+}
+
+/// Waiting below this share of a step is not worth a word.
+constexpr double kShownWait = 0.05;
+/// What a step counts for in the running share, against all before it.
+constexpr double kNewest = 0.1;
+
+std::string losses(const StepReport& report) {
+  std::string text = fmt::format("loss {:.3f}", report.loss);
+  for (const auto& [name, value] : report.parts) text += fmt::format("  {} {:.3f}", name, value);
+  return text;
+}
+
+}  // namespace
+
+ProgressObserver::ProgressObserver(Console& console, Log& log, int64_t first_step,
+                                   int64_t max_steps, int64_t log_every_n_steps)
+    : log_(log),
+      first_step_(first_step),
+      bar_(console, settings(first_step, max_steps)),
+      log_every_n_steps_(log_every_n_steps) {}
+
+ProgressObserver::~ProgressObserver() = default;
+
+void ProgressObserver::on_step(const StepReport& report) {
+  const int64_t done = report.step + 1;
+  wait_s_ += kNewest * (report.data_wait_s - wait_s_);
+  step_s_ += kNewest * (report.step_time_s - step_s_);
+  bar_.update(done, losses(report) + waiting());
+  if (done % log_every_n_steps_ != 0) return;
+  log_.debug(fmt::format("step {}  {}  grad norm {:.3f}  lr {:.3g}  {:.0f} frames/s", done,
+                         losses(report), report.grad_norm, report.learning_rate,
+                         static_cast<double>(report.frames) / report.step_time_s));
+}
+
+std::string ProgressObserver::waiting() const {
+  if (wait_s_ <= kShownWait * step_s_) return "";
+  return fmt::format("  waits for data {:.0f} %", 100 * wait_s_ / step_s_);
+}
+
+void ProgressObserver::on_skipped_step(const SkippedStep& skipped) {
+  const std::string scale =
+      skipped.loss_scale == 0 ? "" : fmt::format(" at a loss scale of {:g}", skipped.loss_scale);
+  log_.warning(
+      fmt::format("step {}: the gradient norm is {}{}; no update ({} in a row); the batch held {}",
+                  skipped.step + 1, skipped.grad_norm, scale, skipped.in_a_row,
+                  fmt::join(skipped.batch_ids, ", ")));
+}
+
+void ProgressObserver::on_validation(const ValidationReport& report) {
+  for (const auto& [set, metrics] : report.sets) {
+    std::string text = fmt::format("validation of {} after {} steps:", set, report.step);
+    for (const auto& [name, value] : metrics) {
+      if (!name.starts_with("audio_accuracy_")) text += fmt::format("  {} {:.3f}", name, value);
+    }
+    log_.info(text);
+  }
+}
+
+void ProgressObserver::on_checkpoint(int64_t, const std::string& folder) {
+  log_.info("checkpoint " + folder);
+}
+
+void ProgressObserver::on_end(int64_t steps_done) {
+  if (steps_done > first_step_) bar_.finish();  // else there was nothing to do
+  log_.debug(fmt::format("{} optimizer steps done", steps_done));
+}
+
+}  // namespace s2s::run

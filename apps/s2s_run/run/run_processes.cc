@@ -1,0 +1,105 @@
+#include "s2s_run/run/run_processes.h"
+
+#include "comm/comm_errors.h"
+#include "comm/group_connection.h"
+#include "config/config_changes.h"
+#include "config/secrets.h"
+#include "s2s/mesh.h"
+#include "s2s/plugin_note.h"
+
+namespace s2s::run {
+namespace {
+
+void check_started(const TrainerBlock& trainer, const LaunchPlace& place) {
+  const int64_t num_machines = std::max<int64_t>(1, place.size / place.local_size);
+  std::optional<int64_t> devices;
+  if (trainer.devices) devices = num_devices(Config::scalar(*trainer.devices));
+  const bool is_as_asked = devices.value_or(place.local_size) == place.local_size &&
+                           trainer.num_nodes.value_or(num_machines) == num_machines;
+  if (!is_as_asked) {
+    throw comm_errors::started(devices, trainer.num_nodes, place.local_size, num_machines);
+  }
+}
+
+const char* device_name(at::DeviceType type) { return type == at::kCUDA ? "GPU" : "CPU"; }
+
+}  // namespace
+
+std::vector<AgreedFact> program_facts(const PluginHost& host) {
+  std::vector<AgreedFact> facts = {{"s2s-run", S2S_VERSION_TEXT},
+                                   {"LibTorch", S2S_TORCH_VERSION_TEXT}};
+  for (const LoadedPlugin& plugin : host.loaded()) {
+    facts.push_back({"plugin " + plugin.facts.name,
+                     plugin.facts.version + " sha1 " + plugin.sha1.substr(0, 12)});
+  }
+  return facts;
+}
+
+RunProcesses::RunProcesses(const PluginHost& host, const Registries& registries,
+                           const LaunchPlace& place, const std::vector<AgreedFact>& facts,
+                           const RendezvousSettings& settings, const Config& communicator,
+                           const FlightSettings& flight)
+    : place_(place) {
+  registries.get<Communicator>(communicator.find("name")->text(), communicator, "communicator");
+  std::vector<AgreedFact> all = program_facts(host);
+  all.insert(all.end(), facts.begin(), facts.end());
+  rendezvous_ = std::make_unique<Rendezvous>(place, all, settings);
+  if (place.size > 1) recorder_ = std::make_unique<FlightRecorder>(rendezvous_->process(), flight);
+  communicator_place_ = rendezvous_->process();
+  if (recorder_) communicator_place_.timeout = recorder_->time_limit(communicator_place_.timeout);
+  BuildContext context;
+  context.path = "communicator";
+  context.process = &communicator_place_;
+  world_ = connect_group("world", place.rank,
+                         [&] { return registries.create<Communicator>(communicator, context); });
+  world_->set_observer(recorder_.get());
+  first_ = std::make_unique<Rank0>(rendezvous_->process());
+}
+
+RunProcesses::RunProcesses()
+    : rendezvous_(
+          std::make_unique<Rendezvous>(place_, std::vector<AgreedFact>(), RendezvousSettings())),
+      world_(make_solo_communicator({})),
+      first_(std::make_unique<Rank0>(rendezvous_->process())) {}
+
+std::unique_ptr<RunProcesses> meet_other_ranks(RunSetup& setup, std::vector<AgreedFact> facts) {
+  const LaunchPlace place = read_launch_environment();
+  const RunOptions& options = setup.builder().settings();
+  check_started(options.trainer, place);
+  if (place.size == 1) return std::make_unique<RunProcesses>();
+  const at::DeviceType device = setup.builder().device().type();
+  std::string name = options.communicator.name;
+  if (name == "auto") name = device == at::kCUDA ? "nccl" : "gloo";
+  // They go over the network, and into messages.
+  const Config facts_of_config = shown_config(setup.config());
+  for (const auto& [path, value] : config_values(facts_of_config)) facts.push_back({path, value});
+  const RendezvousSettings settings = {milliseconds(options.communicator.start_timeout_s),
+                                       milliseconds(options.communicator.timeout_s)};
+  FlightSettings flight = {options.exp_manager.run_folder()};
+  flight.first_step_timeout = milliseconds(options.communicator.first_limit_s());
+  auto processes =
+      std::make_unique<RunProcesses>(setup.host(), setup.registries(), place, facts, settings,
+                                     communicator_component(setup.config(), name), flight);
+  const at::DeviceType its_device = processes->world().device_type();
+  if (its_device != device) {
+    throw comm_errors::other_device(name, device_name(its_device), device_name(device));
+  }
+  setup.join(processes->rendezvous().process(), processes->world());
+  setup.set_entropy(std::stoull(
+      processes->first().run("seeds", [&] { return std::to_string(setup.builder().entropy()); })));
+  return processes;
+}
+
+void require_one_process(const std::string& command) {
+  const LaunchPlace place = read_launch_environment();
+  if (place.size > 1) throw comm_errors::one_process(command, place.size);
+}
+
+std::unique_ptr<ParallelStrategy> build_strategy(const RunSetup& setup,
+                                                 const RunProcesses& processes) {
+  std::unique_ptr<ParallelStrategy> strategy = setup.builder().strategy();
+  require_world_size(strategy->mesh(), processes.place().size);
+  return strategy;
+}
+
+}  // namespace s2s::run

@@ -1,0 +1,121 @@
+#include "s2s_run/run/training_parts.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <set>
+
+#include "s2s/lora.h"
+#include "train/freeze.h"
+
+namespace s2s::run {
+namespace {
+
+/// Trainable parameters and the learning-rate scale of each (model.optimizer.lr_scales).
+void attach_optimizer(const TrainingParts& parts, const RunOptions& settings, Warnings& warnings) {
+  std::vector<NamedTensor> trainable;
+  std::vector<double> scales;
+  std::vector<std::pair<ParameterPattern, double>> rules;
+  std::set<std::string> unused;
+  for (const LrScaleBlock& rule : settings.optimizer.lr_scales) {
+    rules.emplace_back(ParameterPattern(Config::scalar(rule.params), "model.optimizer.lr_scales"),
+                       rule.scale);
+    unused.insert(rule.params);
+  }
+  for (NamedTensor& parameter : parts.strategy->optimizer_parameters(*parts.model)) {
+    double scale = 1;
+    for (size_t i = 0; i < rules.size(); ++i) {
+      if (!rules[i].first.matches(parameter.name)) continue;
+      scale = rules[i].second;
+      unused.erase(settings.optimizer.lr_scales[i].params);
+    }
+    trainable.push_back(parameter);
+    scales.push_back(scale);
+  }
+  for (const std::string& pattern : unused) {
+    warnings.add(
+        fmt::format("model.optimizer.lr_scales: '{}' matches no parameter that trains", pattern));
+  }
+  parts.optimizer->attach(std::move(trainable), std::move(scales));
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> build_tokenizer(const RunBuilder& builder, const RunProcesses& processes,
+                                           const std::string& checkpoint) {
+  std::unique_ptr<Tokenizer> tokenizer;
+  processes.first().run("model.tokenizer", [&] {
+    tokenizer = builder.tokenizer(checkpoint);
+    return std::string();
+  });
+  if (!processes.is_first()) tokenizer = builder.tokenizer(checkpoint);
+  return tokenizer;
+}
+
+void attach_strategy(ParallelStrategy& strategy, SpeechModel& model, const InitialValues& values) {
+  ShardPlan plan = model.configure_model(strategy.mesh());
+  add_lora_rows(model, plan);
+  strategy.attach_meta(model, plan, values);
+}
+
+TrainingParts build_training(const RunSetup& setup, const RunProcesses& processes,
+                             std::unique_ptr<ParallelStrategy> strategy,
+                             const std::string& checkpoint) {
+  const RunBuilder& builder = setup.builder();
+  const RunOptions& settings = builder.settings();
+  at::manual_seed(static_cast<uint64_t>(settings.trainer.seed));
+  TrainingParts parts;
+  parts.tokenizer = build_tokenizer(builder, processes, checkpoint);
+  parts.model = builder.described_model(parts.tokenizer.get(), checkpoint);
+  const std::unique_ptr<InitialValues> values = builder.initial_values(*parts.model, checkpoint);
+  parts.strategy = std::move(strategy);
+  parts.data = builder.train_source(parts.tokenizer.get(), *parts.strategy);
+  parts.optimizer = builder.optimizer();
+  parts.schedule = builder.schedule();
+  for (const std::string& pattern :
+       freeze_parameters(*parts.model, settings.model.frozen(), settings.model.kept())) {
+    setup.warnings().add(fmt::format("model.freeze_params: '{}' matches no parameter", pattern));
+  }
+  attach_strategy(*parts.strategy, *parts.model, *values);
+  attach_optimizer(parts, settings, setup.warnings());
+  return parts;
+}
+
+void fit_codec_of(const TrainingParts& parts, const RunBuilder& builder) {
+  fit_codec(
+      *parts.model, [&] { return builder.all_train_data(parts.tokenizer.get()); },
+      builder.settings().trainer.codec_fit_batches);
+}
+
+std::unique_ptr<Scorer> prepared_scorer(const RunBuilder& builder, const Tokenizer* tokenizer,
+                                        const std::map<std::string, ShareFactory>& sets) {
+  std::unique_ptr<Scorer> scorer = builder.scorer();
+  if (scorer == nullptr) return nullptr;
+  std::vector<std::string> texts;
+  const auto add_texts = [&texts](DataSource& source) {
+    const std::vector<std::string> more = source.texts();
+    texts.insert(texts.end(), more.begin(), more.end());
+  };
+  for (const auto& [name, factory] : sets) add_texts(*factory({}));
+  if (const auto train = builder.all_train_data(tokenizer)) add_texts(*train);
+  scorer->prepare(texts);
+  return scorer;
+}
+
+TrainerSettings trainer_settings(const RunBuilder& builder) {
+  const RunOptions& settings = builder.settings();
+  TrainerSettings out;
+  out.max_steps = settings.trainer.max_steps;
+  out.accumulate = settings.trainer.accumulate_grad_batches;
+  out.max_skipped = settings.trainer.max_skipped_steps;
+  out.seed = static_cast<uint64_t>(settings.trainer.seed);
+  out.max_grad_norm = settings.trainer.gradient_clip_val.value_or(0);
+  out.validate_every = settings.trainer.val_check_interval.value_or(0);
+  out.saves = save_schedule(settings.exp_manager.checkpoint_callback_params, settings.trainer);
+  out.max_time_s = settings.exp_manager.max_time_s();
+  out.precision = builder.precision();
+  out.device = builder.device();
+  return out;
+}
+
+}  // namespace s2s::run

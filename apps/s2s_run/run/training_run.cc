@@ -1,0 +1,271 @@
+#include "s2s_run/run/training_run.h"
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <optional>
+
+#include "base/interrupt.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_copies.h"
+#include "checkpoint/checkpoint_observer.h"
+#include "eval/metrics/monitored_metric.h"
+#include "eval/validator.h"
+#include "s2s_run/data/data_synth.h"
+#include "s2s_run/plan/memory_forecast.h"
+#include "s2s_run/run/progress_observer.h"
+#include "s2s_run/run/run_processes.h"
+#include "s2s_run/run/training_parts.h"
+#include "s2s_run/run/training_start.h"
+#include "train/run_folder.h"
+#include "train/run_lock.h"
+#include "train/run_loggers.h"
+
+namespace s2s::run {
+namespace {
+
+constexpr char kStopping[] =
+    "stopping after this step, with a checkpoint; a second ^C stops at once\n";
+constexpr char kTerminated[] = "SIGTERM: stopping after this step, with a checkpoint\n";
+constexpr char kRankTerminated[] =
+    "SIGTERM: stopping after this step, with a checkpoint unless a rank was lost\n";
+
+/// What a run has from its start on, and where it tells about itself.
+struct Run {
+  const RunSetup& setup;
+  const RunProcesses& processes;
+  const RunFolder& folder;
+  Console& console;
+  Log& log;
+};
+
+/// Rank 0 speaks on the console and writes log.txt; the others write log.RANK.txt.
+std::string log_name(const RunProcesses& processes) {
+  return processes.is_first() ? "log.txt" : fmt::format("log.{}.txt", processes.place().rank);
+}
+
+/// Says what is unusual, and lets parts say so from now on.
+void report_setup(const Run& run) {
+  Log& log = run.log;
+  run.setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });
+  for (const std::string& line : run.setup.notes()) log.info(line);
+  for (const Shadowing& shadowed : run.setup.host().scan().shadowed) {
+    log.info(fmt::format("{}:{} comes from {}, which shadows {}", shadowed.id.kind,
+                         shadowed.id.name, shadowed.winner, shadowed.loser));
+  }
+  if (run.processes.place().size > 1) {
+    log.info(fmt::format("rank {} of {}, started by {}", run.processes.place().rank,
+                         run.processes.place().size, to_string(run.processes.place().launcher)));
+  }
+}
+
+/// The state to start from, and what the run folder says about it.
+RunState prepare(const Run& run, const TrainingStart& start, TrainingParts& parts) {
+  const RunBuilder& builder = run.setup.builder();
+  RunState state = resume(run.setup, start, parts, run.processes.place().rank, run.log);
+  run.processes.first().run("files of the run", [&] {
+    write_run_files(run.setup, run.folder, start, parts, state.steps_done, run.log);
+    return std::string();
+  });
+  fit_codec_of(parts, builder);
+  const int64_t max_steps = builder.settings().trainer.max_steps;
+  if (state.steps_done >= max_steps) {
+    run.log.info(fmt::format("nothing to do: {} steps are done and trainer.max_steps is {}",
+                             state.steps_done, max_steps));
+  }
+  return state;
+}
+
+ValidationSettings validation_settings(const RunBuilder& builder, const TrainingParts& parts,
+                                       Scorer* scorer) {
+  ValidationSettings out;
+  if (const auto answered = answered_batches(builder.settings())) {
+    out.answers = Answers::kNumbers;
+    out.limit_answers = *answered;
+    out.scorer = scorer;
+    out.metrics = builder.metrics();
+  }
+  out.limit_batches = builder.settings().trainer.limit_val_batches.value_or(0);
+  out.device = builder.device();
+  out.precision = builder.precision();
+  out.strategy = parts.strategy.get();
+  return out;
+}
+
+CheckpointSettings checkpoint_settings(const Run& run, const ParallelStrategy& strategy) {
+  const CheckpointBlock& options =
+      run.setup.builder().settings().exp_manager.checkpoint_callback_params;
+  CheckpointSettings out;
+  if (run.processes.place().size > 1) out.world = &run.processes.world();
+  out.mesh = strategy.mesh();
+  out.is_async = options.async_save;
+  out.rotation = Rotation{options.save_top_k, options.monitor.has_value(), options.mode == "max"};
+  if (run.processes.is_first()) out.lines = run.folder.file("metrics.jsonl");
+  out.warn = [&log = run.log](const std::string& message) { log.warning(message); };
+  return out;
+}
+
+/// The steps of a trainer, as the flight recorder of a run of several processes hears of them.
+class RecordedSteps {
+ public:
+  /// recorder: null for a process alone. first_step: 0-based, of this start.
+  RecordedSteps(FlightRecorder* recorder, Trainer& trainer, int64_t first_step)
+      : recorder_(recorder) {
+    if (recorder == nullptr) return;
+    recorder->set_stop_probe(trainer.stop_requested);
+    trainer.at_phase = [recorder, first_step](int64_t step, const char* phase) {
+      if (step > first_step) recorder->first_step_has_ended();
+      recorder->set_step(step + 1);
+      recorder->set_phase(phase);
+    };
+  }
+  ~RecordedSteps() {
+    if (recorder_ == nullptr) return;
+    recorder_->set_phase("");
+    recorder_->set_stop_probe({});
+  }
+  RecordedSteps(const RecordedSteps&) = delete;
+  RecordedSteps& operator=(const RecordedSteps&) = delete;
+
+ private:
+  FlightRecorder* recorder_;
+};
+
+/// What skip_bad left out of this rank's batches, once more at the end.
+void report_left_out(const DataSource& data, Log& log) {
+  const std::vector<std::string> lines = data.left_out();
+  if (lines.empty()) return;
+  std::string text = fmt::format("bad cuts that were left out: {}", lines.size());
+  for (const std::string& line : lines) text += "\n  " + line;
+  log.warning(text);
+}
+
+/// Trains from `begin` on and tells the run folder, the log and the console.
+Trainer::End train(const Run& run, TrainingParts& parts, const RunState& begin,
+                   const InterruptWatch& interrupt) {
+  const RunBuilder& builder = run.setup.builder();
+  const TrainerBlock& options = builder.settings().trainer;
+  Trainer trainer(trainer_settings(builder), parts.of_trainer());
+  trainer.restore(begin.trainer_state);
+  std::unique_ptr<MetricsLog> metrics;
+  if (run.processes.is_first()) {
+    metrics =
+        std::make_unique<MetricsLog>(run.folder.file("metrics.jsonl"), begin.steps_done,
+                                     [&](const std::string& message) { run.log.warning(message); });
+    trainer.add_observer(metrics.get());
+  }
+  RunLoggers loggers(run.processes.is_first() ? builder.loggers() : std::vector<NamedLogger>(),
+                     [&](const std::string& message) { run.log.warning(message); });
+  trainer.add_observer(&loggers);
+  ProgressObserver progress(run.console, run.log, begin.steps_done, options.max_steps,
+                            options.log_every_n_steps);
+  trainer.add_observer(&progress);
+  CheckpointFolder checkpoints(run.folder.checkpoints(),
+                               {run.folder.file("config.yaml"), run.folder.file("manifest.json"),
+                                run.folder.file(kTokenizerCopy), run.folder.file(kLlmCopy)},
+                               checkpoint_settings(run, *parts.strategy));
+  const auto warn = [&](const std::string& message) { run.log.warning(message); };
+  const std::string fault = monitor_fault(builder.settings(), parts.model->metric_names());
+  if (!fault.empty()) warn(fault);
+  CheckpointObserver saving(
+      checkpoints, builder.settings().exp_manager.checkpoint_callback_params.monitor.value_or(""),
+      fault.empty() ? std::function<void(const std::string&)>(warn) : nullptr);
+  trainer.add_observer(&saving);
+  trainer.save_checkpoint = [&](int64_t steps_done) {
+    return checkpoints.save(
+        parts.strategy->parts(*parts.model), *parts.optimizer,
+        {steps_done, parts.data->state(), trainer.state(), saving.monitored(steps_done)});
+  };
+  const Validator::Sets sets = builder.validation_sources(parts.tokenizer.get());
+  std::unique_ptr<Scorer> scorer;
+  if (!sets.empty()) {
+    if (answered_batches(builder.settings())) {
+      scorer = prepared_scorer(builder, parts.tokenizer.get(), sets);
+    }
+    trainer.validate = [&](int64_t steps_done) {
+      return Validator(*parts.model, sets, validation_settings(builder, parts, scorer.get()))
+          .run(steps_done);
+    };
+  }
+  trainer.stop_requested = [&] { return interrupt.requested(); };
+  const RecordedSteps recorded(run.processes.recorder(), trainer, begin.steps_done);
+  const Trainer::End end = trainer.run(begin.steps_done);
+  report_left_out(*parts.data, run.log);
+  return end;
+}
+
+/// Before any is spent. What the plan has to say is said where the model is built.
+void forecast_memory(const Run& run) {
+  if (!run.processes.is_first() || !run.setup.builder().device().is_cpu()) return;
+  const auto& place = run.processes.place();
+  std::vector<std::string> warnings;
+  try {
+    warn_of_memory(run.setup.config(), run.setup.registries(), {place.size, place.local_size},
+                   warnings);
+  } catch (const Error&) {
+    return;
+  }
+  for (const std::string& warning : warnings) run.log.warning(warning);
+}
+
+ExitCode run_in(const Run& run, std::unique_ptr<ParallelStrategy> strategy) {
+  const TrainerBlock& options = run.setup.builder().settings().trainer;
+  if (options.num_threads) at::set_num_threads(static_cast<int>(*options.num_threads));
+  report_setup(run);
+  forecast_memory(run);
+  run.processes.first().run("data.synth", [&] {
+    make_configured_set(run.setup.config(), ".");  // it watches for ^C itself
+    return std::string();
+  });
+  keep_freed_memory();
+  // ^C while building ends the run after its first step.
+  const bool is_alone = run.processes.place().size == 1;
+  const char* const terminated = is_alone ? kTerminated : kRankTerminated;
+  const bool speaks = run.processes.is_first();
+  const InterruptWatch interrupt(speaks ? kStopping : nullptr, speaks ? terminated : nullptr);
+  const TrainingStart start = find_start(run.setup, run.folder, run.processes);
+  TrainingParts parts =
+      build_training(run.setup, run.processes, std::move(strategy), start.checkpoint);
+  const RunState begin = prepare(run, start, parts);
+  if (train(run, parts, begin, interrupt) == Trainer::End::kFinished) return ExitCode::kOk;
+  run.log.info("stopped with a checkpoint; the same command continues");
+  return ExitCode::kStopped;
+}
+
+}  // namespace
+
+ExitCode run_training(RunSetup& setup) {
+  outlive_readers_of_output();
+  const std::unique_ptr<RunProcesses> processes = meet_other_ranks(setup);
+  std::unique_ptr<ParallelStrategy> strategy = build_strategy(setup, *processes);
+  const std::string path = setup.builder().settings().exp_manager.run_folder();
+  std::optional<RunLock> lock;  // of rank 0
+  processes->first().run("run folder", [&] {
+    const RunFolder locked(path);
+    lock.emplace(locked.path());
+    locked.remove_left_overs();
+    return std::string();
+  });
+  const RunFolder folder(path);
+  std::ofstream nowhere;
+  const bool speaks = processes->is_first();
+  Console console(speaks ? static_cast<std::ostream&>(std::cerr) : nowhere,
+                  speaks && standard_error_is_terminal(), terminal_width());
+  Log log(&console, {LogLevel::kInfo, folder.file(log_name(*processes))});
+  if (lock && !lock->warning().empty()) log.warning(lock->warning());
+  try {
+    return processes->watched([&] {
+      return run_in({setup, *processes, folder, console, log}, std::move(strategy));
+    });
+  } catch (const Error& error) {
+    log.debug(std::string("ended by an error: ") + error.what());  // the program prints it itself
+    throw;
+  }
+}
+
+}  // namespace s2s::run

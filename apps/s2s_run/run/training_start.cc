@@ -1,0 +1,119 @@
+#include "s2s_run/run/training_start.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/foreign_json.h"
+#include "checkpoint/checkpoint_copies.h"
+#include "config/config_changes.h"
+#include "config/load_config.h"
+#include "config/secrets.h"
+#include "s2s_run/checkpoint/checkpoint_place.h"
+#include "s2s_run/run/manifest.h"
+
+namespace s2s::run {
+namespace {
+
+using nlohmann::json;
+
+/// The learning rate of a step by a configuration; nothing where it does not say.
+std::optional<double> learning_rate_of(const Config& config, int64_t step,
+                                       const Registries& registries) {
+  const Config* const schedule = config.find_path("model.lr_scheduler");
+  const Config* const base = config.find_path("model.optimizer.lr");
+  if (schedule == nullptr || base == nullptr) return std::nullopt;
+  try {
+    BuildContext context;
+    context.path = "model.lr_scheduler";
+    return registries.create<Schedule>(*schedule, context)
+        ->learning_rate(step, base->as_double("model.optimizer.lr"));
+  } catch (const Error&) {
+    return std::nullopt;  // of plugins that are not here any more
+  }
+}
+
+/// A schedule that ends at trainer.max_steps is another one when those are more.
+std::string jump_of_learning_rate(const Config& before, const RunSetup& setup,
+                                  const TrainingParts& parts, int64_t step) {
+  const auto old_rate = learning_rate_of(before, step, setup.registries());
+  const double rate = parts.schedule->learning_rate(step, parts.optimizer->base_learning_rate());
+  if (!old_rate || (rate <= 2 * *old_rate && *old_rate <= 2 * rate)) return "";
+  return fmt::format(
+      "the learning rate of step {} is {:.2g}, and was {:.2g} by the configuration before; to keep "
+      "that, write the model.lr_scheduler that the run had",
+      step, rate, *old_rate);
+}
+
+/// Says what differs from the configuration and the plugins that the run had before.
+void report_changes(const RunFolder& folder, const RunSetup& setup, const TrainingParts& parts,
+                    int64_t steps_done, Log& log) {
+  const std::string plugins = plugin_changes(folder.file("manifest.json"), setup);
+  if (!plugins.empty()) log.warning(plugins);
+  if (!std::filesystem::exists(folder.file("config.yaml"))) return;
+  // Both as they are stored: the environment is another one, and secrets are in neither.
+  const Config before = load_config(folder.file("config.yaml"));
+  for (const std::string& line : config_changes(before, stored_config(setup.config()))) {
+    log.warning("the run goes on with another configuration: " + line);
+  }
+  const std::string jump = jump_of_learning_rate(before, setup, parts, steps_done + 1);
+  const bool has_next = steps_done < setup.builder().settings().trainer.max_steps;
+  if (has_next && !jump.empty()) log.warning(jump);
+}
+
+TrainingStart look_for_start(const ExpManagerBlock& manager, const RunFolder& folder,
+                             Warnings& warnings) {
+  if (!manager.resume_if_exists) folder.check_unused();
+  CheckpointSettings settings;
+  settings.warn = [&](const std::string& message) { warnings.add(message); };
+  const std::string newest = CheckpointFolder(folder.checkpoints(), {}, settings).newest();
+  if (!newest.empty() || !manager.resume_from_checkpoint) return {newest, true};
+  return {checkpoint_of(*manager.resume_from_checkpoint), false};
+}
+
+}  // namespace
+
+TrainingStart find_start(const RunSetup& setup, const RunFolder& folder,
+                         const RunProcesses& processes) {
+  const std::string found = processes.first().run("checkpoint to begin with", [&] {
+    const TrainingStart start =
+        look_for_start(setup.builder().settings().exp_manager, folder, setup.warnings());
+    return json{start.checkpoint, start.is_of_this_run}.dump();
+  });
+  const json start = parse_foreign_json(found);
+  return {start.at(0), start.at(1)};
+}
+
+RunState resume(const RunSetup& setup, const TrainingStart& start, TrainingParts& parts,
+                int64_t rank, Log& log) {
+  if (start.checkpoint.empty()) return {};
+  check_same_parts(start.checkpoint, setup.config());
+  ParallelStrategy& strategy = *parts.strategy;
+  const std::vector<LocalShard> held = strategy.parts(*parts.model);
+  load_model(start.checkpoint, *parts.model, held);
+  strategy.after_update(*parts.model);
+  if (is_weights_only(start.checkpoint)) {
+    log.info(fmt::format("begins with the weights of {}", start.checkpoint));
+    return {};
+  }
+  RunState state =
+      load_run_state(start.checkpoint, *parts.optimizer, held, {strategy.mesh(), rank});
+  parts.data->restore(state.data_state);
+  log.info(fmt::format("resumed from {} at step {}", start.checkpoint, state.steps_done));
+  return state;
+}
+
+void write_run_files(const RunSetup& setup, const RunFolder& folder, const TrainingStart& start,
+                     const TrainingParts& parts, int64_t steps_done, Log& log) {
+  const bool goes_on = !start.checkpoint.empty() && start.is_of_this_run;
+  if (goes_on && !is_weights_only(start.checkpoint))
+    report_changes(folder, setup, parts, steps_done, log);
+  folder.write_config(effective_text(setup.config()));
+  folder.write_manifest(run_manifest(setup));
+  if (parts.tokenizer) folder.keep_copies(kTokenizerCopy, parts.tokenizer->files());
+  folder.keep_copies(kLlmCopy, llm_files(with_checkpoint_copies(setup.config(), start.checkpoint)));
+}
+
+}  // namespace s2s::run

@@ -1,0 +1,250 @@
+#include "s2s_run/tokenizer/tokenizer.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/foreign_json.h"
+#include "base/standard_output.h"
+#include "s2s_run/new_output.h"
+#include "s2s_run/tokenizer/tokenizer_file.h"
+
+namespace s2s::run {
+namespace {
+
+struct CodeArguments {
+  std::string path;
+  std::string plugin;              // "": which one reads the file is seen from its name
+  std::vector<std::string> words;  // texts, or lists of ids; none: lines of standard input
+  bool special = false;
+  std::optional<int64_t> bos_id, eos_id, pad_id;
+};
+
+struct TrainArguments {
+  std::vector<std::string> inputs;
+  std::string output;
+  std::string plugin;
+  std::string model_type;
+  int64_t vocab_size = 8000;
+  bool force = false;
+};
+
+Error bad_ids(const std::string& place, const std::string& text) {
+  return Error(ExitCode::kData, "tokenizer/ids",
+               fmt::format("{}: '{}' is no list of ids; expected one JSON list of whole numbers a "
+                           "line, as 'tokenizer encode' prints",
+                           place, text.substr(0, 60)));
+}
+
+Error bad_text(const std::string& place, const std::string& text) {
+  return Error(
+      ExitCode::kData, "tokenizer/text",
+      fmt::format("{}: '{}' is no JSON string; expected one a line with --json; without it a "
+                  "line is the text",
+                  place, text.substr(0, 60)));
+}
+
+/// The text that a line stands for.
+std::string parse_text(const std::string& line, const std::string& place, bool json) {
+  if (!json) return line;
+  const auto parsed = try_parse_foreign_json(line);
+  if (!parsed.is_string()) throw bad_text(place, line);
+  return parsed.get<std::string>();
+}
+
+TokenizerFile open_tokenizer(const CodeArguments& arguments, const Invocation& invocation) {
+  Config options = Config::map();
+  options["path"] = Config::scalar(arguments.path, /*quoted=*/true);
+  const auto set = [&](const char* key, const std::optional<int64_t>& id) {
+    if (id) options[key] = Config::scalar(std::to_string(*id));
+  };
+  set("bos_id", arguments.bos_id);
+  set("eos_id", arguments.eos_id);
+  set("pad_id", arguments.pad_id);
+  return TokenizerFile(invocation, options,
+                       tokenizer_component_for(arguments.path, arguments.plugin), "tokenizer");
+}
+
+/// Calls `visit` with each line that is asked about, and its place.
+template <class Visit>
+void for_each_line(const CodeArguments& arguments, const Visit& visit) {
+  int64_t number = 0;
+  const auto place = [&](const char* of) { return fmt::format("{}:{}", of, ++number); };
+  for (const std::string& word : arguments.words) visit(word, place("command line"));
+  if (!arguments.words.empty()) return;
+  for (std::string line; std::getline(std::cin, line);) visit(line, place("standard input"));
+}
+
+/// Text alone needs no BOS, EOS or PAD, which some files do not have: any ids will do.
+TokenizerFile open_encoder(CodeArguments arguments, const Invocation& invocation) {
+  try {
+    return open_tokenizer(arguments, invocation);
+  } catch (const Error& error) {
+    const bool is_about_ids = error.id().find("special-ids") != std::string::npos;
+    if (!is_about_ids || arguments.special || arguments.bos_id || arguments.eos_id ||
+        arguments.pad_id) {
+      throw;
+    }
+  }
+  arguments.bos_id = 0;
+  arguments.eos_id = 1;
+  arguments.pad_id = 2;
+  return open_tokenizer(arguments, invocation);
+}
+
+int encode(const CodeArguments& arguments, const Invocation& invocation) {
+  const TokenizerFile tokenizer = open_encoder(arguments, invocation);
+  for_each_line(arguments, [&](const std::string& line, const std::string& place) {
+    std::vector<int64_t> ids = tokenizer->encode(parse_text(line, place, invocation.json));
+    if (arguments.special) {
+      ids.insert(ids.begin(), tokenizer->special_ids().bos);
+      ids.push_back(tokenizer->special_ids().eos);
+    }
+    std::cout << nlohmann::json(ids).dump() << '\n';
+  });
+  return 0;
+}
+
+Error unknown_id(const std::string& place, const std::string& id, int64_t vocab_size) {
+  return {ExitCode::kData, "tokenizer/ids",
+          place + ": this tokenizer has no id " + id + "; its ids go from 0 to " +
+              std::to_string(vocab_size - 1) + "; use the tokenizer that made the list"};
+}
+
+std::vector<int64_t> parse_ids(const std::string& line, const std::string& place,
+                               int64_t vocab_size) {
+  const auto json = try_parse_foreign_json(line);
+  if (!json.is_array()) throw bad_ids(place, line);
+  for (const auto& id : json) {
+    if (!id.is_number_integer()) throw bad_ids(place, line);
+    if (id < 0 || id >= vocab_size) throw unknown_id(place, id.dump(), vocab_size);
+  }
+  return json;
+}
+
+/// Special ids stay as their pieces, the text between them is decoded.
+std::string decode_with_special(const std::vector<int64_t>& ids, const Tokenizer& tokenizer) {
+  const SpecialIds& special = tokenizer.special_ids();
+  std::string text;
+  std::vector<int64_t> plain;
+  const auto flush = [&] {
+    if (!plain.empty()) text += tokenizer.decode(plain);
+    plain.clear();
+  };
+  for (const int64_t id : ids) {
+    if (id != special.bos && id != special.eos && id != special.pad) {
+      plain.push_back(id);
+      continue;
+    }
+    flush();
+    text += tokenizer.piece(id);
+  }
+  flush();
+  return text;
+}
+
+/// `5 6 7` on the command line is one list.
+void join_ids(CodeArguments& arguments) {
+  if (arguments.words.empty() || arguments.words[0].starts_with('[')) return;
+  arguments.words = {fmt::format("[{}]", fmt::join(arguments.words, ","))};
+}
+
+int decode(const CodeArguments& asked, const Invocation& invocation) {
+  CodeArguments arguments = asked;
+  join_ids(arguments);
+  const TokenizerFile tokenizer = open_tokenizer(arguments, invocation);
+  if (!invocation.json) write_standard_output_as_it_is();
+  for_each_line(arguments, [&](const std::string& line, const std::string& place) {
+    const std::vector<int64_t> ids = parse_ids(line, place, tokenizer->vocab_size());
+    const std::string text =
+        arguments.special ? decode_with_special(ids, *tokenizer) : tokenizer->decode(ids);
+    std::cout << (invocation.json ? nlohmann::json(text).dump() : text) << '\n';
+  });
+  return 0;
+}
+
+int train(const TrainArguments& arguments, const Invocation& invocation) {
+  require_new({arguments.output}, arguments.force);
+  Config options = Config::map();
+  options["path"] = Config::scalar(arguments.output, /*quoted=*/true);
+  Config& train = options["train"];
+  std::vector<Config> inputs;
+  for (const std::string& input : arguments.inputs) {
+    inputs.push_back(Config::scalar(input, /*quoted=*/true));
+  }
+  train["input"] = Config::list(std::move(inputs));
+  if (!arguments.model_type.empty()) train["model_type"] = Config::scalar(arguments.model_type);
+  train["vocab_size"] = Config::scalar(std::to_string(arguments.vocab_size));
+  train["overwrite"] = Config::scalar("true");
+  const TokenizerFile tokenizer(invocation, options,
+                                tokenizer_component_for(arguments.output, arguments.plugin),
+                                "tokenizer", TokenizerUse::kTrain);
+  if (invocation.json) {
+    const nlohmann::ordered_json out = {{"path", arguments.output},
+                                        {"vocab_size", tokenizer->vocab_size()}};
+    std::printf("%s\n", out.dump().c_str());
+  } else {
+    std::printf("made %s: %lld pieces\n", arguments.output.c_str(),
+                static_cast<long long>(tokenizer->vocab_size()));
+  }
+  return 0;
+}
+
+void add_code_command(CLI::App& group, Invocation& invocation, const char* name,
+                      const char* description,
+                      int (*run)(const CodeArguments&, const Invocation&)) {
+  CLI::App* command = group.add_subcommand(name, description);
+  auto arguments = std::make_shared<CodeArguments>();
+  command
+      ->add_option("tokenizer,--tokenizer", arguments->path,
+                   "a tokenizer.json or .model, or its folder")
+      ->required();
+  command->add_option("lines", arguments->words, "what to look at; none: standard input");
+  command->add_option("--plugin", arguments->plugin, "which reads it, if the name does not tell");
+  command->add_flag("--json", invocation.json,
+                    "texts are JSON strings, so that they may have lines");
+  command->add_flag("--special", arguments->special, "with BOS and EOS");
+  command->add_option("--bos-id", arguments->bos_id, "in place of the file's");
+  command->add_option("--eos-id", arguments->eos_id, "in place of the file's");
+  command->add_option("--pad-id", arguments->pad_id, "in place of the file's");
+  command->callback([arguments, run, &invocation] {
+    invocation.selected = [arguments, run, &invocation] { return run(*arguments, invocation); };
+  });
+}
+
+void add_train_command(CLI::App& group, Invocation& invocation) {
+  CLI::App* command = group.add_subcommand("train", "make a small vocabulary from texts");
+  auto arguments = std::make_shared<TrainArguments>();
+  command
+      ->add_option("--input", arguments->inputs, "texts, one a line, or Lhotse cuts (.jsonl[.gz])")
+      ->required();
+  command->add_option("--output", arguments->output, "the .model or tokenizer.json to write")
+      ->required();
+  add_force(*command, arguments->force);
+  command->add_option("--plugin", arguments->plugin, "which makes it, if the name does not tell");
+  command->add_option("--vocab-size", arguments->vocab_size, "most pieces")->capture_default_str();
+  command->add_option("--model-type", arguments->model_type,
+                      "of a .model: word (when not given), unigram, bpe or char");
+  command->add_flag("--json", invocation.json, "print the result as JSON");
+  command->callback([arguments, &invocation] {
+    invocation.selected = [arguments, &invocation] { return train(*arguments, invocation); };
+  });
+}
+
+}  // namespace
+
+void setup_tokenizer(CLI::App& app, Invocation& invocation) {
+  CLI::App& group = command_group(app, "tokenizer", "text to ids and back");
+  add_code_command(group, invocation, "encode",
+                   "standard input line by line -> one JSON list of ids per line", encode);
+  add_code_command(group, invocation, "decode",
+                   "one JSON list of ids per line -> text line by line", decode);
+  add_train_command(group, invocation);
+}
+
+}  // namespace s2s::run

@@ -1,0 +1,69 @@
+#include "convert/source_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/fnv.h"
+#include "convert/audio_facts.h"
+#include "convert/convert_errors.h"
+
+namespace s2s::convert {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> audio_files(const std::string& folder) {
+  if (!fs::is_directory(folder)) throw convert_errors::missing(folder, "a folder");
+  std::vector<std::string> files;
+  const auto options = fs::directory_options::follow_directory_symlink;
+  for (const auto& entry : fs::recursive_directory_iterator(folder, options)) {
+    if (entry.is_regular_file() && is_audio_name(entry.path().string())) {
+      files.push_back(entry.path().string());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string name_below(const std::string& path, const std::string& folder) {
+  return fs::path(path).lexically_relative(folder).replace_extension().string();
+}
+
+std::optional<std::string> without_speaker(const std::string& name, const std::string& speaker) {
+  if (name.size() < speaker.size() + 2 || !name.ends_with(speaker)) return std::nullopt;
+  const size_t at = name.size() - speaker.size() - 1;
+  if (std::string("_-.").find(name[at]) == std::string::npos) return std::nullopt;
+  return name.substr(0, at);
+}
+
+bool is_agent(const std::string& label, const ImportOptions& options) {
+  if (label == options.user) return false;
+  return label.empty() || label == options.agent || label == options.main_speaker;
+}
+
+std::vector<Spoken> with_roles(std::vector<Spoken> spoken, const ImportOptions& options) {
+  for (Spoken& part : spoken) part.speaker = is_agent(part.speaker, options) ? "agent" : "user";
+  return spoken;
+}
+
+void set_speaker_id(const std::string& name, Supervision& turn) {
+  turn.custom.emplace_back("speaker_id", JsonText{nlohmann::json(name).dump()});
+}
+
+uint64_t fingerprint_of(const std::vector<std::string>& names, const ImportOptions& options) {
+  uint64_t hash = fnv1a(options.from);
+  const auto mix = [&hash](const std::string& text) { hash = fnv1a("|", fnv1a(text, hash)); };
+  // The empty text was an option once: conversions that have begun go on.
+  for (const std::string& text :
+       {options.user, options.agent, options.main_speaker, options.supervisions, std::string(),
+        options.user_suffix, options.agent_suffix, options.language,
+        std::to_string(options.user_channel), std::to_string(options.agent_channel),
+        std::to_string(options.pause_s), std::to_string(static_cast<int>(options.lengths)),
+        std::to_string(options.sample_rate_hz)}) {
+    mix(text);
+  }
+  for (const std::string& name : names) mix(name);
+  return hash;
+}
+
+}  // namespace s2s::convert

@@ -1,0 +1,137 @@
+#include "cuts/cut_audio_errors.h"
+
+#include <fmt/format.h>
+
+namespace s2s::cut_audio_errors {
+namespace {
+
+Error error(const char* name, std::string message) {
+  return Error(ExitCode::kData, std::string("data/") + name, std::move(message));
+}
+
+}  // namespace
+
+Error no_recording(const Cut& cut) {
+  return error("no-recording",
+               fmt::format("{} has no 'recording'; expected the user's audio there; "
+                           "attach the recordings, features are not read",
+                           cut.place()));
+}
+
+Error no_target(const Cut& cut) {
+  return error("no-target",
+               fmt::format("{} has no 'custom.target_audio'; expected the agent's audio there, as "
+                           "long as the cut; set cut.target_audio = Recording(...) in lhotse",
+                           cut.place()));
+}
+
+Error endless(const Cut& cut) {
+  return error("too-long", fmt::format("{} lasts {:g} s; expected at most a day; fix its "
+                                       "'duration', or leave it out",
+                                       cut.place(), cut.duration_s));
+}
+
+Error no_custom(const Cut& cut, const std::string& name) {
+  return error(
+      "no-custom-audio",
+      fmt::format("{} has no recording 'custom.{}'; expected one; attach it in lhotse (cut.{} "
+                  "= Recording(...)), or name another field",
+                  cut.place(), name, name));
+}
+
+Error at_place(const std::string& place, const Error& cause) {
+  if (cause.message().starts_with(place)) return cause;
+  return Error(cause.exit_code(), cause.id(), place + ": " + cause.message());
+}
+
+Error missing_audio(const std::string& place, const std::string& path) {
+  return error("missing-file",
+               fmt::format("{}: the audio file '{}' does not exist; expected a path that is right "
+                           "from the manifest's folder; restore the file or fix 'source'",
+                           place, path));
+}
+
+Error unreadable_audio(const std::string& place, const std::string& path,
+                       const std::string& reason) {
+  return error(
+      "unreadable-audio",
+      fmt::format("{}: the audio file '{}' cannot be read: {}; expected WAV, FLAC, OGG or "
+                  "another format of libsndfile; 's2s-run data inspect' lists all such files",
+                  place, path, reason));
+}
+
+Error file_sample_rate(const std::string& place, const std::string& path, int64_t in_file_hz,
+                       int64_t in_manifest_hz) {
+  return error("sample-rate",
+               fmt::format("{}: '{}' has {} Hz, the manifest says {} Hz; expected the same; fix "
+                           "sampling_rate (and num_samples) in the manifest",
+                           place, path, in_file_hz, in_manifest_hz));
+}
+
+Error channel(const std::string& place, const std::string& path, const std::string& problem) {
+  return error("channel", fmt::format("{}: '{}': {}; expected the channels that the manifest's "
+                                      "'sources' name; fix 'channel' or 'channels'",
+                                      place, path, problem));
+}
+
+Error cut_too_long(const std::string& place, const std::string& path, double start_s, double end_s,
+                   double available_s) {
+  return error(
+      "cut-too-long",
+      fmt::format("{} needs {:.3f} s to {:.3f} s of '{}', which ends at {:.3f} s; expected "
+                  "audio as long as the cut (half a second may be missing); shorten the cut "
+                  "or lengthen the file with silence",
+                  place, start_s, end_s, path, available_s));
+}
+
+Error duration_mismatch(const std::string& place, const std::string& path, double in_file_s,
+                        double in_manifest_s) {
+  return error(
+      "duration-mismatch",
+      fmt::format("{}: '{}' is {:.3f} s long, the manifest says {:.3f} s; expected the same "
+                  "within half a second; write the manifest again from the files",
+                  place, path, in_file_s, in_manifest_s));
+}
+
+Error source_kind(const std::string& place, const std::string& type, const std::string& source) {
+  const bool is_url = type == "url";
+  return error(
+      "source-type",
+      fmt::format("{}: the audio source '{}' has the type '{}', {}; expected a file, a command, or "
+                  "audio out of a Shar directory; {}",
+                  place, source, type,
+                  is_url ? "and nothing is fetched from a network while training"
+                         : "a placeholder for audio in a tar that was not opened with the cuts",
+                  is_url
+                      ? "fetch it first, or write {\"type\":\"command\",\"source\":\"curl -s URL\"}"
+                      : "open the whole directory with shar_path"));
+}
+
+Error transform(const std::string& place, const AudioTransform& transform,
+                const std::string& reason) {
+  return error(
+      "transforms",
+      fmt::format("{}: the transform {} with {} cannot be applied: {}; expected Resample, Speed, "
+                  "Tempo, Volume, ReverbWithImpulseResponse, LoudnessNormalization, Narrowband "
+                  "(mulaw), Clipping or Compress with Lhotse's arguments; apply others once with "
+                  "'CutSet.save_audios'",
+                  place, transform.name, transform.kwargs.text, reason));
+}
+
+Error mix(const std::string& place, const std::string& problem) {
+  return error("mix",
+               fmt::format("{}: the mix cannot be made: {}; expected tracks of one rate, with "
+                           "one or equally many channels, and one without 'snr'; fix the "
+                           "tracks, or resample the cuts before they are mixed",
+                           place, problem));
+}
+
+Error tolerance(const std::string& value) {
+  return error(
+      "audio-tolerance",
+      fmt::format("LHOTSE_AUDIO_DURATION_MISMATCH_TOLERANCE is '{}'; expected seconds, 0 or "
+                  "more; unset it for half a second",
+                  value));
+}
+
+}  // namespace s2s::cut_audio_errors

@@ -1,0 +1,74 @@
+#include "s2s/cut_files.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "cuts/cut_json.h"
+#include "cuts/cuts_errors.h"
+#include "files/line_reader.h"
+
+namespace s2s {
+namespace {
+
+/// Beyond this many findings one fixes the program that wrote the manifest, not its lines.
+constexpr size_t kMaxFindings = 20;
+
+using PlaceById = std::unordered_map<std::string, std::string>;
+
+void remember_id(const Cut& cut, PlaceById& seen) {
+  const std::string place = fmt::format("{}:{}", cut.manifest, cut.line);
+  const auto [it, is_new] = seen.emplace(cut.id, place);
+  if (!is_new) throw cuts_errors::duplicate_id(cut.place(), it->second);
+}
+
+void read_manifest(const std::string& path, PlaceById& seen, CutManifest& manifest,
+                   Findings& findings) {
+  data::Leniencies leniencies;
+  data::LineReader reader(path);
+  for (std::string line; findings.errors().size() < kMaxFindings && reader.next(line);) {
+    if (line.find_first_not_of(" \t") == std::string::npos) continue;
+    try {
+      Cut cut = data::parse_cut(line, path, reader.line(), leniencies);
+      remember_id(cut, seen);
+      resolve_paths(cut);
+      manifest.cuts.push_back(std::move(cut));
+    } catch (const Error& error) {
+      findings.add(error);
+    }
+  }
+  if (leniencies.recordings_with_path > 0) {
+    manifest.warnings.push_back(
+        fmt::format("{}: {} recordings have 'path' in place of 'sources'; read as one mono file, "
+                    "but lhotse refuses them",
+                    path, leniencies.recordings_with_path));
+  }
+  if (leniencies.cuts_without_type > 0) {
+    manifest.warnings.push_back(
+        fmt::format("{}: {} cuts have no 'type'; read as MonoCut, but "
+                    "lhotse refuses them",
+                    path, leniencies.cuts_without_type));
+  }
+}
+
+}  // namespace
+
+CutManifest read_cuts(const std::vector<std::string>& paths) {
+  CutManifest manifest;
+  Findings findings;
+  PlaceById seen;
+  for (const std::string& path : paths) {
+    try {
+      read_manifest(path, seen, manifest, findings);
+    } catch (const Error& error) {
+      findings.add(error);
+    }
+  }
+  findings.throw_if_any();
+  if (manifest.cuts.empty()) throw cuts_errors::empty(paths);
+  return manifest;
+}
+
+}  // namespace s2s

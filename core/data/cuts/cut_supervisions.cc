@@ -1,0 +1,177 @@
+// A cut's turns, merged.
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "cuts/cut_numbers.h"
+#include "cuts/cuts_errors.h"
+#include "cuts/mixed_cut.h"
+#include "cuts/python_text.h"
+#include "s2s/cut_operations.h"
+
+namespace s2s {
+namespace {
+
+using Kind = Cut::Kind;
+
+/// "cat#a#b"; one value stays as it is.
+std::optional<std::string> joined(const std::vector<std::string>& values, bool keep_first) {
+  if (values.empty()) return std::nullopt;
+  if (values.size() == 1 || keep_first) return values.front();
+  std::string text = "cat";
+  for (const std::string& value : values) text += "#" + value;
+  return text;
+}
+
+using Turns = std::vector<const Supervision*>;
+
+template <typename Get>
+std::vector<std::string> collected(const Turns& turns, const Get& get) {
+  std::vector<std::string> values;
+  for (const Supervision* turn : turns) {
+    const std::string value = get(*turn);
+    if (!value.empty()) values.push_back(value);
+  }
+  return values;
+}
+
+CustomFields merged_custom(const Cut& cut, const Turns& turns, bool keep_first) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> values;
+  for (const Supervision* turn : turns) {
+    for (const auto& [name, value] : turn->custom) {
+      const auto* json = std::get_if<JsonText>(&value);
+      if (json == nullptr) {
+        throw cuts_errors::operation(cut, "merge_supervisions",
+                                     "the custom field '" + name + "' is a manifest");
+      }
+      auto it = std::find_if(values.begin(), values.end(),
+                             [&, &key = name](const auto& entry) { return entry.first == key; });
+      if (it == values.end()) it = values.insert(values.end(), {name, {}});
+      it->second.push_back(data::python_text(*json));
+    }
+  }
+  CustomFields merged;
+  for (const auto& [name, texts] : values) {
+    merged.emplace_back(name, data::json_of_text(*joined(texts, keep_first)));
+  }
+  return merged;
+}
+
+/// `turns` are in the order of their starts.
+Supervision merged_turn(const Cut& cut, const Turns& turns, bool keep_first) {
+  Supervision merged;
+  merged.start_s = turns.front()->start_s;
+  merged.duration_s = data::add_durations({turns.back()->end_s(), -merged.start_s},
+                                          data::rate_for(cut, "merge_supervisions"));
+  const auto all_of = [&](const auto& get) {
+    std::vector<std::string> values;
+    for (const Supervision* turn : turns) values.push_back(get(*turn));
+    return values;
+  };
+  merged.id = *joined(all_of([](const auto& turn) { return turn.id; }), keep_first);
+  merged.recording_id =
+      cut.kind == Kind::kMixed
+          ? *joined(all_of([](const auto& turn) { return turn.recording_id; }), keep_first)
+          : turns.front()->recording_id;
+  merged.text = "";
+  for (const std::string& text :
+       collected(turns, [](const auto& turn) { return turn.text.value_or(""); })) {
+    *merged.text += (merged.text->empty() ? "" : " ") + text;
+  }
+  merged.speaker =
+      joined(collected(turns, [](const auto& turn) { return turn.speaker; }), keep_first)
+          .value_or("");
+  merged.language = joined(
+      collected(turns, [](const auto& turn) { return turn.language.value_or(""); }), keep_first);
+  merged.gender = joined(
+      collected(turns, [](const auto& turn) { return turn.gender.value_or(""); }), keep_first);
+  merged.custom = merged_custom(cut, turns, keep_first);
+  for (const Supervision* turn : turns) {
+    for (const auto& [kind, words] : turn->alignment) {
+      auto it = std::find_if(merged.alignment.begin(), merged.alignment.end(),
+                             [&, &key = kind](const auto& entry) { return entry.first == key; });
+      if (it == merged.alignment.end()) {
+        it = merged.alignment.insert(merged.alignment.end(), {kind, {}});
+      }
+      it->second.insert(it->second.end(), words.begin(), words.end());
+    }
+  }
+  return merged;
+}
+
+std::vector<Supervision> merged_by_channels(const Cut& cut, const Turns& turns, bool keep_first) {
+  std::vector<std::pair<std::vector<int64_t>, Turns>> groups;
+  Turns sorted = turns;
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto* a, const auto* b) { return a->channels < b->channels; });
+  for (const Supervision* turn : sorted) {
+    if (groups.empty() || groups.back().first != turn->channels) {
+      groups.push_back({turn->channels, {}});
+    }
+    groups.back().second.push_back(turn);
+  }
+  std::vector<Supervision> merged;
+  for (const auto& [channels, group] : groups) {
+    merged.push_back(merged_turn(cut, group, keep_first));
+    merged.back().channels = channels;
+    merged.back().channel_is_list = true;
+  }
+  return merged;
+}
+
+std::vector<Supervision> merged_turns(const Cut& cut, const Turns& turns,
+                                      const MergeOptions& options) {
+  if (cut.kind == Kind::kMulti && !options.merge_channels) {
+    return merged_by_channels(cut, turns, options.keep_first);
+  }
+  Supervision merged = merged_turn(cut, turns, options.keep_first);
+  if (cut.kind == Kind::kMulti) {
+    std::set<int64_t> channels;
+    for (const Supervision* turn : turns) {
+      channels.insert(turn->channels.begin(), turn->channels.end());
+    }
+    merged.channels.assign(channels.begin(), channels.end());
+    merged.channel_is_list = true;
+  } else if (cut.kind == Kind::kMixed) {
+    merged.channels = {-1};
+  } else {
+    merged.channels = turns.front()->channels;
+    merged.channel_is_list = turns.front()->channel_is_list;
+  }
+  return {std::move(merged)};
+}
+
+Cut without_turns(const Cut& cut) {
+  Cut changed = cut;
+  changed.supervisions.clear();
+  if (cut.kind != Kind::kMixed) return changed;
+  for (MixTrack& track : changed.tracks) {
+    track.cut = std::make_shared<const Cut>(without_turns(*track.cut));
+  }
+  data::update_mixed(changed);
+  return changed;
+}
+
+}  // namespace
+
+Cut merge_supervisions(const Cut& cut, const MergeOptions& options) {
+  if (cut.supervisions.size() <= 1) return cut;
+  Turns turns;
+  for (const Supervision& turn : cut.supervisions) turns.push_back(&turn);
+  std::stable_sort(turns.begin(), turns.end(),
+                   [](const auto* a, const auto* b) { return a->start_s < b->start_s; });
+  std::vector<Supervision> merged = merged_turns(cut, turns, options);
+  if (cut.kind != Kind::kMixed) {
+    Cut changed = cut;
+    changed.supervisions = std::move(merged);
+    return changed;
+  }
+  // As Lhotse, the first track takes the turn with the mix's times.
+  Cut changed = without_turns(cut);
+  data::change_first_track(changed, [&](Cut& first) { first.supervisions = merged; });
+  return changed;
+}
+
+}  // namespace s2s

@@ -1,0 +1,125 @@
+#include "s2s/duplex_data.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "cuts/cut_audio_errors.h"
+#include "cuts/cuts_errors.h"
+#include "duplex/data_errors.h"
+
+namespace s2s {
+namespace {
+
+std::vector<std::string> speakers_of(const Cut& cut) {
+  std::vector<std::string> speakers;
+  for (const Supervision& turn : cut.supervisions) {
+    if (!contains(speakers, turn.speaker)) speakers.push_back(turn.speaker);
+  }
+  return speakers;
+}
+
+std::vector<std::string> all_roles(const DuplexDataOptions& options) {
+  std::vector<std::string> roles = options.input_roles;
+  roles.insert(roles.end(), options.output_roles.begin(), options.output_roles.end());
+  return roles;
+}
+
+void check_turns(const Cut& cut, const DuplexDataOptions& options, bool allow_no_turns,
+                 Findings& findings) {
+  const std::vector<std::string> roles = all_roles(options);
+  bool has_turn = false;
+  for (const Supervision& turn : cut.supervisions) {
+    if (!contains(roles, turn.speaker)) continue;
+    has_turn = true;
+    // Lhotse's trimming leaves starts of minus some nanoseconds.
+    if (turn.start_s < -1e-3) {
+      findings.add(cuts_errors::turn_time(cut.place(), turn, "it begins before the cut"));
+    }
+    if (!turn.text) findings.add(data_errors::no_text(cut, turn));
+    if (!turn.words().empty() || !turn.text || clean_text(*turn.text).empty()) continue;
+    if (options.user_text == "word_end" && contains(options.input_roles, turn.speaker)) {
+      findings.add(data_errors::no_alignment(cut, turn, "user_text: word_end"));
+    }
+    if (options.agent_text == "word_start" && contains(options.output_roles, turn.speaker)) {
+      findings.add(data_errors::no_alignment(cut, turn, "agent_text: word_start"));
+    }
+  }
+  if (!has_turn && !allow_no_turns) {
+    findings.add(data_errors::no_turns(cut, speakers_of(cut), roles));
+  }
+}
+
+void check_files_of(const Cut& cut, const Recording& recording,
+                    std::unordered_set<std::string>& known, Findings& findings) {
+  for (const AudioSource& source : recording.sources) {
+    const bool is_file = source.type == AudioSource::Type::kFile;
+    if (!is_file || source.source.starts_with("pipe:") || known.count(source.source) > 0) continue;
+    std::error_code ignored;
+    if (std::filesystem::exists(source.source, ignored)) {
+      known.insert(source.source);
+    } else {
+      findings.add(cut_audio_errors::missing_audio(cut.place(), source.source));
+    }
+  }
+}
+
+}  // namespace
+
+void DuplexDataOptions::visit(OptionVisitor& v) {
+  v("frame_length", frame_length, "length of a frame in s", between(1e-3, 10));
+  v("source_sample_rate", source_sample_rate, "rate of the user's audio in Hz", at_least(1));
+  v("target_sample_rate", target_sample_rate, "rate of the agent's audio in Hz", at_least(1));
+  v("input_roles", input_roles, "speakers that are the user");
+  v("output_roles", output_roles, "speakers that are the agent");
+  v("user_text", user_text,
+    "user's text channel: whole turns from their start, or each word behind its end",
+    one_of({"turn", "word_end"}));
+  v("user_text_delay", user_text_delay, "frames between a user word's end and its tokens",
+    between(0, 1000));
+  v("agent_text", agent_text,
+    "agent's text channel: a turn's whole text from its start (NeMo), or each word as it is spoken",
+    one_of({"turn", "word_start"}));
+  v("agent_text_lead", agent_text_lead,
+    "frames between a word's tokens and its start (agent_text: word_start)", between(0, 1000));
+  v("long_text", long_text,
+    "agent text that is longer than its turn: keep it behind the turn's end (NeMo), drop what does "
+    "not fit, or stop with an error",
+    one_of({"keep", "drop", "error"}));
+  v("allow_commands", allow_commands,
+    "run the shell commands that stand in data files, too (pipe:, sources of type command); those "
+    "of the configuration itself always run");
+  v("command_timeout_s", command_timeout_s, "seconds in which a command may write nothing",
+    at_least(0.001));
+}
+
+std::vector<std::string> DuplexDataOptions::other_keys() {
+  return {"name", "synth", "train_ds", "validation_ds", "test_ds", "predict_ds"};
+}
+
+void check_duplex_cut(const Cut& cut, const DuplexDataOptions& options, bool allow_no_turns,
+                      Findings& findings) {
+  const bool has_audio = cut.recording || cut.padding || !cut.tracks.empty();
+  if (!has_audio) findings.add(cut_audio_errors::no_recording(cut));
+  if (cut.find_recording("target_audio") == nullptr) {
+    findings.add(cut_audio_errors::no_target(cut));
+  }
+  check_turns(cut, options, allow_no_turns, findings);
+}
+
+void check_duplex_cuts(const std::vector<Cut>& cuts, const DuplexDataOptions& options,
+                       bool allow_no_turns, bool check_files, Findings& findings) {
+  constexpr size_t kMaxFindings = 20;
+  std::unordered_set<std::string> known_files;
+  for (const Cut& cut : cuts) {
+    if (findings.errors().size() >= kMaxFindings) return;
+    check_duplex_cut(cut, options, allow_no_turns, findings);
+    if (!check_files) continue;
+    if (cut.recording) check_files_of(cut, *cut.recording, known_files, findings);
+    const Recording* target = cut.find_recording("target_audio");
+    if (target != nullptr) check_files_of(cut, *target, known_files, findings);
+  }
+}
+
+}  // namespace s2s

@@ -1,0 +1,136 @@
+#pragma once
+// What a set of duplex cuts is like: counts, histograms, texts and audio that are not right. Cuts
+// come one after the other, so that a set of any size can be looked at.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "duplex/inspect_buckets.h"
+#include "duplex/turn_fit.h"
+#include "s2s/cuts.h"
+#include "s2s/duplex_data.h"
+
+namespace s2s::data {
+
+/// Counts of values in [edges[i], edges[i + 1]); the last bin has no upper edge.
+struct Histogram {
+  std::vector<double> edges;
+  std::vector<int64_t> counts;
+
+  explicit Histogram(std::vector<double> lower_edges);
+  /// Values below the first edge count in the first bin.
+  void add(double value);
+  int64_t total() const;
+};
+
+struct SpeakerReport {
+  std::string speaker;
+  std::string role;  // "user", "agent" or "none"
+  int64_t turns = 0;
+  int64_t words = 0;
+  double hours = 0;           // of their turns
+  int64_t unknown_words = 0;  // written as PAD, silence: the tokenizer does not know them
+};
+
+/// How many recordings have what; the manifests say so, no file is opened.
+struct RecordingKinds {
+  std::map<int64_t, int64_t> sample_rates;  // by Hz
+  std::map<int64_t, int64_t> channels;      // by their number
+  std::map<std::string, int64_t> formats;   // by "wav file", "flac in shar", "command", ...
+  int64_t missing = 0;                      // cuts without it
+
+  void add(const Recording* recording);
+};
+
+/// A turn whose text has more tokens than the turn has frames.
+struct LongText {
+  std::string turn;  // "file:line: cut 'id', turn 'id'"
+  std::string speaker;
+  std::string text;
+  int64_t tokens = 0;  // with BOS
+  int64_t frames = 0;
+};
+
+/// One audio file, or one cut, that is not right.
+struct AudioProblem {
+  std::string kind;   // "unreadable", "silent", "clipped", "command" (refused)
+  std::string cut;    // "file:line: cut 'id'"
+  std::string which;  // "user" or "agent"
+  std::string detail;
+};
+
+struct SetReport {
+  int64_t num_cuts = 0;
+  double hours = 0;  // of the cuts
+  std::vector<SpeakerReport> speakers;
+  Histogram durations{{0, 1, 2, 3, 5, 8, 10, 15, 20, 30, 60}};
+  /// Between turns of different speakers, one after the other; seconds.
+  Histogram gaps{{0, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 2, 5}};
+  Histogram overlaps{{0, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 2, 5}};
+  TokenChannelCounts agent_text;
+  TokenChannelCounts user_text;
+  std::vector<LongText> long_texts;  // the first 20
+  RecordingKinds user_audio;
+  RecordingKinds agent_audio;
+  BucketReport buckets;
+  std::vector<std::string> unsuitable;  // the first 20 findings of check_duplex_cut
+  int64_t num_unsuitable = 0;           // cuts with such findings
+};
+
+/// Everything that the manifests say; reads no audio.
+class SetInspector {
+ public:
+  /// `tokenizer` must live on.
+  SetInspector(BatchSpec spec, const Tokenizer& tokenizer, const BucketOptions& buckets);
+  /// Errors: [data/duplicate-id] for an id of before, of the first two million; the cut is counted.
+  void add(const Cut& cut);
+  SetReport report() const;
+
+ private:
+  SpeakerReport& speaker_of(const std::string& name);
+  void add_turns(const Cut& cut);
+  void add_gaps(const Cut& cut);
+  void add_long_text(const Cut& cut, const Supervision& turn, const std::string& role);
+  void check(const Cut& cut);
+  void check_id(const Cut& cut);
+
+  BatchSpec spec_;
+  const Tokenizer& tokenizer_;
+  SetReport report_;
+  BucketInspector buckets_;
+  std::map<std::string, size_t> speaker_index_;
+  std::vector<std::string> manifests_;
+  struct Line {
+    uint32_t manifest;
+    int64_t number;
+  };
+  std::unordered_map<uint64_t, Line> line_of_id_;  // by hash
+};
+
+using CutList = std::vector<std::shared_ptr<const Cut>>;
+
+/// What the audio of some cuts is like.
+struct AudioScan {
+  std::vector<AudioProblem> problems;        // in the cuts' order
+  std::vector<std::optional<TurnFit>> fits;  // by cut; nothing: not both channels were read
+};
+
+/// Loads the audio of every cut with `num_threads` threads; not that of cuts of more than a day,
+/// which SetInspector names. `roles`: which speakers are the user and the agent. `progress` is
+/// called by one thread at a time with the number of cuts that are done.
+/// Silent: no sample above -80 dB. Clipped: at least three samples at the full scale of 16 bits or
+/// beyond, one after another; not found in 8-bit, A-law and mu-law audio, whose scale ends below.
+AudioScan scan_audio(const CutList& cuts, const DuplexDataOptions& roles, int64_t num_threads,
+                     const std::function<void(int64_t)>& progress);
+
+/// A batch's token channels on the time axis: one line for each frame where something is written.
+std::string draw_channels(const std::vector<CutSequence>& rows, const BatchSpec& spec,
+                          const Tokenizer& tokenizer);
+
+}  // namespace s2s::data

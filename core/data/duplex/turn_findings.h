@@ -1,0 +1,92 @@
+#pragma once
+// What the cuts of a set have in common that is wrong between their turns and their sound, as
+// sentences with a next step.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "duplex/turn_fit.h"
+#include "s2s/cuts.h"
+#include "s2s/duplex_data.h"
+
+namespace s2s::data {
+
+/// What most of the cuts that could be judged show.
+struct TurnFinding {
+  /// "swapped-channels", "same-audio", "shifted-turns", "speech-without-turns",
+  /// "turns-without-speech"
+  std::string kind;
+  std::string which;  // "user", "agent" or "both"
+  int64_t cuts = 0;   // that show it
+  int64_t cuts_judged = 0;
+  /// Shift: median of these cuts, positive when speech is behind the turns. Otherwise sums of
+  /// these cuts: speech without turns; turns without speech. 0 of the other kinds.
+  double seconds = 0;
+  std::vector<std::string> examples;  // places of the first cuts
+  std::string text;                   // what was found
+  std::string advice;                 // what to do
+};
+
+struct TurnReport {
+  int64_t cuts_judged = 0;    // turns and speech could be compared
+  int64_t cuts_that_fit = 0;  // ... and nothing was found in them
+  std::vector<TurnFinding> findings;
+};
+
+/// "TEXT; ADVICE", with an example.
+std::string sentence(const TurnFinding& finding);
+
+/// The turns of the speakers in `roles`, on the cut's clock.
+std::vector<SpeechSegment> turns_of(const Cut& cut, const std::vector<std::string>& roles);
+
+/// Adds up the cuts of a set. Memory does not grow with their number.
+class TurnFindings {
+ public:
+  void add(const Cut& cut, const TurnFit& fit);
+  /// A finding needs half of the cuts that could be judged, and three cuts or four turns. Swapped
+  /// channels and channels with the same sound are also named of three cuts and a tenth of all.
+  TurnReport report() const;
+
+ private:
+  /// Cuts with one finding.
+  struct Tally {
+    int64_t cuts = 0;
+    int64_t turns = 0;
+    double seconds = 0;
+    std::vector<std::string> examples;
+    void add(const Cut& cut, int64_t num_turns, double some_s = 0);
+  };
+  static constexpr int64_t kMostLag = static_cast<int64_t>(kLongestShift_s / kTurnFrame_s);
+  struct Speaker {
+    int64_t with_turns = 0, fitting = 0;  // cuts that are not swapped
+    std::array<Tally, 2 * kMostLag + 1> by_lag;
+    int64_t told_judged = 0, empty_judged = 0;
+    Tally untold, empty;
+    double speech_s = 0, before_s = 0, behind_s = 0;  // of cuts with untold speech
+    int64_t empty_turns = 0;
+  };
+  /// Where the first swapped cut has its channels.
+  struct Channels {
+    bool is_one_file = false;
+    int64_t user = 0, agent = 0;
+  };
+
+  void add_speaker(const Cut& cut, const SpeakerFit& fit, Speaker& speaker);
+  void remember_channels(const Cut& cut);
+  void find_channels(TurnReport& report) const;
+  void find_shifts(TurnReport& report) const;
+  void find_untold(const char* role, const Speaker& speaker, TurnReport& report) const;
+  void find_empty(const char* role, const Speaker& speaker, TurnReport& report) const;
+  std::optional<TurnFinding> shift_of(const char* role, const Speaker& speaker) const;
+
+  int64_t judged_ = 0, fitting_ = 0;
+  Tally swapped_, same_;
+  bool user_is_swapped_ = false, agent_is_swapped_ = false;  // whose turns say so
+  Channels channels_;
+  Speaker user_, agent_;
+};
+
+}  // namespace s2s::data

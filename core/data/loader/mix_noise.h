@@ -1,0 +1,28 @@
+#pragma once
+// Noise that is mixed into cuts.
+
+#include "loader/dataset_scope.h"
+#include "streams/combinators.h"
+
+namespace s2s::data {
+
+struct NoiseOptions {
+  double min_snr_db = 10;
+  double max_snr_db = 20;
+  double share = 0.5;  // of the cuts
+  int64_t seed = 0;    // a pass draws with seed + pass + first_pass
+  int64_t first_pass = 0;
+  int64_t buffer_size = 2000;
+};
+
+/// Pieces of `noise`, which is read again and again in a shuffled order, as long as each cut.
+/// Token: number of pieces, the ratio, of each piece where it begins in its cut and its length and
+/// token; the source's token.
+/// Errors: [data/empty] when there is no noise.
+/// Source: lhotse LazyCutMixer with random_mix_offset.
+StreamPtr mix_in_noise(StreamPtr source, StreamPtr noise, const NoiseOptions& options);
+
+/// What noise_path names.
+StreamPtr open_noise(const DatasetScope& scope);
+
+}  // namespace s2s::data

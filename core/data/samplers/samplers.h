@@ -1,0 +1,76 @@
+#pragma once
+// Samplers: a stream's cuts in batches, in lhotse's order. With equal seeds (whole numbers) ids and
+// batches are lhotse's for every epoch, number of ranks and rank, up to the last turn of the ranks.
+// Source: lhotse 1.33 dataset/sampling; NeMo 3.0 collections/common/data/lhotse/sampling.py.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "samplers/batch_sampler.h"
+#include "samplers/buckets.h"
+#include "streams/combinators.h"
+
+namespace s2s::data {
+
+using SamplerPtr = std::unique_ptr<BatchSampler>;
+
+/// When a batch is full (lhotse's TimeConstraint). At least one of the first two is given.
+struct BatchLimits {
+  std::optional<double> max_length;  // number of cuts times the longest: with padding
+  std::optional<int64_t> max_cuts;
+  std::optional<double> quadratic_length;  // a cut counts length + length * length / this
+};
+
+/// What all samplers have.
+struct SamplerOptions {
+  int64_t seed = 0;  // a pass draws with seed + epoch
+  bool shuffle = false;
+  bool drop_last = false;  // what is left at the end and fills no batch is left out
+  CutMeasure measure;      // none: the duration
+  std::string functions;   // what measure depends on, for the fingerprint
+  std::function<void(const std::string&)> warn;
+};
+
+struct DynamicCutOptions : SamplerOptions {
+  BatchLimits limits;
+  int64_t shuffle_buffer_size = 20000;
+};
+
+/// DynamicCutSampler: batches in the order of the stream, which a buffer shuffles.
+SamplerPtr dynamic_cut_sampler(StreamPtr source, const DynamicCutOptions& options);
+
+struct DynamicBucketingOptions : SamplerOptions {
+  std::variant<BatchLimits, FixedBatchSizes> limits;
+  Bins bins;                 // none: estimated from the first cuts
+  int64_t num_buckets = 10;  // when they are
+  int64_t num_cuts_for_bins = 10000;
+  int64_t buffer_size = 20000;  // cuts in all buckets together
+  int64_t bucket_group = 1;     // so many batches in a row share a bucket: the data ranks
+};
+
+/// DynamicBucketingSampler: cuts wait in buckets of like length; a batch is of one bucket, which a
+/// generator of its own chooses (lhotse's sync_buckets).
+/// Errors: [data/too-few-cuts] and [data/bins] from the first `next`.
+SamplerPtr dynamic_bucketing_sampler(StreamPtr source, const DynamicBucketingOptions& options);
+
+/// ZipSampler: a batch of each sampler, joined, until one has ended.
+/// Token: number of the sampler, its token.
+SamplerPtr zip_sampler(std::vector<SamplerPtr> samplers);
+
+struct RoundRobinOptions {
+  std::vector<double> weights;  // of randomized choices; none: one after the other
+  bool randomize = false;       // without weights: all alike
+  int64_t seed = 0;
+  int64_t num_ranks = 1;  // batches of a turn are of one sampler
+};
+
+/// RoundRobinSampler: batches of several samplers in turns.   Token: number of the sampler, its
+/// token.   Errors: [data/weights].
+SamplerPtr round_robin_sampler(std::vector<SamplerPtr> samplers, const RoundRobinOptions& options);
+
+}  // namespace s2s::data

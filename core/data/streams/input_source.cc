@@ -1,0 +1,184 @@
+#include "streams/input_source.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "base/foreign_json.h"
+#include "config/load_config.h"
+#include "config/yaml_reader.h"
+#include "files/brace_expansion.h"
+#include "files/line_file.h"
+#include "files/pipe_command.h"
+#include "s2s/data_commands.h"
+#include "streams/input_errors.h"
+#include "streams/input_stream.h"
+#include "streams/source_files.h"
+
+namespace s2s::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_nemo(const std::string& source, const files::OpenOptions& options = {}) {
+  const auto file = files::open_line_file(
+      source, options,
+      "Lhotse cuts (.jsonl, .jsonl.gz), a Shar directory, a NeMo manifest or a YAML");
+  if (file->size() == 0) return false;
+  const auto line = try_parse_foreign_json(file->line(0));
+  return line.is_object() && line.contains("audio_filepath");
+}
+
+bool is_folder(const std::string& source) {
+  return !files::pipe_command(source) && fs::is_directory(source);
+}
+
+bool is_yaml(const std::string& source) {
+  return !files::pipe_command(source) && (source.ends_with(".yaml") || source.ends_with(".yml"));
+}
+
+Config scalar_block(const char* key, const std::string& source) {
+  Config block = Config::map();
+  block[key] = Config::scalar(source, /*quoted=*/true);
+  return block;
+}
+
+/// The block of a YAML file: a list is an input_cfg, a run's configuration has data.train_ds.
+Config block_of_yaml(const std::string& source) {
+  Config block = scalar_block("input_cfg", source);
+  Config top;
+  try {
+    top = load_config(source);
+  } catch (const Error& error) {
+    if (error.id() == "config/type") return block;  // a list
+    throw;
+  }
+  resolve_interpolations(top);
+  if (const Config* train = top.find_path("data.train_ds")) return *train;
+  return top;
+}
+
+/// The block of "shar_path=shar" or "[[first.json], [second.json]]"; nothing when it is no such.
+std::optional<Config> block_of_text(const std::string& source) {
+  if (source.starts_with("[")) {
+    return parse_yaml("manifest_filepath: " + source, "the command line");
+  }
+  for (const std::string key : {"input_cfg", "cuts_path", "shar_path", "manifest_filepath"}) {
+    if (source.starts_with(key + "=")) {
+      return parse_yaml(key + ": " + source.substr(key.size() + 1), "the command line");
+    }
+  }
+  return std::nullopt;
+}
+
+Config block_of(const std::string& source) {
+  if (std::optional<Config> block = block_of_text(source)) return std::move(*block);
+  if (is_folder(source)) return scalar_block("shar_path", source);
+  if (is_yaml(source)) return block_of_yaml(source);
+  return scalar_block(is_nemo(source) ? "manifest_filepath" : "cuts_path", source);
+}
+
+/// Of a multi_config block all sets, one after the other.
+InputNode parse_sets(const Config& block, const InputContext& context, Findings& findings) {
+  const Config* multi = block.find("multi_config");
+  if (multi == nullptr || multi->text() != "true") return parse_input(block, context, findings);
+  InputNode group;
+  group.type = "group";
+  group.path = context.path;
+  for (const auto& [name, set] : block.entries()) {
+    const bool has_source = set.find("input_cfg") || set.find("cuts_path") ||
+                            set.find("shar_path") || set.find("manifest_filepath");
+    if (!has_source) continue;
+    InputContext own = context;
+    own.path += "." + name;
+    group.children.push_back(parse_input(set, own, findings));
+  }
+  return group;
+}
+
+std::string folder_of(const std::string& source) {
+  const std::string folder = fs::path(source).parent_path().string();
+  return is_yaml(source) && !folder.empty() ? folder : ".";
+}
+
+void set_on_bad(InputNode& node, const files::OnBad& on_bad) {
+  node.attributes.on_bad = on_bad;
+  for (InputNode& child : node.children) set_on_bad(child, on_bad);
+}
+
+/// What a data set's block says of all its sources; mistakes are found when a run reads it.
+void read_attributes(const Config& block, InputContext& context) {
+  InputAttributes& a = context.attributes;
+  const auto scalar = [&](const char* key) {
+    const Config* node = block.find(key);
+    return node != nullptr && node->is_scalar() && !node->is_null() ? node : nullptr;
+  };
+  if (const Config* node = scalar("text_field")) a.text_field = node->text();
+  if (const Config* node = scalar("lang_field")) a.lang_field = node->text();
+  if (const Config* node = scalar("shuffle")) a.shuffle = node->as_bool(context.path + ".shuffle");
+  if (const Config* node = block.find("reweight_temperature")) context.reweight_temperature = *node;
+}
+
+/// The tree of what `source` names; with `seed` for seeds that are not numbers.
+InputNode parse_source(const std::string& source, bool metadata_only, int64_t seed) {
+  const Config block = block_of(source);
+  InputContext context;
+  context.path = source;
+  context.base_dir = folder_of(source);
+  context.attributes.metadata_only = metadata_only;
+  context.attributes.shard_seed = seed;
+  context.seed = [seed](const Config& node, const std::string& path) {
+    return node.text() == "trng" || node.text() == "randomized" ? seed : node.as_int(path);
+  };
+  read_attributes(block, context);
+  // A path in a block of our own is as the command line says it.
+  if (block.find("input_cfg") != nullptr && block.find("input_cfg")->is_scalar() &&
+      block.find("input_cfg")->text() == source) {
+    context.base_dir = ".";
+  }
+  Findings findings;
+  InputNode node = parse_sets(block, context, findings);
+  findings.throw_if_any();
+  return node;
+}
+
+}  // namespace
+
+void allow_commands_of_source(const std::string& source) {
+  allow_typed_command(source);
+  if (const auto block = block_of_text(source)) allow_typed_commands(*block);
+}
+
+void make_finite(InputNode& node) {
+  node.attributes.force_finite = true;
+  node.attributes.shuffle = false;
+  node.attributes.keep_order = true;
+  node.attributes.max_open_streams.reset();
+  node.attributes.slice_length.reset();
+  node.attributes.force_map_dataset = true;
+  for (InputNode& child : node.children) make_finite(child);
+}
+
+bool is_changed_input(const std::string& source, const files::OpenOptions& options) {
+  if (is_folder(source)) return false;
+  if (is_yaml(source) || block_of_text(source)) return true;
+  const std::vector<std::string> paths = files::expand_shard_pattern(source);
+  return !paths.empty() && is_nemo(paths.front(), options);
+}
+
+InputNode parse_input_source(const std::string& source, bool metadata_only) {
+  InputNode node = parse_source(source, metadata_only, 0);
+  make_finite(node);
+  return node;
+}
+
+StreamPtr open_input(const std::string& source, bool metadata_only, files::OnBad on_bad) {
+  InputNode node = parse_input_source(source, metadata_only);
+  set_on_bad(node, on_bad);
+  return open_input_tree(node).stream;
+}
+
+StreamPtr open_sampled_input(const std::string& source, int64_t seed) {
+  return open_input_tree(parse_source(source, true, seed)).stream;
+}
+
+}  // namespace s2s::data

@@ -1,0 +1,220 @@
+#include "streams/input_stream.h"
+
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "files/index_place.h"
+#include "streams/input_changes.h"
+#include "streams/input_errors.h"
+#include "streams/nemo_extra_fields.h"
+#include "streams/nemo_manifest.h"
+#include "streams/nemo_tarred.h"
+#include "streams/pair_stream.h"
+#include "streams/source_conversations.h"
+#include "streams/source_lhotse.h"
+
+namespace s2s::data {
+namespace {
+
+/// One of the streams to mix: opened when it is needed.
+struct Part {
+  StreamMaker open;
+  std::optional<double> weight;
+};
+
+struct MixRule {
+  const InputAttributes& attributes;
+  std::vector<double> weights;  // empty: none
+  bool is_finite = false;
+  const std::string& path;
+};
+
+/// NeMo's choice of how to mix.
+StreamPtr mix(const std::vector<Part>& parts, const MixRule& rule) {
+  if (rule.attributes.max_open_streams) {
+    if (rule.is_finite) throw input_errors::finite_streams(rule.path);
+    std::vector<StreamMaker> makers;
+    for (const Part& part : parts) makers.push_back(part.open);
+    return infinite_mux(std::move(makers), {rule.weights, rule.attributes.shard_seed,
+                                            rule.attributes.max_open_streams});
+  }
+  std::vector<StreamPtr> streams;
+  for (const Part& part : parts) {
+    StreamPtr stream = part.open();
+    streams.push_back(rule.is_finite ? std::move(stream)
+                                     : repeat(std::move(stream), /*preserve_id=*/true));
+  }
+  if (streams.size() == 1) return std::move(streams.front());
+  if (rule.attributes.keep_order) return chain(std::move(streams));
+  return mux(std::move(streams), {rule.weights, rule.attributes.shard_seed});
+}
+
+std::vector<double> weights_of(const std::vector<Part>& parts) {
+  std::vector<double> weights;
+  for (const Part& part : parts) {
+    if (part.weight) weights.push_back(*part.weight);
+  }
+  return weights;
+}
+
+StreamPtr endless_unless(bool is_finite, StreamPtr stream, bool preserve_id = true) {
+  return is_finite ? std::move(stream) : repeat(std::move(stream), preserve_id);
+}
+
+/// Lines of extra fields belong to entries by their number: none may be left out.
+files::OnBad on_bad_of(const InputNode& node) {
+  return node.extra_fields.empty() ? node.attributes.on_bad : files::OnBad();
+}
+
+NemoTarredOptions tarred_options(const InputNode& node, const InputFiles& files) {
+  const InputAttributes& a = node.attributes;
+  return {files.manifests, files.tars,     {a.text_field, a.lang_field},
+          a.shuffle,       a.shard_seed,   a.skip_missing_manifest_entries,
+          a.slice_length,  on_bad_of(node)};
+}
+
+NemoManifestOptions manifest_options(const InputNode& node, const InputFiles& files) {
+  const InputAttributes& a = node.attributes;
+  return {files.manifests, {a.text_field, a.lang_field}, a.metadata_only, a.shuffle, a.shard_seed,
+          on_bad_of(node)};
+}
+
+bool reads_tars(const InputNode& node, const InputFiles& files) {
+  return !files.tars.empty() && !node.attributes.metadata_only;
+}
+
+StreamPtr open_nemo(const InputNode& node, const InputFiles& files) {
+  const bool is_tarred = reads_tars(node, files);
+  StreamPtr stream;
+  if (is_tarred) {
+    stream = std::make_unique<NemoTarredStream>(tarred_options(node, files));
+  } else {
+    stream = std::make_unique<NemoManifestStream>(manifest_options(node, files));
+  }
+  return attach_extra_fields(std::move(stream), node, is_tarred);
+}
+
+/// A set of a list, or with a limit of open streams each of its shards.
+void add_nemo_parts(const InputNode& node, const InputFiles& files, std::vector<Part>& parts) {
+  std::optional<double> weight = files.weight;
+  if (!weight && !node.attributes.keep_order) {
+    weight = static_cast<double>(open_nemo(node, files)->size().value_or(1));
+  }
+  if (node.attributes.max_open_streams && reads_tars(node, files)) {
+    const auto shards = NemoTarredStream(tarred_options(node, files)).shards();
+    for (const NemoTarredOptions& shard : shards) {
+      parts.push_back({[shard] { return std::make_unique<NemoTarredStream>(shard); }, weight});
+    }
+    if (!shards.empty()) return;
+  }
+  parts.push_back({[node, files] { return open_nemo(node, files); }, weight});
+}
+
+OpenedInput open_nemo_leaf(const InputNode& node) {
+  const InputAttributes& a = node.attributes;
+  const bool is_tarred = !node.files.front().tars.empty();
+  if (!node.is_list) {
+    StreamPtr stream = open_nemo(node, node.files.front());
+    const bool is_finite = a.force_finite || !reads_tars(node, node.files.front());
+    return {endless_unless(is_finite, std::move(stream)), is_tarred};
+  }
+  std::vector<Part> parts;
+  for (const InputFiles& files : node.files) add_nemo_parts(node, files, parts);
+  const bool is_finite = a.force_finite || a.metadata_only;
+  return {mix(parts, {a, weights_of(parts), is_finite, node.path}), is_tarred};
+}
+
+OpenedInput open_shar_leaf(const InputNode& node) {
+  const InputAttributes& a = node.attributes;
+  if (!node.is_list) {
+    return {endless_unless(a.force_finite || a.metadata_only, open_shar(node.files.front(), a)),
+            true};
+  }
+  std::vector<Part> parts;
+  for (const InputFiles& files : node.files) {
+    std::optional<double> weight = files.weight;
+    if (!weight && !a.keep_order) weight = static_cast<double>(num_shar_cuts(files, a));
+    parts.push_back({[files, a] { return open_shar(files, a); }, weight});
+  }
+  return {mix(parts, {a, weights_of(parts), a.force_finite, node.path}), true};
+}
+
+InputNode without_bad(InputNode node) {
+  node.attributes.on_bad = {};
+  for (InputNode& child : node.children) child = without_bad(std::move(child));
+  return node;
+}
+
+OpenedInput open_group(const InputNode& node) {
+  std::vector<OpenedInput> opened;
+  for (const InputNode& child : node.children) {
+    // What one of two lacks would pair the others wrongly.
+    opened.push_back(open_input_tree(node.type == "pairs" ? without_bad(child) : child));
+  }
+  const InputAttributes& a = node.attributes;
+  for (size_t i = 1; i < opened.size(); ++i) {
+    if (opened[i].is_tarred == opened[0].is_tarred) continue;
+    if (a.force_map_dataset || a.force_iterable_dataset) continue;
+    const bool first = opened[0].is_tarred;
+    throw input_errors::mixed_input(node.path, node.children[first ? 0 : i].path,
+                                    node.children[first ? i : 0].path);
+  }
+  const bool is_tarred = opened.front().is_tarred;
+  if (node.type == "pairs") {
+    return {pairs(std::move(opened[0].stream), std::move(opened[1].stream), paired_dialogue,
+                  "dialogues"),
+            is_tarred};
+  }
+  if (opened.size() == 1) return {std::move(opened.front().stream), is_tarred};
+  std::vector<Part> parts;
+  for (size_t i = 0; i < opened.size(); ++i) {
+    const InputNode& child = node.children[i];
+    auto first = std::make_shared<StreamPtr>(std::move(opened[i].stream));
+    // The stream that is open already, then others.
+    parts.push_back(
+        {[first, child] { return *first ? std::move(*first) : open_input_tree(child).stream; },
+         child.weight});
+  }
+  const bool is_finite = a.force_finite || a.metadata_only;
+  return {mix(parts, {a, reweighted(weights_of(parts), node.temperature), is_finite, node.path}),
+          is_tarred};
+}
+
+OpenedInput open_content(const InputNode& node) {
+  switch (node.kind) {
+    case InputNode::Kind::kGroup:
+      return open_group(node);
+    case InputNode::Kind::kCuts:
+      return {open_manifests(node.files.front().manifests, node.attributes), false};
+    case InputNode::Kind::kShar:
+      return open_shar_leaf(node);
+    case InputNode::Kind::kNemo:
+      return open_nemo_leaf(node);
+    case InputNode::Kind::kConversations:
+      break;
+  }
+  return {endless_unless(node.attributes.force_finite, open_conversations(node),
+                         node.type == "share_gpt"),
+          true};
+}
+
+}  // namespace
+
+std::vector<double> reweighted(std::vector<double> weights, double temperature) {
+  for (double& weight : weights) weight = std::pow(weight, temperature);
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  for (double& weight : weights) weight /= sum;
+  return weights;
+}
+
+OpenedInput open_input_tree(const InputNode& node) {
+  OpenedInput opened = open_content(node);
+  const bool tags_first = node.type.ends_with("_as_conversation");
+  if (tags_first) opened.stream = attach_tags(std::move(opened.stream), node.tags);
+  opened.stream = change_to_duplex(std::move(opened.stream), node);
+  if (!tags_first) opened.stream = attach_tags(std::move(opened.stream), node.tags);
+  return opened;
+}
+
+}  // namespace s2s::data

@@ -1,0 +1,48 @@
+#pragma once
+// NumPy's random numbers, bit for bit, as far as Lhotse draws with them: the legacy generator
+// (keys of lazy permutations) and default_rng (choice of a sampler).
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/pcg64.h"
+#include "streams/mersenne_twister.h"
+
+namespace s2s::data {
+
+/// numpy.random.RandomState.   Source: NumPy 1.26 and 2 numpy/random/mtrand.pyx, legacy seeding.
+class NumpyRandomState {
+ public:
+  explicit NumpyRandomState(uint32_t seed) { twister_.seed(seed); }
+  /// randint(low, high) of 64 bits: in [low, high).
+  int64_t randint(int64_t low, int64_t high);
+
+ private:
+  MersenneTwister twister_;
+};
+
+/// numpy.random.default_rng(seed).
+class NumpyGenerator {
+ public:
+  explicit NumpyGenerator(uint64_t seed = 0) : generator_(seed) {}
+  void seed(uint64_t seed) { generator_ = Pcg64(seed); }
+
+  uint64_t next_word() { return generator_.next_word(); }
+  /// In [0, 1).
+  double random() { return generator_.random(); }
+  double uniform(double low, double high) { return generator_.uniform(low, high); }
+  /// choice(n, size=1, p=probabilities)[0].
+  size_t choice(std::span<const double> probabilities);
+
+  std::string state() const;
+  /// Errors: [data/position].
+  void restore(std::string_view state);
+
+ private:
+  Pcg64 generator_;
+};
+
+}  // namespace s2s::data

@@ -1,0 +1,64 @@
+#pragma once
+// Python's random.Random, bit for bit, as far as Lhotse and NeMo draw with it.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "streams/mersenne_twister.h"
+
+namespace s2s::data {
+
+/// Running sums of weights, for `choices` with `cum_weights`.
+std::vector<double> running_sums(std::span<const double> weights);
+
+/// Each function draws as many words as its namesake and gives the same value.
+/// Source: CPython 3.11 Lib/random.py, Modules/_randommodule.c.
+class PythonRandom {
+ public:
+  /// random.Random(seed) of a whole number; its sign does not matter.
+  explicit PythonRandom(int64_t seed = 0) { this->seed(seed); }
+  void seed(int64_t seed);
+
+  /// In [0, 1).
+  double random() { return twister_.next_double(); }
+  /// `num_bits` of 0 .. 64.
+  uint64_t getrandbits(int num_bits);
+  /// In [0, n), n > 0.
+  uint64_t randbelow(uint64_t n);
+  /// In [start, stop), every `step`-th; the range is not empty.
+  int64_t randrange(int64_t start, int64_t stop, int64_t step = 1);
+  int64_t randrange(int64_t stop) { return randrange(0, stop); }
+  /// In [low, high].
+  int64_t randint(int64_t low, int64_t high) { return randrange(low, high + 1); }
+  double uniform(double low, double high) { return low + (high - low) * random(); }
+  /// Index of `choice(seq)` of a sequence of `size` > 0.
+  size_t choice(size_t size) { return static_cast<size_t>(randbelow(size)); }
+  /// Index of `choices(range(size), k=1)`.
+  size_t choices(size_t size);
+  /// Index of `choices(seq, cum_weights=sums, k=1)`.
+  /// Errors: [data/empty-draw] when the sums do not end above 0.
+  size_t choices(std::span<const double> sums);
+
+  template <typename T>
+  void shuffle(std::vector<T>& items) {
+    for (size_t i = items.size(); i-- > 1;) {
+      std::swap(items[i], items[static_cast<size_t>(randbelow(i + 1))]);
+    }
+  }
+
+  std::string state() const { return twister_.state(); }
+  /// Errors: [data/position].
+  void restore(std::string_view state) { twister_.restore(state); }
+
+  bool operator==(const PythonRandom&) const = default;
+
+ private:
+  MersenneTwister twister_;
+};
+
+}  // namespace s2s::data

@@ -1,0 +1,405 @@
+#include "config/run_check.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "base/text.h"
+#include "config/config_errors.h"
+#include "config/interpolation.h"
+#include "config/load_config.h"
+#include "config/option_check.h"
+#include "config/run_config.h"
+#include "config/run_values.h"
+#include "config/save_schedule.h"
+#include "config/unknown_keys.h"
+#include "config/yaml_reader.h"
+
+namespace s2s {
+
+namespace {
+
+/// True for every key that `table`, which must live on, lists at its top.
+std::function<bool(const std::string&)> listed_in(const OptionTable& table) {
+  return [&table](const std::string& key) {
+    return std::any_of(table.begin(), table.end(),
+                       [&key](const OptionRow& row) { return row.name == key; });
+  };
+}
+
+bool has_unresolved(const Config& node) {
+  return is_unresolved(node) ||
+         std::any_of(node.items().begin(), node.items().end(), has_unresolved) ||
+         std::any_of(node.entries().begin(), node.entries().end(),
+                     [](const auto& entry) { return has_unresolved(entry.second); });
+}
+
+/// What the defaults of a component come from when that is not its table: "preset tiny". Completing
+/// such a block from the table would show values that nobody uses.
+std::string source_of_defaults(const Config& node, const OptionTable& table,
+                               const std::string& kind) {
+  for (const OptionRow& row : table) {
+    const Config* written = node.find(row.name);
+    if (written == nullptr || !written->is_scalar()) continue;
+    const bool is_folder = kind == "llm" && row.name == "path";
+    const bool is_preset =
+        row.name == "preset" && written->text() != parse_yaml_value(row.value, {}).text();
+    if (is_folder || is_preset) return row.name + " " + written->text();
+  }
+  return "";
+}
+
+const std::vector<std::string>& known_blocks() {
+  static const std::vector<std::string> kBlocks = {"plugins", "model", "data", "trainer",
+                                                   "exp_manager"};
+  return kBlocks;
+}
+
+class Walker {
+ public:
+  Walker(const RunSchema& schema, RunCheck& check)
+      : schema_(schema), check_(check), config_(check.config) {}
+
+  void walk(const std::set<std::string>& referenced) {
+    walk_top(referenced);
+    check_needs(check_.written, schema_.purpose, check_.findings);
+    walk_block("plugins", schema_block("plugins"));
+    walk_block("trainer", list_options<TrainerBlock>());
+    walk_block("exp_manager", list_options<ExpManagerBlock>());
+    const size_t before_model = count();
+    walk_model();
+    walk_data();
+    check_run_values(check_.written, check_.findings);
+    if (schema_.purpose == RunPurpose::kTrain) check_missing(check_.written, check_.findings);
+    if (count() == before_model) try_build("model", "model");
+    unknown_.suggest_places(config_, check_.findings);
+  }
+
+ private:
+  size_t count() const { return check_.findings.errors().size(); }
+
+  /// Options that are fine one by one may contradict each other: only who reads them knows. What
+  /// depends on an interpolation that failed would only repeat that.
+  void try_build(const std::string& kind, const std::string& path) {
+    const Config* node = check_.written.find_path(path);
+    if (!schema_.try_build || node == nullptr || has_unresolved(*node)) return;
+    const Config* data = check_.written.find("data");
+    if (kind == "model" &&
+        ((data != nullptr && has_unresolved(*data)) || node->find("type") == nullptr))
+      return;
+    try {
+      schema_.try_build(kind, check_.written);
+    } catch (const Error& error) {
+      check_.findings.add(error);
+    }
+  }
+
+  /// A block of another name is fine when an interpolation refers to it.
+  void walk_top(const std::set<std::string>& referenced) {
+    const std::vector<std::string>& known = known_blocks();
+    for (const auto& [key, node] : config_.entries()) {
+      if (contains(known, key)) continue;
+      if (!referenced.contains(key)) {
+        check_.findings.add(unknown_key_error(key, "", node, known, instead_of("", key, node)));
+      }
+      check_.written.erase(key);
+    }
+  }
+
+  std::string instead_of(const std::string& path, const std::string& key, const Config& value) {
+    std::string text = schema_.instead ? schema_.instead(path, key, value) : "";
+    if (text.empty()) unknown_.note(check_.findings, path.empty() ? key : path + "." + key);
+    return text;
+  }
+
+  OptionTable schema_block(const std::string& name) const {
+    const auto found = schema_.blocks.find(name);
+    return found == schema_.blocks.end() ? OptionTable{} : found->second;
+  }
+
+  void check(const Config& node, const OptionTable& table, OptionScope scope) {
+    scope.instead = std::bind_front(&Walker::instead_of, this);
+    check_options(node, table, scope, check_.findings);
+  }
+
+  /// Checks, completes, and goes on to the components below.
+  void walk_options(Config& node, const OptionTable& table, const OptionScope& scope) {
+    check(node, table, scope);
+    walk_components(node, table, scope.path);
+    complete_options(node, table, scope);
+  }
+
+  void walk_block(const std::string& name, const OptionTable& table) {
+    if (table.empty() && config_.find(name) == nullptr) return;
+    walk_options(config_[name], table, {name, "default of " + name, nullptr, true});
+  }
+
+  void walk_components(Config& node, const OptionTable& table, const std::string& path) {
+    for (const OptionRow& row : table) {
+      const std::string kind = kind_of(row);
+      Config* child = row.name.find('.') == std::string::npos ? node.find(row.name) : nullptr;
+      if (kind.empty() || child == nullptr || child->is_null() || child->is_missing()) continue;
+      if (kind == "seed") {
+        check_seed(*child, path + "." + row.name);
+        continue;
+      }
+      walk_components_at(*child, kind, path + "." + row.name);
+    }
+  }
+
+  /// Of metrics and loggers there may be several.
+  void walk_components_at(Config& node, const std::string& kind, const std::string& path) {
+    const bool may_be_many = kind == "metric" || kind == "logger";
+    if (!may_be_many || !node.is_list()) return walk_component_below(node, kind, path);
+    for (size_t i = 0; i < node.items().size(); ++i) {
+      walk_component_below(node.items()[i], kind, path + "." + std::to_string(i));
+    }
+  }
+
+  /// Options of kind "seed" say a number or how it is drawn.
+  void check_seed(const Config& node, const std::string& path) {
+    const bool drawn = node.is_scalar() && contains({"randomized", "trng"}, node.text());
+    const bool number = node.is_scalar() && !node.text().empty() &&
+                        node.text().find_first_not_of("0123456789") == std::string::npos;
+    if (drawn || number || is_unresolved(node)) return;
+    check_.findings.add(type_error(path, node, "a whole number, randomized or trng"));
+  }
+
+  void walk_component_below(Config& node, const std::string& kind, const std::string& path) {
+    if (kind == "communicator") return walk_communicator(node, path);
+    const size_t before = count();
+    const OptionTable own = list_options<OptimizerBlock>();
+    if (kind == "strategy" && schema_.purpose == RunPurpose::kPlan &&
+        node.find("name") == nullptr) {
+      walk_options(node, list_options<MeshBlock>(), {path, "default of the mesh", nullptr, true});
+    } else {
+      walk_component(node, kind, path, kind == "optimizer" ? listed_in(own) : nullptr);
+    }
+    if (kind == "optimizer") walk_owned(node, own, path, kind);
+    const bool is_trainers = path == "model.optimizer" || path == "model.lr_scheduler" ||
+                             (kind == "strategy" && schema_.purpose == RunPurpose::kTrain);
+    if (is_trainers && count() == before) try_build(kind, path);
+  }
+
+  /// Which one `auto` takes depends on the machine: then there is nothing but the trainer's own.
+  void walk_communicator(Config& node, const std::string& path) {
+    const OptionTable own = list_options<CommunicatorBlock>();
+    const Config* name = node.is_map() ? node.find("name") : nullptr;
+    if (node.is_map() && (name == nullptr || (name->is_scalar() && name->text() == "auto"))) {
+      return walk_options(node, own, {path, "default of " + path, nullptr, true});
+    }
+    walk_component(node, "communicator", path, listed_in(own));
+    if (node.is_map()) walk_owned(node, own, path, path);
+  }
+
+  /// Subtrees that say no kind are components when they are called like one and name one.
+  std::string kind_of(const OptionRow& row) const {
+    if (!row.kind.empty()) return row.kind;
+    return row.type == "subtree" && contains(schema_.kinds, row.name) ? row.name : "";
+  }
+
+  /// The keys of a component's node that the trainer reads instead.
+  void walk_owned(Config& node, const OptionTable& own, const std::string& path,
+                  const std::string& source) {
+    const OptionScope scope = {path, "default of " + source, [](const auto&) { return true; },
+                               true};
+    check(node, own, scope);
+    complete_options(node, own, scope);
+  }
+
+  using Known = std::function<bool(const std::string&)>;
+
+  void walk_component(Config& node, const std::string& kind, const std::string& path,
+                      const Known& known_elsewhere) {
+    if (is_unresolved(node)) return;  // that is a finding already
+    if (!node.is_map()) {
+      check_.findings.add(type_error(path, node, "a map with the " + kind + "'s name"));
+      return;
+    }
+    const Config* name = node.find("name");
+    if (name == nullptr) {
+      // A codec that is only described (num_codebooks) is not built.
+      if (kind == "codec" && node.find("num_codebooks") != nullptr) return;
+      check_.findings.add(missing_key_error(path + ".name", node, "which " + kind));
+      return;
+    }
+    walk_named(node, kind, *name, path, [known_elsewhere](const std::string& key) {
+      return key == "name" || (known_elsewhere && known_elsewhere(key));
+    });
+  }
+
+  /// Options that are translated from a foreign config are checked when that is read. `name` is a
+  /// copy: keys that are added to `node` move those that are there.
+  void walk_named(Config& node, const std::string& kind, const Config name, const std::string& path,
+                  const Known& known_elsewhere) {
+    if (node.find("translate_from") != nullptr) return walk_translated(node, path);
+    if (const auto table = table_of(kind, name, path + ".name")) {
+      if (Config* written = std::exchange(written_set_, nullptr)) {
+        end_set(node, *written, *table, path);
+      }
+      const OptionScope scope = {path, "default of " + kind + ":" + name.text(), known_elsewhere,
+                                 true};
+      const std::string source = source_of_defaults(node, *table, kind);
+      if (source.empty()) return walk_options(node, *table, scope);
+      check(node, *table, scope);
+      walk_components(node, *table, path);
+      check_.notes.others.push_back(path + ": what is not written comes from " + source +
+                                    ", not from the defaults of " + kind + ":" + name.text());
+    }
+  }
+
+  /// Beside a foreign config nothing else is read.
+  void walk_translated(const Config& node, const std::string& path) {
+    const std::vector<std::string> known = {"name", "translate_from"};
+    for (const auto& [key, child] : node.entries()) {
+      if (!contains(known, key)) check_.findings.add(unknown_key_error(key, path, child, known));
+    }
+  }
+
+  void end_set(Config& set, Config& written, const OptionTable& table, const std::string& path) {
+    if (set.find("repeat") == nullptr) end_validation_set(written, table);
+    end_validation_set(set, table);
+    const Config* repeat = set.find("repeat");
+    if (repeat != nullptr && repeat->is_scalar() && repeat->text() == "true") {
+      check_.findings.add(validation_repeat_error(path + ".repeat", *repeat));
+    }
+  }
+
+  std::optional<OptionTable> table_of(const std::string& kind, const Config& name,
+                                      const std::string& name_path) {
+    if (is_unresolved(name)) return std::nullopt;
+    try {
+      return schema_.component(kind, name.as_string(name_path), name, name_path);
+    } catch (const Error& error) {
+      check_.findings.add(error);
+      return std::nullopt;
+    }
+  }
+
+  /// `plan` takes a language model alone: nothing of another part is written.
+  bool is_language_model_alone(const Config& model, const OptionTable& own) const {
+    if (schema_.purpose != RunPurpose::kPlan || model.find("llm") == nullptr) return false;
+    const auto known = listed_in(own);
+    return model.find("type") == nullptr &&
+           std::all_of(model.entries().begin(), model.entries().end(), [&](const auto& entry) {
+             return entry.first == "llm" || known(entry.first);
+           });
+  }
+
+  void walk_model() {
+    Config& model = config_["model"];
+    const OptionTable own = list_options<ModelBlock>();
+    if (is_language_model_alone(model, own)) {
+      const Known is_llm = [](const std::string& key) { return key == "llm"; };
+      walk_options(model, own, {"model", "default of model", is_llm, false});
+      walk_component(*model.find("llm"), "llm", "model.llm", nullptr);
+      return;
+    }
+    const Config* type = model.find("type");
+    const bool named = type != nullptr && type->is_scalar() && !type->is_missing();
+    const auto table = named ? table_of("model", *type, "model.type") : std::nullopt;
+    const Known anything = [](const std::string&) { return true; };
+    const Known in_own = listed_in(own);
+    walk_options(model, own, {"model", "default of model", anything, true});
+    if (table) {
+      walk_options(model, *table, {"model", "default of model:" + type_text(model), in_own, true});
+    }
+  }
+
+  static std::string type_text(const Config& model) { return model.find("type")->text(); }
+
+  void walk_data() {
+    Config* data = config_.find("data");
+    if (data == nullptr || data->is_null()) return;
+    const Known known = [this](const std::string& key) {
+      return key == "train_ds" || key == "validation_ds" || schema_.blocks.contains("data." + key);
+    };
+    const OptionTable table = schema_block("data");
+    check(*data, table, {"data", "", known, true});
+    for (auto& [key, node] : data->entries()) walk_data_block("data." + key, node);
+    complete_options(*data, table, {"data", "default of data", known, true});
+    walk_validation();
+  }
+
+  /// With multi_config, a data source reads the keys that are maps as sets of their own.
+  static Known sets_in(const Config& source) {
+    return [&source](const std::string& key) {
+      const Config* multi = source.is_map() ? source.find("multi_config") : nullptr;
+      const Config* set = source.is_map() ? source.find(key) : nullptr;
+      return multi != nullptr && multi->is_scalar() && multi->text() == "true" && set != nullptr &&
+             set->is_map();
+    };
+  }
+
+  void walk_data_block(const std::string& path, Config& node) {
+    if (node.is_null()) return;
+    if (path == "data.train_ds") walk_component(node, "data", path, sets_in(node));
+    const OptionTable table = schema_block(path);
+    if (!table.empty()) walk_options(node, table, {path, "default of " + path, nullptr, true});
+  }
+
+  /// Each set is completed; a key that all inherit is complained about once.
+  void walk_validation() {
+    std::vector<ValidationSet> sets;
+    try {
+      sets = validation_sets(config_);
+    } catch (const Error& error) {
+      check_.findings.add(error);
+    }
+    std::set<std::string> seen;
+    for (ValidationSet& set : sets) {
+      RunCheck own;
+      own.config = set.node;
+      Walker walker(schema_, own);
+      walker.written_set_ = check_.written["data"]["validation_ds"]["datasets"].find(set.name);
+      walker.walk_component(own.config, "data", "data.validation_ds.datasets." + set.name,
+                            sets_in(own.config));
+      for (const Error& error : own.findings.errors()) {
+        std::string message = error.what();
+        const size_t at = message.find("datasets." + set.name);
+        if (at != std::string::npos) message.erase(at, 9 + set.name.size());
+        if (seen.insert(message).second) check_.findings.add(error);
+      }
+      *config_["data"]["validation_ds"]["datasets"].find(set.name) = std::move(own.config);
+    }
+  }
+
+  const RunSchema& schema_;
+  RunCheck& check_;
+  Config& config_;
+  UnknownKeys unknown_;
+  Config* written_set_ = nullptr;  // of a walker over one validation set: the set as it is run
+};
+
+/// Mistakes of the configuration first: their exit code is the run's.
+void sort_findings(Findings& findings) {
+  std::vector<Error> errors = findings.errors();
+  std::stable_partition(errors.begin(), errors.end(),
+                        [](const Error& error) { return error.exit_code() == ExitCode::kConfig; });
+  Findings sorted;
+  std::set<std::string> seen;
+  for (const Error& error : errors) {
+    if (seen.insert(error.what()).second) sorted.add(error);
+  }
+  findings = std::move(sorted);
+}
+
+}  // namespace
+
+RunCheck check_run_config(const Config& config, const RunSchema& schema) {
+  RunCheck check;
+  check.config = config;
+  const std::set<std::string> referenced = interpolation_roots(config);
+  resolve_interpolations(check.config, check.findings);
+  check.notes.without_effect = take_keys_without_effect(check.config);
+  if (schema.translate) schema.translate(check.config, check.findings, check.notes);
+  check.written = check.config;
+  Walker(schema, check).walk(referenced);
+  sort_findings(check.findings);
+  if (schema.purpose == RunPurpose::kTrain && check.findings.empty()) {
+    warn_of_saves(check.written, check.notes);
+  }
+  return check;
+}
+
+}  // namespace s2s

@@ -1,0 +1,228 @@
+#include "config/run_config.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+#include "config/config_errors.h"
+
+namespace s2s {
+
+void TrainerBlock::visit(OptionVisitor& v) {
+  v("accelerator", accelerator, "where to compute", one_of({"auto", "cpu", "gpu", "cuda"}));
+  v("precision", precision, "32-true, bf16-true, bf16-mixed or 16-mixed",
+    one_of({"32-true", "32", "bf16-true", "bf16-mixed", "bf16", "16-mixed", "16", "fp16"}));
+  v("max_steps", max_steps, "optimizer steps of the whole run", at_least(1));
+  v("val_check_interval", val_check_interval, "optimizer steps between validations; null: never",
+    at_least(1));
+  v("limit_train_batches", limit_train_batches,
+    "batches of a pseudo epoch, which says when checkpoints are written; null: there are none",
+    at_least(1));
+  v("limit_val_batches", limit_val_batches, "batches of each set while training; null: all",
+    at_least(1));
+  v("limit_val_generate_batches", limit_val_generate_batches,
+    "of them, batches that the model answers, for BLEU and turn taking; 0: none; null: all with "
+    "model.scoring_asr, model.metrics or when monitor needs it, otherwise none",
+    at_least(0));
+  v("log_every_n_steps", log_every_n_steps, "steps between lines on the console", at_least(1));
+  v("gradient_clip_val", gradient_clip_val, "largest norm of all gradients; null: no limit",
+    at_least(0));
+  v("accumulate_grad_batches", accumulate_grad_batches, "micro-batches per optimizer step",
+    at_least(1));
+  v("seed", seed, "of initial values and of random choices in the model");
+  v("num_threads", num_threads, "threads of the CPU; null: one per core", at_least(1));
+  v("codec_fit_batches", codec_fit_batches, "batches that a codec's statistics are fitted to",
+    at_least(1));
+  v("max_skipped_steps", max_skipped_steps,
+    "updates in a row that are skipped because the gradients are not finite; one more ends the run",
+    at_least(0));
+  v("devices", devices, "processes that were started on each machine; null, auto, -1: any number");
+  v("num_nodes", num_nodes, "machines that they were started on; null: any number", at_least(1));
+  v("strategy", strategy, "name of the parallel strategy, and its options", "strategy");
+  v("communicator", communicator, "how several processes exchange tensors", "communicator");
+}
+
+void CommunicatorBlock::visit(OptionVisitor& v) {
+  v("name", name, "name of the communicator; auto: the one for where the run computes");
+  v("timeout_s", timeout_s, "how long one collective may take", at_least(0.001));
+  v("first_step_timeout_s", first_step_timeout_s,
+    "the same until the first optimizer step of a start has ended, which also sets up and loads; "
+    "null: three times timeout_s",
+    at_least(0.001));
+  v("start_timeout_s", start_timeout_s, "how long all ranks have to come", at_least(0.001));
+}
+
+std::optional<int64_t> num_devices(const Config& node) {
+  const std::string path = "trainer.devices";
+  if (node.is_scalar() && node.text() == "auto") return std::nullopt;
+  int64_t number = 0;
+  if (node.is_scalar()) {
+    const std::string& text = node.text();
+    const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (code != std::errc() || stop != text.data() + text.size()) number = 0;
+  }
+  if (number < 1 && number != -1) {
+    throw type_error(path, node, "the number of processes on each machine, -1 or auto");
+  }
+  return number == -1 ? std::nullopt : std::optional(number);
+}
+
+std::optional<int64_t> configured_ranks(const Config& config) {
+  const Config* devices = config.find_path("trainer.devices");
+  if (devices == nullptr || !devices->is_scalar()) return std::nullopt;
+  const std::optional<int64_t> on_each = num_devices(*devices);
+  if (!on_each) return std::nullopt;
+  const Config* nodes = config.find_path("trainer.num_nodes");
+  const bool is_given = nodes != nullptr && !nodes->is_null();
+  return *on_each * (is_given ? nodes->as_int("trainer.num_nodes") : 1);
+}
+
+void CheckpointBlock::visit(OptionVisitor& v) {
+  v("every_n_train_steps", every_n_train_steps,
+    "optimizer steps between checkpoints; when this and the next two are null: one after each "
+    "validation, each pseudo epoch, and 30 minutes",
+    at_least(1));
+  v("every_n_epochs", every_n_epochs,
+    "pseudo epochs of trainer.limit_train_batches between checkpoints, or validations where that "
+    "is null",
+    at_least(1));
+  v("train_time_interval", train_time_interval, "DD:HH:MM:SS between checkpoints");
+  v("save_top_k", save_top_k,
+    "checkpoints that are kept: the newest, or with monitor the best and the newest; -1: all",
+    at_least(-1));
+  v("monitor", monitor,
+    "number of a validation that says which are the best, as val_text_loss; null: the newest are");
+  v("mode", mode, "min: the best has the smallest number, max: the largest",
+    one_of({"min", "max"}));
+  v("async_save", async_save, "write checkpoints beside training, from a copy in memory");
+}
+
+void ExpManagerBlock::visit(OptionVisitor& v) {
+  v("exp_dir", exp_dir, "folder of runs; the run's own folder is exp_dir/name");
+  v("explicit_log_dir", explicit_log_dir, "the run's folder itself");
+  v("name", name, "the run's name");
+  v("max_time_per_run", max_time_per_run, "DD:HH:MM:SS; then stop with a checkpoint");
+  v("resume_from_checkpoint", resume_from_checkpoint,
+    "checkpoint to begin from, or a run: its last one");
+  v("resume_if_exists", resume_if_exists,
+    "continue from the newest checkpoint of the run's folder");
+  v("checkpoint_callback_params", checkpoint_callback_params, "when checkpoints are written");
+  v("loggers", loggers,
+    "loggers of plugins, which get the numbers of metrics.jsonl: a map with the name and its "
+    "options, or a list",
+    "logger");
+}
+
+std::string ExpManagerBlock::run_folder() const {
+  // "s2s_results/" of NeMo's files would be shown as s2s_results//checkpoints.
+  std::string folder = explicit_log_dir.value_or(exp_dir.value_or("runs"));
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  return explicit_log_dir ? folder : folder + "/" + name;
+}
+
+double CheckpointBlock::interval_s() const {
+  if (!train_time_interval) return 0;
+  return duration_s("exp_manager.checkpoint_callback_params.train_time_interval",
+                    Config::scalar(*train_time_interval, true));
+}
+
+double ExpManagerBlock::max_time_s() const {
+  if (!max_time_per_run) return 0;
+  return duration_s("exp_manager.max_time_per_run", Config::scalar(*max_time_per_run, true));
+}
+
+double duration_s(const std::string& path, const Config& node) {
+  std::array<int, 4> parts{};
+  char rest = 0;
+  const int read = std::sscanf(node.as_string(path).c_str(), "%d:%d:%d:%d%c", &parts[0], &parts[1],
+                               &parts[2], &parts[3], &rest);
+  const bool negative = std::any_of(parts.begin(), parts.end(), [](int part) { return part < 0; });
+  if (read != 4 || negative) throw duration_error(path, node);
+  return ((parts[0] * 24.0 + parts[1]) * 60 + parts[2]) * 60 + parts[3];
+}
+
+void MeshBlock::visit(OptionVisitor& v) {
+  v("data_parallel_size", data_parallel_size, "ranks of the data axis; null: 1", at_least(1));
+  v("tensor_parallel_size", tensor_parallel_size, "ranks of the tensor axis; null: 1", at_least(1));
+  v("sequence_parallel", sequence_parallel, "split activations over positions between the blocks");
+  v("replicate_kv_heads", replicate_kv_heads,
+    "several tensor ranks hold the same key/value head where there are more ranks than heads");
+  v("zero_stage", zero_stage,
+    "what the data axis splits: 1 optimizer state, 2 gradients, too, 3 parameters, too",
+    between(1, 3));
+}
+
+void LrScaleBlock::visit(OptionVisitor& v) {
+  v("params", params, "regular expression, matched at the start of parameter names", required());
+  v("scale", scale, "factor on the learning rate", at_least(0));
+}
+
+void OptimizerBlock::visit(OptionVisitor& v) {
+  v("lr_scales", lr_scales, "factors on the learning rate of some parameters");
+}
+
+void ModelBlock::visit(OptionVisitor& v) {
+  v("type", type, "name of the model component", required());
+  v("freeze_params", freeze_params, "patterns of parameters that do not train");
+  v("prevent_freeze_params", prevent_freeze_params, "patterns that win over freeze_params");
+  v("pretrained_weights", pretrained_weights,
+    "false: the files that a part's path names give its sizes only, and its weights are random");
+  v("lora", lora, "low-rank adapters in the language model, which is frozen beside them");
+  v("tokenizer", tokenizer, "name of the tokenizer, and its options", "tokenizer");
+  v("optimizer", optimizer, "name of the optimizer, and its options", "optimizer");
+  v("lr_scheduler", lr_scheduler, "name of the schedule, and its options", "schedule");
+  v("scoring_asr", scoring_asr, "name of the listener that judges answers, and its options",
+    "scorer");
+  v("metrics", metrics,
+    "metrics of plugins for the texts of answers: a map with the name and its options, or a list",
+    "metric");
+}
+
+std::vector<std::string> ModelBlock::frozen() const {
+  std::vector<std::string> patterns = freeze_params;
+  if (lora.r > 0) patterns.emplace_back("^llm\\..+$");
+  return patterns;
+}
+
+std::vector<std::string> ModelBlock::kept() const {
+  std::vector<std::string> patterns = prevent_freeze_params;
+  if (lora.r > 0) patterns.emplace_back("^.+\\.lora_.+$");
+  return patterns;
+}
+
+std::vector<ValidationSet> validation_sets(const Config& config) {
+  const Config* block = config.find_path("data.validation_ds");
+  if (block == nullptr || block->is_null()) return {};
+  if (!block->is_map()) throw type_error("data.validation_ds", *block, "a map of options");
+  const Config* datasets = block->find("datasets");
+  if (datasets == nullptr || datasets->is_null()) return {};
+  const std::string path = "data.validation_ds.datasets";
+  if (!datasets->is_map()) throw type_error(path, *datasets, "a map of named data sets");
+  Config inherited = *block;
+  inherited.erase("datasets");
+  std::vector<ValidationSet> sets;
+  for (const auto& [name, own] : datasets->entries()) {
+    if (!own.is_map() && !own.is_null()) {
+      throw type_error(path + "." + name, own, "a map of options");
+    }
+    Config merged = inherited;
+    merged.set_origin(own.origin());
+    for (const auto& [key, value] : own.entries()) merged[key] = value;
+    sets.push_back({name, std::move(merged)});
+  }
+  return sets;
+}
+
+void end_validation_set(Config& set, const OptionTable& table) {
+  const bool can_repeat = std::any_of(table.begin(), table.end(),
+                                      [](const OptionRow& row) { return row.name == "repeat"; });
+  if (!can_repeat || set.find("repeat") != nullptr) return;
+  Origin origin;
+  origin.source = "default of validation sets";
+  Config no = Config::scalar("false");
+  no.set_origin(std::move(origin));
+  set["repeat"] = std::move(no);
+}
+
+}  // namespace s2s

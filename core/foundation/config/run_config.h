@@ -1,0 +1,153 @@
+#pragma once
+// The blocks of a run's configuration that belong to no plugin: the one list of their keys, which
+// the check, `config show` and the run itself read. Names are NeMo speechlm2's wherever it has one.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "s2s/lora_options.h"
+#include "s2s/options.h"
+
+namespace s2s {
+
+/// `trainer`
+struct TrainerBlock {
+  std::string accelerator = "auto";
+  std::string precision = "32-true";
+  int64_t max_steps = 1000;
+  std::optional<int64_t> val_check_interval;
+  std::optional<int64_t> limit_train_batches;
+  std::optional<int64_t> limit_val_batches;
+  std::optional<int64_t> limit_val_generate_batches;
+  int64_t log_every_n_steps = 10;
+  std::optional<double> gradient_clip_val;
+  int64_t accumulate_grad_batches = 1;
+  int64_t seed = 0;
+  std::optional<int64_t> num_threads;
+  int64_t codec_fit_batches = 32;
+  int64_t max_skipped_steps = 20;
+  std::optional<std::string> devices;
+  std::optional<int64_t> num_nodes;
+  Config strategy, communicator;
+  void visit(OptionVisitor& v);
+};
+
+/// What the trainer reads of `trainer.communicator`; the communicator reads the rest.
+struct CommunicatorBlock {
+  std::string name = "auto";
+  double timeout_s = 600;
+  std::optional<double> first_step_timeout_s;
+  double start_timeout_s = 300;
+  void visit(OptionVisitor& v);
+  double first_limit_s() const { return first_step_timeout_s.value_or(3 * timeout_s); }
+};
+
+/// Processes on each machine; nothing for "auto" and -1, which take what was started.
+/// Errors: [config/type].
+std::optional<int64_t> num_devices(const Config& node);
+
+/// trainer.devices times trainer.num_nodes (1 when it is not given); nothing where devices are not
+/// a number. Errors: [config/type].
+std::optional<int64_t> configured_ranks(const Config& config);
+
+/// `exp_manager.checkpoint_callback_params`
+struct CheckpointBlock {
+  std::optional<int64_t> every_n_train_steps;
+  std::optional<int64_t> every_n_epochs;
+  std::optional<std::string> train_time_interval;
+  int64_t save_top_k = 1;
+  std::optional<std::string> monitor;
+  std::string mode = "min";
+  bool async_save = false;
+  void visit(OptionVisitor& v);
+
+  /// train_time_interval in seconds; 0 when there is none. Errors: [config/duration].
+  double interval_s() const;
+};
+
+/// `exp_manager`
+struct ExpManagerBlock {
+  std::optional<std::string> exp_dir;
+  std::optional<std::string> explicit_log_dir;
+  std::string name = "run";
+  std::optional<std::string> max_time_per_run;
+  std::optional<std::string> resume_from_checkpoint;
+  bool resume_if_exists = true;
+  CheckpointBlock checkpoint_callback_params;
+  Config loggers;
+  void visit(OptionVisitor& v);
+
+  /// explicit_log_dir, or exp_dir/name.
+  std::string run_folder() const;
+  /// max_time_per_run in seconds; 0 when there is none. Errors: [config/duration].
+  double max_time_s() const;
+};
+
+/// Seconds of DD:HH:MM:SS at `path`. Errors: [config/duration].
+double duration_s(const std::string& path, const Config& node);
+
+/// What `plan` reads of a `trainer.strategy` that names no strategy: a mesh to try.
+struct MeshBlock {
+  std::optional<int64_t> data_parallel_size;
+  std::optional<int64_t> tensor_parallel_size;
+  bool sequence_parallel = true;
+  bool replicate_kv_heads = true;
+  int64_t zero_stage = 3;
+  void visit(OptionVisitor& v);
+};
+
+/// A factor on the learning rate of the parameters that a pattern matches at their start.
+struct LrScaleBlock {
+  std::string params;
+  double scale = 1;
+  void visit(OptionVisitor& v);
+};
+
+/// What the trainer reads of `model.optimizer`; the optimizer component reads the rest.
+struct OptimizerBlock {
+  std::vector<LrScaleBlock> lr_scales;
+  void visit(OptionVisitor& v);
+};
+
+/// What the trainer reads of `model`; the model component reads the rest.
+struct ModelBlock {
+  std::string type;
+  std::vector<std::string> freeze_params;
+  std::vector<std::string> prevent_freeze_params;
+  bool pretrained_weights = true;
+  LoraOptions lora;  // of the language model
+  Config tokenizer, optimizer, lr_scheduler, scoring_asr, metrics;
+  void visit(OptionVisitor& v);
+
+  /// freeze_params and prevent_freeze_params, and with lora, as NeMo does, the language model
+  /// frozen but for its adapters.
+  std::vector<std::string> frozen() const;
+  std::vector<std::string> kept() const;
+};
+
+/// A key that configurations of NeMo hold and that changes nothing here.
+struct KeyWithoutEffect {
+  std::string path;
+  std::string reason;
+};
+const std::vector<KeyWithoutEffect>& keys_without_effect();
+
+/// Removes those keys, so that what is left can be read strictly; returns a line for each that was
+/// there: "PATH (origin): REASON".
+std::vector<std::string> take_keys_without_effect(Config& config);
+
+/// A named data set with what it inherits from `data.validation_ds`.
+struct ValidationSet {
+  std::string name;
+  Config node;
+};
+/// The sets of data.validation_ds.datasets: the keys of validation_ds without `datasets`,
+/// overridden by each set's own. Errors: [config/type] when one of these is no map.
+std::vector<ValidationSet> validation_sets(const Config& config);
+
+/// A validation ends, and sources that can repeat do so unless they are told not to: gives a set
+/// `repeat: false` when the table of its source has that option and the set does not say it.
+void end_validation_set(Config& set, const OptionTable& table);
+
+}  // namespace s2s

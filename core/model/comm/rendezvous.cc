@@ -1,0 +1,251 @@
+#include "comm/rendezvous.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include "base/foreign_json.h"
+#include "base/host_name.h"
+#include "comm/comm_errors.h"
+#include "comm/fact_differences.h"
+#include "comm/rank0.h"
+#include "comm/rendezvous_store.h"
+
+namespace s2s {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+/// How much longer than rank 0 the others wait: it ends the wait, and says why.
+constexpr milliseconds kVerdictGrace{10000};
+
+/// What a rank says about itself.
+struct Introduction {
+  RankIdentity identity;
+  std::vector<AgreedFact> facts;
+};
+
+std::string to_text(const Introduction& introduction) {
+  json facts = json::array();
+  for (const AgreedFact& fact : introduction.facts) facts.push_back({fact.name, fact.value});
+  const RankIdentity& identity = introduction.identity;
+  return json{{"host", identity.host},
+              {"process", identity.process_id},
+              {"local_rank", identity.local_rank},
+              {"facts", facts}}
+      .dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+/// Errors: std::exception, for a text that a rank has not written.
+Introduction to_introduction(const std::string& text) {
+  const json object = parse_foreign_json(text);
+  Introduction out;
+  out.identity = {object.at("host"), object.at("process"), object.at("local_rank")};
+  for (const json& fact : object.at("facts")) out.facts.push_back({fact.at(0), fact.at(1)});
+  return out;
+}
+
+/// The conversation of one rank with the others.
+class Meeting {
+ public:
+  Meeting(c10d::Store& store, const LaunchPlace& place, milliseconds timeout)
+      : store_(store), place_(place), timeout_(timeout), deadline_(Clock::now() + timeout) {}
+
+  /// Errors: [comm/duplicate-rank].
+  void introduce(const Introduction& self) {
+    if (store_.add(key("seat", place_.rank), 1) > 1) {
+      const Error error =
+          comm_errors::duplicate_rank(place_.rank, who_sits(place_.rank), to_string(self.identity));
+      store_.set("duplicate", error.message());
+      throw error;
+    }
+    store_.set(key("rank", place_.rank), to_text(self));
+  }
+
+  /// Rank 0: waits for all, compares, and tells the others. Errors: what it tells.
+  std::vector<RankIdentity> judge() {
+    try {
+      std::vector<RankIdentity> identities = compare(gather());
+      json all = json::array();
+      for (const RankIdentity& one : identities) {
+        all.push_back({one.host, one.process_id, one.local_rank});
+      }
+      store_.set("verdict", json{{"identities", all}}.dump());
+      part();
+      return identities;
+    } catch (const Error& error) {
+      const std::string first_line = error.message().substr(0, error.message().find('\n'));
+      const json verdict = {{"id", error.id()}, {"message", first_line}};
+      // What another rank has said may be no UTF-8.
+      store_.set("verdict", verdict.dump(-1, ' ', false, json::error_handler_t::replace));
+      part();
+      throw;
+    }
+  }
+
+  /// The other ranks. Errors: what rank 0 found.
+  std::vector<RankIdentity> hear() {
+    std::string text;
+    try {
+      store_.wait({"verdict"}, timeout_ + kVerdictGrace);
+      text = store_.get_to_str("verdict");
+      store_.add("parted", 1);
+    } catch (const std::exception& error) {
+      throw comm_errors::no_verdict(place_.rank, reason_of(error));
+    }
+    std::vector<RankIdentity> identities;
+    try {
+      const json verdict = parse_foreign_json(text);
+      if (verdict.contains("id")) {
+        throw comm_errors::start_refused(verdict.at("id"), place_.rank, verdict.at("message"));
+      }
+      for (const json& one : verdict.at("identities")) {
+        identities.push_back({one.at(0), one.at(1), one.at(2)});
+      }
+    } catch (const json::exception& error) {
+      throw comm_errors::introduction(0, error.what());
+    }
+    const auto size = static_cast<int64_t>(identities.size());
+    if (size != place_.size) {  // rank 0 has not asked this one
+      throw comm_errors::ranks_differ({fmt::format("number of ranks: {} (rank 0), {} (rank {})",
+                                                   size, place_.size, place_.rank)});
+    }
+    return identities;
+  }
+
+ private:
+  static std::string key(const char* name, int64_t rank) {
+    return std::string(name) + "/" + std::to_string(rank);
+  }
+
+  /// The process that came first as this rank; it may not have said yet who it is.
+  std::string who_sits(int64_t rank) {
+    try {
+      store_.wait({key("rank", rank)}, milliseconds(1000));
+      return to_string(to_introduction(store_.get_to_str(key("rank", rank))).identity);
+    } catch (const std::exception&) {
+      return "one that came before";
+    }
+  }
+
+  /// Waits for the introductions of all ranks. Errors: [comm/missing-rank], [comm/duplicate-rank].
+  std::vector<Introduction> gather() {
+    std::vector<Introduction> out;
+    std::vector<int64_t> missing;
+    for (int64_t rank = 0; rank < place_.size; ++rank) {
+      if (!wait_for(key("rank", rank))) {
+        missing.push_back(rank);
+      } else {
+        out.push_back(introduction_of(rank));
+      }
+    }
+    if (store_.check({"duplicate"})) {
+      throw Error(ExitCode::kCommunication, "comm/duplicate-rank", store_.get_to_str("duplicate"));
+    }
+    if (!missing.empty()) {
+      std::vector<std::string> present;
+      for (size_t i = 0; i < std::min<size_t>(out.size(), 8); ++i) {
+        present.push_back(to_string(out[i].identity));
+      }
+      throw comm_errors::missing_rank(missing, place_.size,
+                                      std::chrono::duration<double>(timeout_).count(), present);
+    }
+    return out;
+  }
+
+  /// Errors: [comm/introduction].
+  Introduction introduction_of(int64_t rank) {
+    const std::string text = store_.get_to_str(key("rank", rank));
+    try {
+      return to_introduction(text);
+    } catch (const std::exception& error) {
+      throw comm_errors::introduction(rank, error.what());
+    }
+  }
+
+  bool wait_for(const std::string& name) {
+    const std::vector<std::string> names = {name};
+    while (true) {
+      const auto left = std::chrono::duration_cast<milliseconds>(deadline_ - Clock::now());
+      if (left <= milliseconds(0) || store_.check({"duplicate"})) return store_.check(names);
+      try {
+        store_.wait(names, std::min(left, milliseconds(1000)));
+        return true;
+      } catch (const std::exception&) {  // not yet
+      }
+    }
+  }
+
+  std::vector<RankIdentity> compare(const std::vector<Introduction>& introductions) {
+    std::vector<std::vector<AgreedFact>> facts;
+    std::vector<RankIdentity> identities;
+    for (const Introduction& introduction : introductions) {
+      facts.push_back(introduction.facts);
+      identities.push_back(introduction.identity);
+    }
+    const std::vector<std::string> differences = fact_differences(facts);
+    if (!differences.empty()) throw comm_errors::ranks_differ(differences);
+    return identities;
+  }
+
+  /// Rank 0 keeps the store until the others have heard, or a little while.
+  void part() {
+    const Clock::time_point end = Clock::now() + kPartingTimeout;
+    int64_t num_here = 0;
+    for (int64_t rank = 1; rank < place_.size; ++rank)
+      num_here += store_.check({key("rank", rank)});
+    while (store_.add("parted", 0) < num_here && Clock::now() < end) ::usleep(10000);
+  }
+
+  c10d::Store& store_;
+  const LaunchPlace& place_;
+  milliseconds timeout_;
+  Clock::time_point deadline_;
+};
+
+}  // namespace
+
+std::string to_string(const RankIdentity& identity) {
+  return fmt::format("{}, process {}", identity.host, identity.process_id);
+}
+
+Rendezvous::Rendezvous(const LaunchPlace& place, const std::vector<AgreedFact>& facts,
+                       const RendezvousSettings& settings) {
+  Introduction self{{host_name(), ::getpid(), place.local_rank}, facts};
+  self.facts.insert(self.facts.begin(), {"number of ranks", std::to_string(place.size)});
+  process_ = {place.rank,       place.size, place.local_rank,
+              place.local_size, nullptr,    settings.collective_timeout};
+  if (place.size == 1) {
+    identities_ = {self.identity};
+    return;
+  }
+  store_ = open_store(place, settings.start_timeout);
+  process_.store = store_.get();
+  Meeting meeting(*store_, place, settings.start_timeout);
+  try {
+    meeting.introduce(self);
+    identities_ = place.rank == 0 ? meeting.judge() : meeting.hear();
+  } catch (const c10::Error& error) {
+    throw comm_errors::no_verdict(place.rank, reason_of(error));
+  }
+  keeps_store_ = place.rank == 0 && !place.launcher_has_store;
+}
+
+Rendezvous::~Rendezvous() {
+  if (process_.size == 1 || std::uncaught_exceptions() > 0) return;
+  try {
+    store_->add("left", 1);
+    const Clock::time_point end = Clock::now() + kPartingTimeout;
+    while (keeps_store_ && store_->add("left", 0) < process_.size && Clock::now() < end) {
+      ::usleep(1000);
+    }
+  } catch (const std::exception&) {  // rank 0 has gone already
+  }
+}
+
+}  // namespace s2s

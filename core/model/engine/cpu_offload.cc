@@ -1,0 +1,90 @@
+#include "engine/cpu_offload.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <utility>
+
+namespace s2s {
+namespace {
+
+constexpr size_t kMaxArrivals = 2;  // sums that are held on the device for their copies
+
+c10::Stream current_stream(at::Device device) {
+  return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
+}
+
+}  // namespace
+
+SideStream::SideStream(at::Device device) {
+  if (device.is_cpu()) return;
+  stream_ = c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device);
+}
+
+StreamMark SideStream::run(const std::function<void()>& body) const {
+  if (!stream_) {
+    body();
+    return {};
+  }
+  c10::Event start(stream_->device_type()), end(stream_->device_type());
+  start.record(current_stream(stream_->device()));
+  start.block(*stream_);
+  {
+    const c10::StreamGuard guard(*stream_);
+    body();
+  }
+  end.record(*stream_);
+  return end;
+}
+
+void SideStream::wait_for(const StreamMark& mark) const {
+  if (mark) mark->block(current_stream(stream_->device()));
+}
+
+void SideStream::synchronize() const {
+  if (stream_) stream_->synchronize();
+}
+
+CpuOffload::CpuOffload(at::Device device) : device_(device), up_(device), down_(device) {}
+
+at::Tensor CpuOffload::empty(int64_t numel, at::ScalarType type) const {
+  return at::empty({numel}, at::TensorOptions().dtype(type).pinned_memory(!device_.is_cpu()));
+}
+
+void CpuOffload::bring(const at::Tensor& sum, const at::Tensor& total, bool is_first) {
+  while (arrivals_.size() >= kMaxArrivals) settle_oldest();
+  // Types are changed on this side: the shorter one travels.
+  const bool lands_in_place = is_first && sum.scalar_type() == total.scalar_type();
+  Arrival arrival{sum, total, total, is_first, {}};
+  if (!lands_in_place) arrival.landed = empty(sum.numel(), sum.scalar_type());
+  if (!device_.is_cpu()) {
+    arrival.mark = down_.run([&] { arrival.landed.copy_(sum, /*non_blocking=*/true); });
+  }
+  arrivals_.push_back(std::move(arrival));
+}
+
+void CpuOffload::settle_oldest() {
+  const at::NoGradGuard no_grad;
+  const Arrival arrival = std::move(arrivals_.front());
+  arrivals_.pop_front();
+  if (arrival.mark) {
+    arrival.mark->synchronize();
+  } else {
+    arrival.landed.copy_(arrival.sum);
+  }
+  if (arrival.landed.is_same(arrival.total)) return;
+  if (arrival.is_first) {
+    arrival.total.copy_(arrival.landed);
+  } else {
+    arrival.total.add_(arrival.landed);
+  }
+}
+
+void CpuOffload::settle() {
+  while (!arrivals_.empty()) settle_oldest();
+  up_.synchronize();
+}
+
+}  // namespace s2s

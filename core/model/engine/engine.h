@@ -1,0 +1,69 @@
+#pragma once
+// The engine: one ParallelStrategy for replicas, split optimizer state, gradients and parameters,
+// and the tensor axis.
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/engine_hooks.h"
+#include "engine/tensor_split.h"
+#include "s2s/mesh.h"
+#include "s2s/parallel_engine.h"
+
+namespace s2s {
+
+class Engine : public ParallelStrategy {
+ public:
+  /// world: null for one process.
+  Engine(const EngineSettings& settings, Communicator* world);
+  ~Engine() override;
+
+  MeshShape mesh() const override { return settings_.mesh; }
+  int64_t data_rank() const override;
+  void attach(Block& model, const ShardPlan& plan) override;
+  void attach_meta(Block& model, const ShardPlan& plan, const InitialValues& values) override;
+  std::vector<NamedTensor> optimizer_parameters(Block& model) override;
+  std::vector<LocalShard> parts(Block& model) override;
+  void begin_step(Block& model) override;
+  void begin_micro_batch(Block& model, bool is_last) override;
+  void finish_backward(Block& model) override;
+  void scale_gradients(Block& model, double factor) override;
+  double clip_grad_norm(Block& model, double max_norm) override;
+  void after_update(Block& model) override;
+  std::vector<double> sum_over_data(std::vector<double> values) override;
+
+ private:
+  bool reduces_now(bool is_last) const;
+  std::vector<std::vector<NamedTensor>> grouped(const Units& units,
+                                                std::vector<NamedTensor> parameters) const;
+  CpuOffload& host(at::Device device);
+  FlatGroupSettings group_settings(const NamedTensor& first, int64_t unit);
+  void make_groups(Block& model, const Units& units);
+  std::vector<ScheduledUnit> scheduled(const Units& units) const;
+  std::vector<int64_t> slot_numels(const std::vector<NamedTensor>& parameters) const;
+  void share_flags();
+  /// first_copies_only: those that count when the norms of the model's ranks are added up.
+  std::vector<at::Tensor> shard_gradients(bool first_copies_only = false);
+  void sum_partial_gradients();
+
+  EngineSettings settings_;
+  std::unique_ptr<Communicator> alone_;
+  Communicator& world_;
+  MeshGroups groups_of_mesh_;
+  std::unique_ptr<Communicator> model_ranks_;  // shard x tensor: who a gradient norm is summed over
+  std::unique_ptr<Communicator> near_ranks_;   // of a shard group, neighbors
+  std::unique_ptr<Communicator> self_;         // this rank alone
+  std::unique_ptr<FlatMemory> memory_ = std::make_unique<FlatMemory>();
+  std::unique_ptr<CpuOffload> host_;  // null: nothing is offloaded
+  std::vector<std::unique_ptr<FlatGroup>> flat_groups_;
+  std::vector<FlatGroup*> root_groups_;  // always whole
+  std::unique_ptr<TensorSplit> split_;   // null: a tensor axis of one
+  std::unique_ptr<UnshardSchedule> schedule_;
+  std::unique_ptr<GradientReducer> flow_;
+  std::unique_ptr<EngineHooks> hooks_;
+  const InitialValues* values_ = nullptr;  // while a meta model is attached
+  bool all_outdated_ = false;              // somebody may have written to frozen parameters, too
+};
+
+}  // namespace s2s

@@ -1,0 +1,59 @@
+// What a strategy does that leaves the model as it is.
+
+#include <ATen/ATen.h>
+
+#include "s2s/gradients.h"
+#include "s2s/initial_values.h"
+#include "s2s/training.h"
+
+namespace s2s {
+
+ParallelStrategy::~ParallelStrategy() = default;
+
+LocalShard whole_shard(const std::string& name, const at::Tensor& tensor) {
+  return {name, tensor.sizes().vec(), {{0, tensor.numel()}}, tensor};
+}
+
+void ParallelStrategy::attach_meta(Block& model, const ShardPlan& plan,
+                                   const InitialValues& values) {
+  values.fill(model.named_parameters());
+  attach(model, plan);
+}
+
+std::vector<NamedTensor> ParallelStrategy::optimizer_parameters(Block& model) {
+  std::vector<NamedTensor> trained;
+  for (NamedTensor& parameter : model.named_parameters()) {
+    if (parameter.tensor->requires_grad()) trained.push_back(std::move(parameter));
+  }
+  return trained;
+}
+
+/// Every rank has all of them, and one of them saves.
+std::vector<LocalShard> ParallelStrategy::parts(Block& model) {
+  std::vector<LocalShard> parts;
+  for (const auto& tensors : {model.named_parameters(), model.named_buffers()}) {
+    for (const NamedTensor& named : tensors) {
+      if (!named.persistent || !named.tensor->defined()) continue;
+      parts.push_back(whole_shard(named.name, named.tensor->detach()));
+      parts.back().is_owner = data_rank() == 0;
+    }
+  }
+  return parts;
+}
+
+void ParallelStrategy::begin_step(Block& model) {
+  for (const NamedTensor& parameter : model.named_parameters()) {
+    parameter.tensor->mutable_grad().reset();
+  }
+}
+
+void ParallelStrategy::begin_micro_batch(Block&, bool) {}
+
+void ParallelStrategy::scale_gradients(Block& model, double factor) {
+  std::vector<at::Tensor> gradients = gradients_of(model);
+  if (!gradients.empty()) at::_foreach_mul_(gradients, factor);
+}
+
+void ParallelStrategy::after_update(Block&) {}
+
+}  // namespace s2s

@@ -1,0 +1,380 @@
+#include "flight/flight_recorder.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+
+#include "base/atomic_file.h"
+#include "base/host_name.h"
+#include "comm/comm_errors.h"
+#include "s2s/foreign_text.h"
+#include "s2s/threads.h"
+
+namespace s2s {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kTick{200};
+/// A rank hears of 500 others in a second, not more.
+constexpr int64_t kRanksPerSecond = 500;
+/// Collectives of each group that ranks tell each other.
+constexpr size_t kToldOfEachGroup = 4;
+/// How long a rank whose collective has failed may take to end by itself.
+constexpr std::chrono::seconds kEndGrace{30};
+/// Ticks that lie further apart: the process did not run. (On a busy machine they come late, too.)
+constexpr std::chrono::seconds kHalt{4};
+/// After a stop was asked for, a collective that lasts so long hangs.
+constexpr std::chrono::seconds kStopGrace{2};
+
+std::string file_of(const std::string& folder, int64_t rank) {
+  return (std::filesystem::path(folder) / fmt::format("flight.{}.json", rank)).string();
+}
+
+bool is_final(const RankFlight& flight) { return flight.state != "running"; }
+
+std::optional<RankFlight> parsed(const std::string& text) {
+  try {
+    return parse_flight(text);
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+FlightRecorder::FlightRecorder(const ProcessPlace& process, FlightSettings settings)
+    : process_(process),
+      settings_(std::move(settings)),
+      limit_(settings_.first_step_timeout > milliseconds(0) ? settings_.first_step_timeout
+                                                            : process.timeout),
+      record_(settings_.capacity),
+      host_(host_name()) {
+  std::error_code ignored;
+  if (!settings_.folder.empty()) {
+    std::filesystem::remove(file_of(settings_.folder, process.rank), ignored);
+  }
+  if (process.store != nullptr) {
+    settings_.beat = std::max(settings_.beat, milliseconds(1000 * process.size / kRanksPerSecond));
+    board_ =
+        std::make_unique<ProgressBoard>(*process.store, process.rank, process.size, settings_.beat);
+  }
+  say(/*now=*/true);
+  watch_ = start_thread([this] { watch(); });
+}
+
+FlightRecorder::~FlightRecorder() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ == "running") {
+      state_ = std::uncaught_exceptions() > 0 ? "failed" : "finished";
+      error_ = state_ == "failed" ? "an error; see its own message" : "";
+    }
+    ends_ = true;
+    wakes_.notify_all();
+  }
+  watch_.join();
+  say(/*now=*/true);
+  if (self().state == "failed") linger();
+}
+
+void FlightRecorder::set_stop_probe(std::function<bool()> is_stopping) {
+  const std::lock_guard lock(mutex_);
+  is_stopping_ = std::move(is_stopping);
+}
+
+void FlightRecorder::started_in(const CollectiveRecord& record, const GroupPlace& place) {
+  record_.start(record, place);
+  if (next_ != nullptr) next_->started(record);
+}
+
+void FlightRecorder::finished(const CollectiveRecord& record, bool failed) {
+  record_.finish(record, failed);
+  if (next_ != nullptr) next_->finished(record, failed);
+}
+
+RankFlight FlightRecorder::self() const {
+  RankFlight out;
+  out.rank = process_.rank;
+  out.size = process_.size;
+  out.host = host_;
+  out.process = ::getpid();
+  const int64_t step = record_.movement().step;
+  const std::lock_guard lock(mutex_);
+  out.state = state_;
+  out.error = error_;
+  out.silent = silent_;
+  if (step == halted_step_) out.halted_s = halted_s_;
+  return out;
+}
+
+void FlightRecorder::say(bool now) {
+  if (!board_) return;
+  RankFlight flight = self();
+  flight.silent.clear();
+  record_.copy_to(flight, kToldOfEachGroup);
+  board_->say(to_json_text(flight, /*is_compact=*/true), now);
+}
+
+std::string FlightRecorder::write(const std::string& reason) noexcept {
+  if (settings_.folder.empty()) return "";
+  try {
+    RankFlight flight = self();
+    flight.reason = reason;
+    record_.copy_to(flight);
+    std::filesystem::create_directories(settings_.folder);
+    const std::string path = file_of(settings_.folder, process_.rank);
+    write_file_atomically(path, to_json_text(flight, /*is_compact=*/false) + "\n");
+    return path;
+  } catch (const std::exception&) {  // a run fails: nothing may hide why
+    return "";
+  }
+}
+
+void FlightRecorder::become(const char* state, std::string error) {
+  const std::lock_guard lock(mutex_);
+  state_ = state;
+  error_ = std::move(error);
+  failed_at_ = std::min(failed_at_, Clock::now());
+}
+
+void FlightRecorder::failed(const std::string& what) noexcept {
+  try {
+    if (self().state == "failed") return;  // a collective's failure, with all that is known of it
+    become("failed", what.substr(0, what.find('\n')));
+    say(/*now=*/true);
+    write("an error");
+  } catch (const std::exception&) {  // the error itself matters more
+  }
+}
+
+/// What the other ranks say now. Those that say nothing any more are left out, and in `silent_`.
+std::vector<RankFlight> FlightRecorder::gather() {
+  board_->watch_all();
+  const Clock::time_point limit = Clock::now() + 5 * settings_.beat / 2;
+  const bool answers = board_->wait_for_round(2 * settings_.beat);
+  const Clock::time_point begin = Clock::now();  // what is new from now on is a sign of life
+  std::vector<RankFlight> alive, silent;
+  while (true) {
+    alive.clear();
+    silent.clear();
+    for (const auto& [rank, heard] : board_->heard()) {
+      const std::optional<RankFlight> flight = parsed(heard.text);
+      if (flight) (is_final(*flight) || heard.at > begin ? alive : silent).push_back(*flight);
+    }
+    const bool is_complete = static_cast<int64_t>(alive.size()) + 1 == process_.size;
+    if (is_complete || !answers || Clock::now() > limit) break;
+    std::this_thread::sleep_for(milliseconds(50));
+    board_->wait_for_round(settings_.beat);
+  }
+  const std::lock_guard lock(mutex_);
+  silent_ = silent;
+  return alive;
+}
+
+std::string FlightRecorder::investigate(const char* id) {
+  become("failed", fmt::format("[{}] a collective failed", id));
+  say(/*now=*/true);
+  std::vector<RankFlight> flights = gather();
+  const bool rank_0_answers = process_.rank == 0 || board_->wait_for_round(settings_.beat);
+  RankFlight own = self();
+  record_.copy_to(own, kToldOfEachGroup);
+  flights.push_back(own);
+  std::string lines;
+  if (own.step > 0) lines = fmt::format("\n  step:      {}, {}", own.step, own.phase);
+  if (!rank_0_answers) {
+    // Its store is gone, or does not answer: nothing can be heard of the others any more.
+    std::string what = "rank 0, which keeps the run's store, does not answer";
+    for (const RankFlight& flight : flights) {
+      if (flight.rank == 0) what = "rank 0 ended before: " + flight.error;
+    }
+    for (const RankFlight& flight : own.silent) {
+      if (flight.rank == 0) what += "; last heard of at " + position_text(flight);
+    }
+    lines += "\n  missing:   " + what;
+    flights.insert(flights.end(), own.silent.begin(), own.silent.end());
+    for (const FlightFinding& finding : diagnose_flights(flights, process_.size).findings) {
+      if (finding.kind == "differs") lines += "\n  differs:   " + finding.text;
+    }
+    become("failed", fmt::format("[{}] {}", id, what));
+    return lines;
+  }
+  return lines + explain(id, flights);
+}
+
+/// Lines for the message; the first one is told to the others.
+std::string FlightRecorder::explain(const char* id, const std::vector<RankFlight>& flights) {
+  std::string lines;
+  const FlightDiagnosis diagnosis = diagnose_flights(flights, process_.size);
+  become("failed", fmt::format("[{}] {}", id, diagnosis.verdict));
+  say(/*now=*/true);
+  constexpr size_t kMaxFindings = 8;
+  for (size_t i = 0; i < std::min(diagnosis.findings.size(), kMaxFindings); ++i) {
+    const FlightFinding& finding = diagnosis.findings[i];
+    const std::string label = (finding.kind == "silent" ? "missing" : finding.kind) + ":";
+    lines += fmt::format("\n  {:<10} {}", label, finding.text);
+  }
+  if (diagnosis.findings.empty()) lines += "\n  others:    " + diagnosis.verdict;
+  return lines;
+}
+
+/// Rank 0 takes the store with it: the others get the time to hear its last words.
+void FlightRecorder::linger() {
+  if (!board_ || process_.rank != 0) return;
+  const Clock::time_point limit = Clock::now() + 2 * settings_.beat;
+  const auto all_have_ended = [this] {
+    const auto heard = board_->heard();
+    if (static_cast<int64_t>(heard.size()) + 1 < process_.size) return false;
+    return std::all_of(heard.begin(), heard.end(), [](const auto& entry) {
+      const std::optional<RankFlight> flight = parsed(entry.second.text);
+      return flight && is_final(*flight);
+    });
+  };
+  while (Clock::now() < limit && !all_have_ended()) {
+    if (!board_->wait_for_round(settings_.beat)) return;
+    std::this_thread::sleep_for(milliseconds(50));
+  }
+}
+
+std::string FlightRecorder::explain_failure(const CollectiveRecord&, const GroupPlace&,
+                                            const std::string& reason) {
+  if (!board_ || self().state == "failed") return "";
+  const char* const id = comm_errors::id_of(comm_errors::failure_of(reason));
+  std::string lines = investigate(id);
+  const std::string path = write(std::string("a collective failed: ") + id);
+  if (!path.empty()) {
+    lines += fmt::format("\n  record:    {} (s2s-run launch diagnose {})", path, settings_.folder);
+  }
+  return lines;
+}
+
+/// between: two looks at the clock that should be a tick apart.
+void FlightRecorder::note_halt(Clock::duration between) {
+  if (between < kHalt) return;
+  const int64_t step = record_.movement().step;
+  const std::lock_guard lock(mutex_);
+  halted_s_ = std::chrono::duration<double>(between).count();
+  halted_step_ = step;
+}
+
+void FlightRecorder::watch() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the process's signals are for its other threads
+  Clock::time_point next_beat = Clock::now();
+  std::unique_lock lock(mutex_);
+  while (!ends_) {
+    const Clock::time_point before = Clock::now();
+    wakes_.wait_for(lock, kTick, [this] { return ends_; });
+    lock.unlock();
+    note_halt(Clock::now() - before);
+    try {
+      look_at_uncaught();
+      look_at_signals();
+      look_at_progress();
+      if (Clock::now() >= next_beat) {
+        say(/*now=*/false);
+        next_beat += settings_.beat;
+      }
+    } catch (const std::exception&) {  // out of memory: the run itself will say it
+    }
+    lock.lock();
+  }
+}
+
+void FlightRecorder::look_at_signals() {
+  if (const int fatal = signals_.fatal()) {
+    const std::string what = fmt::format("signal {} ({})", fatal, ::strsignal(fatal));
+    become("failed", what);
+    say(/*now=*/true);
+    write(what);
+    if (board_) board_->wait_for_round(settings_.beat);
+    signals_.record_is_written();
+  }
+  if (signals_.take_request()) {
+    const std::string path = write("asked for by SIGUSR2");
+    if (!path.empty()) std::fprintf(stderr, "flight record: %s\n", printable_name(path).c_str());
+  }
+  const FlightRecord::Movement movement = record_.movement();
+  if (signals_.is_terminated() && self().state == "running") {
+    become("failed", "ended by SIGTERM");
+    say(/*now=*/true);
+    if (movement.is_in_collective) write("SIGTERM in a collective");
+    if (board_) board_->wait_for_round(settings_.beat);
+    FlightSignals::end_by_it();
+  }
+  std::function<bool()> is_stopping;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!has_written_stop_) is_stopping = is_stopping_;
+  }
+  if (!is_stopping || !movement.is_in_collective || movement.idle < kStopGrace || !is_stopping()) {
+    return;
+  }
+  has_written_stop_ = true;
+  write("asked to stop in a collective");
+}
+
+/// A rank that does not move any more, in a collective or anywhere else.
+void FlightRecorder::look_at_progress() {
+  if (!board_) return;
+  Clock::time_point failed_at;
+  {
+    const std::lock_guard lock(mutex_);
+    failed_at = failed_at_;
+  }
+  if (failed_at != Clock::time_point::max()) {
+    if (Clock::now() - failed_at > kEndGrace) ::_exit(static_cast<int>(ExitCode::kCommunication));
+    return;
+  }
+  const FlightRecord::Movement movement = record_.movement();
+  const std::string phase = movement.phase;
+  const bool may_rest = phase.empty() || phase == "validate" || phase == "save" || phase == "start";
+  const milliseconds usual = limit_;
+  const auto limit = usual + usual / 4 + milliseconds(1000);
+  if (movement.idle > limit && (movement.is_in_collective || !may_rest)) {
+    end_process("comm/timeout", fmt::format("has not moved for {:.0f} s", movement.idle.count()),
+                "");
+  }
+}
+
+/// A thread that is not ours has thrown: the back end's, when it speaks of what back ends do. They
+/// watch their collectives, and this is how they say that one has failed.
+void FlightRecorder::look_at_uncaught() {
+  const std::optional<std::string> text = signals_.take_uncaught();
+  if (!text) return;
+  const std::string first_line = text->substr(0, text->find('\n'));
+  const comm_errors::CollectiveFailure failure = comm_errors::failure_of(*text);
+  const bool is_of_collective = record_.movement().is_in_collective ||
+                                failure != comm_errors::CollectiveFailure::kOther ||
+                                text->find("collective") != std::string::npos;
+  if (board_ && is_of_collective) {
+    end_process(comm_errors::id_of(failure), "lost its communicator", first_line);
+  }
+  become("failed", "an exception that nobody caught: " + first_line);
+  say(/*now=*/true);
+  write("an exception that nobody caught");
+  signals_.record_is_written();
+}
+
+void FlightRecorder::end_process(const char* id, const std::string& what,
+                                 const std::string& reason) {
+  const std::string lines = investigate(id);
+  const std::string path = write(what);
+  std::string message = fmt::format("error: [{}] rank {} {}{}", id, process_.rank, what, lines);
+  if (!path.empty()) {
+    message +=
+        fmt::format("\n  record:    {} (s2s-run launch diagnose {})", path, settings_.folder);
+  }
+  if (!reason.empty()) message += "\n  back end:  " + reason;
+  std::fprintf(stderr, "%s\n", printable(message).c_str());
+  std::fflush(stderr);
+  linger();
+  ::_exit(static_cast<int>(ExitCode::kCommunication));
+}
+
+}  // namespace s2s

@@ -1,0 +1,146 @@
+#include "flight/progress_board.h"
+
+#include <csignal>
+
+#include "base/left_threads.h"
+#include "s2s/threads.h"
+
+namespace s2s {
+namespace {
+
+/// Runs up to this size read everybody in every round.
+constexpr int64_t kSmallRun = 64;
+/// How long a process that ends waits for its last words to be put up.
+constexpr std::chrono::milliseconds kLastRound{1000};
+
+std::string key_of(int64_t rank) { return "progress/" + std::to_string(rank); }
+
+}  // namespace
+
+struct ProgressBoard::Shared {
+  c10::intrusive_ptr<c10d::Store> store;
+  int64_t rank = 0;
+  int64_t size = 1;
+  std::chrono::milliseconds beat{1000};
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::string text;
+  bool is_urgent = false, reads_all = false, ends = false, is_gone = false;
+  bool has_ended = false;  // the thread is about to return
+  int64_t num_begun = 0, num_complete = 0;
+  Clock::time_point last_round = Clock::now();
+  std::map<int64_t, Heard> heard;
+
+  int64_t num_said = 0;                 // the thread's own
+  std::map<int64_t, std::string> seen;  // likewise
+};
+
+ProgressBoard::ProgressBoard(c10d::Store& store, int64_t rank, int64_t size,
+                             std::chrono::milliseconds beat)
+    : shared_(std::make_shared<Shared>()) {
+  shared_->store = store.clone();  // a connection of its own
+  shared_->rank = rank;
+  shared_->size = size;
+  shared_->beat = beat;
+  thread_ = start_thread([shared = shared_] { run(shared); });
+}
+
+ProgressBoard::~ProgressBoard() {
+  wait_for_round(kLastRound);
+  bool has_ended = false;
+  {
+    std::unique_lock lock(shared_->mutex);
+    shared_->ends = true;
+    shared_->changed.notify_all();
+    has_ended = shared_->changed.wait_for(lock, kLastRound, [this] { return shared_->has_ended; });
+  }
+  if (has_ended) {
+    thread_.join();
+  } else {  // it waits for a store that does not answer
+    leave_behind(std::move(thread_));
+  }
+}
+
+void ProgressBoard::say(std::string text, bool now) {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->text = std::move(text);
+  if (!now) return;
+  shared_->is_urgent = true;
+  shared_->changed.notify_all();
+}
+
+void ProgressBoard::watch_all() {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->reads_all = shared_->is_urgent = true;
+  shared_->changed.notify_all();
+}
+
+std::map<int64_t, ProgressBoard::Heard> ProgressBoard::heard() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->heard;
+}
+
+ProgressBoard::Clock::time_point ProgressBoard::last_round() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->last_round;
+}
+
+bool ProgressBoard::wait_for_round(std::chrono::milliseconds limit) {
+  std::unique_lock lock(shared_->mutex);
+  const int64_t awaited = shared_->num_begun + 1;
+  shared_->is_urgent = true;
+  shared_->changed.notify_all();
+  shared_->changed.wait_for(lock, limit,
+                            [&] { return shared_->num_complete >= awaited || shared_->is_gone; });
+  return shared_->num_complete >= awaited;
+}
+
+void ProgressBoard::make_round(Shared& shared, const std::string& text, bool reads_all) {
+  // A number before it: the same words said again are a sign of life.
+  if (!text.empty()) {
+    shared.store->set(key_of(shared.rank), std::to_string(shared.num_said++) + "\n" + text);
+  }
+  const int64_t num_read = reads_all || shared.size <= kSmallRun ? shared.size : 1;
+  for (int64_t rank = 0; rank < num_read; ++rank) {
+    if (rank == shared.rank) continue;
+    std::string& seen = shared.seen[rank];
+    if (seen.empty() && !shared.store->check({key_of(rank)})) continue;
+    std::string said = shared.store->get_to_str(key_of(rank));
+    if (said == seen) continue;
+    seen = std::move(said);
+    const std::lock_guard lock(shared.mutex);
+    shared.heard[rank] = {seen.substr(seen.find('\n') + 1), Clock::now()};
+  }
+}
+
+void ProgressBoard::run(const std::shared_ptr<Shared>& shared) {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the process's signals are for its other threads
+  std::unique_lock lock(shared->mutex);
+  while (!shared->ends) {
+    ++shared->num_begun;
+    shared->is_urgent = false;
+    try {
+      const std::string text = shared->text;
+      const bool reads_all = shared->reads_all;
+      lock.unlock();
+      make_round(*shared, text, reads_all);
+    } catch (const std::exception&) {  // the store is gone, or no memory is left
+      if (!lock.owns_lock()) lock.lock();
+      shared->is_gone = shared->has_ended = true;
+      shared->changed.notify_all();
+      return;
+    }
+    lock.lock();
+    ++shared->num_complete;
+    shared->last_round = Clock::now();
+    shared->changed.notify_all();
+    shared->changed.wait_for(lock, shared->beat, [&] { return shared->ends || shared->is_urgent; });
+  }
+  shared->has_ended = true;
+  shared->changed.notify_all();
+}
+
+}  // namespace s2s

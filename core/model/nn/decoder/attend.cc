@@ -1,0 +1,131 @@
+#include "nn/decoder/attend.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "nn/kernels/decode_attention.h"
+#include "nn/kernels/parallel_rows.h"
+
+namespace s2s {
+namespace {
+
+/// Key/value heads [B, kv, T, D] repeated for every query head that shares them.
+at::Tensor repeat_heads(const at::Tensor& x, int64_t times) {
+  if (times == 1) return x;
+  return x.unsqueeze(2)
+      .expand({x.size(0), x.size(1), times, x.size(2), x.size(3)})
+      .reshape({x.size(0), x.size(1) * times, x.size(2), x.size(3)});
+}
+
+/// Keys or values as `rows::OneQuery` takes them: positions and elements contiguous.
+bool is_cache_like(const at::Tensor& x, const at::Tensor& like) {
+  return x.is_cpu() && x.scalar_type() == like.scalar_type() && x.stride(3) == 1 &&
+         x.stride(2) == x.size(3) && x.strides().equals(like.strides());
+}
+
+double scale_of(const at::Tensor& q, const AttentionSpec& spec) {
+  return spec.scale != 0 ? spec.scale : 1 / std::sqrt(static_cast<double>(q.size(-1)));
+}
+
+/// Attention with capped scores, which LibTorch's own has not. Scores are kept in float32 (or
+/// wider), one per pair of positions.
+/// Shapes: q [B, heads, T, D], k, v [B, heads, S, D], visible [T, S] bool, or undefined for all.
+at::Tensor attend_capped(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                         const at::Tensor& visible, const AttentionSpec& spec) {
+  const at::Tensor products = at::matmul(q, k.transpose(2, 3));
+  const at::Tensor wide =
+      products.scalar_type() == at::kDouble ? products : products.to(at::kFloat);
+  at::Tensor scores = (wide * (scale_of(q, spec) / spec.soft_cap)).tanh() * spec.soft_cap;
+  if (visible.defined()) scores = scores.masked_fill(visible.logical_not(), -INFINITY);
+  return at::matmul(at::softmax(scores, -1).to(v.scalar_type()), v);
+}
+
+template <class T>
+at::Tensor attend_one_of(const at::Tensor& q_BH1D, const at::Tensor& k, const at::Tensor& v,
+                         const AttentionSpec& spec) {
+  const at::Tensor q = q_BH1D.contiguous();
+  const at::Tensor y = at::empty_like(q);
+  const int64_t dim = q.size(3);
+  const rows::OneQuery<T> job{q.const_data_ptr<T>(),
+                              k.const_data_ptr<T>(),
+                              v.const_data_ptr<T>(),
+                              y.mutable_data_ptr<T>(),
+                              k.size(1),
+                              q.size(1) / k.size(1),
+                              k.size(2),
+                              dim,
+                              k.stride(0),
+                              k.stride(1),
+                              static_cast<float>(scale_of(q, spec)),
+                              static_cast<float>(spec.soft_cap)};
+  parallel_rows(q.size(0) * k.size(1), 4,
+                [&](int64_t begin, int64_t end) { rows::run(job, begin, end); });
+  return y;
+}
+
+/// One new position sees everything, so the query heads that share a key/value head can stand in
+/// for a row of positions: nothing is repeated.
+at::Tensor attend_one(const at::Tensor& q_BH1D, const at::Tensor& k, const at::Tensor& v,
+                      const AttentionSpec& spec) {
+  const int64_t dim = q_BH1D.size(3);
+  const at::ScalarType type = q_BH1D.scalar_type();
+  if (is_cache_like(k, v) && is_cache_like(v, k) && k.scalar_type() == type &&
+      dim <= rows::kMostDim) {
+    if (type == at::kFloat && dim % rows::kDimStep<float> == 0) {
+      return attend_one_of<float>(q_BH1D, k, v, spec);
+    }
+    if (type == at::kBFloat16 && dim % rows::kDimStep<at::BFloat16> == 0) {
+      return attend_one_of<at::BFloat16>(q_BH1D, k, v, spec);
+    }
+  }
+  const at::Tensor grouped =
+      q_BH1D.reshape({q_BH1D.size(0), k.size(1), q_BH1D.size(1) / k.size(1), dim});
+  const at::Tensor y = spec.soft_cap > 0 ? attend_capped(grouped, k, v, {}, spec)
+                                         : at::scaled_dot_product_attention(grouped, k, v, {}, 0.0,
+                                                                            /*is_causal=*/false,
+                                                                            scale_of(q_BH1D, spec));
+  return y.reshape_as(q_BH1D);
+}
+
+/// [T, S] bool: which of S keys each of the T newest positions sees.
+at::Tensor visible_keys(int64_t num_new, int64_t num_all, int64_t window, at::Device device) {
+  const int64_t before = num_all - num_new;
+  const at::Tensor past =
+      at::ones({num_new, num_all}, at::TensorOptions(device).dtype(at::kBool)).tril(before);
+  return window > 0 ? past.triu(before - window + 1) : past;
+}
+
+/// The last `count` positions of [B, kv, S, D].
+at::Tensor newest(const at::Tensor& x, int64_t count) {
+  return x.size(2) == count ? x : x.narrow(2, x.size(2) - count, count);
+}
+
+}  // namespace
+
+at::Tensor attend(const at::Tensor& q, const at::Tensor& k_all, const at::Tensor& v_all,
+                  const AttentionSpec& spec) {
+  const int64_t num_new = q.size(2);
+  // Keys before the window of the first new position are seen by none.
+  const int64_t reach =
+      spec.window > 0 ? std::min(k_all.size(2), spec.window - 1 + num_new) : k_all.size(2);
+  const at::Tensor k = newest(k_all, reach);
+  const at::Tensor v = newest(v_all, reach);
+  const bool wants_gradient =
+      at::GradMode::is_enabled() && (q.requires_grad() || k.requires_grad() || v.requires_grad());
+  if (num_new == 1 && !wants_gradient) return attend_one(q, k, v, spec);
+  const int64_t shared = q.size(1) / k.size(1);
+  const at::Tensor keys = repeat_heads(k, shared);
+  const at::Tensor values = repeat_heads(v, shared);
+  const bool is_causal = num_new == reach && (spec.window == 0 || reach <= spec.window);
+  const auto visible = [&] { return visible_keys(num_new, reach, spec.window, q.device()); };
+  if (spec.soft_cap > 0) return attend_capped(q, keys, values, visible(), spec);
+  std::optional<at::Tensor> mask;
+  if (!is_causal) mask = visible();
+  return at::scaled_dot_product_attention(q, keys, values, mask, 0.0, is_causal, scale_of(q, spec));
+}
+
+}  // namespace s2s

@@ -1,0 +1,283 @@
+// Hugging Face's config.json as options of a decoder.
+// Source: transformers configuration classes, versions 4.46 and 5.
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "s2s/decoder_options.h"
+#include "s2s/weights.h"
+#include "weights/weights_errors.h"
+
+namespace s2s {
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+/// Keys that are options here under the same name.
+const Names kCopied = {"vocab_size",          "hidden_size",         "intermediate_size",
+                       "num_hidden_layers",   "num_attention_heads", "head_dim",
+                       "num_key_value_heads", "rms_norm_eps",        "rope_theta",
+                       "attention_bias",      "tie_word_embeddings", "mlp_bias",
+                       "initializer_range",   "pad_token_id",        "max_position_embeddings"};
+
+/// Keys that say nothing about the numbers: names, versions, types of storage, generation.
+const Names kNoEffect = {"architectures",
+                         "_name_or_path",
+                         "transformers_version",
+                         "dtype",
+                         "torch_dtype",
+                         "use_cache",
+                         "bos_token_id",
+                         "eos_token_id",
+                         "sep_token_id",
+                         "decoder_start_token_id",
+                         "pretraining_tp",
+                         "auto_map",
+                         "return_dict",
+                         "output_attentions",
+                         "output_hidden_states",
+                         "torchscript",
+                         "use_bfloat16",
+                         "is_encoder_decoder",
+                         "is_decoder",
+                         "id2label",
+                         "label2id",
+                         "problem_type",
+                         "tokenizer_class",
+                         "prefix",
+                         "task_specific_params",
+                         "finetuning_task",
+                         "chunk_size_feed_forward",
+                         "_commit_hash",
+                         "_attn_implementation",
+                         "attn_implementation",
+                         "_attn_implementation_autoset"};
+
+/// Options that may be null.
+const Names kNullable = {"num_key_value_heads", "head_dim", "pad_token_id"};
+
+/// Keys whose other values would change the numbers, and the harmless ones; null always is.
+const std::map<std::string, std::vector<std::string>> kHarmless = {
+    {"hidden_act", {"silu", "swish"}},
+    {"attention_dropout", {"0", "0.0"}},
+    {"hidden_dropout", {"0", "0.0"}},
+    {"partial_rotary_factor", {"1", "1.0"}},
+    {"sliding_window", {}},
+    {"use_sliding_window", {"false"}},
+    {"quantization_config", {}},
+    {"add_cross_attention", {"false"}},
+    {"tie_encoder_decoder", {"false"}},
+    {"cross_attention_hidden_size", {}},
+    {"pruned_heads", {"{}"}},
+    {"rope_interleaved", {"false"}},
+    {"attention_multiplier", {"1", "1.0"}},
+    {"logit_scale", {"1", "1.0"}},
+};
+
+/// Values of options that a file leaves out, in most of transformers' classes.
+const std::map<std::string, std::string> kDefaults = {{"rms_norm_eps", "1e-6"},
+                                                      {"rope_theta", "10000.0"},
+                                                      {"attention_bias", "false"},
+                                                      {"mlp_bias", "false"},
+                                                      {"tie_word_embeddings", "false"},
+                                                      {"initializer_range", "0.02"},
+                                                      {"max_position_embeddings", "2048"},
+                                                      {"num_key_value_heads", "null"},
+                                                      {"head_dim", "null"},
+                                                      {"pad_token_id", "null"}};
+
+/// Keys of rope_scaling and rope_parameters that are options.
+const Names kRopeOptions = {
+    "factor",    "low_freq_factor", "high_freq_factor", "original_max_position_embeddings",
+    "beta_fast", "beta_slow",       "truncate",         "attention_factor",
+    "mscale",    "mscale_all_dim"};
+
+std::string quoted_list(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "'" : ", '") + name + "'";
+  return list;
+}
+
+Config default_value(const std::string& text) {
+  return text == "null" ? Config() : Config::scalar(text);
+}
+
+std::string value_text(const Config& node) {
+  if (node.is_map()) return node.entries().empty() ? "{}" : "a map";
+  if (node.is_list()) return node.items().empty() ? "[]" : "a list";
+  return node.is_null() ? "null" : node.text();
+}
+
+class Translation {
+ public:
+  Translation(const Config& foreign, const ConfigRules& rules)
+      : place_(foreign.origin().source.empty() ? "config.json" : foreign.origin().source),
+        rules_(rules) {
+    const Config* type = foreign.find("model_type");
+    const std::string name = type == nullptr ? "" : type->text();
+    if (!contains(rules.model_types, name)) {
+      // What its other keys mean is not known.
+      throw weights_errors::family(place_, rules.prefix + "model_type", name,
+                                   quoted_list(rules.model_types));
+    }
+    for (const auto& [key, value] : foreign.entries()) read(key, value);
+  }
+
+  /// Keys that the file leaves out have transformers' defaults, not ours; sizes have none.
+  Config finish() {
+    for (const auto& [key, text] : rules_.defaults) set_default(key, text);
+    for (const auto& [key, text] : kDefaults) set_default(key, text);
+    for (const char* size : {"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",
+                             "num_attention_heads"}) {
+      if (options_.find(size) == nullptr) refuse(size, "missing", "a number");
+    }
+    finish_rope();
+    findings_.throw_if_any();
+    return std::move(options_);
+  }
+
+  /// The language model's block of a larger model's file.
+  Config finish_text_config() {
+    const Config* block = options_.find("text_config");
+    if (block == nullptr || !block->is_map()) {
+      refuse("text_config", block == nullptr ? "missing" : value_text(*block), "a map");
+    }
+    findings_.throw_if_any();
+    Config text = *block;
+    const Config* outer = options_.find("tie_word_embeddings");
+    const Config* inner = text.find("tie_word_embeddings");
+    if (outer != nullptr && inner != nullptr && outer->text() != inner->text()) {
+      refuse("tie_word_embeddings", value_text(*outer),
+             value_text(*inner) + ", as text_config.tie_word_embeddings says");
+      findings_.throw_if_any();
+    }
+    if (outer != nullptr) text["tie_word_embeddings"] = *outer;
+    return text;
+  }
+
+ private:
+  void refuse(const std::string& key, const std::string& value, const std::string& expected) {
+    findings_.add(weights_errors::config(place_, rules_.prefix + key, value, expected));
+  }
+
+  void set_default(const std::string& key, const std::string& text) {
+    if (options_.find(key) == nullptr) options_[key] = default_value(text);
+  }
+
+  void read(const std::string& name, const Config& value) {
+    if (contains(rules_.options, name)) {
+      options_[name] = value;
+    } else if (contains(rules_.ignored, name)) {
+      return;
+    } else if (rules_.harmless.count(name) != 0) {
+      check_harmless(name, value);
+    } else if (kCopied.count(name) != 0) {
+      if (!value.is_null() || kNullable.count(name) != 0) options_[name] = value;
+    } else if (name == "rope_scaling" || name == "rope_parameters") {
+      if (!value.is_null()) read_rope(name, value);
+    } else if (name != "model_type" && kNoEffect.count(name) == 0) {
+      check_harmless(name, value);
+    }
+  }
+
+  void check_harmless(const std::string& name, const Config& value) {
+    auto rule = rules_.harmless.find(name);
+    if (rule == rules_.harmless.end()) {
+      rule = kHarmless.find(name);
+      if (rule == kHarmless.end()) return refuse_unknown(name, value);
+    }
+    if (value.is_null() || contains(rule->second, value_text(value))) return;
+    refuse(name, value_text(value), rule->second.empty() ? "null" : rule->second.front());
+  }
+
+  void refuse_unknown(const std::string& name, const Config& value) {
+    std::vector<std::string> known(kCopied.begin(), kCopied.end());
+    known.insert(known.end(), rules_.options.begin(), rules_.options.end());
+    const std::string nearest = nearest_name(name, known);
+    refuse(name, value_text(value),
+           nearest.empty() ? "no such key" : "no such key, or '" + nearest + "'");
+  }
+
+  /// rope_scaling of version 4 (type, or rope_type), rope_parameters of version 5.
+  void read_rope(const std::string& name, const Config& value) {
+    if (!value.is_map()) return refuse(name, value_text(value), "a map or null");
+    const bool is_by_type = rules_.has_local_rope && name == "rope_parameters";
+    for (const auto& [key, item] : value.entries()) {
+      const std::string place = name + "." + key;
+      if (item.is_null()) continue;
+      if (is_by_type && key == "full_attention" && item.is_map()) {
+        for (const auto& [inner, number] : item.entries()) read_rope_key(place, inner, number);
+      } else if (is_by_type && key == "sliding_attention" && item.is_map()) {
+        for (const auto& [inner, number] : item.entries()) read_local_rope(place, inner, number);
+      } else if (is_by_type) {
+        refuse(place, value_text(item), "full_attention and sliding_attention");
+      } else {
+        read_rope_key(name, key, item);
+      }
+    }
+  }
+
+  void read_rope_key(const std::string& place, const std::string& key, const Config& item) {
+    if (item.is_null()) return;
+    if (key == "rope_theta") {
+      options_["rope_theta"] = item;
+    } else if (key == "rope_type" || key == "type") {
+      read_rope_type(place + "." + key, item);
+    } else if (key == "partial_rotary_factor") {
+      check_harmless(key, item);
+    } else if (kRopeOptions.count(key) != 0) {
+      options_["rope_scaling"][key] = item;
+    } else {
+      refuse(place + "." + key, value_text(item), "no such key");
+    }
+  }
+
+  /// Local layers turn at their own base, which nothing stretches.
+  void read_local_rope(const std::string& place, const std::string& key, const Config& item) {
+    if (key == "rope_theta") {
+      options_["rope_local_base_freq"] = item;
+    } else if (key != "rope_type" || item.text() != "default") {
+      refuse(place + "." + key, value_text(item), "rope_theta, and rope_type 'default'");
+    }
+  }
+
+  void read_rope_type(const std::string& place, const Config& value) {
+    if (rules_.rope_types.count(value.text()) != 0) {
+      options_["rope_scaling"]["rope_type"] = value;
+      return;
+    }
+    std::vector<std::string> known;
+    for (const auto& entry : rules_.rope_types) known.push_back(entry.first);
+    refuse(place, "'" + value_text(value) + "'", quoted_list(known));
+  }
+
+  /// Scaling needs its factor; the original length is that of the weights unless the file says so.
+  void finish_rope() {
+    Config& rope = options_["rope_scaling"];
+    if (rope.find("rope_type") == nullptr) rope["rope_type"] = Config::scalar("default");
+    if (rope.find("rope_type")->text() == "default") return;
+    if (rope.find("factor") == nullptr) refuse("rope_scaling.factor", "missing", "a number");
+    if (rope.find("original_max_position_embeddings") == nullptr) {
+      rope["original_max_position_embeddings"] = *options_.find("max_position_embeddings");
+    }
+  }
+
+  std::string place_;
+  const ConfigRules& rules_;
+  Config options_ = Config::map();
+  Findings findings_;
+};
+
+}  // namespace
+
+Config decoder_from_hf(const Config& foreign, const ConfigRules& rules) {
+  return Translation(foreign, rules).finish();
+}
+
+Config text_config_of(const Config& foreign, const ConfigRules& rules) {
+  return Translation(foreign, rules).finish_text_config();
+}
+
+}  // namespace s2s

@@ -1,0 +1,213 @@
+#include "s2s/decoder_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "nn/decoder/decoder_errors.h"
+#include "s2s/decoder_family.h"
+#include "s2s/error.h"
+
+namespace s2s {
+
+void RopeScalingOptions::visit(OptionVisitor& v) {
+  v("rope_type", rope_type, "kind of scaling");
+  v("factor", factor, "how many times longer texts become", at_least(1e-6));
+  v("low_freq_factor", low_freq_factor, "longest wavelength kept, as a share of the original",
+    at_least(1e-6));
+  v("high_freq_factor", high_freq_factor, "shortest wavelength stretched, likewise",
+    at_least(1e-6));
+  v("original_max_position_embeddings", original_max_position_embeddings,
+    "positions before scaling", at_least(1));
+  v("beta_fast", beta_fast, "yarn: pairs that turn more often in the original length are kept",
+    at_least(1e-6));
+  v("beta_slow", beta_slow, "yarn: pairs that turn less often are stretched by factor",
+    at_least(1e-6));
+  v("truncate", truncate, "yarn: the ramp between the two begins and ends at whole pairs");
+  v("attention_factor", attention_factor, "yarn: multiplies cos and sin; null: from factor",
+    at_least(0));
+  v("mscale", mscale, "yarn: with mscale_all_dim, how attention_factor follows from factor");
+  v("mscale_all_dim", mscale_all_dim, "yarn: see mscale");
+}
+
+void WindowOptions::visit(OptionVisitor& v) {
+  v("sliding_window", sliding_window,
+    "newest positions that local layers see, their own among them; null: all", at_least(1));
+  v("layer_types", layer_types, "by layer; empty: as the family's other options say",
+    one_of({"full_attention", "sliding_attention"}));
+}
+
+const RopeTypes& all_rope_types() {
+  static const RopeTypes types = {{"default", RotaryScaling::kNone},
+                                  {"linear", RotaryScaling::kLinear},
+                                  {"dynamic", RotaryScaling::kDynamic},
+                                  {"llama3", RotaryScaling::kByWavelength},
+                                  {"yarn", RotaryScaling::kYarn}};
+  return types;
+}
+
+namespace {
+
+// Far beyond any model, and small enough that bytes and operations of all layers fit in 64 bits.
+constexpr double kMaxVocab = 1 << 24, kMaxWidth = 1 << 18, kMaxInner = 1 << 22;
+constexpr double kMaxLayers = 1 << 13, kMaxHeads = 1 << 12;
+
+}  // namespace
+
+void DecoderOptions::visit(OptionVisitor& v) {
+  v("path", path, "Hugging Face folder with config.json and weights; null: random weights");
+  v("vocab_size", vocab_size, "tokens", between(1, kMaxVocab));
+  v("hidden_size", hidden_size, "width of the residual stream", between(1, kMaxWidth));
+  v("intermediate_size", intermediate_size, "width inside the MLP", between(1, kMaxInner));
+  v("num_hidden_layers", num_hidden_layers, "decoder layers", between(1, kMaxLayers));
+  v("num_attention_heads", num_attention_heads, "query heads", between(1, kMaxHeads));
+  v("num_key_value_heads", num_key_value_heads, "key/value heads; null: as many as query heads",
+    between(1, kMaxHeads));
+  v("head_dim", head_dim, "width of a head; null: hidden_size / num_attention_heads",
+    between(2, kMaxHeads));
+  v("hidden_act", hidden_act, "activation of the MLP's gate", one_of({hidden_act}));
+  v("rms_norm_eps", rms_norm_eps, "added to the mean square", at_least(0));
+  v("rope_theta", rope_theta, "rotary base, dimensionless", at_least(1));
+  v("rope_scaling", rope_scaling, "stretching of rotary frequencies");
+  v("tie_word_embeddings", tie_word_embeddings, "the head uses the embedding's weight");
+  v("attention_bias", attention_bias, "biases on q, k, v and o");
+  v("mlp_bias", mlp_bias, "biases in the MLP");
+  v("initializer_range", initializer_range, "standard deviation of first weights", at_least(0));
+  v("max_position_embeddings", max_position_embeddings,
+    "positions the weights were trained for; longer texts are not refused", at_least(1));
+  v("pad_token_id", pad_token_id, "id whose embedding is not trained by look-ups; null: none",
+    at_least(0));
+}
+
+namespace {
+
+BackboneShape shape_of(const DecoderOptions& o, const std::string& path) {
+  const int64_t heads = o.num_attention_heads;
+  const int64_t kv_heads = o.num_key_value_heads.value_or(heads);
+  if (!o.head_dim && o.hidden_size % heads != 0) {
+    throw decoder_errors::sizes(
+        path, fmt::format("hidden_size = {} is not divisible by num_attention_heads = {}; give "
+                          "head_dim, or sizes that divide",
+                          o.hidden_size, heads));
+  }
+  if (heads % kv_heads != 0) {
+    throw decoder_errors::sizes(
+        path, fmt::format("num_attention_heads = {} is not divisible by num_key_value_heads = {}",
+                          heads, kv_heads));
+  }
+  const int64_t head_dim = o.head_dim.value_or(o.hidden_size / heads);
+  if (head_dim % 2 != 0) {
+    throw decoder_errors::sizes(
+        path, fmt::format("head_dim = {} is odd, expected an even number (rotary embedding turns "
+                          "pairs)",
+                          head_dim));
+  }
+  return {o.vocab_size, o.hidden_size, o.num_hidden_layers, heads,
+          kv_heads,     head_dim,      o.intermediate_size, o.tie_word_embeddings};
+}
+
+/// Source: Peng et al. 2023, arXiv 2309.00071, and transformers' modeling_rope_utils for mscale.
+double yarn_attention_factor(const RopeScalingOptions& r) {
+  if (r.attention_factor) return *r.attention_factor;
+  const auto of = [&](double share) {
+    return r.factor <= 1 ? 1.0 : 0.1 * share * std::log(r.factor) + 1;
+  };
+  const double mscale = r.mscale.value_or(0), all = r.mscale_all_dim.value_or(0);
+  return mscale != 0 && all != 0 ? of(mscale) / of(all) : of(1);
+}
+
+RotarySpec rotary_of(const DecoderOptions& o, const RopeTypes& types, const std::string& path) {
+  const RopeScalingOptions& r = o.rope_scaling;
+  const auto type = types.find(r.rope_type);
+  if (type == types.end()) {
+    std::vector<std::string> known;
+    for (const auto& entry : types) known.push_back(entry.first);
+    throw decoder_errors::rope_type(path, r.rope_type, known);
+  }
+  RotarySpec spec;
+  spec.theta = o.rope_theta;
+  spec.scaling = type->second;
+  spec.factor = r.factor;
+  spec.low_freq_factor = r.low_freq_factor;
+  spec.high_freq_factor = r.high_freq_factor;
+  spec.original_max_position_embeddings = r.original_max_position_embeddings;
+  spec.beta_fast = r.beta_fast;
+  spec.beta_slow = r.beta_slow;
+  spec.truncate = r.truncate;
+  if (spec.scaling == RotaryScaling::kYarn) spec.attention_factor = yarn_attention_factor(r);
+  if (spec.scaling == RotaryScaling::kDynamic) {
+    spec.original_max_position_embeddings = static_cast<double>(o.max_position_embeddings);
+  }
+  return spec;
+}
+
+}  // namespace
+
+void set_sizes(const DecoderSizes& sizes, DecoderOptions& options) {
+  options.vocab_size = sizes.vocab_size;
+  options.hidden_size = sizes.hidden_size;
+  options.intermediate_size = sizes.intermediate_size;
+  options.num_hidden_layers = sizes.num_layers;
+  options.num_attention_heads = sizes.num_heads;
+  options.num_key_value_heads = sizes.num_kv_heads;
+  options.head_dim = sizes.head_dim;
+}
+
+DecoderSpec decoder_spec(const DecoderOptions& options, const RopeTypes& rope_types,
+                         const std::string& path) {
+  DecoderSpec spec;
+  spec.shape = shape_of(options, path);
+  spec.rotary = rotary_of(options, rope_types, path);
+  spec.norm_eps = options.rms_norm_eps;
+  S2S_ASSERT(options.hidden_act == "silu" || options.hidden_act == "gelu_pytorch_tanh",
+             "families choose among the activations that core has");
+  if (options.hidden_act != "silu") spec.activation = GateActivation::kGeluTanh;
+  spec.initializer_range = options.initializer_range;
+  spec.qkv_bias = spec.o_bias = options.attention_bias;
+  spec.mlp_bias = options.mlp_bias;
+  spec.weights_path = options.path.value_or("");
+  if (options.pad_token_id) {
+    if (*options.pad_token_id >= options.vocab_size) {
+      throw decoder_errors::pad_token(path, *options.pad_token_id, options.vocab_size);
+    }
+    spec.padding_idx = *options.pad_token_id;
+  }
+  return spec;
+}
+
+void set_windows(const WindowOptions& options, std::vector<bool> derived, const std::string& path,
+                 DecoderSpec& spec) {
+  spec.local_layers = std::move(derived);
+  const auto given = static_cast<int64_t>(options.layer_types.size());
+  if (given > 0) {
+    if (given != spec.shape.num_layers) {
+      throw decoder_errors::layer_types(
+          path, fmt::format("layer_types has {} entries, expected num_hidden_layers = {}", given,
+                            spec.shape.num_layers));
+    }
+    spec.local_layers.clear();
+    for (const std::string& type : options.layer_types) {
+      spec.local_layers.push_back(type == "sliding_attention");
+    }
+  }
+  const auto& layers = spec.local_layers;
+  const bool has_local = std::find(layers.begin(), layers.end(), true) != layers.end();
+  if (has_local && !options.sliding_window) {
+    throw decoder_errors::layer_types(
+        path,
+        "sliding_window is null, but some layers are local; give a number of positions, or "
+        "layer_types without sliding_attention");
+  }
+  spec.attention.window = has_local ? *options.sliding_window : 0;
+}
+
+std::vector<std::string> layer_types_of(const DecoderSpec& spec) {
+  std::vector<std::string> types;
+  for (int64_t i = 0; i < spec.shape.num_layers; ++i) {
+    types.emplace_back(spec.is_local(i) ? "sliding_attention" : "full_attention");
+  }
+  return types;
+}
+
+}  // namespace s2s

@@ -1,0 +1,106 @@
+#include "s2s/initial_values.h"
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/grad_mode.h>
+
+#include "base/fnv.h"
+#include "s2s/error.h"
+
+namespace s2s {
+namespace {
+
+/// A stream depends on the seed and the name, not on the platform or the order.
+uint64_t stream_seed(uint64_t seed, const std::string& name) {
+  return fnv1a(name, kFnvStart ^ (seed * 0x9E3779B97F4A7C15ULL));
+}
+
+void draw(const NamedTensor& parameter, uint64_t seed, const at::Tensor& destination) {
+  const Init& init = parameter.init;
+  if (init.kind == Init::Kind::kZeros || init.kind == Init::Kind::kOnes) {
+    destination.fill_(init.kind == Init::Kind::kOnes ? 1 : 0);
+    return;
+  }
+  // Drawn in float32 on the CPU, whatever the type and the device.
+  const bool is_direct = destination.is_cpu() && destination.scalar_type() == at::kFloat;
+  const at::Tensor value =
+      is_direct ? destination
+                : at::empty(destination.sizes(), at::TensorOptions().dtype(at::kFloat));
+  auto generator = at::make_generator<at::CPUGeneratorImpl>(stream_seed(seed, parameter.name));
+  if (init.kind == Init::Kind::kNormal) {
+    value.normal_(0, init.scale, generator);
+  } else {
+    value.uniform_(-init.scale, init.scale, generator);
+  }
+  if (!is_direct) destination.copy_(value);
+}
+
+}  // namespace
+
+InitialValues::InitialValues(Block& model, const InitialValuesSettings& settings)
+    : settings_(settings) {
+  describe(model);
+  if (settings_.from != InitialValuesSettings::From::kFiles) return;
+  model.visit_all([this](Block& block) {
+    if (std::unique_ptr<WeightSource> values = block.initial_values()) add(std::move(values));
+  });
+  read_buffers(model);
+}
+
+InitialValues::~InitialValues() = default;
+
+void InitialValues::describe(Block& model) {
+  const auto options = at::TensorOptions().dtype(settings_.dtype).device(at::kMeta);
+  for (NamedTensor& parameter : model.named_parameters()) {
+    *parameter.tensor = at::empty(parameter.sizes, options).set_requires_grad(true);
+    parameters_.emplace(parameter.tensor, std::move(parameter));
+  }
+  model.visit_all([](Block& block) { block.reset_buffers(); });
+  for (NamedTensor& buffer : model.named_buffers()) {
+    if (!buffer.tensor->defined()) continue;
+    const bool cast = buffer.tensor->is_floating_point();
+    *buffer.tensor =
+        buffer.tensor->to(settings_.device, cast ? settings_.dtype : buffer.tensor->scalar_type());
+  }
+}
+
+void InitialValues::read_buffers(Block& model) const {
+  const at::NoGradGuard no_grad;
+  for (const NamedTensor& buffer : model.named_buffers()) {
+    const auto stored = stored_.find(buffer.tensor);
+    if (stored != stored_.end()) stored->second->write(buffer.tensor, *buffer.tensor);
+  }
+}
+
+void InitialValues::add(std::unique_ptr<WeightSource> values) {
+  for (const at::Tensor* member : values->members()) {
+    stored_.insert_or_assign(member, values.get());
+  }
+  sources_.push_back(std::move(values));
+}
+
+void InitialValues::write(const at::Tensor* parameter, const at::Tensor& destination) const {
+  const at::NoGradGuard no_grad;
+  const auto known = parameters_.find(parameter);
+  S2S_ASSERT(known != parameters_.end(), "a parameter of the model that was described");
+  S2S_ASSERT(destination.sizes() == at::IntArrayRef(known->second.sizes), "all of the parameter");
+  if (!any()) return;
+  const auto stored = stored_.find(parameter);
+  if (stored != stored_.end()) {
+    stored->second->write(parameter, destination);
+  } else {
+    draw(known->second, settings_.seed, destination);
+  }
+}
+
+void InitialValues::fill(const std::vector<NamedTensor>& parameters) const {
+  for (const NamedTensor& parameter : parameters) {
+    at::Tensor& member = *parameter.tensor;
+    if (!member.is_meta()) continue;
+    at::Tensor value = at::empty(member.sizes(), member.options().device(settings_.device));
+    write(&member, value);
+    member = value.set_requires_grad(member.requires_grad());
+  }
+}
+
+}  // namespace s2s

@@ -1,0 +1,101 @@
+#include "nn/kernels/decode_attention.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/lanes.h"
+#include "nn/kernels/fast_exp.h"
+
+namespace s2s::rows {
+namespace {
+
+/// Products of one query head with the keys of kCount positions.
+template <int64_t kCount, class T>
+S2S_BODY void compare(const OneQuery<T>& job, const T* q, const T* keys, Lanes (&sums)[kCount]) {
+  for (int64_t d = 0; d < job.dim; d += Wide<T>::kElements) {
+    const Wide<T> asked = load_wide(q + d);
+    for (int64_t i = 0; i < kCount; ++i) {
+      const Wide<T> key = load_wide(keys + i * job.dim + d);
+      for (int part = 0; part < Wide<T>::kParts; ++part) {
+        sums[i] += asked.parts[part] * key.parts[part];
+      }
+    }
+  }
+}
+
+/// cap * tanh(score / cap), from tanh(a) = 1 - 2 / (1 + exp(2 a)).
+S2S_BODY float capped(float score, float cap) {
+  return cap - 2 * cap / (1.0F + exp_of(2 * score / cap));
+}
+
+/// Scores of one query head, then their exponentials; returns their sum.
+template <class T>
+S2S_BODY float weigh(const OneQuery<T>& job, const T* q, const T* keys, float* weights) {
+  int64_t t = 0;
+  for (; t + 4 <= job.positions; t += 4) {
+    Lanes sums[4] = {};
+    compare(job, q, keys + t * job.dim, sums);
+    const QuadLanes scores = totals(sums) * job.scale;
+    std::memcpy(weights + t, &scores, sizeof scores);
+  }
+  for (; t < job.positions; ++t) {
+    Lanes sums[1] = {};
+    compare(job, q, keys + t * job.dim, sums);
+    weights[t] = total(sums[0]) * job.scale;
+  }
+  if (job.soft_cap > 0) {
+    for (t = 0; t < job.positions; ++t) weights[t] = capped(weights[t], job.soft_cap);
+  }
+  const float largest = *std::max_element(weights, weights + job.positions);
+  float sum = 0;
+  for (t = 0; t < job.positions; ++t) weights[t] = exp_of(weights[t] - largest);
+  for (t = 0; t < job.positions; ++t) sum += weights[t];
+  return sum;
+}
+
+template <class T>
+S2S_BODY void answer(const OneQuery<T>& job, const float* weights, float sum, const T* values,
+                     T* y) {
+  constexpr int64_t kStep = Wide<T>::kElements;
+  Wide<T> sums[kMostDim / kStep] = {};
+  for (int64_t t = 0; t < job.positions; ++t, values += job.dim) {
+    for (int64_t d = 0; d < job.dim; d += kStep) {
+      const Wide<T> value = load_wide(values + d);
+      for (int part = 0; part < Wide<T>::kParts; ++part) {
+        sums[d / kStep].parts[part] += value.parts[part] * weights[t];
+      }
+    }
+  }
+  for (int64_t d = 0; d < job.dim; d += kStep) {
+    Wide<T>& mean = sums[d / kStep];
+    for (int part = 0; part < Wide<T>::kParts; ++part) mean.parts[part] /= sum;
+    store_wide(mean, y + d);
+  }
+}
+
+struct OneQueryBody {
+  template <class T>
+  static S2S_BODY void run(const OneQuery<T>& job, int64_t begin, int64_t end) {
+    std::vector<float> weights(static_cast<size_t>(job.positions));
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t place = i / job.kv_heads * job.row_stride + i % job.kv_heads * job.head_stride;
+      for (int64_t h = 0; h < job.shared; ++h) {
+        const int64_t head = (i * job.shared + h) * job.dim;
+        const float sum = weigh(job, job.q + head, job.k + place, weights.data());
+        answer(job, weights.data(), sum, job.v + place, job.y + head);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+template <class T>
+void run(const OneQuery<T>& job, int64_t begin, int64_t end) {
+  run_best<OneQueryBody>(job, begin, end);
+}
+
+template void run(const OneQuery<float>&, int64_t, int64_t);
+template void run(const OneQuery<c10::BFloat16>&, int64_t, int64_t);
+
+}  // namespace s2s::rows

@@ -1,0 +1,117 @@
+#include "nn/speech/conformer_layer.h"
+
+#include <ATen/ATen.h>
+
+#include "nn/kernels/rel_attention.h"
+
+namespace s2s {
+
+ConformerFeedForward::ConformerFeedForward(int64_t width, int64_t inner, bool with_bias,
+                                           double dropout)
+    : linear1_(width, inner, with_bias), linear2_(inner, width, with_bias), dropout_(dropout) {
+  register_block("linear1", linear1_);
+  register_block("linear2", linear2_);
+}
+
+ConformerFeedForward::~ConformerFeedForward() = default;
+
+at::Tensor ConformerFeedForward::forward(const at::Tensor& x_BTH) {
+  const at::Tensor inner = at::silu(linear1_(x_BTH));
+  return linear2_(dropout_ > 0 ? at::dropout(inner, dropout_, is_training()) : inner);
+}
+
+ConformerAttention::ConformerAttention(const ConformerOptions& o, PositionBiases* tied)
+    : linear_q_(o.d_model, o.d_model, o.use_bias),
+      linear_k_(o.d_model, o.d_model, o.use_bias),
+      linear_v_(o.d_model, o.d_model, o.use_bias),
+      linear_out_(o.d_model, o.d_model, o.use_bias),
+      linear_pos_(o.d_model, o.d_model, false),
+      biases_(tied ? *tied : own_),
+      dropout_(o.dropout_att) {
+  register_block("linear_q", linear_q_);
+  register_block("linear_k", linear_k_);
+  register_block("linear_v", linear_v_);
+  register_block("linear_out", linear_out_);
+  register_block("linear_pos", linear_pos_);
+  const std::vector<int64_t> sizes{o.n_heads, o.d_model / o.n_heads};
+  register_parameter("pos_bias_u", biases_.u_HD, sizes, {Init::Kind::kZeros, 0});
+  register_parameter("pos_bias_v", biases_.v_HD, sizes, {Init::Kind::kZeros, 0});
+}
+
+ConformerAttention::~ConformerAttention() = default;
+
+at::Tensor ConformerAttention::forward(const at::Tensor& x_BTH, const FrameContext& context) {
+  RelAttentionInput input{
+      linear_q_(x_BTH), linear_k_(x_BTH), linear_v_(x_BTH), project_positions(context.positions_PH),
+      biases_.u_HD,     biases_.v_HD,     context.mask};
+  input.dropout = is_training() ? dropout_ : 0;
+  at::Tensor y = rel_attention(input);
+  // A padded frame sees nothing, so nothing is what it gets.
+  if (context.padding_BT1.defined()) y = y.masked_fill(context.padding_BT1, 0.0);
+  return linear_out_(y);
+}
+
+at::Tensor ConformerAttention::stream(const at::Tensor& x_BTH, const at::Tensor& projected_PH,
+                                      int64_t left_frames, LayerCache& cache) {
+  const at::Tensor k = at::cat({cache.k_BUH, linear_k_(x_BTH)}, 1);
+  const at::Tensor v = at::cat({cache.v_BUH, linear_v_(x_BTH)}, 1);
+  const int64_t kept = std::min(left_frames, k.size(1));
+  cache.k_BUH = k.narrow(1, k.size(1) - kept, kept);
+  cache.v_BUH = v.narrow(1, v.size(1) - kept, kept);
+  return linear_out_(
+      rel_attention({linear_q_(x_BTH), k, v, projected_PH, biases_.u_HD, biases_.v_HD, {}}));
+}
+
+ConformerLayer::ConformerLayer(const ConformerOptions& o, ConformerOptions::Context conv_context,
+                               PositionBiases* tied)
+    : norm_feed_forward1_(o.d_model),
+      norm_self_att_(o.d_model),
+      norm_conv_(o.d_model),
+      norm_feed_forward2_(o.d_model),
+      norm_out_(o.d_model),
+      feed_forward1_(o.d_model, o.d_model * o.ff_expansion_factor, o.use_bias, o.dropout),
+      feed_forward2_(o.d_model, o.d_model * o.ff_expansion_factor, o.use_bias, o.dropout),
+      self_attn_(o, tied),
+      conv_(o, conv_context),
+      dropout_(o.dropout),
+      width_(o.d_model),
+      conv_left_(conv_context[0]) {
+  register_block("norm_feed_forward1", norm_feed_forward1_);
+  register_block("feed_forward1", feed_forward1_);
+  register_block("norm_self_att", norm_self_att_);
+  register_block("self_attn", self_attn_);
+  register_block("norm_conv", norm_conv_);
+  register_block("conv", conv_);
+  register_block("norm_feed_forward2", norm_feed_forward2_);
+  register_block("feed_forward2", feed_forward2_);
+  register_block("norm_out", norm_out_);
+}
+
+ConformerLayer::~ConformerLayer() = default;
+
+at::Tensor ConformerLayer::forward(const at::Tensor& x_BTH, const FrameContext& context) {
+  const auto dropped = [&](const at::Tensor& y) {
+    return dropout_ > 0 ? at::dropout(y, dropout_, is_training()) : y;
+  };
+  at::Tensor x = at::add(x_BTH, dropped(feed_forward1_.forward(norm_feed_forward1_(x_BTH))), 0.5);
+  x = x + dropped(self_attn_.forward(norm_self_att_(x), context));
+  x = x + dropped(conv_.forward(norm_conv_(x), context.padding_BT1));
+  x = at::add(x, dropped(feed_forward2_.forward(norm_feed_forward2_(x))), 0.5);
+  return norm_out_(x);
+}
+
+LayerCache ConformerLayer::empty_cache(int64_t batch_size, const at::Tensor& like) const {
+  const at::Tensor none = at::zeros({batch_size, 0, width_}, like.options());
+  return {none, none, at::zeros({batch_size, conv_left_, width_}, like.options())};
+}
+
+at::Tensor ConformerLayer::stream(const at::Tensor& x_BTH, const at::Tensor& projected_PH,
+                                  int64_t left_frames, LayerCache& cache) {
+  at::Tensor x = at::add(x_BTH, feed_forward1_.forward(norm_feed_forward1_(x_BTH)), 0.5);
+  x = x + self_attn_.stream(norm_self_att_(x), projected_PH, left_frames, cache);
+  x = x + conv_.stream(norm_conv_(x), cache);
+  x = at::add(x, feed_forward2_.forward(norm_feed_forward2_(x)), 0.5);
+  return norm_out_(x);
+}
+
+}  // namespace s2s

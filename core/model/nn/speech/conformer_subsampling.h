@@ -1,0 +1,90 @@
+#pragma once
+// Frames thinned by strided convolutions over time and frequency ("dw_striding").
+// Shape letters: B batch, T frames, F frequencies, C channels, H features out.
+
+#include <memory>
+#include <vector>
+
+#include "s2s/block.h"
+#include "s2s/layers.h"
+
+namespace s2s {
+
+/// Holds a convolution's weights.  Names and initial values as torch.nn.Conv1d and Conv2d.
+class ConvWeights : public Block {
+ public:
+  /// sizes: [out, in per group, kernel...].
+  ConvWeights(std::vector<int64_t> sizes, bool with_bias);
+  ~ConvWeights() override;
+  at::Tensor weight, bias;
+};
+
+struct StridingShape {
+  int64_t feat_in = 80;
+  int64_t channels = 256;
+  int64_t d_model = 512;
+  int64_t num_stages = 3;  // of factor two
+  bool causal = false;
+};
+
+class StridingStream;
+
+/// num_stages convolutions of kernel 3 and stride 2 on both axes, the first full, the others
+/// depth-wise and followed by a 1 x 1 one; ReLU; a linear layer over channels and frequencies.
+/// Nothing beyond a row's length reaches a valid frame. Works on [B, T, F, C] throughout, because
+/// depth-wise kernels and matrix products are fast there.
+/// Source: NeMo, ConvSubsampling and MaskedConvSequential.
+/// Shapes: x [B, T, F], lengths [B] -> [B, output_frames(T), H].
+class StridingSubsampling : public BlockOf<const at::Tensor&> {
+ public:
+  explicit StridingSubsampling(const StridingShape& shape);
+  ~StridingSubsampling() override;
+
+  int64_t output_frames(int64_t num_frames) const;
+  at::Tensor output_frames(const at::Tensor& lengths_B) const;
+  const at::Tensor& weight() const { return out_->weight; }
+
+ protected:
+  at::Tensor forward(const at::Tensor& x_BTF, const at::Tensor& lengths_B) override;
+
+ private:
+  friend class StridingStream;
+  struct Stage {
+    std::unique_ptr<ConvWeights> strided, pointwise;  // pointwise: null in the first stage
+  };
+  struct Padding {
+    int64_t left, right;
+  };
+  Padding padding() const { return shape_.causal ? Padding{2, 1} : Padding{1, 1}; }
+  int64_t thinned(int64_t frames) const;
+  at::Tensor thinned(const at::Tensor& lengths_B) const;
+  /// One stage before its ReLU; `time` is the padding of the time axis.
+  at::Tensor convolve(size_t stage, const at::Tensor& x_BTFC, Padding time);
+  at::Tensor first_stage(const at::Tensor& x_BTF, Padding time);
+  /// A stage's 1 x 1 convolution.
+  at::Tensor mix_channels(size_t stage, const at::Tensor& x_BTFC);
+  bool is_fused(const at::Tensor& x_BTF, const at::Tensor& lengths_B) const;
+  at::Tensor fused_stages(const at::Tensor& x_BTF, const at::Tensor& lengths_B);
+  at::Tensor project(const at::Tensor& x_BTFC);
+
+  StridingShape shape_;
+  std::vector<Stage> stages_;
+  std::unique_ptr<Linear> out_;
+};
+
+/// Thins frames that arrive piece by piece; causal only.
+class StridingStream {
+ public:
+  StridingStream(StridingSubsampling& subsampling, int64_t batch_size);
+  /// [B, T, F] -> [B, T', H].
+  at::Tensor push(const at::Tensor& x_BTF);
+  at::Tensor finish();
+
+ private:
+  at::Tensor run(const at::Tensor& x_BTF, bool last);
+
+  StridingSubsampling& subsampling_;
+  std::vector<at::Tensor> pending_;  // per stage [B, t, F, C], padding included
+};
+
+}  // namespace s2s

@@ -1,0 +1,224 @@
+#include "s2s/mel.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "nn/speech/encoder_errors.h"
+#include "s2s/full_precision.h"
+
+namespace s2s {
+namespace {
+
+/// The window in the middle of n_fft zeros.
+at::Tensor centered_window(const at::Tensor& window, int64_t n_fft) {
+  const int64_t left = (n_fft - window.size(0)) / 2;
+  return at::constant_pad_nd(window.to(at::kFloat), {left, n_fft - window.size(0) - left});
+}
+
+/// Power of the frames of a signal that is already extended: [B, S'] -> [B, T, N].
+at::Tensor power_of_frames(const at::Tensor& extended_BS, const at::Tensor& window_of_fft,
+                           int64_t hop_samples) {
+  const int64_t n_fft = window_of_fft.size(0);
+  const at::Tensor frames_BTW = extended_BS.unfold(1, n_fft, hop_samples) * window_of_fft;
+  const at::Tensor spectrum = at::fft_rfft(frames_BTW);
+  const at::Tensor imaginary = at::imag(spectrum);
+  return at::real(spectrum).square().addcmul_(imaginary, imaginary);
+}
+
+bool is_none(const std::optional<std::string>& normalize) {
+  return !normalize || *normalize == "NA" || *normalize == "none";
+}
+
+/// True where frames are valid: [B, T, 1].
+at::Tensor valid_frames(const at::Tensor& frames_B, int64_t width) {
+  const at::Tensor range = at::arange(width, frames_B.options());
+  return (range.unsqueeze(0) < frames_B.unsqueeze(1)).unsqueeze(-1);
+}
+
+struct Moments {
+  at::Tensor mean, deviation;  // [B, 1, F] or [B, 1, 1]
+};
+
+/// Mean and unbiased standard deviation over valid frames (a single frame deviates by 0).
+Moments moments(const at::Tensor& x_BTF, const at::Tensor& valid_BT1, bool per_feature) {
+  const auto dims = per_feature ? std::vector<int64_t>{1} : std::vector<int64_t>{1, 2};
+  const at::Tensor frames = valid_BT1.sum(1, true);
+  const at::Tensor count = per_feature ? frames : frames * x_BTF.size(2);
+  const at::Tensor mean = at::where(valid_BT1, x_BTF, 0.0f).sum(dims, true) / count;
+  const at::Tensor spread = at::where(valid_BT1, x_BTF - mean, 0.0f).square_();
+  at::Tensor deviation = (spread.sum(dims, true) / (count - 1)).sqrt_();
+  deviation.masked_fill_(deviation.isnan(), 0.0).add_(1e-5);
+  return {mean, deviation};
+}
+
+}  // namespace
+
+at::Tensor power_spectrogram(const at::Tensor& audio_BS, const at::Tensor& window, int64_t n_fft,
+                             int64_t hop_samples) {
+  const int64_t half = n_fft / 2;
+  return power_of_frames(at::constant_pad_nd(audio_BS, {half, half}),
+                         centered_window(window, n_fft), hop_samples);
+}
+
+at::Tensor log_mel(const at::Tensor& audio_BS, const at::Tensor& window, const at::Tensor& bank_FN,
+                   int64_t hop_samples, double floor) {
+  const FullPrecision full_precision;
+  const int64_t n_fft = 2 * (bank_FN.size(1) - 1);
+  const at::Tensor power = power_spectrogram(audio_BS, window, n_fft, hop_samples);
+  return at::matmul(power, bank_FN.t()).add_(floor).log_();
+}
+
+MelFrontEnd::MelFrontEnd(MelOptions options, const std::string& path, bool stored)
+    : options_(std::move(options)), path_(path) {
+  options_.check(path);
+  register_buffer("featurizer.window", window_, stored);
+  register_buffer("featurizer.fb", bank_1FN_, stored);
+}
+
+MelFrontEnd::~MelFrontEnd() = default;
+
+void MelFrontEnd::reset_buffers() {
+  window_ = stft_window(options_.window, options_.window_samples(), false);
+  MelBank bank{options_.sample_rate, options_.fft_size(), options_.features, options_.lowfreq};
+  bank.high_hz = options_.highfreq.value_or(0);
+  bank.slaney_norm = options_.mel_norm.has_value();
+  bank_1FN_ = mel_filterbank(bank).unsqueeze(0);
+}
+
+int64_t MelFrontEnd::frames(int64_t num_samples) const {
+  const int64_t odd = options_.fft_size() % 2;
+  return num_samples < 1 ? 0 : (num_samples - odd) / options_.hop_samples();
+}
+
+at::Tensor MelFrontEnd::frames(const at::Tensor& lengths_B) const {
+  const at::Tensor samples = (lengths_B.to(at::kLong) - options_.fft_size() % 2).clamp_min_(0);
+  return at::floor_divide(samples, options_.hop_samples());
+}
+
+int64_t MelFrontEnd::width(int64_t num_samples) const {
+  const int64_t columns = (num_samples - options_.fft_size() % 2) / options_.hop_samples() + 1;
+  if (options_.pad_to == 0) return columns;
+  return (columns + options_.pad_to - 1) / options_.pad_to * options_.pad_to;
+}
+
+at::Tensor MelFrontEnd::mel_of(const at::Tensor& power_BTN) const {
+  const FullPrecision full_precision;
+  const at::Tensor bank_NF = bank_1FN_.to(at::kFloat).squeeze(0).t();
+  const double exponent = options_.mag_power / 2;
+  const at::Tensor x_BTN = exponent == 1 ? power_BTN : power_BTN.pow(exponent);
+  const at::Tensor mel = at::mm(x_BTN.flatten(0, 1), bank_NF);
+  return mel.view({x_BTN.size(0), x_BTN.size(1), bank_NF.size(1)});
+}
+
+at::Tensor MelFrontEnd::mel_power(const at::Tensor& audio_BS, const at::Tensor& lengths_B) const {
+  const c10::NoGradGuard no_grad;
+  const int64_t half = options_.fft_size() / 2, samples = audio_BS.size(1);
+  at::Tensor x_BS = at::constant_pad_nd(audio_BS.to(at::kFloat), {half, half});
+  at::Tensor inner = x_BS.narrow(1, half, samples);
+  if (options_.preemph && samples > 1) {
+    inner.narrow(1, 1, samples - 1)
+        .sub_(audio_BS.narrow(1, 0, samples - 1).to(at::kFloat), *options_.preemph);
+  }
+  if (options_.preemph) {  // NeMo masks as part of pre-emphasis
+    const at::Tensor lengths = lengths_B.to(audio_BS.device(), at::kLong);
+    inner.masked_fill_(valid_frames(lengths, samples).squeeze(-1).logical_not(), 0.0);
+  }
+  const at::Tensor window = centered_window(window_, options_.fft_size());
+  return mel_of(power_of_frames(x_BS, window, options_.hop_samples()));
+}
+
+at::Tensor MelFrontEnd::compress(const at::Tensor& power_BTF) const {
+  if (!options_.log) return power_BTF;
+  const double guard = options_.log_zero_guard_value;
+  if (options_.log_zero_guard_type == "clamp") return power_BTF.clamp_min(guard).log_();
+  return power_BTF.add(guard).log_();
+}
+
+at::Tensor MelFrontEnd::features(const at::Tensor& power_BTF, const at::Tensor& frames_B) const {
+  const c10::NoGradGuard no_grad;
+  at::Tensor x_BTF = compress(power_BTF);
+  const at::Tensor valid = valid_frames(frames_B.to(x_BTF.device()), x_BTF.size(1));
+  if (!is_none(options_.normalize)) {
+    const Moments m = moments(x_BTF, valid, *options_.normalize == "per_feature");
+    x_BTF = (x_BTF - m.mean).div_(m.deviation);
+  }
+  x_BTF = x_BTF.masked_fill(valid.logical_not(), options_.pad_value);
+  if (options_.pad_to == 0) return x_BTF;
+  const int64_t missing = (options_.pad_to - x_BTF.size(1) % options_.pad_to) % options_.pad_to;
+  return at::constant_pad_nd(x_BTF, {0, 0, 0, missing}, options_.pad_value);
+}
+
+// ---- live audio --------------------------------------------------------------------------------
+
+MelStream::~MelStream() = default;
+
+/// Keeps the samples from the first one that the next frame needs.
+class OpenMelStream final : public MelStream {
+ public:
+  OpenMelStream(const MelFrontEnd& front_end, int64_t batch_size)
+      : front_end_(front_end),
+        options_(front_end.options_),
+        window_(centered_window(front_end.window_, options_.fft_size())),
+        pending_BS_(at::zeros({batch_size, options_.fft_size() / 2}, window_.options())),
+        last_B1_(at::zeros({batch_size, 1}, window_.options())) {}
+
+  at::Tensor push(const at::Tensor& audio_BS) override {
+    const c10::NoGradGuard no_grad;
+    const at::Tensor audio = audio_BS.to(window_.options());
+    if (audio.size(1) > 0) append(audio);
+    // A frame waits for the right end of its window, and until it counts as valid.
+    const int64_t reach =
+        (options_.fft_size() - options_.window_samples()) / 2 + options_.window_samples();
+    const int64_t whole = pending_BS_.size(1) < reach
+                              ? 0
+                              : (pending_BS_.size(1) - reach) / options_.hop_samples() + 1;
+    return take(std::min(whole, front_end_.frames(num_samples_) - num_frames_));
+  }
+
+  at::Tensor finish() override {
+    const c10::NoGradGuard no_grad;
+    return take(front_end_.frames(num_samples_) - num_frames_);
+  }
+
+ private:
+  void append(const at::Tensor& audio_BS) {
+    at::Tensor x_BS = audio_BS;
+    if (options_.preemph) {
+      const at::Tensor before = at::cat({last_B1_, audio_BS.narrow(1, 0, audio_BS.size(1) - 1)}, 1);
+      x_BS = audio_BS.sub(before, *options_.preemph);
+    }
+    last_B1_ = audio_BS.narrow(1, audio_BS.size(1) - 1, 1).clone();
+    pending_BS_ = at::cat({pending_BS_, x_BS}, 1);
+    num_samples_ += audio_BS.size(1);
+  }
+
+  at::Tensor take(int64_t count) {
+    const int64_t batch = pending_BS_.size(0), hop = options_.hop_samples();
+    if (count < 1) return at::zeros({batch, 0, options_.features}, window_.options());
+    const int64_t needed = (count - 1) * hop + options_.fft_size();
+    const int64_t missing = std::max<int64_t>(0, needed - pending_BS_.size(1));
+    const at::Tensor extended = at::constant_pad_nd(pending_BS_, {0, missing}).narrow(1, 0, needed);
+    const at::Tensor power = power_of_frames(extended, window_, hop);
+    const int64_t used = std::min(count * hop, pending_BS_.size(1));
+    pending_BS_ = pending_BS_.narrow(1, used, pending_BS_.size(1) - used).clone();
+    num_frames_ += count;
+    return front_end_.compress(front_end_.mel_of(power));
+  }
+
+  const MelFrontEnd& front_end_;
+  const MelOptions& options_;
+  at::Tensor window_, pending_BS_, last_B1_;
+  int64_t num_samples_ = 0, num_frames_ = 0;
+};
+
+std::unique_ptr<MelStream> MelFrontEnd::open_stream(int64_t batch_size) const {
+  if (!is_none(options_.normalize)) {
+    throw encoder_not_streamable(path_ + ".normalize", *options_.normalize, "NA");
+  }
+  return std::make_unique<OpenMelStream>(*this, batch_size);
+}
+
+}  // namespace s2s

@@ -1,0 +1,72 @@
+#include "s2s/mesh.h"
+
+#include <fmt/format.h>
+
+#include "comm/comm_errors.h"
+
+namespace s2s {
+
+MeshPlace place_in_mesh(const MeshShape& shape, int64_t rank) {
+  S2S_ASSERT(rank >= 0 && rank < shape.world_size(), "a rank of the mesh");
+  MeshPlace place;
+  const auto take = [&rank](int64_t size) {
+    const int64_t coordinate = rank % size;
+    rank /= size;
+    return coordinate;
+  };
+  place.tensor = take(shape.tensor);
+  place.context = take(shape.context);
+  place.shard = take(shape.shard);
+  place.replicate = take(shape.replicate);
+  place.pipeline = take(shape.pipeline);
+  return place;
+}
+
+int64_t rank_of_place(const MeshShape& shape, const MeshPlace& place) {
+  int64_t rank = place.pipeline;
+  rank = rank * shape.replicate + place.replicate;
+  rank = rank * shape.shard + place.shard;
+  rank = rank * shape.context + place.context;
+  return rank * shape.tensor + place.tensor;
+}
+
+std::vector<int64_t> ranks_along(const MeshShape& shape, int64_t rank, const MeshAxes& axes) {
+  const MeshPlace self = place_in_mesh(shape, rank);
+  std::vector<int64_t> ranks;
+  for (int64_t other = 0; other < shape.world_size(); ++other) {
+    const MeshPlace place = place_in_mesh(shape, other);
+    const bool joins = (axes.pipeline || place.pipeline == self.pipeline) &&
+                       (axes.replicate || place.replicate == self.replicate) &&
+                       (axes.shard || place.shard == self.shard) &&
+                       (axes.context || place.context == self.context) &&
+                       (axes.tensor || place.tensor == self.tensor);
+    if (joins) ranks.push_back(other);
+  }
+  return ranks;
+}
+
+std::unique_ptr<Communicator> MeshGroups::group(const char* name, const MeshAxes& axes) const {
+  return world_.subgroup(ranks_along(shape_, world_.rank(), axes), name);
+}
+
+void require_world_size(const MeshShape& shape, int64_t num_ranks) {
+  if (shape.world_size() == num_ranks) return;
+  throw comm_errors::mesh(
+      shape.world_size(), num_ranks,
+      fmt::format("pipeline {} x replicate {} x shard {} x context {} x tensor {}", shape.pipeline,
+                  shape.replicate, shape.shard, shape.context, shape.tensor));
+}
+
+MeshGroups::MeshGroups(Communicator& world, const MeshShape& shape) : world_(world), shape_(shape) {
+  require_world_size(shape, world.size());
+  place_ = place_in_mesh(shape, world.rank());
+  pipeline_ = group("pipeline", {.pipeline = true});
+  replicate_ = group("replicate", {.replicate = true});
+  shard_ = group("shard", {.shard = true});
+  shard_gathers_ = group("shard_gathers", {.shard = true});
+  context_ = group("context", {.context = true});
+  tensor_ = group("tensor", {.tensor = true});
+  data_ = group("data", {.replicate = true, .shard = true});
+}
+
+}  // namespace s2s

@@ -1,0 +1,194 @@
+#include "plan/plan_check.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "base/path_pattern.h"
+#include "plan/plan_errors.h"
+#include "plan/planned_model.h"
+
+namespace s2s {
+namespace {
+
+std::string row_text(const TensorRow& row) {
+  return "'" + row.module + "' (" + to_string(row.style) + ")";
+}
+
+/// Paths with numbers as `*`, the way patterns are written.
+std::vector<std::string> pattern_candidates(const std::vector<std::string>& modules) {
+  std::set<std::string> candidates;
+  for (const std::string& module : modules) {
+    std::string pattern;
+    for (const std::string& segment : split_path(module)) {
+      const bool is_number = segment.find_first_not_of("0123456789") == std::string::npos;
+      pattern += (pattern.empty() ? "" : ".") + (is_number ? "*" : segment);
+    }
+    candidates.insert(pattern);
+    candidates.insert(module);
+  }
+  return {candidates.begin(), candidates.end()};
+}
+
+class PlanCheck {
+ public:
+  PlanCheck(Block& model, const ShardPlan& plan, const PlanCheckInputs& inputs)
+      : plan_(plan), inputs_(inputs), planned_(plan_model(model, plan, inputs.mesh)) {}
+
+  Findings run() {
+    check_matches();    // V1
+    check_ownership();  // V2
+    check_splits();     // V3
+    check_divisors();   // V4
+    check_units();      // V5
+    check_tied();       // V6
+    check_mesh();       // V7
+    return std::move(findings_);
+  }
+
+ private:
+  bool matches_any(const std::string& pattern) const {
+    return std::any_of(planned_.modules.begin(), planned_.modules.end(),
+                       [&](const std::string& module) { return path_matches(pattern, module); });
+  }
+
+  void check_matches() {
+    const std::vector<std::string> candidates = pattern_candidates(planned_.modules);
+    for (const TensorRow& row : plan_.rows) {
+      if (matches_any(row.module)) continue;
+      findings_.add(
+          plan_errors::no_match("row " + row_text(row), nearest_name(row.module, candidates)));
+    }
+    const auto need = [&](const std::string& what, const std::string& module) {
+      if (matches_any(module)) return;
+      findings_.add(
+          plan_errors::no_match(what + " '" + module + "'", nearest_name(module, candidates)));
+    };
+    for (const UnitRow& unit : plan_.units) need("unit", unit.module);
+    for (const HeadRow& head : plan_.heads) need("head", head.module);
+    for (const AttentionRow& attention : plan_.attentions) need("attention", attention.module);
+  }
+
+  void check_ownership() {
+    std::vector<std::string> uncovered;
+    std::map<std::vector<size_t>, std::vector<std::string>> shared;
+    for (const PlannedParameter& parameter : planned_.parameters) {
+      if (parameter.rows.empty()) uncovered.push_back(parameter.name);
+      if (parameter.rows.size() > 1) shared[parameter.rows].push_back(parameter.name);
+    }
+    for (const std::string& names : collapse_numbers(uncovered)) {
+      findings_.add(plan_errors::uncovered(names));
+    }
+    for (const auto& [rows, parameters] : shared) {
+      std::vector<std::string> owners;
+      for (const size_t row : rows) owners.push_back(row_text(plan_.rows[row]));
+      for (const std::string& names : collapse_numbers(parameters)) {
+        findings_.add(plan_errors::two_rows(names, owners));
+      }
+    }
+  }
+
+  /// Vocabularies are rounded up instead: their last ranks may have fewer rows.
+  void check_splits() {
+    std::map<std::tuple<int, int64_t, int64_t>, std::vector<std::string>> bad;
+    for (const PlannedParameter& parameter : planned_.parameters) {
+      if (parameter.rows.empty()) continue;
+      const Style style = plan_.rows[parameter.rows.front()].style;
+      const int dim = split_dim(style, parameter.name);
+      if (dim < 0 || style == Style::kVocab) continue;
+      const bool has_dim = static_cast<size_t>(dim) < parameter.sizes.size();
+      const int64_t size = has_dim ? parameter.sizes[static_cast<size_t>(dim)] : 1;
+      const int64_t parts = inputs_.mesh.tensor / parameter.copies;
+      if (size % parts != 0) bad[{dim, size, parts}].push_back(parameter.name);
+    }
+    for (const auto& [split, parameters] : bad) {
+      const auto& [dim, size, parts] = split;
+      for (const std::string& names : collapse_numbers(parameters)) {
+        findings_.add(plan_errors::indivisible_dim(names, dim, size, parts));
+      }
+    }
+  }
+
+  /// Which rows, if any, may be repeated where the axis is larger than the number.
+  plan_errors::Repeats repeats_of(const Divisor& divisor) const {
+    for (const TensorRow& row : plan_.rows) {
+      if (row.repeats != divisor.name) continue;
+      return inputs_.mesh.replicate_kv_heads ? plan_errors::Repeats::kYes
+                                             : plan_errors::Repeats::kSwitchedOff;
+    }
+    return plan_errors::Repeats::kNo;
+  }
+
+  void check_divisors() {
+    const int64_t tensor = inputs_.mesh.tensor;
+    for (const Divisor& divisor : plan_.divisors) {
+      if (divisor.value % tensor == 0) continue;
+      const plan_errors::Repeats repeats = repeats_of(divisor);
+      const bool is_repeated =
+          repeats == plan_errors::Repeats::kYes && divisor.value > 0 && tensor % divisor.value == 0;
+      if (is_repeated) continue;
+      findings_.add(plan_errors::indivisible_number(divisor.name, divisor.value, tensor, repeats));
+    }
+    check_repeats();
+  }
+
+  void check_repeats() {
+    for (const TensorRow& row : plan_.rows) {
+      const bool is_known =
+          row.repeats.empty() ||
+          std::any_of(plan_.divisors.begin(), plan_.divisors.end(),
+                      [&](const Divisor& divisor) { return divisor.name == row.repeats; });
+      if (is_known) continue;
+      std::vector<std::string> names;
+      for (const Divisor& divisor : plan_.divisors) names.push_back(divisor.name);
+      findings_.add(plan_errors::repeats(row_text(row), row.repeats, names));
+    }
+  }
+
+  void check_units() {
+    for (const std::string& module : planned_.modules) {
+      std::vector<std::string> rows;
+      for (const UnitRow& unit : plan_.units) {
+        if (path_matches(unit.module, module)) rows.push_back("'" + unit.module + "'");
+      }
+      if (rows.size() > 1) findings_.add(plan_errors::units(module, rows));
+    }
+  }
+
+  std::string treatment(const PlannedParameter& parameter) const {
+    const std::string style =
+        parameter.rows.empty() ? "no row" : to_string(plan_.rows[parameter.rows.front()].style);
+    return style + ", " + (parameter.unit.empty() ? "no unit" : "unit " + parameter.unit);
+  }
+
+  void check_tied() {
+    std::map<const at::Tensor*, const PlannedParameter*> first;
+    for (const PlannedParameter& parameter : planned_.parameters) {
+      const auto [it, is_new] = first.emplace(parameter.tensor, &parameter);
+      if (is_new || treatment(*it->second) == treatment(parameter)) continue;
+      findings_.add(plan_errors::tied(it->second->name, treatment(*it->second), parameter.name,
+                                      treatment(parameter)));
+    }
+  }
+
+  void check_mesh() {
+    const MeshShape& mesh = inputs_.mesh;
+    if (inputs_.world_size > 0 && mesh.world_size() != inputs_.world_size) {
+      findings_.add(plan_errors::world(mesh, inputs_.world_size));
+    }
+  }
+
+  const ShardPlan& plan_;
+  const PlanCheckInputs& inputs_;
+  PlannedModel planned_;
+  Findings findings_;
+};
+
+}  // namespace
+
+Findings check_plan(Block& model, const ShardPlan& plan, const PlanCheckInputs& inputs) {
+  return PlanCheck(model, plan, inputs).run();
+}
+
+}  // namespace s2s

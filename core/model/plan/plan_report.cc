@@ -1,0 +1,99 @@
+#include "plan/plan_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "plan/planned_model.h"
+
+namespace s2s {
+namespace {
+
+std::string sizes_text(const std::vector<int64_t>& sizes) {
+  return sizes.empty() ? "scalar" : fmt::format("{}", fmt::join(sizes, "x"));
+}
+
+/// What remains of the module path's own name: "weight".
+std::string own_name(const PlannedParameter& parameter) {
+  return parameter.module.empty() ? parameter.name
+                                  : parameter.name.substr(parameter.module.size() + 1);
+}
+
+/// Tensors of one row that have one name and one shape are one line.
+void add_lines(const TensorRow& row, const std::vector<const PlannedParameter*>& owned,
+               PlanReport& report) {
+  const PlanLine blank{
+      row.module, to_string(row.style), to_string(row.in), to_string(row.out), "", {}, {}, 0, 1};
+  if (owned.empty()) {
+    report.lines.push_back(blank);
+    return;
+  }
+  std::map<std::pair<std::string, std::vector<int64_t>>, PlanLine> groups;
+  for (const PlannedParameter* parameter : owned) {
+    PlanLine& line =
+        groups.try_emplace({own_name(*parameter), parameter->sizes}, blank).first->second;
+    line.tensor = own_name(*parameter);
+    line.sizes = parameter->sizes;
+    line.per_rank = parameter->tensor_sizes;
+    line.num_parameters += parameter->numel();
+    line.copies = parameter->copies;
+  }
+  if (groups.size() > 2) {
+    PlanLine line = blank;
+    line.tensor = fmt::format("{} tensors", owned.size());
+    for (const auto& group : groups) line.num_parameters += group.second.num_parameters;
+    report.lines.push_back(line);
+    return;
+  }
+  // The weight before the bias.
+  for (auto it = groups.rbegin(); it != groups.rend(); ++it) report.lines.push_back(it->second);
+}
+
+}  // namespace
+
+std::string PlanLine::text() const {
+  if (tensor.empty()) return "-";
+  if (per_rank.empty() && sizes.empty()) {
+    return fmt::format("{}, {} elements", tensor, num_parameters);
+  }
+  return fmt::format(
+      "{} {} -> {}{}", tensor, sizes_text(sizes), sizes_text(per_rank),
+      copies > 1 ? fmt::format(" (x{}: {} ranks hold the same)", copies, copies) : "");
+}
+
+PlanReport report_plan(Block& model, const ShardPlan& plan, const PlanReportInputs& inputs) {
+  const PlannedModel planned = plan_model(model, plan, inputs.settings.mesh);
+  PlanReport report;
+  for (size_t i = 0; i < plan.rows.size(); ++i) {
+    std::vector<const PlannedParameter*> owned;
+    for (const PlannedParameter& parameter : planned.parameters) {
+      if (!parameter.rows.empty() && parameter.rows.front() == i) owned.push_back(&parameter);
+    }
+    add_lines(plan.rows[i], owned, report);
+  }
+  for (const UnitRow& unit : plan.units) report.units.push_back(unit.module);
+  for (const NamedTensor& parameter : model.named_parameters()) {
+    int64_t elements = 1;
+    for (const int64_t size : parameter.sizes) elements *= size;
+    report.num_parameters += elements;
+  }
+  const EngineSettings& settings = inputs.settings;
+  const ElementBytes bytes = element_bytes(inputs.bytes_per_number, inputs.product_bytes, settings);
+  report.rank = rank_cost(
+      planned, plan,
+      {settings, bytes, inputs.step.micro_batches, inputs.optimizer_numbers, inputs.is_trained});
+  report.settings = settings;
+  report.step = inputs.step;
+  report.traffic =
+      expected_traffic(planned, plan,
+                       {settings, inputs.step.micro_batches, inputs.step.positions(),
+                        inputs.step.positions_for(settings.mesh.tensor), bytes, inputs.is_trained});
+  report.activations = expected_activations(model, planned, plan,
+                                            {settings.mesh, inputs.step.length, bytes.product,
+                                             bytes.stream, bytes.gathered, inputs.is_trained});
+  return report;
+}
+
+}  // namespace s2s

@@ -1,0 +1,59 @@
+// A logger outside the s2s tree: one line of a CSV file for each number of a run.
+
+#include "s2s/plugin.h"
+
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "s2s/error.h"
+
+namespace PLUGIN_NAME {
+
+namespace {
+
+/// The options of the component, written once: `s2s-run plugin inspect COMPONENT_NAME` shows them.
+struct CsvOptions {
+  std::string path = "numbers.csv";
+  void visit(s2s::OptionVisitor& v) { v("path", path, "file that lines are appended to"); }
+};
+
+class CsvLogger final : public s2s::RunLogger {
+ public:
+  explicit CsvLogger(const CsvOptions& options) : options_(options) {
+    file_.open(options_.path, std::ios::app);
+    if (!file_) {
+      throw s2s::Error(s2s::ExitCode::kConfig, "PLUGIN_NAME/path",
+                       "'" + options_.path + "' cannot be opened for writing");
+    }
+  }
+
+  void log(int64_t step, const std::map<std::string, double>& values) override {
+    for (const auto& [name, value] : values) file_ << step << ',' << name << ',' << value << '\n';
+  }
+
+  void flush() override { file_.flush(); }
+
+ private:
+  CsvOptions options_;
+  std::ofstream file_;
+};
+
+std::unique_ptr<s2s::RunLogger> create(const s2s::Config& options,
+                                       const s2s::BuildContext& context) {
+  return std::make_unique<CsvLogger>(s2s::read_options<CsvOptions>(options, context.path));
+}
+
+}  // namespace
+
+}  // namespace PLUGIN_NAME
+
+S2S_PLUGIN("PLUGIN_NAME", "0.1.0", "Apache-2.0", "logger:COMPONENT_NAME") {
+  s2s::Component<s2s::RunLogger> component;
+  component.name = "COMPONENT_NAME";
+  component.summary = "a CSV file of all numbers";
+  component.create = PLUGIN_NAME::create;
+  component.options = [] { return s2s::list_options<PLUGIN_NAME::CsvOptions>(); };
+  registrar.add(std::move(component));
+}

@@ -1,0 +1,306 @@
+#include "checkpoint/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include "base/atomic_file.h"
+#include "checkpoint/checkpoint_rotation.h"
+#include "checkpoint/checkpoint_state.h"
+#include "checkpoint/checkpoint_write.h"
+#include "s2s/threads.h"
+#include "train/rank_agreement.h"
+#include "train/train_errors.h"
+#include "weights/checkpoint_errors.h"
+#include "weights/checkpoint_proof.h"
+#include "weights/finite.h"
+
+namespace s2s {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Saves in a row after which what follows them, say the removal of older ones, is an error.
+constexpr int kMaxFailedInARow = 3;
+constexpr const char* kCleanup = "checkpoint/cleanup";
+
+int64_t rank_in(const Communicator* world) { return world == nullptr ? 0 : world->rank(); }
+int64_t ranks_of(const Communicator* world) { return world == nullptr ? 1 : world->size(); }
+
+bool uses_cuda(const std::vector<LocalShard>& parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [](const LocalShard& part) { return part.tensor.is_cuda(); });
+}
+
+/// A checkpoint that cannot be continued from would push out one that can.
+void check_numbers(const RankFile& file, int64_t steps_done) {
+  for (const auto& [name, tensor] : file.tensors) {
+    const std::optional<NotFinite> bad = find_not_finite(tensor);
+    if (!bad) continue;
+    const TensorEntry& entry = file.shards.at(name);
+    std::vector<int64_t> place = bad->index;
+    if (tensor.sizes() != at::IntArrayRef(entry.sizes)) {  // a flat shard
+      place = coordinates(entry.sizes, element_at(to_spans(entry.shards.at(0).runs), place.at(0)));
+    }
+    throw_weight_not_finite(name, place, bad->value, steps_done);
+  }
+}
+
+/// What becomes of an error of saving `target`.
+std::function<Error(const std::exception&)> describe_for(const fs::path& target) {
+  return [target](const std::exception& error) {
+    const auto* const known = dynamic_cast<const Error*>(&error);
+    if (known == nullptr) return checkpoint_write_error(target.string(), error.what());
+    if (known->exit_code() == ExitCode::kNumerics || known->id() == kCleanup) return *known;
+    return checkpoint_write_error(target.string(), known->message());
+  };
+}
+
+/// Rank 0 removes what a save that failed has written so far.
+void drop_partial(const fs::path& target, int64_t rank) {
+  std::error_code ignored;
+  if (rank == 0) fs::remove_all(partial_name(target), ignored);
+}
+
+void write_state(const fs::path& folder, const nlohmann::json& content) {
+  write_file_atomically((folder / "state.json").string(), content.dump(1) + "\n");
+}
+
+}  // namespace
+
+/// A save, from the copy of its tensors to its name.
+struct CheckpointFolder::Job {
+  fs::path target;
+  RunState state;
+  std::vector<RankFile> files;
+  CheckpointIndex index;  // of what this rank has written
+  /// Of the writing. A save has failed until its last act says otherwise.
+  std::exception_ptr trouble =
+      std::make_exception_ptr(std::runtime_error("its files were never written"));
+  std::atomic<bool> done = false;  // with the writing, well or not
+  std::thread thread;
+};
+
+CheckpointFolder::CheckpointFolder(std::string folder, std::vector<std::string> attachments,
+                                   CheckpointSettings settings)
+    : folder_(std::move(folder)),
+      attachments_(std::move(attachments)),
+      settings_(std::move(settings)),
+      staging_(std::make_unique<StagingBuffer>()) {}
+
+CheckpointFolder::~CheckpointFolder() {
+  if (job_ == nullptr) return;
+  if (job_->thread.joinable()) job_->thread.join();
+  if (ranks_of(settings_.world) > 1) return;  // the others may not come to an agreement any more
+  try {
+    complete();
+  } catch (const std::exception&) {  // said by whatever ends the run
+  }
+}
+
+std::string CheckpointFolder::save(Block& model, const Optimizer& optimizer,
+                                   const RunState& state) {
+  return save(whole_parts(model), optimizer, state);
+}
+
+std::string CheckpointFolder::save(const std::vector<LocalShard>& parts, const Optimizer& optimizer,
+                                   const RunState& state) {
+  finish();
+  Communicator* const world = settings_.world;
+  const int64_t rank = rank_in(world);
+  auto job = std::make_unique<Job>();
+  job->target = fs::path(folder_) / fmt::format("step={}", state.steps_done);
+  job->state = state;
+  const auto prepare = [&] {
+    job->files = {model_shards(parts), optimizer_shards(optimizer.state(), parts, rank)};
+    for (const RankFile& file : job->files) check_numbers(file, state.steps_done);
+    job->files.push_back({"random", random_states(uses_cuda(parts)), {}});
+    if (settings_.is_async) staging_->stage(job->files);
+    if (rank == 0) make_partial(job->target);
+  };
+  try {
+    agree(world, prepare, describe_for(job->target));
+  } catch (...) {
+    drop_partial(job->target, rank);
+    throw;
+  }
+  begin_writing(*job);
+  job_ = std::move(job);  // nothing throws between the thread's start and this
+  if (!settings_.is_async) complete();
+  return (fs::path(folder_) / fmt::format("step={}", state.steps_done)).string();
+}
+
+/// Without a thread the save takes the time of a synchronous one. The other ranks do not hear of
+/// it: they wait where they would wait for a slow disk.
+void CheckpointFolder::begin_writing(Job& job) const {
+  if (settings_.is_async) {
+    try {
+      job.thread = start_thread([this, &job] { write(job); });
+      return;
+    } catch (const std::exception& error) {
+      warn(std::string(error.what()) +
+           "\n  training waits while this checkpoint is written, and goes on");
+    }
+  }
+  write(job);
+}
+
+void CheckpointFolder::write(Job& job) const {
+  try {
+    job.index = write_rank_files(partial_name(job.target), job.files, rank_in(settings_.world),
+                                 ranks_of(settings_.world));
+    job.trouble = nullptr;
+  } catch (...) {
+    job.trouble = std::current_exception();
+  }
+  job.files.clear();
+  job.done = true;
+}
+
+bool CheckpointFolder::poll() {
+  if (job_ == nullptr || !all_ranks(settings_.world, job_->done)) return false;
+  complete();
+  return true;
+}
+
+void CheckpointFolder::finish() {
+  if (job_ != nullptr) complete();
+}
+
+void CheckpointFolder::complete() {
+  const std::unique_ptr<Job> job = std::move(job_);
+  if (job->thread.joinable()) job->thread.join();
+  Communicator* const world = settings_.world;
+  const int64_t rank = rank_in(world);
+  const auto describe = describe_for(job->target);
+  try {
+    agree(
+        world,
+        [&] {
+          if (job->trouble) std::rethrow_exception(job->trouble);
+          S2S_ASSERT(job->done, "a save that went well has ended");
+        },
+        describe);
+    const std::vector<std::string> written =
+        gather_texts(world, format_checkpoint_index(job->index));
+    agree(
+        world,
+        [&] {
+          if (rank == 0) name(*job, written);
+        },
+        describe);
+  } catch (...) {
+    drop_partial(job->target, rank);
+    throw;
+  }
+}
+
+/// Rank 0 gives what all have written its name. written: their indexes.
+void CheckpointFolder::name(Job& job, const std::vector<std::string>& written) {
+  for (size_t i = 1; i < written.size(); ++i) {
+    merge(job.index, parse_checkpoint_index(fmt::format("rank {}", i), written[i]));
+  }
+  const fs::path partial = partial_name(job.target);
+  for (const std::string& file : attachments_) attach_copy(file, partial);
+  write_state(partial, state_json(job.state, settings_.mesh));
+  try {
+    if (fs::exists(settings_.lines)) sync_to_disk(settings_.lines);
+  } catch (const std::exception& error) {  // weights are worth more than lines
+    warn(error.what());
+  }
+  publish(job.target, std::move(job.index));
+  settle_and_rotate(job.target.string(), job.state.steps_done);
+}
+
+/// The checkpoint is whole by now, so that a failure is no reason to end the run at once: the next
+/// save does the same again.
+void CheckpointFolder::settle_and_rotate(const std::string& target, int64_t step) {
+  try {
+    settle(target);
+    point_last(target);
+    if (settings_.rotation) {
+      for (const std::string& left : rotate_checkpoints(folder_, *settings_.rotation, step)) {
+        warn("an older checkpoint is not all gone, the next save tries again: " + left);
+      }
+    }
+    failed_in_a_row_ = 0;
+  } catch (const std::exception& error) {
+    const auto* const known = dynamic_cast<const Error*>(&error);
+    const Error failed =
+        checkpoint_cleanup_error(target, known == nullptr ? error.what() : known->message());
+    if (++failed_in_a_row_ >= kMaxFailedInARow) throw failed;
+    warn(std::string(failed.what()) + "\n  the run goes on, and the next save tries again");
+  }
+}
+
+void CheckpointFolder::warn(const std::string& message) const {
+  if (settings_.warn) settings_.warn(message);
+}
+
+void write_first_checkpoint(const std::string& folder, Block& model, const Attach& attach) {
+  fs::path target = fs::path(folder).lexically_normal();
+  if (!target.has_filename()) target = target.parent_path();  // a slash at the end
+  const std::vector<RankFile> files = {model_shards(whole_parts(model))};
+  check_numbers(files[0], 0);
+  const auto write = [&] {
+    make_partial(target);
+    const fs::path partial = partial_name(target);
+    CheckpointIndex index = write_rank_files(partial, files, 0, 1);
+    attach(partial.string());
+    nlohmann::json state = state_json({}, {});
+    state["weights_only"] = true;
+    write_state(partial, state);
+    publish(target, std::move(index));
+    settle(target);
+  };
+  try {
+    agree(nullptr, write, describe_for(target));
+  } catch (...) {
+    drop_partial(target, 0);
+    throw;
+  }
+}
+
+std::string CheckpointFolder::newest() const {
+  Communicator* const world = settings_.world;
+  std::string found;
+  const auto look = [&] {
+    if (rank_in(world) == 0) found = find_newest();
+  };
+  agree(world, look, [&](const std::exception& error) {
+    const auto* const known = dynamic_cast<const Error*>(&error);
+    return known != nullptr ? *known : checkpoint_write_error(folder_, error.what());
+  });
+  return share_text(world, found);
+}
+
+std::string CheckpointFolder::find_newest() const {
+  for (const std::string& left : remove_partials(folder_)) {
+    warn("what a save that was cut off has left is not all gone: " + left);
+  }
+  const auto all = list_checkpoints(folder_);
+  std::vector<std::pair<fs::path, std::string>> passed_over;  // and why
+  for (auto place = all.rbegin(); place != all.rend(); ++place) {
+    const fs::path& folder = place->second;
+    const std::string fault = checkpoint_fault(folder.string(), ProofDepth::kHeaders);
+    if (!fault.empty()) {
+      passed_over.emplace_back(folder, fault);
+      continue;
+    }
+    for (const auto& [newer, why] : passed_over) {
+      warn(checkpoint_skipped(newer.string(), why, folder.filename().string()));
+    }
+    std::error_code ignored;
+    if (fs::read_symlink(fs::path(folder_) / "last", ignored) != folder.filename()) {
+      point_last(folder);
+    }
+    return folder.string();
+  }
+  if (passed_over.empty()) return "";
+  // To begin anew would write over what may be fixed.
+  throw checkpoint_errors::damaged(passed_over.front().first.string(), passed_over.front().second);
+}
+
+}  // namespace s2s

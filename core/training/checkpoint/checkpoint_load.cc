@@ -1,0 +1,221 @@
+// Reading checkpoints. Nothing is copied before all of it is known to fit.
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_shards.h"
+#include "checkpoint/checkpoint_state.h"
+#include "checkpoint/checkpoint_write.h"
+#include "config/load_config.h"
+#include "train/train_errors.h"
+#include "weights/checkpoint_proof.h"
+#include "weights/finite.h"
+#include "weights/shape_text.h"
+#include "weights/shard_files.h"
+#include "weights/stored_tensors.h"
+#include "weights/weights_errors.h"
+
+namespace s2s {
+namespace {
+
+namespace fs = std::filesystem;
+
+ShardFiles open_group(const std::shared_ptr<CheckedFiles>& files, const std::string& group) {
+  if (files->index() == nullptr) require_in_checkpoint(files->folder(), group + ".safetensors");
+  return ShardFiles::open(files, group);
+}
+
+std::shared_ptr<CheckedFiles> open_files(const std::string& checkpoint) {
+  if (!fs::is_directory(checkpoint)) throw_no_checkpoint(checkpoint, "no such folder");
+  return CheckedFiles::open(checkpoint);
+}
+
+/// Errors: [weights/not-finite] with the place in the whole tensor.
+void check_numbers(const ShardFiles& files, const std::string& name,
+                   const std::vector<TensorSpan>& spans) {
+  const std::optional<NotFinite> bad = find_not_finite(files.elements(name, spans));
+  files.release(name);  // one tensor at a time in memory
+  if (!bad) return;
+  throw weights_errors::not_finite(
+      files.path(), name,
+      coordinates(files.entries().at(name).sizes, element_at(spans, bad->index.at(0))), bad->value);
+}
+
+/// What a model takes from a checkpoint: the elements of its parts, and whole buffers that have no
+/// memory yet.
+struct Wanted {
+  std::vector<LocalShard> parts;
+  std::vector<NamedTensor> without_memory;
+  std::set<std::string> names;  // all of the model
+};
+
+Wanted wanted_of(Block& model, const std::vector<LocalShard>& parts) {
+  Wanted wanted{parts, {}, {}};
+  for (const LocalShard& part : parts) wanted.names.insert(part.name);
+  for (NamedTensor& stored : stored_tensors(model)) {
+    const bool is_new = wanted.names.insert(stored.name).second;
+    if (is_new && !stored.tensor->defined()) wanted.without_memory.push_back(std::move(stored));
+  }
+  return wanted;
+}
+
+void check_same_model(const std::string& checkpoint, const Wanted& wanted,
+                      const ShardFiles& files) {
+  std::vector<std::string> differences;
+  for (const std::string& name : wanted.names) {
+    if (!files.contains(name)) differences.push_back("missing in the checkpoint: " + name);
+  }
+  for (const LocalShard& part : wanted.parts) {
+    const auto stored = files.entries().find(part.name);
+    if (stored == files.entries().end() || stored->second.sizes == part.sizes) continue;
+    differences.push_back(fmt::format("another size: {} is {} there and {} here", part.name,
+                                      shape_text(stored->second.sizes), shape_text(part.sizes)));
+  }
+  for (const auto& [name, entry] : files.entries()) {
+    if (wanted.names.count(name) == 0) differences.push_back("not in this model: " + name);
+  }
+  if (!differences.empty()) throw_other_model(checkpoint, differences);
+}
+
+}  // namespace
+
+void require_in_checkpoint(const std::string& checkpoint, const std::string& file) {
+  if (!fs::is_directory(checkpoint)) throw_no_checkpoint(checkpoint, "no such folder");
+  if (!fs::exists(fs::path(checkpoint) / file)) throw_incomplete_checkpoint(checkpoint, file);
+}
+
+void require_checkpoint(const std::string& checkpoint) {
+  const bool is_indexed_there = fs::is_directory(checkpoint) && is_indexed(checkpoint);
+  require_in_checkpoint(checkpoint,
+                        is_indexed_there ? CheckpointIndex::kFile : "model.safetensors");
+}
+
+void check_same_parts(const std::string& checkpoint, const Config& config) {
+  const fs::path file = fs::path(checkpoint) / "config.yaml";
+  if (!fs::exists(file)) return;
+  const Config stored = load_config(file.string());
+  std::vector<std::string> differences;
+  for (const char* path : {"model.type", "model.tokenizer.name", "model.llm.name",
+                           "model.encoder.name", "model.codec.name"}) {
+    const Config* there = stored.find_path(path);
+    const Config* here = config.find_path(path);
+    if (there == nullptr || here == nullptr || there->text() == here->text()) continue;
+    differences.push_back(
+        fmt::format("{} is {} there and {} here", path, there->text(), here->text()));
+  }
+  if (!differences.empty()) throw_other_model(checkpoint, differences);
+}
+
+void load_model(const std::string& checkpoint, Block& model, const std::vector<LocalShard>& parts) {
+  const at::NoGradGuard no_grad;
+  const ShardFiles files = open_group(open_files(checkpoint), "model");
+  const Wanted wanted = wanted_of(model, parts);
+  check_same_model(checkpoint, wanted, files);
+  for (const LocalShard& part : wanted.parts) check_numbers(files, part.name, part.spans);
+  for (const NamedTensor& tensor : wanted.without_memory) {
+    check_numbers(files, tensor.name, {{0, count_elements(files.entries().at(tensor.name).sizes)}});
+  }
+  for (const LocalShard& part : wanted.parts) {
+    part.tensor.detach().view({-1}).copy_(files.elements(part.name, part.spans));
+    files.release(part.name);
+  }
+  for (const NamedTensor& tensor : wanted.without_memory) {
+    *tensor.tensor = files.tensor(tensor.name).clone();
+  }
+}
+
+void load_model(const std::string& checkpoint, Block& model) {
+  load_model(checkpoint, model, whole_parts(model));
+}
+
+bool is_weights_only(const std::string& checkpoint) {
+  return says_weights_only(read_state_json(checkpoint));
+}
+
+int64_t steps_of_checkpoint(const std::string& checkpoint) {
+  return parse_state(checkpoint, read_state_json(checkpoint)).steps_done;
+}
+
+namespace {
+
+/// The stored state that belongs to `own`. One that does not fit is passed on whole: the optimizer
+/// lists what differs.
+at::Tensor stored_state(const ShardFiles& files, const std::string& name, const at::Tensor* own,
+                        const LocalShard* part) {
+  const SafetensorsEntry& entry = files.entries().at(name);
+  const bool is_cut =
+      own != nullptr && part != nullptr && is_cut_like(*own, *part) && entry.sizes == part->sizes;
+  const std::vector<TensorSpan> all = {{0, count_elements(entry.sizes)}};
+  const std::vector<TensorSpan>& spans = is_cut ? part->spans : all;
+  check_numbers(files, name, spans);
+  const at::Tensor elements = files.elements(name, spans);
+  return is_cut ? elements.view(own->sizes()) : elements.view(entry.sizes);
+}
+
+TensorMap stored_optimizer(const ShardFiles& files, const TensorMap& own,
+                           const std::vector<LocalShard>& parts) {
+  const PartsByName by_name(parts);
+  TensorMap states;
+  for (const auto& [name, entry] : files.entries()) {
+    const auto ours = own.find(name);
+    const LocalShard* const part = by_name.of_state(name);
+    const bool is_held = parts.empty() || (part != nullptr && part->tensor.numel() > 0);
+    if (ours == own.end() && !is_held) continue;  // of elements that other ranks have
+    states[name] = stored_state(files, name, ours == own.end() ? nullptr : &ours->second, part);
+  }
+  return states;
+}
+
+/// The rank of the run that wrote a checkpoint whose random state a rank goes on with.
+int64_t random_rank(const MeshShape& then, const ResumingRank& now) {
+  MeshPlace place = place_in_mesh(now.mesh, now.rank);
+  const int64_t data = place.data(now.mesh) % then.data_size();
+  place.replicate = data / then.shard;
+  place.shard = data % then.shard;
+  place.pipeline %= then.pipeline;
+  place.context %= then.context;
+  place.tensor %= then.tensor;
+  return rank_of_place(then, place);
+}
+
+TensorMap stored_random(CheckedFiles& files, const nlohmann::json& state,
+                        const ResumingRank& place) {
+  const MeshShape mesh = mesh_of_state(state);
+  const int64_t num_ranks = files.index() == nullptr ? 1 : files.index()->num_ranks;
+  const bool is_known = mesh.world_size() == num_ranks;
+  const std::string file =
+      rank_file_name("random", is_known ? random_rank(mesh, place) : 0, num_ranks);
+  files.require(file);
+  files.check_whole(file);
+  TensorMap states;
+  for (const auto& [name, tensor] : files.tensors(file).tensors()) states[name] = tensor.clone();
+  if (states.count("cpu") == 0) throw_incomplete_checkpoint(files.folder(), file);
+  return states;
+}
+
+}  // namespace
+
+RunState load_run_state(const std::string& checkpoint, Optimizer& optimizer,
+                        const std::vector<LocalShard>& parts, const ResumingRank& place) {
+  const nlohmann::json content = read_state_json(checkpoint);
+  RunState state = parse_state(checkpoint, content);
+  const std::shared_ptr<CheckedFiles> files = open_files(checkpoint);
+  if (files->index() != nullptr) files->check_whole("state.json");
+  const ShardFiles moments = open_group(files, "optimizer");
+  const TensorMap random = stored_random(*files, content, place);
+  optimizer.restore(stored_optimizer(moments, optimizer.state(), parts));
+  set_random_states(random);
+  return state;
+}
+
+RunState load_run_state(const std::string& checkpoint, Optimizer& optimizer) {
+  return load_run_state(checkpoint, optimizer, {});
+}
+
+}  // namespace s2s

@@ -1,0 +1,228 @@
+#include "checkpoint/checkpoint_write.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "base/atomic_file.h"
+#include "base/io_errors.h"
+#include "weights/checkpoint_proof.h"
+#include "weights/safetensors.h"
+
+namespace s2s {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What a file says of itself where it holds shards: the index could be made again from it.
+std::map<std::string, std::string> metadata_of(const RankFile& file, int64_t rank,
+                                               int64_t num_ranks) {
+  if (num_ranks == 1 || file.shards.empty()) return {};
+  nlohmann::ordered_json shards = nlohmann::ordered_json::object();
+  for (const auto& [name, tensor] : file.tensors) {
+    const TensorEntry& entry = file.shards.at(name);
+    if (entry.shards.empty()) continue;  // a tensor without elements
+    nlohmann::ordered_json runs = nlohmann::ordered_json::array();
+    for (const SpanRun& run : entry.shards.at(0).runs) {
+      runs.push_back({run.begin, run.count, run.stride, run.repeat});
+    }
+    shards[name] = {{"shape", entry.sizes}, {"runs", std::move(runs)}};
+  }
+  return {{"s2s.rank", std::to_string(rank)},
+          {"s2s.num_ranks", std::to_string(num_ranks)},
+          {"s2s.pieces", shards.dump()}};
+}
+
+/// Names that no save takes and remove_partials knows: of a checkpoint that rotation removes, and
+/// of one whose place another takes on a file system that cannot exchange names.
+constexpr std::string_view kRemoved = ".removed.partial";
+constexpr std::string_view kReplaced = ".replaced.partial";
+
+fs::path beside(const fs::path& target, std::string_view suffix) {
+  return target.parent_path() / fmt::format(".{}{}", target.filename().string(), suffix);
+}
+
+/// Gives a finished folder its name. What has the name already (the same step again, after a
+/// resume from an older one) comes away in the same moment.
+void give_name(const fs::path& finished, const fs::path& name) {
+  if (!fs::exists(name)) return fs::rename(finished, name);
+  if (renameat2(AT_FDCWD, finished.c_str(), AT_FDCWD, name.c_str(), RENAME_EXCHANGE) == 0) return;
+  const fs::path replaced = beside(name, kReplaced);  // a file system that cannot exchange
+  fs::remove_all(replaced);
+  fs::rename(name, replaced);
+  fs::rename(finished, name);
+}
+
+/// The line of a folder that could not be removed; nothing when it is gone.
+void remove_folder(const fs::path& folder, std::vector<std::string>& lines) {
+  std::error_code problem;
+  fs::remove_all(folder, problem);
+  if (problem) lines.push_back(fmt::format("{}: {}", folder.string(), problem.message()));
+}
+
+/// `.NAMEsuffix` without what is around the name; "" for another.
+std::string name_within(const std::string& entry, std::string_view suffix) {
+  const bool is_ours = entry.starts_with(".step=") && entry.ends_with(suffix);
+  return is_ours ? entry.substr(1, entry.size() - 1 - suffix.size()) : "";
+}
+
+/// Removes what has such a name. A line for each that is left, and for a folder that cannot be
+/// listed: what it holds may be left too.
+std::vector<std::string> remove_named(const fs::path& folder, std::string_view suffix) {
+  std::vector<std::string> lines;
+  std::error_code problem;
+  const fs::directory_iterator entries(folder, problem);
+  if (problem && !says_no_file(problem.value())) {
+    lines.push_back(fmt::format("{}: {}", folder.string(), problem.message()));
+  }
+  for (const auto& entry : entries) {
+    const std::string name = entry.path().filename().string();
+    if (!name_within(name, suffix).empty()) remove_folder(entry.path(), lines);
+  }
+  return lines;
+}
+
+/// A kill between two renames of give_name has left a checkpoint without its name.
+void restore_replaced(const fs::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = name_within(entry.path().filename().string(), kReplaced);
+    if (name.empty() || fs::exists(folder / name)) continue;
+    if (!checkpoint_fault(entry.path().string(), ProofDepth::kHeaders).empty()) continue;
+    rename_durably(entry.path().string(), (folder / name).string());
+  }
+}
+
+fs::path parent_of(const fs::path& target) {
+  return target.has_parent_path() ? target.parent_path() : fs::path(".");
+}
+
+}  // namespace
+
+fs::path partial_name(const fs::path& target) { return beside(target, ".partial"); }
+
+void make_partial(const fs::path& target) {
+  const fs::path partial = partial_name(target);
+  make_folders(parent_of(target).string());
+  fs::remove_all(partial);
+  fs::create_directory(partial);
+}
+
+CheckpointIndex write_rank_files(const fs::path& folder, const std::vector<RankFile>& files,
+                                 int64_t rank, int64_t num_ranks) {
+  CheckpointIndex index;
+  index.num_ranks = num_ranks;
+  for (const RankFile& file : files) {
+    const std::string name = rank_file_name(file.group, rank, num_ranks);
+    index.files[name] = write_safetensors((folder / name).string(), file.tensors,
+                                          metadata_of(file, rank, num_ranks));
+    if (file.group == "random") continue;
+    IndexGroup& group = index.groups[file.group];
+    group = file.shards;
+    for (auto& [tensor_name, tensor] : group) {
+      for (StoredShard& shard : tensor.shards) shard.file = name;
+    }
+  }
+  const std::string fault = header_fault(folder.string(), index);
+  if (!fault.empty()) throw std::runtime_error("read again, " + fault);
+  return index;
+}
+
+void attach_copy(const fs::path& from, const fs::path& folder) {
+  if (!fs::exists(from)) return;
+  const fs::path copy = folder / from.filename();
+  if (fs::is_directory(from)) {
+    fs::create_directory(copy);
+    for (const auto& entry : fs::directory_iterator(from)) attach_copy(entry.path(), copy);
+  } else {
+    fs::copy_file(from, copy);
+  }
+  sync_to_disk(copy.string());
+}
+
+void publish(const fs::path& target, CheckpointIndex index) {
+  for (const auto& [group_name, group] : index.groups) {
+    for (const auto& [name, tensor] : group) {
+      const std::string fault = tiling_fault(tensor);
+      if (fault.empty()) continue;
+      throw std::runtime_error(
+          fmt::format("of {} {}, and a strategy's parts have to hold every "
+                      "number once (LocalShard::is_owner)",
+                      name, fault));
+    }
+  }
+  const fs::path partial = partial_name(target);
+  for (const auto& entry : fs::recursive_directory_iterator(partial)) {
+    if (!entry.is_regular_file()) continue;
+    const std::string name = fs::relative(entry.path(), partial).string();
+    if (index.files.count(name) == 0) index.files[name] = checksums_of_file(entry.path().string());
+  }
+  write_file_atomically((partial / CheckpointIndex::kFile).string(),
+                        format_checkpoint_index(index));
+  sync_to_disk(partial.string());
+  const std::string fault = checkpoint_fault(partial.string(), ProofDepth::kLengths);
+  if (!fault.empty()) throw std::runtime_error("read again, it is not whole: " + fault);
+  give_name(partial, target);
+}
+
+void settle(const fs::path& target) {
+  sync_to_disk(parent_of(target).string());  // nothing older goes before
+  fs::remove_all(partial_name(target));
+  fs::remove_all(beside(target, kReplaced));
+}
+
+void point_last(const fs::path& target) {
+  const fs::path fresh = parent_of(target) / ".last.new";
+  fs::remove(fresh);
+  fs::create_symlink(target.filename(), fresh);
+  rename_durably(fresh.string(), (parent_of(target) / "last").string());
+}
+
+void remove_checkpoint(const fs::path& folder) {
+  const fs::path removed = beside(folder, kRemoved);
+  std::error_code ignored;
+  fs::remove_all(removed, ignored);
+  // Synced before anything in it goes: a power cut must not leave the name with half a checkpoint.
+  rename_durably(folder.string(), removed.string());
+  fs::remove_all(removed, ignored);
+}
+
+std::vector<std::string> remove_removed(const fs::path& folder) {
+  return remove_named(folder, kRemoved);
+}
+
+std::vector<std::string> remove_partials(const fs::path& folder) {
+  restore_replaced(folder);
+  return remove_named(folder, ".partial");
+}
+
+int64_t step_of(const std::string& name) {
+  int64_t step = -1;
+  if (!name.starts_with("step=")) return -1;
+  const char* begin = name.data() + 5;
+  const char* end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(begin, end, step);
+  return error == std::errc() && stop == end ? step : -1;
+}
+
+std::vector<std::pair<int64_t, fs::path>> list_checkpoints(const fs::path& folder) {
+  std::vector<std::pair<int64_t, fs::path>> found;
+  std::error_code problem;
+  const fs::directory_iterator entries(folder, problem);
+  // A folder that cannot be listed is not an empty one: a run would begin anew.
+  if (problem && !says_no_file(problem.value())) throw read_error(folder.string(), problem.value());
+  for (const auto& entry : entries) {
+    const int64_t step = step_of(entry.path().filename().string());
+    if (step >= 0) found.emplace_back(step, entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace s2s

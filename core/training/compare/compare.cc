@@ -1,0 +1,164 @@
+#include "compare/compare.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "compare/compare_errors.h"
+#include "weights/shape_text.h"
+
+namespace s2s {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kHalfTolerance = 0.05;
+
+struct Run {
+  const char* kind;
+  void (*compare)(const CompareJob&, Comparison&);
+};
+constexpr Run kRuns[] = {{"llm", compare_llm},
+                         {"encoder", compare_encoder},
+                         {"codec", compare_codec},
+                         {"model", compare_model}};
+
+double largest(const at::Tensor& values) {
+  return values.numel() == 0 ? 0 : values.max().item<double>();
+}
+
+}  // namespace
+
+at::ScalarType parse_dtype(const std::string& text) {
+  if (text == "float32" || text == "fp32") return at::kFloat;
+  if (text == "float64" || text == "fp64") return at::kDouble;
+  if (text == "bfloat16" || text == "bf16") return at::kBFloat16;
+  if (text == "float16" || text == "fp16") return at::kHalf;
+  throw compare_errors::dtype(text);
+}
+
+at::Device parse_device(const std::string& text) {
+  try {
+    const at::Device device(text);
+    if (device.is_cpu()) return device;
+    if (!device.is_cuda()) throw compare_errors::device(text, "the kind is not supported");
+    if (!at::hasCUDA()) throw compare_errors::device(text, "no CUDA device was found");
+    return device;
+  } catch (const c10::Error& error) {
+    throw compare_errors::device(text, error.what_without_backtrace());
+  }
+}
+
+Comparison::Comparison(const ReferenceFile& reference, const CompareSettings& settings)
+    : rtol_(reference.rtol),
+      atol_(reference.atol),
+      is_half_(settings.dtype == at::kHalf || settings.dtype == at::kBFloat16) {}
+
+void Comparison::add(const std::string& name, const at::Tensor& actual_in,
+                     const at::Tensor& expected_in, const at::Tensor& valid) {
+  if (!expected_in.defined()) return;
+  const at::NoGradGuard no_grad;
+  TensorDifference row;
+  row.name = name;
+  row.shape = shape_text(expected_in);
+  row.share_of_tolerance = kInfinity;
+  if (!actual_in.defined()) row.note = "missing";
+  if (actual_in.defined() && actual_in.sizes() != expected_in.sizes()) {
+    row.note = "shape " + shape_text(actual_in);
+  }
+  if (!row.note.empty()) {
+    rows_.push_back(row);
+    return;
+  }
+  at::Tensor actual = actual_in.detach().to(at::kCPU, at::kDouble);
+  at::Tensor expected = expected_in.to(at::kDouble);
+  if (valid.defined()) {
+    const at::Tensor chosen = valid.to(at::kCPU).expand_as(expected);
+    actual = actual.masked_select(chosen);
+    expected = expected.masked_select(chosen);
+  }
+  const at::Tensor difference = (actual - expected).abs();
+  const at::Tensor size = expected.abs();
+  row.compared = expected.numel();
+  row.largest_absolute = largest(difference);
+  if (row.compared > 0) row.root_mean_square = difference.square().mean().sqrt().item<double>();
+  row.largest_relative = largest((difference / size).masked_select(size > 0));
+  const double rtol = is_half_ ? std::max(rtol_, kHalfTolerance) : rtol_;
+  const double atol = is_half_ ? std::max(atol_, kHalfTolerance * largest(size)) : atol_;
+  if (!expected_in.is_floating_point()) {
+    row.share_of_tolerance = row.largest_absolute == 0 ? 0 : kInfinity;
+  } else {
+    row.share_of_tolerance = largest((difference / (atol + rtol * size)).nan_to_num(kInfinity));
+  }
+  row.pass = row.share_of_tolerance <= 1;
+  rows_.push_back(row);
+}
+
+void Comparison::add_rounding(const std::string& name, const at::Tensor& like, double ours,
+                              double source, double factor) {
+  TensorDifference row;
+  row.name = name;
+  row.shape = shape_text(like);
+  row.compared = like.numel();
+  row.root_mean_square = ours;
+  row.share_of_tolerance = ours / (factor * source);
+  row.pass = row.share_of_tolerance <= 1;
+  row.note = fmt::format("{:.3g}, {:.2f} x the source's own", ours, ours / source);
+  rows_.push_back(row);
+}
+
+bool Comparison::all_pass() const {
+  return !rows_.empty() && std::all_of(rows_.begin(), rows_.end(),
+                                       [](const TensorDifference& row) { return row.pass; });
+}
+
+template <class T>
+std::unique_ptr<T> build_from_reference(const CompareJob& job) {
+  const ReferenceFile& reference = job.reference;
+  BuildContext context;
+  context.registries = &job.registries;
+  context.path = reference.path;
+  const Component<T>& component =
+      job.registries.get<T>(reference.name, reference.options, reference.path);
+  if (component.translate == nullptr) {
+    throw compare_errors::no_translation(reference.path, reference.kind, reference.name);
+  }
+  return component.create(component.translate(reference.options), context);
+}
+template std::unique_ptr<Backbone> build_from_reference(const CompareJob& job);
+template std::unique_ptr<Encoder> build_from_reference(const CompareJob& job);
+template std::unique_ptr<Codec> build_from_reference(const CompareJob& job);
+template std::unique_ptr<SpeechModel> build_from_reference(const CompareJob& job);
+
+TensorMap named_grads(Block& block, const NameMap& names, const TensorMap& expected) {
+  TensorMap grads;
+  for (const NamedTensor& parameter : block.named_parameters()) {
+    const auto theirs = names.to_theirs(
+        parameter.name, [&](const std::string& spelling) { return expected.count(spelling) != 0; });
+    if (!theirs) continue;
+    const at::Tensor& grad = parameter.tensor->grad();
+    grads[*theirs] = grad.defined() ? grad : at::zeros_like(parameter.tensor->detach());
+  }
+  return grads;
+}
+
+void compare_grads(Block& block, const NameMap& names, const TensorMap& expected,
+                   Comparison& comparison) {
+  TensorMap actual = named_grads(block, names, expected);
+  for (const auto& [name, grad] : expected) comparison.add("grad/" + name, actual[name], grad);
+}
+
+std::vector<TensorDifference> compare_reference(const CompareJob& job) {
+  Comparison comparison(job.reference, job.settings);
+  for (const Run& run : kRuns) {
+    if (job.reference.kind != run.kind) continue;
+    run.compare(job, comparison);
+    return comparison.rows();
+  }
+  throw compare_errors::metadata(job.reference.path, "kind", job.reference.kind,
+                                 "llm, encoder, codec or model");
+}
+
+}  // namespace s2s

@@ -1,0 +1,193 @@
+// A whole speech model: forward, losses, gradients, weights after optimizer steps, greedy tokens.
+// Options are one object: model (NeMo's block, with optimizer and lr_scheduler), llm_config, codec,
+// tokens, trainer.
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "compare/compare.h"
+#include "config/parameter_pattern.h"
+#include "s2s/weights.h"
+
+namespace s2s {
+namespace {
+
+/// "torch.optim.SomeClass" -> "some_class". A capital that no small letter follows begins no word.
+std::string component_name(const std::string& target) {
+  const std::string type = target.substr(target.rfind('.') + 1);
+  std::string name;
+  for (size_t i = 0; i < type.size(); ++i) {
+    const auto is_lower = [&](size_t at) {
+      return at < type.size() && std::islower(static_cast<unsigned char>(type[at])) != 0;
+    };
+    if (i > 0 && !is_lower(i) && is_lower(i + 1)) name += '_';
+    name += static_cast<char>(std::tolower(static_cast<unsigned char>(type[i])));
+  }
+  return name;
+}
+
+/// Builds the component that a block's `_target_` names. Keys that choose an implementation of the
+/// same numbers are dropped when the component translates nothing itself.
+template <class T>
+std::unique_ptr<T> build_target(const CompareJob& job, const Config& block,
+                                const std::string& path) {
+  const Config* target = block.find("_target_");
+  S2S_ASSERT(target != nullptr, "the caller looked");
+  const Component<T>& component =
+      job.registries.get<T>(component_name(target->text()), *target, path + "._target_");
+  Config options = block;
+  options.erase("_target_");
+  if (component.translate != nullptr) {
+    options = component.translate(options);
+  } else {
+    for (const char* key : {"foreach", "fused", "capturable", "differentiable"}) options.erase(key);
+  }
+  BuildContext context;
+  context.registries = &job.registries;
+  context.path = path;
+  return component.create(options, context);
+}
+
+std::vector<ParameterPattern> read_patterns(const Config& options, const std::string& path) {
+  std::vector<ParameterPattern> patterns;
+  const Config* list = options.find_path(path);
+  if (list == nullptr) return patterns;
+  for (const Config& item : list->items()) patterns.emplace_back(item, path);
+  return patterns;
+}
+
+bool any_matches(const std::vector<ParameterPattern>& patterns, const std::string& name) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const ParameterPattern& pattern) { return pattern.matches(name); });
+}
+
+/// freeze_params and prevent_freeze_params are regular expressions on checkpoint names.
+void freeze(SpeechModel& model, const NameMap& names, const Config& options) {
+  const auto frozen = read_patterns(options, "model.freeze_params");
+  const auto kept = read_patterns(options, "model.prevent_freeze_params");
+  for (NamedTensor& parameter : model.named_parameters()) {
+    const std::string name = names.to_theirs(parameter.name).value_or(parameter.name);
+    if (any_matches(frozen, name) && !any_matches(kept, name)) {
+      parameter.tensor->set_requires_grad(false);
+    }
+  }
+}
+
+std::vector<NamedTensor> trained_parameters(SpeechModel& model) {
+  std::vector<NamedTensor> trained;
+  for (NamedTensor& parameter : model.named_parameters()) {
+    if (parameter.tensor->requires_grad()) trained.push_back(std::move(parameter));
+  }
+  return trained;
+}
+
+/// Source: torch.nn.utils.clip_grad_norm_.
+void clip_gradients(const std::vector<NamedTensor>& parameters, double max_norm) {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> norms;
+  for (const NamedTensor& parameter : parameters) {
+    if (parameter.tensor->grad().defined()) norms.push_back(parameter.tensor->grad().norm());
+  }
+  if (norms.empty()) return;
+  const double total = at::stack(norms).norm().item<double>();
+  const double scale = std::min(1.0, max_norm / (total + 1e-6));
+  for (const NamedTensor& parameter : parameters) {
+    if (parameter.tensor->grad().defined()) parameter.tensor->mutable_grad().mul_(scale);
+  }
+}
+
+/// Takes optimizer steps on the one batch of the file and compares the weights where it asks.
+class Steps {
+ public:
+  Steps(const CompareJob& job, SpeechModel& model, const TensorMap& inputs)
+      : job_(job), model_(model), inputs_(inputs), trained_(trained_parameters(model)) {
+    const Config& options = job.reference.options;
+    optimizer_ =
+        build_target<Optimizer>(job, *options.find_path("model.optimizer"), "model.optimizer");
+    optimizer_->attach(trained_, std::vector<double>(trained_.size(), 1.0));
+    const Config* schedule = options.find_path("model.lr_scheduler");
+    if (schedule != nullptr && !schedule->is_null()) {
+      schedule_ = build_target<Schedule>(job, *schedule, "model.lr_scheduler");
+    }
+    const Config* clip = options.find_path("trainer.gradient_clip_val");
+    if (clip != nullptr && !clip->is_null()) max_norm_ = clip->as_double("gradient_clip_val");
+  }
+
+  /// The first step uses the gradients that are there.
+  void run(Comparison& comparison) {
+    int64_t done = 0;
+    for (const auto& [steps, expected] : job_.reference.after) {
+      for (; done < steps; ++done) step(done);
+      const TensorMap ours = export_weights(model_, model_.checkpoint_names());
+      for (const auto& [name, tensor] : expected) {
+        const auto it = ours.find(name);
+        comparison.add("after/" + std::to_string(steps) + "/" + name,
+                       it == ours.end() ? at::Tensor() : it->second, tensor);
+      }
+    }
+  }
+
+ private:
+  void step(int64_t done) {
+    if (done > 0) {
+      for (const NamedTensor& parameter : trained_) parameter.tensor->mutable_grad().reset();
+      model_.reference_outputs(inputs_, true).at("loss").backward();
+    }
+    if (max_norm_ > 0) clip_gradients(trained_, max_norm_);
+    const double base = optimizer_->base_learning_rate();
+    optimizer_->step(schedule_ ? schedule_->learning_rate(done, base) : base);
+  }
+
+  const CompareJob& job_;
+  SpeechModel& model_;
+  const TensorMap& inputs_;
+  std::vector<NamedTensor> trained_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<Schedule> schedule_;
+  double max_norm_ = 0;
+};
+
+void add_outputs(const CompareJob& job, const TensorMap& actual,
+                 const std::vector<std::string>& names, Comparison& comparison) {
+  for (const std::string& name : names) {
+    const auto it = actual.find(name);
+    comparison.add("output/" + name, it == actual.end() ? at::Tensor() : it->second,
+                   job.reference.output(name));
+  }
+}
+
+}  // namespace
+
+void compare_model(const CompareJob& job, Comparison& comparison) {
+  const ReferenceFile& file = job.reference;
+  const std::unique_ptr<SpeechModel> model = build_from_reference<SpeechModel>(job);
+  model->materialize(job.settings.device, job.settings.dtype, 0);
+  const NameMap names = model->checkpoint_names();
+  load_weights(*model, names, file.weights, file.path);
+  freeze(*model, names, file.options);
+  TensorMap inputs;
+  for (const auto& [name, tensor] : file.inputs) inputs[name] = tensor.to(job.settings.device);
+
+  // Greedy first: a training step changes the statistics of batch normalization.
+  if (file.output("tokens_text").defined() || file.output("tokens_audio").defined()) {
+    const at::NoGradGuard no_grad;
+    model->train(false);
+    const TensorMap tokens = model->reference_outputs(inputs, false);
+    add_outputs(job, tokens, {"tokens_text", "tokens_audio"}, comparison);
+  }
+  model->train(true);
+  const TensorMap outputs = model->reference_outputs(inputs, true);
+  add_outputs(
+      job, outputs,
+      {"mel", "perception", "text_logits", "audio_logits", "text_loss", "audio_loss", "loss"},
+      comparison);
+  if (file.grads.empty() && file.after.empty()) return;
+  outputs.at("loss").backward();
+  compare_grads(*model, names, file.grads, comparison);
+  if (!file.after.empty()) Steps(job, *model, inputs).run(comparison);
+}
+
+}  // namespace s2s

@@ -1,0 +1,177 @@
+#include "eval/metrics/data_set_board.h"
+
+#include <nlohmann/json.hpp>
+
+namespace s2s {
+
+namespace {
+
+using Better = ScoreTable::Better;
+using Cell = std::optional<double>;
+
+/// In the order of kTextSources with the answer first: what one wants to know comes first.
+constexpr std::array kColumns = {TextSource::kModelAudio, TextSource::kTextChannel,
+                                 TextSource::kRoundTripAudio, TextSource::kReferenceAudio};
+
+struct TextRow {
+  const char* label;
+  const char* hint;
+  const char* unit;
+  Better better;
+  double (*value)(const TextScores&);
+};
+
+// clang-format off
+constexpr TextRow kTextRows[] = {
+    {"BLEU", "n-grams shared with the reference text; on audio this is ASR-BLEU", "",
+     Better::kHigher, [](const TextScores& s) { return s.bleu.score; }},
+    {"word errors", "wrong, missing and extra words per reference word", "%",
+     Better::kLower, [](const TextScores& s) { return s.words.rate(); }},
+    {"character errors", "the same, letter by letter", "%",
+     Better::kLower, [](const TextScores& s) { return s.characters.rate(); }},
+    {"entirely right", "answers without any wrong word", "%",
+     Better::kHigher, [](const TextScores& s) { return s.exact_rate(); }},
+};
+// clang-format on
+
+struct TurnRow {
+  const char* label;
+  const char* hint;
+  const char* unit;
+  Better better;
+  Cell DuplexScores::*value;
+};
+
+// clang-format off
+constexpr TurnRow kTurnRows[] = {
+    {"takes the turn", "user turns that were answered in time", "%",
+     Better::kHigher, &DuplexScores::takeover_rate},
+    {"latency, median", "from the user's last word to the agent's first", "s",
+     Better::kLower, &DuplexScores::latency_median_s},
+    {"latency, 90th percentile", "nine of ten answers begin within this", "s",
+     Better::kLower, &DuplexScores::latency_p90_s},
+    {"begins too early", "answers that begin before the user ends", "%",
+     Better::kLower, &DuplexScores::latency_negative_share},
+    {"speaks in a pause", "pauses of the user in which the agent began to speak", "%",
+     Better::kLower, &DuplexScores::pause_rate},
+    {"stops when interrupted", "interruptions after which the agent was soon silent", "%",
+     Better::kHigher, &DuplexScores::stop_rate},
+    {"time to stop, median", "from the interruption to the agent's silence", "s",
+     Better::kLower, &DuplexScores::stop_latency_median_s},
+    {"false starts", "quiet stretches in which the agent spoke unasked", "%",
+     Better::kLower, &DuplexScores::false_start_rate},
+    {"agent speaks", "share of the time", "%",
+     Better::kNeither, &DuplexScores::agent_speech_ratio},
+    {"both speak", "share of the time", "%",
+     Better::kNeither, &DuplexScores::overlap_ratio},
+};
+// clang-format on
+
+bool has_any(const std::vector<Cell>& cells) {
+  return std::any_of(cells.begin(), cells.end(), [](const Cell& cell) { return cell.has_value(); });
+}
+
+}  // namespace
+
+DataSetBoard::DataSetBoard(std::string name, TextNormalizer normalizer,
+                           const std::vector<NamedMetric>& metrics)
+    : name_(std::move(name)), texts_(std::move(normalizer)) {
+  for (MetricBoard& board : metrics_) board = MetricBoard(metrics);
+}
+
+void DataSetBoard::add(const ReportExample& example, const ExampleMeasures& measures) {
+  ++num_examples_;
+  texts_.add(example.texts);
+  for (const TextSource source : kTextSources) {
+    const std::optional<std::string>& text = text_of(example.texts, source);
+    if (text) metrics_[static_cast<size_t>(source)].add(*text, example.texts.reference);
+  }
+  if (measures.answer) answer_ += measures.answer->turn_taking;
+  if (measures.reference) reference_ += measures.reference->turn_taking;
+  if (measures.round_trip) round_trip_ += measures.round_trip->turn_taking;
+}
+
+ScoreTable DataSetBoard::table() const {
+  ScoreTable table;
+  table.title = name_;
+  table.columns = {"answer", "text channel", "codec round trip", "reference"};
+  for (const TextRow& row : kTextRows) {
+    std::vector<Cell> cells;
+    for (const TextSource source : kColumns) {
+      const TextScores scores = texts_.scores(source);
+      const double value = row.value(scores);
+      const bool known = scores.num_examples > 0 && !std::isnan(value);
+      cells.push_back(known ? Cell(value) : Cell());
+    }
+    if (has_any(cells)) table.rows.push_back({row.label, row.hint, row.unit, row.better, cells});
+  }
+  add_metrics(table);
+  const DuplexScores answer = duplex_scores(answer_);
+  const DuplexScores round_trip = duplex_scores(round_trip_);
+  const DuplexScores reference = duplex_scores(reference_);
+  for (const TurnRow& row : kTurnRows) {
+    const std::vector<Cell> cells = {
+        answer.*row.value, {}, round_trip.*row.value, reference.*row.value};
+    if (has_any(cells)) table.rows.push_back({row.label, row.hint, row.unit, row.better, cells});
+  }
+  return table;
+}
+
+/// A row for each metric of a plugin.
+void DataSetBoard::add_metrics(ScoreTable& table) const {
+  std::map<std::string, std::vector<Cell>> rows;
+  for (size_t column = 0; column < kColumns.size(); ++column) {
+    const MetricBoard& board = metrics_[static_cast<size_t>(kColumns[column])];
+    for (const auto& [name, value] : board.values()) {
+      auto& cells = rows.try_emplace(name, kColumns.size()).first->second;
+      if (!std::isnan(value)) cells[column] = value;
+    }
+  }
+  for (const auto& [name, cells] : rows) {
+    if (has_any(cells)) table.rows.push_back({name, "a metric of a plugin", "", {}, cells});
+  }
+}
+
+std::map<std::string, double> DataSetBoard::numbers() const {
+  std::map<std::string, double> out;
+  const auto put = [&](const std::string& name, const Cell& value) {
+    if (value && !std::isnan(*value)) out[name] = *value;
+  };
+  for (const auto& [source, kind, of] : {std::tuple{TextSource::kTextChannel, "txt_", ""},
+                                         {TextSource::kModelAudio, "asr_", ""},
+                                         {TextSource::kReferenceAudio, "asr_", "_reference"},
+                                         {TextSource::kRoundTripAudio, "asr_", "_round_trip"}}) {
+    const TextScores scores = texts_.scores(source);
+    if (scores.num_examples == 0) continue;
+    put(std::string(kind) + "bleu" + of, scores.bleu.score);
+    put(std::string(kind) + "wer" + of, scores.words.rate());
+    put(std::string(kind) + "exact" + of, scores.exact_rate());
+    for (const auto& [name, value] : metrics_[static_cast<size_t>(source)].values()) {
+      put(kind + name + of, value);
+    }
+  }
+  const DuplexScores turns = duplex_scores(answer_);
+  put("takeover_rate", turns.takeover_rate);
+  put("latency_median_s", turns.latency_median_s);
+  put("latency_p90_s", turns.latency_p90_s);
+  put("pause_rate", turns.pause_rate);
+  put("stop_rate", turns.stop_rate);
+  put("stop_latency_median_s", turns.stop_latency_median_s);
+  put("false_start_rate", turns.false_start_rate);
+  put("agent_speech_ratio", turns.agent_speech_ratio);
+  return out;
+}
+
+std::string DataSetBoard::to_json() const {
+  const auto counts = [](const DuplexCounts& some) {
+    return nlohmann::ordered_json::parse(s2s::to_json(some));
+  };
+  nlohmann::ordered_json out = {{"examples", num_examples_},
+                                {"texts", nlohmann::ordered_json::parse(texts_.to_json())}};
+  if (answer_.duration_s > 0) out["turn_taking"]["model"] = counts(answer_);
+  if (reference_.duration_s > 0) out["turn_taking"]["reference"] = counts(reference_);
+  if (round_trip_.duration_s > 0) out["turn_taking"]["round_trip"] = counts(round_trip_);
+  return out.dump();
+}
+
+}  // namespace s2s

@@ -1,0 +1,276 @@
+#include "eval/metrics/duplex_metrics.h"
+
+#include <nlohmann/json.hpp>
+
+namespace s2s {
+
+namespace {
+
+using Segments = std::vector<SpeechSegment>;
+
+Segments turns_of(const std::vector<Turn>& turns, bool agent) {
+  Segments out;
+  for (const Turn& turn : turns) {
+    if (turn.is_agent == agent) out.push_back({turn.start_s, turn.end_s});
+  }
+  std::sort(out.begin(), out.end(),
+            [](const auto& a, const auto& b) { return a.start_s < b.start_s; });
+  return out;
+}
+
+bool contains(const SpeechSegment& segment, double time_s) {
+  return segment.start_s <= time_s && time_s < segment.end_s;
+}
+
+/// One dialogue being counted; each member fills its own part of the counts.
+class TurnTaking {
+ public:
+  TurnTaking(const DialogueTimes& times, const DuplexOptions& options)
+      : times_(times),
+        options_(options),
+        users_(turns_of(times.turns, false)),
+        agents_(turns_of(times.turns, true)),
+        explained_(times.agent.size(), false) {
+    if (users_.empty()) users_ = times.user;
+  }
+
+  DuplexCounts count() {
+    for (size_t i = 0; i < users_.size(); ++i) {
+      count_interruption(i);
+      if (wants_answer(i)) {
+        count_answer(i);
+      } else if (i + 1 < users_.size()) {
+        count_pause({users_[i].end_s, users_[i + 1].start_s});
+      }
+      count_pauses_inside(users_[i]);
+    }
+    count_false_starts();
+    counts_.agent_speech_s = speech_seconds(times_.agent);
+    counts_.overlap_s = overlap_seconds(times_.user, times_.agent);
+    counts_.duration_s = times_.duration_s;
+    return counts_;
+  }
+
+ private:
+  double next_user_start(size_t i) const {
+    return i + 1 < users_.size() ? users_[i + 1].start_s : times_.duration_s;
+  }
+
+  /// A planned agent turn follows before the user's next one. Without a plan everyone wants one.
+  bool wants_answer(size_t i) const {
+    if (agents_.empty()) return true;
+    return std::any_of(agents_.begin(), agents_.end(), [&](const SpeechSegment& agent) {
+      return agent.start_s >= users_[i].start_s && agent.start_s < next_user_start(i);
+    });
+  }
+
+  /// The answer is the first speech that began after the user did and lasts beyond the user's end.
+  void count_answer(size_t i) {
+    ++counts_.turn_ends;
+    for (size_t k = 0; k < times_.agent.size(); ++k) {
+      const SpeechSegment& speech = times_.agent[k];
+      const bool in_time = speech.start_s > users_[i].start_s && speech.end_s > users_[i].end_s &&
+                           speech.start_s < next_user_start(i);
+      if (!in_time) continue;
+      const double latency_s = speech.start_s - users_[i].end_s;
+      counts_.latencies_s.push_back(latency_s);
+      counts_.onsets_s.push_back(speech.start_s);
+      counts_.takeovers += std::abs(latency_s) <= options_.tolerance_s ? 1 : 0;
+      explained_[k] = true;
+      return;
+    }
+  }
+
+  void count_interruption(size_t i) {
+    const double start_s = users_[i].start_s;
+    for (size_t k = 0; k < times_.agent.size(); ++k) {
+      const SpeechSegment& speech = times_.agent[k];
+      if (!contains(speech, start_s)) continue;
+      explained_[k] = explained_[k] || speech.start_s < start_s;
+      if (start_s - speech.start_s < options_.interrupted_after_s) continue;
+      const double stop_latency_s = speech.end_s - start_s;
+      ++counts_.interruptions;
+      counts_.stop_latencies_s.push_back(stop_latency_s);
+      counts_.interrupted_at_s.push_back(start_s);
+      counts_.interruptions_stopped += stop_latency_s <= options_.stop_within_s ? 1 : 0;
+    }
+  }
+
+  void count_pause(const SpeechSegment& pause) {
+    if (pause.end_s - pause.start_s < options_.shortest_pause_s) return;
+    ++counts_.pauses;
+    bool spoken = false;
+    for (size_t k = 0; k < times_.agent.size(); ++k) {
+      if (!contains(pause, times_.agent[k].start_s)) continue;
+      spoken = true;
+      explained_[k] = true;
+    }
+    counts_.pauses_spoken += spoken ? 1 : 0;
+  }
+
+  void count_pauses_inside(const SpeechSegment& turn) {
+    const SpeechSegment* before = nullptr;
+    for (const SpeechSegment& speech : times_.user) {
+      if (speech.end_s <= turn.start_s || speech.start_s >= turn.end_s) continue;
+      if (before != nullptr) count_pause({before->end_s, speech.start_s});
+      before = &speech;
+    }
+  }
+
+  /// Goes on after a short stop, with no user turn begun in between.
+  bool continues(size_t k) const {
+    if (k == 0) return false;
+    const double stop_s = times_.agent[k - 1].end_s;
+    const double start_s = times_.agent[k].start_s;
+    const bool user_began = std::any_of(users_.begin(), users_.end(), [&](const auto& user) {
+      return user.start_s > stop_s && user.start_s <= start_s;
+    });
+    return start_s - stop_s <= options_.continues_within_s && !user_began;
+  }
+
+  bool is_planned(double start_s) const {
+    return std::any_of(agents_.begin(), agents_.end(), [&](const SpeechSegment& agent) {
+      return std::abs(agent.start_s - start_s) <= options_.tolerance_s;
+    });
+  }
+
+  void count_false_starts() {
+    std::vector<double> starts_s;
+    for (size_t k = 0; k < times_.agent.size(); ++k) {
+      const double start_s = times_.agent[k].start_s;
+      const bool over_user = std::any_of(users_.begin(), users_.end(),
+                                         [&](const auto& user) { return contains(user, start_s); });
+      if (explained_[k] || over_user || continues(k) || is_planned(start_s)) continue;
+      starts_s.push_back(start_s);
+    }
+    counts_.false_starts = static_cast<int64_t>(starts_s.size());
+    for (const SpeechSegment& stretch : quiet_stretches()) {
+      ++counts_.quiet_stretches;
+      const bool spoken = std::any_of(starts_s.begin(), starts_s.end(),
+                                      [&](double s) { return contains(stretch, s); });
+      counts_.quiet_stretches_spoken += spoken ? 1 : 0;
+    }
+  }
+
+  /// From the start or an agent's planned end to the next planned turn or the end.
+  Segments quiet_stretches() const {
+    Segments turns = turns_of(times_.turns, false);
+    turns.insert(turns.end(), agents_.begin(), agents_.end());
+    std::sort(turns.begin(), turns.end(),
+              [](const auto& a, const auto& b) { return a.start_s < b.start_s; });
+    turns.push_back({times_.duration_s, times_.duration_s});
+    Segments out;
+    double free_since_s = 0;
+    bool answer_is_due = false;
+    for (const SpeechSegment& turn : turns) {
+      const bool long_enough = turn.start_s - free_since_s >= options_.shortest_quiet_s;
+      if (long_enough && !answer_is_due) out.push_back({free_since_s, turn.start_s});
+      if (turn.end_s < free_since_s) continue;
+      free_since_s = turn.end_s;
+      answer_is_due = is_user_end(turn);
+    }
+    return out;
+  }
+
+  bool is_user_end(const SpeechSegment& turn) const {
+    for (size_t i = 0; i < users_.size(); ++i) {
+      const bool same = users_[i].start_s == turn.start_s && users_[i].end_s == turn.end_s;
+      if (same && wants_answer(i)) return true;
+    }
+    return false;
+  }
+
+  const DialogueTimes& times_;
+  const DuplexOptions& options_;
+  Segments users_, agents_;
+  std::vector<bool> explained_;  // for each stretch of agent speech
+  DuplexCounts counts_;
+};
+
+std::optional<double> share(int64_t part, int64_t whole) {
+  if (whole == 0) return {};
+  return static_cast<double>(part) / static_cast<double>(whole);
+}
+
+nlohmann::ordered_json json_of(const std::optional<double>& value) {
+  if (!value) return nullptr;
+  return *value;
+}
+
+}  // namespace
+
+DuplexCounts& DuplexCounts::operator+=(const DuplexCounts& other) {
+  turn_ends += other.turn_ends;
+  takeovers += other.takeovers;
+  latencies_s.insert(latencies_s.end(), other.latencies_s.begin(), other.latencies_s.end());
+  pauses += other.pauses;
+  pauses_spoken += other.pauses_spoken;
+  interruptions += other.interruptions;
+  interruptions_stopped += other.interruptions_stopped;
+  stop_latencies_s.insert(stop_latencies_s.end(), other.stop_latencies_s.begin(),
+                          other.stop_latencies_s.end());
+  false_starts += other.false_starts;
+  quiet_stretches += other.quiet_stretches;
+  quiet_stretches_spoken += other.quiet_stretches_spoken;
+  agent_speech_s += other.agent_speech_s;
+  overlap_s += other.overlap_s;
+  duration_s += other.duration_s;
+  return *this;
+}
+
+DuplexCounts count_turn_taking(const DialogueTimes& times, const DuplexOptions& options) {
+  return TurnTaking(times, options).count();
+}
+
+std::optional<double> percentile(std::vector<double> values, double percent) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  const double rank = percent / 100 * static_cast<double>(values.size() - 1);
+  const auto low = static_cast<size_t>(rank);
+  const size_t high = std::min(low + 1, values.size() - 1);
+  return values[low] + (rank - static_cast<double>(low)) * (values[high] - values[low]);
+}
+
+DuplexScores duplex_scores(const DuplexCounts& counts) {
+  DuplexScores scores;
+  scores.takeover_rate = share(counts.takeovers, counts.turn_ends);
+  scores.latency_median_s = percentile(counts.latencies_s, 50);
+  scores.latency_p90_s = percentile(counts.latencies_s, 90);
+  const auto negative = std::count_if(counts.latencies_s.begin(), counts.latencies_s.end(),
+                                      [](double latency_s) { return latency_s < 0; });
+  scores.latency_negative_share = share(negative, static_cast<int64_t>(counts.latencies_s.size()));
+  scores.pause_rate = share(counts.pauses_spoken, counts.pauses);
+  scores.stop_rate = share(counts.interruptions_stopped, counts.interruptions);
+  scores.stop_latency_median_s = percentile(counts.stop_latencies_s, 50);
+  scores.stop_latency_p90_s = percentile(counts.stop_latencies_s, 90);
+  scores.false_start_rate = share(counts.quiet_stretches_spoken, counts.quiet_stretches);
+  if (counts.duration_s > 0) {
+    scores.agent_speech_ratio = counts.agent_speech_s / counts.duration_s;
+    scores.overlap_ratio = counts.overlap_s / counts.duration_s;
+  }
+  return scores;
+}
+
+std::string to_json(const DuplexCounts& counts) {
+  const DuplexScores scores = duplex_scores(counts);
+  const nlohmann::ordered_json out = {
+      {"takeover_rate", json_of(scores.takeover_rate)},
+      {"latency_median_s", json_of(scores.latency_median_s)},
+      {"latency_p90_s", json_of(scores.latency_p90_s)},
+      {"latency_negative_share", json_of(scores.latency_negative_share)},
+      {"pause_rate", json_of(scores.pause_rate)},
+      {"stop_rate", json_of(scores.stop_rate)},
+      {"stop_latency_median_s", json_of(scores.stop_latency_median_s)},
+      {"stop_latency_p90_s", json_of(scores.stop_latency_p90_s)},
+      {"false_start_rate", json_of(scores.false_start_rate)},
+      {"agent_speech_ratio", json_of(scores.agent_speech_ratio)},
+      {"overlap_ratio", json_of(scores.overlap_ratio)},
+      {"turn_ends", counts.turn_ends},
+      {"pauses", counts.pauses},
+      {"interruptions", counts.interruptions},
+      {"false_starts", counts.false_starts},
+      {"quiet_stretches", counts.quiet_stretches}};
+  return out.dump();
+}
+
+}  // namespace s2s

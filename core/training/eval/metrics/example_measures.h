@@ -1,0 +1,51 @@
+#pragma once
+// Everything that is measured on one example.
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "eval/metrics/duplex_metrics.h"
+#include "eval/metrics/report_example.h"
+#include "eval/metrics/voice_activity.h"
+
+namespace s2s {
+
+/// One text against the example's reference, both normalized.
+struct TextMeasure {
+  std::vector<WordEdit> alignment;
+  ErrorCounts words;
+  double bleu = 0;
+};
+
+/// One agent channel against the user's.
+struct ChannelMeasure {
+  std::vector<SpeechSegment> speech;
+  DuplexCounts turn_taking;
+};
+
+struct ExampleMeasures {
+  double duration_s = 0;  // of the longest clip
+  std::vector<SpeechSegment> user_speech;
+  std::array<std::optional<TextMeasure>, kTextSources.size()> texts;
+  std::optional<ChannelMeasure> answer, reference, round_trip;
+
+  const std::optional<TextMeasure>& text(TextSource source) const {
+    return texts[static_cast<size_t>(source)];
+  }
+};
+
+/// How to measure.
+struct MeasureOptions {
+  VoiceActivityOptions voice_activity;
+  DuplexOptions duplex;
+};
+
+/// Replaces the clips by what turn taking needs of them.
+void keep_times_only(ReportExample& example, const VoiceActivityOptions& options = {});
+
+/// Measures what the example holds.
+ExampleMeasures measure(const ReportExample& example, const TextNormalizer& normalizer,
+                        const MeasureOptions& options = {});
+
+}  // namespace s2s

@@ -1,0 +1,136 @@
+#include "eval/metrics/monitored_metric.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "eval/metrics/answer_metrics.h"
+#include "eval/metrics/named_metric.h"
+
+namespace s2s {
+namespace {
+
+constexpr std::string_view kPrefix = "val_";
+
+bool has_scorer(const RunOptions& settings) {
+  return !settings.model.scoring_asr.entries().empty();
+}
+
+bool is_one_of(const std::string& name, const std::vector<std::string>& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// A number that is made of the model's answers.
+struct OfAnswers {
+  bool needs_scorer = false;
+  std::optional<bool> is_larger_better;  // unknown of a plugin's metric
+};
+
+/// Of answer_metrics() and of the metrics of plugins; nothing for other names.
+std::optional<OfAnswers> of_answers(const RunOptions& settings, const std::string& name) {
+  if (const AnswerMetric* const known = find_answer_metric(name)) {
+    return OfAnswers{known->needs_scorer, known->is_larger_better};
+  }
+  for (const auto& [metric, component] : metric_components(settings.model.metrics)) {
+    if (name == "txt_" + metric) return OfAnswers{false, {}};
+    if (name == "asr_" + metric) return OfAnswers{true, {}};
+  }
+  return std::nullopt;
+}
+
+/// val_text_loss_far_dev -> text_loss, with sets `dev` and `far_dev`: what is measured decides. The
+/// name without its prefix when nothing is.
+std::string metric_of(const RunOptions& settings, std::string name,
+                      const std::vector<std::string>& of_model) {
+  if (name.starts_with(kPrefix)) name.erase(0, kPrefix.size());
+  std::vector<std::string> readings = {name};
+  for (const auto& [set, block] : settings.validation_sets) {
+    const std::string behind = "_" + set;
+    if (name.ends_with(behind)) readings.push_back(name.substr(0, name.size() - behind.size()));
+  }
+  for (const std::string& reading : readings) {
+    if (of_answers(settings, reading) || is_one_of(reading, of_model)) return reading;
+  }
+  return name;
+}
+
+std::optional<bool> is_larger_better(const RunOptions& settings, const std::string& metric) {
+  if (const auto answer = of_answers(settings, metric)) return answer->is_larger_better;
+  if (metric.ends_with("loss")) return false;
+  if (metric.find("accuracy") != std::string::npos) return true;
+  return std::nullopt;
+}
+
+/// What the run measures, under the names that a monitor has.
+std::vector<std::string> measured_names(const RunOptions& settings,
+                                        const std::vector<std::string>& of_model) {
+  std::vector<std::string> names;
+  for (const std::string& name : of_model) names.push_back(std::string(kPrefix) + name);
+  if (!answered_batches(settings)) return names;
+  for (const AnswerMetric& metric : answer_metrics()) {
+    if (!metric.needs_scorer || has_scorer(settings)) {
+      names.push_back(fmt::format("{}{}", kPrefix, metric.name));
+    }
+  }
+  for (const auto& [metric, component] : metric_components(settings.model.metrics)) {
+    names.push_back(fmt::format("{}txt_{}", kPrefix, metric));
+    if (has_scorer(settings)) names.push_back(fmt::format("{}asr_{}", kPrefix, metric));
+  }
+  return names;
+}
+
+/// Why it is not measured; "" when it is.
+std::string absence(const RunOptions& settings, const std::string& metric,
+                    const std::vector<std::string>& of_model) {
+  if (!settings.trainer.val_check_interval || settings.validation_sets.empty()) {
+    return "the run has no validations: set trainer.val_check_interval and "
+           "data.validation_ds.datasets";
+  }
+  if (const auto answer = of_answers(settings, metric)) {
+    if (answer->needs_scorer && !has_scorer(settings)) {
+      return "nobody listens to the answers: set model.scoring_asr.name (s2s-run plugin list "
+             "--kind "
+             "scorer)";
+    }
+    if (answered_batches(settings)) return "";
+    return "trainer.limit_val_generate_batches is 0: take it away, or write a number";
+  }
+  if (of_model.empty()) return "";  // the model does not say; the first validation will
+  if (is_one_of(metric, of_model)) return "";
+  return fmt::format("write one of {}, alone for the mean over the sets, or with _SET behind it",
+                     fmt::join(measured_names(settings, of_model), ", "));
+}
+
+}  // namespace
+
+std::optional<int64_t> answered_batches(const RunOptions& settings) {
+  const std::optional<int64_t>& limit = settings.trainer.limit_val_generate_batches;
+  if (limit) return *limit == 0 ? std::nullopt : limit;
+  const auto& monitor = settings.exp_manager.checkpoint_callback_params.monitor;
+  const std::optional<OfAnswers> wanted =
+      monitor ? of_answers(settings, metric_of(settings, *monitor, {})) : std::nullopt;
+  const bool is_wanted = wanted && !wanted->needs_scorer;
+  const bool has_metrics = !metric_components(settings.model.metrics).empty();
+  return has_scorer(settings) || has_metrics || is_wanted ? std::optional<int64_t>(0)
+                                                          : std::nullopt;
+}
+
+std::string monitor_fault(const RunOptions& settings, const std::vector<std::string>& of_model) {
+  const CheckpointBlock& saves = settings.exp_manager.checkpoint_callback_params;
+  if (!saves.monitor) return "";
+  const std::string metric = metric_of(settings, *saves.monitor, of_model);
+  const std::string start =
+      fmt::format("exp_manager.checkpoint_callback_params.monitor: '{}' ", *saves.monitor);
+  const std::string absent = absence(settings, metric, of_model);
+  if (!absent.empty()) {
+    return fmt::format("{}is never measured, and the newest checkpoints are kept; {}", start,
+                       absent);
+  }
+  const std::optional<bool> larger = is_larger_better(settings, metric);
+  if (!larger || *larger == (saves.mode == "max")) return "";
+  return fmt::format("{}is better when it is {}, and mode {} keeps the worst; write mode: {}",
+                     start, *larger ? "larger" : "smaller", saves.mode, *larger ? "max" : "min");
+}
+
+}  // namespace s2s

@@ -1,0 +1,73 @@
+#include "eval/report/spectrogram.h"
+
+#include <ATen/ATen.h>
+
+#include "s2s/mel.h"
+
+namespace s2s {
+
+namespace {
+
+constexpr double kWindowColumns = 2;  // window length in columns
+
+int64_t next_power_of_two(int64_t value) {
+  int64_t power = 1;
+  while (power < value) power *= 2;
+  return power;
+}
+
+}  // namespace
+
+at::Tensor mel_levels_db(const AudioClip& clip, const SpectrogramOptions& options) {
+  const auto rate = static_cast<double>(clip.sample_rate_hz);
+  const auto hop = static_cast<int64_t>(std::llround(options.column_s * rate));
+  const auto window_samples = static_cast<int64_t>(kWindowColumns * static_cast<double>(hop));
+  const int64_t n_fft = next_power_of_two(std::max<int64_t>(512, window_samples));
+  MelBank bank;
+  bank.sample_rate_hz = clip.sample_rate_hz;
+  bank.n_fft = n_fft;
+  bank.num_mels = options.num_mels;
+  bank.high_hz = std::min(options.highest_hz, rate / 2);
+  bank.slaney_norm = false;
+  const at::Tensor window = stft_window("hann", window_samples, true);
+  const at::Tensor audio_BS = clip.samples_S.to(at::kCPU, at::kFloat).unsqueeze(0);
+  const at::Tensor power_TN = power_spectrogram(audio_BS, window, n_fft, hop).squeeze(0);
+  const at::Tensor mel_FT = at::matmul(mel_filterbank(bank), power_TN.t());
+  // A full-scale sine has |X| = half the window's sum.
+  const double full_scale = std::pow(window.sum().item<double>() / 2, 2);
+  return (mel_FT / full_scale).clamp_min(1e-12).log10().mul(10);
+}
+
+std::vector<Rgb> spectrogram_palette(int64_t num_colors) {
+  const std::vector<std::array<double, 3>> anchors = {
+      {10, 12, 30}, {38, 30, 92}, {98, 36, 122}, {178, 50, 108}, {236, 104, 66}, {252, 226, 140}};
+  std::vector<Rgb> palette;
+  for (int64_t i = 0; i < num_colors; ++i) {
+    const double at = static_cast<double>(i) /
+                      static_cast<double>(std::max<int64_t>(1, num_colors - 1)) *
+                      static_cast<double>(anchors.size() - 1);
+    const auto low = std::min(static_cast<size_t>(at), anchors.size() - 2);
+    const double share = at - static_cast<double>(low);
+    Rgb color;
+    for (size_t c = 0; c < 3; ++c) {
+      color[c] = static_cast<uint8_t>(
+          std::lround(anchors[low][c] + share * (anchors[low + 1][c] - anchors[low][c])));
+    }
+    palette.push_back(color);
+  }
+  return palette;
+}
+
+std::string spectrogram_png(const AudioClip& clip, const SpectrogramOptions& options) {
+  const double range_db = options.loudest_db - options.quietest_db;
+  const at::Tensor level_FT = (mel_levels_db(clip, options) - options.quietest_db) / range_db;
+  const auto top = static_cast<double>(options.num_colors - 1);
+  const at::Tensor index_FT =
+      at::flip(level_FT.clamp(0, 1) * top, {0}).round().to(at::kByte).contiguous();
+  const uint8_t* first = index_FT.const_data_ptr<uint8_t>();
+  return encode_png(std::vector<uint8_t>(first, first + index_FT.numel()),
+                    static_cast<uint32_t>(index_FT.size(1)),
+                    spectrogram_palette(options.num_colors));
+}
+
+}  // namespace s2s

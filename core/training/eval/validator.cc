@@ -1,0 +1,180 @@
+#include "eval/validator.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include "eval/metrics/data_set_board.h"
+#include "eval/metrics/example_exchange.h"
+#include "eval/metrics/example_measures.h"
+#include "s2s/full_precision.h"
+
+namespace s2s {
+namespace {
+
+std::map<std::string, double> means(const MetricSums& sums) {
+  std::map<std::string, double> means;
+  for (const auto& [name, value] : sums) {
+    if (value.second > 0) means[name] = value.first / value.second;
+  }
+  return means;
+}
+
+at::Tensor row(const at::Tensor& audio_BS, const at::Tensor& lengths_B, int64_t b) {
+  return audio_BS[b].narrow(0, 0, lengths_B[b].item<int64_t>()).to(at::kCPU).clone();
+}
+
+/// The tokens of a channel that are not silence. `first_frame`: the frame of column 0.
+std::vector<TokenMark> marks(const at::Tensor& tokens_T, int64_t length, int64_t first_frame,
+                             const Tokenizer& tokenizer) {
+  const SpecialIds& ids = tokenizer.special_ids();
+  std::vector<TokenMark> found;
+  for (int64_t t = 0; t < length; ++t) {
+    const int64_t id = tokens_T[t].item<int64_t>();
+    if (id == ids.pad) continue;
+    TokenMark mark;
+    mark.frame = t + first_frame;
+    mark.kind = id == ids.bos   ? TokenMark::Kind::kBos
+                : id == ids.eos ? TokenMark::Kind::kEos
+                                : TokenMark::Kind::kText;
+    if (mark.kind == TokenMark::Kind::kText) mark.text = tokenizer.decode({id});
+    found.push_back(std::move(mark));
+  }
+  return found;
+}
+
+}  // namespace
+
+Validator::Validator(SpeechModel& model, const Sets& sets, ValidationSettings settings)
+    : model_(model), sets_(sets), settings_(std::move(settings)) {}
+
+void Validator::run_batch(SharedSets& sets, const SharedSets::Turn& turn, MetricSums& sums) {
+  const Batch on_device = turn.batch.to(settings_.device);
+  const AutocastScope autocast(settings_.precision, settings_.device.type());
+  const MetricSums more = model_.evaluate(on_device);
+  if (turn.counts) add_sums(sums, more);
+  // Ranks that split a model answer together, also where one of them has no batch that counts.
+  if (!is_answered(turn.first)) return;
+  answer(turn, on_device, sets.common_width(on_device.source_audio_BS.size(1)));
+}
+
+bool Validator::is_answered(int64_t number) const {
+  if (settings_.answers == Answers::kNone) return false;
+  return settings_.limit_answers == 0 || number < settings_.limit_answers;
+}
+
+ValidationReport Validator::run(int64_t steps_done) {
+  const at::NoGradGuard no_grad;
+  const bool was_training = model_.is_training();
+  model_.train(false);
+  SharedSets sets(sets_, settings_.strategy, settings_.limit_batches);
+  std::map<std::string, MetricSums> sums;
+  int64_t done = 0;
+  while (sets.next_round()) {
+    for (const SharedSets::Turn& turn : sets.turns()) {
+      run_batch(sets, turn, sums[turn.set]);
+      done += turn.num_ranks;
+      if (settings_.progress) settings_.progress("batches", done);
+    }
+  }
+  model_.train(was_training);
+  if (settings_.answers == Answers::kExamples) listen(0);
+  if (settings_.strategy != nullptr) sums = sums_of_all_ranks(*settings_.strategy, sums);
+  ValidationReport report;
+  report.step = steps_done;
+  for (const auto& [name, value] : sums) report.sets[name] = means(value);
+  if (settings_.answers == Answers::kNumbers) add_numbers(report);
+  return report;
+}
+
+void Validator::add_numbers(ValidationReport& report) {
+  if (settings_.strategy != nullptr) share_examples(*settings_.strategy, examples_);
+  std::map<std::string, DataSetBoard> boards;
+  for (const ReportExample& example : examples_) {
+    DataSetBoard& board = boards
+                              .try_emplace(example.data_set, example.data_set, english_normalizer(),
+                                           settings_.metrics)
+                              .first->second;
+    board.add(example, measure(example, board.texts().normalizer()));
+  }
+  for (const auto& [set, board] : boards) report.sets[set].merge(board.numbers());
+  examples_.clear();
+}
+
+/// `width`: samples that the user's audio is padded to.
+void Validator::answer(const SharedSets::Turn& turn, const Batch& batch, int64_t width) {
+  const at::Tensor& user_BS = batch.source_audio_BS;
+  const Generation generated =
+      model_.generate(at::constant_pad_nd(user_BS, {0, width - user_BS.size(1)}),
+                      batch.source_audio_lens_B, /*decode_audio=*/true);
+  if (!turn.counts || !is_answered(turn.number)) return;
+  const size_t first = examples_.size();
+  for (int64_t b = 0; b < batch.size(); ++b) {
+    examples_.push_back(example_of(turn, batch, generated, b));
+  }
+  if (settings_.answers == Answers::kExamples) return add_best_case(batch, first);
+  listen(first);
+  for (size_t i = first; i < examples_.size(); ++i) keep_times_only(examples_[i]);
+}
+
+ReportExample Validator::example_of(const SharedSets::Turn& turn, const Batch& batch,
+                                    const Generation& generated, int64_t b) const {
+  const auto row_number = static_cast<size_t>(b);
+  const Tokenizer& tokenizer = model_.tokenizer();
+  ReportExample example;
+  example.id = batch.ids[row_number];
+  example.data_set = turn.set;
+  example.batch = turn.number;
+  example.turns = batch.turns[row_number];
+  example.texts.reference = batch.target_texts[row_number];
+  example.texts.text_channel = generated.text[row_number];
+  example.user = {row(batch.source_audio_BS, batch.source_audio_lens_B, b),
+                  model_.source_sample_rate_hz()};
+  example.answer = {row(generated.audio_BS, generated.audio_lens_B, b),
+                    model_.codec().shape().sample_rate_hz};
+  // Token t of the answer stands for frame t + 1: the text channel leads by one frame.
+  example.answer_tokens =
+      marks(generated.tokens_text_BT[b], generated.token_lens_B[b].item<int64_t>(), 1, tokenizer);
+  example.reference_tokens =
+      marks(batch.target_tokens_BT[b], batch.target_token_lens_B[b].item<int64_t>(), 0, tokenizer);
+  return example;
+}
+
+/// The reference audio, and what the codec makes of it, of the examples from `first` on.
+void Validator::add_best_case(const Batch& batch, size_t first) {
+  const FullPrecision full_precision;
+  Codec& codec = model_.codec();
+  const auto [codes_BKT, code_lens_B] =
+      codec.encode(batch.target_audio_BS, batch.target_audio_lens_B);
+  const at::Tensor round_trip_BS = codec.decode(codes_BKT);
+  const int64_t rate_hz = codec.shape().sample_rate_hz;
+  for (int64_t b = 0; b < batch.size(); ++b) {
+    ReportExample& example = examples_[first + static_cast<size_t>(b)];
+    example.reference = {row(batch.target_audio_BS, batch.target_audio_lens_B, b), rate_hz};
+    example.round_trip = {row(round_trip_BS, code_lens_B * codec.shape().samples_per_frame, b),
+                          rate_hz};
+  }
+}
+
+/// To the examples from `first` on, as far as they have clips.
+void Validator::listen(size_t first) {
+  if (settings_.scorer == nullptr) return;
+  std::vector<AudioClip> clips;
+  std::vector<std::optional<std::string>*> texts;
+  for (size_t i = first; i < examples_.size(); ++i) {
+    ReportExample& example = examples_[i];
+    SpokenTexts& heard = example.texts;
+    for (const auto& [clip, text] : {std::pair(&example.answer, &heard.heard_model),
+                                     std::pair(&example.reference, &heard.heard_reference),
+                                     std::pair(&example.round_trip, &heard.heard_round_trip)}) {
+      if (!clip->samples_S.defined()) continue;
+      clips.push_back(*clip);
+      texts.push_back(text);
+    }
+  }
+  if (settings_.progress)
+    settings_.progress("clips to listen to", static_cast<int64_t>(clips.size()));
+  const std::vector<std::string> found = settings_.scorer->transcribe(clips);
+  for (size_t i = 0; i < found.size(); ++i) *texts[i] = found[i];
+}
+
+}  // namespace s2s

@@ -1,0 +1,237 @@
+#include "run/run_builder.h"
+
+#include <ATen/ATen.h>
+#include <dlfcn.h>
+
+#include <random>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_copies.h"
+#include "config/config_errors.h"
+#include "config/distrusted_files.h"
+#include "s2s/lora.h"
+#include "s2s/weights.h"
+#include "train/kept_source.h"
+#include "train/train_errors.h"
+
+namespace s2s {
+namespace {
+
+/// Opens the CUDA half of LibTorch, which registers its kernels (decision record 0006).
+bool open_cuda(std::string& why) {
+  if (dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    why = dlerror();
+    return false;
+  }
+  if (!at::globalContext().hasCUDA()) {
+    why = "LibTorch sees no GPU";
+    return false;
+  }
+  return true;
+}
+
+at::Device choose_device(const std::string& accelerator) {
+  if (accelerator == "cpu") return at::kCPU;
+  if (accelerator != "auto" && accelerator != "gpu" && accelerator != "cuda") {
+    throw_accelerator(accelerator, "not known");
+  }
+  std::string why;
+  if (open_cuda(why)) return {at::kCUDA, 0};
+  if (accelerator != "auto") throw_accelerator(accelerator, why);
+  return at::kCPU;
+}
+
+const Config& empty_map() {
+  static const Config kEmpty = Config::map();
+  return kEmpty;
+}
+
+/// A node of the configuration; an empty map when it is not there.
+const Config& node_at(const Config& config, const std::string& path) {
+  const Config* found = config.find_path(path);
+  return found != nullptr && !found->is_null() ? *found : empty_map();
+}
+
+}  // namespace
+
+RunBuilder::RunBuilder(const Config& config, const Registries& registries, Warnings& warnings)
+    : config_(config),
+      registries_(registries),
+      warnings_(warnings),
+      settings_(read_run_options(config)),
+      precision_(parse_precision(settings_.trainer.precision,
+                                 node_at(config, "trainer.precision").origin().text())),
+      device_(choose_device(settings_.trainer.accelerator)),
+      entropy_(std::random_device()()) {}
+
+void RunBuilder::join(const ProcessPlace& process, Communicator& world) {
+  process_ = &process;
+  world_ = &world;
+  if (device_.is_cuda()) device_ = {at::kCUDA, static_cast<at::DeviceIndex>(process.local_rank)};
+}
+
+BuildContext RunBuilder::context(const std::string& path, const Tokenizer* tokenizer) const {
+  BuildContext context;
+  context.registries = &registries_;
+  context.path = path;
+  context.seed = static_cast<uint64_t>(settings_.trainer.seed);
+  context.entropy = entropy_;
+  context.tokenizer = tokenizer;
+  context.data = &node_at(config_, "data");
+  context.process = process_;
+  context.world = world_;
+  context.warn = [warnings = &warnings_](const std::string& message) { warnings->add(message); };
+  return context;
+}
+
+std::unique_ptr<Tokenizer> RunBuilder::tokenizer(const std::string& checkpoint) const {
+  const Config config = with_checkpoint_copies(config_, checkpoint);
+  Config node = node_at(config, "model.tokenizer");
+  if (node.entries().empty()) return nullptr;
+  if (process_ != nullptr && process_->rank > 0) node.erase("train");  // rank 0 has made it
+  const Config* const train = node.find("train");
+  if (train != nullptr && is_distrusted(train->origin())) node.erase("train");  // it writes a file
+  if (!checkpoint.empty()) require_checkpoint(checkpoint);
+  return registries_.create<Tokenizer>(node, context("model.tokenizer"));
+}
+
+std::unique_ptr<SpeechModel> RunBuilder::described_model(const Tokenizer* tokenizer,
+                                                         const std::string& checkpoint) const {
+  const Config config = with_checkpoint_copies(config_, checkpoint);
+  auto model =
+      registries_.create<SpeechModel>(model_component(config), context("model", tokenizer));
+  if (settings_.model.lora.r > 0) {
+    for (const std::string& target : add_lora(language_model(*model), settings_.model.lora)) {
+      warnings_.add("model.lora.target_modules: '" + target + "' matches no linear layer");
+    }
+  }
+  return model;
+}
+
+std::unique_ptr<SpeechModel> RunBuilder::model(const Tokenizer* tokenizer,
+                                               const std::string& checkpoint) const {
+  std::unique_ptr<SpeechModel> model = described_model(tokenizer, checkpoint);
+  initial_values(*model, checkpoint)->fill(model->named_parameters());
+  return model;
+}
+
+std::unique_ptr<InitialValues> RunBuilder::initial_values(SpeechModel& model,
+                                                          const std::string& checkpoint) const {
+  using From = InitialValuesSettings::From;
+  const From pretrained = settings_.model.pretrained_weights ? From::kFiles : From::kInit;
+  auto values = std::make_unique<InitialValues>(
+      model, InitialValuesSettings{device_, precision_.parameter_type,
+                                   static_cast<uint64_t>(settings_.trainer.seed),
+                                   checkpoint.empty() ? pretrained : From::kNowhere});
+  model.codec().to(device_, at::kFloat);  // whatever the precision
+  const LoraOptions& lora = settings_.model.lora;
+  if (lora.r > 0 && lora.path && checkpoint.empty()) {
+    Backbone& llm = language_model(model);
+    values->add(stored_adapter(resolve_path(*lora.path, "."), llm, llm.checkpoint_names(), lora));
+  }
+  return values;
+}
+
+std::unique_ptr<ParallelStrategy> RunBuilder::strategy() const {
+  return registries_.create<ParallelStrategy>(node_at(config_, "trainer.strategy"),
+                                              context("trainer.strategy"));
+}
+
+std::unique_ptr<Optimizer> RunBuilder::optimizer() const {
+  return registries_.create<Optimizer>(optimizer_component(config_), context("model.optimizer"));
+}
+
+std::unique_ptr<Schedule> RunBuilder::schedule() const {
+  return registries_.create<Schedule>(node_at(config_, "model.lr_scheduler"),
+                                      context("model.lr_scheduler"));
+}
+
+std::unique_ptr<DataSource> RunBuilder::train_source(const Tokenizer* tokenizer,
+                                                     const ParallelStrategy& strategy) const {
+  const Config& node = node_at(config_, "data.train_ds");
+  if (node.entries().empty()) throw no_datasets_error("data.train_ds");
+  BuildContext where = context("data.train_ds", tokenizer);
+  where.data_rank = strategy.data_rank();
+  where.data_size = strategy.mesh().data_size();
+  return registries_.create<DataSource>(node, where);
+}
+
+std::unique_ptr<DataSource> RunBuilder::all_train_data(const Tokenizer* tokenizer) const {
+  const Config& node = node_at(config_, "data.train_ds");
+  if (node.entries().empty()) return nullptr;
+  return registries_.create<DataSource>(node, context("data.train_ds", tokenizer));
+}
+
+std::vector<NamedMetric> RunBuilder::metrics() const {
+  std::vector<NamedMetric> metrics;
+  for (const auto& [name, node] : metric_components(settings_.model.metrics)) {
+    metrics.push_back({name, [this, node = node] {
+                         return registries_.create<Metric>(node, context("model.metrics"));
+                       }});
+    metrics.back().create();  // a mistake in its options is said before training
+  }
+  return metrics;
+}
+
+std::vector<NamedLogger> RunBuilder::loggers() const {
+  const Config& node = settings_.exp_manager.loggers;
+  std::vector<Config> components = node.is_list() ? node.items() : std::vector<Config>();
+  if (node.is_map() && !node.entries().empty()) components.push_back(node);
+  std::vector<NamedLogger> loggers;
+  for (const Config& component : components) {
+    loggers.push_back({component.find("name")->text(),
+                       registries_.create<RunLogger>(component, context("exp_manager.loggers"))});
+  }
+  return loggers;
+}
+
+std::unique_ptr<Scorer> RunBuilder::scorer() const {
+  const Config& node = node_at(config_, "model.scoring_asr");
+  if (node.entries().empty()) return nullptr;
+  return registries_.create<Scorer>(node, context("model.scoring_asr"));
+}
+
+std::map<std::string, ShareFactory> RunBuilder::validation_sources(
+    const Tokenizer* tokenizer) const {
+  std::map<std::string, ShareFactory> sources;
+  for (const auto& [name, options] : settings_.validation_sets) {
+    const std::string path = "data.validation_ds.datasets." + name;
+    const auto open = [this, path, tokenizer, options = options](const DataShare& share) {
+      BuildContext where = context(path, tokenizer);
+      where.data_rank = share.rank;
+      where.data_size = share.size;
+      return registries_.create<DataSource>(options, where);
+    };
+    auto kept = std::make_shared<std::map<std::pair<int64_t, int64_t>, KeptSource>>();
+    sources[name] = [open, kept](const DataShare& share) {
+      const auto opened = [open, share] { return open(share); };
+      return kept->try_emplace({share.rank, share.size}, opened).first->second.get();
+    };
+  }
+  return sources;
+}
+
+Backbone& language_model(SpeechModel& model) {
+  auto* const llm = dynamic_cast<Backbone*>(model.find_block("llm"));
+  if (llm == nullptr) throw_no_language_model();
+  return *llm;
+}
+
+void fit_codec(SpeechModel& model, const SourceFactory& open_source, int64_t num_batches) {
+  if (model.codec().is_fitted()) return;
+  const std::unique_ptr<DataSource> source = open_source();
+  std::optional<Batch> batch;
+  int64_t row = 0, taken = 0;
+  model.codec().fit([&]() -> at::Tensor {
+    if (!batch || row == batch->size()) {
+      if (taken++ == num_batches) return {};
+      batch = source->next();
+      row = 0;
+      if (!batch) return {};
+    }
+    const int64_t length = batch->target_audio_lens_B[row].item<int64_t>();
+    return batch->target_audio_BS[row++].narrow(0, 0, length);
+  });
+}
+
+}  // namespace s2s

@@ -1,0 +1,182 @@
+#include "train/run_folder.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <system_error>
+
+#include "base/atomic_file.h"
+#include "base/foreign_json.h"
+#include "train/train_errors.h"
+
+namespace s2s {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+/// Larger than any run's: 10 million steps.
+constexpr size_t kMaxMetricsBytes = size_t{1} << 32U;
+
+/// What is kept of metrics.jsonl.
+struct KeptLines {
+  std::string text;
+  int64_t last_step = 0;     // of all lines, also of those that go
+  int64_t first_odd = 0;     // 1-based number of the first line that is none; 0: no such line
+  bool is_last_odd = false;  // only the last line is, as a crash leaves it
+};
+
+std::optional<int64_t> step_of_line(std::string_view line) {
+  const auto parsed = try_parse_foreign_json(line);
+  if (!parsed.is_object() || !parsed.contains("step")) return std::nullopt;
+  const auto& step = parsed.at("step");
+  return step.is_number_integer() ? std::optional(step.get<int64_t>()) : std::nullopt;
+}
+
+/// Lines of steps up to `steps_done`.
+KeptLines kept_lines(std::string_view text, int64_t steps_done) {
+  KeptLines kept;
+  for (int64_t number = 1; !text.empty(); ++number) {
+    const size_t length = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, length);
+    text.remove_prefix(std::min(length + 1, text.size()));
+    const std::optional<int64_t> step = step_of_line(line);
+    if (!step && kept.first_odd == 0) {
+      kept.first_odd = number;
+      kept.is_last_odd = text.empty();
+    }
+    // A validation line carries the number of steps done, a step line the 1-based step.
+    if (!step) continue;
+    kept.last_step = std::max(kept.last_step, *step);
+    if (*step <= steps_done) kept.text.append(line) += '\n';
+  }
+  return kept;
+}
+
+ordered_json line_of(const StepReport& report) {
+  ordered_json line;
+  line["step"] = report.step + 1;
+  line["loss"] = report.loss;
+  for (const auto& [name, value] : report.parts) line[name] = value;
+  line["grad_norm"] = report.grad_norm;
+  line["learning_rate"] = report.learning_rate;
+  line["skipped_steps"] = report.skipped_steps;
+  if (report.loss_scale > 0) line["loss_scale"] = report.loss_scale;
+  line["frames"] = report.frames;
+  line["tokens"] = report.tokens;
+  line["batch_size"] = report.batch_size;
+  if (report.left_out_cuts > 0) line["left_out_cuts"] = report.left_out_cuts;
+  line["padding_ratio"] =
+      1 - static_cast<double>(report.frames) / static_cast<double>(report.padded_frames);
+  line["step_time_s"] = report.step_time_s;
+  line["data_wait_s"] = report.data_wait_s;
+  line["frames_per_s"] = static_cast<double>(report.frames) / report.step_time_s;
+  line["peak_memory_bytes"] = peak_memory_bytes();
+  return line;
+}
+
+}  // namespace
+
+RunFolder::RunFolder(std::string path) : path_(std::move(path)) {
+  try {
+    make_folders(path_);
+  } catch (const Error& error) {
+    throw_run_folder(path_, error.message());
+  }
+}
+
+void RunFolder::remove_left_overs() const { remove_partial_files(path_); }
+
+void RunFolder::check_unused() const {
+  std::error_code ignored;
+  for (const char* const name : {"checkpoints", "metrics.jsonl"}) {
+    if (fs::exists(file(name)) && !fs::is_empty(file(name), ignored)) {
+      throw_run_not_empty(path_, name);
+    }
+  }
+}
+
+void RunFolder::write_config(const std::string& yaml) const {
+  write_file_atomically(file("config.yaml"), yaml);
+}
+
+void RunFolder::write_manifest(const nlohmann::json& manifest) const {
+  write_file_atomically(file("manifest.json"), manifest.dump(1) + "\n");
+}
+
+void RunFolder::keep_copies(const std::string& name, const std::vector<std::string>& files) const {
+  const fs::path folder = file(name);
+  try {
+    for (const std::string& from : files) {
+      make_folders(folder.string());
+      const fs::path copy = folder / fs::path(from).filename();
+      if (!fs::exists(copy) || !fs::equivalent(from, copy)) {
+        fs::copy_file(from, copy, fs::copy_options::overwrite_existing);
+        sync_to_disk(copy.string());
+      }
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw_run_folder(folder, error.code().message());
+  }
+}
+
+int64_t peak_memory_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<int64_t>(usage.ru_maxrss) * 1024;
+}
+
+MetricsLog::MetricsLog(std::string path, int64_t steps_done,
+                       const std::function<void(const std::string&)>& warn)
+    : path_(std::move(path)) {
+  if (fs::exists(path_)) keep_lines(steps_done, warn);
+}
+
+void MetricsLog::keep_lines(int64_t steps_done,
+                            const std::function<void(const std::string&)>& warn) const {
+  KeptLines kept;
+  try {
+    kept = kept_lines(read_small_file(path_, kMaxMetricsBytes), steps_done);
+  } catch (const std::system_error& error) {
+    throw_run_folder(path_, error.code().message());
+  }
+  write_file_atomically(path_, kept.text);
+  if (!warn) return;
+  if (kept.first_odd > 0 && !kept.is_last_odd) warn(odd_metrics_line(path_, kept.first_odd));
+  if (kept.last_step < steps_done) warn(missing_metrics(path_, kept.last_step, steps_done));
+}
+
+MetricsLog::~MetricsLog() = default;
+
+void MetricsLog::append(const ordered_json& line) const {
+  std::ofstream out(path_, std::ios::app);
+  out << line.dump() << '\n';
+  out.flush();
+  if (!out) throw_run_folder(path_, std::strerror(errno));
+}
+
+std::vector<std::pair<std::string, double>> numbers_of(const StepReport& report) {
+  const ordered_json line = line_of(report);
+  std::vector<std::pair<std::string, double>> numbers;
+  for (const auto& [name, value] : line.items()) numbers.emplace_back(name, value.get<double>());
+  return numbers;
+}
+
+void MetricsLog::on_step(const StepReport& report) { append(line_of(report)); }
+
+void MetricsLog::on_validation(const ValidationReport& report) {
+  for (const auto& [set, metrics] : report.sets) {
+    ordered_json line;
+    line["step"] = report.step;
+    line["validation"] = set;
+    for (const auto& [name, value] : metrics) line[name] = value;
+    append(line);
+  }
+}
+
+}  // namespace s2s

@@ -1,0 +1,207 @@
+#include "train/train_errors.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <map>
+
+#include "base/io_errors.h"
+#include "comm/rank_list.h"
+#include "s2s/foreign_text.h"
+#include "weights/checkpoint_errors.h"
+
+namespace s2s {
+namespace {
+
+/// "nan", whatever its sign.
+std::string number_text(double value) {
+  return std::isnan(value) ? "nan" : fmt::format("{}", value);
+}
+
+std::string lines(const std::vector<std::string>& entries, size_t limit = 20) {
+  std::string text;
+  for (size_t i = 0; i < entries.size() && i < limit; ++i) text += "\n  " + entries[i];
+  if (entries.size() > limit) text += fmt::format("\n  ... and {} more", entries.size() - limit);
+  return text;
+}
+
+}  // namespace
+
+void throw_unknown_precision(const std::string& text, const std::string& origin) {
+  throw Error(ExitCode::kConfig, "config/precision",
+              fmt::format("trainer.precision = '{}' is not known ({})\n"
+                          "  expected: 32-true, bf16-true, bf16-mixed or 16-mixed",
+                          text, origin));
+}
+
+void throw_not_finite(const std::string& what, double value, int64_t step,
+                      const std::vector<std::string>& batch_ids) {
+  throw Error(ExitCode::kNumerics, "numerics/not-finite",
+              fmt::format("the {} of step {} is {}\n  expected: a finite number; try a lower "
+                          "model.optimizer.lr, a longer warm-up, trainer.gradient_clip_val, or "
+                          "trainer.precision: 32-true\n  the batch held:{}",
+                          what, step, number_text(value), lines(batch_ids)));
+}
+
+void throw_gradients_not_finite(const SkippedStep& last) {
+  throw Error(ExitCode::kNumerics, "numerics/not-finite",
+              fmt::format("the gradient norm of step {} is {}, and {} updates before it were "
+                          "skipped for that; nothing of these steps is in the weights\n"
+                          "  expected: a finite number at least once in a while "
+                          "(trainer.max_skipped_steps); try a lower model.optimizer.lr, a longer "
+                          "warm-up, or trainer.precision: 32-true\n  the batch held:{}",
+                          last.step + 1, number_text(last.grad_norm), last.in_a_row - 1,
+                          lines(last.batch_ids)));
+}
+
+void throw_weight_not_finite(const std::string& name, const std::vector<int64_t>& index,
+                             double value, int64_t steps_done) {
+  throw Error(ExitCode::kNumerics, "numerics/not-finite",
+              fmt::format("after step {}, {} is {} at [{}]; no checkpoint of it is written, the "
+                          "ones before are untouched\n  expected: finite numbers; try a lower "
+                          "model.optimizer.lr, a longer warm-up, trainer.gradient_clip_val, or "
+                          "trainer.precision: 32-true",
+                          steps_done, name, value, fmt::join(index, ", ")));
+}
+
+void throw_loss_parts_differ(int64_t step, const std::vector<std::string>& names) {
+  std::map<std::string, std::vector<int64_t>> ranks_of;
+  for (size_t rank = 0; rank < names.size(); ++rank) {
+    ranks_of[names[rank]].push_back(static_cast<int64_t>(rank));
+  }
+  std::vector<std::string> entries;
+  for (const auto& [text, ranks] : ranks_of) {
+    entries.push_back(fmt::format("data rank{} {}: {}", ranks.size() == 1 ? "" : "s",
+                                  rank_list(ranks), text.empty() ? "none" : text));
+  }
+  throw Error(ExitCode::kCommunication, "comm/loss-parts",
+              fmt::format("the parts of the loss of step {} are not the same on all ranks{}\n"
+                          "  expected: the same names from every rank in every step; let the "
+                          "model's training_loss give 0 for what its batch does not have",
+                          step, lines(entries)));
+}
+
+void throw_data_exhausted(int64_t step, int64_t max_steps) {
+  throw Error(ExitCode::kData, "data/exhausted",
+              fmt::format("data.train_ds ended at step {} of {}\n  expected: a source that repeats "
+                          "(data.train_ds.repeat: true), or a smaller trainer.max_steps",
+                          step, max_steps));
+}
+
+void throw_no_checkpoint(const std::string& folder, const std::string& why) {
+  throw Error(ExitCode::kData, "checkpoint/missing",
+              fmt::format("no checkpoint at {}: {}\n  expected: a folder checkpoints/step=N of a "
+                          "run, or checkpoints/last",
+                          folder, why));
+}
+
+void throw_incomplete_checkpoint(const std::string& folder, const std::string& file) {
+  throw checkpoint_errors::incomplete(folder, file);
+}
+
+void throw_other_model(const std::string& folder, const std::vector<std::string>& differences) {
+  throw Error(ExitCode::kConfig, "checkpoint/model",
+              fmt::format("{} belongs to another model:{}\n  expected: the model block of the "
+                          "config that made it (config.yaml beside it)",
+                          folder, lines(differences)));
+}
+
+Error checkpoint_write_error(const std::string& folder, const std::string& reason) {
+  return {ExitCode::kData, "checkpoint/write",
+          fmt::format("the checkpoint {} could not be written: {}\n  expected: enough free "
+                      "space and the right to write; earlier checkpoints are untouched",
+                      folder, reason)};
+}
+
+Error checkpoint_cleanup_error(const std::string& folder, const std::string& reason) {
+  return {ExitCode::kData, "checkpoint/cleanup",
+          fmt::format("the checkpoint {} is whole, and what follows a save failed: {}\n  expected: "
+                      "that `last` and older checkpoints beside it can be renamed and removed",
+                      folder, reason)};
+}
+
+std::string checkpoint_skipped(const std::string& folder, const std::string& fault,
+                               const std::string& taken) {
+  return fmt::format(
+      "[checkpoint/skipped] {} is not whole: {}\n  the run goes on from {}, the newest that is; "
+      "`checkpoint verify` lists all that is wrong",
+      folder, fault, taken);
+}
+
+void throw_nothing_trainable(const std::vector<std::string>& patterns) {
+  throw Error(ExitCode::kConfig, "config/nothing-trainable",
+              fmt::format("model.freeze_params freezes every parameter:{}\n  expected: at least "
+                          "one parameter that trains (model.prevent_freeze_params keeps some)",
+                          lines(patterns)));
+}
+
+void throw_checkpoint_exists(const std::string& folder) {
+  throw Error(ExitCode::kConfig, "checkpoint/exists", exists_text(folder));
+}
+
+void throw_no_export(const std::string& what, const std::string& expected) {
+  throw Error(ExitCode::kConfig, "checkpoint/export",
+              fmt::format("{}\n  expected: {}", what, expected));
+}
+
+void throw_link_out(const std::string& file, const std::string& target) {
+  throw Error(
+      ExitCode::kConfig, "weights/link",
+      fmt::format("{} is a link to {}, outside of its folder; its text would be copied into "
+                  "the run and each checkpoint\n  expected: a file of the folder; see where "
+                  "it leads, and copy the folder with cp -rL when that is meant",
+                  printable_name(file), printable_name(target)));
+}
+
+void throw_no_language_model() {
+  throw Error(ExitCode::kConfig, "lora/model",
+              "model.lora asks for adapters, and this type of model has no language model\n  "
+              "expected: model.lora.r: 0, or a model that registers a backbone as llm");
+}
+
+void throw_run_folder(const std::string& path, const std::string& reason) {
+  throw Error(ExitCode::kData, "run/folder",
+              fmt::format("{} cannot be written: {}\n  expected: a folder with free space and the "
+                          "right to write; set exp_manager.explicit_log_dir",
+                          path, reason));
+}
+
+std::string odd_metrics_line(const std::string& path, int64_t line) {
+  return fmt::format(
+      "[run/metrics] {}: line {} is not the line of a step and was dropped; expected an object "
+      "with a whole number \"step\"",
+      path, line);
+}
+
+std::string missing_metrics(const std::string& path, int64_t last_step, int64_t steps_done) {
+  return fmt::format(
+      "[run/metrics] {} lacks the lines of steps {} to {}, which the checkpoint has; a power cut "
+      "or an edit took them, and they are not made again",
+      path, last_step + 1, steps_done);
+}
+
+void throw_run_in_use(const std::string& folder, const std::string& holder) {
+  throw Error(ExitCode::kData, "run/in-use",
+              fmt::format("another run works in {}{}\n  expected: one run at a time in a folder; "
+                          "wait for it or stop it, or set another exp_manager.explicit_log_dir",
+                          folder, holder.empty() ? "" : " (" + holder + ")"));
+}
+
+void throw_run_not_empty(const std::string& path, const std::string& what) {
+  throw Error(ExitCode::kConfig, "run/not-empty",
+              fmt::format("{} holds {} of another run, which this one would overwrite\n  expected: "
+                          "exp_manager.resume_if_exists: true to continue it, or another "
+                          "exp_manager.explicit_log_dir",
+                          path, what));
+}
+
+void throw_accelerator(const std::string& asked, const std::string& why) {
+  throw Error(
+      ExitCode::kConfig, "config/accelerator",
+      fmt::format("trainer.accelerator = '{}': {}\n  expected: a machine with a GPU and its driver "
+                  "(nvidia-smi lists it), or trainer.accelerator: cpu or auto",
+                  asked, why));
+}
+
+}  // namespace s2s

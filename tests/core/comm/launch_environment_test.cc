@@ -1,0 +1,151 @@
+#include "comm/launch_environment.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "common/contains.h"
+#include "s2s/error.h"
+
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+s2s::LaunchPlace read(const Variables& variables) {
+  return s2s::read_launch_environment([&](const char* name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  });
+}
+
+std::string error_of(const Variables& variables) {
+  try {
+    read(variables);
+  } catch (const s2s::Error& error) {
+    CHECK(error.id() == "comm/environment");
+    CHECK(error.exit_code() == s2s::ExitCode::kCommunication);
+    return error.message();
+  }
+  return "no error";
+}
+
+const Variables kTorchrun = {{"RANK", "3"},
+                             {"WORLD_SIZE", "4"},
+                             {"LOCAL_RANK", "1"},
+                             {"LOCAL_WORLD_SIZE", "2"},
+                             {"MASTER_ADDR", "node7"},
+                             {"MASTER_PORT", "29511"},
+                             {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+                             {"TORCHELASTIC_RESTART_COUNT", "2"}};
+
+const Variables kSlurm = {{"SLURM_PROCID", "2"},
+                          {"SLURM_LOCALID", "0"},
+                          {"SLURM_NODEID", "1"},
+                          {"SLURM_STEP_NUM_TASKS", "3"},
+                          {"SLURM_STEP_TASKS_PER_NODE", "2,1"},
+                          {"SLURM_STEP_NODELIST", "gpu[07-08]"},
+                          {"SLURM_JOB_ID", "4711"},
+                          {"SLURM_STEP_ID", "1"}};
+
+}  // namespace
+
+TEST_CASE("a process that nothing launched is rank 0 of 1") {
+  const s2s::LaunchPlace place = read({});
+  CHECK(place.launcher == s2s::Launcher::kNone);
+  CHECK(place.rank == 0);
+  CHECK(place.size == 1);
+}
+
+TEST_CASE("torchrun's variables are read") {
+  const s2s::LaunchPlace place = read(kTorchrun);
+  CHECK(place.launcher == s2s::Launcher::kTorchrun);
+  CHECK(place.rank == 3);
+  CHECK(place.size == 4);
+  CHECK(place.local_rank == 1);
+  CHECK(place.local_size == 2);
+  CHECK(place.address() == "node7:29511");
+  CHECK(place.launcher_has_store);
+  CHECK(place.attempt == 2);
+}
+
+TEST_CASE("Open MPI's variables are read; runs of one machine meet at ports of their own") {
+  Variables variables = {{"OMPI_COMM_WORLD_RANK", "1"},
+                         {"OMPI_COMM_WORLD_SIZE", "2"},
+                         {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                         {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                         {"PMIX_NAMESPACE", "1336803329"}};
+  const s2s::LaunchPlace place = read(variables);
+  CHECK(place.launcher == s2s::Launcher::kMpi);
+  CHECK(place.rank == 1);
+  CHECK(place.size == 2);
+  CHECK(place.host == "127.0.0.1");
+  CHECK(place.port >= 12000);
+  CHECK(place.port < 32000);
+  variables["PMIX_NAMESPACE"] = "1336803330";
+  CHECK(read(variables).port != place.port);
+  variables["OMPI_COMM_WORLD_LOCAL_SIZE"] = "1";
+  CHECK(s2s::test::contains(error_of(variables), "MASTER_ADDR"));
+  variables["MASTER_ADDR"] = "node1";
+  CHECK(read(variables).host == "node1");
+}
+
+TEST_CASE("srun's variables are read; the first node of the step is where ranks meet") {
+  const s2s::LaunchPlace place = read(kSlurm);
+  CHECK(place.launcher == s2s::Launcher::kSlurm);
+  CHECK(place.rank == 2);
+  CHECK(place.size == 3);
+  CHECK(place.local_size == 1);
+  CHECK(place.host == "gpu07");
+  Variables other_step = kSlurm;
+  other_step["SLURM_STEP_ID"] = "2";
+  CHECK(read(other_step).port != place.port);
+}
+
+TEST_CASE("a SLURM batch script without srun is one process") {
+  Variables batch = kSlurm;
+  batch.erase("SLURM_STEP_NUM_TASKS");
+  batch["SLURM_NTASKS"] = "3";
+  CHECK(read(batch).launcher == s2s::Launcher::kNone);
+}
+
+TEST_CASE("ranks of a run share a token: the one that is set, or the job's name") {
+  CHECK(read(kSlurm).token == kSlurm.at("SLURM_JOB_ID"));
+  CHECK(read(kTorchrun).token.empty());
+  Variables variables = kTorchrun;
+  variables["TORCHELASTIC_RUN_ID"] = "run7";
+  CHECK(read(variables).token == "run7");
+  variables["S2S_JOB_TOKEN"] = "secret";
+  CHECK(read(variables).token == "secret");
+  variables = kSlurm;
+  variables["SLURM_HET_SIZE"] = "2";  // each part has a job's number of its own
+  CHECK(read(variables).token.empty());
+  variables["S2S_JOB_TOKEN"] = std::string(2000, 'x');
+  CHECK(s2s::test::contains(error_of(variables), "S2S_JOB_TOKEN has 2000 characters"));
+}
+
+TEST_CASE("the innermost launcher counts") {
+  Variables both = kSlurm;
+  both.insert(kTorchrun.begin(), kTorchrun.end());
+  CHECK(read(both).launcher == s2s::Launcher::kTorchrun);
+}
+
+TEST_CASE("variables that are incomplete or contradict each other are named") {
+  Variables variables = kTorchrun;
+  variables["RANK"] = "4";
+  CHECK(s2s::test::contains(error_of(variables), "RANK=4: expected a whole number from 0 to 3"));
+  variables["RANK"] = "one";
+  CHECK(s2s::test::contains(error_of(variables), "RANK=one"));
+  variables = kTorchrun;
+  variables.erase("WORLD_SIZE");
+  CHECK(s2s::test::contains(error_of(variables), "did not set WORLD_SIZE"));
+  variables = kTorchrun;
+  variables.erase("MASTER_PORT");
+  CHECK(s2s::test::contains(error_of(variables), "did not set MASTER_PORT"));
+}
+
+TEST_CASE("the first machine of SLURM's lists is found") {
+  CHECK(s2s::first_host("login") == "login");
+  CHECK(s2s::first_host("a,b") == "a");
+  CHECK(s2s::first_host("gpu[07-09,12],login") == "gpu07");
+  CHECK(s2s::first_host("rack[1,3]-node,x") == "rack1-node");
+}

@@ -1,0 +1,130 @@
+#include "eval/metrics/monitored_metric.h"
+
+#include <ATen/ATen.h>
+#include <doctest/doctest.h>
+
+#include "common/contains.h"
+#include "eval/metrics/answer_metrics.h"
+#include "eval/metrics/data_set_board.h"
+
+namespace s2s {
+namespace {
+
+using test::contains;
+
+const std::vector<std::string> kOfModel = {"text_loss", "text_accuracy", "audio_loss"};
+
+/// A run with validations of two sets.
+RunOptions run_with(const std::string& monitor, const std::string& mode = "min",
+                    bool has_scorer = false) {
+  RunOptions run;
+  run.trainer.val_check_interval = 5;
+  run.validation_sets["dev"] = Config::map();
+  run.validation_sets["far_field"] = Config::map();
+  if (!monitor.empty()) run.exp_manager.checkpoint_callback_params.monitor = monitor;
+  run.exp_manager.checkpoint_callback_params.mode = mode;
+  if (has_scorer) run.model.scoring_asr["name"] = Config::scalar("pocketsphinx");
+  return run;
+}
+
+std::string fault(const RunOptions& run) { return monitor_fault(run, kOfModel); }
+
+TEST_CASE("answers are measured where somebody listens or a monitor needs them") {
+  CHECK_FALSE(answered_batches(run_with("")).has_value());
+  CHECK_FALSE(answered_batches(run_with("val_text_loss")).has_value());
+  CHECK_FALSE(answered_batches(run_with("val_asr_bleu")).has_value());  // nobody listens
+  CHECK(answered_batches(run_with("val_txt_bleu")) == 0);
+  CHECK(answered_batches(run_with("val_takeover_rate_far_field")) == 0);
+  CHECK(answered_batches(run_with("", "min", true)) == 0);
+  RunOptions limited = run_with("", "min", true);
+  limited.trainer.limit_val_generate_batches = 3;
+  CHECK(answered_batches(limited) == 3);
+  limited.trainer.limit_val_generate_batches = 0;
+  CHECK_FALSE(answered_batches(limited).has_value());
+}
+
+TEST_CASE("a plugin's metric is measured, and can be the monitor") {
+  RunOptions run = run_with("val_txt_acme_length");
+  CHECK(contains(fault(run), "val_text_loss"));  // nothing of that name yet
+  run.model.metrics["name"] = Config::scalar("acme.length");
+  CHECK(answered_batches(run) == 0);
+  for (const char* const mode : {"min", "max"}) {  // which is better, it does not say
+    run.exp_manager.checkpoint_callback_params.mode = mode;
+    CHECK(fault(run).empty());
+  }
+  run.exp_manager.checkpoint_callback_params.monitor = "val_asr_acme_length_dev";
+  CHECK(contains(fault(run), "nobody listens"));
+  run.model.scoring_asr["name"] = Config::scalar("pocketsphinx");
+  CHECK(fault(run).empty());
+  run.exp_manager.checkpoint_callback_params.monitor = "val_lenght";
+  CHECK(contains(fault(run), "val_txt_acme_length"));
+}
+
+TEST_CASE("a monitor that is measured has no fault, with and without its set and prefix") {
+  for (const char* const name : {"", "val_text_loss", "text_loss", "val_text_loss_dev",
+                                 "val_audio_loss_far_field", "val_txt_wer"}) {
+    CHECK_MESSAGE(fault(run_with(name)).empty(), name);
+  }
+  for (const char* const name : {"val_asr_bleu", "val_asr_bleu_dev", "val_txt_bleu_far_field"}) {
+    CHECK_MESSAGE(fault(run_with(name, "max", true)).empty(), name);
+  }
+  CHECK(monitor_fault(run_with("val_of_a_third_party"), {}).empty());
+  RunOptions nested = run_with("val_text_loss_far_field");
+  nested.validation_sets["field"] = Config::map();  // "far_field" ends with it
+  nested.validation_sets["loss"] = Config::map();
+  CHECK(fault(nested).empty());
+  nested.exp_manager.checkpoint_callback_params.monitor = "val_text_loss";
+  CHECK(fault(nested).empty());
+}
+
+TEST_CASE("a monitor that nobody measures says what would measure it") {
+  const std::string none = fault(run_with("val_nothing"));
+  CHECK(contains(none, "monitor: 'val_nothing' is never measured"));
+  CHECK(contains(none, "write one of val_text_loss, val_text_accuracy, val_audio_loss, alone"));
+  CHECK(contains(fault(run_with("val_nothing", "min", true)), "val_asr_bleu"));
+  CHECK(contains(fault(run_with("val_asr_bleu", "max")),
+                 "set model.scoring_asr.name (s2s-run plugin list"));
+  RunOptions silent = run_with("val_txt_bleu", "max");
+  silent.trainer.limit_val_generate_batches = 0;
+  CHECK(contains(fault(silent), "trainer.limit_val_generate_batches is 0"));
+  RunOptions blind = run_with("val_text_loss");
+  blind.trainer.val_check_interval.reset();
+  CHECK(contains(fault(blind), "the run has no validations: set trainer.val_check_interval"));
+}
+
+TEST_CASE("a mode that keeps the worst is a fault") {
+  CHECK(contains(fault(run_with("val_txt_bleu", "min")),
+                 "is better when it is larger, and mode min keeps the worst; write mode: max"));
+  CHECK(contains(fault(run_with("val_text_loss_dev", "max")), "write mode: min"));
+  CHECK(contains(fault(run_with("val_text_accuracy", "min")), "write mode: max"));
+}
+
+TEST_CASE("the numbers of a board are those that answer_metrics lists") {
+  DataSetBoard board("dev", english_normalizer());
+  ReportExample example;
+  example.texts = {"set a timer", "set a timer", "set a time", "set a timer", "set a timer"};
+  example.turns = {{false, 0, 1, "please"}, {true, 1.2, 2, "set a timer"}};
+  const at::Tensor silence_S = at::zeros({16000});
+  const at::Tensor speech_S = at::sin(at::arange(16000) * 0.1);
+  const at::Tensor rest_S = at::zeros({32000});
+  example.user = {at::cat({speech_S, silence_S, rest_S}), 16000};
+  example.answer = {at::cat({silence_S, speech_S, rest_S}), 16000};
+  board.add(example, measure(example, board.texts().normalizer()));
+  const auto numbers = board.numbers();
+  CHECK(numbers.contains("txt_bleu"));
+  CHECK(numbers.contains("asr_wer"));
+  CHECK(numbers.contains("takeover_rate"));
+  for (const auto& [name, value] : numbers) {
+    const bool is_best_case = name.ends_with("_reference") || name.ends_with("_round_trip");
+    CHECK_MESSAGE((is_best_case || find_answer_metric(name) != nullptr), name);
+  }
+  ReportExample told = example;
+  keep_times_only(told);
+  CHECK_FALSE(told.answer.samples_S.defined());
+  DataSetBoard times("dev", english_normalizer());
+  times.add(told, measure(told, times.texts().normalizer()));
+  CHECK(times.numbers() == numbers);  // turn taking needs no audio any more
+}
+
+}  // namespace
+}  // namespace s2s

@@ -1,0 +1,225 @@
+#include "s2s/conformer.h"
+
+#include <ATen/ATen.h>
+#include <doctest/doctest.h>
+
+#include "s2s/error.h"
+#include "s2s/mel.h"
+#include "s2s/weights.h"
+#include "weights/safetensors.h"
+
+namespace {
+
+using s2s::Config;
+using s2s::ConformerEncoder;
+using s2s::ConformerOptions;
+
+double largest_difference(const at::Tensor& a, const at::Tensor& b) {
+  return a.numel() == 0 ? 0 : (a - b).abs().max().item<double>();
+}
+
+Config pair(int64_t left, int64_t right) {
+  return Config::list(
+      {Config::scalar(std::to_string(left)), Config::scalar(std::to_string(right))});
+}
+
+ConformerOptions streaming_options() {
+  ConformerOptions o;
+  o.feat_in = 20;
+  o.n_layers = 2;
+  o.d_model = 16;
+  o.subsampling = "dw_striding";
+  o.subsampling_factor = 8;
+  o.subsampling_conv_channels = 12;
+  o.causal_downsampling = true;
+  o.ff_expansion_factor = 2;
+  o.n_heads = 4;
+  o.att_context_size = pair(6, 1);
+  o.att_context_style = "chunked_limited";
+  o.conv_kernel_size = 9;
+  o.conv_norm_type = "layer_norm";
+  o.conv_context_size = Config::scalar("causal");
+  o.dropout = o.dropout_emb = o.dropout_pre_encoder = 0;
+  return o;
+}
+
+void randomize(s2s::Block& block) {
+  for (s2s::NamedTensor& p : block.named_parameters()) {
+    p.tensor->data().normal_(0, 0.3);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("conformer gives NeMo's features from NeMo's mel and weights") {
+  for (const char* name : {"nemo_fastconformer_full", "nemo_fastconformer_chunked_causal",
+                           "nemo_fastconformer_look_aheads"}) {
+    CAPTURE(name);
+    const auto file = s2s::SafetensorsFile::open(std::string(S2S_SOURCE_DIR) +
+                                                 "/tests/reference/data/" + name + ".safetensors");
+    const Config source = s2s::parse_json(file.metadata().at("options"), name);
+    Config encoder_node = *source.find("encoder"), mel_node = *source.find("preprocessor");
+    encoder_node.erase("_target_");
+    mel_node.erase("_target_");
+    const auto options = s2s::read_options<ConformerOptions>(encoder_node, "encoder");
+    ConformerEncoder encoder(options);
+    encoder.materialize(at::kCPU, at::kFloat, 1);
+    encoder.train(false);
+    const s2s::NameMap as_is{{{"**", "**"}}, {}};
+    s2s::load_weights(encoder, as_is, file.tensors("weights/encoder."), name);
+    s2s::MelFrontEnd front(s2s::read_options<s2s::MelOptions>(mel_node, "preprocessor"));
+    front.materialize(at::kCPU, at::kFloat, 1);
+    const at::Tensor fb = file.tensor("weights/preprocessor.featurizer.fb");
+    CHECK(at::equal(fb, *front.named_buffers()[1].tensor));
+    const at::Tensor lengths = file.tensor("input/lengths");
+    const at::Tensor mel = front.forward(file.tensor("input/audio"), lengths);
+    CHECK(largest_difference(mel.transpose(1, 2), file.tensor("output/mel")) < 5e-5);
+    const auto out = encoder.forward(mel, front.frames(lengths));
+    CHECK(at::equal(out.lengths_B, file.tensor("output/lengths")));
+    const at::Tensor expected = file.tensor("output/features");
+    REQUIRE(out.features_BTH.sizes() == expected.sizes());
+    CHECK(largest_difference(out.features_BTH, expected) < 1e-4);
+  }
+}
+
+TEST_CASE("conformer on live frames equals the offline one whatever the pieces") {
+  at::manual_seed(11);
+  ConformerOptions sliding = streaming_options();
+  sliding.att_context_style = "regular";
+  sliding.att_context_size = pair(5, 0);
+  ConformerOptions unlimited = streaming_options();
+  unlimited.att_context_size = pair(-1, 2);
+  unlimited.untie_biases = false;
+  ConformerOptions adapter = streaming_options();
+  adapter.subsampling_factor = 1;
+  adapter.feat_out = 10;
+  adapter.conv_norm_type = "batch_norm";
+  for (const ConformerOptions& options : {streaming_options(), sliding, unlimited, adapter}) {
+    ConformerEncoder encoder(options);
+    encoder.materialize(at::kCPU, at::kFloat, 2);
+    randomize(encoder);
+    encoder.train(false);
+    for (const int64_t frames : {0, 1, 7, 8, 15, 16, 17, 200}) {
+      if (frames == 0 && options.subsampling_factor == 1) continue;
+      const at::Tensor x = at::randn({2, frames + 1, 20});
+      const at::Tensor lengths = at::full({2}, frames, at::kLong);
+      const auto offline = encoder.forward(x, lengths);
+      const int64_t ready = encoder.output_frames(frames);
+      CHECK(offline.lengths_B[0].item<int64_t>() == ready);
+      auto stream = encoder.open_stream(2);
+      std::vector<at::Tensor> pieces;
+      for (int64_t begin = 0; begin < frames;) {
+        const int64_t size =
+            std::min<int64_t>(frames - begin, at::randint(11, {1}).item<int64_t>());
+        pieces.push_back(stream->push(x.narrow(1, begin, size)));
+        begin += size;
+      }
+      pieces.push_back(stream->finish());
+      const at::Tensor live = at::cat(pieces, 1);
+      REQUIRE(live.size(1) == ready);
+      CHECK(largest_difference(live, offline.features_BTH.narrow(1, 0, ready)) < 1e-4);
+    }
+  }
+}
+
+TEST_CASE("frames beyond a row's length change nothing before it") {
+  for (const bool causal : {false, true}) {
+    ConformerOptions options = streaming_options();
+    options.causal_downsampling = causal;
+    options.att_context_size = causal ? pair(6, 1) : pair(-1, -1);
+    if (!causal) options.att_context_style = "regular";
+    if (!causal) options.conv_context_size = Config();
+    ConformerEncoder encoder(options);
+    encoder.materialize(at::kCPU, at::kFloat, 2);
+    randomize(encoder);
+    encoder.train(false);
+    at::Tensor x = at::randn({2, 90, 20});
+    const at::Tensor lengths = at::tensor({89, 41}, at::kLong);
+    const auto before = encoder.forward(x, lengths);
+    x[1].narrow(0, 41, 49).fill_(7);
+    const auto after = encoder.forward(x, lengths);
+    CHECK(at::equal(before.features_BTH, after.features_BTH));
+    const auto alone = encoder.forward(x.narrow(0, 1, 1).narrow(1, 0, 42), lengths.narrow(0, 1, 1));
+    const int64_t valid = encoder.output_frames(41);
+    CHECK(largest_difference(alone.features_BTH[0].narrow(0, 0, valid),
+                             before.features_BTH[1].narrow(0, 0, valid)) < 1e-5);
+  }
+}
+
+TEST_CASE("what prevents streaming is named") {
+  const auto reason = [](auto change) {
+    ConformerOptions options = streaming_options();
+    change(options);
+    ConformerEncoder encoder(options, "model.encoder.encoder");
+    encoder.materialize(at::kCPU, at::kFloat, 0);
+    encoder.train(false);
+    try {
+      encoder.open_stream(1);
+    } catch (const s2s::Error& error) {
+      CHECK(error.id() == "encoder/not-streamable");
+      const std::string& message = error.message();
+      const size_t begin = message.find("model.encoder.encoder.") + 22;
+      return message.substr(begin, message.find(' ', begin) - begin);
+    }
+    return std::string("nothing");
+  };
+  CHECK(reason([](auto&) {}) == "nothing");
+  CHECK(reason([](auto& o) { o.causal_downsampling = false; }) == "causal_downsampling");
+  CHECK(reason([](auto& o) { o.conv_context_size = Config(); }) == "conv_context_size");
+  CHECK(reason([](auto& o) { o.att_context_style = "regular"; }) == "att_context_style");
+  CHECK(reason([](auto& o) {
+          o.att_context_style = "regular";
+          o.att_context_size = Config();
+        }) == "att_context_size");
+}
+
+TEST_CASE("conformer options that are not implemented or not possible are named") {
+  const auto id = [](auto change) {
+    ConformerOptions options = streaming_options();
+    change(options);
+    try {
+      options.check("encoder");
+    } catch (const s2s::Error& error) {
+      return error.id();
+    }
+    return std::string("none");
+  };
+  CHECK(id([](auto&) {}) == "none");
+  CHECK(id([](auto& o) { o.subsampling = "vggnet"; }) == "encoder/unsupported");
+  CHECK(id([](auto& o) { o.self_attention_model = "abs_pos"; }) == "encoder/unsupported");
+  CHECK(id([](auto& o) { o.att_context_style = "chunked_limited_with_rc"; }) ==
+        "encoder/unsupported");
+  CHECK(id([](auto& o) { o.conv_norm_type = "group_norm4"; }) == "encoder/unsupported");
+  CHECK(id([](auto& o) { o.conv_context_style = "dcc"; }) == "encoder/unsupported");
+  CHECK(id([](auto& o) { o.stochastic_depth_drop_prob = 0.1; }) == "encoder/unsupported");
+  CHECK(id([](auto& o) {
+          o.reduction = "pooling";
+          o.reduction_factor = 2;
+        }) == "encoder/unsupported");
+  CHECK(id([](auto& o) { o.att_context_size = pair(7, 1); }) == "encoder/value");
+  CHECK(id([](auto& o) { o.att_context_size = pair(6, -1); }) == "encoder/value");
+  CHECK(id([](auto& o) { o.n_heads = 3; }) == "encoder/value");
+  CHECK(id([](auto& o) { o.subsampling_factor = 6; }) == "encoder/value");
+  CHECK(id([](auto& o) { o.conv_kernel_size = 8; }) == "encoder/value");
+  CHECK(id([](auto& o) { o.conv_context_size = pair(4, 3); }) == "encoder/value");
+  CHECK(id([](auto& o) { o.att_context_probs = {0.5, 0.5}; }) == "encoder/value");
+}
+
+TEST_CASE("the plan has exactly one row for every parameter") {
+  ConformerOptions options = streaming_options();
+  options.untie_biases = false;
+  ConformerEncoder encoder(options);
+  const s2s::ShardPlan plan = encoder.configure_model();
+  for (const s2s::NamedTensor& parameter : encoder.named_parameters()) {
+    const std::string module = parameter.name.substr(0, parameter.name.rfind('.'));
+    CAPTURE(parameter.name);
+    // A row stands for its module and all below it.
+    int64_t rows = 0;
+    for (std::string at = module; !at.empty(); at.resize(at.rfind('.') + 1 ? at.rfind('.') : 0)) {
+      rows += std::count_if(plan.rows.begin(), plan.rows.end(), [&](const s2s::TensorRow& row) {
+        return s2s::path_matches(row.module, at);
+      });
+    }
+    CHECK(rows == 1);
+  }
+}

@@ -1,0 +1,178 @@
+#include "s2s/mel.h"
+
+#include <ATen/ATen.h>
+#include <doctest/doctest.h>
+
+#include "s2s/error.h"
+#include "train/precision.h"
+
+namespace {
+
+double largest_difference(const at::Tensor& a, const at::Tensor& b) {
+  return (a - b).abs().max().item<double>();
+}
+
+s2s::MelOptions streaming_options() {
+  s2s::MelOptions options;
+  options.window_size = 0.025;
+  options.normalize = "NA";
+  options.features = 40;
+  options.pad_to = 0;
+  return options;
+}
+
+struct FrontEnd {
+  explicit FrontEnd(const s2s::MelOptions& options) : block(options) {
+    block.materialize(at::kCPU, at::kFloat, 0);
+  }
+  s2s::MelFrontEnd block;
+};
+
+std::string id_of(const s2s::MelOptions& options) {
+  try {
+    options.check("model.encoder.preprocessor");
+  } catch (const s2s::Error& error) {
+    CHECK(error.message().find("model.encoder.preprocessor.") != std::string::npos);
+    return error.id();
+  }
+  return "none";
+}
+
+}  // namespace
+
+TEST_CASE("mel filter bank holds librosa's numbers") {
+  // librosa.filters.mel(sr=16000, n_fft=512, n_mels=80), librosa 0.11.
+  const at::Tensor bank = s2s::mel_filterbank({16000, 512, 80});
+  CHECK(bank.sizes() == at::IntArrayRef{80, 257});
+  CHECK(bank[0][1].item<float>() == 2.253456e-02f);
+  CHECK(bank[10][12].item<float>() == 1.8805702e-03f);
+  CHECK(bank[79][250].item<float>() == 2.103558e-03f);
+  CHECK(bank.to(at::kDouble).sum().item<double>() ==
+        doctest::Approx(2.55826078139944).epsilon(1e-12));
+  // librosa.filters.mel(sr=22050, n_fft=1024, n_mels=64, fmin=50, fmax=8000, norm=None).
+  const at::Tensor other = s2s::mel_filterbank({22050, 1024, 64, 50, 8000, false});
+  CHECK(other[30][74].item<float>() == 7.1127516e-01f);
+  CHECK(other.to(at::kDouble).sum().item<double>() ==
+        doctest::Approx(359.59099817392416).epsilon(1e-12));
+}
+
+TEST_CASE("spectrogram of a sine peaks at its frequency and has a column more than whole hops") {
+  const at::Tensor time = at::arange(1600, at::kFloat) / 16000;
+  const at::Tensor sine = at::sin(time * (2 * M_PI * 1000)).unsqueeze(0);
+  const auto window = s2s::stft_window("hann", 400, false);
+  const at::Tensor power = s2s::power_spectrogram(sine, window, 512, 160);
+  CHECK(power.sizes() == at::IntArrayRef{1, 11, 257});
+  CHECK(power[0][5].argmax().item<int64_t>() == 32);
+  const at::Tensor bank = s2s::mel_filterbank({16000, 512, 40});
+  const at::Tensor mel = s2s::log_mel(sine, window, bank, 160, 1e-6);
+  CHECK(largest_difference(mel, at::log(at::matmul(power, bank.t()) + 1e-6)) < 1e-5);
+}
+
+TEST_CASE("features are normalized over valid frames, zero beyond them and padded") {
+  s2s::MelOptions options = streaming_options();
+  options.normalize = "per_feature";
+  options.pad_to = 16;
+  FrontEnd front(options);
+  at::manual_seed(3);
+  const at::Tensor audio = at::randn({2, 5000});
+  const at::Tensor lengths = at::tensor({5000, 3333}, at::kLong);
+  const at::Tensor frames = front.block.frames(lengths);
+  CHECK(at::equal(frames, at::tensor({31, 20}, at::kLong)));
+  const at::Tensor x = front.block.forward(audio, lengths);
+  CHECK(x.sizes() == at::IntArrayRef{2, 32, 40});
+  CHECK(front.block.width(5000) == 32);
+  CHECK(front.block.width(5280) == 48);
+  for (int64_t row = 0; row < 2; ++row) {
+    const int64_t valid = frames[row].item<int64_t>();
+    const at::Tensor inside = x[row].narrow(0, 0, valid);
+    CHECK(inside.mean(0).abs().max().item<double>() < 1e-5);
+    CHECK(largest_difference(inside.std(0), at::ones({40})) < 1e-4);
+    CHECK(x[row].narrow(0, valid, 32 - valid).abs().max().item<double>() == 0);
+  }
+}
+
+TEST_CASE("mixed precision leaves the features alone") {
+  FrontEnd front_end(streaming_options());
+  at::manual_seed(3);
+  const at::Tensor audio = at::randn({1, 8000});
+  const at::Tensor lengths = at::full({1}, 8000, at::kLong);
+  const auto features = [&] {
+    return front_end.block.features(front_end.block.mel_power(audio, lengths),
+                                    front_end.block.frames(lengths));
+  };
+  const at::Tensor expected = features();
+  const s2s::AutocastScope autocast({at::kFloat, /*autocast=*/at::kBFloat16}, at::kCPU);
+  CHECK(at::equal(features(), expected));
+}
+
+TEST_CASE("what stands beyond a row's length does not matter") {
+  FrontEnd front(streaming_options());
+  at::manual_seed(4);
+  at::Tensor audio = at::randn({1, 4000});
+  const at::Tensor lengths = at::tensor({2777}, at::kLong);
+  const at::Tensor before = front.block.forward(audio, lengths);
+  audio.narrow(1, 2777, 1223).fill_(100);
+  CHECK(at::equal(before, front.block.forward(audio, lengths)));
+}
+
+TEST_CASE("mel of live audio equals the offline one whatever the pieces") {
+  FrontEnd front(streaming_options());
+  at::manual_seed(5);
+  for (const int64_t samples : {0, 1, 159, 160, 161, 1333, 8000, 8079}) {
+    const at::Tensor audio = at::randn({2, samples});
+    const at::Tensor lengths = at::full({2}, samples, at::kLong);
+    const int64_t frames = front.block.frames(samples);
+    const at::Tensor offline = front.block.forward(audio, lengths).narrow(1, 0, frames);
+    auto stream = front.block.open_stream(2);
+    std::vector<at::Tensor> pieces;
+    for (int64_t begin = 0; begin < samples;) {
+      const int64_t size =
+          std::min<int64_t>(samples - begin, at::randint(700, {1}).item<int64_t>());
+      pieces.push_back(stream->push(audio.narrow(1, begin, size)));
+      begin += size;
+    }
+    pieces.push_back(stream->finish());
+    const at::Tensor live = at::cat(pieces, 1);
+    REQUIRE(live.sizes() == offline.sizes());
+    if (frames > 0) CHECK(largest_difference(live, offline) < 1e-5);
+  }
+}
+
+TEST_CASE("live audio hands out a frame as soon as its window is full") {
+  FrontEnd front(streaming_options());
+  auto stream = front.block.open_stream(1);
+  CHECK(stream->push(at::randn({1, 199})).size(1) == 0);
+  CHECK(stream->push(at::randn({1, 1})).size(1) == 1);
+  CHECK(stream->push(at::randn({1, 160})).size(1) == 1);
+}
+
+TEST_CASE("normalization over the utterance cannot run on live audio") {
+  s2s::MelOptions options = streaming_options();
+  options.normalize = "per_feature";
+  FrontEnd front(options);
+  try {
+    front.block.open_stream(1);
+    FAIL("expected an error");
+  } catch (const s2s::Error& error) {
+    CHECK(error.id() == "encoder/not-streamable");
+    CHECK(error.message().find("preprocessor.normalize is per_feature") != std::string::npos);
+  }
+}
+
+TEST_CASE("mel options that are not implemented or not possible are named") {
+  const s2s::MelOptions good = streaming_options();
+  CHECK(id_of(good) == "none");
+  const auto with = [&](auto change) {
+    s2s::MelOptions options = good;
+    change(options);
+    return id_of(options);
+  };
+  CHECK(with([](auto& o) { o.frame_splicing = 2; }) == "encoder/unsupported");
+  CHECK(with([](auto& o) { o.exact_pad = true; }) == "encoder/unsupported");
+  CHECK(with([](auto& o) { o.nb_augmentation_prob = 0.5; }) == "encoder/unsupported");
+  CHECK(with([](auto& o) { o.normalize = "fixed_mean"; }) == "encoder/unsupported");
+  CHECK(with([](auto& o) { o.mel_norm = "htk"; }) == "encoder/unsupported");
+  CHECK(with([](auto& o) { o.window_size = 0; }) == "encoder/value");
+  CHECK(with([](auto& o) { o.n_fft = 256; }) == "encoder/value");
+  CHECK(with([](auto& o) { o.highfreq = 9000; }) == "encoder/value");
+}

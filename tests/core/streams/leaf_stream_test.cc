@@ -1,0 +1,194 @@
+// Streams that read files: manifests and Shar sets.
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "common/allowed_commands.h"
+#include "common/contains.h"
+#include "common/temporary_folder.h"
+#include "core/files/gzip_bytes.h"
+#include "s2s/error.h"
+#include "streams/manifest_stream.h"
+#include "streams/shar_stream.h"
+#include "streams/shuffled_range.h"
+
+namespace s2s::data {
+namespace {
+
+using nlohmann::json;
+using test::TemporaryFolder;
+
+const std::string kData = S2S_SOURCE_DIR "/tests/reference/data/lhotse_shar/";
+
+json read_json(const std::string& name) {
+  std::ifstream file(kData + name);
+  return json::parse(file);
+}
+
+std::string cut_line(const std::string& id) {
+  return R"({"id": ")" + id +
+         R"(", "start": 0, "duration": 1, "channel": 0, "supervisions": [], "type": "MonoCut"})"
+         "\n";
+}
+
+std::vector<std::string> rest_of(CutStream& stream) {
+  std::vector<std::string> ids;
+  while (const auto item = stream.next()) {
+    ids.push_back(item->cut->id);
+    CHECK(stream.make(item->token)->id == item->cut->id);
+  }
+  CHECK_FALSE(stream.next());
+  return ids;
+}
+
+/// A stream stopped anywhere goes on as it would have.
+void check_restore(CutStream& stream, CutStream& other) {
+  stream.rewind(1);
+  const auto all = rest_of(stream);
+  for (size_t stop = 0; stop <= all.size(); ++stop) {
+    stream.rewind(1);
+    for (size_t i = 0; i < stop; ++i) REQUIRE(stream.next());
+    const auto state = json::parse(stream.state().dump());
+    other.rewind(0);
+    other.restore(state);
+    CHECK(other.state() == state);
+    const auto rest = rest_of(other);
+    REQUIRE(std::vector<std::string>(all.begin() + static_cast<ptrdiff_t>(stop), all.end()) ==
+            rest);
+  }
+}
+
+TEST_CASE("manifests are read in order, plain and gzip, and go on where they were") {
+  const s2s::test::AllowedCommands allowed;
+  const TemporaryFolder folder;
+  ManifestStreamOptions options;
+  options.paths = {folder.write("a.jsonl", cut_line("a0") + "\n" + cut_line("a1") + "\n"),
+                   folder.write("b.jsonl.gz", test::gzipped(cut_line("b0")) +
+                                                  test::gzipped(cut_line("b1") + cut_line("b2"))),
+                   folder.write("empty.jsonl", ""), "pipe:cat " + (folder / "a.jsonl")};
+  ManifestStream stream(options);
+  const auto ids = rest_of(stream);
+  CHECK(ids == std::vector<std::string>{"a0", "a1", "b0", "b1", "b2", "a0", "a1"});
+  stream.rewind(0);
+  stream.next();
+  CHECK(stream.next()->cut->place() == options.paths[0] + ":3: cut 'a1'");
+  CHECK(stream.next()->token == CutKey{1, 0});
+  ManifestStream other(options);
+  check_restore(stream, other);
+  const uint64_t fingerprint = stream.fingerprint();
+  CHECK(other.fingerprint() == fingerprint);
+  folder.write("a.jsonl", cut_line("a0"));
+  CHECK(ManifestStream(options).fingerprint() != fingerprint);
+}
+
+TEST_CASE("a manifest in an order of its own, as lhotse 2 reads indexed ones") {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 7; ++i) text += cut_line(std::to_string(i));
+  ManifestStreamOptions options;
+  options.paths = {folder.write("a.jsonl", text)};
+  options.shuffle_seed = 42;
+  ManifestStream stream(options);
+  std::vector<std::string> expected;
+  for (const json& range : read_json("files/shuffled_ranges.json")) {
+    if (range["n"] != 7) continue;
+    for (const json& row : range["order"]) expected.push_back(std::to_string(row.get<int>()));
+  }
+  CHECK(rest_of(stream) == expected);
+  ManifestStream other(options);
+  check_restore(stream, other);
+}
+
+TEST_CASE("orders without memory are lhotse's") {
+  for (const json& range : read_json("files/shuffled_ranges.json")) {
+    const ShuffledRange ours(range["n"].get<int64_t>(), range["seed"].get<int64_t>());
+    CAPTURE(range["n"].get<int64_t>());
+    for (size_t i = 0; i < range["order"].size(); ++i) {
+      REQUIRE(ours.at(static_cast<int64_t>(i)) == range["order"][i].get<int64_t>());
+    }
+  }
+}
+
+TEST_CASE("faults of manifests come with their place") {
+  const TemporaryFolder folder;
+  ManifestStreamOptions options;
+  options.paths = {folder / "none.jsonl"};
+  CHECK_THROWS_WITH_AS(ManifestStream{options}, doctest::Contains("[data/missing-file]"), Error);
+  options.paths = {"s3://bucket/x.jsonl"};
+  CHECK_THROWS_WITH_AS(ManifestStream{options}, doctest::Contains("[data/url]"), Error);
+  options.paths = {folder.write("x.jsonl", cut_line("a") + "{\"id\": \n")};
+  ManifestStream stream(options);
+  CHECK(stream.next());
+  CHECK_THROWS_WITH_AS(stream.next(), doctest::Contains("x.jsonl:2"), Error);
+}
+
+TEST_CASE("positions of something else are refused") {
+  const TemporaryFolder folder;
+  ManifestStreamOptions options;
+  options.paths = {folder.write("x.jsonl", cut_line("a"))};
+  ManifestStream stream(options);
+  for (const json& wrong :
+       {json::object(), json{{"file", 7}, {"row", 0}}, json{{"file", 0}, {"row", "x"}}}) {
+    CHECK_THROWS_WITH_AS(stream.restore(wrong), doctest::Contains("[data/position]"), Error);
+  }
+}
+
+/// A set of cuts only.
+std::shared_ptr<const SharSet> set_of(const TemporaryFolder& folder, int shards, int length) {
+  for (int shard = 0; shard < shards; ++shard) {
+    std::string text;
+    for (int row = 0; row < length; ++row) {
+      text += cut_line(std::to_string(shard) + "-" + std::to_string(row));
+    }
+    const std::string number = std::to_string(shard);
+    folder.write("cuts." + std::string(6 - number.size(), '0') + number + ".jsonl", text);
+  }
+  return std::make_shared<const SharSet>(list_shar(folder.path().string()));
+}
+
+TEST_CASE("shuffled shards and slices come in lhotse's order, pass after pass") {
+  for (const json& order : read_json("shar_orders.json")) {
+    const TemporaryFolder folder;
+    SharStreamOptions options;
+    options.set = set_of(folder, order["shards"].get<int>(), order["length"].get<int>());
+    options.shuffle_shards = true;
+    options.seed = order["seed"].get<int64_t>();
+    if (!order["slice_length"].is_null())
+      options.slice_length = order["slice_length"].get<int64_t>();
+    SharStream stream(options);
+    for (size_t pass = 0; pass < order["passes"].size(); ++pass) {
+      stream.rewind(static_cast<int64_t>(pass));
+      CHECK(rest_of(stream) == order["passes"][pass].get<std::vector<std::string>>());
+    }
+    SharStream other(options);
+    check_restore(stream, other);
+  }
+}
+
+TEST_CASE("shards are split over readers without loss, and epochs are marked") {
+  const TemporaryFolder folder;
+  SharStreamOptions options;
+  options.set = set_of(folder, 5, 2);
+  options.shuffle_shards = true;
+  options.split_size = 2;
+  SharStream first(options);
+  options.split_rank = 1;
+  SharStream second(options);
+  auto ids = rest_of(first);
+  CHECK(ids.size() == 6);
+  const auto more = rest_of(second);
+  ids.insert(ids.end(), more.begin(), more.end());
+  std::sort(ids.begin(), ids.end());
+  CHECK(std::unique(ids.begin(), ids.end()) == ids.end());
+  CHECK(ids.size() == 10);
+  CHECK(first.fingerprint() != second.fingerprint());
+  first.rewind(4);
+  const auto item = first.next();
+  CHECK(item->token[2] == 4);
+  CHECK(first.make(item->token)->custom_number("shar_epoch") == 4);
+}
+
+}  // namespace
+}  // namespace s2s::data
