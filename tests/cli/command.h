@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "common/places.h"
+
 namespace s2s::test {
 
 struct CommandResult {
@@ -17,7 +19,7 @@ struct CommandResult {
 /// Runs `s2s-run ARGUMENTS` in a shell. `environment`: assignments before it ("A=1 B=2").
 inline CommandResult run_cli(const std::string& arguments, const std::string& environment = "") {
   const std::string line =
-      environment + " " + S2S_BINARY_DIR + "/bin/s2s-run " + arguments + " 2>&1";
+      environment + " " + s2s::test::binary_dir() + "/bin/s2s-run " + arguments + " 2>&1";
   CommandResult result;
   FILE* const pipe = popen(line.c_str(), "r");
   if (pipe == nullptr) return result;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "common/places.h"
 #include "common/temporary_folder.h"
 
 using s2s::test::CommandResult;
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 
 /// The small configuration of the repository, changed by further words.
 std::string tiny(const std::string& words) {
-  return std::string(S2S_SOURCE_DIR) + "/configs/tiny.yaml " + words;
+  return s2s::test::source_dir() + "/configs/tiny.yaml " + words;
 }
 
 /// Every command that runs a configuration, in a state where nothing can run.
@@ -103,16 +104,15 @@ TEST_CASE("every command finds the same single mistake") {
 
 TEST_CASE("the configurations of the repository lack nothing but the data of the demo") {
   const s2s::test::TemporaryFolder folder;
-  const std::string fresh =
-      "config check " S2S_SOURCE_DIR "/configs/tiny.yaml tiny.data=" + folder.path().string() +
-      "/data tiny.run=" + folder.path().string();
+  const std::string fresh = "config check " + s2s::test::source_dir() +
+                            "/configs/tiny.yaml tiny.data=" + folder.path().string() +
+                            "/data tiny.run=" + folder.path().string();
   const CommandResult tiny_result = run_cli(fresh);
   CAPTURE(tiny_result.output);
   CHECK(tiny_result.exit_code == 0);
   CHECK(tiny_result.output.ends_with("\nok\n"));
-  const CommandResult demo =
-      run_cli("config check --json " S2S_SOURCE_DIR "/configs/demo.yaml demo.data=" +
-              folder.path().string());
+  const CommandResult demo = run_cli("config check --json " + s2s::test::source_dir() +
+                                     "/configs/demo.yaml demo.data=" + folder.path().string());
   for (const auto& finding : nlohmann::json::parse(demo.output)["findings"]) {
     CHECK(finding["id"] == "data/missing-file");
   }

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "cli/command.h"
+#include "common/places.h"
 #include "common/temporary_folder.h"
 #include "core/duplex/data_files.h"
 
@@ -118,7 +119,7 @@ TEST_CASE("data convert that is stopped leaves no result, and goes on when it is
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    const std::string program = std::string(S2S_BINARY_DIR) + "/bin/s2s-run";
+    const std::string program = s2s::test::binary_dir() + "/bin/s2s-run";
     freopen("/dev/null", "w", stdout);
     freopen("/dev/null", "w", stderr);
     execl(program.c_str(), "s2s-run", "data", "convert", dir.path().c_str(), out.c_str(),

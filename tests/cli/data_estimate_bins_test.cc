@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "common/contains.h"
+#include "common/places.h"
 #include "common/temporary_folder.h"
 #include "core/samplers/sampler_of_spec.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 // A reference row whose cuts are in a manifest.
 json write_set(const TemporaryFolder& dir) {
-  std::ifstream file(S2S_SOURCE_DIR "/tests/reference/data/nemo_bins.json");
+  std::ifstream file(s2s::test::source_dir() + "/tests/reference/data/nemo_bins.json");
   const json row = json::parse(file)[1];
   std::ofstream manifest(dir / "cuts.jsonl");
   for (const auto& cut : s2s::data::generated_cuts(row["cuts"])) {
@@ -63,7 +64,7 @@ TEST_CASE("data estimate-bins prints lhotse's bounds in text and in JSON") {
 }
 
 TEST_CASE("data estimate-bins says what NeMo's scripts print of the same sources") {
-  const std::string data = S2S_SOURCE_DIR "/tests/reference/data";
+  const std::string data = s2s::test::source_dir() + "/tests/reference/data";
   std::ifstream file(data + "/nemo_bins_scripts.json");
   for (const json& row : json::parse(file)) {
     std::string command = "data estimate-bins --seed 5 --json";

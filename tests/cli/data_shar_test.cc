@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "common/places.h"
 #include "common/temporary_folder.h"
 
 using namespace s2s::test;
@@ -12,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string kSet = S2S_SOURCE_DIR "/tests/reference/data/lhotse_shar/shar";
+const std::string kSet = s2s::test::source_dir() + "/tests/reference/data/lhotse_shar/shar";
 
 }  // namespace
 
@@ -84,7 +85,7 @@ TEST_CASE("data shar: wrong words are exit code 2, wrong data 5, one message eac
 
 TEST_CASE("data shar takes NeMo's manifests and input_cfg") {
   const TemporaryFolder folder;
-  const std::string nemo = S2S_SOURCE_DIR "/tests/reference/data/nemo_loader";
+  const std::string nemo = s2s::test::source_dir() + "/tests/reference/data/nemo_loader";
   std::ofstream(folder / "input.yaml") << "- type: nemo_tarred\n"
                                           "  manifest_filepath: "
                                        << nemo << "/tarred/manifest_{0..3}.json\n"

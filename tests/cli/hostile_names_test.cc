@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "common/places.h"
 #include "common/temporary_folder.h"
 
 using namespace s2s::test;
@@ -82,7 +83,8 @@ TEST_CASE("names in configurations are printed escaped") {
   check_clean("config show " + hostile.word("bad.yaml"));
   check_clean("plan " + hostile.word("bad.yaml"));
   check_clean("train " + hostile.word("bad.yaml"));
-  check_clean("train " + quoted(S2S_SOURCE_DIR "/configs/tiny.yaml") + " " + quoted(kName + "=1"));
+  check_clean("train " + quoted(s2s::test::source_dir() + "/configs/tiny.yaml") + " " +
+              quoted(kName + "=1"));
 }
 
 TEST_CASE("names in data are printed escaped") {

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "cli/command.h"
+#include "common/places.h"
 #include "common/temporary_folder.h"
 #include "core/duplex/data_files.h"
 
@@ -81,7 +82,7 @@ TEST_CASE(
 
 TEST_CASE("sources that say what they read are cuts, and others are asked for") {
   const TemporaryFolder folder;
-  const std::string tiny = std::string("config check ") + S2S_SOURCE_DIR + "/configs/tiny.yaml " +
+  const std::string tiny = "config check " + s2s::test::source_dir() + "/configs/tiny.yaml " +
                            "tiny.data=" + (folder / "data") + " tiny.run=" + (folder / "run");
   const CommandResult named = run_cli(tiny + " ~data.train_ds.name");
   CHECK_MESSAGE(named.exit_code == 0, named.output);

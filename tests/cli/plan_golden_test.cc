@@ -8,11 +8,12 @@
 #include <sstream>
 
 #include "cli/command.h"
+#include "common/places.h"
 #include "common/temporary_folder.h"
 
 namespace {
 
-const std::string kGolden = std::string(S2S_SOURCE_DIR) + "/tests/cli/golden/";
+const std::string kGolden = s2s::test::source_dir() + "/tests/cli/golden/";
 
 struct GoldenPlan {
   const char* name;

@@ -3,15 +3,16 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "common/places.h"
 
 namespace {
 
-const std::string kFolder = std::string(S2S_SOURCE_DIR) + "/tests/cli/golden/";
+const std::string kFolder = s2s::test::source_dir() + "/tests/cli/golden/";
 
 }  // namespace
 
 TEST_CASE("a plan of more ranks than anybody has is refused at once") {
-  const std::string config = std::string("plan ") + S2S_SOURCE_DIR + "/configs/tiny.yaml ";
+  const std::string config = "plan " + s2s::test::source_dir() + "/configs/tiny.yaml ";
   for (const char* words : {"--world-size 100000000", "--mesh data=9223372036854775807,tensor=2",
                             "trainer.strategy='{name: fsdp, data_parallel_size: 4000000}'",
                             "trainer.devices=2000000"}) {
@@ -89,7 +90,7 @@ TEST_CASE("traffic follows precision, accumulation, batch and length") {
 
 TEST_CASE("the models of the repository's configurations have plans without findings") {
   for (const char* name : {"tiny", "demo"}) {
-    const auto result = s2s::test::run_cli(std::string("plan " S2S_SOURCE_DIR "/configs/") + name +
+    const auto result = s2s::test::run_cli("plan " + s2s::test::source_dir() + "/configs/" + name +
                                            ".yaml --mesh data=2 --json");
     CAPTURE(result.output);
     CHECK(result.exit_code == 0);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "common/places.h"
 #include "common/temporary_folder.h"
 #include "core/plugin/fixtures.h"
 
@@ -45,7 +46,7 @@ TEST_CASE("plugin list exits with 4 when one directory provides a name twice") {
 }
 
 TEST_CASE("a table fits the terminal, and is as it was where a program reads it") {
-  const std::string inspect = std::string(S2S_BINARY_DIR) + "/bin/s2s-run plugin inspect adamw";
+  const std::string inspect = s2s::test::binary_dir() + "/bin/s2s-run plugin inspect adamw";
   const auto longest_line = [](const std::string& command) {
     FILE* const pipe = popen(command.c_str(), "r");
     REQUIRE(pipe != nullptr);
@@ -114,7 +115,7 @@ TEST_CASE("plugin path tells the folders in order with their origins") {
   CHECK(all[0]["origin"] == "--plugin-path");
   CHECK(all[0]["files"] == 1);
   CHECK(all[1]["exists"] == false);
-  CHECK(all[2]["path"] == S2S_BINARY_DIR "/lib/s2s/plugins");
+  CHECK(all[2]["path"] == s2s::test::binary_dir() + "/lib/s2s/plugins");
 }
 
 TEST_CASE("plugin check passes a good plugin with a line per check") {
@@ -129,8 +130,8 @@ TEST_CASE("plugin check passes a good plugin with a line per check") {
 TEST_CASE("plugin check builds tiny instances and asks for what their interfaces promise") {
   for (const char* plugin : {"llm_llama", "llm_tinyllama", "llm_gemma", "llm_qwen",
                              "encoder_fastconformer", "codec_mel_fsq"}) {
-    const CommandResult result = run_cli(
-        std::string("plugin check " S2S_BINARY_DIR "/lib/s2s/plugins/libs2s_") + plugin + ".so");
+    const CommandResult result = run_cli("plugin check " + s2s::test::binary_dir() +
+                                         "/lib/s2s/plugins/libs2s_" + plugin + ".so");
     CHECK_MESSAGE(result.exit_code == 0, result.output);
     CHECK(contains(result.output, "tiny instances are built: 1 built"));
     CHECK(contains(result.output, " 8 ok      promises of the interfaces are kept"));
@@ -146,7 +147,7 @@ TEST_CASE("plugin new makes a project, and refuses what it cannot make") {
   CHECK_MESSAGE(made.exit_code == 0, made.output);
   CHECK(contains(made.output, "a plugin for llm:acme.tiny"));
   // A build tree is no prefix: it is installed first.
-  const std::string prefix = S2S_BINARY_DIR "/installed\n  cmake ";
+  const std::string prefix = s2s::test::binary_dir() + "/installed\n  cmake ";
   CHECK_MESSAGE(contains(made.output, "--prefix " + prefix + "-S " + out), made.output);
   for (const char* file : {"CMakeLists.txt", "family.h", "family.cc", "plugin.cc", "test.cc",
                            "README.md", "tiny.yaml"}) {
@@ -204,11 +205,11 @@ TEST_CASE("plugin list, path and inspect search the folders of a config") {
 }
 
 TEST_CASE("every command that uses plugins searches --plugin-path and S2S_PLUGIN_PATH") {
-  const std::string config = std::string(S2S_SOURCE_DIR) + "/configs/tiny.yaml ";
+  const std::string config = s2s::test::source_dir() + "/configs/tiny.yaml ";
   const std::string reference =
-      std::string(S2S_SOURCE_DIR) + "/tests/reference/data/hf_llama_plain.safetensors ";
+      s2s::test::source_dir() + "/tests/reference/data/hf_llama_plain.safetensors ";
   const std::string model =
-      std::string(S2S_SOURCE_DIR) + "/tests/reference/data/sentencepiece_word.model ";
+      s2s::test::source_dir() + "/tests/reference/data/sentencepiece_word.model ";
   const std::vector<std::string> commands = {
       "plugin list",
       "plugin path",

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "cli/command.h"
+#include "common/places.h"
 #include "common/temporary_folder.h"
 
 using s2s::test::CommandResult;
@@ -37,7 +38,7 @@ TEST_CASE("what other programs call so, and commands of groups, are sent to ours
   }
   CHECK(has(run_cli("launch -n 2 train x.yaml"),
             "write:     s2s-run launch local -n RANKS -- train FILE.yaml"));
-  const std::string tiny = std::string("config check ") + S2S_SOURCE_DIR + "/configs/tiny.yaml ";
+  const std::string tiny = "config check " + s2s::test::source_dir() + "/configs/tiny.yaml ";
   CHECK(has(run_cli(tiny + "trainer.max_steps:5"), "; write trainer.max_steps=5"));
   CHECK(has(run_cli(tiny + "trainer.max_steps = 5"), "; write trainer.max_steps=VALUE"));
 }
@@ -113,7 +114,7 @@ TEST_CASE("the help of a command ends with an example that is understood") {
 }
 
 TEST_CASE("a configuration may come from standard input") {
-  const std::string tiny = std::string(S2S_SOURCE_DIR) + "/configs/tiny.yaml";
+  const std::string tiny = s2s::test::source_dir() + "/configs/tiny.yaml";
   const CommandResult shown = run_cli("config show - trainer.max_steps=3 < " + tiny);
   CHECK(shown.exit_code == 0);
   CHECK(has(shown, "# standard input:"));
@@ -123,7 +124,7 @@ TEST_CASE("a configuration may come from standard input") {
 }
 
 TEST_CASE("output that cannot be written is an error of every command") {
-  const std::string tiny = std::string(S2S_SOURCE_DIR) + "/configs/tiny.yaml";
+  const std::string tiny = s2s::test::source_dir() + "/configs/tiny.yaml";
   for (const std::string& words :
        {std::string("--help"), std::string("--version"), std::string("plugin list"),
         std::string("launch --help"), "config show " + tiny, "plan --json " + tiny}) {
@@ -189,7 +190,7 @@ TEST_CASE("a number that an option does not take is named with what it takes") {
 }
 
 TEST_CASE("a checkpoint that is not there is said before anything else is missed") {
-  const std::string config = S2S_SOURCE_DIR "/configs/tiny.yaml";
+  const std::string config = s2s::test::source_dir() + "/configs/tiny.yaml";
   const CommandResult result =
       run_cli("validate " + config + " tiny.data=no/such/data --checkpoint no/such/step=3");
   CHECK_MESSAGE(has(result, "error: [checkpoint/missing] no checkpoint at no/such/step=3"),

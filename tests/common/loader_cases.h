@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "common/places.h"
 #include "config/yaml_reader.h"
 #include "s2s/config.h"
 #include "s2s/cuts.h"
@@ -16,8 +17,7 @@ namespace s2s::loader_cases {
 using Json = nlohmann::json;
 
 inline const std::string& folder() {
-  static const std::string kFolder =
-      std::string(S2S_SOURCE_DIR) + "/tests/reference/data/nemo_loader";
+  static const std::string kFolder = s2s::test::source_dir() + "/tests/reference/data/nemo_loader";
   return kFolder;
 }
 

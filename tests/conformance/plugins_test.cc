@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
+#include "common/places.h"
 #include "common/temporary_folder.h"
 #include "core/duplex/data_files.h"
 #include "core/duplex/table_tokenizer.h"
@@ -86,7 +87,7 @@ TEST_CASE("tokenizers keep their promises") {
     CAPTURE(style);
     Config config = Config::map();
     config["name"] = Config::scalar("hf");
-    config["path"] = Config::scalar(std::string(S2S_SOURCE_DIR "/tests/reference/data/") +
+    config["path"] = Config::scalar(s2s::test::source_dir() + "/tests/reference/data/" +
                                     "hf_tokenizer_" + style + ".json");
     const auto tokenizer = plugins.create<s2s::Tokenizer>(config);
     check_none(broken_promises(*tokenizer, {"", "the timer is set", "It's 12:30, caf\u00e9!"}));

@@ -48,7 +48,8 @@ torch=${torch:-$(sed -n 's/^S2S_TORCH_ROOT:[A-Z]*=//p' build/CMakeCache.txt)}
 # What a target compiles with instrumentation; the rest is the built libs2s_core, LibTorch and the
 # packages as they are.
 config='core/foundation/config/{config,config_errors,option_reader,option_values,scalar}.cc'
-yaml='core/foundation/config/{yaml_reader,yaml_writer,interpolation,interpolation_text,load_config}.cc'
+yaml='core/foundation/config/{yaml_reader,yaml_writer,interpolation,interpolation_text}.cc'
+yaml+=' core/foundation/config/load_config.cc'
 weights='core/model/weights/weights_errors.cc'
 lines='core/data/files/{json_fields,json_line,json_text,files_errors}.cc'
 sources='core/foundation/base/{error,foreign_text}.cc'
@@ -93,7 +94,8 @@ case $target in
     libraries+=' -ltorch_cpu' ;;
   pickle) sources+=" $weights core/model/weights/{pickle,torch_calls}.cc" ;;
   checkpoint_index)
-    sources+=' core/model/weights/{checkpoint_index,tensor_runs,block_checksums,checkpoint_errors}.cc'
+    sources+=' core/model/weights/{checkpoint_index,tensor_runs,block_checksums}.cc'
+    sources+=' core/model/weights/checkpoint_errors.cc'
     libraries+=' -ltorch_cpu -lz' ;;
   plugin_note)
     sources+=' core/model/plugin/{elf_file,elf_note,plugin_facts,plugin_errors,component_id}.cc'

@@ -20,8 +20,8 @@ NAME = re.compile(r'return (?:Error )?\w+\(\s*"([a-z][a-z0-9-]+)",')
 def ids_of(root):
     """Each id with the file that makes it."""
     made = {}
-    for folder in ("core/foundation", "core/data", "core/model", "core/training", "core/include", "plugins",
-                   "apps"):
+    for folder in ("core/foundation", "core/data", "core/model", "core/training", "core/include",
+                   "plugins", "apps"):
         for path in sorted((root / folder).rglob("*")):
             if path.suffix not in (".cc", ".h"):
                 continue

@@ -1,7 +1,7 @@
 """usage: safety_test.py SOURCE_DIR
 
-Calls that have one safe function each (decision record 0017), and may stand behind it only. A file that
-reads what no stranger writes is excused below, with its reason.
+Calls that have one safe function each (decision record 0017), and may stand behind it only. A file
+that reads what no stranger writes is excused below, with its reason.
 """
 
 import pathlib
@@ -21,9 +21,10 @@ RULES = [
       "plugins/data/cuts/source_state.cc": "asks for the depth in the line above"}),
     (r"std::thread\(|std::thread\s+\w+[({]|<std::thread>|\}\)\.detach\(\)",
      "start_thread, ThreadTeam or run_threads (s2s/threads.h)",
-     {"core/include/s2s/threads.h": "the function", "core/foundation/base/threads.cc": "the function"}),
+     {"core/include/s2s/threads.h": "the function",
+      "core/foundation/base/threads.cc": "the function"}),
     (r"std::ifstream\b", "read_small_file (s2s/foreign_text.h) or files/line_file.h",
-     {"core/training/eval/report/training_curves.cc": "lines of metrics.jsonl, which it asks to be a file",
+     {"core/training/eval/report/training_curves.cc": "metrics.jsonl, which it asks to be a file",
       "apps/s2s_run/bench/bench_parallel.cc": "/proc/self/status",
       "apps/s2s_run/bench/bench_model.cc": "/proc/self/stat",
       "apps/s2s_run/run/manifest.cc": "/proc/self/cmdline"}),

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "common/places.h"
+
 namespace s2s::test {
 
 class EqualityTable {
@@ -15,7 +17,7 @@ class EqualityTable {
   EqualityTable(const EqualityTable&) = delete;
   EqualityTable& operator=(const EqualityTable&) = delete;
   ~EqualityTable() {
-    std::ofstream(std::string(S2S_BINARY_DIR) + "/equality_" + name_ + ".json")
+    std::ofstream(s2s::test::binary_dir() + "/equality_" + name_ + ".json")
         << rows_.dump(1) << '\n';
   }
   /// difference: relative, over all steps.

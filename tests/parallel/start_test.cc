@@ -5,6 +5,7 @@
 #include <fstream>
 #include <limits>
 
+#include "common/places.h"
 #include "common/temporary_folder.h"
 #include "parallel/started_model.h"
 #include "parallel/trained_models.h"
@@ -16,7 +17,7 @@ using namespace s2s::test;
 
 namespace {
 
-const std::string kFiles = std::string(S2S_SOURCE_DIR) + "/tests/reference/data/";
+const std::string kFiles = s2s::test::source_dir() + "/tests/reference/data/";
 
 /// One process's parameters, buffers, and the names of what trains.
 struct Whole {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "common/places.h"
 #include "plugin/plugin_host.h"
 #include "s2s/registry.h"
 
@@ -22,7 +23,7 @@ class BuiltPlugins {
  private:
   static SearchInputs inputs() {
     SearchInputs inputs;
-    inputs.command_line = {std::string(S2S_BINARY_DIR) + "/lib/s2s/plugins"};
+    inputs.command_line = {s2s::test::binary_dir() + "/lib/s2s/plugins"};
     return inputs;
   }
 

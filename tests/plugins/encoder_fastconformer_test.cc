@@ -1,6 +1,7 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
+#include "common/places.h"
 #include "common/temporary_folder.h"
 #include "plugin/plugin_host.h"
 #include "s2s/error.h"
@@ -61,7 +62,7 @@ TEST_CASE("fastconformer gives the reference's mel, features and lengths") {
   for (const char* name : {"nemo_fastconformer_full", "nemo_fastconformer_chunked_causal",
                            "nemo_fastconformer_look_aheads", "hf_parakeet"}) {
     CAPTURE(name);
-    const auto file = SafetensorsFile::open(std::string(S2S_SOURCE_DIR) + "/tests/reference/data/" +
+    const auto file = SafetensorsFile::open(s2s::test::source_dir() + "/tests/reference/data/" +
                                             name + ".safetensors");
     const auto& component = registries().get<Encoder>("fastconformer");
     const Config options = component.translate(json(file.metadata().at("options")));

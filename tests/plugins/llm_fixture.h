@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/places.h"
 #include "compare/compare.h"
 #include "core/weights/test_files.h"
 #include "plan/plan_check.h"
@@ -54,7 +55,7 @@ class LlmPlugins {
     return pass && error.empty();
   }
   static ReferenceFile reference(const std::string& name) {
-    return read_reference(std::string(S2S_SOURCE_DIR) + "/tests/reference/data/" + name +
+    return read_reference(s2s::test::source_dir() + "/tests/reference/data/" + name +
                           ".safetensors");
   }
 

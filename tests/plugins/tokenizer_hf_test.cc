@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "common/contains.h"
+#include "common/places.h"
 #include "common/temporary_folder.h"
 #include "plugins/built_plugins.h"
 
@@ -18,7 +19,7 @@ using s2s::Tokenizer;
 using s2s::test::contains;
 using s2s::test::TemporaryFolder;
 
-const std::string kData = S2S_SOURCE_DIR "/tests/reference/data/";
+const std::string kData = s2s::test::source_dir() + "/tests/reference/data/";
 
 Config node(const std::string& path) {
   Config config = Config::map();

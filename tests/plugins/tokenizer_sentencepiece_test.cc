@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/contains.h"
+#include "common/places.h"
 #include "common/temporary_folder.h"
 #include "core/duplex/data_files.h"
 #include "plugins/built_plugins.h"
@@ -136,7 +137,7 @@ TEST_CASE("unigram, bpe and char models are made too") {
 
 // tests/reference/sentencepiece_ids.py, sentencepiece 0.2.3 from PyPI.
 TEST_CASE("ids and texts equal the Python package's on its own models") {
-  const std::string data = S2S_SOURCE_DIR "/tests/reference/data/";
+  const std::string data = s2s::test::source_dir() + "/tests/reference/data/";
   std::ifstream file(data + "sentencepiece.json");
   const auto golden = nlohmann::json::parse(file);
   s2s::test::BuiltPlugins plugins;
@@ -160,7 +161,7 @@ TEST_CASE("ids and texts equal the Python package's on its own models") {
 }
 
 TEST_CASE("PAD falls back to the unknown id; equal or absent special ids are refused") {
-  const std::string data = S2S_SOURCE_DIR "/tests/reference/data/";
+  const std::string data = s2s::test::source_dir() + "/tests/reference/data/";
   s2s::test::BuiltPlugins plugins;
   Config config = node(data + "sentencepiece_bpe.model");
   CHECK(plugins.create<Tokenizer>(config, context())->special_ids().pad == 0);
@@ -178,7 +179,7 @@ TEST_CASE("PAD falls back to the unknown id; equal or absent special ids are ref
 
 // tests/reference/sentencepiece_export_check.py asks transformers for the ids.
 TEST_CASE("a model gives the files that transformers reads") {
-  const std::string data = S2S_SOURCE_DIR "/tests/reference/data/";
+  const std::string data = s2s::test::source_dir() + "/tests/reference/data/";
   s2s::test::BuiltPlugins plugins;
   const auto bpe = plugins.create<Tokenizer>(node(data + "sentencepiece_bpe.model"), context());
   const auto files = bpe->transformers_files();
@@ -199,7 +200,7 @@ TEST_CASE("a model gives the files that transformers reads") {
 
 TEST_CASE("a model that transformers cannot express says why") {
   const TemporaryFolder dir;
-  std::ifstream file(S2S_SOURCE_DIR "/tests/reference/data/sentencepiece_bpe.model",
+  std::ifstream file(s2s::test::source_dir() + "/tests/reference/data/sentencepiece_bpe.model",
                      std::ios::binary);
   std::string model(std::istreambuf_iterator<char>(file), {});
   model += "\x12\x03\xC0\x01\x01";  // trainer_spec { treat_whitespace_as_suffix: true }

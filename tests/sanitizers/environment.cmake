@@ -1,6 +1,6 @@
 # The sanitizers' settings, for every test of a sanitized build: to stop at the first finding, and
-# to leave SIGBUS to core/foundation/base/bus_guard. LibTorch and OpenMP are not instrumented; what is
-# excused beside that stands, with its reason, in tsan.supp. (core/docs/internals/sanitizers.md)
+# to leave SIGBUS to core/foundation/base/bus_guard. LibTorch and OpenMP are not instrumented;
+# tsan.supp excuses what comes from them, with reasons. (core/docs/internals/sanitizers.md)
 set(S2S_SANITIZER_ENVIRONMENT "")
 if(S2S_SANITIZE MATCHES undefined)
   list(APPEND S2S_SANITIZER_ENVIRONMENT "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1"

@@ -33,7 +33,8 @@ train() {  # train FOLDER OVERRIDE...: ten steps
 }
 
 train scored_run trainer.val_check_interval=10 trainer.limit_val_batches=1 \
-  'model.metrics={name: acme.metric}' 'exp_manager.loggers=[{name: acme.logger, path: logged.csv}]' \
+  'model.metrics={name: acme.metric}' \
+  'exp_manager.loggers=[{name: acme.logger, path: logged.csv}]' \
   exp_manager.checkpoint_callback_params.monitor=val_txt_acme_metric
 grep -q '"txt_acme_metric"' scored_run/metrics.jsonl || fail "the metric is in no validation"
 for line in 1,loss, 10,learning_rate, 10,val_txt_acme_metric_dev,; do

@@ -48,11 +48,11 @@ struct ExportArguments {
 /// option asks for. Errors: [checkpoint/export], [weights/config].
 Config foreign_config(const Backbone& llm, const Config& config, const Registries& registries) {
   const auto* const decoder = dynamic_cast<const Decoder*>(&llm);
-  if (decoder == nullptr || decoder->facts().foreign_config.is_null()) {
+  if (decoder == nullptr || decoder->spec().foreign_config.is_null()) {
     throw_no_export("the language model of this checkpoint has no counterpart in transformers",
                     "a plugin that sets DecoderSpec::foreign_config");
   }
-  Config foreign = decoder->facts().foreign_config;
+  Config foreign = decoder->spec().foreign_config;
   foreign.set_origin({"config.json of the export", 0, 0});
   const Config& name = *config.find_path("model.llm.name");
   const auto& component = registries.get<Backbone>(name.text(), name, "model.llm");

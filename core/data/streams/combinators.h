@@ -77,6 +77,8 @@ using CutDraws = std::function<std::vector<int64_t>(const Cut&, PythonRandom&)>;
 using CutDrawsFunction = std::function<CutPtr(const CutPtr&, CutKeyView draws)>;
 
 /// The cuts changed by what is drawn for each. `seed`: before pass 0; later passes go on drawing.
+/// On top of all else: a chain saves the state of its open source only, so that draws below a chain
+/// that repeats would not go on as they were.
 /// Token: number of draws, the draws, the source's.
 StreamPtr map_with_draws(StreamPtr source, CutDraws draws, CutDrawsFunction function,
                          std::string name, int64_t seed);

@@ -368,6 +368,13 @@ bool is_unresolved(const Config& node) {
   return node.is_scalar() && node.text().find("${") != std::string::npos;
 }
 
+bool has_unresolved(const Config& node) {
+  return is_unresolved(node) ||
+         std::any_of(node.items().begin(), node.items().end(), has_unresolved) ||
+         std::any_of(node.entries().begin(), node.entries().end(),
+                     [](const auto& entry) { return has_unresolved(entry.second); });
+}
+
 std::set<std::string> interpolation_roots(const Config& config) {
   std::set<std::string> roots;
   const std::string& text = config.text();

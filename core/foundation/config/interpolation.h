@@ -31,6 +31,8 @@ std::vector<std::string> environment_variables(const Config& node);
 
 /// True for a value that kept its "${".
 bool is_unresolved(const Config& node);
+/// True when `node` or anything below it is unresolved.
+bool has_unresolved(const Config& node);
 
 /// First steps of all absolute paths that interpolations name: "demo" of "${demo.data}/x".
 std::set<std::string> interpolation_roots(const Config& config);

@@ -27,13 +27,6 @@ std::function<bool(const std::string&)> listed_in(const OptionTable& table) {
   };
 }
 
-bool has_unresolved(const Config& node) {
-  return is_unresolved(node) ||
-         std::any_of(node.items().begin(), node.items().end(), has_unresolved) ||
-         std::any_of(node.entries().begin(), node.entries().end(),
-                     [](const auto& entry) { return has_unresolved(entry.second); });
-}
-
 /// What the defaults of a component come from when that is not its table: "preset tiny". Completing
 /// such a block from the table would show values that nobody uses.
 std::string source_of_defaults(const Config& node, const OptionTable& table,

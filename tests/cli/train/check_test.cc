@@ -4,6 +4,7 @@
 
 #include "cli/train/tiny_run.h"
 #include "common/contains.h"
+#include "common/places.h"
 #include "common/temporary_folder.h"
 
 using namespace s2s::test;
@@ -104,7 +105,7 @@ TEST_CASE("config check says when this machine is not the one to train on") {
 
 TEST_CASE("before the first run, what data.synth is going to make is no mistake") {
   const TemporaryFolder folder;
-  const std::string config = std::string(S2S_SOURCE_DIR) + "/configs/tiny.yaml";
+  const std::string config = s2s::test::source_dir() + "/configs/tiny.yaml";
   const Outcome fresh =
       run_s2s({"config", "check", config, "tiny.data=" + (folder.path() / "data").string(),
                "tiny.run=" + (folder.path() / "run").string()});

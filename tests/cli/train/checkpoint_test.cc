@@ -7,6 +7,7 @@
 
 #include "cli/train/tiny_run.h"
 #include "common/contains.h"
+#include "common/places.h"
 #include "core/weights/tar_file.h"
 
 using namespace s2s::test;
@@ -72,7 +73,7 @@ TEST_CASE("inspect says what a checkpoint holds") {
 }
 
 TEST_CASE("inspect takes other software's files") {
-  const std::string data = std::string(S2S_SOURCE_DIR) + "/tests/reference/data/";
+  const std::string data = s2s::test::source_dir() + "/tests/reference/data/";
   const json torch = parsed(checkpoint("inspect", data + "torch_lightning.ckpt", {"--json"}));
   CHECK(torch["types"]["BF16"] == 1);
   const TemporaryFolder folder;
@@ -211,8 +212,7 @@ TEST_CASE("NeMo's weights become a checkpoint that generates and that a run begi
 TEST_CASE("a state dict of NeMo's DuplexS2SModel fits the same sizes in our configuration") {
   const TemporaryFolder folder;
   const auto reference = s2s::SafetensorsFile::open(
-      std::string(S2S_SOURCE_DIR) +
-      "/tests/reference/data/nemo_duplex_full_identity_tied.safetensors");
+      s2s::test::source_dir() + "/tests/reference/data/nemo_duplex_full_identity_tied.safetensors");
   const s2s::TensorMap tensors = reference.tensors("weights/");
   write_nemo_folder(folder.path() / "nemo", tensors);
   const std::string config = folder.write("nemo.yaml", R"(

@@ -4,13 +4,14 @@
 
 #include "cli/train/tiny_run.h"
 #include "common/contains.h"
+#include "common/places.h"
 
 using namespace s2s::test;
 namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kPreload = S2S_BINARY_DIR "/tests/fail_at_call.so";
+const std::string kPreload = s2s::test::binary_dir() + "/tests/fail_at_call.so";
 
 }  // namespace
 

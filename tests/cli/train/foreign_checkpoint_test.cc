@@ -8,6 +8,7 @@
 
 #include "cli/train/tiny_run.h"
 #include "common/contains.h"
+#include "common/places.h"
 
 using namespace s2s::test;
 namespace fs = std::filesystem;
@@ -36,7 +37,7 @@ struct ForeignCheckpoint {
   fs::path marker = folder.path() / "ran";
 };
 
-const fs::path kFixtures = fs::path(S2S_BINARY_DIR) / "tests/fixtures/plugins/writes_file";
+const fs::path kFixtures = fs::path(s2s::test::binary_dir()) / "tests/fixtures/plugins/writes_file";
 const std::string kPlugins = "plugins:\n  load: [" +
                              (kFixtures / "libs2s_metric_fixture_writes_file.so").string() +
                              "]\n  paths: [" + kFixtures.string() + "]\n";

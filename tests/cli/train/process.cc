@@ -12,6 +12,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "common/places.h"
+
 extern char** environ;
 
 namespace s2s::test {
@@ -46,7 +48,7 @@ std::string new_file() {
 Process::Process(const std::vector<std::string>& words,
                  const std::map<std::string, std::string>& environment)
     : output_file_(new_file()) {
-  std::vector<std::string> arguments = {std::string(S2S_BINARY_DIR) + "/bin/s2s-run"};
+  std::vector<std::string> arguments = {s2s::test::binary_dir() + "/bin/s2s-run"};
   arguments.insert(arguments.end(), words.begin(), words.end());
   std::vector<std::string> all_variables = variables(environment);
   posix_spawn_file_actions_t files;

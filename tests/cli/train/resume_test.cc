@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "cli/train/tiny_run.h"
+#include "common/places.h"
 
 using namespace s2s::test;
 namespace fs = std::filesystem;
@@ -27,9 +28,9 @@ void kill_after(const fs::path& run, int steps) {
 /// Runs until the preloaded library kills it in place of the `call`-th write while step 20's
 /// checkpoint is written. False when there were fewer.
 bool killed_while_saving(const fs::path& run, int call) {
-  const Outcome outcome =
-      run_s2s(eventful_train(run), {{"LD_PRELOAD", S2S_BINARY_DIR "/tests/kill_at_call.so"},
-                                    {"S2S_TEST_KILL", ".step=20.partial:" + std::to_string(call)}});
+  const Outcome outcome = run_s2s(
+      eventful_train(run), {{"LD_PRELOAD", s2s::test::binary_dir() + "/tests/kill_at_call.so"},
+                            {"S2S_TEST_KILL", ".step=20.partial:" + std::to_string(call)}});
   CHECK_MESSAGE((outcome.signal == SIGKILL || outcome.exit_code == 0), outcome.output);
   return outcome.signal == SIGKILL;
 }

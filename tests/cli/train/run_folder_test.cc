@@ -8,6 +8,7 @@
 
 #include "cli/train/tiny_run.h"
 #include "common/contains.h"
+#include "common/places.h"
 
 using namespace s2s::test;
 namespace fs = std::filesystem;
@@ -17,7 +18,7 @@ namespace {
 
 /// configs/tiny.yaml just as it is, in a folder of its own: data and run are made below it.
 Outcome first_use(const fs::path& folder, const Words& more = {}) {
-  Words words = {"train", std::string(S2S_SOURCE_DIR) + "/configs/tiny.yaml",
+  Words words = {"train", s2s::test::source_dir() + "/configs/tiny.yaml",
                  "tiny.data=" + (folder / "data").string(),
                  "tiny.run=" + (folder / "run").string()};
   words.insert(words.end(), more.begin(), more.end());
@@ -184,7 +185,8 @@ TEST_CASE(
   fs::copy(uninterrupted_run(), run, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
   const fs::path plugins = folder.path() / "plugins";
   fs::create_directory(plugins);
-  const fs::path built = fs::path(S2S_BINARY_DIR) / "lib/s2s/plugins/libs2s_optimizer_adamw.so";
+  const fs::path built =
+      fs::path(s2s::test::binary_dir()) / "lib/s2s/plugins/libs2s_optimizer_adamw.so";
   fs::copy(built, plugins / "libs2s_optimizer_adamw.so");
   Words words = eventful_options();
   words.insert(words.end(), {"--plugin-path", plugins.string()});

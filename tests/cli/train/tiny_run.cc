@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "common/places.h"
+
 namespace s2s::test {
 
 namespace fs = std::filesystem;
@@ -22,7 +24,7 @@ const fs::path& tiny_set() {
 }
 
 Words tiny_words(const std::string& command, const fs::path& folder, const Words& more) {
-  Words words = {command, std::string(S2S_SOURCE_DIR) + "/configs/tiny.yaml",
+  Words words = {command, s2s::test::source_dir() + "/configs/tiny.yaml",
                  "tiny.data=" + tiny_set().string(), "tiny.run=" + folder.string(),
                  "data.synth=null"};
   words.insert(words.end(), more.begin(), more.end());

@@ -8,6 +8,7 @@
 #include "audio/audio_mixer.h"
 #include "audio/random_room.h"
 #include "audio/tempo.h"
+#include "common/places.h"
 #include "weights/safetensors.h"
 
 namespace {
@@ -69,8 +70,8 @@ TEST_CASE("made-up rooms repeat with their seeds, and other seeds are other room
 }
 
 TEST_CASE("tempo equals SoX's") {
-  const auto file =
-      s2s::SafetensorsFile::open(S2S_SOURCE_DIR "/tests/reference/data/sox_tempo.safetensors");
+  const auto file = s2s::SafetensorsFile::open(s2s::test::source_dir() +
+                                               "/tests/reference/data/sox_tempo.safetensors");
   int checked = 0;
   for (const auto& [name, entry] : file.entries()) {
     if (!name.starts_with("output/")) continue;

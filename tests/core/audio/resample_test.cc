@@ -6,6 +6,7 @@
 #include "audio/polyphase.h"
 #include "audio/resampler_bank.h"
 #include "audio/sinc_kernel.h"
+#include "common/places.h"
 #include "weights/safetensors.h"
 
 TEST_CASE("resampling gives torchaudio's samples and its rounding of the length") {
@@ -29,8 +30,8 @@ TEST_CASE("resampling to the same rate changes nothing") {
 }
 
 TEST_CASE("resampling equals both of torchaudio's kernels for all pairs of usual rates") {
-  const auto file =
-      s2s::SafetensorsFile::open(S2S_SOURCE_DIR "/tests/reference/data/resample.safetensors");
+  const auto file = s2s::SafetensorsFile::open(s2s::test::source_dir() +
+                                               "/tests/reference/data/resample.safetensors");
   int checked = 0;
   for (const auto& [name, entry] : file.entries()) {
     const size_t slash = name.find('/'), underline = name.find('_');

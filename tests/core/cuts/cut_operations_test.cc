@@ -5,6 +5,7 @@
 #include <fstream>
 #include <regex>
 
+#include "common/places.h"
 #include "core/cuts/cut_cases.h"
 
 namespace {
@@ -51,7 +52,7 @@ nlohmann::json plain(const CaseJson& value) { return nlohmann::json::parse(value
 }  // namespace
 
 TEST_CASE("operations give what lhotse's give, field by field, and refuse what it refuses") {
-  std::ifstream file(S2S_SOURCE_DIR "/tests/reference/data/lhotse_cuts.json");
+  std::ifstream file(s2s::test::source_dir() + "/tests/reference/data/lhotse_cuts.json");
   const CaseJson cases = CaseJson::parse(file);
   REQUIRE(cases.size() >= 60);
   for (const CaseJson& test_case : cases) {

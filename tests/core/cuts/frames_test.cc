@@ -5,10 +5,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "common/places.h"
 #include "s2s/error.h"
 
 TEST_CASE("frame and sample counts equal lhotse's on durations that are easy to get wrong") {
-  std::ifstream file(S2S_SOURCE_DIR "/tests/reference/data/frames.json");
+  std::ifstream file(s2s::test::source_dir() + "/tests/reference/data/frames.json");
   const auto golden = nlohmann::json::parse(file);
   for (const auto& row : golden["num_frames"]) {
     CAPTURE(row.dump());

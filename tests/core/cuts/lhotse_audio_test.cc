@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "common/allowed_commands.h"
+#include "common/places.h"
 #include "common/temporary_folder.h"
 #include "core/duplex/data_files.h"
 #include "core/duplex/golden_file.h"
@@ -37,7 +38,7 @@ s2s::Cut make_cut(const std::string& path, double start_s, double duration_s, in
 
 TEST_CASE("every kind of cut and every transform give lhotse's samples") {
   const s2s::test::AllowedCommands allowed;
-  const std::string folder = S2S_SOURCE_DIR "/tests/reference/data/lhotse_cut_audio";
+  const std::string folder = s2s::test::source_dir() + "/tests/reference/data/lhotse_cut_audio";
   setenv("S2S_AUDIO", folder.c_str(), 1);
   const s2s::test::GoldenFile load(folder + "/load.safetensors");
   const s2s::test::GoldenFile rate(folder + "/rate.safetensors");
@@ -76,7 +77,7 @@ TEST_CASE("every kind of cut and every transform give lhotse's samples") {
 
 TEST_CASE("stretches, resampling and lengths that do not fit equal lhotse's") {
   const TemporaryFolder dir;
-  const s2s::test::GoldenFile golden(S2S_SOURCE_DIR
+  const s2s::test::GoldenFile golden(s2s::test::source_dir() +
                                      "/tests/reference/data/lhotse_audio.safetensors");
   const auto cases = nlohmann::json::parse(golden.metadata("cases"));
   double largest = 0;

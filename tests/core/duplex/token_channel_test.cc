@@ -3,6 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "common/places.h"
 #include "core/duplex/table_tokenizer.h"
 #include "s2s/duplex_data.h"
 
@@ -32,7 +33,7 @@ std::vector<int64_t> channel(const std::vector<Supervision>& turns, double durat
 }  // namespace
 
 TEST_CASE("token channels equal NeMo's on its reference cuts, frame for frame") {
-  std::ifstream file(S2S_SOURCE_DIR "/tests/reference/data/token_channels.json");
+  std::ifstream file(s2s::test::source_dir() + "/tests/reference/data/token_channels.json");
   const auto golden = nlohmann::json::parse(file);
   const TableTokenizer tokenizer(golden["table"]);
   for (const auto& cut : golden["cuts"]) {

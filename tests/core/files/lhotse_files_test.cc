@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "common/places.h"
 #include "common/temporary_folder.h"
 #include "files/line_file.h"
 #include "files/npy.h"
@@ -15,7 +16,7 @@
 namespace s2s::files {
 namespace {
 
-const std::string kFolder = S2S_SOURCE_DIR "/tests/reference/data/lhotse_shar/files/";
+const std::string kFolder = s2s::test::source_dir() + "/tests/reference/data/lhotse_shar/files/";
 
 std::string bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

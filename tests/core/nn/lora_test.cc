@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "common/places.h"
 #include "common/temporary_folder.h"
 #include "core/weights/test_files.h"
 #include "plan/plan_check.h"
@@ -19,7 +20,7 @@ using namespace s2s::test;
 
 namespace {
 
-const std::string kData = std::string(S2S_SOURCE_DIR) + "/tests/reference/data/";
+const std::string kData = s2s::test::source_dir() + "/tests/reference/data/";
 
 /// The model of peft_lora.py.
 class SmallDecoder : public s2s::Decoder {

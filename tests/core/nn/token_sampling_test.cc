@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "common/places.h"
 #include "s2s/decoder.h"
 
 namespace {
@@ -44,7 +45,7 @@ class PlainDecoder : public s2s::Decoder {
 }  // namespace
 
 TEST_CASE("guards and filters give the scores of transformers' logits processors") {
-  std::ifstream file(S2S_SOURCE_DIR "/tests/reference/data/sampling.json");
+  std::ifstream file(s2s::test::source_dir() + "/tests/reference/data/sampling.json");
   const json cases = json::parse(file);
   CHECK(cases.size() > 10);
   for (const json& c : cases) {

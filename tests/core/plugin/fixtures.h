@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "common/contains.h"
+#include "common/places.h"
 #include "plugin/plugin_host.h"
 
 namespace s2s::test {
 
 inline std::string fixture_dir(const std::string& fixture) {
-  return S2S_BINARY_DIR "/tests/fixtures/plugins/" + fixture;
+  return s2s::test::binary_dir() + "/tests/fixtures/plugins/" + fixture;
 }
 
 /// The only plugin file of a fixture's folder.

@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "common/places.h"
 #include "core/samplers/sampler_of_spec.h"
 #include "samplers/bins_2d.h"
 
@@ -44,7 +45,7 @@ void check_2d(const json& row, const std::vector<CutSize>& sizes) {
 }  // namespace
 
 TEST_CASE("bounds of buckets are lhotse's and NeMo's") {
-  std::ifstream file(S2S_SOURCE_DIR "/tests/reference/data/nemo_bins.json");
+  std::ifstream file(s2s::test::source_dir() + "/tests/reference/data/nemo_bins.json");
   for (const json& row : json::parse(file)) {
     CAPTURE(row.dump());
     const std::vector<CutSize> sizes = sizes_of(row["cuts"]);

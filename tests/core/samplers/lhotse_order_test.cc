@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/fnv.h"
+#include "common/places.h"
 #include "core/samplers/sampler_of_spec.h"
 
 namespace s2s::data {
@@ -39,7 +40,7 @@ json fingerprints_of_case(const json& spec) {
 }  // namespace
 
 TEST_CASE("streams and samplers give lhotse's ids in lhotse's batches") {
-  std::ifstream file(S2S_SOURCE_DIR "/tests/reference/data/lhotse_orders.json");
+  std::ifstream file(s2s::test::source_dir() + "/tests/reference/data/lhotse_orders.json");
   std::set<std::string> kinds;
   for (const json& row : json::parse(file)) {
     CAPTURE(row.dump());

@@ -9,6 +9,7 @@
 
 #include "common/allowed_commands.h"
 #include "common/contains.h"
+#include "common/places.h"
 #include "common/temporary_folder.h"
 #include "files/npy.h"
 #include "files/open_bytes.h"
@@ -24,7 +25,7 @@ using nlohmann::json;
 using test::contains;
 using test::TemporaryFolder;
 
-const std::string kData = S2S_SOURCE_DIR "/tests/reference/data/lhotse_shar/";
+const std::string kData = s2s::test::source_dir() + "/tests/reference/data/lhotse_shar/";
 
 std::string error_of(const std::function<void()>& call) {
   try {

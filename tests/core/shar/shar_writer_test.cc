@@ -11,6 +11,7 @@
 #include "common/contains.h"
 #include "common/failing_threads.h"
 #include "common/full_disk.h"
+#include "common/places.h"
 #include "common/temporary_folder.h"
 #include "s2s/error.h"
 #include "shar/shar_fields.h"
@@ -24,7 +25,7 @@ namespace fs = std::filesystem;
 using test::contains;
 using test::TemporaryFolder;
 
-const std::string kSet = S2S_SOURCE_DIR "/tests/reference/data/lhotse_shar/shar";
+const std::string kSet = s2s::test::source_dir() + "/tests/reference/data/lhotse_shar/shar";
 const std::string kFields =
     "recording=flac,target_audio=wav,embedding=numpy,steps=numpy,features=numpy,meta=jsonl";
 

@@ -7,6 +7,7 @@
 
 #include "common/allowed_commands.h"
 #include "common/contains.h"
+#include "common/places.h"
 #include "common/temporary_folder.h"
 #include "core/files/gzip_bytes.h"
 #include "s2s/error.h"
@@ -20,7 +21,7 @@ namespace {
 using nlohmann::json;
 using test::TemporaryFolder;
 
-const std::string kData = S2S_SOURCE_DIR "/tests/reference/data/lhotse_shar/";
+const std::string kData = s2s::test::source_dir() + "/tests/reference/data/lhotse_shar/";
 
 json read_json(const std::string& name) {
   std::ifstream file(kData + name);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "common/places.h"
 #include "s2s/error.h"
 #include "streams/numpy_random.h"
 #include "streams/python_random.h"
@@ -16,7 +17,7 @@ using nlohmann::json;
 
 /// Of one generator. By value: a reference into a temporary would not outlive a for loop's head.
 json reference_draws(const char* generator) {
-  std::ifstream file(S2S_SOURCE_DIR "/tests/reference/data/random_numbers.json");
+  std::ifstream file(s2s::test::source_dir() + "/tests/reference/data/random_numbers.json");
   return json::parse(file).at(generator);
 }
 

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
+#include "common/places.h"
 #include "common/temporary_folder.h"
 #include "core/weights/tar_file.h"
 #include "core/weights/test_files.h"
@@ -12,7 +13,7 @@ using namespace s2s::test;
 
 namespace {
 
-const std::string kData = std::string(S2S_SOURCE_DIR) + "/tests/reference/data/";
+const std::string kData = s2s::test::source_dir() + "/tests/reference/data/";
 
 /// As NeMo packs a model: configuration, weights, and a tokenizer behind them.
 std::string nemo_archive() {

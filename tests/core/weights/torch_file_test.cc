@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "common/places.h"
 #include "common/temporary_folder.h"
 #include "core/weights/test_files.h"
 #include "s2s/weights.h"
@@ -15,7 +16,7 @@ using namespace s2s::test;
 
 namespace {
 
-const std::string kData = std::string(S2S_SOURCE_DIR) + "/tests/reference/data/";
+const std::string kData = s2s::test::source_dir() + "/tests/reference/data/";
 
 void check_same(const s2s::TensorMap& tensors) {
   const auto expected = s2s::SafetensorsFile::open(kData + "torch_state.safetensors").tensors();

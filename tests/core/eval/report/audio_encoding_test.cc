@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "common/places.h"
 #include "s2s/error.h"
 
 namespace s2s {
@@ -16,7 +17,7 @@ AudioClip sine(int64_t rate) {
 
 /// Reads a file of the test's own folder back.
 std::vector<float> read_back(const std::string& bytes, SF_INFO& info) {
-  const std::string path = S2S_BINARY_DIR "/audio_encoding_test.bin";
+  const std::string path = s2s::test::binary_dir() + "/audio_encoding_test.bin";
   write_bytes(path, bytes);
   SNDFILE* file = sf_open(path.c_str(), SFM_READ, &info);
   REQUIRE(file != nullptr);

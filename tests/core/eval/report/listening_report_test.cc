@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "common/places.h"
 #include "eval/report/report_json.h"
 #include "eval/report/training_curves.h"
 #include "s2s/error.h"
@@ -18,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path fresh_folder(const std::string& name) {
-  const fs::path folder = fs::path(S2S_BINARY_DIR) / "report_test" / name;
+  const fs::path folder = fs::path(s2s::test::binary_dir()) / "report_test" / name;
   fs::remove_all(folder);
   fs::create_directories(folder);
   return folder;

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "common/places.h"
+
 namespace s2s::test {
 
 inline nlohmann::json read_json(const std::string& path) {
@@ -15,7 +17,7 @@ inline nlohmann::json read_json(const std::string& path) {
 }
 
 inline nlohmann::json reference_json(const std::string& name) {
-  return read_json(S2S_SOURCE_DIR "/tests/reference/data/" + name);
+  return read_json(s2s::test::source_dir() + "/tests/reference/data/" + name);
 }
 
 /// Random texts with their scores: the committed ones, or a bigger set named by S2S_TEXT_METRICS.

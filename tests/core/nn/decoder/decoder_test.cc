@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/places.h"
 #include "s2s/weights.h"
 
 namespace {
@@ -240,7 +241,8 @@ TEST_CASE("dynamic scaling begins where the original length ends and grows with 
 }
 
 TEST_CASE("dynamic scaling goes by the longest text so far, as transformers' does") {
-  const auto file = s2s::read_json(S2S_SOURCE_DIR "/tests/reference/data/dynamic_rope.json");
+  const auto file =
+      s2s::read_json(s2s::test::source_dir() + "/tests/reference/data/dynamic_rope.json");
   const auto number = [](const s2s::Config& value) { return std::stod(value.text()); };
   s2s::RotarySpec spec;
   spec.scaling = s2s::RotaryScaling::kDynamic;

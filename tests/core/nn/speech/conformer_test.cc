@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
+#include "common/places.h"
 #include "s2s/error.h"
 #include "s2s/mel.h"
 #include "s2s/weights.h"
@@ -55,7 +56,7 @@ TEST_CASE("conformer gives NeMo's features from NeMo's mel and weights") {
   for (const char* name : {"nemo_fastconformer_full", "nemo_fastconformer_chunked_causal",
                            "nemo_fastconformer_look_aheads"}) {
     CAPTURE(name);
-    const auto file = s2s::SafetensorsFile::open(std::string(S2S_SOURCE_DIR) +
+    const auto file = s2s::SafetensorsFile::open(s2s::test::source_dir() +
                                                  "/tests/reference/data/" + name + ".safetensors");
     const Config source = s2s::parse_json(file.metadata().at("options"), name);
     Config encoder_node = *source.find("encoder"), mel_node = *source.find("preprocessor");
