@@ -2,10 +2,14 @@
 # Proves core/setup.sh where nothing is installed: makes a bare Debian 12 in a scratch folder,
 # clones this commit into it, and there sets up, builds, lists the plugins and trains ten steps.
 #
-#   sudo bash tests/setup/bare_debian.sh [--keep] [FOLDER]
+#   sudo bash tests/setup/bare_debian.sh [--keep] [--wheel FILE | --deb FILE] [FOLDER]
 #
-#   --keep   leaves the system for a look (chroot FOLDER); it is removed otherwise
-#   FOLDER   where it is made (default: a new one in TMPDIR); needs 6 GB
+#   --keep        leaves the system for a look (chroot FOLDER); it is removed otherwise
+#   --wheel FILE  proves a package of apps/package.sh instead: nothing but python3-venv is installed,
+#                 and pip brings torch (S2S_WITH_CUDA=0: without CUDA's libraries)
+#   --deb FILE    the same with apt-get and `s2s-torch install --cpu`
+#   FOLDER        where it is made (default: a new one in TMPDIR); needs 6 GB, with CUDA's libraries
+#                 12 GB
 #
 # Needs root, debootstrap and a network, downloads LibTorch anew and builds everything, so it is no
 # part of tests/run.sh; it prints how long each part took. Proxies, certificates and pip's settings
@@ -27,6 +31,7 @@ check_host() {
   done
 }
 
+# shellcheck disable=SC2016  # apt-get's variable
 # The Debian that this machine's apt already uses, or debootstrap's own choice.
 mirror() {
   apt-get indextargets --format '$(SITE)' "Codename: $release" 2> /dev/null | head -1 || true
@@ -68,13 +73,15 @@ timed() {  # timed WHAT COMMAND...
 }
 
 make_system() {
+  # shellcheck disable=SC2046  # no word where apt knows no mirror
   debootstrap --variant=minbase "$release" "$system" $(mirror) > "$system.log" 2>&1 ||
     fail "debootstrap: $(tail -5 "$system.log")"
   copy_network_settings
   mount -t proc proc "$system/proc"
   [ ! -d /proc/driver/nvidia ] || mount -t tmpfs tmpfs "$system/proc/driver/nvidia"
   mount --rbind /dev "$system/dev"
-  git clone -q --no-hardlinks "file://$source_dir" "$system/s2s"
+  if [ -n "$package" ]; then mkdir "$system/s2s" && cp "$package" "$system/s2s/"
+  else git clone -q --no-hardlinks "file://$source_dir" "$system/s2s"; fi
   for program in c++ gcc cmake ninja python3 nvcc sudo; do
     ! inside bash -c "command -v $program" || fail "$program is in the bare system"
   done
@@ -108,11 +115,60 @@ train() {
   [ "$(grep -c '"loss"' "$system/s2s/runs/tiny/metrics.jsonl")" -ge 10 ] || fail "not ten steps"
 }
 
+install_wheel() {
+  inside apt-get update -qq
+  inside env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    python3 python3-venv > "$log" 2>&1 || fail "apt-get: $(tail -5 "$log")"
+  inside python3 -m venv /env
+  local pip=(inside /env/bin/pip install -q --no-cache-dir) cuda
+  if [ "${S2S_WITH_CUDA:-1}" = 0 ]; then
+    cuda=$(sed -n 's/^cuda_\([a-z]*\)_version=\(.*\)/nvidia-cuda-\1==\2/p' "$source_dir/core/setup.sh")
+    # shellcheck disable=SC2086  # two words
+    "${pip[@]}" --no-deps torch==2.11.0 $cuda "/s2s/$(basename "$package")"
+  else
+    "${pip[@]}" "/s2s/$(basename "$package")"
+  fi
+  program=/env/bin/s2s-run
+  configs=$(inside /env/bin/python -m s2s --prefix)/share/s2s/configs
+}
+
+install_deb() {
+  inside apt-get update -qq
+  inside env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    "/s2s/$(basename "$package")" > "$log" 2>&1 || fail "apt-get: $(tail -5 "$log")"
+  expect "s2s-torch install" "$log"
+  ! inside s2s-run plugin list > "$log" 2>&1 || fail "it starts without LibTorch"
+  expect "error: [install/torch]" "$log"
+  inside s2s-torch install --cpu
+  program=s2s-run configs=/opt/s2s/share/s2s/configs
+}
+
+train_packaged() {
+  inside "$program" plugin list | tail -3
+  inside "$program" train "$configs/tiny.yaml" 2>&1 | tee "$log"
+  expect "train: 10 steps" "$log"
+  for program in c++ gcc cmake; do
+    ! inside bash -c "command -v $program" || fail "$program came with the package"
+  done
+}
+
+prove_package() {
+  timed "installation" "install_$1"
+  timed "ten steps of configs/tiny.yaml" train_packaged
+  du -shx "$system" | sed 's/^/bare debian: size /'
+  if [ "$1" = deb ]; then
+    inside apt-get remove -y -qq s2s > "$log" 2>&1 || fail "apt-get remove: $(tail -5 "$log")"
+    [ ! -e "$system/opt/s2s" ] || fail "the removed package left $(ls "$system/opt/s2s")"
+  fi
+  say "passed"
+}
+
 # Process 1 of the namespace.
-prove() {
-  system=$1
+prove() {  # prove SYSTEM KIND PACKAGE
+  system=$1 package=$3
   log=$system.log
   timed "debootstrap" make_system
+  [ -z "$package" ] || { prove_package "$2"; return; }
   timed "refusing a plain user" refuse_plain_user
   timed "set-up and build" set_up
   timed "plugin list" inside build/bin/s2s-run plugin list
@@ -131,14 +187,25 @@ clean_up() {
   if [ $keep = 1 ]; then say "kept: $folder"; else rm -rf --one-file-system "$folder"; fi
 }
 
-if [ "${1:-}" = --inside-namespace ]; then prove "$2"; exit; fi
-if [ "${1:-}" = --keep ]; then keep=1; shift; fi
+if [ "${1:-}" = --inside-namespace ]; then prove "${@:2}"; exit; fi
+kind='' package=''
+while [[ ${1:-} = --* ]]; do
+  case $1 in
+    --keep) keep=1 ;;
+    --wheel|--deb)
+      kind=${1#--}
+      package=$(realpath -e "${2:-}" 2> /dev/null) || fail "$1 needs a file, got '${2:-}'"
+      shift ;;
+    *) fail "unknown argument '$1'; expected --keep, --wheel FILE or --deb FILE" ;;
+  esac
+  shift
+done
 check_host
 folder=${1:-$(mktemp -d)}
 mkdir -p "$folder"
 [ -z "$(ls -A "$folder")" ] || fail "$folder is not empty"
 unshare --mount --pid --fork --kill-child bash "${BASH_SOURCE[0]}" --inside-namespace \
-  "$(cd "$folder" && pwd)/debian" &
+  "$(cd "$folder" && pwd)/debian" "$kind" "$package" &
 namespace=$!
 trap clean_up EXIT
 trap 'exit 130' INT
