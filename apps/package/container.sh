@@ -15,10 +15,14 @@ lint_recipe() {
 }
 
 make_container() {
-  local folder=$out/container
+  local folder=$out/container requirement
   mkdir -p "$folder"
   rm -f "$folder"/*.whl
   cp "$root"/apps/container/{Dockerfile,s2s.def} "$out/$wheel" "$folder/"
+  for requirement in "torch==$torch_version" $(cuda_packages); do
+    grep -qF "$requirement" "$folder/Dockerfile" || fail recipe "apps/container/Dockerfile, another\
+ version, expected $requirement as in core/setup.sh, correct the recipe"
+  done
   lint_recipe "$folder/Dockerfile"
   say "container: not built here; in $folder run one of"
   printf '  docker build -t s2s:%s %s\n' "$version" "$folder"

@@ -46,7 +46,8 @@ make_deb() {
   mkdir -p "$package/DEBIAN" "$package/usr/bin" "$package/usr/share/doc/s2s"
   cp "$root/LICENSE" "$package/usr/share/doc/s2s/copyright"
   for file in s2s-run s2s-torch; do
-    sed "s/@TORCH_VERSION@/$torch_version/" "$parts/debian/$file" > "$package/usr/bin/$file"
+    sed "s/@TORCH_VERSION@/$torch_version/; s/@CUDA_PACKAGES@/$(cuda_packages)/" \
+      "$parts/debian/$file" > "$package/usr/bin/$file"
   done
   cp "$parts"/debian/p* "$package/DEBIAN/"
   depends=$(needed_packages "$package") || true

@@ -20,15 +20,19 @@ make_tree() {
     fail build "cmake --install $build, it failed: $(tail -1 "$scratch/install.log"), expected a\
  finished build, run 'cmake --build $build --target product'"
   # shellcheck disable=SC2016  # CMake's variable
-  sed -i 's|^set(S2S_TORCH_DEFAULT .*|set(S2S_TORCH_DEFAULT "${PACKAGE_PREFIX_DIR}/'"$site"'/torch")|' \
-    "$config"
+  sed -i 's|^\(set(S2S_TORCH_DEFAULT\) .*|\1 "${PACKAGE_PREFIX_DIR}/'"$site"'/torch")|' "$config"
   grep -qF "/$site/torch\")" "$config" ||
     fail tree "$config, no line for S2S_TORCH_DEFAULT, expected one, see s2sConfig.cmake.in"
   set_run_paths "$tree" "$tree" "$site"
 }
 
-# set_run_paths FOLDER TREE SITE [ELEMENT...]: the run path of each ELF file below FOLDER: its places
-# in the tree, the ELEMENTs (relative to TREE), then LibTorch's own and CUDA's folders in SITE.
+# The packages of CUDA's libraries that a LibTorch for CPUs needs: NAME==VERSION, as core/setup.sh.
+cuda_packages() {
+  sed -n 's/^cuda_\([a-z]*\)_version=/nvidia-cuda-\1==/p' "$root/core/setup.sh" | paste -sd' '
+}
+
+# set_run_paths FOLDER TREE SITE [ELEMENT...]: the run path of each ELF file below FOLDER: TREE's
+# lib, the ELEMENTs (relative to TREE), then LibTorch's and CUDA's folders in SITE.
 set_run_paths() {
   local folder=$1 tree=$2 site=$3 file up path element
   shift 3

