@@ -45,6 +45,7 @@ make_deb() {
   make_tree "$prefix" site
   mkdir -p "$package/DEBIAN" "$package/usr/bin" "$package/usr/share/doc/s2s"
   cp "$root/LICENSE" "$package/usr/share/doc/s2s/copyright"
+  add_header_licenses "$package/usr/share/doc/s2s"
   for file in s2s-run s2s-torch; do
     sed "s/@TORCH_VERSION@/$torch_version/; s/@CUDA_PACKAGES@/$(cuda_packages)/" \
       "$parts/debian/$file" > "$package/usr/bin/$file"

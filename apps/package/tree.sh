@@ -26,6 +26,15 @@ make_tree() {
   set_run_paths "$tree" "$tree" "$site"
 }
 
+# The licenses of what is compiled into s2s: libraries of headers only.
+add_header_licenses() {  # add_header_licenses FOLDER
+  local package
+  for package in libcli11-dev nlohmann-json3-dev libboost-dev; do
+    cp "/usr/share/doc/$package/copyright" "$1/$package.copyright" 2> /dev/null || fail license \
+      "/usr/share/doc/$package, no copyright file, expected one, run 'apt-get install $package'"
+  done
+}
+
 # The packages of CUDA's libraries that a LibTorch for CPUs needs: NAME==VERSION, as core/setup.sh.
 cuda_packages() {
   sed -n 's/^cuda_\([a-z]*\)_version=/nvidia-cuda-\1==/p' "$root/core/setup.sh" | paste -sd' '

@@ -41,6 +41,7 @@ describe_wheel() {  # describe_wheel DIST_INFO
     "$(uname -m)" > "$1/WHEEL"
   printf '[console_scripts]\ns2s-run = s2s:main\n' > "$1/entry_points.txt"
   cp "$root/LICENSE" "$1/licenses/LICENSE"
+  add_header_licenses "$1/licenses"
   : > "$1/RECORD"
 }
 
