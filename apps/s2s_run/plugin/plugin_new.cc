@@ -13,6 +13,7 @@
 #include "s2s/foreign_text.h"
 #include "s2s_run/new_output.h"
 #include "s2s_run/plugin/plugin.h"
+#include "s2s_run/template_copy.h"
 
 namespace s2s::run {
 namespace {
@@ -24,10 +25,7 @@ struct NewArguments {
   bool force = false;
 };
 
-/// PREFIX; a build tree has bin/ and share/s2s/, too.
-fs::path prefix() { return fs::path(this_executable()).parent_path().parent_path(); }
-
-fs::path template_root() { return prefix() / "share/s2s/template"; }
+fs::path template_root() { return shared_files() / "template"; }
 
 std::vector<std::string> known_kinds() {
   std::vector<std::string> kinds;
@@ -49,33 +47,12 @@ bool is_third_party_name(const std::string& name) {
   return dot != std::string::npos && is_word(name.substr(0, dot)) && is_word(name.substr(dot + 1));
 }
 
-std::string replaced(std::string text, const std::string& mark, const std::string& value) {
-  for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) {
-    text.replace(at, mark.size(), value);
-    at += value.size();
-  }
-  return text;
-}
-
 /// The plugin's name, for files and namespaces: acme.mistral -> acme_mistral.
 std::string plugin_name(const std::string& component) { return replaced(component, ".", "_"); }
 
-void write_project(const fs::path& from, const fs::path& to, const std::string& component) {
-  for (const auto& entry : fs::recursive_directory_iterator(from)) {
-    if (!entry.is_regular_file()) continue;
-    const fs::path file = to / fs::relative(entry.path(), from);
-    std::error_code problem;
-    fs::create_directories(file.parent_path(), problem);
-    if (problem) throw new_folder_error(to.string(), problem.message());
-    const std::string text =
-        replaced(read_small_file(entry.path().string()), "PLUGIN_NAME", plugin_name(component));
-    write_file_atomically(file.string(), replaced(text, "COMPONENT_NAME", component));
-  }
-}
-
 /// The smallest configuration of s2s with the new language model in it.
 void write_tiny_config(const fs::path& to, const std::string& component) {
-  std::string text = read_small_file((prefix() / "share/s2s/configs/tiny.yaml").string());
+  std::string text = read_small_file((shared_files() / "configs/tiny.yaml").string());
   text = replaced(text, "build/bin/s2s-run train configs/", "S2S_PLUGIN_PATH=build s2s-run train ");
   text = replaced(text, "build/bin/s2s-run config check configs/",
                   "S2S_PLUGIN_PATH=build s2s-run config check ");
@@ -95,14 +72,17 @@ int make_project(const NewArguments& arguments) {
   if (!is_third_party_name(arguments.name)) throw new_name_error(arguments.name);
   const fs::path folder = arguments.folder.empty() ? plugin_name(arguments.name) : arguments.folder;
   require_new({folder.string()}, arguments.force);
-  write_project(template_root() / arguments.kind, folder, arguments.name);
+  copy_template(template_root() / arguments.kind, folder,
+                {{"PLUGIN_NAME", plugin_name(arguments.name)}, {"COMPONENT_NAME", arguments.name}},
+                new_folder_error);
   if (arguments.kind == "llm") write_tiny_config(folder, arguments.name);
   fmt::print("{}: a plugin for {}:{}\n", folder.string(), arguments.kind, arguments.name);
-  fs::path sdk = prefix();
+  const fs::path prefix = install_prefix();
+  fs::path sdk = prefix;
   std::error_code ignored;
   if (!fs::exists(sdk / "lib/cmake/s2s", ignored)) {  // a build tree
     sdk /= "installed";
-    fmt::print("  cmake --install {} --prefix {}\n", prefix().string(), sdk.string());
+    fmt::print("  cmake --install {} --prefix {}\n", prefix.string(), sdk.string());
   }
   fmt::print("  cmake -S {0} -B {0}/build -DCMAKE_PREFIX_PATH={1}\n", folder.string(),
              sdk.string());
