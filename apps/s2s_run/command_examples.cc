@@ -12,6 +12,7 @@ namespace {
 const std::map<std::string_view, const char*>& examples() {
   static const std::map<std::string_view, const char*> kExamples = {
       {"", "s2s-run help train"},
+      {"new", "s2s-run new my-project"},
       {"train",
        "s2s-run train my.yaml trainer.max_steps=50\n"
        "  s2s-run launch local -n 2 -- train my.yaml trainer.strategy.name=fsdp"},
@@ -41,6 +42,10 @@ const std::map<std::string_view, const char*>& examples() {
       {"checkpoint export", "s2s-run checkpoint export runs/my exported --dtype bfloat16"},
       {"checkpoint import", "s2s-run checkpoint import llama-folder first --config my.yaml"},
       {"launch local", "s2s-run launch local -n 2 -- train my.yaml trainer.strategy.name=fsdp"},
+      {"completion bash", "source <(s2s-run completion bash)"},
+      {"completion zsh", "source <(s2s-run completion zsh)"},
+      {"completion fish", "s2s-run completion fish | source"},
+      {"completion man", "s2s-run completion man | man -l -"},
       {"launch diagnose", "s2s-run launch diagnose runs/my"},
   };
   return kExamples;

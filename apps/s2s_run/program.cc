@@ -46,10 +46,13 @@ std::string full_name(const CLI::App& command) {
 /// Commands that do what other programs call so, and those of other groups: "checkpoint export".
 std::string command_elsewhere(const CLI::App& group, const std::string& word) {
   static const std::map<std::string, std::string> kElsewhere = {
-      {"resume", "train"},        {"fit", "train"},          {"finetune", "train"},
-      {"eval", "validate"},       {"evaluate", "validate"},  {"test", "validate"},
-      {"infer", "generate"},      {"inference", "generate"}, {"predict", "generate"},
-      {"transcribe", "generate"}, {"report", "validate"},    {"version", "--version"}};
+      {"resume", "train"},      {"fit", "train"},
+      {"finetune", "train"},    {"eval", "validate"},
+      {"evaluate", "validate"}, {"test", "validate"},
+      {"infer", "generate"},    {"inference", "generate"},
+      {"predict", "generate"},  {"transcribe", "generate"},
+      {"report", "validate"},   {"version", "--version"},
+      {"init", "new"},          {"create", "new"}};
   if (group.get_parent() != nullptr) return "";
   const auto other = kElsewhere.find(word);
   if (other != kElsewhere.end()) return other->second;

@@ -20,13 +20,16 @@ void setup_checkpoint_export(CLI::App& app, Invocation& invocation);
 void setup_checkpoint_import(CLI::App& app, Invocation& invocation);
 void setup_checkpoint_inspect(CLI::App& app, Invocation& invocation);
 void setup_checkpoint_verify(CLI::App& app, Invocation& invocation);
+void setup_completion(CLI::App& app, Invocation& invocation);
 void setup_data_estimate_bins(CLI::App& app, Invocation& invocation);
 void setup_generate(CLI::App& app, Invocation& invocation);
 void setup_launch(CLI::App& app, Invocation& invocation);
+void setup_new(CLI::App& app, Invocation& invocation);
 void setup_train(CLI::App& app, Invocation& invocation);
 void setup_validate(CLI::App& app, Invocation& invocation);
 
 void setup_subcommands(CLI::App& app, Invocation& invocation) {
+  setup_new(app, invocation);
   setup_train(app, invocation);
   setup_validate(app, invocation);
   setup_generate(app, invocation);
@@ -46,6 +49,7 @@ void setup_subcommands(CLI::App& app, Invocation& invocation) {
   setup_checkpoint_export(app, invocation);
   setup_bench(app, invocation);
   setup_launch(app, invocation);
+  setup_completion(app, invocation);
 }
 
 }  // namespace s2s::run

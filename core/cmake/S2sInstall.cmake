@@ -19,9 +19,33 @@ install(FILES
   core/cmake/S2sTorch.cmake core/cmake/S2sAddPlugin.cmake core/cmake/plugin_exports.map
   DESTINATION ${s2s_package_dir})
 
-install(DIRECTORY core/sdk/template DESTINATION share/s2s)
+install(DIRECTORY core/sdk/template core/sdk/template_project DESTINATION share/s2s)
 foreach(folder configs core/docs)
   if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}")
     install(DIRECTORY ${folder} DESTINATION share/s2s)
   endif()
+endforeach()
+
+# Shell completions and the manual page. The built program writes them, so they are made when
+# somebody installs; a program for another machine runs in CMAKE_CROSSCOMPILING_EMULATOR or not.
+if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
+  message(STATUS "No completions and no manual page: s2s-run cannot run on this machine")
+  return()
+endif()
+foreach(place
+    "bash share/bash-completion/completions s2s-run"
+    "zsh share/zsh/site-functions _s2s-run"
+    "fish share/fish/vendor_completions.d s2s-run.fish"
+    "man share/man/man1 s2s-run.1")
+  string(REPLACE " " ";" place "${place}")
+  list(GET place 0 text)
+  list(GET place 1 folder)
+  list(GET place 2 name)
+  set(file "${PROJECT_BINARY_DIR}/completion/${text}/${name}")
+  file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/completion/${text}")
+  install(CODE "
+    execute_process(
+      COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} \"$<TARGET_FILE:s2s-run>\" completion ${text}
+      OUTPUT_FILE \"${file}\" COMMAND_ERROR_IS_FATAL ANY)")
+  install(FILES "${file}" DESTINATION ${folder})
 endforeach()

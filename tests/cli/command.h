@@ -16,12 +16,10 @@ struct CommandResult {
   std::string output;  // standard output and error, in order
 };
 
-/// Runs `s2s-run ARGUMENTS` in a shell. `environment`: assignments before it ("A=1 B=2").
-inline CommandResult run_cli(const std::string& arguments, const std::string& environment = "") {
-  const std::string line =
-      environment + " " + s2s::test::binary_dir() + "/bin/s2s-run " + arguments + " 2>&1";
+/// Runs a line of the shell.
+inline CommandResult run_shell(const std::string& line) {
   CommandResult result;
-  FILE* const pipe = popen(line.c_str(), "r");
+  FILE* const pipe = popen((line + " 2>&1").c_str(), "r");
   if (pipe == nullptr) return result;
   char buffer[4096];
   for (size_t count; (count = fread(buffer, 1, sizeof(buffer), pipe)) > 0;) {
@@ -30,6 +28,11 @@ inline CommandResult run_cli(const std::string& arguments, const std::string& en
   const int status = pclose(pipe);
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
   return result;
+}
+
+/// Runs `s2s-run ARGUMENTS` in a shell. `environment`: assignments before it ("A=1 B=2").
+inline CommandResult run_cli(const std::string& arguments, const std::string& environment = "") {
+  return run_shell(environment + " " + s2s::test::binary_dir() + "/bin/s2s-run " + arguments);
 }
 
 /// True when the command printed `text`.

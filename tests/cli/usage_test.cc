@@ -77,7 +77,8 @@ TEST_CASE("help, -v and changes with dashes are understood, or answered with the
 
 TEST_CASE("the help of a command ends with an example that is understood") {
   const s2s::test::TemporaryFolder folder;
-  for (const char* command : {"train",
+  for (const char* command : {"new",
+                              "train",
                               "validate",
                               "generate",
                               "plan",
@@ -171,7 +172,10 @@ TEST_CASE("every command explains itself") {
                               "tokenizer encode",
                               "tokenizer decode",
                               "tokenizer train",
-                              "bench"}) {
+                              "bench",
+                              "new",
+                              "completion",
+                              "completion bash"}) {
     const CommandResult result = run_cli(std::string(command) + " --help");
     CAPTURE(command);
     CHECK(result.exit_code == 0);

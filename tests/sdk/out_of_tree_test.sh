@@ -14,9 +14,15 @@ source "$source_dir/tests/sdk/functions.sh"
 cmake --install "$build_dir" --prefix "$prefix" > "$scratch/install.log"
 for file in bin/s2s-run lib/libs2s_run.so lib/libs2s_core.so include/s2s/plugin.h \
     lib/cmake/s2s/{s2sConfig,s2sConfigVersion,s2sTargets,S2sAddPlugin,S2sTorch}.cmake \
-    lib/cmake/s2s/plugin_exports.map share/s2s/template/metric/plugin.cc; do
-  [ -e "$prefix/$file" ] || fail "$file is not installed"
+    lib/cmake/s2s/plugin_exports.map share/s2s/template/metric/plugin.cc \
+    share/bash-completion/completions/s2s-run share/zsh/site-functions/_s2s-run \
+    share/fish/vendor_completions.d/s2s-run.fish share/man/man1/s2s-run.1; do
+  [ -s "$prefix/$file" ] || fail "$file is not installed"
 done
+cmp -s "$prefix/share/man/man1/s2s-run.1" <("$prefix/bin/s2s-run" completion man) ||
+  fail "the manual page is not that of the installed program"
+expect "from the template tiny" "$prefix/bin/s2s-run" new "$scratch/project"
+expect "ok" bash -c "cd '$scratch/project' && '$prefix/bin/s2s-run' config check config.yaml"
 ! compgen -G "$prefix/lib/s2s/plugins/*fixture*" > /dev/null || fail "test fixtures are installed"
 
 # Nothing of the build tree is needed: no path to it, nothing missing.

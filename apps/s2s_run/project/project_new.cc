@@ -1,0 +1,111 @@
+// s2s-run new PROJECT: a folder to begin with: a configuration that trains as it is, data for it, a
+// job for SLURM and a README that says what to type next.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "base/atomic_file.h"
+#include "config/load_config.h"
+#include "plugin/search_path.h"
+#include "s2s/foreign_text.h"
+#include "s2s_run/data/data_synth.h"
+#include "s2s_run/project/project_errors.h"
+#include "s2s_run/subcommands.h"
+#include "s2s_run/synth/partial_folder.h"
+#include "s2s_run/template_copy.h"
+
+namespace s2s::run {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ProjectArguments {
+  std::string folder;
+  std::string from = "tiny";  // the template: a file of configs/
+};
+
+/// Fit for a folder, a job of SLURM and a value in YAML.
+bool is_project_name(const std::string& name) {
+  constexpr const char* kLetters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  const auto is_letter = [&](char c) {
+    return std::string_view(kLetters).find(c) != std::string::npos;
+  };
+  return !name.empty() && is_letter(name.front()) &&
+         name.find_first_not_of(std::string(kLetters) + ".-") == std::string::npos;
+}
+
+/// The template's configuration with the project's own folders; it makes its data on first use.
+std::string project_config(const std::string& from, const std::string& name) {
+  std::string text = read_small_file((shared_files() / "configs" / (from + ".yaml")).string());
+  text.erase(0, text.find("\n\n"));  // what its first lines say holds in the repository
+  text = replaced(text, "${" + from + ".", "${project.");
+  text = replaced(text, "\n" + from + ":\n", "\nproject:\n");
+  text = replaced(text, "runs/" + from + "-data", "data");
+  text = replaced(text, "runs/" + from + "\n", "runs/first\n");
+  text = replaced(text, "\n  name: " + from + "\n", "\n  name: " + name + "\n");
+  const bool makes_data = text.find("\n  synth: ") != std::string::npos;
+  if (!makes_data) {
+    text = replaced(text, "\ndata:\n",
+                    "\ndata:\n  synth: { path: \"${project.data}\", size: full, seed: 1 }\n");
+  }
+  S2S_ASSERT(text.find("\nproject:\n  data: data\n  run: runs/first\n") != std::string::npos,
+             "the last block of a template's configuration names its two folders");
+  return "# " + name + ": made by `s2s-run new` from the template " + from +
+         ".\n# README.md says what to type next." + text;
+}
+
+/// Speaks the data of the smallest template, which takes seconds; other data is made by the first
+/// run that needs it.
+void make_example_data(const fs::path& folder) {
+  Config config = load_config((folder / "config.yaml").string());
+  resolve_interpolations(config);
+  make_configured_set(config, folder);
+}
+
+int make_new_project(const ProjectArguments& arguments) {
+  fs::path folder = arguments.folder;
+  if (!folder.has_filename()) folder = folder.parent_path();  // a trailing slash
+  const std::string name = folder.filename().string();
+  if (!is_project_name(name)) throw project_name_error(arguments.folder);
+  std::error_code ignored;
+  if (fs::exists(fs::symlink_status(folder, ignored))) throw project_exists_error(folder.string());
+  synth::PartialFolder made(folder, project_write_error);
+  copy_template(
+      shared_files() / "template_project", made.path(),
+      {{"PROJECT_NAME", name}, {"TEMPLATE_NAME", arguments.from}, {"STRATEGY_NAME", "ddp"}},
+      project_write_error);
+  write_file_atomically((made.path() / "config.yaml").string(),
+                        project_config(arguments.from, name));
+  if (arguments.from == "tiny") make_example_data(made.path());
+  made.commit();
+  fmt::print("{}: a project from the template {}\n", folder.string(), arguments.from);
+  fmt::print("  cd {}\n", folder.string());
+  fmt::print("  {} config check config.yaml\n", this_executable());
+  fmt::print("  {} train config.yaml\n", this_executable());
+  fmt::print("see {}/README.md\n", folder.string());
+  return 0;
+}
+
+}  // namespace
+
+void setup_new(CLI::App& app, Invocation& invocation) {
+  const auto arguments = std::make_shared<ProjectArguments>();
+  CLI::App* const command = app.add_subcommand(
+      "new", "make a project folder: a configuration that trains, data, a SLURM job, a README");
+  command->add_option("project", arguments->folder, "folder to make; its last part is the name")
+      ->required();
+  command
+      ->add_option("--template", arguments->from,
+                   "tiny: seconds on any machine; demo: the model of the demo, minutes")
+      ->check(CLI::IsMember({"tiny", "demo"}))
+      ->capture_default_str();
+  command->callback([&invocation, arguments] {
+    invocation.selected = [arguments] { return make_new_project(*arguments); };
+  });
+}
+
+}  // namespace s2s::run
