@@ -35,12 +35,7 @@ function(s2s_add_plugin name)
   if(TARGET s2s_compile_settings)
     # In this tree: one flag set and shared precompiled headers.
     target_link_libraries(${target} PRIVATE s2s_compile_settings)
-    s2s_uses_operators(needs_operators ${arg_SOURCES})
-    if(needs_operators)
-      target_precompile_headers(${target} REUSE_FROM s2s_pch)
-    else()
-      target_precompile_headers(${target} REUSE_FROM s2s_pch_light)
-    endif()
+    s2s_reuse_precompiled(${target})
     s2s_unite(${target})
   else()
     set_target_properties(${target} PROPERTIES

@@ -35,6 +35,17 @@ if(S2S_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   add_compile_options(-fpch-preprocess)
 endif()
 
+# s2s_precompile(TARGET HEADER...): TARGET carries precompiled headers that others reuse. Two
+# compilations of one header differ by some bytes, and the cache knows objects by those bytes: so it
+# must find the header, which it does when no older one lies in its place.
+function(s2s_precompile target)
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  if(CMAKE_CXX_COMPILER_LAUNCHER)
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
+      "sh;${CMAKE_CURRENT_FUNCTION_LIST_DIR}/without_old_output.sh;${CMAKE_CXX_COMPILER_LAUNCHER}")
+  endif()
+endfunction()
+
 # Nothing is linked again because a shared library behind it has changed: what is needed of one is
 # looked up when the program starts.
 set(CMAKE_LINK_DEPENDS_NO_SHARED ON)
@@ -44,13 +55,16 @@ if(S2S_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
-# Sets `result` when one of the files calls ATen's operators, hence includes them.
-function(s2s_uses_operators result)
-  set(${result} FALSE PARENT_SCOPE)
-  foreach(source ${ARGN})
-    file(STRINGS ${source} includes REGEX "^#include <(ATen/(ATen|Functions)\\.h|torch/)")
+# s2s_reuse_precompiled(TARGET): the precompiled headers with ATen's operators, if a source includes
+# those, else the light ones.
+function(s2s_reuse_precompiled target)
+  get_target_property(sources ${target} SOURCES)
+  set(carrier s2s_pch_light)
+  foreach(source ${sources})
+    file(STRINGS ${source} includes REGEX "^#include <(ATen/(ATen|Functions|Parallel)\\.h|torch/)")
     if(includes)
-      set(${result} TRUE PARENT_SCOPE)
+      set(carrier s2s_pch)
     endif()
   endforeach()
+  target_precompile_headers(${target} REUSE_FROM ${carrier})
 endfunction()

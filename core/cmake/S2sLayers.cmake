@@ -1,10 +1,9 @@
 # s2s_add_layers(LIST OBJECTS): the rooms of core as targets, from core/layers.txt.
 #
 # Each room is an object library. Its compiler sees the headers of its own layer and of those below,
-# so that an include from above does not compile; within a layer the lint keeps the order. Rooms
-# with a star, whose files call ATen's operators, have the precompiled header that holds them;
-# loading it takes longer than compiling most other files. Sets OBJECTS to all objects, and
-# S2S_CORE_INCLUDES to the folders of all layers, for programs and tests inside of the project.
+# so that an include from above does not compile; within a layer the lint keeps the order. Sets
+# OBJECTS to all objects, and S2S_CORE_INCLUDES to the folders of all layers, for programs and tests
+# inside of the project.
 
 function(s2s_add_layers list objects)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${list}")
@@ -15,10 +14,9 @@ function(s2s_add_layers list objects)
     if(line MATCHES "^headers")
       continue()
     endif()
-    string(REGEX MATCH "^([a-z]+) ([a-z_/]+)(\\*?):" matched "${line}")
+    string(REGEX MATCH "^([a-z]+) ([a-z_/]+):" matched "${line}")
     set(layer "${CMAKE_MATCH_1}")
     set(room "${CMAKE_MATCH_2}")
-    set(star "${CMAKE_MATCH_3}")
     set(root "${CMAKE_CURRENT_SOURCE_DIR}/${layer}")
     if(NOT root IN_LIST includes)
       list(APPEND includes "${root}")
@@ -30,11 +28,7 @@ function(s2s_add_layers list objects)
     target_include_directories(${name} PRIVATE ${includes})
     target_include_directories(${name} SYSTEM PRIVATE ${S2S_JSON_INCLUDE})
     target_link_libraries(${name} PRIVATE s2s::torch s2s_compile_settings ${S2S_CORE_LIBRARIES})
-    if(star)
-      target_precompile_headers(${name} REUSE_FROM s2s_pch)
-    else()
-      target_precompile_headers(${name} REUSE_FROM s2s_pch_light)
-    endif()
+    s2s_reuse_precompiled(${name})
     s2s_unite(${name})
     list(APPEND all $<TARGET_OBJECTS:${name}>)
   endforeach()

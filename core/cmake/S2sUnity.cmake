@@ -9,7 +9,7 @@
 # CMake's own UNITY_BUILD does: then every clone takes it out of the compiler cache.
 
 option(S2S_UNITY "compile the sources of a folder together, some at a time" ON)
-set(S2S_UNITY_BYTES 48000)
+set(S2S_UNITY_BYTES 100000)
 
 # Writes the file of a group, when its text is a new one.
 function(s2s_write_group path)
@@ -34,7 +34,7 @@ function(s2s_unite target)
   set(last "")
   set(group "")
   foreach(source ${sources})
-    if(NOT EXISTS "${source}")  # generated
+    if(NOT EXISTS "${source}")  # generated, or objects
       list(APPEND compiled "${source}")
       continue()
     endif()

@@ -13,7 +13,7 @@ using nlohmann::json;
 
 namespace {
 
-void write_set(const TemporaryFolder& dir) {
+void write_inspected_set(const TemporaryFolder& dir) {
   write_audio(dir / "u.wav", 16000, ramp(64000));
   write_audio(dir / "a.wav", 22050, ramp(88200));
   write_text(dir / "cuts.jsonl", cut_json("d0", 4, "u.wav", "a.wav").dump() + "\n");
@@ -23,7 +23,7 @@ void write_set(const TemporaryFolder& dir) {
 
 TEST_CASE("data inspect describes a set in text and in JSON") {
   const TemporaryFolder dir;
-  write_set(dir);
+  write_inspected_set(dir);
   const CommandResult text = run_cli("data inspect " + (dir / "cuts.jsonl"));
   INFO(text.output);
   CHECK(text.exit_code == 0);
@@ -39,7 +39,7 @@ TEST_CASE("data inspect describes a set in text and in JSON") {
 
 TEST_CASE("data inspect --batch draws the token channels") {
   const TemporaryFolder dir;
-  write_set(dir);
+  write_inspected_set(dir);
   const CommandResult drawn = run_cli("data inspect --batch 2 " + (dir / "cuts.jsonl"));
   CHECK(drawn.exit_code == 0);
   CHECK(contains(drawn.output, "d0: 50 frames"));
@@ -48,7 +48,7 @@ TEST_CASE("data inspect --batch draws the token channels") {
 
 TEST_CASE("data inspect writes a page that needs nothing else") {
   const TemporaryFolder dir;
-  write_set(dir);
+  write_inspected_set(dir);
   const CommandResult out =
       run_cli("data inspect " + (dir / "cuts.jsonl") + " --html " + (dir / "page.html"));
   INFO(out.output);
@@ -69,7 +69,7 @@ TEST_CASE("data inspect writes a page that needs nothing else") {
 
 TEST_CASE("data inspect looks at a part of a set") {
   const TemporaryFolder dir;
-  write_set(dir);
+  write_inspected_set(dir);
   std::string lines;
   for (int i = 0; i < 20; ++i) {
     lines += cut_json("d" + std::to_string(i), 4, "u.wav", "a.wav").dump() + "\n";
@@ -113,7 +113,7 @@ TEST_CASE("data inspect names what it cannot read") {
 
 TEST_CASE("data inspect exits with 1 for unreadable audio, with 5 for a line that is not JSON") {
   const TemporaryFolder dir;
-  write_set(dir);
+  write_inspected_set(dir);
   write_text(dir / "u.wav", "gone");
   const CommandResult bad = run_cli("data inspect " + (dir / "cuts.jsonl"));
   CHECK(bad.exit_code == 1);

@@ -30,7 +30,7 @@ for name in $(find plugins -mindepth 3 -maxdepth 3 -name CMakeLists.txt | xargs 
 done
 
 # Plugins see the SDK, their own files and third-party libraries; never core's rooms or each other.
-rooms=$(sed -nE 's|^[a-z]+ ([a-z_/]+)\*?:.*|\1|p' core/layers.txt | grep -v ' ' | paste -sd '|')
+rooms=$(sed -nE 's|^[a-z]+ ([a-z_/]+):.*|\1|p' core/layers.txt | grep -v ' ' | paste -sd '|')
 kinds=$(find plugins -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | paste -sd '|')
 complain "a plugin includes one of core's rooms" \
   "$(grep -rnE "#include [\"<](core/|($rooms)/)" plugins --include='*.h' --include='*.cc')"

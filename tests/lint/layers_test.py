@@ -21,7 +21,6 @@ def read_layers(path):
         if layer == "headers":
             headers.update({f"s2s/{name}.h": room for name in right.split()})
             continue
-        room = room.rstrip("*")
         if layer not in order:
             order.append(layer)
         layer_of[room] = layer

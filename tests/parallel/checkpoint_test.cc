@@ -25,19 +25,19 @@ using s2s::CheckpointSettings;
 
 namespace {
 
-struct Layout {
+struct SavedLayout {
   const char* name;
   Cut cut;
   int64_t size;
 };
-constexpr Layout kLayouts[] = {
+constexpr SavedLayout kLayouts[] = {
     {"one process", Cut::kReplicated, 1}, {"replicated on 2", Cut::kReplicated, 2},
     {"flat on 2", Cut::kFlat, 2},         {"flat on 3", Cut::kFlat, 3},
     {"flat on 4", Cut::kFlat, 4},         {"columns on 2", Cut::kColumns, 2},
     {"columns on 4", Cut::kColumns, 4},   {"columns by flat on 4", Cut::kFlatColumns, 4},
 };
 
-CheckpointSettings settings_of(const Layout& layout, s2s::Communicator* world) {
+CheckpointSettings settings_of(const SavedLayout& layout, s2s::Communicator* world) {
   CheckpointSettings settings;
   settings.world = world;
   settings.mesh.shard = layout.size;
@@ -59,7 +59,7 @@ int64_t rank_of(const s2s::Communicator* world) { return world == nullptr ? 0 : 
 
 /// One rank of a run that saves.
 struct SavingRank {
-  SavingRank(const Layout& layout, s2s::Communicator* world, int64_t seed)
+  SavingRank(const SavedLayout& layout, s2s::Communicator* world, int64_t seed)
       : parts(cut_parts(model, {layout.cut, rank_of(world), layout.size}, seed)),
         optimizer(parts, seed) {}
   CutModel model;
@@ -68,7 +68,7 @@ struct SavingRank {
 };
 
 /// Saves as step `seed`, with every number that of `seed`; returns what each rank threw.
-std::vector<std::string> save(const std::string& folder, const Layout& layout, int64_t seed,
+std::vector<std::string> save(const std::string& folder, const SavedLayout& layout, int64_t seed,
                               const std::function<void(SavingRank&, int64_t rank)>& change = {}) {
   return on_ranks(layout.size, [&](s2s::Communicator* world) {
     SavingRank rank(layout, world, seed);
@@ -83,7 +83,7 @@ void require_saved(const std::vector<std::string>& thrown) {
 }
 
 /// Loads all ranks of a layout; what is wrong with the elements, "" for nothing.
-std::string load(const std::string& checkpoint, const Layout& layout, int64_t seed) {
+std::string load(const std::string& checkpoint, const SavedLayout& layout, int64_t seed) {
   for (int64_t rank = 0; rank < layout.size; ++rank) {
     CutModel model;
     const auto parts = cut_parts(model, {layout.cut, rank, layout.size}, seed + 100);
@@ -119,7 +119,7 @@ std::string thrown_by(const std::function<void()>& action) {
 }  // namespace
 
 TEST_CASE("what one layout saves every other loads, bit for bit") {
-  for (const Layout& from : kLayouts) {
+  for (const SavedLayout& from : kLayouts) {
     const TemporaryFolder folder;
     require_saved(save(folder.path(), from, 7));
     CHECK(fs::read_symlink(folder / "last") == "step=7");
@@ -127,7 +127,7 @@ TEST_CASE("what one layout saves every other loads, bit for bit") {
     const auto verdict = s2s::verify_checkpoint(folder / "step=7");
     CHECK(verdict.num_tensors == 7 + 3 * 6);
     for (const std::string& finding : verdict.findings) CHECK_MESSAGE(false, finding);
-    for (const Layout& to : kLayouts) {
+    for (const SavedLayout& to : kLayouts) {
       const std::string wrong = load(folder / "last", to, 7);
       CHECK_MESSAGE(wrong.empty(), from.name << " to " << to.name << ": " << wrong);
     }
@@ -166,7 +166,7 @@ TEST_CASE("one process keeps its files' names, and whole tensors in them") {
 }
 
 TEST_CASE("a rank that cannot save makes every rank say so, and the one before stays") {
-  const Layout layout{"", Cut::kFlat, 3};
+  const SavedLayout layout{"", Cut::kFlat, 3};
   const TemporaryFolder folder;
   require_saved(save(folder.path(), layout, 1));
   struct Case {
@@ -201,7 +201,7 @@ TEST_CASE("a rank that cannot save makes every rank say so, and the one before s
 
 TEST_CASE("parts that leave a number out, or hold one twice, are refused") {
   const TemporaryFolder folder;
-  const Layout layout{"", Cut::kFlat, 2};
+  const SavedLayout layout{"", Cut::kFlat, 2};
   const auto left_out = save(folder.path(), layout, 1, [](SavingRank& rank, int64_t number) {
     if (number == 1) rank.parts[1].is_owner = false;
   });
@@ -232,7 +232,7 @@ TEST_CASE("another model and another optimizer are refused with what differs") {
 
 TEST_CASE("damage is one message with the file, and nothing has been loaded then") {
   const TemporaryFolder folder;
-  const Layout layout{"", Cut::kFlat, 2};
+  const SavedLayout layout{"", Cut::kFlat, 2};
   require_saved(save(folder.path(), layout, 1));
   const fs::path step = folder / "step=1", kept = folder / "kept";
   fs::copy(step, kept, fs::copy_options::recursive);
@@ -271,7 +271,7 @@ TEST_CASE("damage is one message with the file, and nothing has been loaded then
 
 TEST_CASE("a rank reads the files that hold its elements and no others") {
   const TemporaryFolder folder;
-  const Layout layout{"", Cut::kFlat, 4};
+  const SavedLayout layout{"", Cut::kFlat, 4};
   require_saved(save(folder.path(), layout, 1));
   flip(folder / "step=1/model-00003-of-00004.safetensors", 1'000'000);
   CutModel model;
@@ -326,7 +326,7 @@ TEST_CASE("buffers without memory become whole, and weights of all files are one
 
 TEST_CASE("a rank goes on with the random state of its place") {
   const TemporaryFolder folder;
-  const Layout layout{"", Cut::kFlat, 2};
+  const SavedLayout layout{"", Cut::kFlat, 2};
   require_saved(save(folder.path(), layout, 1));
   // Threads share a generator: give the files states of their own.
   auto index = s2s::read_checkpoint_index(folder / "step=1");

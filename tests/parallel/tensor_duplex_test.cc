@@ -11,7 +11,7 @@ using namespace s2s::test;
 
 namespace {
 
-constexpr double kTolerance = 1e-5;
+constexpr double kDuplexTolerance = 1e-5;
 
 struct Answers {
   LossTerms losses;
@@ -87,7 +87,7 @@ TEST_CASE("the duplex model on tensor ranks learns, is judged and speaks as on o
             differences.add("gradient of " + furthest.name, furthest.difference);
           });
       CHECK(errors == std::vector<std::string>(models.size()));
-      differences.check(kTolerance);
+      differences.check(kDuplexTolerance);
       for (const CollectiveLog& log : logs) CHECK(log.lines() == logs[0].lines());
     }
   }

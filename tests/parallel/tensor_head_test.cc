@@ -9,7 +9,7 @@ using namespace s2s::test;
 
 namespace {
 
-constexpr double kTolerance = 1e-5;
+constexpr double kHeadTolerance = 1e-5;
 constexpr int64_t kHidden = 6;
 
 /// What a speech model does with hidden states: K codebooks of V codes each.
@@ -99,7 +99,7 @@ void check_head(
     differences.add("gradient of " + furthest.name, furthest.difference);
   });
   CHECK(errors == std::vector<std::string>(static_cast<size_t>(ranks)));
-  differences.check(kTolerance);
+  differences.check(kHeadTolerance);
   for (const CollectiveLog& log : logs) CHECK(log.lines() == logs[0].lines());
 }
 

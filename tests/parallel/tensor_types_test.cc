@@ -11,7 +11,7 @@ using namespace s2s::test;
 
 namespace {
 
-constexpr double kTolerance = 0.1;  // roundings of 1/256; a sum that lacks a part is far off
+constexpr double kTypesTolerance = 0.1;  // roundings of 1/256; a sum that lacks a part is far off
 
 constexpr const char* kModel = R"({"name": "llama", "hidden_size": 32, "num_hidden_layers": 2,
   "vocab_size": 50, "intermediate_size": 48, "num_attention_heads": 4, "num_key_value_heads": 2,
@@ -25,14 +25,14 @@ std::unique_ptr<Backbone> make_model(LlmPlugins& plugins, at::ScalarType type) {
   return model;
 }
 
-struct Pass {
+struct TypedPass {
   at::Tensor hidden_BTH, loss, logits;
 };
 
-Pass run(Backbone& model, const Precision& precision) {
+TypedPass run(Backbone& model, const Precision& precision) {
   const AutocastScope scope(precision, at::kCPU);
   const at::Tensor ids_BT = at::arange(14).view({2, 7}) * 3;
-  Pass pass;
+  TypedPass pass;
   pass.hidden_BTH = model(model.embed(ids_BT), SequenceInfo{});
   pass.loss = linear_cross_entropy(pass.hidden_BTH.flatten(0, 1), model.head(),
                                    ids_BT.reshape({-1, 1}) + 1);
@@ -57,7 +57,7 @@ TEST_CASE("what is computed in 16 bits has the same types on tensor ranks") {
       CAPTURE(std::string(name));
       CAPTURE(split);
       const auto whole = make_model(plugins, precision.parameter_type);
-      const Pass expected = run(*whole, precision);
+      const TypedPass expected = run(*whole, precision);
       expected.loss.backward();
       const Gradients gradients = gradients_of(*whole);
       std::vector<std::unique_ptr<Backbone>> models;
@@ -70,7 +70,7 @@ TEST_CASE("what is computed in 16 bits has the same types on tensor ranks") {
         const MeshGroups mesh(world, shape);
         Backbone& model = *models[static_cast<size_t>(world.rank())];
         const SplitDoors hooks(model, model.configure_model(shape), mesh);
-        const Pass pass = run(model, precision);
+        const TypedPass pass = run(model, precision);
         pass.loss.backward();
         compare("hidden", pass.hidden_BTH, expected.hidden_BTH, differences);
         compare("loss", pass.loss, expected.loss, differences);
@@ -79,7 +79,7 @@ TEST_CASE("what is computed in 16 bits has the same types on tensor ranks") {
         differences.add("gradient of " + furthest.name, furthest.difference);
       });
       CHECK(errors == std::vector<std::string>(2));
-      differences.check(kTolerance);
+      differences.check(kTypesTolerance);
     }
   }
 }

@@ -149,8 +149,9 @@ TableRows text_rows(const data::SetReport& report) {
 std::string player(const Cut& cut, AudioLoader& loader) {
   const Recording* const target = cut.find_recording("target_audio");
   const int64_t rate_hz = cut.sample_rate_hz() > 0 ? cut.sample_rate_hz() : 16000;
-  std::vector<at::Tensor> sides = {loader.source(cut, rate_hz)};
-  if (target != nullptr) sides.push_back(loader.target(cut, rate_hz));
+  std::vector<at::Tensor> sides(target == nullptr ? 1 : 2);
+  sides.front() = loader.source(cut, rate_hz);
+  if (target != nullptr) sides.back() = loader.target(cut, rate_hz);
   const auto most = static_cast<int64_t>(kMaxExample_s * static_cast<double>(rate_hz));
   int64_t length = most;
   for (const at::Tensor& side : sides) length = std::min(length, side.numel());

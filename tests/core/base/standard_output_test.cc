@@ -31,7 +31,7 @@ std::string printed_by(Body body) {
   close(ends[1]);
   std::string out;
   char buffer[4096];
-  for (ssize_t count; (count = read(ends[0], buffer, sizeof(buffer))) > 0;) {
+  for (ssize_t count; (count = ::read(ends[0], buffer, sizeof(buffer))) > 0;) {
     out.append(buffer, static_cast<size_t>(count));
   }
   close(ends[0]);

@@ -12,6 +12,7 @@
 #include "checkpoint/checkpoint_observer.h"
 #include "checkpoint/checkpoint_shards.h"
 #include "common/temporary_folder.h"
+#include "core/checkpoint/save_step.h"
 #include "core/train/fake_run.h"
 #include "s2s/error.h"
 #include "train/freeze.h"
@@ -22,11 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 using s2s::test::FakeModel;
 using s2s::test::FakeRun;
+using s2s::test::save_step;
 using s2s::test::TemporaryFolder;
-
-std::string save(const std::string& folder, FakeRun& run, int64_t step) {
-  return s2s::CheckpointFolder(folder, {}).save(run.model, run.optimizer, {step, "here"});
-}
 
 /// Makes it a checkpoint from before there was an index.
 void forget_checksums(const std::string& checkpoint) {
@@ -40,8 +38,8 @@ void forget_checksums(const std::string& checkpoint) {
 TEST_CASE("the newest checkpoint is found and partial files of cut saves are removed") {
   TemporaryFolder folder;
   FakeRun run;
-  save(folder.path(), run, 9);
-  save(folder.path(), run, 10);
+  save_step(folder.path(), run, 9);
+  save_step(folder.path(), run, 10);
   fs::create_directory(folder / ".step=11.partial");
   const s2s::CheckpointFolder checkpoints(folder.path(), {});
   CHECK(fs::path(checkpoints.newest()).filename() == "step=10");
@@ -202,7 +200,7 @@ TEST_CASE("staging uses its memory again") {
 TEST_CASE("a checkpoint of another model names every difference") {
   TemporaryFolder folder;
   FakeRun run;
-  const std::string path = save(folder.path(), run, 1);
+  const std::string path = save_step(folder.path(), run, 1);
   FakeModel other(7);
   other.materialize(at::kCPU, at::kFloat, 1);
   CHECK_THROWS_WITH_AS(s2s::load_model(path, other),
@@ -215,7 +213,7 @@ TEST_CASE("missing folders and files are told apart") {
   FakeRun run;
   CHECK_THROWS_WITH_AS(s2s::load_model(folder / "none", run.model),
                        doctest::Contains("[checkpoint/missing]"), s2s::Error);
-  const std::string path = save(folder.path(), run, 1);
+  const std::string path = save_step(folder.path(), run, 1);
   fs::remove(path + "/state.json");
   CHECK_THROWS_WITH_AS(s2s::load_run_state(path, run.optimizer),
                        doctest::Contains("[checkpoint/incomplete]"), s2s::Error);
@@ -239,7 +237,7 @@ TEST_CASE("a state of the trainer that is none is refused") {
 TEST_CASE("a checkpoint that cannot be written leaves the older ones") {
   TemporaryFolder folder;
   FakeRun run;
-  const std::string first = save(folder.path(), run, 1);
+  const std::string first = save_step(folder.path(), run, 1);
   // A file stands where the new folder has to be made: works for root too, unlike permissions.
   std::ofstream(folder / "blocked") << "x";
   s2s::CheckpointFolder blocked(folder / "blocked/checkpoints", {});
@@ -251,23 +249,23 @@ TEST_CASE("a checkpoint that cannot be written leaves the older ones") {
 TEST_CASE("a model or an optimizer with a number that is none is not saved") {
   TemporaryFolder folder;
   FakeRun run;
-  save(folder.path(), run, 1);
+  save_step(folder.path(), run, 1);
   const s2s::NamedTensor weight = run.model.named_parameters().front();
   weight.tensor->detach().flatten()[2] = std::numeric_limits<float>::infinity();
-  CHECK_THROWS_WITH_AS(save(folder.path(), run, 2),
+  CHECK_THROWS_WITH_AS(save_step(folder.path(), run, 2),
                        doctest::Contains("after step 2, linear.weight is inf at [0, 2]"),
                        s2s::Error);
   weight.tensor->detach().zero_();
   run.optimizer.state().at("linear.bias").fill_(std::nan(""));
-  CHECK_THROWS_WITH_AS(save(folder.path(), run, 2), doctest::Contains("linear.bias is nan at [0]"),
-                       s2s::Error);
+  CHECK_THROWS_WITH_AS(save_step(folder.path(), run, 2),
+                       doctest::Contains("linear.bias is nan at [0]"), s2s::Error);
   CHECK(s2s::CheckpointFolder(folder.path(), {}).newest() == folder / "step=1");
 }
 
 TEST_CASE("a checkpoint with a number that is none changes nothing in the model") {
   TemporaryFolder folder;
   FakeRun run;
-  const std::string path = save(folder.path(), run, 1);
+  const std::string path = save_step(folder.path(), run, 1);
   s2s::TensorMap tensors;
   for (const auto& p : run.model.named_parameters()) tensors[p.name] = p.tensor->detach().clone();
   const at::Tensor before = tensors.at("linear.bias").clone();
@@ -285,8 +283,8 @@ TEST_CASE("a checkpoint with a number that is none changes nothing in the model"
 TEST_CASE("saving a step again replaces it, and last is fixed after a cut save") {
   TemporaryFolder folder;
   FakeRun run;
-  save(folder.path(), run, 3);
-  save(folder.path(), run, 4);
+  save_step(folder.path(), run, 3);
+  save_step(folder.path(), run, 4);
   s2s::CheckpointFolder checkpoints(folder.path(), {});
   checkpoints.save(run.model, run.optimizer, {4, "there"});
   CHECK(s2s::load_run_state(folder / "step=4", run.optimizer).data_state == "there");

@@ -15,6 +15,7 @@
 #include "checkpoint/checkpoint_state.h"
 #include "checkpoint/checkpoint_write.h"
 #include "common/temporary_folder.h"
+#include "core/checkpoint/save_step.h"
 #include "core/train/fake_run.h"
 #include "s2s/error.h"
 #include "weights/checkpoint_proof.h"
@@ -24,11 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using s2s::test::FakeRun;
+using s2s::test::save_step;
 using s2s::test::TemporaryFolder;
-
-std::string save(const std::string& folder, FakeRun& run, int64_t step) {
-  return s2s::CheckpointFolder(folder, {}).save(run.model, run.optimizer, {step, "here"});
-}
 
 void write(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
@@ -99,8 +97,8 @@ TEST_CASE("a file of tensors that does not hold what was written is found when i
 TEST_CASE("an index without groups is a finding, and a run goes on from the checkpoint before it") {
   TemporaryFolder folder;
   FakeRun run;
-  save(folder.path(), run, 3);
-  save(folder.path(), run, 4);
+  save_step(folder.path(), run, 3);
+  save_step(folder.path(), run, 4);
   make_empty(folder / "step=8");
   const auto findings = s2s::verify_checkpoint(folder / "step=8").findings;
   REQUIRE(findings.size() == 5);
@@ -128,7 +126,7 @@ TEST_CASE("a run does not begin anew beside checkpoints of which none is whole")
 TEST_CASE("rotation counts whole checkpoints, and leaves the others alone") {
   TemporaryFolder folder;
   FakeRun run;
-  for (int64_t step = 1; step <= 3; ++step) save(folder.path(), run, step);
+  for (int64_t step = 1; step <= 3; ++step) save_step(folder.path(), run, step);
   make_empty(folder / "step=8");
   CHECK(s2s::rotate_checkpoints(folder.path(), {2}, 3).empty());
   CHECK_FALSE(fs::exists(folder / "step=1"));
@@ -142,8 +140,8 @@ TEST_CASE("rotation counts whole checkpoints, and leaves the others alone") {
 TEST_CASE("a save beside a newer checkpoint that a resume passed over removes no good one") {
   TemporaryFolder folder;
   FakeRun run;
-  save(folder.path(), run, 4);
-  save(folder.path(), run, 10);
+  save_step(folder.path(), run, 4);
+  save_step(folder.path(), run, 10);
   {  // zeros after a power cut: the length is right, the header is not
     std::fstream file(folder / "step=10/model.safetensors",
                       std::ios::binary | std::ios::in | std::ios::out);
@@ -166,8 +164,8 @@ TEST_CASE("a checkpoint that cannot be read at this moment ends a resume, and is
   FakeRun run;
   for (const char* name : {"state.json", "index.json"}) {
     TemporaryFolder folder;
-    save(folder.path(), run, 4);
-    save(folder.path(), run, 10);
+    save_step(folder.path(), run, 4);
+    save_step(folder.path(), run, 10);
     const fs::path file = folder / ("step=10/" + std::string(name));
     fs::rename(file, folder / "aside");
     fs::create_symlink("/proc/self/mem", file);  // reading its first byte is EIO
@@ -183,7 +181,7 @@ TEST_CASE("a checkpoint that cannot be read at this moment ends a resume, and is
 TEST_CASE("a folder of checkpoints that cannot be listed is not an empty one") {
   TemporaryFolder folder;
   FakeRun run;
-  save(folder.path(), run, 4);
+  save_step(folder.path(), run, 4);
   Checkpoints checkpoints(folder.path());
   rlimit before{};
   REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
@@ -244,8 +242,8 @@ TEST_CASE("what fails after a checkpoint is whole is a warning, and an error at 
 TEST_CASE("a checkpoint whose place was being taken when the process ended gets its name back") {
   TemporaryFolder folder;
   FakeRun run;
-  save(folder.path(), run, 3);
-  save(folder.path(), run, 4);
+  save_step(folder.path(), run, 3);
+  save_step(folder.path(), run, 4);
   fs::rename(folder / "step=4", folder / ".step=4.replaced.partial");
   make_empty(folder / ".step=5.replaced.partial");
   fs::create_directory(folder / ".step=6.removed.partial");
@@ -256,7 +254,7 @@ TEST_CASE("a checkpoint whose place was being taken when the process ended gets 
 TEST_CASE("a checkpoint without an index, of an older program, is whole with its files") {
   TemporaryFolder folder;
   FakeRun run;
-  const std::string path = save(folder.path(), run, 1);
+  const std::string path = save_step(folder.path(), run, 1);
   fs::remove(path + "/index.json");
   write(path + "/state.json", R"({"format": 1, "steps_done": 1, "data_state": "here"})");
   CHECK(s2s::CheckpointFolder(folder.path(), {}).newest() == path);
@@ -293,7 +291,7 @@ TEST_CASE("a state.json with other types or sizes of its mesh is one rank's") {
 TEST_CASE("a checkpoint with what no index lists, and one through links, is told") {
   TemporaryFolder folder;
   FakeRun run;
-  const std::string path = save(folder.path(), run, 1);
+  const std::string path = save_step(folder.path(), run, 1);
   CHECK(s2s::verify_checkpoint(path).findings.empty());
   fs::create_directories(path + "/tokenizer");
   write(path + "/tokenizer/more.json", "{}");

@@ -45,7 +45,7 @@ class Failing : public s2s::Communicator {
   std::string reason_;
 };
 
-s2s::Error error_of(const std::function<void()>& call) {
+s2s::Error communication_error_of(const std::function<void()>& call) {
   try {
     call();
   } catch (const s2s::Error& error) {
@@ -99,7 +99,8 @@ TEST_CASE("a collective that fails says which one it is, of which group and rank
   s2s::CollectiveLog log;
   Failing late("Timed out waiting 1500ms for recv operation to complete");
   late.set_observer(&log);
-  const s2s::Error timeout = error_of([&] { late.all_reduce(tensor, {}, "grad_norm").wait(); });
+  const s2s::Error timeout =
+      communication_error_of([&] { late.all_reduce(tensor, {}, "grad_norm").wait(); });
   CHECK(timeout.id() == "comm/timeout");
   CHECK(contains(timeout.message(),
                  "rank 2: all_reduce 'grad_norm' (number 0 of group data, ranks 0, 2, 4; 16 bytes "
@@ -107,13 +108,13 @@ TEST_CASE("a collective that fails says which one it is, of which group and rank
   CHECK(log.entries().back().state == s2s::CollectiveLog::State::kFailed);
 
   Failing alone("Connection closed by peer [127.0.0.1]:4711");
-  const s2s::Error lost = error_of([&] { alone.recv(tensor, 2, "stage").wait(); });
+  const s2s::Error lost = communication_error_of([&] { alone.recv(tensor, 2, "stage").wait(); });
   CHECK(lost.id() == "comm/lost");
   CHECK(
       contains(lost.message(), "recv 'stage' (number 0 of group data, ranks 0, 2, 4; from rank 4"));
 
   Failing other("something else");
-  CHECK(error_of([&] { other.barrier().wait(); }).id() == "comm/failed");
+  CHECK(communication_error_of([&] { other.barrier().wait(); }).id() == "comm/failed");
 }
 
 TEST_CASE("mistakes of the caller are assertions") {

@@ -41,7 +41,7 @@ class Listener {
   uint16_t port_;
 };
 
-uint16_t free_port() { return Listener().port(); }
+uint16_t unused_port() { return Listener().port(); }
 
 /// One process of a run.
 struct Member {
@@ -80,7 +80,7 @@ std::vector<std::string> meet(const std::vector<Member>& members, uint16_t port,
 TEST_CASE("ranks that agree meet") {
   const Facts facts = {{"program", "1"}};
   const auto heard =
-      meet({{0, 3, facts}, {1, 3, facts}, {2, 3, facts}}, free_port(), milliseconds(20000));
+      meet({{0, 3, facts}, {1, 3, facts}, {2, 3, facts}}, unused_port(), milliseconds(20000));
   CHECK(heard == std::vector<std::string>{"", "", ""});
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("ranks that differ are told in what, before anything else") {
   const auto heard = meet({{0, 3, {{"trainer.seed", "1"}, {"x", "y"}}},
                            {1, 3, {{"trainer.seed", "2"}, {"x", "y"}}},
                            {2, 3, {{"trainer.seed", "1"}}}},
-                          free_port(), milliseconds(20000));
+                          unused_port(), milliseconds(20000));
   CHECK(contains(heard[0], "comm/ranks-differ: "));
   CHECK(contains(heard[0], "trainer.seed: 1 (ranks 0, 2), 2 (rank 1)"));
   CHECK(contains(heard[0], "x: y (ranks 0, 1), not there (rank 2)"));
@@ -103,14 +103,14 @@ TEST_CASE("ranks that differ are told in what, before anything else") {
 }
 
 TEST_CASE("a rank that never comes is named") {
-  const auto heard = meet({{0, 3, {}}, {2, 3, {}}}, free_port(), milliseconds(1500));
+  const auto heard = meet({{0, 3, {}}, {2, 3, {}}}, unused_port(), milliseconds(1500));
   CHECK(contains(heard[0], "comm/missing-rank: 1 of 3 ranks did not come within 1.5 s: 1"));
   CHECK(contains(heard[0], "process " + std::to_string(::getpid())));
   CHECK(contains(heard[1], "comm/missing-rank: rank 2 does not start"));
 }
 
 TEST_CASE("two processes of one rank are named") {
-  const auto heard = meet({{0, 3, {}}, {1, 3, {}}, {1, 3, {}}}, free_port(), milliseconds(5000));
+  const auto heard = meet({{0, 3, {}}, {1, 3, {}}, {1, 3, {}}}, unused_port(), milliseconds(5000));
   int num_first = 0;
   for (const std::string& text : heard) {
     CHECK(contains(text, "comm/duplicate-rank: "));
@@ -120,7 +120,7 @@ TEST_CASE("two processes of one rank are named") {
 }
 
 TEST_CASE("ranks that were told other numbers of ranks are named") {
-  const auto unequal = meet({{0, 2, {}}, {1, 3, {}}}, free_port(), milliseconds(5000));
+  const auto unequal = meet({{0, 2, {}}, {1, 3, {}}}, unused_port(), milliseconds(5000));
   CHECK(contains(unequal[0], "number of ranks: 2 (rank 0), 3 (rank 1)"));
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("a port in use, and a rank 0 that is something else, end the start") {
 }
 
 TEST_CASE("a rank 0 that is not there ends the start") {
-  const auto heard = meet({{1, 2, {}}}, free_port(), milliseconds(1500));
+  const auto heard = meet({{1, 2, {}}}, unused_port(), milliseconds(1500));
   CHECK(contains(heard[0], "comm/unreachable: rank 1 found no rank 0 at 127.0.0.1:"));
 }
 

@@ -19,7 +19,7 @@ namespace {
 using namespace s2s;
 using std::chrono::milliseconds;
 
-constexpr const char* kToken = "a token of this run";
+constexpr const char* kSecret = "a token of this run";
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they reserve terabytes
 
@@ -36,7 +36,7 @@ constexpr const char* kToken = "a token of this run";
   socklen_t size = sizeof(address);
   ::getsockname(listeners.front(), reinterpret_cast<sockaddr*>(&address), &size);
   const uint16_t port = ntohs(address.sin_port);
-  const StoreServer server(listeners, kToken);
+  const StoreServer server(listeners, kSecret);
   if (::write(out, &port, sizeof(port)) != sizeof(port)) ::_exit(1);
   while (true) ::pause();
 }
@@ -46,7 +46,7 @@ TEST_CASE("a store whose keeper has no memory left ends, and its process does no
   REQUIRE(::pipe(ends) == 0);
   const pid_t keeper = ::fork();
   if (keeper == 0) keep_small_store(ends[1]);
-  StoreAddress address{"127.0.0.1", 0, kToken};
+  StoreAddress address{"127.0.0.1", 0, kSecret};
   REQUIRE(::read(ends[0], &address.port, sizeof(uint16_t)) == sizeof(uint16_t));
   GuardedStore store(address, milliseconds(20000));
   const std::vector<uint8_t> value(size_t{16} << 20);

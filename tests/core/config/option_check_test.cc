@@ -11,17 +11,17 @@ using s2s::test::yaml;
 
 namespace {
 
-struct Inner {
+struct CheckedPart {
   double scale = 1.0;
   void visit(s2s::OptionVisitor& v) { v("scale", scale, "a factor", s2s::between(0, 10)); }
 };
 
-struct Outer {
+struct CheckedOptions {
   int64_t count = 2;
   std::string path;
   std::vector<std::string> roles = {"user"};
-  Inner inner;
-  std::vector<Inner> many;
+  CheckedPart inner;
+  std::vector<CheckedPart> many;
   Config free;
   void visit(s2s::OptionVisitor& v) {
     v("count", count, "how many", s2s::at_least(1));
@@ -37,7 +37,7 @@ const OptionScope kScope = {"m", "default of x", nullptr, true};
 
 std::vector<std::string> findings_of(const std::string& text, const OptionScope& scope = kScope) {
   Findings findings;
-  s2s::check_options(yaml(text), s2s::list_options<Outer>(), scope, findings);
+  s2s::check_options(yaml(text), s2s::list_options<CheckedOptions>(), scope, findings);
   std::vector<std::string> out;
   for (const s2s::Error& error : findings.errors()) out.emplace_back(error.what());
   return out;
@@ -46,7 +46,7 @@ std::vector<std::string> findings_of(const std::string& text, const OptionScope&
 std::vector<std::string> reader_findings_of(const std::string& text) {
   const Config node = yaml(text);
   Findings findings;
-  Outer options;
+  CheckedOptions options;
   s2s::OptionReader(node, "m", findings).read(options);
   std::vector<std::string> out;
   for (const s2s::Error& error : findings.errors()) out.emplace_back(error.what());
@@ -85,7 +85,7 @@ TEST_CASE("a value that could not be interpolated is no second finding") {
 
 TEST_CASE("absent options are completed with their defaults and origin") {
   Config node = yaml("{path: x, many: [{}, {scale: 2}], inner: {}}");
-  s2s::complete_options(node, s2s::list_options<Outer>(), kScope);
+  s2s::complete_options(node, s2s::list_options<CheckedOptions>(), kScope);
   CHECK(s2s::write_yaml_inline(node) ==
         "{path: x, many: [{scale: 1.0}, {scale: 2}], inner: {scale: 1.0}, count: 2, roles: [user], "
         "free: null}");
@@ -93,7 +93,7 @@ TEST_CASE("absent options are completed with their defaults and origin") {
   CHECK(node.find_path("inner.scale")->origin().text() == "default of x");
   CHECK(node.find("path")->origin().text() == "test.yaml:1:2");
   Config empty;
-  s2s::complete_options(empty, s2s::list_options<Outer>(), kScope);
+  s2s::complete_options(empty, s2s::list_options<CheckedOptions>(), kScope);
   CHECK(empty.find("path")->is_missing());
   CHECK(empty.find_path("inner.scale")->as_double("") == 1.0);
 }

@@ -96,9 +96,9 @@ RunCheck check(const std::string& text, s2s::RunPurpose purpose = s2s::RunPurpos
   return s2s::check_run_config(yaml(text), schema);
 }
 
-std::string findings_of(const std::string& text,
-                        s2s::RunPurpose purpose = s2s::RunPurpose::kGenerate,
-                        const TryBuild& try_build = nullptr) {
+std::string run_findings_of(const std::string& text,
+                            s2s::RunPurpose purpose = s2s::RunPurpose::kGenerate,
+                            const TryBuild& try_build = nullptr) {
   std::string out;
   const RunCheck checked = check(text, purpose, try_build);
   for (const s2s::Error& error : checked.findings.errors()) out += error.what() + std::string("\n");
@@ -125,7 +125,7 @@ constexpr const char* kGood =
 }  // namespace
 
 TEST_CASE("a good config has no findings, and is completed with defaults and their origin") {
-  CHECK(findings_of(kGood) == "");
+  CHECK(run_findings_of(kGood) == "");
   const Config config = check(kGood).config;
   CHECK(config.find_path("model.llm.num_layers")->as_int("") == 3);
   CHECK(config.find_path("model.weight")->origin().text() == "default of model:duplex");
@@ -146,7 +146,7 @@ TEST_CASE("a completed config, written and read again, completes to itself") {
   Config without_vars = yaml(text);
   without_vars.erase("vars");
   const std::string shorter = s2s::write_yaml(without_vars, style);
-  CHECK(findings_of(shorter) == "");
+  CHECK(run_findings_of(shorter) == "");
   CHECK(s2s::same_value(check(shorter).config, without_vars));
 }
 
@@ -166,7 +166,7 @@ TEST_CASE("a validation set inherits the keys of validation_ds and overrides the
 }
 
 TEST_CASE("three mistakes are three findings with their places") {
-  const std::string found = findings_of(
+  const std::string found = run_findings_of(
       "model:\n  type: duplex\n  llm: {name: small, num_layer: 3}\n"
       "trainer:\n  max_steps: ten\n  acumulate_grad_batches: 2\n");
   CHECK(found ==
@@ -178,25 +178,25 @@ TEST_CASE("three mistakes are three findings with their places") {
 }
 
 TEST_CASE("unknown keys are found at the top, in blocks, components and data sets") {
-  CHECK(findings_of("{model: {type: d}, modle: 1}").find("did you mean 'model'?") !=
+  CHECK(run_findings_of("{model: {type: d}, modle: 1}").find("did you mean 'model'?") !=
         std::string::npos);
-  CHECK(findings_of("{model: {type: d, wieght: 1}}").find("did you mean 'weight'?") !=
+  CHECK(run_findings_of("{model: {type: d, wieght: 1}}").find("did you mean 'weight'?") !=
         std::string::npos);
-  CHECK(findings_of("{model: {type: d}, data: {frame_len: 1}}").find("'frame_length'?") !=
+  CHECK(run_findings_of("{model: {type: d}, data: {frame_len: 1}}").find("'frame_length'?") !=
         std::string::npos);
-  CHECK(findings_of("{model: {type: d}, data: {train_ds: {name: x, cuts_path: y, batch: 1}}}")
+  CHECK(run_findings_of("{model: {type: d}, data: {train_ds: {name: x, cuts_path: y, batch: 1}}}")
             .find("unknown key 'batch' in data.train_ds") != std::string::npos);
-  const std::string fused = findings_of(
+  const std::string fused = run_findings_of(
       "{model: {type: d}, data: {train_ds: {name: fused, cuts_path: y, multi_config: true,"
       " talks: {batch: 1}, batch: 1}}}");
   CHECK(fused.find("unknown key 'batch' in data.train_ds") != std::string::npos);
   CHECK(fused.find("unknown key 'talks'") == std::string::npos);
-  CHECK(findings_of("{model: {type: d, optimizer: {name: o, lr_scales: [{param: x}]}}}")
+  CHECK(run_findings_of("{model: {type: d, optimizer: {name: o, lr_scales: [{param: x}]}}}")
             .find("model.optimizer.lr_scales.0") != std::string::npos);
 }
 
 TEST_CASE("a block of data with options of its own is checked and completed") {
-  CHECK(findings_of("{model: {type: d}, data: {made: {num_layer: 1}}}")
+  CHECK(run_findings_of("{model: {type: d}, data: {made: {num_layer: 1}}}")
             .find("unknown key 'num_layer' in data.made") != std::string::npos);
   const RunCheck checked = check("{model: {type: d}, data: {made: {}}}");
   CHECK(checked.findings.empty());
@@ -205,7 +205,7 @@ TEST_CASE("a block of data with options of its own is checked and completed") {
 }
 
 TEST_CASE("a key that all validation sets inherit is complained about once") {
-  const std::string found = findings_of(
+  const std::string found = run_findings_of(
       "{model: {type: d}, data: {validation_ds: {name: x, cuts_path: y, batch: 1, datasets: "
       "{a: {}, b: {}, c: {batch_size: 0}}}}}");
   CHECK(std::count(found.begin(), found.end(), '\n') == 2);
@@ -214,20 +214,20 @@ TEST_CASE("a key that all validation sets inherit is complained about once") {
 }
 
 TEST_CASE("components that are not named or not known are findings") {
-  CHECK(findings_of("{model: {llm: {name: x}}}").find("[config/missing] model.type is required") ==
-        0);
-  CHECK(findings_of("{model: {type: d, llm: {num_layers: 3}}}")
+  CHECK(run_findings_of("{model: {llm: {name: x}}}")
+            .find("[config/missing] model.type is required") == 0);
+  CHECK(run_findings_of("{model: {type: d, llm: {num_layers: 3}}}")
             .find("[config/missing] model.llm.name is required") == 0);
-  CHECK(findings_of("{model: {type: d, llm: small}}")
+  CHECK(run_findings_of("{model: {type: d, llm: small}}")
             .find("expected a map with the llm's name, got \"small\"") != std::string::npos);
-  CHECK(findings_of("{model: {type: d, llm: {name: unknown}}}").find("[config/choice]") == 0);
-  CHECK(findings_of("{model: {type: unknown}}").find("[config/choice] model.type") == 0);
-  CHECK(findings_of("{model: 3}").find("[config/type] model") == 0);
-  CHECK(findings_of("{trainer: []}").find("[config/type] trainer") == 0);
+  CHECK(run_findings_of("{model: {type: d, llm: {name: unknown}}}").find("[config/choice]") == 0);
+  CHECK(run_findings_of("{model: {type: unknown}}").find("[config/choice] model.type") == 0);
+  CHECK(run_findings_of("{model: 3}").find("[config/type] model") == 0);
+  CHECK(run_findings_of("{trainer: []}").find("[config/type] trainer") == 0);
 }
 
 TEST_CASE("interpolations that fail are findings beside the others, and only once") {
-  const std::string found = findings_of(
+  const std::string found = run_findings_of(
       "model: {type: d, weight: \"${trainer.max_step}\"}\n"
       "trainer: {max_steps: \"${model.wight}\", log_every_n_steps: \"${model.weight}\", sed: 1}\n");
   CHECK(std::count(found.begin(), found.end(), '\n') == 3);
@@ -238,13 +238,13 @@ TEST_CASE("interpolations that fail are findings beside the others, and only onc
 
 TEST_CASE("a circle of interpolations is one finding") {
   const std::string found =
-      findings_of("model: {type: d}\nv: {a: \"${v.b}\", b: \"${v.c}\", c: \"${v.a}\"}\n");
+      run_findings_of("model: {type: d}\nv: {a: \"${v.b}\", b: \"${v.c}\", c: \"${v.a}\"}\n");
   CHECK(std::count(found.begin(), found.end(), '\n') == 1);
   CHECK(found.find("[config/interpolation-cycle]") == 0);
 }
 
 TEST_CASE("the processes of a run are checked with the rest") {
-  const std::string found = findings_of(
+  const std::string found = run_findings_of(
       "model: {type: d}\ntrainer: {devices: many, communicator: {timeot_s: 3}, num_nodes: 0}\n");
   CHECK(found.find("[config/type] trainer.devices") != std::string::npos);
   CHECK(found.find("-1 or auto") != std::string::npos);
@@ -253,7 +253,7 @@ TEST_CASE("the processes of a run are checked with the rest") {
   for (const char* const devices : {"auto", "-1", "8"}) {
     const std::string good = std::string("model: {type: d}\ntrainer: {devices: ") + devices +
                              ", num_nodes: 2, communicator: {timeout_s: 3}}\n";
-    CHECK(findings_of(good) == "");
+    CHECK(run_findings_of(good) == "");
   }
 }
 
@@ -298,7 +298,7 @@ TEST_CASE("what is run holds what was written, and no block that only gave value
   CHECK(written.find_path("data.train_ds.cuts_path")->text() == "runs/a");
   CHECK(written.find_path("trainer.logger") == nullptr);
   CHECK(written.find_path("trainer.seed") == nullptr);  // a default is the component's to give
-  CHECK(findings_of(s2s::write_yaml(written)) == "");
+  CHECK(run_findings_of(s2s::write_yaml(written)) == "");
 }
 
 TEST_CASE("defaults that a preset changes are not shown, and that is said") {
@@ -312,7 +312,7 @@ TEST_CASE("defaults that a preset changes are not shown, and that is said") {
   const RunCheck same = check("{model: {type: d, llm: {name: sized, preset: large}}}");
   CHECK(same.config.find_path("model.llm.num_layers")->as_int("") == 2);
   CHECK(same.notes.all().empty());
-  CHECK(findings_of("{model: {type: d, llm: {name: sized, preset: tiny, num_layer: 1}}}")
+  CHECK(run_findings_of("{model: {type: d, llm: {name: sized, preset: tiny, num_layer: 1}}}")
             .find("did you mean 'num_layers'?") != std::string::npos);
 }
 
@@ -320,7 +320,7 @@ TEST_CASE("a validation set of a source that can repeat is told to end, and the 
   const std::string sets =
       "{model: {type: d}, data: {validation_ds: {cuts_path: x, datasets: {a: {name: endless}, b: "
       "{name: cuts}, c: {name: endless, repeat: false}}}}}";
-  CHECK(findings_of(sets) == "");
+  CHECK(run_findings_of(sets) == "");
   const RunCheck checked = check(sets);
   const std::string path = "data.validation_ds.datasets.";
   const Config& shown = *checked.config.find_path(path + "a.repeat");
@@ -333,19 +333,20 @@ TEST_CASE("a validation set of a source that can repeat is told to end, and the 
 }
 
 TEST_CASE("a validation set that repeats, or a source that cannot, is a finding") {
-  CHECK(findings_of("{model: {type: d}, data: {validation_ds: {name: endless, cuts_path: x, "
-                    "repeat: true, datasets: {a: {}}}}}")
+  CHECK(run_findings_of("{model: {type: d}, data: {validation_ds: {name: endless, cuts_path: x, "
+                        "repeat: true, datasets: {a: {}}}}}")
             .find("[config/validation-repeat] data.validation_ds.datasets.a.repeat "
                   "(test.yaml:1:") == 0);
-  CHECK(findings_of("{model: {type: d}, data: {validation_ds: {name: cuts, cuts_path: x, "
-                    "repeat: false, datasets: {a: {}}}}}")
+  CHECK(run_findings_of("{model: {type: d}, data: {validation_ds: {name: cuts, cuts_path: x, "
+                        "repeat: false, datasets: {a: {}}}}}")
             .find("[config/unknown-key] unknown key 'repeat' in data.validation_ds.datasets.a") ==
         0);
 }
 
 TEST_CASE("keys beside a foreign config are not read, hence findings") {
-  CHECK(findings_of("{model: {type: d, llm: {name: small, translate_from: {a: 1}}}}") == "");
-  CHECK(findings_of("{model: {type: d, llm: {name: small, translate_from: {a: 1}, nun_layers: 2}}}")
+  CHECK(run_findings_of("{model: {type: d, llm: {name: small, translate_from: {a: 1}}}}") == "");
+  CHECK(run_findings_of(
+            "{model: {type: d, llm: {name: small, translate_from: {a: 1}, nun_layers: 2}}}")
             .find("[config/unknown-key] unknown key 'nun_layers' in model.llm") == 0);
 }
 
@@ -358,15 +359,15 @@ TEST_CASE("parts are built to hear what they say, once their options are fine") 
   };
   const std::string good =
       "{model: {type: d, optimizer: {name: o}, lr_scheduler: {name: s}}, trainer: {seed: 1}}";
-  CHECK(findings_of(good, s2s::RunPurpose::kGenerate, refuse).find("[config/choice]") == 0);
+  CHECK(run_findings_of(good, s2s::RunPurpose::kGenerate, refuse).find("[config/choice]") == 0);
   CHECK(asked == std::vector<std::string>{"optimizer", "schedule"});
   asked.clear();
-  findings_of(
+  run_findings_of(
       "{model: {type: d, wieght: 1, optimizer: {name: o, a: 1}, lr_scheduler: {name: s, "
       "num_layers: '${v.x}'}}, v: {x: '${no}'}}",
       s2s::RunPurpose::kGenerate, refuse);
   CHECK(asked.empty());
-  findings_of("{model: {type: d}, trainer: {sed: 1}}", s2s::RunPurpose::kGenerate, refuse);
+  run_findings_of("{model: {type: d}, trainer: {sed: 1}}", s2s::RunPurpose::kGenerate, refuse);
   CHECK(asked == std::vector<std::string>{"model"});
 }
 
@@ -385,14 +386,15 @@ TEST_CASE("findings of the configuration come first, so that theirs is the exit 
 
 TEST_CASE("a plan takes a language model alone and a mesh without a strategy") {
   constexpr auto kPlan = s2s::RunPurpose::kPlan;
-  CHECK(findings_of("{model: {llm: {name: small}}, trainer: {strategy: {tensor_parallel_size: 2}}}",
-                    kPlan) == "");
-  CHECK(findings_of("{model: {llm: {name: small, hiden: 2}}}", kPlan)
+  CHECK(run_findings_of(
+            "{model: {llm: {name: small}}, trainer: {strategy: {tensor_parallel_size: 2}}}",
+            kPlan) == "");
+  CHECK(run_findings_of("{model: {llm: {name: small, hiden: 2}}}", kPlan)
             .find("[config/unknown-key] unknown key 'hiden' in model.llm") == 0);
-  CHECK(
-      findings_of("{model: {llm: {name: small}}, trainer: {strategy: {tensor_parallel: 2}}}", kPlan)
-          .find("did you mean") != std::string::npos);
-  CHECK(findings_of("{model: {llm: {name: small}, codec: {name: c}}}", kPlan)
+  CHECK(run_findings_of("{model: {llm: {name: small}}, trainer: {strategy: {tensor_parallel: 2}}}",
+                        kPlan)
+            .find("did you mean") != std::string::npos);
+  CHECK(run_findings_of("{model: {llm: {name: small}, codec: {name: c}}}", kPlan)
             .find("[config/missing] model.type is required") == 0);
-  CHECK(findings_of("{model: {llm: {name: small}}}").find("[config/missing] model.type") == 0);
+  CHECK(run_findings_of("{model: {llm: {name: small}}}").find("[config/missing] model.type") == 0);
 }

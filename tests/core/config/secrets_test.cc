@@ -17,16 +17,16 @@ using s2s::test::yaml;
 
 namespace {
 
-Config resolved(const std::string& text) {
+Config resolved_node(const std::string& text) {
   Config config = yaml(text);
   s2s::resolve_interpolations(config);
   return config;
 }
 
-std::string stored(const std::string& text) { return s2s::effective_text(resolved(text)); }
+std::string stored(const std::string& text) { return s2s::effective_text(resolved_node(text)); }
 
 std::string shown(const std::string& text) {
-  return s2s::write_yaml_inline(s2s::shown_config(resolved(text)));
+  return s2s::write_yaml_inline(s2s::shown_config(resolved_node(text)));
 }
 
 struct Variable {
@@ -83,15 +83,15 @@ TEST_CASE("a stored configuration refers to the environment, and comes back the 
   CHECK(has(written, "again: \"x-${oc.env:S2S_TEST_TOKEN}-y\"\n"));
   CHECK(has(written, "path: \"${oc.env:S2S_TEST_ROOT}/a\"\n"));
   CHECK(has(written, "or: \"${oc.env:S2S_TEST_NOTHING,5}\"\n"));
-  const Config again = resolved(written);
-  CHECK(s2s::same_value(again, resolved(text)));
+  const Config again = resolved_node(written);
+  CHECK(s2s::same_value(again, resolved_node(text)));
   CHECK(again.find("count")->as_int("") == 12);
   CHECK(s2s::effective_text(again) == written);
 }
 
 TEST_CASE("a value that was put in the place of a variable's is stored") {
   const Variable root("S2S_TEST_ROOT", "/data");
-  Config config = resolved("path: '${oc.env:S2S_TEST_ROOT}'\n");
+  Config config = resolved_node("path: '${oc.env:S2S_TEST_ROOT}'\n");
   const s2s::Origin origin = config.find("path")->origin();
   config["path"] = Config::scalar("/copy", true);
   config["path"].set_origin(origin);
@@ -122,7 +122,7 @@ TEST_CASE("shown values are masked by their key, or by the name of their variabl
   CHECK(shown("{url: 'u:${oc.env:S2S_TEST_HF_TOKEN}@h'}") == "{url: \"***\"}");
   CHECK(shown("{a: {api_key: [1x, 2y]}, b: 3}") == "{a: {api_key: [\"***\", \"***\"]}, b: 3}");
   const std::string message = error_of([] {
-    resolved("{steps: '${oc.env:S2S_TEST_HF_TOKEN}'}").find("steps")->as_int("trainer.steps");
+    resolved_node("{steps: '${oc.env:S2S_TEST_HF_TOKEN}'}").find("steps")->as_int("trainer.steps");
   });
   CHECK(has(message, "trainer.steps"));
   CHECK_FALSE(has(message, "tell-nobody"));
@@ -209,7 +209,7 @@ TEST_CASE("a secret is found again in the texts that interpolations put it into"
     CHECK(yaml(written).find_path(std::string("model.") + key)->is_missing());
     CHECK(has(seen, std::string(key) + ": \"***\""));
   }
-  const Config whole = s2s::shown_config(resolved(text));
+  const Config whole = s2s::shown_config(resolved_node(text));
   for (const auto& [key, node] : whole.find("model")->entries()) {
     CHECK_FALSE(has(node.origin().text(), "hf_real"));
   }
@@ -262,7 +262,7 @@ TEST_CASE("the default of a secret's reference is neither stored nor shown") {
       CAPTURE(written);
       CHECK_FALSE(has(written, "hf_default"));
       CHECK_FALSE(has(written, "from-variable"));
-      const Config seen = s2s::shown_config(resolved(text));
+      const Config seen = s2s::shown_config(resolved_node(text));
       CHECK_FALSE(has(s2s::write_yaml_inline(seen), "hf_default"));
       CHECK_FALSE(has(s2s::write_yaml(seen, {.show_origins = true}), "hf_default"));
     }
@@ -275,7 +275,8 @@ TEST_CASE("the default of a secret's reference is neither stored nor shown") {
   CHECK(s2s::shown_word("a.hf_token=${oc.env:X}hf_real") == "a.hf_token=***");
   CHECK(s2s::shown_word("a.url=u:${oc.env:HF_TOKEN,hf_default}@${oc.env:X,5}") ==
         "a.url=u:${oc.env:HF_TOKEN}@${oc.env:X,5}");
-  const std::string message = error_of([] { resolved("{a: 'x${oc.env:HF_TOKEN,hf_default}${'}"); });
+  const std::string message =
+      error_of([] { resolved_node("{a: 'x${oc.env:HF_TOKEN,hf_default}${'}"); });
   CHECK(has(message, "has no closing"));
   CHECK_FALSE(has(message, "hf_default"));
 }

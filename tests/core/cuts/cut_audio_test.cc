@@ -12,6 +12,7 @@
 #include "audio/encode_audio.h"
 #include "common/allowed_commands.h"
 #include "common/temporary_folder.h"
+#include "core/cuts/recording_cut.h"
 #include "core/duplex/data_files.h"
 #include "files/tar_writer.h"
 #include "s2s/audio_loader.h"
@@ -21,23 +22,9 @@
 namespace {
 
 using s2s::test::ramp;
+using s2s::test::recording_cut;
 using s2s::test::TemporaryFolder;
 using s2s::test::write_audio;
-
-s2s::Cut make_cut(const std::string& path, double start_s, double duration_s, int64_t rate_hz,
-                  double recording_s) {
-  s2s::Cut cut;
-  cut.id = "d0";
-  cut.manifest = "cuts.jsonl";
-  cut.line = 1;
-  cut.start_s = start_s;
-  cut.duration_s = duration_s;
-  cut.recording = s2s::Recording{"r",         {{s2s::AudioSource::Type::kFile, {0}, path}},
-                                 rate_hz,     static_cast<int64_t>(recording_s * 16000),
-                                 recording_s, {},
-                                 {}};
-  return cut;
-}
 
 at::Tensor as_tensor(const std::vector<float>& samples) { return at::tensor(samples); }
 
@@ -50,9 +37,10 @@ TEST_CASE("a cut's stretch of a file comes back sample for sample, from WAV and 
   write_audio(dir / "a.flac", 16000, samples, 1, SF_FORMAT_FLAC | SF_FORMAT_PCM_16);
   for (const char* name : {"a.wav", "a.flac"}) {
     CAPTURE(name);
-    const auto whole = s2s::AudioLoader().source(make_cut(dir / name, 0, 1, 16000, 1), 16000);
+    const auto whole = s2s::AudioLoader().source(recording_cut(dir / name, 0, 1, 16000, 1), 16000);
     CHECK(at::equal(whole, as_tensor(samples)));
-    const auto part = s2s::AudioLoader().source(make_cut(dir / name, 0.25, 0.5, 16000, 1), 16000);
+    const auto part =
+        s2s::AudioLoader().source(recording_cut(dir / name, 0.25, 0.5, 16000, 1), 16000);
     CHECK(at::equal(part, whole.narrow(0, 4000, 8000)));
   }
 }
@@ -61,12 +49,12 @@ TEST_CASE("a cut's stretch of a file comes back sample for sample, from WAV and 
 TEST_CASE("audio a little shorter than the cut is continued by reflection") {
   const TemporaryFolder dir;
   write_audio(dir / "a.wav", 16000, ramp(15000));
-  const auto audio = s2s::AudioLoader().source(make_cut(dir / "a.wav", 0, 1, 16000, 1), 16000);
+  const auto audio = s2s::AudioLoader().source(recording_cut(dir / "a.wav", 0, 1, 16000, 1), 16000);
   CHECK(audio.size(0) == 16000);
   CHECK(at::equal(audio.narrow(0, 15000, 1000), audio.narrow(0, 13999, 1000).flip(0)));
   write_audio(dir / "b.wav", 16000, ramp(3));
   const auto tiny =
-      s2s::AudioLoader().source(make_cut(dir / "b.wav", 0, 9 / 16000.0, 16000, 1), 16000);
+      s2s::AudioLoader().source(recording_cut(dir / "b.wav", 0, 9 / 16000.0, 16000, 1), 16000);
   const auto index = at::tensor({0, 1, 2, 1, 0, 1, 2, 1, 0}, at::kLong);
   CHECK(at::equal(tiny, tiny.narrow(0, 0, 3).index_select(0, index)));
 }
@@ -74,36 +62,42 @@ TEST_CASE("audio a little shorter than the cut is continued by reflection") {
 TEST_CASE("a cut longer than its audio is [data/cut-too-long] with both ends") {
   const TemporaryFolder dir;
   write_audio(dir / "a.wav", 16000, ramp(16000));
-  CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(make_cut(dir / "a.wav", 0, 1.6, 16000, 1), 16000),
-                       doctest::Contains("[data/cut-too-long]"), s2s::Error);
   CHECK_THROWS_WITH_AS(
-      s2s::AudioLoader().source(make_cut(dir / "a.wav", 1.5, 0.2, 16000, 1), 16000),
+      s2s::AudioLoader().source(recording_cut(dir / "a.wav", 0, 1.6, 16000, 1), 16000),
+      doctest::Contains("[data/cut-too-long]"), s2s::Error);
+  CHECK_THROWS_WITH_AS(
+      s2s::AudioLoader().source(recording_cut(dir / "a.wav", 1.5, 0.2, 16000, 1), 16000),
       doctest::Contains("needs 1.500 s to 1.700 s"), s2s::Error);
 }
 
 TEST_CASE("a file much longer than its manifest says is [data/duration-mismatch]") {
   const TemporaryFolder dir;
   write_audio(dir / "a.wav", 16000, ramp(32000));
-  CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(make_cut(dir / "a.wav", 0, 1, 16000, 1), 16000),
-                       doctest::Contains("[data/duration-mismatch]"), s2s::Error);
-  CHECK(s2s::AudioLoader().source(make_cut(dir / "a.wav", 0, 1.8, 16000, 1.8), 16000).size(0) ==
-        28800);
+  CHECK_THROWS_WITH_AS(
+      s2s::AudioLoader().source(recording_cut(dir / "a.wav", 0, 1, 16000, 1), 16000),
+      doctest::Contains("[data/duration-mismatch]"), s2s::Error);
+  CHECK(
+      s2s::AudioLoader().source(recording_cut(dir / "a.wav", 0, 1.8, 16000, 1.8), 16000).size(0) ==
+      28800);
 }
 
 TEST_CASE("a missing file is [data/missing-file], one without audio [data/unreadable-audio]") {
   const TemporaryFolder dir;
-  CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(make_cut(dir / "no.wav", 0, 1, 16000, 1), 16000),
-                       doctest::Contains("[data/missing-file]"), s2s::Error);
+  CHECK_THROWS_WITH_AS(
+      s2s::AudioLoader().source(recording_cut(dir / "no.wav", 0, 1, 16000, 1), 16000),
+      doctest::Contains("[data/missing-file]"), s2s::Error);
   s2s::test::write_text(dir / "text.wav", "this is not audio");
-  CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(make_cut(dir / "text.wav", 0, 1, 16000, 1), 16000),
-                       doctest::Contains("[data/unreadable-audio]"), s2s::Error);
+  CHECK_THROWS_WITH_AS(
+      s2s::AudioLoader().source(recording_cut(dir / "text.wav", 0, 1, 16000, 1), 16000),
+      doctest::Contains("[data/unreadable-audio]"), s2s::Error);
 }
 
 TEST_CASE("a file of another rate than its manifest says is [data/sample-rate]") {
   const TemporaryFolder dir;
   write_audio(dir / "a.wav", 8000, ramp(8000));
-  CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(make_cut(dir / "a.wav", 0, 1, 16000, 1), 16000),
-                       doctest::Contains("[data/sample-rate]"), s2s::Error);
+  CHECK_THROWS_WITH_AS(
+      s2s::AudioLoader().source(recording_cut(dir / "a.wav", 0, 1, 16000, 1), 16000),
+      doctest::Contains("[data/sample-rate]"), s2s::Error);
 }
 
 TEST_CASE("a file that ends before its header says is [data/unreadable-audio]") {
@@ -115,15 +109,16 @@ TEST_CASE("a file that ends before its header says is [data/unreadable-audio]") 
     const std::string path = dir / name;
     write_audio(path, 16000, ramp(16000), 1, format | SF_FORMAT_PCM_16);
     std::filesystem::resize_file(path, bytes);
-    const s2s::Cut cut = make_cut(path, 0, 1, 16000, 1);
+    const s2s::Cut cut = recording_cut(path, 0, 1, 16000, 1);
     CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(cut, 16000),
                          doctest::Contains("[data/unreadable-audio]"), s2s::Error);
     const std::string reason = "it is cut off: of 16000 samples " + there + " are there";
     CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(cut, 16000), doctest::Contains(reason.c_str()),
                          s2s::Error);
   }
-  CHECK(s2s::AudioLoader().source(make_cut(dir / "a.wav", 0.25, 0.5, 16000, 1), 16000).size(0) ==
-        8000);
+  CHECK(
+      s2s::AudioLoader().source(recording_cut(dir / "a.wav", 0.25, 0.5, 16000, 1), 16000).size(0) ==
+      8000);
 }
 
 TEST_CASE("the cut's channel is picked; channels that are not there are [data/channel]") {
@@ -131,7 +126,7 @@ TEST_CASE("the cut's channel is picked; channels that are not there are [data/ch
   const auto samples = ramp(16000, 2);
   write_audio(dir / "a.wav", 16000, samples, 2);
   const auto both = as_tensor(samples).view({16000, 2});
-  s2s::Cut cut = make_cut(dir / "a.wav", 0, 1, 16000, 1);
+  s2s::Cut cut = recording_cut(dir / "a.wav", 0, 1, 16000, 1);
   CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(cut, 16000), doctest::Contains("[data/channel]"),
                        s2s::Error);
   cut.recording->sources[0].channels = {0, 1};
@@ -149,7 +144,7 @@ TEST_CASE("the cut's channel is picked; channels that are not there are [data/ch
 TEST_CASE("the agent's audio begins where the cut does, or at its own start when unaligned") {
   const TemporaryFolder dir;
   write_audio(dir / "a.wav", 16000, ramp(16000));
-  s2s::Cut cut = make_cut(dir / "a.wav", 0.5, 0.25, 16000, 1);
+  s2s::Cut cut = recording_cut(dir / "a.wav", 0.5, 0.25, 16000, 1);
   cut.set_custom("target_audio", *cut.recording);
   CHECK(at::equal(s2s::AudioLoader().target(cut, 16000), as_tensor(ramp(4000, 1, 8000))));
   cut.set_custom("target_audio_unaligned", s2s::JsonText{"true"});
@@ -165,7 +160,7 @@ TEST_CASE("the agent's audio begins where the cut does, or at its own start when
 TEST_CASE("what cannot be loaded is refused: [data/source-type], [data/transforms]") {
   const TemporaryFolder dir;
   write_audio(dir / "a.wav", 16000, ramp(16000));
-  s2s::Cut cut = make_cut(dir / "a.wav", 0, 1, 16000, 1);
+  s2s::Cut cut = recording_cut(dir / "a.wav", 0, 1, 16000, 1);
   for (const auto type : {s2s::AudioSource::Type::kUrl, s2s::AudioSource::Type::kShar}) {
     cut.recording->sources[0].type = type;
     CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(cut, 16000),
@@ -193,7 +188,7 @@ TEST_CASE("what cannot be loaded is refused: [data/source-type], [data/transform
 TEST_CASE("a codec that does not take the rate is [data/audio-format] with the cut's place") {
   const TemporaryFolder dir;
   write_audio(dir / "a.wav", 22050, ramp(22050));
-  s2s::Cut cut = make_cut(dir / "a.wav", 0, 1, 22050, 1);
+  s2s::Cut cut = recording_cut(dir / "a.wav", 0, 1, 22050, 1);
   cut.recording->transforms = {{"Compress", {R"({"codec":"opus","compression_level":0.5})"}}};
   CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(cut, 22050),
                        doctest::Contains("[data/audio-format] cuts.jsonl:1: cut 'd0': audio of 1"),
@@ -201,15 +196,16 @@ TEST_CASE("a codec that does not take the rate is [data/audio-format] with the c
 }
 
 TEST_CASE("an unknown custom recording is [data/no-custom-audio]") {
-  CHECK_THROWS_WITH_AS(s2s::AudioLoader().custom(make_cut("a.wav", 0, 1, 16000, 1), "noise", 16000),
-                       doctest::Contains("has no recording 'custom.noise'"), s2s::Error);
+  CHECK_THROWS_WITH_AS(
+      s2s::AudioLoader().custom(recording_cut("a.wav", 0, 1, 16000, 1), "noise", 16000),
+      doctest::Contains("has no recording 'custom.noise'"), s2s::Error);
 }
 
 TEST_CASE("a command's audio; a command that fails and one that says nothing") {
   const s2s::test::AllowedCommands allowed;
   const TemporaryFolder dir;
   write_audio(dir / "a.wav", 16000, ramp(16000));
-  s2s::Cut cut = make_cut("pipe:cat '" + dir / "a.wav" + "'", 0.25, 0.5, 16000, 1);
+  s2s::Cut cut = recording_cut("pipe:cat '" + dir / "a.wav" + "'", 0.25, 0.5, 16000, 1);
   CHECK(at::equal(s2s::AudioLoader().source(cut, 16000), as_tensor(ramp(8000, 1, 4000))));
   cut.recording->sources[0] = {
       s2s::AudioSource::Type::kCommand, {0}, "cat '" + dir / "a.wav" + "'"};
@@ -234,7 +230,7 @@ TEST_CASE("audio in a tar is read where it is; bytes without a member are refuse
   writer.add("d0.flac", s2s::data::encode_audio(samples, 16000, "flac"));
   const int64_t end = writer.num_bytes();
   writer.finish();
-  s2s::Cut cut = make_cut("", 0.25, 0.5, 16000, 1);
+  s2s::Cut cut = recording_cut("", 0.25, 0.5, 16000, 1);
   cut.recording->sources[0] = {
       s2s::AudioSource::Type::kSharPointer, {0}, dir.write("a.tar", archive), begin, end};
   CHECK(at::equal(s2s::AudioLoader().source(cut, 16000), samples.narrow(0, 4000, 8000)));
@@ -259,7 +255,7 @@ TEST_CASE("opus of 48 kHz is resampled to the manifest's rate; several threads l
   const TemporaryFolder dir;
   const at::Tensor tone = at::sin(at::arange(48000, at::kFloat) * 0.02) * 0.5;
   dir.write("a.opus", s2s::data::encode_audio(tone, 48000, "opus"));
-  s2s::Cut cut = make_cut(dir / "a.opus", 0.25, 0.5, 16000, 1);
+  s2s::Cut cut = recording_cut(dir / "a.opus", 0.25, 0.5, 16000, 1);
   s2s::AudioLoader loader;
   const at::Tensor audio = loader.source(cut, 16000);
   REQUIRE(audio.size(0) == 8000);
@@ -291,7 +287,7 @@ TEST_CASE("a second of ten hours is read where it is") {
   const int16_t mark = 16384;
   file.seekp(44 + 2 * (kRate * 30000 + 10)).write(reinterpret_cast<const char*>(&mark), 2);
   file.close();
-  const s2s::Cut cut = make_cut(path, 30000, 1, kRate, kSeconds);
+  const s2s::Cut cut = recording_cut(path, 30000, 1, kRate, kSeconds);
   const at::Tensor audio = s2s::AudioLoader().source(cut, kRate);
   CHECK(audio.size(0) == kRate);
   CHECK(audio[10].item<float>() == 0.5F);
@@ -312,8 +308,8 @@ TEST_CASE("mixes that cannot be made are [data/mix]") {
   mix.kind = s2s::Cut::Kind::kMixed;
   mix.id = "mix";
   mix.duration_s = 1;
-  mix.tracks = {track(make_cut(dir / "a.wav", 0, 1, 16000, 1)),
-                track(make_cut(dir / "b.wav", 0, 1, 8000, 1))};
+  mix.tracks = {track(recording_cut(dir / "a.wav", 0, 1, 16000, 1)),
+                track(recording_cut(dir / "b.wav", 0, 1, 8000, 1))};
   s2s::data::CutAudio audio;
   CHECK_THROWS_WITH_AS(audio.load(mix), doctest::Contains("of 16000 and of 8000 Hz"), s2s::Error);
   CHECK(audio.load(mix, 16000).size(1) == 16000);
@@ -336,7 +332,7 @@ TEST_CASE("mixes that cannot be made are [data/mix]") {
 TEST_CASE("silence behind the agent's audio is no longer than a day") {
   const TemporaryFolder dir;
   write_audio(dir / "a.wav", 16000, ramp(16000));
-  s2s::Cut cut = make_cut(dir / "a.wav", 0, 1, 16000, 1);
+  s2s::Cut cut = recording_cut(dir / "a.wav", 0, 1, 16000, 1);
   cut.set_custom("target_audio", *cut.recording);
   cut.set_custom("target_audio_unaligned", s2s::JsonText{"true"});
   s2s::Cut mix;
@@ -360,7 +356,7 @@ TEST_CASE("silence behind the agent's audio is no longer than a day") {
 TEST_CASE("the tolerance is Lhotse's environment variable") {
   const TemporaryFolder dir;
   write_audio(dir / "a.wav", 16000, ramp(12000));
-  const s2s::Cut cut = make_cut(dir / "a.wav", 0, 1, 16000, 1);
+  const s2s::Cut cut = recording_cut(dir / "a.wav", 0, 1, 16000, 1);
   const char* const name = "LHOTSE_AUDIO_DURATION_MISMATCH_TOLERANCE";
   setenv(name, "0.1", 1);
   CHECK_THROWS_WITH_AS(s2s::AudioLoader().source(cut, 16000),

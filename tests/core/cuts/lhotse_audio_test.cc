@@ -8,6 +8,7 @@
 #include "common/allowed_commands.h"
 #include "common/places.h"
 #include "common/temporary_folder.h"
+#include "core/cuts/recording_cut.h"
 #include "core/duplex/data_files.h"
 #include "core/duplex/golden_file.h"
 #include "cuts/cut_audio.h"
@@ -16,23 +17,9 @@
 
 namespace {
 
+using s2s::test::recording_cut;
 using s2s::test::TemporaryFolder;
 using s2s::test::write_audio;
-
-s2s::Cut make_cut(const std::string& path, double start_s, double duration_s, int64_t rate_hz,
-                  double recording_s) {
-  s2s::Cut cut;
-  cut.id = "d0";
-  cut.manifest = "cuts.jsonl";
-  cut.line = 1;
-  cut.start_s = start_s;
-  cut.duration_s = duration_s;
-  cut.recording = s2s::Recording{"r",         {{s2s::AudioSource::Type::kFile, {0}, path}},
-                                 rate_hz,     static_cast<int64_t>(recording_s * 16000),
-                                 recording_s, {},
-                                 {}};
-  return cut;
-}
 
 }  // namespace
 
@@ -88,7 +75,7 @@ TEST_CASE("stretches, resampling and lengths that do not fit equal lhotse's") {
     const auto input = golden.tensor("input/" + row[1].get<std::string>());
     write_audio(file, row[2],
                 {input.const_data_ptr<float>(), input.const_data_ptr<float>() + input.numel()});
-    const s2s::Cut cut = make_cut(file, row[4], row[5], row[2], row[3]);
+    const s2s::Cut cut = recording_cut(file, row[4], row[5], row[2], row[3]);
     const auto loaded = s2s::AudioLoader().source(cut, row[6]);
     const auto expected = golden.tensor("output/" + name);
     REQUIRE(loaded.size(0) == expected.size(0));

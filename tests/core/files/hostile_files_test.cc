@@ -11,6 +11,7 @@
 
 #include "common/cache_folder.h"
 #include "common/contains.h"
+#include "common/data_error_of.h"
 #include "common/temporary_folder.h"
 #include "core/files/gzip_bytes.h"
 #include "files/gzip_stream.h"
@@ -25,20 +26,11 @@ namespace {
 
 using test::CacheFolder;
 using test::contains;
+using test::data_error_of;
 using test::gzipped;
 using test::TemporaryFolder;
 
 constexpr size_t kMegabyte = size_t{1} << 20;
-
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    CHECK(error.exit_code() == ExitCode::kData);
-    return error.what();
-  }
-  return "";
-}
 
 /// A gzip file of `count` members with a megabyte of `text` each: about a thousandth of that.
 std::string bomb(size_t count, const std::string& text) {
@@ -77,12 +69,12 @@ TEST_CASE("what is compressed a thousandfold is refused before it fills the memo
   const std::string blanks = folder.write("blanks.gz", bomb(257, "    "));
   const std::string lines = folder.write("lines.gz", bomb(31, "\n"));  // 8 bytes of index each
   for (const std::string& path : {blanks, lines}) {
-    const std::string message = error_of([&] { open_line_file(path); });
+    const std::string message = data_error_of([&] { open_line_file(path); });
     CHECK_MESSAGE(contains(message, "[data/gzip] " + path), message);
     CHECK_MESSAGE(contains(message, "more than 268435456"), message);
     CHECK_FALSE(std::filesystem::exists(path + ".gzidx"));
   }
-  CHECK(contains(error_of([&] { read_all_bytes(blanks, "bytes"); }), "[data/gzip] " + blanks));
+  CHECK(contains(data_error_of([&] { read_all_bytes(blanks, "bytes"); }), "[data/gzip] " + blanks));
 }
 
 int64_t num_lines(const std::string& path) {
@@ -98,7 +90,7 @@ TEST_CASE("a reader of lines gives no more than a compressed file of its size ma
   const std::string lines = folder.write("lines.txt", bomb(5, "\n"));
   for (const auto& [path, what] : {std::pair(blanks, "more than 268435456;"),
                                    std::pair(lines, "lines; expected fewer in a file")}) {
-    const std::string message = error_of([&] { num_lines(path); });
+    const std::string message = data_error_of([&] { num_lines(path); });
     CHECK_MESSAGE(contains(message, "[data/gzip] " + path), message);
     CHECK_MESSAGE(contains(message, what), message);
   }
@@ -128,11 +120,11 @@ TEST_CASE("a line without end is an error") {
   const TemporaryFolder folder;
   const std::string plain = folder.write("x.jsonl", "");
   std::filesystem::resize_file(plain, 257 * kMegabyte);  // a hole
-  const std::string message = error_of([&] { num_lines(plain); });
+  const std::string message = data_error_of([&] { num_lines(plain); });
   CHECK_MESSAGE(contains(message, "[data/json] " + plain + ":1"), message);
   CHECK(contains(message, "without a line end"));
   const auto file = open_line_file(plain);
-  CHECK(contains(error_of([&] { file->line(0); }), "[data/json] " + plain + ":1"));
+  CHECK(contains(data_error_of([&] { file->line(0); }), "[data/json] " + plain + ":1"));
 }
 
 TEST_CASE("named pipes and devices are refused and not waited for") {
@@ -140,8 +132,8 @@ TEST_CASE("named pipes and devices are refused and not waited for") {
   const std::string pipe = folder / "pipe.jsonl";
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   for (const std::string& path : {pipe, std::string("/dev/zero")}) {
-    CHECK(contains(error_of([&] { data::LineReader reader(path); }), "[io/file] " + path));
-    CHECK(contains(error_of([&] { open_line_file(path); }), "[io/file] " + path));
+    CHECK(contains(data_error_of([&] { data::LineReader reader(path); }), "[io/file] " + path));
+    CHECK(contains(data_error_of([&] { open_line_file(path); }), "[io/file] " + path));
   }
 }
 
@@ -150,7 +142,7 @@ TEST_CASE("an array without elements has sizes that can be multiplied, too") {
   std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }\n";
   std::string bytes = "\x93NUMPY";
   bytes += {'\x01', '\x00', static_cast<char>(header.size()), '\x00'};
-  CHECK(contains(error_of([&] { parse_npy(bytes + header, "x.npy"); }), "it is too large"));
+  CHECK(contains(data_error_of([&] { parse_npy(bytes + header, "x.npy"); }), "it is too large"));
 }
 
 }  // namespace

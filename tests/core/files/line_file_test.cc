@@ -10,6 +10,7 @@
 #include "common/allowed_commands.h"
 #include "common/cache_folder.h"
 #include "common/contains.h"
+#include "common/data_error_of.h"
 #include "common/full_disk.h"
 #include "common/temporary_folder.h"
 #include "core/files/gzip_bytes.h"
@@ -21,19 +22,10 @@ namespace {
 namespace fs = std::filesystem;
 using test::CacheFolder;
 using test::contains;
+using test::data_error_of;
 using test::FullDisk;
 using test::gzipped;
 using test::TemporaryFolder;
-
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    CHECK(error.exit_code() == ExitCode::kData);
-    return error.what();
-  }
-  return "";
-}
 
 /// Lines of different lengths that do not compress well.
 std::vector<std::string> some_lines(size_t count) {
@@ -228,7 +220,7 @@ TEST_CASE("a gzip file that is cut off or damaged names its last good line") {
       least = count;
     }
     const auto path = folder.write("x.jsonl.gz", bytes);
-    const auto message = error_of([&] { open_line_file(path); });
+    const auto message = data_error_of([&] { open_line_file(path); });
     CHECK(contains(message, "[data/gzip] " + path + ":"));
     CHECK(contains(message, reason));
     CHECK_FALSE(fs::exists(path + ".gzidx"));
@@ -268,12 +260,12 @@ TEST_CASE("where no index can be written, the lines are read without") {
 
 TEST_CASE("missing files, folders, URLs") {
   const TemporaryFolder folder;
-  CHECK(contains(error_of([&] { open_line_file(folder / "x", {}, "cuts; look again"); }),
+  CHECK(contains(data_error_of([&] { open_line_file(folder / "x", {}, "cuts; look again"); }),
                  "[data/missing-file] the file '" + (folder / "x") +
                      "' does not exist; expected "
                      "cuts; look again"));
-  CHECK(contains(error_of([&] { open_line_file(folder.path().string()); }), "[io/file]"));
-  const auto message = error_of([] { open_line_file("s3://bucket/cuts.jsonl"); });
+  CHECK(contains(data_error_of([&] { open_line_file(folder.path().string()); }), "[io/file]"));
+  const auto message = data_error_of([] { open_line_file("s3://bucket/cuts.jsonl"); });
   CHECK(contains(message, "[data/url] 's3://bucket/cuts.jsonl'"));
   CHECK(contains(message, "pipe:curl"));
 }
@@ -284,11 +276,11 @@ TEST_CASE("commands: their output is read, their failure is an error") {
   check_lines(open_line_file("pipe:printf 'a\\nb\\n'"), {"a", "b"});
   const auto path = folder.write("x.gz", gzipped("a\nb\n"));
   check_lines(open_line_file("pipe:cat " + path), {"a", "b"});
-  const auto message = error_of([] { open_line_file("pipe:echo it broke >&2; exit 3"); });
+  const auto message = data_error_of([] { open_line_file("pipe:echo it broke >&2; exit 3"); });
   CHECK(contains(message, "[data/pipe]"));
   CHECK(contains(message, "exit status 3: it broke"));
-  CHECK(contains(error_of([] { open_line_file("pipe:kill -9 $$"); }), "ended by Killed"));
-  CHECK(contains(error_of([] { open_line_file("pipe:no-such-command-here"); }), "status 127"));
+  CHECK(contains(data_error_of([] { open_line_file("pipe:kill -9 $$"); }), "ended by Killed"));
+  CHECK(contains(data_error_of([] { open_line_file("pipe:no-such-command-here"); }), "status 127"));
 }
 
 TEST_CASE("a file that changes under an open index is an error, not another line") {
@@ -299,9 +291,9 @@ TEST_CASE("a file that changes under an open index is an error, not another line
     std::fstream same(path, std::ios::in | std::ios::out);
     same << "aaaaaaaa";
   }
-  CHECK(contains(error_of([&] { file->line(0); }), "[data/index] " + path + ": row 0"));
+  CHECK(contains(data_error_of([&] { file->line(0); }), "[data/index] " + path + ": row 0"));
   fs::resize_file(path, 4);
-  CHECK(contains(error_of([&] { file->line(2); }), "[io/file]"));
+  CHECK(contains(data_error_of([&] { file->line(2); }), "[io/file]"));
 }
 
 TEST_CASE("the cache holds what fits and lets others wait for what is being made") {

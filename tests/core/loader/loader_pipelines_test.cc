@@ -14,7 +14,7 @@
 #include "s2s/cut_files.h"
 
 using namespace s2s;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 namespace {
 
@@ -31,7 +31,7 @@ class AudioFiles {
   }
 
   /// -> the numbers of samples; nothing without files.
-  Json write(const Cut& cut) {
+  OrderedJson write(const Cut& cut) {
     if (files_.empty()) return {};
     const bool has_target = cut.find_recording("target_audio") != nullptr;
     return {write(files_[0], loader_.source(cut, kRate)),
@@ -50,7 +50,7 @@ class AudioFiles {
   std::vector<std::ofstream> files_;
 };
 
-Json batches_of(const Json& wanted, const std::string& folder) {
+OrderedJson batches_of(const OrderedJson& wanted, const std::string& folder) {
   const test::LetterTokenizer letters;
   CutBatchesContext context;
   context.path = "ds";
@@ -60,17 +60,17 @@ Json batches_of(const Json& wanted, const std::string& folder) {
   if (wanted.value("letters", false)) context.tokenizer = &letters;
   const auto batches = open_cut_batches(parse_yaml(wanted.at("config").dump(), "c.yaml"), context);
   AudioFiles audio(wanted.value("audio", ""));
-  Json passes = Json::array({Json::array()});
+  OrderedJson passes = OrderedJson::array({OrderedJson::array()});
   const int64_t most = wanted.at("count").get<int64_t>();
   // A pass of as many batches is the last: its end is not looked for.
   while (std::cmp_less(passes.back().size(), most)) {
     const auto batch = batches->next();
     if (batch->epoch >= wanted.at("passes").get<int64_t>()) break;
-    if (std::cmp_equal(batch->epoch, passes.size())) passes.push_back(Json::array());
-    Json rows = Json::array();
+    if (std::cmp_equal(batch->epoch, passes.size())) passes.push_back(OrderedJson::array());
+    OrderedJson rows = OrderedJson::array();
     for (const BatchRow& row : batch->rows) {
       const auto cut = batches->make(row.cuts.at(0).token);
-      rows.push_back(Json::parse(to_json(*cut)));
+      rows.push_back(OrderedJson::parse(to_json(*cut)));
       rows.back()["num_samples_written"] = audio.write(*cut);
     }
     passes.back().push_back(std::move(rows));
@@ -83,9 +83,9 @@ Json batches_of(const Json& wanted, const std::string& folder) {
 TEST_CASE("batches of the configurations that S2S_LOADER_CASES names") {
   const char* path = std::getenv("S2S_LOADER_CASES");
   if (path == nullptr) return;
-  const Json wanted = Json::parse(std::ifstream(path));
-  Json found = Json::array();
-  for (const Json& one : wanted.at("cases")) {
+  const OrderedJson wanted = OrderedJson::parse(std::ifstream(path));
+  OrderedJson found = OrderedJson::array();
+  for (const OrderedJson& one : wanted.at("cases")) {
     try {
       found.push_back(batches_of(one, wanted.at("folder")));
     } catch (const Error& error) {

@@ -9,6 +9,7 @@
 
 #include "common/allowed_commands.h"
 #include "common/contains.h"
+#include "common/data_error_of.h"
 #include "common/places.h"
 #include "common/temporary_folder.h"
 #include "files/npy.h"
@@ -23,19 +24,10 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using test::contains;
+using test::data_error_of;
 using test::TemporaryFolder;
 
 const std::string kData = s2s::test::source_dir() + "/tests/reference/data/lhotse_shar/";
-
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    CHECK(error.exit_code() == ExitCode::kData);
-    return error.what();
-  }
-  return "";
-}
 
 json expected_cuts() {
   std::ifstream file(kData + "shar_expected.json");
@@ -116,7 +108,7 @@ TEST_CASE("fields are chosen by opening fewer files") {
   CHECK(cut.recording->sources[0].type == AudioSource::Type::kShar);
   check_cut(cut, expected_cuts()[0], false);
   CHECK(contains(
-      error_of([] { list_shar(kData + "shar", std::vector<std::string>{"target"}); }),
+      data_error_of([] { list_shar(kData + "shar", std::vector<std::string>{"target"}); }),
       "[data/shar-field] " + kData +
           "shar: there are no shards of the field 'target', "
           "the fields are: cuts, embedding, features, meta, recording, steps, target_audio"));
@@ -155,8 +147,11 @@ TEST_CASE("mappings, patterns, compressed tars and commands give the same cuts")
     check_cut(cut, expected[i], true);
     if (cut.recording) CHECK(cut.recording->sources[0].type == AudioSource::Type::kMemory);
   }
-  CHECK(contains(error_of([] { expand_shar({{"recording", {"r.tar"}}}, "shar_path"); }), "'cuts'"));
-  CHECK(contains(error_of([] {
+  CHECK(contains(data_error_of([] {
+                   expand_shar({{"recording", {"r.tar"}}}, "shar_path");
+                 }),
+                 "'cuts'"));
+  CHECK(contains(data_error_of([] {
                    expand_shar({{"cuts", {"c{0..3}"}}, {"recording", {"r{0..2}"}}}, "shar_path");
                  }),
                  "[data/shar-shards] shar_path: the fields have different shards (cuts 4, "
@@ -178,7 +173,7 @@ TEST_CASE("files of one shard without a number, and index files beside them") {
 
 /// What reading all cuts of a folder ends with; "" when they can be read.
 std::string error_of_reading(const std::string& folder) {
-  return error_of([&] {
+  return data_error_of([&] {
     const SharSet set(list_shar(folder));
     for (int64_t shard = 0; shard < set.num_shards(); ++shard) {
       for (int64_t row = 0; row < set.num_cuts(shard); ++row) set.cut(shard, row, 0);
@@ -223,7 +218,7 @@ TEST_CASE("shards that do not fit together are one message with both places") {
              fs::copy_options::overwrite_existing);
     CHECK(contains(all(), "[data/shar-id]"));
   }
-  CHECK(contains(error_of([] { list_shar("/no/such/folder"); }), "[data/missing-file]"));
+  CHECK(contains(data_error_of([] { list_shar("/no/such/folder"); }), "[data/missing-file]"));
 }
 
 TEST_CASE("a damaged shard is one message with its place") {

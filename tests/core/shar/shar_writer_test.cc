@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "common/contains.h"
+#include "common/data_error_of.h"
 #include "common/failing_threads.h"
 #include "common/full_disk.h"
 #include "common/places.h"
@@ -23,21 +24,12 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::contains;
+using test::data_error_of;
 using test::TemporaryFolder;
 
 const std::string kSet = s2s::test::source_dir() + "/tests/reference/data/lhotse_shar/shar";
 const std::string kFields =
     "recording=flac,target_audio=wav,embedding=numpy,steps=numpy,features=numpy,meta=jsonl";
-
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    CHECK(error.exit_code() == ExitCode::kData);
-    return error.what();
-  }
-  return "";
-}
 
 WriteSharOptions options_for(const std::string& folder, const std::string& fields = kFields) {
   WriteSharOptions options;
@@ -140,15 +132,17 @@ TEST_CASE("other settings and other folders are refused") {
   write(options);
   options.stop = nullptr;
   options.shard_size = 5;
-  CHECK(contains(error_of([&] { write(options); }), "(shard_size: 3 there, 5 now)"));
+  CHECK(contains(data_error_of([&] { write(options); }), "(shard_size: 3 there, 5 now)"));
   folder.write("other.txt", "mine");
-  CHECK(contains(error_of([&] { write(options_for(folder.path().string())); }), "[data/shar-out]"));
+  CHECK(contains(data_error_of([&] { write(options_for(folder.path().string())); }),
+                 "[data/shar-out]"));
   folder.write("file", "");
-  CHECK(contains(error_of([&] { write(options_for(folder / "file/x")); }), "[io/write]"));
-  CHECK(contains(error_of([&] { write(options_for(folder / "new"), folder / "none.jsonl"); }),
+  CHECK(contains(data_error_of([&] { write(options_for(folder / "file/x")); }), "[io/write]"));
+  CHECK(contains(data_error_of([&] { write(options_for(folder / "new"), folder / "none.jsonl"); }),
                  "[data/missing-file]"));
-  CHECK(contains(error_of([&] { write(options_for(folder / "new"), folder.write("e.jsonl", "")); }),
-                 "[data/empty]"));
+  CHECK(contains(
+      data_error_of([&] { write(options_for(folder / "new"), folder.write("e.jsonl", "")); }),
+      "[data/empty]"));
 }
 
 TEST_CASE("fields and formats") {
@@ -156,7 +150,7 @@ TEST_CASE("fields and formats") {
   CHECK((parse_shar_fields("recording=flac,x=npy") == expected));
   for (const char* wrong : {"recording", "recording=flak", "=flac", "cuts=jsonl", ""}) {
     CAPTURE(wrong);
-    CHECK(contains(error_of([&] { parse_shar_fields(wrong); }), "[data/shar-format]"));
+    CHECK(contains(data_error_of([&] { parse_shar_fields(wrong); }), "[data/shar-format]"));
   }
   CHECK(format_of_audio("fLaC\0\0") == "flac");
   CHECK(format_of_audio("\xff\xfb\x90") == "mp3");
@@ -180,7 +174,7 @@ TEST_CASE("a disk that fills up is one message; no half file is left and a secon
   const WriteSharOptions options = options_for(folder / "out");
   {
     const test::FullDisk full(15000);
-    CHECK(contains(error_of([&] { write(options); }), "[io/write] " + (folder / "out")));
+    CHECK(contains(data_error_of([&] { write(options); }), "[io/write] " + (folder / "out")));
   }
   for (const auto& [name, bytes] : files_in(folder / "out")) {
     CAPTURE(name);
@@ -224,7 +218,7 @@ TEST_CASE("cuts that cannot be written are errors with their place, or left out"
   const TemporaryFolder folder;
   const auto source = folder.write("cuts.jsonl", line_of("a", "none.wav", "0.0"));
   WriteSharOptions options = options_for(folder / "out", "recording=flac");
-  CHECK(contains(error_of([&] { write(options, source); }), source + ":1: cut 'a'"));
+  CHECK(contains(data_error_of([&] { write(options, source); }), source + ":1: cut 'a'"));
   options.skip_bad = 1;
   const auto summary = write(options, source);
   CHECK(summary.num_cuts == 0);
@@ -233,7 +227,7 @@ TEST_CASE("cuts that cannot be written are errors with their place, or left out"
 
   // Cuts in Shar begin at 0; a recording that stays outside would not fit any more.
   const auto late = folder.write("late.jsonl", line_of("a", "none.wav", "0.5"));
-  CHECK(contains(error_of([&] { write(options_for(folder / "b", "meta=jsonl"), late); }),
+  CHECK(contains(data_error_of([&] { write(options_for(folder / "b", "meta=jsonl"), late); }),
                  "[data/shar-value] " + late + ":1: cut 'a': the field 'recording' is not among"));
 }
 

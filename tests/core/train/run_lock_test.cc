@@ -21,7 +21,7 @@ namespace {
 
 const OwnerSettings kQuick = {milliseconds(2), milliseconds(300)};
 
-std::string read(const std::string& path) {
+std::string text_of(const std::string& path) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   return text.str();
@@ -44,7 +44,7 @@ bool has(const std::string& text, const std::string& part) {
 /// What this process writes while it owns the folder.
 std::string text_of_owner(const std::string& folder) {
   const OwnerFile owner(folder, kQuick);
-  return read(folder + "/.owner");
+  return text_of(folder + "/.owner");
 }
 
 }  // namespace
@@ -72,10 +72,10 @@ TEST_CASE("what a dead process of this machine has left is taken over at once") 
   }
   int status = 0;
   waitpid(child, &status, 0);
-  REQUIRE(has(read(path + "/.owner"), "process " + std::to_string(child) + " on "));
+  REQUIRE(has(text_of(path + "/.owner"), "process " + std::to_string(child) + " on "));
   const OwnerSettings patient = {milliseconds(2), std::chrono::hours(1)};
   const OwnerFile owner(path, patient);
-  CHECK(read(path + "/.owner").starts_with(process_name(getpid())));
+  CHECK(text_of(path + "/.owner").starts_with(process_name(getpid())));
 }
 
 TEST_CASE("a process with a dead owner's number is not the owner") {
@@ -121,12 +121,12 @@ TEST_CASE("an owner counts while it lives") {
   const TemporaryFolder folder;
   const OwnerFile owner(folder.path().string(), kQuick);
   const std::string file = (folder.path() / ".owner").string();
-  std::string before = read(file);
-  for (int i = 0; i < 2000 && (!has(read(file), "beat ") || read(file) == before); ++i) {
+  std::string before = text_of(file);
+  for (int i = 0; i < 2000 && (!has(text_of(file), "beat ") || text_of(file) == before); ++i) {
     std::this_thread::sleep_for(milliseconds(1));
   }
-  CHECK(read(file) != before);
-  CHECK(has(read(file), "beat "));
+  CHECK(text_of(file) != before);
+  CHECK(has(text_of(file), "beat "));
 }
 
 TEST_CASE("a lock of the file system needs no owner file and no word") {

@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-Json example() {
+Json example_json() {
   s2s::CheckpointIndex index;
   index.files["a.safetensors"] = {64, {1}};
   index.groups["model"]["w"] = {at::kFloat, {4, 2}, {{"a.safetensors", {{0, 8, 0, 1}}}}};
@@ -44,7 +44,7 @@ std::string nested(int depth) { return std::string(depth, '[') + std::string(dep
 }  // namespace
 
 TEST_CASE("sizes, runs and names that an honest index does not have are damage") {
-  CHECK_NOTHROW(s2s::parse_checkpoint_index("i", signed_text(example())));
+  CHECK_NOTHROW(s2s::parse_checkpoint_index("i", signed_text(example_json())));
   const std::pair<const char*, const char*> cases[] = {
       {"/tensors/model/w/shape", "[4294967296, 4294967296]"},
       {"/tensors/model/w/shape", "[4294967296, 4294967296, 0]"},
@@ -72,7 +72,7 @@ TEST_CASE("sizes, runs and names that an honest index does not have are damage")
       {"/files/1", R"({"name": "a.safetensors", "bytes": 0, "crc32": ""})"},
   };
   for (const auto& [place, value] : cases) {
-    Json json = example();
+    Json json = example_json();
     set(json, place, value);
     CAPTURE(place);
     CAPTURE(value);
@@ -83,7 +83,7 @@ TEST_CASE("sizes, runs and names that an honest index does not have are damage")
 }
 
 TEST_CASE("a run is not repeated more often than its file has room for") {
-  Json json = example();
+  Json json = example_json();
   set(json, "/tensors/model/w/shape", "[1099511627776, 2]");
   set(json, "/tensors/model/w/pieces", "[[0, [[0, 1, 2, 1099511627776]]]]");
   CHECK_THROWS_WITH_AS(s2s::parse_checkpoint_index("i", signed_text(json)),
@@ -91,7 +91,7 @@ TEST_CASE("a run is not repeated more often than its file has room for") {
 }
 
 TEST_CASE("an index of more ranks than files is told at once") {
-  s2s::CheckpointIndex index = s2s::parse_checkpoint_index("i", signed_text(example()));
+  s2s::CheckpointIndex index = s2s::parse_checkpoint_index("i", signed_text(example_json()));
   index.num_ranks = int64_t{1} << 62;
   const auto faults = s2s::index_faults(index, /*is_weights_only=*/true);
   REQUIRE(faults.size() == 2);

@@ -31,7 +31,7 @@ void check_same(const s2s::TensorMap& tensors) {
   }
 }
 
-std::string open_error(const std::string& bytes) {
+std::string torch_error(const std::string& bytes) {
   const TemporaryFolder folder;
   return error_of([&] { s2s::WeightFiles::open(folder.write("x.bin", bytes)); });
 }
@@ -83,7 +83,7 @@ TEST_CASE("every cut and every changed byte of a file gives an error or tensors,
   const std::string bytes = read_bytes(kData + "torch_state.bin");
   const TemporaryFolder folder;
   for (size_t length = 0; length < bytes.size(); length += 97) {
-    CHECK(has(open_error(bytes.substr(0, length)), "[weights/format]"));
+    CHECK(has(torch_error(bytes.substr(0, length)), "[weights/format]"));
   }
   for (size_t i = 0; i < bytes.size(); i += 5) {
     std::string damaged = bytes;
@@ -97,12 +97,12 @@ TEST_CASE("every cut and every changed byte of a file gives an error or tensors,
 }
 
 TEST_CASE("files that are not of torch.save say what they are") {
-  CHECK(has(open_error("\x80\x02\x8a\x0a"), "before torch 1.6"));
-  CHECK(has(open_error("{}"), "does not begin as a zip archive does"));
-  CHECK(has(open_error(""), "does not begin as a zip archive does"));
-  CHECK(has(open_error("\x1f\x8b\x08"), "the archive cannot be read"));
+  CHECK(has(torch_error("\x80\x02\x8a\x0a"), "before torch 1.6"));
+  CHECK(has(torch_error("{}"), "does not begin as a zip archive does"));
+  CHECK(has(torch_error(""), "does not begin as a zip archive does"));
+  CHECK(has(torch_error("\x1f\x8b\x08"), "the archive cannot be read"));
   std::string tar(512, '\0');
   tar.replace(257, 5, "ustar");
-  CHECK(has(open_error(tar), "[weights/format]"));
-  CHECK(has(open_error("PK\x03\x04"), "directory is missing or damaged"));
+  CHECK(has(torch_error(tar), "[weights/format]"));
+  CHECK(has(torch_error("PK\x03\x04"), "directory is missing or damaged"));
 }

@@ -21,7 +21,7 @@ Tensor let_through(const Tensor& x_BCTF, const Tensor& lengths_B) {
   return at::where(valid.unsqueeze(1).unsqueeze(-1), x_BCTF.relu(), 0.0);
 }
 
-struct Case {
+struct StridingCase {
   int64_t left, frames, bands, channels = 32;
   int64_t thin_frames() const { return (frames + left) / 2; }
   int64_t thin_bands() const { return (bands + left) / 2; }
@@ -51,13 +51,14 @@ void check_close(const Tensor& a, const Tensor& b) {
   CHECK((a - b).abs().max().item<double>() <= 1e-5 * (1 + b.abs().max().item<double>()));
 }
 
-const std::vector<Case> kCases{{1, 37, 21}, {1, 40, 24}, {2, 37, 24}, {2, 40, 21}, {2, 3, 5, 16}};
+const std::vector<StridingCase> kCases{
+    {1, 37, 21}, {1, 40, 24}, {2, 37, 24}, {2, 40, 21}, {2, 3, 5, 16}};
 
 }  // namespace
 
 TEST_CASE("the first two convolutions in one pass equal the plain ones, gradients too") {
   at::manual_seed(3);
-  for (const Case& c : kCases) {
+  for (const StridingCase& c : kCases) {
     CAPTURE(c.frames);
     const Tensor x = at::randn({3, c.frames, c.bands});
     const Tensor lengths =
@@ -77,7 +78,7 @@ TEST_CASE("the first two convolutions in one pass equal the plain ones, gradient
 
 TEST_CASE("ReLU and depth-wise convolution in one pass equal the plain ones, gradients too") {
   at::manual_seed(4);
-  for (const Case& c : kCases) {
+  for (const StridingCase& c : kCases) {
     CAPTURE(c.frames);
     const Tensor x = at::randn({3, c.frames, c.bands, c.channels}).requires_grad_();
     const Tensor lengths = at::tensor({c.frames, c.frames - 2, int64_t{0}}, at::kLong);

@@ -8,11 +8,11 @@
 
 namespace {
 
-double largest_difference(const at::Tensor& a, const at::Tensor& b) {
+double largest_level_difference(const at::Tensor& a, const at::Tensor& b) {
   return (a - b).abs().max().item<double>();
 }
 
-s2s::MelOptions streaming_options() {
+s2s::MelOptions streaming_mel_options() {
   s2s::MelOptions options;
   options.window_size = 0.025;
   options.normalize = "NA";
@@ -65,11 +65,11 @@ TEST_CASE("spectrogram of a sine peaks at its frequency and has a column more th
   CHECK(power[0][5].argmax().item<int64_t>() == 32);
   const at::Tensor bank = s2s::mel_filterbank({16000, 512, 40});
   const at::Tensor mel = s2s::log_mel(sine, window, bank, 160, 1e-6);
-  CHECK(largest_difference(mel, at::log(at::matmul(power, bank.t()) + 1e-6)) < 1e-5);
+  CHECK(largest_level_difference(mel, at::log(at::matmul(power, bank.t()) + 1e-6)) < 1e-5);
 }
 
 TEST_CASE("features are normalized over valid frames, zero beyond them and padded") {
-  s2s::MelOptions options = streaming_options();
+  s2s::MelOptions options = streaming_mel_options();
   options.normalize = "per_feature";
   options.pad_to = 16;
   FrontEnd front(options);
@@ -86,13 +86,13 @@ TEST_CASE("features are normalized over valid frames, zero beyond them and padde
     const int64_t valid = frames[row].item<int64_t>();
     const at::Tensor inside = x[row].narrow(0, 0, valid);
     CHECK(inside.mean(0).abs().max().item<double>() < 1e-5);
-    CHECK(largest_difference(inside.std(0), at::ones({40})) < 1e-4);
+    CHECK(largest_level_difference(inside.std(0), at::ones({40})) < 1e-4);
     CHECK(x[row].narrow(0, valid, 32 - valid).abs().max().item<double>() == 0);
   }
 }
 
 TEST_CASE("mixed precision leaves the features alone") {
-  FrontEnd front_end(streaming_options());
+  FrontEnd front_end(streaming_mel_options());
   at::manual_seed(3);
   const at::Tensor audio = at::randn({1, 8000});
   const at::Tensor lengths = at::full({1}, 8000, at::kLong);
@@ -106,7 +106,7 @@ TEST_CASE("mixed precision leaves the features alone") {
 }
 
 TEST_CASE("what stands beyond a row's length does not matter") {
-  FrontEnd front(streaming_options());
+  FrontEnd front(streaming_mel_options());
   at::manual_seed(4);
   at::Tensor audio = at::randn({1, 4000});
   const at::Tensor lengths = at::tensor({2777}, at::kLong);
@@ -116,7 +116,7 @@ TEST_CASE("what stands beyond a row's length does not matter") {
 }
 
 TEST_CASE("mel of live audio equals the offline one whatever the pieces") {
-  FrontEnd front(streaming_options());
+  FrontEnd front(streaming_mel_options());
   at::manual_seed(5);
   for (const int64_t samples : {0, 1, 159, 160, 161, 1333, 8000, 8079}) {
     const at::Tensor audio = at::randn({2, samples});
@@ -134,12 +134,12 @@ TEST_CASE("mel of live audio equals the offline one whatever the pieces") {
     pieces.push_back(stream->finish());
     const at::Tensor live = at::cat(pieces, 1);
     REQUIRE(live.sizes() == offline.sizes());
-    if (frames > 0) CHECK(largest_difference(live, offline) < 1e-5);
+    if (frames > 0) CHECK(largest_level_difference(live, offline) < 1e-5);
   }
 }
 
 TEST_CASE("live audio hands out a frame as soon as its window is full") {
-  FrontEnd front(streaming_options());
+  FrontEnd front(streaming_mel_options());
   auto stream = front.block.open_stream(1);
   CHECK(stream->push(at::randn({1, 199})).size(1) == 0);
   CHECK(stream->push(at::randn({1, 1})).size(1) == 1);
@@ -147,7 +147,7 @@ TEST_CASE("live audio hands out a frame as soon as its window is full") {
 }
 
 TEST_CASE("normalization over the utterance cannot run on live audio") {
-  s2s::MelOptions options = streaming_options();
+  s2s::MelOptions options = streaming_mel_options();
   options.normalize = "per_feature";
   FrontEnd front(options);
   try {
@@ -160,7 +160,7 @@ TEST_CASE("normalization over the utterance cannot run on live audio") {
 }
 
 TEST_CASE("mel options that are not implemented or not possible are named") {
-  const s2s::MelOptions good = streaming_options();
+  const s2s::MelOptions good = streaming_mel_options();
   CHECK(id_of(good) == "none");
   const auto with = [&](auto change) {
     s2s::MelOptions options = good;
