@@ -5,7 +5,6 @@
 
 #include <thread>
 
-#include "comm/collective_monitor.h"
 #include "flight/collective_log.h"
 #include "s2s/error.h"
 #include "s2s/mesh.h"
@@ -224,10 +223,9 @@ void check_records(Communicator& world) {
 }
 
 /// Knows nothing but how long a collective may take.
-class LimitWitness : public CollectiveMonitor {
+class LimitObserver : public CollectiveObserver {
  public:
-  void started(const CollectiveRecord&) override {}
-  void started_in(const CollectiveRecord&, const GroupPlace&) override {}
+  void started(const CollectiveRecord&, const GroupPlace&) override {}
   void finished(const CollectiveRecord&, bool) override {}
   std::chrono::milliseconds time_limit(std::chrono::milliseconds) const override { return limit; }
   std::string explain_failure(const CollectiveRecord&, const GroupPlace&,
@@ -240,7 +238,7 @@ class LimitWitness : public CollectiveMonitor {
 }  // namespace
 
 void check_time_limit(Communicator& world, const std::function<void()>& stay_away) {
-  LimitWitness monitor;
+  LimitObserver monitor;
   world.set_observer(&monitor);
   world.barrier().wait();
   std::vector<int64_t> all;

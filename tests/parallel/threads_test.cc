@@ -23,6 +23,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// Does something when a phase of a step begins.
+class PhaseObserver : public RunObserver {
+ public:
+  explicit PhaseObserver(std::function<void()> action) : action_(std::move(action)) {}
+  void on_phase(int64_t, TrainingPhase) override { action_(); }
+
+ private:
+  std::function<void()> action_;
+};
+
 /// A setting of each part of the engine that starts something beside the rank's own thread, or
 /// shares memory with what other ranks read.
 std::vector<RunLayout> chosen_layouts() {
@@ -85,7 +95,8 @@ struct SavingRank {
     settings.saves.every_steps = {2};
     Trainer trainer(settings, {model.get(), &data, strategy.get(), optimizer.get(), &schedule});
     trainer.add_observer(&saving);
-    trainer.at_phase = [&](int64_t, const char*) { touch_all(); };
+    PhaseObserver touching([&] { touch_all(); });
+    trainer.add_observer(&touching);
     trainer.save_checkpoint = [&](int64_t steps_done) {
       const std::vector<LocalShard> parts = strategy->parts(*model);
       add_parts(parts, kept.at(steps_done));

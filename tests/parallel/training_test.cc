@@ -9,7 +9,6 @@
 #include "parallel/replicated_run.h"
 #include "parallel/thread_ranks.h"
 #include "s2s/error.h"
-#include "train/data_ranks.h"
 #include "train/trained_buffers.h"
 
 using namespace s2s;
@@ -117,6 +116,9 @@ class SplitStrategy : public FakeStrategy {
   int64_t data_rank() const override { return inner_.data_rank(); }
   std::vector<double> sum_over_data(std::vector<double> values) override {
     return inner_.sum_over_data(std::move(values));
+  }
+  std::vector<std::string> gather_texts(const std::string& text) override {
+    return inner_.gather_texts(text);
   }
 
  private:
@@ -277,11 +279,11 @@ TEST_CASE("data that ends on one rank ends the run on all") {
 TEST_CASE("texts of all data ranks reach every rank in order") {
   const auto thrown = on_ranks(3, [&](RankRun& run, Communicator& world) {
     const std::string mine = world.rank() == 1 ? "" : "\xffrank" + std::to_string(world.rank());
-    const auto all = texts_of_data_ranks(*run.strategy, mine);
+    const auto all = run.strategy->gather_texts(mine);
     if (all != std::vector<std::string>{"\xffrank0", "", "\xffrank2"}) {
       throw std::runtime_error("other texts");
     }
-    if (texts_of_data_ranks(*run.strategy, "") != std::vector<std::string>(3)) {
+    if (run.strategy->gather_texts("") != std::vector<std::string>(3)) {
       throw std::runtime_error("not empty");
     }
   });

@@ -67,7 +67,9 @@ class UnitWatch : public BlockHooks, public CollectiveObserver {
     return inner_->vocabulary_split(block);
   }
 
-  void started(const CollectiveRecord& record) override { note_collective(record, true); }
+  void started(const CollectiveRecord& record, const GroupPlace&) override {
+    note_collective(record, true);
+  }
   void finished(const CollectiveRecord& record, bool) override { note_collective(record, false); }
 
   size_t most_units() const { return most_units_; }            // with memory, of those that go

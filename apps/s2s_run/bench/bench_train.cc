@@ -57,6 +57,9 @@ class ClockedStrategy : public ParallelStrategy {
     if (std::exchange(is_before_forward_, false)) clock_.mark("data");
     return inner_.sum_over_data(std::move(values));
   }
+  std::vector<std::string> gather_texts(const std::string& text) override {
+    return inner_.gather_texts(text);
+  }
 
  private:
   bool is_before_forward_ = false;

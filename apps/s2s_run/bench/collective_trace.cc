@@ -45,7 +45,7 @@ void CollectiveTrace::end_parts() {
   if (!parts_.empty() && parts_.back().end_s < 0) parts_.back().end_s = now_s();
 }
 
-void CollectiveTrace::started(const CollectiveRecord& record) {
+void CollectiveTrace::started(const CollectiveRecord& record, const GroupPlace&) {
   const std::string name = to_string(record.kind) + (record.name.empty() ? "" : " " + record.name);
   open_[{record.group, record.sequence}] = {name, to_line(record), now_s(), 0, -1};
 }

@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "comm/collective_monitor.h"
+#include "s2s/communicator.h"
 
 namespace s2s::run {
 
 /// Hears of one thread's collectives. Their spans reach from the call to the end of `wait`; the
 /// time inside `wait`, in which nothing is computed, is a span of its own.
-class CollectiveTrace : public CollectiveMonitor {
+class CollectiveTrace : public CollectiveObserver {
  public:
   /// From now on; what was heard before is forgotten.
   void start();
@@ -21,14 +21,9 @@ class CollectiveTrace : public CollectiveMonitor {
   void begin_part(const char* name);
   void end_parts();
 
-  void started(const CollectiveRecord& record) override;
-  void started_in(const CollectiveRecord& record, const GroupPlace&) override { started(record); }
+  void started(const CollectiveRecord& record, const GroupPlace& place) override;
   void waiting(const CollectiveRecord& record) override;
   void finished(const CollectiveRecord& record, bool failed) override;
-  std::string explain_failure(const CollectiveRecord&, const GroupPlace&,
-                              const std::string&) override {
-    return "";
-  }
 
   /// Seconds since `start`: collectives under way, one or several; of it, not computing.
   double under_way_s() const;

@@ -15,7 +15,6 @@
 #include "compare/compare.h"
 #include "config/config_errors.h"
 #include "config/config_json.h"
-#include "s2s/decoder.h"
 #include "s2s/foreign_text.h"
 #include "s2s/lora.h"
 #include "s2s/registry.h"
@@ -47,12 +46,11 @@ struct ExportArguments {
 /// Its config.json. The family's own reader must accept it: transformers' class may lack what an
 /// option asks for. Errors: [checkpoint/export], [weights/config].
 Config foreign_config(const Backbone& llm, const Config& config, const Registries& registries) {
-  const auto* const decoder = dynamic_cast<const Decoder*>(&llm);
-  if (decoder == nullptr || decoder->spec().foreign_config.is_null()) {
+  Config foreign = llm.hf_config();
+  if (foreign.is_null()) {
     throw_no_export("the language model of this checkpoint has no counterpart in transformers",
-                    "a plugin that sets DecoderSpec::foreign_config");
+                    "a plugin whose Backbone has an hf_config()");
   }
-  Config foreign = decoder->spec().foreign_config;
   foreign.set_origin({"config.json of the export", 0, 0});
   const Config& name = *config.find_path("model.llm.name");
   const auto& component = registries.get<Backbone>(name.text(), name, "model.llm");

@@ -88,7 +88,7 @@ DescribedModel describe_model(const Config& config, const Registries& registries
   const auto plan = [model, tokenizer](const MeshShape& mesh) {
     return model->configure_model(mesh);
   };
-  auto* const llm = dynamic_cast<Backbone*>(model->find_block("llm"));
+  Backbone* const llm = model->language_model();
   DescribedModel described =
       llm == nullptr ? DescribedModel{model, plan, {}} : with_lora(config, model, *llm, plan);
   described.metrics = model->metric_names();

@@ -110,21 +110,15 @@ CheckpointSettings checkpoint_settings(const Run& run, const ParallelStrategy& s
   return out;
 }
 
-/// The steps of a trainer, as the flight recorder of a run of several processes hears of them.
-class RecordedSteps {
+/// Tells the flight recorder of a run of several processes what the trainer does.
+class RecordedSteps : public RunObserver {
  public:
   /// recorder: null for a process alone. first_step: 0-based, of this start.
-  RecordedSteps(FlightRecorder* recorder, Trainer& trainer, int64_t first_step)
-      : recorder_(recorder) {
-    if (recorder == nullptr) return;
-    recorder->set_stop_probe(trainer.stop_requested);
-    trainer.at_phase = [recorder, first_step](int64_t step, const char* phase) {
-      if (step > first_step) recorder->first_step_has_ended();
-      recorder->set_step(step + 1);
-      recorder->set_phase(phase);
-    };
+  RecordedSteps(FlightRecorder* recorder, const Trainer& trainer, int64_t first_step)
+      : recorder_(recorder), first_step_(first_step) {
+    if (recorder != nullptr) recorder->set_stop_probe(trainer.stop_requested);
   }
-  ~RecordedSteps() {
+  ~RecordedSteps() override {
     if (recorder_ == nullptr) return;
     recorder_->set_phase("");
     recorder_->set_stop_probe({});
@@ -132,8 +126,16 @@ class RecordedSteps {
   RecordedSteps(const RecordedSteps&) = delete;
   RecordedSteps& operator=(const RecordedSteps&) = delete;
 
+  void on_phase(int64_t step, TrainingPhase phase) override {
+    if (recorder_ == nullptr) return;
+    if (step > first_step_) recorder_->first_step_has_ended();
+    recorder_->set_step(step + 1);
+    recorder_->set_phase(to_string(phase));
+  }
+
  private:
   FlightRecorder* recorder_;
+  int64_t first_step_;
 };
 
 /// What skip_bad left out of this rank's batches, once more at the end.
@@ -193,7 +195,8 @@ Trainer::End train(const Run& run, TrainingParts& parts, const RunState& begin,
     };
   }
   trainer.stop_requested = [&] { return interrupt.requested(); };
-  const RecordedSteps recorded(run.processes.recorder(), trainer, begin.steps_done);
+  RecordedSteps recorded(run.processes.recorder(), trainer, begin.steps_done);
+  trainer.add_observer(&recorded);
   const Trainer::End end = trainer.run(begin.steps_done);
   report_left_out(*parts.data, run.log);
   return end;

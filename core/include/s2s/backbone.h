@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "s2s/block.h"
+#include "s2s/config.h"
 #include "s2s/name_map.h"
 #include "s2s/plan.h"
 #include "s2s/vocabulary.h"
@@ -75,6 +76,9 @@ class Backbone : public BlockOf<const SequenceInfo&> {
   virtual ShardPlan configure_model(const MeshShape& mesh) const = 0;
   /// Names as in Hugging Face checkpoints of this family.
   virtual NameMap checkpoint_names() const = 0;
+  /// The config.json that transformers would have of this model. Null (here): it has no counterpart
+  /// there.
+  virtual Config hf_config() const;
 };
 
 }  // namespace s2s

@@ -51,15 +51,6 @@ struct CollectiveRecord {
   int64_t peer = -1;                      // broadcast's root, the other rank of send and recv
 };
 
-/// Hears of every collective of a communicator and its subgroups, on the calling thread.
-class CollectiveObserver {
- public:
-  virtual ~CollectiveObserver();
-  virtual void started(const CollectiveRecord& record) = 0;
-  /// At `wait`; `failed` when it throws.
-  virtual void finished(const CollectiveRecord& record, bool failed) = 0;
-};
-
 /// What a back end has started.
 class CollectiveWork {
  public:
@@ -95,6 +86,25 @@ struct GroupPlace {
   std::vector<int64_t> ranks = {0};  // as the run numbers them
   int64_t rank = 0;                  // this rank's index in `ranks`
   std::chrono::milliseconds timeout{600000};
+};
+
+/// Hears of every collective of a communicator and its subgroups, on the calling thread.
+class CollectiveObserver {
+ public:
+  virtual ~CollectiveObserver();
+  /// place: of the record's group.
+  virtual void started(const CollectiveRecord& record, const GroupPlace& place) = 0;
+  /// At `wait`; `failed` when it throws.
+  virtual void finished(const CollectiveRecord& record, bool failed) = 0;
+  /// `wait` begins.
+  virtual void waiting(const CollectiveRecord& record);
+  /// How long a collective that starts now may take. usual: what was true of the one before.
+  /// Here: usual.
+  virtual std::chrono::milliseconds time_limit(std::chrono::milliseconds usual) const;
+  /// The collective has failed on this rank with `reason`, the back end's text. Returns what is
+  /// known about the cause: lines that begin with "\n  ", or "" (here). May take a few seconds.
+  virtual std::string explain_failure(const CollectiveRecord& record, const GroupPlace& place,
+                                      const std::string& reason);
 };
 
 /// A group of ranks. Roots and peers are numbered within the group.
@@ -164,6 +174,10 @@ class Communicator {
   std::map<std::string, int64_t> num_subgroups_;
   CollectiveObserver* observer_ = nullptr;
 };
+
+/// Each rank's text, in the order of ranks, on every rank. All of them call it.
+/// Errors: those of collectives.
+std::vector<std::string> all_gather_texts(Communicator& group, const std::string& text);
 
 /// A group of one rank, which needs no plugin.
 std::unique_ptr<Communicator> make_solo_communicator(

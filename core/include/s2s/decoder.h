@@ -168,6 +168,7 @@ class Decoder : public Backbone {
   HeadWeight head() override;
   /// "model." before every name but lm_head's.
   NameMap checkpoint_names() const override;
+  Config hf_config() const override { return spec_.foreign_config; }
 
  protected:
   at::Tensor forward(const at::Tensor& x_BTH, const SequenceInfo& info) override;

@@ -15,6 +15,7 @@
 
 namespace s2s {
 
+class Backbone;
 struct SamplingOptions;
 
 /// Losses of one micro-batch. `total` is what backward starts from; the others are for the metrics
@@ -80,6 +81,8 @@ class SpeechModel : public Block {
                               bool decode_audio) = 0;
   virtual std::unique_ptr<DuplexSession> open_session() = 0;
   virtual Codec& codec() = 0;
+  /// The language model in it, a descendant. Null (here): it has none.
+  virtual Backbone* language_model();
   virtual const Tokenizer& tokenizer() const = 0;
   virtual ShardPlan configure_model(const MeshShape& mesh) const = 0;
   virtual NameMap checkpoint_names() const = 0;

@@ -80,6 +80,10 @@ class ParallelStrategy {
   /// normalizers and metrics. Of ranks that read the same data the mean counts, so that a value
   /// that one rank alone has set does not vanish.
   virtual std::vector<double> sum_over_data(std::vector<double> values) = 0;
+  /// The texts of all data ranks, in their order, on every rank of the run: for messages and small
+  /// reports. Ranks that read the same data have the same text. Here: this rank's, for a mesh of
+  /// one data rank; others call all_gather_texts over theirs.
+  virtual std::vector<std::string> gather_texts(const std::string& text);
 };
 
 /// One number over a set of examples. Kind `metric`.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "comm/collective_monitor.h"
 #include "comm/comm_errors.h"
 #include "comm/group_connection.h"
 #include "comm/rank_list.h"
@@ -14,10 +13,9 @@ namespace {
 /// The message of a collective that failed for `reason`, with what the observer knows about it.
 [[noreturn]] void fail(const CollectiveRecord& record, const GroupPlace& place,
                        CollectiveObserver* observer, const std::string& reason) {
-  auto* const monitor = dynamic_cast<CollectiveMonitor*>(observer);
   throw comm_errors::collective(
       record, place, reason,
-      monitor == nullptr ? std::string() : monitor->explain_failure(record, place, reason));
+      observer == nullptr ? std::string() : observer->explain_failure(record, place, reason));
 }
 
 /// Back ends throw what they like; c10's text without the stack that it carries.
@@ -39,12 +37,8 @@ namespace {
 /// Also takes over how long collectives may take from now on.
 void tell_started(CollectiveObserver* observer, const CollectiveRecord& record, GroupPlace& place) {
   if (observer == nullptr) return;
-  if (auto* const monitor = dynamic_cast<CollectiveMonitor*>(observer)) {
-    place.timeout = monitor->time_limit(place.timeout);
-    monitor->started_in(record, place);
-  } else {
-    observer->started(record);
-  }
+  place.timeout = observer->time_limit(place.timeout);
+  observer->started(record, place);
 }
 
 void check_tensor(const at::Tensor& tensor, const Communicator& group) {
@@ -103,9 +97,7 @@ Collective::Collective(Communicator& communicator, CollectiveRecord record,
 void Collective::wait() {
   if (!work_) return;
   const std::unique_ptr<CollectiveWork> work = std::move(work_);
-  if (auto* const monitor = dynamic_cast<CollectiveMonitor*>(communicator_->observer_)) {
-    monitor->waiting(record_);
-  }
+  if (communicator_->observer_ != nullptr) communicator_->observer_->waiting(record_);
   try {
     work->wait();
   } catch (...) {

@@ -266,4 +266,9 @@ std::vector<double> Engine::sum_over_data(std::vector<double> values) {
   return values;
 }
 
+std::vector<std::string> Engine::gather_texts(const std::string& text) {
+  Communicator& data = groups_of_mesh_.data();
+  return data.size() == 1 ? std::vector<std::string>{text} : all_gather_texts(data, text);
+}
+
 }  // namespace s2s

@@ -32,6 +32,7 @@ class Engine : public ParallelStrategy {
   double clip_grad_norm(Block& model, double max_norm) override;
   void after_update(Block& model) override;
   std::vector<double> sum_over_data(std::vector<double> values) override;
+  std::vector<std::string> gather_texts(const std::string& text) override;
 
  private:
   bool reduces_now(bool is_last) const;

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "s2s/error.h"
 #include "s2s/gradients.h"
 #include "s2s/initial_values.h"
 #include "s2s/training.h"
@@ -55,5 +56,10 @@ void ParallelStrategy::scale_gradients(Block& model, double factor) {
 }
 
 void ParallelStrategy::after_update(Block&) {}
+
+std::vector<std::string> ParallelStrategy::gather_texts(const std::string& text) {
+  S2S_ASSERT(mesh().data_size() == 1, "a strategy of several data ranks has a gather_texts");
+  return {text};
+}
 
 }  // namespace s2s

@@ -16,7 +16,7 @@ std::string to_line(const CollectiveRecord& record) {
   return record.name.empty() ? line : line + " '" + record.name + "'";
 }
 
-void CollectiveLog::started(const CollectiveRecord& record) {
+void CollectiveLog::started(const CollectiveRecord& record, const GroupPlace&) {
   const std::lock_guard lock(mutex_);
   if (entries_.size() == capacity_) entries_.pop_front();
   entries_.push_back({record, State::kStarted});

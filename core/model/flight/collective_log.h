@@ -23,7 +23,7 @@ class CollectiveLog : public CollectiveObserver {
   /// Keeps the last `capacity` collectives. May be used by several threads.
   explicit CollectiveLog(size_t capacity = 4096) : capacity_(capacity) {}
 
-  void started(const CollectiveRecord& record) override;
+  void started(const CollectiveRecord& record, const GroupPlace& place) override;
   void finished(const CollectiveRecord& record, bool failed) override;
 
   /// Oldest first, in the order of their starts.

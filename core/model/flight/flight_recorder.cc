@@ -87,9 +87,9 @@ void FlightRecorder::set_stop_probe(std::function<bool()> is_stopping) {
   is_stopping_ = std::move(is_stopping);
 }
 
-void FlightRecorder::started_in(const CollectiveRecord& record, const GroupPlace& place) {
+void FlightRecorder::started(const CollectiveRecord& record, const GroupPlace& place) {
   record_.start(record, place);
-  if (next_ != nullptr) next_->started(record);
+  if (next_ != nullptr) next_->started(record, place);
 }
 
 void FlightRecorder::finished(const CollectiveRecord& record, bool failed) {

@@ -16,10 +16,10 @@
 #include <optional>
 #include <thread>
 
-#include "comm/collective_monitor.h"
 #include "flight/flight_record.h"
 #include "flight/flight_signals.h"
 #include "flight/progress_board.h"
+#include "s2s/communicator.h"
 
 namespace s2s {
 
@@ -32,7 +32,7 @@ struct FlightSettings {
   std::chrono::milliseconds first_step_timeout{0};
 };
 
-class FlightRecorder : public CollectiveMonitor {
+class FlightRecorder : public CollectiveObserver {
  public:
   /// Starts the watch. What an earlier run left in the folder under this rank is removed.
   FlightRecorder(const ProcessPlace& process, FlightSettings settings);
@@ -60,8 +60,7 @@ class FlightRecorder : public CollectiveMonitor {
   /// Writes flight.RANK.json. Returns its path, "" when there is no folder or it cannot be written.
   std::string write(const std::string& reason) noexcept;
 
-  void started(const CollectiveRecord&) override {}
-  void started_in(const CollectiveRecord& record, const GroupPlace& place) override;
+  void started(const CollectiveRecord& record, const GroupPlace& place) override;
   std::chrono::milliseconds time_limit(std::chrono::milliseconds) const override { return limit_; }
   void finished(const CollectiveRecord& record, bool failed) override;
   std::string explain_failure(const CollectiveRecord& record, const GroupPlace& place,

@@ -8,6 +8,7 @@ namespace s2s {
 OptionVisitor::~OptionVisitor() = default;
 KvCache::~KvCache() = default;
 Backbone::~Backbone() = default;
+Config Backbone::hf_config() const { return {}; }
 EncoderStream::~EncoderStream() = default;
 Encoder::~Encoder() = default;
 CodecStream::~CodecStream() = default;
@@ -17,10 +18,19 @@ Scorer::~Scorer() = default;
 DataSource::~DataSource() = default;
 DuplexSession::~DuplexSession() = default;
 SpeechModel::~SpeechModel() = default;
+Backbone* SpeechModel::language_model() { return nullptr; }
 std::vector<std::string> SpeechModel::metric_names() const { return {}; }
 Optimizer::~Optimizer() = default;
 Schedule::~Schedule() = default;
 CollectiveObserver::~CollectiveObserver() = default;
+void CollectiveObserver::waiting(const CollectiveRecord&) {}
+std::chrono::milliseconds CollectiveObserver::time_limit(std::chrono::milliseconds usual) const {
+  return usual;
+}
+std::string CollectiveObserver::explain_failure(const CollectiveRecord&, const GroupPlace&,
+                                                const std::string&) {
+  return "";
+}
 CollectiveWork::~CollectiveWork() = default;
 Communicator::~Communicator() = default;
 Metric::~Metric() = default;

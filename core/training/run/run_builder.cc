@@ -212,7 +212,7 @@ std::map<std::string, ShareFactory> RunBuilder::validation_sources(
 }
 
 Backbone& language_model(SpeechModel& model) {
-  auto* const llm = dynamic_cast<Backbone*>(model.find_block("llm"));
+  Backbone* const llm = model.language_model();
   if (llm == nullptr) throw_no_language_model();
   return *llm;
 }

@@ -41,9 +41,17 @@ struct ValidationReport {
   std::map<std::string, std::map<std::string, double>> sets;  // name -> metric -> value
 };
 
+/// What a trainer does at the moment.
+enum class TrainingPhase { kData, kForwardBackward, kUpdate, kValidate, kSave };
+/// "data", "forward and backward", "update", "validate", "save"
+const char* to_string(TrainingPhase phase);
+
+/// Hears of a training run, on the trainer's thread, in the order in which observers were added.
 class RunObserver {
  public:
   virtual ~RunObserver();
+  /// A phase begins. step: 0-based.
+  virtual void on_phase(int64_t /*step*/, TrainingPhase /*phase*/) {}
   virtual void on_step(const StepReport&) {}
   virtual void on_skipped_step(const SkippedStep&) {}
   virtual void on_validation(const ValidationReport&) {}

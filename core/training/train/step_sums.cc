@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/fnv.h"
-#include "train/data_ranks.h"
 #include "train/train_errors.h"
 
 namespace s2s {
@@ -43,11 +42,8 @@ class Digest {
 };
 
 [[noreturn]] void throw_names_differ(ParallelStrategy& strategy, const StepReport& report) {
-  std::string own = names_of(report);
-  own.resize(kShownNames, ' ');  // one length on all ranks, also on those that share their data
-  std::vector<std::string> texts = texts_of_data_ranks(strategy, own);
-  for (std::string& text : texts) text.resize(text.find_last_not_of(' ') + 1);
-  throw_loss_parts_differ(report.step + 1, texts);
+  throw_loss_parts_differ(report.step + 1,
+                          strategy.gather_texts(names_of(report).substr(0, kShownNames)));
 }
 
 /// Of those behind the first kPartSlots; all ranks have as many.

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cmath>
 
-#include "train/data_ranks.h"
 #include "train/micro_batch_seed.h"
 #include "train/train_errors.h"
 #include "train/trained_buffers.h"
@@ -20,6 +19,11 @@ double now_s() {
 }  // namespace
 
 RunObserver::~RunObserver() = default;
+
+const char* to_string(TrainingPhase phase) {
+  constexpr const char* kNames[] = {"data", "forward and backward", "update", "validate", "save"};
+  return kNames[static_cast<size_t>(phase)];
+}
 
 Trainer::Trainer(TrainerSettings settings, TrainerParts parts)
     : settings_(settings), parts_(parts), loss_scale_(settings.precision.scales_loss()) {}
@@ -36,14 +40,14 @@ Trainer::End Trainer::run(int64_t first_step) {
     for (RunObserver* observer : observers_) observer->on_step(report);
     const bool is_due = settings_.validate_every > 0 && done % settings_.validate_every == 0;
     if (is_due && validate) {
-      at_phase(done - 1, "validate");
+      begin_phase(done - 1, TrainingPhase::kValidate);
       buffers.average(*parts_.strategy);
       validate_after(done);
     }
     if (is_alone) agreed_ |= wishes();  // nobody else has to hear of it
     if (settings_.saves.is_due(done) || agreed_.save || agreed_.stop ||
         done == settings_.max_steps) {
-      at_phase(done - 1, "save");
+      begin_phase(done - 1, TrainingPhase::kSave);
       buffers.average(*parts_.strategy);
       write_checkpoint(done);
       saved = done;
@@ -66,9 +70,9 @@ StepReport Trainer::train_step(int64_t step) {
   const double start_s = now_s();
   StepReport report;
   report.step = step;
-  at_phase(step, "data");
+  begin_phase(step, TrainingPhase::kData);
   const std::vector<Batch> batches = next_batches(report);
-  at_phase(step, "forward and backward");
+  begin_phase(step, TrainingPhase::kForwardBackward);
   parts_.model->train(true);
   parts_.strategy->begin_step(*parts_.model);
   for (const Batch& batch : batches) {
@@ -82,7 +86,7 @@ StepReport Trainer::train_step(int64_t step) {
   const StepFrames all = agree_on_frames(*parts_.strategy, report.frames, has_data);
   if (!all.has_data) throw_data_exhausted(step, settings_.max_steps);
   accumulate_gradients(batches, all.frames, report);
-  at_phase(step, "update");
+  begin_phase(step, TrainingPhase::kUpdate);
   parts_.strategy->finish_backward(*parts_.model);
   const bool is_finite = std::isfinite(report.loss);
   agreed_ = sum_over_data(*parts_.strategy, report, wishes());

@@ -53,9 +53,6 @@ class Trainer {
   /// True once the user asked this rank to stop.
   std::function<bool()> stop_requested;
 
-  /// Hears of what begins. step: 0-based; phase: a literal.
-  std::function<void(int64_t step, const char* phase)> at_phase = [](int64_t, const char*) {};
-
   enum class End { kFinished, kStopped };
   /// Trains from `first_step` on. When any rank is asked to stop, or late, all finish the step and
   /// write a checkpoint. Errors: [numerics/not-finite], [data/exhausted], and those of the parts.
@@ -67,6 +64,7 @@ class Trainer {
   void restore(const std::string& state);
 
  private:
+  void begin_phase(int64_t step, TrainingPhase phase);
   StepReport train_step(int64_t step);
   std::vector<Batch> next_batches(StepReport& report);
   void accumulate_gradients(const std::vector<Batch>& batches, double frames, StepReport& report);

@@ -1,13 +1,32 @@
 // What the trainer does between updates: tells, saves, skips, and goes on where it was.
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/foreign_json.h"
-#include "train/data_ranks.h"
 #include "train/train_errors.h"
 #include "train/trainer.h"
 
 namespace s2s {
+namespace {
+
+/// "data rank 1: ID" for each line of each rank's text; the lines themselves in a run of one.
+std::vector<std::string> named_lines(const std::vector<std::string>& texts) {
+  std::vector<std::string> lines;
+  for (size_t rank = 0; rank < texts.size(); ++rank) {
+    std::istringstream in(texts[rank]);
+    for (std::string line; std::getline(in, line);) {
+      lines.push_back(texts.size() == 1 ? line : "data rank " + std::to_string(rank) + ": " + line);
+    }
+  }
+  return lines;
+}
+
+}  // namespace
+
+void Trainer::begin_phase(int64_t step, TrainingPhase phase) {
+  for (RunObserver* observer : observers_) observer->on_phase(step, phase);
+}
 
 void Trainer::validate_after(int64_t steps_done) {
   const ValidationReport result = validate(steps_done);
@@ -26,7 +45,7 @@ std::vector<std::string> Trainer::ids_of_all_ranks(const std::vector<Batch>& bat
   for (const Batch& batch : batches) {
     for (const std::string& id : batch.ids) ids += own ? id + "\n" : "";
   }
-  return named_lines(texts_of_data_ranks(*parts_.strategy, ids));
+  return named_lines(parts_.strategy->gather_texts(ids));
 }
 
 void Trainer::skip_update(const std::vector<Batch>& batches, const StepReport& report) {

@@ -44,6 +44,7 @@ class DuplexModel : public SpeechModel {
                       bool decode_audio) override;
   std::unique_ptr<DuplexSession> open_session() override;
   Codec& codec() override;
+  Backbone* language_model() override { return parts_.llm.get(); }
   const Tokenizer& tokenizer() const override;
   ShardPlan configure_model(const MeshShape& mesh) const override;
   NameMap checkpoint_names() const override;

@@ -40,6 +40,10 @@ class Plain : public s2s::ParallelStrategy {
     world_->all_reduce(sums).wait();
     return {sums.data_ptr<double>(), sums.data_ptr<double>() + sums.numel()};
   }
+  std::vector<std::string> gather_texts(const std::string& text) override {
+    if (size() == 1) return {text};
+    return s2s::all_gather_texts(*world_, text);
+  }
 
  private:
   int64_t size() const { return world_ == nullptr ? 1 : world_->size(); }

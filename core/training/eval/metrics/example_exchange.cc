@@ -8,7 +8,6 @@
 #include <tuple>
 
 #include "s2s/mesh.h"
-#include "train/data_ranks.h"
 
 namespace s2s {
 namespace {
@@ -180,8 +179,7 @@ void share_examples(ParallelStrategy& strategy, std::vector<ReportExample>& exam
   if (strategy.mesh().data_size() == 1) return;
   const Bytes mine = to_bytes(examples);
   examples.clear();
-  for (const std::string& theirs :
-       texts_of_data_ranks(strategy, std::string(mine.begin(), mine.end()))) {
+  for (const std::string& theirs : strategy.gather_texts(std::string(mine.begin(), mine.end()))) {
     add_examples(Bytes(theirs.begin(), theirs.end()), examples);
   }
   put_in_order(examples);

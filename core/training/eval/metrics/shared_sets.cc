@@ -6,7 +6,6 @@
 
 #include "base/foreign_json.h"
 #include "s2s/error.h"
-#include "train/data_ranks.h"
 
 namespace s2s {
 
@@ -62,7 +61,7 @@ bool SharedSets::next_round() {
 int64_t SharedSets::common_width(int64_t width) {
   if (!needs_all()) return width;
   int64_t widest = 0;
-  for (const std::string& text : texts_of_data_ranks(*strategy_, std::to_string(width))) {
+  for (const std::string& text : strategy_->gather_texts(std::to_string(width))) {
     widest = std::max<int64_t>(widest, std::stoll(text));
   }
   return widest;
@@ -86,7 +85,7 @@ std::map<std::string, MetricSums> sums_of_all_ranks(ParallelStrategy& strategy,
     }
   }
   std::map<std::string, MetricSums> all;
-  for (const std::string& text : texts_of_data_ranks(strategy, mine.dump())) {
+  for (const std::string& text : strategy.gather_texts(mine.dump())) {
     const json theirs = parse_foreign_json(text);
     for (const auto& [set, values] : theirs.items()) {
       MetricSums more;
