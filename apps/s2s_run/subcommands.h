@@ -4,7 +4,8 @@
 
 #include <functional>
 #include <string>
-#include <vector>
+
+#include "run/run_program.h"
 
 namespace CLI {
 class App;
@@ -12,11 +13,10 @@ class App;
 
 namespace s2s::run {
 
-/// What every subcommand shares.
-struct Invocation {
-  std::vector<std::string> plugin_paths;  // --plugin-path, repeatable
-  bool json = false;                      // --json: machine-readable tables
-  std::function<int()> selected;          // set by the subcommand that was chosen
+/// What every subcommand shares; `plugin_paths` are --plugin-path, repeatable.
+struct Invocation : RunProgram {
+  bool json = false;              // --json: machine-readable tables
+  std::function<int()> selected;  // set by the subcommand that was chosen
 };
 
 /// The subcommand `name` that only groups others ("data" of "data synth"); made when missing.

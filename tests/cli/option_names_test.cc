@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "cli/command.h"
-#include "config/run_config.h"
+#include "config/run_blocks.h"
 #include "config/secrets.h"
 
 using nlohmann::json;

@@ -27,7 +27,7 @@ RULES = [
      {"core/training/eval/report/training_curves.cc": "metrics.jsonl, which it asks to be a file",
       "apps/s2s_run/bench/bench_parallel.cc": "/proc/self/status",
       "apps/s2s_run/bench/bench_model.cc": "/proc/self/stat",
-      "apps/s2s_run/run/manifest.cc": "/proc/self/cmdline"}),
+      "core/training/run/manifest.cc": "/proc/self/cmdline"}),
     (r"std::w?c?regex\b|<regex>", "Regex (base/regex.h)", {}),
     (r"\bpopen\(|\bstd::system\(|[^.\w>]system\(", "posix_spawn of an absolute path", {}),
     (r"\bumask\(", "the mask read from /proc/self/status (base/atomic_file.cc)", {}),

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "s2s_run/bench/bench_data.h"
+#include "s2s_run/config/config_arguments.h"
 #include "s2s_run/number_checks.h"
 #include "s2s_run/subcommands.h"
 

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "s2s_run/run/run_setup.h"
+#include "run/run.h"
+#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 

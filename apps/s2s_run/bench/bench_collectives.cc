@@ -9,12 +9,13 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "run/run_processes.h"
 #include "s2s_run/bench/bench.h"
 #include "s2s_run/bench/collective_case.h"
 #include "s2s_run/bench/command_ranks.h"
 #include "s2s_run/bench/median.h"
 #include "s2s_run/columns.h"
-#include "s2s_run/run/run_processes.h"
+#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 namespace {

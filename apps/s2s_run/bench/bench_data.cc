@@ -12,11 +12,12 @@
 #include "base/console.h"
 #include "base/memory.h"
 #include "plugin/plugin_host.h"
+#include "run/run.h"
 #include "s2s/data_source.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/data/word_tokenizer.h"
 #include "s2s_run/number_checks.h"
-#include "s2s_run/run/run_setup.h"
+#include "s2s_run/subcommands.h"
 #include "s2s_run/tokenizer/tokenizer_file.h"
 #include "train/run_folder.h"
 

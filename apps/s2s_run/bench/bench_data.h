@@ -6,6 +6,7 @@
 #include <string>
 
 #include "s2s_run/data/data_inspect_source.h"
+#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 

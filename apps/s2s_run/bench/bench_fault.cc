@@ -11,9 +11,10 @@
 #include <thread>
 
 #include "base/interrupt.h"
+#include "run/run_processes.h"
 #include "s2s_run/bench/bench.h"
 #include "s2s_run/bench/command_ranks.h"
-#include "s2s_run/run/run_processes.h"
+#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 namespace {

@@ -17,6 +17,7 @@
 #include "s2s_run/bench/bench_json.h"
 #include "s2s_run/bench/median.h"
 #include "s2s_run/bench/step_clock.h"
+#include "s2s_run/subcommands.h"
 #include "train/precision.h"
 #include "train/run_folder.h"
 

@@ -19,6 +19,7 @@
 #include "s2s_run/bench/collective_trace.h"
 #include "s2s_run/bench/command_ranks.h"
 #include "s2s_run/bench/median.h"
+#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 namespace {

@@ -7,11 +7,12 @@
 #include <utility>
 
 #include "base/memory.h"
+#include "run/run_parts.h"
+#include "run/run_processes.h"
 #include "s2s_run/bench/bench.h"
 #include "s2s_run/bench/bench_json.h"
 #include "s2s_run/bench/median.h"
-#include "s2s_run/run/run_processes.h"
-#include "s2s_run/run/training_parts.h"
+#include "s2s_run/subcommands.h"
 #include "train/run_folder.h"
 
 namespace s2s::run {
@@ -92,14 +93,14 @@ class StepEnd : public RunObserver {
 
 int bench_train(const BenchTrainArguments& arguments, const Invocation& invocation) {
   keep_freed_memory();
-  RunSetup setup(arguments.config, RunPurpose::kTrain, invocation);
+  Run setup(arguments.config, RunPurpose::kTrain, invocation);
   const std::unique_ptr<RunProcesses> processes = meet_other_ranks(setup);
   const RunBuilder& builder = setup.builder();
   const RunOptions& options = builder.settings();
   if (options.trainer.num_threads) {
     at::set_num_threads(static_cast<int>(*options.trainer.num_threads));
   }
-  const TrainingParts parts = build_training(setup, *processes, build_strategy(setup, *processes));
+  const RunParts parts = build_training(setup, *processes, build_strategy(setup, *processes));
   fit_codec_of(parts, builder);
 
   StepClock clock(*parts.model, arguments.processor_time);

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "s2s_run/run/run_processes.h"
+#include "run/run_processes.h"
+#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 

@@ -15,18 +15,19 @@
 #include "compare/compare.h"
 #include "config/config_errors.h"
 #include "config/config_json.h"
+#include "run/described_model.h"
+#include "run/run_config.h"
+#include "run/run_processes.h"
 #include "s2s/foreign_text.h"
 #include "s2s/lora.h"
 #include "s2s/registry.h"
 #include "s2s/weights.h"
+#include "s2s_run/checkpoint/checkpoint_arguments.h"
 #include "s2s_run/checkpoint/checkpoint_export_tokenizer.h"
-#include "s2s_run/checkpoint/checkpoint_place.h"
 #include "s2s_run/checkpoint/export_folder.h"
-#include "s2s_run/config/checked_config.h"
 #include "s2s_run/new_output.h"
 #include "s2s_run/number_checks.h"
-#include "s2s_run/run/described_model.h"
-#include "s2s_run/run/run_processes.h"
+#include "s2s_run/subcommands.h"
 #include "train/train_errors.h"
 #include "weights/shard_files.h"
 #include "weights/weight_shards.h"
@@ -165,7 +166,7 @@ int export_checkpoint(ExportArguments arguments, const Invocation& invocation) {
   require_one_process("checkpoint export");
   arguments.checkpoint = checkpoint_of(arguments.checkpoint);
   require_in_checkpoint(arguments.checkpoint, "config.yaml");
-  const CheckedConfig checked(arguments.checkpoint, invocation);
+  const RunConfig checked(arguments.checkpoint, invocation);
   if (!checked.dropped().plugins.empty()) {
     fmt::print(stderr, "note: {}\n", printable(checked.dropped().plugins));
   }

@@ -10,9 +10,9 @@
 #include "base/atomic_file.h"
 #include "checkpoint/checkpoint_copies.h"
 #include "config/interpolation.h"
+#include "run/checkpoint_config.h"
 #include "s2s/foreign_text.h"
 #include "s2s/tokenizer.h"
-#include "s2s_run/checkpoint/checkpoint_config.h"
 #include "train/train_errors.h"
 
 namespace s2s::run {

@@ -13,13 +13,14 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_copies.h"
 #include "config/load_config.h"
+#include "run/described_model.h"
+#include "run/manifest.h"
+#include "run/run.h"
+#include "run/run_processes.h"
+#include "s2s_run/checkpoint/checkpoint_arguments.h"
 #include "s2s_run/checkpoint/checkpoint_facts.h"
-#include "s2s_run/checkpoint/checkpoint_place.h"
 #include "s2s_run/new_output.h"
-#include "s2s_run/run/described_model.h"
-#include "s2s_run/run/manifest.h"
-#include "s2s_run/run/run_processes.h"
-#include "s2s_run/run/run_setup.h"
+#include "s2s_run/subcommands.h"
 #include "train/run_folder.h"
 #include "train/train_errors.h"
 #include "weights/stored_tensors.h"
@@ -68,7 +69,7 @@ struct Built {
 
   Console console{std::cerr, standard_error_is_terminal(), terminal_width()};
   Log log{&console};
-  RunSetup setup;
+  Run setup;
   std::unique_ptr<Tokenizer> tokenizer;
   std::unique_ptr<SpeechModel> model;
 };

@@ -8,8 +8,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "s2s_run/checkpoint/checkpoint_arguments.h"
 #include "s2s_run/checkpoint/checkpoint_facts.h"
-#include "s2s_run/checkpoint/checkpoint_place.h"
 #include "s2s_run/columns.h"
 #include "s2s_run/subcommands.h"
 #include "weights/safetensors_header.h"

@@ -8,11 +8,11 @@
 
 #include "checkpoint/checkpoint.h"
 #include "eval/metrics/monitored_metric.h"
+#include "run/described_model.h"
 #include "run/run_builder.h"
-#include "s2s_run/checkpoint/checkpoint_place.h"
+#include "s2s_run/checkpoint/checkpoint_arguments.h"
 #include "s2s_run/data/data_inspect_source.h"
 #include "s2s_run/plan/memory_forecast.h"
-#include "s2s_run/run/described_model.h"
 
 namespace s2s::run {
 namespace {
@@ -41,7 +41,7 @@ bool has_commands(const Config& node) {
 
 class FileCheck {
  public:
-  FileCheck(const CheckedConfig& config, RunCheck& check)
+  FileCheck(const RunConfig& config, RunCheck& check)
       : check_(check),
         config_(without_device(check.written)),
         registries_(config.registries()),
@@ -148,6 +148,6 @@ class FileCheck {
 
 }  // namespace
 
-void check_files(const CheckedConfig& config, RunCheck& check) { FileCheck(config, check).run(); }
+void check_files(const RunConfig& config, RunCheck& check) { FileCheck(config, check).run(); }
 
 }  // namespace s2s::run

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "s2s_run/config/checked_config.h"
+#include "run/run_config.h"
 
 namespace s2s::run {
 
@@ -11,6 +11,6 @@ namespace s2s::run {
 /// or run by it: the tokenizer, config.json and the headers of pretrained weights, the first cut of
 /// each data set; compares bytes with the machine's. `check`: of `config`, for training, without
 /// findings; gets those of the files, and warnings.
-void check_files(const CheckedConfig& config, RunCheck& check);
+void check_files(const RunConfig& config, RunCheck& check);
 
 }  // namespace s2s::run

@@ -14,9 +14,10 @@
 #include "config/config_json.h"
 #include "config/secrets.h"
 #include "config/yaml_writer.h"
+#include "run/run_config.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/config/check_files.h"
-#include "s2s_run/config/checked_config.h"
+#include "s2s_run/config/config_arguments.h"
 
 namespace s2s::run {
 
@@ -57,7 +58,7 @@ int exit_code(const RunCheck& checked) {
 }
 
 int run_check(const Invocation& invocation, const ConfigArguments& arguments) {
-  const CheckedConfig config(arguments, RunPurpose::kTrain, invocation);
+  const RunConfig config(arguments, RunPurpose::kTrain, invocation);
   RunCheck checked = config.check();
   if (checked.findings.empty()) check_files(config, checked);
   if (invocation.json) {
@@ -111,7 +112,7 @@ Config part_of(const Config& config, const std::vector<std::string>& keys) {
 int run_show(const Invocation& invocation, const ConfigArguments& given) {
   ConfigArguments arguments = given;
   const std::vector<std::string> keys = take_keys(arguments.overrides);
-  const CheckedConfig config(arguments, RunPurpose::kTrain, invocation);
+  const RunConfig config(arguments, RunPurpose::kTrain, invocation);
   const RunCheck& checked = config.check();
   const Config shown = part_of(shown_config(checked.config), keys);
   if (invocation.json) {

@@ -14,6 +14,7 @@
 #include "s2s/cut_files.h"
 #include "s2s/data_commands.h"
 #include "s2s_run/data/data_synth.h"
+#include "s2s_run/subcommands.h"
 #include "streams/input_source.h"
 #include "streams/input_stream.h"
 
@@ -148,7 +149,7 @@ data::StreamPtr open_block(const Config& block, const std::string& path) {
 }
 
 /// `data.train_ds`, or a validation set with what it inherits.
-Config block_of_run(const RunSetup& setup, const std::string& set) {
+Config block_of_run(const Run& setup, const std::string& set) {
   const Config* const training = setup.config().find_path("data.train_ds");
   if (set == "train_ds" && training != nullptr && training->is_map()) return *training;
   const std::map<std::string, Config>& others = setup.builder().settings().validation_sets;
@@ -245,7 +246,7 @@ void DataSet::open_yaml(const SourceArguments& arguments, const Invocation& invo
 void DataSet::open_run(const SourceArguments& arguments, const Invocation& invocation) {
   const std::vector<std::string>& words = arguments.words;
   const ConfigArguments config{words.front(), {words.begin() + 1, words.end()}};
-  setup_ = std::make_unique<RunSetup>(config, RunPurpose::kTrain, invocation);
+  setup_ = std::make_unique<Run>(config, RunPurpose::kTrain, invocation);
   make_configured_set(setup_->config(), ".");
   path_ = arguments.set == "train_ds" ? "data.train_ds"
                                       : "data.validation_ds.datasets." + arguments.set;

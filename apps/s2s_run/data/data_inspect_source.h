@@ -8,10 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "run/run.h"
 #include "s2s/config.h"
 #include "s2s/duplex_data.h"
 #include "s2s/tokenizer.h"
-#include "s2s_run/run/run_setup.h"
+#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 
@@ -45,7 +46,7 @@ class DataSet {
   /// The run's own; null: it has none, or SOURCE is no run.
   std::unique_ptr<Tokenizer> tokenizer() const;
   /// Plugins and what the configuration says; null when SOURCE is no run.
-  const RunSetup* setup() const { return setup_.get(); }
+  const Run* setup() const { return setup_.get(); }
 
  private:
   void open_run(const SourceArguments& arguments, const Invocation& invocation);
@@ -57,7 +58,7 @@ class DataSet {
   std::string path_;
   std::string base_dir_ = ".";
   uint64_t seed_ = 0;
-  std::unique_ptr<RunSetup> setup_;
+  std::unique_ptr<Run> setup_;
 };
 
 /// Whether a data set's block says where cuts are: input_cfg, shar_path, cuts_path,

@@ -20,6 +20,7 @@
 #include "s2s/error.h"
 #include "s2s_run/plugin/plugin.h"
 #include "s2s_run/program.h"
+#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 

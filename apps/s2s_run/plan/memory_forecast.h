@@ -4,14 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "run/run_program.h"
 #include "s2s/registry.h"
 
 namespace s2s::run {
-
-/// Ranks that were started; 0: those that the configuration says.
-struct StartedRanks {
-  int64_t all = 0, here = 0;  // here: on this machine
-};
 
 /// Adds a warning [run/memory] when parameters, gradients and optimizer state of the ranks of one
 /// machine are more than this machine's whole memory. `config`: checked, as written, of a run that

@@ -9,6 +9,7 @@
 #include "plan/plan_check.h"
 #include "plan/plan_verdict.h"
 #include "s2s/foreign_text.h"
+#include "s2s_run/config/config_arguments.h"
 #include "s2s_run/number_checks.h"
 #include "s2s_run/plan/plan_inputs.h"
 #include "s2s_run/plan/plan_layouts.h"
@@ -63,7 +64,7 @@ void warn_unmatched(const FreezeRules& rules, Block& model) {
 }
 
 int plan(const PlanArguments& arguments, const Invocation& invocation) {
-  const CheckedConfig checked(arguments.config, RunPurpose::kPlan, invocation);
+  const RunConfig checked(arguments.config, RunPurpose::kPlan, invocation);
   if (const int code = report_findings(checked.check().findings, invocation)) return code;
   const PlannedRun run(arguments, checked.check().written, checked.registries());
   warn_unmatched(run.rules(), *run.model().block);

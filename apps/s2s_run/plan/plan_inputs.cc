@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "plan/planned_model.h"
-#include "s2s_run/config/strategy_mesh.h"
+#include "run/strategy_mesh.h"
 
 namespace s2s::run {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "plan/plan_report.h"
-#include "s2s_run/config/checked_config.h"
-#include "s2s_run/run/described_model.h"
+#include "run/described_model.h"
+#include "run/run_config.h"
 #include "train/freeze.h"
 #include "train/run_options.h"
 

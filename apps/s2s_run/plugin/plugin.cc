@@ -4,7 +4,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "s2s_run/config/checked_config.h"
+#include "run/run_config.h"
+#include "s2s_run/config/config_arguments.h"
 
 namespace s2s::run {
 

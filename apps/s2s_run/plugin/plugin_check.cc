@@ -19,6 +19,7 @@
 #include "s2s_run/plugin/child_process.h"
 #include "s2s_run/plugin/plugin.h"
 #include "s2s_run/plugin/plugin_check_behavior.h"
+#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 

@@ -13,6 +13,7 @@
 #include "plugin/plugin_loader.h"
 #include "s2s_run/columns.h"
 #include "s2s_run/plugin/plugin.h"
+#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 

@@ -9,6 +9,7 @@
 #include "s2s/foreign_text.h"
 #include "s2s_run/columns.h"
 #include "s2s_run/plugin/plugin.h"
+#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 

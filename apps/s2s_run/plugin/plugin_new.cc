@@ -13,6 +13,7 @@
 #include "s2s/foreign_text.h"
 #include "s2s_run/new_output.h"
 #include "s2s_run/plugin/plugin.h"
+#include "s2s_run/subcommands.h"
 #include "s2s_run/template_copy.h"
 
 namespace s2s::run {

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "s2s_run/plugin/plugin.h"
+#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 

@@ -8,6 +8,7 @@
 #include "plugin/plugin_scan.h"
 #include "s2s_run/columns.h"
 #include "s2s_run/plugin/plugin.h"
+#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 

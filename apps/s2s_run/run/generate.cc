@@ -18,15 +18,17 @@
 #include "base/io_errors.h"
 #include "base/log.h"
 #include "checkpoint/checkpoint.h"
+#include "run/run.h"
+#include "run/run_processes.h"
 #include "s2s/foreign_text.h"
 #include "s2s/resample.h"
 #include "s2s/token_sampling.h"
-#include "s2s_run/checkpoint/checkpoint_place.h"
+#include "s2s_run/checkpoint/checkpoint_arguments.h"
+#include "s2s_run/config/config_arguments.h"
 #include "s2s_run/new_output.h"
 #include "s2s_run/number_checks.h"
 #include "s2s_run/run/recordings.h"
-#include "s2s_run/run/run_processes.h"
-#include "s2s_run/run/run_setup.h"
+#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 namespace {
@@ -200,7 +202,7 @@ int run_generate(GenerateArguments arguments, const Invocation& invocation) {
   const std::string place =
       std::exchange(arguments.checkpoint, checkpoint_of(arguments.checkpoint));
   complete_config(arguments.config, arguments.checkpoint);
-  const RunSetup setup(arguments.config, RunPurpose::kGenerate, invocation, arguments.checkpoint);
+  const Run setup(arguments.config, RunPurpose::kGenerate, invocation, arguments.checkpoint);
   Console console(std::cerr, standard_error_is_terminal(), terminal_width());
   Log log(&console);
   setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });

@@ -2,8 +2,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "s2s_run/run/run_setup.h"
-#include "s2s_run/run/training_run.h"
+#include "run/run.h"
+#include "run/training_run.h"
+#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 
@@ -13,7 +14,7 @@ void setup_train(CLI::App& app, Invocation& invocation) {
   add_config_arguments(*command, *arguments);
   command->callback([arguments, &invocation] {
     invocation.selected = [arguments, &invocation] {
-      RunSetup setup(*arguments, RunPurpose::kTrain, invocation);
+      Run setup(*arguments, RunPurpose::kTrain, invocation);
       return static_cast<int>(run_training(setup));
     };
   });

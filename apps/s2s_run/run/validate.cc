@@ -19,14 +19,16 @@
 #include "eval/metrics/example_exchange.h"
 #include "eval/report/listening_report.h"
 #include "eval/validator.h"
+#include "run/run.h"
+#include "run/run_parts.h"
+#include "run/run_processes.h"
 #include "s2s/foreign_text.h"
-#include "s2s_run/checkpoint/checkpoint_place.h"
+#include "s2s_run/checkpoint/checkpoint_arguments.h"
 #include "s2s_run/columns.h"
+#include "s2s_run/config/config_arguments.h"
 #include "s2s_run/new_output.h"
 #include "s2s_run/number_checks.h"
-#include "s2s_run/run/run_processes.h"
-#include "s2s_run/run/run_setup.h"
-#include "s2s_run/run/training_parts.h"
+#include "s2s_run/subcommands.h"
 #include "train/run_folder.h"
 
 namespace s2s::run {
@@ -119,7 +121,7 @@ struct ValidationParts {
   std::vector<NamedMetric> metrics;
 };
 
-ValidationParts build_parts(const ValidateArguments& arguments, const RunSetup& setup,
+ValidationParts build_parts(const ValidateArguments& arguments, const Run& setup,
                             const RunProcesses& processes) {
   const RunBuilder& builder = setup.builder();
   ValidationParts parts;
@@ -184,8 +186,8 @@ void tell(const ValidateArguments& arguments, const Invocation& invocation,
   }
 }
 
-int validate(const ValidateArguments& arguments, const Invocation& invocation,
-             const RunSetup& setup, const RunProcesses& processes) {
+int validate(const ValidateArguments& arguments, const Invocation& invocation, const Run& setup,
+             const RunProcesses& processes) {
   const RunBuilder& builder = setup.builder();
   const RunOptions& settings = builder.settings();
   const bool speaks = processes.is_first();
@@ -235,7 +237,7 @@ int run_validate(ValidateArguments arguments, const Invocation& invocation) {
   arguments.checkpoint = checkpoint_of(arguments.checkpoint);
   complete_config(arguments.config, arguments.checkpoint);
   require_new_report(arguments);
-  RunSetup setup(arguments.config, RunPurpose::kValidate, invocation, arguments.checkpoint);
+  Run setup(arguments.config, RunPurpose::kValidate, invocation, arguments.checkpoint);
   const std::unique_ptr<RunProcesses> processes =
       meet_other_ranks(setup, {{"--checkpoint", arguments.checkpoint},
                                {"--limit-batches", std::to_string(arguments.limit_batches)}});

@@ -1,7 +1,7 @@
 // The keys of NeMo's configurations that change nothing here.
 
 #include "config/config_errors.h"
-#include "config/run_config.h"
+#include "config/run_blocks.h"
 
 namespace s2s {
 

@@ -9,7 +9,7 @@
 #include "config/interpolation.h"
 #include "config/load_config.h"
 #include "config/option_check.h"
-#include "config/run_config.h"
+#include "config/run_blocks.h"
 #include "config/run_values.h"
 #include "config/save_schedule.h"
 #include "config/unknown_keys.h"

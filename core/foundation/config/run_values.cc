@@ -5,7 +5,7 @@
 #include "config/config_errors.h"
 #include "config/interpolation.h"
 #include "config/parameter_pattern.h"
-#include "config/run_config.h"
+#include "config/run_blocks.h"
 
 namespace s2s {
 

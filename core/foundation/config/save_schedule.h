@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "config/config_notes.h"
-#include "config/run_config.h"
+#include "config/run_blocks.h"
 
 namespace s2s {
 

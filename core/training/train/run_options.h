@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/run_config.h"
+#include "config/run_blocks.h"
 
 namespace s2s {
 

@@ -46,9 +46,9 @@ std::string new_file() {
 }  // namespace
 
 Process::Process(const std::vector<std::string>& words,
-                 const std::map<std::string, std::string>& environment)
+                 const std::map<std::string, std::string>& environment, const std::string& program)
     : output_file_(new_file()) {
-  std::vector<std::string> arguments = {s2s::test::binary_dir() + "/bin/s2s-run"};
+  std::vector<std::string> arguments = {s2s::test::binary_dir() + "/" + program};
   arguments.insert(arguments.end(), words.begin(), words.end());
   std::vector<std::string> all_variables = variables(environment);
   posix_spawn_file_actions_t files;

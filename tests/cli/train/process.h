@@ -19,8 +19,10 @@ struct Outcome {
 class Process {
  public:
   /// Starts `s2s-run WORDS...` with one thread for operators. `environment`: more variables.
+  /// program: another one of the build folder's.
   explicit Process(const std::vector<std::string>& words,
-                   const std::map<std::string, std::string>& environment = {});
+                   const std::map<std::string, std::string>& environment = {},
+                   const std::string& program = "bin/s2s-run");
   /// Kills it when it still runs.
   ~Process();
   Process(const Process&) = delete;

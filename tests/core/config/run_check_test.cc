@@ -3,7 +3,7 @@
 #include "config/config_errors.h"
 #include "config/config_json.h"
 #include "config/load_config.h"
-#include "config/run_config.h"
+#include "config/run_blocks.h"
 #include "config/yaml_writer.h"
 #include "config_test_support.h"
 

@@ -2,7 +2,7 @@
 
 #include "config/config_errors.h"
 #include "config/parameter_pattern.h"
-#include "config/run_config.h"
+#include "config/run_blocks.h"
 #include "config_test_support.h"
 
 using s2s::Findings;

@@ -10,7 +10,7 @@
 #include "comm/rendezvous.h"
 #include "flight/flight_recorder.h"
 #include "plugin/plugin_host.h"
-#include "s2s_run/run/run_setup.h"
+#include "run/run.h"
 
 namespace s2s::run {
 
@@ -66,14 +66,13 @@ std::vector<AgreedFact> program_facts(const PluginHost& host);
 /// are joined by trainer.communicator; `setup` builds for them from then on. Nothing is written.
 /// `facts`: what else has to be the same. Errors: those of the rendezvous and the communicator,
 /// [comm/mesh] when trainer.devices or num_nodes ask for others, [comm/device].
-std::unique_ptr<RunProcesses> meet_other_ranks(RunSetup& setup, std::vector<AgreedFact> facts = {});
+std::unique_ptr<RunProcesses> meet_other_ranks(Run& setup, std::vector<AgreedFact> facts = {});
 
 /// For commands that do not share their work: [comm/one-process] under a launcher of several.
 void require_one_process(const std::string& command);
 
 /// The strategy, once its mesh was seen to be as large as the ranks are many. Errors: those of the
 /// strategy, [comm/mesh].
-std::unique_ptr<ParallelStrategy> build_strategy(const RunSetup& setup,
-                                                 const RunProcesses& processes);
+std::unique_ptr<ParallelStrategy> build_strategy(const Run& setup, const RunProcesses& processes);
 
 }  // namespace s2s::run

@@ -1,17 +1,14 @@
 #pragma once
-// Which checkpoint a path of the command line means.
+// The words --checkpoint FOLDER of a command.
 
 #include <string>
 
-#include "s2s_run/config/checked_config.h"
+#include "checkpoint/checkpoint_place.h"
+#include "run/run_config.h"
 
 namespace s2s::run {
 
 constexpr const char* kCheckpointDoc = "checkpoint folder, or a run's folder: its last one";
-
-/// `path` itself; of the folder of a run, or of its `checkpoints`, what `last` points at.
-/// Errors: [checkpoint/missing] for the folder of a run that has none.
-std::string checkpoint_of(const std::string& path);
 
 /// `validate runs/my` is `validate --checkpoint runs/my`: a folder is no configuration. Errors:
 /// [usage/arguments] without a checkpoint.

@@ -5,14 +5,14 @@
 #include <memory>
 #include <string>
 
-#include "s2s_run/run/run_processes.h"
-#include "s2s_run/run/run_setup.h"
+#include "run/run.h"
+#include "run/run_processes.h"
 #include "train/trainer.h"
 
 namespace s2s::run {
 
 /// The parts in the order they are built; later ones may refer to earlier ones.
-struct TrainingParts {
+struct RunParts {
   std::unique_ptr<Tokenizer> tokenizer;
   std::unique_ptr<SpeechModel> model;
   std::unique_ptr<ParallelStrategy> strategy;
@@ -36,13 +36,13 @@ void attach_strategy(ParallelStrategy& strategy, SpeechModel& model, const Initi
 /// What makes files, rank 0 does before the others. `strategy`: of build_strategy. `checkpoint`:
 /// what the run goes on from, or "" (what it holds copies of counts). Patterns that match nothing
 /// are said as warnings of `setup`. Errors: those of the parts.
-TrainingParts build_training(const RunSetup& setup, const RunProcesses& processes,
-                             std::unique_ptr<ParallelStrategy> strategy,
-                             const std::string& checkpoint = "");
+RunParts build_training(const Run& setup, const RunProcesses& processes,
+                        std::unique_ptr<ParallelStrategy> strategy,
+                        const std::string& checkpoint = "");
 
 /// Fits the codec to training data of its own pass, the same on all ranks, unless a checkpoint has
 /// brought its statistics.
-void fit_codec_of(const TrainingParts& parts, const RunBuilder& builder);
+void fit_codec_of(const RunParts& parts, const RunBuilder& builder);
 
 /// The listener, prepared with the texts of all data; null when none is named. Errors: its own.
 std::unique_ptr<Scorer> prepared_scorer(const RunBuilder& builder, const Tokenizer* tokenizer,

@@ -1,10 +1,11 @@
-#include "s2s_run/run/run_setup.h"
+#include "run/run.h"
 
 namespace s2s::run {
 
-RunSetup::RunSetup(const ConfigArguments& arguments, RunPurpose purpose,
-                   const Invocation& invocation, const std::string& checkpoint)
-    : checked_(arguments, purpose, invocation, checkpoint),
+Run::Run(const ConfigArguments& arguments, RunPurpose purpose, const RunProgram& program,
+         const std::string& checkpoint)
+    : program_(program),
+      checked_(arguments, purpose, program, checkpoint),
       warnings_(std::make_unique<Warnings>()) {
   checked_.check().findings.throw_if_any();
   // A training run logs all its notes.

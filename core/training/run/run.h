@@ -1,28 +1,29 @@
 #pragma once
-// What every subcommand that runs a configuration begins with.
+// What every program that runs a configuration begins with.
 
 #include <string>
 #include <vector>
 
 #include "base/warnings.h"
 #include "run/run_builder.h"
-#include "s2s_run/config/checked_config.h"
+#include "run/run_config.h"
 
 namespace s2s::run {
 
-/// The configuration, the plugins it names, and what is built from it.
-class RunSetup {
+/// A configuration, the plugins it names, and what is built from it.
+class Run {
  public:
-  /// `checkpoint`: the folder that the model's weights come from, or "". Errors: all findings of
-  /// the configuration together.
-  RunSetup(const ConfigArguments& arguments, RunPurpose purpose, const Invocation& invocation,
-           const std::string& checkpoint = "");
+  /// `checkpoint`: the folder that the model's weights come from, or "". `program` must live on.
+  /// Errors: all findings of the configuration together.
+  Run(const ConfigArguments& arguments, RunPurpose purpose, const RunProgram& program,
+      const std::string& checkpoint = "");
 
   /// What was written, with interpolations resolved.
   const Config& config() const { return checked_.check().written; }
   const Registries& registries() const { return checked_.registries(); }
   const PluginHost& host() const { return checked_.host(); }
   const RunBuilder& builder() const { return *builder_; }
+  const RunProgram& program() const { return program_; }
   /// See RunBuilder::join.
   void join(const ProcessPlace& process, Communicator& world) { builder_->join(process, world); }
   /// See BuildContext::entropy: rank 0's, on all ranks.
@@ -33,7 +34,8 @@ class RunSetup {
   Warnings& warnings() const { return *warnings_; }
 
  private:
-  CheckedConfig checked_;
+  const RunProgram& program_;
+  RunConfig checked_;
   std::unique_ptr<Warnings> warnings_;
   std::unique_ptr<RunBuilder> builder_;
 };

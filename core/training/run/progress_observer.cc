@@ -1,4 +1,4 @@
-#include "s2s_run/run/progress_observer.h"
+#include "run/progress_observer.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

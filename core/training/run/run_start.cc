@@ -1,4 +1,4 @@
-#include "s2s_run/run/training_start.h"
+#include "run/run_start.h"
 
 #include <fmt/format.h>
 
@@ -8,11 +8,11 @@
 
 #include "base/foreign_json.h"
 #include "checkpoint/checkpoint_copies.h"
+#include "checkpoint/checkpoint_place.h"
 #include "config/config_changes.h"
 #include "config/load_config.h"
 #include "config/secrets.h"
-#include "s2s_run/checkpoint/checkpoint_place.h"
-#include "s2s_run/run/manifest.h"
+#include "run/manifest.h"
 
 namespace s2s::run {
 namespace {
@@ -36,8 +36,8 @@ std::optional<double> learning_rate_of(const Config& config, int64_t step,
 }
 
 /// A schedule that ends at trainer.max_steps is another one when those are more.
-std::string jump_of_learning_rate(const Config& before, const RunSetup& setup,
-                                  const TrainingParts& parts, int64_t step) {
+std::string jump_of_learning_rate(const Config& before, const Run& setup, const RunParts& parts,
+                                  int64_t step) {
   const auto old_rate = learning_rate_of(before, step, setup.registries());
   const double rate = parts.schedule->learning_rate(step, parts.optimizer->base_learning_rate());
   if (!old_rate || (rate <= 2 * *old_rate && *old_rate <= 2 * rate)) return "";
@@ -48,7 +48,7 @@ std::string jump_of_learning_rate(const Config& before, const RunSetup& setup,
 }
 
 /// Says what differs from the configuration and the plugins that the run had before.
-void report_changes(const RunFolder& folder, const RunSetup& setup, const TrainingParts& parts,
+void report_changes(const RunFolder& folder, const Run& setup, const RunParts& parts,
                     int64_t steps_done, Log& log) {
   const std::string plugins = plugin_changes(folder.file("manifest.json"), setup);
   if (!plugins.empty()) log.warning(plugins);
@@ -63,8 +63,8 @@ void report_changes(const RunFolder& folder, const RunSetup& setup, const Traini
   if (has_next && !jump.empty()) log.warning(jump);
 }
 
-TrainingStart look_for_start(const ExpManagerBlock& manager, const RunFolder& folder,
-                             Warnings& warnings) {
+RunStart look_for_start(const ExpManagerBlock& manager, const RunFolder& folder,
+                        Warnings& warnings) {
   if (!manager.resume_if_exists) folder.check_unused();
   CheckpointSettings settings;
   settings.warn = [&](const std::string& message) { warnings.add(message); };
@@ -75,10 +75,9 @@ TrainingStart look_for_start(const ExpManagerBlock& manager, const RunFolder& fo
 
 }  // namespace
 
-TrainingStart find_start(const RunSetup& setup, const RunFolder& folder,
-                         const RunProcesses& processes) {
+RunStart find_start(const Run& setup, const RunFolder& folder, const RunProcesses& processes) {
   const std::string found = processes.first().run("checkpoint to begin with", [&] {
-    const TrainingStart start =
+    const RunStart start =
         look_for_start(setup.builder().settings().exp_manager, folder, setup.warnings());
     return json{start.checkpoint, start.is_of_this_run}.dump();
   });
@@ -86,8 +85,7 @@ TrainingStart find_start(const RunSetup& setup, const RunFolder& folder,
   return {start.at(0), start.at(1)};
 }
 
-RunState resume(const RunSetup& setup, const TrainingStart& start, TrainingParts& parts,
-                int64_t rank, Log& log) {
+RunState resume(const Run& setup, const RunStart& start, RunParts& parts, int64_t rank, Log& log) {
   if (start.checkpoint.empty()) return {};
   check_same_parts(start.checkpoint, setup.config());
   ParallelStrategy& strategy = *parts.strategy;
@@ -105,8 +103,8 @@ RunState resume(const RunSetup& setup, const TrainingStart& start, TrainingParts
   return state;
 }
 
-void write_run_files(const RunSetup& setup, const RunFolder& folder, const TrainingStart& start,
-                     const TrainingParts& parts, int64_t steps_done, Log& log) {
+void write_run_files(const Run& setup, const RunFolder& folder, const RunStart& start,
+                     const RunParts& parts, int64_t steps_done, Log& log) {
   const bool goes_on = !start.checkpoint.empty() && start.is_of_this_run;
   if (goes_on && !is_weights_only(start.checkpoint))
     report_changes(folder, setup, parts, steps_done, log);

@@ -1,4 +1,4 @@
-#include "s2s_run/run/training_run.h"
+#include "run/training_run.h"
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -16,12 +16,10 @@
 #include "checkpoint/checkpoint_observer.h"
 #include "eval/metrics/monitored_metric.h"
 #include "eval/validator.h"
-#include "s2s_run/data/data_synth.h"
-#include "s2s_run/plan/memory_forecast.h"
-#include "s2s_run/run/progress_observer.h"
-#include "s2s_run/run/run_processes.h"
-#include "s2s_run/run/training_parts.h"
-#include "s2s_run/run/training_start.h"
+#include "run/progress_observer.h"
+#include "run/run_parts.h"
+#include "run/run_processes.h"
+#include "run/run_start.h"
 #include "train/run_folder.h"
 #include "train/run_lock.h"
 #include "train/run_loggers.h"
@@ -36,8 +34,8 @@ constexpr char kRankTerminated[] =
     "SIGTERM: stopping after this step, with a checkpoint unless a rank was lost\n";
 
 /// What a run has from its start on, and where it tells about itself.
-struct Run {
-  const RunSetup& setup;
+struct OpenRun {
+  const Run& setup;
   const RunProcesses& processes;
   const RunFolder& folder;
   Console& console;
@@ -50,7 +48,7 @@ std::string log_name(const RunProcesses& processes) {
 }
 
 /// Says what is unusual, and lets parts say so from now on.
-void report_setup(const Run& run) {
+void report_setup(const OpenRun& run) {
   Log& log = run.log;
   run.setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });
   for (const std::string& line : run.setup.notes()) log.info(line);
@@ -65,7 +63,7 @@ void report_setup(const Run& run) {
 }
 
 /// The state to start from, and what the run folder says about it.
-RunState prepare(const Run& run, const TrainingStart& start, TrainingParts& parts) {
+RunState prepare(const OpenRun& run, const RunStart& start, RunParts& parts) {
   const RunBuilder& builder = run.setup.builder();
   RunState state = resume(run.setup, start, parts, run.processes.place().rank, run.log);
   run.processes.first().run("files of the run", [&] {
@@ -81,7 +79,7 @@ RunState prepare(const Run& run, const TrainingStart& start, TrainingParts& part
   return state;
 }
 
-ValidationSettings validation_settings(const RunBuilder& builder, const TrainingParts& parts,
+ValidationSettings validation_settings(const RunBuilder& builder, const RunParts& parts,
                                        Scorer* scorer) {
   ValidationSettings out;
   if (const auto answered = answered_batches(builder.settings())) {
@@ -97,7 +95,7 @@ ValidationSettings validation_settings(const RunBuilder& builder, const Training
   return out;
 }
 
-CheckpointSettings checkpoint_settings(const Run& run, const ParallelStrategy& strategy) {
+CheckpointSettings checkpoint_settings(const OpenRun& run, const ParallelStrategy& strategy) {
   const CheckpointBlock& options =
       run.setup.builder().settings().exp_manager.checkpoint_callback_params;
   CheckpointSettings out;
@@ -148,7 +146,7 @@ void report_left_out(const DataSource& data, Log& log) {
 }
 
 /// Trains from `begin` on and tells the run folder, the log and the console.
-Trainer::End train(const Run& run, TrainingParts& parts, const RunState& begin,
+Trainer::End train(const OpenRun& run, RunParts& parts, const RunState& begin,
                    const InterruptWatch& interrupt) {
   const RunBuilder& builder = run.setup.builder();
   const TrainerBlock& options = builder.settings().trainer;
@@ -203,26 +201,27 @@ Trainer::End train(const Run& run, TrainingParts& parts, const RunState& begin,
 }
 
 /// Before any is spent. What the plan has to say is said where the model is built.
-void forecast_memory(const Run& run) {
-  if (!run.processes.is_first() || !run.setup.builder().device().is_cpu()) return;
+void forecast_memory(const OpenRun& run) {
+  const auto& forecast = run.setup.program().forecast_memory;
+  if (!forecast || !run.processes.is_first() || !run.setup.builder().device().is_cpu()) return;
   const auto& place = run.processes.place();
   std::vector<std::string> warnings;
   try {
-    warn_of_memory(run.setup.config(), run.setup.registries(), {place.size, place.local_size},
-                   warnings);
+    forecast(run.setup.config(), run.setup.registries(), {place.size, place.local_size}, warnings);
   } catch (const Error&) {
     return;
   }
   for (const std::string& warning : warnings) run.log.warning(warning);
 }
 
-ExitCode run_in(const Run& run, std::unique_ptr<ParallelStrategy> strategy) {
+ExitCode run_in(const OpenRun& run, std::unique_ptr<ParallelStrategy> strategy) {
   const TrainerBlock& options = run.setup.builder().settings().trainer;
   if (options.num_threads) at::set_num_threads(static_cast<int>(*options.num_threads));
   report_setup(run);
   forecast_memory(run);
   run.processes.first().run("data.synth", [&] {
-    make_configured_set(run.setup.config(), ".");  // it watches for ^C itself
+    const auto& make_data = run.setup.program().make_data;
+    if (make_data) make_data(run.setup.config());  // it watches for ^C itself
     return std::string();
   });
   keep_freed_memory();
@@ -231,9 +230,8 @@ ExitCode run_in(const Run& run, std::unique_ptr<ParallelStrategy> strategy) {
   const char* const terminated = is_alone ? kTerminated : kRankTerminated;
   const bool speaks = run.processes.is_first();
   const InterruptWatch interrupt(speaks ? kStopping : nullptr, speaks ? terminated : nullptr);
-  const TrainingStart start = find_start(run.setup, run.folder, run.processes);
-  TrainingParts parts =
-      build_training(run.setup, run.processes, std::move(strategy), start.checkpoint);
+  const RunStart start = find_start(run.setup, run.folder, run.processes);
+  RunParts parts = build_training(run.setup, run.processes, std::move(strategy), start.checkpoint);
   const RunState begin = prepare(run, start, parts);
   if (train(run, parts, begin, interrupt) == Trainer::End::kFinished) return ExitCode::kOk;
   run.log.info("stopped with a checkpoint; the same command continues");
@@ -242,7 +240,7 @@ ExitCode run_in(const Run& run, std::unique_ptr<ParallelStrategy> strategy) {
 
 }  // namespace
 
-ExitCode run_training(RunSetup& setup) {
+ExitCode run_training(Run& setup) {
   outlive_readers_of_output();
   const std::unique_ptr<RunProcesses> processes = meet_other_ranks(setup);
   std::unique_ptr<ParallelStrategy> strategy = build_strategy(setup, *processes);

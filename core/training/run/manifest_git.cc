@@ -1,4 +1,4 @@
-#include "s2s_run/run/manifest_git.h"
+#include "run/manifest_git.h"
 
 #include <algorithm>
 #include <optional>

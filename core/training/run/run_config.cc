@@ -1,25 +1,21 @@
-#include "s2s_run/config/checked_config.h"
+#include "run/run_config.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 
 #include "checkpoint/checkpoint_copies.h"
+#include "checkpoint/checkpoint_place.h"
 #include "config/interpolation.h"
 #include "config/load_config.h"
-#include "config/run_config.h"
+#include "config/run_blocks.h"
 #include "plugin/component_id.h"
 #include "plugin/plugins_options.h"
+#include "run/checkpoint_config.h"
+#include "run/described_model.h"
+#include "run/strategy_mesh.h"
 #include "s2s/duplex_data.h"
 #include "s2s/foreign_text.h"
-#include "s2s_run/checkpoint/checkpoint_config.h"
-#include "s2s_run/checkpoint/checkpoint_place.h"
-#include "s2s_run/config/foreign_keys.h"
-#include "s2s_run/config/strategy_mesh.h"
-#include "s2s_run/data/data_synth.h"
-#include "s2s_run/run/described_model.h"
 #include "train/run_options.h"
 
 namespace s2s::run {
@@ -115,53 +111,27 @@ void try_build(const Registries& registries, const std::string& kind, const Conf
 
 }  // namespace
 
-void add_config_arguments(CLI::App& command, ConfigArguments& arguments) {
-  add_config_arguments_of_checkpoint(command, arguments);
-  command.get_option("config")->required()->description(
-      "configuration file (YAML); -: standard input");
-}
-
-void add_config_arguments_of_checkpoint(CLI::App& command, ConfigArguments& arguments) {
-  command.add_option("config", arguments.path,
-                     "configuration file (YAML); default: the checkpoint's own. A folder is the "
-                     "checkpoint");
-  command.add_option("overrides", arguments.overrides,
-                     "changes: key.path=value, values in YAML; ~key removes");
-}
-
-SearchInputs config_search_inputs(const std::vector<std::string>& plugin_paths,
-                                  const std::string& config_path) {
-  DroppedParts dropped;
-  Config config = load_config_safely(config_path, "", &dropped);
-  if (!dropped.plugins.empty()) {
-    std::fprintf(stderr, "note: %s\n", printable(dropped.plugins).c_str());
-  }
-  Findings other_blocks;  // `config check` reports them
-  resolve_interpolations(config, other_blocks);
-  return process_search_inputs(plugin_paths, config, folder_of(config_path));
-}
-
-CheckedConfig::CheckedConfig(const ConfigArguments& arguments, RunPurpose purpose,
-                             const Invocation& invocation, std::string checkpoint)
+RunConfig::RunConfig(const ConfigArguments& arguments, RunPurpose purpose,
+                     const RunProgram& program, std::string checkpoint)
     : checkpoint_(std::move(checkpoint)) {
   Config config = load_config_safely(arguments.path, checkpoint_, &dropped_);
   apply_overrides(config, arguments.overrides);
-  check_config(config, arguments.path, purpose, invocation);
+  check_config(config, arguments.path, purpose, program);
 }
 
-CheckedConfig::CheckedConfig(const std::string& checkpoint, const Invocation& invocation)
+RunConfig::RunConfig(const std::string& checkpoint, const RunProgram& program)
     : checkpoint_(checkpoint) {
   const std::string file = (std::filesystem::path(checkpoint) / "config.yaml").string();
   const Config config = load_config_safely(file, checkpoint, &dropped_);
-  check_config(language_model_config(config, checkpoint), file, RunPurpose::kPlan, invocation);
+  check_config(language_model_config(config, checkpoint), file, RunPurpose::kPlan, program);
 }
 
-void CheckedConfig::check_config(const Config& config, const std::string& file, RunPurpose purpose,
-                                 const Invocation& invocation) {
+void RunConfig::check_config(const Config& config, const std::string& file, RunPurpose purpose,
+                             const RunProgram& program) {
   Findings found;
-  open_host(config, file, invocation, found);
+  open_host(config, file, program, found);
   host_->install(registries_);
-  check_ = check_run_config(config, schema(purpose));
+  check_ = check_run_config(config, schema(purpose, program));
   Findings all;
   for (const Error& error : check_.findings.errors()) {
     all.add(with_dropped_plugins(error, dropped_.plugins));
@@ -175,30 +145,29 @@ void CheckedConfig::check_config(const Config& config, const std::string& file, 
 
 /// A `plugins` block that cannot be read is the check's to report; folders and files that are not
 /// there are found here, and the check goes on without them.
-void CheckedConfig::open_host(const Config& config, const std::string& file,
-                              const Invocation& invocation, Findings& findings) {
+void RunConfig::open_host(const Config& config, const std::string& file, const RunProgram& program,
+                          Findings& findings) {
   Config resolved = config;
   Findings reported_later;
   resolve_interpolations(resolved, reported_later);
-  SearchInputs inputs = process_search_inputs(invocation.plugin_paths);
+  SearchInputs inputs = process_search_inputs(program.plugin_paths);
   try {
-    inputs = process_search_inputs(invocation.plugin_paths, resolved, folder_of(file));
+    inputs = process_search_inputs(program.plugin_paths, resolved, folder_of(file));
   } catch (const Error&) {
   }
   try {
     host_ = std::make_unique<PluginHost>(inputs);
   } catch (const Error& error) {
-    host_ = std::make_unique<PluginHost>(process_search_inputs(invocation.plugin_paths));
+    host_ = std::make_unique<PluginHost>(process_search_inputs(program.plugin_paths));
     findings.add(error);
   }
 }
 
-RunSchema CheckedConfig::schema(RunPurpose purpose) const {
+RunSchema RunConfig::schema(RunPurpose purpose, const RunProgram& program) const {
   RunSchema schema;
   schema.purpose = purpose;
   schema.blocks["plugins"] = list_options<PluginsOptions>();
   schema.blocks["data"] = list_options<DuplexDataOptions>();
-  schema.blocks["data.synth"] = configured_set_options();
   schema.kinds = kind_names();
   schema.component = [this](const std::string& kind, const std::string& name,
                             const Config& name_node, const std::string& name_path) {
@@ -208,17 +177,17 @@ RunSchema CheckedConfig::schema(RunPurpose purpose) const {
     const bool is_own = checkpoint_.empty() && purpose == RunPurpose::kTrain;
     run::try_build(registries_, kind, config, is_own ? checkpoint_of_run(config) : checkpoint_);
   };
-  schema.translate = [this](Config& read, Findings& findings, ConfigNotes& notes) {
-    translate_strategy(read, findings, notes);
-    translate_parts(read, findings, notes);
-    name_data_sources(read, notes);
-    std::vector<std::string> families;
-    for (const auto& [id, file] : host_->scan().owners) {
-      if (id.kind == "llm") families.push_back(id.name);
-    }
-    name_language_model(read, families, findings, notes);
-  };
-  schema.instead = instead_of;
+  if (program.translate) {
+    schema.translate = [this, &program](Config& read, Findings& findings, ConfigNotes& notes) {
+      std::vector<std::string> llms;
+      for (const auto& [id, file] : host_->scan().owners) {
+        if (id.kind == "llm") llms.push_back(id.name);
+      }
+      program.translate(llms, read, findings, notes);
+    };
+  }
+  schema.instead = program.instead_of;
+  if (program.add_blocks) program.add_blocks(schema.blocks);
   return schema;
 }
 

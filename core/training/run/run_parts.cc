@@ -1,4 +1,4 @@
-#include "s2s_run/run/training_parts.h"
+#include "run/run_parts.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace s2s::run {
 namespace {
 
 /// Trainable parameters and the learning-rate scale of each (model.optimizer.lr_scales).
-void attach_optimizer(const TrainingParts& parts, const RunOptions& settings, Warnings& warnings) {
+void attach_optimizer(const RunParts& parts, const RunOptions& settings, Warnings& warnings) {
   std::vector<NamedTensor> trainable;
   std::vector<double> scales;
   std::vector<std::pair<ParameterPattern, double>> rules;
@@ -58,13 +58,12 @@ void attach_strategy(ParallelStrategy& strategy, SpeechModel& model, const Initi
   strategy.attach_meta(model, plan, values);
 }
 
-TrainingParts build_training(const RunSetup& setup, const RunProcesses& processes,
-                             std::unique_ptr<ParallelStrategy> strategy,
-                             const std::string& checkpoint) {
+RunParts build_training(const Run& setup, const RunProcesses& processes,
+                        std::unique_ptr<ParallelStrategy> strategy, const std::string& checkpoint) {
   const RunBuilder& builder = setup.builder();
   const RunOptions& settings = builder.settings();
   at::manual_seed(static_cast<uint64_t>(settings.trainer.seed));
-  TrainingParts parts;
+  RunParts parts;
   parts.tokenizer = build_tokenizer(builder, processes, checkpoint);
   parts.model = builder.described_model(parts.tokenizer.get(), checkpoint);
   const std::unique_ptr<InitialValues> values = builder.initial_values(*parts.model, checkpoint);
@@ -81,7 +80,7 @@ TrainingParts build_training(const RunSetup& setup, const RunProcesses& processe
   return parts;
 }
 
-void fit_codec_of(const TrainingParts& parts, const RunBuilder& builder) {
+void fit_codec_of(const RunParts& parts, const RunBuilder& builder) {
   fit_codec(
       *parts.model, [&] { return builder.all_train_data(parts.tokenizer.get()); },
       builder.settings().trainer.codec_fit_batches);

@@ -1,4 +1,4 @@
-#include "s2s_run/checkpoint/checkpoint_config.h"
+#include "run/checkpoint_config.h"
 
 #include <fmt/format.h>
 

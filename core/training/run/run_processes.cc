@@ -1,4 +1,4 @@
-#include "s2s_run/run/run_processes.h"
+#include "run/run_processes.h"
 
 #include "comm/comm_errors.h"
 #include "comm/group_connection.h"
@@ -62,14 +62,15 @@ RunProcesses::RunProcesses()
       world_(make_solo_communicator({})),
       first_(std::make_unique<Rank0>(rendezvous_->process())) {}
 
-std::unique_ptr<RunProcesses> meet_other_ranks(RunSetup& setup, std::vector<AgreedFact> facts) {
+std::unique_ptr<RunProcesses> meet_other_ranks(Run& setup, std::vector<AgreedFact> facts) {
   const LaunchPlace place = read_launch_environment();
   const RunOptions& options = setup.builder().settings();
   check_started(options.trainer, place);
   if (place.size == 1) return std::make_unique<RunProcesses>();
   const at::DeviceType device = setup.builder().device().type();
   std::string name = options.communicator.name;
-  if (name == "auto") name = device == at::kCUDA ? "nccl" : "gloo";
+  const auto& choose = setup.program().communicator;
+  if (name == "auto" && choose) name = choose(device == at::kCUDA);
   // They go over the network, and into messages.
   const Config facts_of_config = shown_config(setup.config());
   for (const auto& [path, value] : config_values(facts_of_config)) facts.push_back({path, value});
@@ -95,8 +96,7 @@ void require_one_process(const std::string& command) {
   if (place.size > 1) throw comm_errors::one_process(command, place.size);
 }
 
-std::unique_ptr<ParallelStrategy> build_strategy(const RunSetup& setup,
-                                                 const RunProcesses& processes) {
+std::unique_ptr<ParallelStrategy> build_strategy(const Run& setup, const RunProcesses& processes) {
   std::unique_ptr<ParallelStrategy> strategy = setup.builder().strategy();
   require_world_size(strategy->mesh(), processes.place().size);
   return strategy;

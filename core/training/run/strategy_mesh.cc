@@ -1,4 +1,4 @@
-#include "s2s_run/config/strategy_mesh.h"
+#include "run/strategy_mesh.h"
 
 #include <memory>
 

@@ -1,4 +1,4 @@
-#include "s2s_run/run/described_model.h"
+#include "run/described_model.h"
 
 #include <algorithm>
 

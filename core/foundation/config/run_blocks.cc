@@ -1,4 +1,4 @@
-#include "config/run_config.h"
+#include "config/run_blocks.h"
 
 #include <algorithm>
 #include <array>

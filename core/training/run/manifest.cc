@@ -1,4 +1,4 @@
-#include "s2s_run/run/manifest.h"
+#include "run/manifest.h"
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -12,8 +12,8 @@
 
 #include "base/foreign_json.h"
 #include "config/secrets.h"
+#include "run/manifest_git.h"
 #include "s2s/plugin_note.h"
-#include "s2s_run/run/manifest_git.h"
 
 namespace s2s::run {
 namespace {
@@ -38,7 +38,7 @@ json host_facts() {
           {"threads", at::get_num_threads()}};
 }
 
-json plugin_facts(const RunSetup& setup) {
+json plugin_facts(const Run& setup) {
   json plugins = json::array();
   for (const LoadedPlugin& plugin : setup.host().loaded()) {
     json serves = json::array();
@@ -85,7 +85,7 @@ std::string other_plugins(const json& recorded, const json& loaded) {
 
 }  // namespace
 
-json run_manifest(const RunSetup& setup) {
+json run_manifest(const Run& setup) {
   std::error_code ignored;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return {{"s2s", S2S_VERSION_TEXT},
@@ -97,7 +97,7 @@ json run_manifest(const RunSetup& setup) {
           {"plugins", plugin_facts(setup)}};
 }
 
-std::string plugin_changes(const std::string& path, const RunSetup& setup) {
+std::string plugin_changes(const std::string& path, const Run& setup) {
   if (!std::filesystem::exists(path)) return {};
   const auto not_comparable = [&](const char* reason) {
     return fmt::format(
