@@ -35,7 +35,7 @@ function(s2s_add_plugin name)
   if(TARGET s2s_compile_settings)
     # In this tree: one flag set and shared precompiled headers.
     target_link_libraries(${target} PRIVATE s2s_compile_settings)
-    s2s_reuse_precompiled(${target})
+    target_precompile_headers(${target} REUSE_FROM s2s_pch)
     s2s_unite(${target})
   else()
     set_target_properties(${target} PROPERTIES

@@ -54,17 +54,3 @@ find_program(S2S_MOLD mold)
 if(S2S_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
-
-# s2s_reuse_precompiled(TARGET): the precompiled headers with ATen's operators, if a source includes
-# those, else the light ones.
-function(s2s_reuse_precompiled target)
-  get_target_property(sources ${target} SOURCES)
-  set(carrier s2s_pch_light)
-  foreach(source ${sources})
-    file(STRINGS ${source} includes REGEX "^#include <(ATen/(ATen|Functions|Parallel)\\.h|torch/)")
-    if(includes)
-      set(carrier s2s_pch)
-    endif()
-  endforeach()
-  target_precompile_headers(${target} REUSE_FROM ${carrier})
-endfunction()
