@@ -5,35 +5,35 @@
 namespace s2s::cut_audio_errors {
 namespace {
 
-Error error(const char* name, std::string message) {
-  return Error(ExitCode::kData, std::string("data/") + name, std::move(message));
+Error error(const char* id, std::string message) {
+  return Error(ExitCode::kData, id, std::move(message));
 }
 
 }  // namespace
 
 Error no_recording(const Cut& cut) {
-  return error("no-recording",
+  return error("data/no-recording",
                fmt::format("{} has no 'recording'; expected the user's audio there; "
                            "attach the recordings, features are not read",
                            cut.place()));
 }
 
 Error no_target(const Cut& cut) {
-  return error("no-target",
+  return error("data/no-target",
                fmt::format("{} has no 'custom.target_audio'; expected the agent's audio there, as "
                            "long as the cut; set cut.target_audio = Recording(...) in lhotse",
                            cut.place()));
 }
 
 Error endless(const Cut& cut) {
-  return error("too-long", fmt::format("{} lasts {:g} s; expected at most a day; fix its "
-                                       "'duration', or leave it out",
-                                       cut.place(), cut.duration_s));
+  return error("data/too-long", fmt::format("{} lasts {:g} s; expected at most a day; fix its "
+                                            "'duration', or leave it out",
+                                            cut.place(), cut.duration_s));
 }
 
 Error no_custom(const Cut& cut, const std::string& name) {
   return error(
-      "no-custom-audio",
+      "data/no-custom-audio",
       fmt::format("{} has no recording 'custom.{}'; expected one; attach it in lhotse (cut.{} "
                   "= Recording(...)), or name another field",
                   cut.place(), name, name));
@@ -45,7 +45,7 @@ Error at_place(const std::string& place, const Error& cause) {
 }
 
 Error missing_audio(const std::string& place, const std::string& path) {
-  return error("missing-file",
+  return error("data/missing-file",
                fmt::format("{}: the audio file '{}' does not exist; expected a path that is right "
                            "from the manifest's folder; restore the file or fix 'source'",
                            place, path));
@@ -54,7 +54,7 @@ Error missing_audio(const std::string& place, const std::string& path) {
 Error unreadable_audio(const std::string& place, const std::string& path,
                        const std::string& reason) {
   return error(
-      "unreadable-audio",
+      "data/unreadable-audio",
       fmt::format("{}: the audio file '{}' cannot be read: {}; expected WAV, FLAC, OGG or "
                   "another format of libsndfile; 's2s-run data inspect' lists all such files",
                   place, path, reason));
@@ -62,22 +62,23 @@ Error unreadable_audio(const std::string& place, const std::string& path,
 
 Error file_sample_rate(const std::string& place, const std::string& path, int64_t in_file_hz,
                        int64_t in_manifest_hz) {
-  return error("sample-rate",
+  return error("data/sample-rate",
                fmt::format("{}: '{}' has {} Hz, the manifest says {} Hz; expected the same; fix "
                            "sampling_rate (and num_samples) in the manifest",
                            place, path, in_file_hz, in_manifest_hz));
 }
 
 Error channel(const std::string& place, const std::string& path, const std::string& problem) {
-  return error("channel", fmt::format("{}: '{}': {}; expected the channels that the manifest's "
-                                      "'sources' name; fix 'channel' or 'channels'",
-                                      place, path, problem));
+  return error("data/channel",
+               fmt::format("{}: '{}': {}; expected the channels that the manifest's "
+                           "'sources' name; fix 'channel' or 'channels'",
+                           place, path, problem));
 }
 
 Error cut_too_long(const std::string& place, const std::string& path, double start_s, double end_s,
                    double available_s) {
   return error(
-      "cut-too-long",
+      "data/cut-too-long",
       fmt::format("{} needs {:.3f} s to {:.3f} s of '{}', which ends at {:.3f} s; expected "
                   "audio as long as the cut (half a second may be missing); shorten the cut "
                   "or lengthen the file with silence",
@@ -87,7 +88,7 @@ Error cut_too_long(const std::string& place, const std::string& path, double sta
 Error duration_mismatch(const std::string& place, const std::string& path, double in_file_s,
                         double in_manifest_s) {
   return error(
-      "duration-mismatch",
+      "data/duration-mismatch",
       fmt::format("{}: '{}' is {:.3f} s long, the manifest says {:.3f} s; expected the same "
                   "within half a second; write the manifest again from the files",
                   place, path, in_file_s, in_manifest_s));
@@ -96,7 +97,7 @@ Error duration_mismatch(const std::string& place, const std::string& path, doubl
 Error source_kind(const std::string& place, const std::string& type, const std::string& source) {
   const bool is_url = type == "url";
   return error(
-      "source-type",
+      "data/source-type",
       fmt::format("{}: the audio source '{}' has the type '{}', {}; expected a file, a command, or "
                   "audio out of a Shar directory; {}",
                   place, source, type,
@@ -110,7 +111,7 @@ Error source_kind(const std::string& place, const std::string& type, const std::
 Error transform(const std::string& place, const AudioTransform& transform,
                 const std::string& reason) {
   return error(
-      "transforms",
+      "data/transforms",
       fmt::format("{}: the transform {} with {} cannot be applied: {}; expected Resample, Speed, "
                   "Tempo, Volume, ReverbWithImpulseResponse, LoudnessNormalization, Narrowband "
                   "(mulaw), Clipping or Compress with Lhotse's arguments; apply others once with "
@@ -119,7 +120,7 @@ Error transform(const std::string& place, const AudioTransform& transform,
 }
 
 Error mix(const std::string& place, const std::string& problem) {
-  return error("mix",
+  return error("data/mix",
                fmt::format("{}: the mix cannot be made: {}; expected tracks of one rate, with "
                            "one or equally many channels, and one without 'snr'; fix the "
                            "tracks, or resample the cuts before they are mixed",
@@ -128,7 +129,7 @@ Error mix(const std::string& place, const std::string& problem) {
 
 Error tolerance(const std::string& value) {
   return error(
-      "audio-tolerance",
+      "data/audio-tolerance",
       fmt::format("LHOTSE_AUDIO_DURATION_MISMATCH_TOLERANCE is '{}'; expected seconds, 0 or "
                   "more; unset it for half a second",
                   value));

@@ -5,8 +5,8 @@
 namespace s2s::data_errors {
 namespace {
 
-Error error(const char* name, std::string message) {
-  return Error(ExitCode::kData, std::string("data/") + name, std::move(message));
+Error error(const char* id, std::string message) {
+  return Error(ExitCode::kData, id, std::move(message));
 }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -20,7 +20,7 @@ std::string listed(const std::vector<std::string>& names) {
 Error no_turns(const Cut& cut, const std::vector<std::string>& speakers,
                const std::vector<std::string>& roles) {
   return error(
-      "no-turns",
+      "data/no-turns",
       fmt::format("{} has no turn of {}, its speakers are: {}; expected at least one turn; "
                   "check data.input_roles and data.output_roles, or set allow_no_turns: "
                   "true to train on silence",
@@ -28,13 +28,14 @@ Error no_turns(const Cut& cut, const std::vector<std::string>& speakers,
 }
 
 Error no_text(const Cut& cut, const Supervision& turn) {
-  return error("no-text", fmt::format("{}: the turn '{}' of '{}' has no 'text'; expected what is "
-                                      "said in it; add the text or remove the turn",
-                                      cut.place(), turn.id, turn.speaker));
+  return error("data/no-text",
+               fmt::format("{}: the turn '{}' of '{}' has no 'text'; expected what is "
+                           "said in it; add the text or remove the turn",
+                           cut.place(), turn.id, turn.speaker));
 }
 
 Error no_alignment(const Cut& cut, const Supervision& turn, const std::string& option) {
-  return error("no-alignment",
+  return error("data/no-alignment",
                fmt::format("{}: the turn '{}' has no word times ('alignment': {{'word': [...]}}); "
                            "data.{} needs them; add an alignment or set data.{}: turn",
                            cut.place(), turn.id, option, option.substr(0, option.find(':'))));

@@ -9,14 +9,14 @@
 namespace s2s::files_errors {
 namespace {
 
-Error error(const char* name, std::string message) {
-  return Error(ExitCode::kData, std::string("data/") + name, std::move(message));
+Error error(const char* id, std::string message) {
+  return Error(ExitCode::kData, id, std::move(message));
 }
 
 }  // namespace
 
 Error missing_manifest(const std::string& path) {
-  return error("missing-file",
+  return error("data/missing-file",
                fmt::format("the manifest '{}' cannot be opened; expected a file of Lhotse cuts "
                            "(.jsonl or .jsonl.gz); check cuts_path, or make a set with "
                            "'s2s-run data synth OUT'",
@@ -24,13 +24,14 @@ Error missing_manifest(const std::string& path) {
 }
 
 Error gzip(const std::string& path, int64_t line, const std::string& reason) {
-  return error("gzip", fmt::format("{}:{}: the compressed file is damaged after this line: {}; "
-                                   "expected a whole gzip file ('gzip -t' tells); copy it again",
-                                   path, line, reason));
+  return error("data/gzip",
+               fmt::format("{}:{}: the compressed file is damaged after this line: {}; "
+                           "expected a whole gzip file ('gzip -t' tells); copy it again",
+                           path, line, reason));
 }
 
 Error json(const std::string& place, const std::string& reason) {
-  return error("json",
+  return error("data/json",
                fmt::format("{}: this line is not JSON: {}; expected one JSON object on each "
                            "line; fix or remove the line",
                            place, reason));
@@ -42,28 +43,29 @@ Error long_line(const std::string& path, int64_t good_lines) {
 }
 
 Error too_much_content(const std::string& path, int64_t compressed_bytes, int64_t most_bytes) {
-  return error("gzip", fmt::format("{}: its {} bytes are compressed from more than {}; expected at "
-                                   "most {} times as much, or {} bytes; if that is meant, "
-                                   "decompress it ('gzip -d') and name the result",
-                                   path, compressed_bytes, most_bytes, files::kMostRatio,
-                                   files::kContentBytes));
+  return error(
+      "data/gzip",
+      fmt::format("{}: its {} bytes are compressed from more than {}; expected at "
+                  "most {} times as much, or {} bytes; if that is meant, "
+                  "decompress it ('gzip -d') and name the result",
+                  path, compressed_bytes, most_bytes, files::kMostRatio, files::kContentBytes));
 }
 
 Error too_many_lines(const std::string& path, int64_t compressed_bytes, int64_t num_lines) {
-  return error("gzip", fmt::format("{}: its {} bytes are compressed from more than {} lines; "
-                                   "expected fewer in a file of its size; if that is meant, "
-                                   "decompress it ('gzip -d') and name the result",
-                                   path, compressed_bytes, num_lines));
+  return error("data/gzip", fmt::format("{}: its {} bytes are compressed from more than {} lines; "
+                                        "expected fewer in a file of its size; if that is meant, "
+                                        "decompress it ('gzip -d') and name the result",
+                                        path, compressed_bytes, num_lines));
 }
 
 Error field(const std::string& place, const std::string& name, const std::string& found,
             const std::string& expected) {
-  return error("field", fmt::format("{}: '{}' is {}; expected {} as in Lhotse's manifests", place,
-                                    name, found, expected));
+  return error("data/field", fmt::format("{}: '{}' is {}; expected {} as in Lhotse's manifests",
+                                         place, name, found, expected));
 }
 
 Error missing_file(const std::string& path, const std::string& expected) {
-  return error("missing-file",
+  return error("data/missing-file",
                fmt::format("the file '{}' does not exist; expected {}", path, expected));
 }
 
@@ -75,34 +77,38 @@ Error unreadable_file(const std::string& path, const std::string& reason) {
 }
 
 Error gzip_bytes(const std::string& path, int64_t num_good_bytes, const std::string& reason) {
-  return error("gzip",
+  return error("data/gzip",
                fmt::format("{}: the compressed file is damaged after {} bytes of content: {}; "
                            "expected a whole gzip file ('gzip -t' tells); copy it again",
                            path, num_good_bytes, reason));
 }
 
 Error tar(const std::string& path, int64_t offset, const std::string& reason) {
-  return error("tar", fmt::format("{}: byte {}: {}; expected a whole tar archive ('tar tf' tells); "
-                                  "copy or write it again",
-                                  path, offset, reason));
+  return error("data/tar",
+               fmt::format("{}: byte {}: {}; expected a whole tar archive ('tar tf' tells); "
+                           "copy or write it again",
+                           path, offset, reason));
 }
 
 Error index(const std::string& path, int64_t row, const std::string& reason) {
-  return error("index", fmt::format("{}: row {}: {}; expected the file that its index was made of; "
-                                    "remove {}.idx and run again",
-                                    path, row, reason, path));
+  return error("data/index",
+               fmt::format("{}: row {}: {}; expected the file that its index was made of; "
+                           "remove {}.idx and run again",
+                           path, row, reason, path));
 }
 
 Error npy(const std::string& place, const std::string& reason) {
-  return error("npy", fmt::format("{}: this is not an array that can be read: {}; expected a .npy "
-                                  "file of numbers as numpy.save writes it; write it again",
-                                  place, reason));
+  return error("data/npy",
+               fmt::format("{}: this is not an array that can be read: {}; expected a .npy "
+                           "file of numbers as numpy.save writes it; write it again",
+                           place, reason));
 }
 
 Error pipe(const std::string& command, const std::string& reason) {
-  return error("pipe", fmt::format("'pipe:{}' failed: {}; expected a shell command that writes the "
-                                   "data to its standard output; run it by hand to see",
-                                   printable_name(command), reason));
+  return error("data/pipe",
+               fmt::format("'pipe:{}' failed: {}; expected a shell command that writes the "
+                           "data to its standard output; run it by hand to see",
+                           printable_name(command), reason));
 }
 
 Error command_secret(const std::string& place, const std::string& variable) {
@@ -114,7 +120,7 @@ Error command_secret(const std::string& place, const std::string& variable) {
 }
 
 Error command_refused(const std::string& command) {
-  return error("command-refused",
+  return error("data/command-refused",
                fmt::format("the shell command '{}' stands in a data file, or in a checkpoint's "
                            "configuration, and is not run; expected data without commands, "
                            "or your word that these may run; read them, then allow all commands of "
@@ -124,20 +130,21 @@ Error command_refused(const std::string& command) {
 }
 
 Error command_timeout(const std::string& value) {
-  return error("command-timeout",
+  return error("data/command-timeout",
                fmt::format("S2S_COMMAND_TIMEOUT_S is '{}'; expected seconds, more than 0; unset it "
                            "for data.command_timeout_s",
                            printable_name(value)));
 }
 
 Error url(const std::string& url) {
-  return error("url", fmt::format("'{}' is a URL; expected a path, or a command that fetches it, "
-                                  "for example 'pipe:curl -sSfL {}'; or copy the file first",
-                                  url, url));
+  return error("data/url",
+               fmt::format("'{}' is a URL; expected a path, or a command that fetches it, "
+                           "for example 'pipe:curl -sSfL {}'; or copy the file first",
+                           url, url));
 }
 
 Error braces(const std::string& pattern, const std::string& reason) {
-  return error("braces",
+  return error("data/braces",
                fmt::format("'{}': {}; expected for example 'cuts.{{000000..000127}}.jsonl'"
                            " or '_OP_0..127_CL_'; fix the pattern",
                            pattern, reason));

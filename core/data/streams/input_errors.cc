@@ -10,19 +10,19 @@
 namespace s2s::data::input_errors {
 namespace {
 
-Error config_error(const char* name, std::string message) {
-  return Error(ExitCode::kConfig, std::string("data/") + name, std::move(message));
+Error config_error(const char* id, std::string message) {
+  return Error(ExitCode::kConfig, id, std::move(message));
 }
 
-Error data_error(const char* name, std::string message) {
-  return Error(ExitCode::kData, std::string("data/") + name, std::move(message));
+Error data_error(const char* id, std::string message) {
+  return Error(ExitCode::kData, id, std::move(message));
 }
 
 }  // namespace
 
 Error no_input(const std::string& path) {
   return config_error(
-      "cuts-path",
+      "data/cuts-path",
       fmt::format("{} names nothing to read; expected input_cfg (several sources), cuts_path (a "
                   "Lhotse manifest, .jsonl or .jsonl.gz, or a list), shar_path (a Shar directory) "
                   "or manifest_filepath (NeMo's); 's2s-run data synth OUT' makes a set",
@@ -31,8 +31,8 @@ Error no_input(const std::string& path) {
 
 Error bad_input(const std::string& path, const Config& node, const std::string& problem,
                 const std::string& expected) {
-  return config_error(
-      "input", fmt::format("{}: {}; expected {}", config_place(path, node), problem, expected));
+  return config_error("data/input", fmt::format("{}: {}; expected {}", config_place(path, node),
+                                                problem, expected));
 }
 
 Error command_refused(const std::string& path, const Config& node, const std::string& command) {
@@ -44,27 +44,28 @@ Error command_refused(const std::string& path, const Config& node, const std::st
 Error input_type(const std::string& path, const Config& node, const std::string& why) {
   const std::string nearest = nearest_name(node.text(), input_types());
   return config_error(
-      "input-type",
+      "data/input-type",
       fmt::format("{}: {} is {}; expected one of {}{}", config_place(path, node),
                   config_value(node), why, fmt::join(input_types(), ", "),
                   nearest.empty() ? "; take the entry out" : "; did you mean " + nearest + "?"));
 }
 
 Error some_weights(const std::string& path, const std::string& without) {
-  return config_error("weights", fmt::format("{}: some entries have a weight and {} has none; "
-                                             "expected all of a group or none; add or remove them",
-                                             path, without));
+  return config_error("data/weights",
+                      fmt::format("{}: some entries have a weight and {} has none; "
+                                  "expected all of a group or none; add or remove them",
+                                  path, without));
 }
 
 Error bad_weights(const std::string& path, const Config& node, const std::string& problem,
                   const std::string& expected) {
-  return config_error(
-      "weights", fmt::format("{}: {}; expected {}", config_place(path, node), problem, expected));
+  return config_error("data/weights", fmt::format("{}: {}; expected {}", config_place(path, node),
+                                                  problem, expected));
 }
 
 Error mixed_input(const std::string& path, const std::string& tarred, const std::string& other) {
   return config_error(
-      "input-mixed",
+      "data/input-mixed",
       fmt::format("{}: {} is tarred and {} is not; expected one kind in a group, as one is endless "
                   "and the other has passes; set force_iterable_dataset: true (endless) or "
                   "force_map_dataset: true",
@@ -73,19 +74,21 @@ Error mixed_input(const std::string& path, const std::string& tarred, const std:
 
 Error finite_streams(const std::string& path) {
   return config_error(
-      "input-mixed", fmt::format("{}: max_open_streams makes an endless mix, and one pass is asked "
-                                 "for (force_finite or metadata_only); expected one "
-                                 "of the two; remove max_open_streams",
-                                 path));
+      "data/input-mixed",
+      fmt::format("{}: max_open_streams makes an endless mix, and one pass is asked "
+                  "for (force_finite or metadata_only); expected one "
+                  "of the two; remove max_open_streams",
+                  path));
 }
 
 Error nemo_line(const std::string& place, const std::string& problem, const std::string& expected) {
-  return data_error("nemo-manifest", fmt::format("{}: {}; expected {}", place, problem, expected));
+  return data_error("data/nemo-manifest",
+                    fmt::format("{}: {}; expected {}", place, problem, expected));
 }
 
 Error nemo_shard_name(const std::string& path, const std::string& pattern) {
   return data_error(
-      "nemo-shards",
+      "data/nemo-shards",
       fmt::format("'{}' has no shard number; expected a name like {}, with that word before the "
                   "number, as NeMo does; rename or link the files",
                   path, pattern));
@@ -94,7 +97,7 @@ Error nemo_shard_name(const std::string& path, const std::string& pattern) {
 Error nemo_shards(const std::string& manifests, const std::vector<int64_t>& in_manifests,
                   const std::string& tars, const std::vector<int64_t>& in_tars) {
   return data_error(
-      "nemo-shards",
+      "data/nemo-shards",
       fmt::format("{} {} shards [{}] and {} shards [{}]; expected the same; look for "
                   "a missing file, or for the range in one of the two options",
                   manifests, "has", fmt::join(in_manifests, ", "), tars, fmt::join(in_tars, ", ")));
@@ -102,21 +105,21 @@ Error nemo_shards(const std::string& manifests, const std::vector<int64_t>& in_m
 
 Error nemo_member(const std::string& tar, const std::string& member, const std::string& manifest) {
   return data_error(
-      "nemo-member",
+      "data/nemo-member",
       fmt::format("{}: member '{}' has no entry in {}; expected one with that audio_filepath; "
                   "pair each tar with its manifest, or set skip_missing_manifest_entries: true",
                   tar, member, manifest));
 }
 
 Error nemo_audio(const std::string& place, const std::string& audio, const std::string& reason) {
-  return data_error("unreadable-audio",
+  return data_error("data/unreadable-audio",
                     fmt::format("{}: '{}' cannot be read: {}; expected an audio file; fix or "
                                 "remove the entry (\"_skipme\": true)",
                                 place, audio, reason));
 }
 
 Error extra_field(const std::string& path, const std::string& name, const std::string& problem) {
-  return data_error("extra-field",
+  return data_error("data/extra-field",
                     fmt::format("{}: for the field '{}': {}; expected a line of text "
                                 "for each cut",
                                 path, name, problem));
@@ -124,7 +127,7 @@ Error extra_field(const std::string& path, const std::string& name, const std::s
 
 Error no_segments(const Cut& cut, const std::string& field, const std::string& problem) {
   return data_error(
-      "segments",
+      "data/segments",
       fmt::format("{}: custom field {} {}; expected a list of {{\"start\", \"end\", \"text\"}}, "
                   "which s2s_duplex_overlap_as_s2s_duplex makes turns of; read the set as lhotse "
                   "when it has turns already",
@@ -132,35 +135,38 @@ Error no_segments(const Cut& cut, const std::string& field, const std::string& p
 }
 
 Error nothing_to_swap(const Cut& cut, const std::string& what) {
-  return data_error("no-target",
+  return data_error("data/no-target",
                     fmt::format("{}: it has no {}; expected recording and target_audio, which "
                                 "s2s_duplex_reverse_role swaps",
                                 cut.place(), what));
 }
 
 Error single_cut(const Cut& cut, const std::string& missing) {
-  return data_error("pairs", fmt::format("{}: there is no {} for it; expected as many source as "
-                                         "target cuts, with the same ids in the same order",
-                                         cut.place(), missing));
+  return data_error("data/pairs",
+                    fmt::format("{}: there is no {} for it; expected as many source as "
+                                "target cuts, with the same ids in the same order",
+                                cut.place(), missing));
 }
 
 Error other_pair(const Cut& source, const Cut& target) {
-  return data_error("pairs",
+  return data_error("data/pairs",
                     fmt::format("{}: the target in its place is '{}' ({}:{}); expected the "
                                 "same ids in the same order; sort both sets by id",
                                 source.place(), target.id, target.manifest, target.line));
 }
 
 Error bad_pair(const Cut& cut, const std::string& problem) {
-  return data_error("pairs", fmt::format("{}: it {}; expected plain cuts, and targets that begin "
-                                         "with their recordings; save parts as recordings of "
-                                         "their own",
-                                         cut.place(), problem));
+  return data_error("data/pairs",
+                    fmt::format("{}: it {}; expected plain cuts, and targets that begin "
+                                "with their recordings; save parts as recordings of "
+                                "their own",
+                                cut.place(), problem));
 }
 
 Error conversation(const std::string& place, const std::string& problem,
                    const std::string& expected) {
-  return data_error("conversation", fmt::format("{}: {}; expected {}", place, problem, expected));
+  return data_error("data/conversation",
+                    fmt::format("{}: {}; expected {}", place, problem, expected));
 }
 
 }  // namespace s2s::data::input_errors

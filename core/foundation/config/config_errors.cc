@@ -9,8 +9,8 @@ namespace s2s {
 
 namespace {
 
-Error make(const char* name, std::string message) {
-  return {ExitCode::kConfig, std::string("config/") + name, std::move(message)};
+Error make(const char* id, std::string message) {
+  return {ExitCode::kConfig, id, std::move(message)};
 }
 
 std::string join(const std::vector<std::string>& words, const char* separator) {
@@ -78,42 +78,43 @@ std::string config_value(const Config& node) {
 }
 
 Error type_error(std::string_view path, const Config& node, std::string_view expected) {
-  return make("type", config_place(path, node) + ": expected " + std::string(expected) + ", got " +
-                          config_value(node) + type_hint(node, expected));
+  return make("config/type", config_place(path, node) + ": expected " + std::string(expected) +
+                                 ", got " + config_value(node) + type_hint(node, expected));
 }
 
 Error missing_value_error(std::string_view path, const Config& node) {
-  return make("missing",
+  return make("config/missing",
               config_place(path, node) + ": the value is mandatory and still ???; give " +
                   "one in the file or on the command line: " + std::string(path) + "=VALUE");
 }
 
 Error missing_key_error(std::string_view path, const Config& parent, std::string_view doc) {
   const std::string origin = parent.origin().text();
-  return make("missing", std::string(path) + " is required" +
-                             (origin.empty() ? "" : " in the block at " + origin) + ": " +
-                             std::string(doc) + "; add it to the file or give " +
-                             std::string(path) + "=VALUE on the command line");
+  return make("config/missing", std::string(path) + " is required" +
+                                    (origin.empty() ? "" : " in the block at " + origin) + ": " +
+                                    std::string(doc) + "; add it to the file or give " +
+                                    std::string(path) + "=VALUE on the command line");
 }
 
 Error bounds_error(std::string_view path, const Config& node, const std::string& expected) {
-  return make("bounds",
+  return make("config/bounds",
               config_place(path, node) + ": expected " + expected + ", got " + config_value(node));
 }
 
 Error choice_error(std::string_view path, const Config& node,
                    const std::vector<std::string>& choices) {
   const std::string nearest = nearest_name(node.text(), choices);
-  return make("choice", config_place(path, node) + ": got " + config_value(node) +
-                            ", expected one of: " + join(choices, ", ") +
-                            (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+  return make("config/choice", config_place(path, node) + ": got " + config_value(node) +
+                                   ", expected one of: " + join(choices, ", ") +
+                                   (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
 }
 
 Error program_error(std::string_view path, const Config& node) {
-  return make("program", config_place(path, node) + ": got " + config_value(node) +
-                             ", but a checkpoint's configuration may not name a program to run; "
-                             "give " +
-                             std::string(path) + "=... on the command line if you trust it");
+  return make("config/program",
+              config_place(path, node) + ": got " + config_value(node) +
+                  ", but a checkpoint's configuration may not name a program to run; "
+                  "give " +
+                  std::string(path) + "=... on the command line if you trust it");
 }
 
 Error unknown_key_error(std::string_view key, std::string_view parent_path, const Config& node,
@@ -123,68 +124,72 @@ Error unknown_key_error(std::string_view key, std::string_view parent_path, cons
   std::string message = "unknown key '" + std::string(key) + "' in " +
                         (parent_path.empty() ? "the config" : std::string(parent_path)) +
                         (origin.empty() ? "" : " (" + origin + ")");
-  if (!instead.empty()) return make("unknown-key", message + "; " + instead);
-  if (!nearest.empty()) return make("unknown-key", message + "; did you mean '" + nearest + "'?");
-  if (known.empty()) return make("unknown-key", message + "; it takes no options");
-  return make("unknown-key", message + "; known: " + join(known, ", "));
+  if (!instead.empty()) return make("config/unknown-key", message + "; " + instead);
+  if (!nearest.empty())
+    return make("config/unknown-key", message + "; did you mean '" + nearest + "'?");
+  if (known.empty()) return make("config/unknown-key", message + "; it takes no options");
+  return make("config/unknown-key", message + "; known: " + join(known, ", "));
 }
 
 Error duration_error(std::string_view path, const Config& node) {
-  return make("duration", config_place(path, node) + ": expected a duration DD:HH:MM:SS, as " +
-                              "00:03:50:00, got " + config_value(node));
+  return make("config/duration", config_place(path, node) +
+                                     ": expected a duration DD:HH:MM:SS, as " +
+                                     "00:03:50:00, got " + config_value(node));
 }
 
 Error pattern_error(std::string_view path, const Config& node, const std::string& reason) {
-  return make("pattern", config_place(path, node) + ": " + config_value(node) +
-                             " is no regular expression: " + reason + "; expected a pattern that " +
-                             "is matched at the start of parameter names, as '^llm\\..+$'");
+  return make("config/pattern", config_place(path, node) + ": " + config_value(node) +
+                                    " is no regular expression: " + reason +
+                                    "; expected a pattern that " +
+                                    "is matched at the start of parameter names, as '^llm\\..+$'");
 }
 
 Error no_datasets_error(const std::string& key) {
-  return make("no-datasets", key + " is missing or empty; expected at least one data set, as " +
-                                 key + (key.ends_with("datasets") ? ".NAME" : "") +
-                                 ": {name: ...}");
+  return make("config/no-datasets",
+              key + " is missing or empty; expected at least one data set, as " + key +
+                  (key.ends_with("datasets") ? ".NAME" : "") + ": {name: ...}");
 }
 
 Error validation_repeat_error(std::string_view path, const Config& node) {
-  return make("validation-repeat", config_place(path, node) +
-                                       ": a validation reads its sets once, and this one would "
-                                       "never end; remove the key, or set it to false");
+  return make("config/validation-repeat",
+              config_place(path, node) +
+                  ": a validation reads its sets once, and this one would "
+                  "never end; remove the key, or set it to false");
 }
 
 Error no_file_error(const std::string& file, const std::string& nearest) {
-  return make("no-file", "no config file '" + file + "'" +
-                             (nearest.empty() ? "; give the path of a .yaml file"
-                                              : "; did you mean '" + nearest + "'?"));
+  return make("config/no-file", "no config file '" + file + "'" +
+                                    (nearest.empty() ? "; give the path of a .yaml file"
+                                                     : "; did you mean '" + nearest + "'?"));
 }
 
 Error unreadable_file_error(const std::string& file, const std::string& reason) {
-  return make("unreadable", "cannot read config file '" + file + "': " + reason);
+  return make("config/unreadable", "cannot read config file '" + file + "': " + reason);
 }
 
 Error syntax_error(const Origin& origin, const std::string& reason) {
-  return make("syntax", origin.text() + ": " + reason);
+  return make("config/syntax", origin.text() + ": " + reason);
 }
 
 Error duplicate_key_error(const std::string& key, const Origin& first, const Origin& second) {
-  return make("duplicate-key", second.text() + ": key '" + key +
-                                   "' stands twice in one map, first at " + first.text() +
-                                   "; remove one of them");
+  return make("config/duplicate-key", second.text() + ": key '" + key +
+                                          "' stands twice in one map, first at " + first.text() +
+                                          "; remove one of them");
 }
 
 Error override_error(const std::string& text, const std::string& reason) {
-  return make("override", "command line: " + shown_word(text) + ": " + reason);
+  return make("config/override", "command line: " + shown_word(text) + ": " + reason);
 }
 
 Error interpolation_error(std::string_view path, const Config& node, const std::string& reason) {
-  return make("interpolation",
+  return make("config/interpolation",
               config_place(path, node) + ": " + reason + " (in " + config_value(node) + ")");
 }
 
 Error interpolation_cycle_error(const std::vector<std::string>& cycle, const Config& node) {
-  return make("interpolation-cycle", config_place(cycle.front(), node) +
-                                         ": interpolation goes in a circle: " +
-                                         join(cycle, " -> ") + "; give one of them a value");
+  return make("config/interpolation-cycle", config_place(cycle.front(), node) +
+                                                ": interpolation goes in a circle: " +
+                                                join(cycle, " -> ") + "; give one of them a value");
 }
 
 }  // namespace s2s

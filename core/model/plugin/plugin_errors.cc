@@ -6,8 +6,8 @@ namespace s2s {
 
 namespace {
 
-Error plugin_error(const char* name, const std::string& message) {
-  return Error(ExitCode::kPlugin, std::string("plugin/") + name, message);
+Error plugin_error(const char* id, const std::string& message) {
+  return Error(ExitCode::kPlugin, id, message);
 }
 
 std::string join(const std::vector<std::string>& texts, const char* between = ", ") {
@@ -25,47 +25,51 @@ std::string padded(const std::string& text, size_t width) {
 }  // namespace
 
 Error unreadable_error(const std::string& file, const std::string& reason) {
-  return plugin_error("unreadable", "cannot read " + file + ": " + reason);
+  return plugin_error("plugin/unreadable", "cannot read " + file + ": " + reason);
 }
 
 Error not_elf_error(const std::string& file, const std::string& reason) {
-  return plugin_error("not-elf", file + " is not a shared object for this machine: " + reason);
+  return plugin_error("plugin/not-elf",
+                      file + " is not a shared object for this machine: " + reason);
 }
 
 Error truncated_error(const std::string& file, const char* what, uint64_t offset, uint64_t size,
                       uint64_t file_size) {
-  return plugin_error("truncated", file + " is cut short or damaged: " + what + " should be " +
-                                       std::to_string(size) + " bytes at offset " +
-                                       std::to_string(offset) + ", the file has " +
-                                       std::to_string(file_size) + "\n  build or copy it again");
+  return plugin_error("plugin/truncated", file + " is cut short or damaged: " + what +
+                                              " should be " + std::to_string(size) +
+                                              " bytes at offset " + std::to_string(offset) +
+                                              ", the file has " + std::to_string(file_size) +
+                                              "\n  build or copy it again");
 }
 
 Error no_note_error(const std::string& file) {
-  return plugin_error("no-note", file +
-                                     " is a shared object without an s2s note (section "
-                                     ".s2s_plugin)\n  a plugin's source has S2S_PLUGIN(...) "
-                                     "(s2s/plugin.h) and is built with s2s_add_plugin");
+  return plugin_error("plugin/no-note", file +
+                                            " is a shared object without an s2s note (section "
+                                            ".s2s_plugin)\n  a plugin's source has S2S_PLUGIN(...) "
+                                            "(s2s/plugin.h) and is built with s2s_add_plugin");
 }
 
 Error magic_error(const std::string& file) {
-  return plugin_error("magic", file +
-                                   " is not an s2s plugin: its section .s2s_plugin does not "
-                                   "start with S2SPLUG\n  write the note with S2S_PLUGIN(...) "
-                                   "(s2s/plugin.h) only");
+  return plugin_error("plugin/magic",
+                      file +
+                          " is not an s2s plugin: its section .s2s_plugin does not "
+                          "start with S2SPLUG\n  write the note with S2S_PLUGIN(...) "
+                          "(s2s/plugin.h) only");
 }
 
 Error note_size_error(const std::string& file, const PluginNote& note, uint64_t section_size) {
-  return plugin_error("note-size", "the note of " + file + " says " + std::to_string(note.size) +
-                                       " bytes in a section of " + std::to_string(section_size) +
-                                       ", expected " + std::to_string(sizeof(PluginNote)) +
-                                       " (its api is " + std::to_string(note.api) +
-                                       ", this s2s-run's " + std::to_string(S2S_PLUGIN_API) +
-                                       ")\n  rebuild it against this SDK");
+  return plugin_error("plugin/note-size",
+                      "the note of " + file + " says " + std::to_string(note.size) +
+                          " bytes in a section of " + std::to_string(section_size) + ", expected " +
+                          std::to_string(sizeof(PluginNote)) + " (its api is " +
+                          std::to_string(note.api) + ", this s2s-run's " +
+                          std::to_string(S2S_PLUGIN_API) + ")\n  rebuild it against this SDK");
 }
 
 Error fields_error(const std::string& file, const std::vector<std::string>& findings) {
-  return plugin_error("fields", "the note of " + file + " is not filled: " + join(findings, "; ") +
-                                    "\n  correct S2S_PLUGIN(name, version, license, provides)");
+  return plugin_error("plugin/fields",
+                      "the note of " + file + " is not filled: " + join(findings, "; ") +
+                          "\n  correct S2S_PLUGIN(name, version, license, provides)");
 }
 
 Error abi_error(const std::string& file, const PluginFacts& facts,
@@ -81,27 +85,27 @@ Error abi_error(const std::string& file, const PluginFacts& facts,
   text +=
       "\n  rebuild it against this SDK:  cmake -B build -DCMAKE_PREFIX_PATH=<where s2s is "
       "installed> && cmake --build build";
-  return plugin_error("abi", text);
+  return plugin_error("plugin/abi", text);
 }
 
 Error directory_error(const std::string& directory, const std::string& origin,
                       const std::string& reason) {
-  return plugin_error("directory", "cannot search '" + directory + "' (" + origin +
-                                       ") for plugins: " + reason +
-                                       ", expected a folder\n  a single file is named with "
-                                       "plugins.load: [file.so] in the config");
+  return plugin_error("plugin/directory", "cannot search '" + directory + "' (" + origin +
+                                              ") for plugins: " + reason +
+                                              ", expected a folder\n  a single file is named with "
+                                              "plugins.load: [file.so] in the config");
 }
 
 Error file_error(const std::string& file, const std::vector<std::string>& tried) {
-  return plugin_error("file", "no plugin file '" + file + "'; tried " + join(tried));
+  return plugin_error("plugin/file", "no plugin file '" + file + "'; tried " + join(tried));
 }
 
 Error duplicate_error(const ComponentId& id, const std::string& directory,
                       const std::vector<std::string>& files) {
-  return plugin_error("duplicate", id.kind + " '" + id.name + "' is provided twice in " +
-                                       directory + ": " + join(files) +
-                                       "\n  remove all but one, or move one into another "
-                                       "directory of the search path: the earlier one wins");
+  return plugin_error("plugin/duplicate", id.kind + " '" + id.name + "' is provided twice in " +
+                                              directory + ": " + join(files) +
+                                              "\n  remove all but one, or move one into another "
+                                              "directory of the search path: the earlier one wins");
 }
 
 Error unknown_error(const UnknownName& unknown) {
@@ -115,14 +119,14 @@ Error unknown_error(const UnknownName& unknown) {
   text += "\n  available: " + (unknown.available.empty() ? "none" : join(unknown.available));
   text += "\n  searched:  " + join(unknown.searched);
   text += "\n  see:       s2s-run plugin list --kind " + unknown.id.kind;
-  return plugin_error("unknown", text);
+  return plugin_error("plugin/unknown", text);
 }
 
 Error unknown_plugin_error(const std::string& name, const std::vector<std::string>& available) {
   std::string text = "no component or plugin named '" + name + "'";
   const std::string nearest = nearest_name(name, available);
   if (!nearest.empty()) text += "\n  did you mean '" + nearest + "'?";
-  return plugin_error("unknown", text + "\n  see:       s2s-run plugin list");
+  return plugin_error("plugin/unknown", text + "\n  see:       s2s-run plugin list");
 }
 
 Error unknown_kind_error(const std::string& kind) {
@@ -134,7 +138,7 @@ Error unknown_kind_error(const std::string& kind) {
 }
 
 Error symbols_error(const std::string& file, const std::string& plugin, const std::string& symbol) {
-  return plugin_error("symbols",
+  return plugin_error("plugin/symbols",
                       "plugin '" + plugin + "' needs a symbol nobody provides: " + symbol +
                           file_line(file) +
                           "\n  usually a plugin compiled against other headers, or a library it "
@@ -142,21 +146,21 @@ Error symbols_error(const std::string& file, const std::string& plugin, const st
 }
 
 Error load_error(const std::string& file, const std::string& plugin, const std::string& reason) {
-  return plugin_error("load", "plugin '" + plugin + "' could not be loaded: " + reason +
-                                  file_line(file) + "\n  see:       ldd " + file);
+  return plugin_error("plugin/load", "plugin '" + plugin + "' could not be loaded: " + reason +
+                                         file_line(file) + "\n  see:       ldd " + file);
 }
 
 Error entry_error(const std::string& file, const std::string& plugin) {
-  return plugin_error("entry", "plugin '" + plugin +
-                                   "' has a note but no function s2s_plugin_register" +
-                                   file_line(file) +
-                                   "\n  write both with S2S_PLUGIN(...) { ... } and build with "
-                                   "s2s_add_plugin");
+  return plugin_error("plugin/entry",
+                      "plugin '" + plugin + "' has a note but no function s2s_plugin_register" +
+                          file_line(file) +
+                          "\n  write both with S2S_PLUGIN(...) { ... } and build with "
+                          "s2s_add_plugin");
 }
 
 Error threw_error(const std::string& file, const std::string& plugin, const std::string& what) {
-  return plugin_error("threw", "plugin '" + plugin + "' threw while registering: " + what +
-                                   file_line(file) + "\n  function:  s2s_plugin_register");
+  return plugin_error("plugin/threw", "plugin '" + plugin + "' threw while registering: " + what +
+                                          file_line(file) + "\n  function:  s2s_plugin_register");
 }
 
 Error provides_error(const std::string& file, const std::string& plugin,
@@ -172,43 +176,46 @@ Error provides_error(const std::string& file, const std::string& plugin,
   }
   text += file_line(file);
   text += "\n  make the last argument of S2S_PLUGIN and the calls of registrar.add agree";
-  return plugin_error("provides", text);
+  return plugin_error("plugin/provides", text);
 }
 
 Error duplicate_name_error(const ComponentId& id) {
-  return plugin_error("duplicate-name", id.kind + " '" + id.name +
-                                            "' is registered already; a name is registered once");
+  return plugin_error(
+      "plugin/duplicate-name",
+      id.kind + " '" + id.name + "' is registered already; a name is registered once");
 }
 
 Error new_kind_error(const std::string& kind, const std::vector<std::string>& known,
                      const std::string& folder) {
-  return plugin_error("new-kind", "there is no template for the kind '" + kind + "' in " + folder +
-                                      "\n  expected: one of " + join(known, ", "));
+  return plugin_error("plugin/new-kind", "there is no template for the kind '" + kind + "' in " +
+                                             folder + "\n  expected: one of " + join(known, ", "));
 }
 
 Error new_name_error(const std::string& name) {
-  return plugin_error("new-name", "'" + name +
-                                      "' is no name for a plugin outside this tree\n  expected: "
-                                      "vendor.name, each of a-z, 0-9 and _, not beginning with a "
-                                      "digit, for instance acme.mistral");
+  return plugin_error("plugin/new-name",
+                      "'" + name +
+                          "' is no name for a plugin outside this tree\n  expected: "
+                          "vendor.name, each of a-z, 0-9 and _, not beginning with a "
+                          "digit, for instance acme.mistral");
 }
 
 Error new_folder_error(const std::string& folder, const std::string& reason) {
-  return plugin_error("new-folder", "cannot make the project in " + folder + ": " + reason +
-                                        "\n  expected: a folder that can be written to; choose "
-                                        "another with --out");
+  return plugin_error("plugin/new-folder",
+                      "cannot make the project in " + folder + ": " + reason +
+                          "\n  expected: a folder that can be written to; choose "
+                          "another with --out");
 }
 
 Error component_error(const std::vector<std::string>& findings) {
-  return plugin_error("options", join(findings, "\n  "));
+  return plugin_error("plugin/options", join(findings, "\n  "));
 }
 
 Error promises_error(const std::vector<std::string>& findings) {
-  return plugin_error("promises", join(findings, "\n  "));
+  return plugin_error("plugin/promises", join(findings, "\n  "));
 }
 
 Error crashed_error(const std::string& file, const std::string& how, const std::string& doing) {
-  return plugin_error("crashed", how + " while " + doing + file_line(file));
+  return plugin_error("plugin/crashed", how + " while " + doing + file_line(file));
 }
 
 }  // namespace s2s

@@ -18,13 +18,6 @@ double now_s() {
 
 }  // namespace
 
-RunObserver::~RunObserver() = default;
-
-const char* to_string(TrainingPhase phase) {
-  constexpr const char* kNames[] = {"data", "forward and backward", "update", "validate", "save"};
-  return kNames[static_cast<size_t>(phase)];
-}
-
 Trainer::Trainer(TrainerSettings settings, TrainerParts parts)
     : settings_(settings), parts_(parts), loss_scale_(settings.precision.scales_loss()) {}
 

@@ -7,16 +7,17 @@
 namespace s2s::cuts::errors {
 namespace {
 
-Error data_error(const char* name, std::string message) {
-  return Error(ExitCode::kData, std::string("data/") + name, std::move(message));
+Error data_error(const char* id, std::string message) {
+  return Error(ExitCode::kData, id, std::move(message));
 }
 
 }  // namespace
 
 Error nothing_left(const std::string& path) {
-  return data_error("empty", fmt::format("{}: no cut of the set is left; expected at least one; "
-                                         "check the files, min_duration, max_duration and limit",
-                                         path));
+  return data_error("data/empty",
+                    fmt::format("{}: no cut of the set is left; expected at least one; "
+                                "check the files, min_duration, max_duration and limit",
+                                path));
 }
 
 Error no_tokenizer(const std::string& path) {
@@ -27,7 +28,7 @@ Error no_tokenizer(const std::string& path) {
 }
 
 Error bad_state(const std::string& path, const std::string& state, const std::string& reason) {
-  return data_error("state",
+  return data_error("data/state",
                     fmt::format("{}: '{}' is no position in a set of cuts: {}; expected what "
                                 "a checkpoint of this kind of data stored; start a new run",
                                 path, state.substr(0, 80), reason));
@@ -35,7 +36,7 @@ Error bad_state(const std::string& path, const std::string& state, const std::st
 
 Error changed_data(const std::string& path) {
   return data_error(
-      "state",
+      "data/state",
       fmt::format("{}: the cuts, or the options that decide their order, are not those of "
                   "the checkpoint; expected the same for an exact resume; put them back, or "
                   "set allow_changed_data: true to begin the epoch anew",
@@ -47,21 +48,21 @@ Error too_many_bad(const std::string& where, int64_t limit, const std::vector<st
   std::string list;
   for (size_t i = 0; i < std::min(bad.size(), kShown); ++i) list += "\n  " + bad[i];
   if (bad.size() > kShown) list += fmt::format("\n  and {} more", bad.size() - kShown);
-  return data_error("too-many-bad",
+  return data_error("data/too-many-bad",
                     fmt::format("{}: {} cuts cannot be used, skip_bad allows {}; expected no more; "
                                 "fix them ('s2s-run data inspect' lists all), or raise skip_bad:{}",
                                 where, bad.size(), limit, list));
 }
 
 Error no_good_cut(const std::string& path) {
-  return data_error("empty", fmt::format("{}: no cut behind a batch of bad ones can be used; "
-                                         "expected one; fix the set",
-                                         path));
+  return data_error("data/empty", fmt::format("{}: no cut behind a batch of bad ones can be used; "
+                                              "expected one; fix the set",
+                                              path));
 }
 
 Error too_long(const Cut& cut, double longest_s) {
   return data_error(
-      "too-long",
+      "data/too-long",
       fmt::format("{} lasts {:g} s; expected at most {:g}, as a row of a batch is in memory as a "
                   "whole; shorten such cuts (cut_into_windows_duration, truncate_duration), leave "
                   "them out (max_duration), or raise longest_cut",
@@ -90,7 +91,7 @@ std::string long_text(const std::string& path, const TokenChannelCounts& counts,
       path, counts.long_turns, counts.turns, first.place(), cost, data.frame_length);
 }
 
-Error too_long_text(const std::string& message) { return data_error("long-text", message); }
+Error too_long_text(const std::string& message) { return data_error("data/long-text", message); }
 
 std::string text_cut_off(const std::string& path, const TokenChannelCounts& counts,
                          const Cut& first) {

@@ -9,8 +9,8 @@
 namespace s2s::hf_plugin::errors {
 namespace {
 
-Error config_error(const char* name, std::string message) {
-  return Error(ExitCode::kConfig, std::string("tokenizer/") + name, std::move(message));
+Error config_error(const char* id, std::string message) {
+  return Error(ExitCode::kConfig, id, std::move(message));
 }
 
 /// "bos_id" as the command line spells it.
@@ -22,13 +22,14 @@ std::string flag(std::string name) {
 }  // namespace
 
 Error no_path(const std::string& place) {
-  return config_error("no-path", fmt::format("{}.path is missing; expected a tokenizer.json, or a "
-                                             "folder with one; 's2s-run tokenizer train' makes one",
-                                             place));
+  return config_error("tokenizer/no-path",
+                      fmt::format("{}.path is missing; expected a tokenizer.json, or a "
+                                  "folder with one; 's2s-run tokenizer train' makes one",
+                                  place));
 }
 
 Error missing_file(const std::string& place, const std::string& path) {
-  return config_error("missing-file",
+  return config_error("tokenizer/missing-file",
                       fmt::format("{}.path: there is no tokenizer at '{}'; expected a "
                                   "tokenizer.json or a folder with one; check the path, or make "
                                   "one with 's2s-run tokenizer train'",
@@ -37,30 +38,33 @@ Error missing_file(const std::string& place, const std::string& path) {
 
 Error link_out(const std::string& place, const std::string& file, const std::string& target) {
   return config_error(
-      "link", fmt::format("{}.path: '{}' is a link to '{}', outside of its folder; its text would "
-                          "be copied into the run and each checkpoint; expected a file of the "
-                          "folder; see where it leads, and copy the folder with cp -rL when that "
-                          "is meant",
-                          place, printable_name(file), printable_name(target)));
+      "tokenizer/link",
+      fmt::format("{}.path: '{}' is a link to '{}', outside of its folder; its text would "
+                  "be copied into the run and each checkpoint; expected a file of the "
+                  "folder; see where it leads, and copy the folder with cp -rL when that "
+                  "is meant",
+                  place, printable_name(file), printable_name(target)));
 }
 
 Error unreadable(const std::string& place, const std::string& path, const std::string& reason) {
-  return config_error("unreadable", fmt::format("{}.path: '{}' is no JSON: {}; expected what the "
-                                                "tokenizers library saves; copy the file again",
-                                                place, path, reason));
+  return config_error("tokenizer/unreadable",
+                      fmt::format("{}.path: '{}' is no JSON: {}; expected what the "
+                                  "tokenizers library saves; copy the file again",
+                                  place, path, reason));
 }
 
 Error unsupported(const std::string& where, const std::string& value, const std::string& expected) {
-  return config_error("unsupported",
+  return config_error("tokenizer/unsupported",
                       fmt::format("{} is {}, which is not known here and would change the ids; "
                                   "expected {}; use another tokenizer, or a plugin that knows it",
                                   where, value, expected));
 }
 
 Error definition(const std::string& where, const std::string& value, const std::string& expected) {
-  return config_error("definition", fmt::format("{} is {}; expected {}; the file is damaged or was "
-                                                "edited by hand: get it again",
-                                                where, value, expected));
+  return config_error("tokenizer/definition",
+                      fmt::format("{} is {}; expected {}; the file is damaged or was "
+                                  "edited by hand: get it again",
+                                  where, value, expected));
 }
 
 Error pattern_limit(const std::string& pattern, size_t num_bytes) {
@@ -72,7 +76,7 @@ Error pattern_limit(const std::string& pattern, size_t num_bytes) {
 }
 
 Error text_growth(size_t given_bytes, size_t num_bytes) {
-  return config_error("text-growth",
+  return config_error("tokenizer/text-growth",
                       fmt::format("the tokenizer's file makes {} bytes of a text of {}; expected "
                                   "at most 64 times as many and 1024; the file is damaged or was "
                                   "edited by hand: get it again",
@@ -84,7 +88,7 @@ Error no_special_id(const std::string& place, const std::string& path, const std
   const std::string what =
       proposal.empty() ? "an id that no text uses"
                        : fmt::format("an id that no text uses, as {} of this file", proposal);
-  return config_error("special-ids",
+  return config_error("tokenizer/special-ids",
                       fmt::format("{0}: '{1}' and the files beside it do not say the {2}; expected "
                                   "one, for the text channel needs it; set {0}.{2} to {4} "
                                   "('s2s-run tokenizer' has --{3})",
@@ -93,20 +97,22 @@ Error no_special_id(const std::string& place, const std::string& path, const std
 
 Error special_id_range(const std::string& place, const std::string& name, int64_t id,
                        int64_t vocab_size) {
-  return config_error("special-ids", fmt::format("{}.{} is {}; expected an id of the tokenizer, 0 "
-                                                 "to {}; set another one",
-                                                 place, name, id, vocab_size - 1));
+  return config_error("tokenizer/special-ids",
+                      fmt::format("{}.{} is {}; expected an id of the tokenizer, 0 "
+                                  "to {}; set another one",
+                                  place, name, id, vocab_size - 1));
 }
 
 Error unknown_special(const std::string& place, const std::string& where, const std::string& token,
                       const std::string& name) {
-  return config_error("special-ids", fmt::format("{} is '{}', which the tokenizer does not have; "
-                                                 "expected one of its tokens; set {}.{}",
-                                                 where, token, place, name));
+  return config_error("tokenizer/special-ids",
+                      fmt::format("{} is '{}', which the tokenizer does not have; "
+                                  "expected one of its tokens; set {}.{}",
+                                  where, token, place, name));
 }
 
 Error equal_special_ids(const std::string& place, const SpecialIds& ids) {
-  return config_error("special-ids",
+  return config_error("tokenizer/special-ids",
                       fmt::format("{}: bos_id is {}, eos_id {}, pad_id {}; expected three "
                                   "different ids, for they mean different things in the text "
                                   "channel; set the one that is wrong",

@@ -103,6 +103,19 @@ TEST_CASE("config check says when this machine is not the one to train on") {
   }
 }
 
+TEST_CASE("a machine without a GPU and a vocabulary that is too small end a run at its start") {
+  const TemporaryFolder folder;
+  const auto ended = [&](const std::string& word) {
+    const Outcome outcome = run_s2s(tiny_words("train", folder.path() / "run", {word}));
+    CHECK(outcome.exit_code != 0);
+    return outcome.output;
+  };
+  if (!fs::exists("/proc/driver/nvidia/version")) {
+    CHECK(contains(ended("trainer.accelerator=gpu"), "error: [config/accelerator] "));
+  }
+  CHECK(contains(ended("model.llm.vocab_size=10"), "error: [model/vocabulary] "));
+}
+
 TEST_CASE("before the first run, what data.synth is going to make is no mistake") {
   const TemporaryFolder folder;
   const std::string config = s2s::test::source_dir() + "/configs/tiny.yaml";

@@ -27,6 +27,15 @@ std::vector<std::string> findings_of(const std::string& yaml, const TemporaryFol
   return texts;
 }
 
+TEST_CASE("a source of a type that nobody knows is refused") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> findings =
+      findings_of("input_cfg: [{ type: lhotse_shar_of_the_moon, shar_path: x }]", folder);
+  REQUIRE(!findings.empty());
+  CHECK(contains(findings[0], "[data/input-type] "));
+  CHECK(contains(findings[0], "lhotse_shar_of_the_moon"));
+}
+
 TEST_CASE("a file of sources that includes itself is refused, however often") {
   const TemporaryFolder folder;
   std::string list;
@@ -37,6 +46,7 @@ TEST_CASE("a file of sources that includes itself is refused, however often") {
   for (const char* name : {"again", "there"}) {
     const auto findings = findings_of("input_cfg: " + std::string(name) + ".yaml", folder);
     REQUIRE(findings.size() == 1);
+    CHECK(contains(findings[0], "[data/input] "));
     CHECK(contains(findings[0], "includes itself"));
     CHECK(contains(findings[0], "data.train_ds.input_cfg.0.input_cfg"));
   }

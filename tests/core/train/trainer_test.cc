@@ -223,3 +223,13 @@ TEST_CASE("float16 trains with a loss scale that halves at a skipped update and 
   resumed.restore("");  // of a checkpoint without one
   CHECK(resumed.state() == trainer.state());
 }
+
+TEST_CASE("a precision that nobody knows is refused with those that are known") {
+  try {
+    s2s::parse_precision("fp8", "run.yaml:3");
+    FAIL("it was taken");
+  } catch (const s2s::Error& error) {
+    CHECK(error.id() == "config/precision");
+    CHECK(std::string(error.what()).find("bf16-true, bf16-mixed") != std::string::npos);
+  }
+}
