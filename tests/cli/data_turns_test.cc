@@ -65,7 +65,7 @@ std::string labels(const Stretches& turns, double by_s) {
 
 /// NAME_user.wav and NAME_agent.wav with transcripts that are `by_s` late, or whose names are
 /// swapped.
-void write_pairs(const TemporaryFolder& dir, double by_s, bool are_swapped = false) {
+void write_call_pairs(const TemporaryFolder& dir, double by_s, bool are_swapped = false) {
   std::filesystem::create_directories(dir / "calls");
   for (int i = 0; i < kNumFiles; ++i) {
     const std::string stem = dir / ("calls/" + std::to_string(i));
@@ -175,7 +175,7 @@ TEST_CASE("data convert hears at most 20 cuts, and of each a minute") {
 
 TEST_CASE("data convert warns of audio whose header is all that can be read") {
   const TemporaryFolder dir;
-  write_pairs(dir, 0);
+  write_call_pairs(dir, 0);
   const std::string file = dir / "calls/0_user.wav";
   std::filesystem::remove(file);
   write_audio(file, 8000, sound(user_speech(0), 0).samples(), 1, SF_FORMAT_FLAC | SF_FORMAT_PCM_16);
@@ -192,13 +192,13 @@ TEST_CASE("data convert warns of audio whose header is all that can be read") {
 
 TEST_CASE("data convert says that the transcripts of pairs are swapped") {
   const TemporaryFolder dir;
-  write_pairs(dir, 0, /*are_swapped=*/true);
+  write_call_pairs(dir, 0, /*are_swapped=*/true);
   const CommandResult out = convert(dir);
   CHECK_MESSAGE(has(out, "the channels are swapped"), out.output);
   CHECK(has(out, "swap the names of each pair's audio files, or of its transcripts"));
   CHECK(contains(inspected(dir)["warnings"][0], "swap 'recording' and 'target_audio'"));
   const TemporaryFolder right;
-  write_pairs(right, 0);
+  write_call_pairs(right, 0);
   const CommandResult good = convert(right);
   CHECK_MESSAGE(!has(good, "warning"), good.output);
   check_no_findings(inspected(right));
@@ -207,7 +207,7 @@ TEST_CASE("data convert says that the transcripts of pairs are swapped") {
 TEST_CASE("shifted transcripts are said by how much, and in which direction") {
   for (const double by_s : {-0.8, 0.4}) {
     const TemporaryFolder dir;
-    write_pairs(dir, by_s);
+    write_call_pairs(dir, by_s);
     const CommandResult out = convert(dir);
     INFO(out.output);
     CHECK(out.exit_code == 0);
@@ -224,7 +224,7 @@ TEST_CASE("shifted transcripts are said by how much, and in which direction") {
 
 TEST_CASE("transcripts that are cut off and turns over silence are told with their seconds") {
   const TemporaryFolder dir;
-  write_pairs(dir, 0);
+  write_call_pairs(dir, 0);
   for (int i = 0; i < kNumFiles; ++i) {
     Stretches user = user_speech(i);
     user.resize(1);

@@ -13,7 +13,8 @@ namespace {
 /// What `train_config` says and ends with.
 Outcome train_with_program(const fs::path& run, const Words& more = {}) {
   Words words = tiny_words("train", run, more);
-  words.front() = s2s::test::binary_dir() + "/plugins";  // in place of the command
+  words.front() = s2s::test::binary_dir() + "/lib/s2s/plugins";  // in place of the command
+  words.emplace_back("~data.synth");                             // a block of s2s-run's
   return Process(words, {}, "bin/train_config").wait();
 }
 
