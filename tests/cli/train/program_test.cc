@@ -26,7 +26,19 @@ TEST_CASE("a program that links s2s::run trains a configuration with the same nu
   const Outcome outcome = train_with_program(folder.path() / "own", few);
   REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
   train_tiny(folder.path() / "run", few);
-  check_same_run(folder.path() / "own", folder.path() / "run");
+  const auto own = metrics(folder.path() / "own"), expected = metrics(folder.path() / "run");
+  REQUIRE(own.size() == 3);
+  REQUIRE(expected.size() == 3);
+  // The launcher of s2s-run makes MKL choose other kernels on AMD's processors (mkl_dispatch.cc).
+  for (size_t i = 0; i < own.size(); ++i) {
+    CHECK(own[i]["frames"] == expected[i]["frames"]);
+    CHECK(own[i]["tokens"] == expected[i]["tokens"]);
+    for (const char* key : {"loss", "text_loss", "audio_loss", "grad_norm"}) {
+      CAPTURE(key);
+      CHECK(own[i][key].get<double>() ==
+            doctest::Approx(expected[i][key].get<double>()).epsilon(1e-5));
+    }
+  }
 }
 
 TEST_CASE("it is refused with the messages of s2s-run") {
