@@ -119,7 +119,7 @@ void report(const RankGroup& group, int rank, int num_ranks) {
 }  // namespace
 
 int launch_local(const LocalLaunchSettings& settings) {
-  outlive_readers_of_output();  // the ranks would be killed with this process
+  outlive_readers();  // the ranks would be killed with this process
   SignalQueue signals;
   for (int attempt = 0;; ++attempt) {
     RankCommand command = command_for(settings, attempt);

@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "common/contains.h"
 #include "common/failing_threads.h"
 #include "parallel/communicator_contract.h"
@@ -43,6 +45,23 @@ TEST_CASE("one rank whose partner ends" * doctest::skip()) {
 
 TEST_CASE("a rank of gloo that ends is missed at once") {
   CHECK(run_process_ranks(2, "one rank whose partner ends") == std::vector<int>(2));
+}
+
+TEST_CASE("one rank that writes to one that closed" * doctest::skip()) {
+  JoinedProcess process("gloo");
+  int ends[2] = {-1, -1};
+  REQUIRE(::pipe(ends) == 0);
+  ::close(ends[0]);
+  CHECK(::write(ends[1], "x", 1) == -1);
+  CHECK(errno == EPIPE);
+  ::close(ends[1]);
+  process.world().all_reduce(at::ones({4}), s2s::Reduction::kSum, "loss").wait();
+}
+
+// Gloo writes to its sockets as if SIGPIPE were ignored. A rank that is done may close its
+// connection while another still tells it that it is ready.
+TEST_CASE("a rank of gloo outlives a connection that is closed") {
+  CHECK(run_process_ranks(2, "one rank that writes to one that closed") == std::vector<int>(2));
 }
 
 TEST_CASE("one rank under a limit that changes" * doctest::skip()) {

@@ -197,7 +197,7 @@ void answer_all(const GenerateArguments& arguments, SpeechModel& model,
 
 int run_generate(GenerateArguments arguments, const Invocation& invocation) {
   require_one_process("generate");
-  outlive_readers_of_output();
+  outlive_readers();
   take_checkpoint(arguments.config, arguments.checkpoint, "s2s-run generate");
   const std::string place =
       std::exchange(arguments.checkpoint, checkpoint_of(arguments.checkpoint));

@@ -232,7 +232,7 @@ void require_new_report(const ValidateArguments& arguments) {
 }
 
 int run_validate(ValidateArguments arguments, const Invocation& invocation) {
-  outlive_readers_of_output();
+  outlive_readers();
   take_checkpoint(arguments.config, arguments.checkpoint, "s2s-run validate");
   arguments.checkpoint = checkpoint_of(arguments.checkpoint);
   complete_config(arguments.config, arguments.checkpoint);

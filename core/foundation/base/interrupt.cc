@@ -78,7 +78,7 @@ void InterruptWatch::request(int signal_number) {
   g_signal_number.compare_exchange_strong(expected, signal_number);
 }
 
-void outlive_readers_of_output() {
+void outlive_readers() {
   struct sigaction action = {};
   sigaction(SIGPIPE, nullptr, &action);
   if (action.sa_handler != SIG_DFL) return;

@@ -25,9 +25,9 @@ class InterruptWatch {
   void request(int signal_number);
 };
 
-/// From now on, writing to a reader that has gone away (a dead `tee`, `2>&1 | head`) is an error of
-/// the write and does not end the process: for work that matters more than its output. Processes
-/// that this one starts do not inherit it.
-void outlive_readers_of_output();
+/// From now on, writing to a reader that has gone away (a dead `tee`, `2>&1 | head`, a rank that
+/// closed its connection) is an error of the write and does not end the process by SIGPIPE.
+/// Processes that this one starts do not inherit it. A handler of the program's own stays.
+void outlive_readers();
 
 }  // namespace s2s

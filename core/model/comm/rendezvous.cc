@@ -9,6 +9,7 @@
 
 #include "base/foreign_json.h"
 #include "base/host_name.h"
+#include "base/interrupt.h"
 #include "comm/comm_errors.h"
 #include "comm/fact_differences.h"
 #include "comm/rank0.h"
@@ -224,6 +225,7 @@ Rendezvous::Rendezvous(const LaunchPlace& place, const std::vector<AgreedFact>& 
     identities_ = {self.identity};
     return;
   }
+  outlive_readers();  // back ends write to their sockets as if SIGPIPE were ignored
   store_ = open_store(place, settings.start_timeout);
   process_.store = store_.get();
   Meeting meeting(*store_, place, settings.start_timeout);

@@ -36,7 +36,8 @@ struct RendezvousSettings {
 
 class Rendezvous {
  public:
-  /// Meets the others. With one process there is nobody to meet, and no store.
+  /// Meets the others. With one process there is nobody to meet, and no store. With several, this
+  /// process outlives writing to a rank that closed its connection (outlive_readers()).
   /// Errors: [comm/port-busy], [comm/unreachable], [comm/missing-rank], [comm/duplicate-rank],
   /// [comm/ranks-differ]; on all ranks, and within about start_timeout.
   Rendezvous(const LaunchPlace& place, const std::vector<AgreedFact>& facts,

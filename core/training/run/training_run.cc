@@ -241,7 +241,7 @@ ExitCode run_in(const OpenRun& run, std::unique_ptr<ParallelStrategy> strategy) 
 }  // namespace
 
 ExitCode run_training(Run& setup) {
-  outlive_readers_of_output();
+  outlive_readers();
   const std::unique_ptr<RunProcesses> processes = meet_other_ranks(setup);
   std::unique_ptr<ParallelStrategy> strategy = build_strategy(setup, *processes);
   const std::string path = setup.builder().settings().exp_manager.run_folder();

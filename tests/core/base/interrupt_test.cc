@@ -113,7 +113,7 @@ TEST_CASE("who outlives readers gets an error of the write, and its children do 
   close(ends[0]);
   const int status = status_of_child([&] {
     signal(SIGPIPE, SIG_DFL);
-    s2s::outlive_readers_of_output();
+    s2s::outlive_readers();
     if (write(ends[1], "x", 1) != -1 || errno != EPIPE) _exit(1);
     dup2(ends[1], STDOUT_FILENO);
     execl("/bin/sh", "sh", "-c", "echo x; exit 1", nullptr);
