@@ -17,7 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "audio/audio_reader.h"
-#include "s2s/resample.h"
+#include "s2s/data/resample.h"
 
 namespace {
 

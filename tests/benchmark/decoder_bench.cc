@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "s2s/decoder.h"
+#include "s2s/nn/decoder.h"
 
 namespace {
 

@@ -18,6 +18,7 @@
 #include "core/duplex/data_files.h"
 #include "core/duplex/table_tokenizer.h"
 #include "plugins/built_plugins.h"
+#include "s2s/kinds/data_source.h"
 
 namespace {
 

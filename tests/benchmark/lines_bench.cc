@@ -15,9 +15,9 @@
 #include <string>
 
 #include "base/atomic_file.h"
+#include "cuts/cut_files.h"
 #include "files/gzip_writer.h"
 #include "files/line_file.h"
-#include "s2s/cut_files.h"
 #include "streams/manifest_stream.h"
 
 namespace {

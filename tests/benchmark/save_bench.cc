@@ -22,7 +22,7 @@
 #include "base/atomic_file.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_write.h"
-#include "s2s/training.h"
+#include "s2s/kinds/optimizer.h"
 #include "weights/checkpoint_proof.h"
 
 namespace {

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "plugins/built_plugins.h"
+#include "s2s/kinds/tokenizer.h"
 
 namespace {
 

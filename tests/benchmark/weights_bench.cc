@@ -16,7 +16,7 @@
 #include <fstream>
 #include <string>
 
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "common/places.h"
 #include "config/yaml_reader.h"
 #include "s2s/config.h"
-#include "s2s/cuts.h"
+#include "s2s/data/cuts.h"
 
 namespace s2s::loader_cases {
 

@@ -6,7 +6,7 @@
 #include "core/duplex/table_tokenizer.h"
 #include "plugins/built_plugins.h"
 #include "s2s/conformance.h"
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 
 using namespace s2s;
 using s2s::conformance::broken_promises;

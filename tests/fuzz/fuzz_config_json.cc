@@ -7,8 +7,8 @@
 #include <string>
 
 #include "fuzz/input_file.h"
-#include "s2s/backbone.h"
 #include "s2s/error.h"
+#include "s2s/kinds/backbone.h"
 #include "s2s/registry.h"
 
 extern "C" {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "s2s/cut_files.h"
+#include "cuts/cut_files.h"
 #include "s2s/error.h"
 #include "streams/nemo_cut.h"
 #include "streams/nemo_entry.h"

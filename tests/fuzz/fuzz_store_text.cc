@@ -13,8 +13,8 @@
 
 #include "comm/rank0.h"
 #include "comm/store_frames.h"
-#include "s2s/communicator.h"
 #include "s2s/error.h"
+#include "s2s/kinds/communicator.h"
 
 namespace {
 

@@ -57,8 +57,9 @@ class Check:
         for room, layer in self.layer_of.items():
             for path in sorted((self.core / layer / room).glob("*.[ch]*")):
                 self.check_file(path, room, layer)
-        for path in sorted((self.core / "include/s2s").glob("*.h")):
-            name = f"s2s/{path.name}"
+        include = self.core / "include"
+        for path in sorted(include.rglob("*.h")):
+            name = str(path.relative_to(include))
             if name not in self.headers:
                 self.findings.append(f"core/layers.txt: no layer has {name}")
             else:

@@ -13,7 +13,7 @@
 #include "common/temporary_folder.h"
 #include "parallel/cut_model.h"
 #include "parallel/thread_ranks.h"
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 #include "weights/safetensors.h"
 #include "weights/shard_files.h"
 #include "weights/verify_checkpoint.h"

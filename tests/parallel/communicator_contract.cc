@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "flight/collective_log.h"
+#include "plan/mesh.h"
 #include "s2s/error.h"
-#include "s2s/mesh.h"
 
 namespace s2s::test {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "s2s/communicator.h"
+#include "s2s/kinds/communicator.h"
 
 namespace s2s::test {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "s2s/block.h"
-#include "s2s/local_shard.h"
-#include "s2s/training.h"
+#include "s2s/kinds/optimizer.h"
+#include "s2s/nn/block.h"
+#include "s2s/parallel/local_shard.h"
 
 namespace s2s::test {
 

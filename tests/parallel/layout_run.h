@@ -12,7 +12,8 @@
 
 #include "../plugins/built_plugins.h"
 #include "parallel/token_model.h"
-#include "s2s/weights.h"
+#include "s2s/kinds/communicator.h"
+#include "s2s/nn/weights.h"
 
 namespace s2s::test {
 

@@ -9,6 +9,7 @@
 
 #include "../core/train/fake_run.h"
 #include "../plugins/built_plugins.h"
+#include "s2s/kinds/communicator.h"
 
 namespace s2s::test {
 

@@ -10,6 +10,7 @@
 #include "parallel/started_model.h"
 #include "parallel/trained_models.h"
 #include "plugins/duplex_s2s/duplex_fixture.h"
+#include "s2s/kinds/encoder.h"
 #include "weights/safetensors.h"
 
 using namespace s2s;

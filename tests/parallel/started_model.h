@@ -2,7 +2,7 @@
 // Models that are described first and get memory from their strategy.
 
 #include "parallel/equality.h"
-#include "s2s/initial_values.h"
+#include "s2s/nn/initial_values.h"
 
 namespace s2s::test {
 

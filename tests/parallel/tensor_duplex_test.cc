@@ -4,7 +4,7 @@
 
 #include "parallel/tensor_run.h"
 #include "plugins/duplex_s2s/duplex_fixture.h"
-#include "s2s/speech_model.h"
+#include "s2s/kinds/speech_model.h"
 
 using namespace s2s;
 using namespace s2s::test;

@@ -13,8 +13,8 @@
 #include "engine/tensor_split.h"
 #include "flight/collective_log.h"
 #include "parallel/thread_ranks.h"
-#include "s2s/backbone.h"
-#include "s2s/losses.h"
+#include "s2s/kinds/backbone.h"
+#include "s2s/nn/losses.h"
 
 namespace s2s::test {
 

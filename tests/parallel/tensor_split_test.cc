@@ -4,11 +4,11 @@
 
 #include <cmath>
 
+#include "nn/lora.h"
 #include "parallel/tensor_run.h"
 #include "plan/planned_model.h"
 #include "plan/traffic.h"
 #include "plugins/llm_fixture.h"
-#include "s2s/lora.h"
 
 using namespace s2s;
 using namespace s2s::test;

@@ -15,7 +15,7 @@
 #include "flight/flight_recorder.h"
 #include "parallel/equality.h"
 #include "parallel/trained_models.h"
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 
 using namespace s2s;
 using namespace s2s::test;

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "../core/train/fake_run.h"
-#include "s2s/backbone.h"
-#include "s2s/lora.h"
-#include "s2s/losses.h"
+#include "nn/lora.h"
+#include "s2s/kinds/backbone.h"
+#include "s2s/nn/losses.h"
 
 namespace s2s::test {
 

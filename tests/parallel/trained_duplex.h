@@ -4,6 +4,7 @@
 #include "core/duplex/table_tokenizer.h"
 #include "parallel/layout_run.h"
 #include "plugins/duplex_s2s/duplex_fixture.h"
+#include "s2s/kinds/encoder.h"
 
 namespace s2s::test {
 

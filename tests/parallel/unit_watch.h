@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "engine/units.h"
-#include "s2s/communicator.h"
+#include "s2s/kinds/communicator.h"
+#include "s2s/nn/vocabulary.h"
 
 namespace s2s::test {
 

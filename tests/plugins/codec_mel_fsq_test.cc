@@ -4,8 +4,9 @@
 #include <cmath>
 
 #include "plugin/plugin_host.h"
+#include "s2s/data/resample.h"
 #include "s2s/error.h"
-#include "s2s/resample.h"
+#include "s2s/kinds/codec.h"
 
 // Shape letters: B batch, S samples, K codebooks, T frames.
 

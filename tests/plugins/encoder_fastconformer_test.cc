@@ -5,7 +5,8 @@
 #include "common/temporary_folder.h"
 #include "plugin/plugin_host.h"
 #include "s2s/error.h"
-#include "s2s/weights.h"
+#include "s2s/kinds/encoder.h"
+#include "s2s/nn/weights.h"
 #include "weights/safetensors.h"
 
 // Shape letters: B batch, S samples, T frames, H width.

@@ -14,7 +14,8 @@
 #include "core/weights/test_files.h"
 #include "plan/plan_check.h"
 #include "plugins/built_plugins.h"
-#include "s2s/weights.h"
+#include "s2s/kinds/backbone.h"
+#include "s2s/nn/weights.h"
 
 namespace s2s::test {
 

@@ -9,7 +9,7 @@
 #include "plan/activations.h"
 #include "plan/plan_report.h"
 #include "plugins/llm_fixture.h"
-#include "s2s/losses.h"
+#include "s2s/nn/losses.h"
 #include "train/precision.h"
 
 using namespace s2s;

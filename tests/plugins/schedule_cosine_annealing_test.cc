@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "plugins/built_plugins.h"
+#include "s2s/kinds/schedule.h"
 
 namespace {
 

@@ -13,6 +13,7 @@
 #include "common/temporary_folder.h"
 #include "plugin/plugin_host.h"
 #include "s2s/error.h"
+#include "s2s/kinds/scorer.h"
 
 using namespace s2s;
 using test::TemporaryFolder;

@@ -10,6 +10,7 @@
 #include "common/places.h"
 #include "common/temporary_folder.h"
 #include "plugins/built_plugins.h"
+#include "s2s/kinds/tokenizer.h"
 
 namespace {
 

@@ -11,6 +11,7 @@
 #include "common/temporary_folder.h"
 #include "core/duplex/data_files.h"
 #include "plugins/built_plugins.h"
+#include "s2s/kinds/tokenizer.h"
 
 namespace {
 

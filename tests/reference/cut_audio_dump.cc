@@ -15,7 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cuts/cut_audio.h"
-#include "s2s/cut_files.h"
+#include "cuts/cut_files.h"
 #include "s2s/error.h"
 
 namespace {

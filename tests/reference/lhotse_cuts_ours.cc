@@ -15,7 +15,7 @@
 #include "core/cuts/cut_cases.h"
 #include "cuts/cut_numbers.h"
 #include "files/line_reader.h"
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 
 namespace {
 

@@ -38,7 +38,7 @@ def main():
         return 1
     digest = hashlib.sha256()
     for path in headers:
-        digest.update(f"{path.name}\n{surface(path.read_text())}\n".encode())
+        digest.update(f"{path.relative_to(folder)}\n{surface(path.read_text())}\n".encode())
     now = HEADER % digest.hexdigest()[:12]
     recorded = record.read_text() if record.exists() else ""
     if "--update" in sys.argv[2:] and recorded != now:

@@ -12,9 +12,9 @@
 
 #include "base/atomic_file.h"
 #include "base/memory.h"
-#include "s2s/backbone.h"
-#include "s2s/initial_values.h"
-#include "s2s/losses.h"
+#include "s2s/kinds/backbone.h"
+#include "s2s/nn/initial_values.h"
+#include "s2s/nn/losses.h"
 #include "s2s_run/bench/bench.h"
 #include "s2s_run/bench/collective_trace.h"
 #include "s2s_run/bench/command_ranks.h"

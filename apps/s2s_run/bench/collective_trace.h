@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "s2s/communicator.h"
+#include "s2s/kinds/communicator.h"
 
 namespace s2s::run {
 

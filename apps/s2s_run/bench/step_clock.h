@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "s2s/block.h"
+#include "s2s/nn/block.h"
 
 namespace s2s::run {
 

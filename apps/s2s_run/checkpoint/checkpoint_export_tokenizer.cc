@@ -12,7 +12,7 @@
 #include "config/interpolation.h"
 #include "run/checkpoint_config.h"
 #include "s2s/foreign_text.h"
-#include "s2s/tokenizer.h"
+#include "s2s/kinds/tokenizer.h"
 #include "train/train_errors.h"
 
 namespace s2s::run {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 
 namespace s2s::run {
 

@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "s2s/data_commands.h"
+#include "s2s/data/data_commands.h"
 
 namespace s2s::run {
 

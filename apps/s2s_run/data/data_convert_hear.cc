@@ -7,10 +7,10 @@
 
 #include "base/console.h"
 #include "base/counted.h"
+#include "cuts/cut_files.h"
+#include "cuts/cut_operations.h"
 #include "duplex/inspect.h"
 #include "files/line_reader.h"
-#include "s2s/cut_files.h"
-#include "s2s/cut_operations.h"
 #include "s2s/error.h"
 
 namespace s2s::run {

@@ -10,7 +10,7 @@
 #include "base/counted.h"
 #include "eval/report/audio_encoding.h"
 #include "eval/report/report_files.h"
-#include "s2s/audio_loader.h"
+#include "s2s/data/audio_loader.h"
 #include "s2s_run/data/data_inspect_result.h"
 
 namespace s2s::run {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "s2s/cut_batches.h"
+#include "s2s/data/cut_batches.h"
 #include "s2s_run/data/data_inspect_result.h"
 #include "s2s_run/data/data_inspect_source.h"
 

@@ -8,7 +8,7 @@
 
 #include "duplex/inspect.h"
 #include "duplex/turn_findings.h"
-#include "s2s/duplex_data.h"
+#include "s2s/data/duplex_data.h"
 
 namespace s2s::run {
 

@@ -9,10 +9,10 @@
 
 #include "base/foreign_json.h"
 #include "config/load_config.h"
+#include "cuts/cut_files.h"
 #include "cuts/cut_json.h"
 #include "files/line_reader.h"
-#include "s2s/cut_files.h"
-#include "s2s/data_commands.h"
+#include "s2s/data/data_commands.h"
 #include "s2s_run/data/data_synth.h"
 #include "s2s_run/subcommands.h"
 #include "streams/input_source.h"

@@ -10,8 +10,8 @@
 
 #include "run/run.h"
 #include "s2s/config.h"
-#include "s2s/duplex_data.h"
-#include "s2s/tokenizer.h"
+#include "s2s/data/duplex_data.h"
+#include "s2s/kinds/tokenizer.h"
 #include "s2s_run/subcommands.h"
 
 namespace s2s::run {

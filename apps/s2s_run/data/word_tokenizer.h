@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "s2s/tokenizer.h"
+#include "s2s/kinds/tokenizer.h"
 
 namespace s2s::run {
 

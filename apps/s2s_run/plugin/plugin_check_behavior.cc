@@ -10,7 +10,7 @@
 #include "plan/plan_check.h"
 #include "plugin/plugin_errors.h"
 #include "s2s/conformance.h"
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 
 namespace s2s::run {
 namespace {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "s2s/resample.h"
+#include "s2s/data/resample.h"
 #include "s2s_run/synth/compose.h"
 
 namespace s2s::synth {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "plugin/plugin_host.h"
+#include "s2s/kinds/tokenizer.h"
 #include "s2s/registry.h"
-#include "s2s/tokenizer.h"
 #include "s2s_run/subcommands.h"
 
 namespace s2s::run {

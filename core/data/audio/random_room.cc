@@ -8,7 +8,7 @@
 
 #include "audio/sinc_kernel.h"
 #include "base/pcg64.h"
-#include "s2s/resample.h"
+#include "s2s/data/resample.h"
 
 namespace s2s::data {
 namespace {

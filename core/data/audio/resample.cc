@@ -1,4 +1,4 @@
-#include "s2s/resample.h"
+#include "s2s/data/resample.h"
 
 #include <ATen/ATen.h>
 

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-#include "s2s/resample.h"
+#include "s2s/data/resample.h"
 
 namespace s2s::data {
 

@@ -9,7 +9,7 @@
 #include "audio/audio_errors.h"
 #include "audio/audio_reader.h"
 #include "base/io_errors.h"
-#include "s2s/resample.h"
+#include "s2s/data/resample.h"
 
 namespace s2s {
 

@@ -16,7 +16,7 @@ namespace s2s {
 struct Cut;
 std::string to_json(const Cut&);
 }  // namespace s2s
-#include "s2s/cut_files.h"
+#include "cuts/cut_files.h"
 #include "s2s/threads.h"
 
 namespace s2s::convert {

@@ -10,7 +10,7 @@
 #include "convert/convert_errors.h"
 #include "convert/kaldi_files.h"
 #include "convert/source_files.h"
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 
 namespace s2s::convert {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "convert/convert_errors.h"
 #include "convert/source_files.h"
+#include "cuts/cut_files.h"
 #include "cuts/cut_json.h"
 #include "files/json_fields.h"
 #include "files/line_reader.h"
-#include "s2s/cut_files.h"
 
 namespace s2s::convert {
 namespace {

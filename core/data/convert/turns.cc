@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "convert/convert_errors.h"
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 
 namespace s2s::convert {
 namespace {

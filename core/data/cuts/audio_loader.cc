@@ -1,10 +1,10 @@
-#include "s2s/audio_loader.h"
+#include "s2s/data/audio_loader.h"
 
 #include <ATen/ATen.h>
 
 #include "cuts/cut_audio.h"
 #include "cuts/cut_audio_errors.h"
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 
 namespace s2s {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/foreign_json.h"
 #include "base/whole_number.h"
 #include "cuts/cut_audio_errors.h"
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 
 namespace s2s::data {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "audio/resampler_bank.h"
-#include "s2s/cuts.h"
+#include "s2s/data/cuts.h"
 
 namespace s2s::data {
 

@@ -11,7 +11,7 @@
 #include "base/fnv.h"
 #include "cuts/cut_audio_errors.h"
 #include "cuts/mixed_cut.h"
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 
 namespace s2s::data {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "audio/resampler_bank.h"
 #include "cuts/recording_audio.h"
-#include "s2s/cuts.h"
+#include "s2s/data/cuts.h"
 
 namespace s2s::data {
 

@@ -3,10 +3,10 @@
 #include <memory>
 #include <utility>
 
+#include "cuts/cut_files.h"
 #include "cuts/cuts_errors.h"
 #include "cuts/mixed_cut.h"
 #include "files/files_errors.h"
-#include "s2s/cut_files.h"
 
 namespace s2s::data {
 

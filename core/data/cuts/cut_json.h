@@ -4,7 +4,7 @@
 #include <string>
 
 #include "files/json_fields.h"
-#include "s2s/cuts.h"
+#include "s2s/data/cuts.h"
 
 namespace s2s::data {
 

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "cuts/cut_numbers.h"
+#include "cuts/cut_operations.h"
 #include "cuts/cuts_errors.h"
 #include "cuts/mixed_cut.h"
-#include "s2s/cut_operations.h"
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 
 namespace s2s {
 namespace {

@@ -10,7 +10,7 @@
 #include "cuts/cuts_errors.h"
 #include "cuts/mixed_cut.h"
 #include "files/json_fields.h"
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 
 namespace s2s::data {
 namespace {

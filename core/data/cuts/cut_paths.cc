@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/foreign_json.h"
-#include "s2s/cut_files.h"
+#include "cuts/cut_files.h"
 
 namespace s2s {
 namespace {

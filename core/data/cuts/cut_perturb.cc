@@ -9,12 +9,12 @@
 
 #include "base/fnv.h"
 #include "cuts/cut_numbers.h"
+#include "cuts/cut_operations.h"
 #include "cuts/cuts_errors.h"
 #include "cuts/mixed_cut.h"
 #include "cuts/recording_operations.h"
 #include "files/json_text.h"
-#include "s2s/cut_operations.h"
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 
 namespace s2s {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <string_view>
 
+#include "cuts/cut_files.h"
 #include "cuts/cuts_errors.h"
 #include "files/json_text.h"
-#include "s2s/cut_files.h"
 
 namespace s2s {
 namespace {

@@ -8,7 +8,7 @@
 #include "cuts/cut_numbers.h"
 #include "cuts/cuts_errors.h"
 #include "cuts/mixed_cut.h"
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 
 namespace s2s::data {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "s2s/cut_operations.h"
+#include "cuts/cut_operations.h"
 
 namespace s2s::data {
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/atomic_file.h"
+#include "cuts/cut_files.h"
 #include "cuts/cuts_errors.h"
-#include "s2s/cut_files.h"
 
 namespace s2s {
 namespace {

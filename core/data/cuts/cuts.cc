@@ -1,4 +1,4 @@
-#include "s2s/cuts.h"
+#include "s2s/data/cuts.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "cuts/mixed_cut.h"
 #include "files/json_fields.h"
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 
 namespace s2s {
 namespace {

@@ -1,4 +1,4 @@
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 
 #include <cmath>
 #include <cstdio>

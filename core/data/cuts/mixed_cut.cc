@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "s2s/data/frames.h"
 #include "s2s/error.h"
-#include "s2s/frames.h"
 
 namespace s2s::data {
 

@@ -12,7 +12,7 @@
 #include "base/whole_number.h"
 #include "cuts/cut_audio_errors.h"
 #include "cuts/cut_json.h"
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 
 namespace s2s::data {
 namespace {

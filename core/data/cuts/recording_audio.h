@@ -13,7 +13,7 @@
 #include "audio/audio_reader.h"
 #include "audio/resampler_bank.h"
 #include "cuts/audio_transforms.h"
-#include "s2s/cuts.h"
+#include "s2s/data/cuts.h"
 
 namespace s2s::data {
 

@@ -5,10 +5,10 @@
 #include <numeric>
 #include <utility>
 
+#include "cuts/cut_files.h"
 #include "cuts/cut_numbers.h"
 #include "files/json_text.h"
-#include "s2s/cut_files.h"
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 
 namespace s2s {
 

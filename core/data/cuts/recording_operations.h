@@ -1,6 +1,6 @@
 #pragma once
 
-#include "s2s/cut_operations.h"
+#include "cuts/cut_operations.h"
 
 namespace s2s::data {
 

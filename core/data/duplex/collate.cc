@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "s2s/duplex_data.h"
-#include "s2s/frames.h"
+#include "s2s/data/duplex_data.h"
+#include "s2s/data/frames.h"
 
 namespace s2s {
 namespace {

@@ -1,4 +1,4 @@
-#include "s2s/duplex_data.h"
+#include "s2s/data/duplex_data.h"
 
 #include <algorithm>
 #include <filesystem>

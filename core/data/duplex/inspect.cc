@@ -12,7 +12,7 @@
 #include "cuts/cut_audio.h"
 #include "cuts/cut_audio_errors.h"
 #include "cuts/cuts_errors.h"
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 
 namespace s2s::data {
 namespace {

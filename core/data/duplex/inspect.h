@@ -13,8 +13,8 @@
 
 #include "duplex/inspect_buckets.h"
 #include "duplex/turn_fit.h"
-#include "s2s/cuts.h"
-#include "s2s/duplex_data.h"
+#include "s2s/data/cuts.h"
+#include "s2s/data/duplex_data.h"
 
 namespace s2s::data {
 

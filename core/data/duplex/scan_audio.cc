@@ -10,7 +10,7 @@
 #include "cuts/cut_audio.h"
 #include "duplex/inspect.h"
 #include "duplex/turn_findings.h"
-#include "s2s/audio_loader.h"
+#include "s2s/data/audio_loader.h"
 #include "s2s/threads.h"
 
 namespace s2s::data {

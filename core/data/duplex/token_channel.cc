@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "s2s/duplex_data.h"
-#include "s2s/frames.h"
+#include "s2s/data/duplex_data.h"
+#include "s2s/data/frames.h"
 
 namespace s2s {
 namespace {

@@ -1,4 +1,4 @@
-#include "s2s/training_texts.h"
+#include "s2s/data/training_texts.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cuts/cut_files.h"
 #include "files/line_reader.h"
-#include "s2s/cut_files.h"
-#include "s2s/duplex_data.h"
+#include "s2s/data/duplex_data.h"
 
 namespace s2s {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "s2s/data_commands.h"
+#include "s2s/data/data_commands.h"
 
 namespace s2s::files {
 

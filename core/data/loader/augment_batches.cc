@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "cuts/cut_json.h"
+#include "cuts/cut_operations.h"
 #include "files/line_file.h"
 #include "loader/join_cuts.h"
 #include "loader/mapped_sampler.h"
-#include "s2s/cut_operations.h"
 #include "streams/source_files.h"
 
 namespace s2s::data {

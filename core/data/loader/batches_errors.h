@@ -5,7 +5,7 @@
 #include <string>
 
 #include "s2s/config.h"
-#include "s2s/cuts.h"
+#include "s2s/data/cuts.h"
 #include "s2s/error.h"
 
 namespace s2s::data::cut_batches_errors {

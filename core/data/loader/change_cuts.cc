@@ -6,10 +6,10 @@
 #include <cmath>
 #include <limits>
 
+#include "cuts/cut_operations.h"
 #include "loader/alt_texts.h"
 #include "loader/batches_errors.h"
 #include "loader/mix_noise.h"
-#include "s2s/cut_operations.h"
 #include "streams/input_changes.h"
 #include "streams/python_random.h"
 #include "streams/stream_parts.h"

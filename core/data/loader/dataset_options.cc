@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "s2s/cut_batches.h"
+#include "s2s/data/cut_batches.h"
 
 namespace s2s {
 

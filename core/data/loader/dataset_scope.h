@@ -5,7 +5,7 @@
 #include <string>
 
 #include "loader/dataset_options.h"
-#include "s2s/cut_batches.h"
+#include "s2s/data/cut_batches.h"
 #include "streams/input_tree.h"
 
 namespace s2s::data {

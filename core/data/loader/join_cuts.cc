@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "cuts/cut_operations.h"
 #include "loader/mapped_sampler.h"
-#include "s2s/cut_operations.h"
 #include "streams/stream_parts.h"
 
 namespace s2s::data {

@@ -5,9 +5,9 @@
 #include <bit>
 #include <utility>
 
+#include "cuts/cut_operations.h"
 #include "loader/batches_errors.h"
-#include "s2s/cut_operations.h"
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 #include "streams/input_source.h"
 #include "streams/input_stream.h"
 #include "streams/python_random.h"

@@ -6,7 +6,7 @@
 
 #include "base/whole_number.h"
 #include "loader/batches_errors.h"
-#include "s2s/duplex_data.h"
+#include "s2s/data/duplex_data.h"
 
 namespace s2s::data {
 namespace {

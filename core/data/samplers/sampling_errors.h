@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "s2s/cuts.h"
+#include "s2s/data/cuts.h"
 #include "s2s/error.h"
 
 namespace s2s::data::sampling_errors {

@@ -4,10 +4,10 @@
 #include <filesystem>
 
 #include "base/fnv.h"
+#include "cuts/cut_files.h"
 #include "cuts/cuts_errors.h"
 #include "files/brace_expansion.h"
 #include "files/line_file.h"
-#include "s2s/cut_files.h"
 #include "shar/shar_set.h"
 
 namespace s2s::data {

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/foreign_json.h"
+#include "cuts/cut_files.h"
 #include "cuts/cut_json.h"
 #include "files/json_fields.h"
-#include "s2s/cut_files.h"
 #include "shar/shar_errors.h"
 
 namespace s2s::data {

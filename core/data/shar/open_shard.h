@@ -15,7 +15,7 @@
 #include "files/index_place.h"
 #include "files/line_file.h"
 #include "files/tar_index.h"
-#include "s2s/cuts.h"
+#include "s2s/data/cuts.h"
 
 namespace s2s::data {
 

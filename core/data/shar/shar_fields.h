@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cuts/cut_audio.h"
-#include "s2s/cuts.h"
+#include "s2s/data/cuts.h"
 #include "shar/shar_writer.h"
 
 namespace s2s::data {

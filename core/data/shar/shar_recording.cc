@@ -6,11 +6,11 @@
 #include <numeric>
 
 #include "audio/encode_audio.h"
+#include "cuts/cut_files.h"
 #include "cuts/mixed_cut.h"
 #include "files/byte_file.h"
 #include "files/tar_index.h"
-#include "s2s/cut_files.h"
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 #include "shar/shar_errors.h"
 #include "shar/shar_fields.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "files/index_place.h"
-#include "s2s/cuts.h"
+#include "s2s/data/cuts.h"
 
 namespace s2s::data {
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "s2s/cut_files.h"
+#include "cuts/cut_files.h"
 #include "shar/field_file.h"
 #include "shar/open_shard.h"
 #include "shar/shar_errors.h"

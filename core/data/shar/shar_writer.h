@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cuts/cut_audio.h"
-#include "s2s/cuts.h"
+#include "s2s/data/cuts.h"
 
 namespace s2s::data {
 

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/whole_number.h"
 #include "cuts/mixed_cut.h"
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 #include "streams/input_errors.h"
 #include "streams/source_silence.h"
 

@@ -9,7 +9,7 @@
 #include "files/brace_expansion.h"
 #include "files/line_file.h"
 #include "files/pipe_command.h"
-#include "s2s/data_commands.h"
+#include "s2s/data/data_commands.h"
 #include "streams/input_errors.h"
 #include "streams/input_stream.h"
 #include "streams/source_files.h"

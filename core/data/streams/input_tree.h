@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "s2s/config.h"
-#include "s2s/cuts.h"
+#include "s2s/data/cuts.h"
 #include "s2s/error.h"
 
 namespace s2s::data {

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fnv.h"
+#include "cuts/cut_files.h"
 #include "files/files_errors.h"
 #include "files/pipe_command.h"
-#include "s2s/cut_files.h"
 #include "streams/stream_parts.h"
 
 namespace s2s::data {

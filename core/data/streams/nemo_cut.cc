@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "audio/audio_reader.h"
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 #include "streams/input_errors.h"
 
 namespace s2s::data {

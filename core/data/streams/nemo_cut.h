@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "s2s/cuts.h"
+#include "s2s/data/cuts.h"
 
 namespace s2s::data {
 

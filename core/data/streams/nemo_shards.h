@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "files/tar_index.h"
-#include "s2s/cuts.h"
+#include "s2s/data/cuts.h"
 #include "streams/nemo_entry.h"
 #include "streams/source_lines.h"
 

@@ -10,7 +10,7 @@
 
 #include "audio/audio_reader.h"
 #include "base/fnv.h"
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 #include "streams/input_errors.h"
 #include "streams/nemo_cut.h"
 #include "streams/nemo_entry.h"

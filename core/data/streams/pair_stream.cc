@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "s2s/cut_operations.h"
+#include "cuts/cut_operations.h"
 #include "streams/input_errors.h"
 #include "streams/stream_parts.h"
 

@@ -9,7 +9,7 @@
 #include "base/foreign_json.h"
 #include "base/text.h"
 #include "cuts/mixed_cut.h"
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 #include "streams/input_errors.h"
 #include "streams/nemo_entry.h"
 #include "streams/source_silence.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "s2s/lora_options.h"
+#include "config/lora_options.h"
 #include "s2s/options.h"
 
 namespace s2s {

@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "s2s/backbone.h"
-#include "s2s/codec.h"
-#include "s2s/data_source.h"
-#include "s2s/encoder.h"
-#include "s2s/tokenizer.h"
+#include "s2s/kinds/backbone.h"
+#include "s2s/kinds/codec.h"
+#include "s2s/kinds/data_source.h"
+#include "s2s/kinds/encoder.h"
+#include "s2s/kinds/tokenizer.h"
 
 namespace s2s::conformance {
 

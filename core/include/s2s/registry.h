@@ -1,8 +1,6 @@
 #pragma once
 // Typed registries: one template and one vocabulary for every kind of component.
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -11,20 +9,27 @@
 #include <tuple>
 #include <vector>
 
-#include "s2s/backbone.h"
-#include "s2s/codec.h"
-#include "s2s/communicator.h"
 #include "s2s/config.h"
-#include "s2s/data_source.h"
-#include "s2s/encoder.h"
 #include "s2s/options.h"
-#include "s2s/scorer.h"
-#include "s2s/speech_model.h"
-#include "s2s/tokenizer.h"
-#include "s2s/training.h"
 
 namespace s2s {
 
+// The kinds, each in its header s2s/kinds/NAME.h.
+class Backbone;
+class Codec;
+class Communicator;
+class DataSource;
+class Encoder;
+class Metric;
+class Optimizer;
+class ParallelStrategy;
+class RunLogger;
+class Schedule;
+class Scorer;
+class SpeechModel;
+class Tokenizer;
+
+struct ProcessPlace;
 class Registries;
 
 /// What a component may need while it is built, beside its own options.

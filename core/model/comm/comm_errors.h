@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "s2s/communicator.h"
 #include "s2s/error.h"
+#include "s2s/kinds/communicator.h"
 
 namespace s2s::comm_errors {
 

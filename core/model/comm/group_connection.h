@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "s2s/communicator.h"
+#include "s2s/kinds/communicator.h"
 
 namespace s2s {
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "s2s/communicator.h"
+#include "s2s/kinds/communicator.h"
 
 namespace s2s {
 

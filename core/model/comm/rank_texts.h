@@ -1,11 +1,11 @@
 #pragma once
-// Texts between the ranks of a group, beside all_gather_texts (s2s/communicator.h). All its ranks
-// call the same, in the same order.
+// Texts between the ranks of a group, beside all_gather_texts (s2s/kinds/communicator.h). All its
+// ranks call the same, in the same order.
 
 #include <string>
 #include <vector>
 
-#include "s2s/communicator.h"
+#include "s2s/kinds/communicator.h"
 
 namespace s2s {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "comm/launch_environment.h"
-#include "s2s/communicator.h"
+#include "s2s/kinds/communicator.h"
 
 namespace s2s {
 

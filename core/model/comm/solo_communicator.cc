@@ -1,7 +1,7 @@
 #include <ATen/ATen.h>
 
-#include "s2s/communicator.h"
 #include "s2s/error.h"
+#include "s2s/kinds/communicator.h"
 
 namespace s2s {
 namespace {

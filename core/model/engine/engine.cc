@@ -11,7 +11,7 @@
 #include "comm/comm_errors.h"
 #include "plan/layout_rules.h"
 #include "plan/plan_check.h"
-#include "s2s/gradients.h"
+#include "s2s/parallel/gradients.h"
 
 namespace s2s {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "engine/engine_hooks.h"
 #include "engine/tensor_split.h"
-#include "s2s/mesh.h"
-#include "s2s/parallel_engine.h"
+#include "plan/mesh.h"
+#include "s2s/parallel/parallel_engine.h"
 
 namespace s2s {
 

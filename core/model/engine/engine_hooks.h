@@ -11,7 +11,7 @@
 #include "engine/tensor_split.h"
 #include "engine/units.h"
 #include "engine/unshard_schedule.h"
-#include "s2s/parallel_engine.h"
+#include "s2s/parallel/parallel_engine.h"
 
 namespace s2s {
 

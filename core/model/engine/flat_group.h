@@ -12,9 +12,9 @@
 #include "engine/flat_layout.h"
 #include "engine/flat_memory.h"
 #include "engine/tensor_placement.h"
-#include "s2s/block.h"
-#include "s2s/communicator.h"
-#include "s2s/initial_values.h"
+#include "s2s/kinds/communicator.h"
+#include "s2s/nn/block.h"
+#include "s2s/nn/initial_values.h"
 
 namespace s2s {
 

@@ -1,7 +1,7 @@
 #pragma once
 // Activation recomputation: a block's inside is not kept for the backward pass, but computed again.
 
-#include "s2s/block.h"
+#include "s2s/nn/block.h"
 
 namespace s2s {
 

@@ -1,11 +1,12 @@
 // What a strategy does that leaves the model as it is.
 
+#include "s2s/kinds/strategy.h"
+
 #include <ATen/ATen.h>
 
 #include "s2s/error.h"
-#include "s2s/gradients.h"
-#include "s2s/initial_values.h"
-#include "s2s/training.h"
+#include "s2s/nn/initial_values.h"
+#include "s2s/parallel/gradients.h"
 
 namespace s2s {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "s2s/communicator.h"
-#include "s2s/local_shard.h"
+#include "s2s/kinds/communicator.h"
+#include "s2s/parallel/local_shard.h"
 
 namespace s2s {
 

@@ -15,10 +15,10 @@
 
 #include "engine/tensor_exchange.h"
 #include "engine/tensor_placement.h"
+#include "plan/mesh.h"
 #include "plan/planned_model.h"
-#include "s2s/layers.h"
-#include "s2s/mesh.h"
-#include "s2s/vocabulary.h"
+#include "s2s/nn/layers.h"
+#include "s2s/nn/vocabulary.h"
 
 namespace s2s {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "flight/flight_diagnosis.h"
-#include "s2s/communicator.h"
+#include "s2s/kinds/communicator.h"
 
 namespace s2s {
 

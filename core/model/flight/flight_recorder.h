@@ -19,7 +19,7 @@
 #include "flight/flight_record.h"
 #include "flight/flight_signals.h"
 #include "flight/progress_board.h"
-#include "s2s/communicator.h"
+#include "s2s/kinds/communicator.h"
 
 namespace s2s {
 

@@ -1,4 +1,4 @@
-#include "s2s/block.h"
+#include "s2s/nn/block.h"
 
 #include <ATen/ATen.h>
 
@@ -6,7 +6,7 @@
 #include <set>
 
 #include "s2s/error.h"
-#include "s2s/initial_values.h"
+#include "s2s/nn/initial_values.h"
 
 namespace s2s {
 

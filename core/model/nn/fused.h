@@ -5,7 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "s2s/layers.h"
+#include "s2s/nn/layers.h"
 
 namespace s2s {
 

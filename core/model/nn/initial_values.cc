@@ -1,4 +1,4 @@
-#include "s2s/initial_values.h"
+#include "s2s/nn/initial_values.h"
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>

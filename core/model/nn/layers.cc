@@ -1,4 +1,4 @@
-#include "s2s/layers.h"
+#include "s2s/nn/layers.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>

@@ -1,4 +1,4 @@
-#include "s2s/lora.h"
+#include "nn/lora.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/path_pattern.h"
-#include "s2s/layers.h"
+#include "s2s/nn/layers.h"
 
 namespace s2s {
 namespace {

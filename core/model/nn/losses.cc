@@ -1,4 +1,4 @@
-#include "s2s/losses.h"
+#include "s2s/nn/losses.h"
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>

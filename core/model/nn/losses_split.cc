@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "nn/kernels/affine.h"
-#include "s2s/communicator.h"
 #include "s2s/error.h"
+#include "s2s/kinds/communicator.h"
 
 namespace s2s::split {
 namespace {

@@ -1,13 +1,13 @@
 #pragma once
-// Losses and logits of heads whose vocabularies are split over ranks (s2s/losses.h says what they
-// are), and what they share with whole heads.
+// Losses and logits of heads whose vocabularies are split over ranks (s2s/nn/losses.h says what
+// they are), and what they share with whole heads.
 
 #include <ATen/autocast_mode.h>
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
 
-#include "s2s/losses.h"
+#include "s2s/nn/losses.h"
 
 namespace s2s {
 

@@ -1,4 +1,4 @@
-#include "s2s/token_sampling.h"
+#include "s2s/nn/token_sampling.h"
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>

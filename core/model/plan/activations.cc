@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "s2s/layers.h"
+#include "s2s/nn/layers.h"
 
 namespace s2s {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "s2s/parallel_engine.h"
+#include "s2s/parallel/parallel_engine.h"
 
 namespace s2s {
 

@@ -1,7 +1,7 @@
 #pragma once
 // What follows from a layout's settings: the engine does so, and the plan counts on it.
 
-#include "s2s/parallel_engine.h"
+#include "s2s/parallel/parallel_engine.h"
 
 namespace s2s {
 

@@ -1,4 +1,4 @@
-#include "s2s/plan.h"
+#include "s2s/parallel/plan.h"
 
 #include "base/path_pattern.h"
 

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "s2s/block.h"
 #include "s2s/error.h"
-#include "s2s/plan.h"
+#include "s2s/nn/block.h"
+#include "s2s/parallel/plan.h"
 
 namespace s2s {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "s2s/error.h"
-#include "s2s/plan.h"
+#include "s2s/parallel/plan.h"
 
 namespace s2s::plan_errors {
 

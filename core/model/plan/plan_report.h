@@ -9,9 +9,9 @@
 #include "plan/activations.h"
 #include "plan/rank_cost.h"
 #include "plan/traffic.h"
-#include "s2s/block.h"
-#include "s2s/parallel_engine.h"
-#include "s2s/plan.h"
+#include "s2s/nn/block.h"
+#include "s2s/parallel/parallel_engine.h"
+#include "s2s/parallel/plan.h"
 
 namespace s2s {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "s2s/block.h"
-#include "s2s/plan.h"
+#include "s2s/nn/block.h"
+#include "s2s/parallel/plan.h"
 
 namespace s2s {
 

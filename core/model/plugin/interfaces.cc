@@ -1,6 +1,18 @@
 // The key functions of the component interfaces: one place for each class's type information, so
 // that it is the same in the host and in every plugin.
 
+#include "s2s/kinds/backbone.h"
+#include "s2s/kinds/codec.h"
+#include "s2s/kinds/communicator.h"
+#include "s2s/kinds/data_source.h"
+#include "s2s/kinds/encoder.h"
+#include "s2s/kinds/logger.h"
+#include "s2s/kinds/metric.h"
+#include "s2s/kinds/optimizer.h"
+#include "s2s/kinds/schedule.h"
+#include "s2s/kinds/scorer.h"
+#include "s2s/kinds/speech_model.h"
+#include "s2s/kinds/tokenizer.h"
 #include "s2s/registry.h"
 
 namespace s2s {

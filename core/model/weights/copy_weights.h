@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 
 namespace s2s {
 

@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "base/foreign_json.h"
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 #include "weights/json_file.h"
 #include "weights/weights_errors.h"
 

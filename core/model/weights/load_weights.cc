@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 #include "weights/copy_weights.h"
 #include "weights/shape_text.h"
 #include "weights/stored_tensors.h"

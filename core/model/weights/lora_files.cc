@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
-#include "s2s/lora.h"
-#include "s2s/weights.h"
+#include "nn/lora.h"
+#include "s2s/nn/weights.h"
 #include "weights/json_file.h"
 #include "weights/safetensors.h"
 

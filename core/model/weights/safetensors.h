@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "s2s/block.h"
+#include "s2s/nn/block.h"
 #include "weights/block_checksums.h"
 
 namespace s2s {

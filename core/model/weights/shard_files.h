@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "s2s/local_shard.h"
+#include "s2s/parallel/local_shard.h"
 #include "weights/checked_files.h"
 #include "weights/weight_mapping.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "s2s/local_shard.h"
+#include "s2s/parallel/local_shard.h"
 
 namespace s2s {
 

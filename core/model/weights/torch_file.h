@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "s2s/block.h"
+#include "s2s/nn/block.h"
 #include "weights/pickle.h"
 #include "weights/zip_directory.h"
 

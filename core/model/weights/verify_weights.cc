@@ -7,7 +7,7 @@
 #include <map>
 
 #include "s2s/error.h"
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 #include "weights/finite.h"
 #include "weights/weight_folder.h"
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <variant>
 
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 #include "weights/safetensors.h"
 #include "weights/shard_files.h"
 #include "weights/torch_file.h"

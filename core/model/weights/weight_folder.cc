@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 #include "weights/json_file.h"
 #include "weights/weights_errors.h"
 

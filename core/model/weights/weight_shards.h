@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "s2s/block.h"
+#include "s2s/nn/block.h"
 
 namespace s2s {
 

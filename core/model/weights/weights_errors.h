@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "s2s/error.h"
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 
 namespace s2s::weights_errors {
 

@@ -23,10 +23,11 @@
 #include <vector>
 
 #include "checkpoint/checkpoint_rotation.h"
-#include "s2s/block.h"
+#include "plan/mesh.h"
 #include "s2s/config.h"
-#include "s2s/mesh.h"
-#include "s2s/training.h"
+#include "s2s/kinds/optimizer.h"
+#include "s2s/nn/block.h"
+#include "s2s/parallel/local_shard.h"
 
 namespace s2s {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "s2s/block.h"
-#include "s2s/local_shard.h"
+#include "s2s/nn/block.h"
+#include "s2s/parallel/local_shard.h"
 #include "weights/checkpoint_index.h"
 
 namespace s2s {

@@ -8,6 +8,10 @@
 #include <limits>
 
 #include "compare/compare_errors.h"
+#include "s2s/kinds/backbone.h"
+#include "s2s/kinds/codec.h"
+#include "s2s/kinds/encoder.h"
+#include "s2s/kinds/speech_model.h"
 #include "weights/shape_text.h"
 
 namespace s2s {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compare/reference_file.h"
+#include "s2s/nn/name_map.h"
 #include "s2s/registry.h"
 
 namespace s2s {

@@ -2,7 +2,9 @@
 #include <ATen/core/grad_mode.h>
 
 #include "compare/compare.h"
-#include "s2s/weights.h"
+#include "s2s/kinds/codec.h"
+#include "s2s/kinds/encoder.h"
+#include "s2s/nn/weights.h"
 
 namespace s2s {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "compare/compare.h"
-#include "s2s/token_sampling.h"
-#include "s2s/weights.h"
+#include "s2s/nn/token_sampling.h"
+#include "s2s/nn/weights.h"
 #include "weights/shape_text.h"
 
 namespace s2s {

@@ -10,7 +10,10 @@
 
 #include "compare/compare.h"
 #include "config/parameter_pattern.h"
-#include "s2s/weights.h"
+#include "s2s/kinds/optimizer.h"
+#include "s2s/kinds/schedule.h"
+#include "s2s/kinds/speech_model.h"
+#include "s2s/nn/weights.h"
 
 namespace s2s {
 namespace {

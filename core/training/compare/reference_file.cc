@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "compare/compare_errors.h"
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 #include "weights/safetensors.h"
 
 namespace s2s {

@@ -6,7 +6,7 @@
 #include "eval/metrics/data_set_board.h"
 #include "eval/metrics/example_exchange.h"
 #include "eval/metrics/example_measures.h"
-#include "s2s/full_precision.h"
+#include "s2s/nn/full_precision.h"
 
 namespace s2s {
 namespace {

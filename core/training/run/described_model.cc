@@ -4,7 +4,9 @@
 
 #include "config/config_errors.h"
 #include "config/scalar.h"
-#include "s2s/lora.h"
+#include "nn/lora.h"
+#include "s2s/kinds/speech_model.h"
+#include "s2s/kinds/tokenizer.h"
 #include "train/run_options.h"
 
 namespace s2s::run {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "s2s/backbone.h"
 #include "s2s/config.h"
-#include "s2s/plan.h"
+#include "s2s/kinds/backbone.h"
+#include "s2s/parallel/plan.h"
 #include "s2s/registry.h"
 
 namespace s2s::run {

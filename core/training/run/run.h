@@ -7,6 +7,7 @@
 #include "base/warnings.h"
 #include "run/run_builder.h"
 #include "run/run_config.h"
+#include "s2s/kinds/communicator.h"
 
 namespace s2s::run {
 

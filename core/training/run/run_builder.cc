@@ -9,8 +9,8 @@
 #include "checkpoint/checkpoint_copies.h"
 #include "config/config_errors.h"
 #include "config/distrusted_files.h"
-#include "s2s/lora.h"
-#include "s2s/weights.h"
+#include "nn/lora.h"
+#include "s2s/nn/weights.h"
 #include "train/kept_source.h"
 #include "train/train_errors.h"
 

@@ -14,8 +14,10 @@
 #include "run/checkpoint_config.h"
 #include "run/described_model.h"
 #include "run/strategy_mesh.h"
-#include "s2s/duplex_data.h"
+#include "s2s/data/duplex_data.h"
 #include "s2s/foreign_text.h"
+#include "s2s/kinds/optimizer.h"
+#include "s2s/kinds/schedule.h"
 #include "train/run_options.h"
 
 namespace s2s::run {

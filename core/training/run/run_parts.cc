@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "s2s/lora.h"
+#include "nn/lora.h"
 #include "train/freeze.h"
 
 namespace s2s::run {

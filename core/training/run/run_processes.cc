@@ -4,7 +4,7 @@
 #include "comm/group_connection.h"
 #include "config/config_changes.h"
 #include "config/secrets.h"
-#include "s2s/mesh.h"
+#include "plan/mesh.h"
 #include "s2s/plugin_note.h"
 
 namespace s2s::run {

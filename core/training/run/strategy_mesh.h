@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "s2s/mesh.h"
+#include "plan/mesh.h"
 #include "s2s/registry.h"
 
 namespace s2s::run {

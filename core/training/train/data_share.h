@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "s2s/data_source.h"
+#include "s2s/kinds/data_source.h"
 
 namespace s2s {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "config/parameter_pattern.h"
-#include "s2s/block.h"
+#include "s2s/nn/block.h"
 
 namespace s2s {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "s2s/training.h"
+#include "s2s/kinds/logger.h"
 #include "train/step_report.h"
 
 namespace s2s {

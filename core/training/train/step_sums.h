@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "s2s/speech_model.h"
-#include "s2s/training.h"
+#include "s2s/kinds/speech_model.h"
+#include "s2s/kinds/strategy.h"
 #include "train/step_report.h"
 
 namespace s2s {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "s2s/training.h"
+#include "s2s/kinds/strategy.h"
 
 namespace s2s {
 

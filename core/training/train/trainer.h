@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "config/save_schedule.h"
-#include "s2s/data_source.h"
-#include "s2s/speech_model.h"
-#include "s2s/training.h"
+#include "s2s/kinds/data_source.h"
+#include "s2s/kinds/optimizer.h"
+#include "s2s/kinds/schedule.h"
+#include "s2s/kinds/speech_model.h"
+#include "s2s/kinds/strategy.h"
 #include "train/loss_scale.h"
 #include "train/precision.h"
 #include "train/step_report.h"

@@ -9,7 +9,7 @@
 #include "mel_fsq_errors.h"
 #include "mel_inverse.h"
 #include "phase_stream.h"
-#include "s2s/mel.h"
+#include "s2s/nn/mel.h"
 
 namespace s2s::mel_fsq {
 

@@ -7,7 +7,7 @@
 
 #include "mel_fsq_options.h"
 #include "quantizer.h"
-#include "s2s/codec.h"
+#include "s2s/kinds/codec.h"
 
 namespace s2s::mel_fsq {
 

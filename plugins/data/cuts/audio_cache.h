@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "s2s/audio_loader.h"
+#include "s2s/data/audio_loader.h"
 
 namespace s2s::cuts {
 

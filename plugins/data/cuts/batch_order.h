@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bad_cuts.h"
-#include "s2s/cut_batches.h"
+#include "s2s/data/cut_batches.h"
 
 namespace s2s::cuts {
 

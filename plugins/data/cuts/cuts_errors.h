@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "s2s/cuts.h"
-#include "s2s/duplex_data.h"
+#include "s2s/data/cuts.h"
+#include "s2s/data/duplex_data.h"
 #include "s2s/error.h"
 
 namespace s2s::cuts::errors {

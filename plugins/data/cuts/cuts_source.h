@@ -13,8 +13,8 @@
 #include "cuts_options.h"
 #include "loading_pool.h"
 #include "row_loader.h"
-#include "s2s/data_source.h"
-#include "s2s/duplex_data.h"
+#include "s2s/data/duplex_data.h"
+#include "s2s/kinds/data_source.h"
 #include "s2s/registry.h"
 #include "source_state.h"
 

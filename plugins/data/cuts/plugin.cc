@@ -5,7 +5,7 @@
 #include "audio_cache.h"
 #include "cuts_options.h"
 #include "cuts_source.h"
-#include "s2s/data_commands.h"
+#include "s2s/data/data_commands.h"
 
 namespace {
 

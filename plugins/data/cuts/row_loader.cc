@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "cuts_errors.h"
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 
 namespace s2s::cuts {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "s2s/cut_batches.h"
-#include "s2s/duplex_data.h"
+#include "s2s/data/cut_batches.h"
+#include "s2s/data/duplex_data.h"
 
 namespace s2s::cuts {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "row_loader.h"
-#include "s2s/cut_batches.h"
-#include "s2s/duplex_data.h"
+#include "s2s/data/cut_batches.h"
+#include "s2s/data/duplex_data.h"
 
 namespace s2s::cuts {
 

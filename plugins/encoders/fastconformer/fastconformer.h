@@ -4,7 +4,7 @@
 #include <string>
 
 #include "fastconformer_options.h"
-#include "s2s/encoder.h"
+#include "s2s/kinds/encoder.h"
 
 namespace s2s::fastconformer {
 

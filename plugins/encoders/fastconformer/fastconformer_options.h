@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "s2s/conformer.h"
-#include "s2s/mel.h"
+#include "s2s/nn/conformer.h"
+#include "s2s/nn/mel.h"
 
 namespace s2s::fastconformer {
 

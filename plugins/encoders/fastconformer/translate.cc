@@ -1,7 +1,7 @@
 #include <initializer_list>
 
 #include "fastconformer_options.h"
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 
 namespace s2s::fastconformer {
 namespace {

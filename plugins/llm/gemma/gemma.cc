@@ -3,7 +3,7 @@
 
 #include "options.h"
 #include "plan.h"
-#include "s2s/decoder_family.h"
+#include "s2s/nn/decoder_family.h"
 #include "s2s/plugin.h"
 
 namespace s2s::gemma {

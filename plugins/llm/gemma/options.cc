@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "s2s/decoder_family.h"
+#include "s2s/nn/decoder_family.h"
 
 namespace s2s::gemma {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "s2s/decoder_options.h"
+#include "s2s/nn/decoder_options.h"
 
 namespace s2s::gemma {
 

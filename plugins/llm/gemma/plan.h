@@ -1,6 +1,6 @@
 #pragma once
 
-#include "s2s/decoder.h"
+#include "s2s/nn/decoder.h"
 
 namespace s2s::gemma {
 

@@ -2,7 +2,7 @@
 // plan and its checkpoint names.
 
 #include "plan.h"
-#include "s2s/decoder_family.h"
+#include "s2s/nn/decoder_family.h"
 #include "s2s/plugin.h"
 
 namespace s2s::llama {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "s2s/plan.h"
+#include "s2s/parallel/plan.h"
 
 namespace s2s::llama {
 

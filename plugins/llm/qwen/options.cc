@@ -1,6 +1,6 @@
 #include "options.h"
 
-#include "s2s/decoder_family.h"
+#include "s2s/nn/decoder_family.h"
 
 namespace s2s::qwen {
 namespace {

@@ -2,7 +2,7 @@
 // The decoder is core's; this plugin adds the sizes, the sharding plan and what it accepts of a
 // config.json.
 
-#include "s2s/decoder_family.h"
+#include "s2s/nn/decoder_family.h"
 #include "s2s/plugin.h"
 
 namespace s2s::tinyllama {

@@ -5,7 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "s2s/tokenizer.h"
+#include "s2s/kinds/tokenizer.h"
 
 namespace s2s::duplex {
 

@@ -4,8 +4,8 @@
 // What to repeat is learned; that a repeated word is the same word is built in. Source: pointer
 // networks (See, Liu, Manning 2017), here with embeddings instead of probabilities.
 
-#include "s2s/backbone.h"
-#include "s2s/layers.h"
+#include "s2s/kinds/backbone.h"
+#include "s2s/nn/layers.h"
 
 namespace s2s::duplex {
 

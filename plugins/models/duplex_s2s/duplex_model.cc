@@ -4,7 +4,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "duplex_errors.h"
-#include "s2s/full_precision.h"
+#include "s2s/nn/full_precision.h"
 
 namespace s2s::duplex {
 

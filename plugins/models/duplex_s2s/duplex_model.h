@@ -10,9 +10,9 @@
 #include "channels.h"
 #include "duplex_options.h"
 #include "perception.h"
-#include "s2s/backbone.h"
+#include "s2s/kinds/backbone.h"
+#include "s2s/kinds/speech_model.h"
 #include "s2s/registry.h"
-#include "s2s/speech_model.h"
 #include "token_choice.h"
 #include "user_text.h"
 

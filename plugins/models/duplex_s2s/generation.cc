@@ -5,7 +5,7 @@
 
 #include "duplex_errors.h"
 #include "duplex_model.h"
-#include "s2s/full_precision.h"
+#include "s2s/nn/full_precision.h"
 
 namespace s2s::duplex {
 

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "duplex_options.h"
-#include "s2s/conformer.h"
-#include "s2s/encoder.h"
-#include "s2s/layers.h"
+#include "s2s/kinds/encoder.h"
+#include "s2s/nn/conformer.h"
+#include "s2s/nn/layers.h"
 
 namespace s2s::duplex {
 

@@ -2,8 +2,8 @@
 // From the logits of both channels to tokens: the likeliest, as NeMo, or draws.
 // Shape letters: B batch, T frames, K codebooks, V vocabulary of a channel.
 
-#include "s2s/token_sampling.h"
-#include "s2s/tokenizer.h"
+#include "s2s/kinds/tokenizer.h"
+#include "s2s/nn/token_sampling.h"
 
 namespace s2s::duplex {
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "duplex_errors.h"
-#include "s2s/losses.h"
+#include "s2s/nn/losses.h"
 
 namespace s2s::duplex {
 

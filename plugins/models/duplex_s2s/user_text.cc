@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include "s2s/losses.h"
+#include "s2s/nn/losses.h"
 
 namespace s2s::duplex {
 

@@ -7,8 +7,8 @@
 
 #include "copy_attention.h"
 #include "duplex_options.h"
-#include "s2s/layers.h"
-#include "s2s/tokenizer.h"
+#include "s2s/kinds/tokenizer.h"
+#include "s2s/nn/layers.h"
 
 namespace s2s::duplex {
 

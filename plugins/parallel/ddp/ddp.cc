@@ -1,6 +1,6 @@
 // Replicas: the whole model on every rank, each with its part of the data.
 
-#include "s2s/parallel_engine.h"
+#include "s2s/parallel/parallel_engine.h"
 #include "s2s/plugin.h"
 
 namespace s2s::ddp {

@@ -1,7 +1,7 @@
 // Optimizer state, gradients and parameters split over the data ranks (ZeRO stages 1 to 3; with
 // replicas of the split model: hybrid sharding).
 
-#include "s2s/parallel_engine.h"
+#include "s2s/parallel/parallel_engine.h"
 #include "s2s/plugin.h"
 
 namespace s2s::fsdp {

@@ -10,6 +10,7 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
+#include "s2s/kinds/communicator.h"
 #include "s2s/plugin.h"
 #include "s2s/threads.h"
 

@@ -1,7 +1,7 @@
 // Replicas x shards x tensor axis: the data ranks split the model as in ZeRO, groups of ranks split
 // each layer (NeMo's ModelParallelStrategy, and its keys).
 
-#include "s2s/parallel_engine.h"
+#include "s2s/parallel/parallel_engine.h"
 #include "s2s/plugin.h"
 
 namespace s2s::model_parallel {

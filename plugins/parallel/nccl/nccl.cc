@@ -11,6 +11,7 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
+#include "s2s/kinds/communicator.h"
 #include "s2s/plugin.h"
 
 namespace s2s::nccl {

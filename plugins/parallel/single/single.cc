@@ -1,6 +1,8 @@
 // One process, one device: the plain reference that every layout has to agree with.
 
-#include "s2s/gradients.h"
+#include "s2s/kinds/strategy.h"
+#include "s2s/parallel/gradients.h"
+#include "s2s/parallel/plan.h"
 #include "s2s/plugin.h"
 
 namespace s2s::single {

@@ -15,8 +15,8 @@
 #include <thread>
 
 #include "bigram_model.h"
+#include "s2s/data/resample.h"
 #include "s2s/foreign_text.h"
-#include "s2s/resample.h"
 #include "scorer_errors.h"
 
 namespace s2s::pocketsphinx {

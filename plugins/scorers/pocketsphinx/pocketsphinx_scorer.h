@@ -8,8 +8,8 @@
 
 #include "dictionary.h"
 #include "process.h"
+#include "s2s/kinds/scorer.h"
 #include "s2s/options.h"
-#include "s2s/scorer.h"
 
 namespace s2s::pocketsphinx {
 

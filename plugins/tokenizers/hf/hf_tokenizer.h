@@ -10,7 +10,7 @@
 #include "normalizer.h"
 #include "options.h"
 #include "pre_tokenizer.h"
-#include "s2s/tokenizer.h"
+#include "s2s/kinds/tokenizer.h"
 #include "special_tokens.h"
 #include "vocabulary.h"
 

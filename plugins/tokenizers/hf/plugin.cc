@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "hf_tokenizer.h"
-#include "s2s/training_texts.h"
+#include "s2s/data/training_texts.h"
 #include "tokenizer_errors.h"
 #include "train.h"
 

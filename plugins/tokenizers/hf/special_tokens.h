@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "options.h"
-#include "s2s/tokenizer.h"
+#include "s2s/kinds/tokenizer.h"
 #include "vocabulary.h"
 
 namespace s2s::hf_plugin {

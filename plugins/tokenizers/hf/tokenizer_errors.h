@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "s2s/error.h"
-#include "s2s/tokenizer.h"
+#include "s2s/kinds/tokenizer.h"
 
 namespace s2s::hf_plugin::errors {
 

@@ -6,7 +6,7 @@
 
 #include "byte_alphabet.h"
 #include "pattern.h"
-#include "s2s/training_texts.h"
+#include "s2s/data/training_texts.h"
 #include "unicode.h"
 
 namespace s2s::hf_plugin {

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "s2s/training_texts.h"
+#include "s2s/data/training_texts.h"
 #include "sentencepiece_tokenizer.h"
 #include "tokenizer_errors.h"
 #include "train.h"

@@ -4,7 +4,7 @@
 
 #include <unordered_map>
 
-#include "s2s/training_texts.h"
+#include "s2s/data/training_texts.h"
 #include "tokenizer_errors.h"
 
 namespace s2s::sentencepiece_plugin {

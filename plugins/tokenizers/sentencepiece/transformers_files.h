@@ -5,7 +5,7 @@
 #include <string>
 
 #include "model_proto.h"
-#include "s2s/tokenizer.h"
+#include "s2s/kinds/tokenizer.h"
 
 namespace s2s::sentencepiece_plugin {
 

@@ -4,6 +4,8 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include "s2s/kinds/optimizer.h"
+#include "s2s/nn/block.h"
 #include "s2s/plugin.h"
 
 namespace s2s::adamw {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "s2s/kinds/schedule.h"
 #include "s2s/plugin.h"
 
 namespace s2s::cosine {

@@ -5,7 +5,7 @@
 
 #include "cli/train/tiny_run.h"
 #include "common/contains.h"
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 
 using namespace s2s::test;
 using s2s::SafetensorsFile;

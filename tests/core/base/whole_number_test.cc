@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "s2s/frames.h"
+#include "s2s/data/frames.h"
 
 TEST_CASE("a foreign number that no count can be is the largest one, and sums do not overflow") {
   constexpr int64_t kMost = int64_t{1} << 53;

@@ -1,4 +1,4 @@
-#include "s2s/communicator.h"
+#include "s2s/kinds/communicator.h"
 
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>

@@ -5,7 +5,7 @@
 #include "common/failing_threads.h"
 #include "common/full_disk.h"
 #include "core/convert/convert_files.h"
-#include "s2s/cut_files.h"
+#include "cuts/cut_files.h"
 
 using namespace s2s;
 using namespace s2s::convert;

@@ -15,9 +15,9 @@
 #include "core/cuts/recording_cut.h"
 #include "core/duplex/data_files.h"
 #include "files/tar_writer.h"
-#include "s2s/audio_loader.h"
+#include "s2s/data/audio_loader.h"
+#include "s2s/data/resample.h"
 #include "s2s/error.h"
-#include "s2s/resample.h"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "s2s/cut_files.h"
-#include "s2s/cut_operations.h"
+#include "cuts/cut_files.h"
+#include "cuts/cut_operations.h"
 #include "s2s/error.h"
 
 namespace s2s::test {

@@ -1,4 +1,4 @@
-#include "s2s/cut_files.h"
+#include "cuts/cut_files.h"
 
 #include <doctest/doctest.h>
 #include <zlib.h>

@@ -1,4 +1,4 @@
-#include "s2s/cut_operations.h"
+#include "cuts/cut_operations.h"
 
 #include <doctest/doctest.h>
 

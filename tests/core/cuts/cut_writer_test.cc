@@ -5,8 +5,8 @@
 #include "common/full_disk.h"
 #include "common/temporary_folder.h"
 #include "core/duplex/data_files.h"
+#include "cuts/cut_files.h"
 #include "files/json_text.h"
-#include "s2s/cut_files.h"
 #include "s2s/error.h"
 
 namespace {

@@ -12,8 +12,8 @@
 #include "core/duplex/data_files.h"
 #include "core/duplex/golden_file.h"
 #include "cuts/cut_audio.h"
-#include "s2s/audio_loader.h"
-#include "s2s/cut_files.h"
+#include "cuts/cut_files.h"
+#include "s2s/data/audio_loader.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "s2s/cut_files.h"
+#include "cuts/cut_files.h"
 
 namespace s2s::test {
 

@@ -1,4 +1,4 @@
-#include "s2s/duplex_data.h"
+#include "s2s/data/duplex_data.h"
 
 #include <ATen/Functions.h>
 #include <doctest/doctest.h>
@@ -6,7 +6,7 @@
 #include "common/temporary_folder.h"
 #include "core/duplex/data_files.h"
 #include "core/duplex/table_tokenizer.h"
-#include "s2s/cut_files.h"
+#include "cuts/cut_files.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include "common/temporary_folder.h"
 #include "core/duplex/data_files.h"
 #include "core/duplex/table_tokenizer.h"
-#include "s2s/cut_files.h"
+#include "cuts/cut_files.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include "common/places.h"
 #include "core/duplex/table_tokenizer.h"
-#include "s2s/duplex_data.h"
+#include "s2s/data/duplex_data.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "core/duplex/data_files.h"
-#include "s2s/cut_files.h"
+#include "cuts/cut_files.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "s2s/gradients.h"
+#include "s2s/parallel/gradients.h"
 
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>

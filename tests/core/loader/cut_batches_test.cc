@@ -1,4 +1,4 @@
-#include "s2s/cut_batches.h"
+#include "s2s/data/cut_batches.h"
 
 #include <doctest/doctest.h>
 

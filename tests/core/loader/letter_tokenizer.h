@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "s2s/tokenizer.h"
+#include "s2s/kinds/tokenizer.h"
 
 namespace s2s::test {
 

@@ -9,9 +9,9 @@
 
 #include "config/yaml_reader.h"
 #include "core/loader/letter_tokenizer.h"
-#include "s2s/audio_loader.h"
-#include "s2s/cut_batches.h"
-#include "s2s/cut_files.h"
+#include "cuts/cut_files.h"
+#include "s2s/data/audio_loader.h"
+#include "s2s/data/cut_batches.h"
 
 using namespace s2s;
 using OrderedJson = nlohmann::ordered_json;

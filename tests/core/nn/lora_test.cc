@@ -1,4 +1,4 @@
-#include "s2s/lora.h"
+#include "nn/lora.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -12,8 +12,8 @@
 #include "common/temporary_folder.h"
 #include "core/weights/test_files.h"
 #include "plan/plan_check.h"
-#include "s2s/decoder.h"
-#include "s2s/weights.h"
+#include "s2s/nn/decoder.h"
+#include "s2s/nn/weights.h"
 #include "weights/safetensors.h"
 
 using namespace s2s::test;

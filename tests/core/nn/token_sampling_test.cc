@@ -1,4 +1,4 @@
-#include "s2s/token_sampling.h"
+#include "s2s/nn/token_sampling.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/places.h"
-#include "s2s/decoder.h"
+#include "s2s/nn/decoder.h"
 
 namespace {
 

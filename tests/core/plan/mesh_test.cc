@@ -1,4 +1,4 @@
-#include "s2s/mesh.h"
+#include "plan/mesh.h"
 
 #include <doctest/doctest.h>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "s2s/layers.h"
+#include "s2s/nn/layers.h"
 
 namespace s2s::test {
 

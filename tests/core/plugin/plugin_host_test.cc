@@ -4,6 +4,8 @@
 
 #include "common/temporary_folder.h"
 #include "core/plugin/fixtures.h"
+#include "s2s/kinds/codec.h"
+#include "s2s/kinds/metric.h"
 
 using namespace s2s;
 using namespace s2s::test;

@@ -8,9 +8,9 @@
 
 #include "common/loader_cases.h"
 #include "config/yaml_reader.h"
-#include "s2s/audio_loader.h"
-#include "s2s/cut_files.h"
-#include "s2s/frames.h"
+#include "cuts/cut_files.h"
+#include "s2s/data/audio_loader.h"
+#include "s2s/data/frames.h"
 #include "streams/input_rows.h"
 #include "streams/input_source.h"
 

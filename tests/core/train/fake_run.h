@@ -7,9 +7,12 @@
 #include <memory>
 #include <string>
 
-#include "s2s/layers.h"
-#include "s2s/speech_model.h"
-#include "s2s/training.h"
+#include "s2s/kinds/optimizer.h"
+#include "s2s/kinds/schedule.h"
+#include "s2s/kinds/speech_model.h"
+#include "s2s/kinds/strategy.h"
+#include "s2s/nn/layers.h"
+#include "s2s/nn/token_sampling.h"
 #include "train/trainer.h"
 
 namespace s2s::test {

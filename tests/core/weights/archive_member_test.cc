@@ -7,7 +7,7 @@
 #include "common/temporary_folder.h"
 #include "core/weights/tar_file.h"
 #include "core/weights/test_files.h"
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 
 using namespace s2s::test;
 

@@ -9,7 +9,7 @@
 
 #include "common/temporary_folder.h"
 #include "s2s/error.h"
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 #include "weights/checkpoint_index.h"
 #include "weights/checkpoint_proof.h"
 #include "weights/tensor_runs.h"

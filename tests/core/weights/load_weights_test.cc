@@ -5,8 +5,8 @@
 
 #include "common/temporary_folder.h"
 #include "core/weights/test_files.h"
-#include "s2s/layers.h"
-#include "s2s/weights.h"
+#include "s2s/nn/layers.h"
+#include "s2s/nn/weights.h"
 #include "weights/finite.h"
 #include "weights/safetensors.h"
 

@@ -1,4 +1,4 @@
-#include "s2s/name_map.h"
+#include "s2s/nn/name_map.h"
 
 #include <doctest/doctest.h>
 

@@ -8,7 +8,7 @@
 
 #include "common/temporary_folder.h"
 #include "core/weights/test_files.h"
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 #include "weights/safetensors.h"
 
 using namespace s2s::test;

@@ -8,6 +8,7 @@
 #include "core/duplex/table_tokenizer.h"
 #include "plugins/data_cuts/fake_batches.h"
 #include "s2s/conformance.h"
+#include "s2s/data/duplex_data.h"
 
 namespace {
 

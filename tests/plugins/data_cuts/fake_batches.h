@@ -13,10 +13,10 @@
 #include <string>
 #include <thread>
 
-#include "s2s/audio_loader.h"
-#include "s2s/cut_batches.h"
+#include "s2s/data/audio_loader.h"
+#include "s2s/data/cut_batches.h"
+#include "s2s/data/frames.h"
 #include "s2s/error.h"
-#include "s2s/frames.h"
 
 namespace s2s::test {
 

@@ -6,6 +6,8 @@
 
 #include "core/duplex/table_tokenizer.h"
 #include "plugins/data_cuts/fake_batches.h"
+#include "s2s/batch.h"
+#include "s2s/data/duplex_data.h"
 
 namespace {
 

@@ -5,6 +5,7 @@
 #include "common/failing_threads.h"
 #include "core/duplex/table_tokenizer.h"
 #include "plugins/data_cuts/fake_batches.h"
+#include "s2s/batch.h"
 
 namespace {
 

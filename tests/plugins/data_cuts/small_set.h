@@ -12,6 +12,8 @@
 #include "core/duplex/data_files.h"
 #include "core/duplex/table_tokenizer.h"
 #include "plugins/built_plugins.h"
+#include "s2s/batch.h"
+#include "s2s/kinds/data_source.h"
 
 namespace s2s::test {
 

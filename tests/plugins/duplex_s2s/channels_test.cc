@@ -5,6 +5,8 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
+#include "s2s/kinds/tokenizer.h"
+
 using namespace s2s;
 using namespace s2s::duplex;
 

@@ -6,6 +6,9 @@
 #include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 
+#include "s2s/kinds/backbone.h"
+#include "s2s/nn/block.h"
+
 // Shape letters: B batch, T frames, H hidden.
 
 using namespace s2s;

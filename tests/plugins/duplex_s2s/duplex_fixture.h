@@ -6,8 +6,10 @@
 
 #include "core/duplex/table_tokenizer.h"
 #include "plugins/built_plugins.h"
+#include "s2s/batch.h"
 #include "s2s/error.h"
-#include "s2s/weights.h"
+#include "s2s/kinds/speech_model.h"
+#include "s2s/nn/weights.h"
 
 // Shape letters: B batch, S samples, T frames, K codebooks.
 

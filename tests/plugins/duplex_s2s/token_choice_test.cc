@@ -5,6 +5,9 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
+#include "s2s/kinds/tokenizer.h"
+#include "s2s/nn/token_sampling.h"
+
 using s2s::duplex::TokenChoice;
 
 namespace {

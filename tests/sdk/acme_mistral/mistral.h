@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "s2s/decoder_family.h"
+#include "s2s/nn/decoder_family.h"
 
 namespace acme_mistral {
 

@@ -4,8 +4,10 @@
 
 #include <ATen/ATen.h>
 
-#include "s2s/communicator.h"
-#include "s2s/gradients.h"
+#include "s2s/kinds/communicator.h"
+#include "s2s/kinds/strategy.h"
+#include "s2s/parallel/gradients.h"
+#include "s2s/parallel/plan.h"
 #include "s2s/registry.h"
 
 namespace acme_plain {

@@ -3,7 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "s2s/decoder.h"
+#include "s2s/nn/decoder.h"
 
 namespace s2s {
 

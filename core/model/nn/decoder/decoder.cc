@@ -1,10 +1,10 @@
-#include "s2s/decoder.h"
+#include "s2s/nn/decoder.h"
 
 #include <ATen/ATen.h>
 
 #include "nn/fused.h"
 #include "s2s/error.h"
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 
 namespace s2s {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "nn/decoder/attend.h"
 #include "nn/fused.h"
-#include "s2s/decoder.h"
+#include "s2s/nn/decoder.h"
 
 namespace s2s {
 namespace {

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/text.h"
-#include "s2s/decoder_options.h"
-#include "s2s/weights.h"
+#include "s2s/nn/decoder_options.h"
+#include "s2s/nn/weights.h"
 #include "weights/weights_errors.h"
 
 namespace s2s {

@@ -1,4 +1,4 @@
-#include "s2s/decoder_options.h"
+#include "s2s/nn/decoder_options.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "nn/decoder/decoder_errors.h"
-#include "s2s/decoder_family.h"
 #include "s2s/error.h"
+#include "s2s/nn/decoder_family.h"
 
 namespace s2s {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "s2s/decoder.h"
 #include "s2s/error.h"
+#include "s2s/nn/decoder.h"
 
 namespace s2s {
 namespace {

@@ -1,7 +1,7 @@
 #include <map>
 #include <set>
 
-#include "s2s/decoder_options.h"
+#include "s2s/nn/decoder_options.h"
 
 namespace s2s {
 namespace {

@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "config/scalar.h"
-#include "s2s/decoder_options.h"
-#include "s2s/weights.h"
+#include "s2s/nn/decoder_options.h"
+#include "s2s/nn/weights.h"
 
 namespace s2s {
 namespace {

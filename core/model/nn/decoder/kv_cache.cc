@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "s2s/backbone.h"
 #include "s2s/error.h"
+#include "s2s/kinds/backbone.h"
 
 namespace s2s {
 namespace {

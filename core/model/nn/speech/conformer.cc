@@ -1,4 +1,4 @@
-#include "s2s/conformer.h"
+#include "s2s/nn/conformer.h"
 
 #include <ATen/ATen.h>
 

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "nn/speech/conformer_subsampling.h"
-#include "s2s/conformer.h"
-#include "s2s/layers.h"
+#include "s2s/nn/conformer.h"
+#include "s2s/nn/layers.h"
 
 namespace s2s {
 

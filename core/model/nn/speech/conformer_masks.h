@@ -4,7 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "s2s/conformer.h"
+#include "s2s/nn/conformer.h"
 
 namespace s2s {
 

@@ -1,7 +1,7 @@
 #include <numeric>
 
 #include "nn/speech/encoder_errors.h"
-#include "s2s/conformer.h"
+#include "s2s/nn/conformer.h"
 
 namespace s2s {
 

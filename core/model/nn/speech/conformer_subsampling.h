@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "s2s/block.h"
-#include "s2s/layers.h"
+#include "s2s/nn/block.h"
+#include "s2s/nn/layers.h"
 
 namespace s2s {
 

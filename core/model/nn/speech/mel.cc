@@ -1,4 +1,4 @@
-#include "s2s/mel.h"
+#include "s2s/nn/mel.h"
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "nn/speech/encoder_errors.h"
-#include "s2s/full_precision.h"
+#include "s2s/nn/full_precision.h"
 
 namespace s2s {
 namespace {

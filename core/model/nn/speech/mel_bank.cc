@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "nn/speech/encoder_errors.h"
-#include "s2s/mel.h"
+#include "s2s/nn/mel.h"
 
 namespace s2s {
 namespace {

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "nn/speech/encoder_errors.h"
-#include "s2s/mel.h"
+#include "s2s/nn/mel.h"
 
 namespace s2s {
 

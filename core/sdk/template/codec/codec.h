@@ -5,8 +5,8 @@
 
 #include <memory>
 
-#include "s2s/codec.h"
 #include "s2s/config.h"
+#include "s2s/kinds/codec.h"
 #include "s2s/options.h"
 #include "s2s/registry.h"
 

@@ -4,7 +4,7 @@
 
 #include "codec.h"
 #include "s2s/conformance.h"
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 
 int main() {
   s2s::BuildContext context;

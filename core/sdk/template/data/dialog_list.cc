@@ -5,9 +5,9 @@
 #include <sstream>
 #include <system_error>
 
+#include "s2s/data/frames.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
-#include "s2s/frames.h"
 
 namespace PLUGIN_NAME {
 namespace {

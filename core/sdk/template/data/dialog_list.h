@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "s2s/cuts.h"
+#include "s2s/data/cuts.h"
 
 namespace PLUGIN_NAME {
 

@@ -7,7 +7,7 @@
 
 #include "dialog_list.h"
 #include "s2s/error.h"
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 
 namespace PLUGIN_NAME {
 namespace {

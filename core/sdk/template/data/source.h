@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "s2s/data_source.h"
-#include "s2s/duplex_data.h"
+#include "s2s/data/duplex_data.h"
+#include "s2s/kinds/data_source.h"
 #include "s2s/registry.h"
 
 namespace PLUGIN_NAME {

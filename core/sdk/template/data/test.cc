@@ -10,7 +10,7 @@
 
 #include "s2s/conformance.h"
 #include "s2s/error.h"
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 #include "source.h"
 
 namespace {

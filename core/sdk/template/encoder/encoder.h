@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "s2s/encoder.h"
-#include "s2s/layers.h"
-#include "s2s/mel.h"
+#include "s2s/kinds/encoder.h"
+#include "s2s/nn/layers.h"
+#include "s2s/nn/mel.h"
 #include "s2s/registry.h"
 
 namespace PLUGIN_NAME {

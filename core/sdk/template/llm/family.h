@@ -1,11 +1,11 @@
 #pragma once
 // The family `COMPONENT_NAME`: what tells it from other decoders. The decoder itself is s2s's own
-// (s2s/decoder.h); whatever it lacks is written here as a Block.
+// (s2s/nn/decoder.h); whatever it lacks is written here as a Block.
 
 #include <string>
 #include <vector>
 
-#include "s2s/decoder_family.h"
+#include "s2s/nn/decoder_family.h"
 
 namespace PLUGIN_NAME {
 

@@ -4,7 +4,7 @@
 
 #include "family.h"
 #include "s2s/conformance.h"
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 
 int main() {
   using PLUGIN_NAME::Family;

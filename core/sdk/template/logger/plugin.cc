@@ -8,6 +8,7 @@
 #include <string>
 
 #include "s2s/error.h"
+#include "s2s/kinds/logger.h"
 
 namespace PLUGIN_NAME {
 

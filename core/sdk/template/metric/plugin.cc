@@ -7,6 +7,8 @@
 #include <sstream>
 #include <string>
 
+#include "s2s/kinds/metric.h"
+
 namespace PLUGIN_NAME {
 
 namespace {

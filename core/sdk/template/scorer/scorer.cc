@@ -11,10 +11,10 @@
 #include <sstream>
 
 #include "program.h"
+#include "s2s/data/resample.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
-#include "s2s/resample.h"
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 
 namespace PLUGIN_NAME {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "s2s/kinds/scorer.h"
 #include "s2s/registry.h"
-#include "s2s/scorer.h"
 
 namespace PLUGIN_NAME {
 

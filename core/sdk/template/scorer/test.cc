@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "s2s/error.h"
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 #include "scorer.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // The strategy COMPONENT_NAME: groups of neighboring ranks split the model, and the groups are
-// replicas. It is a setting of s2s's engine (s2s/parallel_engine.h), which gathers, reduces,
-// recomputes, offloads and writes checkpoints; what is yours is how ranks are laid out.
+// replicas. It is a setting of s2s's engine (s2s/parallel/parallel_engine.h), which gathers,
+// reduces, recomputes, offloads and writes checkpoints; what is yours is how ranks are laid out.
 
 #include "s2s/plugin.h"
 
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "s2s/error.h"
-#include "s2s/parallel_engine.h"
+#include "s2s/parallel/parallel_engine.h"
 
 namespace PLUGIN_NAME {
 

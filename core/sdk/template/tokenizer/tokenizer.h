@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "s2s/kinds/tokenizer.h"
 #include "s2s/registry.h"
-#include "s2s/tokenizer.h"
 
 namespace PLUGIN_NAME {
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "s2s/mesh.h"
+#include "plan/mesh.h"
 
 namespace s2s {
 namespace {

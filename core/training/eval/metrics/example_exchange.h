@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "eval/metrics/report_example.h"
-#include "s2s/communicator.h"
-#include "s2s/plan.h"
-#include "s2s/training.h"
+#include "s2s/kinds/communicator.h"
+#include "s2s/kinds/strategy.h"
+#include "s2s/parallel/plan.h"
 
 namespace s2s {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "s2s/config.h"
-#include "s2s/training.h"
+#include "s2s/kinds/metric.h"
 
 namespace s2s {
 

@@ -10,7 +10,7 @@
 #include "eval/metrics/score_board.h"
 #include "eval/metrics/voice_activity.h"
 #include "s2s/batch.h"
-#include "s2s/scorer.h"
+#include "s2s/kinds/scorer.h"
 
 namespace s2s {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "s2s/data_source.h"
-#include "s2s/speech_model.h"
-#include "s2s/training.h"
+#include "s2s/kinds/data_source.h"
+#include "s2s/kinds/speech_model.h"
+#include "s2s/kinds/strategy.h"
 #include "train/data_share.h"
 
 namespace s2s {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "s2s/scorer.h"
+#include "s2s/kinds/scorer.h"
 
 namespace s2s {
 

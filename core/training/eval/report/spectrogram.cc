@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "s2s/mel.h"
+#include "s2s/nn/mel.h"
 
 namespace s2s {
 

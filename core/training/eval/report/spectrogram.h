@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "eval/report/png.h"
-#include "s2s/scorer.h"
+#include "s2s/kinds/scorer.h"
 
 namespace s2s {
 

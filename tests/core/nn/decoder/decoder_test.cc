@@ -1,4 +1,4 @@
-#include "s2s/decoder.h"
+#include "s2s/nn/decoder.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/places.h"
-#include "s2s/weights.h"
+#include "s2s/nn/weights.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "s2s/backbone.h"
+#include "s2s/kinds/backbone.h"
 
 TEST_CASE("the cache gives back everything appended, across growth") {
   s2s::KvCache cache(2);

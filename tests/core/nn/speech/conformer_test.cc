@@ -1,12 +1,12 @@
-#include "s2s/conformer.h"
+#include "s2s/nn/conformer.h"
 
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
 #include "common/places.h"
 #include "s2s/error.h"
-#include "s2s/mel.h"
-#include "s2s/weights.h"
+#include "s2s/nn/mel.h"
+#include "s2s/nn/weights.h"
 #include "weights/safetensors.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "s2s/mel.h"
+#include "s2s/nn/mel.h"
 
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 #pragma once
-// Options of low-rank adapters; s2s/lora.h says what they are.
+// Options of low-rank adapters; nn/lora.h says what they are.
 
 #include <cstdint>
 #include <optional>

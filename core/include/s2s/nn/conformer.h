@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "s2s/block.h"
 #include "s2s/config.h"
+#include "s2s/nn/block.h"
 #include "s2s/options.h"
-#include "s2s/plan.h"
+#include "s2s/parallel/plan.h"
 
 namespace s2s {
 

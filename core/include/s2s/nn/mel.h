@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "s2s/block.h"
+#include "s2s/nn/block.h"
 #include "s2s/options.h"
 
 namespace s2s {

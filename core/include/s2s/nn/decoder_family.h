@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "s2s/decoder_options.h"
+#include "s2s/nn/decoder_options.h"
 
 namespace s2s {
 

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "s2s/batch.h"
-#include "s2s/block.h"
-#include "s2s/codec.h"
-#include "s2s/name_map.h"
-#include "s2s/plan.h"
-#include "s2s/tokenizer.h"
+#include "s2s/kinds/codec.h"
+#include "s2s/kinds/tokenizer.h"
+#include "s2s/nn/block.h"
+#include "s2s/nn/name_map.h"
+#include "s2s/parallel/plan.h"
 
 namespace s2s {
 

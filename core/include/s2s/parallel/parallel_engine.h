@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "s2s/kinds/communicator.h"
+#include "s2s/kinds/strategy.h"
 #include "s2s/options.h"
 #include "s2s/registry.h"
-#include "s2s/training.h"
 
 namespace s2s {
 

@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "s2s/block.h"
-#include "s2s/name_map.h"
-#include "s2s/plan.h"
+#include "s2s/nn/block.h"
+#include "s2s/nn/name_map.h"
+#include "s2s/parallel/plan.h"
 
 namespace s2s {
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "s2s/communicator.h"
-#include "s2s/plan.h"
+#include "s2s/kinds/communicator.h"
+#include "s2s/parallel/plan.h"
 
 namespace s2s {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "s2s/block.h"
 #include "s2s/config.h"
-#include "s2s/name_map.h"
+#include "s2s/nn/block.h"
+#include "s2s/nn/name_map.h"
 
 namespace s2s {
 

@@ -4,9 +4,9 @@
 // strategy to call. Model code contains no `if (tensor_parallel)`.
 //
 // Parameters are described first (name, sizes, how to initialize) and given memory later
-// (`materialize`, or part by part: s2s/initial_values.h), so that a plan for 70 billion parameters
-// can be checked on a laptop, and no rank holds all of them.
-// Shape letters: B batch, T frames, S samples, H hidden, K codebooks, V vocabulary, F mel bands.
+// (`materialize`, or part by part: s2s/nn/initial_values.h), so that a plan for 70 billion
+// parameters can be checked on a laptop, and no rank holds all of them. Shape letters: B batch, T
+// frames, S samples, H hidden, K codebooks, V vocabulary, F mel bands.
 
 #include <ATen/core/Tensor.h>
 
@@ -44,7 +44,7 @@ struct NamedTensor {
 };
 
 /// Values of some of a model's parameters and buffers that lie elsewhere, as in a file, and are
-/// read when they are asked for (s2s/weights.h has those of files).
+/// read when they are asked for (s2s/nn/weights.h has those of files).
 class WeightSource {
  public:
   virtual ~WeightSource();

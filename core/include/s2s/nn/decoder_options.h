@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "s2s/decoder.h"
+#include "s2s/nn/decoder.h"
 #include "s2s/options.h"
 #include "s2s/registry.h"
 

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "s2s/audio_loader.h"
 #include "s2s/batch.h"
-#include "s2s/cuts.h"
+#include "s2s/data/audio_loader.h"
+#include "s2s/data/cuts.h"
 #include "s2s/error.h"
+#include "s2s/kinds/tokenizer.h"
 #include "s2s/options.h"
-#include "s2s/tokenizer.h"
 
 namespace s2s {
 

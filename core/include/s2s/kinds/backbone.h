@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "s2s/block.h"
 #include "s2s/config.h"
-#include "s2s/name_map.h"
-#include "s2s/plan.h"
-#include "s2s/vocabulary.h"
+#include "s2s/nn/block.h"
+#include "s2s/nn/name_map.h"
+#include "s2s/nn/vocabulary.h"
+#include "s2s/parallel/plan.h"
 
 namespace s2s {
 

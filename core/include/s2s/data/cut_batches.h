@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "s2s/config.h"
-#include "s2s/cuts.h"
+#include "s2s/data/cuts.h"
 #include "s2s/error.h"
+#include "s2s/kinds/tokenizer.h"
 #include "s2s/options.h"
-#include "s2s/tokenizer.h"
 
 namespace s2s {
 

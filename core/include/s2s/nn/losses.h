@@ -3,7 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "s2s/vocabulary.h"
+#include "s2s/nn/vocabulary.h"
 
 namespace s2s {
 

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "s2s/block.h"
+#include "s2s/nn/block.h"
 
 namespace s2s {
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include "s2s/block.h"
-#include "s2s/name_map.h"
+#include "s2s/nn/block.h"
+#include "s2s/nn/name_map.h"
 
 namespace s2s {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "s2s/block.h"
-#include "s2s/lora_options.h"
-#include "s2s/name_map.h"
-#include "s2s/plan.h"
+#include "config/lora_options.h"
+#include "s2s/nn/block.h"
+#include "s2s/nn/name_map.h"
+#include "s2s/parallel/plan.h"
 
 namespace s2s {
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "s2s/backbone.h"
-#include "s2s/layers.h"
+#include "s2s/kinds/backbone.h"
+#include "s2s/nn/layers.h"
 #include "s2s/options.h"
 
 namespace s2s {

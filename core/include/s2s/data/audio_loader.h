@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "s2s/cuts.h"
+#include "s2s/data/cuts.h"
 
 namespace s2s {
 

@@ -1,42 +1,17 @@
 #pragma once
-// The small interfaces of a training run: kinds `optimizer`, `schedule`, `strategy`, `metric`,
-// `logger`.
+// ParallelStrategy: how a model is spread over the ranks of a run. Kind `strategy`.
 
-#include <ATen/core/Tensor.h>
-
-#include <map>
-#include <memory>
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "s2s/block.h"
-#include "s2s/local_shard.h"
-#include "s2s/plan.h"
+#include "s2s/nn/block.h"
+#include "s2s/parallel/local_shard.h"
+#include "s2s/parallel/plan.h"
 
 namespace s2s {
 
 class InitialValues;
-
-class Optimizer {
- public:
-  virtual ~Optimizer();
-  /// Parameters that require gradients, and a factor on the learning rate for each.
-  virtual void attach(std::vector<NamedTensor> parameters, std::vector<double> lr_scales) = 0;
-  /// One update from the parameters' gradients. learning_rate: dimensionless.
-  virtual void step(double learning_rate) = 0;
-  virtual double base_learning_rate() const = 0;
-  virtual TensorMap state() const = 0;
-  /// Errors: [checkpoint/optimizer] with all names that are missing, extra or of another size.
-  virtual void restore(const TensorMap& state) = 0;
-};
-
-/// Learning rate over optimizer steps.
-class Schedule {
- public:
-  virtual ~Schedule();
-  /// step: 0-based optimizer step.
-  virtual double learning_rate(int64_t step, double base_learning_rate) const = 0;
-};
 
 /// The only code that changes a model for a layout. Every rank calls the same functions in the same
 /// order:
@@ -84,22 +59,6 @@ class ParallelStrategy {
   /// reports. Ranks that read the same data have the same text. Here: this rank's, for a mesh of
   /// one data rank; others call all_gather_texts over theirs.
   virtual std::vector<std::string> gather_texts(const std::string& text);
-};
-
-/// One number over a set of examples. Kind `metric`.
-class Metric {
- public:
-  virtual ~Metric();
-  virtual void add(const std::string& hypothesis, const std::string& reference) = 0;
-  virtual double value() const = 0;
-};
-
-/// Receives the numbers of a run. Kind `logger`.
-class RunLogger {
- public:
-  virtual ~RunLogger();
-  virtual void log(int64_t step, const std::map<std::string, double>& values) = 0;
-  virtual void flush() = 0;
 };
 
 }  // namespace s2s

@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
-#include "s2s/block.h"
-#include "s2s/vocabulary.h"
+#include "s2s/nn/block.h"
+#include "s2s/nn/vocabulary.h"
 
 namespace s2s {
 
@@ -19,7 +19,7 @@ class Linear : public BlockOf<> {
   HeadWeight head();
 
   /// Adds lora_A [r, in] and lora_B [out, r]: y += scale * B A dropout(x). Before the block gets
-  /// memory; once only. s2s/lora.h does it for whole models.
+  /// memory; once only. nn/lora.h does it for whole models.
   void add_lora(int64_t r, double scale, double dropout);
   bool has_lora() const { return lora_ != nullptr; }
   /// Moves scale * B A into the weight (true) or out of it again.

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "s2s/backbone.h"
+#include "s2s/kinds/backbone.h"
 #include "s2s/options.h"
 
 namespace s2s {

@@ -1,0 +1,16 @@
+#pragma once
+// Metric: one value over a set of examples. Kind `metric`.
+
+#include <string>
+
+namespace s2s {
+
+/// One number over a set of examples. Kind `metric`.
+class Metric {
+ public:
+  virtual ~Metric();
+  virtual void add(const std::string& hypothesis, const std::string& reference) = 0;
+  virtual double value() const = 0;
+};
+
+}  // namespace s2s
