@@ -5,7 +5,7 @@ set(s2s_package_dir lib/cmake/s2s)
 
 install(TARGETS s2s-run RUNTIME DESTINATION bin)
 install(TARGETS s2s_run LIBRARY DESTINATION lib)
-install(TARGETS s2s_core s2s_conformance EXPORT s2sTargets
+install(TARGETS s2s_data s2s_core s2s_conformance EXPORT s2sTargets
   LIBRARY DESTINATION lib ARCHIVE DESTINATION lib)
 install(DIRECTORY core/include/s2s DESTINATION include FILES_MATCHING PATTERN "*.h")
 install(EXPORT s2sTargets NAMESPACE s2s:: DESTINATION ${s2s_package_dir})

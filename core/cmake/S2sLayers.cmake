@@ -1,10 +1,10 @@
-# s2s_add_layers(LIST OBJECTS): the rooms of core as targets, from core/layers.txt.
+# s2s_add_layers(LIST PREFIX): the rooms of core as targets, from core/layers.txt.
 #
 # Each room is an object library. Its compiler sees the headers of its own layer and of those below,
 # so that an include from above does not compile; within a layer the lint keeps the order. Files of
 # S2S_LIGHT_SOURCES, which the launcher links as well, are a second object library of their room.
-# Sets OBJECTS to all objects, S2S_LIGHT_OBJECTS to those of the light files, and S2S_CORE_INCLUDES
-# to the folders of all layers, for programs and tests inside of the project.
+# Sets PREFIX_LAYER to the objects of each layer, S2S_LIGHT_OBJECTS to those of the light files, and
+# S2S_CORE_INCLUDES to the folders of all layers, for programs and tests inside of the project.
 
 # s2s_add_room(NAME ROOM INCLUDES SOURCE...): an object library; nothing without sources.
 function(s2s_add_room name room includes)
@@ -23,18 +23,18 @@ function(s2s_add_room name room includes)
   s2s_unite(${name})
 endfunction()
 
-function(s2s_add_layers list objects)
+function(s2s_add_layers list prefix)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${list}")
   set(includes "${CMAKE_CURRENT_SOURCE_DIR}/include")
-  set(all "")
   set(all_light "")
   file(STRINGS "${list}" lines REGEX "^[a-z]+ [a-z_/]+:")
   list(FILTER lines EXCLUDE REGEX "^headers")
   foreach(line ${lines})
     string(REGEX MATCH "^([a-z]+) ([a-z_/]+):" matched "${line}")
     set(room "${CMAKE_MATCH_2}")
-    set(root "${CMAKE_CURRENT_SOURCE_DIR}/${CMAKE_MATCH_1}")
-    string(REPLACE "/" "_" name "core_${CMAKE_MATCH_1}_${room}")
+    set(layer "${CMAKE_MATCH_1}")
+    set(root "${CMAKE_CURRENT_SOURCE_DIR}/${layer}")
+    string(REPLACE "/" "_" name "core_${layer}_${room}")
     if(NOT root IN_LIST includes)
       list(APPEND includes "${root}")
     endif()
@@ -48,13 +48,14 @@ function(s2s_add_layers list objects)
       list(REMOVE_ITEM sources ${light})
     endif()
     s2s_add_room(${name} ${room} "${includes}" ${sources})
-    list(APPEND all $<TARGET_OBJECTS:${name}>)
+    list(APPEND objects_${layer} $<TARGET_OBJECTS:${name}>)
     s2s_add_room(${name}_light ${room} "${includes}" ${light})
     if(light)
+      list(APPEND objects_${layer} $<TARGET_OBJECTS:${name}_light>)
       list(APPEND all_light $<TARGET_OBJECTS:${name}_light>)
     endif()
+    set(${prefix}_${layer} ${objects_${layer}} PARENT_SCOPE)
   endforeach()
-  set(${objects} ${all} ${all_light} PARENT_SCOPE)
   set(S2S_LIGHT_OBJECTS "${all_light}" CACHE INTERNAL "objects without LibTorch")
   list(REMOVE_AT includes 0)  # the SDK's, which s2s::core brings
   set(S2S_CORE_INCLUDES ${includes} CACHE INTERNAL "folders of core's layers")

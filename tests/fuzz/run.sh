@@ -53,7 +53,7 @@ yaml+=' core/foundation/config/load_config.cc'
 weights='core/model/weights/weights_errors.cc'
 lines='core/data/files/{json_fields,json_line,json_text,files_errors}.cc'
 sources='core/foundation/base/{error,foreign_text}.cc'
-libraries='-ls2s_core -lc10 -lutf8proc'
+libraries='-ls2s_core -ls2s_data -lc10 -lutf8proc'
 case $target in
   audio_header)
     sources+=' core/data/audio/{audio_reader,audio_bytes,audio_format,audio_errors}.cc'

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# What building costs: clones the committed tree and times, with an empty compiler cache, the
+# product, then the tests, then a second clone whose cache is full, and what a touched file builds.
+# Prints a row of Markdown for each, for core/docs/internals/benchmarks.md.
+#
+#   bash tests/benchmark/build_times.sh FOLDER [REVISION]
+#
+# FOLDER must not exist; it takes about 4 GB and may be deleted afterwards. Packages and LibTorch
+# are installed before the clock starts (core/setup.sh --no-build). Run nothing else beside it.
+set -euo pipefail
+
+source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+folder=${1:?usage: build_times.sh FOLDER [REVISION]}
+revision=${2:-HEAD}
+[ ! -e "$folder" ] || { echo "error: $folder exists; name a new folder" >&2; exit 2; }
+mkdir -p "$folder"
+folder=$(cd "$folder" && pwd)
+export CCACHE_DIR=$folder/ccache
+
+clone() {  # clone NAME
+  git clone -q "$source_dir" "$folder/$1"
+  git -C "$folder/$1" checkout -q "$revision"
+}
+
+# row TEXT COMMAND...: minutes by the clock, and of the processor.
+row() {
+  local text=$1 before after
+  shift
+  before=$(date +%s)
+  "$@" > "$folder/last.log" 2>&1 || { tail -20 "$folder/last.log" >&2; exit 1; }
+  after=$(date +%s)
+  printf '| %s | %d:%02d |\n' "$text" $(((after - before) / 60)) $(((after - before) % 60))
+}
+
+# touched FILE TARGET: what is built after FILE got another time.
+touched() {
+  touch "$folder/one/$1"
+  printf '%s steps: ' "$(ninja -C "$folder/one/build" -n "$2" | grep -c '^\[' || true)"
+  CCACHE_DISABLE=1 ninja -C "$folder/one/build" "$2"
+}
+
+clone one
+bash "$folder/one/core/setup.sh" --no-build > "$folder/last.log" 2>&1
+echo "processor: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores"
+echo "| step | minutes |"
+echo "| --- | --- |"
+row "\`bash core/setup.sh\`: the product" bash "$folder/one/core/setup.sh"
+row "then \`bash core/setup.sh --tests\`" bash "$folder/one/core/setup.sh" --tests
+clone two
+row "both in another folder, the cache filled" bash "$folder/two/core/setup.sh" --tests
+row "\`core/training/train/trainer.cc\` touched, then s2s-run and its plugins" \
+  touched core/training/train/trainer.cc product
+row "\`core/include/s2s/kinds/codec.h\` touched, then s2s-run and its plugins" \
+  touched core/include/s2s/kinds/codec.h product
+grep -hE '^[0-9]+ steps' "$folder/last.log" || true
