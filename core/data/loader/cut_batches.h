@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "loader/dataset_options.h"
 #include "s2s/config.h"
 #include "s2s/data/cuts.h"
 #include "s2s/error.h"
 #include "s2s/kinds/tokenizer.h"
-#include "s2s/options.h"
 
-namespace s2s {
+namespace s2s::data {
 
 /// What a block of options is opened with.
 struct CutBatchesContext {
@@ -26,8 +26,6 @@ struct CutBatchesContext {
   int64_t data_size = 1;                 // data ranks: consecutive batches that share a bucket
   const Tokenizer* tokenizer = nullptr;  // token counts for filters and 2-D buckets
   bool allow_infinite = true;            // false: one pass (validation)
-  /// Keys of the block that the caller reads itself; all others have to be known here.
-  std::vector<std::string> other_keys;
   /// For seeds that say "trng": a number that is the same on all ranks, another at every start. A
   /// position is one of the order that it led to. Empty: 0.
   std::function<uint64_t()> entropy;
@@ -85,12 +83,12 @@ class CutBatches {
   virtual void visit_cuts(const std::function<bool(const Cut&)>& visit) const = 0;
 };
 
-/// `options` is a data set's block in NeMo's terms (input_cfg, shar_path, cuts_path,
-/// batch_duration, bucket_duration_bins, ...; core/docs/start/data.md). Errors: all findings of the
-/// block together.
+/// Opens the set of a block in NeMo's terms (input_cfg, shar_path, cuts_path, batch_duration,
+/// bucket_duration_bins, ...; core/docs/start/data.md). Errors: all findings of the block together.
+std::unique_ptr<CutBatches> open_cut_batches(const DatasetBlock& block,
+                                             const CutBatchesContext& context);
+/// Reads the block, too.
 std::unique_ptr<CutBatches> open_cut_batches(const Config& options,
                                              const CutBatchesContext& context);
-/// The options that `open_cut_batches` reads.
-OptionTable list_cut_batches_options();
 
-}  // namespace s2s
+}  // namespace s2s::data

@@ -1,11 +1,11 @@
-#include "bad_cuts.h"
+#include "loader/bad_cuts.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "cuts_errors.h"
+#include "loader/source_errors.h"
 
-namespace s2s::cuts {
+namespace s2s::data {
 
 BadCuts::BadCuts(int64_t limit, std::string where) : limit_(limit), where_(std::move(where)) {}
 
@@ -21,11 +21,11 @@ void BadCuts::add(const std::vector<BadCut>& more,
     if (knows(bad.id)) continue;
     listed_.emplace_back(bad.id, "[" + bad.error_id + "] " + bad.message);
     if (static_cast<int64_t>(listed_.size()) > limit_) {
-      throw errors::too_many_bad(where_, limit_, lines());
+      throw cut_source_errors::too_many_bad(where_, limit_, lines());
     }
     if (tell)
-      tell(errors::left_out(where_, static_cast<int64_t>(listed_.size()), limit_,
-                            listed_.back().second));
+      tell(cut_source_errors::left_out(where_, static_cast<int64_t>(listed_.size()), limit_,
+                                       listed_.back().second));
   }
 }
 
@@ -52,4 +52,4 @@ std::vector<BadCut> UnreadCuts::take() {
   return std::exchange(heard_, {});
 }
 
-}  // namespace s2s::cuts
+}  // namespace s2s::data

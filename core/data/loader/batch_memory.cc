@@ -1,4 +1,4 @@
-#include "batch_memory.h"
+#include "loader/batch_memory.h"
 
 #include <ATen/Functions.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 #include <new>
 #include <vector>
 
-namespace s2s::cuts {
+namespace s2s::data {
 
 /// The blocks that no tensor uses. There are never more of them than were in use at one time.
 class BatchMemory::Blocks {
@@ -93,4 +93,4 @@ at::Tensor BatchMemory::take(int64_t num_rows, int64_t num_columns) {
   return at::from_blob(block.data, {num_rows, num_columns}, put_back, at::kFloat);
 }
 
-}  // namespace s2s::cuts
+}  // namespace s2s::data

@@ -1,23 +1,23 @@
-#include "plugins/data/cuts/loading_batch.h"
+#include "loader/loading_batch.h"
 
 #include <doctest/doctest.h>
 
 #include <thread>
 
 #include "core/duplex/table_tokenizer.h"
-#include "plugins/data_cuts/fake_batches.h"
+#include "core/loader/fake_batches.h"
 #include "s2s/batch.h"
 #include "s2s/data/duplex_data.h"
 
 namespace {
 
 using s2s::Batch;
-using s2s::cuts::AudioRows;
-using s2s::cuts::BatchMemory;
-using s2s::cuts::LoadedBatch;
-using s2s::cuts::LoadingBatch;
-using s2s::cuts::PlannedBatch;
-using s2s::cuts::RowLoader;
+using s2s::data::AudioRows;
+using s2s::data::BatchMemory;
+using s2s::data::LoadedBatch;
+using s2s::data::LoadingBatch;
+using s2s::data::PlannedBatch;
+using s2s::data::RowLoader;
 using s2s::test::FakeAudio;
 using s2s::test::FakeBatches;
 using s2s::test::FakeSet;

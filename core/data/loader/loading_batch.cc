@@ -1,4 +1,4 @@
-#include "loading_batch.h"
+#include "loader/loading_batch.h"
 
 #include <ATen/Functions.h>
 
@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-namespace s2s::cuts {
+namespace s2s::data {
 namespace {
 
 /// How long a row is, is in its cut. One that cannot be made says so when the row is loaded.
@@ -20,6 +20,26 @@ void make_first_cut(BatchRow& row, const CutBatches& batches) {
 }
 
 }  // namespace
+
+AudioRows::AudioRows(std::vector<int64_t> lengths, BatchMemory& memory)
+    : lengths_(std::move(lengths)),
+      audio_BS_(memory.take(static_cast<int64_t>(lengths_.size()),
+                            *std::max_element(lengths_.begin(), lengths_.end()))) {}
+
+bool AudioRows::put(size_t row, const at::Tensor& samples_S) const {
+  const int64_t length = lengths_[row];
+  if (samples_S.size(0) != length) return false;
+  const at::Tensor to_S = audio_BS_.select(0, static_cast<int64_t>(row));
+  to_S.narrow(0, 0, length).copy_(samples_S);
+  to_S.narrow(0, length, to_S.size(0) - length).zero_();
+  return true;
+}
+
+at::Tensor AudioRows::row(size_t row) const {
+  return audio_BS_.select(0, static_cast<int64_t>(row)).narrow(0, 0, lengths_[row]);
+}
+
+at::Tensor AudioRows::lengths_B() const { return at::tensor(lengths_, at::kLong); }
 
 LoadingBatch::LoadingBatch(PlannedBatch planned, const RowSources& sources)
     : plan_(std::move(planned)),
@@ -82,4 +102,4 @@ LoadedBatch LoadingBatch::finish(bool leave_out) {
   return loaded;
 }
 
-}  // namespace s2s::cuts
+}  // namespace s2s::data

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace s2s::cuts {
+namespace s2s::data {
 
 class BatchMemory {
  public:
@@ -28,4 +28,4 @@ class BatchMemory {
   std::shared_ptr<Blocks> blocks_;
 };
 
-}  // namespace s2s::cuts
+}  // namespace s2s::data

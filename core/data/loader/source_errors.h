@@ -8,7 +8,7 @@
 #include "s2s/data/duplex_data.h"
 #include "s2s/error.h"
 
-namespace s2s::cuts::errors {
+namespace s2s::data::cut_source_errors {
 
 Error nothing_left(const std::string& path);
 Error no_tokenizer(const std::string& path);
@@ -35,4 +35,4 @@ std::string text_cut_off(const std::string& path, const TokenChannelCounts& coun
 std::string duplicate_ids(const std::string& path, int64_t count, const Cut& again,
                           const std::string& first_place);
 
-}  // namespace s2s::cuts::errors
+}  // namespace s2s::data::cut_source_errors

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "row_loader.h"
+#include "loader/row_loader.h"
 
-namespace s2s::cuts {
+namespace s2s::data {
 
 class BadCuts {
  public:
@@ -56,4 +56,4 @@ class UnreadCuts {
   std::vector<BadCut> heard_;  // guarded by mutex_
 };
 
-}  // namespace s2s::cuts
+}  // namespace s2s::data

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "bad_cuts.h"
-#include "s2s/data/cut_batches.h"
+#include "loader/bad_cuts.h"
+#include "loader/cut_batches.h"
 
-namespace s2s::cuts {
+namespace s2s::data {
 
 struct DataAxis {
   int64_t rank = 0;
@@ -72,4 +72,4 @@ class BatchOrder {
   std::vector<BadCut> bad_;         // guarded by mutex_, for the next batch
 };
 
-}  // namespace s2s::cuts
+}  // namespace s2s::data

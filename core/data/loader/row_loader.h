@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "s2s/data/cut_batches.h"
+#include "loader/cut_batches.h"
 #include "s2s/data/duplex_data.h"
 
-namespace s2s::cuts {
+namespace s2s::data {
 
 /// Why a cut cannot be used: an Error as values, which cross threads without shared counts.
 struct BadCut {
@@ -65,4 +65,4 @@ class RowLoader {
   AudioLoader& audio_;
 };
 
-}  // namespace s2s::cuts
+}  // namespace s2s::data

@@ -1,11 +1,11 @@
-#include "source_state.h"
+#include "loader/source_state.h"
 
 #include <nlohmann/json.hpp>
 
-#include "cuts_errors.h"
+#include "loader/source_errors.h"
 #include "s2s/foreign_text.h"
 
-namespace s2s::cuts {
+namespace s2s::data {
 
 std::string to_text(const SourceState& state) {
   nlohmann::ordered_json json;
@@ -24,7 +24,8 @@ std::string to_text(const SourceState& state) {
 SourceState parse_state(const std::string& text, const std::string& path) {
   SourceState state;
   try {
-    if (!is_json_depth_within(text)) throw errors::bad_state(path, text, "it is nested too deep");
+    if (!is_json_depth_within(text))
+      throw cut_source_errors::bad_state(path, text, "it is nested too deep");
     const auto json = nlohmann::json::parse(text);
     state.batches = json.at("batches").get<int64_t>();
     state.epoch = json.at("epoch").get<int64_t>();
@@ -36,9 +37,9 @@ SourceState parse_state(const std::string& text, const std::string& path) {
     if (json.contains("entropy")) state.entropy = json["entropy"].get<uint64_t>();
     if (json.contains("left_out")) state.left_out = json["left_out"].get<BadCuts::Listed>();
   } catch (const nlohmann::json::exception& error) {
-    throw errors::bad_state(path, text, error.what());
+    throw cut_source_errors::bad_state(path, text, error.what());
   }
   return state;
 }
 
-}  // namespace s2s::cuts
+}  // namespace s2s::data

@@ -8,17 +8,17 @@
 #include <string>
 #include <vector>
 
-#include "bad_cuts.h"
-#include "batch_order.h"
-#include "cuts_options.h"
-#include "loading_pool.h"
-#include "row_loader.h"
+#include "loader/bad_cuts.h"
+#include "loader/batch_order.h"
+#include "loader/dataset_options.h"
+#include "loader/loading_pool.h"
+#include "loader/row_loader.h"
+#include "loader/source_state.h"
+#include "s2s/data/cut_source.h"
 #include "s2s/data/duplex_data.h"
 #include "s2s/kinds/data_source.h"
-#include "s2s/registry.h"
-#include "source_state.h"
 
-namespace s2s::cuts {
+namespace s2s::data {
 
 /// Where cuts and their audio come from.
 struct SourceParts {
@@ -29,8 +29,8 @@ struct SourceParts {
 class CutsSource : public DataSource {
  public:
   /// Opens and checks the set. Errors: those of `parts.open` and of check_set, [data/no-tokenizer].
-  CutsSource(const CutsOptions& options, const BatchSpec& spec, const BuildContext& context,
-             SourceParts parts);
+  CutsSource(const CutsSourceOptions& options, const BatchSpec& spec,
+             const CutSourceContext& context, SourceParts parts);
 
   std::optional<Batch> next() override;
   std::string state() const override;
@@ -49,7 +49,7 @@ class CutsSource : public DataSource {
   void go_to(Snapshot from, int64_t begin);
   Snapshot snapshot() const;
 
-  CutsOptions options_;
+  CutsSourceOptions options_;
   BatchSpec spec_;
   CutBatchesContext context_;
   const Tokenizer& tokenizer_;
@@ -74,4 +74,4 @@ class CutsSource : public DataSource {
   std::unique_ptr<LoadingPool> pool_;
 };
 
-}  // namespace s2s::cuts
+}  // namespace s2s::data

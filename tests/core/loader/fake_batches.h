@@ -13,12 +13,17 @@
 #include <string>
 #include <thread>
 
+#include "loader/cut_batches.h"
 #include "s2s/data/audio_loader.h"
-#include "s2s/data/cut_batches.h"
 #include "s2s/data/frames.h"
 #include "s2s/error.h"
 
 namespace s2s::test {
+
+using data::BatchedCut;
+using data::BatchOfCuts;
+using data::BatchRow;
+using data::CutBatches;
 
 struct FakeSet {
   int64_t batches = 5;  // of an epoch

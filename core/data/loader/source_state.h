@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
-#include "bad_cuts.h"
-#include "batch_order.h"
+#include "loader/bad_cuts.h"
+#include "loader/batch_order.h"
 
-namespace s2s::cuts {
+namespace s2s::data {
 
 struct SourceState {
   int64_t batches = 0;  // of the order, that all data ranks together were given
@@ -25,4 +25,4 @@ std::string to_text(const SourceState& state);
 /// Errors: [data/state]; `path` names the data set's options.
 SourceState parse_state(const std::string& text, const std::string& path);
 
-}  // namespace s2s::cuts
+}  // namespace s2s::data

@@ -1,4 +1,4 @@
-#include "plugins/data/cuts/cuts_source.h"
+#include "loader/cuts_source.h"
 
 #include <doctest/doctest.h>
 
@@ -6,15 +6,15 @@
 #include <set>
 
 #include "core/duplex/table_tokenizer.h"
-#include "plugins/data_cuts/fake_batches.h"
+#include "core/loader/fake_batches.h"
 #include "s2s/conformance.h"
 #include "s2s/data/duplex_data.h"
 
 namespace {
 
 using s2s::Batch;
-using s2s::cuts::CutsOptions;
-using s2s::cuts::CutsSource;
+using s2s::data::CutsSource;
+using s2s::data::CutsSourceOptions;
 using s2s::test::FakeAudio;
 using s2s::test::FakeBatches;
 using s2s::test::FakeSet;
@@ -31,8 +31,8 @@ struct Sources {
   std::unique_ptr<CutsSource> open(int64_t rank = 0, int64_t size = 1) {
     context.data_rank = rank;
     context.data_size = size;
-    s2s::cuts::SourceParts parts;
-    parts.open = [this](const s2s::CutBatchesContext& where) {
+    s2s::data::SourceParts parts;
+    parts.open = [this](const s2s::data::CutBatchesContext& where) {
       FakeSet made = set;
       made.repeat = where.allow_infinite;
       made.seed += where.seed_shift + (trng ? where.entropy() : 0);
@@ -47,8 +47,8 @@ struct Sources {
   }
 
   s2s::test::TableTokenizer tokenizer;
-  s2s::BuildContext context;
-  CutsOptions options;
+  s2s::CutSourceContext context;
+  CutsSourceOptions options;
   FakeSet set;
   bool trng = false;
   std::set<std::string> bad;

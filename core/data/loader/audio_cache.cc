@@ -1,9 +1,9 @@
-#include "audio_cache.h"
+#include "loader/audio_cache.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
-namespace s2s::cuts {
+namespace s2s::data {
 namespace {
 
 constexpr float kScale = 32768;
@@ -56,4 +56,4 @@ at::Tensor AudioCache::target(const Cut& cut, int64_t sample_rate_hz) {
   return get(targets_, name_of(cut, *target), load);
 }
 
-}  // namespace s2s::cuts
+}  // namespace s2s::data

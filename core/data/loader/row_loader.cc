@@ -1,12 +1,12 @@
-#include "row_loader.h"
+#include "loader/row_loader.h"
 
 #include <memory>
 #include <utility>
 
-#include "cuts_errors.h"
+#include "loader/source_errors.h"
 #include "s2s/data/frames.h"
 
-namespace s2s::cuts {
+namespace s2s::data {
 namespace {
 
 /// What names a cut that cannot be made.
@@ -34,7 +34,7 @@ RowLoader::RowLoader(Rules rules, const Tokenizer& tokenizer, AudioLoader& audio
 LoadedRow RowLoader::load_checked(const CutSequence& sequence) const {
   for (const SequencePart& part : sequence.parts) {
     if (part.cut->duration_s > rules_.longest_cut_s) {
-      throw errors::too_long(*part.cut, rules_.longest_cut_s);
+      throw cut_source_errors::too_long(*part.cut, rules_.longest_cut_s);
     }
     Findings findings;
     check_duplex_cut(*part.cut, rules_.spec.data, rules_.allow_no_turns, findings);
@@ -42,8 +42,8 @@ LoadedRow RowLoader::load_checked(const CutSequence& sequence) const {
   }
   LoadedRow row = load_row(sequence, rules_.spec, tokenizer_, audio_);
   if (rules_.spec.data.long_text == "error" && row.text.target_counts.long_turns > 0) {
-    throw errors::too_long_text(errors::long_text(rules_.path, row.text.target_counts,
-                                                  *sequence.parts.front().cut, rules_.spec.data));
+    throw cut_source_errors::too_long_text(cut_source_errors::long_text(
+        rules_.path, row.text.target_counts, *sequence.parts.front().cut, rules_.spec.data));
   }
   return row;
 }
@@ -111,4 +111,4 @@ RowLengths RowLoader::lengths(const BatchRow& row) const {
           compute_num_samples(duration_s, data.target_sample_rate)};
 }
 
-}  // namespace s2s::cuts
+}  // namespace s2s::data

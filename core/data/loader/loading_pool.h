@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "batch_memory.h"
-#include "batch_order.h"
-#include "loading_batch.h"
-#include "row_loader.h"
+#include "loader/batch_memory.h"
+#include "loader/batch_order.h"
+#include "loader/loading_batch.h"
+#include "loader/row_loader.h"
 #include "s2s/threads.h"
 
-namespace s2s::cuts {
+namespace s2s::data {
 
 struct PoolOptions {
   int64_t num_workers = 1;  // 0: no thread at all, `take` does the work
@@ -72,4 +72,4 @@ class LoadingPool {
   ThreadTeam threads_;  // the first that goes: they use all above
 };
 
-}  // namespace s2s::cuts
+}  // namespace s2s::data

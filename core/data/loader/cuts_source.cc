@@ -1,4 +1,4 @@
-#include "cuts_source.h"
+#include "loader/cuts_source.h"
 
 #include <ATen/Context.h>
 #include <fmt/format.h>
@@ -6,21 +6,22 @@
 #include <algorithm>
 #include <utility>
 
-#include "cuts_errors.h"
-#include "set_check.h"
+#include "loader/set_check.h"
+#include "loader/source_errors.h"
 
-namespace s2s::cuts {
+namespace s2s::data {
 namespace {
 
 /// Turns whose texts a language model is made from.
 constexpr size_t kMaxTexts = 200000;
 
-const Tokenizer& tokenizer_of(const BuildContext& context) {
-  if (context.tokenizer == nullptr) throw errors::no_tokenizer(context.path);
+const Tokenizer& tokenizer_of(const CutSourceContext& context) {
+  if (context.tokenizer == nullptr) throw cut_source_errors::no_tokenizer(context.path);
   return *context.tokenizer;
 }
 
-CutBatchesContext batches_context(const CutsOptions& options, const BuildContext& context) {
+CutBatchesContext batches_context(const CutsSourceOptions& options,
+                                  const CutSourceContext& context) {
   CutBatchesContext out;
   out.path = context.path;
   out.base_dir = context.base_dir;
@@ -29,12 +30,11 @@ CutBatchesContext batches_context(const CutsOptions& options, const BuildContext
   out.data_size = context.data_size;
   out.tokenizer = context.tokenizer;
   out.allow_infinite = options.repeat;
-  for (const OptionRow& row : list_options<CutsOptions>()) out.other_keys.push_back(row.name);
   out.warn = context.warn;
   return out;
 }
 
-std::string where(const BuildContext& context) {
+std::string where(const CutSourceContext& context) {
   if (context.data_size == 1) return context.path;
   return fmt::format("{}: data rank {}", context.path, context.data_rank);
 }
@@ -63,8 +63,8 @@ Batch first_row(const Batch& batch) {
 
 }  // namespace
 
-CutsSource::CutsSource(const CutsOptions& options, const BatchSpec& spec,
-                       const BuildContext& context, SourceParts parts)
+CutsSource::CutsSource(const CutsSourceOptions& options, const BatchSpec& spec,
+                       const CutSourceContext& context, SourceParts parts)
     : options_(options),
       spec_(spec),
       context_(batches_context(options, context)),
@@ -136,7 +136,7 @@ Batch CutsSource::stand_in() {
   for (size_t i = 0;; ++i) {
     if (i == held_.size()) {
       std::optional<LoadedBatch> ahead = pull();
-      if (!ahead) throw errors::no_good_cut(context_.path);
+      if (!ahead) throw cut_source_errors::no_good_cut(context_.path);
       held_.push_back(std::move(*ahead));
     }
     if (held_[i].batch) return first_row(*held_[i].batch);
@@ -234,7 +234,7 @@ void CutsSource::restore(const std::string& text) {
   bad_cuts_.restore(std::move(state.left_out));
   const bool same = text.empty() || state.order == hex(batches_->fingerprint());
   if (!same && !reshuffles && !options_.allow_changed_data) {
-    throw errors::changed_data(context_.path);
+    throw cut_source_errors::changed_data(context_.path);
   }
   if (same && !reshuffles) {
     if (state.data_size != axis_.size) state.from = deal_out_anew(state);
@@ -265,4 +265,4 @@ std::vector<std::string> CutsSource::texts() {
   return texts;
 }
 
-}  // namespace s2s::cuts
+}  // namespace s2s::data

@@ -1,22 +1,45 @@
 #pragma once
 // A batch whose rows are being loaded, in any order and by several threads.
+// Shape letters: B rows, S samples.
+
+#include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <mutex>
 #include <optional>
 #include <vector>
 
-#include "audio_rows.h"
-#include "batch_order.h"
-#include "row_loader.h"
+#include "loader/batch_memory.h"
+#include "loader/batch_order.h"
+#include "loader/row_loader.h"
 #include "s2s/batch.h"
 
-namespace s2s::cuts {
+namespace s2s::data {
 
 struct LoadedBatch {
   std::optional<Batch> batch;  // nothing: no row of it is good
   std::vector<BadCut> bad;     // met while planning, then in the order of the rows
   int64_t round_epoch = 0;
+};
+
+/// A batch's audio in one role, written row by row where the batch has it.
+class AudioRows {
+ public:
+  /// `lengths`: samples of each row; one at least.
+  AudioRows(std::vector<int64_t> lengths, BatchMemory& memory);
+
+  /// Copies a row's samples [S] and writes zeros behind them; false, and nothing is done, when
+  /// they are not as many as was said. Different rows at the same time are safe.
+  bool put(size_t row, const at::Tensor& samples_S) const;
+  /// The row [S], in place.
+  at::Tensor row(size_t row) const;
+  const at::Tensor& audio_BS() const { return audio_BS_; }
+  /// int64 [B].
+  at::Tensor lengths_B() const;
+
+ private:
+  std::vector<int64_t> lengths_;
+  at::Tensor audio_BS_;
 };
 
 /// What rows are loaded with. All must live on.
@@ -49,4 +72,4 @@ class LoadingBatch {
   std::vector<char> is_in_place_;  // not bool: written by several threads
 };
 
-}  // namespace s2s::cuts
+}  // namespace s2s::data

@@ -8,7 +8,7 @@
 
 #include "s2s/data/audio_loader.h"
 
-namespace s2s::cuts {
+namespace s2s::data {
 
 /// For sets that fit into memory. Samples of 16 bit files that need no resampling are kept in two
 /// bytes each, without loss; others in four. Safe to use from several threads.
@@ -29,4 +29,4 @@ class AudioCache : public AudioLoader {
   Clips targets_;
 };
 
-}  // namespace s2s::cuts
+}  // namespace s2s::data

@@ -1,20 +1,20 @@
-#include "plugins/data/cuts/loading_pool.h"
+#include "loader/loading_pool.h"
 
 #include <doctest/doctest.h>
 
 #include "common/failing_threads.h"
 #include "core/duplex/table_tokenizer.h"
-#include "plugins/data_cuts/fake_batches.h"
+#include "core/loader/fake_batches.h"
 #include "s2s/batch.h"
 
 namespace {
 
-using s2s::cuts::BatchOrder;
-using s2s::cuts::LoadedBatch;
-using s2s::cuts::LoadingPool;
-using s2s::cuts::PoolOptions;
-using s2s::cuts::RowLoader;
-using s2s::cuts::UnreadCuts;
+using s2s::data::BatchOrder;
+using s2s::data::LoadedBatch;
+using s2s::data::LoadingPool;
+using s2s::data::PoolOptions;
+using s2s::data::RowLoader;
+using s2s::data::UnreadCuts;
 using s2s::test::FakeAudio;
 using s2s::test::FakeBatches;
 using s2s::test::FakeSet;

@@ -1,4 +1,4 @@
-#include "set_check.h"
+#include "loader/set_check.h"
 
 #include <memory>
 #include <string>
@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "bad_cuts.h"
-#include "cuts_errors.h"
+#include "loader/bad_cuts.h"
+#include "loader/source_errors.h"
 
-namespace s2s::cuts {
+namespace s2s::data {
 namespace {
 
 /// Whoever made the data should know what a text that does not fit costs.
@@ -28,13 +28,13 @@ class TextReport {
   void tell(const SetCheck& check) const {
     if (first_long_) {
       const std::string message =
-          errors::long_text(check.path, counts_, *first_long_, check.spec.data);
+          cut_source_errors::long_text(check.path, counts_, *first_long_, check.spec.data);
       const bool is_error = check.spec.data.long_text == "error";
-      if (is_error && check.max_bad == 0) throw errors::too_long_text(message);
+      if (is_error && check.max_bad == 0) throw cut_source_errors::too_long_text(message);
       if (check.warn) check.warn("[data/long-text] " + message);
     }
     if (first_cut_off_ && check.warn) {
-      check.warn(errors::text_cut_off(check.path, counts_, *first_cut_off_));
+      check.warn(cut_source_errors::text_cut_off(check.path, counts_, *first_cut_off_));
     }
   }
 
@@ -57,7 +57,7 @@ class Ids {
 
   void tell(const SetCheck& check) const {
     if (!again_ || !check.warn) return;
-    check.warn(errors::duplicate_ids(check.path, num_again_, *again_, first_place_));
+    check.warn(cut_source_errors::duplicate_ids(check.path, num_again_, *again_, first_place_));
   }
 
  private:
@@ -79,7 +79,8 @@ int64_t check_set(const CutBatches& batches, const SetCheck& check) {
   batches.visit_cuts([&](const Cut& cut) {
     ids.add(cut);
     Findings more;
-    if (cut.duration_s > check.longest_cut_s) more.add(errors::too_long(cut, check.longest_cut_s));
+    if (cut.duration_s > check.longest_cut_s)
+      more.add(cut_source_errors::too_long(cut, check.longest_cut_s));
     check_duplex_cuts({cut}, check.spec.data, check.allow_no_turns, check.check_files, more);
     for (const Error& error : more.errors()) findings.add(error);
     if (more.empty()) texts.add(cut, check);
@@ -90,7 +91,8 @@ int64_t check_set(const CutBatches& batches, const SetCheck& check) {
   if (check.take_unread) {
     for (BadCut& unread : check.take_unread()) bad.push_back(std::move(unread));
   }
-  if (num_cuts == 0) throw bad.empty() ? errors::nothing_left(check.path) : bad.front().error();
+  if (num_cuts == 0)
+    throw bad.empty() ? cut_source_errors::nothing_left(check.path) : bad.front().error();
   if (check.max_bad == 0) findings.throw_if_any();
   BadCuts(check.max_bad, check.path).add(bad);
   texts.tell(check);
@@ -98,4 +100,4 @@ int64_t check_set(const CutBatches& batches, const SetCheck& check) {
   return num_cuts;
 }
 
-}  // namespace s2s::cuts
+}  // namespace s2s::data

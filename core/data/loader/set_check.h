@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "row_loader.h"
-#include "s2s/data/cut_batches.h"
+#include "loader/cut_batches.h"
+#include "loader/row_loader.h"
 #include "s2s/data/duplex_data.h"
 
-namespace s2s::cuts {
+namespace s2s::data {
 
 struct SetCheck {
   std::string path;  // of the data set's options
@@ -34,4 +34,4 @@ constexpr int64_t kCheckedCuts = 20000;
 /// that does not fit.
 int64_t check_set(const CutBatches& batches, const SetCheck& check);
 
-}  // namespace s2s::cuts
+}  // namespace s2s::data

@@ -1,9 +1,9 @@
-#include "batch_order.h"
+#include "loader/batch_order.h"
 
 #include <iterator>
 #include <utility>
 
-namespace s2s::cuts {
+namespace s2s::data {
 
 BatchOrder::BatchOrder(CutBatches& batches, UnreadCuts& unread, const DataAxis& axis, Snapshot from,
                        int64_t begin)
@@ -74,4 +74,4 @@ std::optional<int64_t> BatchOrder::end() const {
   return end_;
 }
 
-}  // namespace s2s::cuts
+}  // namespace s2s::data

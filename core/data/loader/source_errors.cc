@@ -1,10 +1,10 @@
-#include "cuts_errors.h"
+#include "loader/source_errors.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace s2s::cuts::errors {
+namespace s2s::data::cut_source_errors {
 namespace {
 
 Error data_error(const char* id, std::string message) {
@@ -110,4 +110,4 @@ std::string duplicate_ids(const std::string& path, int64_t count, const Cut& aga
       path, count, again.place(), first_place);
 }
 
-}  // namespace s2s::cuts::errors
+}  // namespace s2s::data::cut_source_errors

@@ -1,4 +1,4 @@
-#include "loading_pool.h"
+#include "loader/loading_pool.h"
 
 #include <functional>
 #include <new>
@@ -8,7 +8,7 @@
 #include "s2s/error.h"
 #include "s2s/threads.h"
 
-namespace s2s::cuts {
+namespace s2s::data {
 
 /// What a thread threw, as values: an exception's reference count lives in the C++ library, where
 /// the thread sanitizer cannot see it.
@@ -176,4 +176,4 @@ void LoadingPool::work() {
   }
 }
 
-}  // namespace s2s::cuts
+}  // namespace s2s::data
