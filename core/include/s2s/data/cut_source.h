@@ -7,6 +7,7 @@
 #include <string>
 
 #include "s2s/config.h"
+#include "s2s/data/fingerprint.h"
 #include "s2s/kinds/data_source.h"
 #include "s2s/kinds/tokenizer.h"
 #include "s2s/options.h"
