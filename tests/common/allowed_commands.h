@@ -1,7 +1,7 @@
 #pragma once
 // Tests that read commands out of data.
 
-#include "s2s/data/data_commands.h"
+#include "files/command_rules.h"
 
 namespace s2s::test {
 

@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "s2s/data/data_commands.h"
+#include "files/command_rules.h"
 
 namespace s2s::run {
 

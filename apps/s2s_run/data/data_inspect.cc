@@ -85,7 +85,7 @@ int inspect(InspectArguments arguments, const Invocation& invocation) {
   if (spec.data.allow_commands) allow_data_commands();
   set_command_timeout(spec.data.command_timeout_s);
   const auto warn = [&](const std::string& text) { result.warnings.push_back(text); };
-  std::unique_ptr<CutBatches> batches;
+  std::unique_ptr<data::CutBatches> batches;
   if (set.kind() == SourceKind::kRun) batches = open_batches(set, &tokenizer, warn);
   const InspectedSet inspected{set, batches.get(), spec, tokenizer};
   if (arguments.batch > 0) {

@@ -22,12 +22,12 @@ struct Rows {
   std::vector<CutSequence> sequences;
 };
 
-Rows rows_of(const BatchOfCuts& batch, const CutBatches& batches) {
+Rows rows_of(const data::BatchOfCuts& batch, const data::CutBatches& batches) {
   Rows rows;
-  for (const BatchRow& row : batch.rows) {
+  for (const data::BatchRow& row : batch.rows) {
     CutSequence sequence;
     sequence.num_frames = row.num_frames;
-    for (const BatchedCut& part : row.cuts) {
+    for (const data::BatchedCut& part : row.cuts) {
       rows.cuts.push_back(part.cut ? part.cut : batches.make(part.token));
       sequence.parts.push_back({rows.cuts.back().get(), part.first_frame});
     }
@@ -43,7 +43,7 @@ std::string drawn_batch(const InspectArguments& arguments, const InspectedSet& i
   Rows rows;
   std::string head;
   if (batches != nullptr) {
-    std::optional<BatchOfCuts> batch;
+    std::optional<data::BatchOfCuts> batch;
     for (int64_t i = 0; i < arguments.batch; ++i) {
       batch = batches->next();
       if (!batch) throw no_batch(arguments.batch, i);
@@ -65,7 +65,7 @@ std::string drawn_batch(const InspectArguments& arguments, const InspectedSet& i
   return head + data::draw_channels(rows.sequences, spec, tokenizer);
 }
 
-DrawnBatches draw_batches(CutBatches& batches, int64_t count) {
+DrawnBatches draw_batches(data::CutBatches& batches, int64_t count) {
   DrawnBatches drawn;
   for (int64_t i = 0; i < count; ++i) {
     const auto batch = batches.next();
@@ -84,9 +84,10 @@ DrawnBatches draw_batches(CutBatches& batches, int64_t count) {
   return drawn;
 }
 
-std::unique_ptr<CutBatches> open_batches(const DataSet& set, const Tokenizer* tokenizer,
-                                         const std::function<void(const std::string&)>& warn) {
-  CutBatchesContext context;
+std::unique_ptr<data::CutBatches> open_batches(
+    const DataSet& set, const Tokenizer* tokenizer,
+    const std::function<void(const std::string&)>& warn) {
+  data::CutBatchesContext context;
   context.path = set.path();
   context.base_dir = set.base_dir();
   context.data = set.data();
@@ -95,14 +96,7 @@ std::unique_ptr<CutBatches> open_batches(const DataSet& set, const Tokenizer* to
   context.allow_infinite = false;
   context.warn = warn;
   context.entropy = [] { return std::random_device{}(); };
-  context.other_keys = {"name"};
-  const auto& source = set.setup()->registries().get<DataSource>("cuts");
-  if (source.options != nullptr) {
-    for (const OptionRow& row : source.options()) {
-      context.other_keys.push_back(row.name.substr(0, row.name.find('.')));
-    }
-  }
-  return open_cut_batches(set.block(), context);
+  return data::open_cut_batches(set.block(), context);
 }
 
 }  // namespace s2s::run

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "s2s/data/cut_batches.h"
+#include "loader/cut_batches.h"
 #include "s2s_run/data/data_inspect_result.h"
 #include "s2s_run/data/data_inspect_source.h"
 
@@ -34,7 +34,7 @@ struct InspectArguments {
 /// A set, and how it is read; all must live on. `batches`: of a run, null otherwise.
 struct InspectedSet {
   const DataSet& set;
-  CutBatches* batches;
+  data::CutBatches* batches;
   const BatchSpec& spec;
   const Tokenizer& tokenizer;
 };
@@ -49,10 +49,10 @@ void read_set(const InspectArguments& arguments, const InspectedSet& inspected,
 std::string drawn_batch(const InspectArguments& arguments, const InspectedSet& inspected);
 
 /// The batches of a run's set, one pass. `tokenizer` may be null. Errors: those of the block.
-std::unique_ptr<CutBatches> open_batches(const DataSet& set, const Tokenizer* tokenizer,
-                                         const std::function<void(const std::string&)>& warn);
+std::unique_ptr<data::CutBatches> open_batches(const DataSet& set, const Tokenizer* tokenizer,
+                                               const std::function<void(const std::string&)>& warn);
 
 /// What the sampler of a run makes of its first batches.
-DrawnBatches draw_batches(CutBatches& batches, int64_t count);
+DrawnBatches draw_batches(data::CutBatches& batches, int64_t count);
 
 }  // namespace s2s::run

@@ -1,4 +1,4 @@
-#include "s2s/data/cut_batches.h"
+#include "loader/cut_batches.h"
 
 #include <fmt/format.h>
 
@@ -14,8 +14,7 @@
 #include "streams/input_source.h"
 #include "streams/input_stream.h"
 
-namespace s2s {
-namespace data {
+namespace s2s::data {
 namespace {
 
 /// A block, or one set of a `multi_config` block.
@@ -24,17 +23,22 @@ struct LoaderSet {
   InputNode input;
 };
 
+/// They may stand in a set, where nobody reads them: the block's count.
+std::vector<std::string> names_of_source_options() {
+  std::vector<std::string> names;
+  for (const OptionRow& row : list_options<CutsSourceOptions>()) names.push_back(row.name);
+  return names;
+}
+
 class Reader {
  public:
-  Reader(const Config& block, const CutBatchesContext& context)
-      : block_(block), context_(context), seeds_(context) {}
+  Reader(const DatasetBlock& block, const CutBatchesContext& context)
+      : block_(block.config), context_(context), seeds_(context), findings_(block.findings) {
+    top_ = scope_of(block.options.batches, context.path);
+  }
 
   std::vector<LoaderSet> read() {
     const std::vector<std::string> names = names_of_sets(block_);
-    std::vector<std::string> known = context_.other_keys;
-    known.emplace_back("name");  // which component it is
-    known.insert(known.end(), names.begin(), names.end());
-    top_ = read_scope(block_, context_.path, known);
     std::vector<LoaderSet> sets;
     if (!top_.options.multi_config) {
       sets.push_back({top_, read_input(block_, top_)});
@@ -53,10 +57,8 @@ class Reader {
   const DatasetScope& top() const { return top_; }
 
  private:
-  DatasetScope read_scope(const Config& block, const std::string& path,
-                          const std::vector<std::string>& known) {
-    DatasetScope scope{&context_, path, {}};
-    OptionReader(block, path, findings_, known).read(scope.options);
+  DatasetScope scope_of(const CutBatchesOptions& options, const std::string& path) {
+    DatasetScope scope{&context_, path, options};
     set_seeds(scope);
     const CutBatchesOptions& o = scope.options;
     scope.is_finite = o.force_finite || o.metadata_only || !context_.allow_infinite;
@@ -92,7 +94,9 @@ class Reader {
   LoaderSet read_set(const std::string& name) {
     const std::string path = context_.path + "." + name;
     const Config& own = *block_.find(name);
-    DatasetScope scope = read_scope(own, path, context_.other_keys);
+    CutBatchesOptions options;
+    OptionReader(own, path, findings_, names_of_source_options()).read(options);
+    DatasetScope scope = scope_of(options, path);
     scope.seed = top_.seed;
     scope.shard_seed = top_.shard_seed;
     CutBatchesOptions& o = scope.options;
@@ -161,7 +165,7 @@ SamplerPtr fused_sampler(const DatasetScope& top, const std::vector<LoaderSet>& 
 
 class LoaderBatches : public CutBatches {
  public:
-  LoaderBatches(const Config& block, const CutBatchesContext& context)
+  LoaderBatches(const DatasetBlock& block, const CutBatchesContext& context)
       : context_(context), reader_(block, context_), sets_(reader_.read()) {
     sampler_ = fused_sampler(reader_.top(), sets_);
     is_packed_ = reader_.top().options.concatenate.max_duration > 0;
@@ -290,11 +294,15 @@ class LoaderBatches : public CutBatches {
 };
 
 }  // namespace
-}  // namespace data
+
+std::unique_ptr<CutBatches> open_cut_batches(const DatasetBlock& block,
+                                             const CutBatchesContext& context) {
+  return std::make_unique<LoaderBatches>(block, context);
+}
 
 std::unique_ptr<CutBatches> open_cut_batches(const Config& options,
                                              const CutBatchesContext& context) {
-  return std::make_unique<data::LoaderBatches>(options, context);
+  return open_cut_batches(read_dataset_block(options, context.path), context);
 }
 
-}  // namespace s2s
+}  // namespace s2s::data

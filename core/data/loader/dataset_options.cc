@@ -4,20 +4,41 @@
 
 #include <algorithm>
 
-#include "s2s/data/cut_batches.h"
-
-namespace s2s {
-
-OptionTable list_cut_batches_options() { return list_options<data::CutBatchesOptions>(); }
-
-}  // namespace s2s
-
 namespace s2s::data {
 namespace {
 
 constexpr const char* kText = "no use here: text examples are not read";
 
 }  // namespace
+
+void CutsSourceOptions::visit(OptionVisitor& v) {
+  v("repeat", repeat, "start over at the end; false: one pass (validation)");
+  v("sample_rate", sample_rate,
+    "rate of the frame arithmetic in Hz (NeMo's loader resamples to it); null: the recording's",
+    at_least(1));
+  v("num_workers", num_workers,
+    "threads that make, decode, resample and pad cuts ahead; 0: load when asked", between(0, 256));
+  v("prefetch_batches", prefetch_batches, "batches that are loaded ahead", between(1, 1024));
+  v("pin_memory", pin_memory,
+    "batches in page-locked memory, which a GPU copies by itself; without a GPU no difference");
+  v("cache_audio", cache_audio, "keep all audio in memory after its first use");
+  v("check_files", check_files,
+    "look for the audio files of the first 20000 cuts at the start, of the others when read");
+  v("skip_bad", skip_bad,
+    "most bad cuts (unreadable, wrong length, no turns, ...) that a data rank leaves out and "
+    "lists; one more stops the run",
+    at_least(0));
+  v("longest_cut", longest_cut,
+    "a cut of more seconds is bad: the row that it is in a batch is in memory as a whole",
+    at_least(0.001));
+  v("allow_no_turns", allow_no_turns, "accept cuts in which nobody speaks");
+  v("allow_changed_data", allow_changed_data,
+    "resume although cuts or options differ: the epoch starts anew");
+  v("on_restart", on_restart,
+    "continue: a resumed run reads what an uninterrupted one would have; reshuffle: it begins "
+    "the epoch anew with other seeds",
+    one_of({"continue", "reshuffle"}));
+}
 
 void PackOptions::visit(OptionVisitor& v) {
   v("max_duration", max_duration, "longest sequence in s, whole frames; 0: cuts stay alone",
@@ -190,10 +211,18 @@ void CutBatchesOptions::visit_unused(OptionVisitor& v) {
   v("max_tpt", max_tpt, kText);
 }
 
+DatasetBlock read_dataset_block(const Config& block, const std::string& path) {
+  DatasetBlock out{block, {}, {}};
+  std::vector<std::string> known = names_of_sets(block);
+  known.emplace_back("name");  // which component it is
+  OptionReader(block, path, out.findings, known).read(out.options);
+  return out;
+}
+
 std::vector<std::string> names_of_sets(const Config& block) {
   const Config* multi = block.find("multi_config");
   if (multi == nullptr || !multi->is_scalar() || multi->text() != "true") return {};
-  const OptionTable table = list_cut_batches_options();
+  const OptionTable table = list_options<DatasetOptions>();
   std::vector<std::string> names;
   for (const auto& [key, node] : block.entries()) {
     const bool is_option = std::any_of(table.begin(), table.end(),

@@ -1,5 +1,6 @@
 #pragma once
-// Options of a set of cuts: NeMo's LhotseDataLoadingConfig, with its names and defaults, and ours.
+// Options of a data set's block: what the source `cuts` does with its batches, and how its cuts
+// become batches (NeMo's LhotseDataLoadingConfig, with its names and defaults, and ours).
 
 #include <cstdint>
 #include <optional>
@@ -9,6 +10,24 @@
 #include "s2s/options.h"
 
 namespace s2s::data {
+
+/// How batches are loaded and handed out. A set inside of a `multi_config` block has none of them.
+struct CutsSourceOptions {
+  bool repeat = true;
+  std::optional<int64_t> sample_rate;
+  int64_t num_workers = 1;
+  int64_t prefetch_batches = 4;
+  bool pin_memory = true;
+  bool cache_audio = false;
+  bool check_files = true;
+  int64_t skip_bad = 0;
+  double longest_cut = 3600;
+  bool allow_no_turns = false;
+  bool allow_changed_data = false;
+  std::string on_restart = "continue";
+
+  void visit(OptionVisitor& v);
+};
 
 /// Several cuts of the set, one after the other, as one sequence.
 struct PackOptions {
@@ -20,6 +39,7 @@ struct PackOptions {
   void visit(OptionVisitor& v);
 };
 
+/// Which cuts are read, and how they become batches.
 struct CutBatchesOptions {
   // Input.
   Config input_cfg, cuts_path, shar_path, manifest_filepath, tarred_audio_filepaths, extra_fields;
@@ -127,6 +147,25 @@ struct CutBatchesOptions {
   void visit_effects(OptionVisitor& v);
   void visit_unused(OptionVisitor& v);
 };
+
+/// All options of a block.
+struct DatasetOptions {
+  CutsSourceOptions source;
+  CutBatchesOptions batches;
+
+  void visit(OptionVisitor& v) {
+    source.visit(v);
+    batches.visit(v);
+  }
+};
+
+/// A data set's block of the configuration, read.
+struct DatasetBlock {
+  Config config;
+  DatasetOptions options;
+  Findings findings;  // mistakes in the options; whoever opens the set adds others and throws
+};
+DatasetBlock read_dataset_block(const Config& block, const std::string& path);
 
 /// Names of the sets of a `multi_config` block: its keys whose values are maps and that are no
 /// options; none without `multi_config: true`.

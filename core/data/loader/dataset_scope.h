@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "loader/cut_batches.h"
 #include "loader/dataset_options.h"
-#include "s2s/data/cut_batches.h"
 #include "streams/input_tree.h"
 
 namespace s2s::data {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "s2s/data/cut_batches.h"
+#include "loader/cut_batches.h"
 #include "streams/combinators.h"
 
 namespace s2s::data {

@@ -4,18 +4,23 @@
 #include <cstring>
 #include <set>
 
+#include "s2s/data/fingerprint.h"
+
 namespace s2s {
 
 namespace {
 
-/// A field need not end in a zero byte when the file was not made by S2S_PLUGIN.
-template <size_t N>
-std::string field_text(const char (&field)[N]) {
-  std::string text(field, strnlen(field, N));
+std::string printable(std::string text) {
   for (char& c : text) {
     if (c != '\n' && (c < ' ' || c > '~')) c = '?';
   }
   return text;
+}
+
+/// A field need not end in a zero byte when the file was not made by S2S_PLUGIN.
+template <size_t N>
+std::string field_text(const char (&field)[N]) {
+  return printable(std::string(field, strnlen(field, N)));
 }
 
 std::vector<std::string> split_lines(const std::string& text) {
@@ -47,6 +52,12 @@ PluginFacts read_facts(const PluginNote& note) {
   return facts;
 }
 
+PluginFacts read_facts(const PluginFileNote& file) {
+  PluginFacts facts = read_facts(file.note);
+  if (file.data_headers) facts.data_headers = printable(*file.data_headers);
+  return facts;
+}
+
 PluginFacts host_facts() {
   PluginFacts facts;
   facts.api = S2S_PLUGIN_API;
@@ -55,6 +66,7 @@ PluginFacts host_facts() {
   facts.compiler = S2S_COMPILER_TEXT;
   facts.cuda = S2S_CUDA_TEXT;
   facts.build = S2S_BUILD_TEXT;
+  facts.data_headers = S2S_DATA_FINGERPRINT;
   return facts;
 }
 
@@ -68,6 +80,9 @@ std::vector<AbiDifference> compare_abi(const PluginFacts& plugin, const PluginFa
   compare("c++", plugin.cxx, host.cxx);
   if (!plugin.cuda.empty() && !host.cuda.empty() && major_of(plugin.cuda) != major_of(host.cuda)) {
     differences.push_back({"cuda", plugin.cuda, host.cuda});
+  }
+  if (plugin.data_headers && host.data_headers) {
+    compare("data", "headers=" + *plugin.data_headers, "headers=" + *host.data_headers);
   }
   return differences;
 }

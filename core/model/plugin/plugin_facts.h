@@ -2,10 +2,12 @@
 // What a plugin's note says, as text that is safe to print, and whether it fits this program.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "plugin/component_id.h"
+#include "plugin/elf_note.h"
 #include "s2s/plugin.h"
 
 namespace s2s {
@@ -16,9 +18,12 @@ struct PluginFacts {
   std::string torch, cxx, compiler, cuda, build;
   std::string name, version, license, origin;
   std::vector<std::string> provides;  // lines, as written
+  /// Fingerprint of the data headers; nothing: the plugin includes none.
+  std::optional<std::string> data_headers;
 };
 
 PluginFacts read_facts(const PluginNote& note);
+PluginFacts read_facts(const PluginFileNote& file);
 
 /// The same fields for this program; name, version, license and origin are empty.
 PluginFacts host_facts();
@@ -27,8 +32,8 @@ struct AbiDifference {
   std::string field, plugin, host;
 };
 
-/// Fields that must be equal and are not: api, torch, cxx, and cuda's major number when both sides
-/// have one.
+/// Fields that must be equal and are not: api, torch, cxx, and where both sides have them, cuda's
+/// major number and the data headers.
 std::vector<AbiDifference> compare_abi(const PluginFacts& plugin, const PluginFacts& host);
 
 /// What is wrong with the fields that the author wrote: empty name, version or license; a line of

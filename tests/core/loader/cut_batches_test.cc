@@ -1,4 +1,4 @@
-#include "s2s/data/cut_batches.h"
+#include "loader/cut_batches.h"
 
 #include <doctest/doctest.h>
 
@@ -8,6 +8,7 @@
 #include "core/loader/letter_tokenizer.h"
 
 using namespace s2s;
+using namespace s2s::data;
 using loader_cases::Json;
 
 namespace {
@@ -17,7 +18,6 @@ CutBatchesContext context_of(bool is_endless = true) {
   context.path = "data.train_ds";
   context.base_dir = loader_cases::folder();
   context.allow_infinite = is_endless;
-  context.other_keys = {"sample_rate"};
   return context;
 }
 

@@ -10,10 +10,11 @@
 #include "config/yaml_reader.h"
 #include "core/loader/letter_tokenizer.h"
 #include "cuts/cut_files.h"
+#include "loader/cut_batches.h"
 #include "s2s/data/audio_loader.h"
-#include "s2s/data/cut_batches.h"
 
 using namespace s2s;
+using namespace s2s::data;
 using OrderedJson = nlohmann::ordered_json;
 
 namespace {
@@ -56,7 +57,6 @@ OrderedJson batches_of(const OrderedJson& wanted, const std::string& folder) {
   context.path = "ds";
   context.base_dir = folder;
   context.data_size = wanted.value("ranks", 1);
-  context.other_keys = {"sample_rate"};
   if (wanted.value("letters", false)) context.tokenizer = &letters;
   const auto batches = open_cut_batches(parse_yaml(wanted.at("config").dump(), "c.yaml"), context);
   AudioFiles audio(wanted.value("audio", ""));

@@ -9,7 +9,9 @@
 
 #include "common/temporary_folder.h"
 #include "core/plugin/fixtures.h"
+#include "plugin/elf_file.h"
 #include "plugin/plugin_facts.h"
+#include "s2s/data/fingerprint.h"
 
 using namespace s2s;
 using namespace s2s::test;
@@ -43,6 +45,58 @@ TEST_CASE("the note of a good plugin is read without loading it") {
   CHECK(facts.provides == std::vector<std::string>{"metric:fixture_good"});
   CHECK(compare_abi(facts, host_facts()).empty());
   CHECK(field_findings(facts).empty());
+}
+
+TEST_CASE("the data headers of a plugin are read from its file, if it includes any") {
+  CHECK(read_plugin_note(fixture_file("good")).data_headers == std::nullopt);
+  CHECK(read_plugin_note(fixture_file("data_headers")).data_headers == S2S_DATA_FINGERPRINT);
+  CHECK(read_plugin_note(fixture_file("other_data_headers")).data_headers == "000000000000");
+}
+
+TEST_CASE("two files of a plugin that include data headers place one fingerprint") {
+  const std::vector<std::byte> bytes = read_bytes(fixture_file("data_headers"));
+  const std::string file = "x.so";
+  const std::optional<Elf64_Shdr> section = ElfFile(bytes, file).section_named(".s2s_data");
+  REQUIRE(section.has_value());
+  CHECK(section->sh_size == sizeof(S2S_DATA_FINGERPRINT));
+}
+
+TEST_CASE("a section of data headers that has no fingerprint or a strange one is another") {
+  PluginFileNote file{};
+  CHECK(compare_abi(read_facts(file), host_facts()).size() == 3);  // api, torch, c++
+  for (const char* text : {"", "\x1b[2J", "000000000000"}) {
+    file.data_headers = text;
+    const auto differences = compare_abi(read_facts(file), host_facts());
+    REQUIRE(differences.size() == 4);
+    CHECK(differences[3].field == "data");
+    CHECK(differences[3].plugin.find('\x1b') == std::string::npos);
+  }
+}
+
+TEST_CASE("the text of the data headers ends with its section, and is never long") {
+  std::vector<std::byte> bytes = read_bytes(fixture_file("data_headers"));
+  const size_t end = bytes.size();
+  bytes.resize(end + 64, std::byte('x'));
+  const std::string file = "x.so";
+  Elf64_Shdr section = *ElfFile(bytes, file).section_named(".s2s_data");
+  const auto* const header = reinterpret_cast<const Elf64_Ehdr*>(bytes.data());
+  std::byte* at = bytes.data() + header->e_shoff;
+  while (std::memcmp(at, &section, sizeof(section)) != 0) at += sizeof(section);
+  const auto parse = [&] {
+    std::memcpy(at, &section, sizeof(section));
+    return parse_plugin_note(bytes, file).data_headers;
+  };
+  const std::string whole = S2S_DATA_FINGERPRINT;
+  CHECK(parse() == whole);
+  section.sh_size = 5;
+  CHECK(parse() == whole.substr(0, 5));
+  section.sh_size = 0;
+  CHECK(parse() == "");
+  section.sh_offset = end;
+  section.sh_size = 64;
+  CHECK(parse() == std::string(32, 'x'));
+  section.sh_size = 65;
+  CHECK(error_of(parse).id() == "plugin/truncated");
 }
 
 TEST_CASE("a file that is no plugin has an error of its own kind") {

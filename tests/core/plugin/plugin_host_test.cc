@@ -151,6 +151,16 @@ TEST_CASE("a plugin of other public headers is refused, and both fingerprints ar
   }
 }
 
+TEST_CASE("a plugin of other data headers is refused, and both fingerprints are told") {
+  const Error error = error_of_asking({"other_data_headers"}, "fixture_data");
+  CHECK(error.id() == "plugin/abi");
+  for (const char* part : {"data       headers=000000000000  headers=" S2S_DATA_FINGERPRINT,
+                           "rebuild it against this SDK:  cmake -B build"}) {
+    CHECK_MESSAGE(contains(error.message(), part), part);
+  }
+  CHECK(error_of_asking({"data_headers"}, "fixture_data").id() == "none");
+}
+
 TEST_CASE("an incompatible plugin of an earlier directory is not quietly passed over") {
   CHECK(error_of_asking({"wrong_api", "wrong_torch"}, "fixture_wrong").id() == "plugin/abi");
 }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "s2s/data/cuts.h"
+#include "s2s/data/fingerprint.h"
 
 namespace s2s {
 

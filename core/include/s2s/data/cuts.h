@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "s2s/data/fingerprint.h"
+
 namespace s2s {
 
 /// A value that is kept as it was written, for instance a custom field: JSON on one line.

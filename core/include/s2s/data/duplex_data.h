@@ -9,6 +9,7 @@
 #include "s2s/batch.h"
 #include "s2s/data/audio_loader.h"
 #include "s2s/data/cuts.h"
+#include "s2s/data/fingerprint.h"
 #include "s2s/error.h"
 #include "s2s/kinds/tokenizer.h"
 #include "s2s/options.h"

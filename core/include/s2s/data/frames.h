@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "s2s/data/fingerprint.h"
+
 namespace s2s {
 
 /// Number of frames in a stretch of audio; the nearest whole number, a half counts up.

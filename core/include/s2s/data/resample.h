@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "s2s/data/fingerprint.h"
+
 namespace s2s {
 
 namespace data {

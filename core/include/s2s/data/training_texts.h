@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "s2s/config.h"
+#include "s2s/data/fingerprint.h"
 
 namespace s2s {
 

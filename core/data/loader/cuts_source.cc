@@ -1,0 +1,268 @@
+#include "loader/cuts_source.h"
+
+#include <ATen/Context.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "loader/set_check.h"
+#include "loader/source_errors.h"
+
+namespace s2s::data {
+namespace {
+
+/// Turns whose texts a language model is made from.
+constexpr size_t kMaxTexts = 200000;
+
+const Tokenizer& tokenizer_of(const CutSourceContext& context) {
+  if (context.tokenizer == nullptr) throw cut_source_errors::no_tokenizer(context.path);
+  return *context.tokenizer;
+}
+
+CutBatchesContext batches_context(const CutsSourceOptions& options,
+                                  const CutSourceContext& context) {
+  CutBatchesContext out;
+  out.path = context.path;
+  out.base_dir = context.base_dir;
+  out.data = context.data;
+  out.seed = context.seed;
+  out.data_size = context.data_size;
+  out.tokenizer = context.tokenizer;
+  out.allow_infinite = options.repeat;
+  out.warn = context.warn;
+  return out;
+}
+
+std::string where(const CutSourceContext& context) {
+  if (context.data_size == 1) return context.path;
+  return fmt::format("{}: data rank {}", context.path, context.data_rank);
+}
+
+std::string hex(uint64_t number) { return fmt::format("{:016x}", number); }
+
+/// The first row of a batch, without its padding.
+Batch first_row(const Batch& batch) {
+  Batch row;
+  const auto cut_off = [](const at::Tensor& values, const at::Tensor& lens_B) {
+    return values.narrow(0, 0, 1).narrow(1, 0, lens_B[0].item<int64_t>()).clone();
+  };
+  row.source_audio_BS = cut_off(batch.source_audio_BS, batch.source_audio_lens_B);
+  row.target_audio_BS = cut_off(batch.target_audio_BS, batch.target_audio_lens_B);
+  row.target_tokens_BT = cut_off(batch.target_tokens_BT, batch.target_token_lens_B);
+  row.source_tokens_BT = cut_off(batch.source_tokens_BT, batch.source_token_lens_B);
+  row.source_audio_lens_B = batch.source_audio_lens_B.narrow(0, 0, 1).clone();
+  row.target_audio_lens_B = batch.target_audio_lens_B.narrow(0, 0, 1).clone();
+  row.target_token_lens_B = batch.target_token_lens_B.narrow(0, 0, 1).clone();
+  row.source_token_lens_B = batch.source_token_lens_B.narrow(0, 0, 1).clone();
+  row.ids = {batch.ids.front()};
+  row.target_texts = {batch.target_texts.front()};
+  row.turns = {batch.turns.front()};
+  return row;
+}
+
+}  // namespace
+
+CutsSource::CutsSource(const CutsSourceOptions& options, const BatchSpec& spec,
+                       const CutSourceContext& context, SourceParts parts)
+    : options_(options),
+      spec_(spec),
+      context_(batches_context(options, context)),
+      tokenizer_(tokenizer_of(context)),
+      axis_{context.data_rank, context.data_size},
+      entropy_(context.entropy),
+      bad_cuts_(options.skip_bad, where(context)),
+      unread_(options.skip_bad, where(context)),
+      parts_(std::move(parts)) {
+  context_.entropy = [this] {
+    uses_entropy_ = true;
+    return entropy_;
+  };
+  if (bad_cuts_.are_allowed()) {
+    context_.on_bad = [this](const Error& error) { unread_.hear(error); };
+  }
+  open();
+  loader_ =
+      std::make_unique<RowLoader>(RowLoader::Rules{spec, context.path, options.allow_no_turns,
+                                                   bad_cuts_.are_allowed(), options.longest_cut},
+                                  tokenizer_, *parts_.audio);
+  check();
+}
+
+void CutsSource::open() {
+  batches_ = parts_.open(context_);
+  unread_at_open_ = unread_.take();
+}
+
+void CutsSource::check() {
+  const SetCheck rules{context_.path,
+                       spec_,
+                       tokenizer_,
+                       options_.allow_no_turns,
+                       options_.longest_cut,
+                       options_.check_files,
+                       options_.skip_bad,
+                       context_.warn,
+                       [this] { return unread_.take(); }};
+  bad_cuts_.add(unread_at_open_, context_.warn);
+  if (check_set(*batches_, rules) == kCheckedCuts) return;
+  batches_->next();  // throws when a small set does not make a batch
+  batches_->restore("");
+  // A file that was opened now is not opened again, and would not tell again.
+  for (BadCut& bad : unread_.take()) unread_at_open_.push_back(std::move(bad));
+  bad_cuts_.add(unread_at_open_, context_.warn);
+}
+
+LoadingPool& CutsSource::pool() {
+  if (!pool_) {
+    order_ = std::make_unique<BatchOrder>(*batches_, unread_, axis_, from_, position_);
+    const PoolOptions options{options_.num_workers, options_.prefetch_batches,
+                              bad_cuts_.are_allowed(),
+                              options_.pin_memory && at::globalContext().hasCUDA()};
+    pool_ = std::make_unique<LoadingPool>(*order_, *batches_, *loader_, options);
+  }
+  return *pool_;
+}
+
+std::optional<LoadedBatch> CutsSource::pull() {
+  std::optional<LoadedBatch> loaded = pool().take();
+  bad_cuts_.add(loaded ? loaded->bad : order_->take_rest(), context_.warn);
+  return loaded;
+}
+
+/// A batch of which no row is left is not left out itself: ranks take their steps together. In its
+/// place stands the first row of this rank's next batch that has one, whatever was read before.
+Batch CutsSource::stand_in() {
+  for (size_t i = 0;; ++i) {
+    if (i == held_.size()) {
+      std::optional<LoadedBatch> ahead = pull();
+      if (!ahead) throw cut_source_errors::no_good_cut(context_.path);
+      held_.push_back(std::move(*ahead));
+    }
+    if (held_[i].batch) return first_row(*held_[i].batch);
+  }
+}
+
+std::optional<Batch> CutsSource::next() {
+  for (;;) {
+    std::optional<LoadedBatch> loaded;
+    if (held_.empty()) {
+      loaded = pull();
+    } else {
+      loaded = std::move(held_.front());
+      held_.pop_front();
+    }
+    if (!loaded) {
+      if (position_ < order_->end().value_or(0)) position_ += axis_.size;  // others had a batch
+      return std::nullopt;
+    }
+    position_ += axis_.size;
+    epoch_ = loaded->round_epoch;
+    order_->forget_before(position_ - axis_.size);
+    if (loaded->batch) return std::move(loaded->batch);
+    if (options_.repeat) return stand_in();
+  }
+}
+
+Snapshot CutsSource::snapshot() const {
+  if (!order_) return from_;
+  return order_->snapshot_before(std::max(position_ - axis_.size, from_.at));
+}
+
+std::string CutsSource::state() const {
+  SourceState state;
+  state.batches = position_;
+  state.epoch = epoch_;
+  state.data_size = axis_.size;
+  state.order = hex(batches_->fingerprint());
+  state.from = snapshot();
+  state.restarts = restarts_;
+  if (uses_entropy_) state.entropy = entropy_;
+  state.left_out = bad_cuts_.listed();
+  return to_text(state);
+}
+
+void CutsSource::go_to(Snapshot from, int64_t begin) {
+  pool_.reset();
+  order_.reset();
+  held_.clear();
+  from_ = std::move(from);
+  position_ = begin;
+}
+
+/// Seeds and the number of ranks as they were when the state was written.
+void CutsSource::reopen_for(const SourceState& state) {
+  const bool same_entropy = !state.entropy || *state.entropy == entropy_;
+  if (state.entropy) entropy_ = *state.entropy;
+  const bool same_ranks = state.data_size == context_.data_size;
+  if (same_entropy && same_ranks && state.restarts == restarts_) return;
+  context_.data_size = state.data_size;
+  restarts_ = state.restarts;
+  // Lhotse adds the epoch to a seed: a restart's seeds are far from those of all epochs.
+  context_.seed_shift = static_cast<uint64_t>(restarts_) * 1000003;
+  open();
+}
+
+/// Which batches follow a snapshot may depend on the number of ranks (buckets in step): those that
+/// were handed out are passed over as they were planned, the others are planned for the ranks of
+/// now.
+Snapshot CutsSource::deal_out_anew(const SourceState& state) {
+  batches_->restore(state.from.state);
+  for (int64_t i = state.from.at; i < state.batches; ++i) {
+    batches_->next();
+    if (i <= state.batches - state.data_size) unread_.take();  // rank 0 has told of them
+  }
+  Snapshot exact{state.batches, batches_->state()};
+  context_.data_size = axis_.size;
+  open();
+  return exact;
+}
+
+void CutsSource::restore(const std::string& text) {
+  go_to({}, 0);
+  SourceState state;
+  state.data_size = axis_.size;
+  if (!text.empty()) state = parse_state(text, context_.path);
+  const bool reshuffles = !text.empty() && options_.on_restart == "reshuffle";
+  if (reshuffles) {
+    ++state.restarts;
+    state.entropy.reset();
+  }
+  reopen_for(state);
+  epoch_ = state.epoch;
+  if (axis_.rank > 0) state.left_out.clear();  // a checkpoint keeps rank 0's
+  bad_cuts_.restore(std::move(state.left_out));
+  const bool same = text.empty() || state.order == hex(batches_->fingerprint());
+  if (!same && !reshuffles && !options_.allow_changed_data) {
+    throw cut_source_errors::changed_data(context_.path);
+  }
+  if (same && !reshuffles) {
+    if (state.data_size != axis_.size) state.from = deal_out_anew(state);
+    batches_->restore(state.from.state);
+    go_to(std::move(state.from), state.batches);
+  } else {
+    if (context_.data_size != axis_.size) {
+      context_.data_size = axis_.size;
+      open();
+    }
+    batches_->begin_epoch(state.epoch);
+    go_to({state.batches, batches_->state()}, state.batches);
+  }
+  bad_cuts_.add(unread_at_open_);
+}
+
+std::vector<std::string> CutsSource::texts() {
+  std::vector<std::string> texts;
+  const std::vector<std::string>& roles = spec_.data.output_roles;
+  batches_->visit_cuts([&](const Cut& cut) {
+    for (const Supervision& turn : cut.supervisions) {
+      const bool is_agent = std::find(roles.begin(), roles.end(), turn.speaker) != roles.end();
+      if (is_agent && turn.text) texts.push_back(clean_text(*turn.text));
+    }
+    return texts.size() < kMaxTexts;
+  });
+  unread_.take();  // batches tell of them
+  return texts;
+}
+
+}  // namespace s2s::data
