@@ -6,7 +6,7 @@ namespace s2s::mel_fsq {
 
 namespace {
 
-std::unique_ptr<Codec> create(const Config& config, const BuildContext& context) {
+std::unique_ptr<Codec> create(const Config& config, const ModelContext& context) {
   auto options = read_options<MelFsqOptions>(config, context.path);
   if (!options.sample_rate && context.data != nullptr) {
     const Config* rate = context.data->find("target_sample_rate");

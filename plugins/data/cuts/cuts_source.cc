@@ -15,12 +15,12 @@ namespace {
 /// Turns whose texts a language model is made from.
 constexpr size_t kMaxTexts = 200000;
 
-const Tokenizer& tokenizer_of(const BuildContext& context) {
+const Tokenizer& tokenizer_of(const DataContext& context) {
   if (context.tokenizer == nullptr) throw errors::no_tokenizer(context.path);
   return *context.tokenizer;
 }
 
-CutBatchesContext batches_context(const CutsOptions& options, const BuildContext& context) {
+CutBatchesContext batches_context(const CutsOptions& options, const DataContext& context) {
   CutBatchesContext out;
   out.path = context.path;
   out.base_dir = context.base_dir;
@@ -34,7 +34,7 @@ CutBatchesContext batches_context(const CutsOptions& options, const BuildContext
   return out;
 }
 
-std::string where(const BuildContext& context) {
+std::string where(const DataContext& context) {
   if (context.data_size == 1) return context.path;
   return fmt::format("{}: data rank {}", context.path, context.data_rank);
 }
@@ -64,7 +64,7 @@ Batch first_row(const Batch& batch) {
 }  // namespace
 
 CutsSource::CutsSource(const CutsOptions& options, const BatchSpec& spec,
-                       const BuildContext& context, SourceParts parts)
+                       const DataContext& context, SourceParts parts)
     : options_(options),
       spec_(spec),
       context_(batches_context(options, context)),

@@ -29,7 +29,7 @@ struct SourceParts {
 class CutsSource : public DataSource {
  public:
   /// Opens and checks the set. Errors: those of `parts.open` and of check_set, [data/no-tokenizer].
-  CutsSource(const CutsOptions& options, const BatchSpec& spec, const BuildContext& context,
+  CutsSource(const CutsOptions& options, const BatchSpec& spec, const DataContext& context,
              SourceParts parts);
 
   std::optional<Batch> next() override;

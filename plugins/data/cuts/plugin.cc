@@ -9,10 +9,10 @@
 
 namespace {
 
-using s2s::BuildContext;
 using s2s::Component;
 using s2s::Config;
 using s2s::CutBatchesContext;
+using s2s::DataContext;
 using s2s::DataSource;
 
 /// The keys of a block: open_cut_batches knows which of them are options.
@@ -22,7 +22,7 @@ std::vector<std::string> keys_of(const Config& node) {
   return keys;
 }
 
-std::unique_ptr<DataSource> create(const Config& node, const BuildContext& context) {
+std::unique_ptr<DataSource> create(const Config& node, const DataContext& context) {
   s2s::Findings findings;
   s2s::cuts::CutsOptions options;
   s2s::OptionReader(node, context.path, findings, keys_of(node)).read(options);

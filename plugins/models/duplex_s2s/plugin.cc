@@ -9,7 +9,7 @@ using s2s::duplex::DuplexModel;
 using s2s::duplex::DuplexOptions;
 
 std::unique_ptr<s2s::SpeechModel> create(const s2s::Config& model,
-                                         const s2s::BuildContext& context) {
+                                         const s2s::ModelContext& context) {
   auto options = s2s::read_options<DuplexOptions>(model, context.path);
   s2s::duplex::DuplexParts parts = s2s::duplex::build_parts(options, model, context);
   return std::make_unique<DuplexModel>(std::move(options), std::move(parts));

@@ -14,7 +14,7 @@ struct DdpOptions {
   }
 };
 
-std::unique_ptr<ParallelStrategy> create(const Config& node, const BuildContext& context) {
+std::unique_ptr<ParallelStrategy> create(const Config& node, const ProcessContext& context) {
   const auto options = read_options<DdpOptions>(node, context.path);
   EngineSettings settings;
   const int64_t num_ranks = context.world == nullptr ? 1 : context.world->size();

@@ -6,7 +6,7 @@
 
 namespace s2s::fsdp {
 
-std::unique_ptr<ParallelStrategy> create(const Config& node, const BuildContext& context) {
+std::unique_ptr<ParallelStrategy> create(const Config& node, const ProcessContext& context) {
   const auto options = read_options<ShardingOptions>(node, context.path);
   const int64_t num_ranks = context.world == nullptr ? 1 : context.world->size();
   return make_parallel_engine(options.settings(num_ranks, 1, context.path), context);

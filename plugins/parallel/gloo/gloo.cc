@@ -300,7 +300,7 @@ std::shared_ptr<::gloo::transport::Device> open_device(const GlooOptions& option
   }
 }
 
-std::unique_ptr<Communicator> create(const Config& node, const BuildContext& context) {
+std::unique_ptr<Communicator> create(const Config& node, const ProcessContext& context) {
   const auto options = read_options<GlooOptions>(node, context.path);
   if (context.process == nullptr || context.process->size == 1) {
     return make_solo_communicator({});

@@ -188,7 +188,7 @@ std::shared_ptr<Exchange> meet(const ProcessPlace& process) {
   return exchange;
 }
 
-std::unique_ptr<Communicator> create(const Config& node, const BuildContext& context) {
+std::unique_ptr<Communicator> create(const Config& node, const ProcessContext& context) {
   read_options<LocalOptions>(node, context.path);
   if (context.process == nullptr || context.process->size == 1) return make_solo_communicator({});
   return std::make_unique<LocalCommunicator>(world_place(*context.process), meet(*context.process),

@@ -33,7 +33,7 @@ int64_t tensor_size(const ModelParallelOptions& options, int64_t num_ranks,
   return data ? std::max<int64_t>(1, num_ranks / *data) : 1;
 }
 
-std::unique_ptr<ParallelStrategy> create(const Config& node, const BuildContext& context) {
+std::unique_ptr<ParallelStrategy> create(const Config& node, const ProcessContext& context) {
   const auto options = read_options<ModelParallelOptions>(node, context.path);
   const int64_t num_ranks = context.world == nullptr ? 1 : context.world->size();
   const int64_t tensor = tensor_size(options, num_ranks, context.path);

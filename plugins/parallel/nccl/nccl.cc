@@ -148,7 +148,7 @@ Error version_error(int version) {
               "\n  next:      build again with this LibTorch"};
 }
 
-std::unique_ptr<Communicator> create(const Config& node, const BuildContext& context) {
+std::unique_ptr<Communicator> create(const Config& node, const ProcessContext& context) {
   const auto options = read_options<NcclOptions>(node, context.path);
   const ProcessPlace process = context.process == nullptr ? ProcessPlace() : *context.process;
   const int num_gpus = c10::cuda::device_count();

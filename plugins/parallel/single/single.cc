@@ -28,7 +28,7 @@ class Single : public ParallelStrategy {
   std::vector<double> sum_over_data(std::vector<double> values) override { return values; }
 };
 
-std::unique_ptr<ParallelStrategy> create(const Config& options, const BuildContext& context) {
+std::unique_ptr<ParallelStrategy> create(const Config& options, const ProcessContext& context) {
   read_options<SingleOptions>(options, context.path);
   return std::make_unique<Single>();
 }

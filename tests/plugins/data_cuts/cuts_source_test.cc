@@ -47,7 +47,7 @@ struct Sources {
   }
 
   s2s::test::TableTokenizer tokenizer;
-  s2s::BuildContext context;
+  s2s::DataContext context;
   CutsOptions options;
   FakeSet set;
   bool trng = false;

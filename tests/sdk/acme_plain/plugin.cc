@@ -53,7 +53,7 @@ class Plain : public s2s::ParallelStrategy {
 };
 
 std::unique_ptr<s2s::ParallelStrategy> create(const s2s::Config& node,
-                                              const s2s::BuildContext& context) {
+                                              const s2s::ProcessContext& context) {
   s2s::read_options<Options>(node, context.path);
   return std::make_unique<Plain>(context.world);
 }

@@ -51,7 +51,7 @@ struct EngineSettings {
 /// The engine, for the ranks of `context.world` (null: one process).
 /// Errors: [comm/mesh], and at `attach` those of the plan's check.
 std::unique_ptr<ParallelStrategy> make_parallel_engine(const EngineSettings& settings,
-                                                       const BuildContext& context);
+                                                       const ProcessContext& context);
 
 /// Options that strategies on the engine share.
 struct EngineOptions {

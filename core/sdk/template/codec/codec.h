@@ -52,7 +52,7 @@ class Bands : public s2s::Codec {
 };
 
 /// Errors: [PLUGIN_NAME/sample-rate] for a rate at which 80 ms are no whole number of samples.
-std::unique_ptr<s2s::Codec> create(const s2s::Config& options, const s2s::BuildContext& context);
+std::unique_ptr<s2s::Codec> create(const s2s::Config& options, const s2s::ModelContext& context);
 
 /// The options of an instance that `plugin check` and the test build.
 inline constexpr char kTiny[] = R"({"sample_rate": 16000, "num_bands": 8, "num_levels": 32})";

@@ -26,7 +26,7 @@ struct Options {
 };
 
 std::unique_ptr<s2s::ParallelStrategy> create(const s2s::Config& node,
-                                              const s2s::BuildContext& context) {
+                                              const s2s::ProcessContext& context) {
   const auto options = s2s::read_options<Options>(node, context.path);
   const int64_t num_ranks = context.world == nullptr ? 1 : context.world->size();
   s2s::EngineSettings settings;
