@@ -197,6 +197,4 @@ bool MelFsq::fit(const std::function<at::Tensor()>& next) {
   return true;
 }
 
-NameMap MelFsq::checkpoint_names() const { return {{{"**", "**"}}, {}}; }
-
 }  // namespace s2s::mel_fsq

@@ -30,7 +30,6 @@ class MelFsq : public Codec {
   /// Errors: [codec/no-audio].
   bool fit(const std::function<at::Tensor()>& next) override;
   bool is_fitted() const override;
-  NameMap checkpoint_names() const override;
 
  protected:
   void reset_buffers() override;

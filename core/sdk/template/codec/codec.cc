@@ -5,8 +5,6 @@
 
 #include <cmath>
 
-#include "s2s/error.h"
-
 namespace PLUGIN_NAME {
 namespace {
 

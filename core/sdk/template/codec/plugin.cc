@@ -1,5 +1,3 @@
-#include "s2s/plugin.h"
-
 #include "codec.h"
 
 S2S_PLUGIN("PLUGIN_NAME", "0.1.0", "Apache-2.0", "codec:COMPONENT_NAME") {
