@@ -57,15 +57,13 @@ s2s::OptionTable options() {
   return table;
 }
 
-Component<DataSource> cuts_component() {
-  Component<DataSource> component;
-  component.name = "cuts";
-  component.summary = "Lhotse cuts: manifests, Shar directories, NeMo manifests, mixtures of them";
-  component.create = &create;
-  component.options = &options;
-  return component;
+Component<DataSource> component() {
+  return {.name = "cuts",
+          .summary = "Lhotse cuts: manifests, Shar directories, NeMo manifests, mixtures of them",
+          .create = create,
+          .options = options};
 }
 
 }  // namespace
 
-S2S_PLUGIN("cuts", "0.1.0", "Apache-2.0", "data:cuts") { registrar.add(cuts_component()); }
+S2S_PLUGIN("cuts", "0.1.0", "Apache-2.0", "data:cuts") { registrar.add(component()); }

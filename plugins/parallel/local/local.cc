@@ -195,14 +195,16 @@ std::unique_ptr<Communicator> create(const Config& node, const ProcessContext& c
                                              "world");
 }
 
+Component<Communicator> component() {
+  return {.name = "local",
+          .summary = "threads of one process, for tests",
+          .create = create,
+          .options = list_options<LocalOptions>};
+}
+
 }  // namespace
 }  // namespace s2s::local
 
 S2S_PLUGIN("local", "0.1.0", "Apache-2.0", "communicator:local") {
-  s2s::Component<s2s::Communicator> component;
-  component.name = "local";
-  component.summary = "threads of one process, for tests";
-  component.create = s2s::local::create;
-  component.options = s2s::list_options<s2s::local::LocalOptions>;
-  registrar.add(std::move(component));
+  registrar.add(s2s::local::component());
 }

@@ -165,14 +165,16 @@ std::unique_ptr<Communicator> create(const Config& node, const ProcessContext& c
                                             options.high_priority);
 }
 
+Component<Communicator> component() {
+  return {.name = "nccl",
+          .summary = "processes with a GPU each",
+          .create = create,
+          .options = list_options<NcclOptions>};
+}
+
 }  // namespace
 }  // namespace s2s::nccl
 
 S2S_PLUGIN("nccl", "0.1.0", "Apache-2.0", "communicator:nccl") {
-  s2s::Component<s2s::Communicator> component;
-  component.name = "nccl";
-  component.summary = "processes with a GPU each";
-  component.create = s2s::nccl::create;
-  component.options = s2s::list_options<s2s::nccl::NcclOptions>;
-  registrar.add(std::move(component));
+  registrar.add(s2s::nccl::component());
 }
