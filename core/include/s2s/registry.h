@@ -129,15 +129,18 @@ using MissingHandler = std::function<void(const std::string& kind, const std::st
 /// Registrations of a second component of one name; throws [plugin/duplicate-name].
 [[noreturn]] void throw_duplicate_name(const std::string& kind, const std::string& name);
 
+/// The components of one kind, by name.
 template <class T>
 class Registry {
  public:
+  /// Errors: [plugin/duplicate-name].
   void add(Component<T> component) {
     const std::string name = component.name;
     if (!entries_.emplace(name, std::move(component)).second) {
       throw_duplicate_name(KindName<T>::value, name);
     }
   }
+  /// Null: no component of this name is registered; loads nothing.
   const Component<T>* find(const std::string& name) const {
     const auto it = entries_.find(name);
     return it == entries_.end() ? nullptr : &it->second;
@@ -158,10 +161,12 @@ class Registries {
                  Registry<Tokenizer>, Registry<Metric>, Registry<Scorer>, Registry<RunLogger>,
                  Registry<Optimizer>, Registry<Schedule>>;
 
+  /// The registry of a kind.
   template <class T>
   Registry<T>& of() {
     return std::get<Registry<T>>(all_);
   }
+  /// The registry of a kind.
   template <class T>
   const Registry<T>& of() const {
     return std::get<Registry<T>>(all_);
@@ -204,6 +209,7 @@ class Registries {
 class Registrar {
  public:
   explicit Registrar(Registries& staging) : staging_(staging) {}
+  /// Adds one component. Errors: [plugin/duplicate-name].
   template <class T>
   void add(Component<T> component) {
     staging_.of<T>().add(std::move(component));

@@ -11,11 +11,13 @@
 
 namespace s2s {
 
+/// Numbers that the model and the data depend on.
 struct CodecShape {
   int64_t sample_rate_hz = 0;
   int64_t samples_per_frame = 0;
   int64_t num_codebooks = 0;
   int64_t codebook_size = 0;  // tokens of every codebook; control tokens are the model's business
+  /// Frames a second.
   double frame_rate_hz() const {
     return static_cast<double>(sample_rate_hz) / static_cast<double>(samples_per_frame);
   }
@@ -30,9 +32,11 @@ class CodecStream {
   virtual at::Tensor finish() = 0;
 };
 
+/// Audio to codes and back.
 class Codec : public Block {
  public:
   ~Codec() override;
+  /// The same at all times.
   virtual CodecShape shape() const = 0;
   /// audio [B, S] float32 at shape().sample_rate_hz, lengths [B] int64 samples; padded to whole
   /// frames.  -> codes [B, K, T] int64 (0 beyond a row's length), lengths [B] int64 frames.

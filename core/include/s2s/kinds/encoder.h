@@ -9,6 +9,7 @@
 
 namespace s2s {
 
+/// What `forward` makes of a batch.
 struct EncoderOutput {
   at::Tensor features_BTH;
   at::Tensor lengths_B;  // int64, valid frames per row
@@ -26,6 +27,7 @@ class EncoderStream {
   virtual at::Tensor finish() = 0;
 };
 
+/// Audio to features for the language model.
 class Encoder : public Block {
  public:
   ~Encoder() override;
