@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
   out["write_s"] = seconds_of([&] { write_set(manifest, std::stoll(argv[2])); });
   s2s::test::BuiltPlugins plugins;
   s2s::test::TableTokenizer tokenizer;
-  s2s::BuildContext context;
+  s2s::DataContext context;
   context.path = "data.train_ds";
   context.tokenizer = &tokenizer;
   const Config options = options_of(manifest, argc, argv);

@@ -19,7 +19,7 @@ namespace {
 
 template <class T>
 std::unique_ptr<T> build(BuiltPlugins& plugins, const std::string& json) {
-  BuildContext context;
+  s2s::ContextOf<T> context;
   context.path = "test";
   auto component = plugins.create<T>(parse_json(json, "test.json"), context);
   component->materialize(at::kCPU, at::kFloat, 5);
@@ -107,7 +107,7 @@ TEST_CASE("data sources keep their promises") {
   const s2s::test::TableTokenizer tokenizer;
   const Config data = parse_json("{}", "data");
   const auto open = [&] {
-    BuildContext context;
+    DataContext context;
     context.path = "data.train_ds";
     context.tokenizer = &tokenizer;
     context.data = &data;

@@ -34,7 +34,7 @@ std::unique_ptr<SpeechModel> make_model(const Registries& registries) {
 struct Rank {
   Rank(const Registries& registries, const RunLayout& layout, Communicator* communicator)
       : world(communicator), model(make_model(registries)) {
-    BuildContext context;
+    ProcessContext context;
     context.world = world;
     context.path = "trainer.strategy";
     strategy =

@@ -17,7 +17,7 @@ class JoinedProcess {
     at::set_num_threads(1);  // processes share the machine
     Config node = Config::map();
     node["name"] = Config::scalar(communicator);
-    BuildContext context;
+    ProcessContext context;
     context.process = &rendezvous_.process();
     world_ = plugins_.create<Communicator>(node, context);
   }

@@ -79,7 +79,7 @@ inline std::vector<LocalShard> parameters_of(std::vector<LocalShard> parts, Bloc
 inline void run_layout(const Registries& registries, const TrainedModel& trained,
                        const RunLayout& layout, Communicator* world, LayoutResult& result,
                        bool only_first = true) {
-  BuildContext context;
+  ProcessContext context;
   context.world = world;
   context.path = "trainer.strategy";
   const std::unique_ptr<SpeechModel> model = trained.make(registries);

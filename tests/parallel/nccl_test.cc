@@ -69,7 +69,7 @@ TEST_CASE("nccl keeps the contract of communicators, alone") {
   const auto store = c10::make_intrusive<c10d::HashStore>();
   s2s::ProcessPlace place;
   place.store = store.get();  // with a store it is NCCL's own group of one
-  s2s::BuildContext context;
+  s2s::ProcessContext context;
   context.process = &place;
   s2s::test::BuiltPlugins plugins;
   s2s::Config node = s2s::Config::map();
@@ -99,7 +99,7 @@ TEST_CASE("layouts on one GPU equal one process on the CPU") {
   const auto store = c10::make_intrusive<c10d::HashStore>();
   ProcessPlace place;
   place.store = store.get();
-  BuildContext context;
+  ProcessContext context;
   context.process = &place;
   BuiltPlugins plugins;
   Config node = Config::map();

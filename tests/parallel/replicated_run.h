@@ -69,7 +69,7 @@ inline TrainedRun train_replicated(const Registries& registries, const std::stri
   PartlyUsedModel model;
   model.materialize(at::kCPU, at::kFloat, static_cast<uint64_t>(3 + rank));  // rank 0's count
   model.find_block("frozen")->set_requires_grad(false);
-  BuildContext context;
+  ProcessContext context;
   context.world = world;
   const auto strategy =
       registries.of<ParallelStrategy>().find(strategy_name)->create(strategy_options, context);

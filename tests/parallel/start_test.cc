@@ -167,7 +167,7 @@ TEST_CASE("and so in bfloat16, and with an encoder that has buffers") {
   started.name = "duplex";
   started.settings.dtype = at::kBFloat16;
   started.make = [](const Registries& registries) {
-    BuildContext context;
+    ModelContext context;
     context.path = "model";
     context.data = &kDataBlock;
     context.tokenizer = &kTokenizer;

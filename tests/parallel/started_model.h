@@ -22,7 +22,7 @@ inline std::unique_ptr<InitialValues> described(const Started& started, SpeechMo
 
 inline std::unique_ptr<ParallelStrategy> strategy_of(const Registries& registries,
                                                      const RunLayout& layout, Communicator* world) {
-  BuildContext context;
+  ProcessContext context;
   context.world = world;
   context.path = "trainer.strategy";
   return registries.create<ParallelStrategy>(parse_json(layout.strategy, "strategy"), context);

@@ -23,7 +23,7 @@ inline std::vector<std::string> run_thread_ranks(
   for (int64_t rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
       const ProcessPlace process = {rank, size, rank, size, store.get(), timeout};
-      BuildContext context;
+      ProcessContext context;
       context.process = &process;
       try {
         const auto world = component.create(Config::map(), context);

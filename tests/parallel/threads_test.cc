@@ -64,7 +64,7 @@ struct SavingRank {
   SavingRank(const Registries& registries, const TrainedModel& trained, const RunLayout& layout,
              Communicator& communicator)
       : world(communicator), model(trained.make(registries)) {
-    BuildContext context;
+    ProcessContext context;
     context.world = &world;
     strategy = registries.create<ParallelStrategy>(parse_json(layout.strategy, "s"), context);
     optimizer = registries.create<Optimizer>(parse_json(R"({"name": "adamw"})", "o"), context);

@@ -22,7 +22,7 @@ inline TrainedModel duplex(const std::string& name, bool is_tied, const std::str
   json.replace(json.find("TIED"), 4, is_tied ? "true" : "false");
   trained.make = [json, frozen](const Registries& registries) {
     static const Config kDataBlock = parse_json(kData, "data");
-    BuildContext context;
+    ModelContext context;
     context.path = "model";
     context.data = &kDataBlock;
     context.tokenizer = &table_tokenizer();

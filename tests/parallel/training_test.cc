@@ -21,7 +21,7 @@ struct RankRun {
   RankRun(const Registries& registries, Communicator* world)
       : data(world == nullptr ? 0 : world->rank(), world == nullptr ? 1 : world->size()) {
     model.materialize(at::kCPU, at::kFloat, 3);
-    BuildContext context;
+    ProcessContext context;
     context.world = world;
     strategy = registries.of<ParallelStrategy>()
                    .find(world == nullptr ? "single" : "ddp")

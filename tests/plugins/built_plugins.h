@@ -16,7 +16,7 @@ class BuiltPlugins {
   Registries& registries() { return registries_; }
 
   template <class T>
-  std::unique_ptr<T> create(const Config& node, const BuildContext& context = {}) {
+  std::unique_ptr<T> create(const Config& node, const ContextOf<T>& context = {}) {
     return registries_.create<T>(node, context);
   }
 

@@ -31,7 +31,7 @@ std::unique_ptr<Codec> make_codec(const std::string& options = "") {
     node[pair.substr(0, equals)] = Config::scalar(pair.substr(equals + 1));
     at = comma + 1;
   }
-  BuildContext context;
+  ModelContext context;
   context.path = "model.codec";
   return host.registries.create<Codec>(node, context);
 }
@@ -106,7 +106,7 @@ TEST_CASE("mel_fsq refuses options that do not fit together") {
     node["name"] = Config::scalar("mel_fsq");
     node["levels"] = Config::list(std::move(levels));
     Host host;
-    BuildContext context;
+    ModelContext context;
     context.path = "model.codec";
     return host.registries.create<Codec>(node, context);
   };

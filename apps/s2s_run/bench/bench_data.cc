@@ -158,7 +158,7 @@ int bench_data(const BenchDataArguments& arguments, const Invocation& invocation
   const WordTokenizer words;
   const Config data = data_block(arguments, set);
   const Config block = source_options(arguments, set);
-  BuildContext context;
+  DataContext context;
   context.path = set.path();
   context.base_dir = set.base_dir();
   context.seed = set.seed();

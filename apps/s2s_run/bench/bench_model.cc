@@ -81,7 +81,7 @@ struct Bench {
 Bench build(const Config& options, const Registries& registries, const std::string& precision) {
   Bench bench;
   bench.precision = parse_precision(precision, "--precision");
-  BuildContext context;
+  ModelContext context;
   context.registries = &registries;
   context.path = "model";
   const auto& component = registries.get<SpeechModel>("duplex_s2s");
@@ -96,7 +96,7 @@ Bench build(const Config& options, const Registries& registries, const std::stri
   schedule["max_steps"] = Config::scalar("1000");
   bench.optimizer = registries.create<Optimizer>(named("adamw"), context);
   bench.schedule = registries.create<Schedule>(schedule, context);
-  bench.strategy = registries.create<ParallelStrategy>(named("single"), context);
+  bench.strategy = registries.create<ParallelStrategy>(named("single"), {context});
   auto parameters = bench.model->named_parameters();
   const size_t count = parameters.size();
   bench.optimizer->attach(std::move(parameters), std::vector<double>(count, 1.0));

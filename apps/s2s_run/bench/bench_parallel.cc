@@ -82,7 +82,7 @@ struct Layout {
 
 Layout lay_out(const BenchParallelArguments& arguments, const Registries& registries,
                Communicator* world) {
-  BuildContext context;
+  ProcessContext context;
   context.registries = &registries;
   context.world = world;
   context.path = "model.llm";

@@ -48,7 +48,7 @@ void build_tiny(const Registries& staging, std::vector<Named<T>>& built) {
   for (const auto& [name, component] : staging.of<T>().entries()) {
     if (component.tiny == nullptr) continue;
     const std::string id = std::string(KindName<T>::value) + ":" + name;
-    BuildContext context;
+    ContextOf<T> context;
     context.registries = &staging;
     context.path = id;
     const Config options = parse_json(component.tiny, "tiny options of " + id);

@@ -27,6 +27,7 @@ class Config {
   enum class Kind { kNull, kScalar, kList, kMap };
 
   Config() = default;
+  /// Nodes without an origin.
   static Config scalar(std::string text, bool quoted = false);
   static Config list(std::vector<Config> items = {});
   static Config map();

@@ -45,6 +45,7 @@ class Error : public std::runtime_error {
 /// Collects every mistake of one validation, so that all are reported together.
 class Findings {
  public:
+  /// Keeps an error for throw_if_any.
   void add(Error error);
   bool empty() const { return errors_.empty(); }
   const std::vector<Error>& errors() const { return errors_; }
@@ -59,6 +60,7 @@ class Findings {
 /// The candidate nearest to `name` in edit distance, or "" when none is near enough to suggest.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
+/// What S2S_ASSERT calls: throws std::logic_error with place, condition and reason.
 [[noreturn]] void assertion_failed(const char* condition, const char* why, const char* file,
                                    int line);
 

@@ -29,6 +29,7 @@ struct Bounds {
   bool required = false;             // the config must give a value: [config/missing]
   bool is_program = false;           // a checkpoint's config may not change it: [config/program]
 };
+/// Bounds of one option; `required` and `program` add to others.
 Bounds at_least(double min);
 Bounds between(double min, double max);
 Bounds one_of(std::vector<std::string> choices);
@@ -38,6 +39,7 @@ Bounds program(Bounds bounds = {});
 
 class OptionVisitor;
 
+/// A struct of options: it has `visit`.
 template <class T>
 concept HasOptions = requires(T& t, OptionVisitor& v) {
   t.visit(v);
@@ -93,6 +95,7 @@ class OptionVisitor {
   }
 
  protected:
+  /// What the templates above call around nested options. begin_group: false skips the group.
   virtual bool begin_group(const char* name, const char* doc) = 0;
   virtual void end_group() = 0;
   /// Returns how many items the list has from now on (readers answer with the config's count).
@@ -122,6 +125,7 @@ class OptionReader final {
  public:
   OptionReader(const Config& node, std::string path, Findings& findings,
                std::vector<std::string> also_known = {});
+  /// Fills `options`; mistakes go to the findings.
   template <HasOptions T>
   void read(T& options) {
     run([](OptionVisitor& v, void* object) { static_cast<T*>(object)->visit(v); }, &options);

@@ -2,7 +2,7 @@
 // What a plugin exports: a note that is read before any of its code runs, and one function.
 //
 //   S2S_PLUGIN("acme_mistral", "0.2.0", "Apache-2.0", "llm:acme.mistral") {
-//     registrar.add(acme::mistral_component());
+//     registrar.add(acme::component());
 //   }
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 /// Raised whenever a public header changes meaning. Plugins of another number are not loaded; those
 /// of other headers (s2s/sdk_fingerprint.h) are not either, for layouts may differ.
-#define S2S_PLUGIN_API 1
+#define S2S_PLUGIN_API 2
 
 namespace s2s {
 

@@ -32,29 +32,75 @@ class Tokenizer;
 struct ProcessPlace;
 class Registries;
 
-/// What a component may need while it is built, beside its own options.
+/// What every component gets while it is built, beside its own options.
 struct BuildContext {
   const Registries* registries = nullptr;
   /// Where the options stand in the config ("model.llm"), for messages.
   std::string path;
   /// Relative paths in options are relative to this folder (the config file's).
   std::string base_dir = ".";
-  uint64_t seed = 0;
-  /// Drawn anew at every start, the same on all ranks: for seeds that ask for it.
-  uint64_t entropy = 0;
-  const Tokenizer* tokenizer = nullptr;  // models and data sources
-  /// The `data` block of the config (frame_length, sample rates, roles) for models and sources.
-  const Config* data = nullptr;
-  /// Data axis of the mesh, for data sources.
-  int64_t data_rank = 0;
-  int64_t data_size = 1;
-  /// Communicators: who this process is, and how to find the others.
-  const ProcessPlace* process = nullptr;
-  /// Strategies: all ranks of the run. Null in a run of one process.
-  Communicator* world = nullptr;
   /// Receives what the user should know although the run goes on; may be empty.
   std::function<void(const std::string& message)> warn;
 };
+
+/// For the kinds `model` and `codec`.
+struct ModelContext : BuildContext {
+  /// The `data` block of the config (frame_length, sample rates); null: it has none.
+  const Config* data = nullptr;
+  /// Of the text channel; null: there is none.
+  const Tokenizer* tokenizer = nullptr;
+};
+
+/// For the kind `data`.
+struct DataContext : BuildContext {
+  /// The `data` block of the config (frame_length, sample rates, roles); null: it has none.
+  const Config* data = nullptr;
+  /// Of the text channel; null: there is none.
+  const Tokenizer* tokenizer = nullptr;
+  uint64_t seed = 0;
+  /// Drawn anew at every start, the same on all ranks: for seeds that ask for it.
+  uint64_t entropy = 0;
+  /// Place on the data axis of the mesh.
+  int64_t data_rank = 0;
+  int64_t data_size = 1;
+};
+
+/// For the kinds `communicator` and `strategy`.
+struct ProcessContext : BuildContext {
+  /// Communicators: who this process is, and how to find the others. Null: it is the only one.
+  const ProcessPlace* process = nullptr;
+  /// Strategies: all ranks of the run. Null in a run of one process.
+  Communicator* world = nullptr;
+};
+
+/// What the code knows of a kind: its name in configs and notes ("llm", "encoder", ...), and the
+/// context that its components are built with.
+template <class T>
+struct KindName;
+#define S2S_KIND(type, text, context)          \
+  template <>                                  \
+  struct KindName<type> {                      \
+    static constexpr const char* value = text; \
+    using Context = context;                   \
+  }
+S2S_KIND(Backbone, "llm", BuildContext);
+S2S_KIND(Encoder, "encoder", BuildContext);
+S2S_KIND(Codec, "codec", ModelContext);
+S2S_KIND(SpeechModel, "model", ModelContext);
+S2S_KIND(ParallelStrategy, "strategy", ProcessContext);
+S2S_KIND(Communicator, "communicator", ProcessContext);
+S2S_KIND(DataSource, "data", DataContext);
+S2S_KIND(Tokenizer, "tokenizer", BuildContext);
+S2S_KIND(Metric, "metric", BuildContext);
+S2S_KIND(Scorer, "scorer", BuildContext);
+S2S_KIND(RunLogger, "logger", BuildContext);
+S2S_KIND(Optimizer, "optimizer", BuildContext);
+S2S_KIND(Schedule, "schedule", BuildContext);
+#undef S2S_KIND
+
+/// The context of a kind: BuildContext, or one with more in it.
+template <class T>
+using ContextOf = typename KindName<T>::Context;
 
 enum class Status { kStable, kAlpha, kWorkInProgress };
 
@@ -64,7 +110,7 @@ struct Component {
   std::string name;     // [a-z0-9_]+, or vendor.name
   std::string summary;  // one line
   Status status = Status::kStable;
-  std::unique_ptr<T> (*create)(const Config& options, const BuildContext& context) = nullptr;
+  std::unique_ptr<T> (*create)(const Config& options, const ContextOf<T>& context) = nullptr;
   OptionTable (*options)() = nullptr;
   /// Turns a foreign configuration (a Hugging Face config.json, a NeMo block) into options of this
   /// component. Null when there is none. Errors: [weights/config] for keys that change the numbers
@@ -75,29 +121,6 @@ struct Component {
   const char* tiny = nullptr;
 };
 
-/// The kind's name in configs and notes: "llm", "encoder", ...
-template <class T>
-struct KindName;
-#define S2S_KIND(type, text)                   \
-  template <>                                  \
-  struct KindName<type> {                      \
-    static constexpr const char* value = text; \
-  }
-S2S_KIND(Backbone, "llm");
-S2S_KIND(Encoder, "encoder");
-S2S_KIND(Codec, "codec");
-S2S_KIND(SpeechModel, "model");
-S2S_KIND(ParallelStrategy, "strategy");
-S2S_KIND(Communicator, "communicator");
-S2S_KIND(DataSource, "data");
-S2S_KIND(Tokenizer, "tokenizer");
-S2S_KIND(Metric, "metric");
-S2S_KIND(Scorer, "scorer");
-S2S_KIND(RunLogger, "logger");
-S2S_KIND(Optimizer, "optimizer");
-S2S_KIND(Schedule, "schedule");
-#undef S2S_KIND
-
 /// Called when a name is not registered yet: loads the plugin that provides it, or throws
 /// [plugin/unknown] with suggestions, what is available and where was searched.
 using MissingHandler = std::function<void(const std::string& kind, const std::string& name,
@@ -106,15 +129,18 @@ using MissingHandler = std::function<void(const std::string& kind, const std::st
 /// Registrations of a second component of one name; throws [plugin/duplicate-name].
 [[noreturn]] void throw_duplicate_name(const std::string& kind, const std::string& name);
 
+/// The components of one kind, by name.
 template <class T>
 class Registry {
  public:
+  /// Errors: [plugin/duplicate-name].
   void add(Component<T> component) {
     const std::string name = component.name;
     if (!entries_.emplace(name, std::move(component)).second) {
       throw_duplicate_name(KindName<T>::value, name);
     }
   }
+  /// Null: no component of this name is registered; loads nothing.
   const Component<T>* find(const std::string& name) const {
     const auto it = entries_.find(name);
     return it == entries_.end() ? nullptr : &it->second;
@@ -135,10 +161,12 @@ class Registries {
                  Registry<Tokenizer>, Registry<Metric>, Registry<Scorer>, Registry<RunLogger>,
                  Registry<Optimizer>, Registry<Schedule>>;
 
+  /// The registry of a kind.
   template <class T>
   Registry<T>& of() {
     return std::get<Registry<T>>(all_);
   }
+  /// The registry of a kind.
   template <class T>
   const Registry<T>& of() const {
     return std::get<Registry<T>>(all_);
@@ -161,7 +189,7 @@ class Registries {
   /// Builds the component named by `node.name`, with `node`'s other keys as its options.
   /// Errors: those of `get`, of reading options, of the component.
   template <class T>
-  std::unique_ptr<T> create(const Config& node, BuildContext context) const {
+  std::unique_ptr<T> create(const Config& node, ContextOf<T> context) const {
     Config options = node;
     const std::string name = take_name(options, context.path);
     const Component<T>& component = get<T>(name, node, context.path);
@@ -181,6 +209,7 @@ class Registries {
 class Registrar {
  public:
   explicit Registrar(Registries& staging) : staging_(staging) {}
+  /// Adds one component. Errors: [plugin/duplicate-name].
   template <class T>
   void add(Component<T> component) {
     staging_.of<T>().add(std::move(component));

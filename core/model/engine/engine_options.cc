@@ -127,7 +127,7 @@ std::optional<int64_t> parse_axis_size(const std::string& text, const std::strin
 }
 
 std::unique_ptr<ParallelStrategy> make_parallel_engine(const EngineSettings& settings,
-                                                       const BuildContext& context) {
+                                                       const ProcessContext& context) {
   require_world_size(settings.mesh, context.world == nullptr ? 1 : context.world->size());
   return std::make_unique<Engine>(settings, context.world);
 }

@@ -43,7 +43,7 @@ std::vector<std::string> field_findings(const PluginFacts& facts);
 /// The well-formed lines of `provides`.
 std::vector<ComponentId> provided_ids(const PluginFacts& facts);
 
-/// "api 1, torch 2.11.0, libstdc++ cxx11abi=1 debug=0 sdk=0123456789ab".
+/// "api 2, torch 2.11.0, libstdc++ cxx11abi=1 debug=0 sdk=0123456789ab".
 std::string abi_text(const PluginFacts& facts);
 
 }  // namespace s2s

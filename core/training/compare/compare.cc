@@ -121,7 +121,7 @@ bool Comparison::all_pass() const {
 template <class T>
 std::unique_ptr<T> build_from_reference(const CompareJob& job) {
   const ReferenceFile& reference = job.reference;
-  BuildContext context;
+  ContextOf<T> context;
   context.registries = &job.registries;
   context.path = reference.path;
   const Component<T>& component =

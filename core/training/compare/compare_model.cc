@@ -48,7 +48,7 @@ std::unique_ptr<T> build_target(const CompareJob& job, const Config& block,
   } else {
     for (const char* key : {"foreach", "fused", "capturable", "differentiable"}) options.erase(key);
   }
-  BuildContext context;
+  ContextOf<T> context;
   context.registries = &job.registries;
   context.path = path;
   return component.create(options, context);

@@ -71,7 +71,6 @@ std::unique_ptr<Backbone> describe_language_model(const Config& config,
                                                   const Registries& registries) {
   BuildContext context;
   context.path = "model.llm";
-  context.data = config.find("data");
   const Config* node = config.find_path(context.path);
   if (node == nullptr) throw missing_key_error("model.llm", config, "the language model");
   return registries.create<Backbone>(*node, context);
@@ -79,7 +78,7 @@ std::unique_ptr<Backbone> describe_language_model(const Config& config,
 
 DescribedModel describe_model(const Config& config, const Registries& registries) {
   if (config.find_path("model.type") == nullptr) return describe_llm(config, registries);
-  BuildContext context;
+  ModelContext context;
   context.data = config.find("data");
   const auto tokenizer = std::make_shared<NoTokenizer>(free_ids(config));
   const Config* named = config.find_path("model.tokenizer");

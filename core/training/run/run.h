@@ -27,7 +27,7 @@ class Run {
   const RunProgram& program() const { return program_; }
   /// See RunBuilder::join.
   void join(const ProcessPlace& process, Communicator& world) { builder_->join(process, world); }
-  /// See BuildContext::entropy: rank 0's, on all ranks.
+  /// See DataContext::entropy: rank 0's, on all ranks.
   void set_entropy(uint64_t entropy) { builder_->set_entropy(entropy); }
   /// What the user should know about the configuration although nothing is wrong.
   std::vector<std::string> notes() const { return checked_.check().notes.brief(); }

@@ -70,18 +70,20 @@ void RunBuilder::join(const ProcessPlace& process, Communicator& world) {
   if (device_.is_cuda()) device_ = {at::kCUDA, static_cast<at::DeviceIndex>(process.local_rank)};
 }
 
-BuildContext RunBuilder::context(const std::string& path, const Tokenizer* tokenizer) const {
+BuildContext RunBuilder::context(const std::string& path) const {
   BuildContext context;
   context.registries = &registries_;
   context.path = path;
-  context.seed = static_cast<uint64_t>(settings_.trainer.seed);
-  context.entropy = entropy_;
-  context.tokenizer = tokenizer;
-  context.data = &node_at(config_, "data");
-  context.process = process_;
-  context.world = world_;
   context.warn = [warnings = &warnings_](const std::string& message) { warnings->add(message); };
   return context;
+}
+
+DataContext RunBuilder::data_context(const std::string& path, const Tokenizer* tokenizer,
+                                     const DataShare& share) const {
+  return {context(path), &node_at(config_, "data"),
+          tokenizer,     static_cast<uint64_t>(settings_.trainer.seed),
+          entropy_,      share.rank,
+          share.size};
 }
 
 std::unique_ptr<Tokenizer> RunBuilder::tokenizer(const std::string& checkpoint) const {
@@ -98,8 +100,8 @@ std::unique_ptr<Tokenizer> RunBuilder::tokenizer(const std::string& checkpoint) 
 std::unique_ptr<SpeechModel> RunBuilder::described_model(const Tokenizer* tokenizer,
                                                          const std::string& checkpoint) const {
   const Config config = with_checkpoint_copies(config_, checkpoint);
-  auto model =
-      registries_.create<SpeechModel>(model_component(config), context("model", tokenizer));
+  auto model = registries_.create<SpeechModel>(
+      model_component(config), {context("model"), &node_at(config_, "data"), tokenizer});
   if (settings_.model.lora.r > 0) {
     for (const std::string& target : add_lora(language_model(*model), settings_.model.lora)) {
       warnings_.add("model.lora.target_modules: '" + target + "' matches no linear layer");
@@ -134,7 +136,7 @@ std::unique_ptr<InitialValues> RunBuilder::initial_values(SpeechModel& model,
 
 std::unique_ptr<ParallelStrategy> RunBuilder::strategy() const {
   return registries_.create<ParallelStrategy>(node_at(config_, "trainer.strategy"),
-                                              context("trainer.strategy"));
+                                              {context("trainer.strategy"), process_, world_});
 }
 
 std::unique_ptr<Optimizer> RunBuilder::optimizer() const {
@@ -150,16 +152,14 @@ std::unique_ptr<DataSource> RunBuilder::train_source(const Tokenizer* tokenizer,
                                                      const ParallelStrategy& strategy) const {
   const Config& node = node_at(config_, "data.train_ds");
   if (node.entries().empty()) throw no_datasets_error("data.train_ds");
-  BuildContext where = context("data.train_ds", tokenizer);
-  where.data_rank = strategy.data_rank();
-  where.data_size = strategy.mesh().data_size();
-  return registries_.create<DataSource>(node, where);
+  const DataShare share = {strategy.data_rank(), strategy.mesh().data_size()};
+  return registries_.create<DataSource>(node, data_context("data.train_ds", tokenizer, share));
 }
 
 std::unique_ptr<DataSource> RunBuilder::all_train_data(const Tokenizer* tokenizer) const {
   const Config& node = node_at(config_, "data.train_ds");
   if (node.entries().empty()) return nullptr;
-  return registries_.create<DataSource>(node, context("data.train_ds", tokenizer));
+  return registries_.create<DataSource>(node, data_context("data.train_ds", tokenizer, {}));
 }
 
 std::vector<NamedMetric> RunBuilder::metrics() const {
@@ -197,10 +197,7 @@ std::map<std::string, ShareFactory> RunBuilder::validation_sources(
   for (const auto& [name, options] : settings_.validation_sets) {
     const std::string path = "data.validation_ds.datasets." + name;
     const auto open = [this, path, tokenizer, options = options](const DataShare& share) {
-      BuildContext where = context(path, tokenizer);
-      where.data_rank = share.rank;
-      where.data_size = share.size;
-      return registries_.create<DataSource>(options, where);
+      return registries_.create<DataSource>(options, data_context(path, tokenizer, share));
     };
     auto kept = std::make_shared<std::map<std::pair<int64_t, int64_t>, KeptSource>>();
     sources[name] = [open, kept](const DataShare& share) {

@@ -34,7 +34,7 @@ class RunBuilder {
   /// The processes that the run has beside this one: strategies are built for them, and this one
   /// computes on the GPU of its local rank. Both must live on.
   void join(const ProcessPlace& process, Communicator& world);
-  /// The number that seeds are made of which ask for another one at every start (BuildContext).
+  /// The number that seeds are made of which ask for another one at every start (DataContext).
   uint64_t entropy() const { return entropy_; }
   void set_entropy(uint64_t entropy) { entropy_ = entropy; }
 
@@ -76,7 +76,9 @@ class RunBuilder {
   std::map<std::string, ShareFactory> validation_sources(const Tokenizer* tokenizer) const;
 
  private:
-  BuildContext context(const std::string& path, const Tokenizer* tokenizer = nullptr) const;
+  BuildContext context(const std::string& path) const;
+  DataContext data_context(const std::string& path, const Tokenizer* tokenizer,
+                           const DataShare& share) const;
 
   const Config& config_;
   const Registries& registries_;

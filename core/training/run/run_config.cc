@@ -99,7 +99,6 @@ void try_build(const Registries& registries, const std::string& kind, const Conf
                const std::string& checkpoint) {
   if (kind == "strategy") return try_strategy(registries, config);
   BuildContext context;
-  context.data = config.find("data");
   if (kind == "optimizer") {
     context.path = "model.optimizer";
     registries.create<Optimizer>(optimizer_component(config), context);

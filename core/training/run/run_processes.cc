@@ -47,7 +47,7 @@ RunProcesses::RunProcesses(const PluginHost& host, const Registries& registries,
   if (place.size > 1) recorder_ = std::make_unique<FlightRecorder>(rendezvous_->process(), flight);
   communicator_place_ = rendezvous_->process();
   if (recorder_) communicator_place_.timeout = recorder_->time_limit(communicator_place_.timeout);
-  BuildContext context;
+  ProcessContext context;
   context.path = "communicator";
   context.process = &communicator_place_;
   world_ = connect_group("world", place.rank,

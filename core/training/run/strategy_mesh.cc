@@ -17,7 +17,7 @@ std::optional<int64_t> given_axis_size(const Config& config, const std::string& 
 
 MeshShape mesh_of_strategy(const Registries& registries, const Config& config, int64_t num_ranks) {
   const std::unique_ptr<Communicator> ranks = make_simulated_ranks(num_ranks);
-  BuildContext context;
+  ProcessContext context;
   context.path = "trainer.strategy";
   context.world = num_ranks > 1 ? ranks.get() : nullptr;
   return registries.create<ParallelStrategy>(*config.find_path(context.path), context)->mesh();

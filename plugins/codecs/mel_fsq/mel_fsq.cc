@@ -15,8 +15,7 @@ namespace s2s::mel_fsq {
 
 namespace {
 
-/// Mel power of what counts as silence; 16-bit rounding noise lies well below
-/// it.
+/// Mel power of what counts as silence; 16-bit rounding noise lies well below it.
 constexpr double kFloor = 1e-8;
 constexpr int64_t kMelInverseIterations = 10;
 
@@ -60,8 +59,7 @@ class MelFsqStream final : public CodecStream {
     }
   }
 
-  /// codes [B, K, 1] -> [B, columns, N]; a frame of silence codes is exactly
-  /// silent.
+  /// codes [B, K, 1] -> [B, columns, N]; a frame of silence codes is exactly silent.
   at::Tensor magnitudes(const at::Tensor& codes_BK1) const {
     const at::Tensor log_mel_B1F = quantizer_.decode(codes_BK1, statistics_);
     const at::Tensor power_BCF =
@@ -196,7 +194,5 @@ bool MelFsq::fit(const std::function<at::Tensor()>& next) {
   order_F_ = measured.order_F.to(order_F_.device());
   return true;
 }
-
-NameMap MelFsq::checkpoint_names() const { return {{{"**", "**"}}, {}}; }
 
 }  // namespace s2s::mel_fsq

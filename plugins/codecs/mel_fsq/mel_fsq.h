@@ -1,7 +1,6 @@
 #pragma once
-// A codec without training: log-mel, 2-D cosine transform, grouped scalar
-// quantization, and back through streaming phase reconstruction. 12.5 frames a
-// second at any sample rate.
+// A codec without training: log-mel, 2-D cosine transform, grouped scalar quantization, and back
+// through streaming phase reconstruction. 12.5 frames a second at any sample rate.
 
 #include <string>
 
@@ -23,14 +22,13 @@ class MelFsq : public Codec {
   /// Equal to pushing the frames through a stream one by one; runs on the CPU.
   /// Errors: [codec/not-fitted], [codec/code-range].
   at::Tensor decode(const at::Tensor& codes_BKT) override;
-  /// The audio of frame t is final when frame t + 2 has been pushed, all but
-  /// its last 22 ms when frame t + 1 has.
+  /// The audio of frame t is final when frame t + 2 has been pushed, all but its last 22 ms when
+  /// frame t + 1 has.
   std::unique_ptr<CodecStream> open_stream(int64_t batch_size) override;
   at::Tensor silence_codes() override;
   /// Errors: [codec/no-audio].
   bool fit(const std::function<at::Tensor()>& next) override;
   bool is_fitted() const override;
-  NameMap checkpoint_names() const override;
 
  protected:
   void reset_buffers() override;

@@ -7,9 +7,9 @@
 
 namespace s2s::mel_fsq {
 
-/// Finds a non-negative power spectrum whose mel bands are the given ones, by
-/// multiplicative updates that lessen the Kullback-Leibler divergence (Lee and
-/// Seung 2001; the bank plays the fixed factor).
+/// Finds a non-negative power spectrum whose mel bands are the given ones, by multiplicative
+/// updates that lessen the Kullback-Leibler divergence (Lee and Seung 2001; the bank plays the
+/// fixed factor).
 class MelInverse {
  public:
   MelInverse(const at::Tensor& bank_FN, int64_t iterations);

@@ -1,7 +1,6 @@
 #pragma once
-// Audio from magnitudes, block by block: iterative inversion with one block of
-// look-ahead. Shape letters: B batch, C columns, N bins, S samples, L samples
-// of a window.
+// Audio from magnitudes, block by block: iterative inversion with one block of look-ahead. Shape
+// letters: B batch, C columns, N bins, S samples, L samples of a window.
 
 #include <ATen/core/Tensor.h>
 
@@ -12,18 +11,16 @@
 
 namespace s2s::mel_fsq {
 
-/// Each pushed block of columns first continues the sound so far in phase, then
-/// is improved together with the block before it; that one is then final.
-/// Nothing depends on how many blocks a caller has, so a stream and a whole
-/// file give the same samples. Source: real-time iterative spectrogram
-/// inversion with look-ahead (Zhu, Beauregard and Wyse 2007), with the momentum
-/// of Perraudin, Balazs and Soendergaard 2013.
+/// Each pushed block of columns first continues the sound so far in phase, then is improved
+/// together with the block before it; that one is then final. Nothing depends on how many blocks a
+/// caller has, so a stream and a whole file give the same samples. Source: real-time iterative
+/// spectrogram inversion with look-ahead (Zhu, Beauregard and Wyse 2007), with the momentum of
+/// Perraudin, Balazs and Soendergaard 2013.
 class PhaseStream {
  public:
   PhaseStream(const Framing& framing, int64_t batch_size, int64_t iterations);
-  /// magnitudes [B, kColumnsPerFrame, N] on the CPU -> final samples [B, S]:
-  /// none for the first block, a block less the window's overhang for the
-  /// second, then a block for a block.
+  /// magnitudes [B, kColumnsPerFrame, N] on the CPU -> final samples [B, S]: none for the first
+  /// block, a block less the window's overhang for the second, then a block for a block.
   at::Tensor push(const at::Tensor& magnitudes_BCN);
   /// The rest. In all, every block has given a block's samples.
   at::Tensor finish();
@@ -39,12 +36,10 @@ class PhaseStream {
   at::Tensor emit(int64_t num_samples);
   void shift();
 
-  /// Adds columns [first, first + C') of pieces [B, C', L], windowed, to sound
-  /// [B, span].
+  /// Adds columns [first, first + C') of pieces [B, C', L], windowed, to sound [B, span].
   void overlap_add(const at::Tensor& pieces_BCL, int64_t first, std::vector<float>& sound) const;
   void add_weights(int64_t first, int64_t last, std::vector<float>& weight) const;
-  /// The windowed stretches of sound / weight under columns [first, last), [B,
-  /// C', L].
+  /// The windowed stretches of sound / weight under columns [first, last), [B, C', L].
   at::Tensor stretches(const std::vector<float>& sound, const std::vector<float>& weight,
                        int64_t first, int64_t last) const;
   at::Tensor synthesized(int64_t first, int64_t last) const;

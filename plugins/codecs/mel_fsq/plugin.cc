@@ -3,10 +3,9 @@
 #include "mel_fsq.h"
 
 namespace s2s::mel_fsq {
-
 namespace {
 
-std::unique_ptr<Codec> create(const Config& config, const BuildContext& context) {
+std::unique_ptr<Codec> create(const Config& config, const ModelContext& context) {
   auto options = read_options<MelFsqOptions>(config, context.path);
   if (!options.sample_rate && context.data != nullptr) {
     const Config* rate = context.data->find("target_sample_rate");
@@ -19,19 +18,16 @@ std::unique_ptr<Codec> create(const Config& config, const BuildContext& context)
 }
 
 Component<Codec> component() {
-  Component<Codec> c;
-  c.name = "mel_fsq";
-  c.summary =
-      "log-mel, cosine transform and scalar quantization; no training, "
-      "12.5 frames/s";
-  c.create = create;
-  c.options = [] { return list_options<MelFsqOptions>(); };
-  c.tiny = R"({"sample_rate": 16000, "decoder_iterations": 2})";
-  return c;
+  return {.name = "mel_fsq",
+          .summary =
+              "log-mel, cosine transform and scalar quantization; no training, "
+              "12.5 frames/s",
+          .create = create,
+          .options = list_options<MelFsqOptions>,
+          .tiny = R"({"sample_rate": 16000, "decoder_iterations": 2})"};
 }
 
 }  // namespace
-
 }  // namespace s2s::mel_fsq
 
 S2S_PLUGIN("mel_fsq", "0.1.0", "Apache-2.0", "codec:mel_fsq") {

@@ -52,8 +52,7 @@ Statistics StatisticsFit::finish() const {
 Quantizer::Quantizer(int64_t num_columns, int64_t num_mels, int64_t num_groups,
                      std::vector<int64_t> levels, double clip)
     : num_groups_(num_groups), levels_(std::move(levels)), clip_(clip) {
-  // A frame's elements are (column, mel): the product of both transforms is one
-  // matrix.
+  // A frame's elements are (column, mel): the product of both transforms is one matrix.
   basis_FF_ = at::kron(dct_matrix(num_columns), dct_matrix(num_mels)).to(at::kFloat);
   const at::Tensor counts_L = at::tensor(levels_, at::kLong);
   num_levels_KL_ = counts_L.to(at::kFloat).expand({num_groups_, -1}).contiguous();
@@ -72,9 +71,8 @@ at::Tensor Quantizer::transform(const at::Tensor& log_mel_F) const {
 
 namespace {
 
-/// The kept elements' statistics, as [levels, K]: number i of the order is level
-/// i / K of group i % K, so that the largest spreads meet the first levels and
-/// every group gets a fair share.
+/// The kept elements' statistics, as [levels, K]: number i of the order is level i / K of group i %
+/// K, so that the largest spreads meet the first levels and every group gets a fair share.
 at::Tensor kept(const at::Tensor& values_F, const at::Tensor& order_F, int64_t num_levels,
                 int64_t num_groups) {
   const at::Tensor which = order_F.slice(0, 0, num_levels * num_groups);

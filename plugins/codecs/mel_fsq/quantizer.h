@@ -1,8 +1,7 @@
 #pragma once
-// Frames of log-mel to tokens and back: a 2-D cosine transform, the elements
-// with the largest spread, and one scalar quantizer for each of them. Shape
-// letters: B batch, T frames, K codebooks, F elements of a frame (columns x
-// mels), D elements that are kept (K x levels).
+// Frames of log-mel to tokens and back: a 2-D cosine transform, the elements with the largest
+// spread, and one scalar quantizer for each of them. Shape letters: B batch, T frames, K codebooks,
+// F elements of a frame (columns x mels), D elements that are kept (K x levels).
 
 #include <ATen/core/Tensor.h>
 
@@ -11,15 +10,14 @@
 
 namespace s2s::mel_fsq {
 
-/// What is measured from audio. Plain tensors, so that a codec can keep them as
-/// buffers.
+/// What is measured from audio. Plain tensors, so that a codec can keep them as buffers.
 struct Statistics {
   at::Tensor mean_F, std_F;  // float32, of the transformed elements
   at::Tensor order_F;        // int64: elements by falling spread
 };
 
-/// Sums for the statistics. Frames of silence count for a fifth of all at most:
-/// else the long pauses of a dialogue would narrow the range that speech needs.
+/// Sums for the statistics. Frames of silence count for a fifth of all at most: else the long
+/// pauses of a dialogue would narrow the range that speech needs.
 class StatisticsFit {
  public:
   explicit StatisticsFit(int64_t num_elements);
@@ -41,12 +39,11 @@ class Quantizer {
   int64_t codebook_size() const;
   int64_t num_kept() const { return num_groups_ * static_cast<int64_t>(levels_.size()); }
 
-  /// Orthonormal 2-D DCT-II of each frame.  log_mel [..., F] (column major: F =
-  /// columns x mels)
+  /// Orthonormal 2-D DCT-II of each frame.  log_mel [..., F] (column major: F = columns x mels)
   at::Tensor transform(const at::Tensor& log_mel_F) const;
-  /// [B, T, F] -> [B, K, T] int64.  A number x becomes level round((x' + 1) / 2
-  /// (L - 1)) with x' = (x - mean) / (clip std), cut to [-1, 1]; a token is the
-  /// sum of levels times the product of the earlier level counts.
+  /// [B, T, F] -> [B, K, T] int64.  A number x becomes level round((x' + 1) / 2 (L - 1)) with x' =
+  /// (x - mean) / (clip std), cut to [-1, 1]; a token is the sum of levels times the product of the
+  /// earlier level counts.
   at::Tensor encode(const at::Tensor& log_mel_BTF, const Statistics& statistics) const;
   /// [B, K, T] -> log_mel [B, T, F]; elements that are not kept take their mean.
   at::Tensor decode(const at::Tensor& codes_BKT, const Statistics& statistics) const;

@@ -4,12 +4,12 @@
 
 namespace {
 
-using s2s::BuildContext;
+using s2s::DataContext;
 using s2s::Component;
 using s2s::Config;
 using s2s::DataSource;
 
-std::unique_ptr<DataSource> create(const Config& node, const BuildContext& context) {
+std::unique_ptr<DataSource> create(const Config& node, const DataContext& context) {
   s2s::CutSourceContext source;
   source.path = context.path;
   source.base_dir = context.base_dir;
@@ -23,15 +23,13 @@ std::unique_ptr<DataSource> create(const Config& node, const BuildContext& conte
   return s2s::open_cut_source(node, source);
 }
 
-Component<DataSource> cuts_component() {
-  Component<DataSource> component;
-  component.name = "cuts";
-  component.summary = "Lhotse cuts: manifests, Shar directories, NeMo manifests, mixtures of them";
-  component.create = &create;
-  component.options = &s2s::list_cut_source_options;
-  return component;
+Component<DataSource> component() {
+  return {.name = "cuts",
+          .summary = "Lhotse cuts: manifests, Shar directories, NeMo manifests, mixtures of them",
+          .create = create,
+          .options = s2s::list_cut_source_options};
 }
 
 }  // namespace
 
-S2S_PLUGIN("cuts", "0.1.0", "Apache-2.0", "data:cuts") { registrar.add(cuts_component()); }
+S2S_PLUGIN("cuts", "0.1.0", "Apache-2.0", "data:cuts") { registrar.add(component()); }

@@ -12,18 +12,16 @@ std::unique_ptr<Encoder> create(const Config& node, const BuildContext& context)
 }
 
 Component<Encoder> component() {
-  Component<Encoder> entry;
-  entry.name = "fastconformer";
-  entry.summary = "mel front end and Conformer with NeMo's names; offline or streaming";
-  entry.create = create;
-  entry.options = list_options<FastConformerOptions>;
-  entry.translate = translate;
-  entry.tiny = R"({"preprocessor": {"features": 20}, "encoder": {"feat_in": 20, "n_layers": 2,
+  return {.name = "fastconformer",
+          .summary = "mel front end and Conformer with NeMo's names; offline or streaming",
+          .create = create,
+          .options = list_options<FastConformerOptions>,
+          .translate = translate,
+          .tiny = R"({"preprocessor": {"features": 20}, "encoder": {"feat_in": 20, "n_layers": 2,
     "d_model": 16, "n_heads": 2, "subsampling_conv_channels": 12, "ff_expansion_factor": 2,
     "conv_kernel_size": 5, "conv_context_size": "causal", "att_context_size": [6, 1],
     "att_context_style": "chunked_limited", "dropout": 0.0, "dropout_pre_encoder": 0.0,
-    "dropout_emb": 0.0, "dropout_att": 0.0}})";
-  return entry;
+    "dropout_emb": 0.0, "dropout_att": 0.0}})"};
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // Llama 1, 2, 3, 3.1 and 3.2 as Hugging Face stores them: a family is its options, its spec, its
 // plan and its checkpoint names.
 
-#include "plan.h"
 #include "s2s/nn/decoder_family.h"
 #include "s2s/plugin.h"
 
@@ -38,6 +37,31 @@ struct LlamaOptions : DecoderOptions {
   }
 };
 
+using enum Layout;
+using enum Style;
+constexpr const char* kKvHeads = "num_key_value_heads";  // may be on several ranks each
+
+// clang-format off
+std::vector<TensorRow> tensor_rows() {
+  return {
+      // module                             style      in     out
+      {"layers.0",                          kBoundary, kFull, kSeq },
+      {"layers.*.input_layernorm",          kSequence, kSeq,  kSeq },
+      {"layers.*.self_attn",                kBoundary, kSeq,  kFull},
+      {"layers.*.self_attn.q_proj",         kColwise,  kFull, kLast},
+      {"layers.*.self_attn.k_proj",         kColwise,  kFull, kLast, kKvHeads},
+      {"layers.*.self_attn.v_proj",         kColwise,  kFull, kLast, kKvHeads},
+      {"layers.*.self_attn.o_proj",         kRowwise,  kLast, kSeq },
+      {"layers.*.post_attention_layernorm", kSequence, kSeq,  kSeq },
+      {"layers.*.mlp",                      kBoundary, kSeq,  kFull},
+      {"layers.*.mlp.gate_proj",            kColwise,  kFull, kLast},
+      {"layers.*.mlp.up_proj",              kColwise,  kFull, kLast},
+      {"layers.*.mlp.down_proj",            kRowwise,  kLast, kSeq },
+      {"norm",                              kSequence, kSeq,  kFull},
+  };
+}
+// clang-format on
+
 struct Llama : DecoderFamily {
   using Options = LlamaOptions;
   static constexpr const char* kName = "llama";
@@ -72,7 +96,6 @@ struct Llama : DecoderFamily {
     return decoder_to_hf(write_options(options), "llama", "LlamaForCausalLM");
   }
   static std::vector<TensorRow> tensor_rows(const DecoderSpec&) { return llama::tensor_rows(); }
-  static constexpr auto unit_rows = llama::unit_rows;
 };
 
 }  // namespace

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "s2s/nn/decoder_options.h"
+#include "s2s/parallel/plan.h"
 
 namespace s2s::qwen {
 
@@ -29,5 +31,8 @@ Config from_hf(const Config& foreign);
 /// The inverse: a config.json with which transformers computes the same; null where it has no class
 /// for it. `spec`: those of the options.
 Config to_hf(const QwenOptions& options, const DecoderSpec& spec);
+
+/// Tensor and sequence parallel rows of the decoder proper.
+std::vector<TensorRow> tensor_rows(const DecoderSpec& spec);
 
 }  // namespace s2s::qwen

@@ -2,7 +2,6 @@
 // plan and its checkpoint names.
 
 #include "options.h"
-#include "plan.h"
 #include "s2s/nn/decoder_family.h"
 #include "s2s/plugin.h"
 

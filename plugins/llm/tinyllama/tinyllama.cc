@@ -33,9 +33,8 @@ struct TinyLlamaOptions : DecoderOptions {
   }
 };
 
-constexpr Style kBoundary = Style::kBoundary, kSequence = Style::kSequence;
-constexpr Style kColwise = Style::kColwise, kRowwise = Style::kRowwise;
-constexpr Layout kFull = Layout::kFull, kSeq = Layout::kSeq, kLast = Layout::kLast;
+using enum Layout;
+using enum Style;
 constexpr const char* kKvHeads = "num_key_value_heads";  // may be on several ranks each
 
 // clang-format off

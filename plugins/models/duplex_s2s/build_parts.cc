@@ -11,14 +11,15 @@ namespace {
 /// config.json, a NeMo block) that the component itself turns into options.
 template <class T>
 std::unique_ptr<T> build(const Config& node, const Config& model, const std::string& key,
-                         BuildContext context) {
+                         ContextOf<T> context) {
+  const Registries& registries = *context.registries;
   context.path += "." + key;
   const Config* name = node.find("name");
   if (name == nullptr) throw_part_missing(context.path, model);
   const Config* foreign = node.find("translate_from");
-  if (foreign == nullptr) return context.registries->create<T>(node, context);
+  if (foreign == nullptr) return registries.create<T>(node, context);
   const Component<T>& component =
-      context.registries->get<T>(name->as_string(context.path + ".name"), node, context.path);
+      registries.get<T>(name->as_string(context.path + ".name"), node, context.path);
   if (component.translate == nullptr) {
     throw_not_translated(context.path + ".translate_from", *name,
                          "a component that reads foreign configs");
@@ -61,7 +62,7 @@ void check_frames(const std::string& part, double rate_hz, double frame_length_s
   }
 }
 
-void build_codec(const DuplexOptions& options, const Config& model, const BuildContext& context,
+void build_codec(const DuplexOptions& options, const Config& model, const ModelContext& context,
                  DuplexParts& parts) {
   if (options.codec.find("name") == nullptr && options.codec.find("num_codebooks") != nullptr) {
     parts.num_codebooks = options.codec.find("num_codebooks")->as_int("model.codec.num_codebooks");
@@ -93,7 +94,7 @@ void check_user_text(const UserTextOptions& asked, const BackboneShape& llm,
 }  // namespace
 
 DuplexParts build_parts(const DuplexOptions& options, const Config& model,
-                        const BuildContext& context) {
+                        const ModelContext& context) {
   DuplexParts parts;
   if (context.data != nullptr && context.data->find("frame_length") != nullptr) {
     parts.frame_length_s = context.data->find("frame_length")->as_double("data.frame_length");

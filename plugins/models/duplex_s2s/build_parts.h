@@ -8,7 +8,7 @@ namespace s2s::duplex {
 /// Errors: those of the parts, and [model/part-missing], [model/vocabulary], [model/token-id],
 /// [model/frame-rate], [model/sample-rate].
 DuplexParts build_parts(const DuplexOptions& options, const Config& model,
-                        const BuildContext& context);
+                        const ModelContext& context);
 
 /// A NeMo speechlm2 configuration, {model, llm_config, codec, tokens}, as options of this model in
 /// its reference mode.  Errors: [model/translate] for what changes the numbers and is not built.

@@ -14,7 +14,7 @@ struct DdpOptions {
   }
 };
 
-std::unique_ptr<ParallelStrategy> create(const Config& node, const BuildContext& context) {
+std::unique_ptr<ParallelStrategy> create(const Config& node, const ProcessContext& context) {
   const auto options = read_options<DdpOptions>(node, context.path);
   EngineSettings settings;
   const int64_t num_ranks = context.world == nullptr ? 1 : context.world->size();
@@ -25,13 +25,13 @@ std::unique_ptr<ParallelStrategy> create(const Config& node, const BuildContext&
   return make_parallel_engine(settings, context);
 }
 
+Component<ParallelStrategy> component() {
+  return {.name = "ddp",
+          .summary = "the whole model on every rank, each with its part of the data",
+          .create = create,
+          .options = list_options<DdpOptions>};
+}
+
 }  // namespace s2s::ddp
 
-S2S_PLUGIN("ddp", "0.2.0", "Apache-2.0", "strategy:ddp") {
-  s2s::Component<s2s::ParallelStrategy> component;
-  component.name = "ddp";
-  component.summary = "the whole model on every rank, each with its part of the data";
-  component.create = s2s::ddp::create;
-  component.options = s2s::list_options<s2s::ddp::DdpOptions>;
-  registrar.add(std::move(component));
-}
+S2S_PLUGIN("ddp", "0.2.0", "Apache-2.0", "strategy:ddp") { registrar.add(s2s::ddp::component()); }

@@ -6,19 +6,21 @@
 
 namespace s2s::fsdp {
 
-std::unique_ptr<ParallelStrategy> create(const Config& node, const BuildContext& context) {
+std::unique_ptr<ParallelStrategy> create(const Config& node, const ProcessContext& context) {
   const auto options = read_options<ShardingOptions>(node, context.path);
   const int64_t num_ranks = context.world == nullptr ? 1 : context.world->size();
   return make_parallel_engine(options.settings(num_ranks, 1, context.path), context);
 }
 
+Component<ParallelStrategy> component() {
+  return {.name = "fsdp",
+          .summary = "parameters, gradients and optimizer state split over the data ranks",
+          .create = create,
+          .options = list_options<ShardingOptions>};
+}
+
 }  // namespace s2s::fsdp
 
 S2S_PLUGIN("fsdp", "0.1.0", "Apache-2.0", "strategy:fsdp") {
-  s2s::Component<s2s::ParallelStrategy> component;
-  component.name = "fsdp";
-  component.summary = "parameters, gradients and optimizer state split over the data ranks";
-  component.create = s2s::fsdp::create;
-  component.options = s2s::list_options<s2s::ShardingOptions>;
-  registrar.add(std::move(component));
+  registrar.add(s2s::fsdp::component());
 }

@@ -300,7 +300,7 @@ std::shared_ptr<::gloo::transport::Device> open_device(const GlooOptions& option
   }
 }
 
-std::unique_ptr<Communicator> create(const Config& node, const BuildContext& context) {
+std::unique_ptr<Communicator> create(const Config& node, const ProcessContext& context) {
   const auto options = read_options<GlooOptions>(node, context.path);
   if (context.process == nullptr || context.process->size == 1) {
     return make_solo_communicator({});
@@ -312,14 +312,16 @@ std::unique_ptr<Communicator> create(const Config& node, const BuildContext& con
   return std::make_unique<GlooCommunicator>(world_place(process), std::move(store), network);
 }
 
+Component<Communicator> component() {
+  return {.name = "gloo",
+          .summary = "processes on CPUs, over TCP",
+          .create = create,
+          .options = list_options<GlooOptions>};
+}
+
 }  // namespace
 }  // namespace s2s::gloo
 
 S2S_PLUGIN("gloo", "0.1.0", "Apache-2.0", "communicator:gloo") {
-  s2s::Component<s2s::Communicator> component;
-  component.name = "gloo";
-  component.summary = "processes on CPUs, over TCP";
-  component.create = s2s::gloo::create;
-  component.options = s2s::list_options<s2s::gloo::GlooOptions>;
-  registrar.add(std::move(component));
+  registrar.add(s2s::gloo::component());
 }

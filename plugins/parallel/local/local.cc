@@ -188,21 +188,23 @@ std::shared_ptr<Exchange> meet(const ProcessPlace& process) {
   return exchange;
 }
 
-std::unique_ptr<Communicator> create(const Config& node, const BuildContext& context) {
+std::unique_ptr<Communicator> create(const Config& node, const ProcessContext& context) {
   read_options<LocalOptions>(node, context.path);
   if (context.process == nullptr || context.process->size == 1) return make_solo_communicator({});
   return std::make_unique<LocalCommunicator>(world_place(*context.process), meet(*context.process),
                                              "world");
 }
 
+Component<Communicator> component() {
+  return {.name = "local",
+          .summary = "threads of one process, for tests",
+          .create = create,
+          .options = list_options<LocalOptions>};
+}
+
 }  // namespace
 }  // namespace s2s::local
 
 S2S_PLUGIN("local", "0.1.0", "Apache-2.0", "communicator:local") {
-  s2s::Component<s2s::Communicator> component;
-  component.name = "local";
-  component.summary = "threads of one process, for tests";
-  component.create = s2s::local::create;
-  component.options = s2s::list_options<s2s::local::LocalOptions>;
-  registrar.add(std::move(component));
+  registrar.add(s2s::local::component());
 }

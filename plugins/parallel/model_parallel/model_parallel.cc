@@ -33,7 +33,7 @@ int64_t tensor_size(const ModelParallelOptions& options, int64_t num_ranks,
   return data ? std::max<int64_t>(1, num_ranks / *data) : 1;
 }
 
-std::unique_ptr<ParallelStrategy> create(const Config& node, const BuildContext& context) {
+std::unique_ptr<ParallelStrategy> create(const Config& node, const ProcessContext& context) {
   const auto options = read_options<ModelParallelOptions>(node, context.path);
   const int64_t num_ranks = context.world == nullptr ? 1 : context.world->size();
   const int64_t tensor = tensor_size(options, num_ranks, context.path);
@@ -43,13 +43,15 @@ std::unique_ptr<ParallelStrategy> create(const Config& node, const BuildContext&
   return make_parallel_engine(settings, context);
 }
 
+Component<ParallelStrategy> component() {
+  return {.name = "model_parallel",
+          .summary = "layers split over groups of ranks, and the model over the data ranks",
+          .create = create,
+          .options = list_options<ModelParallelOptions>};
+}
+
 }  // namespace s2s::model_parallel
 
 S2S_PLUGIN("model_parallel", "0.1.0", "Apache-2.0", "strategy:model_parallel") {
-  s2s::Component<s2s::ParallelStrategy> component;
-  component.name = "model_parallel";
-  component.summary = "layers split over groups of ranks, and the model over the data ranks";
-  component.create = s2s::model_parallel::create;
-  component.options = s2s::list_options<s2s::model_parallel::ModelParallelOptions>;
-  registrar.add(std::move(component));
+  registrar.add(s2s::model_parallel::component());
 }

@@ -148,7 +148,7 @@ Error version_error(int version) {
               "\n  next:      build again with this LibTorch"};
 }
 
-std::unique_ptr<Communicator> create(const Config& node, const BuildContext& context) {
+std::unique_ptr<Communicator> create(const Config& node, const ProcessContext& context) {
   const auto options = read_options<NcclOptions>(node, context.path);
   const ProcessPlace process = context.process == nullptr ? ProcessPlace() : *context.process;
   const int num_gpus = c10::cuda::device_count();
@@ -165,14 +165,16 @@ std::unique_ptr<Communicator> create(const Config& node, const BuildContext& con
                                             options.high_priority);
 }
 
+Component<Communicator> component() {
+  return {.name = "nccl",
+          .summary = "processes with a GPU each",
+          .create = create,
+          .options = list_options<NcclOptions>};
+}
+
 }  // namespace
 }  // namespace s2s::nccl
 
 S2S_PLUGIN("nccl", "0.1.0", "Apache-2.0", "communicator:nccl") {
-  s2s::Component<s2s::Communicator> component;
-  component.name = "nccl";
-  component.summary = "processes with a GPU each";
-  component.create = s2s::nccl::create;
-  component.options = s2s::list_options<s2s::nccl::NcclOptions>;
-  registrar.add(std::move(component));
+  registrar.add(s2s::nccl::component());
 }

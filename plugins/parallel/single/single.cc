@@ -28,18 +28,20 @@ class Single : public ParallelStrategy {
   std::vector<double> sum_over_data(std::vector<double> values) override { return values; }
 };
 
-std::unique_ptr<ParallelStrategy> create(const Config& options, const BuildContext& context) {
+std::unique_ptr<ParallelStrategy> create(const Config& options, const ProcessContext& context) {
   read_options<SingleOptions>(options, context.path);
   return std::make_unique<Single>();
+}
+
+Component<ParallelStrategy> component() {
+  return {.name = "single",
+          .summary = "one process on one device",
+          .create = create,
+          .options = list_options<SingleOptions>};
 }
 
 }  // namespace s2s::single
 
 S2S_PLUGIN("single", "0.1.0", "Apache-2.0", "strategy:single") {
-  s2s::Component<s2s::ParallelStrategy> component;
-  component.name = "single";
-  component.summary = "one process on one device";
-  component.create = s2s::single::create;
-  component.options = s2s::list_options<s2s::single::SingleOptions>;
-  registrar.add(std::move(component));
+  registrar.add(s2s::single::component());
 }

@@ -3,7 +3,6 @@
 #include "pocketsphinx_scorer.h"
 
 namespace s2s::pocketsphinx {
-
 namespace {
 
 std::unique_ptr<Scorer> create(const Config& config, const BuildContext& context) {
@@ -12,16 +11,13 @@ std::unique_ptr<Scorer> create(const Config& config, const BuildContext& context
 }
 
 Component<Scorer> component() {
-  Component<Scorer> c;
-  c.name = "pocketsphinx";
-  c.summary = "an independent recognizer with a bigram model of the domain's texts";
-  c.create = create;
-  c.options = [] { return list_options<PocketsphinxOptions>(); };
-  return c;
+  return {.name = "pocketsphinx",
+          .summary = "an independent recognizer with a bigram model of the domain's texts",
+          .create = create,
+          .options = list_options<PocketsphinxOptions>};
 }
 
 }  // namespace
-
 }  // namespace s2s::pocketsphinx
 
 S2S_PLUGIN("pocketsphinx", "0.1.0", "Apache-2.0", "scorer:pocketsphinx") {

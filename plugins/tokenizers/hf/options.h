@@ -1,11 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "s2s/config.h"
-#include "s2s/options.h"
+#include "s2s/kinds/special_ids.h"
 
 namespace s2s::hf_plugin {
 
@@ -25,21 +24,14 @@ struct TrainOptions {
   }
 };
 
-struct HfOptions {
+struct HfOptions : SpecialIdOptions {
   std::string path;
-  std::optional<int64_t> bos_id;
-  std::optional<int64_t> eos_id;
-  std::optional<int64_t> pad_id;
   TrainOptions train;
 
   void visit(OptionVisitor& v) {
     v("path", path, "tokenizer.json, or a folder that holds one");
-    v("bos_id", bos_id, "begins a turn; null: what the files beside it or its template say",
-      at_least(0));
-    v("eos_id", eos_id, "ends a turn; null: what the files beside it or its template say",
-      at_least(0));
-    v("pad_id", pad_id, "silence of the text channel; null: the files' pad, else the unknown token",
-      at_least(0));
+    SpecialIdOptions::visit(v, "what the files beside it or its template say",
+                            "the files' pad, else the unknown token");
     v("train", train, "makes a byte-level file at its first use");
   }
 };

@@ -29,15 +29,13 @@ std::unique_ptr<s2s::Tokenizer> create(const s2s::Config& node, const s2s::Build
   return std::make_unique<plugin::HfTokenizer>(options, path.string(), context.path);
 }
 
-s2s::Component<s2s::Tokenizer> hf_component() {
-  s2s::Component<s2s::Tokenizer> component;
-  component.name = "hf";
-  component.summary = "Hugging Face tokenizer.json with byte-pair encoding";
-  component.create = &create;
-  component.options = [] { return s2s::list_options<plugin::HfOptions>(); };
-  return component;
+s2s::Component<s2s::Tokenizer> component() {
+  return {.name = "hf",
+          .summary = "Hugging Face tokenizer.json with byte-pair encoding",
+          .create = create,
+          .options = s2s::list_options<plugin::HfOptions>};
 }
 
 }  // namespace
 
-S2S_PLUGIN("hf", "0.1.0", "Apache-2.0", "tokenizer:hf") { registrar.add(hf_component()); }
+S2S_PLUGIN("hf", "0.1.0", "Apache-2.0", "tokenizer:hf") { registrar.add(component()); }

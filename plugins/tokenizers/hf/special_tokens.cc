@@ -77,40 +77,31 @@ std::string template_token(const JsonPlace& single, bool first) {
   return special.is_null() ? "" : special["id"].text();
 }
 
-class Chooser {
+class SpecialTokenFinder {
  public:
-  Chooser(const TokenizerFiles& files, const JsonPlace& post_processor,
-          const Vocabulary& vocabulary, const std::string& place)
+  SpecialTokenFinder(const TokenizerFiles& files, const JsonPlace& post_processor,
+                     const Vocabulary& vocabulary, const std::string& place)
       : files_(files), post_(post_processor), vocabulary_(vocabulary), place_(place) {}
 
-  int64_t choose(const Role& role, const std::optional<int64_t>& asked) {
-    const int64_t id = find(role, asked);
-    taken_.push_back(id);
-    return id;
-  }
-
- private:
-  int64_t find(const Role& role, const std::optional<int64_t>& asked) const {
-    if (asked) {
-      if (*asked >= vocabulary_.num_ids()) {
-        throw errors::special_id_range(place_, role.option, *asked, vocabulary_.num_ids());
-      }
-      return *asked;
-    }
+  int64_t find(const Role& role, const std::vector<int64_t>& taken) const {
     if (const auto id = from_settings(role)) return *id;
     if (const auto id = from_template(role)) return *id;
     if (const auto id = from_names(role)) return *id;
     if (&role == &pad_role() && vocabulary_.bpe().unknown()) return *vocabulary_.bpe().unknown();
-    throw errors::no_special_id(place_, files_.tokenizer, role.option, proposal(role));
+    throw no_special_id(
+        place_, role.option,
+        "'" + files_.tokenizer + "' and the files beside it do not say the " + role.option,
+        proposal(role, taken));
   }
 
+ private:
   /// "128004 (<|finetune_right_pad_id|>)": a special token of this very file that would do; "" when
   /// there is none.
-  std::string proposal(const Role& role) const {
+  std::string proposal(const Role& role, const std::vector<int64_t>& taken) const {
     for (const std::string& part : role.parts) {
       for (const AddedToken& token : vocabulary_.added()) {
         const bool is_free =
-            std::find(taken_.begin(), taken_.end(), token.id) == taken_.end() && token.special;
+            std::find(taken.begin(), taken.end(), token.id) == taken.end() && token.special;
         if (!is_free || token.content.find(part) == std::string::npos) continue;
         return std::to_string(token.id) + " (" + printable_name(token.content) + ")";
       }
@@ -157,7 +148,6 @@ class Chooser {
   const JsonPlace& post_;
   const Vocabulary& vocabulary_;
   const std::string& place_;
-  std::vector<int64_t> taken_;  // by the roles before
 };
 
 void check_template(const JsonPlace& place) {
@@ -239,15 +229,14 @@ void check_post_processor(const JsonPlace& place) {
 SpecialIds choose_special_ids(const HfOptions& options, const TokenizerFiles& files,
                               const JsonPlace& post_processor, const Vocabulary& vocabulary,
                               const std::string& place) {
-  Chooser chooser(files, post_processor, vocabulary, place);
-  SpecialIds ids;
-  ids.bos = chooser.choose(bos_role(), options.bos_id);
-  ids.eos = chooser.choose(eos_role(), options.eos_id);
-  ids.pad = chooser.choose(pad_role(), options.pad_id);
-  if (ids.bos == ids.eos || ids.bos == ids.pad || ids.eos == ids.pad) {
-    throw errors::equal_special_ids(place, ids);
-  }
-  return ids;
+  const SpecialTokenFinder finder(files, post_processor, vocabulary, place);
+  const auto find = [&](const std::string& option, const std::vector<int64_t>& taken) {
+    const Role& role = option == "bos_id"   ? bos_role()
+                       : option == "eos_id" ? eos_role()
+                                            : pad_role();
+    return finder.find(role, taken);
+  };
+  return options.choose(find, vocabulary.num_ids(), place, "the tokenizer");
 }
 
 }  // namespace s2s::hf_plugin

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "s2s/foreign_text.h"
 
 namespace s2s::hf_plugin::errors {
@@ -11,12 +9,6 @@ namespace {
 
 Error config_error(const char* id, std::string message) {
   return Error(ExitCode::kConfig, id, std::move(message));
-}
-
-/// "bos_id" as the command line spells it.
-std::string flag(std::string name) {
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
 }
 
 }  // namespace
@@ -83,40 +75,12 @@ Error text_growth(size_t given_bytes, size_t num_bytes) {
                                   num_bytes, given_bytes));
 }
 
-Error no_special_id(const std::string& place, const std::string& path, const std::string& name,
-                    const std::string& proposal) {
-  const std::string what =
-      proposal.empty() ? "an id that no text uses"
-                       : fmt::format("an id that no text uses, as {} of this file", proposal);
-  return config_error("tokenizer/special-ids",
-                      fmt::format("{0}: '{1}' and the files beside it do not say the {2}; expected "
-                                  "one, for the text channel needs it; set {0}.{2} to {4} "
-                                  "('s2s-run tokenizer' has --{3})",
-                                  place, path, name, flag(name), what));
-}
-
-Error special_id_range(const std::string& place, const std::string& name, int64_t id,
-                       int64_t vocab_size) {
-  return config_error("tokenizer/special-ids",
-                      fmt::format("{}.{} is {}; expected an id of the tokenizer, 0 "
-                                  "to {}; set another one",
-                                  place, name, id, vocab_size - 1));
-}
-
 Error unknown_special(const std::string& place, const std::string& where, const std::string& token,
                       const std::string& name) {
   return config_error("tokenizer/special-ids",
                       fmt::format("{} is '{}', which the tokenizer does not have; "
                                   "expected one of its tokens; set {}.{}",
                                   where, token, place, name));
-}
-
-Error equal_special_ids(const std::string& place, const SpecialIds& ids) {
-  return config_error("tokenizer/special-ids",
-                      fmt::format("{}: bos_id is {}, eos_id {}, pad_id {}; expected three "
-                                  "different ids, for they mean different things in the text "
-                                  "channel; set the one that is wrong",
-                                  place, ids.bos, ids.eos, ids.pad));
 }
 
 }  // namespace s2s::hf_plugin::errors

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "s2s/error.h"
-#include "s2s/kinds/tokenizer.h"
 
 namespace s2s::hf_plugin::errors {
 
@@ -23,14 +20,7 @@ Error pattern_limit(const std::string& pattern, size_t num_bytes);
 /// The file's steps make a text of `num_bytes` or more of one of `given_bytes`.
 Error text_growth(size_t given_bytes, size_t num_bytes);
 
-/// `name`: bos_id, eos_id or pad_id, which neither the config nor the files say. `proposal`: an id
-/// and its token, or "".
-Error no_special_id(const std::string& place, const std::string& path, const std::string& name,
-                    const std::string& proposal);
-Error special_id_range(const std::string& place, const std::string& name, int64_t id,
-                       int64_t vocab_size);
 Error unknown_special(const std::string& place, const std::string& where, const std::string& token,
                       const std::string& name);
-Error equal_special_ids(const std::string& place, const SpecialIds& ids);
 
 }  // namespace s2s::hf_plugin::errors

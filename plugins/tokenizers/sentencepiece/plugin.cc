@@ -43,17 +43,15 @@ std::unique_ptr<s2s::Tokenizer> create(const s2s::Config& node, const s2s::Build
   return std::make_unique<plugin::SentencePieceTokenizer>(options, file, context.path);
 }
 
-s2s::Component<s2s::Tokenizer> sentencepiece_component() {
-  s2s::Component<s2s::Tokenizer> component;
-  component.name = "sentencepiece";
-  component.summary = "SentencePiece models; makes small ones from texts";
-  component.create = &create;
-  component.options = [] { return s2s::list_options<plugin::SentencePieceOptions>(); };
-  return component;
+s2s::Component<s2s::Tokenizer> component() {
+  return {.name = "sentencepiece",
+          .summary = "SentencePiece models; makes small ones from texts",
+          .create = create,
+          .options = s2s::list_options<plugin::SentencePieceOptions>};
 }
 
 }  // namespace
 
 S2S_PLUGIN("sentencepiece", "0.1.0", "Apache-2.0", "tokenizer:sentencepiece") {
-  registrar.add(sentencepiece_component());
+  registrar.add(component());
 }

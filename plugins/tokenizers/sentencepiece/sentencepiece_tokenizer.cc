@@ -18,6 +18,14 @@ void must(const sentencepiece::util::Status& status) {
   if (!status.ok()) throw std::runtime_error("sentencepiece: " + status.ToString());
 }
 
+/// The model's id for the option "bos_id", "eos_id" or "pad_id"; negative: it has none.
+int special_id_of(const sentencepiece::SentencePieceProcessor& processor,
+                  const std::string& option) {
+  if (option == "bos_id") return processor.bos_id();
+  if (option == "eos_id") return processor.eos_id();
+  return processor.pad_id() >= 0 ? processor.pad_id() : processor.unk_id();
+}
+
 }  // namespace
 
 SentencePieceTokenizer::SentencePieceTokenizer(const SentencePieceOptions& options,
@@ -46,28 +54,13 @@ SentencePieceTokenizer::SentencePieceTokenizer(const SentencePieceOptions& optio
   if (!problem.empty()) throw errors::unreadable(place, model_path, problem);
   file_ = model_path;
   place_ = place;
-  special_ = choose_special_ids(options, model_path, place);
-}
-
-SpecialIds SentencePieceTokenizer::choose_special_ids(const SentencePieceOptions& options,
-                                                      const std::string& model_path,
-                                                      const std::string& place) const {
-  const auto choose = [&](const char* name, const std::optional<int64_t>& asked,
-                          int64_t of_model) -> int64_t {
-    const int64_t id = asked.value_or(of_model);
-    if (!asked && id < 0) throw errors::no_special_id(place, model_path, name);
-    if (id < 0 || id >= vocab_size()) throw errors::special_id_range(place, name, id, vocab_size());
-    return id;
+  const auto of_model = [&](const std::string& option, const std::vector<int64_t>&) -> int64_t {
+    const int id = special_id_of(processor_, option);
+    if (id >= 0) return id;
+    throw no_special_id(place, option,
+                        "the model '" + model_path + "' has no " + option + " of its own");
   };
-  const int pad = processor_.pad_id() >= 0 ? processor_.pad_id() : processor_.unk_id();
-  SpecialIds ids;
-  ids.bos = choose("bos_id", options.bos_id, processor_.bos_id());
-  ids.eos = choose("eos_id", options.eos_id, processor_.eos_id());
-  ids.pad = choose("pad_id", options.pad_id, pad);
-  if (ids.bos == ids.eos || ids.bos == ids.pad || ids.eos == ids.pad) {
-    throw errors::equal_special_ids(place, ids);
-  }
-  return ids;
+  special_ = options.choose(of_model, vocab_size(), place, "the model");
 }
 
 std::vector<int64_t> SentencePieceTokenizer::encode(std::string_view text) const {

@@ -30,9 +30,6 @@ class SentencePieceTokenizer : public Tokenizer {
   std::map<std::string, std::string> transformers_files() const override;
 
  private:
-  SpecialIds choose_special_ids(const SentencePieceOptions& options, const std::string& model_path,
-                                const std::string& place) const;
-
   sentencepiece::SentencePieceProcessor processor_;
   SpecialIds special_;
   std::string file_, place_;

@@ -1,11 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "s2s/config.h"
-#include "s2s/options.h"
+#include "s2s/kinds/special_ids.h"
 
 namespace s2s::sentencepiece_plugin {
 
@@ -31,19 +30,13 @@ struct TrainOptions {
   }
 };
 
-struct SentencePieceOptions {
+struct SentencePieceOptions : SpecialIdOptions {
   std::string path;
-  std::optional<int64_t> bos_id;
-  std::optional<int64_t> eos_id;
-  std::optional<int64_t> pad_id;
   TrainOptions train;
 
   void visit(OptionVisitor& v) {
     v("path", path, "model file (.model), or a folder that holds one");
-    v("bos_id", bos_id, "begins a turn; null: the model's", at_least(0));
-    v("eos_id", eos_id, "ends a turn; null: the model's", at_least(0));
-    v("pad_id", pad_id, "silence of the text channel; null: the model's pad, else its unknown",
-      at_least(0));
+    SpecialIdOptions::visit(v, "the model's", "the model's pad, else its unknown");
     v("train", train, "makes the model at its first use");
   }
 };

@@ -138,13 +138,15 @@ std::unique_ptr<Optimizer> create(const Config& options, const BuildContext& con
   return std::make_unique<AdamW>(std::move(read));
 }
 
+Component<Optimizer> component() {
+  return {.name = "adamw",
+          .summary = "Adam with decoupled weight decay, fused",
+          .create = create,
+          .options = list_options<AdamWOptions>};
+}
+
 }  // namespace s2s::adamw
 
 S2S_PLUGIN("adamw", "0.1.0", "Apache-2.0", "optimizer:adamw") {
-  s2s::Component<s2s::Optimizer> component;
-  component.name = "adamw";
-  component.summary = "Adam with decoupled weight decay, fused";
-  component.create = s2s::adamw::create;
-  component.options = s2s::list_options<s2s::adamw::AdamWOptions>;
-  registrar.add(std::move(component));
+  registrar.add(s2s::adamw::component());
 }

@@ -124,13 +124,15 @@ std::unique_ptr<Schedule> create(const Config& options, const BuildContext& cont
   return schedule;
 }
 
+Component<Schedule> component() {
+  return {.name = "cosine_annealing",
+          .summary = "linear warm-up, then half a cosine down to min_lr",
+          .create = create,
+          .options = list_options<CosineOptions>};
+}
+
 }  // namespace s2s::cosine
 
 S2S_PLUGIN("cosine_annealing", "0.1.0", "Apache-2.0", "schedule:cosine_annealing") {
-  s2s::Component<s2s::Schedule> component;
-  component.name = "cosine_annealing";
-  component.summary = "linear warm-up, then half a cosine down to min_lr";
-  component.create = s2s::cosine::create;
-  component.options = s2s::list_options<s2s::cosine::CosineOptions>;
-  registrar.add(std::move(component));
+  registrar.add(s2s::cosine::component());
 }

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <type_traits>
+
 #include "common/temporary_folder.h"
 #include "core/plugin/fixtures.h"
 #include "s2s/kinds/codec.h"
@@ -50,7 +52,23 @@ double value_of(const Registries& registries, const std::string& name) {
   return metric->value();
 }
 
+template <class T, class Context>
+constexpr bool kBuildsWith =
+    std::is_assignable_v<decltype(Component<T>::create)&,
+                         std::unique_ptr<T> (*)(const Config&, const Context&)>;
+
 }  // namespace
+
+TEST_CASE("a component is built with the context of its kind and no other") {
+  CHECK(kBuildsWith<Metric, BuildContext>);
+  CHECK(kBuildsWith<Codec, ModelContext>);
+  CHECK(kBuildsWith<DataSource, DataContext>);
+  CHECK(kBuildsWith<Communicator, ProcessContext>);
+  CHECK_FALSE(kBuildsWith<Metric, DataContext>);
+  CHECK_FALSE(kBuildsWith<Codec, BuildContext>);
+  CHECK_FALSE(kBuildsWith<DataSource, ModelContext>);
+  CHECK_FALSE(kBuildsWith<ParallelStrategy, BuildContext>);
+}
 
 TEST_CASE("asking for a name loads the plugin that provides it, once") {
   PluginHost host(fixture_inputs({"throws", "good"}));

@@ -10,10 +10,11 @@ namespace {
 
 using s2s::BuildContext;
 using s2s::Config;
+using s2s::DataContext;
 using s2s::Registries;
 
 struct WarningData : s2s::test::FakeData {
-  explicit WarningData(const BuildContext& context) { context.warn(context.path + ": odd cuts"); }
+  explicit WarningData(const DataContext& context) { context.warn(context.path + ": odd cuts"); }
 };
 
 struct QuietScorer : s2s::Scorer {
@@ -26,7 +27,7 @@ struct Parts {
     s2s::Component<s2s::DataSource> data;
     data.name = "odd";
     data.create = [](const Config&,
-                     const BuildContext& context) -> std::unique_ptr<s2s::DataSource> {
+                     const DataContext& context) -> std::unique_ptr<s2s::DataSource> {
       return std::make_unique<WarningData>(context);
     };
     registries.of<s2s::DataSource>().add(data);
@@ -100,12 +101,12 @@ TEST_CASE("a validation set is opened once, and read from its beginning each tim
   std::vector<uint64_t> entropies;
   s2s::Component<s2s::DataSource> data;
   data.name = "counted";
-  static std::function<void(const BuildContext&)> on_open;
-  on_open = [&](const BuildContext& context) {
+  static std::function<void(const DataContext&)> on_open;
+  on_open = [&](const DataContext& context) {
     ++opened;
     entropies.push_back(context.entropy);
   };
-  data.create = [](const Config&, const BuildContext& context) -> std::unique_ptr<s2s::DataSource> {
+  data.create = [](const Config&, const DataContext& context) -> std::unique_ptr<s2s::DataSource> {
     on_open(context);
     return std::make_unique<s2s::test::FakeData>();
   };

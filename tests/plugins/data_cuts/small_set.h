@@ -59,7 +59,7 @@ class SmallSet {
   TemporaryFolder dir;
   BuiltPlugins plugins;
   TableTokenizer tokenizer;
-  BuildContext context;
+  DataContext context;
   Config options = Config::map();
   std::vector<std::string> warnings;
 };

@@ -42,7 +42,7 @@ struct DuplexFixture {
   bool is_tied = false;  // the language model's head
 
   std::unique_ptr<SpeechModel> make(const std::string& keys, bool with_tokenizer = true) {
-    BuildContext context;
+    ModelContext context;
     context.path = "model";
     context.data = &data;
     context.warn = [this](const std::string& message) { warnings.push_back(message); };

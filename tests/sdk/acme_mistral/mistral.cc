@@ -1,16 +1,9 @@
 #include "mistral.h"
 
 namespace acme_mistral {
-namespace {
 
-using s2s::Layout;
-using s2s::Style;
-
-constexpr Style kBoundary = Style::kBoundary, kSequence = Style::kSequence;
-constexpr Style kColwise = Style::kColwise, kRowwise = Style::kRowwise;
-constexpr Layout kFull = Layout::kFull, kSeq = Layout::kSeq, kLast = Layout::kLast;
-
-}  // namespace
+using enum s2s::Layout;
+using enum s2s::Style;
 
 // clang-format off
 std::vector<s2s::TensorRow> Mistral::tensor_rows(const s2s::DecoderSpec&) {

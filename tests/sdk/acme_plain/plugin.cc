@@ -53,18 +53,20 @@ class Plain : public s2s::ParallelStrategy {
 };
 
 std::unique_ptr<s2s::ParallelStrategy> create(const s2s::Config& node,
-                                              const s2s::BuildContext& context) {
+                                              const s2s::ProcessContext& context) {
   s2s::read_options<Options>(node, context.path);
   return std::make_unique<Plain>(context.world);
+}
+
+s2s::Component<s2s::ParallelStrategy> component() {
+  return {.name = "acme.plain",
+          .summary = "the whole model on every rank, gradients added up once",
+          .create = create,
+          .options = s2s::list_options<Options>};
 }
 
 }  // namespace acme_plain
 
 S2S_PLUGIN("acme_plain", "0.1.0", "Apache-2.0", "strategy:acme.plain") {
-  s2s::Component<s2s::ParallelStrategy> component;
-  component.name = "acme.plain";
-  component.summary = "the whole model on every rank, gradients added up once";
-  component.create = acme_plain::create;
-  component.options = s2s::list_options<acme_plain::Options>;
-  registrar.add(std::move(component));
+  registrar.add(acme_plain::component());
 }

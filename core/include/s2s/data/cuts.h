@@ -23,6 +23,7 @@ struct JsonText {
 
 /// Where encoded audio (or an array) is.
 struct AudioSource {
+  /// What `source` is.
   enum class Type {
     kFile,     // `source` is a path
     kCommand,  // a shell command whose standard output is the encoded audio
@@ -47,6 +48,7 @@ struct AudioTransform {
   JsonText kwargs = {"{}"};
 };
 
+/// Audio of one session: its sources hold its channels. Times are in seconds.
 struct Recording {
   std::string id;
   std::vector<AudioSource> sources;
@@ -128,6 +130,7 @@ struct CutPadding {
   std::optional<JsonText> video = {};
 };
 
+/// A stretch of a recording, or several mixed on tracks, with what is said in it. Times in seconds.
 struct Cut {
   enum class Kind { kMono, kMulti, kPadding, kMixed };
   Kind kind = Kind::kMono;

@@ -128,6 +128,7 @@ struct SequenceText {
   TokenChannelCounts target_counts;
   TokenChannelCounts source_counts;
 };
+/// The text channels and turns of one row, without its audio.
 SequenceText make_sequence_text(const CutSequence& sequence, const BatchSpec& spec,
                                 const Tokenizer& tokenizer);
 

@@ -64,6 +64,7 @@ struct SequenceInfo {
 class Backbone : public BlockOf<const SequenceInfo&> {
  public:
   ~Backbone() override;
+  /// Sizes; the same at all times.
   virtual const BackboneShape& shape() const = 0;
   /// ids [B, T] int64 -> [B, T, H], with the family's own embedding scale.
   virtual at::Tensor embed(const at::Tensor& ids_BT) = 0;

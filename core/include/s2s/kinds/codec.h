@@ -11,11 +11,13 @@
 
 namespace s2s {
 
+/// Numbers that the model and the data depend on.
 struct CodecShape {
   int64_t sample_rate_hz = 0;
   int64_t samples_per_frame = 0;
   int64_t num_codebooks = 0;
   int64_t codebook_size = 0;  // tokens of every codebook; control tokens are the model's business
+  /// Frames a second.
   double frame_rate_hz() const {
     return static_cast<double>(sample_rate_hz) / static_cast<double>(samples_per_frame);
   }
@@ -30,9 +32,11 @@ class CodecStream {
   virtual at::Tensor finish() = 0;
 };
 
+/// Audio to codes and back.
 class Codec : public Block {
  public:
   ~Codec() override;
+  /// The same at all times.
   virtual CodecShape shape() const = 0;
   /// audio [B, S] float32 at shape().sample_rate_hz, lengths [B] int64 samples; padded to whole
   /// frames.  -> codes [B, K, T] int64 (0 beyond a row's length), lengths [B] int64 frames.
@@ -44,12 +48,13 @@ class Codec : public Block {
   /// Codes of digital silence, [K] int64; they replace control tokens before decoding.
   virtual at::Tensor silence_codes() = 0;
   /// Fits statistics to audio; `next` returns clips [S] at the codec's rate, undefined at the end.
-  /// The result lives in persistent buffers, hence in checkpoints. Codecs with nothing to fit
-  /// return false and read nothing.
-  virtual bool fit(const std::function<at::Tensor()>& next) = 0;
-  /// False while statistics that the codec needs are missing.
-  virtual bool is_fitted() const = 0;
-  virtual NameMap checkpoint_names() const = 0;
+  /// The result lives in persistent buffers, hence in checkpoints. Here: there is nothing to fit;
+  /// returns false and reads nothing.
+  virtual bool fit([[maybe_unused]] const std::function<at::Tensor()>& next) { return false; }
+  /// False while statistics that the codec needs are missing. Here: it needs none.
+  virtual bool is_fitted() const { return true; }
+  /// Names as in the source's checkpoints. Here: the same names.
+  virtual NameMap checkpoint_names() const { return {{{"**", "**"}}, {}}; }
 };
 
 }  // namespace s2s

@@ -24,9 +24,12 @@ class Store;
 
 namespace s2s {
 
+/// How elements of several ranks become one.
 enum class Reduction { kSum, kAverage, kMax, kMin };
+/// As messages have it.
 const char* to_string(Reduction reduction);
 
+/// What ranks do together.
 enum class CollectiveKind {
   kAllReduce,
   kAllGather,
@@ -37,6 +40,7 @@ enum class CollectiveKind {
   kRecv,
   kBarrier
 };
+/// As messages have it.
 const char* to_string(CollectiveKind kind);
 
 /// One collective as a rank called it: for messages, tests and the flight record.

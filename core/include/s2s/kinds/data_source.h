@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "s2s/batch.h"
 
@@ -19,7 +20,8 @@ class DataSource {
   virtual std::string state() const = 0;
   virtual void restore(const std::string& state) = 0;
   /// Texts of all agent turns (for a scorer's language model); may read manifests, not audio.
-  virtual std::vector<std::string> texts() = 0;
+  /// Here: none are known.
+  virtual std::vector<std::string> texts() { return {}; }
   /// What this rank left out of its batches until now, a line each (bad cuts, where an option
   /// allows it): counted across restores, for the log and the end of a run.
   virtual std::vector<std::string> left_out() const { return {}; }

@@ -11,7 +11,9 @@ namespace s2s {
 class RunLogger {
  public:
   virtual ~RunLogger();
+  /// Numbers of an optimizer step (0-based), by name.
   virtual void log(int64_t step, const std::map<std::string, double>& values) = 0;
+  /// What was logged is stored on return. Called at checkpoints and at the end.
   virtual void flush() = 0;
 };
 

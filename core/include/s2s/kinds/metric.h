@@ -9,7 +9,9 @@ namespace s2s {
 class Metric {
  public:
   virtual ~Metric();
+  /// One example: what the model said, and what it should have said.
   virtual void add(const std::string& hypothesis, const std::string& reference) = 0;
+  /// Over all examples that were added.
   virtual double value() const = 0;
 };
 

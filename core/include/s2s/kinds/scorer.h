@@ -8,11 +8,13 @@
 
 namespace s2s {
 
+/// What a scorer hears.
 struct AudioClip {
   at::Tensor samples_S;  // float32 in [-1, 1]
   int64_t sample_rate_hz = 0;
 };
 
+/// Transcribes the audio of a model, so that its texts can be compared.
 class Scorer {
  public:
   virtual ~Scorer();

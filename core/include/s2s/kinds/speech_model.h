@@ -33,6 +33,7 @@ struct BatchWeight {
   int64_t tokens = 0;         // text and audio tokens that are predicted
 };
 
+/// What the losses of a micro-batch must know of its optimizer step.
 struct StepContext {
   int64_t step = 0;           // optimizer step, 0-based
   double loss_frames = 0;     // valid frames of the whole step on all ranks (global normalization)
@@ -42,6 +43,7 @@ struct StepContext {
 /// Sums that a validation adds up over batches: name -> {sum, count}.
 using MetricSums = std::map<std::string, std::pair<double, double>>;
 
+/// What the model said to a batch. B rows, T frames, K codebooks, S samples.
 struct Generation {
   std::vector<std::string> text;  // decoded text channel, per row
   at::Tensor tokens_text_BT;      // int64
@@ -54,6 +56,7 @@ struct Generation {
 /// One live conversation (batch of one): user audio in, agent audio and text out.
 class DuplexSession {
  public:
+  /// What became ready.
   struct Output {
     at::Tensor audio_S;                // new agent samples at the codec's rate, may be empty
     std::vector<int64_t> text_tokens;  // one per frame that became ready
@@ -65,10 +68,13 @@ class DuplexSession {
   virtual Output finish() = 0;
 };
 
+/// A model of a conversation: hears the user, speaks and writes.
 class SpeechModel : public Block {
  public:
   ~SpeechModel() override;
+  /// Before the batch is run; no forward.
   virtual BatchWeight weigh(const Batch& batch) = 0;
+  /// Forward of one micro-batch in its mode; the caller runs backward on `total`.
   virtual LossTerms training_loss(const Batch& batch, const StepContext& context) = 0;
   /// Losses and accuracies in eval mode, as sums.
   virtual MetricSums evaluate(const Batch& batch) = 0;

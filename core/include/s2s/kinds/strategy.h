@@ -22,7 +22,9 @@ class InitialValues;
 class ParallelStrategy {
  public:
   virtual ~ParallelStrategy();
+  /// Sizes of the axes; their product is the number of ranks.
   virtual MeshShape mesh() const = 0;
+  /// This rank's place among mesh().data_size() parts of the data.
   virtual int64_t data_rank() const = 0;
   /// Takes a model that has its memory and initial values, the same on all ranks, and knows what is
   /// frozen.

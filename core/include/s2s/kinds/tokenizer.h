@@ -16,6 +16,7 @@ struct SpecialIds {
   int64_t pad = -1;  // the text channel's silence
 };
 
+/// Const functions are safe to call from several threads.
 class Tokenizer {
  public:
   virtual ~Tokenizer();

@@ -115,6 +115,7 @@ class Block {
   void release_block(std::string_view name);
 
  protected:
+  /// A tensor that is trained. `slot`: the member; it has no memory before `materialize`.
   void register_parameter(std::string name, at::Tensor& slot, std::vector<int64_t> sizes,
                           Init init);
   /// A tensor that is not trained; `reset_buffers` fills it.

@@ -68,6 +68,7 @@ struct ConformerOptions {
   void check(const std::string& path) const;
 
   using Context = std::array<int64_t, 2>;  // frames to the left and to the right, -1: all
+  /// In frames, as the options say. Errors: those of `check`.
   std::vector<Context> attention_contexts(const std::string& path) const;
   Context convolution_context(const std::string& path) const;
 };
@@ -82,12 +83,14 @@ class ConformerStream {
   virtual at::Tensor finish() = 0;
 };
 
+/// Subsampling and Conformer layers, with NeMo's names.
 class ConformerEncoder : public Block {
  public:
   /// Errors: those of ConformerOptions::check.
   explicit ConformerEncoder(const ConformerOptions& options, const std::string& path = "encoder");
   ~ConformerEncoder() override;
 
+  /// Frames, and how many of each row are valid.
   struct Output {
     at::Tensor features_BTH;
     at::Tensor lengths_B;  // int64

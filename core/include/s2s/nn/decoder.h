@@ -98,6 +98,7 @@ struct DecoderSpec {
   /// A config.json with which transformers computes the same (decoder_to_hf); null: none.
   Config foreign_config;
 
+  /// Whether a layer (0-based) sees only the newest positions.
   bool is_local(int64_t layer) const {
     const auto i = static_cast<size_t>(layer);
     return i < local_layers.size() && local_layers[i];

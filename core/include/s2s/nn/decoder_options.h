@@ -13,6 +13,7 @@
 
 namespace s2s {
 
+/// How rotary positions are stretched; names and defaults are transformers'.
 struct RopeScalingOptions {
   std::string rope_type = "default";
   double factor = 1.0;
@@ -26,6 +27,7 @@ struct RopeScalingOptions {
   void visit(OptionVisitor& v);
 };
 
+/// Options that all families of decoders have; names are transformers'.
 struct DecoderOptions {
   std::optional<std::string> path;
   int64_t vocab_size = 32000;

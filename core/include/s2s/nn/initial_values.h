@@ -14,7 +14,9 @@
 
 namespace s2s {
 
+/// Where parameters get memory, and from where their values.
 struct InitialValuesSettings {
+  /// Source of the values.
   enum class From {
     kNowhere,  // memory with undefined content, which a checkpoint of all parameters replaces
     kInit,     // drawn as the parameters' Init says
@@ -26,6 +28,7 @@ struct InitialValuesSettings {
   From from = From::kFiles;
 };
 
+/// The initial values of a model whose parameters have no memory yet.
 class InitialValues {
  public:
   /// Describes `model`, which lives on: each parameter becomes a tensor on the meta device, which

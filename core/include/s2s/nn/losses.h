@@ -22,6 +22,7 @@ struct CrossEntropyRows {
   at::Tensor loss_NK;       // float32
   at::Tensor predicted_NK;  // int64, the largest logit
 };
+/// Losses and predictions of x [N, H] and labels [N, K], as linear_cross_entropy computes them.
 CrossEntropyRows linear_cross_entropy_rows(const at::Tensor& x_NH, const HeadWeight& head,
                                            const at::Tensor& labels_NK);
 

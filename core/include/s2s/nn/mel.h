@@ -68,6 +68,7 @@ struct MelOptions {
   std::optional<std::string> mel_norm = "slaney";
 
   void visit(OptionVisitor& v);
+  /// In samples.
   int64_t window_samples() const;
   int64_t hop_samples() const;
   int64_t fft_size() const;

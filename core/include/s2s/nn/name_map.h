@@ -24,6 +24,7 @@ struct NameMap {
   /// where a checkpoint has not the first ("language_model.model.**" for "model.**").
   std::vector<NameRule> other_spellings = {};
 
+  /// By the first rule that matches; none: no rule does. `rules` only.
   std::optional<std::string> to_theirs(const std::string& our_name) const;
   /// The first spelling that a checkpoint has; to_theirs when it has none.
   std::optional<std::string> to_theirs(

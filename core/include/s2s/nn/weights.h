@@ -43,6 +43,7 @@ class WeightFiles {
   WeightFiles& operator=(WeightFiles&& other) noexcept;
   ~WeightFiles();
 
+  /// What was opened, and the dtype and sizes of each tensor in it.
   const std::string& path() const;
   const std::map<std::string, TensorFacts>& facts() const;
   /// A view of the mapped file, which it keeps alive. Errors: [weights/no-tensor].

@@ -27,6 +27,7 @@ struct RecomputeSettings {
 /// What lives in the host's memory between its uses.
 enum class Offload { kNothing, kOptimizer, kParameters };
 
+/// What the engine does with a model.
 struct EngineSettings {
   MeshShape mesh;
   /// What the shard axis splits: 1 optimizer state; 2 gradients, too; 3 parameters, too.
@@ -51,7 +52,7 @@ struct EngineSettings {
 /// The engine, for the ranks of `context.world` (null: one process).
 /// Errors: [comm/mesh], and at `attach` those of the plan's check.
 std::unique_ptr<ParallelStrategy> make_parallel_engine(const EngineSettings& settings,
-                                                       const BuildContext& context);
+                                                       const ProcessContext& context);
 
 /// Options that strategies on the engine share.
 struct EngineOptions {
@@ -62,6 +63,7 @@ struct EngineOptions {
   bool replicate_frozen = false;
   double bucket_cap_mb = 25;
   void visit(OptionVisitor& v);
+  /// Writes these options over what `settings` has.
   void apply(EngineSettings& settings) const;
 };
 

@@ -24,6 +24,7 @@ enum class Style {
 /// Layout of an activation: whole, split over the sequence, or split over the last dim.
 enum class Layout { kFull, kSeq, kLast };
 
+/// As in printed plans.
 const char* to_string(Style style);
 const char* to_string(Layout layout);
 
@@ -70,6 +71,7 @@ struct AttentionRow {
   bool norms_heads = false;   // queries and keys are normed head by head
 };
 
+/// What modules do on all axes; module names are patterns, seen from the model of the plan.
 struct ShardPlan {
   std::vector<TensorRow> rows;
   std::vector<UnitRow> units;

@@ -5,8 +5,6 @@
 
 #include <cmath>
 
-#include "s2s/error.h"
-
 namespace PLUGIN_NAME {
 namespace {
 
@@ -97,7 +95,7 @@ std::unique_ptr<s2s::CodecStream> Bands::open_stream(int64_t batch_size) {
 
 at::Tensor Bands::silence_codes() { return at::zeros({options_.num_bands}, at::kLong); }
 
-std::unique_ptr<s2s::Codec> create(const s2s::Config& options, const s2s::BuildContext& context) {
+std::unique_ptr<s2s::Codec> create(const s2s::Config& options, const s2s::ModelContext& context) {
   const auto read = s2s::read_options<Options>(options, context.path);
   if (read.sample_rate * 2 % 25 != 0) {
     throw s2s::Error(s2s::ExitCode::kConfig, "PLUGIN_NAME/sample-rate",

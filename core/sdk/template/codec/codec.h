@@ -5,10 +5,8 @@
 
 #include <memory>
 
-#include "s2s/config.h"
 #include "s2s/kinds/codec.h"
-#include "s2s/options.h"
-#include "s2s/registry.h"
+#include "s2s/plugin.h"
 
 namespace PLUGIN_NAME {
 
@@ -35,11 +33,6 @@ class Bands : public s2s::Codec {
   at::Tensor decode(const at::Tensor& codes_BKT) override;
   std::unique_ptr<s2s::CodecStream> open_stream(int64_t batch_size) override;
   at::Tensor silence_codes() override;
-  /// A codec with statistics of the training data reads them here, into persistent buffers.
-  bool fit(const std::function<at::Tensor()>&) override { return false; }
-  bool is_fitted() const override { return true; }
-  /// A codec with weights maps the names in its own files to its parameters here.
-  s2s::NameMap checkpoint_names() const override { return {}; }
 
  protected:
   void reset_buffers() override;
@@ -52,7 +45,7 @@ class Bands : public s2s::Codec {
 };
 
 /// Errors: [PLUGIN_NAME/sample-rate] for a rate at which 80 ms are no whole number of samples.
-std::unique_ptr<s2s::Codec> create(const s2s::Config& options, const s2s::BuildContext& context);
+std::unique_ptr<s2s::Codec> create(const s2s::Config& options, const s2s::ModelContext& context);
 
 /// The options of an instance that `plugin check` and the test build.
 inline constexpr char kTiny[] = R"({"sample_rate": 16000, "num_bands": 8, "num_levels": 32})";

@@ -7,7 +7,7 @@
 #include "s2s/nn/weights.h"
 
 int main() {
-  s2s::BuildContext context;
+  s2s::ModelContext context;
   context.path = "tiny";
   const auto codec = PLUGIN_NAME::create(s2s::parse_json(PLUGIN_NAME::kTiny, "kTiny"), context);
   codec->materialize(at::kCPU, at::kFloat, 1);

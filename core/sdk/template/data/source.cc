@@ -46,7 +46,7 @@ std::vector<size_t> order_of(size_t count, bool shuffle, uint64_t seed, int64_t 
 }  // namespace
 
 Source::Source(const Options& options, const s2s::DuplexDataOptions& data,
-               const s2s::BuildContext& context)
+               const s2s::DataContext& context)
     : options_(options),
       spec_{data},
       place_(context.path),
@@ -62,7 +62,7 @@ Source::Source(const Options& options, const s2s::DuplexDataOptions& data,
   check_texts(context);
 }
 
-void Source::check_texts(const s2s::BuildContext& context) const {
+void Source::check_texts(const s2s::DataContext& context) const {
   s2s::TokenChannelCounts counts;
   const s2s::Cut* first = nullptr;
   for (const s2s::Cut& cut : dialogs_) {
@@ -128,7 +128,7 @@ std::vector<std::string> Source::texts() {
 }
 
 std::unique_ptr<s2s::DataSource> create(const s2s::Config& options,
-                                        const s2s::BuildContext& context) {
+                                        const s2s::DataContext& context) {
   s2s::Findings findings;
   Options read;
   s2s::DuplexDataOptions data;  // the block around all data sets

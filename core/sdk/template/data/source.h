@@ -36,7 +36,7 @@ class Source final : public s2s::DataSource {
   /// Errors: those of read_dialogs and s2s::check_duplex_cuts, [PLUGIN_NAME/no-tokenizer],
   /// [PLUGIN_NAME/long-text] with data.long_text: error.
   Source(const Options& options, const s2s::DuplexDataOptions& data,
-         const s2s::BuildContext& context);
+         const s2s::DataContext& context);
 
   /// Errors: those of loading audio.
   std::optional<s2s::Batch> next() override;
@@ -46,7 +46,7 @@ class Source final : public s2s::DataSource {
   std::vector<std::string> texts() override;
 
  private:
-  void check_texts(const s2s::BuildContext& context) const;
+  void check_texts(const s2s::DataContext& context) const;
   int64_t num_batches() const;  // of an epoch
   std::vector<s2s::CutSequence> rows_of(int64_t batch);
 
@@ -64,6 +64,6 @@ class Source final : public s2s::DataSource {
 };
 
 std::unique_ptr<s2s::DataSource> create(const s2s::Config& options,
-                                        const s2s::BuildContext& context);
+                                        const s2s::DataContext& context);
 
 }  // namespace PLUGIN_NAME

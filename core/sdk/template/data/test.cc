@@ -80,7 +80,7 @@ std::unique_ptr<s2s::DataSource> open(const std::string& list, const std::string
   static const Letters tokenizer;
   static const s2s::Config data =
       s2s::parse_json(R"({"source_sample_rate": 16000, "target_sample_rate": 8000})", "data");
-  s2s::BuildContext context;
+  s2s::DataContext context;
   context.path = "data.train_ds";
   context.seed = 3;
   context.tokenizer = &tokenizer;

@@ -44,7 +44,6 @@ class Encoder final : public s2s::Encoder {
   double frame_rate_hz() const override { return 12.5; }
   std::unique_ptr<s2s::EncoderStream> open_stream(int64_t batch_size) override;
   s2s::ShardPlan configure_model(const s2s::MeshShape& mesh) const override;
-  s2s::NameMap checkpoint_names() const override { return {{{"**", "**"}}, {}}; }
 
  private:
   class Stream;

@@ -2,12 +2,18 @@
 
 #include "encoder.h"
 
+namespace {
+
+s2s::Component<s2s::Encoder> component() {
+  return {.name = "COMPONENT_NAME",
+          .summary = "log-mel features and a causal convolution, 12.5 frames/s; streams",
+          .create = PLUGIN_NAME::create,
+          .options = s2s::list_options<PLUGIN_NAME::Options>,
+          .tiny = PLUGIN_NAME::kTiny};
+}
+
+}  // namespace
+
 S2S_PLUGIN("PLUGIN_NAME", "0.1.0", "Apache-2.0", "encoder:COMPONENT_NAME") {
-  s2s::Component<s2s::Encoder> component;
-  component.name = "COMPONENT_NAME";
-  component.summary = "log-mel features and a causal convolution, 12.5 frames/s; streams";
-  component.create = PLUGIN_NAME::create;
-  component.options = s2s::list_options<PLUGIN_NAME::Options>;
-  component.tiny = PLUGIN_NAME::kTiny;
-  registrar.add(std::move(component));
+  registrar.add(component());
 }

@@ -3,12 +3,8 @@
 namespace PLUGIN_NAME {
 namespace {
 
-using s2s::Layout;
-using s2s::Style;
-
-constexpr Style kBoundary = Style::kBoundary, kSequence = Style::kSequence;
-constexpr Style kColwise = Style::kColwise, kRowwise = Style::kRowwise;
-constexpr Layout kFull = Layout::kFull, kSeq = Layout::kSeq, kLast = Layout::kLast;
+using enum s2s::Layout;
+using enum s2s::Style;
 constexpr const char* kKvHeads = "num_key_value_heads";  // may be on several ranks each
 
 }  // namespace

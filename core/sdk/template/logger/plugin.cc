@@ -46,15 +46,17 @@ std::unique_ptr<s2s::RunLogger> create(const s2s::Config& options,
   return std::make_unique<CsvLogger>(s2s::read_options<CsvOptions>(options, context.path));
 }
 
+s2s::Component<s2s::RunLogger> component() {
+  return {.name = "COMPONENT_NAME",
+          .summary = "a CSV file of all numbers",
+          .create = create,
+          .options = s2s::list_options<CsvOptions>};
+}
+
 }  // namespace
 
 }  // namespace PLUGIN_NAME
 
 S2S_PLUGIN("PLUGIN_NAME", "0.1.0", "Apache-2.0", "logger:COMPONENT_NAME") {
-  s2s::Component<s2s::RunLogger> component;
-  component.name = "COMPONENT_NAME";
-  component.summary = "a CSV file of all numbers";
-  component.create = PLUGIN_NAME::create;
-  component.options = [] { return s2s::list_options<PLUGIN_NAME::CsvOptions>(); };
-  registrar.add(std::move(component));
+  registrar.add(PLUGIN_NAME::component());
 }

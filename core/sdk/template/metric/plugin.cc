@@ -53,15 +53,17 @@ std::unique_ptr<s2s::Metric> create(const s2s::Config& options, const s2s::Build
   return std::make_unique<Length>(s2s::read_options<LengthOptions>(options, context.path));
 }
 
+s2s::Component<s2s::Metric> component() {
+  return {.name = "COMPONENT_NAME",
+          .summary = "words too many or too few",
+          .create = create,
+          .options = s2s::list_options<LengthOptions>};
+}
+
 }  // namespace
 
 }  // namespace PLUGIN_NAME
 
 S2S_PLUGIN("PLUGIN_NAME", "0.1.0", "Apache-2.0", "metric:COMPONENT_NAME") {
-  s2s::Component<s2s::Metric> component;
-  component.name = "COMPONENT_NAME";
-  component.summary = "words too many or too few";
-  component.create = PLUGIN_NAME::create;
-  component.options = [] { return s2s::list_options<PLUGIN_NAME::LengthOptions>(); };
-  registrar.add(std::move(component));
+  registrar.add(PLUGIN_NAME::component());
 }

@@ -26,7 +26,7 @@ struct Options {
 };
 
 std::unique_ptr<s2s::ParallelStrategy> create(const s2s::Config& node,
-                                              const s2s::BuildContext& context) {
+                                              const s2s::ProcessContext& context) {
   const auto options = s2s::read_options<Options>(node, context.path);
   const int64_t num_ranks = context.world == nullptr ? 1 : context.world->size();
   s2s::EngineSettings settings;
@@ -40,13 +40,15 @@ std::unique_ptr<s2s::ParallelStrategy> create(const s2s::Config& node,
   return s2s::make_parallel_engine(settings, context);
 }
 
+s2s::Component<s2s::ParallelStrategy> component() {
+  return {.name = "COMPONENT_NAME",
+          .summary = "groups of ranks split the model, and are replicas of each other",
+          .create = create,
+          .options = s2s::list_options<Options>};
+}
+
 }  // namespace PLUGIN_NAME
 
 S2S_PLUGIN("PLUGIN_NAME", "0.1.0", "Apache-2.0", "strategy:COMPONENT_NAME") {
-  s2s::Component<s2s::ParallelStrategy> component;
-  component.name = "COMPONENT_NAME";
-  component.summary = "groups of ranks split the model, and are replicas of each other";
-  component.create = PLUGIN_NAME::create;
-  component.options = s2s::list_options<PLUGIN_NAME::Options>;
-  registrar.add(std::move(component));
+  registrar.add(PLUGIN_NAME::component());
 }

@@ -1,6 +1,5 @@
 // config.json of Qwen2Config (Qwen 2 and 2.5) and Qwen3Config, in the spellings of transformers 4
-// and
-// 5. What a file leaves out has those classes' values.
+// and 5. What a file leaves out has those classes' values.
 
 #include "options.h"
 
@@ -25,6 +24,21 @@ Config from_hf(const Config& foreign) {
     rules.ignored = {"attention_bias"};  // Qwen 2 always has biases on q, k and v, never on o
   }
   return decoder_from_hf(foreign, rules);
+}
+
+Config to_hf(const QwenOptions& options, const DecoderSpec& spec) {
+  const bool is_qwen_2 = options.model_type == "qwen2";
+  if (is_qwen_2 && spec.o_bias) return {};  // no class of transformers has biases there
+  QwenOptions full = options;
+  full.head_dim = spec.shape.head_dim;
+  full.num_key_value_heads = spec.shape.num_key_value_heads;
+  full.windows.layer_types = layer_types_of(spec);
+  full.use_sliding_window = spec.attention.window > 0;
+  Config foreign = decoder_to_hf(write_options(full), options.model_type,
+                                 is_qwen_2 ? "Qwen2ForCausalLM" : "Qwen3ForCausalLM");
+  if (is_qwen_2) foreign.erase("attention_bias");
+  if (!options.mlp_bias) foreign.erase("mlp_bias");
+  return foreign;
 }
 
 }  // namespace s2s::qwen

@@ -1,0 +1,62 @@
+#include "s2s/kinds/special_ids.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace s2s {
+namespace {
+
+Error out_of_range(const std::string& place, const std::string& option, int64_t id,
+                   int64_t vocab_size, const std::string& owner) {
+  return Error(ExitCode::kConfig, "tokenizer/special-ids",
+               fmt::format("{}.{} is {}; expected an id of {}, 0 to {}; set another one", place,
+                           option, id, owner, vocab_size - 1));
+}
+
+Error equal_ids(const std::string& place, const SpecialIds& ids) {
+  return Error(ExitCode::kConfig, "tokenizer/special-ids",
+               fmt::format("{}: bos_id is {}, eos_id {}, pad_id {}; expected three different ids, "
+                           "for they mean different things in the text channel; set the one that "
+                           "is wrong",
+                           place, ids.bos, ids.eos, ids.pad));
+}
+
+}  // namespace
+
+void SpecialIdOptions::visit(OptionVisitor& v, const std::string& turns,
+                             const std::string& silence) {
+  v("bos_id", bos_id, ("begins a turn; null: " + turns).c_str(), at_least(0));
+  v("eos_id", eos_id, ("ends a turn; null: " + turns).c_str(), at_least(0));
+  v("pad_id", pad_id, ("silence of the text channel; null: " + silence).c_str(), at_least(0));
+}
+
+SpecialIds SpecialIdOptions::choose(const Find& find, int64_t vocab_size, const std::string& place,
+                                    const std::string& owner) const {
+  std::vector<int64_t> taken;
+  const auto choose_one = [&](const char* option, const std::optional<int64_t>& asked) {
+    const int64_t id = asked ? *asked : find(option, taken);
+    if (id < 0 || id >= vocab_size) throw out_of_range(place, option, id, vocab_size, owner);
+    taken.push_back(id);
+    return id;
+  };
+  SpecialIds ids;
+  ids.bos = choose_one("bos_id", bos_id);
+  ids.eos = choose_one("eos_id", eos_id);
+  ids.pad = choose_one("pad_id", pad_id);
+  if (ids.bos == ids.eos || ids.bos == ids.pad || ids.eos == ids.pad) throw equal_ids(place, ids);
+  return ids;
+}
+
+Error no_special_id(const std::string& place, const std::string& option, const std::string& lack,
+                    const std::string& proposal) {
+  std::string flag = option;  // as the command line spells it
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  const std::string as = proposal.empty() ? "" : ", as " + proposal + " of this file";
+  return Error(ExitCode::kConfig, "tokenizer/special-ids",
+               fmt::format("{0}: {1}; expected one, for the text channel needs it; set {0}.{2} to "
+                           "an id that no text uses{3} ('s2s-run tokenizer' has --{4})",
+                           place, lack, option, as, flag));
+}
+
+}  // namespace s2s

@@ -1,0 +1,42 @@
+#pragma once
+// The special ids of a tokenizer that is read from files: options to set them, and their checks.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "s2s/error.h"
+#include "s2s/kinds/tokenizer.h"
+#include "s2s/options.h"
+
+namespace s2s {
+
+/// The options `bos_id`, `eos_id` and `pad_id`; null: what the tokenizer's files say. A struct of
+/// options derives from this.
+struct SpecialIdOptions {
+  std::optional<int64_t> bos_id;
+  std::optional<int64_t> eos_id;
+  std::optional<int64_t> pad_id;
+
+  /// Called from the struct's own `visit`. `turns`, `silence`: which ids null stands for, of BOS
+  /// and EOS, and of PAD ("the model's").
+  void visit(OptionVisitor& v, const std::string& turns, const std::string& silence);
+
+  /// The id that the files say for an option ("bos_id"); `taken`: the ids that were chosen before.
+  using Find = std::function<int64_t(const std::string& option, const std::vector<int64_t>& taken)>;
+  /// The ids that are set, and for each other one what `find` says, in the order BOS, EOS, PAD.
+  /// `place`: of the options in the config; `owner`: of the ids, in messages ("the model").
+  /// Errors: [tokenizer/special-ids] for an id out of 0 to vocab_size - 1 and for equal ids; those
+  /// of `find`.
+  SpecialIds choose(const Find& find, int64_t vocab_size, const std::string& place,
+                    const std::string& owner) const;
+};
+
+/// [tokenizer/special-ids] for `option`, which neither the config nor the files say. `lack`: what
+/// lacks it ("the model 'x' has no bos_id of its own"); `proposal`: an id of the files, or "".
+Error no_special_id(const std::string& place, const std::string& option, const std::string& lack,
+                    const std::string& proposal = "");
+
+}  // namespace s2s
