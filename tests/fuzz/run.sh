@@ -47,7 +47,7 @@ torch=${torch:-$(sed -n 's/^S2S_TORCH_ROOT:[A-Z]*=//p' build/CMakeCache.txt)}
 
 # What a target compiles with instrumentation; the rest is the built libs2s_core, LibTorch and the
 # packages as they are.
-config='core/foundation/config/{config,config_errors,option_reader,option_values,scalar}.cc'
+config='core/foundation/config/{config,config_errors,options,option_values,scalar}.cc'
 yaml='core/foundation/config/{yaml_reader,yaml_writer,interpolation,interpolation_text}.cc'
 yaml+=' core/foundation/config/load_config.cc'
 weights='core/model/weights/weights_errors.cc'
