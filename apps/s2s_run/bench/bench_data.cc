@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/console.h"
-#include "base/memory.h"
+#include "base/machine.h"
 #include "plugin/plugin_host.h"
 #include "run/run.h"
 #include "s2s/foreign_text.h"

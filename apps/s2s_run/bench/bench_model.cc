@@ -10,7 +10,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "base/memory.h"
+#include "base/machine.h"
 #include "config/load_config.h"
 #include "plugin/plugin_host.h"
 #include "s2s_run/bench/bench.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/memory.h"
+#include "base/machine.h"
 #include "run/run_parts.h"
 #include "run/run_processes.h"
 #include "s2s_run/bench/bench.h"

@@ -11,10 +11,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
-#include "base/counted.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/progress_bar.h"
+#include "base/text.h"
 #include "checkpoint/checkpoint.h"
 #include "eval/metrics/example_exchange.h"
 #include "eval/report/listening_report.h"

@@ -4,8 +4,6 @@
 
 #include <cerrno>
 
-#include "base/regular_file.h"
-
 namespace s2s {
 
 MappedFile::MappedFile(const std::string& path) {

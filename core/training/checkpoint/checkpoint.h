@@ -157,4 +157,8 @@ RunState load_run_state(const std::string& checkpoint, Optimizer& optimizer,
 /// The same where everything is whole.
 RunState load_run_state(const std::string& checkpoint, Optimizer& optimizer);
 
+/// `path` itself; of the folder of a run, or of its `checkpoints`, what `last` points at.
+/// Errors: [checkpoint/missing] for the folder of a run that has none.
+std::string checkpoint_of(const std::string& path);
+
 }  // namespace s2s

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "base/foreign_json.h"
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_copies.h"
-#include "checkpoint/checkpoint_place.h"
 #include "config/config_changes.h"
 #include "config/load_config.h"
 #include "config/secrets.h"

@@ -10,7 +10,7 @@
 
 #include "base/interrupt.h"
 #include "base/log.h"
-#include "base/memory.h"
+#include "base/machine.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_copies.h"
 #include "checkpoint/checkpoint_observer.h"

@@ -8,7 +8,6 @@
 #include "common/temporary_folder.h"
 #include "core/train/fake_run.h"
 #include "s2s/error.h"
-#include "train/micro_batch_seed.h"
 
 namespace {
 

@@ -1,12 +1,47 @@
 #include "eval/report/spectrogram.h"
 
 #include <ATen/ATen.h>
+#include <zlib.h>
 
+#include <array>
+#include <vector>
+
+#include "s2s/error.h"
 #include "s2s/nn/mel.h"
 
 namespace s2s {
-
 namespace {
+
+using Rgb = std::array<uint8_t, 3>;
+
+std::string big_endian(uint32_t value) {
+  std::string out;
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    out += static_cast<char>(static_cast<unsigned char>(value >> shift));
+  }
+  return out;
+}
+
+const Bytef* bytes_of(const std::string& text) {
+  return reinterpret_cast<const Bytef*>(text.data());
+}
+
+std::string chunk(const std::string& type, const std::string& data) {
+  const std::string body = type + data;
+  const uLong checksum = crc32(0, bytes_of(body), static_cast<uInt>(body.size()));
+  return big_endian(static_cast<uint32_t>(data.size())) + body +
+         big_endian(static_cast<uint32_t>(checksum));
+}
+
+std::string deflate_all(const std::string& raw) {
+  uLongf size = compressBound(static_cast<uLong>(raw.size()));
+  std::string out(size, '\0');
+  const int status = compress2(reinterpret_cast<Bytef*>(out.data()), &size, bytes_of(raw),
+                               static_cast<uLong>(raw.size()), Z_BEST_COMPRESSION);
+  S2S_ASSERT(status == Z_OK, "the output buffer has the bound's size");
+  out.resize(size);
+  return out;
+}
 
 constexpr double kWindowColumns = 2;  // window length in columns
 
@@ -14,6 +49,49 @@ int64_t next_power_of_two(int64_t value) {
   int64_t power = 1;
   while (power < value) power *= 2;
   return power;
+}
+
+/// A picture of palette indices as a PNG file. pixels: [height * width], row by row from the top;
+/// palette: at most 256 colors. Source: the PNG specification, ISO/IEC 15948.
+std::string encode_png(const std::vector<uint8_t>& pixels, uint32_t width,
+                       const std::vector<Rgb>& palette) {
+  S2S_ASSERT(width > 0 && !pixels.empty() && pixels.size() % width == 0, "whole rows");
+  S2S_ASSERT(!palette.empty() && palette.size() <= 256, "8-bit indices");
+  const auto height = static_cast<uint32_t>(pixels.size() / width);
+  // 8 bits, palette, deflate, adaptive filters, not interlaced.
+  const std::string header =
+      big_endian(width) + big_endian(height) + std::string("\x08\x03\0\0\0", 5);
+  std::string colors;
+  for (const Rgb& color : palette) colors.append(color.begin(), color.end());
+  std::string rows;
+  for (uint32_t y = 0; y < height; ++y) {
+    rows += '\0';  // no filter: palette indices of neighbors say little about each other
+    const auto first = pixels.begin() + static_cast<std::ptrdiff_t>(y) * width;
+    rows.append(first, first + width);
+  }
+  return std::string("\x89PNG\r\n\x1a\n") + chunk("IHDR", header) + chunk("PLTE", colors) +
+         chunk("IDAT", deflate_all(rows)) + chunk("IEND", "");
+}
+
+/// Colors from dark to bright.
+std::vector<Rgb> spectrogram_palette(int64_t num_colors) {
+  const std::vector<std::array<double, 3>> anchors = {
+      {10, 12, 30}, {38, 30, 92}, {98, 36, 122}, {178, 50, 108}, {236, 104, 66}, {252, 226, 140}};
+  std::vector<Rgb> palette;
+  for (int64_t i = 0; i < num_colors; ++i) {
+    const double at = static_cast<double>(i) /
+                      static_cast<double>(std::max<int64_t>(1, num_colors - 1)) *
+                      static_cast<double>(anchors.size() - 1);
+    const auto low = std::min(static_cast<size_t>(at), anchors.size() - 2);
+    const double share = at - static_cast<double>(low);
+    Rgb color;
+    for (size_t c = 0; c < 3; ++c) {
+      color[c] = static_cast<uint8_t>(
+          std::lround(anchors[low][c] + share * (anchors[low + 1][c] - anchors[low][c])));
+    }
+    palette.push_back(color);
+  }
+  return palette;
 }
 
 }  // namespace
@@ -36,26 +114,6 @@ at::Tensor mel_levels_db(const AudioClip& clip, const SpectrogramOptions& option
   // A full-scale sine has |X| = half the window's sum.
   const double full_scale = std::pow(window.sum().item<double>() / 2, 2);
   return (mel_FT / full_scale).clamp_min(1e-12).log10().mul(10);
-}
-
-std::vector<Rgb> spectrogram_palette(int64_t num_colors) {
-  const std::vector<std::array<double, 3>> anchors = {
-      {10, 12, 30}, {38, 30, 92}, {98, 36, 122}, {178, 50, 108}, {236, 104, 66}, {252, 226, 140}};
-  std::vector<Rgb> palette;
-  for (int64_t i = 0; i < num_colors; ++i) {
-    const double at = static_cast<double>(i) /
-                      static_cast<double>(std::max<int64_t>(1, num_colors - 1)) *
-                      static_cast<double>(anchors.size() - 1);
-    const auto low = std::min(static_cast<size_t>(at), anchors.size() - 2);
-    const double share = at - static_cast<double>(low);
-    Rgb color;
-    for (size_t c = 0; c < 3; ++c) {
-      color[c] = static_cast<uint8_t>(
-          std::lround(anchors[low][c] + share * (anchors[low + 1][c] - anchors[low][c])));
-    }
-    palette.push_back(color);
-  }
-  return palette;
 }
 
 std::string spectrogram_png(const AudioClip& clip, const SpectrogramOptions& options) {

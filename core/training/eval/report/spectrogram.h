@@ -1,10 +1,9 @@
 #pragma once
 // Log-mel pictures of clips, all on one scale, so that they can be compared by eye.
 
+#include <cstdint>
 #include <string>
-#include <vector>
 
-#include "eval/report/png.h"
 #include "s2s/kinds/scorer.h"
 
 namespace s2s {
@@ -24,8 +23,5 @@ at::Tensor mel_levels_db(const AudioClip& clip, const SpectrogramOptions& option
 
 /// A PNG of num_mels rows (high bands on top) and one column per column_s.
 std::string spectrogram_png(const AudioClip& clip, const SpectrogramOptions& options = {});
-
-/// Colors from dark to bright.
-std::vector<Rgb> spectrogram_palette(int64_t num_colors);
 
 }  // namespace s2s

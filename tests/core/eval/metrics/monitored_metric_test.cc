@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include "common/contains.h"
-#include "eval/metrics/answer_metrics.h"
 #include "eval/metrics/data_set_board.h"
 
 namespace s2s {
