@@ -84,7 +84,7 @@ case $target in
   line_index) sources+=' core/data/files/{line_file,offset_index,byte_file,files_errors}.cc' ;;
   metrics)
     sources+=' core/training/train/{run_folder,train_errors}.cc'
-    sources+=' core/training/eval/{report/training_curves,metrics/eval_errors}.cc' ;;
+    sources+=' core/training/eval/report/training_curves.cc' ;;
   nemo_line)
     sources+=' core/data/streams/{nemo_entry,nemo_cut,input_errors}.cc'
     sources+=' core/data/cuts/{cut_to_json,cuts,cut_truncate}.cc core/data/files/json_text.cc'

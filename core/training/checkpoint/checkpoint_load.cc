@@ -14,6 +14,7 @@
 #include "checkpoint/checkpoint_write.h"
 #include "config/load_config.h"
 #include "train/train_errors.h"
+#include "weights/checkpoint_errors.h"
 #include "weights/checkpoint_proof.h"
 #include "weights/finite.h"
 #include "weights/shape_text.h"
@@ -143,7 +144,7 @@ TensorMap stored_random(CheckedFiles& files, const nlohmann::json& state,
   files.check_whole(file);
   TensorMap states;
   for (const auto& [name, tensor] : files.tensors(file).tensors()) states[name] = tensor.clone();
-  if (states.count("cpu") == 0) throw_incomplete_checkpoint(files.folder(), file);
+  if (states.count("cpu") == 0) throw checkpoint_errors::incomplete(files.folder(), file);
   return states;
 }
 
@@ -167,7 +168,8 @@ std::string checkpoint_of(const std::string& path) {
 
 void require_in_checkpoint(const std::string& checkpoint, const std::string& file) {
   if (!fs::is_directory(checkpoint)) throw_no_checkpoint(checkpoint, "no such folder");
-  if (!fs::exists(fs::path(checkpoint) / file)) throw_incomplete_checkpoint(checkpoint, file);
+  if (!fs::exists(fs::path(checkpoint) / file))
+    throw checkpoint_errors::incomplete(checkpoint, file);
 }
 
 void require_checkpoint(const std::string& checkpoint) {
@@ -233,10 +235,6 @@ RunState load_run_state(const std::string& checkpoint, Optimizer& optimizer,
   optimizer.restore(stored_optimizer(moments, optimizer.state(), parts));
   set_random_states(random);
   return state;
-}
-
-RunState load_run_state(const std::string& checkpoint, Optimizer& optimizer) {
-  return load_run_state(checkpoint, optimizer, {});
 }
 
 }  // namespace s2s

@@ -9,11 +9,11 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "compare/compare_errors.h"
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/codec.h"
 #include "s2s/kinds/encoder.h"
 #include "s2s/kinds/speech_model.h"
+#include "train/train_errors.h"
 #include "weights/shape_text.h"
 
 namespace s2s {
@@ -42,18 +42,18 @@ at::ScalarType parse_dtype(const std::string& text) {
   if (text == "float64" || text == "fp64") return at::kDouble;
   if (text == "bfloat16" || text == "bf16") return at::kBFloat16;
   if (text == "float16" || text == "fp16") return at::kHalf;
-  throw compare_errors::dtype(text);
+  throw reference_dtype_error(text);
 }
 
 at::Device parse_device(const std::string& text) {
   try {
     const at::Device device(text);
     if (device.is_cpu()) return device;
-    if (!device.is_cuda()) throw compare_errors::device(text, "the kind is not supported");
-    if (!at::hasCUDA()) throw compare_errors::device(text, "no CUDA device was found");
+    if (!device.is_cuda()) throw reference_device_error(text, "the kind is not supported");
+    if (!at::hasCUDA()) throw reference_device_error(text, "no CUDA device was found");
     return device;
   } catch (const c10::Error& error) {
-    throw compare_errors::device(text, error.what_without_backtrace());
+    throw reference_device_error(text, error.what_without_backtrace());
   }
 }
 
@@ -115,11 +115,6 @@ void Comparison::add_rounding(const std::string& name, const at::Tensor& like, d
   rows_.push_back(row);
 }
 
-bool Comparison::all_pass() const {
-  return !rows_.empty() && std::all_of(rows_.begin(), rows_.end(),
-                                       [](const TensorDifference& row) { return row.pass; });
-}
-
 template <class T>
 std::unique_ptr<T> build_from_reference(const CompareJob& job) {
   const ReferenceFile& reference = job.reference;
@@ -129,7 +124,7 @@ std::unique_ptr<T> build_from_reference(const CompareJob& job) {
   const Component<T>& component =
       job.registries.get<T>(reference.name, reference.options, reference.path);
   if (component.translate == nullptr) {
-    throw compare_errors::no_translation(reference.path, reference.kind, reference.name);
+    throw reference_translation_error(reference.path, reference.kind, reference.name);
   }
   return component.create(component.translate(reference.options), context);
 }
@@ -163,7 +158,7 @@ std::vector<TensorDifference> compare_reference(const CompareJob& job) {
     run.compare(job, comparison);
     return comparison.rows();
   }
-  throw compare_errors::metadata(job.reference.path, "kind", job.reference.kind,
+  throw reference_metadata_error(job.reference.path, "kind", job.reference.kind,
                                  "llm, encoder, codec or model");
 }
 

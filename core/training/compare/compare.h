@@ -55,7 +55,6 @@ class Comparison {
   void add_rounding(const std::string& name, const at::Tensor& like, double ours, double source,
                     double factor = kRoundingOfTensor);
   const std::vector<TensorDifference>& rows() const { return rows_; }
-  bool all_pass() const;
 
  private:
   double rtol_, atol_;

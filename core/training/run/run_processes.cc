@@ -2,7 +2,7 @@
 
 #include "comm/comm_errors.h"
 #include "comm/group_connection.h"
-#include "config/config_changes.h"
+#include "config/config_tree.h"
 #include "config/secrets.h"
 #include "plan/mesh.h"
 #include "s2s/plugin_note.h"
@@ -85,8 +85,8 @@ std::unique_ptr<RunProcesses> meet_other_ranks(Run& setup, std::vector<AgreedFac
   if (its_device != device) {
     throw comm_errors::other_device(name, device_name(its_device), device_name(device));
   }
-  setup.join(processes->rendezvous().process(), processes->world());
-  setup.set_entropy(std::stoull(
+  setup.builder().join(processes->rendezvous().process(), processes->world());
+  setup.builder().set_entropy(std::stoull(
       processes->first().run("seeds", [&] { return std::to_string(setup.builder().entropy()); })));
   return processes;
 }

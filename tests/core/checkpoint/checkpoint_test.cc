@@ -11,6 +11,7 @@
 
 #include "checkpoint/checkpoint_observer.h"
 #include "checkpoint/checkpoint_shards.h"
+#include "checkpoint/checkpoint_write.h"
 #include "common/temporary_folder.h"
 #include "core/checkpoint/save_step.h"
 #include "core/train/fake_run.h"

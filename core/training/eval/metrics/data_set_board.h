@@ -38,7 +38,6 @@ class DataSetBoard {
   const std::string& name() const { return name_; }
   int64_t num_examples() const { return num_examples_; }
   const ScoreBoard& texts() const { return texts_; }
-  const DuplexCounts& answer_turns() const { return answer_; }
 
   /// Answer, text channel, codec round trip and reference side by side.
   ScoreTable table() const;

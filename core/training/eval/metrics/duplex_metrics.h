@@ -12,15 +12,6 @@
 
 namespace s2s {
 
-struct DuplexOptions {
-  double tolerance_s = 1.04;          // an answer within this of the user's end takes the turn
-  double shortest_pause_s = 0.4;      // silence inside a user's turn that counts as a pause
-  double stop_within_s = 1.0;         // an interrupted agent should be silent after this
-  double interrupted_after_s = 0.16;  // it must have spoken this long to be interrupted
-  double continues_within_s = 1.0;    // a new start this soon after a stop is the same utterance
-  double shortest_quiet_s = 2.0;      // stretches without any turn that can show false starts
-};
-
 /// Who spoke when in one dialogue.
 struct DialogueTimes {
   std::vector<Turn> turns;           // what was meant to happen, both roles
@@ -52,7 +43,7 @@ struct DuplexCounts {
 };
 
 /// Counts of one dialogue. Without user turns in `times.turns`, the user's speech stands for them.
-DuplexCounts count_turn_taking(const DialogueTimes& times, const DuplexOptions& options = {});
+DuplexCounts count_turn_taking(const DialogueTimes& times);
 
 /// Numbers for a table; nothing where there was no occasion.
 struct DuplexScores {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "eval/metrics/named_metric.h"
 
 namespace s2s {
@@ -36,10 +37,6 @@ bool has_scorer(const RunOptions& settings) {
   return !settings.model.scoring_asr.entries().empty();
 }
 
-bool is_one_of(const std::string& name, const std::vector<std::string>& names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 /// A number that is made of the model's answers.
 struct OfAnswers {
   bool needs_scorer = false;
@@ -69,7 +66,7 @@ std::string metric_of(const RunOptions& settings, std::string name,
     if (name.ends_with(behind)) readings.push_back(name.substr(0, name.size() - behind.size()));
   }
   for (const std::string& reading : readings) {
-    if (of_answers(settings, reading) || is_one_of(reading, of_model)) return reading;
+    if (of_answers(settings, reading) || contains(of_model, reading)) return reading;
   }
   return name;
 }
@@ -116,7 +113,7 @@ std::string absence(const RunOptions& settings, const std::string& metric,
     return "trainer.limit_val_generate_batches is 0: take it away, or write a number";
   }
   if (of_model.empty()) return "";  // the model does not say; the first validation will
-  if (is_one_of(metric, of_model)) return "";
+  if (contains(of_model, metric)) return "";
   return fmt::format("write one of {}, alone for the mean over the sets, or with _SET behind it",
                      fmt::join(measured_names(settings, of_model), ", "));
 }

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "eval/metrics/eval_errors.h"
+#include "train/train_errors.h"
 
 namespace s2s {
 
@@ -116,7 +116,7 @@ void write_bytes(const std::filesystem::path& path, std::string_view bytes) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   file.close();
-  if (!file) throw eval_errors::report_not_written(path.string(), std::strerror(errno));
+  if (!file) throw report_write_error(path.string(), std::strerror(errno));
 }
 
 std::string to_base64(std::string_view bytes) {

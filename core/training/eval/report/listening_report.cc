@@ -4,10 +4,10 @@
 #include <cstring>
 #include <numeric>
 
-#include "eval/metrics/eval_errors.h"
 #include "eval/report/report_files.h"
 #include "eval/report/report_json.h"
 #include "eval/report/training_curves.h"
+#include "train/train_errors.h"
 
 namespace s2s {
 
@@ -101,10 +101,10 @@ ListeningReport::ListeningReport(std::filesystem::path folder, TextNormalizer no
     : folder_(std::move(folder)), normalizer_(std::move(normalizer)), options_(std::move(options)) {
   std::error_code error;
   std::filesystem::create_directories(folder_ / "wav", error);
-  if (error) throw eval_errors::report_not_written(folder_.string(), error.message());
+  if (error) throw report_write_error(folder_.string(), error.message());
   const std::filesystem::path path = folder_ / "predictions.jsonl";
   predictions_.open(path, std::ios::trunc);
-  if (!predictions_) throw eval_errors::report_not_written(path.string(), std::strerror(errno));
+  if (!predictions_) throw report_write_error(path.string(), std::strerror(errno));
 }
 
 ListeningReport::~ListeningReport() = default;
@@ -161,7 +161,7 @@ ReportExample ListeningReport::with_metrics(const ReportExample& example) const 
 
 ExampleMeasures ListeningReport::add(const ReportExample& given) {
   const ReportExample example = with_metrics(given);
-  ExampleMeasures measures = measure(example, normalizer_, options_.measures);
+  ExampleMeasures measures = measure(example, normalizer_);
   board_of(example.data_set).add(example, measures);
   const auto files = write_clips(example);
   predictions_ << prediction_json(example, measures, files)
@@ -223,8 +223,7 @@ std::string ListeningReport::page(const ReportSummary& summary) const {
 std::filesystem::path ListeningReport::finish(const ReportSummary& summary) {
   predictions_.flush();
   if (!predictions_) {
-    throw eval_errors::report_not_written((folder_ / "predictions.jsonl").string(),
-                                          std::strerror(errno));
+    throw report_write_error((folder_ / "predictions.jsonl").string(), std::strerror(errno));
   }
   Json scores = Json::object();
   for (const auto& board : boards_) scores[board->name()] = Json::parse(board->to_json());
@@ -234,7 +233,7 @@ std::filesystem::path ListeningReport::finish(const ReportSummary& summary) {
   write_bytes(unfinished, page(summary));
   std::error_code error;
   std::filesystem::rename(unfinished, path, error);
-  if (error) throw eval_errors::report_not_written(path.string(), error.message());
+  if (error) throw report_write_error(path.string(), error.message());
   return path;
 }
 
