@@ -19,7 +19,6 @@
 #include "s2s_run/number_checks.h"
 #include "s2s_run/subcommands.h"
 #include "s2s_run/tokenizer/tokenizer_file.h"
-#include "train/run_folder.h"
 
 namespace s2s::run {
 namespace {

@@ -19,7 +19,6 @@
 #include "s2s_run/bench/step_clock.h"
 #include "s2s_run/subcommands.h"
 #include "train/precision.h"
-#include "train/run_folder.h"
 
 namespace s2s::run {
 namespace {

@@ -13,7 +13,6 @@
 #include "s2s_run/bench/bench_json.h"
 #include "s2s_run/bench/median.h"
 #include "s2s_run/subcommands.h"
-#include "train/run_folder.h"
 
 namespace s2s::run {
 namespace {

@@ -27,6 +27,9 @@ std::string memory_text(const MachineMemory& memory);
 /// bytes", "Tried to allocate 2.00 GiB"); 0 when it names none.
 double asked_bytes(std::string_view message);
 
+/// Largest memory this process has used so far, bytes.
+int64_t peak_memory_bytes();
+
 /// The machine's name; "?" when it has none.
 std::string host_name();
 

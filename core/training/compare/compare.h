@@ -72,7 +72,7 @@ struct CompareJob {
 /// Errors: [reference/metadata] for a kind that has no runs, those of the component.
 std::vector<TensorDifference> compare_reference(const CompareJob& job);
 
-/// One per kind, each in a file of its own.
+/// One per kind.
 void compare_llm(const CompareJob& job, Comparison& comparison);
 void compare_encoder(const CompareJob& job, Comparison& comparison);
 void compare_codec(const CompareJob& job, Comparison& comparison);

@@ -1,7 +1,5 @@
 #include "eval/metrics/data_set_board.h"
 
-#include <nlohmann/json.hpp>
-
 namespace s2s {
 
 namespace {
@@ -162,16 +160,12 @@ std::map<std::string, double> DataSetBoard::numbers() const {
   return out;
 }
 
-std::string DataSetBoard::to_json() const {
-  const auto counts = [](const DuplexCounts& some) {
-    return nlohmann::ordered_json::parse(s2s::to_json(some));
-  };
-  nlohmann::ordered_json out = {{"examples", num_examples_},
-                                {"texts", nlohmann::ordered_json::parse(texts_.to_json())}};
-  if (answer_.duration_s > 0) out["turn_taking"]["model"] = counts(answer_);
-  if (reference_.duration_s > 0) out["turn_taking"]["reference"] = counts(reference_);
-  if (round_trip_.duration_s > 0) out["turn_taking"]["round_trip"] = counts(round_trip_);
-  return out.dump();
+nlohmann::ordered_json DataSetBoard::to_json() const {
+  nlohmann::ordered_json out = {{"examples", num_examples_}, {"texts", texts_.to_json()}};
+  if (answer_.duration_s > 0) out["turn_taking"]["model"] = s2s::to_json(answer_);
+  if (reference_.duration_s > 0) out["turn_taking"]["reference"] = s2s::to_json(reference_);
+  if (round_trip_.duration_s > 0) out["turn_taking"]["round_trip"] = s2s::to_json(round_trip_);
+  return out;
 }
 
 }  // namespace s2s

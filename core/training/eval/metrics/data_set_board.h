@@ -46,7 +46,7 @@ class DataSetBoard {
   /// asr_bleu_round_trip, ... A metric NAME of a plugin is txt_NAME, asr_NAME, ...
   std::map<std::string, double> numbers() const;
   /// {"examples": n, "texts": {...}, "turn_taking": {"model": {...}, ...}}
-  std::string to_json() const;
+  nlohmann::ordered_json to_json() const;
 
  private:
   void add_metrics(ScoreTable& table) const;

@@ -1,7 +1,5 @@
 #include "eval/metrics/duplex_metrics.h"
 
-#include <nlohmann/json.hpp>
-
 namespace s2s {
 
 namespace {
@@ -256,26 +254,24 @@ DuplexScores duplex_scores(const DuplexCounts& counts) {
   return scores;
 }
 
-std::string to_json(const DuplexCounts& counts) {
+nlohmann::ordered_json to_json(const DuplexCounts& counts) {
   const DuplexScores scores = duplex_scores(counts);
-  const nlohmann::ordered_json out = {
-      {"takeover_rate", json_of(scores.takeover_rate)},
-      {"latency_median_s", json_of(scores.latency_median_s)},
-      {"latency_p90_s", json_of(scores.latency_p90_s)},
-      {"latency_negative_share", json_of(scores.latency_negative_share)},
-      {"pause_rate", json_of(scores.pause_rate)},
-      {"stop_rate", json_of(scores.stop_rate)},
-      {"stop_latency_median_s", json_of(scores.stop_latency_median_s)},
-      {"stop_latency_p90_s", json_of(scores.stop_latency_p90_s)},
-      {"false_start_rate", json_of(scores.false_start_rate)},
-      {"agent_speech_ratio", json_of(scores.agent_speech_ratio)},
-      {"overlap_ratio", json_of(scores.overlap_ratio)},
-      {"turn_ends", counts.turn_ends},
-      {"pauses", counts.pauses},
-      {"interruptions", counts.interruptions},
-      {"false_starts", counts.false_starts},
-      {"quiet_stretches", counts.quiet_stretches}};
-  return out.dump();
+  return {{"takeover_rate", json_of(scores.takeover_rate)},
+          {"latency_median_s", json_of(scores.latency_median_s)},
+          {"latency_p90_s", json_of(scores.latency_p90_s)},
+          {"latency_negative_share", json_of(scores.latency_negative_share)},
+          {"pause_rate", json_of(scores.pause_rate)},
+          {"stop_rate", json_of(scores.stop_rate)},
+          {"stop_latency_median_s", json_of(scores.stop_latency_median_s)},
+          {"stop_latency_p90_s", json_of(scores.stop_latency_p90_s)},
+          {"false_start_rate", json_of(scores.false_start_rate)},
+          {"agent_speech_ratio", json_of(scores.agent_speech_ratio)},
+          {"overlap_ratio", json_of(scores.overlap_ratio)},
+          {"turn_ends", counts.turn_ends},
+          {"pauses", counts.pauses},
+          {"interruptions", counts.interruptions},
+          {"false_starts", counts.false_starts},
+          {"quiet_stretches", counts.quiet_stretches}};
 }
 
 }  // namespace s2s

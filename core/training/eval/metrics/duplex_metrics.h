@@ -3,6 +3,7 @@
 // Definitions: core/docs/reference/metrics.md, "Turn taking".
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,7 +59,7 @@ struct DuplexScores {
 DuplexScores duplex_scores(const DuplexCounts& counts);
 
 /// One JSON object with the scores (null: no occasion) and the counts behind them.
-std::string to_json(const DuplexCounts& counts);
+nlohmann::ordered_json to_json(const DuplexCounts& counts);
 
 /// Linear interpolation between the closest ranks, as numpy.percentile; nothing when empty.
 std::optional<double> percentile(std::vector<double> values, double percent);

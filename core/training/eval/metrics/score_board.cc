@@ -1,7 +1,5 @@
 #include "eval/metrics/score_board.h"
 
-#include <nlohmann/json.hpp>
-
 #include "eval/text/unicode_text.h"
 #include "s2s/error.h"
 
@@ -99,7 +97,7 @@ TextScores ScoreBoard::scores(TextSource source) const {
 
 TextScores ScoreBoard::agreement() const { return agreement_.scores(); }
 
-std::string ScoreBoard::to_json() const {
+nlohmann::ordered_json ScoreBoard::to_json() const {
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
   const TextScores text = scores(TextSource::kTextChannel);
   const TextScores audio = scores(TextSource::kModelAudio);
@@ -111,7 +109,7 @@ std::string ScoreBoard::to_json() const {
   }
   const TextScores channels = agreement();
   if (channels.num_examples > 0) out["text_audio_agreement"] = json_of(channels);
-  return out.dump();
+  return out;
 }
 
 }  // namespace s2s

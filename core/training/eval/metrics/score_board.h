@@ -2,6 +2,7 @@
 // Scores of what was said and heard, over a set of examples, the model beside its ceilings.
 
 #include <array>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,7 +55,7 @@ class ScoreBoard {
   /// What was heard in the model's audio against what the model wrote: do the channels agree?
   TextScores agreement() const;
   /// One JSON object: txt_bleu, asr_bleu, wer, ... for each source that has examples.
-  std::string to_json() const;
+  nlohmann::ordered_json to_json() const;
   const TextNormalizer& normalizer() const { return normalizer_; }
 
  private:

@@ -107,8 +107,6 @@ ListeningReport::ListeningReport(std::filesystem::path folder, TextNormalizer no
   if (!predictions_) throw report_write_error(path.string(), std::strerror(errno));
 }
 
-ListeningReport::~ListeningReport() = default;
-
 DataSetBoard& ListeningReport::board_of(const std::string& data_set) {
   for (const auto& board : boards_) {
     if (board->name() == data_set) return *board;
@@ -226,7 +224,7 @@ std::filesystem::path ListeningReport::finish(const ReportSummary& summary) {
     throw report_write_error((folder_ / "predictions.jsonl").string(), std::strerror(errno));
   }
   Json scores = Json::object();
-  for (const auto& board : boards_) scores[board->name()] = Json::parse(board->to_json());
+  for (const auto& board : boards_) scores[board->name()] = board->to_json();
   write_bytes(folder_ / "scores.json", scores.dump(2) + "\n");
   const std::filesystem::path path = folder_ / "index.html";
   const std::filesystem::path unfinished = folder_ / "index.html.unfinished";

@@ -43,7 +43,6 @@ class ListeningReport {
   /// Errors: [eval/report-write].
   ListeningReport(std::filesystem::path folder, TextNormalizer normalizer,
                   ReportOptions options = {});
-  ~ListeningReport();
 
   /// Measures the example, writes its wav files and its line in predictions.jsonl.
   /// Errors: [eval/report-write].

@@ -170,7 +170,7 @@ Json prediction_json(const ReportExample& example, const ExampleMeasures& measur
     out["bleu"][name] = measures.text(source)->bleu;
   }
   if (measures.answer) {
-    out["turn_taking"] = Json::parse(to_json(measures.answer->turn_taking));
+    out["turn_taking"] = to_json(measures.answer->turn_taking);
     out["latencies_s"] = measures.answer->turn_taking.latencies_s;
   }
   for (const auto& [name, value] : example.numbers) out["numbers"][name] = finite_or_null(value);

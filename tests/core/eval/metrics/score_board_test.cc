@@ -27,9 +27,9 @@ TEST_CASE("the score board keeps the model apart from its ceilings") {
 
 TEST_CASE("the score board's JSON leaves out what was not measured") {
   ScoreBoard board(english_normalizer());
-  CHECK(nlohmann::json::parse(board.to_json()).empty());
+  CHECK(nlohmann::json(board.to_json()).empty());
   board.add({"", "surplus", std::nullopt, std::nullopt, std::nullopt});
-  const auto json = nlohmann::json::parse(board.to_json());
+  const auto json = nlohmann::json(board.to_json());
   CHECK(json.contains("txt_bleu"));
   CHECK_FALSE(json.contains("asr_bleu"));
   CHECK(json["text_channel"]["wer"].is_null());
