@@ -21,6 +21,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// The number N of a folder name step=N, or -1.
+int64_t step_of(const std::string& name) {
+  int64_t step = -1;
+  if (!name.starts_with("step=")) return -1;
+  const char* begin = name.data() + 5;
+  const char* end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(begin, end, step);
+  return error == std::errc() && stop == end ? step : -1;
+}
+
 /// What a file says of itself where it holds shards: the index could be made again from it.
 std::map<std::string, std::string> metadata_of(const RankFile& file, int64_t rank,
                                                int64_t num_ranks) {
@@ -228,15 +238,6 @@ void point_last(const fs::path& target) {
 std::vector<std::string> remove_partials(const fs::path& folder) {
   restore_replaced(folder);
   return remove_named(folder, ".partial");
-}
-
-int64_t step_of(const std::string& name) {
-  int64_t step = -1;
-  if (!name.starts_with("step=")) return -1;
-  const char* begin = name.data() + 5;
-  const char* end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(begin, end, step);
-  return error == std::errc() && stop == end ? step : -1;
 }
 
 std::vector<std::pair<int64_t, fs::path>> list_checkpoints(const fs::path& folder) {

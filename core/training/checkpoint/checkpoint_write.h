@@ -45,8 +45,6 @@ void point_last(const std::filesystem::path& target);
 /// gets its name back, everything else is removed; a line for each that stays.
 std::vector<std::string> remove_partials(const std::filesystem::path& folder);
 
-/// The number N of a folder name step=N, or -1.
-int64_t step_of(const std::string& name);
 /// The folders step=N, oldest first, whole or not; none where there is no folder. Errors:
 /// [io/read].
 std::vector<std::pair<int64_t, std::filesystem::path>> list_checkpoints(

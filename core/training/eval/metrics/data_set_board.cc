@@ -38,30 +38,31 @@ struct TurnRow {
   const char* unit;
   Better better;
   Cell DuplexScores::*value;
+  const char* name;  // of the number; "": only a row of the table
 };
 
 // clang-format off
 constexpr TurnRow kTurnRows[] = {
     {"takes the turn", "user turns that were answered in time", "%",
-     Better::kHigher, &DuplexScores::takeover_rate},
+     Better::kHigher, &DuplexScores::takeover_rate, "takeover_rate"},
     {"latency, median", "from the user's last word to the agent's first", "s",
-     Better::kLower, &DuplexScores::latency_median_s},
+     Better::kLower, &DuplexScores::latency_median_s, "latency_median_s"},
     {"latency, 90th percentile", "nine of ten answers begin within this", "s",
-     Better::kLower, &DuplexScores::latency_p90_s},
+     Better::kLower, &DuplexScores::latency_p90_s, "latency_p90_s"},
     {"begins too early", "answers that begin before the user ends", "%",
-     Better::kLower, &DuplexScores::latency_negative_share},
+     Better::kLower, &DuplexScores::latency_negative_share, ""},
     {"speaks in a pause", "pauses of the user in which the agent began to speak", "%",
-     Better::kLower, &DuplexScores::pause_rate},
+     Better::kLower, &DuplexScores::pause_rate, "pause_rate"},
     {"stops when interrupted", "interruptions after which the agent was soon silent", "%",
-     Better::kHigher, &DuplexScores::stop_rate},
+     Better::kHigher, &DuplexScores::stop_rate, "stop_rate"},
     {"time to stop, median", "from the interruption to the agent's silence", "s",
-     Better::kLower, &DuplexScores::stop_latency_median_s},
+     Better::kLower, &DuplexScores::stop_latency_median_s, "stop_latency_median_s"},
     {"false starts", "quiet stretches in which the agent spoke unasked", "%",
-     Better::kLower, &DuplexScores::false_start_rate},
+     Better::kLower, &DuplexScores::false_start_rate, "false_start_rate"},
     {"agent speaks", "share of the time", "%",
-     Better::kNeither, &DuplexScores::agent_speech_ratio},
+     Better::kNeither, &DuplexScores::agent_speech_ratio, "agent_speech_ratio"},
     {"both speak", "share of the time", "%",
-     Better::kNeither, &DuplexScores::overlap_ratio},
+     Better::kNeither, &DuplexScores::overlap_ratio, ""},
 };
 // clang-format on
 
@@ -149,14 +150,9 @@ std::map<std::string, double> DataSetBoard::numbers() const {
     }
   }
   const DuplexScores turns = duplex_scores(answer_);
-  put("takeover_rate", turns.takeover_rate);
-  put("latency_median_s", turns.latency_median_s);
-  put("latency_p90_s", turns.latency_p90_s);
-  put("pause_rate", turns.pause_rate);
-  put("stop_rate", turns.stop_rate);
-  put("stop_latency_median_s", turns.stop_latency_median_s);
-  put("false_start_rate", turns.false_start_rate);
-  put("agent_speech_ratio", turns.agent_speech_ratio);
+  for (const TurnRow& row : kTurnRows) {
+    if (*row.name != '\0') put(row.name, turns.*row.value);
+  }
   return out;
 }
 

@@ -82,7 +82,7 @@ std::string escape_html(const std::string& text) {
 
 Json summary_json(const ReportSummary& summary, const ReportOptions& options) {
   Json out = {{"title", summary.title}, {"frame_s", options.frame_s}};
-  out["highest_hz"] = options.spectrogram.highest_hz;
+  out["highest_hz"] = kSpectrogramTop_hz;
   out["facts"] = Json::array();
   for (const auto& [name, value] : summary.facts) out["facts"].push_back({name, value});
   out["notes"] = summary.notes;
@@ -135,8 +135,8 @@ std::string ListeningReport::media_json(const ReportExample& example) const {
     const AudioClip& clip = example.*member;
     if (!clip.samples_S.defined() || clip.samples_S.numel() == 0) continue;
     Json& out = media[name];
-    out["audio"] = data_uri(mime_type(options_.audio), encode_audio(clip, options_.audio));
-    out["picture"] = data_uri("image/png", spectrogram_png(clip, options_.spectrogram));
+    out["audio"] = data_uri("audio/ogg", encode_audio(clip, AudioEncoding::kOggVorbis));
+    out["picture"] = data_uri("image/png", spectrogram_png(clip));
     out["seconds"] =
         static_cast<double>(clip.samples_S.numel()) / static_cast<double>(clip.sample_rate_hz);
   }

@@ -18,8 +18,6 @@
 namespace s2s {
 
 struct ReportOptions {
-  AudioEncoding audio = AudioEncoding::kOggVorbis;
-  SpectrogramOptions spectrogram;
   std::vector<NamedMetric> metrics;  // of plugins, per data set and per example
   double frame_s = 0.08;             // of the token channels
   /// Examples whose audio and pictures stand in the page: half of them the worst, the others spread

@@ -43,7 +43,12 @@ std::string deflate_all(const std::string& raw) {
   return out;
 }
 
+constexpr double kColumn_s = 0.02;
 constexpr double kWindowColumns = 2;  // window length in columns
+constexpr int64_t kNumMels = 64;
+constexpr double kQuietest_db = -85;  // re a full-scale sine; this and below is the darkest color
+constexpr double kLoudest_db = -20;
+constexpr int64_t kNumColors = 32;
 
 int64_t next_power_of_two(int64_t value) {
   int64_t power = 1;
@@ -74,13 +79,12 @@ std::string encode_png(const std::vector<uint8_t>& pixels, uint32_t width,
 }
 
 /// Colors from dark to bright.
-std::vector<Rgb> spectrogram_palette(int64_t num_colors) {
+std::vector<Rgb> spectrogram_palette() {
   const std::vector<std::array<double, 3>> anchors = {
       {10, 12, 30}, {38, 30, 92}, {98, 36, 122}, {178, 50, 108}, {236, 104, 66}, {252, 226, 140}};
   std::vector<Rgb> palette;
-  for (int64_t i = 0; i < num_colors; ++i) {
-    const double at = static_cast<double>(i) /
-                      static_cast<double>(std::max<int64_t>(1, num_colors - 1)) *
+  for (int64_t i = 0; i < kNumColors; ++i) {
+    const double at = static_cast<double>(i) / static_cast<double>(kNumColors - 1) *
                       static_cast<double>(anchors.size() - 1);
     const auto low = std::min(static_cast<size_t>(at), anchors.size() - 2);
     const double share = at - static_cast<double>(low);
@@ -96,16 +100,16 @@ std::vector<Rgb> spectrogram_palette(int64_t num_colors) {
 
 }  // namespace
 
-at::Tensor mel_levels_db(const AudioClip& clip, const SpectrogramOptions& options) {
+at::Tensor mel_levels_db(const AudioClip& clip) {
   const auto rate = static_cast<double>(clip.sample_rate_hz);
-  const auto hop = static_cast<int64_t>(std::llround(options.column_s * rate));
+  const auto hop = static_cast<int64_t>(std::llround(kColumn_s * rate));
   const auto window_samples = static_cast<int64_t>(kWindowColumns * static_cast<double>(hop));
   const int64_t n_fft = next_power_of_two(std::max<int64_t>(512, window_samples));
   MelBank bank;
   bank.sample_rate_hz = clip.sample_rate_hz;
   bank.n_fft = n_fft;
-  bank.num_mels = options.num_mels;
-  bank.high_hz = std::min(options.highest_hz, rate / 2);
+  bank.num_mels = kNumMels;
+  bank.high_hz = std::min(kSpectrogramTop_hz, rate / 2);
   bank.slaney_norm = false;
   const at::Tensor window = stft_window("hann", window_samples, true);
   const at::Tensor audio_BS = clip.samples_S.to(at::kCPU, at::kFloat).unsqueeze(0);
@@ -116,16 +120,15 @@ at::Tensor mel_levels_db(const AudioClip& clip, const SpectrogramOptions& option
   return (mel_FT / full_scale).clamp_min(1e-12).log10().mul(10);
 }
 
-std::string spectrogram_png(const AudioClip& clip, const SpectrogramOptions& options) {
-  const double range_db = options.loudest_db - options.quietest_db;
-  const at::Tensor level_FT = (mel_levels_db(clip, options) - options.quietest_db) / range_db;
-  const auto top = static_cast<double>(options.num_colors - 1);
+std::string spectrogram_png(const AudioClip& clip) {
+  const double range_db = kLoudest_db - kQuietest_db;
+  const at::Tensor level_FT = (mel_levels_db(clip) - kQuietest_db) / range_db;
+  const auto top = static_cast<double>(kNumColors - 1);
   const at::Tensor index_FT =
       at::flip(level_FT.clamp(0, 1) * top, {0}).round().to(at::kByte).contiguous();
   const uint8_t* first = index_FT.const_data_ptr<uint8_t>();
   return encode_png(std::vector<uint8_t>(first, first + index_FT.numel()),
-                    static_cast<uint32_t>(index_FT.size(1)),
-                    spectrogram_palette(options.num_colors));
+                    static_cast<uint32_t>(index_FT.size(1)), spectrogram_palette());
 }
 
 }  // namespace s2s
