@@ -72,9 +72,8 @@ bool has_any(const std::vector<Cell>& cells) {
 
 }  // namespace
 
-DataSetBoard::DataSetBoard(std::string name, TextNormalizer normalizer,
-                           const std::vector<NamedMetric>& metrics)
-    : name_(std::move(name)), texts_(std::move(normalizer)) {
+DataSetBoard::DataSetBoard(std::string name, const std::vector<NamedMetric>& metrics)
+    : name_(std::move(name)) {
   for (MetricBoard& board : metrics_) board = MetricBoard(metrics);
 }
 

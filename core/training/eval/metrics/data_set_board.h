@@ -31,8 +31,7 @@ struct ScoreTable {
 class DataSetBoard {
  public:
   /// metrics: of plugins, computed for every source of text.
-  DataSetBoard(std::string name, TextNormalizer normalizer,
-               const std::vector<NamedMetric>& metrics = {});
+  explicit DataSetBoard(std::string name, const std::vector<NamedMetric>& metrics = {});
   void add(const ReportExample& example, const ExampleMeasures& measures);
 
   const std::string& name() const { return name_; }

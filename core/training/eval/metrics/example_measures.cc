@@ -1,5 +1,6 @@
 #include "eval/metrics/example_measures.h"
 
+#include "eval/text/text_normalizer.h"
 #include "eval/text/unicode_text.h"
 
 namespace s2s {
@@ -66,7 +67,7 @@ void keep_times_only(ReportExample& example) {
   }
 }
 
-ExampleMeasures measure(const ReportExample& example, const TextNormalizer& normalizer) {
+ExampleMeasures measure(const ReportExample& example) {
   ExampleMeasures out;
   out.duration_s = example.times ? example.times->duration_s : longest_s(example);
   if (example.times) {
@@ -74,10 +75,10 @@ ExampleMeasures measure(const ReportExample& example, const TextNormalizer& norm
   } else if (example.user.samples_S.defined()) {
     out.user_speech = find_speech(example.user.samples_S, example.user.sample_rate_hz);
   }
-  const std::string reference = normalizer(example.texts.reference);
+  const std::string reference = normalize_english(example.texts.reference);
   for (size_t i = 0; i < kTextSources.size(); ++i) {
     const std::optional<std::string>& text = text_of(example.texts, kTextSources[i]);
-    if (text) out.texts[i] = measure_text(reference, normalizer(*text));
+    if (text) out.texts[i] = measure_text(reference, normalize_english(*text));
   }
   const ChannelMeter meter(example, out);
   out.answer = example.times ? meter.measure(example.times->answer) : meter.measure(example.answer);

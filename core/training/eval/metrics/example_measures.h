@@ -39,6 +39,6 @@ struct ExampleMeasures {
 void keep_times_only(ReportExample& example);
 
 /// Measures what the example holds.
-ExampleMeasures measure(const ReportExample& example, const TextNormalizer& normalizer);
+ExampleMeasures measure(const ReportExample& example);
 
 }  // namespace s2s

@@ -10,7 +10,6 @@
 
 #include "eval/metrics/bleu.h"
 #include "eval/metrics/word_alignment.h"
-#include "eval/text/text_normalizer.h"
 
 namespace s2s {
 
@@ -45,10 +44,9 @@ struct TextScores {
   double exact_rate() const;
 };
 
-/// Adds examples up. References and hypotheses go through the same normalizer.
+/// Adds examples up. References and hypotheses go through normalize_english.
 class ScoreBoard {
  public:
-  explicit ScoreBoard(TextNormalizer normalizer);
   void add(const SpokenTexts& texts);
   /// Against the references; a source that no example had has num_examples 0.
   TextScores scores(TextSource source) const;
@@ -56,7 +54,6 @@ class ScoreBoard {
   TextScores agreement() const;
   /// One JSON object: txt_bleu, asr_bleu, wer, ... for each source that has examples.
   nlohmann::ordered_json to_json() const;
-  const TextNormalizer& normalizer() const { return normalizer_; }
 
  private:
   struct Sums {
@@ -65,7 +62,6 @@ class ScoreBoard {
     void add(const std::string& reference, const std::string& hypothesis);
     TextScores scores() const;
   };
-  TextNormalizer normalizer_;
   std::array<Sums, kTextSources.size()> sums_;
   Sums agreement_;
 };

@@ -96,9 +96,8 @@ Json summary_json(const ReportSummary& summary, const ReportOptions& options) {
 
 }  // namespace
 
-ListeningReport::ListeningReport(std::filesystem::path folder, TextNormalizer normalizer,
-                                 ReportOptions options)
-    : folder_(std::move(folder)), normalizer_(std::move(normalizer)), options_(std::move(options)) {
+ListeningReport::ListeningReport(std::filesystem::path folder, ReportOptions options)
+    : folder_(std::move(folder)), options_(std::move(options)) {
   std::error_code error;
   std::filesystem::create_directories(folder_ / "wav", error);
   if (error) throw report_write_error(folder_.string(), error.message());
@@ -111,7 +110,7 @@ DataSetBoard& ListeningReport::board_of(const std::string& data_set) {
   for (const auto& board : boards_) {
     if (board->name() == data_set) return *board;
   }
-  boards_.push_back(std::make_unique<DataSetBoard>(data_set, normalizer_, options_.metrics));
+  boards_.push_back(std::make_unique<DataSetBoard>(data_set, options_.metrics));
   return *boards_.back();
 }
 
@@ -159,7 +158,7 @@ ReportExample ListeningReport::with_metrics(const ReportExample& example) const 
 
 ExampleMeasures ListeningReport::add(const ReportExample& given) {
   const ReportExample example = with_metrics(given);
-  ExampleMeasures measures = measure(example, normalizer_);
+  ExampleMeasures measures = measure(example);
   board_of(example.data_set).add(example, measures);
   const auto files = write_clips(example);
   predictions_ << prediction_json(example, measures, files)

@@ -39,8 +39,7 @@ class ListeningReport {
  public:
   /// Makes the folder; a report that was there stays until `finish`, except predictions and wavs.
   /// Errors: [eval/report-write].
-  ListeningReport(std::filesystem::path folder, TextNormalizer normalizer,
-                  ReportOptions options = {});
+  explicit ListeningReport(std::filesystem::path folder, ReportOptions options = {});
 
   /// Measures the example, writes its wav files and its line in predictions.jsonl.
   /// Errors: [eval/report-write].
@@ -67,7 +66,6 @@ class ListeningReport {
   std::string page(const ReportSummary& summary) const;
 
   std::filesystem::path folder_;
-  TextNormalizer normalizer_;
   ReportOptions options_;
   std::ofstream predictions_;
   std::vector<std::unique_ptr<DataSetBoard>> boards_;

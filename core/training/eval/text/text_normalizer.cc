@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 
+#include "base/regex.h"
 #include "base/text.h"
 #include "eval/text/english_spelling.h"
 #include "eval/text/number_reader.h"
@@ -179,7 +180,23 @@ std::vector<std::string> rewrite_halves(const std::vector<std::string>& words) {
 
 std::string bounded(const char* word) { return std::string("\\b") + word + "\\b"; }
 
-}  // namespace
+class EnglishNormalizer {
+ public:
+  EnglishNormalizer();
+  std::string operator()(std::string_view text) const;
+
+ private:
+  struct Rule {
+    Regex pattern;
+    std::string replacement;
+  };
+  static std::string apply(const std::vector<Rule>& rules, std::string text);
+
+  std::vector<Rule> speech_rules_;    // before symbols are dropped
+  std::vector<Rule> digit_rules_;     // before number words are read
+  std::vector<Rule> currency_rules_;  // after number words are read
+  std::vector<Rule> leftover_rules_;  // last
+};
 
 EnglishNormalizer::EnglishNormalizer() {
   speech_rules_.push_back({Regex("[<\\[][^>\\]]*[>\\]]"), ""});
@@ -229,9 +246,11 @@ std::string EnglishNormalizer::operator()(std::string_view text) const {
   return apply(leftover_rules_, joined(words, " "));
 }
 
-TextNormalizer english_normalizer() {
-  auto normalizer = std::make_shared<const EnglishNormalizer>();
-  return [normalizer](std::string_view text) { return (*normalizer)(text); };
+}  // namespace
+
+std::string normalize_english(std::string_view text) {
+  static const EnglishNormalizer kNormalizer;
+  return kNormalizer(text);
 }
 
 std::string collapse_white_space(std::string_view text) { return joined(split_words(text), " "); }
