@@ -12,9 +12,33 @@
 #include <string>
 #include <system_error>
 
-#include "base/bus_guard.h"
-
 namespace s2s {
+
+// Files may become shorter while they are mapped: touching what is gone is SIGBUS, which would end
+// the process without a word. Whoever maps a file guards the mapping, and the process ends with a
+// message and the exit code of bad data. A page that a disk or a server does not give is SIGBUS,
+// too: the message says so, and the signal ends the process, so that a launcher starts it again.
+// Where bytes are copied anyway, pread says it as an error.
+
+/// A mapping of a file that others might cut while this lives. Thread-safe.
+class GuardedMapping {
+ public:
+  /// begin, bytes: of the mapping; nothing is guarded when `begin` is null. `path` is for the
+  /// message.
+  GuardedMapping(const void* begin, size_t bytes, const std::string& path);
+  ~GuardedMapping();
+  GuardedMapping(const GuardedMapping&) = delete;
+  GuardedMapping& operator=(const GuardedMapping&) = delete;
+
+ private:
+  std::string path_, shown_;
+  void* slot_ = nullptr;
+};
+
+/// For handlers of SIGBUS: ends the process with one message and exit code 5 when `address` lies in
+/// a guarded mapping of a file that became shorter. Returns otherwise, with a message when the page
+/// could not be read. Async-signal-safe.
+void end_if_mapping_was_cut(const void* address);
 
 /// A regular file that is open for reading.
 class RegularFile {
@@ -59,8 +83,7 @@ class RegularFile {
 };
 
 /// Read-only view of a regular file. Empty files give an empty span. One that becomes shorter
-/// while it is read, or cannot be read any more, ends the process with a message
-/// (base/bus_guard.h).
+/// while it is read, or cannot be read any more, ends the process with a message.
 class MappedFile {
  public:
   /// Errors: std::system_error when the file cannot be opened or mapped, or is not a regular file.

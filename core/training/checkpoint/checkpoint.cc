@@ -143,11 +143,6 @@ CheckpointFolder::~CheckpointFolder() {
   }
 }
 
-std::string CheckpointFolder::save(Block& model, const Optimizer& optimizer,
-                                   const RunState& state) {
-  return save(whole_parts(model), optimizer, state);
-}
-
 std::string CheckpointFolder::save(const std::vector<LocalShard>& parts, const Optimizer& optimizer,
                                    const RunState& state) {
   finish();

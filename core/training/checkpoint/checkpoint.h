@@ -89,8 +89,6 @@ class CheckpointFolder {
   /// Those of a save under way come from the next `poll`, `finish` or `save`.
   std::string save(const std::vector<LocalShard>& parts, const Optimizer& optimizer,
                    const RunState& state);
-  /// The same of a model that is whole here.
-  std::string save(Block& model, const Optimizer& optimizer, const RunState& state);
   /// After each step: completes a save under way that all ranks have written. True when it did.
   bool poll();
   /// Waits for a save under way, and completes it.
