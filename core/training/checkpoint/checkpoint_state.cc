@@ -13,6 +13,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int kStateFormat = 2;  // 1: without an index
+
 /// Of one axis, and of all together.
 constexpr int64_t kMaxRanks = int64_t{1} << 31;
 

@@ -72,10 +72,8 @@ struct CompareJob {
 /// Errors: [reference/metadata] for a kind that has no runs, those of the component.
 std::vector<TensorDifference> compare_reference(const CompareJob& job);
 
-/// One per kind.
+/// One per kind; those of encoders and codecs are in compare.cc.
 void compare_llm(const CompareJob& job, Comparison& comparison);
-void compare_encoder(const CompareJob& job, Comparison& comparison);
-void compare_codec(const CompareJob& job, Comparison& comparison);
 void compare_model(const CompareJob& job, Comparison& comparison);
 
 /// The component of the file's name, with options translated from the source's configuration.

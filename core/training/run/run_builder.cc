@@ -74,6 +74,12 @@ class KeptSource {
   std::shared_ptr<DataSource> source_;
 };
 
+Backbone& language_model(SpeechModel& model) {
+  Backbone* const llm = model.language_model();
+  if (llm == nullptr) throw_no_language_model();
+  return *llm;
+}
+
 }  // namespace
 
 RunBuilder::RunBuilder(const Config& config, const Registries& registries, Warnings& warnings)
@@ -231,12 +237,6 @@ std::map<std::string, ShareFactory> RunBuilder::validation_sources(
     };
   }
   return sources;
-}
-
-Backbone& language_model(SpeechModel& model) {
-  Backbone* const llm = model.language_model();
-  if (llm == nullptr) throw_no_language_model();
-  return *llm;
 }
 
 }  // namespace s2s

@@ -89,7 +89,4 @@ class RunBuilder {
   uint64_t entropy_;
 };
 
-/// The language model inside of a speech model.
-Backbone& language_model(SpeechModel& model);
-
 }  // namespace s2s

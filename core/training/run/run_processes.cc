@@ -23,8 +23,7 @@ void check_started(const TrainerBlock& trainer, const LaunchPlace& place) {
 
 const char* device_name(at::DeviceType type) { return type == at::kCUDA ? "GPU" : "CPU"; }
 
-}  // namespace
-
+/// Version, LibTorch, and the file of every plugin that is loaded.
 std::vector<AgreedFact> program_facts(const PluginHost& host) {
   std::vector<AgreedFact> facts = {{"s2s-run", S2S_VERSION_TEXT},
                                    {"LibTorch", S2S_TORCH_VERSION_TEXT}};
@@ -34,6 +33,8 @@ std::vector<AgreedFact> program_facts(const PluginHost& host) {
   }
   return facts;
 }
+
+}  // namespace
 
 RunProcesses::RunProcesses(const PluginHost& host, const Registries& registries,
                            const LaunchPlace& place, const std::vector<AgreedFact>& facts,
