@@ -49,10 +49,10 @@ torch=${torch:-$(sed -n 's/^S2S_TORCH_ROOT:[A-Z]*=//p' build/CMakeCache.txt)}
 # packages as they are.
 config='core/foundation/config/{config,config_errors,options,option_values,scalar}.cc'
 yaml='core/foundation/config/{yaml_reader,yaml_writer,interpolation,interpolation_text}.cc'
-yaml+=' core/foundation/config/load_config.cc'
+yaml+=' core/foundation/config/{config_tree,load_config}.cc'
 weights='core/model/weights/weights_errors.cc'
 lines='core/data/files/{json_fields,json_line,json_text,files_errors}.cc'
-sources='core/foundation/base/{error,foreign_text}.cc'
+sources='core/foundation/base/{error,foreign_json,foreign_text}.cc'
 libraries='-ls2s_core -lc10 -lutf8proc'
 case $target in
   audio_header)
