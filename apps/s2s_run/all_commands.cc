@@ -1,6 +1,6 @@
 // The whole program, as a library that the launcher opens.
 
-#include "base/left_threads.h"
+#include "base/threads.h"
 #include "s2s_run/program.h"
 
 extern "C" __attribute__((visibility("default"))) int s2s_run_all_commands(int argc, char** argv) {

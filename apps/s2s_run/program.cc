@@ -9,7 +9,7 @@
 #include <new>
 #include <set>
 
-#include "base/machine_memory.h"
+#include "base/machine.h"
 #include "launch/launcher_line.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"

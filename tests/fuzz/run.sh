@@ -47,12 +47,12 @@ torch=${torch:-$(sed -n 's/^S2S_TORCH_ROOT:[A-Z]*=//p' build/CMakeCache.txt)}
 
 # What a target compiles with instrumentation; the rest is the built libs2s_core, LibTorch and the
 # packages as they are.
-config='core/foundation/config/{config,config_errors,option_reader,option_values,scalar}.cc'
+config='core/foundation/config/{config,config_errors,options,option_values,scalar}.cc'
 yaml='core/foundation/config/{yaml_reader,yaml_writer,interpolation,interpolation_text}.cc'
-yaml+=' core/foundation/config/load_config.cc'
+yaml+=' core/foundation/config/{config_tree,load_config}.cc'
 weights='core/model/weights/weights_errors.cc'
 lines='core/data/files/{json_fields,json_line,json_text,files_errors}.cc'
-sources='core/foundation/base/{error,foreign_text}.cc'
+sources='core/foundation/base/{error,foreign_json,foreign_text}.cc'
 libraries='-ls2s_core -ls2s_data -lc10 -lutf8proc'
 case $target in
   audio_header)
@@ -84,7 +84,7 @@ case $target in
   line_index) sources+=' core/data/files/{line_file,offset_index,byte_file,files_errors}.cc' ;;
   metrics)
     sources+=' core/training/train/{run_folder,train_errors}.cc'
-    sources+=' core/training/eval/{report/training_curves,metrics/eval_errors}.cc' ;;
+    sources+=' core/training/eval/report/training_curves.cc' ;;
   nemo_line)
     sources+=' core/data/streams/{nemo_entry,nemo_cut,input_errors}.cc'
     sources+=' core/data/cuts/{cut_to_json,cuts,cut_truncate}.cc core/data/files/json_text.cc'

@@ -9,7 +9,7 @@
 #include "parallel/replicated_run.h"
 #include "parallel/thread_ranks.h"
 #include "s2s/error.h"
-#include "train/trained_buffers.h"
+#include "train/step_sums.h"
 
 using namespace s2s;
 using namespace s2s::test;

@@ -1,5 +1,5 @@
 # The sanitizers' settings, for every test of a sanitized build: to stop at the first finding, and
-# to leave SIGBUS to core/foundation/base/bus_guard. LibTorch and OpenMP are not instrumented;
+# to leave SIGBUS to core/foundation/base/mapped_file. LibTorch and OpenMP are not instrumented;
 # tsan.supp excuses what comes from them, with reasons. (core/docs/internals/sanitizers.md)
 set(S2S_SANITIZER_ENVIRONMENT "")
 if(S2S_SANITIZE MATCHES undefined)

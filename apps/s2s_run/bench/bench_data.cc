@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/console.h"
-#include "base/memory.h"
+#include "base/machine.h"
 #include "plugin/plugin_host.h"
 #include "run/run.h"
 #include "s2s/foreign_text.h"
@@ -19,7 +19,6 @@
 #include "s2s_run/number_checks.h"
 #include "s2s_run/subcommands.h"
 #include "s2s_run/tokenizer/tokenizer_file.h"
-#include "train/run_folder.h"
 
 namespace s2s::run {
 namespace {

@@ -10,7 +10,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "base/memory.h"
+#include "base/machine.h"
 #include "config/load_config.h"
 #include "plugin/plugin_host.h"
 #include "s2s_run/bench/bench.h"
@@ -19,7 +19,6 @@
 #include "s2s_run/bench/step_clock.h"
 #include "s2s_run/subcommands.h"
 #include "train/precision.h"
-#include "train/run_folder.h"
 
 namespace s2s::run {
 namespace {

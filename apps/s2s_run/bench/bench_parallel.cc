@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
-#include "base/memory.h"
+#include "base/machine.h"
 #include "s2s/kinds/backbone.h"
 #include "s2s/nn/initial_values.h"
 #include "s2s/nn/losses.h"

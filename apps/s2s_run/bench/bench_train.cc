@@ -6,14 +6,13 @@
 #include <memory>
 #include <utility>
 
-#include "base/memory.h"
+#include "base/machine.h"
 #include "run/run_parts.h"
 #include "run/run_processes.h"
 #include "s2s_run/bench/bench.h"
 #include "s2s_run/bench/bench_json.h"
 #include "s2s_run/bench/median.h"
 #include "s2s_run/subcommands.h"
-#include "train/run_folder.h"
 
 namespace s2s::run {
 namespace {

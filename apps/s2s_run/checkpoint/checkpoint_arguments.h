@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "checkpoint/checkpoint_place.h"
+#include "checkpoint/checkpoint.h"
 #include "run/run_config.h"
 
 namespace s2s::run {

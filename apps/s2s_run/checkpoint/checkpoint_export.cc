@@ -14,7 +14,7 @@
 #include "checkpoint/checkpoint_copies.h"
 #include "compare/compare.h"
 #include "config/config_errors.h"
-#include "config/config_json.h"
+#include "config/config_tree.h"
 #include "nn/lora.h"
 #include "run/described_model.h"
 #include "run/run_config.h"

@@ -8,7 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/counted.h"
+#include "base/text.h"
 #include "checkpoint/checkpoint.h"
 #include "config/load_config.h"
 #include "s2s/error.h"

@@ -11,7 +11,7 @@
 #include <memory>
 #include <sstream>
 
-#include "config/config_json.h"
+#include "config/config_tree.h"
 #include "config/secrets.h"
 #include "config/yaml_writer.h"
 #include "run/run_config.h"

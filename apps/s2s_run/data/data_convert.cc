@@ -11,9 +11,9 @@
 #include <thread>
 
 #include "base/console.h"
-#include "base/counted.h"
 #include "base/interrupt.h"
 #include "base/progress_bar.h"
+#include "base/text.h"
 #include "convert/conversion.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/console.h"
-#include "base/counted.h"
+#include "base/text.h"
 #include "cuts/cut_files.h"
 #include "cuts/cut_operations.h"
 #include "duplex/inspect.h"

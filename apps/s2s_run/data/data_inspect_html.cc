@@ -7,7 +7,7 @@
 
 #include "audio/encode_audio.h"
 #include "base/atomic_file.h"
-#include "base/counted.h"
+#include "base/text.h"
 #include "eval/report/audio_encoding.h"
 #include "eval/report/report_files.h"
 #include "s2s/data/audio_loader.h"

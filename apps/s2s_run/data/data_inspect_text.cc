@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "base/counted.h"
+#include "base/text.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/columns.h"
 #include "s2s_run/data/data_inspect_result.h"

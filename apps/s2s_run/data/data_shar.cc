@@ -16,9 +16,9 @@
 #include <thread>
 
 #include "base/console.h"
-#include "base/counted.h"
 #include "base/interrupt.h"
 #include "base/progress_bar.h"
+#include "base/text.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/data/allow_commands.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/machine_memory.h"
+#include "base/machine.h"
 #include "s2s_run/plan/plan_inputs.h"
 
 namespace s2s::run {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "plan/planned_model.h"
-#include "run/strategy_mesh.h"
+#include "run/described_model.h"
 
 namespace s2s::run {
 namespace {

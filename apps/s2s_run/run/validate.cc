@@ -11,10 +11,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
-#include "base/counted.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/progress_bar.h"
+#include "base/text.h"
 #include "checkpoint/checkpoint.h"
 #include "eval/metrics/example_exchange.h"
 #include "eval/report/listening_report.h"
@@ -174,7 +174,7 @@ void tell(const ValidateArguments& arguments, const Invocation& invocation,
   options.frame_s = parts.model->frame_length_s();
   options.metrics = parts.metrics;
   const std::string where = arguments.report.empty() ? folder.report() : arguments.report;
-  ListeningReport report(where, english_normalizer(), options);
+  ListeningReport report(where, options);
   for (ReportExample& example : validator.examples()) report.add(example);
   ReportSummary summary = summary_of(arguments, settings, losses, folder);
   if (parts.scorer != nullptr) summary.notes = parts.scorer->notes();

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "base/counted.h"
+#include "base/text.h"
 
 namespace s2s::data {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "config/config_errors.h"
-#include "config/config_json.h"
+#include "config/config_tree.h"
 #include "config/load_config.h"
 #include "config/yaml_reader.h"
 #include "s2s/foreign_text.h"

@@ -8,8 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/json_scan.h"
-#include "base/regular_file.h"
+#include "base/mapped_file.h"
 #include "base/utf8_reader.h"
 
 namespace s2s {
@@ -95,15 +94,6 @@ std::string link_out_of(const std::string& path, const std::string& folder) {
     if (is_cache && is_below(target, snapshots.parent_path() / "blobs")) return "";
   }
   return target.string();
-}
-
-bool is_json_depth_within(std::string_view text, int depth) {
-  int level = 0;
-  return scan_json(text, [&](char c) {
-    if (c == '[' || c == '{') ++level;
-    if (c == ']' || c == '}') --level;
-    return level <= depth;
-  });
 }
 
 std::string printable(std::string_view text) {

@@ -4,9 +4,7 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <ctime>
-#include <mutex>
 
 #include "base/io_errors.h"
 #include "s2s/foreign_text.h"
@@ -44,44 +42,27 @@ std::string time_text() {
 
 }  // namespace
 
-struct Log::Implementation {
-  std::mutex mutex;
-  Console* console = nullptr;
-  LogLevel console_level = LogLevel::kInfo;
-  std::FILE* file = nullptr;
-  ~Implementation() {
-    if (file != nullptr) std::fclose(file);
-  }
-};
-
-Log::Log() = default;
-
 Log::Log(Console* console, const LogSettings& settings)
-    : implementation_(std::make_unique<Implementation>()) {
-  implementation_->console = console;
-  implementation_->console_level = settings.console_level;
+    : console_(console), console_level_(settings.console_level) {
   if (settings.file.empty()) return;
-  implementation_->file = std::fopen(settings.file.c_str(), "ae");
-  if (implementation_->file == nullptr) {
-    throw write_error(settings.file, "cannot open the log", errno);
-  }
+  file_ = std::fopen(settings.file.c_str(), "ae");
+  if (file_ == nullptr) throw write_error(settings.file, "cannot open the log", errno);
 }
 
-Log::~Log() = default;
-Log::Log(Log&& other) noexcept = default;
-Log& Log::operator=(Log&& other) noexcept = default;
+Log::~Log() {
+  if (file_ != nullptr) std::fclose(file_);
+}
 
 void Log::write(LogLevel level, std::string_view text) {
-  if (implementation_ == nullptr) return;
-  const std::lock_guard lock(implementation_->mutex);
+  const std::lock_guard lock(mutex_);
   const std::string time = time_text();
   const std::string line = fmt::format("{}: {}", level_name(level), printable(text));
-  if (implementation_->console != nullptr && level >= implementation_->console_level) {
-    implementation_->console->print_line(time.substr(11, 8) + " " + line);
+  if (console_ != nullptr && level >= console_level_) {
+    console_->print_line(time.substr(11, 8) + " " + line);
   }
-  if (implementation_->file != nullptr) {
-    fmt::print(implementation_->file, "{} {}\n", time, line);
-    std::fflush(implementation_->file);
+  if (file_ != nullptr) {
+    fmt::print(file_, "{} {}\n", time, line);
+    std::fflush(file_);
   }
 }
 

@@ -2,7 +2,8 @@
 // The log of a run: lines with time and level on the console, and all of them in a file.
 // Library code gets a Log& and never prints by itself.
 
-#include <memory>
+#include <cstdio>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -19,14 +20,12 @@ struct LogSettings {
 
 class Log {
  public:
-  /// A log that keeps nothing.
-  Log();
-  /// `console` may be null, and must outlive the log.
+  /// `console` may be null, and must outlive the log. Without console and file nothing is kept.
   /// Errors: [io/write] when the file cannot be opened.
-  explicit Log(Console* console, const LogSettings& settings = {});
+  explicit Log(Console* console = nullptr, const LogSettings& settings = {});
   ~Log();
-  Log(Log&& other) noexcept;
-  Log& operator=(Log&& other) noexcept;
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
 
   void debug(std::string_view text) { write(LogLevel::kDebug, text); }
   void info(std::string_view text) { write(LogLevel::kInfo, text); }
@@ -35,8 +34,11 @@ class Log {
 
  private:
   void write(LogLevel level, std::string_view text);
-  struct Implementation;
-  std::unique_ptr<Implementation> implementation_;
+
+  std::mutex mutex_;
+  Console* console_;
+  LogLevel console_level_;
+  std::FILE* file_ = nullptr;
 };
 
 }  // namespace s2s

@@ -1,6 +1,8 @@
 #pragma once
 /// @file Small questions about texts.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -29,6 +31,18 @@ inline std::string stripped(const std::string& text, std::string_view blanks = "
   const size_t first = text.find_first_not_of(blanks);
   if (first == std::string::npos) return "";
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+/// "a, b, c" of a list, with `separator` between two texts.
+inline std::string joined(const std::vector<std::string>& list, std::string_view separator) {
+  std::string out;
+  for (const std::string& text : list) out.append(out.empty() ? "" : separator).append(text);
+  return out;
+}
+
+/// "1 cut", "2 cuts"
+inline std::string counted(int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 }  // namespace s2s

@@ -1,13 +1,17 @@
-#include "s2s/threads.h"
+#include "base/threads.h"
 
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <iostream>
 #include <system_error>
 #include <utility>
 
-#include "base/thread_errors.h"
+#include "s2s/threads.h"
 
 namespace s2s {
 
@@ -82,6 +86,31 @@ void run_threads(int64_t num_threads, const std::function<void()>& body,
   ThreadTeam team(stop);
   for (int64_t i = 0; i < std::max<int64_t>(1, num_threads); ++i) team.start(body);
   team.join();
+}
+
+namespace {
+
+std::atomic<bool> g_are_left{false};
+
+}  // namespace
+
+void leave_behind(std::thread thread) {
+  thread.detach();
+  g_are_left = true;
+}
+
+void end_process_if_threads_are_left(int exit_code) {
+  if (!g_are_left) return;
+  std::cout.flush();
+  std::fflush(nullptr);
+  ::_exit(exit_code);
+}
+
+Error threads_error(const std::string& reason) {
+  return {ExitCode::kCheckFailed, "run/threads",
+          "the system gives this process no more threads: " + reason +
+              "\n  raise the limit (`ulimit -u`, pids.max of the container, TasksMax of the unit), "
+              "or start fewer: lower `num_workers`, `--num-jobs` or OMP_NUM_THREADS"};
 }
 
 }  // namespace s2s

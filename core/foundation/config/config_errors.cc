@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/text.h"
 #include "config/scalar.h"
 #include "config/secrets.h"
 
@@ -11,12 +12,6 @@ namespace {
 
 Error make(const char* id, std::string message) {
   return {ExitCode::kConfig, id, std::move(message)};
-}
-
-std::string join(const std::vector<std::string>& words, const char* separator) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : separator) + word;
-  return out;
 }
 
 /// What to write instead, when the value nearly says it.
@@ -105,7 +100,7 @@ Error choice_error(std::string_view path, const Config& node,
                    const std::vector<std::string>& choices) {
   const std::string nearest = nearest_name(node.text(), choices);
   return make("config/choice", config_place(path, node) + ": got " + config_value(node) +
-                                   ", expected one of: " + join(choices, ", ") +
+                                   ", expected one of: " + joined(choices, ", ") +
                                    (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
 }
 
@@ -128,7 +123,7 @@ Error unknown_key_error(std::string_view key, std::string_view parent_path, cons
   if (!nearest.empty())
     return make("config/unknown-key", message + "; did you mean '" + nearest + "'?");
   if (known.empty()) return make("config/unknown-key", message + "; it takes no options");
-  return make("config/unknown-key", message + "; known: " + join(known, ", "));
+  return make("config/unknown-key", message + "; known: " + joined(known, ", "));
 }
 
 Error duration_error(std::string_view path, const Config& node) {
@@ -187,9 +182,9 @@ Error interpolation_error(std::string_view path, const Config& node, const std::
 }
 
 Error interpolation_cycle_error(const std::vector<std::string>& cycle, const Config& node) {
-  return make("config/interpolation-cycle", config_place(cycle.front(), node) +
-                                                ": interpolation goes in a circle: " +
-                                                join(cycle, " -> ") + "; give one of them a value");
+  return make("config/interpolation-cycle",
+              config_place(cycle.front(), node) + ": interpolation goes in a circle: " +
+                  joined(cycle, " -> ") + "; give one of them a value");
 }
 
 }  // namespace s2s

@@ -10,9 +10,10 @@
 #include <set>
 #include <utility>
 
+#include "base/text.h"
 #include "base/utf8_reader.h"
-#include "config/config_bytes.h"
 #include "config/config_errors.h"
+#include "config/config_tree.h"
 #include "config/interpolation_text.h"
 #include "config/load_config.h"
 #include "config/scalar.h"
@@ -24,11 +25,7 @@ namespace {
 
 using Path = std::vector<std::string>;
 
-std::string join(const Path& path) {
-  std::string out;
-  for (const std::string& step : path) out += (out.empty() ? "" : ".") + step;
-  return out;
-}
+std::string dotted(const Path& path) { return joined(path, "."); }
 
 /// What interpolations may bring in, all together: a text that holds the one before it ten times,
 /// ten times over, has gigabytes.
@@ -89,7 +86,7 @@ class Resolver {
     check_level(active_.size(), node, path);
     const Active active(*this, node, path);
     const auto pieces = split_interpolations(node.text());
-    if (!pieces) throw interpolation_error(join(path), node, "'${' has no closing '}'");
+    if (!pieces) throw interpolation_error(dotted(path), node, "'${' has no closing '}'");
     if (pieces->size() == 1 && pieces->front().is_interpolation) {
       Config value = evaluate(pieces->front().text, node, path);
       spend(num_bytes(value), node, path);
@@ -108,7 +105,7 @@ class Resolver {
   void spend(size_t bytes, const Config& node, const Path& path) {
     added_bytes_ += bytes;
     if (added_bytes_ <= kMaxAddedBytes) return;
-    throw interpolation_error(join(path), node,
+    throw interpolation_error(dotted(path), node,
                               "interpolations bring in more than " +
                                   std::to_string(kMaxAddedBytes >> 20) +
                                   " MiB; this is no configuration");
@@ -117,7 +114,7 @@ class Resolver {
   void check_level(size_t level, const Config& node, const Path& path) const {
     if (level <= kMaxLevels) return;
     throw interpolation_error(
-        join(path), node,
+        dotted(path), node,
         "it leads through more than " + std::to_string(kMaxLevels) + " others; name the value");
   }
 
@@ -163,7 +160,7 @@ class Resolver {
     if (value.is_null()) return {"null", "null", false};
     if (!value.is_scalar()) {
       throw interpolation_error(
-          join(path), node,
+          dotted(path), node,
           "'" + expression + "' is " + config_value(value) + ", which cannot stand inside a text");
     }
     const auto variables = environment_expression(value);
@@ -176,7 +173,8 @@ class Resolver {
     if (colon != std::string::npos) {
       const std::string name = expression.substr(0, colon);
       if (name == "oc.env") return environment(expression.substr(colon + 1), node, path);
-      throw interpolation_error(join(path), node, "unknown resolver '" + name + "'; known: oc.env");
+      throw interpolation_error(dotted(path), node,
+                                "unknown resolver '" + name + "'; known: oc.env");
     }
     return lookup(target_path(expand(expression, node, path).text, node, path), node, path);
   }
@@ -211,7 +209,7 @@ class Resolver {
     if (found != nullptr) {
       if (valid_utf8_bytes(found) != std::string_view(found).size()) {
         throw interpolation_error(
-            join(path), node,
+            dotted(path), node,
             "the environment's '" + name + "' is not UTF-8; set it to a text that is");
       }
       value = *found == '\0' ? Config::scalar("", true) : Config::scalar(found);
@@ -219,7 +217,7 @@ class Resolver {
       value = Config::scalar(fallback->text);
     } else {
       throw interpolation_error(
-          join(path), node,
+          dotted(path), node,
           "the environment has no '" + name + "'; set it, or write ${oc.env:" + name + ",DEFAULT}");
     }
     value.set_origin(std::move(origin));
@@ -245,7 +243,7 @@ class Resolver {
     size_t dots = 0;
     while (dots < expression.size() && expression[dots] == '.') ++dots;
     if (dots > path.size()) {
-      throw interpolation_error(join(path), node, "the leading dots go out of the config");
+      throw interpolation_error(dotted(path), node, "the leading dots go out of the config");
     }
     if (dots > 0) target.assign(path.begin(), path.end() - static_cast<std::ptrdiff_t>(dots));
     std::string step;
@@ -256,7 +254,7 @@ class Resolver {
         target.push_back(std::exchange(step, ""));
       }
     }
-    if (target.empty()) throw interpolation_error(join(path), node, "it names no value");
+    if (target.empty()) throw interpolation_error(dotted(path), node, "it names no value");
     return target;
   }
 
@@ -285,7 +283,7 @@ class Resolver {
   /// A tree cannot be copied into itself.
   static void check_not_inside(const Path& target, const Config& node, const Path& path) {
     if (target.size() < path.size() && std::equal(target.begin(), target.end(), path.begin())) {
-      throw interpolation_cycle_error({join(path), join(target), join(path)}, node);
+      throw interpolation_cycle_error({dotted(path), dotted(target), dotted(path)}, node);
     }
   }
 
@@ -296,15 +294,15 @@ class Resolver {
     for (const auto& [key, child] : parent.entries()) known.push_back(key);
     const std::string nearest = nearest_name(step, known);
     throw interpolation_error(
-        join(path), node,
-        "there is no '" + join(target) + "' in the config" +
+        dotted(path), node,
+        "there is no '" + dotted(target) + "' in the config" +
             (nearest.empty() ? "" : "; did you mean '" + nearest + "' instead of '" + step + "'?"));
   }
 
   /// The values that are being resolved, outermost first.
   struct Active {
     Active(Resolver& owner, const Config& node, const Path& path) : resolver(owner) {
-      const std::string name = join(path);
+      const std::string name = dotted(path);
       for (size_t i = 0; i < resolver.active_.size(); ++i) {
         if (resolver.active_[i] != name) continue;
         std::vector<std::string> cycle(resolver.active_.begin() + static_cast<std::ptrdiff_t>(i),

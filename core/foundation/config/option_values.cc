@@ -69,7 +69,7 @@ void convert(const OptionSpot& spot, std::optional<T>& value) {
 }
 
 template <class T>
-void read_one(const OptionSpot& spot, T& value, Findings& findings) {
+void read(const OptionSpot& spot, T& value, Findings& findings) {
   try {
     convert(spot, value);
   } catch (const Error& error) {
@@ -78,7 +78,7 @@ void read_one(const OptionSpot& spot, T& value, Findings& findings) {
 }
 
 template <class T>
-void read_list(const OptionSpot& spot, std::vector<T>& value, Findings& findings) {
+void read(const OptionSpot& spot, std::vector<T>& value, Findings& findings) {
   if (spot.node.is_missing()) return findings.add(missing_value_error(spot.path, spot.node));
   if (!spot.node.is_list() && !spot.node.is_null()) {
     return findings.add(type_error(spot.path, spot.node, std::string("a ") + type_name(value)));
@@ -87,80 +87,45 @@ void read_list(const OptionSpot& spot, std::vector<T>& value, Findings& findings
   const size_t before = findings.errors().size();
   for (size_t i = 0; i < items.size(); ++i) {
     const std::string path = spot.path + "." + std::to_string(i);
-    read_one({spot.node.items()[i], path, spot.bounds}, items[i], findings);
+    read({spot.node.items()[i], path, spot.bounds}, items[i], findings);
   }
   if (findings.errors().size() == before) value = std::move(items);
 }
 
-}  // namespace
-
-void read_value(const OptionSpot& spot, bool& value, Findings& findings) {
-  read_one(spot, value, findings);
-}
-void read_value(const OptionSpot& spot, int64_t& value, Findings& findings) {
-  read_one(spot, value, findings);
-}
-void read_value(const OptionSpot& spot, double& value, Findings& findings) {
-  read_one(spot, value, findings);
-}
-void read_value(const OptionSpot& spot, std::string& value, Findings& findings) {
-  read_one(spot, value, findings);
-}
-void read_value(const OptionSpot& spot, std::optional<int64_t>& value, Findings& findings) {
-  read_one(spot, value, findings);
-}
-void read_value(const OptionSpot& spot, std::optional<double>& value, Findings& findings) {
-  read_one(spot, value, findings);
-}
-void read_value(const OptionSpot& spot, std::optional<std::string>& value, Findings& findings) {
-  read_one(spot, value, findings);
-}
-void read_value(const OptionSpot& spot, std::vector<int64_t>& value, Findings& findings) {
-  read_list(spot, value, findings);
-}
-void read_value(const OptionSpot& spot, std::vector<double>& value, Findings& findings) {
-  read_list(spot, value, findings);
-}
-void read_value(const OptionSpot& spot, std::vector<std::string>& value, Findings& findings) {
-  read_list(spot, value, findings);
-}
-void read_value(const OptionSpot& spot, Config& value, Findings& findings) {
+void read(const OptionSpot& spot, Config& value, Findings& findings) {
   if (spot.node.is_missing()) return findings.add(missing_value_error(spot.path, spot.node));
   value = spot.node;
 }
 
-const char* type_name(const bool&) { return "bool"; }
-const char* type_name(const int64_t&) { return "int"; }
-const char* type_name(const double&) { return "float"; }
-const char* type_name(const std::string&) { return "string"; }
-const char* type_name(const std::optional<int64_t>&) { return "int?"; }
-const char* type_name(const std::optional<double>&) { return "float?"; }
-const char* type_name(const std::optional<std::string>&) { return "string?"; }
-const char* type_name(const std::vector<int64_t>&) { return "list of int"; }
-const char* type_name(const std::vector<double>&) { return "list of float"; }
-const char* type_name(const std::vector<std::string>&) { return "list of string"; }
-const char* type_name(const Config&) { return "subtree"; }
-
-namespace {
-
 using Check = void (*)(const OptionSpot& spot, Findings& findings);
 
-template <class T>
-void add_check(std::map<std::string, Check>& checks) {
-  checks[type_name(T{})] = [](const OptionSpot& spot, Findings& findings) {
-    T ignored{};
-    read_value(spot, ignored, findings);
-  };
-}
-
+/// A check by the name of each type. It makes read_value for these types.
 template <class... T>
 std::map<std::string, Check> checks_of() {
-  std::map<std::string, Check> checks;
-  (add_check<T>(checks), ...);
-  return checks;
+  return {{type_name(T{}), [](const OptionSpot& spot, Findings& findings) {
+             T ignored{};
+             read_value(spot, ignored, findings);
+           }}...};
 }
 
 }  // namespace
+
+template <class T>
+void read_value(const OptionSpot& spot, T& value, Findings& findings) {
+  read(spot, value, findings);
+}
+
+template void read_value(const OptionSpot&, bool&, Findings&);
+template void read_value(const OptionSpot&, int64_t&, Findings&);
+template void read_value(const OptionSpot&, double&, Findings&);
+template void read_value(const OptionSpot&, std::string&, Findings&);
+template void read_value(const OptionSpot&, std::optional<int64_t>&, Findings&);
+template void read_value(const OptionSpot&, std::optional<double>&, Findings&);
+template void read_value(const OptionSpot&, std::optional<std::string>&, Findings&);
+template void read_value(const OptionSpot&, std::vector<int64_t>&, Findings&);
+template void read_value(const OptionSpot&, std::vector<double>&, Findings&);
+template void read_value(const OptionSpot&, std::vector<std::string>&, Findings&);
+template void read_value(const OptionSpot&, Config&, Findings&);
 
 void check_program(const OptionSpot& spot, Findings& findings) {
   if (spot.bounds.is_program && is_distrusted(spot.node.origin())) {

@@ -18,31 +18,22 @@ struct OptionSpot {
   const Bounds& bounds;
 };
 
-/// Each reads the node into `value`, or leaves `value` alone and adds findings.
-void read_value(const OptionSpot& spot, bool& value, Findings& findings);
-void read_value(const OptionSpot& spot, int64_t& value, Findings& findings);
-void read_value(const OptionSpot& spot, double& value, Findings& findings);
-void read_value(const OptionSpot& spot, std::string& value, Findings& findings);
-void read_value(const OptionSpot& spot, std::optional<int64_t>& value, Findings& findings);
-void read_value(const OptionSpot& spot, std::optional<double>& value, Findings& findings);
-void read_value(const OptionSpot& spot, std::optional<std::string>& value, Findings& findings);
-void read_value(const OptionSpot& spot, std::vector<int64_t>& value, Findings& findings);
-void read_value(const OptionSpot& spot, std::vector<double>& value, Findings& findings);
-void read_value(const OptionSpot& spot, std::vector<std::string>& value, Findings& findings);
-void read_value(const OptionSpot& spot, Config& value, Findings& findings);
+/// Reads the node into `value`, or leaves `value` alone and adds findings. T: a type of type_name.
+template <class T>
+void read_value(const OptionSpot& spot, T& value, Findings& findings);
 
 /// The types' names in option tables.
-const char* type_name(const bool&);
-const char* type_name(const int64_t&);
-const char* type_name(const double&);
-const char* type_name(const std::string&);
-const char* type_name(const std::optional<int64_t>&);
-const char* type_name(const std::optional<double>&);
-const char* type_name(const std::optional<std::string>&);
-const char* type_name(const std::vector<int64_t>&);
-const char* type_name(const std::vector<double>&);
-const char* type_name(const std::vector<std::string>&);
-const char* type_name(const Config&);
+inline const char* type_name(const bool&) { return "bool"; }
+inline const char* type_name(const int64_t&) { return "int"; }
+inline const char* type_name(const double&) { return "float"; }
+inline const char* type_name(const std::string&) { return "string"; }
+inline const char* type_name(const std::optional<int64_t>&) { return "int?"; }
+inline const char* type_name(const std::optional<double>&) { return "float?"; }
+inline const char* type_name(const std::optional<std::string>&) { return "string?"; }
+inline const char* type_name(const std::vector<int64_t>&) { return "list of int"; }
+inline const char* type_name(const std::vector<double>&) { return "list of float"; }
+inline const char* type_name(const std::vector<std::string>&) { return "list of string"; }
+inline const char* type_name(const Config&) { return "subtree"; }
 constexpr const char* kGroupType = "map";
 constexpr const char* kGroupListType = "list of map";
 

@@ -2,14 +2,28 @@
 // The blocks of a run's configuration that belong to no plugin: the one list of their keys, which
 // the check, `config show` and the run itself read. Names are NeMo speechlm2's wherever it has one.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "config/lora_options.h"
 #include "s2s/options.h"
 
 namespace s2s {
+
+/// `model.lora`: low-rank adapters (nn/lora.h); names as in PEFT's LoraConfig.
+struct LoraOptions {
+  int64_t r = 0;  // 0: no adapters
+  double lora_alpha = 8;
+  double lora_dropout = 0;
+  std::vector<std::string> target_modules;
+  std::string task_type = "CAUSAL_LM";
+  std::optional<std::string> path;
+  void visit(OptionVisitor& v);
+  /// target_modules, or q_proj and v_proj where there are none.
+  std::vector<std::string> targets() const;
+  double scale() const { return lora_alpha / static_cast<double>(r); }
+};
 
 /// `trainer`
 struct TrainerBlock {
@@ -125,17 +139,6 @@ struct ModelBlock {
   std::vector<std::string> frozen() const;
   std::vector<std::string> kept() const;
 };
-
-/// A key that configurations of NeMo hold and that changes nothing here.
-struct KeyWithoutEffect {
-  std::string path;
-  std::string reason;
-};
-const std::vector<KeyWithoutEffect>& keys_without_effect();
-
-/// Removes those keys, so that what is left can be read strictly; returns a line for each that was
-/// there: "PATH (origin): REASON".
-std::vector<std::string> take_keys_without_effect(Config& config);
 
 /// A named data set with what it inherits from `data.validation_ds`.
 struct ValidationSet {

@@ -25,21 +25,10 @@ void need_component(const Config& config, const std::string& path, const char* d
 
 /// Adds what `read` says about a value that is there.
 template <class Read>
-void check_value(const Config& config, const std::string& path, const Read& read,
-                 Findings& findings) {
-  const Config* node = config.find_path(path);
+void check_value(const Config* node, const Read& read, Findings& findings) {
   if (node == nullptr || !node->is_scalar() || node->is_missing() || is_unresolved(*node)) return;
   try {
     read(*node);
-  } catch (const Error& error) {
-    findings.add(error);
-  }
-}
-
-void check_pattern(const Config* node, const std::string& path, Findings& findings) {
-  if (node == nullptr || !node->is_scalar() || node->is_missing() || is_unresolved(*node)) return;
-  try {
-    const ParameterPattern pattern(*node, path);
   } catch (const Error& error) {
     findings.add(error);
   }
@@ -52,7 +41,9 @@ void check_patterns(const Config& config, const std::string& path, const std::st
   for (size_t i = 0; i < list->items().size(); ++i) {
     const Config& item = list->items()[i];
     const std::string place = path + "." + std::to_string(i) + (key.empty() ? "" : "." + key);
-    check_pattern(key.empty() ? &item : item.find(key), place, findings);
+    check_value(
+        key.empty() ? &item : item.find(key),
+        [&place](const Config& node) { ParameterPattern(node, place); }, findings);
   }
 }
 
@@ -96,7 +87,7 @@ void check_needs(const Config& config, RunPurpose purpose, Findings& findings) {
 void check_run_values(const Config& config, Findings& findings) {
   for (const char* path : {"exp_manager.explicit_log_dir", "exp_manager.exp_dir"}) {
     check_value(
-        config, path,
+        config.find_path(path),
         [path](const Config& node) {
           if (node.text().empty()) throw type_error(path, node, "the name of a folder");
         },
@@ -105,9 +96,9 @@ void check_run_values(const Config& config, Findings& findings) {
   for (const char* path : {"exp_manager.max_time_per_run",
                            "exp_manager.checkpoint_callback_params.train_time_interval"}) {
     check_value(
-        config, path, [path](const Config& node) { duration_s(path, node); }, findings);
+        config.find_path(path), [path](const Config& node) { duration_s(path, node); }, findings);
   }
-  check_value(config, "trainer.devices", num_devices, findings);
+  check_value(config.find_path("trainer.devices"), num_devices, findings);
   check_patterns(config, "model.freeze_params", "", findings);
   check_patterns(config, "model.prevent_freeze_params", "", findings);
   check_patterns(config, "model.optimizer.lr_scales", "params", findings);

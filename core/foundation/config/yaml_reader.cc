@@ -12,8 +12,8 @@
 #include <unordered_set>
 
 #include "base/utf8_reader.h"
-#include "config/config_bytes.h"
 #include "config/config_errors.h"
+#include "config/config_tree.h"
 #include "config/scalar.h"
 
 namespace s2s {

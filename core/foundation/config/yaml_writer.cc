@@ -4,6 +4,7 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "config/interpolation.h"
 #include "config/scalar.h"
 
@@ -20,14 +21,8 @@ bool is_plain_char(char c) {
 }
 
 /// Texts that YAML 1.1 readers take for true or false.
-bool is_old_bool(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  for (const char* word : {"y", "n", "yes", "no", "on", "off"}) {
-    if (lower == word) return true;
-  }
-  return false;
+bool is_old_bool(const std::string& text) {
+  return contains({"y", "n", "yes", "no", "on", "off"}, lower(text));
 }
 
 /// True when `text` can stand without quotes in every place (a cautious choice).

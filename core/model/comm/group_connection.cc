@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "base/thread_errors.h"
+#include "base/threads.h"
 #include "comm/comm_errors.h"
 #include "comm/rendezvous_store.h"
 

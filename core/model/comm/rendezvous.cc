@@ -8,8 +8,8 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "base/foreign_json.h"
-#include "base/host_name.h"
 #include "base/interrupt.h"
+#include "base/machine.h"
 #include "comm/comm_errors.h"
 #include "comm/fact_differences.h"
 #include "comm/rank0.h"

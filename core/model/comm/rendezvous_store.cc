@@ -9,7 +9,7 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
-#include "base/left_threads.h"
+#include "base/threads.h"
 #include "comm/comm_errors.h"
 #include "comm/guarded_store.h"
 #include "comm/sockets.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 
-#include "base/memory.h"
+#include "base/machine.h"
 #include "comm/comm_errors.h"
 #include "plan/layout_rules.h"
 #include "plan/plan_check.h"

@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "base/atomic_file.h"
-#include "base/host_name.h"
+#include "base/machine.h"
 #include "comm/comm_errors.h"
 #include "s2s/foreign_text.h"
 #include "s2s/threads.h"

@@ -10,7 +10,7 @@
 #include <ctime>
 #include <exception>
 
-#include "base/bus_guard.h"
+#include "base/mapped_file.h"
 #include "s2s/error.h"
 
 namespace s2s {

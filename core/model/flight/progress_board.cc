@@ -2,7 +2,7 @@
 
 #include <csignal>
 
-#include "base/left_threads.h"
+#include "base/threads.h"
 #include "s2s/threads.h"
 
 namespace s2s {

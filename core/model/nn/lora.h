@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/lora_options.h"
+#include "config/run_blocks.h"
 #include "s2s/nn/block.h"
 #include "s2s/nn/name_map.h"
 #include "s2s/parallel/plan.h"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/counted.h"
+#include "base/text.h"
 
 namespace s2s::plan_errors {
 namespace {

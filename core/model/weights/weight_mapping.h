@@ -5,14 +5,14 @@
 #include <optional>
 #include <string>
 
-#include "base/bus_guard.h"
+#include "base/mapped_file.h"
 
 namespace s2s {
 
 class WeightFiles;
 
 /// A private (copy-on-write) mapping of a whole file. Pages are read when they are touched; a file
-/// that becomes shorter meanwhile ends the process with a message (base/bus_guard.h).
+/// that becomes shorter meanwhile ends the process with a message (base/mapped_file.h).
 class WeightMapping {
  public:
   /// Errors: [weights/unreadable]; an empty file gives a mapping of size 0.

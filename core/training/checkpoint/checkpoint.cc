@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/atomic_file.h"
-#include "checkpoint/checkpoint_rotation.h"
+#include "base/foreign_json.h"
 #include "checkpoint/checkpoint_state.h"
 #include "checkpoint/checkpoint_write.h"
+#include "comm/rank_texts.h"
 #include "s2s/threads.h"
-#include "train/rank_agreement.h"
 #include "train/train_errors.h"
 #include "weights/checkpoint_errors.h"
 #include "weights/checkpoint_proof.h"
@@ -48,14 +49,56 @@ void check_numbers(const RankFile& file, int64_t steps_done) {
   }
 }
 
-/// What becomes of an error of saving `target`.
-std::function<Error(const std::exception&)> describe_for(const fs::path& target) {
-  return [target](const std::exception& error) {
-    const auto* const known = dynamic_cast<const Error*>(&error);
-    if (known == nullptr) return checkpoint_write_error(target.string(), error.what());
-    if (known->exit_code() == ExitCode::kNumerics || known->id() == kCleanup) return *known;
-    return checkpoint_write_error(target.string(), known->message());
-  };
+bool is_alone(const Communicator* world) { return ranks_of(world) == 1; }
+
+bool all_ranks(Communicator* world, bool value) {
+  if (is_alone(world)) return value;
+  const std::vector<int64_t> all = all_gather_numbers(*world, value ? 1 : 0);
+  return std::all_of(all.begin(), all.end(), [](int64_t one) { return one == 1; });
+}
+
+std::string to_json(const Error& error) {
+  return nlohmann::json{{"code", static_cast<int>(error.exit_code())},
+                        {"id", error.id()},
+                        {"message", error.message()}}
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Error from_json(const std::string& text, int64_t rank) {
+  const nlohmann::json error = parse_foreign_json(text);
+  return {static_cast<ExitCode>(error.at("code").get<int>()), error.at("id").get<std::string>(),
+          fmt::format("rank {}: {}", rank, error.at("message").get<std::string>())};
+}
+
+/// Errors that say all that there is to say of a save.
+bool is_told(const Error& error) {
+  return error.exit_code() == ExitCode::kNumerics || error.id() == kCleanup;
+}
+
+/// Runs `action` on every rank. When it throws on one of them, all throw the error of the first
+/// such rank, with its number when there are several ranks. What `is_kept` refuses becomes an error
+/// of writing `target`. All ranks call this in the same order.
+template <class Action>
+void agree(Communicator* world, const fs::path& target, bool (*is_kept)(const Error&),
+           const Action& action) {
+  std::optional<Error> trouble;
+  try {
+    action();
+  } catch (const Error& error) {
+    trouble = is_kept(error) ? error : checkpoint_write_error(target.string(), error.message());
+  } catch (const std::exception& error) {
+    trouble = checkpoint_write_error(target.string(), error.what());
+  }
+  if (is_alone(world)) {
+    if (trouble) throw *trouble;
+    return;
+  }
+  const std::string text = trouble ? to_json(*trouble) : "";
+  const std::vector<int64_t> sizes = all_gather_numbers(*world, static_cast<int64_t>(text.size()));
+  for (int64_t rank = 0; rank < world->size(); ++rank) {
+    const int64_t size = sizes[static_cast<size_t>(rank)];
+    if (size > 0) throw from_json(broadcast_text(*world, text, rank, size), rank);
+  }
 }
 
 /// Rank 0 removes what a save that failed has written so far.
@@ -100,11 +143,6 @@ CheckpointFolder::~CheckpointFolder() {
   }
 }
 
-std::string CheckpointFolder::save(Block& model, const Optimizer& optimizer,
-                                   const RunState& state) {
-  return save(whole_parts(model), optimizer, state);
-}
-
 std::string CheckpointFolder::save(const std::vector<LocalShard>& parts, const Optimizer& optimizer,
                                    const RunState& state) {
   finish();
@@ -121,7 +159,7 @@ std::string CheckpointFolder::save(const std::vector<LocalShard>& parts, const O
     if (rank == 0) make_partial(job->target);
   };
   try {
-    agree(world, prepare, describe_for(job->target));
+    agree(world, job->target, is_told, prepare);
   } catch (...) {
     drop_partial(job->target, rank);
     throw;
@@ -174,23 +212,16 @@ void CheckpointFolder::complete() {
   if (job->thread.joinable()) job->thread.join();
   Communicator* const world = settings_.world;
   const int64_t rank = rank_in(world);
-  const auto describe = describe_for(job->target);
   try {
-    agree(
-        world,
-        [&] {
-          if (job->trouble) std::rethrow_exception(job->trouble);
-          S2S_ASSERT(job->done, "a save that went well has ended");
-        },
-        describe);
-    const std::vector<std::string> written =
-        gather_texts(world, format_checkpoint_index(job->index));
-    agree(
-        world,
-        [&] {
-          if (rank == 0) name(*job, written);
-        },
-        describe);
+    agree(world, job->target, is_told, [&] {
+      if (job->trouble) std::rethrow_exception(job->trouble);
+      S2S_ASSERT(job->done, "a save that went well has ended");
+    });
+    std::vector<std::string> written = {format_checkpoint_index(job->index)};
+    if (!is_alone(world)) written = gather_texts(*world, written[0]);
+    agree(world, job->target, is_told, [&] {
+      if (rank == 0) name(*job, written);
+    });
   } catch (...) {
     drop_partial(job->target, rank);
     throw;
@@ -226,13 +257,17 @@ void CheckpointFolder::settle_and_rotate(const std::string& target, int64_t step
       }
     }
     failed_in_a_row_ = 0;
+  } catch (const Error& error) {
+    cleanup_failed(target, error.message());
   } catch (const std::exception& error) {
-    const auto* const known = dynamic_cast<const Error*>(&error);
-    const Error failed =
-        checkpoint_cleanup_error(target, known == nullptr ? error.what() : known->message());
-    if (++failed_in_a_row_ >= kMaxFailedInARow) throw failed;
-    warn(std::string(failed.what()) + "\n  the run goes on, and the next save tries again");
+    cleanup_failed(target, error.what());
   }
+}
+
+void CheckpointFolder::cleanup_failed(const std::string& target, const std::string& reason) {
+  const Error failed = checkpoint_cleanup_error(target, reason);
+  if (++failed_in_a_row_ >= kMaxFailedInARow) throw failed;
+  warn(std::string(failed.what()) + "\n  the run goes on, and the next save tries again");
 }
 
 void CheckpointFolder::warn(const std::string& message) const {
@@ -256,7 +291,7 @@ void write_first_checkpoint(const std::string& folder, Block& model, const Attac
     settle(target);
   };
   try {
-    agree(nullptr, write, describe_for(target));
+    agree(nullptr, target, is_told, write);
   } catch (...) {
     drop_partial(target, 0);
     throw;
@@ -266,14 +301,14 @@ void write_first_checkpoint(const std::string& folder, Block& model, const Attac
 std::string CheckpointFolder::newest() const {
   Communicator* const world = settings_.world;
   std::string found;
-  const auto look = [&] {
-    if (rank_in(world) == 0) found = find_newest();
-  };
-  agree(world, look, [&](const std::exception& error) {
-    const auto* const known = dynamic_cast<const Error*>(&error);
-    return known != nullptr ? *known : checkpoint_write_error(folder_, error.what());
-  });
-  return share_text(world, found);
+  agree(
+      world, folder_, [](const Error&) { return true; },
+      [&] {
+        if (rank_in(world) == 0) found = find_newest();
+      });
+  if (is_alone(world)) return found;
+  const std::vector<int64_t> sizes = all_gather_numbers(*world, static_cast<int64_t>(found.size()));
+  return broadcast_text(*world, found, 0, sizes[0]);
 }
 
 std::string CheckpointFolder::find_newest() const {

@@ -22,7 +22,6 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/checkpoint_rotation.h"
 #include "plan/mesh.h"
 #include "s2s/config.h"
 #include "s2s/kinds/optimizer.h"
@@ -41,6 +40,15 @@ struct RunState {
   std::string trainer_state = "";
   /// The number that decides which checkpoints are the best, when one was measured of this model.
   std::optional<double> monitored = std::nullopt;
+};
+
+/// Which checkpoints stay. The one that was just saved always stays, and beside it: so many of the
+/// newest, it among them; or, with `is_monitored`, so many of those whose monitored number is the
+/// best. Those without one come after all others, the newest of them first. -1: all stay.
+struct Rotation {
+  int64_t keep = 1;
+  bool is_monitored = false;
+  bool is_larger_better = false;
 };
 
 struct CheckpointSettings {
@@ -81,8 +89,6 @@ class CheckpointFolder {
   /// Those of a save under way come from the next `poll`, `finish` or `save`.
   std::string save(const std::vector<LocalShard>& parts, const Optimizer& optimizer,
                    const RunState& state);
-  /// The same of a model that is whole here.
-  std::string save(Block& model, const Optimizer& optimizer, const RunState& state);
   /// After each step: completes a save under way that all ranks have written. True when it did.
   bool poll();
   /// Waits for a save under way, and completes it.
@@ -102,6 +108,7 @@ class CheckpointFolder {
   void complete();
   void name(Job& job, const std::vector<std::string>& written);
   void settle_and_rotate(const std::string& target, int64_t step);
+  void cleanup_failed(const std::string& target, const std::string& reason);
   std::string find_newest() const;
   void warn(const std::string& message) const;
 
@@ -153,8 +160,10 @@ struct ResumingRank {
 /// modulo the size of each axis. Errors: [checkpoint/incomplete], [checkpoint/damaged],
 /// [checkpoint/optimizer], [weights/not-finite].
 RunState load_run_state(const std::string& checkpoint, Optimizer& optimizer,
-                        const std::vector<LocalShard>& parts, const ResumingRank& place = {});
-/// The same where everything is whole.
-RunState load_run_state(const std::string& checkpoint, Optimizer& optimizer);
+                        const std::vector<LocalShard>& parts = {}, const ResumingRank& place = {});
+
+/// `path` itself; of the folder of a run, or of its `checkpoints`, what `last` points at.
+/// Errors: [checkpoint/missing] for the folder of a run that has none.
+std::string checkpoint_of(const std::string& path);
 
 }  // namespace s2s

@@ -14,6 +14,7 @@
 #include "checkpoint/checkpoint_write.h"
 #include "config/load_config.h"
 #include "train/train_errors.h"
+#include "weights/checkpoint_errors.h"
 #include "weights/checkpoint_proof.h"
 #include "weights/finite.h"
 #include "weights/shape_text.h"
@@ -23,6 +24,15 @@
 
 namespace s2s {
 namespace {
+
+namespace fs = std::filesystem;
+
+/// The folder of checkpoints that a path names, or "".
+fs::path checkpoints_of(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path / "checkpoints", ignored)) return path / "checkpoints";
+  return fs::is_symlink(path / "last", ignored) ? path : fs::path();
+}
 
 namespace fs = std::filesystem;
 
@@ -83,11 +93,83 @@ void check_same_model(const std::string& checkpoint, const Wanted& wanted,
   if (!differences.empty()) throw_other_model(checkpoint, differences);
 }
 
+/// The stored state that belongs to `own`. One that does not fit is passed on whole: the optimizer
+/// lists what differs.
+at::Tensor stored_state(const ShardFiles& files, const std::string& name, const at::Tensor* own,
+                        const LocalShard* part) {
+  const SafetensorsEntry& entry = files.entries().at(name);
+  const bool is_cut =
+      own != nullptr && part != nullptr && is_cut_like(*own, *part) && entry.sizes == part->sizes;
+  const std::vector<TensorSpan> all = {{0, count_elements(entry.sizes)}};
+  const std::vector<TensorSpan>& spans = is_cut ? part->spans : all;
+  check_numbers(files, name, spans);
+  const at::Tensor elements = files.elements(name, spans);
+  return is_cut ? elements.view(own->sizes()) : elements.view(entry.sizes);
+}
+
+TensorMap stored_optimizer(const ShardFiles& files, const TensorMap& own,
+                           const std::vector<LocalShard>& parts) {
+  const PartsByName by_name(parts);
+  TensorMap states;
+  for (const auto& [name, entry] : files.entries()) {
+    const auto ours = own.find(name);
+    const LocalShard* const part = by_name.of_state(name);
+    const bool is_held = parts.empty() || (part != nullptr && part->tensor.numel() > 0);
+    if (ours == own.end() && !is_held) continue;  // of elements that other ranks have
+    states[name] = stored_state(files, name, ours == own.end() ? nullptr : &ours->second, part);
+  }
+  return states;
+}
+
+/// The rank of the run that wrote a checkpoint whose random state a rank goes on with.
+int64_t random_rank(const MeshShape& then, const ResumingRank& now) {
+  MeshPlace place = place_in_mesh(now.mesh, now.rank);
+  const int64_t data = place.data(now.mesh) % then.data_size();
+  place.replicate = data / then.shard;
+  place.shard = data % then.shard;
+  place.pipeline %= then.pipeline;
+  place.context %= then.context;
+  place.tensor %= then.tensor;
+  return rank_of_place(then, place);
+}
+
+TensorMap stored_random(CheckedFiles& files, const nlohmann::json& state,
+                        const ResumingRank& place) {
+  const MeshShape mesh = mesh_of_state(state);
+  const int64_t num_ranks = files.index() == nullptr ? 1 : files.index()->num_ranks;
+  const bool is_known = mesh.world_size() == num_ranks;
+  const std::string file =
+      rank_file_name("random", is_known ? random_rank(mesh, place) : 0, num_ranks);
+  files.require(file);
+  files.check_whole(file);
+  TensorMap states;
+  for (const auto& [name, tensor] : files.tensors(file).tensors()) states[name] = tensor.clone();
+  if (states.count("cpu") == 0) throw checkpoint_errors::incomplete(files.folder(), file);
+  return states;
+}
+
 }  // namespace
+
+std::string checkpoint_of(const std::string& path) {
+  const fs::path folder = checkpoints_of(path);
+  if (folder.empty()) return path;
+  const fs::path last = folder / "last";
+  std::error_code problem;
+  const fs::path step = fs::read_symlink(last, problem);
+  if (problem || !fs::is_directory(last, problem)) {
+    throw_no_checkpoint(path, "it is the folder of a run that has written none yet");
+  }
+  // Of somebody else's run, the link might lead to weights of yours, which an export would publish.
+  if (step.has_parent_path() || step == "..") {
+    throw_no_checkpoint(path, "its `last` leads out of " + folder.string());
+  }
+  return (folder / step).string();
+}
 
 void require_in_checkpoint(const std::string& checkpoint, const std::string& file) {
   if (!fs::is_directory(checkpoint)) throw_no_checkpoint(checkpoint, "no such folder");
-  if (!fs::exists(fs::path(checkpoint) / file)) throw_incomplete_checkpoint(checkpoint, file);
+  if (!fs::exists(fs::path(checkpoint) / file))
+    throw checkpoint_errors::incomplete(checkpoint, file);
 }
 
 void require_checkpoint(const std::string& checkpoint) {
@@ -142,65 +224,6 @@ int64_t steps_of_checkpoint(const std::string& checkpoint) {
   return parse_state(checkpoint, read_state_json(checkpoint)).steps_done;
 }
 
-namespace {
-
-/// The stored state that belongs to `own`. One that does not fit is passed on whole: the optimizer
-/// lists what differs.
-at::Tensor stored_state(const ShardFiles& files, const std::string& name, const at::Tensor* own,
-                        const LocalShard* part) {
-  const SafetensorsEntry& entry = files.entries().at(name);
-  const bool is_cut =
-      own != nullptr && part != nullptr && is_cut_like(*own, *part) && entry.sizes == part->sizes;
-  const std::vector<TensorSpan> all = {{0, count_elements(entry.sizes)}};
-  const std::vector<TensorSpan>& spans = is_cut ? part->spans : all;
-  check_numbers(files, name, spans);
-  const at::Tensor elements = files.elements(name, spans);
-  return is_cut ? elements.view(own->sizes()) : elements.view(entry.sizes);
-}
-
-TensorMap stored_optimizer(const ShardFiles& files, const TensorMap& own,
-                           const std::vector<LocalShard>& parts) {
-  const PartsByName by_name(parts);
-  TensorMap states;
-  for (const auto& [name, entry] : files.entries()) {
-    const auto ours = own.find(name);
-    const LocalShard* const part = by_name.of_state(name);
-    const bool is_held = parts.empty() || (part != nullptr && part->tensor.numel() > 0);
-    if (ours == own.end() && !is_held) continue;  // of elements that other ranks have
-    states[name] = stored_state(files, name, ours == own.end() ? nullptr : &ours->second, part);
-  }
-  return states;
-}
-
-/// The rank of the run that wrote a checkpoint whose random state a rank goes on with.
-int64_t random_rank(const MeshShape& then, const ResumingRank& now) {
-  MeshPlace place = place_in_mesh(now.mesh, now.rank);
-  const int64_t data = place.data(now.mesh) % then.data_size();
-  place.replicate = data / then.shard;
-  place.shard = data % then.shard;
-  place.pipeline %= then.pipeline;
-  place.context %= then.context;
-  place.tensor %= then.tensor;
-  return rank_of_place(then, place);
-}
-
-TensorMap stored_random(CheckedFiles& files, const nlohmann::json& state,
-                        const ResumingRank& place) {
-  const MeshShape mesh = mesh_of_state(state);
-  const int64_t num_ranks = files.index() == nullptr ? 1 : files.index()->num_ranks;
-  const bool is_known = mesh.world_size() == num_ranks;
-  const std::string file =
-      rank_file_name("random", is_known ? random_rank(mesh, place) : 0, num_ranks);
-  files.require(file);
-  files.check_whole(file);
-  TensorMap states;
-  for (const auto& [name, tensor] : files.tensors(file).tensors()) states[name] = tensor.clone();
-  if (states.count("cpu") == 0) throw_incomplete_checkpoint(files.folder(), file);
-  return states;
-}
-
-}  // namespace
-
 RunState load_run_state(const std::string& checkpoint, Optimizer& optimizer,
                         const std::vector<LocalShard>& parts, const ResumingRank& place) {
   const nlohmann::json content = read_state_json(checkpoint);
@@ -212,10 +235,6 @@ RunState load_run_state(const std::string& checkpoint, Optimizer& optimizer,
   optimizer.restore(stored_optimizer(moments, optimizer.state(), parts));
   set_random_states(random);
   return state;
-}
-
-RunState load_run_state(const std::string& checkpoint, Optimizer& optimizer) {
-  return load_run_state(checkpoint, optimizer, {});
 }
 
 }  // namespace s2s

@@ -5,13 +5,15 @@
 #include <algorithm>
 
 #include "base/foreign_json.h"
-#include "train/train_errors.h"
+#include "weights/checkpoint_errors.h"
 #include "weights/checkpoint_proof.h"
 
 namespace s2s {
 namespace {
 
 using nlohmann::json;
+
+constexpr int kStateFormat = 2;  // 1: without an index
 
 /// Of one axis, and of all together.
 constexpr int64_t kMaxRanks = int64_t{1} << 31;
@@ -38,7 +40,7 @@ json state_json(const RunState& state, const MeshShape& mesh) {
 
 json read_state_json(const std::string& checkpoint) {
   json content = try_read_state(checkpoint);
-  if (!content.is_object()) throw_incomplete_checkpoint(checkpoint, "state.json");
+  if (!content.is_object()) throw checkpoint_errors::incomplete(checkpoint, "state.json");
   return content;
 }
 
@@ -57,16 +59,16 @@ bool is_trainer_state(const std::string& text) {
 RunState parse_state(const std::string& checkpoint, const json& content) {
   try {
     const json& steps = content.at("steps_done");
-    if (!steps.is_number_integer()) throw_incomplete_checkpoint(checkpoint, "state.json");
+    if (!steps.is_number_integer()) throw checkpoint_errors::incomplete(checkpoint, "state.json");
     RunState state{steps.get<int64_t>(), content.at("data_state").get<std::string>()};
     state.trainer_state = content.value("trainer_state", "");
     if (!is_trainer_state(state.trainer_state) || state.steps_done < 0) {
-      throw_incomplete_checkpoint(checkpoint, "state.json");
+      throw checkpoint_errors::incomplete(checkpoint, "state.json");
     }
     if (content.contains("monitored")) state.monitored = content.at("monitored").get<double>();
     return state;
   } catch (const json::exception&) {
-    throw_incomplete_checkpoint(checkpoint, "state.json");
+    throw checkpoint_errors::incomplete(checkpoint, "state.json");
   }
 }
 

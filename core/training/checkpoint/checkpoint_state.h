@@ -8,9 +8,6 @@
 
 namespace s2s {
 
-/// 1: without an index.
-inline constexpr int kStateFormat = 2;
-
 nlohmann::json state_json(const RunState& state, const MeshShape& mesh);
 /// Errors: [checkpoint/incomplete].
 nlohmann::json read_state_json(const std::string& checkpoint);

@@ -12,6 +12,7 @@
 
 #include "base/atomic_file.h"
 #include "base/io_errors.h"
+#include "checkpoint/checkpoint_state.h"
 #include "weights/checkpoint_proof.h"
 #include "weights/safetensors.h"
 
@@ -19,6 +20,16 @@ namespace s2s {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// The number N of a folder name step=N, or -1.
+int64_t step_of(const std::string& name) {
+  int64_t step = -1;
+  if (!name.starts_with("step=")) return -1;
+  const char* begin = name.data() + 5;
+  const char* end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(begin, end, step);
+  return error == std::errc() && stop == end ? step : -1;
+}
 
 /// What a file says of itself where it holds shards: the index could be made again from it.
 std::map<std::string, std::string> metadata_of(const RankFile& file, int64_t rank,
@@ -103,6 +114,46 @@ fs::path parent_of(const fs::path& target) {
   return target.has_parent_path() ? target.parent_path() : fs::path(".");
 }
 
+/// Takes a checkpoint's name from it, durably, and then removes it: it is never there in part under
+/// its name. Errors: [io/write], std::filesystem::filesystem_error when it keeps its name.
+void remove_checkpoint(const fs::path& folder) {
+  const fs::path removed = beside(folder, kRemoved);
+  std::error_code ignored;
+  fs::remove_all(removed, ignored);
+  // Synced before anything in it goes: a power cut must not leave the name with half a checkpoint.
+  rename_durably(folder.string(), removed.string());
+  fs::remove_all(removed, ignored);
+}
+
+struct Candidate {
+  int64_t step = 0;
+  std::filesystem::path path;
+  std::optional<double> monitored;
+};
+
+/// As deep as a resume looks: what it would pass over replaces nothing. The saved one has its
+/// proof.
+std::vector<Candidate> find_candidates(const std::string& folder, const Rotation& rotation,
+                                       int64_t saved) {
+  std::vector<Candidate> all;
+  for (const auto& [step, path] : list_checkpoints(folder)) {
+    const bool is_whole =
+        step == saved || checkpoint_fault(path.string(), ProofDepth::kHeaders).empty();
+    if (!is_whole) continue;
+    all.push_back({step, path, std::nullopt});
+    if (rotation.is_monitored) all.back().monitored = monitored_of(path.string());
+  }
+  return all;
+}
+
+bool is_better(const Candidate& a, const Candidate& b, bool is_larger_better) {
+  if (a.monitored.has_value() != b.monitored.has_value()) return a.monitored.has_value();
+  if (a.monitored && *a.monitored != *b.monitored) {
+    return (*a.monitored > *b.monitored) == is_larger_better;
+  }
+  return a.step > b.step;
+}
+
 }  // namespace
 
 fs::path partial_name(const fs::path& target) { return beside(target, ".partial"); }
@@ -184,31 +235,9 @@ void point_last(const fs::path& target) {
   rename_durably(fresh.string(), (parent_of(target) / "last").string());
 }
 
-void remove_checkpoint(const fs::path& folder) {
-  const fs::path removed = beside(folder, kRemoved);
-  std::error_code ignored;
-  fs::remove_all(removed, ignored);
-  // Synced before anything in it goes: a power cut must not leave the name with half a checkpoint.
-  rename_durably(folder.string(), removed.string());
-  fs::remove_all(removed, ignored);
-}
-
-std::vector<std::string> remove_removed(const fs::path& folder) {
-  return remove_named(folder, kRemoved);
-}
-
 std::vector<std::string> remove_partials(const fs::path& folder) {
   restore_replaced(folder);
   return remove_named(folder, ".partial");
-}
-
-int64_t step_of(const std::string& name) {
-  int64_t step = -1;
-  if (!name.starts_with("step=")) return -1;
-  const char* begin = name.data() + 5;
-  const char* end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(begin, end, step);
-  return error == std::errc() && stop == end ? step : -1;
 }
 
 std::vector<std::pair<int64_t, fs::path>> list_checkpoints(const fs::path& folder) {
@@ -223,6 +252,19 @@ std::vector<std::pair<int64_t, fs::path>> list_checkpoints(const fs::path& folde
   }
   std::sort(found.begin(), found.end());
   return found;
+}
+
+std::vector<std::string> rotate_checkpoints(const std::string& folder, const Rotation& rotation,
+                                            int64_t saved) {
+  if (rotation.keep < 0) return {};
+  std::vector<Candidate> all = find_candidates(folder, rotation, saved);
+  std::sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
+    return is_better(a, b, rotation.is_larger_better);
+  });
+  for (size_t i = static_cast<size_t>(rotation.keep); i < all.size(); ++i) {
+    if (all[i].step != saved) remove_checkpoint(all[i].path);
+  }
+  return remove_named(folder, kRemoved);
 }
 
 }  // namespace s2s

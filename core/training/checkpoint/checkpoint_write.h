@@ -12,6 +12,8 @@
 
 namespace s2s {
 
+struct Rotation;
+
 /// Where a checkpoint is written before it has its name.
 std::filesystem::path partial_name(const std::filesystem::path& target);
 /// Makes the empty folder. Errors: std::filesystem::filesystem_error, [io/write].
@@ -39,21 +41,20 @@ void settle(const std::filesystem::path& target);
 
 /// Points `last`, beside a checkpoint, at it.
 void point_last(const std::filesystem::path& target);
-/// Takes a checkpoint's name from it, durably, and then removes it: it is never there in part under
-/// its name. What could not be removed is for remove_removed. Errors: [io/write],
-/// std::filesystem::filesystem_error when it keeps its name.
-void remove_checkpoint(const std::filesystem::path& folder);
-/// Removes checkpoints that have lost their names already; a line for each that stays.
-std::vector<std::string> remove_removed(const std::filesystem::path& folder);
 /// Mends what saves that were cut off have left: a whole checkpoint whose place was being taken
 /// gets its name back, everything else is removed; a line for each that stays.
 std::vector<std::string> remove_partials(const std::filesystem::path& folder);
 
-/// The number N of a folder name step=N, or -1.
-int64_t step_of(const std::string& name);
 /// The folders step=N, oldest first, whole or not; none where there is no folder. Errors:
 /// [io/read].
 std::vector<std::pair<int64_t, std::filesystem::path>> list_checkpoints(
     const std::filesystem::path& folder);
+
+/// Removes the others, now that step `saved` is whole; a line for each that has lost its name and
+/// could not be removed, which is tried again at the next call. What is not a whole checkpoint
+/// neither counts nor goes: a resume would not begin with it. Errors: [io/read], [io/write],
+/// std::filesystem::filesystem_error when one keeps its name.
+std::vector<std::string> rotate_checkpoints(const std::string& folder, const Rotation& rotation,
+                                            int64_t saved);
 
 }  // namespace s2s

@@ -5,13 +5,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
-#include "compare/compare_errors.h"
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/codec.h"
 #include "s2s/kinds/encoder.h"
 #include "s2s/kinds/speech_model.h"
+#include "s2s/nn/weights.h"
+#include "train/train_errors.h"
 #include "weights/shape_text.h"
 
 namespace s2s {
@@ -19,6 +22,50 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kHalfTolerance = 0.05;
+
+/// [B, T] bool: true before each row's length.
+at::Tensor before_lengths(const at::Tensor& lengths_B, int64_t width) {
+  return at::arange(width).unsqueeze(0) < lengths_B.to(at::kCPU).unsqueeze(1);
+}
+
+void compare_encoder(const CompareJob& job, Comparison& comparison) {
+  const ReferenceFile& file = job.reference;
+  const std::unique_ptr<Encoder> encoder = build_from_reference<Encoder>(job);
+  encoder->materialize(job.settings.device, job.settings.dtype, 0);
+  load_weights(*encoder, encoder->checkpoint_names(), file.weights, file.path);
+  encoder->train(false);
+  const EncoderOutput output = encoder->forward(file.input("audio").to(job.settings.device),
+                                                file.input("lengths").to(job.settings.device));
+  comparison.add("output/mel", output.mel_BFT, file.output("mel"));
+  comparison.add("output/lengths", output.lengths_B, file.output("lengths"));
+  const at::Tensor features = file.output("features");
+  if (!features.defined()) return;
+  const at::Tensor lengths =
+      file.output("lengths").defined() ? file.output("lengths") : output.lengths_B;
+  comparison.add("output/features", output.features_BTH, features,
+                 before_lengths(lengths, features.size(1)).unsqueeze(-1));
+}
+
+void compare_codec(const CompareJob& job, Comparison& comparison) {
+  const at::NoGradGuard no_grad;
+  const ReferenceFile& file = job.reference;
+  const std::unique_ptr<Codec> codec = build_from_reference<Codec>(job);
+  codec->materialize(job.settings.device, at::kFloat, 0);  // codecs are always float32
+  load_weights(*codec, codec->checkpoint_names(), file.weights, file.path);
+  codec->train(false);
+  const auto [codes_BKT, lengths_B] = codec->encode(file.input("audio").to(job.settings.device),
+                                                    file.input("lengths").to(job.settings.device));
+  comparison.add("output/lengths", lengths_B, file.output("lengths"));
+  const at::Tensor codes = file.output("codes");
+  if (codes.defined()) {
+    comparison.add("output/codes", codes_BKT, codes,
+                   before_lengths(lengths_B, codes.size(2)).unsqueeze(1));
+  }
+  if (!file.output("audio").defined()) return;
+  // The reference's own codes, so that one code at a decision's edge does not fail the decoder.
+  const at::Tensor from = codes.defined() ? codes.to(job.settings.device) : codes_BKT;
+  comparison.add("output/audio", codec->decode(from), file.output("audio"));
+}
 
 struct Run {
   const char* kind;
@@ -40,18 +87,18 @@ at::ScalarType parse_dtype(const std::string& text) {
   if (text == "float64" || text == "fp64") return at::kDouble;
   if (text == "bfloat16" || text == "bf16") return at::kBFloat16;
   if (text == "float16" || text == "fp16") return at::kHalf;
-  throw compare_errors::dtype(text);
+  throw reference_dtype_error(text);
 }
 
 at::Device parse_device(const std::string& text) {
   try {
     const at::Device device(text);
     if (device.is_cpu()) return device;
-    if (!device.is_cuda()) throw compare_errors::device(text, "the kind is not supported");
-    if (!at::hasCUDA()) throw compare_errors::device(text, "no CUDA device was found");
+    if (!device.is_cuda()) throw reference_device_error(text, "the kind is not supported");
+    if (!at::hasCUDA()) throw reference_device_error(text, "no CUDA device was found");
     return device;
   } catch (const c10::Error& error) {
-    throw compare_errors::device(text, error.what_without_backtrace());
+    throw reference_device_error(text, error.what_without_backtrace());
   }
 }
 
@@ -113,11 +160,6 @@ void Comparison::add_rounding(const std::string& name, const at::Tensor& like, d
   rows_.push_back(row);
 }
 
-bool Comparison::all_pass() const {
-  return !rows_.empty() && std::all_of(rows_.begin(), rows_.end(),
-                                       [](const TensorDifference& row) { return row.pass; });
-}
-
 template <class T>
 std::unique_ptr<T> build_from_reference(const CompareJob& job) {
   const ReferenceFile& reference = job.reference;
@@ -127,7 +169,7 @@ std::unique_ptr<T> build_from_reference(const CompareJob& job) {
   const Component<T>& component =
       job.registries.get<T>(reference.name, reference.options, reference.path);
   if (component.translate == nullptr) {
-    throw compare_errors::no_translation(reference.path, reference.kind, reference.name);
+    throw reference_translation_error(reference.path, reference.kind, reference.name);
   }
   return component.create(component.translate(reference.options), context);
 }
@@ -161,8 +203,59 @@ std::vector<TensorDifference> compare_reference(const CompareJob& job) {
     run.compare(job, comparison);
     return comparison.rows();
   }
-  throw compare_errors::metadata(job.reference.path, "kind", job.reference.kind,
+  throw reference_metadata_error(job.reference.path, "kind", job.reference.kind,
                                  "llm, encoder, codec or model");
+}
+
+std::string format_differences(const ReferenceFile& reference,
+                               const std::vector<TensorDifference>& rows) {
+  size_t width = 6;
+  size_t shape_width = 5;
+  for (const TensorDifference& row : rows) {
+    width = std::max(width, row.name.size());
+    shape_width = std::max(shape_width, row.shape.size());
+  }
+  std::string text = fmt::format("{:<{}}  {:<{}}  {:>10}  {:>10}  {:>9}  result\n", "tensor", width,
+                                 "shape", shape_width, "absolute", "relative", "tolerance");
+  size_t passed = 0;
+  double worst = 0;
+  for (const TensorDifference& row : rows) {
+    passed += row.pass ? 1 : 0;
+    worst = std::max(worst, row.share_of_tolerance);
+    text += fmt::format("{:<{}}  {:<{}}  {:>10.2e}  {:>10.2e}  {:>8.1f}%  {}{}\n", row.name, width,
+                        row.shape, shape_width, row.largest_absolute, row.largest_relative,
+                        100 * row.share_of_tolerance, row.pass ? "pass" : "FAIL",
+                        row.note.empty() ? "" : " (" + row.note + ")");
+  }
+  return text + fmt::format(
+                    "{}:{}  {} of {} tensors pass (rtol {:g}, atol {:g}); the worst uses "
+                    "{:.1f}% of its tolerance\n",
+                    reference.kind, reference.name, passed, rows.size(), reference.rtol,
+                    reference.atol, 100 * worst);
+}
+
+std::string differences_json(const ReferenceFile& reference,
+                             const std::vector<TensorDifference>& rows) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  bool all_pass = !rows.empty();
+  for (const TensorDifference& row : rows) {
+    all_pass = all_pass && row.pass;
+    nlohmann::ordered_json item = {{"name", row.name},
+                                   {"shape", row.shape},
+                                   {"compared", row.compared},
+                                   {"largest_absolute", row.largest_absolute},
+                                   {"largest_relative", row.largest_relative},
+                                   {"root_mean_square", row.root_mean_square},
+                                   {"share_of_tolerance", row.share_of_tolerance},
+                                   {"pass", row.pass}};
+    if (!std::isfinite(row.share_of_tolerance)) item["share_of_tolerance"] = nullptr;
+    if (!row.note.empty()) item["note"] = row.note;
+    list.push_back(std::move(item));
+  }
+  const nlohmann::ordered_json root = {{"kind", reference.kind}, {"name", reference.name},
+                                       {"rtol", reference.rtol}, {"atol", reference.atol},
+                                       {"pass", all_pass},       {"tensors", std::move(list)}};
+  return root.dump(2) + "\n";
 }
 
 }  // namespace s2s

@@ -55,7 +55,6 @@ class Comparison {
   void add_rounding(const std::string& name, const at::Tensor& like, double ours, double source,
                     double factor = kRoundingOfTensor);
   const std::vector<TensorDifference>& rows() const { return rows_; }
-  bool all_pass() const;
 
  private:
   double rtol_, atol_;
@@ -73,10 +72,8 @@ struct CompareJob {
 /// Errors: [reference/metadata] for a kind that has no runs, those of the component.
 std::vector<TensorDifference> compare_reference(const CompareJob& job);
 
-/// One per kind, each in a file of its own.
+/// One per kind; those of encoders and codecs are in compare.cc.
 void compare_llm(const CompareJob& job, Comparison& comparison);
-void compare_encoder(const CompareJob& job, Comparison& comparison);
-void compare_codec(const CompareJob& job, Comparison& comparison);
 void compare_model(const CompareJob& job, Comparison& comparison);
 
 /// The component of the file's name, with options translated from the source's configuration.

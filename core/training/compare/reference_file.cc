@@ -4,8 +4,8 @@
 
 #include <charconv>
 
-#include "compare/compare_errors.h"
 #include "s2s/nn/weights.h"
+#include "train/train_errors.h"
 #include "weights/safetensors.h"
 
 namespace s2s {
@@ -15,7 +15,7 @@ std::string required(const SafetensorsFile& file, const std::string& key,
                      const std::string& expected) {
   const auto it = file.metadata().find(key);
   if (it == file.metadata().end() || it->second.empty()) {
-    throw compare_errors::metadata(file.path(), key, "", expected);
+    throw reference_metadata_error(file.path(), key, "", expected);
   }
   return it->second;
 }
@@ -25,7 +25,7 @@ double tolerance(const SafetensorsFile& file, const std::string& key) {
   double value = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
   if (result.ec != std::errc() || result.ptr != text.data() + text.size() || !(value >= 0)) {
-    throw compare_errors::metadata(file.path(), key, text, "a number of at least 0");
+    throw reference_metadata_error(file.path(), key, text, "a number of at least 0");
   }
   return value;
 }
@@ -40,14 +40,14 @@ std::optional<RoundingReference> read_rounding(const SafetensorsFile& file) {
   const Config* draws = root.find("draws");
   const Config* nudge = root.find("nudge");
   if (errors == nullptr || !errors->is_map() || draws == nullptr || nudge == nullptr) {
-    throw compare_errors::metadata(file.path(), "bfloat16", it->second,
+    throw reference_metadata_error(file.path(), "bfloat16", it->second,
                                    "an object of draws, nudge and errors");
   }
   RoundingReference rounding;
   rounding.draws = draws->as_int("bfloat16.draws");
   rounding.nudge = nudge->as_double("bfloat16.nudge");
   if (rounding.draws < 1) {
-    throw compare_errors::metadata(file.path(), "bfloat16", it->second, "draws of at least 1");
+    throw reference_metadata_error(file.path(), "bfloat16", it->second, "draws of at least 1");
   }
   for (const auto& [name, value] : errors->entries()) {
     rounding.errors[name] = value.as_double("bfloat16.errors." + name);
@@ -64,7 +64,7 @@ std::map<int64_t, TensorMap> read_after(const SafetensorsFile& file) {
     const auto result =
         std::from_chars(name.data(), name.data() + std::min(slash, name.size()), steps);
     if (slash == std::string::npos || result.ptr != name.data() + slash || steps < 1) {
-      throw compare_errors::metadata(file.path(), "after/" + name, name, "after/STEPS/NAME");
+      throw reference_metadata_error(file.path(), "after/" + name, name, "after/STEPS/NAME");
     }
     after[steps][name.substr(slash + 1)] = tensor;
   }
@@ -75,7 +75,7 @@ std::map<int64_t, TensorMap> read_after(const SafetensorsFile& file) {
 
 const at::Tensor& ReferenceFile::input(const std::string& tensor) const {
   const auto it = inputs.find(tensor);
-  if (it == inputs.end()) throw compare_errors::no_input(path, kind, "input/" + tensor);
+  if (it == inputs.end()) throw reference_input_error(path, kind, "input/" + tensor);
   return it->second;
 }
 
@@ -87,7 +87,7 @@ at::Tensor ReferenceFile::output(const std::string& tensor) const {
 ReferenceFile read_reference(const std::string& path) {
   const SafetensorsFile file = SafetensorsFile::open(path);
   const std::string version = required(file, "s2s.reference", "'1'");
-  if (version != "1") throw compare_errors::metadata(path, "s2s.reference", version, "'1'");
+  if (version != "1") throw reference_metadata_error(path, "s2s.reference", version, "'1'");
   ReferenceFile reference;
   reference.path = path;
   reference.kind = required(file, "kind", "llm, encoder, codec or model");

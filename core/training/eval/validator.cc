@@ -90,11 +90,9 @@ void Validator::add_numbers(ValidationReport& report) {
   if (settings_.strategy != nullptr) share_examples(*settings_.strategy, examples_);
   std::map<std::string, DataSetBoard> boards;
   for (const ReportExample& example : examples_) {
-    DataSetBoard& board = boards
-                              .try_emplace(example.data_set, example.data_set, english_normalizer(),
-                                           settings_.metrics)
-                              .first->second;
-    board.add(example, measure(example, board.texts().normalizer()));
+    DataSetBoard& board =
+        boards.try_emplace(example.data_set, example.data_set, settings_.metrics).first->second;
+    board.add(example, measure(example));
   }
   for (const auto& [set, board] : boards) report.sets[set].merge(board.numbers());
   examples_.clear();

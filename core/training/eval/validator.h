@@ -14,7 +14,6 @@
 #include "s2s/kinds/data_source.h"
 #include "s2s/kinds/scorer.h"
 #include "s2s/kinds/speech_model.h"
-#include "train/data_share.h"
 #include "train/precision.h"
 #include "train/step_report.h"
 

@@ -68,8 +68,8 @@ Config with_copies_before_interpolation(Config config, const std::string& checkp
   return config;
 }
 
-}  // namespace
-
+/// True for a file in `checkpoint` (a folder, or ""), or beside weights or the index of some
+/// checkpoint.
 bool is_of_checkpoint(const std::string& file, const std::string& checkpoint) {
   const fs::path parent = fs::path(file).parent_path();
   const fs::path folder = parent.empty() ? "." : parent;
@@ -80,6 +80,8 @@ bool is_of_checkpoint(const std::string& file, const std::string& checkpoint) {
   }
   return false;
 }
+
+}  // namespace
 
 Config load_config_safely(const std::string& file, const std::string& checkpoint,
                           DroppedParts* dropped) {

@@ -9,19 +9,16 @@
 
 namespace s2s::run {
 
-/// True for a file in `checkpoint` (a folder, or ""), or beside weights or the index of some
-/// checkpoint.
-bool is_of_checkpoint(const std::string& file, const std::string& checkpoint);
-
 /// What a checkpoint's configuration has lost: a sentence each for the user, or "".
 struct DroppedParts {
   std::string plugins;   // for `with_dropped_plugins`, too
   std::string commands;  // `data.allow_commands`
 };
 
-/// Reads a configuration file. One of a checkpoint (see above) loses its block `plugins` and
-/// `data.allow_commands`, and its commands do not count as typed (distrust_file). Every
-/// command that loads plugins or opens data for a configuration reads it through this.
+/// Reads a configuration file. One in `checkpoint` (a folder, or ""), or beside weights or the
+/// index of some checkpoint, loses its block `plugins` and `data.allow_commands`, and its commands
+/// do not count as typed (distrust_file). Every command that loads plugins or opens data for a
+/// configuration reads it through this.
 /// Errors: those of load_config.
 Config load_config_safely(const std::string& file, const std::string& checkpoint,
                           DroppedParts* dropped);

@@ -1,11 +1,14 @@
 #include "run/described_model.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "config/config_errors.h"
 #include "config/scalar.h"
 #include "nn/lora.h"
+#include "plan/simulated_ranks.h"
 #include "s2s/kinds/speech_model.h"
+#include "s2s/kinds/strategy.h"
 #include "s2s/kinds/tokenizer.h"
 #include "train/run_options.h"
 
@@ -94,6 +97,22 @@ DescribedModel describe_model(const Config& config, const Registries& registries
       llm == nullptr ? DescribedModel{model, plan, {}} : with_lora(config, model, *llm, plan);
   described.metrics = model->metric_names();
   return described;
+}
+
+std::optional<int64_t> given_axis_size(const Config& config, const std::string& key) {
+  const std::string path = "trainer.strategy." + key;
+  const Config* node = config.find_path(path);
+  const bool is_open =
+      node == nullptr || !node->is_scalar() || node->is_null() || node->text() == "auto";
+  return is_open ? std::nullopt : std::optional(node->as_int(path));
+}
+
+MeshShape mesh_of_strategy(const Registries& registries, const Config& config, int64_t num_ranks) {
+  const std::unique_ptr<Communicator> ranks = make_simulated_ranks(num_ranks);
+  ProcessContext context;
+  context.path = "trainer.strategy";
+  context.world = num_ranks > 1 ? ranks.get() : nullptr;
+  return registries.create<ParallelStrategy>(*config.find_path(context.path), context)->mesh();
 }
 
 }  // namespace s2s::run

@@ -1,10 +1,13 @@
 #pragma once
 // The model of a configuration, described but without memory.
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "plan/mesh.h"
 #include "s2s/config.h"
 #include "s2s/kinds/backbone.h"
 #include "s2s/parallel/plan.h"
@@ -27,5 +30,13 @@ DescribedModel describe_model(const Config& config, const Registries& registries
 /// [config/missing].
 std::unique_ptr<Backbone> describe_language_model(const Config& config,
                                                   const Registries& registries);
+
+/// A size that trainer.strategy gives ("data_parallel_size"); nothing where it leaves it to the
+/// number of ranks. Errors: [config/type].
+std::optional<int64_t> given_axis_size(const Config& config, const std::string& key);
+
+/// How the configured strategy shares so many ranks out; no rank is started.
+/// Errors: those of the strategy, [comm/mesh] when it has no place for them.
+MeshShape mesh_of_strategy(const Registries& registries, const Config& config, int64_t num_ranks);
 
 }  // namespace s2s::run

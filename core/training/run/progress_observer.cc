@@ -34,8 +34,6 @@ ProgressObserver::ProgressObserver(Console& console, Log& log, int64_t first_ste
       bar_(console, settings(first_step, max_steps)),
       log_every_n_steps_(log_every_n_steps) {}
 
-ProgressObserver::~ProgressObserver() = default;
-
 void ProgressObserver::on_step(const StepReport& report) {
   const int64_t done = report.step + 1;
   wait_s_ += kNewest * (report.data_wait_s - wait_s_);

@@ -12,7 +12,6 @@ class ProgressObserver : public RunObserver {
   /// Both must outlive the observer.
   ProgressObserver(Console& console, Log& log, int64_t first_step, int64_t max_steps,
                    int64_t log_every_n_steps);
-  ~ProgressObserver() override;
   void on_step(const StepReport& report) override;
   void on_skipped_step(const SkippedStep& skipped) override;
   void on_validation(const ValidationReport& report) override;

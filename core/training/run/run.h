@@ -24,11 +24,8 @@ class Run {
   const Registries& registries() const { return checked_.registries(); }
   const PluginHost& host() const { return checked_.host(); }
   const RunBuilder& builder() const { return *builder_; }
+  RunBuilder& builder() { return *builder_; }
   const RunProgram& program() const { return program_; }
-  /// See RunBuilder::join.
-  void join(const ProcessPlace& process, Communicator& world) { builder_->join(process, world); }
-  /// See DataContext::entropy: rank 0's, on all ranks.
-  void set_entropy(uint64_t entropy) { builder_->set_entropy(entropy); }
   /// What the user should know about the configuration although nothing is wrong.
   std::vector<std::string> notes() const { return checked_.check().notes.brief(); }
   /// What parts warn of; a command says where it goes.

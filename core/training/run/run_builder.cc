@@ -11,7 +11,6 @@
 #include "config/distrusted_files.h"
 #include "nn/lora.h"
 #include "s2s/nn/weights.h"
-#include "train/kept_source.h"
 #include "train/train_errors.h"
 
 namespace s2s {
@@ -41,15 +40,44 @@ at::Device choose_device(const std::string& accelerator) {
   return at::kCPU;
 }
 
-const Config& empty_map() {
-  static const Config kEmpty = Config::map();
-  return kEmpty;
-}
+class SharedSource : public DataSource {
+ public:
+  explicit SharedSource(std::shared_ptr<DataSource> source) : source_(std::move(source)) {}
+  std::optional<Batch> next() override { return source_->next(); }
+  std::string state() const override { return source_->state(); }
+  void restore(const std::string& state) override { source_->restore(state); }
+  std::vector<std::string> texts() override { return source_->texts(); }
+  std::vector<std::string> left_out() const override { return source_->left_out(); }
 
-/// A node of the configuration; an empty map when it is not there.
-const Config& node_at(const Config& config, const std::string& path) {
-  const Config* found = config.find_path(path);
-  return found != nullptr && !found->is_null() ? *found : empty_map();
+ private:
+  std::shared_ptr<DataSource> source_;
+};
+
+/// A data source that is opened once and read from its beginning again and again, as a validation
+/// set is.
+class KeptSource {
+ public:
+  explicit KeptSource(std::function<std::unique_ptr<DataSource>()> open) : open_(std::move(open)) {}
+
+  /// The source at its first batch: the one from before, unless somebody still has it.
+  std::unique_ptr<DataSource> get() {
+    if (source_ && source_.use_count() == 1) {
+      source_->restore("");
+    } else {
+      source_ = open_();
+    }
+    return std::make_unique<SharedSource>(source_);
+  }
+
+ private:
+  std::function<std::unique_ptr<DataSource>()> open_;
+  std::shared_ptr<DataSource> source_;
+};
+
+Backbone& language_model(SpeechModel& model) {
+  Backbone* const llm = model.language_model();
+  if (llm == nullptr) throw_no_language_model();
+  return *llm;
 }
 
 }  // namespace
@@ -206,29 +234,6 @@ std::map<std::string, ShareFactory> RunBuilder::validation_sources(
     };
   }
   return sources;
-}
-
-Backbone& language_model(SpeechModel& model) {
-  Backbone* const llm = model.language_model();
-  if (llm == nullptr) throw_no_language_model();
-  return *llm;
-}
-
-void fit_codec(SpeechModel& model, const SourceFactory& open_source, int64_t num_batches) {
-  if (model.codec().is_fitted()) return;
-  const std::unique_ptr<DataSource> source = open_source();
-  std::optional<Batch> batch;
-  int64_t row = 0, taken = 0;
-  model.codec().fit([&]() -> at::Tensor {
-    if (!batch || row == batch->size()) {
-      if (taken++ == num_batches) return {};
-      batch = source->next();
-      row = 0;
-      if (!batch) return {};
-    }
-    const int64_t length = batch->target_audio_lens_B[row].item<int64_t>();
-    return batch->target_audio_BS[row++].narrow(0, 0, length);
-  });
 }
 
 }  // namespace s2s

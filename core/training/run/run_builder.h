@@ -8,6 +8,7 @@
 
 #include "base/warnings.h"
 #include "eval/metrics/named_metric.h"
+#include "eval/metrics/shared_sets.h"
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/communicator.h"
 #include "s2s/kinds/optimizer.h"
@@ -18,7 +19,6 @@
 #include "s2s/kinds/tokenizer.h"
 #include "s2s/nn/initial_values.h"
 #include "s2s/registry.h"
-#include "train/data_share.h"
 #include "train/precision.h"
 #include "train/run_loggers.h"
 #include "train/run_options.h"
@@ -90,11 +90,5 @@ class RunBuilder {
   Communicator* world_ = nullptr;
   uint64_t entropy_;
 };
-
-/// The language model inside of a speech model.
-Backbone& language_model(SpeechModel& model);
-
-/// Fits the codec's statistics to the training data when it needs some and has none.
-void fit_codec(SpeechModel& model, const SourceFactory& open_source, int64_t num_batches);
 
 }  // namespace s2s

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_copies.h"
-#include "checkpoint/checkpoint_place.h"
 #include "config/interpolation.h"
 #include "config/load_config.h"
 #include "config/run_blocks.h"
@@ -13,7 +13,6 @@
 #include "plugin/plugins_options.h"
 #include "run/checkpoint_config.h"
 #include "run/described_model.h"
-#include "run/strategy_mesh.h"
 #include "s2s/data/duplex_data.h"
 #include "s2s/foreign_text.h"
 #include "s2s/kinds/optimizer.h"

@@ -81,9 +81,22 @@ RunParts build_training(const Run& setup, const RunProcesses& processes,
 }
 
 void fit_codec_of(const RunParts& parts, const RunBuilder& builder) {
-  fit_codec(
-      *parts.model, [&] { return builder.all_train_data(parts.tokenizer.get()); },
-      builder.settings().trainer.codec_fit_batches);
+  Codec& codec = parts.model->codec();
+  if (codec.is_fitted()) return;
+  const std::unique_ptr<DataSource> source = builder.all_train_data(parts.tokenizer.get());
+  const int64_t num_batches = builder.settings().trainer.codec_fit_batches;
+  std::optional<Batch> batch;
+  int64_t row = 0, taken = 0;
+  codec.fit([&]() -> at::Tensor {
+    if (!batch || row == batch->size()) {
+      if (taken++ == num_batches) return {};
+      batch = source->next();
+      row = 0;
+      if (!batch) return {};
+    }
+    const int64_t length = batch->target_audio_lens_B[row].item<int64_t>();
+    return batch->target_audio_BS[row++].narrow(0, 0, length);
+  });
 }
 
 std::unique_ptr<Scorer> prepared_scorer(const RunBuilder& builder, const Tokenizer* tokenizer,

@@ -2,7 +2,7 @@
 
 #include "comm/comm_errors.h"
 #include "comm/group_connection.h"
-#include "config/config_changes.h"
+#include "config/config_tree.h"
 #include "config/secrets.h"
 #include "plan/mesh.h"
 #include "s2s/plugin_note.h"
@@ -23,8 +23,7 @@ void check_started(const TrainerBlock& trainer, const LaunchPlace& place) {
 
 const char* device_name(at::DeviceType type) { return type == at::kCUDA ? "GPU" : "CPU"; }
 
-}  // namespace
-
+/// Version, LibTorch, and the file of every plugin that is loaded.
 std::vector<AgreedFact> program_facts(const PluginHost& host) {
   std::vector<AgreedFact> facts = {{"s2s-run", S2S_VERSION_TEXT},
                                    {"LibTorch", S2S_TORCH_VERSION_TEXT}};
@@ -34,6 +33,8 @@ std::vector<AgreedFact> program_facts(const PluginHost& host) {
   }
   return facts;
 }
+
+}  // namespace
 
 RunProcesses::RunProcesses(const PluginHost& host, const Registries& registries,
                            const LaunchPlace& place, const std::vector<AgreedFact>& facts,
@@ -85,8 +86,8 @@ std::unique_ptr<RunProcesses> meet_other_ranks(Run& setup, std::vector<AgreedFac
   if (its_device != device) {
     throw comm_errors::other_device(name, device_name(its_device), device_name(device));
   }
-  setup.join(processes->rendezvous().process(), processes->world());
-  setup.set_entropy(std::stoull(
+  setup.builder().join(processes->rendezvous().process(), processes->world());
+  setup.builder().set_entropy(std::stoull(
       processes->first().run("seeds", [&] { return std::to_string(setup.builder().entropy()); })));
   return processes;
 }

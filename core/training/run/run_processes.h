@@ -59,9 +59,6 @@ class RunProcesses {
   std::unique_ptr<Rank0> first_;
 };
 
-/// Version, LibTorch, and the file of every plugin that is loaded.
-std::vector<AgreedFact> program_facts(const PluginHost& host);
-
 /// Where a launcher started several processes: they meet, compare program and configuration, and
 /// are joined by trainer.communicator; `setup` builds for them from then on. Nothing is written.
 /// `facts`: what else has to be the same. Errors: those of the rendezvous and the communicator,

@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "base/foreign_json.h"
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_copies.h"
-#include "checkpoint/checkpoint_place.h"
-#include "config/config_changes.h"
+#include "config/config_tree.h"
 #include "config/load_config.h"
 #include "config/secrets.h"
 #include "run/manifest.h"

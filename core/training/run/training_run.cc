@@ -10,7 +10,7 @@
 
 #include "base/interrupt.h"
 #include "base/log.h"
-#include "base/memory.h"
+#include "base/machine.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_copies.h"
 #include "checkpoint/checkpoint_observer.h"
@@ -152,15 +152,15 @@ Trainer::End train(const OpenRun& run, RunParts& parts, const RunState& begin,
   const TrainerBlock& options = builder.settings().trainer;
   Trainer trainer(trainer_settings(builder), parts.of_trainer());
   trainer.restore(begin.trainer_state);
+  const auto warn = [&](const std::string& message) { run.log.warning(message); };
   std::unique_ptr<MetricsLog> metrics;
   if (run.processes.is_first()) {
     metrics =
-        std::make_unique<MetricsLog>(run.folder.file("metrics.jsonl"), begin.steps_done,
-                                     [&](const std::string& message) { run.log.warning(message); });
+        std::make_unique<MetricsLog>(run.folder.file("metrics.jsonl"), begin.steps_done, warn);
     trainer.add_observer(metrics.get());
   }
   RunLoggers loggers(run.processes.is_first() ? builder.loggers() : std::vector<NamedLogger>(),
-                     [&](const std::string& message) { run.log.warning(message); });
+                     warn);
   trainer.add_observer(&loggers);
   ProgressObserver progress(run.console, run.log, begin.steps_done, options.max_steps,
                             options.log_every_n_steps);
@@ -169,7 +169,6 @@ Trainer::End train(const OpenRun& run, RunParts& parts, const RunState& begin,
                                {run.folder.file("config.yaml"), run.folder.file("manifest.json"),
                                 run.folder.file(kTokenizerCopy), run.folder.file(kLlmCopy)},
                                checkpoint_settings(run, *parts.strategy));
-  const auto warn = [&](const std::string& message) { run.log.warning(message); };
   const std::string fault = monitor_fault(builder.settings(), parts.model->metric_names());
   if (!fault.empty()) warn(fault);
   CheckpointObserver saving(

@@ -2,6 +2,8 @@
 
 #include <ATen/autocast_mode.h>
 
+#include <cmath>
+
 #include "train/train_errors.h"
 
 namespace s2s {
@@ -27,6 +29,25 @@ AutocastScope::~AutocastScope() {
   if (!on_) return;
   if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
   at::autocast::set_autocast_enabled(device_, previous_);
+}
+
+// Source: aten/src/ATen/native/cuda/AmpKernels.cu, amp_update_scale.
+void LossScale::update(bool skipped) {
+  if (!on_) return;
+  if (skipped) {
+    scale_ *= kBackoff;
+    num_good_ = 0;
+  } else if (++num_good_ == kGrowthInterval) {
+    const float grown = scale_ * kGrowth;
+    if (std::isfinite(grown)) scale_ = grown;
+    num_good_ = 0;
+  }
+}
+
+void LossScale::restore(float scale, int64_t num_good) {
+  if (!on_) return;
+  scale_ = scale;
+  num_good_ = num_good;
 }
 
 }  // namespace s2s

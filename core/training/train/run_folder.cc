@@ -1,7 +1,5 @@
 #include "train/run_folder.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -12,6 +10,7 @@
 
 #include "base/atomic_file.h"
 #include "base/foreign_json.h"
+#include "base/machine.h"
 #include "train/train_errors.h"
 
 namespace s2s {
@@ -125,12 +124,6 @@ void RunFolder::keep_copies(const std::string& name, const std::vector<std::stri
   }
 }
 
-int64_t peak_memory_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<int64_t>(usage.ru_maxrss) * 1024;
-}
-
 MetricsLog::MetricsLog(std::string path, int64_t steps_done,
                        const std::function<void(const std::string&)>& warn)
     : path_(std::move(path)) {
@@ -150,8 +143,6 @@ void MetricsLog::keep_lines(int64_t steps_done,
   if (kept.first_odd > 0 && !kept.is_last_odd) warn(odd_metrics_line(path_, kept.first_odd));
   if (kept.last_step < steps_done) warn(missing_metrics(path_, kept.last_step, steps_done));
 }
-
-MetricsLog::~MetricsLog() = default;
 
 void MetricsLog::append(const ordered_json& line) const {
   std::ofstream out(path_, std::ios::app);

@@ -45,7 +45,6 @@ class MetricsLog : public RunObserver {
   /// none, which are dropped, and of steps that the checkpoint has and the file lacks.
   MetricsLog(std::string path, int64_t steps_done,
              const std::function<void(const std::string&)>& warn = {});
-  ~MetricsLog() override;
   void on_step(const StepReport& report) override;
   void on_validation(const ValidationReport& report) override;
 
@@ -57,8 +56,5 @@ class MetricsLog : public RunObserver {
 
 /// The numbers of a line of metrics.jsonl, in its order.
 std::vector<std::pair<std::string, double>> numbers_of(const StepReport& report);
-
-/// Largest memory this process has used so far, bytes.
-int64_t peak_memory_bytes();
 
 }  // namespace s2s

@@ -5,16 +5,108 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <optional>
+#include <system_error>
 
-#include "base/host_name.h"
+#include "base/machine.h"
 #include "s2s/foreign_text.h"
+#include "s2s/threads.h"
 #include "train/train_errors.h"
 
 namespace s2s {
 namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kLargestFile = 4096;
+
+/// The file's content, or nothing when it has gone.
+std::optional<std::string> content_of(const std::string& path) {
+  try {
+    return read_small_file(path, kLargestFile);
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::no_such_file_or_directory) return std::nullopt;
+    throw;
+  }
+}
+
+std::string word_in(const std::string& file) {
+  const std::string text = content_of(file).value_or("?");
+  return text.substr(0, text.find('\n'));
+}
+
+/// Where process numbers mean the same: this start of this machine, this container.
+std::string this_place() {
+  std::error_code ignored;
+  const std::string container = std::filesystem::read_symlink("/proc/self/ns/pid", ignored);
+  return word_in("/proc/sys/kernel/random/boot_id") + " " + container;
+}
+
+/// When a process of this place began, in ticks since the machine did; "" when it has ended,
+/// nothing when it is hidden from us. It tells a process from a later one of the same number.
+std::optional<std::string> start_of(pid_t process) {
+  if (::kill(process, 0) != 0 && errno == ESRCH) return "";
+  const std::optional<std::string> text = content_of(fmt::format("/proc/{}/stat", process));
+  if (!text) return std::nullopt;
+  // The second field is the name in brackets, which may have blanks; the start is the 22nd.
+  size_t begin = text->rfind(')');
+  const bool is_zombie = begin != std::string::npos && text->substr(begin, 3) == ") Z";
+  if (is_zombie) return "";
+  for (int field = 2; field < 22 && begin != std::string::npos; ++field) {
+    begin = text->find(' ', begin + 1);
+  }
+  if (begin == std::string::npos) return "";
+  return text->substr(begin + 1, text->find(' ', begin + 1) - begin - 1);
+}
+
+/// "process 17 on node1\nplace ...\nstart 4711\n"
+std::string identity_of(pid_t process) {
+  return fmt::format("{}\nplace {}\nstart {}\n", process_name(process), this_place(),
+                     start_of(process).value_or(""));
+}
+
+/// The process that a file of this machine and container names; 0 for other files.
+pid_t process_here(const std::string& text) {
+  if (text.find("\nplace " + this_place() + "\n") == std::string::npos) return 0;
+  int process = 0;
+  return std::sscanf(text.c_str(), "process %d on ", &process) == 1 ? process : 0;
+}
+
+/// Whether the owner that left `text` has ended. One of another machine, or one that is hidden
+/// from us, is watched.
+bool is_dead(const std::string& path, const std::string& text, milliseconds patience) {
+  if (const pid_t process = process_here(text)) {
+    const std::optional<std::string> start = start_of(process);
+    if (start) return start->empty() || text.find("\nstart " + *start + "\n") == std::string::npos;
+  }
+  const Clock::time_point limit = Clock::now() + patience;
+  const milliseconds pause = std::max(milliseconds(1), patience / 30);
+  while (Clock::now() < limit) {
+    std::this_thread::sleep_for(pause);
+    const std::optional<std::string> now = content_of(path);
+    if (!now) return true;
+    if (*now != text) return false;
+  }
+  return true;
+}
+
+/// Takes the file of a dead owner away; not the one that another heir has made meanwhile.
+void set_aside(const std::string& path, const std::string& text) {
+  const std::string aside = fmt::format("{}.{}", path, ::getpid());
+  if (::rename(path.c_str(), aside.c_str()) != 0) return;
+  const bool is_other = content_of(aside).value_or(text) != text;
+  const bool is_back = is_other && ::link(aside.c_str(), path.c_str()) == 0;
+  static_cast<void>(is_back);  // or somebody has made one again: it counts
+  ::unlink(aside.c_str());
+}
 
 std::string first_line(int file) {
   std::array<char, 512> text{};
@@ -33,6 +125,73 @@ std::string no_lock_warning(const std::string& folder, const std::string& reason
 }
 
 }  // namespace
+
+OwnerFile::OwnerFile(const std::string& folder, const OwnerSettings& settings)
+    : path_(folder + "/.owner"), identity_(identity_of(::getpid())) {
+  try {
+    take(folder, settings.patience);
+    thread_ = start_thread([this, interval = settings.beat] { beat(interval); });
+  } catch (const std::system_error& error) {
+    remove();
+    throw_run_folder(folder, error.code().message());
+  } catch (...) {
+    remove();
+    throw;
+  }
+}
+
+OwnerFile::~OwnerFile() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  wakes_.notify_all();
+  thread_.join();
+  remove();
+}
+
+void OwnerFile::take(const std::string& folder, milliseconds patience) {
+  while (true) {
+    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file_ >= 0) break;
+    if (errno != EEXIST) throw_run_folder(folder, std::strerror(errno));
+    const std::optional<std::string> other = content_of(path_);
+    if (!other) continue;  // just given back
+    if (!is_dead(path_, *other, patience)) {
+      throw_run_in_use(folder, printable_name(other->substr(0, other->find('\n'))));
+    }
+    set_aside(path_, *other);
+  }
+  const ssize_t written = ::pwrite(file_, identity_.data(), identity_.size(), 0);
+  if (written == static_cast<ssize_t>(identity_.size())) return;
+  const int reason = written < 0 ? errno : ENOSPC;
+  ::unlink(path_.c_str());  // nobody can tell whose it is
+  throw_run_folder(folder, std::strerror(reason));
+}
+
+void OwnerFile::remove() {
+  if (file_ < 0) return;
+  ::close(file_);
+  file_ = -1;
+  try {
+    if (content_of(path_).value_or("").starts_with(identity_)) ::unlink(path_.c_str());
+  } catch (const std::exception&) {  // it stays, and is found to be dead
+  }
+}
+
+void OwnerFile::beat(milliseconds interval) {
+  std::unique_lock lock(mutex_);
+  for (int64_t count = 1; !wakes_.wait_for(lock, interval, [this] { return ends_; }); ++count) {
+    lock.unlock();
+    const std::string line = fmt::format("beat {:020}\n", count);
+    const auto end = static_cast<off_t>(identity_.size());
+    // Another machine sees what has reached the server. A beat that fails is followed by others.
+    const bool is_said =
+        ::pwrite(file_, line.data(), line.size(), end) > 0 && ::fdatasync(file_) == 0;
+    static_cast<void>(is_said);
+    lock.lock();
+  }
+}
 
 std::string process_name(pid_t process) {
   return fmt::format("process {} on {}", process, host_name());

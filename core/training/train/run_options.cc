@@ -1,13 +1,7 @@
 #include "train/run_options.h"
 
 namespace s2s {
-
 namespace {
-
-Config block(const Config& config, const std::string& path) {
-  const Config* found = config.find_path(path);
-  return found != nullptr && !found->is_null() ? *found : Config::map();
-}
 
 /// The keys of a node that a component reads, so that the trainer's list does not call them
 /// unknown.
@@ -31,16 +25,22 @@ Config without_keys_of(Config node) {
 
 }  // namespace
 
+const Config& node_at(const Config& config, const std::string& path) {
+  static const Config kEmpty = Config::map();
+  const Config* const found = config.find_path(path);
+  return found != nullptr && !found->is_null() ? *found : kEmpty;
+}
+
 RunOptions read_run_options(const Config& config) {
   RunOptions options;
   Findings findings;
-  OptionReader(block(config, "trainer"), "trainer", findings).read(options.trainer);
-  OptionReader(block(config, "exp_manager"), "exp_manager", findings).read(options.exp_manager);
-  Config model = block(config, "model");
+  OptionReader(node_at(config, "trainer"), "trainer", findings).read(options.trainer);
+  OptionReader(node_at(config, "exp_manager"), "exp_manager", findings).read(options.exp_manager);
+  Config model = node_at(config, "model");
   if (model.find("type") == nullptr) model["type"] = Config::scalar("", true);  // checked before
   read_shared(model, "model", options.model, findings);
-  read_shared(block(config, "model.optimizer"), "model.optimizer", options.optimizer, findings);
-  read_shared(block(config, "trainer.communicator"), "trainer.communicator", options.communicator,
+  read_shared(node_at(config, "model.optimizer"), "model.optimizer", options.optimizer, findings);
+  read_shared(node_at(config, "trainer.communicator"), "trainer.communicator", options.communicator,
               findings);
   for (ValidationSet& set : validation_sets(config)) {
     options.validation_sets[set.name] = std::move(set.node);
@@ -50,18 +50,18 @@ RunOptions read_run_options(const Config& config) {
 }
 
 Config model_component(const Config& config) {
-  const Config whole = block(config, "model");
+  const Config& whole = node_at(config, "model");
   Config node = without_keys_of<ModelBlock>(whole);
   if (const Config* type = whole.find("type")) node["name"] = *type;
   return node;
 }
 
 Config optimizer_component(const Config& config) {
-  return without_keys_of<OptimizerBlock>(block(config, "model.optimizer"));
+  return without_keys_of<OptimizerBlock>(node_at(config, "model.optimizer"));
 }
 
 Config communicator_component(const Config& config, const std::string& name) {
-  Config node = without_keys_of<CommunicatorBlock>(block(config, "trainer.communicator"));
+  Config node = without_keys_of<CommunicatorBlock>(node_at(config, "trainer.communicator"));
   node["name"] = Config::scalar(name, /*quoted=*/true);
   return node;
 }

@@ -19,6 +19,9 @@ struct RunOptions {
   std::map<std::string, Config> validation_sets;
 };
 
+/// The node at a dotted path; an empty map when it is not there, or null.
+const Config& node_at(const Config& config, const std::string& path);
+
 /// Reads `RunCheck::written`; all findings together.
 RunOptions read_run_options(const Config& config);
 

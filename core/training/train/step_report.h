@@ -43,13 +43,15 @@ struct ValidationReport {
 
 /// What a trainer does at the moment.
 enum class TrainingPhase { kData, kForwardBackward, kUpdate, kValidate, kSave };
-/// "data", "forward and backward", "update", "validate", "save"
-const char* to_string(TrainingPhase phase);
+inline const char* to_string(TrainingPhase phase) {
+  constexpr const char* kNames[] = {"data", "forward and backward", "update", "validate", "save"};
+  return kNames[static_cast<size_t>(phase)];
+}
 
 /// Hears of a training run, on the trainer's thread, in the order in which observers were added.
 class RunObserver {
  public:
-  virtual ~RunObserver();
+  virtual ~RunObserver() = default;
   /// A phase begins. step: 0-based.
   virtual void on_phase(int64_t /*step*/, TrainingPhase /*phase*/) {}
   virtual void on_step(const StepReport&) {}

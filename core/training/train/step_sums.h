@@ -33,4 +33,20 @@ struct RankWishes {
 /// Errors: [comm/loss-parts] on all ranks when the names of the parts are not the same on all.
 RankWishes sum_over_data(ParallelStrategy& strategy, StepReport& report, RankWishes own);
 
+class TrainedBuffers {
+ public:
+  /// Keeps copies of the stored floating buffers, when there are several data ranks.
+  TrainedBuffers(Block& model, const ParallelStrategy& strategy);
+  /// Gives every buffer that a rank has changed the mean over the data ranks. Running averages are
+  /// linear, so how often this is called changes nothing. Every rank calls it.
+  void average(ParallelStrategy& strategy);
+
+ private:
+  struct Kept {
+    at::Tensor* buffer;
+    at::Tensor first;
+  };
+  std::vector<Kept> kept_;
+};
+
 }  // namespace s2s

@@ -9,7 +9,6 @@
 #include "base/io_errors.h"
 #include "comm/rank_list.h"
 #include "s2s/foreign_text.h"
-#include "weights/checkpoint_errors.h"
 
 namespace s2s {
 namespace {
@@ -94,10 +93,6 @@ void throw_no_checkpoint(const std::string& folder, const std::string& why) {
               fmt::format("no checkpoint at {}: {}\n  expected: a folder checkpoints/step=N of a "
                           "run, or checkpoints/last",
                           folder, why));
-}
-
-void throw_incomplete_checkpoint(const std::string& folder, const std::string& file) {
-  throw checkpoint_errors::incomplete(folder, file);
 }
 
 void throw_other_model(const std::string& folder, const std::vector<std::string>& differences) {
@@ -202,6 +197,50 @@ void throw_accelerator(const std::string& asked, const std::string& why) {
       fmt::format("trainer.accelerator = '{}': {}\n  expected: a machine with a GPU and its driver "
                   "(nvidia-smi lists it), or trainer.accelerator: cpu or auto",
                   asked, why));
+}
+
+Error report_write_error(const std::string& path, const std::string& reason) {
+  return {ExitCode::kData, "eval/report-write",
+          "cannot write " + path + ": " + reason +
+              "; expected a writable folder with room for the report; choose another "
+              "exp_manager.explicit_log_dir or make room, then validate again"};
+}
+
+Error metrics_line_error(const std::string& path, int64_t line, const std::string& reason) {
+  return {ExitCode::kData, "eval/metrics-line",
+          path + ":" + std::to_string(line) + ": not a JSON object: " + reason +
+              "; expected one JSON object per line; delete that line and validate again"};
+}
+
+Error reference_metadata_error(const std::string& path, const std::string& key,
+                               const std::string& value, const std::string& expected) {
+  return {ExitCode::kData, "reference/metadata",
+          "'" + path + "' is not a reference file: metadata '" + key + "' is " +
+              (value.empty() ? "missing" : "'" + value + "'") + ", expected " + expected};
+}
+
+Error reference_input_error(const std::string& path, const std::string& kind,
+                            const std::string& name) {
+  return {
+      ExitCode::kData, "reference/no-input",
+      "'" + path + "' has no tensor '" + name + "', which a reference of kind " + kind + " needs"};
+}
+
+Error reference_translation_error(const std::string& path, const std::string& kind,
+                                  const std::string& name) {
+  return {ExitCode::kPlugin, "reference/translate",
+          kind + " '" + name + "' cannot read the options of '" + path +
+              "': it has no translation of foreign configurations; set Component::translate"};
+}
+
+Error reference_dtype_error(const std::string& text) {
+  return {ExitCode::kUsage, "reference/dtype",
+          "--dtype '" + text + "' is not known; expected float32, float64, bfloat16 or float16"};
+}
+
+Error reference_device_error(const std::string& text, const std::string& why) {
+  return {ExitCode::kUsage, "reference/device",
+          "--device '" + text + "' cannot be used: " + why + "; expected cpu, cuda or cuda:N"};
 }
 
 }  // namespace s2s

@@ -1,5 +1,5 @@
 #pragma once
-// Messages of the training room to its users.
+// Messages of the training layer to its users.
 
 #include <string>
 #include <vector>
@@ -24,8 +24,6 @@ namespace s2s {
 /// [data/exhausted]: the training source ended before the run did.
 [[noreturn]] void throw_data_exhausted(int64_t step, int64_t max_steps);
 [[noreturn]] void throw_no_checkpoint(const std::string& folder, const std::string& why);
-/// [checkpoint/incomplete]: a folder without all its files, or with one that cannot be read.
-[[noreturn]] void throw_incomplete_checkpoint(const std::string& folder, const std::string& file);
 /// [checkpoint/model]: it belongs to another model; every difference in one message.
 [[noreturn]] void throw_other_model(const std::string& folder,
                                     const std::vector<std::string>& differences);
@@ -56,5 +54,24 @@ std::string missing_metrics(const std::string& path, int64_t last_step, int64_t 
 /// [lora/model]: adapters for a model that has no language model.
 [[noreturn]] void throw_no_language_model();
 [[noreturn]] void throw_accelerator(const std::string& asked, const std::string& why);
+
+/// [eval/report-write]
+Error report_write_error(const std::string& path, const std::string& reason);
+/// [eval/metrics-line]
+Error metrics_line_error(const std::string& path, int64_t line, const std::string& reason);
+
+/// [reference/metadata] a key that is missing or has another value than expected.
+Error reference_metadata_error(const std::string& path, const std::string& key,
+                               const std::string& value, const std::string& expected);
+/// [reference/no-input] a tensor that the kind needs.
+Error reference_input_error(const std::string& path, const std::string& kind,
+                            const std::string& name);
+/// [reference/translate] a component that reads no foreign configurations.
+Error reference_translation_error(const std::string& path, const std::string& kind,
+                                  const std::string& name);
+/// [reference/dtype] a --dtype that is not known.
+Error reference_dtype_error(const std::string& text);
+/// [reference/device] a --device that is not known or not there.
+Error reference_device_error(const std::string& text, const std::string& why);
 
 }  // namespace s2s

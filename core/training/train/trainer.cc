@@ -5,9 +5,8 @@
 #include <chrono>
 #include <cmath>
 
-#include "train/micro_batch_seed.h"
+#include "train/step_sums.h"
 #include "train/train_errors.h"
-#include "train/trained_buffers.h"
 
 namespace s2s {
 namespace {

@@ -3,6 +3,7 @@
 // checkpoints) and no option names; everything is decided before it starts. Each rank of a run has
 // one, and all take the same steps.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,12 +15,26 @@
 #include "s2s/kinds/schedule.h"
 #include "s2s/kinds/speech_model.h"
 #include "s2s/kinds/strategy.h"
-#include "train/loss_scale.h"
 #include "train/precision.h"
 #include "train/step_report.h"
 #include "train/step_sums.h"
 
 namespace s2s {
+
+/// Where a micro-batch stands in a run. Random numbers of a training step depend on the seed of the
+/// run and on this place alone: on no layout, and on nothing that was drawn before.
+struct MicroBatchPlace {
+  int64_t step = 0;        // optimizer step, 0-based
+  int64_t index = 0;       // of the rank's micro-batches of this step
+  int64_t accumulate = 1;  // of them in a step
+  int64_t data_rank = 0;
+  int64_t data_size = 1;
+  /// Its number in the order in which one process would read all data.
+  int64_t number() const { return (step * accumulate + index) * data_size + data_rank; }
+};
+
+/// Seeds LibTorch's default generators for one micro-batch.
+void seed_generators(uint64_t seed, const MicroBatchPlace& place);
 
 struct TrainerSettings {
   int64_t max_steps = 0;

@@ -1,4 +1,6 @@
-// What the trainer does between updates: tells, saves, skips, and goes on where it was.
+// What the trainer does between updates: seeds, tells, saves, skips, and goes on where it was.
+
+#include <ATen/Context.h>
 
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -9,6 +11,14 @@
 
 namespace s2s {
 namespace {
+
+/// Source: SplitMix64 (Steele, Lea, Flood 2014), one step.
+uint64_t mixed(uint64_t x) {
+  x += 0x9e3779b97f4a7c15U;
+  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31U);
+}
 
 /// "data rank 1: ID" for each line of each rank's text; the lines themselves in a run of one.
 std::vector<std::string> named_lines(const std::vector<std::string>& texts) {
@@ -23,6 +33,10 @@ std::vector<std::string> named_lines(const std::vector<std::string>& texts) {
 }
 
 }  // namespace
+
+void seed_generators(uint64_t seed, const MicroBatchPlace& place) {
+  at::manual_seed(mixed(mixed(seed) ^ static_cast<uint64_t>(place.number())));
+}
 
 void Trainer::begin_phase(int64_t step, TrainingPhase phase) {
   for (RunObserver* observer : observers_) observer->on_phase(step, phase);

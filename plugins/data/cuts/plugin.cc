@@ -4,9 +4,9 @@
 
 namespace {
 
-using s2s::DataContext;
 using s2s::Component;
 using s2s::Config;
+using s2s::DataContext;
 using s2s::DataSource;
 
 std::unique_ptr<DataSource> create(const Config& node, const DataContext& context) {

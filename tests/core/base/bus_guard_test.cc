@@ -1,4 +1,3 @@
-#include "base/bus_guard.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <new>
 
-#include "base/thread_errors.h"
+#include "base/threads.h"
 #include "s2s/threads.h"
 
 using namespace s2s;

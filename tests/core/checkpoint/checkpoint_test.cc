@@ -11,6 +11,7 @@
 
 #include "checkpoint/checkpoint_observer.h"
 #include "checkpoint/checkpoint_shards.h"
+#include "checkpoint/checkpoint_write.h"
 #include "common/temporary_folder.h"
 #include "core/checkpoint/save_step.h"
 #include "core/train/fake_run.h"
@@ -69,7 +70,8 @@ TEST_CASE("rotation keeps the newest, or the best and the newest") {
     for (int64_t step = 1; step <= 6; ++step) {
       s2s::RunState state{step, "here"};
       state.monitored = monitored[static_cast<size_t>(step - 1)];
-      s2s::CheckpointFolder(folder.path(), {}).save(run.model, run.optimizer, state);
+      s2s::CheckpointFolder(folder.path(), {})
+          .save(s2s::whole_parts(run.model), run.optimizer, state);
     }
     s2s::rotate_checkpoints(folder.path(), c.rotation, 6);
     std::vector<int64_t> kept;
@@ -87,7 +89,7 @@ TEST_CASE("a save removes what its rotation says, and the newest always stays") 
   settings.rotation = s2s::Rotation{2};
   s2s::CheckpointFolder checkpoints(folder.path(), {}, settings);
   for (int64_t step = 1; step <= 4; ++step) {
-    checkpoints.save(run.model, run.optimizer, {step, "here"});
+    checkpoints.save(s2s::whole_parts(run.model), run.optimizer, {step, "here"});
   }
   CHECK_FALSE(fs::exists(folder / "step=2"));
   CHECK(fs::exists(folder / "step=3"));
@@ -104,7 +106,7 @@ TEST_CASE("an asynchronous save holds the elements of its step, whatever trainin
   for (int64_t step = 1; step <= 5; ++step) {  // each waits for the one before
     weight.tensor->detach().fill_(static_cast<double>(step));
     run.optimizer.state().at("linear.weight").fill_(static_cast<double>(10 * step));
-    checkpoints.save(run.model, run.optimizer, {step, std::to_string(step)});
+    checkpoints.save(s2s::whole_parts(run.model), run.optimizer, {step, std::to_string(step)});
     weight.tensor->detach().fill_(-1);
     run.optimizer.state().at("linear.weight").fill_(-1);
   }
@@ -134,7 +136,7 @@ TEST_CASE("what an asynchronous save could not write is said at the next step, o
   std::ofstream(attached) << "x";
   s2s::CheckpointFolder checkpoints(folder / "c", {attached.string(), attached.string()}, settings);
   const auto save_once = [&](int64_t step) {
-    checkpoints.save(run.model, run.optimizer, {step, ""});
+    checkpoints.save(s2s::whole_parts(run.model), run.optimizer, {step, ""});
   };
   save_once(1);
   // The same name twice cannot be copied.
@@ -157,7 +159,8 @@ TEST_CASE("a run that ends by an error still completes the save under way") {
   FakeRun run;
   s2s::CheckpointSettings settings;
   settings.is_async = true;
-  s2s::CheckpointFolder(folder.path(), {}, settings).save(run.model, run.optimizer, {3, "here"});
+  s2s::CheckpointFolder(folder.path(), {}, settings)
+      .save(s2s::whole_parts(run.model), run.optimizer, {3, "here"});
   CHECK(s2s::steps_of_checkpoint(folder / "last") == 3);
 }
 
@@ -167,7 +170,7 @@ TEST_CASE("the trainer's own state and the monitored number come back as they we
   s2s::RunState state{1, "here"};
   state.trainer_state = R"({"loss_scale": 65536.0})";
   state.monitored = 0.1;
-  s2s::CheckpointFolder(folder.path(), {}).save(run.model, run.optimizer, state);
+  s2s::CheckpointFolder(folder.path(), {}).save(s2s::whole_parts(run.model), run.optimizer, state);
   const s2s::RunState read = s2s::load_run_state(folder / "last", run.optimizer);
   CHECK(read.trainer_state == state.trainer_state);
   CHECK(read.monitored == state.monitored);
@@ -225,12 +228,13 @@ TEST_CASE("a state of the trainer that is none is refused") {
   s2s::CheckpointFolder checkpoints(folder.path().string(), {});
   int64_t step = 0;
   for (const char* const state : {"{\"skipped_steps\":\"x\"}", "[1]", "text"}) {
-    const std::string path = checkpoints.save(run.model, run.optimizer, {++step, "", state});
+    const std::string path =
+        checkpoints.save(s2s::whole_parts(run.model), run.optimizer, {++step, "", state});
     CHECK_THROWS_WITH_AS(s2s::load_run_state(path, run.optimizer),
                          doctest::Contains("[checkpoint/incomplete]"), s2s::Error);
   }
-  const std::string path =
-      checkpoints.save(run.model, run.optimizer, {++step, "", "{\"skipped_steps\":2}"});
+  const std::string path = checkpoints.save(s2s::whole_parts(run.model), run.optimizer,
+                                            {++step, "", "{\"skipped_steps\":2}"});
   CHECK(s2s::load_run_state(path, run.optimizer).trainer_state == "{\"skipped_steps\":2}");
 }
 
@@ -241,7 +245,7 @@ TEST_CASE("a checkpoint that cannot be written leaves the older ones") {
   // A file stands where the new folder has to be made: works for root too, unlike permissions.
   std::ofstream(folder / "blocked") << "x";
   s2s::CheckpointFolder blocked(folder / "blocked/checkpoints", {});
-  CHECK_THROWS_WITH_AS(blocked.save(run.model, run.optimizer, {2, ""}),
+  CHECK_THROWS_WITH_AS(blocked.save(s2s::whole_parts(run.model), run.optimizer, {2, ""}),
                        doctest::Contains("[checkpoint/write]"), s2s::Error);
   CHECK(s2s::steps_of_checkpoint(first) == 1);
 }
@@ -286,7 +290,7 @@ TEST_CASE("saving a step again replaces it, and last is fixed after a cut save")
   save_step(folder.path(), run, 3);
   save_step(folder.path(), run, 4);
   s2s::CheckpointFolder checkpoints(folder.path(), {});
-  checkpoints.save(run.model, run.optimizer, {4, "there"});
+  checkpoints.save(s2s::whole_parts(run.model), run.optimizer, {4, "there"});
   CHECK(s2s::load_run_state(folder / "step=4", run.optimizer).data_state == "there");
   fs::remove(folder / "last");
   fs::create_symlink("step=3", folder / "last");

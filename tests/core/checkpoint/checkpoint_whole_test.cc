@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_shards.h"
 #include "checkpoint/checkpoint_state.h"
 #include "checkpoint/checkpoint_write.h"
 #include "common/temporary_folder.h"
@@ -151,7 +152,7 @@ TEST_CASE("a save beside a newer checkpoint that a resume passed over removes no
     Checkpoints checkpoints(folder.path(), s2s::Rotation{keep});
     REQUIRE(checkpoints.folder.newest().ends_with(keep == 1 ? "step=4" : "step=6"));
     const int64_t step = keep == 1 ? 6 : 8;
-    checkpoints.folder.save(run.model, run.optimizer, {step, "here"});
+    checkpoints.folder.save(s2s::whole_parts(run.model), run.optimizer, {step, "here"});
     CHECK(fs::read_symlink(folder / "last") == "step=" + std::to_string(step));
     CHECK(s2s::verify_checkpoint(folder / "last").findings.empty());
     CHECK(fs::exists(folder / "step=10"));
@@ -206,7 +207,7 @@ TEST_CASE("what fails after a checkpoint is whole is a warning, and an error at 
   FakeRun run;
   Checkpoints checkpoints(folder.path(), s2s::Rotation{1});
   const auto save_step = [&](int64_t step) {
-    checkpoints.folder.save(run.model, run.optimizer, {step, "here"});
+    checkpoints.folder.save(s2s::whole_parts(run.model), run.optimizer, {step, "here"});
   };
   save_step(1);
   const auto block = [&] {  // the name that `last` is made under

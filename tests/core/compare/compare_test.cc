@@ -23,7 +23,6 @@ s2s::TensorDifference compare(const at::Tensor& actual, const at::Tensor& expect
   settings.dtype = dtype;
   s2s::Comparison comparison(reference, settings);
   comparison.add("x", actual, expected, valid);
-  CHECK(comparison.all_pass() == comparison.rows().front().pass);
   return comparison.rows().front();
 }
 

@@ -1,7 +1,7 @@
 #include "config/run_check.h"
 
 #include "config/config_errors.h"
-#include "config/config_json.h"
+#include "config/config_tree.h"
 #include "config/load_config.h"
 #include "config/run_blocks.h"
 #include "config/yaml_writer.h"

@@ -10,7 +10,7 @@
 #include <thread>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
-#include "base/left_threads.h"
+#include "base/threads.h"
 #include "flight/progress_board.h"
 
 namespace {

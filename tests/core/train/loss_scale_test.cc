@@ -1,9 +1,9 @@
-#include "train/loss_scale.h"
-
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
 #include <random>
+
+#include "train/precision.h"
 
 using s2s::LossScale;
 

@@ -5,10 +5,10 @@
 #include <doctest/doctest.h>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_shards.h"
 #include "common/temporary_folder.h"
 #include "core/train/fake_run.h"
 #include "s2s/error.h"
-#include "train/micro_batch_seed.h"
 
 namespace {
 
@@ -38,7 +38,7 @@ TEST_CASE("a run resumed from a checkpoint repeats the uninterrupted run bit for
     Trainer trainer(settings(9, {4}), run.parts());
     trainer.add_observer(&straight);
     trainer.save_checkpoint = [&](int64_t done) {
-      return checkpoints.save(run.model, run.optimizer, {done, run.data.state()});
+      return checkpoints.save(s2s::whole_parts(run.model), run.optimizer, {done, run.data.state()});
     };
     CHECK(trainer.run(0) == Trainer::End::kFinished);
   }

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "eval/text/unicode_text.h"
-#include "s2s/error.h"
 
 namespace s2s {
 
@@ -151,14 +150,6 @@ BleuScore BleuCounts::score(bool effective_order) const {
   }
   result.score = result.brevity_penalty * std::exp(log_sum / static_cast<double>(num_orders));
   return result;
-}
-
-BleuScore corpus_bleu(const std::vector<std::string>& hypotheses,
-                      const std::vector<std::string>& references) {
-  S2S_ASSERT(hypotheses.size() == references.size(), "every hypothesis has its reference");
-  BleuCounts counts;
-  for (size_t i = 0; i < hypotheses.size(); ++i) counts.add(hypotheses[i], references[i]);
-  return counts.score();
 }
 
 BleuScore sentence_bleu(std::string_view hypothesis, std::string_view reference) {

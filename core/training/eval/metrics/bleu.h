@@ -37,10 +37,6 @@ class BleuCounts {
   BleuScore counts_;
 };
 
-/// sacrebleu.corpus_bleu(hypotheses, [references]); the lists are equally long.
-BleuScore corpus_bleu(const std::vector<std::string>& hypotheses,
-                      const std::vector<std::string>& references);
-
 /// sacrebleu.sentence_bleu(hypothesis, [reference]).
 BleuScore sentence_bleu(std::string_view hypothesis, std::string_view reference);
 

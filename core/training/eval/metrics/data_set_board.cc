@@ -1,7 +1,5 @@
 #include "eval/metrics/data_set_board.h"
 
-#include <nlohmann/json.hpp>
-
 namespace s2s {
 
 namespace {
@@ -40,30 +38,31 @@ struct TurnRow {
   const char* unit;
   Better better;
   Cell DuplexScores::*value;
+  const char* name;  // of the number; "": only a row of the table
 };
 
 // clang-format off
 constexpr TurnRow kTurnRows[] = {
     {"takes the turn", "user turns that were answered in time", "%",
-     Better::kHigher, &DuplexScores::takeover_rate},
+     Better::kHigher, &DuplexScores::takeover_rate, "takeover_rate"},
     {"latency, median", "from the user's last word to the agent's first", "s",
-     Better::kLower, &DuplexScores::latency_median_s},
+     Better::kLower, &DuplexScores::latency_median_s, "latency_median_s"},
     {"latency, 90th percentile", "nine of ten answers begin within this", "s",
-     Better::kLower, &DuplexScores::latency_p90_s},
+     Better::kLower, &DuplexScores::latency_p90_s, "latency_p90_s"},
     {"begins too early", "answers that begin before the user ends", "%",
-     Better::kLower, &DuplexScores::latency_negative_share},
+     Better::kLower, &DuplexScores::latency_negative_share, ""},
     {"speaks in a pause", "pauses of the user in which the agent began to speak", "%",
-     Better::kLower, &DuplexScores::pause_rate},
+     Better::kLower, &DuplexScores::pause_rate, "pause_rate"},
     {"stops when interrupted", "interruptions after which the agent was soon silent", "%",
-     Better::kHigher, &DuplexScores::stop_rate},
+     Better::kHigher, &DuplexScores::stop_rate, "stop_rate"},
     {"time to stop, median", "from the interruption to the agent's silence", "s",
-     Better::kLower, &DuplexScores::stop_latency_median_s},
+     Better::kLower, &DuplexScores::stop_latency_median_s, "stop_latency_median_s"},
     {"false starts", "quiet stretches in which the agent spoke unasked", "%",
-     Better::kLower, &DuplexScores::false_start_rate},
+     Better::kLower, &DuplexScores::false_start_rate, "false_start_rate"},
     {"agent speaks", "share of the time", "%",
-     Better::kNeither, &DuplexScores::agent_speech_ratio},
+     Better::kNeither, &DuplexScores::agent_speech_ratio, "agent_speech_ratio"},
     {"both speak", "share of the time", "%",
-     Better::kNeither, &DuplexScores::overlap_ratio},
+     Better::kNeither, &DuplexScores::overlap_ratio, ""},
 };
 // clang-format on
 
@@ -73,9 +72,8 @@ bool has_any(const std::vector<Cell>& cells) {
 
 }  // namespace
 
-DataSetBoard::DataSetBoard(std::string name, TextNormalizer normalizer,
-                           const std::vector<NamedMetric>& metrics)
-    : name_(std::move(name)), texts_(std::move(normalizer)) {
+DataSetBoard::DataSetBoard(std::string name, const std::vector<NamedMetric>& metrics)
+    : name_(std::move(name)) {
   for (MetricBoard& board : metrics_) board = MetricBoard(metrics);
 }
 
@@ -151,27 +149,18 @@ std::map<std::string, double> DataSetBoard::numbers() const {
     }
   }
   const DuplexScores turns = duplex_scores(answer_);
-  put("takeover_rate", turns.takeover_rate);
-  put("latency_median_s", turns.latency_median_s);
-  put("latency_p90_s", turns.latency_p90_s);
-  put("pause_rate", turns.pause_rate);
-  put("stop_rate", turns.stop_rate);
-  put("stop_latency_median_s", turns.stop_latency_median_s);
-  put("false_start_rate", turns.false_start_rate);
-  put("agent_speech_ratio", turns.agent_speech_ratio);
+  for (const TurnRow& row : kTurnRows) {
+    if (*row.name != '\0') put(row.name, turns.*row.value);
+  }
   return out;
 }
 
-std::string DataSetBoard::to_json() const {
-  const auto counts = [](const DuplexCounts& some) {
-    return nlohmann::ordered_json::parse(s2s::to_json(some));
-  };
-  nlohmann::ordered_json out = {{"examples", num_examples_},
-                                {"texts", nlohmann::ordered_json::parse(texts_.to_json())}};
-  if (answer_.duration_s > 0) out["turn_taking"]["model"] = counts(answer_);
-  if (reference_.duration_s > 0) out["turn_taking"]["reference"] = counts(reference_);
-  if (round_trip_.duration_s > 0) out["turn_taking"]["round_trip"] = counts(round_trip_);
-  return out.dump();
+nlohmann::ordered_json DataSetBoard::to_json() const {
+  nlohmann::ordered_json out = {{"examples", num_examples_}, {"texts", texts_.to_json()}};
+  if (answer_.duration_s > 0) out["turn_taking"]["model"] = s2s::to_json(answer_);
+  if (reference_.duration_s > 0) out["turn_taking"]["reference"] = s2s::to_json(reference_);
+  if (round_trip_.duration_s > 0) out["turn_taking"]["round_trip"] = s2s::to_json(round_trip_);
+  return out;
 }
 
 }  // namespace s2s

@@ -31,14 +31,12 @@ struct ScoreTable {
 class DataSetBoard {
  public:
   /// metrics: of plugins, computed for every source of text.
-  DataSetBoard(std::string name, TextNormalizer normalizer,
-               const std::vector<NamedMetric>& metrics = {});
+  explicit DataSetBoard(std::string name, const std::vector<NamedMetric>& metrics = {});
   void add(const ReportExample& example, const ExampleMeasures& measures);
 
   const std::string& name() const { return name_; }
   int64_t num_examples() const { return num_examples_; }
   const ScoreBoard& texts() const { return texts_; }
-  const DuplexCounts& answer_turns() const { return answer_; }
 
   /// Answer, text channel, codec round trip and reference side by side.
   ScoreTable table() const;
@@ -47,7 +45,7 @@ class DataSetBoard {
   /// asr_bleu_round_trip, ... A metric NAME of a plugin is txt_NAME, asr_NAME, ...
   std::map<std::string, double> numbers() const;
   /// {"examples": n, "texts": {...}, "turn_taking": {"model": {...}, ...}}
-  std::string to_json() const;
+  nlohmann::ordered_json to_json() const;
 
  private:
   void add_metrics(ScoreTable& table) const;

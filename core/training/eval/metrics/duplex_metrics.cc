@@ -1,12 +1,19 @@
 #include "eval/metrics/duplex_metrics.h"
 
-#include <nlohmann/json.hpp>
-
 namespace s2s {
 
 namespace {
 
 using Segments = std::vector<SpeechSegment>;
+
+// Seconds.
+constexpr double kTolerance = 1.04;     // an answer within this of the user's end takes the turn
+constexpr double kShortestPause = 0.4;  // silence inside a user's turn that counts as a pause
+constexpr double kStopWithin = 1.0;     // an interrupted agent should be silent after this
+constexpr double kInterruptedAfter = 0.16;  // it must have spoken this long to be interrupted
+constexpr double kContinuesWithin =
+    1.0;                                // a new start this soon after a stop is the same utterance
+constexpr double kShortestQuiet = 2.0;  // stretches without any turn that can show false starts
 
 Segments turns_of(const std::vector<Turn>& turns, bool agent) {
   Segments out;
@@ -18,16 +25,15 @@ Segments turns_of(const std::vector<Turn>& turns, bool agent) {
   return out;
 }
 
-bool contains(const SpeechSegment& segment, double time_s) {
+bool holds(const SpeechSegment& segment, double time_s) {
   return segment.start_s <= time_s && time_s < segment.end_s;
 }
 
 /// One dialogue being counted; each member fills its own part of the counts.
 class TurnTaking {
  public:
-  TurnTaking(const DialogueTimes& times, const DuplexOptions& options)
+  explicit TurnTaking(const DialogueTimes& times)
       : times_(times),
-        options_(options),
         users_(turns_of(times.turns, false)),
         agents_(turns_of(times.turns, true)),
         explained_(times.agent.size(), false) {
@@ -75,7 +81,7 @@ class TurnTaking {
       const double latency_s = speech.start_s - users_[i].end_s;
       counts_.latencies_s.push_back(latency_s);
       counts_.onsets_s.push_back(speech.start_s);
-      counts_.takeovers += std::abs(latency_s) <= options_.tolerance_s ? 1 : 0;
+      counts_.takeovers += std::abs(latency_s) <= kTolerance ? 1 : 0;
       explained_[k] = true;
       return;
     }
@@ -85,23 +91,23 @@ class TurnTaking {
     const double start_s = users_[i].start_s;
     for (size_t k = 0; k < times_.agent.size(); ++k) {
       const SpeechSegment& speech = times_.agent[k];
-      if (!contains(speech, start_s)) continue;
+      if (!holds(speech, start_s)) continue;
       explained_[k] = explained_[k] || speech.start_s < start_s;
-      if (start_s - speech.start_s < options_.interrupted_after_s) continue;
+      if (start_s - speech.start_s < kInterruptedAfter) continue;
       const double stop_latency_s = speech.end_s - start_s;
       ++counts_.interruptions;
       counts_.stop_latencies_s.push_back(stop_latency_s);
       counts_.interrupted_at_s.push_back(start_s);
-      counts_.interruptions_stopped += stop_latency_s <= options_.stop_within_s ? 1 : 0;
+      counts_.interruptions_stopped += stop_latency_s <= kStopWithin ? 1 : 0;
     }
   }
 
   void count_pause(const SpeechSegment& pause) {
-    if (pause.end_s - pause.start_s < options_.shortest_pause_s) return;
+    if (pause.end_s - pause.start_s < kShortestPause) return;
     ++counts_.pauses;
     bool spoken = false;
     for (size_t k = 0; k < times_.agent.size(); ++k) {
-      if (!contains(pause, times_.agent[k].start_s)) continue;
+      if (!holds(pause, times_.agent[k].start_s)) continue;
       spoken = true;
       explained_[k] = true;
     }
@@ -125,12 +131,12 @@ class TurnTaking {
     const bool user_began = std::any_of(users_.begin(), users_.end(), [&](const auto& user) {
       return user.start_s > stop_s && user.start_s <= start_s;
     });
-    return start_s - stop_s <= options_.continues_within_s && !user_began;
+    return start_s - stop_s <= kContinuesWithin && !user_began;
   }
 
   bool is_planned(double start_s) const {
     return std::any_of(agents_.begin(), agents_.end(), [&](const SpeechSegment& agent) {
-      return std::abs(agent.start_s - start_s) <= options_.tolerance_s;
+      return std::abs(agent.start_s - start_s) <= kTolerance;
     });
   }
 
@@ -139,7 +145,7 @@ class TurnTaking {
     for (size_t k = 0; k < times_.agent.size(); ++k) {
       const double start_s = times_.agent[k].start_s;
       const bool over_user = std::any_of(users_.begin(), users_.end(),
-                                         [&](const auto& user) { return contains(user, start_s); });
+                                         [&](const auto& user) { return holds(user, start_s); });
       if (explained_[k] || over_user || continues(k) || is_planned(start_s)) continue;
       starts_s.push_back(start_s);
     }
@@ -147,7 +153,7 @@ class TurnTaking {
     for (const SpeechSegment& stretch : quiet_stretches()) {
       ++counts_.quiet_stretches;
       const bool spoken = std::any_of(starts_s.begin(), starts_s.end(),
-                                      [&](double s) { return contains(stretch, s); });
+                                      [&](double s) { return holds(stretch, s); });
       counts_.quiet_stretches_spoken += spoken ? 1 : 0;
     }
   }
@@ -163,7 +169,7 @@ class TurnTaking {
     double free_since_s = 0;
     bool answer_is_due = false;
     for (const SpeechSegment& turn : turns) {
-      const bool long_enough = turn.start_s - free_since_s >= options_.shortest_quiet_s;
+      const bool long_enough = turn.start_s - free_since_s >= kShortestQuiet;
       if (long_enough && !answer_is_due) out.push_back({free_since_s, turn.start_s});
       if (turn.end_s < free_since_s) continue;
       free_since_s = turn.end_s;
@@ -181,7 +187,6 @@ class TurnTaking {
   }
 
   const DialogueTimes& times_;
-  const DuplexOptions& options_;
   Segments users_, agents_;
   std::vector<bool> explained_;  // for each stretch of agent speech
   DuplexCounts counts_;
@@ -218,9 +223,7 @@ DuplexCounts& DuplexCounts::operator+=(const DuplexCounts& other) {
   return *this;
 }
 
-DuplexCounts count_turn_taking(const DialogueTimes& times, const DuplexOptions& options) {
-  return TurnTaking(times, options).count();
-}
+DuplexCounts count_turn_taking(const DialogueTimes& times) { return TurnTaking(times).count(); }
 
 std::optional<double> percentile(std::vector<double> values, double percent) {
   if (values.empty()) return {};
@@ -251,26 +254,24 @@ DuplexScores duplex_scores(const DuplexCounts& counts) {
   return scores;
 }
 
-std::string to_json(const DuplexCounts& counts) {
+nlohmann::ordered_json to_json(const DuplexCounts& counts) {
   const DuplexScores scores = duplex_scores(counts);
-  const nlohmann::ordered_json out = {
-      {"takeover_rate", json_of(scores.takeover_rate)},
-      {"latency_median_s", json_of(scores.latency_median_s)},
-      {"latency_p90_s", json_of(scores.latency_p90_s)},
-      {"latency_negative_share", json_of(scores.latency_negative_share)},
-      {"pause_rate", json_of(scores.pause_rate)},
-      {"stop_rate", json_of(scores.stop_rate)},
-      {"stop_latency_median_s", json_of(scores.stop_latency_median_s)},
-      {"stop_latency_p90_s", json_of(scores.stop_latency_p90_s)},
-      {"false_start_rate", json_of(scores.false_start_rate)},
-      {"agent_speech_ratio", json_of(scores.agent_speech_ratio)},
-      {"overlap_ratio", json_of(scores.overlap_ratio)},
-      {"turn_ends", counts.turn_ends},
-      {"pauses", counts.pauses},
-      {"interruptions", counts.interruptions},
-      {"false_starts", counts.false_starts},
-      {"quiet_stretches", counts.quiet_stretches}};
-  return out.dump();
+  return {{"takeover_rate", json_of(scores.takeover_rate)},
+          {"latency_median_s", json_of(scores.latency_median_s)},
+          {"latency_p90_s", json_of(scores.latency_p90_s)},
+          {"latency_negative_share", json_of(scores.latency_negative_share)},
+          {"pause_rate", json_of(scores.pause_rate)},
+          {"stop_rate", json_of(scores.stop_rate)},
+          {"stop_latency_median_s", json_of(scores.stop_latency_median_s)},
+          {"stop_latency_p90_s", json_of(scores.stop_latency_p90_s)},
+          {"false_start_rate", json_of(scores.false_start_rate)},
+          {"agent_speech_ratio", json_of(scores.agent_speech_ratio)},
+          {"overlap_ratio", json_of(scores.overlap_ratio)},
+          {"turn_ends", counts.turn_ends},
+          {"pauses", counts.pauses},
+          {"interruptions", counts.interruptions},
+          {"false_starts", counts.false_starts},
+          {"quiet_stretches", counts.quiet_stretches}};
 }
 
 }  // namespace s2s

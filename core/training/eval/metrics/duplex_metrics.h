@@ -3,6 +3,7 @@
 // Definitions: core/docs/reference/metrics.md, "Turn taking".
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,15 +12,6 @@
 #include "s2s/batch.h"
 
 namespace s2s {
-
-struct DuplexOptions {
-  double tolerance_s = 1.04;          // an answer within this of the user's end takes the turn
-  double shortest_pause_s = 0.4;      // silence inside a user's turn that counts as a pause
-  double stop_within_s = 1.0;         // an interrupted agent should be silent after this
-  double interrupted_after_s = 0.16;  // it must have spoken this long to be interrupted
-  double continues_within_s = 1.0;    // a new start this soon after a stop is the same utterance
-  double shortest_quiet_s = 2.0;      // stretches without any turn that can show false starts
-};
 
 /// Who spoke when in one dialogue.
 struct DialogueTimes {
@@ -52,7 +44,7 @@ struct DuplexCounts {
 };
 
 /// Counts of one dialogue. Without user turns in `times.turns`, the user's speech stands for them.
-DuplexCounts count_turn_taking(const DialogueTimes& times, const DuplexOptions& options = {});
+DuplexCounts count_turn_taking(const DialogueTimes& times);
 
 /// Numbers for a table; nothing where there was no occasion.
 struct DuplexScores {
@@ -67,7 +59,7 @@ struct DuplexScores {
 DuplexScores duplex_scores(const DuplexCounts& counts);
 
 /// One JSON object with the scores (null: no occasion) and the counts behind them.
-std::string to_json(const DuplexCounts& counts);
+nlohmann::ordered_json to_json(const DuplexCounts& counts);
 
 /// Linear interpolation between the closest ranks, as numpy.percentile; nothing when empty.
 std::optional<double> percentile(std::vector<double> values, double percent);

@@ -1,5 +1,6 @@
 #include "eval/metrics/example_measures.h"
 
+#include "eval/text/text_normalizer.h"
 #include "eval/text/unicode_text.h"
 
 namespace s2s {
@@ -22,27 +23,25 @@ TextMeasure measure_text(const std::string& reference, const std::string& hypoth
 /// Measures agent channels of one dialogue.
 class ChannelMeter {
  public:
-  ChannelMeter(const ReportExample& example, const ExampleMeasures& measures,
-               const MeasureOptions& options)
-      : turns_(example.turns), measures_(measures), options_(options) {}
+  ChannelMeter(const ReportExample& example, const ExampleMeasures& measures)
+      : turns_(example.turns), measures_(measures) {}
 
   std::optional<ChannelMeasure> measure(const AudioClip& clip) const {
     if (!clip.samples_S.defined()) return {};
-    return measure(find_speech(clip.samples_S, clip.sample_rate_hz, options_.voice_activity));
+    return measure(find_speech(clip.samples_S, clip.sample_rate_hz));
   }
 
   ChannelMeasure measure(std::vector<SpeechSegment> speech) const {
     ChannelMeasure out;
     out.speech = std::move(speech);
-    out.turn_taking = count_turn_taking(
-        {turns_, measures_.user_speech, out.speech, measures_.duration_s}, options_.duplex);
+    out.turn_taking =
+        count_turn_taking({turns_, measures_.user_speech, out.speech, measures_.duration_s});
     return out;
   }
 
  private:
   const std::vector<Turn>& turns_;
   const ExampleMeasures& measures_;
-  const MeasureOptions& options_;
 };
 
 double longest_s(const ReportExample& example) {
@@ -52,13 +51,13 @@ double longest_s(const ReportExample& example) {
 
 }  // namespace
 
-void keep_times_only(ReportExample& example, const VoiceActivityOptions& options) {
+void keep_times_only(ReportExample& example) {
   SpokenTimes times;
   times.duration_s = longest_s(example);
   for (const auto& [clip, speech] :
        {std::pair(&example.user, &times.user), std::pair(&example.answer, &times.answer)}) {
     if (clip->samples_S.defined()) {
-      *speech = find_speech(clip->samples_S, clip->sample_rate_hz, options);
+      *speech = find_speech(clip->samples_S, clip->sample_rate_hz);
     }
   }
   example.times = std::move(times);
@@ -68,22 +67,20 @@ void keep_times_only(ReportExample& example, const VoiceActivityOptions& options
   }
 }
 
-ExampleMeasures measure(const ReportExample& example, const TextNormalizer& normalizer,
-                        const MeasureOptions& options) {
+ExampleMeasures measure(const ReportExample& example) {
   ExampleMeasures out;
   out.duration_s = example.times ? example.times->duration_s : longest_s(example);
   if (example.times) {
     out.user_speech = example.times->user;
   } else if (example.user.samples_S.defined()) {
-    out.user_speech =
-        find_speech(example.user.samples_S, example.user.sample_rate_hz, options.voice_activity);
+    out.user_speech = find_speech(example.user.samples_S, example.user.sample_rate_hz);
   }
-  const std::string reference = normalizer(example.texts.reference);
+  const std::string reference = normalize_english(example.texts.reference);
   for (size_t i = 0; i < kTextSources.size(); ++i) {
     const std::optional<std::string>& text = text_of(example.texts, kTextSources[i]);
-    if (text) out.texts[i] = measure_text(reference, normalizer(*text));
+    if (text) out.texts[i] = measure_text(reference, normalize_english(*text));
   }
-  const ChannelMeter meter(example, out, options);
+  const ChannelMeter meter(example, out);
   out.answer = example.times ? meter.measure(example.times->answer) : meter.measure(example.answer);
   out.reference = meter.measure(example.reference);
   out.round_trip = meter.measure(example.round_trip);

@@ -35,17 +35,10 @@ struct ExampleMeasures {
   }
 };
 
-/// How to measure.
-struct MeasureOptions {
-  VoiceActivityOptions voice_activity;
-  DuplexOptions duplex;
-};
-
 /// Replaces the clips by what turn taking needs of them.
-void keep_times_only(ReportExample& example, const VoiceActivityOptions& options = {});
+void keep_times_only(ReportExample& example);
 
 /// Measures what the example holds.
-ExampleMeasures measure(const ReportExample& example, const TextNormalizer& normalizer,
-                        const MeasureOptions& options = {});
+ExampleMeasures measure(const ReportExample& example);
 
 }  // namespace s2s

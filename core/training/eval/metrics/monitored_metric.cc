@@ -5,20 +5,36 @@
 
 #include <algorithm>
 
-#include "eval/metrics/answer_metrics.h"
+#include "base/text.h"
 #include "eval/metrics/named_metric.h"
 
 namespace s2s {
+
+const std::vector<AnswerMetric>& answer_metrics() {
+  static const std::vector<AnswerMetric> kMetrics = {
+      {"txt_bleu", false, true},          {"txt_wer", false, false},
+      {"txt_exact", false, true},         {"asr_bleu", true, true},
+      {"asr_wer", true, false},           {"asr_exact", true, true},
+      {"takeover_rate", false, true},     {"latency_median_s", false, false},
+      {"latency_p90_s", false, false},    {"pause_rate", false, false},
+      {"stop_rate", false, true},         {"stop_latency_median_s", false, false},
+      {"false_start_rate", false, false}, {"agent_speech_ratio", false, true},
+  };
+  return kMetrics;
+}
+
+const AnswerMetric* find_answer_metric(std::string_view name) {
+  const auto& all = answer_metrics();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const AnswerMetric& metric) { return metric.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
 namespace {
 
 constexpr std::string_view kPrefix = "val_";
 
 bool has_scorer(const RunOptions& settings) {
   return !settings.model.scoring_asr.entries().empty();
-}
-
-bool is_one_of(const std::string& name, const std::vector<std::string>& names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 /// A number that is made of the model's answers.
@@ -50,7 +66,7 @@ std::string metric_of(const RunOptions& settings, std::string name,
     if (name.ends_with(behind)) readings.push_back(name.substr(0, name.size() - behind.size()));
   }
   for (const std::string& reading : readings) {
-    if (of_answers(settings, reading) || is_one_of(reading, of_model)) return reading;
+    if (of_answers(settings, reading) || contains(of_model, reading)) return reading;
   }
   return name;
 }
@@ -97,7 +113,7 @@ std::string absence(const RunOptions& settings, const std::string& metric,
     return "trainer.limit_val_generate_batches is 0: take it away, or write a number";
   }
   if (of_model.empty()) return "";  // the model does not say; the first validation will
-  if (is_one_of(metric, of_model)) return "";
+  if (contains(of_model, metric)) return "";
   return fmt::format("write one of {}, alone for the mean over the sets, or with _SET behind it",
                      fmt::join(measured_names(settings, of_model), ", "));
 }

@@ -1,7 +1,6 @@
 #include "eval/metrics/score_board.h"
 
-#include <nlohmann/json.hpp>
-
+#include "eval/text/text_normalizer.h"
 #include "eval/text/unicode_text.h"
 #include "s2s/error.h"
 
@@ -80,16 +79,14 @@ TextScores ScoreBoard::Sums::scores() const {
   return result;
 }
 
-ScoreBoard::ScoreBoard(TextNormalizer normalizer) : normalizer_(std::move(normalizer)) {}
-
 void ScoreBoard::add(const SpokenTexts& texts) {
-  const std::string reference = normalizer_(texts.reference);
+  const std::string reference = normalize_english(texts.reference);
   for (size_t i = 0; i < kTextSources.size(); ++i) {
     const std::optional<std::string>& hypothesis = text_of(texts, kTextSources[i]);
-    if (hypothesis) sums_[i].add(reference, normalizer_(*hypothesis));
+    if (hypothesis) sums_[i].add(reference, normalize_english(*hypothesis));
   }
   if (texts.text_channel && texts.heard_model) {
-    agreement_.add(normalizer_(*texts.text_channel), normalizer_(*texts.heard_model));
+    agreement_.add(normalize_english(*texts.text_channel), normalize_english(*texts.heard_model));
   }
 }
 
@@ -99,7 +96,7 @@ TextScores ScoreBoard::scores(TextSource source) const {
 
 TextScores ScoreBoard::agreement() const { return agreement_.scores(); }
 
-std::string ScoreBoard::to_json() const {
+nlohmann::ordered_json ScoreBoard::to_json() const {
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
   const TextScores text = scores(TextSource::kTextChannel);
   const TextScores audio = scores(TextSource::kModelAudio);
@@ -111,7 +108,7 @@ std::string ScoreBoard::to_json() const {
   }
   const TextScores channels = agreement();
   if (channels.num_examples > 0) out["text_audio_agreement"] = json_of(channels);
-  return out.dump();
+  return out;
 }
 
 }  // namespace s2s

@@ -2,6 +2,7 @@
 // Scores of what was said and heard, over a set of examples, the model beside its ceilings.
 
 #include <array>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,7 +10,6 @@
 
 #include "eval/metrics/bleu.h"
 #include "eval/metrics/word_alignment.h"
-#include "eval/text/text_normalizer.h"
 
 namespace s2s {
 
@@ -44,18 +44,16 @@ struct TextScores {
   double exact_rate() const;
 };
 
-/// Adds examples up. References and hypotheses go through the same normalizer.
+/// Adds examples up. References and hypotheses go through normalize_english.
 class ScoreBoard {
  public:
-  explicit ScoreBoard(TextNormalizer normalizer);
   void add(const SpokenTexts& texts);
   /// Against the references; a source that no example had has num_examples 0.
   TextScores scores(TextSource source) const;
   /// What was heard in the model's audio against what the model wrote: do the channels agree?
   TextScores agreement() const;
   /// One JSON object: txt_bleu, asr_bleu, wer, ... for each source that has examples.
-  std::string to_json() const;
-  const TextNormalizer& normalizer() const { return normalizer_; }
+  nlohmann::ordered_json to_json() const;
 
  private:
   struct Sums {
@@ -64,7 +62,6 @@ class ScoreBoard {
     void add(const std::string& reference, const std::string& hypothesis);
     TextScores scores() const;
   };
-  TextNormalizer normalizer_;
   std::array<Sums, kTextSources.size()> sums_;
   Sums agreement_;
 };

@@ -2,6 +2,7 @@
 // Validation sets that the data ranks of a run read together, in rounds: in each one a rank has a
 // batch of every set, until nobody has.
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,9 +13,16 @@
 #include "s2s/kinds/data_source.h"
 #include "s2s/kinds/speech_model.h"
 #include "s2s/kinds/strategy.h"
-#include "train/data_share.h"
 
 namespace s2s {
+
+/// Every `size`-th batch, from the `rank`-th on.
+struct DataShare {
+  int64_t rank = 0;
+  int64_t size = 1;
+};
+/// Opens a fresh pass over a share of a data set.
+using ShareFactory = std::function<std::unique_ptr<DataSource>(const DataShare& share)>;
 
 class SharedSets {
  public:

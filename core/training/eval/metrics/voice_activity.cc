@@ -5,7 +5,9 @@
 #include "s2s/error.h"
 
 namespace s2s {
+namespace {
 
+/// Root mean square level of each frame in dB re full scale [T]; a started frame counts as whole.
 at::Tensor frame_levels_db(const at::Tensor& samples_S, int64_t samples_per_frame) {
   S2S_ASSERT(samples_S.dim() == 1 && samples_per_frame > 0, "one channel, whole frames");
   const int64_t num_frames = (samples_S.size(0) + samples_per_frame - 1) / samples_per_frame;
@@ -14,6 +16,8 @@ at::Tensor frame_levels_db(const at::Tensor& samples_S, int64_t samples_per_fram
   const at::Tensor power_T = padded_S.view({num_frames, samples_per_frame}).square().mean(1);
   return power_T.log10().mul(10).clamp_min(kDigitalSilenceDb);
 }
+
+}  // namespace
 
 std::vector<SpeechSegment> find_speech(const at::Tensor& samples_S, int64_t sample_rate_hz,
                                        const VoiceActivityOptions& options) {

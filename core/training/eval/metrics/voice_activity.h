@@ -21,7 +21,4 @@ double speech_seconds(const std::vector<SpeechSegment>& segments);
 /// Seconds in which both lists have speech.
 double overlap_seconds(const std::vector<SpeechSegment>& a, const std::vector<SpeechSegment>& b);
 
-/// Root mean square level of each frame in dB re full scale [T]; a started frame counts as whole.
-at::Tensor frame_levels_db(const at::Tensor& samples_S, int64_t samples_per_frame);
-
 }  // namespace s2s

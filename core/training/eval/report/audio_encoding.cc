@@ -7,7 +7,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "eval/metrics/eval_errors.h"
+#include "train/train_errors.h"
 
 namespace s2s {
 
@@ -55,18 +55,6 @@ sf_count_t file_write(const void* source, sf_count_t count, void* user) {
 
 sf_count_t file_tell(void* user) { return static_cast<sf_count_t>(file_of(user).at); }
 
-int format_of(AudioEncoding encoding) {
-  switch (encoding) {
-    case AudioEncoding::kOggVorbis:
-      return SF_FORMAT_OGG | SF_FORMAT_VORBIS;
-    case AudioEncoding::kFlac:
-      return SF_FORMAT_FLAC | SF_FORMAT_PCM_16;
-    case AudioEncoding::kWav:
-      return SF_FORMAT_WAV | SF_FORMAT_PCM_16;
-  }
-  S2S_ASSERT(false, "every encoding has a format");
-}
-
 /// The clip's samples, or a single zero for an empty clip (a file of nothing is no file).
 at::Tensor playable(const AudioClip& clip) {
   if (!clip.samples_S.defined() || clip.samples_S.numel() == 0) return at::zeros({1});
@@ -77,32 +65,19 @@ at::Tensor playable(const AudioClip& clip) {
 
 }  // namespace
 
-const char* mime_type(AudioEncoding encoding) {
-  switch (encoding) {
-    case AudioEncoding::kOggVorbis:
-      return "audio/ogg";
-    case AudioEncoding::kFlac:
-      return "audio/flac";
-    case AudioEncoding::kWav:
-      return "audio/wav";
-  }
-  S2S_ASSERT(false, "every encoding has a type");
-}
-
 std::string encode_audio(const AudioClip& clip, AudioEncoding encoding) {
   const at::Tensor samples_S = playable(clip);
   SF_VIRTUAL_IO io = {file_length, file_seek, file_read, file_write, file_tell};
   SF_INFO info = {};
   info.samplerate = static_cast<int>(clip.sample_rate_hz);
   info.channels = 1;
-  info.format = format_of(encoding);
+  const bool is_vorbis = encoding == AudioEncoding::kOggVorbis;
+  info.format = is_vorbis ? SF_FORMAT_OGG | SF_FORMAT_VORBIS : SF_FORMAT_WAV | SF_FORMAT_PCM_16;
   MemoryFile memory;
   SNDFILE* file = sf_open_virtual(&io, SFM_WRITE, &info, &memory);
   S2S_ASSERT(file != nullptr, "libsndfile writes these formats at any rate in use");
   double quality = kVorbisQuality;
-  if (encoding == AudioEncoding::kOggVorbis) {
-    sf_command(file, SFC_SET_VBR_ENCODING_QUALITY, &quality, sizeof(quality));
-  }
+  if (is_vorbis) sf_command(file, SFC_SET_VBR_ENCODING_QUALITY, &quality, sizeof(quality));
   // In blocks: the Vorbis encoder keeps a whole write on the stack.
   const float* samples = samples_S.const_data_ptr<float>();
   for (int64_t i = 0; i < samples_S.numel(); i += kBlockSamples) {
@@ -116,7 +91,7 @@ void write_bytes(const std::filesystem::path& path, std::string_view bytes) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   file.close();
-  if (!file) throw eval_errors::report_not_written(path.string(), std::strerror(errno));
+  if (!file) throw report_write_error(path.string(), std::strerror(errno));
 }
 
 std::string to_base64(std::string_view bytes) {

@@ -9,10 +9,7 @@
 
 namespace s2s {
 
-enum class AudioEncoding { kOggVorbis, kFlac, kWav };
-
-/// "audio/ogg", ...
-const char* mime_type(AudioEncoding encoding);
+enum class AudioEncoding { kOggVorbis, kWav };
 
 /// A clip [S] as a file in memory, mono; samples beyond [-1, 1] are clipped, NaN becomes silence.
 std::string encode_audio(const AudioClip& clip, AudioEncoding encoding);

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <numeric>
 
-#include "eval/metrics/eval_errors.h"
 #include "eval/report/report_files.h"
 #include "eval/report/report_json.h"
 #include "eval/report/training_curves.h"
+#include "train/train_errors.h"
 
 namespace s2s {
 
@@ -82,7 +82,7 @@ std::string escape_html(const std::string& text) {
 
 Json summary_json(const ReportSummary& summary, const ReportOptions& options) {
   Json out = {{"title", summary.title}, {"frame_s", options.frame_s}};
-  out["highest_hz"] = options.spectrogram.highest_hz;
+  out["highest_hz"] = kSpectrogramTop_hz;
   out["facts"] = Json::array();
   for (const auto& [name, value] : summary.facts) out["facts"].push_back({name, value});
   out["notes"] = summary.notes;
@@ -96,24 +96,21 @@ Json summary_json(const ReportSummary& summary, const ReportOptions& options) {
 
 }  // namespace
 
-ListeningReport::ListeningReport(std::filesystem::path folder, TextNormalizer normalizer,
-                                 ReportOptions options)
-    : folder_(std::move(folder)), normalizer_(std::move(normalizer)), options_(std::move(options)) {
+ListeningReport::ListeningReport(std::filesystem::path folder, ReportOptions options)
+    : folder_(std::move(folder)), options_(std::move(options)) {
   std::error_code error;
   std::filesystem::create_directories(folder_ / "wav", error);
-  if (error) throw eval_errors::report_not_written(folder_.string(), error.message());
+  if (error) throw report_write_error(folder_.string(), error.message());
   const std::filesystem::path path = folder_ / "predictions.jsonl";
   predictions_.open(path, std::ios::trunc);
-  if (!predictions_) throw eval_errors::report_not_written(path.string(), std::strerror(errno));
+  if (!predictions_) throw report_write_error(path.string(), std::strerror(errno));
 }
-
-ListeningReport::~ListeningReport() = default;
 
 DataSetBoard& ListeningReport::board_of(const std::string& data_set) {
   for (const auto& board : boards_) {
     if (board->name() == data_set) return *board;
   }
-  boards_.push_back(std::make_unique<DataSetBoard>(data_set, normalizer_, options_.metrics));
+  boards_.push_back(std::make_unique<DataSetBoard>(data_set, options_.metrics));
   return *boards_.back();
 }
 
@@ -137,8 +134,8 @@ std::string ListeningReport::media_json(const ReportExample& example) const {
     const AudioClip& clip = example.*member;
     if (!clip.samples_S.defined() || clip.samples_S.numel() == 0) continue;
     Json& out = media[name];
-    out["audio"] = data_uri(mime_type(options_.audio), encode_audio(clip, options_.audio));
-    out["picture"] = data_uri("image/png", spectrogram_png(clip, options_.spectrogram));
+    out["audio"] = data_uri("audio/ogg", encode_audio(clip, AudioEncoding::kOggVorbis));
+    out["picture"] = data_uri("image/png", spectrogram_png(clip));
     out["seconds"] =
         static_cast<double>(clip.samples_S.numel()) / static_cast<double>(clip.sample_rate_hz);
   }
@@ -161,7 +158,7 @@ ReportExample ListeningReport::with_metrics(const ReportExample& example) const 
 
 ExampleMeasures ListeningReport::add(const ReportExample& given) {
   const ReportExample example = with_metrics(given);
-  ExampleMeasures measures = measure(example, normalizer_, options_.measures);
+  ExampleMeasures measures = measure(example);
   board_of(example.data_set).add(example, measures);
   const auto files = write_clips(example);
   predictions_ << prediction_json(example, measures, files)
@@ -223,18 +220,17 @@ std::string ListeningReport::page(const ReportSummary& summary) const {
 std::filesystem::path ListeningReport::finish(const ReportSummary& summary) {
   predictions_.flush();
   if (!predictions_) {
-    throw eval_errors::report_not_written((folder_ / "predictions.jsonl").string(),
-                                          std::strerror(errno));
+    throw report_write_error((folder_ / "predictions.jsonl").string(), std::strerror(errno));
   }
   Json scores = Json::object();
-  for (const auto& board : boards_) scores[board->name()] = Json::parse(board->to_json());
+  for (const auto& board : boards_) scores[board->name()] = board->to_json();
   write_bytes(folder_ / "scores.json", scores.dump(2) + "\n");
   const std::filesystem::path path = folder_ / "index.html";
   const std::filesystem::path unfinished = folder_ / "index.html.unfinished";
   write_bytes(unfinished, page(summary));
   std::error_code error;
   std::filesystem::rename(unfinished, path, error);
-  if (error) throw eval_errors::report_not_written(path.string(), error.message());
+  if (error) throw report_write_error(path.string(), error.message());
   return path;
 }
 

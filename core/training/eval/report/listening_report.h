@@ -18,9 +18,6 @@
 namespace s2s {
 
 struct ReportOptions {
-  AudioEncoding audio = AudioEncoding::kOggVorbis;
-  SpectrogramOptions spectrogram;
-  MeasureOptions measures;
   std::vector<NamedMetric> metrics;  // of plugins, per data set and per example
   double frame_s = 0.08;             // of the token channels
   /// Examples whose audio and pictures stand in the page: half of them the worst, the others spread
@@ -42,9 +39,7 @@ class ListeningReport {
  public:
   /// Makes the folder; a report that was there stays until `finish`, except predictions and wavs.
   /// Errors: [eval/report-write].
-  ListeningReport(std::filesystem::path folder, TextNormalizer normalizer,
-                  ReportOptions options = {});
-  ~ListeningReport();
+  explicit ListeningReport(std::filesystem::path folder, ReportOptions options = {});
 
   /// Measures the example, writes its wav files and its line in predictions.jsonl.
   /// Errors: [eval/report-write].
@@ -71,7 +66,6 @@ class ListeningReport {
   std::string page(const ReportSummary& summary) const;
 
   std::filesystem::path folder_;
-  TextNormalizer normalizer_;
   ReportOptions options_;
   std::ofstream predictions_;
   std::vector<std::unique_ptr<DataSetBoard>> boards_;

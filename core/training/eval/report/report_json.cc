@@ -94,8 +94,7 @@ const char* better_name(ScoreTable::Better better) {
   }
 }
 
-}  // namespace
-
+/// What is wrong with an example, for the table's filter: "wrong words", "no answer", "late", ...
 std::vector<std::string> findings_of(const ExampleMeasures& measures) {
   std::vector<std::string> out;
   const auto& spoken = measures.text(TextSource::kModelAudio);
@@ -116,6 +115,8 @@ std::vector<std::string> findings_of(const ExampleMeasures& measures) {
   if (turns.false_starts > 0) out.emplace_back("false start");
   return out;
 }
+
+}  // namespace
 
 Json example_json(const ReportExample& example, const ExampleMeasures& measures) {
   Json out = {{"id", example.id},
@@ -170,7 +171,7 @@ Json prediction_json(const ReportExample& example, const ExampleMeasures& measur
     out["bleu"][name] = measures.text(source)->bleu;
   }
   if (measures.answer) {
-    out["turn_taking"] = Json::parse(to_json(measures.answer->turn_taking));
+    out["turn_taking"] = to_json(measures.answer->turn_taking);
     out["latencies_s"] = measures.answer->turn_taking.latencies_s;
   }
   for (const auto& [name, value] : example.numbers) out["numbers"][name] = finite_or_null(value);

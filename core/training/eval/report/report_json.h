@@ -18,9 +18,6 @@ nlohmann::ordered_json table_json(const ScoreTable& table);
 
 nlohmann::ordered_json curve_json(const Curve& curve);
 
-/// What is wrong with an example, for the table's filter: "wrong words", "no answer", "late", ...
-std::vector<std::string> findings_of(const ExampleMeasures& measures);
-
 /// One line of predictions.jsonl. `files`: names of the clips that were written.
 nlohmann::ordered_json prediction_json(const ReportExample& example,
                                        const ExampleMeasures& measures,

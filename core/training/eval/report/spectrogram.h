@@ -1,31 +1,21 @@
 #pragma once
 // Log-mel pictures of clips, all on one scale, so that they can be compared by eye.
 
+#include <cstdint>
 #include <string>
-#include <vector>
 
-#include "eval/report/png.h"
 #include "s2s/kinds/scorer.h"
 
 namespace s2s {
 
-struct SpectrogramOptions {
-  double column_s = 0.02;
-  int64_t num_mels = 64;
-  double highest_hz = 8000;
-  double quietest_db = -85;  // re a full-scale sine; this and below is the darkest color
-  double loudest_db = -20;
-  int64_t num_colors = 32;
-};
+/// The highest frequency in a picture.
+constexpr double kSpectrogramTop_hz = 8000;
 
-/// Levels of a clip [S]: [num_mels, T] in dB re a full-scale sine, low bands first. Column t stands
-/// at t * column_s; T = floor(S / hop) + 1.
-at::Tensor mel_levels_db(const AudioClip& clip, const SpectrogramOptions& options = {});
+/// Levels of a clip [S]: [64, T] in dB re a full-scale sine, low bands first. Column t stands
+/// at t * 0.02 s; T = floor(S / hop) + 1.
+at::Tensor mel_levels_db(const AudioClip& clip);
 
-/// A PNG of num_mels rows (high bands on top) and one column per column_s.
-std::string spectrogram_png(const AudioClip& clip, const SpectrogramOptions& options = {});
-
-/// Colors from dark to bright.
-std::vector<Rgb> spectrogram_palette(int64_t num_colors);
+/// A PNG of 64 rows (high bands on top) and a column for each 0.02 s.
+std::string spectrogram_png(const AudioClip& clip);
 
 }  // namespace s2s

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/foreign_json.h"
-#include "eval/metrics/eval_errors.h"
+#include "train/train_errors.h"
 
 namespace s2s {
 
@@ -56,11 +56,11 @@ std::vector<Curve> read_curves(const std::string& path, size_t max_points) {
     if (line.empty()) continue;
     try {
       const auto json = parse_foreign_json(line);
-      if (!json.is_object()) throw eval_errors::metrics_line(path, number, "another JSON value");
+      if (!json.is_object()) throw metrics_line_error(path, number, "another JSON value");
       add_line(json, all);
     } catch (const nlohmann::json::exception& error) {
       if (file.peek() == std::ifstream::traits_type::eof()) break;
-      throw eval_errors::metrics_line(path, number, error.what());
+      throw metrics_line_error(path, number, error.what());
     }
   }
   std::vector<Curve> curves;

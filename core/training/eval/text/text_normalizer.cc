@@ -5,6 +5,8 @@
 #include <array>
 #include <memory>
 
+#include "base/regex.h"
+#include "base/text.h"
 #include "eval/text/english_spelling.h"
 #include "eval/text/number_reader.h"
 #include "eval/text/number_words.h"
@@ -146,12 +148,6 @@ std::string drop_symbols_and_diacritics(const std::string& text) {
   return out;
 }
 
-std::string join(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
-  return out;
-}
-
 bool can_have_a_half(const std::string& word) {
   const NumberWord& meaning = number_word(word);
   const bool counts =
@@ -184,7 +180,23 @@ std::vector<std::string> rewrite_halves(const std::vector<std::string>& words) {
 
 std::string bounded(const char* word) { return std::string("\\b") + word + "\\b"; }
 
-}  // namespace
+class EnglishNormalizer {
+ public:
+  EnglishNormalizer();
+  std::string operator()(std::string_view text) const;
+
+ private:
+  struct Rule {
+    Regex pattern;
+    std::string replacement;
+  };
+  static std::string apply(const std::vector<Rule>& rules, std::string text);
+
+  std::vector<Rule> speech_rules_;    // before symbols are dropped
+  std::vector<Rule> digit_rules_;     // before number words are read
+  std::vector<Rule> currency_rules_;  // after number words are read
+  std::vector<Rule> leftover_rules_;  // last
+};
 
 EnglishNormalizer::EnglishNormalizer() {
   speech_rules_.push_back({Regex("[<\\[][^>\\]]*[>\\]]"), ""});
@@ -226,19 +238,21 @@ std::string EnglishNormalizer::apply(const std::vector<Rule>& rules, std::string
 std::string EnglishNormalizer::operator()(std::string_view text) const {
   std::string spoken = apply(speech_rules_, lower_case(text));
   spoken = drop_symbols_and_diacritics(spoken);
-  spoken = apply(digit_rules_, join(rewrite_halves(split_words(spoken))));
-  std::string counted = join(rewrite_numbers(split_words(spoken)));
+  spoken = apply(digit_rules_, joined(rewrite_halves(split_words(spoken)), " "));
+  std::string counted = joined(rewrite_numbers(split_words(spoken)), " ");
   counted = apply(currency_rules_, counted);
   std::vector<std::string> words = split_words(counted);
   for (std::string& word : words) word = american_spelling(word);
-  return apply(leftover_rules_, join(words));
+  return apply(leftover_rules_, joined(words, " "));
 }
 
-TextNormalizer english_normalizer() {
-  auto normalizer = std::make_shared<const EnglishNormalizer>();
-  return [normalizer](std::string_view text) { return (*normalizer)(text); };
+}  // namespace
+
+std::string normalize_english(std::string_view text) {
+  static const EnglishNormalizer kNormalizer;
+  return kNormalizer(text);
 }
 
-std::string collapse_white_space(std::string_view text) { return join(split_words(text)); }
+std::string collapse_white_space(std::string_view text) { return joined(split_words(text), " "); }
 
 }  // namespace s2s

@@ -128,7 +128,7 @@ TEST_CASE("dialogues add up and percentiles are numpy's") {
   CHECK(*scores.latency_median_s == doctest::Approx(0.3));
   CHECK(*percentile({1, 2, 3, 4}, 90) == doctest::Approx(3.7));
   CHECK_FALSE(percentile({}, 50).has_value());
-  const auto json = nlohmann::json::parse(to_json(sum));
+  const auto json = nlohmann::json(to_json(sum));
   CHECK(json["stop_rate"].is_null());
   CHECK(json["turn_ends"] == 3);
 }

@@ -47,7 +47,7 @@ TEST_CASE("metrics are listed one or several, each under a name of its own") {
 }
 
 TEST_CASE("a board has a plugin's metric for every source that had texts, as they were written") {
-  DataSetBoard board("dev", english_normalizer(), kMetrics);
+  DataSetBoard board("dev", kMetrics);
   ReportExample example;
   example.texts.reference = "It is on.";
   example.texts.text_channel = "It is on!!!";  // normalized, these would be equal

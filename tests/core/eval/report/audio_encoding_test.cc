@@ -30,8 +30,7 @@ std::vector<float> read_back(const std::string& bytes, SF_INFO& info) {
 TEST_CASE("audio survives encoding at the codecs' rates") {
   for (const int64_t rate : {16000, 22050, 24000}) {
     const AudioClip clip = sine(rate);
-    for (const auto encoding :
-         {AudioEncoding::kOggVorbis, AudioEncoding::kFlac, AudioEncoding::kWav}) {
+    for (const auto encoding : {AudioEncoding::kOggVorbis, AudioEncoding::kWav}) {
       SF_INFO info = {};
       const std::string bytes = encode_audio(clip, encoding);
       const std::vector<float> back = read_back(bytes, info);

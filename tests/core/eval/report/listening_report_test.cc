@@ -72,7 +72,7 @@ std::string script_of(const std::string& page, const std::string& id) {
 
 TEST_CASE("a report folder holds the page, the predictions, the scores and the clips") {
   const fs::path folder = fresh_folder("whole");
-  ListeningReport report(folder, english_normalizer());
+  ListeningReport report(folder);
   const ExampleMeasures measures = report.add(dialogue("a/1", "the light is on"));
   report.add(dialogue("b", "the light was on"));
   CHECK(measures.answer->turn_taking.takeovers == 1);
@@ -103,7 +103,7 @@ TEST_CASE("a report folder holds the page, the predictions, the scores and the c
 }
 
 TEST_CASE("the numbers tell what the scorer makes of the reference and of the codec round trip") {
-  ListeningReport report(fresh_folder("beside"), english_normalizer());
+  ListeningReport report(fresh_folder("beside"));
   ReportExample example = dialogue("a", "the light was on");
   example.texts.heard_reference = "the light is on";
   example.texts.heard_round_trip = "a light is on";
@@ -118,7 +118,7 @@ TEST_CASE("the numbers tell what the scorer makes of the reference and of the co
 
 TEST_CASE("the page is one file with everything in it") {
   const fs::path folder = fresh_folder("page");
-  ListeningReport report(folder, english_normalizer());
+  ListeningReport report(folder);
   report.add(dialogue("a", "the light is off"));
   const std::string page = text_of_file(report.finish({"T < & run", {}, {}, ""}));
   CHECK(page.find("<title>T &lt; &amp; run</title>") != std::string::npos);
@@ -140,7 +140,7 @@ TEST_CASE("the page is one file with everything in it") {
 }
 
 TEST_CASE("what a reader of the scores should know stands in the page") {
-  ListeningReport report(fresh_folder("notes"), english_normalizer());
+  ListeningReport report(fresh_folder("notes"));
   report.add(dialogue("a", "the light is off"));
   const std::string page =
       text_of_file(report.finish({"T", {}, {}, "", {"1 of 5 words cannot be heard: zebra"}}));
@@ -150,7 +150,7 @@ TEST_CASE("what a reader of the scores should know stands in the page") {
 
 TEST_CASE("texts cannot break out of the page, and broken UTF-8 cannot break it") {
   const fs::path folder = fresh_folder("hostile");
-  ListeningReport report(folder, english_normalizer());
+  ListeningReport report(folder);
   ReportExample example = dialogue("</script><script>alert(1)</script>", "{{data}} <!-- \xFF");
   example.turns[0].text = "{{script}}";
   report.add(example);
@@ -163,7 +163,7 @@ TEST_CASE("texts cannot break out of the page, and broken UTF-8 cannot break it"
 }
 
 TEST_CASE("a report without examples is still a page") {
-  ListeningReport report(fresh_folder("empty"), english_normalizer());
+  ListeningReport report(fresh_folder("empty"));
   const std::string page = text_of_file(report.finish({"Empty", {}, {}, "no/such/metrics.jsonl"}));
   CHECK(script_of(page, "report-examples") == "[]");
   CHECK(nlohmann::json::parse(script_of(page, "report-data"))["curves"].empty());
@@ -172,7 +172,7 @@ TEST_CASE("a report without examples is still a page") {
 TEST_CASE("only the worst and a spread of the others carry their audio in the page") {
   ReportOptions options;
   options.max_embedded = 4;
-  ListeningReport report(fresh_folder("many"), english_normalizer(), options);
+  ListeningReport report(fresh_folder("many"), options);
   for (int i = 0; i < 12; ++i) {
     ReportExample example =
         dialogue(std::to_string(i), i == 7 ? "nothing of it" : "the light is on");
@@ -189,7 +189,7 @@ TEST_CASE("only the worst and a spread of the others carry their audio in the pa
 }
 
 TEST_CASE("an example with nothing but a reference is listed") {
-  ListeningReport report(fresh_folder("bare"), english_normalizer());
+  ListeningReport report(fresh_folder("bare"));
   ReportExample example;
   example.id = "bare";
   example.data_set = "x";
@@ -205,8 +205,8 @@ TEST_CASE("an example with nothing but a reference is listed") {
 TEST_CASE("a report that cannot be made names the folder") {
   const fs::path folder = fresh_folder("blocked");
   std::ofstream(folder / "file") << "in the way";
-  CHECK_THROWS_WITH_AS(ListeningReport(folder / "file", english_normalizer()),
-                       doctest::Contains("[eval/report-write]"), Error);
+  CHECK_THROWS_WITH_AS(ListeningReport(folder / "file"), doctest::Contains("[eval/report-write]"),
+                       Error);
 }
 
 TEST_CASE("curves are read by name and data set, thinned out, the later line winning") {

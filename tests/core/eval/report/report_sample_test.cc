@@ -151,7 +151,7 @@ TEST_CASE("a sample report can be looked at" * doctest::skip()) {
   const char* wanted = std::getenv("S2S_REPORT_EXAMPLES");
   const size_t num_examples = wanted ? std::stoul(wanted) : 12;
   const fs::path folder = target;
-  ListeningReport report(folder, english_normalizer());
+  ListeningReport report(folder);
   for (size_t i = 0; i < num_examples; ++i) report.add(example(folder, i));
   write_metrics(folder / "metrics.jsonl");
   ScoreTable speed;

@@ -1,6 +1,8 @@
 #pragma once
-// What differs between two configurations: for a run that is continued with another one.
+// Questions about whole Config trees: their size, values, differences and JSON.
 
+#include <cstddef>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +11,9 @@
 
 namespace s2s {
 
+/// About the memory of a copy, in bytes: files of others may ask for many copies.
+size_t num_bytes(const Config& node);
+
 /// The dotted path and text of every scalar, null, empty list and empty map, in their order.
 std::vector<std::pair<std::string, std::string>> config_values(const Config& config);
 
@@ -16,5 +21,12 @@ std::vector<std::pair<std::string, std::string>> config_values(const Config& con
 /// "a.b: 1 before, 2 now", "a.b: not there before, 2 now". Both resolved, or both as they
 /// are stored (secrets.h).
 std::vector<std::string> config_changes(const Config& before, const Config& now);
+
+/// For --json. Plain scalars become what YAML says they are; .inf and .nan, which JSON lacks,
+/// become text.
+nlohmann::ordered_json config_json(const Config& config);
+
+/// The origin of every value, by dotted path.
+nlohmann::ordered_json origins_json(const Config& config);
 
 }  // namespace s2s

@@ -1,31 +1,20 @@
-// OptionReader: a config map into an option struct, with every finding collected.
+// Option structs: from a config map, with every finding collected; to a config tree; and to the
+// table of `plugin inspect`.
+#include "s2s/options.h"
 
 #include <algorithm>
 
 #include "config/config_errors.h"
 #include "config/option_values.h"
-#include "s2s/options.h"
+#include "config/yaml_writer.h"
 
 namespace s2s {
 
-Bounds at_least(double min) {
-  Bounds bounds;
-  bounds.min = min;
-  return bounds;
-}
+Bounds at_least(double min) { return {.min = min}; }
 
-Bounds between(double min, double max) {
-  Bounds bounds;
-  bounds.min = min;
-  bounds.max = max;
-  return bounds;
-}
+Bounds between(double min, double max) { return {.min = min, .max = max}; }
 
-Bounds one_of(std::vector<std::string> choices) {
-  Bounds bounds;
-  bounds.choices = std::move(choices);
-  return bounds;
-}
+Bounds one_of(std::vector<std::string> choices) { return {.choices = std::move(choices)}; }
 
 Bounds required(Bounds bounds) {
   bounds.required = true;
@@ -44,52 +33,75 @@ const Config& empty_map() {
   return kEmpty;
 }
 
-class ReadingVisitor final : public OptionVisitor {
+/// Turns the overloads of OptionVisitor into one template, `Derived::put(name, value, doc, bounds,
+/// kind)`.
+template <class Derived>
+class UniformVisitor : public OptionVisitor {
+ public:
+  void operator()(const char* name, bool& value, const char* doc) override {
+    self().put(name, value, doc, {}, "");
+  }
+  void operator()(const char* name, int64_t& value, const char* doc, const Bounds& b) override {
+    self().put(name, value, doc, b, "");
+  }
+  void operator()(const char* name, double& value, const char* doc, const Bounds& b) override {
+    self().put(name, value, doc, b, "");
+  }
+  void operator()(const char* name, std::string& value, const char* doc, const Bounds& b) override {
+    self().put(name, value, doc, b, "");
+  }
+  void operator()(const char* name, std::optional<int64_t>& value, const char* doc,
+                  const Bounds& b) override {
+    self().put(name, value, doc, b, "");
+  }
+  void operator()(const char* name, std::optional<double>& value, const char* doc,
+                  const Bounds& b) override {
+    self().put(name, value, doc, b, "");
+  }
+  void operator()(const char* name, std::optional<std::string>& value, const char* doc) override {
+    self().put(name, value, doc, {}, "");
+  }
+  void operator()(const char* name, std::vector<int64_t>& value, const char* doc,
+                  const Bounds& b) override {
+    self().put(name, value, doc, b, "");
+  }
+  void operator()(const char* name, std::vector<double>& value, const char* doc,
+                  const Bounds& b) override {
+    self().put(name, value, doc, b, "");
+  }
+  void operator()(const char* name, std::vector<std::string>& value, const char* doc,
+                  const Bounds& b) override {
+    self().put(name, value, doc, b, "");
+  }
+  void operator()(const char* name, Config& value, const char* doc, const char* kind) override {
+    self().put(name, value, doc, {}, kind);
+  }
+
+ private:
+  Derived& self() { return static_cast<Derived&>(*this); }
+};
+
+class ReadingVisitor final : public UniformVisitor<ReadingVisitor> {
  public:
   ReadingVisitor(const Config& node, std::string path, Findings& findings) : findings_(findings) {
     push(&node, std::move(path));
   }
 
-  void operator()(const char* name, bool& value, const char* doc) override {
-    read(name, value, doc, {});
+  template <class T>
+  void put(const char* name, T& value, const char* doc, const Bounds& bounds,
+           const char* /*kind*/) {
+    const Config* node = claim(name);
+    if (node != nullptr) return read_value({*node, child_path(name), bounds}, value, findings_);
+    if (bounds.required) {
+      findings_.add(missing_key_error(child_path(name), *levels_.back().node, doc));
+    }
   }
-  void operator()(const char* name, int64_t& value, const char* doc, const Bounds& b) override {
-    read(name, value, doc, b);
-  }
-  void operator()(const char* name, double& value, const char* doc, const Bounds& b) override {
-    read(name, value, doc, b);
-  }
-  void operator()(const char* name, std::string& value, const char* doc, const Bounds& b) override {
+  void put(const char* name, std::string& value, const char* doc, const Bounds& bounds,
+           const char* kind) {
     const std::string before = value;
-    read(name, value, doc, b);
+    put<>(name, value, doc, bounds, kind);
     if (value == before) return;
-    check_program({*levels_.back().node->find(name), child_path(name), b}, findings_);
-  }
-  void operator()(const char* name, std::optional<int64_t>& value, const char* doc,
-                  const Bounds& b) override {
-    read(name, value, doc, b);
-  }
-  void operator()(const char* name, std::optional<double>& value, const char* doc,
-                  const Bounds& b) override {
-    read(name, value, doc, b);
-  }
-  void operator()(const char* name, std::optional<std::string>& value, const char* doc) override {
-    read(name, value, doc, {});
-  }
-  void operator()(const char* name, std::vector<int64_t>& value, const char* doc,
-                  const Bounds& b) override {
-    read(name, value, doc, b);
-  }
-  void operator()(const char* name, std::vector<double>& value, const char* doc,
-                  const Bounds& b) override {
-    read(name, value, doc, b);
-  }
-  void operator()(const char* name, std::vector<std::string>& value, const char* doc,
-                  const Bounds& b) override {
-    read(name, value, doc, b);
-  }
-  void operator()(const char* name, Config& value, const char* doc, const char* /*kind*/) override {
-    read(name, value, doc, {});
+    check_program({*levels_.back().node->find(name), child_path(name), bounds}, findings_);
   }
 
   /// Ends the outermost level.
@@ -169,18 +181,94 @@ class ReadingVisitor final : public OptionVisitor {
     return levels_.back().node->find(name);
   }
 
-  template <class T>
-  void read(const char* name, T& value, const char* doc, const Bounds& bounds) {
-    const Config* node = claim(name);
-    if (node != nullptr) return read_value({*node, child_path(name), bounds}, value, findings_);
-    if (bounds.required) {
-      findings_.add(missing_key_error(child_path(name), *levels_.back().node, doc));
-    }
-  }
-
   Findings& findings_;
   std::vector<Level> levels_;
   std::vector<List> lists_;
+};
+
+class TableVisitor final : public UniformVisitor<TableVisitor> {
+ public:
+  template <class T>
+  void put(const char* name, const T& value, const char* doc, const Bounds& bounds,
+           const char* kind) {
+    table_.push_back(
+        {prefix_ + name, type_name(value), write_yaml_inline(to_config(value)), doc, bounds, kind});
+  }
+  OptionTable take() { return std::move(table_); }
+
+ protected:
+  bool begin_group(const char* name, const char* doc) override {
+    table_.push_back({prefix_ + name, kGroupType, "", doc, {}, ""});
+    enter(std::string(name) + ".");
+    return true;
+  }
+  void end_group() override { leave(); }
+  int64_t begin_list(const char* name, const char* doc, int64_t /*current_count*/) override {
+    table_.push_back({prefix_ + name, kGroupListType, "[]", doc, {}, ""});
+    enter(std::string(name) + "[].");
+    return 1;  // one item shows the names
+  }
+  void begin_item() override {}
+  void end_item() override {}
+  void end_list() override { leave(); }
+
+ private:
+  void enter(const std::string& step) {
+    outer_.push_back(prefix_);
+    prefix_ += step;
+  }
+  void leave() {
+    prefix_ = outer_.back();
+    outer_.pop_back();
+  }
+
+  OptionTable table_;
+  std::string prefix_;
+  std::vector<std::string> outer_;
+};
+
+class TreeVisitor final : public UniformVisitor<TreeVisitor> {
+ public:
+  TreeVisitor() { levels_.push_back(Config::map()); }
+  template <class T>
+  void put(const char* name, const T& value, const char* /*doc*/, const Bounds& /*bounds*/,
+           const char* /*kind*/) {
+    levels_.back()[name] = to_config(value);
+  }
+  Config take() { return std::move(levels_.back()); }
+
+ protected:
+  bool begin_group(const char* name, const char* /*doc*/) override {
+    open(name, Config::map());
+    return true;
+  }
+  void end_group() override { close(); }
+  int64_t begin_list(const char* name, const char* /*doc*/, int64_t current_count) override {
+    open(name, Config::list());
+    return current_count;
+  }
+  void begin_item() override { open("", Config::map()); }
+  void end_item() override { close(); }
+  void end_list() override { close(); }
+
+ private:
+  void open(const char* name, Config node) {
+    names_.emplace_back(name);
+    levels_.push_back(std::move(node));
+  }
+  void close() {
+    Config node = std::move(levels_.back());
+    levels_.pop_back();
+    if (levels_.back().is_list()) {
+      levels_.back().items().push_back(std::move(node));
+    } else {
+      levels_.back()[names_.back()] = std::move(node);
+    }
+    names_.pop_back();
+  }
+
+  std::vector<Config> levels_;
+  std::vector<std::string> names_;
 };
 
 }  // namespace
@@ -200,6 +288,18 @@ void OptionReader::run(void (*visit)(OptionVisitor&, void*), void* object) {
   ReadingVisitor visitor(node_.is_map() ? node_ : empty_map(), path_, findings_);
   visit(visitor, object);
   visitor.finish(also_known_);
+}
+
+OptionTable list_options(void (*visit)(OptionVisitor&, void*), void* object) {
+  TableVisitor visitor;
+  visit(visitor, object);
+  return visitor.take();
+}
+
+Config write_options(void (*visit)(OptionVisitor&, void*), void* object) {
+  TreeVisitor visitor;
+  visit(visitor, object);
+  return visitor.take();
 }
 
 }  // namespace s2s

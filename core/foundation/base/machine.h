@@ -1,5 +1,5 @@
 #pragma once
-// What memory there is for this process.
+// The machine that a process runs on: its name, the memory that there is, and freed memory.
 
 #include <cstdint>
 #include <string>
@@ -26,5 +26,18 @@ std::string memory_text(const MachineMemory& memory);
 /// Bytes that LibTorch's message about an allocation that failed names ("tried to allocate 4096
 /// bytes", "Tried to allocate 2.00 GiB"); 0 when it names none.
 double asked_bytes(std::string_view message);
+
+/// Largest memory this process has used so far, bytes.
+int64_t peak_memory_bytes();
+
+/// The machine's name; "?" when it has none.
+std::string host_name();
+
+/// Keeps freed memory for the next step instead of giving it back to the system, which would fetch
+/// and clear the same pages again every step. For programs that train or generate.
+void keep_freed_memory();
+
+/// Gives free memory back to the system, once: after something large has gone for good.
+void return_freed_memory();
 
 }  // namespace s2s

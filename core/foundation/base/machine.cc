@@ -1,14 +1,20 @@
-#include "base/machine_memory.h"
+#include "base/machine.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <array>
-#include <cstdlib>
+#include <cstdlib>  // tells which C library this is
+#include <mutex>
 #include <system_error>
 #include <utility>
 
 #include "s2s/foreign_text.h"
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 namespace s2s {
 namespace {
@@ -97,6 +103,37 @@ double asked_bytes(std::string_view message) {
     if (unit.starts_with(name)) return number * bytes;
   }
   return number;
+}
+
+int64_t peak_memory_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<int64_t>(usage.ru_maxrss) * 1024;
+}
+
+std::string host_name() {
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
+  return host.data();
+}
+
+void keep_freed_memory() {
+#if defined(__GLIBC__)
+  constexpr int kLargestFromHeap = 32 << 20;  // glibc's limit; larger ones are mapped one by one
+  constexpr int kFreeAtTop = 1 << 30;
+  mallopt(M_MMAP_THRESHOLD, kLargestFromHeap);
+  mallopt(M_TRIM_THRESHOLD, kFreeAtTop);
+#endif
+}
+
+void return_freed_memory() {
+#if defined(__GLIBC__)
+  // Where another allocator stands in for glibc's, this call is the first that glibc's own gets,
+  // and it sets itself up without a lock.
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  malloc_trim(0);
+#endif
 }
 
 }  // namespace s2s

@@ -1,4 +1,4 @@
-#include "config/config_changes.h"
+#include "config/config_tree.h"
 
 #include <doctest/doctest.h>
 
