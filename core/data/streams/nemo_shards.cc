@@ -17,8 +17,6 @@ namespace s2s::data {
 namespace {
 
 constexpr size_t kMaxOpenTars = 64;
-constexpr const char* kManifestExpected =
-    "a NeMo manifest with a JSON object on each line; check manifest_filepath";
 
 int64_t shard_number(const std::string& path, const Regex& pattern, const char* example) {
   const auto groups = pattern.find(path);
@@ -54,9 +52,8 @@ std::string without_sub(const std::string& audio_filepath) {
 NemoShards::NemoShards(const std::vector<std::string>& manifests,
                        const std::vector<std::string>& tars, files::OnBad on_bad)
     : on_bad_(std::move(on_bad)),
-      lines_(manifests, kManifestExpected, on_bad_),
-      is_single_(manifests.size() == 1),
-      tars_(tars) {
+      lines_(manifests, kNemoManifestExpected, on_bad_),
+      is_single_(manifests.size() == 1) {
   static const Regex kManifest(R"(manifest[^/]*_([0-9]+)[^/]*\.json)");
   static const Regex kTar(R"(audio[^/]*_([0-9]+)[^/]*\.tar)");
   std::map<int64_t, std::string> tar_of;
@@ -140,22 +137,11 @@ NemoEntry NemoShards::entry(size_t shard, int64_t row) const {
 }
 
 uint64_t NemoShards::fingerprint() const {
-  uint64_t hash = kFnvStart;
-  for (size_t i = 0; i < lines_.size(); ++i) {
-    hash = fnv1a(std::to_string(file_fingerprint(lines_.path(i))), hash);
-  }
+  uint64_t hash = files_fingerprint(lines_.paths());
   for (const Shard& shard : shards_) {
     hash = fnv1a(std::to_string(file_fingerprint(shard.tar)), hash);
   }
   return hash;
-}
-
-std::vector<std::pair<std::string, std::string>> NemoShards::pairs() const {
-  std::vector<std::pair<std::string, std::string>> pairs;
-  for (size_t i = 0; i < lines_.size() && i < tars_.size(); ++i) {
-    pairs.emplace_back(lines_.path(i), tars_[i]);
-  }
-  return pairs;
 }
 
 }  // namespace s2s::data

@@ -1,4 +1,4 @@
-#include "streams/source_conversations.h"
+// NeMo's and ShareGPT's conversations as duplex dialogues.
 
 #include <fmt/format.h>
 
@@ -11,6 +11,7 @@
 #include "files/open_bytes.h"
 #include "files/tar_header.h"
 #include "streams/input_errors.h"
+#include "streams/leaf_streams.h"
 #include "streams/nemo_cut.h"
 #include "streams/nemo_entry.h"
 #include "streams/python_random.h"
@@ -23,34 +24,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Token: file, row, and of tars the first byte of the first audio turn's member.
-class ConversationStream : public CutStream {
+class ConversationStream : public LeafStream {
  public:
   explicit ConversationStream(const InputNode& node)
-      : node_(node),
+      : LeafStream(node.attributes.on_bad),
+        node_(node),
         files_(node.files.front()),
         lines_(files_.manifests, "JSONL of conversations; check manifest_filepath",
                node.attributes.on_bad) {
     rewind(0);
-  }
-
-  std::optional<CutItem> next() override {
-    while (part_ < order_.size()) {
-      if (!is_open_) open_part();
-      const size_t file = order_[part_];
-      const bool is_full = num_given_ == node_.attributes.slice_length;
-      if (index_ == rows_.size() || (is_full && has_tars())) {
-        is_open_ = false;
-        ++part_;
-        continue;
-      }
-      const int64_t row = rows_[index_++];
-      CutKey token = {static_cast<int64_t>(file), row, tar_offset_};
-      CutPtr cut;
-      is_good(node_.attributes.on_bad, [&] { cut = cut_of_row(token); });
-      if (cut) return CutItem{token, std::move(cut)};
-    }
-    return std::nullopt;
   }
 
   void rewind(int64_t epoch) override {
@@ -108,9 +90,19 @@ class ConversationStream : public CutStream {
 
   std::optional<int64_t> size() const override { return lines_.num_lines(); }
 
- private:
+ protected:
+  std::optional<CutKey> next_row() override {
+    for (; part_ < order_.size(); is_open_ = false, ++part_) {
+      if (!is_open_) open_part();
+      const bool is_full = num_given_ == node_.attributes.slice_length;
+      if (index_ == rows_.size() || (is_full && has_tars())) continue;
+      return CutKey{static_cast<int64_t>(order_[part_]), rows_[index_++], tar_offset_};
+    }
+    return std::nullopt;
+  }
+
   /// Null: it is skipped, or before the slice.
-  CutPtr cut_of_row(const CutKey& token) {
+  CutPtr read_row(const CutKey& token) override {
     const Conversation conversation = parse(token);
     if (has_tars()) {
       tar_offset_ = offset_behind(static_cast<size_t>(token[0]), tar_offset_, conversation);
@@ -121,6 +113,7 @@ class ConversationStream : public CutStream {
     return make(token);
   }
 
+ private:
   bool has_tars() const { return !files_.tars.empty(); }
 
   void open_part() {

@@ -84,6 +84,15 @@ std::vector<double> checked_weights(const std::vector<double>& weights, size_t n
   return weights;
 }
 
+std::optional<CutItem> LeafStream::next() {
+  while (std::optional<CutKey> token = next_row()) {
+    CutPtr cut;
+    is_good(on_bad_, [&] { cut = read_row(*token); });
+    if (cut) return CutItem{std::move(*token), std::move(cut)};
+  }
+  return std::nullopt;
+}
+
 CutPtr cut_of(const CutItem& item, const CutStream& stream) {
   return item.cut ? item.cut : stream.make(item.token);
 }
