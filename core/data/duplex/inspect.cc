@@ -10,7 +10,6 @@
 #include "base/fnv.h"
 #include "base/text.h"
 #include "cuts/cut_audio.h"
-#include "cuts/cut_audio_errors.h"
 #include "cuts/cuts_errors.h"
 #include "s2s/data/frames.h"
 
@@ -133,7 +132,7 @@ void SetInspector::add_gaps(const Cut& cut) {
 
 void SetInspector::check(const Cut& cut) {
   Findings findings;
-  if (is_endless(cut)) findings.add(cut_audio_errors::endless(cut));
+  if (is_endless(cut)) findings.add(cuts_errors::endless(cut));
   check_duplex_cut(cut, spec_.data, /*allow_no_turns=*/false, findings);
   report_.num_unsuitable += findings.empty() ? 0 : 1;
   for (const Error& error : findings.errors()) {

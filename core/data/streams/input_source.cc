@@ -12,9 +12,9 @@
 #include "files/line_file.h"
 #include "files/pipe_command.h"
 #include "s2s/data/data_commands.h"
-#include "streams/input_errors.h"
 #include "streams/input_stream.h"
 #include "streams/source_files.h"
+#include "streams/stream_errors.h"
 
 namespace s2s::data {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "files/index_place.h"
 #include "streams/input_changes.h"
-#include "streams/input_errors.h"
 #include "streams/leaf_streams.h"
 #include "streams/nemo_extra_fields.h"
 #include "streams/pair_stream.h"
+#include "streams/stream_errors.h"
 
 namespace s2s::data {
 namespace {
@@ -30,7 +30,7 @@ struct MixRule {
 /// NeMo's choice of how to mix.
 StreamPtr mix(const std::vector<Part>& parts, const MixRule& rule) {
   if (rule.attributes.max_open_streams) {
-    if (rule.is_finite) throw input_errors::finite_streams(rule.path);
+    if (rule.is_finite) throw stream_errors::finite_streams(rule.path);
     std::vector<StreamMaker> makers;
     for (const Part& part : parts) makers.push_back(part.open);
     return infinite_mux(std::move(makers), {rule.weights, rule.attributes.shard_seed,
@@ -145,8 +145,8 @@ OpenedInput open_group(const InputNode& node) {
     if (opened[i].is_tarred == opened[0].is_tarred) continue;
     if (a.force_map_dataset || a.force_iterable_dataset) continue;
     const bool first = opened[0].is_tarred;
-    throw input_errors::mixed_input(node.path, node.children[first ? 0 : i].path,
-                                    node.children[first ? i : 0].path);
+    throw stream_errors::mixed_input(node.path, node.children[first ? 0 : i].path,
+                                     node.children[first ? i : 0].path);
   }
   const bool is_tarred = opened.front().is_tarred;
   if (node.type == "pairs") {

@@ -11,11 +11,11 @@
 #include "base/fnv.h"
 #include "base/whole_number.h"
 #include "s2s/data/frames.h"
-#include "streams/input_errors.h"
 #include "streams/leaf_streams.h"
 #include "streams/nemo_cut.h"
 #include "streams/nemo_entry.h"
 #include "streams/source_lines.h"
+#include "streams/stream_errors.h"
 #include "streams/stream_parts.h"
 
 namespace s2s::data {
@@ -47,7 +47,7 @@ Recording recording_of_file(const std::string& audio, const NemoEntry& entry) {
     const AudioReader reader(audio);
     describe_audio(reader.info(), recording);
   } catch (const std::runtime_error& error) {
-    throw input_errors::nemo_audio(entry.place(), audio, error.what());
+    throw stream_errors::nemo_audio(entry.place(), audio, error.what());
   }
   recording.id = std::filesystem::path(audio).stem().string();
   recording.sources.front().source = audio;
@@ -147,8 +147,8 @@ class NemoManifestStream : public LeafStream {
     const std::string audio = nemo_audio_path(entry.audio_filepath(), entry.file);
     const std::optional<double> duration = entry.number("duration");
     if (!duration || !(*duration > 0)) {
-      throw input_errors::nemo_line(entry.place(), "duration is missing or not above 0",
-                                    "the seconds of audio");
+      throw stream_errors::nemo_line(entry.place(), "duration is missing or not above 0",
+                                     "the seconds of audio");
     }
     const std::optional<double> offset = entry.number("offset");
     std::optional<double> rate = entry.number("sampling_rate");

@@ -10,7 +10,7 @@
 #include "base/fnv.h"
 #include "base/regex.h"
 #include "files/open_bytes.h"
-#include "streams/input_errors.h"
+#include "streams/stream_errors.h"
 #include "streams/stream_parts.h"
 
 namespace s2s::data {
@@ -20,11 +20,11 @@ constexpr size_t kMaxOpenTars = 64;
 
 int64_t shard_number(const std::string& path, const Regex& pattern, const char* example) {
   const auto groups = pattern.find(path);
-  if (!groups) throw input_errors::nemo_shard_name(path, example);
+  if (!groups) throw stream_errors::nemo_shard_name(path, example);
   const std::string& digits = (*groups)[1];
   int64_t number = 0;
   const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (code != std::errc()) throw input_errors::nemo_shard_name(path, example);
+  if (code != std::errc()) throw stream_errors::nemo_shard_name(path, example);
   return number;
 }
 
@@ -69,8 +69,8 @@ NemoShards::NemoShards(const std::vector<std::string>& manifests,
     }
   }
   if (sorted_keys(manifest_of) != sorted_keys(tar_of)) {
-    throw input_errors::nemo_shards(first_and_count(manifests), sorted_keys(manifest_of),
-                                    first_and_count(tars), sorted_keys(tar_of));
+    throw stream_errors::nemo_shards(first_and_count(manifests), sorted_keys(manifest_of),
+                                     first_and_count(tars), sorted_keys(tar_of));
   }
   for (const auto& [number, tar] : tar_of) {
     shards_.push_back({number, manifest_of[number], tar, std::move(rows[number])});
@@ -84,9 +84,9 @@ void NemoShards::read_shard_ids(std::unordered_map<int64_t, std::vector<int64_t>
     const NemoEntry entry = parse_nemo_entry(line, lines_.path(0), row + 1);
     const auto id = entry.json.find("shard_id");
     if (id == entry.json.end() || !id->is_number_integer()) {
-      throw input_errors::nemo_line(entry.place(), "shard_id is missing or no whole number",
-                                    "the number of the entry's tar, as a single manifest serves "
-                                    "all of them");
+      throw stream_errors::nemo_line(entry.place(), "shard_id is missing or no whole number",
+                                     "the number of the entry's tar, as a single manifest serves "
+                                     "all of them");
     }
     rows[id->get<int64_t>()].push_back(row);
   };

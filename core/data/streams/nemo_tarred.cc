@@ -11,11 +11,11 @@
 #include "audio/audio_reader.h"
 #include "base/fnv.h"
 #include "s2s/data/frames.h"
-#include "streams/input_errors.h"
 #include "streams/leaf_streams.h"
 #include "streams/nemo_cut.h"
 #include "streams/nemo_entry.h"
 #include "streams/nemo_shards.h"
+#include "streams/stream_errors.h"
 #include "streams/stream_parts.h"
 
 namespace s2s::data {
@@ -85,8 +85,8 @@ class NemoTarredStream : public CutStream {
     const auto member = files::read_tar_member(*shards_.open_tar(shard), token[1]);
     const NemoEntry entry = shards_.entry(shard, token[2]);
     if (!member) {
-      throw input_errors::nemo_member(shards_.tar(shard), entry.audio_filepath(),
-                                      shards_.manifest(shard));
+      throw stream_errors::nemo_member(shards_.tar(shard), entry.audio_filepath(),
+                                       shards_.manifest(shard));
     }
     return make_cut(shard, *member, entry);
   }
@@ -190,8 +190,8 @@ class NemoTarredStream : public CutStream {
     const auto rows = part_->rows.find(member->name);
     if (rows == part_->rows.end()) {
       if (attributes_.skip_missing_manifest_entries) return true;
-      const Error error = input_errors::nemo_member(shards_.tar(part_->shard), member->name,
-                                                    shards_.manifest(part_->shard));
+      const Error error = stream_errors::nemo_member(shards_.tar(part_->shard), member->name,
+                                                     shards_.manifest(part_->shard));
       if (!attributes_.on_bad) throw error;
       attributes_.on_bad(error);
       return true;

@@ -10,13 +10,13 @@
 #include "base/fnv.h"
 #include "files/open_bytes.h"
 #include "files/tar_header.h"
-#include "streams/input_errors.h"
 #include "streams/leaf_streams.h"
 #include "streams/nemo_cut.h"
 #include "streams/nemo_entry.h"
 #include "streams/python_random.h"
 #include "streams/source_lines.h"
 #include "streams/source_turns.h"
+#include "streams/stream_errors.h"
 #include "streams/stream_parts.h"
 
 namespace s2s::data {
@@ -168,7 +168,7 @@ class ConversationStream : public LeafStream {
       try {
         describe_audio(AudioReader(audio).info(), recording);
       } catch (const std::runtime_error& error) {
-        throw input_errors::nemo_audio(conversation.place, audio, error.what());
+        throw stream_errors::nemo_audio(conversation.place, audio, error.what());
       }
       recording.id = fs::path(audio).stem().string();
       recording.sources.front().source = audio;
@@ -194,7 +194,7 @@ class ConversationStream : public LeafStream {
                                  const Conversation& conversation) const {
     const auto member = next_audio(tar, offset);
     if (member && fs::path(member->name) == fs::path(turn.value)) return *member;
-    throw input_errors::conversation(
+    throw stream_errors::conversation(
         conversation.place,
         fmt::format("the audio is '{}' and the next member of {} is '{}'", turn.value, tar.name(),
                     member ? member->name : "none"),
@@ -220,7 +220,7 @@ class ConversationStream : public LeafStream {
         const AudioReader reader(files_.tars[file], member.begin, member.begin + member.num_bytes);
         describe_audio(reader.info(), recording);
       } catch (const std::runtime_error& error) {
-        throw input_errors::nemo_audio(conversation.place, member.name, error.what());
+        throw stream_errors::nemo_audio(conversation.place, member.name, error.what());
       }
       recording.id = fs::path(member.name).stem().string();
       AudioSource& source = recording.sources.front();

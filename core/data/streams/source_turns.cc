@@ -10,9 +10,9 @@
 #include "base/text.h"
 #include "cuts/mixed_cut.h"
 #include "s2s/data/frames.h"
-#include "streams/input_errors.h"
 #include "streams/nemo_entry.h"
 #include "streams/source_silence.h"
+#include "streams/stream_errors.h"
 
 namespace s2s::data {
 namespace {
@@ -26,7 +26,7 @@ constexpr const char* kForm =
 ordered_json parse_object(const std::string& text, const Conversation& conversation) {
   ordered_json json = try_parse_foreign_json<ordered_json>(text);
   if (!json.is_object() || !json.contains("conversations") || !json["conversations"].is_array()) {
-    throw input_errors::conversation(conversation.place, "no conversation", kForm);
+    throw stream_errors::conversation(conversation.place, "no conversation", kForm);
   }
   return json;
 }
@@ -34,7 +34,7 @@ ordered_json parse_object(const std::string& text, const Conversation& conversat
 std::string member(const ordered_json& json, const char* name, const std::string& place) {
   const auto found = json.find(name);
   if (found == json.end() || !found->is_string()) {
-    throw input_errors::conversation(place, fmt::format("{} is missing or no text", name), kForm);
+    throw stream_errors::conversation(place, fmt::format("{} is missing or no text", name), kForm);
   }
   return found->get<std::string>();
 }
@@ -88,7 +88,7 @@ class Dialogue {
 
  private:
   [[noreturn]] void fail(const std::string& problem, const std::string& expected) const {
-    throw input_errors::conversation(conversation_.place, problem, expected);
+    throw stream_errors::conversation(conversation_.place, problem, expected);
   }
 
   void add(const ConversationTurn& turn) {
@@ -271,9 +271,9 @@ Conversation parse_share_gpt(const std::string& text, const std::string& file, i
       continue;
     }
     if (audio.empty()) {
-      throw input_errors::conversation(conversation.place,
-                                       fmt::format("'{}' without sound or ori_sound", *mark),
-                                       "the path of the audio");
+      throw stream_errors::conversation(conversation.place,
+                                        fmt::format("'{}' without sound or ori_sound", *mark),
+                                        "the path of the audio");
     }
     ConversationTurn heard = turn;
     heard.is_audio = true;
