@@ -44,21 +44,6 @@ Supervision turn_of(const std::string& id, const std::string& recording_id, doub
   return turn;
 }
 
-Recording silent_recording(const std::string& id, int64_t num_samples, int64_t rate) {
-  Recording recording;
-  recording.id = id;
-  AudioSource source;
-  source.type = AudioSource::Type::kMemory;
-  source.channels = {0};
-  source.bytes = silent_audio(num_samples, rate);
-  recording.sources = {std::move(source)};
-  recording.sample_rate_hz = rate;
-  recording.num_samples = num_samples;
-  recording.duration_s = static_cast<double>(num_samples) / static_cast<double>(rate);
-  recording.channel_ids = {0};
-  return recording;
-}
-
 constexpr const char* kSilence = "_silence";
 
 /// `cut` with so many samples of silence behind it.

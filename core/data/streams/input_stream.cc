@@ -7,7 +7,6 @@
 #include "files/index_place.h"
 #include "streams/input_changes.h"
 #include "streams/leaf_streams.h"
-#include "streams/nemo_extra_fields.h"
 #include "streams/pair_stream.h"
 #include "streams/stream_errors.h"
 

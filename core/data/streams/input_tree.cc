@@ -103,8 +103,7 @@ class Parser {
   }
 
   /// A block or an entry without input_cfg: cuts_path, shar_path or manifest_filepath.
-  void parse_leaf(const Config& node, const InputItem& item, const std::string& base_dir,
-                  InputNode& leaf) {
+  void parse_leaf(const InputItem& item, const std::string& base_dir, InputNode& leaf) {
     const SourceScope scope{leaf.path, base_dir, findings_};
     if (item.shar_path.is_null() && item.cuts_path.is_null()) {
       if (item.manifest_filepath.is_null()) {
@@ -120,7 +119,6 @@ class Parser {
       leaf.kind = InputNode::Kind::kCuts;
       read_cut_files(item.cuts_path, scope, leaf);
     }
-    (void)node;
   }
 
   /// A list's length has to be the number of levels, as NeMo asks.
@@ -267,7 +265,7 @@ class Parser {
       }
       return;
     }
-    parse_leaf(node, item, place.base_dir, child);
+    parse_leaf(item, place.base_dir, child);
   }
 
   void read_tags(const Config& tags, const std::string& path, InputNode& node) const {
@@ -325,7 +323,7 @@ InputNode parse_input(const Config& block, const InputContext& context, Findings
     if (const Config* value = block.find(key)) *member = *value;
   }
   top.type = "lhotse";
-  parser.parse_leaf(block, item, context.base_dir, top);
+  parser.parse_leaf(item, context.base_dir, top);
   return top;
 }
 

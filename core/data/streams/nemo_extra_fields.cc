@@ -1,10 +1,11 @@
-#include "streams/nemo_extra_fields.h"
+// NeMo's extra_fields: lines of other files attached to cuts.
 
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/fnv.h"
 #include "base/text.h"
+#include "streams/input_changes.h"
 #include "streams/python_random.h"
 #include "streams/source_lines.h"
 #include "streams/stream_errors.h"

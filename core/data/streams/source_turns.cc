@@ -114,14 +114,7 @@ class Dialogue {
     const int64_t rate = silent.recording->sample_rate_hz;
     const int64_t count = std::max<int64_t>(1, compute_num_samples(silent.duration_s, rate));
     silent.set_custom("target_audio", *turn.cut->recording);
-    AudioSource& source = silent.recording->sources.front();
-    source = {.type = AudioSource::Type::kMemory,
-              .channels = {0},
-              .source = "",
-              .bytes = silent_audio(count, rate)};
-    silent.recording->channel_ids = {0};
-    silent.recording->num_samples = count;
-    silent.recording->duration_s = static_cast<double>(count) / static_cast<double>(rate);
+    silent.recording = silent_recording(turn.cut->recording->id, count, rate);
     silent.channels = {0};
     silent.kind = Cut::Kind::kMono;
     silent.start_s = 0;
@@ -174,17 +167,7 @@ class Dialogue {
   static void add_silent_target(Cut& cut) {
     const int64_t rate = cut.recording->sample_rate_hz;
     const int64_t count = std::max<int64_t>(1, compute_num_samples(cut.duration_s, rate));
-    Recording silent;
-    silent.id = cut.id + "_target";
-    silent.sources = {{.type = AudioSource::Type::kMemory,
-                       .channels = {0},
-                       .source = "",
-                       .bytes = silent_audio(count, rate)}};
-    silent.sample_rate_hz = rate;
-    silent.num_samples = count;
-    silent.duration_s = static_cast<double>(count) / static_cast<double>(rate);
-    silent.channel_ids = {0};
-    cut.set_custom("target_audio", std::move(silent));
+    cut.set_custom("target_audio", silent_recording(cut.id + "_target", count, rate));
     cut.set_custom("target_audio_unaligned", JsonText{"true"});
   }
 

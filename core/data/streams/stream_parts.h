@@ -90,6 +90,19 @@ class LeafStream : public CutStream {
   files::OnBad on_bad_;
 };
 
+/// A stream of the items of several others.   Token: number of the source, its token.
+class ManySources : public CutStream {
+ public:
+  explicit ManySources(std::vector<StreamPtr> sources) : sources_(std::move(sources)) {}
+  CutPtr make(CutKeyView token) const override;
+
+ protected:
+  /// Of all sources; nothing when one is not known.
+  std::optional<int64_t> total_size() const;
+
+  std::vector<StreamPtr> sources_;
+};
+
 /// A stream of the items of one other.
 class OneSource : public CutStream {
  public:
