@@ -18,7 +18,7 @@
 #include "cuts/cut_files.h"
 #include "files/gzip_writer.h"
 #include "files/line_file.h"
-#include "streams/manifest_stream.h"
+#include "streams/leaf_streams.h"
 
 namespace {
 
@@ -77,15 +77,15 @@ int64_t read_random(const s2s::files::LineFile& file, int64_t count) {
 }
 
 int64_t read_stream(const std::string& path, int64_t count) {
-  s2s::data::ManifestStream stream({.paths = {path}});
-  const int64_t first = *stream.size() / 2;
+  const s2s::data::StreamPtr stream = s2s::data::open_manifests({path});
+  const int64_t first = *stream->size() / 2;
   const double start_s = now_s();
-  stream.restore({{"file", 0}, {"row", first}});
-  const auto item = stream.next();
+  stream->restore({{"file", 0}, {"row", first}});
+  const auto item = stream->next();
   std::fprintf(stderr, "restored and first cut after %.4f s\n", now_s() - start_s);
   if (item->cut->id != fmt::format("cut-{}", first)) return -1;
   int64_t done = 1;
-  while (done < count && stream.next()) ++done;
+  while (done < count && stream->next()) ++done;
   return done;
 }
 

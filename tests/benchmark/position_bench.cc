@@ -15,7 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "samplers/samplers.h"
-#include "streams/manifest_stream.h"
+#include "streams/leaf_streams.h"
 #include "streams/python_random.h"
 
 namespace {
@@ -57,9 +57,7 @@ void write_cuts(const std::string& path, int64_t num_cuts) {
   }
 }
 
-StreamPtr manifest(const std::string& path) {
-  return std::make_unique<ManifestStream>(ManifestStreamOptions{{path}, {}, {}, true});
-}
+StreamPtr manifest(const std::string& path) { return open_manifests({path}); }
 
 SamplerPtr pipeline(const std::string& path) {
   std::vector<StreamPtr> sources;

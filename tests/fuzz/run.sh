@@ -74,7 +74,8 @@ case $target in
     sources+=' core/data/files/{gzip_stream,gzip_index,offset_index,byte_file,files_errors}.cc'
     libraries+=' -lz' ;;
   input_cfg)
-    sources+=" $config $yaml core/data/streams/{input_tree,input_item,input_errors,source_files}.cc"
+    sources+=" $config $yaml core/data/streams/{input_tree,input_item,source_files}.cc"
+    sources+=' core/data/streams/stream_errors.cc'
     sources+=' core/data/files/{brace_expansion,files_errors}.cc'
     libraries+=' -lyaml-cpp' ;;
   json_line)
@@ -86,7 +87,7 @@ case $target in
     sources+=' core/training/train/{run_folder,train_errors}.cc'
     sources+=' core/training/eval/report/training_curves.cc' ;;
   nemo_line)
-    sources+=' core/data/streams/{nemo_entry,nemo_cut,input_errors}.cc'
+    sources+=' core/data/streams/{nemo_entry,nemo_cut,stream_errors}.cc'
     sources+=' core/data/cuts/{cut_to_json,cuts,cut_truncate}.cc core/data/files/json_text.cc'
     libraries+=' -ltorch_cpu' ;;
   npy)

@@ -17,7 +17,7 @@ RULES = [
       "core/training/eval/report/report_json.cc": "text made in the same line",
       "core/training/eval/metrics/data_set_board.cc": "text made in the same line",
       "apps/s2s_run/data/data_estimate_bins.cc": "text made in the same line",
-      "core/data/shar/shar_run.cc": "text made by the caller",
+      "core/data/shar/write_shar.cc": "text made by the caller",
       "core/data/loader/source_state.cc": "asks for the depth in the line above"}),
     (r"std::thread\(|std::thread\s+\w+[({]|<std::thread>|\}\)\.detach\(\)",
      "start_thread, ThreadTeam or run_threads (s2s/threads.h)",

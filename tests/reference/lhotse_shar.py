@@ -159,17 +159,12 @@ def write_files(folder):
 
 def write_indexes(folder):
     try:
-        from lhotse.indexing import LazyShuffledRange, create_jsonl_index, create_tar_index
+        from lhotse.indexing import create_jsonl_index, create_tar_index
     except ImportError:
         print("lhotse has no indexes yet (they came with 2.0): they are left as they are")
         return
     create_jsonl_index(folder / "lines.jsonl")
     create_tar_index(folder / "members.tar")
-    ranges = []
-    for n, seed in [(1, 0), (2, 1), (7, 42), (64, 3), (100000, 2**32 + 5), (12345678901, 9)]:
-        order = LazyShuffledRange(n, seed)
-        ranges.append({"n": n, "seed": seed, "order": [order[i] for i in range(min(n, 40))]})
-    (folder / "shuffled_ranges.json").write_text(json.dumps(ranges))
 
 
 def main():

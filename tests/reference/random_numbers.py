@@ -35,16 +35,6 @@ def python_draws(seed):
     }
 
 
-def numpy_legacy_draws(seed):
-    rng = np.random.RandomState(seed)
-    return {
-        "seed": seed,
-        "keys": [str(rng.randint(0, 2**63)) for _ in range(6)],
-        "randint": [int(rng.randint(-3, 11)) for _ in range(20)],
-        "randint_wide": [str(rng.randint(0, 2**32)) for _ in range(6)],
-    }
-
-
 def numpy_draws(seed):
     rng = np.random.default_rng(seed)
     p = [0.1, 0.4, 0.05, 0.25, 0.2]
@@ -57,10 +47,8 @@ def numpy_draws(seed):
 
 
 def main():
-    unsigned = [s for s in SEEDS if 0 <= s < 2**32]
     print(json.dumps({
         "python": [python_draws(s) for s in SEEDS],
-        "numpy_legacy": [numpy_legacy_draws(s) for s in unsigned],
         "numpy": [numpy_draws(s) for s in SEEDS if s >= 0],
     }, separators=(",", ":")))
 

@@ -25,7 +25,6 @@
 #include "s2s_run/new_output.h"
 #include "s2s_run/number_checks.h"
 #include "shar/write_shar.h"
-#include "streams/input_rows.h"
 #include "streams/input_source.h"
 #include "streams/python_random.h"
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "audio/audio_errors.h"
-#include "convert/audio_facts.h"
+#include "convert/source_files.h"
 
 namespace s2s::run {
 namespace {

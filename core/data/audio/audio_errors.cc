@@ -3,64 +3,60 @@
 #include <fmt/format.h>
 
 namespace s2s::audio_errors {
-namespace {
-
-Error error(const char* id, std::string message) {
-  return Error(ExitCode::kData, id, std::move(message));
-}
-
-}  // namespace
 
 Error unknown_format(const std::string& format, const std::string& known) {
-  return error("data/audio-format",
-               fmt::format("audio cannot be written as '{}'; expected one of {}; flac loses "
-                           "nothing, opus is smallest",
-                           format, known));
+  return data_error("data/audio-format",
+                    fmt::format("audio cannot be written as '{}'; expected one of {}; flac loses "
+                                "nothing, opus is smallest",
+                                format, known));
 }
 
 Error encoding(const std::string& format, int64_t sample_rate_hz, int64_t num_channels,
                const std::string& reason) {
-  return error("data/audio-format",
-               fmt::format("audio of {} channels at {} Hz cannot be written as {}: {}; expected a "
-                           "rate that the format knows (opus: 8, 12, 16, 24 or 48 kHz; mp3: up "
-                           "to 48 kHz, at most two channels); resample first, or choose flac",
-                           num_channels, sample_rate_hz, format, reason));
+  return data_error(
+      "data/audio-format",
+      fmt::format("audio of {} channels at {} Hz cannot be written as {}: {}; expected a "
+                  "rate that the format knows (opus: 8, 12, 16, 24 or 48 kHz; mp3: up "
+                  "to 48 kHz, at most two channels); resample first, or choose flac",
+                  num_channels, sample_rate_hz, format, reason));
 }
 
 Error missing_wave(const std::string& path) {
-  return error("data/missing-file",
-               fmt::format("the audio file '{}' does not exist; expected a recording (WAV, FLAC, "
-                           "OGG); check the path",
-                           path));
+  return data_error(
+      "data/missing-file",
+      fmt::format("the audio file '{}' does not exist; expected a recording (WAV, FLAC, "
+                  "OGG); check the path",
+                  path));
 }
 
 Error unreadable_wave(const std::string& path, const std::string& reason) {
-  return error("data/unreadable-audio",
-               fmt::format("the audio file '{}' cannot be read: {}; expected a whole WAV, FLAC or "
-                           "OGG file; convert it, or copy it again",
-                           path, reason));
+  return data_error(
+      "data/unreadable-audio",
+      fmt::format("the audio file '{}' cannot be read: {}; expected a whole WAV, FLAC or "
+                  "OGG file; convert it, or copy it again",
+                  path, reason));
 }
 
 Error empty_wave(const std::string& path) {
-  return error("data/empty-audio",
-               fmt::format("the audio file '{}' has no samples; expected at least "
-                           "one; record it again",
-                           path));
+  return data_error("data/empty-audio",
+                    fmt::format("the audio file '{}' has no samples; expected at least "
+                                "one; record it again",
+                                path));
 }
 
 Error wave_channel(const std::string& path, int64_t channel, int64_t num_channels) {
-  return error("data/channel",
-               fmt::format("the audio file '{}' has no channel {}; expected 0 to {}: see "
-                           "--channel",
-                           path, channel, num_channels - 1));
+  return data_error("data/channel",
+                    fmt::format("the audio file '{}' has no channel {}; expected 0 to {}: see "
+                                "--channel",
+                                path, channel, num_channels - 1));
 }
 
 Error no_waves(const std::string& folder) {
-  return error("data/no-recording",
-               fmt::format("the folder '{}' has no audio files; expected names as "
-                           "in a.wav, a.flac or a.ogg; name the files, or another "
-                           "folder",
-                           folder));
+  return data_error("data/no-recording",
+                    fmt::format("the folder '{}' has no audio files; expected names as "
+                                "in a.wav, a.flac or a.ogg; name the files, or another "
+                                "folder",
+                                folder));
 }
 
 }  // namespace s2s::audio_errors

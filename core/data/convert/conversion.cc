@@ -12,10 +12,6 @@
 #include "base/foreign_json.h"
 #include "convert/convert_errors.h"
 #include "convert/part_file.h"
-namespace s2s {
-struct Cut;
-std::string to_json(const Cut&);
-}  // namespace s2s
 #include "cuts/cut_files.h"
 #include "s2s/threads.h"
 

@@ -7,10 +7,6 @@
 namespace s2s::convert_errors {
 namespace {
 
-Error error(const char* id, std::string message) {
-  return Error(ExitCode::kData, id, std::move(message));
-}
-
 std::string shortened(const std::string& text) {
   return text.size() <= 60 ? text : fmt::format("{:.57}...", text);
 }
@@ -18,22 +14,23 @@ std::string shortened(const std::string& text) {
 }  // namespace
 
 Error source(const std::string& source, const std::string& reason) {
-  return error("data/convert-source",
-               fmt::format("'{}' cannot be converted: {}; expected what 's2s-run data convert "
-                           "--help' lists, and --from KIND where the kind is not clear",
-                           source, reason));
+  return data_error("data/convert-source",
+                    fmt::format("'{}' cannot be converted: {}; expected what 's2s-run data convert "
+                                "--help' lists, and --from KIND where the kind is not clear",
+                                source, reason));
 }
 
 Error missing(const std::string& path, const std::string& expected) {
-  return error("data/missing-file",
-               fmt::format("'{}' is not there; expected {}; check the path", path, expected));
+  return data_error("data/missing-file",
+                    fmt::format("'{}' is not there; expected {}; check the path", path, expected));
 }
 
 Error unreadable_audio(const std::string& path, const std::string& reason) {
-  return error("data/unreadable-audio",
-               fmt::format("'{}' cannot be read: {}; expected an audio file of a common type; fix "
-                           "or remove it, or skip bad pieces with --skip-bad N",
-                           path, reason));
+  return data_error(
+      "data/unreadable-audio",
+      fmt::format("'{}' cannot be read: {}; expected an audio file of a common type; fix "
+                  "or remove it, or skip bad pieces with --skip-bad N",
+                  path, reason));
 }
 
 Error command(const std::string& place, const Error& error) {
@@ -41,7 +38,7 @@ Error command(const std::string& place, const Error& error) {
 }
 
 Error partner(const std::string& path, const std::string& expected) {
-  return error(
+  return data_error(
       "data/convert-pair",
       fmt::format("'{}' has no partner; expected {} beside it; add it, remove the file, or "
                   "name the two speakers with --user and --agent",
@@ -49,13 +46,14 @@ Error partner(const std::string& path, const std::string& expected) {
 }
 
 Error ambiguous(const std::string& first, const std::string& second) {
-  return error("data/convert-pair", fmt::format("'{}' and '{}' have the same name for one speaker; "
-                                                "expected one file for each; remove one",
-                                                first, second));
+  return data_error("data/convert-pair",
+                    fmt::format("'{}' and '{}' have the same name for one speaker; "
+                                "expected one file for each; remove one",
+                                first, second));
 }
 
 Error lengths(const std::string& user, double user_s, const std::string& agent, double agent_s) {
-  return error(
+  return data_error(
       "data/convert-lengths",
       fmt::format("'{}' has {:.3f} s, '{}' has {:.3f} s; expected two recordings of one "
                   "dialogue, equal to half a second; fill the shorter one with silence, or "
@@ -64,95 +62,98 @@ Error lengths(const std::string& user, double user_s, const std::string& agent, 
 }
 
 Error channels(const std::string& path, int64_t found, int64_t wanted) {
-  return error("data/channel",
-               fmt::format("'{}' has {} channel{}, so there is no channel {}; expected "
-                           "the agent and the user on channels of one file; choose with "
-                           "--agent-channel and --user-channel",
-                           path, found, found == 1 ? "" : "s", wanted));
+  return data_error("data/channel",
+                    fmt::format("'{}' has {} channel{}, so there is no channel {}; expected "
+                                "the agent and the user on channels of one file; choose with "
+                                "--agent-channel and --user-channel",
+                                path, found, found == 1 ? "" : "s", wanted));
 }
 
 Error not_mono(const std::string& path, int64_t found) {
-  return error("data/channel",
-               fmt::format("'{}' has {} channels; expected one speaker on one channel; "
-                           "mix it to one channel, or convert files that have both "
-                           "speakers with --from stereo",
-                           path, found));
+  return data_error("data/channel",
+                    fmt::format("'{}' has {} channels; expected one speaker on one channel; "
+                                "mix it to one channel, or convert files that have both "
+                                "speakers with --from stereo",
+                                path, found));
 }
 
 Error sample_rate(const std::string& place, int64_t found_hz, int64_t wanted_hz) {
-  return error("data/sample-rate",
-               fmt::format("{}: the audio has {} Hz; expected {} Hz as "
-                           "--sample-rate says; leave the option out to take each "
-                           "file's own",
-                           place, found_hz, wanted_hz));
+  return data_error("data/sample-rate",
+                    fmt::format("{}: the audio has {} Hz; expected {} Hz as "
+                                "--sample-rate says; leave the option out to take each "
+                                "file's own",
+                                place, found_hz, wanted_hz));
 }
 
 Error duration(const std::string& place, double found_s, double written_s) {
-  return error("data/duration", fmt::format("{}: the duration is {} s, but the audio has {:.3f} s; "
-                                            "expected the same to half a second; correct the line",
-                                            place, written_s, found_s));
+  return data_error("data/duration",
+                    fmt::format("{}: the duration is {} s, but the audio has {:.3f} s; "
+                                "expected the same to half a second; correct the line",
+                                place, written_s, found_s));
 }
 
 Error transcript(const std::string& place, const std::string& found, const std::string& expected) {
-  return error("data/transcript",
-               fmt::format("{}: {}; expected {}", place, shortened(found), expected));
+  return data_error("data/transcript",
+                    fmt::format("{}: {}; expected {}", place, shortened(found), expected));
 }
 
 Error time(const std::string& place, double start_s, double end_s, double audio_s) {
-  return error("data/turn-time",
-               fmt::format("{}: {:.3f} s to {:.3f} s does not lie in the audio, which ends at "
-                           "{:.3f} s; expected times in seconds inside of it; is this the "
-                           "transcript of another file?",
-                           place, start_s, end_s, audio_s));
+  return data_error("data/turn-time",
+                    fmt::format("{}: {:.3f} s to {:.3f} s does not lie in the audio, which ends at "
+                                "{:.3f} s; expected times in seconds inside of it; is this the "
+                                "transcript of another file?",
+                                place, start_s, end_s, audio_s));
 }
 
 Error kaldi_line(const std::string& place, const std::string& line, const std::string& expected) {
-  return error("data/kaldi", fmt::format("{}: '{}'; expected {} as in a Kaldi data directory",
-                                         place, shortened(line), expected));
+  return data_error("data/kaldi", fmt::format("{}: '{}'; expected {} as in a Kaldi data directory",
+                                              place, shortened(line), expected));
 }
 
 Error kaldi_missing(const std::string& place, const std::string& id, const std::string& file) {
-  return error("data/kaldi",
-               fmt::format("{}: '{}' is not in '{}'; expected a line for it; add it, or "
-                           "remove the one here ('fix_data_dir.sh' does)",
-                           place, id, file));
+  return data_error("data/kaldi",
+                    fmt::format("{}: '{}' is not in '{}'; expected a line for it; add it, or "
+                                "remove the one here ('fix_data_dir.sh' does)",
+                                place, id, file));
 }
 
 Error no_recording(const std::string& place, const std::string& id, const std::string& manifest) {
-  return error("data/no-recording",
-               fmt::format("{}: the recording '{}' is not in '{}'; expected "
-                           "recordings for all supervisions; add it, or remove the "
-                           "supervisions ('lhotse fix' does)",
-                           place, id, manifest));
+  return data_error("data/no-recording",
+                    fmt::format("{}: the recording '{}' is not in '{}'; expected "
+                                "recordings for all supervisions; add it, or remove the "
+                                "supervisions ('lhotse fix' does)",
+                                place, id, manifest));
 }
 
 Error duplicate_id(const std::string& place, const std::string& id, const std::string& first) {
-  return error("data/duplicate-id",
-               fmt::format("{}: the id '{}' stands already at {}; expected each id "
-                           "once; rename one",
-                           place, id, first));
+  return data_error("data/duplicate-id",
+                    fmt::format("{}: the id '{}' stands already at {}; expected each id "
+                                "once; rename one",
+                                place, id, first));
 }
 
 Error result_name(const std::string& path) {
-  return error("data/convert-result",
-               fmt::format("cuts cannot be written to '{}'; expected a name that "
-                           "ends in .jsonl or .jsonl.gz",
-                           path));
+  return data_error("data/convert-result",
+                    fmt::format("cuts cannot be written to '{}'; expected a name that "
+                                "ends in .jsonl or .jsonl.gz",
+                                path));
 }
 
-Error exists(const std::string& path) { return error("data/convert-exists", exists_text(path)); }
+Error exists(const std::string& path) {
+  return data_error("data/convert-exists", exists_text(path));
+}
 
 Error in_use(const std::string& path) {
-  return error("data/convert-exists",
-               fmt::format("'{}' is being written by another process; expected "
-                           "to be alone; wait for it, or name another file",
-                           path));
+  return data_error("data/convert-exists",
+                    fmt::format("'{}' is being written by another process; expected "
+                                "to be alone; wait for it, or name another file",
+                                path));
 }
 
 Error empty(const std::string& source) {
-  return error("data/empty", fmt::format("no cut is left for '{}'; expected at least one; see "
-                                         "'s2s-run data convert --help' for what is read",
-                                         source));
+  return data_error("data/empty", fmt::format("no cut is left for '{}'; expected at least one; see "
+                                              "'s2s-run data convert --help' for what is read",
+                                              source));
 }
 
 }  // namespace s2s::convert_errors

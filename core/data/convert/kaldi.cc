@@ -6,7 +6,6 @@
 #include <cmath>
 #include <filesystem>
 
-#include "convert/audio_facts.h"
 #include "convert/convert_errors.h"
 #include "convert/kaldi_files.h"
 #include "convert/source_files.h"

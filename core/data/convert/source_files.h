@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "audio/audio_reader.h"
 #include "convert/importer.h"
 #include "convert/turns.h"
+#include "s2s/data/cuts.h"
 
 namespace s2s::convert {
 
@@ -32,5 +34,19 @@ void set_speaker_id(const std::string& name, Supervision& turn);
 
 /// Of names and the options that change cuts.
 uint64_t fingerprint_of(const std::vector<std::string>& names, const ImportOptions& options);
+
+/// Reads the header. Errors: [data/missing-file], [data/unreadable-audio].
+data::AudioInfo read_audio_info(const std::string& path);
+
+/// Runs `command` in a shell and reads the header of the audio that it writes.
+/// Errors: [data/pipe], [data/unreadable-audio] at `place`.
+data::AudioInfo read_command_info(const std::string& command, const std::string& place);
+
+/// A recording that is one file. Source: lhotse Recording.from_file (num_samples, duration).
+Recording file_recording(const std::string& id, const std::string& path,
+                         const data::AudioInfo& info);
+
+/// True for names that end as an audio file's do.
+bool is_audio_name(const std::string& path);
 
 }  // namespace s2s::convert

@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "base/foreign_json.h"
-#include "convert/audio_facts.h"
 #include "convert/convert_errors.h"
 #include "convert/source_files.h"
 #include "convert/transcript.h"

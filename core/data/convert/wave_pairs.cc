@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <map>
 
-#include "convert/audio_facts.h"
 #include "convert/convert_errors.h"
 #include "convert/source_files.h"
 #include "convert/transcript.h"

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "cuts/cut_audio.h"
-#include "cuts/cut_audio_errors.h"
+#include "cuts/cuts_errors.h"
 #include "s2s/data/frames.h"
 
 namespace s2s {
@@ -29,7 +29,7 @@ at::Tensor AudioLoader::source(const Cut& cut, int64_t sample_rate_hz) {
 }
 
 at::Tensor AudioLoader::target(const Cut& cut, int64_t sample_rate_hz) {
-  if (cut.find_recording(kTarget) == nullptr) throw cut_audio_errors::no_target(cut);
+  if (cut.find_recording(kTarget) == nullptr) throw cuts_errors::no_target(cut);
   const at::Tensor audio_CS = cuts_->load_custom(cut, kTarget, sample_rate_hz, cut.duration_s);
   return as_long_as(cut, data::mean_channel(audio_CS), sample_rate_hz);
 }

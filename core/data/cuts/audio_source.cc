@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "cuts/cut_audio_errors.h"
+#include "cuts/cuts_errors.h"
 #include "cuts/recording_audio.h"
 #include "files/byte_file.h"
 #include "files/pipe_command.h"
@@ -19,7 +19,7 @@ std::unique_ptr<AudioReader> open_output(const std::string& command, const std::
     return std::make_unique<AudioReader>(
         std::make_shared<const std::string>(files::read_command(command)));
   } catch (const Error& error) {
-    throw cut_audio_errors::at_place(place, error);
+    throw cuts_errors::at_place(place, error);
   }
 }
 
@@ -27,7 +27,7 @@ std::unique_ptr<AudioReader> open_file(const std::string& path, const std::strin
   if (const auto command = files::pipe_command(path)) return open_output(*command, place);
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
-    throw cut_audio_errors::missing_audio(place, path);
+    throw cuts_errors::missing_audio(place, path);
   }
   return std::make_unique<AudioReader>(path);
 }
@@ -39,7 +39,7 @@ std::unique_ptr<AudioReader> open_member(const AudioSource& source, const std::s
     const files::DiskFile tar(source.source, "an uncompressed tar of a Shar directory");
     member = files::next_tar_file(tar, source.begin);
   } catch (const Error& error) {
-    throw cut_audio_errors::at_place(place, error);
+    throw cuts_errors::at_place(place, error);
   }
   if (!member || member->begin + member->num_bytes > source.end) {
     throw std::runtime_error("there is no member of the tar at these bytes");
@@ -60,9 +60,9 @@ std::unique_ptr<AudioReader> open_any(const AudioSource& source, const std::stri
     case Type::kSharPointer:
       return open_member(source, place);
     case Type::kUrl:
-      throw cut_audio_errors::source_kind(place, "url", source.source);
+      throw cuts_errors::source_kind(place, "url", source.source);
     case Type::kShar:
-      throw cut_audio_errors::source_kind(place, "shar", source.source);
+      throw cuts_errors::source_kind(place, "shar", source.source);
   }
   throw std::logic_error("all types of sources are above");
 }
@@ -89,7 +89,7 @@ std::unique_ptr<AudioReader> open_audio(const AudioSource& source, const std::st
   } catch (const Error&) {
     throw;
   } catch (const std::runtime_error& error) {
-    throw cut_audio_errors::unreadable_audio(place, source_name(source), error.what());
+    throw cuts_errors::unreadable_audio(place, source_name(source), error.what());
   }
 }
 

@@ -10,7 +10,7 @@
 #include "audio/tempo.h"
 #include "base/foreign_json.h"
 #include "base/whole_number.h"
-#include "cuts/cut_audio_errors.h"
+#include "cuts/cuts_errors.h"
 #include "s2s/data/frames.h"
 
 namespace s2s::data {
@@ -86,11 +86,11 @@ auto of_transform(const AudioTransform& transform, const std::string& place, con
   try {
     return work();
   } catch (const Error& error) {
-    throw cut_audio_errors::at_place(place, error);
+    throw cuts_errors::at_place(place, error);
   } catch (const c10::Error& error) {
-    throw cut_audio_errors::transform(place, transform, error.what_without_backtrace());
+    throw cuts_errors::transform(place, transform, error.what_without_backtrace());
   } catch (const std::exception& error) {
-    throw cut_audio_errors::transform(place, transform, error.what());
+    throw cuts_errors::transform(place, transform, error.what());
   }
 }
 

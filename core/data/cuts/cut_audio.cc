@@ -9,7 +9,7 @@
 
 #include "audio/audio_mixer.h"
 #include "base/fnv.h"
-#include "cuts/cut_audio_errors.h"
+#include "cuts/cuts_errors.h"
 #include "cuts/mixed_cut.h"
 #include "s2s/data/frames.h"
 
@@ -33,9 +33,8 @@ at::Tensor fixed(const Cut& mix, const at::Tensor& audio_CS, int64_t rate, bool 
   const int64_t missing = count - audio_CS.size(1);
   if (missing == 0) return audio_CS;
   if (std::abs(missing) >= compute_num_samples(duration_tolerance_s(), rate)) {
-    throw cut_audio_errors::mix(mix.place(),
-                                "its tracks end after " + std::to_string(audio_CS.size(1)) +
-                                    " samples, its duration has " + std::to_string(count));
+    throw cuts_errors::mix(mix.place(), "its tracks end after " + std::to_string(audio_CS.size(1)) +
+                                            " samples, its duration has " + std::to_string(count));
   }
   if (missing > 0 && !reflects) return at::constant_pad_nd(audio_CS, {0, missing});
   return fit_length(audio_CS, count);
@@ -46,14 +45,14 @@ constexpr double kLongest_s = 24 * 3600;
 void add(AudioMixer& mixer, const Cut& mix, const MixTrack& track, at::Tensor audio_CS,
          int64_t rate) {
   if (audio_CS.size(1) == 0) return;
-  if (track.offset_s < 0) throw cut_audio_errors::mix(mix.place(), "a track's offset is below 0");
+  if (track.offset_s < 0) throw cuts_errors::mix(mix.place(), "a track's offset is below 0");
   if (!(track.offset_s <= kLongest_s)) {
-    throw cut_audio_errors::mix(mix.place(), "silence of more than a day is asked for");
+    throw cuts_errors::mix(mix.place(), "silence of more than a day is asked for");
   }
   try {
     mixer.add(std::move(audio_CS), compute_num_samples(track.offset_s, rate));
   } catch (const std::runtime_error& error) {
-    throw cut_audio_errors::mix(mix.place(), error.what());
+    throw cuts_errors::mix(mix.place(), error.what());
   }
 }
 
@@ -69,8 +68,8 @@ void check_rates(const Cut& mix, int64_t rate) {
   for (const MixTrack* track : audible_tracks(mix)) {
     const int64_t own = rate_of(*track->cut);
     if (own == 0 || own == rate || track->cut->kind == Cut::Kind::kPadding) continue;
-    throw cut_audio_errors::mix(mix.place(), "it mixes cuts of " + std::to_string(rate) +
-                                                 " and of " + std::to_string(own) + " Hz");
+    throw cuts_errors::mix(mix.place(), "it mixes cuts of " + std::to_string(rate) + " and of " +
+                                            std::to_string(own) + " Hz");
   }
 }
 
@@ -79,7 +78,7 @@ void check_rates(const Cut& mix, int64_t rate) {
 bool is_endless(const Cut& cut) { return !(cut.duration_s <= kLongest_s); }
 
 void check_length(const Cut& cut) {
-  if (is_endless(cut)) throw cut_audio_errors::endless(cut);
+  if (is_endless(cut)) throw cuts_errors::endless(cut);
 }
 
 at::Tensor mean_channel(const at::Tensor& audio_CS) {
@@ -98,7 +97,7 @@ at::Tensor CutAudio::load(const Cut& cut, std::optional<int64_t> sample_rate_hz)
     check_length(cut);
     return at::zeros({1, compute_num_samples(cut.duration_s, rate)}, at::kFloat);
   }
-  if (!cut.recording) throw cut_audio_errors::no_recording(cut);
+  if (!cut.recording) throw cuts_errors::no_recording(cut);
   const RecordingPart part = {{cut.start_s, cut.duration_s}, cut.channels};
   if (!sample_rate_hz || *sample_rate_hz == cut.recording->sample_rate_hz) {
     return load(*cut.recording, part, cut.place());
@@ -123,7 +122,7 @@ at::Tensor CutAudio::load_mix(const Cut& mix, std::optional<int64_t> sample_rate
   at::Tensor reference_CS;
   if (std::any_of(tracks.begin(), tracks.end(), [](const auto* t) { return t->snr_db; })) {
     if (reference == nullptr) {
-      throw cut_audio_errors::mix(mix.place(), "no track can be the reference of its ratios");
+      throw cuts_errors::mix(mix.place(), "no track can be the reference of its ratios");
     }
     reference_CS = load(*reference->cut, sample_rate_hz);
   }
@@ -155,7 +154,7 @@ at::Tensor CutAudio::load_custom(const Cut& cut, const std::string& name,
                                  std::optional<double> most_s) {
   if (cut.kind == Cut::Kind::kMixed) return load_custom_of_mix(cut, name, sample_rate_hz);
   const Recording* const found = cut.find_recording(name);
-  if (found == nullptr) throw cut_audio_errors::no_custom(cut, name);
+  if (found == nullptr) throw cuts_errors::no_custom(cut, name);
   RecordingPart part = {{}, cut.custom_integers(name + "_channel_selector")};
   if (!cut.custom_flag(name + "_unaligned")) {
     part.stretch = {cut.start_s, cut.duration_s};
@@ -175,14 +174,14 @@ at::Tensor CutAudio::load_custom_of_mix(const Cut& mix, const std::string& name,
     if (found == nullptr) continue;
     if (rate == 0) rate = found->sample_rate_hz;
     if (!sample_rate_hz && found->sample_rate_hz != rate) {
-      throw cut_audio_errors::mix(mix.place(), "its tracks have '" + name + "' at " +
-                                                   std::to_string(rate) + " and at " +
-                                                   std::to_string(found->sample_rate_hz) + " Hz");
+      throw cuts_errors::mix(mix.place(), "its tracks have '" + name + "' at " +
+                                              std::to_string(rate) + " and at " +
+                                              std::to_string(found->sample_rate_hz) + " Hz");
     }
     add(mixer, mix, *track, load_custom(*track->cut, name, sample_rate_hz), rate);
   }
   if (rate == 0 || mix.find_recording(name) == nullptr) {
-    throw cut_audio_errors::no_custom(mix, name);
+    throw cuts_errors::no_custom(mix, name);
   }
   check_length(mix);
   at::Tensor audio_CS = mixer.mixed();

@@ -1,17 +1,31 @@
-#include "cuts/cut_truncate.h"
+// Parts of cuts, with the turns of long cuts found once for many parts.
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "cuts/cut_numbers.h"
+#include "cuts/cut_operations.h"
 #include "cuts/cuts_errors.h"
 #include "cuts/mixed_cut.h"
 #include "s2s/data/frames.h"
 
 namespace s2s::data {
 namespace {
+
+/// Turns by the id of a cut or of a track's cut; of two tracks with one id the last counts.
+using TurnsById = std::map<std::string, std::vector<Supervision>>;
+
+/// Turns of no duration are left out. Source: lhotse Cut.index_supervisions.
+TurnsById index_turns(const Cut& cut);
+
+/// With an index, turns are taken when more than a hundredth of them or of the part overlaps.
+/// Source: lhotse truncate with _supervisions_index.
+Cut truncate(const Cut& cut, const TruncateOptions& options, const TurnsById* index);
 
 struct Span {
   double start_s = 0;
@@ -207,8 +221,6 @@ Cut truncate_mix(const Cut& cut, const TruncateOptions& options, const TurnsById
   return result;
 }
 
-}  // namespace
-
 TurnsById index_turns(const Cut& cut) {
   TurnsById index;
   const auto add = [&index](const Cut& from) {
@@ -230,12 +242,42 @@ Cut truncate(const Cut& cut, const TruncateOptions& options, const TurnsById* in
                                        : truncate_data(cut, options, index);
 }
 
+}  // namespace
 }  // namespace s2s::data
 
 namespace s2s {
+namespace {
+
+int64_t num_windows(double length_s, double window_s, double hop_s) {
+  if (!(length_s > 0)) return 0;
+  const double whole = std::ceil(std::max(length_s - window_s, 0.0) / hop_s);
+  return static_cast<int64_t>(whole) + (length_s - whole * hop_s > 0 ? 1 : 0);
+}
+
+}  // namespace
 
 Cut truncate(const Cut& cut, const TruncateOptions& options) {
   return data::truncate(cut, options, nullptr);
+}
+
+std::vector<Cut> cut_into_windows(const Cut& cut, double duration_s, double hop_s,
+                                  bool keep_excessive_supervisions) {
+  if (!(duration_s > 0) || hop_s < 0) {
+    throw cuts_errors::operation(cut, "cut_into_windows", "the duration is not positive");
+  }
+  if (hop_s == 0) hop_s = duration_s;
+  const data::TurnsById index = data::index_turns(cut);
+  std::vector<Cut> cuts;
+  const int64_t count = num_windows(cut.duration_s, duration_s, hop_s);
+  for (int64_t i = 0; i < count; ++i) {
+    TruncateOptions part;
+    part.offset_s = hop_s * static_cast<double>(i);
+    part.duration_s = duration_s;
+    part.keep_excessive_supervisions = keep_excessive_supervisions;
+    cuts.push_back(data::truncate(cut, part, &index));
+    cuts.back().id = cut.id + "-" + std::to_string(i);
+  }
+  return cuts;
 }
 
 }  // namespace s2s

@@ -5,10 +5,6 @@
 namespace s2s::cuts_errors {
 namespace {
 
-Error error(const char* id, std::string message) {
-  return Error(ExitCode::kData, id, std::move(message));
-}
-
 std::string listed(const std::vector<std::string>& names) {
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "'" : ", '") + name + "'";
@@ -18,7 +14,7 @@ std::string listed(const std::vector<std::string>& names) {
 }  // namespace
 
 Error frames(double frame_length_s, int64_t sample_rate_hz) {
-  return error(
+  return data_error(
       "data/frames",
       fmt::format("a frame of {} s at {} Hz is shorter than one sample; expected a positive "
                   "rate and at least one sample a frame; check data.frame_length and the "
@@ -27,30 +23,32 @@ Error frames(double frame_length_s, int64_t sample_rate_hz) {
 }
 
 Error not_a_cut(const std::string& place, const std::string& looks_like) {
-  return error("data/not-a-cut",
-               fmt::format("{}: this line looks like {}, not like a cut; expected MonoCuts with "
-                           "'recording', 'supervisions' and 'custom.target_audio'; make cuts of it "
-                           "with lhotse ('lhotse cut simple')",
-                           place, looks_like));
+  return data_error(
+      "data/not-a-cut",
+      fmt::format("{}: this line looks like {}, not like a cut; expected MonoCuts with "
+                  "'recording', 'supervisions' and 'custom.target_audio'; make cuts of it "
+                  "with lhotse ('lhotse cut simple')",
+                  place, looks_like));
 }
 
 Error cut_type(const std::string& place, const std::string& type) {
-  return error("data/cut-type",
-               fmt::format("{}: the cut is a '{}'; expected MonoCut, MultiCut, "
-                           "PaddingCut or MixedCut; write the manifest with lhotse",
-                           place, type));
+  return data_error("data/cut-type",
+                    fmt::format("{}: the cut is a '{}'; expected MonoCut, MultiCut, "
+                                "PaddingCut or MixedCut; write the manifest with lhotse",
+                                place, type));
 }
 
 Error source_type(const std::string& place, const std::string& type) {
-  return error("data/source-type",
-               fmt::format("{}: an audio source has the type '{}'; expected file, command, url, "
-                           "memory, shar or shar_ptr; fix the manifest",
-                           place, type));
+  return data_error(
+      "data/source-type",
+      fmt::format("{}: an audio source has the type '{}'; expected file, command, url, "
+                  "memory, shar or shar_ptr; fix the manifest",
+                  place, type));
 }
 
 Error manifest_sample_rate(const std::string& place, const std::string& recording_id,
                            int64_t sample_rate_hz) {
-  return error(
+  return data_error(
       "data/sample-rate",
       fmt::format("{}: the recording '{}' has sampling_rate {}; expected a positive number "
                   "of hertz; write the rate of the audio file into the manifest",
@@ -58,14 +56,14 @@ Error manifest_sample_rate(const std::string& place, const std::string& recordin
 }
 
 Error duration(const std::string& place, double duration_s) {
-  return error("data/duration",
-               fmt::format("{}: the duration is {} s; expected more than 0; remove the "
-                           "line or fix the duration",
-                           place, duration_s));
+  return data_error("data/duration",
+                    fmt::format("{}: the duration is {} s; expected more than 0; remove the "
+                                "line or fix the duration",
+                                place, duration_s));
 }
 
 Error turn_time(const std::string& place, const Supervision& turn, const std::string& reason) {
-  return error(
+  return data_error(
       "data/turn-time",
       fmt::format("{}: the turn '{}' is from {} s to {} s: {}; expected times on the cut's "
                   "clock, start at 0 or later; fix or remove the turn",
@@ -73,31 +71,159 @@ Error turn_time(const std::string& place, const Supervision& turn, const std::st
 }
 
 Error duplicate_id(const std::string& place, const std::string& first_place) {
-  return error("data/duplicate-id",
-               fmt::format("{}: the id was used before at {}; expected every cut to have its own; "
-                           "rename or remove one of the two",
-                           place, first_place));
+  return data_error(
+      "data/duplicate-id",
+      fmt::format("{}: the id was used before at {}; expected every cut to have its own; "
+                  "rename or remove one of the two",
+                  place, first_place));
 }
 
 Error audio_in_memory(const Cut& cut) {
-  return error("data/in-memory",
-               fmt::format("{} holds its audio in memory, which a manifest cannot; "
-                           "expected audio in files or in Shar; save the audio first",
-                           cut.place()));
+  return data_error("data/in-memory",
+                    fmt::format("{} holds its audio in memory, which a manifest cannot; "
+                                "expected audio in files or in Shar; save the audio first",
+                                cut.place()));
 }
 
 Error operation(const Cut& cut, const std::string& operation, const std::string& reason) {
-  return error("data/cut-operation",
-               fmt::format("{}: '{}' cannot be done: {}; expected what Lhotse's "
-                           "operation of that name expects; leave such cuts out",
-                           cut.place(), operation, reason));
+  return data_error("data/cut-operation",
+                    fmt::format("{}: '{}' cannot be done: {}; expected what Lhotse's "
+                                "operation of that name expects; leave such cuts out",
+                                cut.place(), operation, reason));
 }
 
 Error empty(const std::vector<std::string>& paths) {
-  return error("data/empty",
-               fmt::format("there is no cut left in {}; expected at least one; check the "
-                           "manifest, and min_duration, max_duration and limit",
-                           listed(paths)));
+  return data_error("data/empty",
+                    fmt::format("there is no cut left in {}; expected at least one; check the "
+                                "manifest, and min_duration, max_duration and limit",
+                                listed(paths)));
+}
+
+Error no_recording(const Cut& cut) {
+  return data_error("data/no-recording",
+                    fmt::format("{} has no 'recording'; expected the user's audio there; "
+                                "attach the recordings, features are not read",
+                                cut.place()));
+}
+
+Error no_target(const Cut& cut) {
+  return data_error(
+      "data/no-target",
+      fmt::format("{} has no 'custom.target_audio'; expected the agent's audio there, as "
+                  "long as the cut; set cut.target_audio = Recording(...) in lhotse",
+                  cut.place()));
+}
+
+Error endless(const Cut& cut) {
+  return data_error("data/too-long", fmt::format("{} lasts {:g} s; expected at most a day; fix its "
+                                                 "'duration', or leave it out",
+                                                 cut.place(), cut.duration_s));
+}
+
+Error no_custom(const Cut& cut, const std::string& name) {
+  return data_error(
+      "data/no-custom-audio",
+      fmt::format("{} has no recording 'custom.{}'; expected one; attach it in lhotse (cut.{} "
+                  "= Recording(...)), or name another field",
+                  cut.place(), name, name));
+}
+
+Error at_place(const std::string& place, const Error& cause) {
+  if (cause.message().starts_with(place)) return cause;
+  return Error(cause.exit_code(), cause.id(), place + ": " + cause.message());
+}
+
+Error missing_audio(const std::string& place, const std::string& path) {
+  return data_error(
+      "data/missing-file",
+      fmt::format("{}: the audio file '{}' does not exist; expected a path that is right "
+                  "from the manifest's folder; restore the file or fix 'source'",
+                  place, path));
+}
+
+Error unreadable_audio(const std::string& place, const std::string& path,
+                       const std::string& reason) {
+  return data_error(
+      "data/unreadable-audio",
+      fmt::format("{}: the audio file '{}' cannot be read: {}; expected WAV, FLAC, OGG or "
+                  "another format of libsndfile; 's2s-run data inspect' lists all such files",
+                  place, path, reason));
+}
+
+Error file_sample_rate(const std::string& place, const std::string& path, int64_t in_file_hz,
+                       int64_t in_manifest_hz) {
+  return data_error(
+      "data/sample-rate",
+      fmt::format("{}: '{}' has {} Hz, the manifest says {} Hz; expected the same; fix "
+                  "sampling_rate (and num_samples) in the manifest",
+                  place, path, in_file_hz, in_manifest_hz));
+}
+
+Error channel(const std::string& place, const std::string& path, const std::string& problem) {
+  return data_error("data/channel",
+                    fmt::format("{}: '{}': {}; expected the channels that the manifest's "
+                                "'sources' name; fix 'channel' or 'channels'",
+                                place, path, problem));
+}
+
+Error cut_too_long(const std::string& place, const std::string& path, double start_s, double end_s,
+                   double available_s) {
+  return data_error(
+      "data/cut-too-long",
+      fmt::format("{} needs {:.3f} s to {:.3f} s of '{}', which ends at {:.3f} s; expected "
+                  "audio as long as the cut (half a second may be missing); shorten the cut "
+                  "or lengthen the file with silence",
+                  place, start_s, end_s, path, available_s));
+}
+
+Error duration_mismatch(const std::string& place, const std::string& path, double in_file_s,
+                        double in_manifest_s) {
+  return data_error(
+      "data/duration-mismatch",
+      fmt::format("{}: '{}' is {:.3f} s long, the manifest says {:.3f} s; expected the same "
+                  "within half a second; write the manifest again from the files",
+                  place, path, in_file_s, in_manifest_s));
+}
+
+Error source_kind(const std::string& place, const std::string& type, const std::string& source) {
+  const bool is_url = type == "url";
+  return data_error(
+      "data/source-type",
+      fmt::format("{}: the audio source '{}' has the type '{}', {}; expected a file, a command, or "
+                  "audio out of a Shar directory; {}",
+                  place, source, type,
+                  is_url ? "and nothing is fetched from a network while training"
+                         : "a placeholder for audio in a tar that was not opened with the cuts",
+                  is_url
+                      ? "fetch it first, or write {\"type\":\"command\",\"source\":\"curl -s URL\"}"
+                      : "open the whole directory with shar_path"));
+}
+
+Error transform(const std::string& place, const AudioTransform& transform,
+                const std::string& reason) {
+  return data_error(
+      "data/transforms",
+      fmt::format("{}: the transform {} with {} cannot be applied: {}; expected Resample, Speed, "
+                  "Tempo, Volume, ReverbWithImpulseResponse, LoudnessNormalization, Narrowband "
+                  "(mulaw), Clipping or Compress with Lhotse's arguments; apply others once with "
+                  "'CutSet.save_audios'",
+                  place, transform.name, transform.kwargs.text, reason));
+}
+
+Error mix(const std::string& place, const std::string& problem) {
+  return data_error("data/mix",
+                    fmt::format("{}: the mix cannot be made: {}; expected tracks of one rate, with "
+                                "one or equally many channels, and one without 'snr'; fix the "
+                                "tracks, or resample the cuts before they are mixed",
+                                place, problem));
+}
+
+Error tolerance(const std::string& value) {
+  return data_error(
+      "data/audio-tolerance",
+      fmt::format("LHOTSE_AUDIO_DURATION_MISMATCH_TOLERANCE is '{}'; expected seconds, 0 or "
+                  "more; unset it for half a second",
+                  value));
 }
 
 }  // namespace s2s::cuts_errors

@@ -1,5 +1,6 @@
 #pragma once
-// Mistakes in cuts and their manifests. Ids are listed in core/docs/reference/errors.md.
+// Mistakes in cuts, their manifests and their audio. Ids are listed in
+// core/docs/reference/errors.md.
 
 #include <cstdint>
 #include <string>
@@ -26,5 +27,34 @@ Error audio_in_memory(const Cut& cut);
 /// `operation` ("truncate") is not defined for the cut.
 Error operation(const Cut& cut, const std::string& operation, const std::string& reason);
 Error empty(const std::vector<std::string>& paths);
+
+Error no_recording(const Cut& cut);
+Error no_target(const Cut& cut);
+/// Its frames and samples cannot be counted on to fit the memory: a damaged manifest.
+Error endless(const Cut& cut);
+Error no_custom(const Cut& cut, const std::string& name);
+
+/// What went wrong in a file, command or encoder, with the place of the cut before it.
+Error at_place(const std::string& place, const Error& cause);
+
+// `place` is "file:line: cut 'id'"; `path` a file, or another name of the source.
+Error missing_audio(const std::string& place, const std::string& path);
+Error unreadable_audio(const std::string& place, const std::string& path,
+                       const std::string& reason);
+Error source_kind(const std::string& place, const std::string& type, const std::string& source);
+Error file_sample_rate(const std::string& place, const std::string& path, int64_t in_file_hz,
+                       int64_t in_manifest_hz);
+Error channel(const std::string& place, const std::string& path, const std::string& problem);
+/// The cut's stretch is from `start_s` to `end_s` of a file that ends at `available_s`.
+Error cut_too_long(const std::string& place, const std::string& path, double start_s, double end_s,
+                   double available_s);
+/// What is read is longer than the manifest says by more than the tolerance.
+Error duration_mismatch(const std::string& place, const std::string& path, double in_file_s,
+                        double in_manifest_s);
+Error transform(const std::string& place, const AudioTransform& transform,
+                const std::string& reason);
+Error mix(const std::string& place, const std::string& problem);
+/// LHOTSE_AUDIO_DURATION_MISMATCH_TOLERANCE.
+Error tolerance(const std::string& value);
 
 }  // namespace s2s::cuts_errors

@@ -10,8 +10,8 @@
 
 #include "base/fnv.h"
 #include "base/whole_number.h"
-#include "cuts/cut_audio_errors.h"
 #include "cuts/cut_json.h"
+#include "cuts/cuts_errors.h"
 #include "s2s/data/frames.h"
 
 namespace s2s::data {
@@ -70,14 +70,14 @@ class Load {
 
   void check_request() const {
     if (part_.stretch.offset_s > recording_.duration_s) {
-      throw cut_audio_errors::cut_too_long(place_, name(), part_.stretch.offset_s, end_s(),
-                                           recording_.duration_s);
+      throw cuts_errors::cut_too_long(place_, name(), part_.stretch.offset_s, end_s(),
+                                      recording_.duration_s);
     }
     const std::vector<int64_t> known = recording_.all_channels();
     for (const int64_t channel : part_.channels) {
       if (contains(known, channel)) continue;
-      throw cut_audio_errors::channel(place_, name(),
-                                      "the recording has no channel " + std::to_string(channel));
+      throw cuts_errors::channel(place_, name(),
+                                 "the recording has no channel " + std::to_string(channel));
     }
   }
 
@@ -91,7 +91,7 @@ class Load {
       if (is_wanted) rows.push_back(picked(source, read(source)));
     }
     if (rows.empty()) {
-      throw cut_audio_errors::channel(
+      throw cuts_errors::channel(
           place_, name(),
           part_.channels.empty()
               ? "the recording has no sources"
@@ -102,14 +102,14 @@ class Load {
 
   void check_source(const AudioSource& source, const AudioInfo& info) const {
     if (info.sample_rate_hz != raw_rate_ && info.format != "opus") {
-      throw cut_audio_errors::file_sample_rate(place_, source_name(source), info.sample_rate_hz,
-                                               raw_rate_);
+      throw cuts_errors::file_sample_rate(place_, source_name(source), info.sample_rate_hz,
+                                          raw_rate_);
     }
     const auto named = static_cast<int64_t>(source.channels.size());
     if (info.num_channels != named) {
-      throw cut_audio_errors::channel(place_, source_name(source),
-                                      "the file has " + std::to_string(info.num_channels) +
-                                          " channels, the manifest names " + std::to_string(named));
+      throw cuts_errors::channel(place_, source_name(source),
+                                 "the file has " + std::to_string(info.num_channels) +
+                                     " channels, the manifest names " + std::to_string(named));
     }
   }
 
@@ -125,8 +125,8 @@ class Load {
     const int64_t factor = recording_.transforms.empty() ? 1 : 2;
     if (info.num_samples - promised >
         factor * tolerated_samples(duration_tolerance_s(), info.sample_rate_hz)) {
-      throw cut_audio_errors::duration_mismatch(place_, source_name(source), info.duration_s(),
-                                                *whole.duration_s);
+      throw cuts_errors::duration_mismatch(place_, source_name(source), info.duration_s(),
+                                           *whole.duration_s);
     }
     return rest;
   }
@@ -143,14 +143,14 @@ class Load {
     try {
       audio_CS = reader->read(first, count);
     } catch (const std::runtime_error& error) {
-      throw cut_audio_errors::unreadable_audio(place_, source_name(source), error.what());
+      throw cuts_errors::unreadable_audio(place_, source_name(source), error.what());
     }
     const double there_s =
         static_cast<double>(audio_CS.size(1)) / static_cast<double>(info.sample_rate_hz);
     if (audio_CS.size(1) == 0 ||
         (raw_.duration_s && there_s < *raw_.duration_s - duration_tolerance_s())) {
-      throw cut_audio_errors::cut_too_long(place_, source_name(source), part_.stretch.offset_s,
-                                           end_s(), info.duration_s());
+      throw cuts_errors::cut_too_long(place_, source_name(source), part_.stretch.offset_s, end_s(),
+                                      info.duration_s());
     }
     return info.sample_rate_hz == raw_rate_ ? audio_CS
                                             : resamplers_(audio_CS, info.sample_rate_hz, raw_rate_);
@@ -182,7 +182,7 @@ class Load {
       const at::Tensor& rows = sources[i];
       if (longest - rows.size(1) > allowed) {
         const auto rate = static_cast<double>(raw_rate_);
-        throw cut_audio_errors::duration_mismatch(
+        throw cuts_errors::duration_mismatch(
             place_, "source " + std::to_string(i) + " of the recording '" + recording_.id + "'",
             static_cast<double>(rows.size(1)) / rate, static_cast<double>(longest) / rate);
       }
@@ -213,11 +213,11 @@ class Load {
     const auto rate = static_cast<double>(recording_.sample_rate_hz);
     const double loaded_s = static_cast<double>(audio_CS.size(1)) / rate;
     if (missing > allowed) {
-      throw cut_audio_errors::cut_too_long(place_, name(), part_.stretch.offset_s, end_s(),
-                                           part_.stretch.offset_s + loaded_s);
+      throw cuts_errors::cut_too_long(place_, name(), part_.stretch.offset_s, end_s(),
+                                      part_.stretch.offset_s + loaded_s);
     }
     if (-missing > allowed) {
-      throw cut_audio_errors::duration_mismatch(place_, name(), loaded_s, asked_duration_s());
+      throw cuts_errors::duration_mismatch(place_, name(), loaded_s, asked_duration_s());
     }
     if (video && missing > 0) return at::constant_pad_nd(audio_CS, {0, missing});
     return fit_length(audio_CS, expected);
@@ -266,7 +266,7 @@ double duration_tolerance_s() {
   if (text == nullptr) return kHalfASecond;
   char* end = nullptr;
   const double seconds = std::strtod(text, &end);
-  if (end == text || *end != '\0' || !(seconds >= 0)) throw cut_audio_errors::tolerance(text);
+  if (end == text || *end != '\0' || !(seconds >= 0)) throw cuts_errors::tolerance(text);
   return seconds;
 }
 

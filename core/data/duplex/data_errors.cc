@@ -5,10 +5,6 @@
 namespace s2s::data_errors {
 namespace {
 
-Error error(const char* id, std::string message) {
-  return Error(ExitCode::kData, id, std::move(message));
-}
-
 std::string listed(const std::vector<std::string>& names) {
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "'" : ", '") + name + "'";
@@ -19,7 +15,7 @@ std::string listed(const std::vector<std::string>& names) {
 
 Error no_turns(const Cut& cut, const std::vector<std::string>& speakers,
                const std::vector<std::string>& roles) {
-  return error(
+  return data_error(
       "data/no-turns",
       fmt::format("{} has no turn of {}, its speakers are: {}; expected at least one turn; "
                   "check data.input_roles and data.output_roles, or set allow_no_turns: "
@@ -28,17 +24,18 @@ Error no_turns(const Cut& cut, const std::vector<std::string>& speakers,
 }
 
 Error no_text(const Cut& cut, const Supervision& turn) {
-  return error("data/no-text",
-               fmt::format("{}: the turn '{}' of '{}' has no 'text'; expected what is "
-                           "said in it; add the text or remove the turn",
-                           cut.place(), turn.id, turn.speaker));
+  return data_error("data/no-text",
+                    fmt::format("{}: the turn '{}' of '{}' has no 'text'; expected what is "
+                                "said in it; add the text or remove the turn",
+                                cut.place(), turn.id, turn.speaker));
 }
 
 Error no_alignment(const Cut& cut, const Supervision& turn, const std::string& option) {
-  return error("data/no-alignment",
-               fmt::format("{}: the turn '{}' has no word times ('alignment': {{'word': [...]}}); "
-                           "data.{} needs them; add an alignment or set data.{}: turn",
-                           cut.place(), turn.id, option, option.substr(0, option.find(':'))));
+  return data_error(
+      "data/no-alignment",
+      fmt::format("{}: the turn '{}' has no word times ('alignment': {{'word': [...]}}); "
+                  "data.{} needs them; add an alignment or set data.{}: turn",
+                  cut.place(), turn.id, option, option.substr(0, option.find(':'))));
 }
 
 }  // namespace s2s::data_errors

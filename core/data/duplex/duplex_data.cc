@@ -5,7 +5,6 @@
 #include <unordered_set>
 
 #include "base/text.h"
-#include "cuts/cut_audio_errors.h"
 #include "cuts/cuts_errors.h"
 #include "duplex/data_errors.h"
 
@@ -60,7 +59,7 @@ void check_files_of(const Cut& cut, const Recording& recording,
     if (std::filesystem::exists(source.source, ignored)) {
       known.insert(source.source);
     } else {
-      findings.add(cut_audio_errors::missing_audio(cut.place(), source.source));
+      findings.add(cuts_errors::missing_audio(cut.place(), source.source));
     }
   }
 }
@@ -101,9 +100,9 @@ std::vector<std::string> DuplexDataOptions::other_keys() {
 void check_duplex_cut(const Cut& cut, const DuplexDataOptions& options, bool allow_no_turns,
                       Findings& findings) {
   const bool has_audio = cut.recording || cut.padding || !cut.tracks.empty();
-  if (!has_audio) findings.add(cut_audio_errors::no_recording(cut));
+  if (!has_audio) findings.add(cuts_errors::no_recording(cut));
   if (cut.find_recording("target_audio") == nullptr) {
-    findings.add(cut_audio_errors::no_target(cut));
+    findings.add(cuts_errors::no_target(cut));
   }
   check_turns(cut, options, allow_no_turns, findings);
 }

@@ -7,34 +7,28 @@
 #include "s2s/foreign_text.h"
 
 namespace s2s::files_errors {
-namespace {
-
-Error error(const char* id, std::string message) {
-  return Error(ExitCode::kData, id, std::move(message));
-}
-
-}  // namespace
 
 Error missing_manifest(const std::string& path) {
-  return error("data/missing-file",
-               fmt::format("the manifest '{}' cannot be opened; expected a file of Lhotse cuts "
-                           "(.jsonl or .jsonl.gz); check cuts_path, or make a set with "
-                           "'s2s-run data synth OUT'",
-                           path));
+  return data_error(
+      "data/missing-file",
+      fmt::format("the manifest '{}' cannot be opened; expected a file of Lhotse cuts "
+                  "(.jsonl or .jsonl.gz); check cuts_path, or make a set with "
+                  "'s2s-run data synth OUT'",
+                  path));
 }
 
 Error gzip(const std::string& path, int64_t line, const std::string& reason) {
-  return error("data/gzip",
-               fmt::format("{}:{}: the compressed file is damaged after this line: {}; "
-                           "expected a whole gzip file ('gzip -t' tells); copy it again",
-                           path, line, reason));
+  return data_error("data/gzip",
+                    fmt::format("{}:{}: the compressed file is damaged after this line: {}; "
+                                "expected a whole gzip file ('gzip -t' tells); copy it again",
+                                path, line, reason));
 }
 
 Error json(const std::string& place, const std::string& reason) {
-  return error("data/json",
-               fmt::format("{}: this line is not JSON: {}; expected one JSON object on each "
-                           "line; fix or remove the line",
-                           place, reason));
+  return data_error("data/json",
+                    fmt::format("{}: this line is not JSON: {}; expected one JSON object on each "
+                                "line; fix or remove the line",
+                                place, reason));
 }
 
 Error long_line(const std::string& path, int64_t good_lines) {
@@ -43,7 +37,7 @@ Error long_line(const std::string& path, int64_t good_lines) {
 }
 
 Error too_much_content(const std::string& path, int64_t compressed_bytes, int64_t most_bytes) {
-  return error(
+  return data_error(
       "data/gzip",
       fmt::format("{}: its {} bytes are compressed from more than {}; expected at "
                   "most {} times as much, or {} bytes; if that is meant, "
@@ -52,102 +46,108 @@ Error too_much_content(const std::string& path, int64_t compressed_bytes, int64_
 }
 
 Error too_many_lines(const std::string& path, int64_t compressed_bytes, int64_t num_lines) {
-  return error("data/gzip", fmt::format("{}: its {} bytes are compressed from more than {} lines; "
-                                        "expected fewer in a file of its size; if that is meant, "
-                                        "decompress it ('gzip -d') and name the result",
-                                        path, compressed_bytes, num_lines));
+  return data_error("data/gzip",
+                    fmt::format("{}: its {} bytes are compressed from more than {} lines; "
+                                "expected fewer in a file of its size; if that is meant, "
+                                "decompress it ('gzip -d') and name the result",
+                                path, compressed_bytes, num_lines));
 }
 
 Error field(const std::string& place, const std::string& name, const std::string& found,
             const std::string& expected) {
-  return error("data/field", fmt::format("{}: '{}' is {}; expected {} as in Lhotse's manifests",
-                                         place, name, found, expected));
+  return data_error("data/field",
+                    fmt::format("{}: '{}' is {}; expected {} as in Lhotse's manifests", place, name,
+                                found, expected));
 }
 
 Error missing_file(const std::string& path, const std::string& expected) {
-  return error("data/missing-file",
-               fmt::format("the file '{}' does not exist; expected {}", path, expected));
+  return data_error("data/missing-file",
+                    fmt::format("the file '{}' does not exist; expected {}", path, expected));
 }
 
 Error unreadable_file(const std::string& path, const std::string& reason) {
-  return {ExitCode::kData, "io/file",
-          fmt::format("{}: cannot be read: {}; expected a readable file; check its permissions and "
-                      "the disk",
-                      path, reason)};
+  return data_error(
+      "io/file",
+      fmt::format("{}: cannot be read: {}; expected a readable file; check its permissions and "
+                  "the disk",
+                  path, reason));
 }
 
 Error gzip_bytes(const std::string& path, int64_t num_good_bytes, const std::string& reason) {
-  return error("data/gzip",
-               fmt::format("{}: the compressed file is damaged after {} bytes of content: {}; "
-                           "expected a whole gzip file ('gzip -t' tells); copy it again",
-                           path, num_good_bytes, reason));
+  return data_error("data/gzip",
+                    fmt::format("{}: the compressed file is damaged after {} bytes of content: {}; "
+                                "expected a whole gzip file ('gzip -t' tells); copy it again",
+                                path, num_good_bytes, reason));
 }
 
 Error tar(const std::string& path, int64_t offset, const std::string& reason) {
-  return error("data/tar",
-               fmt::format("{}: byte {}: {}; expected a whole tar archive ('tar tf' tells); "
-                           "copy or write it again",
-                           path, offset, reason));
+  return data_error("data/tar",
+                    fmt::format("{}: byte {}: {}; expected a whole tar archive ('tar tf' tells); "
+                                "copy or write it again",
+                                path, offset, reason));
 }
 
 Error index(const std::string& path, int64_t row, const std::string& reason) {
-  return error("data/index",
-               fmt::format("{}: row {}: {}; expected the file that its index was made of; "
-                           "remove {}.idx and run again",
-                           path, row, reason, path));
+  return data_error("data/index",
+                    fmt::format("{}: row {}: {}; expected the file that its index was made of; "
+                                "remove {}.idx and run again",
+                                path, row, reason, path));
 }
 
 Error npy(const std::string& place, const std::string& reason) {
-  return error("data/npy",
-               fmt::format("{}: this is not an array that can be read: {}; expected a .npy "
-                           "file of numbers as numpy.save writes it; write it again",
-                           place, reason));
+  return data_error("data/npy",
+                    fmt::format("{}: this is not an array that can be read: {}; expected a .npy "
+                                "file of numbers as numpy.save writes it; write it again",
+                                place, reason));
 }
 
 Error pipe(const std::string& command, const std::string& reason) {
-  return error("data/pipe",
-               fmt::format("'pipe:{}' failed: {}; expected a shell command that writes the "
-                           "data to its standard output; run it by hand to see",
-                           printable_name(command), reason));
+  return data_error("data/pipe",
+                    fmt::format("'pipe:{}' failed: {}; expected a shell command that writes the "
+                                "data to its standard output; run it by hand to see",
+                                printable_name(command), reason));
 }
 
 Error command_secret(const std::string& place, const std::string& variable) {
-  return {ExitCode::kConfig, "data/command-secret",
-          fmt::format("{}: the shell command would hold the value of {}, for messages and lists of "
-                      "processes to show; expected the shell's own variable; write ${} in place of "
-                      "${{oc.env:{}}}",
-                      place, variable, variable, variable)};
+  return config_error(
+      "data/command-secret",
+      fmt::format("{}: the shell command would hold the value of {}, for messages and lists of "
+                  "processes to show; expected the shell's own variable; write ${} in place of "
+                  "${{oc.env:{}}}",
+                  place, variable, variable, variable));
 }
 
 Error command_refused(const std::string& command) {
-  return error("data/command-refused",
-               fmt::format("the shell command '{}' stands in a data file, or in a checkpoint's "
-                           "configuration, and is not run; expected data without commands, "
-                           "or your word that these may run; read them, then allow all commands of "
-                           "the data with data.allow_commands=true in a run, with "
-                           "--allow-commands of the data commands, or with S2S_ALLOW_COMMANDS=1",
-                           printable_name(command)));
+  return data_error(
+      "data/command-refused",
+      fmt::format("the shell command '{}' stands in a data file, or in a checkpoint's "
+                  "configuration, and is not run; expected data without commands, "
+                  "or your word that these may run; read them, then allow all commands of "
+                  "the data with data.allow_commands=true in a run, with "
+                  "--allow-commands of the data commands, or with S2S_ALLOW_COMMANDS=1",
+                  printable_name(command)));
 }
 
 Error command_timeout(const std::string& value) {
-  return error("data/command-timeout",
-               fmt::format("S2S_COMMAND_TIMEOUT_S is '{}'; expected seconds, more than 0; unset it "
-                           "for data.command_timeout_s",
-                           printable_name(value)));
+  return data_error(
+      "data/command-timeout",
+      fmt::format("S2S_COMMAND_TIMEOUT_S is '{}'; expected seconds, more than 0; unset it "
+                  "for data.command_timeout_s",
+                  printable_name(value)));
 }
 
 Error url(const std::string& url) {
-  return error("data/url",
-               fmt::format("'{}' is a URL; expected a path, or a command that fetches it, "
-                           "for example 'pipe:curl -sSfL {}'; or copy the file first",
-                           url, url));
+  return data_error("data/url",
+                    fmt::format("'{}' is a URL; expected a path, or a command that fetches it, "
+                                "for example 'pipe:curl -sSfL {}'; or copy the file first",
+                                url, url));
 }
 
 Error braces(const std::string& pattern, const std::string& reason) {
-  return error("data/braces",
-               fmt::format("'{}': {}; expected for example 'cuts.{{000000..000127}}.jsonl'"
-                           " or '_OP_0..127_CL_'; fix the pattern",
-                           pattern, reason));
+  return data_error("data/braces",
+                    fmt::format("'{}': {}; expected for example 'cuts.{{000000..000127}}.jsonl'"
+                                " or '_OP_0..127_CL_'; fix the pattern",
+                                pattern, reason));
 }
 
 }  // namespace s2s::files_errors

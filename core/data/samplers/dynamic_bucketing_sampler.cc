@@ -4,15 +4,96 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <numeric>
+#include <optional>
 
-#include "samplers/batch_count.h"
-#include "samplers/bucket_choice.h"
 #include "samplers/sampler_parts.h"
 #include "samplers/sampling_errors.h"
+#include "streams/cut_stream.h"
+#include "streams/python_random.h"
+#include "streams/stream_parts.h"
 
 namespace s2s::data {
 namespace {
+
+using BucketTest = std::function<bool(size_t bucket)>;
+
+/// Chooses buckets with a generator of its own, the same several times in a row; where that bucket
+/// has too little, its nearest neighbor that has enough, in turns below and above.
+/// Source: lhotse dataset/sampling/dynamic_bucketing.py, algorithm 2 and BucketSelectionState.
+class SyncedBuckets {
+ public:
+  SyncedBuckets(size_t num_buckets, int64_t group) : num_buckets_(num_buckets), group_(group) {}
+  void rewind();
+  /// A bucket that is ready; with `accept_partial`, else one that is not empty; else nothing.
+  std::optional<size_t> next(const BucketTest& is_ready, const BucketTest& is_not_empty,
+                             bool accept_partial);
+  StreamState state() const;
+  void restore(const StreamState& state);
+
+ private:
+  struct Choice {
+    PythonRandom rng;
+    int64_t bucket = -1;  // -1: none yet
+    int64_t num_uses = 0;
+  };
+  size_t drawn();
+  std::optional<size_t> found(const BucketTest& test);
+  size_t num_buckets_;
+  int64_t group_;
+  Choice choice_;
+};
+
+void SyncedBuckets::rewind() {
+  constexpr int64_t kSeed = 1234;
+  choice_ = {PythonRandom(kSeed), -1, 0};
+}
+
+size_t SyncedBuckets::drawn() {
+  if (choice_.bucket < 0 || choice_.num_uses >= group_) {
+    choice_.bucket = choice_.rng.randrange(static_cast<int64_t>(num_buckets_));
+    choice_.num_uses = 0;
+  }
+  ++choice_.num_uses;
+  return static_cast<size_t>(choice_.bucket);
+}
+
+std::optional<size_t> SyncedBuckets::found(const BucketTest& test) {
+  const auto begin = static_cast<int64_t>(drawn());
+  const auto count = static_cast<int64_t>(num_buckets_);
+  // begin, -1, +1, -2, +2, ... until both sides are beyond the ends.
+  for (int64_t away = 0; away <= std::max(begin, count - 1 - begin); ++away) {
+    for (const int64_t bucket : {begin - away, begin + away}) {
+      if (bucket >= 0 && bucket < count && test(static_cast<size_t>(bucket))) {
+        return static_cast<size_t>(bucket);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<size_t> SyncedBuckets::next(const BucketTest& is_ready,
+                                          const BucketTest& is_not_empty, bool accept_partial) {
+  const Choice before = choice_;
+  if (const std::optional<size_t> bucket = found(is_ready)) return bucket;
+  if (!accept_partial) return std::nullopt;
+  // The second attempt draws what the first did, so that ranks stay alike.
+  choice_ = before;
+  return found(is_not_empty);
+}
+
+StreamState SyncedBuckets::state() const {
+  return {{"rng", choice_.rng.state()}, {"bucket", choice_.bucket}, {"uses", choice_.num_uses}};
+}
+
+void SyncedBuckets::restore(const StreamState& state) {
+  choice_.rng.restore(state_field<std::string>(state, "rng"));
+  choice_.bucket = state_field<int64_t>(state, "bucket");
+  choice_.num_uses = state_field<int64_t>(state, "uses");
+}
 
 using Bucket = std::deque<SizedItem>;
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "samplers/batch_count.h"
 #include "samplers/sampler_parts.h"
 
 namespace s2s::data {

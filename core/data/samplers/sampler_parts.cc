@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <sstream>
+
+#include "samplers/sampling_errors.h"
 #include "streams/packed_text.h"
 
 namespace s2s::data {
@@ -67,6 +71,45 @@ void LongCutWarning::about(const SizedItem& item, const CutStream& stream) {
       fmt::format("{}: its length of {} exceeds what a batch may have; it is a batch of its own "
                   "(lower max_duration to leave such cuts out); later ones are not reported",
                   cut_of(item.item, stream)->place(), item.size.length));
+}
+
+void BatchCount::add(double length) {
+  ++num_cuts_;
+  if (!limits_->max_length) return;
+  if (limits_->quadratic_length) length += length * length / *limits_->quadratic_length;
+  longest_ = std::max(longest_, length);
+}
+
+bool BatchCount::exceeded() const {
+  if (limits_->max_cuts && num_cuts_ > *limits_->max_cuts) return true;
+  if (!limits_->max_length) return false;
+  return static_cast<double>(num_cuts_) * longest_ > *limits_->max_length;
+}
+
+bool BatchCount::close_to_exceeding() const {
+  if (limits_->max_cuts && num_cuts_ >= *limits_->max_cuts) return true;
+  if (!limits_->max_length) return false;
+  return static_cast<double>(num_cuts_ + 1) * longest_ > *limits_->max_length;
+}
+
+void check_limits(const BatchLimits& limits) {
+  if (!limits.max_length && !limits.max_cuts) throw sampling_errors::no_limit();
+  if (limits.max_length && !(*limits.max_length > 0)) {
+    throw sampling_errors::limit("batch_duration", *limits.max_length);
+  }
+  if (limits.max_cuts && *limits.max_cuts <= 0) {
+    throw sampling_errors::limit("batch_size", static_cast<double>(*limits.max_cuts));
+  }
+  if (limits.quadratic_length && !(*limits.quadratic_length > 0)) {
+    throw sampling_errors::limit("quadratic_duration", *limits.quadratic_length);
+  }
+}
+
+std::string description(const BatchLimits& limits) {
+  std::ostringstream text;
+  text << std::hexfloat << limits.max_length.value_or(-1) << ' ' << limits.max_cuts.value_or(-1)
+       << ' ' << limits.quadratic_length.value_or(-1) << " 0";
+  return text.str();
 }
 
 }  // namespace s2s::data

@@ -3,45 +3,41 @@
 #include <fmt/format.h>
 
 namespace s2s::data::sampling_errors {
-namespace {
-
-Error error(const char* id, std::string message) {
-  return Error(ExitCode::kData, id, std::move(message));
-}
-
-}  // namespace
 
 Error no_limit() {
-  return error("data/batch-limits",
-               "nothing says when a batch is full; expected batch_size, batch_duration or both "
-               "(with buckets, bucket_batch_size); set one");
+  return data_error(
+      "data/batch-limits",
+      "nothing says when a batch is full; expected batch_size, batch_duration or both "
+      "(with buckets, bucket_batch_size); set one");
 }
 
 Error limit(const std::string& option, double value) {
-  return error("data/batch-limits",
-               fmt::format("{} is {}; expected a number above 0", option, value));
+  return data_error("data/batch-limits",
+                    fmt::format("{} is {}; expected a number above 0", option, value));
 }
 
 Error too_few_cuts(int64_t num_cuts, int64_t num_buckets) {
-  return error("data/too-few-cuts",
-               fmt::format("bounds of {} buckets are to be estimated from {} cuts; expected at "
-                           "least 2 buckets and a cut for each; lower num_buckets, or give "
-                           "bucket_duration_bins",
-                           num_buckets, num_cuts));
+  return data_error(
+      "data/too-few-cuts",
+      fmt::format("bounds of {} buckets are to be estimated from {} cuts; expected at "
+                  "least 2 buckets and a cut for each; lower num_buckets, or give "
+                  "bucket_duration_bins",
+                  num_buckets, num_cuts));
 }
 
 Error bins(const std::string& found, const std::string& expected) {
-  return error("data/bins", fmt::format("the buckets are wrong: {}; expected {}; "
-                                        "'s2s-run data estimate-bins' proposes bounds",
-                                        found, expected));
+  return data_error("data/bins", fmt::format("the buckets are wrong: {}; expected {}; "
+                                             "'s2s-run data estimate-bins' proposes bounds",
+                                             found, expected));
 }
 
 Error longer_than_bins(const Cut& cut, const std::string& size, const std::string& largest) {
-  return error("data/longer-than-bins",
-               fmt::format("{}: {} fits no bucket, the largest is {}; expected cuts that fit when "
-                           "batch sizes are fixed; set max_duration (and max_tps) to leave such "
-                           "cuts out, or add a bucket",
-                           cut.place(), size, largest));
+  return data_error(
+      "data/longer-than-bins",
+      fmt::format("{}: {} fits no bucket, the largest is {}; expected cuts that fit when "
+                  "batch sizes are fixed; set max_duration (and max_tps) to leave such "
+                  "cuts out, or add a bucket",
+                  cut.place(), size, largest));
 }
 
 }  // namespace s2s::data::sampling_errors

@@ -6,24 +6,17 @@
 #include "base/io_errors.h"
 
 namespace s2s::shar_errors {
-namespace {
-
-Error error(const char* id, std::string message) {
-  return Error(ExitCode::kData, id, std::move(message));
-}
-
-}  // namespace
 
 Error missing_folder(const std::string& folder) {
-  return error("data/missing-file",
-               fmt::format("the Shar folder '{}' does not exist; expected a folder "
-                           "with cuts.*.jsonl(.gz); check shar_path",
-                           folder));
+  return data_error("data/missing-file",
+                    fmt::format("the Shar folder '{}' does not exist; expected a folder "
+                                "with cuts.*.jsonl(.gz); check shar_path",
+                                folder));
 }
 
 Error no_field(const std::string& folder, const std::string& field,
                const std::vector<std::string>& fields) {
-  return error(
+  return data_error(
       "data/shar-field",
       fmt::format("{}: there are no shards of the field '{}', the fields are: {}; expected "
                   "files like {}.000000.{}; check the folder and the names of fields",
@@ -33,18 +26,19 @@ Error no_field(const std::string& folder, const std::string& field,
 }
 
 Error shards(const std::string& place, const std::string& counts, const std::string& problem) {
-  return error("data/shar-shards",
-               fmt::format("{}: the fields have different shards ({}): {}; expected "
-                           "one of each field for every number; copy what is missing",
-                           place, counts, problem));
+  return data_error("data/shar-shards",
+                    fmt::format("{}: the fields have different shards ({}): {}; expected "
+                                "one of each field for every number; copy what is missing",
+                                place, counts, problem));
 }
 
 Error rows(const std::string& cuts_path, int64_t num_cuts, const std::string& field_path,
            int64_t num_items) {
-  return error("data/shar-rows",
-               fmt::format("{} has {} cuts, {} has {} items; expected the same number in the same "
-                           "order; copy or write the shorter one again",
-                           cuts_path, num_cuts, field_path, num_items));
+  return data_error(
+      "data/shar-rows",
+      fmt::format("{} has {} cuts, {} has {} items; expected the same number in the same "
+                  "order; copy or write the shorter one again",
+                  cuts_path, num_cuts, field_path, num_items));
 }
 
 Error lost_row(const std::string& place, const std::string& cuts_path, int64_t num_cuts,
@@ -55,47 +49,48 @@ Error lost_row(const std::string& place, const std::string& cuts_path, int64_t n
 
 Error id(const std::string& place, const std::string& field_path, int64_t offset,
          const std::string& name) {
-  return error("data/shar-id",
-               fmt::format("{}: {} has '{}' in its place (byte {}); expected the cut's "
-                           "id; the files belong to different sets or were reordered",
-                           place, field_path, name, offset));
+  return data_error("data/shar-id",
+                    fmt::format("{}: {} has '{}' in its place (byte {}); expected the cut's "
+                                "id; the files belong to different sets or were reordered",
+                                place, field_path, name, offset));
 }
 
 Error manifest(const std::string& place, const std::string& problem) {
-  return error("data/shar-manifest",
-               fmt::format("{}: {}; expected the manifest of a recording, an array "
-                           "or features as Lhotse's SharWriter writes it; write "
-                           "the shard again",
-                           place, problem));
+  return data_error("data/shar-manifest",
+                    fmt::format("{}: {}; expected the manifest of a recording, an array "
+                                "or features as Lhotse's SharWriter writes it; write "
+                                "the shard again",
+                                place, problem));
 }
 
 Error unknown_format(const std::string& field, const std::string& format) {
-  return error("data/shar-format",
-               fmt::format("the field '{}' has the format '{}'; expected wav, flac, mp3, opus, ogg "
-                           "or original for recordings, numpy for arrays, jsonl for other values",
-                           field, format));
+  return data_error(
+      "data/shar-format",
+      fmt::format("the field '{}' has the format '{}'; expected wav, flac, mp3, opus, ogg "
+                  "or original for recordings, numpy for arrays, jsonl for other values",
+                  field, format));
 }
 
 Error field_value(const std::string& place, const std::string& field, const std::string& problem) {
-  return error("data/shar-value",
-               fmt::format("{}: the field '{}' {}; expected a value that its format "
-                           "can hold; choose another format for it",
-                           place, field, problem));
+  return data_error("data/shar-value",
+                    fmt::format("{}: the field '{}' {}; expected a value that its format "
+                                "can hold; choose another format for it",
+                                place, field, problem));
 }
 
 Error folder_in_use(const std::string& folder, const std::string& found) {
-  return error("data/shar-out",
-               fmt::format("{} (it holds '{}', which this command did not begin, or has "
-                           "finished; --force replaces numbered shards only)",
-                           exists_text(folder), found));
+  return data_error("data/shar-out",
+                    fmt::format("{} (it holds '{}', which this command did not begin, or has "
+                                "finished; --force replaces numbered shards only)",
+                                exists_text(folder), found));
 }
 
 Error other_settings(const std::string& folder, const std::string& difference) {
-  return error("data/shar-out",
-               fmt::format("{}: the shards that are there were begun with other settings "
-                           "({}); expected the same to go on; name another folder, or begin "
-                           "anew with --force",
-                           folder, difference));
+  return data_error("data/shar-out",
+                    fmt::format("{}: the shards that are there were begun with other settings "
+                                "({}); expected the same to go on; name another folder, or begin "
+                                "anew with --force",
+                                folder, difference));
 }
 
 }  // namespace s2s::shar_errors

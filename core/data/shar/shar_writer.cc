@@ -3,16 +3,88 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 
+#include "base/atomic_file.h"
 #include "cuts/cut_files.h"
-#include "shar/field_file.h"
+#include "files/gzip_writer.h"
+#include "files/line_file.h"
+#include "files/tar_index.h"
+#include "files/tar_writer.h"
 #include "shar/open_shard.h"
 #include "shar/shar_errors.h"
 #include "shar/shar_fields.h"
 
 namespace s2s::data {
+
+/// A tar, or JSON lines that are compressed or not, by the path's extension.
+class SharFieldFile {
+ public:
+  explicit SharFieldFile(const std::string& path);
+
+  /// Tar: data and manifest of a cut.
+  void add_pair(const std::string& id, const std::string& extension, std::string_view data,
+                std::string_view manifest);
+  /// Tar: the cut has no such field.
+  void add_absent(const std::string& id);
+  void add_line(std::string_view line);
+  /// Errors: [io/write].
+  void commit(bool make_index);
+  int64_t num_bytes() const { return num_bytes_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  AtomicFile file_;
+  int64_t num_bytes_ = 0;
+  std::optional<files::TarWriter> tar_;
+  std::unique_ptr<files::GzipWriter> gzip_;
+};
+
+SharFieldFile::SharFieldFile(const std::string& path) : path_(path), file_(path) {
+  const auto append = [this](std::string_view bytes) {
+    file_.write(bytes);
+    num_bytes_ += static_cast<int64_t>(bytes.size());
+  };
+  if (path.ends_with(".tar")) tar_.emplace(append);
+  if (path.ends_with(".gz")) gzip_ = std::make_unique<files::GzipWriter>(append);
+}
+
+void SharFieldFile::add_pair(const std::string& id, const std::string& extension,
+                             std::string_view data, std::string_view manifest) {
+  tar_->add(id + "." + extension, data);
+  tar_->add(id + ".json", manifest);
+}
+
+void SharFieldFile::add_absent(const std::string& id) {
+  tar_->add(id + ".nodata", "");
+  tar_->add(id + ".nometa", "");
+}
+
+void SharFieldFile::add_line(std::string_view line) {
+  const std::string text = std::string(line) + "\n";
+  if (gzip_) {
+    gzip_->write(text);
+    return;
+  }
+  file_.write(text);
+  num_bytes_ += static_cast<int64_t>(text.size());
+}
+
+void SharFieldFile::commit(bool make_index) {
+  if (tar_) tar_->finish();
+  if (gzip_) gzip_->finish();
+  file_.commit();
+  if (make_index && tar_) files::write_tar_index(path_);
+  if (make_index && !tar_ && !gzip_) files::write_line_index(path_);
+}
+
 namespace {
 
 const std::set<std::string>& audio_formats() {

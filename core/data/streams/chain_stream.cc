@@ -5,9 +5,9 @@
 namespace s2s::data {
 namespace {
 
-class ChainStream : public CutStream {
+class ChainStream : public ManySources {
  public:
-  explicit ChainStream(std::vector<StreamPtr> sources) : sources_(std::move(sources)) {}
+  explicit ChainStream(std::vector<StreamPtr> sources) : ManySources(std::move(sources)) {}
 
   std::optional<CutItem> next() override {
     for (; at_ < sources_.size(); end_source()) {
@@ -44,22 +44,9 @@ class ChainStream : public CutStream {
     sources_[at_]->restore(state_part(state, "source"));
   }
 
-  CutPtr make(CutKeyView token) const override {
-    const int64_t number = take_front(token, static_cast<int64_t>(sources_.size()));
-    return sources_[static_cast<size_t>(number)]->make(token);
-  }
-
   uint64_t fingerprint() const override { return mixed_fingerprint("chain 0 0 1 -1 0", sources_); }
 
-  std::optional<int64_t> size() const override {
-    int64_t sum = 0;
-    for (const StreamPtr& source : sources_) {
-      const std::optional<int64_t> size = source->size();
-      if (!size) return std::nullopt;
-      sum += *size;
-    }
-    return sum;
-  }
+  std::optional<int64_t> size() const override { return total_size(); }
 
  private:
   void end_source() {
@@ -73,7 +60,6 @@ class ChainStream : public CutStream {
     left_ = INT64_MAX;
   }
 
-  std::vector<StreamPtr> sources_;
   int64_t epoch_ = 0;
   size_t at_ = 0;  // in sources_
   bool is_open_ = false;

@@ -8,13 +8,15 @@
 namespace s2s::data {
 namespace {
 
-class InfiniteMuxStream : public CutStream {
+class InfiniteMuxStream : public ManySources {
  public:
   InfiniteMuxStream(std::vector<StreamMaker> makers, const InfiniteMuxOptions& options)
-      : makers_(std::move(makers)),
+      : ManySources({}),
+        makers_(std::move(makers)),
         seed_(options.seed),
         weights_(checked_weights(options.weights, makers_.size())),
         sums_(running_sums(weights_)) {
+    // For `make`; never read.
     for (const StreamMaker& maker : makers_) sources_.push_back(maker());
     const auto all = static_cast<int64_t>(makers_.size());
     places_.resize(static_cast<size_t>(std::min(options.max_open_streams.value_or(all), all)));
@@ -63,11 +65,6 @@ class InfiniteMuxStream : public CutStream {
     num_empty_ = static_cast<size_t>(std::count(is_empty_.begin(), is_empty_.end(), true));
     for (size_t i = 0; i < places_.size(); ++i) restore_place(places_[i], places[i]);
     sum_up_places();
-  }
-
-  CutPtr make(CutKeyView token) const override {
-    const int64_t number = take_front(token, static_cast<int64_t>(sources_.size()));
-    return sources_[static_cast<size_t>(number)]->make(token);
   }
 
   uint64_t fingerprint() const override {
@@ -132,7 +129,6 @@ class InfiniteMuxStream : public CutStream {
   }
 
   std::vector<StreamMaker> makers_;
-  std::vector<StreamPtr> sources_;  // for `make`; never read
   int64_t seed_;
   std::vector<double> weights_;
   std::vector<double> sums_;

@@ -13,8 +13,8 @@
 #include "base/whole_number.h"
 #include "cuts/mixed_cut.h"
 #include "s2s/data/frames.h"
-#include "streams/input_errors.h"
 #include "streams/source_silence.h"
+#include "streams/stream_errors.h"
 
 namespace s2s::data {
 namespace {
@@ -42,21 +42,6 @@ Supervision turn_of(const std::string& id, const std::string& recording_id, doub
   turn.start_s = start_s;
   turn.duration_s = duration_s;
   return turn;
-}
-
-Recording silent_recording(const std::string& id, int64_t num_samples, int64_t rate) {
-  Recording recording;
-  recording.id = id;
-  AudioSource source;
-  source.type = AudioSource::Type::kMemory;
-  source.channels = {0};
-  source.bytes = silent_audio(num_samples, rate);
-  recording.sources = {std::move(source)};
-  recording.sample_rate_hz = rate;
-  recording.num_samples = num_samples;
-  recording.duration_s = static_cast<double>(num_samples) / static_cast<double>(rate);
-  recording.channel_ids = {0};
-  return recording;
 }
 
 constexpr const char* kSilence = "_silence";
@@ -91,9 +76,9 @@ std::vector<Supervision> turns_of_segments(const Cut& cut, const std::string& fi
                                            const std::string& speaker, double move_back_s) {
   const CustomValue* value = cut.find_custom(field);
   const auto* text = value == nullptr ? nullptr : std::get_if<JsonText>(value);
-  if (text == nullptr) throw input_errors::no_segments(cut, field, "is missing");
+  if (text == nullptr) throw stream_errors::no_segments(cut, field, "is missing");
   const json segments = try_parse_foreign_json(text->text);
-  if (!segments.is_array()) throw input_errors::no_segments(cut, field, "is no list");
+  if (!segments.is_array()) throw stream_errors::no_segments(cut, field, "is no list");
   std::vector<Supervision> turns;
   for (const json& segment : segments) {
     try {
@@ -104,7 +89,7 @@ std::vector<Supervision> turns_of_segments(const Cut& cut, const std::string& fi
       turn.speaker = speaker;
       turns.push_back(std::move(turn));
     } catch (const json::exception&) {
-      throw input_errors::no_segments(cut, field, "has the item " + segment.dump());
+      throw stream_errors::no_segments(cut, field, "has the item " + segment.dump());
     }
   }
   return turns;
@@ -184,8 +169,8 @@ CutPtr dialogue_of_segments(const CutPtr& cut, double move_agent_text_back_by) {
 
 CutPtr reversed_dialogue(const CutPtr& cut, const DuplexChange& change) {
   const Recording* agent = cut->find_recording("target_audio");
-  if (!cut->recording) throw input_errors::nothing_to_swap(*cut, "recording");
-  if (agent == nullptr) throw input_errors::nothing_to_swap(*cut, "target_audio");
+  if (!cut->recording) throw stream_errors::nothing_to_swap(*cut, "recording");
+  if (agent == nullptr) throw stream_errors::nothing_to_swap(*cut, "target_audio");
   auto changed = std::make_shared<Cut>(*cut);
   for (Supervision& turn : changed->supervisions) {
     const std::string role = lower(turn.speaker);

@@ -16,7 +16,14 @@ StreamPtr attach_tags(StreamPtr source, const CustomFields& tags);
 /// Source: NeMo 3.0 cutset.py, the parsers of those types.
 StreamPtr change_to_duplex(StreamPtr source, const InputNode& node);
 
-/// Each of them on one cut.
+/// NeMo's extra_fields: lines of other files attached to cuts.
+/// text_iter: the n-th cut of a pass has line n; text_sample: each cut has a line that is drawn,
+/// with the seed (of tarred sets: plus the pass).   Token: a line for each field, the source's.
+/// Errors: [data/extra-field].   Source: nemo ExtraField.
+StreamPtr attach_extra_fields(StreamPtr source, const InputNode& node, bool is_tarred);
+
+// The changes to dialogues, on one cut.
+
 /// A single turn becomes the user's; the agent says nothing, at the end of the user's audio or in
 /// silence behind it. The longer recording is the cut with padding behind it.
 CutPtr listening_dialogue(const CutPtr& cut, double agent_silence_duration);

@@ -2,17 +2,19 @@
 
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "base/foreign_json.h"
 #include "config/load_config.h"
 #include "config/yaml_reader.h"
+#include "cuts/cuts_errors.h"
 #include "files/brace_expansion.h"
 #include "files/command_rules.h"
 #include "files/line_file.h"
 #include "files/pipe_command.h"
-#include "streams/input_errors.h"
 #include "streams/input_stream.h"
 #include "streams/source_files.h"
+#include "streams/stream_errors.h"
 
 namespace s2s::data {
 namespace {
@@ -141,6 +143,45 @@ InputNode parse_source(const std::string& source, bool metadata_only, int64_t se
   return node;
 }
 
+/// Tokens of a whole pass, one behind the other.
+class StreamRows : public CutRows {
+ public:
+  StreamRows(StreamPtr stream, const std::string& source, const files::OpenOptions& options)
+      : stream_(std::move(stream)) {
+    constexpr int64_t kReportEvery = 1000;
+    const int64_t expected = stream_->size().value_or(0);
+    while (const std::optional<CutItem> item = stream_->next()) {
+      tokens_.insert(tokens_.end(), item->token.begin(), item->token.end());
+      ends_.push_back(tokens_.size());
+      if (options.on_progress && size() % kReportEvery == 0) {
+        options.on_progress({source, size(), expected});
+      }
+    }
+  }
+
+  int64_t size() const override { return static_cast<int64_t>(ends_.size()); }
+  uint64_t fingerprint() const override { return stream_->fingerprint(); }
+  Cut cut(int64_t row) const override {
+    const auto i = static_cast<size_t>(row);
+    const size_t begin = i == 0 ? 0 : ends_[i - 1];
+    return *stream_->make(CutKeyView(tokens_).subspan(begin, ends_[i] - begin));
+  }
+
+ private:
+  StreamPtr stream_;
+  std::vector<int64_t> tokens_;
+  std::vector<size_t> ends_;
+};
+
+/// Whether `source` is other than files of Lhotse cuts or a Shar directory: a YAML file, or a NeMo
+/// manifest (the first line of the first file tells). Errors: those of opening it.
+bool is_changed_input(const std::string& source, const files::OpenOptions& options) {
+  if (is_folder(source)) return false;
+  if (is_yaml(source) || block_of_text(source)) return true;
+  const std::vector<std::string> paths = files::expand_shard_pattern(source);
+  return !paths.empty() && is_nemo(paths.front(), options);
+}
+
 }  // namespace
 
 void allow_commands_of_source(const std::string& source) {
@@ -158,13 +199,6 @@ void make_finite(InputNode& node) {
   for (InputNode& child : node.children) make_finite(child);
 }
 
-bool is_changed_input(const std::string& source, const files::OpenOptions& options) {
-  if (is_folder(source)) return false;
-  if (is_yaml(source) || block_of_text(source)) return true;
-  const std::vector<std::string> paths = files::expand_shard_pattern(source);
-  return !paths.empty() && is_nemo(paths.front(), options);
-}
-
 InputNode parse_input_source(const std::string& source, bool metadata_only) {
   InputNode node = parse_source(source, metadata_only, 0);
   make_finite(node);
@@ -179,6 +213,17 @@ StreamPtr open_input(const std::string& source, bool metadata_only, files::OnBad
 
 StreamPtr open_sampled_input(const std::string& source, int64_t seed) {
   return open_input_tree(parse_source(source, true, seed)).stream;
+}
+
+std::unique_ptr<CutRows> open_input_rows(const std::string& source,
+                                         const files::OpenOptions& given) {
+  files::OpenOptions options = given;
+  if (!options.cache) options.cache = std::make_shared<files::ByteCache>();  // commands run once
+  if (!is_changed_input(source, options)) return open_cut_rows(source, options);
+  auto rows =
+      std::make_unique<StreamRows>(open_input(source, false, options.on_damage), source, options);
+  if (rows->size() == 0) throw cuts_errors::empty({source});
+  return rows;
 }
 
 }  // namespace s2s::data

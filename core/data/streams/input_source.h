@@ -1,10 +1,12 @@
 #pragma once
 // One pass over what a command line names: a manifest, a Shar directory, a YAML file.
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "files/index_place.h"
+#include "shar/cut_rows.h"
 #include "streams/combinators.h"
 #include "streams/input_tree.h"
 
@@ -24,10 +26,6 @@ namespace s2s::data {
 StreamPtr open_input(const std::string& source, bool metadata_only = false,
                      files::OnBad on_bad = {});
 
-/// Whether `source` is other than files of Lhotse cuts or a Shar directory: a YAML file, or a NeMo
-/// manifest (the first line of the first file tells). Errors: those of opening it.
-bool is_changed_input(const std::string& source, const files::OpenOptions& options);
-
 /// The cuts of `source` as NeMo's scripts sample them, which look at the first so many: mixed by
 /// weights and shuffled as the source says, by `seed` where it names none; of manifests only what
 /// they say. Ends after one pass, but for lists of Shar directories, which NeMo repeats.
@@ -42,5 +40,13 @@ InputNode parse_input_source(const std::string& source, bool metadata_only = fal
 
 /// Changes a tree so that it gives each cut once, in order.
 void make_finite(InputNode& node);
+
+/// `source`: what open_cut_rows takes, and all that open_input does (NeMo's manifests, input_cfg, a
+/// run's configuration), which is gone through once to number its cuts: a few numbers of each are
+/// kept. `options.on_progress` hears how many, with the whole number when it is known,
+/// `options.on_damage` of cuts that are left out because they are bad. Errors: those of
+/// open_cut_rows and open_input, [data/empty].
+std::unique_ptr<CutRows> open_input_rows(const std::string& source,
+                                         const files::OpenOptions& options);
 
 }  // namespace s2s::data

@@ -6,13 +6,9 @@
 
 #include "files/index_place.h"
 #include "streams/input_changes.h"
-#include "streams/input_errors.h"
-#include "streams/nemo_extra_fields.h"
-#include "streams/nemo_manifest.h"
-#include "streams/nemo_tarred.h"
+#include "streams/leaf_streams.h"
 #include "streams/pair_stream.h"
-#include "streams/source_conversations.h"
-#include "streams/source_lhotse.h"
+#include "streams/stream_errors.h"
 
 namespace s2s::data {
 namespace {
@@ -33,7 +29,7 @@ struct MixRule {
 /// NeMo's choice of how to mix.
 StreamPtr mix(const std::vector<Part>& parts, const MixRule& rule) {
   if (rule.attributes.max_open_streams) {
-    if (rule.is_finite) throw input_errors::finite_streams(rule.path);
+    if (rule.is_finite) throw stream_errors::finite_streams(rule.path);
     std::vector<StreamMaker> makers;
     for (const Part& part : parts) makers.push_back(part.open);
     return infinite_mux(std::move(makers), {rule.weights, rule.attributes.shard_seed,
@@ -62,22 +58,12 @@ StreamPtr endless_unless(bool is_finite, StreamPtr stream, bool preserve_id = tr
   return is_finite ? std::move(stream) : repeat(std::move(stream), preserve_id);
 }
 
-/// Lines of extra fields belong to entries by their number: none may be left out.
-files::OnBad on_bad_of(const InputNode& node) {
-  return node.extra_fields.empty() ? node.attributes.on_bad : files::OnBad();
-}
-
-NemoTarredOptions tarred_options(const InputNode& node, const InputFiles& files) {
-  const InputAttributes& a = node.attributes;
-  return {files.manifests, files.tars,     {a.text_field, a.lang_field},
-          a.shuffle,       a.shard_seed,   a.skip_missing_manifest_entries,
-          a.slice_length,  on_bad_of(node)};
-}
-
-NemoManifestOptions manifest_options(const InputNode& node, const InputFiles& files) {
-  const InputAttributes& a = node.attributes;
-  return {files.manifests, {a.text_field, a.lang_field}, a.metadata_only, a.shuffle, a.shard_seed,
-          on_bad_of(node)};
+/// The entry's attributes for what reads its files. Lines of extra fields belong to entries by
+/// their number: none may be left out.
+InputAttributes nemo_attributes(const InputNode& node) {
+  InputAttributes attributes = node.attributes;
+  if (!node.extra_fields.empty()) attributes.on_bad = {};
+  return attributes;
 }
 
 bool reads_tars(const InputNode& node, const InputFiles& files) {
@@ -86,25 +72,26 @@ bool reads_tars(const InputNode& node, const InputFiles& files) {
 
 StreamPtr open_nemo(const InputNode& node, const InputFiles& files) {
   const bool is_tarred = reads_tars(node, files);
-  StreamPtr stream;
-  if (is_tarred) {
-    stream = std::make_unique<NemoTarredStream>(tarred_options(node, files));
-  } else {
-    stream = std::make_unique<NemoManifestStream>(manifest_options(node, files));
-  }
+  StreamPtr stream = is_tarred ? open_nemo_tars(files, nemo_attributes(node))
+                               : open_nemo_manifests(files.manifests, nemo_attributes(node));
   return attach_extra_fields(std::move(stream), node, is_tarred);
 }
 
-/// A set of a list, or with a limit of open streams each of its shards.
+/// A set of a list, or with a limit of open streams each of its shards, as NeMo opens them: in
+/// order, whole.
 void add_nemo_parts(const InputNode& node, const InputFiles& files, std::vector<Part>& parts) {
   std::optional<double> weight = files.weight;
   if (!weight && !node.attributes.keep_order) {
     weight = static_cast<double>(open_nemo(node, files)->size().value_or(1));
   }
   if (node.attributes.max_open_streams && reads_tars(node, files)) {
-    const auto shards = NemoTarredStream(tarred_options(node, files)).shards();
-    for (const NemoTarredOptions& shard : shards) {
-      parts.push_back({[shard] { return std::make_unique<NemoTarredStream>(shard); }, weight});
+    InputAttributes whole = nemo_attributes(node);
+    const std::vector<InputFiles> shards = nemo_tar_shards(files, whole.on_bad);
+    whole.shuffle = false;
+    whole.skip_missing_manifest_entries = false;
+    whole.slice_length.reset();
+    for (const InputFiles& shard : shards) {
+      parts.push_back({[shard, whole] { return open_nemo_tars(shard, whole); }, weight});
     }
     if (!shards.empty()) return;
   }
@@ -157,8 +144,8 @@ OpenedInput open_group(const InputNode& node) {
     if (opened[i].is_tarred == opened[0].is_tarred) continue;
     if (a.force_map_dataset || a.force_iterable_dataset) continue;
     const bool first = opened[0].is_tarred;
-    throw input_errors::mixed_input(node.path, node.children[first ? 0 : i].path,
-                                    node.children[first ? i : 0].path);
+    throw stream_errors::mixed_input(node.path, node.children[first ? 0 : i].path,
+                                     node.children[first ? i : 0].path);
   }
   const bool is_tarred = opened.front().is_tarred;
   if (node.type == "pairs") {
@@ -186,7 +173,7 @@ OpenedInput open_content(const InputNode& node) {
     case InputNode::Kind::kGroup:
       return open_group(node);
     case InputNode::Kind::kCuts:
-      return {open_manifests(node.files.front().manifests, node.attributes), false};
+      return {open_manifests(node.files.front().manifests, node.attributes.on_bad), false};
     case InputNode::Kind::kShar:
       return open_shar_leaf(node);
     case InputNode::Kind::kNemo:

@@ -14,9 +14,9 @@
 #include "config/load_config.h"
 #include "config/yaml_reader.h"
 #include "s2s/foreign_text.h"
-#include "streams/input_errors.h"
 #include "streams/input_item.h"
 #include "streams/source_files.h"
+#include "streams/stream_errors.h"
 
 namespace s2s::data {
 namespace {
@@ -65,8 +65,8 @@ Config read_yaml_list(const std::string& path, const Config& node, const std::st
         error.code() == std::errc::no_such_file_or_directory
             ? fmt::format("there is no file '{}'", file)
             : fmt::format("the file '{}' cannot be read ({})", file, error.code().message());
-    throw input_errors::bad_input(path, node, problem,
-                                  "a list of sources, or the path of a YAML file with one");
+    throw stream_errors::bad_input(path, node, problem,
+                                   "a list of sources, or the path of a YAML file with one");
   }
   resolve_interpolations(top);
   Config list = *top.find("input_cfg");
@@ -84,8 +84,8 @@ class Parser {
   void parse_group(const Config& node, const std::string& base_dir, const Temperatures& own,
                    int level, InputNode& group) {
     if (level > kMaxLevels) {
-      return findings_.add(input_errors::bad_input(group.path, node, "groups inside of groups",
-                                                   "at most 32 levels"));
+      return findings_.add(stream_errors::bad_input(group.path, node, "groups inside of groups",
+                                                    "at most 32 levels"));
     }
     depth_ = std::max(depth_, level);
     group.temperature = own.here();
@@ -103,12 +103,11 @@ class Parser {
   }
 
   /// A block or an entry without input_cfg: cuts_path, shar_path or manifest_filepath.
-  void parse_leaf(const Config& node, const InputItem& item, const std::string& base_dir,
-                  InputNode& leaf) {
+  void parse_leaf(const InputItem& item, const std::string& base_dir, InputNode& leaf) {
     const SourceScope scope{leaf.path, base_dir, findings_};
     if (item.shar_path.is_null() && item.cuts_path.is_null()) {
       if (item.manifest_filepath.is_null()) {
-        return findings_.add(input_errors::no_input(leaf.path));
+        return findings_.add(stream_errors::no_input(leaf.path));
       }
       leaf.kind = InputNode::Kind::kNemo;
       read_nemo_files(item.manifest_filepath, item.tarred_audio_filepaths, scope, leaf);
@@ -120,14 +119,13 @@ class Parser {
       leaf.kind = InputNode::Kind::kCuts;
       read_cut_files(item.cuts_path, scope, leaf);
     }
-    (void)node;
   }
 
   /// A list's length has to be the number of levels, as NeMo asks.
   void check_depth(const Temperatures& written, const Config& node) const {
     if (written.is_scalar || written.values.empty()) return;
     if (static_cast<int>(written.values.size()) == depth_) return;
-    findings_.add(input_errors::bad_weights(
+    findings_.add(stream_errors::bad_weights(
         context_.path + ".reweight_temperature", node,
         fmt::format("{} temperatures for {} levels of input_cfg", written.values.size(), depth_),
         "one for each level, or a single number"));
@@ -159,7 +157,7 @@ class Parser {
       return true;
     }
     if (reported_.insert(real).second) {
-      findings_.add(input_errors::bad_input(
+      findings_.add(stream_errors::bad_input(
           group.path, node, fmt::format("the file '{}' includes itself", file),
           "a YAML file that does not include this one; remove the entry"));
     }
@@ -169,7 +167,7 @@ class Parser {
   void parse_list(const Config& list, const std::string& base_dir, const Temperatures& below,
                   int level, InputNode& group) {
     if (!list.is_list() || list.items().empty()) {
-      return findings_.add(input_errors::bad_input(
+      return findings_.add(stream_errors::bad_input(
           group.path, list, list.is_list() ? "the list is empty" : "it is no list",
           "a list of sources, or the path of a YAML file with one"));
     }
@@ -190,12 +188,12 @@ class Parser {
         without = &child;
       }
       if (child.weight && !(*child.weight > 0)) {
-        findings_.add(input_errors::bad_weights(
+        findings_.add(stream_errors::bad_weights(
             child.path + ".weight", list, fmt::format("{:g}", *child.weight), "a weight above 0"));
       }
     }
     if (with > 0 && without != nullptr) {
-      findings_.add(input_errors::some_weights(group.path, without->path));
+      findings_.add(stream_errors::some_weights(group.path, without->path));
     }
   }
 
@@ -203,7 +201,7 @@ class Parser {
                   const Temperatures& inherited, int level, InputNode& group) {
     if (++num_sources_ > kMaxSources) {
       if (num_sources_ > kMaxSources + 1) return;
-      return findings_.add(input_errors::bad_input(
+      return findings_.add(stream_errors::bad_input(
           path, node, fmt::format("more than {} sources", kMaxSources),
           "at most that many; see whether files include the same files repeatedly"));
     }
@@ -216,7 +214,7 @@ class Parser {
     const std::string why = item.type.empty() ? "" : refusal(item.type);
     const Config* type = node.find("type");
     if (!why.empty() && type != nullptr) {
-      return findings_.add(input_errors::input_type(path + ".type", *type, why));
+      return findings_.add(stream_errors::input_type(path + ".type", *type, why));
     }
     if (item.type.empty()) return;  // that is a finding already
     child.attributes = item.attributes;
@@ -245,8 +243,8 @@ class Parser {
     const SourceScope scope{child.path, place.base_dir, findings_};
     const bool is_group = item.type == "group" || item.type == "pairs";
     if (is_group && item.input_cfg.is_null()) {
-      return findings_.add(input_errors::bad_input(child.path, node, "the group has no input_cfg",
-                                                   "a list of sources or a YAML file's path"));
+      return findings_.add(stream_errors::bad_input(child.path, node, "the group has no input_cfg",
+                                                    "a list of sources or a YAML file's path"));
     }
     const bool is_conversation = item.type == "multimodal_conversation" || item.type == "share_gpt";
     if (is_conversation) {
@@ -261,13 +259,13 @@ class Parser {
       group.path += ".input_cfg";
       parse_group(item.input_cfg, place.base_dir, place.temperatures, place.level + 1, group);
       if (item.type == "pairs" && group.children.size() != 2) {
-        findings_.add(input_errors::bad_input(group.path, node,
-                                              fmt::format("{} sources", group.children.size()),
-                                              "two: the source cuts, and the target cuts"));
+        findings_.add(stream_errors::bad_input(group.path, node,
+                                               fmt::format("{} sources", group.children.size()),
+                                               "two: the source cuts, and the target cuts"));
       }
       return;
     }
-    parse_leaf(node, item, place.base_dir, child);
+    parse_leaf(item, place.base_dir, child);
   }
 
   void read_tags(const Config& tags, const std::string& path, InputNode& node) const {
@@ -325,7 +323,7 @@ InputNode parse_input(const Config& block, const InputContext& context, Findings
     if (const Config* value = block.find(key)) *member = *value;
   }
   top.type = "lhotse";
-  parser.parse_leaf(block, item, context.base_dir, top);
+  parser.parse_leaf(item, context.base_dir, top);
   return top;
 }
 

@@ -7,10 +7,10 @@
 namespace s2s::data {
 namespace {
 
-class MuxStream : public CutStream {
+class MuxStream : public ManySources {
  public:
   MuxStream(std::vector<StreamPtr> sources, const MuxOptions& options)
-      : sources_(std::move(sources)),
+      : ManySources(std::move(sources)),
         options_(options),
         weights_(checked_weights(options.weights, sources_.size())),
         has_ended_(sources_.size(), false) {
@@ -54,11 +54,6 @@ class MuxStream : public CutStream {
     find_active();
   }
 
-  CutPtr make(CutKeyView token) const override {
-    const int64_t number = take_front(token, static_cast<int64_t>(sources_.size()));
-    return sources_[static_cast<size_t>(number)]->make(token);
-  }
-
   uint64_t fingerprint() const override {
     std::ostringstream text;
     text << std::hexfloat << "mux " << options_.seed << " 0";
@@ -66,15 +61,7 @@ class MuxStream : public CutStream {
     return mixed_fingerprint(text.str(), sources_);
   }
 
-  std::optional<int64_t> size() const override {
-    int64_t sum = 0;
-    for (const StreamPtr& source : sources_) {
-      const std::optional<int64_t> size = source->size();
-      if (!size) return std::nullopt;
-      sum += *size;
-    }
-    return sum;
-  }
+  std::optional<int64_t> size() const override { return total_size(); }
 
  private:
   // active_, sums_: what has not ended.
@@ -89,7 +76,6 @@ class MuxStream : public CutStream {
     sums_ = running_sums(weights);
   }
 
-  std::vector<StreamPtr> sources_;
   MuxOptions options_;
   std::vector<double> weights_;
   std::vector<bool> has_ended_;

@@ -8,7 +8,7 @@
 
 #include "audio/audio_reader.h"
 #include "s2s/data/frames.h"
-#include "streams/input_errors.h"
+#include "streams/stream_errors.h"
 
 namespace s2s::data {
 
@@ -42,7 +42,7 @@ void take_stretch(Cut& cut, double offset_s, double duration_s, const std::strin
       compute_num_samples(cut.start_s, rate) + compute_num_samples(cut.duration_s, rate);
   const int64_t count = std::min(compute_num_samples(duration_s, rate), end - first);
   if (offset_s < 0 || count <= 0) {
-    throw input_errors::nemo_line(
+    throw stream_errors::nemo_line(
         place,
         fmt::format("nothing is left from offset {} s on of a recording of {} s", offset_s,
                     cut.recording->duration_s),

@@ -10,7 +10,7 @@
 #include "base/regex.h"
 #include "base/whole_number.h"
 #include "files/pipe_command.h"
-#include "streams/input_errors.h"
+#include "streams/stream_errors.h"
 
 namespace s2s::data {
 namespace {
@@ -33,8 +33,8 @@ std::string NemoEntry::place() const { return fmt::format("{}:{}", file, line); 
 std::string NemoEntry::audio_filepath() const {
   const auto found = json.find("audio_filepath");
   if (found == json.end() || !found->is_string()) {
-    throw input_errors::nemo_line(place(), "audio_filepath is missing or no text",
-                                  "an entry {\"audio_filepath\", \"duration\", \"text\", ...}");
+    throw stream_errors::nemo_line(place(), "audio_filepath is missing or no text",
+                                   "an entry {\"audio_filepath\", \"duration\", \"text\", ...}");
   }
   return found->get<std::string>();
 }
@@ -43,7 +43,8 @@ std::optional<double> NemoEntry::number(const char* key) const {
   const auto found = json.find(key);
   if (found == json.end() || found->is_null()) return std::nullopt;
   if (!found->is_number()) {
-    throw input_errors::nemo_line(place(), fmt::format("{} is {}", key, found->dump()), "a number");
+    throw stream_errors::nemo_line(place(), fmt::format("{} is {}", key, found->dump()),
+                                   "a number");
   }
   return found->get<double>();
 }
@@ -67,11 +68,11 @@ NemoEntry parse_nemo_entry(const std::string& text, const std::string& file, int
   try {
     entry.json = parse_foreign_json<nlohmann::ordered_json>(text);
   } catch (const nlohmann::json::exception& error) {
-    throw input_errors::nemo_line(entry.place(), fmt::format("no JSON ({})", error.what()),
-                                  "one JSON object on each line");
+    throw stream_errors::nemo_line(entry.place(), fmt::format("no JSON ({})", error.what()),
+                                   "one JSON object on each line");
   }
   if (!entry.json.is_object()) {
-    throw input_errors::nemo_line(entry.place(), "no JSON object", "one on each line");
+    throw stream_errors::nemo_line(entry.place(), "no JSON object", "one on each line");
   }
   return entry;
 }

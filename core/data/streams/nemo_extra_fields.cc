@@ -1,13 +1,14 @@
-#include "streams/nemo_extra_fields.h"
+// NeMo's extra_fields: lines of other files attached to cuts.
 
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/fnv.h"
 #include "base/text.h"
-#include "streams/input_errors.h"
+#include "streams/input_changes.h"
 #include "streams/python_random.h"
 #include "streams/source_lines.h"
+#include "streams/stream_errors.h"
 #include "streams/stream_parts.h"
 
 namespace s2s::data {
@@ -84,8 +85,8 @@ class ExtraFields : public OneSource {
       return static_cast<int64_t>(random_[field].choice(static_cast<size_t>(count)));
     }
     if (num_cuts_ < count) return num_cuts_;
-    throw input_errors::extra_field(fields_[field].path, fields_[field].name,
-                                    "it has only " + std::to_string(count) + " lines");
+    throw stream_errors::extra_field(fields_[field].path, fields_[field].name,
+                                     "it has only " + std::to_string(count) + " lines");
   }
 
   CutPtr with_fields(const CutPtr& cut, CutKeyView rows) const {

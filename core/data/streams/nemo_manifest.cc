@@ -1,18 +1,21 @@
-#include "streams/nemo_manifest.h"
+// NeMo's JSON manifests of audio files.
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <filesystem>
+#include <numeric>
 #include <utility>
 
 #include "audio/audio_reader.h"
 #include "base/fnv.h"
 #include "base/whole_number.h"
 #include "s2s/data/frames.h"
-#include "streams/input_errors.h"
+#include "streams/leaf_streams.h"
 #include "streams/nemo_cut.h"
 #include "streams/nemo_entry.h"
+#include "streams/source_lines.h"
+#include "streams/stream_errors.h"
 #include "streams/stream_parts.h"
 
 namespace s2s::data {
@@ -44,116 +47,151 @@ Recording recording_of_file(const std::string& audio, const NemoEntry& entry) {
     const AudioReader reader(audio);
     describe_audio(reader.info(), recording);
   } catch (const std::runtime_error& error) {
-    throw input_errors::nemo_audio(entry.place(), audio, error.what());
+    throw stream_errors::nemo_audio(entry.place(), audio, error.what());
   }
   recording.id = std::filesystem::path(audio).stem().string();
   recording.sources.front().source = audio;
   return recording;
 }
 
-}  // namespace
+/// How lhotse's LazyIteratorChain orders its parts: each pass shuffles the last one's order.
+class ShuffledParts {
+ public:
+  ShuffledParts(size_t count, bool shuffle, int64_t seed)
+      : shuffle_(shuffle && count > 1), seed_(seed), order_(count) {
+    std::iota(order_.begin(), order_.end(), size_t{0});
+  }
 
-NemoManifestStream::NemoManifestStream(NemoManifestOptions options)
-    : options_(std::move(options)),
-      lines_(options_.paths,
-             "a NeMo manifest with a JSON object on each line; check "
-             "manifest_filepath",
-             options_.on_bad),
-      parts_(options_.paths.size(), options_.shuffle_shards, options_.shard_seed) {
-  rewind(0);
-}
+  const std::vector<size_t>& of_pass(int64_t epoch) {
+    if (!shuffle_) return order_;
+    if (epoch + 1 < num_shuffles_) {
+      num_shuffles_ = 0;
+      std::iota(order_.begin(), order_.end(), size_t{0});
+    }
+    for (; num_shuffles_ <= epoch; ++num_shuffles_) {
+      PythonRandom(seed_ + num_shuffles_).shuffle(order_);
+    }
+    return order_;
+  }
 
-void NemoManifestStream::rewind(int64_t epoch) {
-  epoch_ = epoch;
-  part_ = 0;
-  cursor_.reset();
-}
+ private:
+  bool shuffle_;
+  int64_t seed_;
+  int64_t num_shuffles_ = 0;
+  std::vector<size_t> order_;
+};
 
-void NemoManifestStream::open_part(int64_t row) {
-  cursor_.emplace(lines_.open(parts_.of_pass(epoch_)[part_]), row);
-}
+class NemoManifestStream : public LeafStream {
+ public:
+  NemoManifestStream(std::vector<std::string> paths, const InputAttributes& attributes)
+      : LeafStream(attributes.on_bad),
+        attributes_(attributes),
+        lines_(std::move(paths), kNemoManifestExpected, attributes.on_bad),
+        parts_(lines_.size(), attributes.shuffle, attributes.shard_seed) {}
 
-std::optional<CutItem> NemoManifestStream::next() {
-  std::string line;
-  while (part_ < lines_.size()) {
-    if (!cursor_) open_part(0);
-    const int64_t row = cursor_->row();
-    if (!cursor_->next(line)) {
+  void rewind(int64_t epoch) override {
+    epoch_ = epoch;
+    part_ = 0;
+    cursor_.reset();
+  }
+
+  StreamState state() const override {
+    return {{"epoch", epoch_}, {"part", part_}, {"row", cursor_ ? cursor_->row() : 0}};
+  }
+
+  void restore(const StreamState& state) override {
+    rewind(state.at("epoch").get<int64_t>());
+    part_ = state.at("part").get<size_t>();
+    if (const auto row = state.at("row").get<int64_t>(); row > 0) open_part(row);
+  }
+
+  CutPtr make(CutKeyView token) const override {
+    const auto file = static_cast<size_t>(token[0]);
+    const std::string line = lines_.open(file)->line(token[1]);
+    return std::make_shared<const Cut>(
+        make_cut(parse_nemo_entry(line, lines_.path(file), token[1] + 1)));
+  }
+
+  uint64_t fingerprint() const override {
+    const InputAttributes& a = attributes_;
+    return fnv1a(fmt::format("nemo {} {} {} {}", a.text_field, a.metadata_only, a.shuffle,
+                             a.shuffle ? a.shard_seed : 0),
+                 files_fingerprint(lines_.paths()));
+  }
+
+  std::optional<int64_t> size() const override { return lines_.num_lines(); }
+
+ protected:
+  std::optional<CutKey> next_row() override {
+    while (part_ < lines_.size()) {
+      if (!cursor_) open_part(0);
+      const int64_t row = cursor_->row();
+      if (cursor_->next(line_)) return CutKey{static_cast<int64_t>(file_of_part()), row};
       cursor_.reset();
       ++part_;
-      continue;
     }
-    const size_t file = parts_.of_pass(epoch_)[part_];
-    CutItem item{{static_cast<int64_t>(file), row}, nullptr};
-    const bool good = is_good(options_.on_bad, [&] {
-      const NemoEntry entry = parse_nemo_entry(line, lines_.path(file), row + 1);
-      if (!entry.is_skipped()) item.cut = std::make_shared<const Cut>(make_cut(entry));
-    });
-    if (good && item.cut) return item;
+    return std::nullopt;
   }
-  return std::nullopt;
-}
 
-std::shared_ptr<const Cut> NemoManifestStream::make(CutKeyView token) const {
-  const auto file = static_cast<size_t>(token[0]);
-  const std::string line = lines_.open(file)->line(token[1]);
-  return std::make_shared<const Cut>(
-      make_cut(parse_nemo_entry(line, lines_.path(file), token[1] + 1)));
-}
-
-Cut NemoManifestStream::make_cut(const NemoEntry& entry) const {
-  const std::string audio = nemo_audio_path(entry.audio_filepath(), entry.file);
-  const std::optional<double> duration = entry.number("duration");
-  if (!duration || !(*duration > 0)) {
-    throw input_errors::nemo_line(entry.place(), "duration is missing or not above 0",
-                                  "the seconds of audio");
+  CutPtr read_row(const CutKey& token) override {
+    const NemoEntry entry = parse_nemo_entry(line_, lines_.path(file_of_part()), token[1] + 1);
+    return entry.is_skipped() ? nullptr : std::make_shared<const Cut>(make_cut(entry));
   }
-  const std::optional<double> offset = entry.number("offset");
-  std::optional<double> rate = entry.number("sampling_rate");
-  const bool has_sampling_rate = rate.has_value();
-  if (!rate) rate = entry.number("sample_rate");
-  const double end_s = offset.value_or(0) + *duration;
-  Cut cut;
-  if (rate || options_.metadata_only) {
-    const int64_t rate_hz = to_whole(rate.value_or(kAssumedRateHz));
-    cut = whole_cut(written_recording(audio, end_s, rate_hz));
-  } else {
-    cut = whole_cut(recording_of_file(audio, entry));
+
+ private:
+  size_t file_of_part() { return parts_.of_pass(epoch_)[part_]; }
+
+  void open_part(int64_t row) { cursor_.emplace(lines_.open(file_of_part()), row); }
+
+  Cut make_cut(const NemoEntry& entry) const {
+    const std::string audio = nemo_audio_path(entry.audio_filepath(), entry.file);
+    const std::optional<double> duration = entry.number("duration");
+    if (!duration || !(*duration > 0)) {
+      throw stream_errors::nemo_line(entry.place(), "duration is missing or not above 0",
+                                     "the seconds of audio");
+    }
+    const std::optional<double> offset = entry.number("offset");
+    std::optional<double> rate = entry.number("sampling_rate");
+    const bool has_sampling_rate = rate.has_value();
+    if (!rate) rate = entry.number("sample_rate");
+    const double end_s = offset.value_or(0) + *duration;
+    Cut cut;
+    if (rate || attributes_.metadata_only) {
+      const int64_t rate_hz = to_whole(rate.value_or(kAssumedRateHz));
+      cut = whole_cut(written_recording(audio, end_s, rate_hz));
+    } else {
+      cut = whole_cut(recording_of_file(audio, entry));
+    }
+    cut.manifest = entry.file;
+    cut.line = entry.line;
+    if (attributes_.metadata_only) {
+      cut.start_s = offset.value_or(0);
+      cut.duration_s = *duration;
+    } else if (offset) {
+      take_stretch(cut, *offset, *duration, entry.place());
+      cut.id += "-" + centiseconds(*offset) + "-" + centiseconds(*duration);
+    }
+    Supervision turn = whole_turn(cut, entry, {attributes_.text_field, attributes_.lang_field});
+    turn.channels = cut.channels;
+    turn.channel_is_list = cut.kind == Cut::Kind::kMulti;
+    cut.supervisions.push_back(std::move(turn));
+    cut.custom = custom_fields(entry.json, keys_of_audio(has_sampling_rate));
+    return cut;
   }
-  cut.manifest = entry.file;
-  cut.line = entry.line;
-  if (options_.metadata_only) {
-    cut.start_s = offset.value_or(0);
-    cut.duration_s = *duration;
-  } else if (offset) {
-    take_stretch(cut, *offset, *duration, entry.place());
-    cut.id += "-" + centiseconds(*offset) + "-" + centiseconds(*duration);
-  }
-  Supervision turn = whole_turn(cut, entry, options_.fields);
-  turn.channels = cut.channels;
-  turn.channel_is_list = cut.kind == Cut::Kind::kMulti;
-  cut.supervisions.push_back(std::move(turn));
-  cut.custom = custom_fields(entry.json, keys_of_audio(has_sampling_rate));
-  return cut;
-}
 
-StreamState NemoManifestStream::state() const {
-  return {{"epoch", epoch_}, {"part", part_}, {"row", cursor_ ? cursor_->row() : 0}};
-}
+  InputAttributes attributes_;
+  LineFiles lines_;
+  ShuffledParts parts_;
+  int64_t epoch_ = 0;
+  size_t part_ = 0;  // in the order of the pass
+  std::optional<files::LineCursor> cursor_;
+  std::string line_;  // of the row that is read
+};
 
-void NemoManifestStream::restore(const StreamState& state) {
-  rewind(state.at("epoch").get<int64_t>());
-  part_ = state.at("part").get<size_t>();
-  if (const auto row = state.at("row").get<int64_t>(); row > 0) open_part(row);
-}
+}  // namespace
 
-uint64_t NemoManifestStream::fingerprint() const {
-  const NemoManifestOptions& o = options_;
-  return fnv1a(fmt::format("nemo {} {} {} {}", o.fields.text, o.metadata_only, o.shuffle_shards,
-                           o.shuffle_shards ? o.shard_seed : 0),
-               files_fingerprint(o.paths));
+StreamPtr open_nemo_manifests(std::vector<std::string> paths, const InputAttributes& attributes) {
+  return std::make_unique<NemoManifestStream>(std::move(paths), attributes);
 }
-
-std::optional<int64_t> NemoManifestStream::size() const { return lines_.num_lines(); }
 
 }  // namespace s2s::data

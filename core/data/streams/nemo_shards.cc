@@ -10,23 +10,21 @@
 #include "base/fnv.h"
 #include "base/regex.h"
 #include "files/open_bytes.h"
-#include "streams/input_errors.h"
+#include "streams/stream_errors.h"
 #include "streams/stream_parts.h"
 
 namespace s2s::data {
 namespace {
 
 constexpr size_t kMaxOpenTars = 64;
-constexpr const char* kManifestExpected =
-    "a NeMo manifest with a JSON object on each line; check manifest_filepath";
 
 int64_t shard_number(const std::string& path, const Regex& pattern, const char* example) {
   const auto groups = pattern.find(path);
-  if (!groups) throw input_errors::nemo_shard_name(path, example);
+  if (!groups) throw stream_errors::nemo_shard_name(path, example);
   const std::string& digits = (*groups)[1];
   int64_t number = 0;
   const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (code != std::errc()) throw input_errors::nemo_shard_name(path, example);
+  if (code != std::errc()) throw stream_errors::nemo_shard_name(path, example);
   return number;
 }
 
@@ -54,9 +52,8 @@ std::string without_sub(const std::string& audio_filepath) {
 NemoShards::NemoShards(const std::vector<std::string>& manifests,
                        const std::vector<std::string>& tars, files::OnBad on_bad)
     : on_bad_(std::move(on_bad)),
-      lines_(manifests, kManifestExpected, on_bad_),
-      is_single_(manifests.size() == 1),
-      tars_(tars) {
+      lines_(manifests, kNemoManifestExpected, on_bad_),
+      is_single_(manifests.size() == 1) {
   static const Regex kManifest(R"(manifest[^/]*_([0-9]+)[^/]*\.json)");
   static const Regex kTar(R"(audio[^/]*_([0-9]+)[^/]*\.tar)");
   std::map<int64_t, std::string> tar_of;
@@ -72,8 +69,8 @@ NemoShards::NemoShards(const std::vector<std::string>& manifests,
     }
   }
   if (sorted_keys(manifest_of) != sorted_keys(tar_of)) {
-    throw input_errors::nemo_shards(first_and_count(manifests), sorted_keys(manifest_of),
-                                    first_and_count(tars), sorted_keys(tar_of));
+    throw stream_errors::nemo_shards(first_and_count(manifests), sorted_keys(manifest_of),
+                                     first_and_count(tars), sorted_keys(tar_of));
   }
   for (const auto& [number, tar] : tar_of) {
     shards_.push_back({number, manifest_of[number], tar, std::move(rows[number])});
@@ -87,9 +84,9 @@ void NemoShards::read_shard_ids(std::unordered_map<int64_t, std::vector<int64_t>
     const NemoEntry entry = parse_nemo_entry(line, lines_.path(0), row + 1);
     const auto id = entry.json.find("shard_id");
     if (id == entry.json.end() || !id->is_number_integer()) {
-      throw input_errors::nemo_line(entry.place(), "shard_id is missing or no whole number",
-                                    "the number of the entry's tar, as a single manifest serves "
-                                    "all of them");
+      throw stream_errors::nemo_line(entry.place(), "shard_id is missing or no whole number",
+                                     "the number of the entry's tar, as a single manifest serves "
+                                     "all of them");
     }
     rows[id->get<int64_t>()].push_back(row);
   };
@@ -140,22 +137,11 @@ NemoEntry NemoShards::entry(size_t shard, int64_t row) const {
 }
 
 uint64_t NemoShards::fingerprint() const {
-  uint64_t hash = kFnvStart;
-  for (size_t i = 0; i < lines_.size(); ++i) {
-    hash = fnv1a(std::to_string(file_fingerprint(lines_.path(i))), hash);
-  }
+  uint64_t hash = files_fingerprint(lines_.paths());
   for (const Shard& shard : shards_) {
     hash = fnv1a(std::to_string(file_fingerprint(shard.tar)), hash);
   }
   return hash;
-}
-
-std::vector<std::pair<std::string, std::string>> NemoShards::pairs() const {
-  std::vector<std::pair<std::string, std::string>> pairs;
-  for (size_t i = 0; i < lines_.size() && i < tars_.size(); ++i) {
-    pairs.emplace_back(lines_.path(i), tars_[i]);
-  }
-  return pairs;
 }
 
 }  // namespace s2s::data

@@ -36,8 +36,6 @@ class NemoShards {
   /// Entries of all shards.
   int64_t num_entries() const { return lines_.num_lines(); }
   uint64_t fingerprint() const;
-  /// The parts of a set whose manifests are sharded, each a set of its own.
-  std::vector<std::pair<std::string, std::string>> pairs() const;
 
  private:
   struct Shard {
@@ -54,7 +52,6 @@ class NemoShards {
   LineFiles lines_;
   bool is_single_ = false;
   std::vector<Shard> shards_;
-  std::vector<std::string> tars_;
   files::OpenOptions tar_options_;
   mutable std::mutex mutex_;
   mutable std::list<std::pair<size_t, std::shared_ptr<const files::ByteFile>>> open_tars_;

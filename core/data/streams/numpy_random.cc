@@ -1,11 +1,9 @@
 #include "streams/numpy_random.h"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <vector>
 
-#include "s2s/error.h"
 #include "streams/packed_text.h"
 #include "streams/stream_errors.h"
 
@@ -25,22 +23,6 @@ std::vector<double> cumulative(std::span<const double> probabilities) {
 }
 
 }  // namespace
-
-int64_t NumpyRandomState::randint(int64_t low, int64_t high) {
-  S2S_ASSERT(low < high, "the range is not empty");
-  const uint64_t largest = static_cast<uint64_t>(high) - 1 - static_cast<uint64_t>(low);
-  if (largest == 0) return low;
-  // NumPy masks a word of the smallest sufficient size until the value is in the range.
-  const uint64_t mask = ~uint64_t{0} >> std::countl_zero(largest);
-  const bool is_short = largest <= 0xffffffffU;
-  uint64_t value = 0;
-  do {
-    value = twister_.next_word();
-    if (!is_short) value = (value << 32) | twister_.next_word();
-    value &= mask;
-  } while (value > largest);
-  return static_cast<int64_t>(static_cast<uint64_t>(low) + value);
-}
 
 size_t NumpyGenerator::choice(std::span<const double> probabilities) {
   const std::vector<double> sums = cumulative(probabilities);

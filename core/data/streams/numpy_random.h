@@ -1,6 +1,5 @@
 #pragma once
-// NumPy's random numbers, bit for bit, as far as Lhotse draws with them: the legacy generator
-// (keys of lazy permutations) and default_rng (choice of a sampler).
+// NumPy's default_rng, bit for bit, as far as Lhotse draws with it: the choice of a sampler.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,20 +8,8 @@
 #include <string_view>
 
 #include "base/pcg64.h"
-#include "streams/mersenne_twister.h"
 
 namespace s2s::data {
-
-/// numpy.random.RandomState.   Source: NumPy 1.26 and 2 numpy/random/mtrand.pyx, legacy seeding.
-class NumpyRandomState {
- public:
-  explicit NumpyRandomState(uint32_t seed) { twister_.seed(seed); }
-  /// randint(low, high) of 64 bits: in [low, high).
-  int64_t randint(int64_t low, int64_t high);
-
- private:
-  MersenneTwister twister_;
-};
 
 /// numpy.random.default_rng(seed).
 class NumpyGenerator {

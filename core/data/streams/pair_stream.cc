@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cuts/cut_operations.h"
-#include "streams/input_errors.h"
+#include "streams/stream_errors.h"
 #include "streams/stream_parts.h"
 
 namespace s2s::data {
@@ -21,8 +21,8 @@ class PairStream : public CutStream {
     const std::optional<CutItem> source = source_->next();
     const std::optional<CutItem> target = target_->next();
     if (!source && !target) return std::nullopt;
-    if (!target) throw input_errors::single_cut(*cut_of(*source, *source_), "target");
-    if (!source) throw input_errors::single_cut(*cut_of(*target, *target_), "source");
+    if (!target) throw stream_errors::single_cut(*cut_of(*source, *source_), "target");
+    if (!source) throw stream_errors::single_cut(*cut_of(*target, *target_), "source");
     CutItem item;
     item.token = with_front(static_cast<int64_t>(source->token.size()), source->token);
     item.token.insert(item.token.end(), target->token.begin(), target->token.end());
@@ -58,7 +58,7 @@ class PairStream : public CutStream {
 
  private:
   CutPtr joined(const CutPtr& source, const CutPtr& target) const {
-    if (source->id != target->id) throw input_errors::other_pair(*source, *target);
+    if (source->id != target->id) throw stream_errors::other_pair(*source, *target);
     return join_(source, target);
   }
 
@@ -81,15 +81,15 @@ StreamPtr pairs(StreamPtr source, StreamPtr target, CutJoin join, const std::str
 
 CutPtr paired_dialogue(const CutPtr& source, const CutPtr& target) {
   if (source->kind != Cut::Kind::kMono || !source->recording) {
-    throw input_errors::bad_pair(*source, "is no plain cut with a recording");
+    throw stream_errors::bad_pair(*source, "is no plain cut with a recording");
   }
   if (target->kind != Cut::Kind::kMono || !target->recording) {
-    throw input_errors::bad_pair(*target, "is no plain cut with a recording");
+    throw stream_errors::bad_pair(*target, "is no plain cut with a recording");
   }
   const bool is_whole = target->start_s == 0;
   if (!is_whole &&
       (target->start_s != source->start_s || target->duration_s > source->duration_s)) {
-    throw input_errors::bad_pair(
+    throw stream_errors::bad_pair(
         *target, "begins neither where its recording does nor where the source does, or is longer");
   }
   auto cut = std::make_shared<Cut>(*source);

@@ -1,6 +1,7 @@
 #pragma once
 // Python's random.Random, bit for bit, as far as Lhotse and NeMo draw with it.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -9,12 +10,36 @@
 #include <utility>
 #include <vector>
 
-#include "streams/mersenne_twister.h"
-
 namespace s2s::data {
 
 /// Running sums of weights, for `choices` with `cum_weights`.
 std::vector<double> running_sums(std::span<const double> weights);
+
+/// MT19937.
+class MersenneTwister {
+ public:
+  /// As Python seeds.   Source: Matsumoto and Nishimura 2002, init_by_array.
+  void seed(std::span<const uint32_t> key);
+
+  uint32_t next_word();
+  /// In [0, 1), 53 random bits of two words.
+  double next_double();
+
+  /// Short text of all that there is to remember.
+  std::string state() const;
+  /// Errors: [data/position].
+  void restore(std::string_view state);
+
+  bool operator==(const MersenneTwister&) const = default;
+
+ private:
+  static constexpr size_t kNumWords = 624;
+  /// Source: Matsumoto and Nishimura 2002, init_genrand.
+  void seed(uint32_t seed);
+  void refill();
+  std::array<uint32_t, kNumWords> words_{};
+  size_t position_ = kNumWords;
+};
 
 /// Each function draws as many words as its namesake and gives the same value.
 /// Source: CPython 3.11 Lib/random.py, Modules/_randommodule.c.

@@ -1,95 +1,127 @@
-#include "streams/shar_stream.h"
+// Cuts of a Lhotse Shar set, a shard after the other.
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "base/fnv.h"
-#include "s2s/error.h"
+#include "shar/shar_set.h"
+#include "streams/leaf_streams.h"
 #include "streams/stream_parts.h"
 
 namespace s2s::data {
+namespace {
 
-SharStream::SharStream(SharStreamOptions options) : options_(std::move(options)) { rewind(0); }
-
-int64_t SharStream::pass_seed() const {
-  return options_.seed + (options_.stateful_shuffle ? epoch_ : 0);
-}
-
-void SharStream::order_shards() {
-  std::vector<int64_t> all(static_cast<size_t>(options_.set->num_shards()));
-  std::iota(all.begin(), all.end(), 0);
-  if (options_.shuffle_shards) PythonRandom(pass_seed()).shuffle(all);
-  order_.clear();
-  for (auto i = static_cast<size_t>(options_.split_rank); i < all.size();
-       i += static_cast<size_t>(options_.split_size)) {
-    order_.push_back(all[i]);
+SharShards shards_of(const InputFiles& files, const InputAttributes& attributes, bool only_cuts) {
+  if (files.directory.empty()) {
+    return {files.manifests, only_cuts ? decltype(SharShards::fields){} : files.fields};
   }
+  const bool is_lenient = attributes.on_bad != nullptr;
+  if (only_cuts) return list_shar(files.directory, std::vector<std::string>{}, is_lenient);
+  return list_shar(files.directory, {}, is_lenient);
 }
 
-void SharStream::rewind(int64_t epoch) {
-  epoch_ = epoch;
-  order_shards();
-  slices_ = PythonRandom(pass_seed());
-  position_ = 0;
-  row_ = 0;
-  end_ = -1;
+SharSet open_set(const InputFiles& files, const InputAttributes& attributes) {
+  files::OpenOptions open;
+  open.on_damage = attributes.on_bad;
+  return SharSet(shards_of(files, attributes, attributes.metadata_only), open);
 }
 
-/// Decides which rows of the shard at `position_` are given.
-void SharStream::enter_shard() {
-  const int64_t num_cuts = options_.set->num_cuts(order_[position_]);
-  row_ = 0;
-  end_ = num_cuts;
-  if (options_.slice_length && *options_.slice_length < num_cuts) {
-    row_ = slices_.randint(0, num_cuts - *options_.slice_length);
-    end_ = row_ + *options_.slice_length;
+class SharStream : public LeafStream {
+ public:
+  SharStream(const InputFiles& files, const InputAttributes& attributes)
+      : LeafStream(attributes.on_bad),
+        set_(open_set(files, attributes)),
+        is_shuffled_(!attributes.keep_order),
+        seed_(attributes.shard_seed),
+        slice_length_(attributes.slice_length) {
+    rewind(0);
   }
-}
 
-std::optional<CutItem> SharStream::next() {
-  for (; position_ < order_.size(); ++position_, end_ = -1) {
-    if (end_ < 0) enter_shard();
-    while (row_ < end_) {
-      // Counted before it is made: whoever leaves out a cut that is bad goes on behind it.
-      CutItem item{{order_[position_], row_++, epoch_}, nullptr};
-      if (is_good(options_.on_bad, [&] { item.cut = make(item.token); })) return item;
+  void rewind(int64_t epoch) override {
+    epoch_ = epoch;
+    order_.resize(static_cast<size_t>(set_.num_shards()));
+    std::iota(order_.begin(), order_.end(), 0);
+    if (is_shuffled_) PythonRandom(seed_ + epoch).shuffle(order_);
+    slices_ = PythonRandom(seed_ + epoch);
+    position_ = 0;
+    row_ = 0;
+    end_ = -1;
+  }
+
+  StreamState state() const override {
+    StreamState state = {{"epoch", epoch_}, {"shard", position_}, {"row", row_}, {"end", end_}};
+    if (slice_length_) state["slices"] = slices_.state();
+    return state;
+  }
+
+  void restore(const StreamState& state) override {
+    rewind(state_field<int64_t>(state, "epoch"));
+    position_ = state_field<size_t>(state, "shard");
+    row_ = state_field<int64_t>(state, "row");
+    end_ = state_field<int64_t>(state, "end");
+    if (position_ > order_.size() || row_ < 0) {
+      throw stream_errors::damaged_state("it is behind the end of the shards");
+    }
+    if (slice_length_) slices_.restore(state_field<std::string>(state, "slices"));
+  }
+
+  CutPtr make(CutKeyView token) const override {
+    S2S_ASSERT(token.size() == 3, "a token of this stream is [shard, row, epoch]");
+    return std::make_shared<const Cut>(set_.cut(token[0], token[1], token[2]));
+  }
+
+  uint64_t fingerprint() const override {
+    uint64_t hash = set_.fingerprint();
+    // The last two numbers and the 1 were options once: saved positions stay valid.
+    for (const int64_t number : {int64_t{is_shuffled_}, is_shuffled_ ? seed_ : 0, int64_t{1},
+                                 slice_length_.value_or(0), int64_t{0}, int64_t{1}}) {
+      hash = fnv1a(std::to_string(number), hash);
+    }
+    return hash;
+  }
+
+ protected:
+  std::optional<CutKey> next_row() override {
+    for (; position_ < order_.size(); ++position_, end_ = -1) {
+      if (end_ < 0) enter_shard();
+      if (row_ < end_) return CutKey{order_[position_], row_++, epoch_};
+    }
+    return std::nullopt;
+  }
+
+ private:
+  /// Decides which rows of the shard at `position_` are given.
+  void enter_shard() {
+    const int64_t num_cuts = set_.num_cuts(order_[position_]);
+    row_ = 0;
+    end_ = num_cuts;
+    if (slice_length_ && *slice_length_ < num_cuts) {
+      row_ = slices_.randint(0, num_cuts - *slice_length_);
+      end_ = row_ + *slice_length_;
     }
   }
-  return std::nullopt;
+
+  SharSet set_;
+  bool is_shuffled_;
+  int64_t seed_;
+  std::optional<int64_t> slice_length_;
+  int64_t epoch_ = 0;
+  std::vector<int64_t> order_;
+  PythonRandom slices_;  // draws where slices begin
+  size_t position_ = 0;  // in order_
+  int64_t row_ = 0;
+  int64_t end_ = -1;  // of the rows of this shard; -1: not known yet
+};
+
+}  // namespace
+
+StreamPtr open_shar(const InputFiles& files, const InputAttributes& attributes) {
+  return std::make_unique<SharStream>(files, attributes);
 }
 
-std::shared_ptr<const Cut> SharStream::make(CutKeyView token) const {
-  S2S_ASSERT(token.size() == 3, "a token of this stream is [shard, row, epoch]");
-  return std::make_shared<const Cut>(options_.set->cut(token[0], token[1], token[2]));
-}
-
-StreamState SharStream::state() const {
-  StreamState state = {{"epoch", epoch_}, {"shard", position_}, {"row", row_}, {"end", end_}};
-  if (options_.slice_length) state["slices"] = slices_.state();
-  return state;
-}
-
-void SharStream::restore(const StreamState& state) {
-  rewind(state_field<int64_t>(state, "epoch"));
-  position_ = state_field<size_t>(state, "shard");
-  row_ = state_field<int64_t>(state, "row");
-  end_ = state_field<int64_t>(state, "end");
-  if (position_ > order_.size() || row_ < 0) {
-    throw stream_errors::damaged_state("it is behind the end of the shards");
-  }
-  if (options_.slice_length) slices_.restore(state_field<std::string>(state, "slices"));
-}
-
-uint64_t SharStream::fingerprint() const {
-  uint64_t hash = options_.set->fingerprint();
-  for (const int64_t number :
-       {int64_t{options_.shuffle_shards}, options_.shuffle_shards ? options_.seed : 0,
-        int64_t{options_.stateful_shuffle}, options_.slice_length.value_or(0), options_.split_rank,
-        options_.split_size}) {
-    hash = fnv1a(std::to_string(number), hash);
-  }
-  return hash;
+int64_t num_shar_cuts(const InputFiles& files, const InputAttributes& attributes) {
+  files::OpenOptions open;
+  if (attributes.on_bad) open.on_damage = [](const Error&) {};  // whoever reads them tells
+  return SharSet(shards_of(files, attributes, true), open).num_cuts();
 }
 
 }  // namespace s2s::data

@@ -1,4 +1,4 @@
-#include "streams/source_conversations.h"
+// NeMo's and ShareGPT's conversations as duplex dialogues.
 
 #include <fmt/format.h>
 
@@ -10,12 +10,13 @@
 #include "base/fnv.h"
 #include "files/open_bytes.h"
 #include "files/tar_header.h"
-#include "streams/input_errors.h"
+#include "streams/leaf_streams.h"
 #include "streams/nemo_cut.h"
 #include "streams/nemo_entry.h"
 #include "streams/python_random.h"
 #include "streams/source_lines.h"
 #include "streams/source_turns.h"
+#include "streams/stream_errors.h"
 #include "streams/stream_parts.h"
 
 namespace s2s::data {
@@ -23,34 +24,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Token: file, row, and of tars the first byte of the first audio turn's member.
-class ConversationStream : public CutStream {
+class ConversationStream : public LeafStream {
  public:
   explicit ConversationStream(const InputNode& node)
-      : node_(node),
+      : LeafStream(node.attributes.on_bad),
+        node_(node),
         files_(node.files.front()),
         lines_(files_.manifests, "JSONL of conversations; check manifest_filepath",
                node.attributes.on_bad) {
     rewind(0);
-  }
-
-  std::optional<CutItem> next() override {
-    while (part_ < order_.size()) {
-      if (!is_open_) open_part();
-      const size_t file = order_[part_];
-      const bool is_full = num_given_ == node_.attributes.slice_length;
-      if (index_ == rows_.size() || (is_full && has_tars())) {
-        is_open_ = false;
-        ++part_;
-        continue;
-      }
-      const int64_t row = rows_[index_++];
-      CutKey token = {static_cast<int64_t>(file), row, tar_offset_};
-      CutPtr cut;
-      is_good(node_.attributes.on_bad, [&] { cut = cut_of_row(token); });
-      if (cut) return CutItem{token, std::move(cut)};
-    }
-    return std::nullopt;
   }
 
   void rewind(int64_t epoch) override {
@@ -108,9 +90,19 @@ class ConversationStream : public CutStream {
 
   std::optional<int64_t> size() const override { return lines_.num_lines(); }
 
- private:
+ protected:
+  std::optional<CutKey> next_row() override {
+    for (; part_ < order_.size(); is_open_ = false, ++part_) {
+      if (!is_open_) open_part();
+      const bool is_full = num_given_ == node_.attributes.slice_length;
+      if (index_ == rows_.size() || (is_full && has_tars())) continue;
+      return CutKey{static_cast<int64_t>(order_[part_]), rows_[index_++], tar_offset_};
+    }
+    return std::nullopt;
+  }
+
   /// Null: it is skipped, or before the slice.
-  CutPtr cut_of_row(const CutKey& token) {
+  CutPtr read_row(const CutKey& token) override {
     const Conversation conversation = parse(token);
     if (has_tars()) {
       tar_offset_ = offset_behind(static_cast<size_t>(token[0]), tar_offset_, conversation);
@@ -121,6 +113,7 @@ class ConversationStream : public CutStream {
     return make(token);
   }
 
+ private:
   bool has_tars() const { return !files_.tars.empty(); }
 
   void open_part() {
@@ -175,7 +168,7 @@ class ConversationStream : public CutStream {
       try {
         describe_audio(AudioReader(audio).info(), recording);
       } catch (const std::runtime_error& error) {
-        throw input_errors::nemo_audio(conversation.place, audio, error.what());
+        throw stream_errors::nemo_audio(conversation.place, audio, error.what());
       }
       recording.id = fs::path(audio).stem().string();
       recording.sources.front().source = audio;
@@ -201,7 +194,7 @@ class ConversationStream : public CutStream {
                                  const Conversation& conversation) const {
     const auto member = next_audio(tar, offset);
     if (member && fs::path(member->name) == fs::path(turn.value)) return *member;
-    throw input_errors::conversation(
+    throw stream_errors::conversation(
         conversation.place,
         fmt::format("the audio is '{}' and the next member of {} is '{}'", turn.value, tar.name(),
                     member ? member->name : "none"),
@@ -227,7 +220,7 @@ class ConversationStream : public CutStream {
         const AudioReader reader(files_.tars[file], member.begin, member.begin + member.num_bytes);
         describe_audio(reader.info(), recording);
       } catch (const std::runtime_error& error) {
-        throw input_errors::nemo_audio(conversation.place, member.name, error.what());
+        throw stream_errors::nemo_audio(conversation.place, member.name, error.what());
       }
       recording.id = fs::path(member.name).stem().string();
       AudioSource& source = recording.sources.front();

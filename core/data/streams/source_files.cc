@@ -9,7 +9,7 @@
 #include "files/brace_expansion.h"
 #include "files/command_rules.h"
 #include "files/pipe_command.h"
-#include "streams/input_errors.h"
+#include "streams/stream_errors.h"
 
 namespace s2s::data {
 namespace {
@@ -20,7 +20,7 @@ class FileReader {
       : scope_(scope), path_(scope.path + "." + key) {}
 
   void complain(const Config& node, const std::string& problem, const std::string& expected) const {
-    scope_.findings.add(input_errors::bad_input(path_, node, problem, expected));
+    scope_.findings.add(stream_errors::bad_input(path_, node, problem, expected));
   }
 
   /// Nothing, with a finding, when the node is no text.
@@ -31,7 +31,7 @@ class FileReader {
       complain(node, "no path", expected);
     } else if (const auto command = files::pipe_command(node.text());
                command && !files::is_command_allowed(*command)) {
-      scope_.findings.add(input_errors::command_refused(path_, node, *command));
+      scope_.findings.add(stream_errors::command_refused(path_, node, *command));
     } else {
       return path_from(scope_.base_dir, node.text());
     }
@@ -62,7 +62,7 @@ class FileReader {
       const double weight = node.as_double(path_);
       if (weight > 0) return weight;
       scope_.findings.add(
-          input_errors::bad_weights(path_, node, fmt::format("{:g}", weight), "a weight above 0"));
+          stream_errors::bad_weights(path_, node, fmt::format("{:g}", weight), "a weight above 0"));
     } catch (const Error& error) {
       scope_.findings.add(error);
     }

@@ -2,25 +2,23 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <numeric>
 #include <utility>
 
 #include "base/fnv.h"
 #include "files/byte_cache.h"
-#include "streams/python_random.h"
+#include "s2s/error.h"
 
 namespace s2s::data {
-namespace {
-constexpr size_t kMaxOpen = 32;
-}
 
-LineFiles::LineFiles(std::vector<std::string> paths, std::string expected, files::OnBad on_damage)
-    : paths_(std::move(paths)), expected_(std::move(expected)) {
+LineFiles::LineFiles(std::vector<std::string> paths, std::string expected, files::OnBad on_damage,
+                     size_t max_open)
+    : paths_(std::move(paths)), expected_(std::move(expected)), max_open_(max_open) {
   options_.cache = std::make_shared<files::ByteCache>();
   options_.on_damage = std::move(on_damage);
 }
 
 std::shared_ptr<const files::LineFile> LineFiles::open(size_t file) const {
+  S2S_ASSERT(file < paths_.size(), "tokens and states are of this stream");
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(open_.begin(), open_.end(),
                                   [file](const Open& open) { return open.file == file; });
@@ -29,7 +27,7 @@ std::shared_ptr<const files::LineFile> LineFiles::open(size_t file) const {
     return open_.front().lines;
   }
   open_.push_front({file, files::open_line_file(paths_[file], options_, expected_)});
-  if (open_.size() > kMaxOpen) open_.pop_back();
+  if (open_.size() > max_open_) open_.pop_back();
   return open_.front().lines;
 }
 
@@ -51,24 +49,6 @@ uint64_t files_fingerprint(const std::vector<std::string>& paths) {
   uint64_t hash = kFnvStart;
   for (const std::string& path : paths) hash = fnv1a(std::to_string(file_fingerprint(path)), hash);
   return hash;
-}
-
-ShuffledParts::ShuffledParts(size_t count, bool shuffle, int64_t seed)
-    : count_(count), shuffle_(shuffle && count > 1), seed_(seed), order_(count) {
-  std::iota(order_.begin(), order_.end(), size_t{0});
-}
-
-const std::vector<size_t>& ShuffledParts::of_pass(int64_t epoch) {
-  if (!shuffle_) return order_;
-  if (epoch + 1 < num_shuffles_) {
-    num_shuffles_ = 0;
-    order_.resize(count_);
-    std::iota(order_.begin(), order_.end(), size_t{0});
-  }
-  for (; num_shuffles_ <= epoch; ++num_shuffles_) {
-    PythonRandom(seed_ + num_shuffles_).shuffle(order_);
-  }
-  return order_;
 }
 
 }  // namespace s2s::data

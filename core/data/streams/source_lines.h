@@ -1,5 +1,5 @@
 #pragma once
-// Many line files as one: opened when they are needed, the last few stay open.
+// Many line files as one: opened when they are needed, the last `max_open` stay open.
 
 #include <cstdint>
 #include <list>
@@ -12,13 +12,21 @@
 
 namespace s2s::data {
 
+/// What is expected of NeMo's manifests, for messages.
+constexpr const char* kNemoManifestExpected =
+    "a NeMo manifest with a JSON object on each line; check manifest_filepath";
+
 /// Thread-safe.
 class LineFiles {
  public:
+  static constexpr size_t kNoLimit = SIZE_MAX;
+
   /// `expected`: what is said when one is missing. `on_damage`: files::OpenOptions.
-  LineFiles(std::vector<std::string> paths, std::string expected, files::OnBad on_damage = {});
+  LineFiles(std::vector<std::string> paths, std::string expected, files::OnBad on_damage,
+            size_t max_open = 32);
 
   size_t size() const { return paths_.size(); }
+  const std::vector<std::string>& paths() const { return paths_; }
   const std::string& path(size_t file) const { return paths_[file]; }
   /// Errors: those of files::open_line_file.
   std::shared_ptr<const files::LineFile> open(size_t file) const;
@@ -33,6 +41,7 @@ class LineFiles {
 
   std::vector<std::string> paths_;
   std::string expected_;
+  size_t max_open_;
   files::OpenOptions options_;
   mutable std::mutex mutex_;
   mutable std::list<Open> open_;  // the most recently used first
@@ -41,19 +50,5 @@ class LineFiles {
 /// Of a file's name, without its folder, and its size; of a command's text.
 uint64_t file_fingerprint(const std::string& path);
 uint64_t files_fingerprint(const std::vector<std::string>& paths);
-
-/// How lhotse's LazyIteratorChain orders its parts: each pass shuffles the last one's order.
-class ShuffledParts {
- public:
-  ShuffledParts(size_t count, bool shuffle, int64_t seed);
-  const std::vector<size_t>& of_pass(int64_t epoch);
-
- private:
-  size_t count_;
-  bool shuffle_;
-  int64_t seed_;
-  int64_t num_shuffles_ = 0;
-  std::vector<size_t> order_;
-};
 
 }  // namespace s2s::data

@@ -1,12 +1,14 @@
 #pragma once
+// Silence in place of recordings.
 
 #include <cstdint>
-#include <memory>
 #include <string>
+
+#include "s2s/data/cuts.h"
 
 namespace s2s::data {
 
-/// Encoded silence, a few bytes for each second. Thread-safe.
-std::shared_ptr<const std::string> silent_audio(int64_t num_samples, int64_t sample_rate_hz);
+/// A mono recording of silence that is held in memory, a few bytes for each second. Thread-safe.
+Recording silent_recording(const std::string& id, int64_t num_samples, int64_t sample_rate_hz);
 
 }  // namespace s2s::data

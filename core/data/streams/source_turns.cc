@@ -10,9 +10,9 @@
 #include "base/text.h"
 #include "cuts/mixed_cut.h"
 #include "s2s/data/frames.h"
-#include "streams/input_errors.h"
 #include "streams/nemo_entry.h"
 #include "streams/source_silence.h"
+#include "streams/stream_errors.h"
 
 namespace s2s::data {
 namespace {
@@ -26,7 +26,7 @@ constexpr const char* kForm =
 ordered_json parse_object(const std::string& text, const Conversation& conversation) {
   ordered_json json = try_parse_foreign_json<ordered_json>(text);
   if (!json.is_object() || !json.contains("conversations") || !json["conversations"].is_array()) {
-    throw input_errors::conversation(conversation.place, "no conversation", kForm);
+    throw stream_errors::conversation(conversation.place, "no conversation", kForm);
   }
   return json;
 }
@@ -34,7 +34,7 @@ ordered_json parse_object(const std::string& text, const Conversation& conversat
 std::string member(const ordered_json& json, const char* name, const std::string& place) {
   const auto found = json.find(name);
   if (found == json.end() || !found->is_string()) {
-    throw input_errors::conversation(place, fmt::format("{} is missing or no text", name), kForm);
+    throw stream_errors::conversation(place, fmt::format("{} is missing or no text", name), kForm);
   }
   return found->get<std::string>();
 }
@@ -88,7 +88,7 @@ class Dialogue {
 
  private:
   [[noreturn]] void fail(const std::string& problem, const std::string& expected) const {
-    throw input_errors::conversation(conversation_.place, problem, expected);
+    throw stream_errors::conversation(conversation_.place, problem, expected);
   }
 
   void add(const ConversationTurn& turn) {
@@ -114,14 +114,7 @@ class Dialogue {
     const int64_t rate = silent.recording->sample_rate_hz;
     const int64_t count = std::max<int64_t>(1, compute_num_samples(silent.duration_s, rate));
     silent.set_custom("target_audio", *turn.cut->recording);
-    AudioSource& source = silent.recording->sources.front();
-    source = {.type = AudioSource::Type::kMemory,
-              .channels = {0},
-              .source = "",
-              .bytes = silent_audio(count, rate)};
-    silent.recording->channel_ids = {0};
-    silent.recording->num_samples = count;
-    silent.recording->duration_s = static_cast<double>(count) / static_cast<double>(rate);
+    silent.recording = silent_recording(turn.cut->recording->id, count, rate);
     silent.channels = {0};
     silent.kind = Cut::Kind::kMono;
     silent.start_s = 0;
@@ -174,17 +167,7 @@ class Dialogue {
   static void add_silent_target(Cut& cut) {
     const int64_t rate = cut.recording->sample_rate_hz;
     const int64_t count = std::max<int64_t>(1, compute_num_samples(cut.duration_s, rate));
-    Recording silent;
-    silent.id = cut.id + "_target";
-    silent.sources = {{.type = AudioSource::Type::kMemory,
-                       .channels = {0},
-                       .source = "",
-                       .bytes = silent_audio(count, rate)}};
-    silent.sample_rate_hz = rate;
-    silent.num_samples = count;
-    silent.duration_s = static_cast<double>(count) / static_cast<double>(rate);
-    silent.channel_ids = {0};
-    cut.set_custom("target_audio", std::move(silent));
+    cut.set_custom("target_audio", silent_recording(cut.id + "_target", count, rate));
     cut.set_custom("target_audio_unaligned", JsonText{"true"});
   }
 
@@ -271,9 +254,9 @@ Conversation parse_share_gpt(const std::string& text, const std::string& file, i
       continue;
     }
     if (audio.empty()) {
-      throw input_errors::conversation(conversation.place,
-                                       fmt::format("'{}' without sound or ori_sound", *mark),
-                                       "the path of the audio");
+      throw stream_errors::conversation(conversation.place,
+                                        fmt::format("'{}' without sound or ori_sound", *mark),
+                                        "the path of the audio");
     }
     ConversationTurn heard = turn;
     heard.is_audio = true;

@@ -84,6 +84,30 @@ std::vector<double> checked_weights(const std::vector<double>& weights, size_t n
   return weights;
 }
 
+CutPtr ManySources::make(CutKeyView token) const {
+  const int64_t number = take_front(token, static_cast<int64_t>(sources_.size()));
+  return sources_[static_cast<size_t>(number)]->make(token);
+}
+
+std::optional<int64_t> ManySources::total_size() const {
+  int64_t sum = 0;
+  for (const StreamPtr& source : sources_) {
+    const std::optional<int64_t> size = source->size();
+    if (!size) return std::nullopt;
+    sum += *size;
+  }
+  return sum;
+}
+
+std::optional<CutItem> LeafStream::next() {
+  while (std::optional<CutKey> token = next_row()) {
+    CutPtr cut;
+    is_good(on_bad_, [&] { cut = read_row(*token); });
+    if (cut) return CutItem{std::move(*token), std::move(cut)};
+  }
+  return std::nullopt;
+}
+
 CutPtr cut_of(const CutItem& item, const CutStream& stream) {
   return item.cut ? item.cut : stream.make(item.token);
 }

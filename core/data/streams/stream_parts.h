@@ -1,5 +1,5 @@
 #pragma once
-// What streams made of streams have in common.
+// What streams have in common.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -72,6 +72,36 @@ uint64_t mixed_fingerprint(const std::string& own, std::span<const StreamPtr> so
 
 /// Weights that may be drawn with; `weights` may be empty: all 1.   Errors: [data/weights].
 std::vector<double> checked_weights(const std::vector<double>& weights, size_t num_sources);
+
+/// A stream of the rows of files. `on_bad` is told of each row that is bad, which is passed over;
+/// empty: it is thrown.
+class LeafStream : public CutStream {
+ public:
+  explicit LeafStream(files::OnBad on_bad) : on_bad_(std::move(on_bad)) {}
+  std::optional<CutItem> next() override;
+
+ protected:
+  /// Goes on to the next row before its cut is made. Nothing at the end of the pass.
+  virtual std::optional<CutKey> next_row() = 0;
+  /// The cut of the row that next_row went on to; null when the row is passed over.
+  virtual CutPtr read_row(const CutKey& token) { return make(token); }
+
+ private:
+  files::OnBad on_bad_;
+};
+
+/// A stream of the items of several others.   Token: number of the source, its token.
+class ManySources : public CutStream {
+ public:
+  explicit ManySources(std::vector<StreamPtr> sources) : sources_(std::move(sources)) {}
+  CutPtr make(CutKeyView token) const override;
+
+ protected:
+  /// Of all sources; nothing when one is not known.
+  std::optional<int64_t> total_size() const;
+
+  std::vector<StreamPtr> sources_;
+};
 
 /// A stream of the items of one other.
 class OneSource : public CutStream {

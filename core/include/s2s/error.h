@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace s2s {
@@ -41,6 +42,14 @@ class Error : public std::runtime_error {
   std::string id_;
   std::string message_;
 };
+
+/// An error with the exit code of its area, for named constructors.
+inline Error config_error(const char* id, std::string message) {
+  return {ExitCode::kConfig, id, std::move(message)};
+}
+inline Error data_error(const char* id, std::string message) {
+  return {ExitCode::kData, id, std::move(message)};
+}
 
 /// Collects every mistake of one validation, so that all are reported together.
 class Findings {

@@ -11,7 +11,6 @@
 #include "cuts/cut_files.h"
 #include "s2s/data/audio_loader.h"
 #include "s2s/data/frames.h"
-#include "streams/input_rows.h"
 #include "streams/input_source.h"
 
 using namespace s2s;

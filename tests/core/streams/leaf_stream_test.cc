@@ -11,9 +11,7 @@
 #include "common/temporary_folder.h"
 #include "core/files/gzip_bytes.h"
 #include "s2s/error.h"
-#include "streams/manifest_stream.h"
-#include "streams/shar_stream.h"
-#include "streams/shuffled_range.h"
+#include "streams/leaf_streams.h"
 
 namespace s2s::data {
 namespace {
@@ -64,80 +62,48 @@ void check_restore(CutStream& stream, CutStream& other) {
 TEST_CASE("manifests are read in order, plain and gzip, and go on where they were") {
   const s2s::test::AllowedCommands allowed;
   const TemporaryFolder folder;
-  ManifestStreamOptions options;
-  options.paths = {folder.write("a.jsonl", cut_line("a0") + "\n" + cut_line("a1") + "\n"),
-                   folder.write("b.jsonl.gz", test::gzipped(cut_line("b0")) +
-                                                  test::gzipped(cut_line("b1") + cut_line("b2"))),
-                   folder.write("empty.jsonl", ""), "pipe:cat " + (folder / "a.jsonl")};
-  ManifestStream stream(options);
-  const auto ids = rest_of(stream);
+  const std::vector<std::string> paths = {
+      folder.write("a.jsonl", cut_line("a0") + "\n" + cut_line("a1") + "\n"),
+      folder.write("b.jsonl.gz",
+                   test::gzipped(cut_line("b0")) + test::gzipped(cut_line("b1") + cut_line("b2"))),
+      folder.write("empty.jsonl", ""), "pipe:cat " + (folder / "a.jsonl")};
+  const StreamPtr stream = open_manifests(paths);
+  const auto ids = rest_of(*stream);
   CHECK(ids == std::vector<std::string>{"a0", "a1", "b0", "b1", "b2", "a0", "a1"});
-  stream.rewind(0);
-  stream.next();
-  CHECK(stream.next()->cut->place() == options.paths[0] + ":3: cut 'a1'");
-  CHECK(stream.next()->token == CutKey{1, 0});
-  ManifestStream other(options);
-  check_restore(stream, other);
-  const uint64_t fingerprint = stream.fingerprint();
-  CHECK(other.fingerprint() == fingerprint);
+  stream->rewind(0);
+  stream->next();
+  CHECK(stream->next()->cut->place() == paths[0] + ":3: cut 'a1'");
+  CHECK(stream->next()->token == CutKey{1, 0});
+  const StreamPtr other = open_manifests(paths);
+  check_restore(*stream, *other);
+  const uint64_t fingerprint = stream->fingerprint();
+  CHECK(other->fingerprint() == fingerprint);
   folder.write("a.jsonl", cut_line("a0"));
-  CHECK(ManifestStream(options).fingerprint() != fingerprint);
-}
-
-TEST_CASE("a manifest in an order of its own, as lhotse 2 reads indexed ones") {
-  const TemporaryFolder folder;
-  std::string text;
-  for (int i = 0; i < 7; ++i) text += cut_line(std::to_string(i));
-  ManifestStreamOptions options;
-  options.paths = {folder.write("a.jsonl", text)};
-  options.shuffle_seed = 42;
-  ManifestStream stream(options);
-  std::vector<std::string> expected;
-  for (const json& range : read_json("files/shuffled_ranges.json")) {
-    if (range["n"] != 7) continue;
-    for (const json& row : range["order"]) expected.push_back(std::to_string(row.get<int>()));
-  }
-  CHECK(rest_of(stream) == expected);
-  ManifestStream other(options);
-  check_restore(stream, other);
-}
-
-TEST_CASE("orders without memory are lhotse's") {
-  for (const json& range : read_json("files/shuffled_ranges.json")) {
-    const ShuffledRange ours(range["n"].get<int64_t>(), range["seed"].get<int64_t>());
-    CAPTURE(range["n"].get<int64_t>());
-    for (size_t i = 0; i < range["order"].size(); ++i) {
-      REQUIRE(ours.at(static_cast<int64_t>(i)) == range["order"][i].get<int64_t>());
-    }
-  }
+  CHECK(open_manifests(paths)->fingerprint() != fingerprint);
 }
 
 TEST_CASE("faults of manifests come with their place") {
   const TemporaryFolder folder;
-  ManifestStreamOptions options;
-  options.paths = {folder / "none.jsonl"};
-  CHECK_THROWS_WITH_AS(ManifestStream{options}, doctest::Contains("[data/missing-file]"), Error);
-  options.paths = {"s3://bucket/x.jsonl"};
-  CHECK_THROWS_WITH_AS(ManifestStream{options}, doctest::Contains("[data/url]"), Error);
-  options.paths = {folder.write("x.jsonl", cut_line("a") + "{\"id\": \n")};
-  ManifestStream stream(options);
-  CHECK(stream.next());
-  CHECK_THROWS_WITH_AS(stream.next(), doctest::Contains("x.jsonl:2"), Error);
+  CHECK_THROWS_WITH_AS(open_manifests({folder / "none.jsonl"}),
+                       doctest::Contains("[data/missing-file]"), Error);
+  CHECK_THROWS_WITH_AS(open_manifests({"s3://bucket/x.jsonl"}), doctest::Contains("[data/url]"),
+                       Error);
+  const StreamPtr stream = open_manifests({folder.write("x.jsonl", cut_line("a") + "{\"id\": \n")});
+  CHECK(stream->next());
+  CHECK_THROWS_WITH_AS(stream->next(), doctest::Contains("x.jsonl:2"), Error);
 }
 
 TEST_CASE("positions of something else are refused") {
   const TemporaryFolder folder;
-  ManifestStreamOptions options;
-  options.paths = {folder.write("x.jsonl", cut_line("a"))};
-  ManifestStream stream(options);
+  const StreamPtr stream = open_manifests({folder.write("x.jsonl", cut_line("a"))});
   for (const json& wrong :
        {json::object(), json{{"file", 7}, {"row", 0}}, json{{"file", 0}, {"row", "x"}}}) {
-    CHECK_THROWS_WITH_AS(stream.restore(wrong), doctest::Contains("[data/position]"), Error);
+    CHECK_THROWS_WITH_AS(stream->restore(wrong), doctest::Contains("[data/position]"), Error);
   }
 }
 
 /// A set of cuts only.
-std::shared_ptr<const SharSet> set_of(const TemporaryFolder& folder, int shards, int length) {
+InputFiles set_of(const TemporaryFolder& folder, int shards, int length) {
   for (int shard = 0; shard < shards; ++shard) {
     std::string text;
     for (int row = 0; row < length; ++row) {
@@ -146,49 +112,38 @@ std::shared_ptr<const SharSet> set_of(const TemporaryFolder& folder, int shards,
     const std::string number = std::to_string(shard);
     folder.write("cuts." + std::string(6 - number.size(), '0') + number + ".jsonl", text);
   }
-  return std::make_shared<const SharSet>(list_shar(folder.path().string()));
+  InputFiles files;
+  files.directory = folder.path().string();
+  return files;
 }
 
 TEST_CASE("shuffled shards and slices come in lhotse's order, pass after pass") {
   for (const json& order : read_json("shar_orders.json")) {
     const TemporaryFolder folder;
-    SharStreamOptions options;
-    options.set = set_of(folder, order["shards"].get<int>(), order["length"].get<int>());
-    options.shuffle_shards = true;
-    options.seed = order["seed"].get<int64_t>();
-    if (!order["slice_length"].is_null())
-      options.slice_length = order["slice_length"].get<int64_t>();
-    SharStream stream(options);
-    for (size_t pass = 0; pass < order["passes"].size(); ++pass) {
-      stream.rewind(static_cast<int64_t>(pass));
-      CHECK(rest_of(stream) == order["passes"][pass].get<std::vector<std::string>>());
+    const InputFiles files = set_of(folder, order["shards"].get<int>(), order["length"].get<int>());
+    InputAttributes attributes;
+    attributes.shard_seed = order["seed"].get<int64_t>();
+    if (!order["slice_length"].is_null()) {
+      attributes.slice_length = order["slice_length"].get<int64_t>();
     }
-    SharStream other(options);
-    check_restore(stream, other);
+    const StreamPtr stream = open_shar(files, attributes);
+    for (size_t pass = 0; pass < order["passes"].size(); ++pass) {
+      stream->rewind(static_cast<int64_t>(pass));
+      CHECK(rest_of(*stream) == order["passes"][pass].get<std::vector<std::string>>());
+    }
+    const StreamPtr other = open_shar(files, attributes);
+    check_restore(*stream, *other);
   }
 }
 
-TEST_CASE("shards are split over readers without loss, and epochs are marked") {
+TEST_CASE("epochs are marked in the cuts of Shar sets") {
   const TemporaryFolder folder;
-  SharStreamOptions options;
-  options.set = set_of(folder, 5, 2);
-  options.shuffle_shards = true;
-  options.split_size = 2;
-  SharStream first(options);
-  options.split_rank = 1;
-  SharStream second(options);
-  auto ids = rest_of(first);
-  CHECK(ids.size() == 6);
-  const auto more = rest_of(second);
-  ids.insert(ids.end(), more.begin(), more.end());
-  std::sort(ids.begin(), ids.end());
-  CHECK(std::unique(ids.begin(), ids.end()) == ids.end());
-  CHECK(ids.size() == 10);
-  CHECK(first.fingerprint() != second.fingerprint());
-  first.rewind(4);
-  const auto item = first.next();
+  const StreamPtr stream = open_shar(set_of(folder, 5, 2), {});
+  CHECK(rest_of(*stream).size() == 10);
+  stream->rewind(4);
+  const auto item = stream->next();
   CHECK(item->token[2] == 4);
-  CHECK(first.make(item->token)->custom_number("shar_epoch") == 4);
+  CHECK(stream->make(item->token)->custom_number("shar_epoch") == 4);
 }
 
 }  // namespace

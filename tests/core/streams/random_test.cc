@@ -64,26 +64,12 @@ void check_python(const json& row) {
   check_numbers(row["after"], [&] { return rng.getrandbits(32); });
 }
 
-void check_numpy_legacy(const json& row) {
-  NumpyRandomState rng(row["seed"].get<uint32_t>());
-  check_numbers(row["keys"], [&] { return rng.randint(0, INT64_MAX); });
-  check_numbers(row["randint"], [&] { return rng.randint(-3, 11); });
-  check_numbers(row["randint_wide"], [&] { return rng.randint(0, int64_t{1} << 32); });
-}
-
 }  // namespace
 
 TEST_CASE("Python's random numbers are drawn bit for bit") {
   for (const json& row : reference_draws("python")) {
     CAPTURE(row["seed"].dump());
     check_python(row);
-  }
-}
-
-TEST_CASE("NumPy's legacy random numbers are drawn bit for bit") {
-  for (const json& row : reference_draws("numpy_legacy")) {
-    CAPTURE(row["seed"].dump());
-    check_numpy_legacy(row);
   }
 }
 
