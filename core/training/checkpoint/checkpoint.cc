@@ -13,9 +13,9 @@
 #include "s2s/threads.h"
 #include "train/rank_agreement.h"
 #include "train/train_errors.h"
-#include "weights/checkpoint_errors.h"
 #include "weights/checkpoint_proof.h"
 #include "weights/finite.h"
+#include "weights/weights_errors.h"
 
 namespace s2s {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/io_errors.h"
 #include "comm/rank_list.h"
 #include "s2s/foreign_text.h"
-#include "weights/checkpoint_errors.h"
+#include "weights/weights_errors.h"
 
 namespace s2s {
 namespace {

@@ -1,5 +1,3 @@
-#include "weights/archive_member.h"
-
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
@@ -8,6 +6,7 @@
 #include "core/weights/tar_file.h"
 #include "core/weights/test_files.h"
 #include "s2s/nn/weights.h"
+#include "weights/archives.h"
 
 using namespace s2s::test;
 
