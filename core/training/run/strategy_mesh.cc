@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "plan/simulated_ranks.h"
+#include "plan/mesh.h"
 #include "s2s/kinds/strategy.h"
 
 namespace s2s::run {

@@ -1,3 +1,5 @@
+#include "weights/archives.h"
+
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
@@ -6,7 +8,6 @@
 #include "core/weights/tar_file.h"
 #include "core/weights/test_files.h"
 #include "s2s/nn/weights.h"
-#include "weights/archives.h"
 
 using namespace s2s::test;
 
