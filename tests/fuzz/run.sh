@@ -64,7 +64,7 @@ case $target in
   config_json)
     sources+=" $config $weights plugins/llm/@(llama|tinyllama|gemma|qwen)/*.cc"
     sources+=' core/model/nn/decoder/decoder_{options,from_hf,to_hf,errors}.cc'
-    sources+=' core/model/weights/json_config.cc'
+    sources+=' core/model/weights/json_file.cc'
     libraries+=' -ltorch_cpu' ;;
   cut_line)
     sources+=' core/data/cuts/{cut_json,cut_parts_json,cut_to_json,cuts,cuts_errors,mixed_cut}.cc'
@@ -96,7 +96,7 @@ case $target in
   pickle) sources+=" $weights core/model/weights/{pickle,torch_calls}.cc" ;;
   checkpoint_index)
     sources+=' core/model/weights/{checkpoint_index,tensor_runs,block_checksums}.cc'
-    sources+=' core/model/weights/checkpoint_errors.cc'
+    sources+=" $weights"
     libraries+=' -ltorch_cpu -lz' ;;
   plugin_note)
     sources+=' core/model/plugin/{elf_file,elf_note,plugin_facts,plugin_errors,component_id}.cc'
@@ -115,10 +115,10 @@ case $target in
     sources+=" $config plugins/tokenizers/hf/!(plugin|train).cc"
     libraries+=' -lpcre2-8' ;;
   torch_file)
-    sources+=" $weights core/model/weights/{torch_file,zip_directory,pickle,torch_calls}.cc"
-    sources+=' core/model/weights/{weight_mapping,archive_member}.cc'
+    sources+=" $weights core/model/weights/{torch_file,archives,pickle,torch_calls}.cc"
+    sources+=' core/model/weights/weight_mapping.cc'
     libraries+=' -ltorch_cpu -lminizip -larchive' ;;
-  weight_index) sources+=" $weights core/model/weights/{weight_folder,json_config}.cc" ;;
+  weight_index) sources+=" $weights core/model/weights/{weight_folder,json_file}.cc" ;;
   yaml)
     sources+=" $config $yaml"
     libraries+=' -lyaml-cpp' ;;

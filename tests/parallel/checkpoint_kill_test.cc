@@ -17,7 +17,7 @@
 #include "parallel/cut_model.h"
 #include "parallel/joined_process.h"
 #include "parallel/process_ranks.h"
-#include "weights/verify_checkpoint.h"
+#include "weights/verify_weights.h"
 
 using namespace s2s::test;
 namespace fs = std::filesystem;

@@ -8,7 +8,7 @@
 #include "common/temporary_folder.h"
 #include "parallel/layout_run.h"
 #include "parallel/thread_ranks.h"
-#include "weights/verify_checkpoint.h"
+#include "weights/verify_weights.h"
 
 using namespace s2s;
 using namespace s2s::test;

@@ -14,9 +14,9 @@
 #include "parallel/cut_model.h"
 #include "parallel/thread_ranks.h"
 #include "s2s/nn/weights.h"
+#include "weights/checkpoint_files.h"
 #include "weights/safetensors.h"
-#include "weights/shard_files.h"
-#include "weights/verify_checkpoint.h"
+#include "weights/verify_weights.h"
 
 using namespace s2s::test;
 namespace fs = std::filesystem;

@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "flight/collective_log.h"
+#include "common/collective_log.h"
 #include "plan/mesh.h"
 #include "s2s/error.h"
 

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "flight/collective_log.h"
+#include "common/collective_log.h"
 #include "parallel/joined_process.h"
 #include "parallel/process_ranks.h"
 #include "parallel/replicated_run.h"

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "common/collective_log.h"
 #include "common/counting_allocator.h"
-#include "flight/collective_log.h"
 #include "parallel/equality.h"
 #include "plan/plan_report.h"
 

@@ -6,8 +6,8 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <doctest/doctest.h>
 
+#include "common/collective_log.h"
 #include "engine/tensor_placement.h"
-#include "flight/collective_log.h"
 #include "parallel/thread_ranks.h"
 
 using namespace s2s;

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "common/collective_log.h"
 #include "engine/tensor_split.h"
-#include "flight/collective_log.h"
 #include "parallel/thread_ranks.h"
 #include "s2s/kinds/backbone.h"
 #include "s2s/nn/losses.h"

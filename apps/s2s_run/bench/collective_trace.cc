@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "flight/collective_log.h"
+#include "flight/flight_record.h"
 
 namespace s2s::run {
 namespace {

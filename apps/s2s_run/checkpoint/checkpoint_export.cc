@@ -29,7 +29,7 @@
 #include "s2s_run/number_checks.h"
 #include "s2s_run/subcommands.h"
 #include "train/train_errors.h"
-#include "weights/shard_files.h"
+#include "weights/checkpoint_files.h"
 #include "weights/weight_shards.h"
 
 namespace s2s::run {

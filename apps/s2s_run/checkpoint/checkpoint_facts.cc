@@ -6,8 +6,8 @@
 #include "config/load_config.h"
 #include "config/yaml_reader.h"
 #include "train/train_errors.h"
-#include "weights/archive_member.h"
-#include "weights/checked_files.h"
+#include "weights/archives.h"
+#include "weights/checkpoint_files.h"
 #include "weights/weights_errors.h"
 
 namespace s2s::run {

@@ -23,7 +23,7 @@
 #include "s2s_run/subcommands.h"
 #include "train/run_folder.h"
 #include "train/train_errors.h"
-#include "weights/stored_tensors.h"
+#include "weights/checkpoint_files.h"
 
 namespace s2s::run {
 namespace {

@@ -16,8 +16,8 @@
 #include "s2s_run/checkpoint/checkpoint_arguments.h"
 #include "s2s_run/checkpoint/checkpoint_facts.h"
 #include "s2s_run/subcommands.h"
-#include "weights/checked_files.h"
-#include "weights/verify_checkpoint.h"
+#include "weights/checkpoint_files.h"
+#include "weights/verify_weights.h"
 
 namespace s2s::run {
 namespace {

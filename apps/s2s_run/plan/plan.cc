@@ -5,9 +5,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "plan/nearest_meshes.h"
 #include "plan/plan_check.h"
-#include "plan/plan_verdict.h"
+#include "plan/plan_report.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/config/config_arguments.h"
 #include "s2s_run/number_checks.h"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "plan/plan_check.h"
-#include "plan/plan_verdict.h"
+#include "plan/plan_report.h"
 
 namespace s2s::run {
 namespace {

@@ -1,11 +1,14 @@
 #include "s2s/kinds/communicator.h"
 
+#include <ATen/ATen.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "comm/comm_errors.h"
 #include "comm/group_connection.h"
 #include "comm/rank_list.h"
+#include "s2s/error.h"
 
 namespace s2s {
 namespace {
@@ -67,6 +70,43 @@ CollectiveRecord record_of(CollectiveKind kind, std::string_view name, const at:
   record.dtype = tensor.scalar_type();
   return record;
 }
+
+/// A group of one: what goes in comes out.
+class SoloCommunicator : public Communicator {
+ public:
+  SoloCommunicator(GroupPlace place, at::DeviceType device_type)
+      : Communicator(std::move(place)), device_type_(device_type) {
+    S2S_ASSERT(size() == 1, "a group of one");
+  }
+  at::DeviceType device_type() const override { return device_type_; }
+
+ protected:
+  Work start_all_reduce(at::Tensor, Reduction) override { return nullptr; }
+  Work start_all_gather(at::Tensor output, at::Tensor input) override {
+    return copy(output, input);
+  }
+  Work start_reduce_scatter(at::Tensor output, at::Tensor input, Reduction) override {
+    return copy(output, input);
+  }
+  Work start_broadcast(at::Tensor, int64_t) override { return nullptr; }
+  Work start_all_to_all(at::Tensor output, at::Tensor input) override {
+    return copy(output, input);
+  }
+  Work start_send(at::Tensor, int64_t) override { return nullptr; }  // there is nobody
+  Work start_recv(at::Tensor, int64_t) override { return nullptr; }
+  Work start_barrier() override { return nullptr; }
+  std::unique_ptr<Communicator> make_subgroup(GroupPlace place, const std::string&) override {
+    return make_solo_communicator(std::move(place), device_type_);
+  }
+
+ private:
+  static Work copy(at::Tensor& output, const at::Tensor& input) {
+    if (output.data_ptr() != input.data_ptr()) output.copy_(input);
+    return nullptr;
+  }
+
+  at::DeviceType device_type_;
+};
 
 }  // namespace
 
@@ -229,6 +269,10 @@ std::unique_ptr<Communicator> Communicator::subgroup(const std::vector<int64_t>&
   }
   group->observer_ = observer_;
   return group;
+}
+
+std::unique_ptr<Communicator> make_solo_communicator(GroupPlace place, at::DeviceType device_type) {
+  return std::make_unique<SoloCommunicator>(std::move(place), device_type);
 }
 
 }  // namespace s2s

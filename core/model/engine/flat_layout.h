@@ -18,7 +18,6 @@ class FlatLayout {
   /// whole is padded so that `num_ranks` equal parts make it up.
   FlatLayout(std::vector<int64_t> numels, int64_t num_ranks);
 
-  size_t num_parameters() const { return numels_.size(); }
   int64_t numel(size_t i) const { return numels_[i]; }
   int64_t begin(size_t i) const { return begins_[i]; }
   /// Elements of a rank's part; of all parts.

@@ -33,6 +33,18 @@ std::string details_of(const CollectiveRecord& record, const std::vector<int64_t
 
 }  // namespace
 
+std::string to_line(const CollectiveRecord& record) {
+  std::string line = fmt::format("{} {} {}", record.group, record.sequence, to_string(record.kind));
+  const bool reduces =
+      record.kind == CollectiveKind::kAllReduce || record.kind == CollectiveKind::kReduceScatter;
+  if (reduces) line += fmt::format(" {}", to_string(record.reduction));
+  if (record.peer >= 0) line += fmt::format(" {}", record.peer);
+  if (record.kind != CollectiveKind::kBarrier) {
+    line += fmt::format(" {} {}", record.num_bytes, c10::toString(record.dtype));
+  }
+  return record.name.empty() ? line : line + " '" + record.name + "'";
+}
+
 FlightRecord::FlightRecord(size_t capacity) : entries_(capacity) {}
 
 size_t FlightRecord::group_of(const CollectiveRecord& record, const GroupPlace& place) {

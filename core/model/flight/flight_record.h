@@ -11,6 +11,9 @@
 
 namespace s2s {
 
+/// "data 3 all_reduce sum 1024 Float 'layers.0'"
+std::string to_line(const CollectiveRecord& record);
+
 /// May be used by several threads. Costs a lock, a clock and a copy for each call.
 class FlightRecord {
  public:

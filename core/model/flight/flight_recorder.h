@@ -52,8 +52,6 @@ class FlightRecorder : public CollectiveObserver {
   /// True once the user asked the run to stop; a rank that then hangs in a collective writes its
   /// record. Set it before the first step.
   void set_stop_probe(std::function<bool()> is_stopping);
-  /// Also hears of every collective. Not owned; null: none.
-  void set_next(CollectiveObserver* next) { next_ = next; }
 
   /// An error ends this rank: told to the others and written. `what`: "[id] message".
   void failed(const std::string& what) noexcept;
@@ -89,7 +87,6 @@ class FlightRecorder : public CollectiveObserver {
   FlightRecord record_;
   FlightSignals signals_;
   std::unique_ptr<ProgressBoard> board_;  // null: one process
-  CollectiveObserver* next_ = nullptr;
 
   mutable std::mutex mutex_;  // of all that follows
   std::condition_variable wakes_;

@@ -29,7 +29,6 @@ struct ProgressBoard::Shared {
   bool is_urgent = false, reads_all = false, ends = false, is_gone = false;
   bool has_ended = false;  // the thread is about to return
   int64_t num_begun = 0, num_complete = 0;
-  Clock::time_point last_round = Clock::now();
   std::map<int64_t, Heard> heard;
 
   int64_t num_said = 0;                 // the thread's own
@@ -81,11 +80,6 @@ std::map<int64_t, ProgressBoard::Heard> ProgressBoard::heard() const {
   return shared_->heard;
 }
 
-ProgressBoard::Clock::time_point ProgressBoard::last_round() const {
-  const std::lock_guard lock(shared_->mutex);
-  return shared_->last_round;
-}
-
 bool ProgressBoard::wait_for_round(std::chrono::milliseconds limit) {
   std::unique_lock lock(shared_->mutex);
   const int64_t awaited = shared_->num_begun + 1;
@@ -135,7 +129,6 @@ void ProgressBoard::run(const std::shared_ptr<Shared>& shared) {
     }
     lock.lock();
     ++shared->num_complete;
-    shared->last_round = Clock::now();
     shared->changed.notify_all();
     shared->changed.wait_for(lock, shared->beat, [&] { return shared->ends || shared->is_urgent; });
   }

@@ -36,8 +36,6 @@ class ProgressBoard {
   void watch_all();
   /// By rank; those that have said something.
   std::map<int64_t, Heard> heard() const;
-  /// When the last round with the store was complete.
-  Clock::time_point last_round() const;
   /// Waits until a round that began after this call is complete. False: not within `limit`.
   bool wait_for_round(std::chrono::milliseconds limit);
 

@@ -2,9 +2,40 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "comm/comm_errors.h"
+#include "s2s/error.h"
 
 namespace s2s {
+namespace {
+
+class SimulatedRanks : public Communicator {
+ public:
+  explicit SimulatedRanks(GroupPlace place) : Communicator(std::move(place)) {}
+  at::DeviceType device_type() const override { return at::kCPU; }
+
+ protected:
+  Work start_all_reduce(at::Tensor, Reduction) override { return refuse(); }
+  Work start_all_gather(at::Tensor, at::Tensor) override { return refuse(); }
+  Work start_reduce_scatter(at::Tensor, at::Tensor, Reduction) override { return refuse(); }
+  Work start_broadcast(at::Tensor, int64_t) override { return refuse(); }
+  Work start_all_to_all(at::Tensor, at::Tensor) override { return refuse(); }
+  Work start_send(at::Tensor, int64_t) override { return refuse(); }
+  Work start_recv(at::Tensor, int64_t) override { return refuse(); }
+  Work start_barrier() override { return refuse(); }
+  std::unique_ptr<Communicator> make_subgroup(GroupPlace place, const std::string&) override {
+    return std::make_unique<SimulatedRanks>(std::move(place));
+  }
+
+ private:
+  static Work refuse() {
+    S2S_ASSERT(false, "nobody is there to answer");
+    return nullptr;
+  }
+};
+
+}  // namespace
 
 MeshPlace place_in_mesh(const MeshShape& shape, int64_t rank) {
   S2S_ASSERT(rank >= 0 && rank < shape.world_size(), "a rank of the mesh");
@@ -67,6 +98,13 @@ MeshGroups::MeshGroups(Communicator& world, const MeshShape& shape) : world_(wor
   context_ = group("context", {.context = true});
   tensor_ = group("tensor", {.tensor = true});
   data_ = group("data", {.replicate = true, .shard = true});
+}
+
+std::unique_ptr<Communicator> make_simulated_ranks(int64_t size) {
+  GroupPlace place;
+  place.ranks.resize(static_cast<size_t>(size));
+  std::iota(place.ranks.begin(), place.ranks.end(), int64_t{0});
+  return std::make_unique<SimulatedRanks>(std::move(place));
 }
 
 }  // namespace s2s

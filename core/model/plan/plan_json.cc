@@ -1,7 +1,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "plan/plan_verdict.h"
+#include "plan/plan_report.h"
 
 namespace s2s {
 

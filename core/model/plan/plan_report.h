@@ -1,5 +1,6 @@
 #pragma once
-// A plan as a table with shapes per rank, and what it costs in bytes.
+// A plan as a table with shapes per rank, what it costs in bytes, and whether that fits the
+// devices.
 
 #include <cstdint>
 #include <functional>
@@ -68,5 +69,24 @@ std::string format_plan(const PlanReport& report);
 /// The same as JSON text. `device_bytes`: of each rank's device, to say whether the plan fits; 0:
 /// not known.
 std::string plan_json(const PlanReport& report, double device_bytes = 0);
+
+/// What a rank's device holds in a step, in bytes.
+struct DeviceNeed {
+  double bytes = 0;
+  bool has_activations = false;  // false: the length of sequences is not known
+};
+
+/// With what is recomputed as the settings say; where that is a part of the blocks, or norms and
+/// MLPs, as if nothing were.
+DeviceNeed device_need(const PlanReport& report);
+
+enum class Fit { kYes, kTight, kNo };
+/// "fits", "tight", "too large"
+const char* to_string(Fit fit);
+/// kTight: more than 90 %, of which kernels' workspaces and gaps between tensors need some.
+Fit fit_of(const DeviceNeed& need, double device_bytes);
+
+/// "fits        34.4 of 80.0 GB on each of 8 ranks", with a newline; "" when `device_bytes` is 0.
+std::string verdict_line(const PlanReport& report, double device_bytes);
 
 }  // namespace s2s

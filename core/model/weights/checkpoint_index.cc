@@ -9,8 +9,8 @@
 
 #include "base/foreign_json.h"
 #include "base/io_errors.h"
-#include "weights/checkpoint_errors.h"
 #include "weights/safetensors_header.h"
+#include "weights/weights_errors.h"
 
 namespace s2s {
 namespace {

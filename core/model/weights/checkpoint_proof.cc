@@ -9,7 +9,7 @@
 #include "base/foreign_json.h"
 #include "base/io_errors.h"
 #include "s2s/error.h"
-#include "weights/checked_files.h"
+#include "weights/checkpoint_files.h"
 #include "weights/safetensors.h"
 
 namespace s2s {

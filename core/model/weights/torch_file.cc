@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-#include "weights/archive_member.h"
+#include "weights/archives.h"
 #include "weights/weight_mapping.h"
 #include "weights/weights_errors.h"
 

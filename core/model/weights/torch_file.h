@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "s2s/nn/block.h"
+#include "weights/archives.h"
 #include "weights/pickle.h"
-#include "weights/zip_directory.h"
 
 namespace s2s {
 

@@ -3,16 +3,106 @@
 #include <ATen/core/Tensor.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "s2s/error.h"
 #include "s2s/nn/weights.h"
+#include "weights/checkpoint_files.h"
+#include "weights/checkpoint_proof.h"
 #include "weights/finite.h"
 #include "weights/weight_folder.h"
+#include "weights/weights_errors.h"
 
 namespace s2s {
 namespace {
+
+class ShardVerifier {
+ public:
+  explicit ShardVerifier(const std::string& folder) : folder_(folder) {}
+
+  void run() {
+    verdict_.attempt([&] { files_ = CheckedFiles::open(folder_); });
+    if (files_ == nullptr || files_->index() == nullptr) return;
+    const std::string index = files_->path(CheckpointIndex::kFile);
+    const bool is_weights_only = says_weights_only(try_read_state(folder_));
+    for (const std::string& fault : index_faults(*files_->index(), is_weights_only)) {
+      verdict_.findings.push_back(index + ": " + fault);
+    }
+    for (const auto& [name, sums] : files_->index()->files) check_file(name);
+    find_strangers();
+    for (const auto& [name, group] : files_->index()->groups) check_group(name, group);
+  }
+  WeightsVerdict take() { return std::move(verdict_); }
+
+ private:
+  void check_file(const std::string& name) {
+    const size_t before = verdict_.findings.size();
+    verdict_.attempt([&] { files_->check_whole(name); });
+    if (verdict_.findings.size() > before) damaged_.insert(name);
+    verdict_.num_files += name.ends_with(".safetensors") ? 1 : 0;
+  }
+
+  /// The index is the whole truth of the folder, or somebody has added to it.
+  void find_strangers() {
+    std::error_code problem;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_, problem)) {
+      std::error_code ignored;
+      if (fs::is_directory(entry.symlink_status(ignored))) continue;
+      const std::string name = entry.path().lexically_relative(folder_).string();
+      if (name == CheckpointIndex::kFile || files_->index()->files.count(name) != 0) continue;
+      verdict_.findings.push_back(fmt::format(
+          "{} is not of this checkpoint: its index.json, of {} rank{}, does not list it",
+          entry.path().string(), files_->index()->num_ranks,
+          files_->index()->num_ranks == 1 ? "" : "s"));
+    }
+  }
+
+  void check_group(const std::string& name, const IndexGroup& group) {
+    for (const auto& [tensor_name, tensor] : group) {
+      ++verdict_.num_tensors;
+      verdict_.num_bytes +=
+          static_cast<uint64_t>(count_elements(tensor.sizes)) * c10::elementSize(tensor.dtype);
+      // Runs are spread out below: a file that is there bounds how many there can be.
+      const bool is_damaged =
+          std::any_of(tensor.shards.begin(), tensor.shards.end(),
+                      [&](const StoredShard& shard) { return damaged_.count(shard.file) != 0; });
+      const std::string fault = is_damaged ? "" : tiling_fault(tensor);
+      if (!fault.empty()) {
+        verdict_.findings.push_back(
+            fmt::format("{}: of {} {}", files_->path(CheckpointIndex::kFile), tensor_name, fault));
+      }
+      for (const StoredShard& shard : tensor.shards) {
+        if (damaged_.count(shard.file) != 0) continue;  // said once for the file
+        verdict_.attempt([&] { check_shard(name, tensor_name, tensor, shard); });
+      }
+    }
+  }
+
+  void check_shard(const std::string& group, const std::string& name, const TensorEntry& tensor,
+                   const StoredShard& shard) {
+    const SafetensorsFile& file = files_->tensors(shard.file);
+    const at::Tensor elements = file.tensor(name).view({-1});
+    const std::vector<TensorSpan> spans = to_spans(shard.runs);
+    if (elements.numel() != count_elements(spans) || elements.scalar_type() != tensor.dtype) {
+      throw weights_errors::tensor_format(
+          file.path(), name, "it is not the shard of '" + group + "' that index.json says it is");
+    }
+    const std::optional<NotFinite> bad = find_not_finite(elements);
+    file.release(name);
+    if (!bad) return;
+    const std::vector<int64_t> index =
+        coordinates(tensor.sizes, element_at(spans, bad->index.at(0)));
+    throw weights_errors::not_finite(file.path(), name, index, bad->value);
+  }
+
+  std::string folder_;
+  std::shared_ptr<CheckedFiles> files_;
+  std::set<std::string> damaged_;
+  WeightsVerdict verdict_;
+};
 
 namespace fs = std::filesystem;
 
@@ -71,6 +161,12 @@ class WeightVerifier {
 };
 
 }  // namespace
+
+WeightsVerdict verify_checkpoint(const std::string& folder) {
+  ShardVerifier verifier(folder);
+  verifier.run();
+  return verifier.take();
+}
 
 WeightsVerdict verify_weights(const std::string& path) {
   WeightVerifier verifier;

@@ -1,5 +1,6 @@
 #pragma once
-// Whether weight files are whole, and what they should be, before anything is built from them.
+// Whether weight files and checkpoints are whole, and what they should be, before anything is built
+// from them.
 
 #include <cstdint>
 #include <string>
@@ -31,5 +32,10 @@ struct WeightsVerdict {
 /// in both directions, names that are there twice, and every element. One tensor is in memory at a
 /// time. Errors: [weights/unreadable] when there is nothing at `path`; all else is a finding.
 WeightsVerdict verify_weights(const std::string& path);
+
+/// Reads all of a checkpoint that has an index: lengths and checksums of every file, every element
+/// of every tensor, what the files say of their shards against the index, files that ranks of
+/// another run left. Each is a finding. One tensor is in memory at a time.
+WeightsVerdict verify_checkpoint(const std::string& folder);
 
 }  // namespace s2s

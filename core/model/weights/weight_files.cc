@@ -6,8 +6,8 @@
 #include <variant>
 
 #include "s2s/nn/weights.h"
+#include "weights/checkpoint_files.h"
 #include "weights/safetensors.h"
-#include "weights/shard_files.h"
 #include "weights/torch_file.h"
 #include "weights/weight_folder.h"
 #include "weights/weight_mapping.h"

@@ -1,5 +1,5 @@
 #pragma once
-// Everything a weight file can do wrong.
+// What can be wrong with weight files and with checkpoints.
 
 #include <cstdint>
 #include <string>
@@ -48,3 +48,12 @@ Error family(const std::string& place, const std::string& key, const std::string
 Error json(const std::string& source, const std::string& why);
 
 }  // namespace s2s::weights_errors
+
+namespace s2s::checkpoint_errors {
+
+/// [checkpoint/incomplete] a folder without all its files, or with one that cannot be read.
+Error incomplete(const std::string& folder, const std::string& file);
+/// [checkpoint/damaged] a file that is not as it was written; `what`: how one sees it.
+Error damaged(const std::string& path, const std::string& what);
+
+}  // namespace s2s::checkpoint_errors

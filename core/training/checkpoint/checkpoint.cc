@@ -14,9 +14,9 @@
 #include "comm/rank_texts.h"
 #include "s2s/threads.h"
 #include "train/train_errors.h"
-#include "weights/checkpoint_errors.h"
 #include "weights/checkpoint_proof.h"
 #include "weights/finite.h"
+#include "weights/weights_errors.h"
 
 namespace s2s {
 namespace {

@@ -14,12 +14,10 @@
 #include "checkpoint/checkpoint_write.h"
 #include "config/load_config.h"
 #include "train/train_errors.h"
-#include "weights/checkpoint_errors.h"
+#include "weights/checkpoint_files.h"
 #include "weights/checkpoint_proof.h"
 #include "weights/finite.h"
 #include "weights/shape_text.h"
-#include "weights/shard_files.h"
-#include "weights/stored_tensors.h"
 #include "weights/weights_errors.h"
 
 namespace s2s {

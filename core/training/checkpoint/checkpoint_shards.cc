@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "s2s/error.h"
-#include "weights/stored_tensors.h"
+#include "weights/checkpoint_files.h"
 
 namespace s2s {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/foreign_json.h"
-#include "weights/checkpoint_errors.h"
 #include "weights/checkpoint_proof.h"
+#include "weights/weights_errors.h"
 
 namespace s2s {
 namespace {

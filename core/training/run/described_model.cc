@@ -6,7 +6,7 @@
 #include "config/config_errors.h"
 #include "config/scalar.h"
 #include "nn/lora.h"
-#include "plan/simulated_ranks.h"
+#include "plan/mesh.h"
 #include "s2s/kinds/speech_model.h"
 #include "s2s/kinds/strategy.h"
 #include "s2s/kinds/tokenizer.h"

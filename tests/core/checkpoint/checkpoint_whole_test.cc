@@ -20,7 +20,7 @@
 #include "core/train/fake_run.h"
 #include "s2s/error.h"
 #include "weights/checkpoint_proof.h"
-#include "weights/verify_checkpoint.h"
+#include "weights/verify_weights.h"
 
 namespace {
 

@@ -5,8 +5,8 @@
 
 #include "comm/comm_errors.h"
 #include "comm/rank_list.h"
+#include "common/collective_log.h"
 #include "common/contains.h"
-#include "flight/collective_log.h"
 
 namespace {
 

@@ -9,7 +9,6 @@
 
 #include <thread>
 
-#include "comm/fact_differences.h"
 #include "common/contains.h"
 #include "s2s/error.h"
 

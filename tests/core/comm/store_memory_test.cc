@@ -10,7 +10,7 @@
 #include <csignal>
 #include <fstream>
 
-#include "comm/guarded_store.h"
+#include "comm/rendezvous_store.h"
 #include "comm/sockets.h"
 #include "comm/store_server.h"
 

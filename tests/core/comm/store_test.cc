@@ -10,8 +10,8 @@
 #include <future>
 #include <thread>
 
-#include "comm/guarded_store.h"
 #include "comm/rendezvous.h"
+#include "comm/rendezvous_store.h"
 #include "comm/sockets.h"
 #include "common/contains.h"
 #include "s2s/error.h"

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "nn/kernels/affine.h"
-#include "nn/kernels/masked_relu.h"
 #include "nn/kernels/striding_fused.h"
 
 namespace s2s {

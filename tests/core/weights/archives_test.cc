@@ -1,4 +1,4 @@
-#include "weights/archive_member.h"
+#include "weights/archives.h"
 
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>

@@ -1,8 +1,10 @@
 #pragma once
-// Files inside of tar archives (.nemo: model_config.yaml, model_weights.ckpt, a tokenizer's files),
-// read where they are. Nothing is unpacked under a name that an archive chooses.
+// Zip archives (files of torch.save), and files inside of tar archives (.nemo: model_config.yaml,
+// model_weights.ckpt, a tokenizer's files). Both are read where they are: nothing is unpacked under
+// a name that an archive chooses.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,6 +12,17 @@
 namespace s2s {
 
 class WeightMapping;
+
+/// One stored file; units: bytes, from the begin of the archive.
+struct ZipEntry {
+  uint64_t begin = 0;
+  uint64_t size = 0;
+};
+
+/// Files of the archive by name. `bytes`: the archive; `path` is for messages.
+/// Errors: [weights/format] for damaged archives and for files that are compressed, encrypted, lie
+/// outside the archive or are there twice.
+std::map<std::string, ZipEntry> read_zip_directory(const std::string& path, std::string_view bytes);
 
 /// True for tar archives and for compressed files, which may hold one.
 bool is_archive(std::string_view first_bytes);

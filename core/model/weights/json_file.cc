@@ -1,3 +1,5 @@
+#include "weights/json_file.h"
+
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -6,7 +8,6 @@
 
 #include "base/foreign_json.h"
 #include "s2s/nn/weights.h"
-#include "weights/json_file.h"
 #include "weights/weights_errors.h"
 
 namespace s2s {
