@@ -29,6 +29,6 @@ struct BenchDataArguments {
 int bench_data(const BenchDataArguments& arguments, const Invocation& invocation);
 
 /// Adds `bench data`.
-void add_bench_data(CLI::App& bench, Invocation& invocation);
+void add_bench_data(const Command& bench);
 
 }  // namespace s2s::run

@@ -4,7 +4,6 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -22,11 +21,10 @@
 #include "s2s/foreign_text.h"
 #include "s2s/nn/weights.h"
 #include "s2s/registry.h"
-#include "s2s_run/checkpoint/checkpoint_arguments.h"
 #include "s2s_run/checkpoint/checkpoint_export_tokenizer.h"
 #include "s2s_run/checkpoint/export_folder.h"
+#include "s2s_run/config/config_arguments.h"
 #include "s2s_run/new_output.h"
-#include "s2s_run/number_checks.h"
 #include "s2s_run/subcommands.h"
 #include "train/train_errors.h"
 #include "weights/shard_files.h"
@@ -187,29 +185,23 @@ int export_checkpoint(ExportArguments arguments, const Invocation& invocation) {
 
 }  // namespace
 
-void setup_checkpoint_export(CLI::App& app, Invocation& invocation) {
-  CLI::App& group = command_group(app, "checkpoint", "checkpoints of runs, and other software's");
-  CLI::App* command = group.add_subcommand(
+void setup_checkpoint_export(const Command& group) {
+  const Command command = group.command(
       "export", "the language model as a folder that transformers' from_pretrained loads");
-  auto arguments = std::make_shared<ExportArguments>();
-  command->add_option("checkpoint", arguments->checkpoint, kCheckpointDoc)->required();
-  command->add_option("output", arguments->output, "folder to write")->required();
-  command->add_option("--dtype", arguments->dtype,
-                      "float32, bfloat16 or float16 (default: as it is stored)");
+  ExportArguments& arguments = command.runs(export_checkpoint);
+  command.option("checkpoint", arguments.checkpoint, kCheckpointDoc).required();
+  command.option("output", arguments.output, "folder to write").required();
+  command.option("--dtype", arguments.dtype,
+                 "float32, bfloat16 or float16 (default: as it is stored)");
   command
-      ->add_option("--max-shard-size", arguments->max_shard_bytes,
-                   "bytes of one file, e.g. 500MB, 2GiB (default: 5GB); larger models are written "
-                   "as several files and an index")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
-      ->check(positive());
-  command->add_flag("--adapter", arguments->adapter,
-                    "write only the adapters of model.lora, as PEFT does");
-  add_force(*command, arguments->force);
-  command->callback([arguments, &invocation] {
-    invocation.selected = [arguments, &invocation] {
-      return export_checkpoint(*arguments, invocation);
-    };
-  });
+      .option("--max-shard-size", arguments.max_shard_bytes,
+              "bytes of one file, e.g. 500MB, 2GiB (default: 5GB); larger models are written "
+              "as several files and an index")
+      .size_in_bytes(/*kb_is_1000=*/true)
+      .positive();
+  command.flag("--adapter", arguments.adapter,
+               "write only the adapters of model.lora, as PEFT does");
+  command.force(arguments.force);
 }
 
 }  // namespace s2s::run

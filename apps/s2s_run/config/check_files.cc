@@ -10,7 +10,7 @@
 #include "eval/metrics/monitored_metric.h"
 #include "run/described_model.h"
 #include "run/run_builder.h"
-#include "s2s_run/checkpoint/checkpoint_arguments.h"
+#include "s2s_run/config/config_arguments.h"
 #include "s2s_run/data/data_inspect_source.h"
 #include "s2s_run/plan/memory_forecast.h"
 

@@ -2,13 +2,9 @@
 // effective config, or some of its keys, with the origin of every value, and every finding about
 // it, as `train` sees it. No memory is spent.
 
-#include "s2s_run/config/config.h"
-
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
-#include <memory>
 #include <sstream>
 
 #include "config/config_json.h"
@@ -18,6 +14,7 @@
 #include "s2s/foreign_text.h"
 #include "s2s_run/config/check_files.h"
 #include "s2s_run/config/config_arguments.h"
+#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 
@@ -57,7 +54,7 @@ int exit_code(const RunCheck& checked) {
   return static_cast<int>(checked.findings.empty() ? ExitCode::kOk : ExitCode::kConfig);
 }
 
-int run_check(const Invocation& invocation, const ConfigArguments& arguments) {
+int run_check(const ConfigArguments& arguments, const Invocation& invocation) {
   const RunConfig config(arguments, RunPurpose::kTrain, invocation);
   RunCheck checked = config.check();
   if (checked.findings.empty()) check_files(config, checked);
@@ -109,8 +106,7 @@ Config part_of(const Config& config, const std::vector<std::string>& keys) {
   return part;
 }
 
-int run_show(const Invocation& invocation, const ConfigArguments& given) {
-  ConfigArguments arguments = given;
+int run_show(ConfigArguments arguments, const Invocation& invocation) {
   const std::vector<std::string> keys = take_keys(arguments.overrides);
   const RunConfig config(arguments, RunPurpose::kTrain, invocation);
   const RunCheck& checked = config.check();
@@ -132,30 +128,19 @@ int run_show(const Invocation& invocation, const ConfigArguments& given) {
   return exit_code(checked);
 }
 
-void add_command(CLI::App& group, Invocation& invocation, const char* name, const char* doc,
-                 int (*run)(const Invocation&, const ConfigArguments&)) {
-  CLI::App* const command = group.add_subcommand(name, doc);
-  const auto arguments = std::make_shared<ConfigArguments>();
-  add_config_arguments(*command, *arguments);
-  if (run == run_show) {
-    command->get_option("overrides")
-        ->description("keys to show alone, as model.llm; changes: key.path=value, ~key removes");
-  }
-  command->add_flag("--json", invocation.json, "print JSON");
-  command->callback([&invocation, arguments, run] {
-    invocation.selected = [&invocation, arguments, run] { return run(invocation, *arguments); };
-  });
-}
-
 }  // namespace
 
-void setup_config(CLI::App& app, Invocation& invocation) {
-  CLI::App& group = command_group(app, "config", "look at a configuration");
-  add_command(group, invocation, "show", "the effective config, with the origin of every value",
-              run_show);
-  add_command(group, invocation, "check",
-              "every finding that training would have before its first step, without training",
-              run_check);
+void setup_config(const Command& program) {
+  const Command group = program.group("config", "look at a configuration");
+  const Command show =
+      group.command("show", "the effective config, with the origin of every value");
+  add_config_arguments(show, show.runs(run_show),
+                       "keys to show alone, as model.llm; changes: key.path=value, ~key removes");
+  show.json("print JSON");
+  const Command check = group.command(
+      "check", "every finding that training would have before its first step, without training");
+  add_config_arguments(check, check.runs(run_check));
+  check.json("print JSON");
 }
 
 }  // namespace s2s::run

@@ -5,11 +5,9 @@
 
 #include <sys/resource.h>
 
-#include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/foreign_json.h"
@@ -17,7 +15,6 @@
 #include "plugin/search_path.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/plugin/child_process.h"
-#include "s2s_run/plugin/plugin.h"
 #include "s2s_run/plugin/plugin_check_behavior.h"
 #include "s2s_run/subcommands.h"
 
@@ -39,8 +36,8 @@ std::vector<PluginCheck> all_checks() {
 
 /// In the child: one JSON line before a check and one after it, to a descriptor of its own because
 /// a plugin may print.
-int run_checks(const std::string& path, int descriptor) {
-  FILE* const out = fdopen(descriptor, "w");
+int run_checks(const std::string& path, const Invocation&) {
+  FILE* const out = fdopen(kReportDescriptor, "w");
   if (out == nullptr) return static_cast<int>(ExitCode::kUsage);
   const rlimit no_core_file{0, 0};
   setrlimit(RLIMIT_CORE, &no_core_file);
@@ -107,7 +104,7 @@ void print_line(size_t number, const Json& line) {
   if (!ok) std::printf("   [%s] %s\n", id.c_str(), printable(detail).c_str());
 }
 
-int check(const Invocation& invocation, const std::string& path) {
+int check(const std::string& path, const Invocation& invocation) {
   CheckReport report;
   const ChildEnd end =
       run_child({this_executable(), "plugin", kChildCommand, path}, kTimeLimitSeconds,
@@ -135,20 +132,13 @@ int check(const Invocation& invocation, const std::string& path) {
 
 }  // namespace
 
-void setup_plugin_check(CLI::App& plugin, Invocation& invocation) {
-  const auto path = std::make_shared<std::string>();
-  CLI::App* const command = plugin.add_subcommand(
+void setup_plugin_check(const Command& group) {
+  const Command command = group.command(
       "check", "check one plugin file, in a child process; exit code 4 if a check fails");
-  command->add_option("file", *path, "the plugin's .so file")->required();
-  command->add_flag("--json", invocation.json, "print JSON");
-  command->callback([&invocation, path] {
-    invocation.selected = [&invocation, path] { return check(invocation, *path); };
-  });
-  CLI::App* const child = plugin.add_subcommand(kChildCommand, "")->group("");
-  child->add_option("file", *path)->required();
-  child->callback([&invocation, path] {
-    invocation.selected = [path] { return run_checks(*path, kReportDescriptor); };
-  });
+  command.option("file", command.runs(check), "the plugin's .so file").required();
+  command.json("print JSON");
+  const Command child = group.command(kChildCommand, "").hidden();
+  child.option("file", child.runs(run_checks), "").required();
 }
 
 }  // namespace s2s::run

@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
-#include <memory>
 
 #include "base/atomic_file.h"
 #include "config/load_config.h"
@@ -66,7 +64,7 @@ void make_example_data(const fs::path& folder) {
   make_configured_set(config, folder);
 }
 
-int make_new_project(const ProjectArguments& arguments) {
+int make_new_project(const ProjectArguments& arguments, const Invocation&) {
   fs::path folder = arguments.folder;
   if (!folder.has_filename()) folder = folder.parent_path();  // a trailing slash
   const std::string name = folder.filename().string();
@@ -92,20 +90,17 @@ int make_new_project(const ProjectArguments& arguments) {
 
 }  // namespace
 
-void setup_new(CLI::App& app, Invocation& invocation) {
-  const auto arguments = std::make_shared<ProjectArguments>();
-  CLI::App* const command = app.add_subcommand(
+void setup_new(const Command& program) {
+  const Command command = program.command(
       "new", "make a project folder: a configuration that trains, data, a SLURM job, a README");
-  command->add_option("project", arguments->folder, "folder to make; its last part is the name")
-      ->required();
+  ProjectArguments& arguments = command.runs(make_new_project);
+  command.option("project", arguments.folder, "folder to make; its last part is the name")
+      .required();
   command
-      ->add_option("--template", arguments->from,
-                   "tiny: seconds on any machine; demo: the model of the demo, minutes")
-      ->check(CLI::IsMember({"tiny", "demo"}))
-      ->capture_default_str();
-  command->callback([&invocation, arguments] {
-    invocation.selected = [arguments] { return make_new_project(*arguments); };
-  });
+      .option("--template", arguments.from,
+              "tiny: seconds on any machine; demo: the model of the demo, minutes")
+      .one_of({"tiny", "demo"})
+      .shows_default();
 }
 
 }  // namespace s2s::run
