@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "base/atomic_file.h"
+#include "base/io_errors.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_copies.h"
 #include "compare/compare.h"
@@ -22,7 +24,6 @@
 #include "s2s/nn/weights.h"
 #include "s2s/registry.h"
 #include "s2s_run/checkpoint/checkpoint_export_tokenizer.h"
-#include "s2s_run/checkpoint/export_folder.h"
 #include "s2s_run/config/config_arguments.h"
 #include "s2s_run/new_output.h"
 #include "s2s_run/subcommands.h"
@@ -34,6 +35,71 @@ namespace s2s::run {
 namespace {
 
 namespace fs = std::filesystem;
+
+class ExportFolder {
+ public:
+  /// Makes it. Errors: [io/exists] when it holds a model, unless `force` or that is of an export
+  /// that was killed; for a checkpoint of a run in any case; [io/write].
+  ExportFolder(const std::string& path, bool force);
+  /// Without `finish`: removes a folder in which nothing was written.
+  ~ExportFolder();
+  ExportFolder(const ExportFolder&) = delete;
+  ExportFolder& operator=(const ExportFolder&) = delete;
+
+  /// Everything is written. Without it, the next export may write over this one.
+  void finish();
+
+ private:
+  std::string path_, mark_;
+};
+
+bool is_of_model(const std::string& name) {
+  if (name.starts_with(".")) return false;
+  for (const char* ending : {".safetensors", ".json", ".bin", ".model"}) {
+    if (name.ends_with(ending)) return true;
+  }
+  return false;
+}
+
+/// Whether files of a model lie in a folder, or may: one that cannot be listed is not taken for an
+/// empty one.
+bool has_model(const fs::path& folder) {
+  std::error_code problem;
+  fs::directory_iterator entry(folder, problem);
+  for (; !problem && entry != fs::directory_iterator(); entry.increment(problem)) {
+    if (is_of_model(entry->path().filename().string())) return true;
+  }
+  return problem && problem != std::errc::no_such_file_or_directory;
+}
+
+ExportFolder::ExportFolder(const std::string& path, bool force)
+    : path_(path), mark_((fs::path(path) / ".s2s-export-unfinished").string()) {
+  const bool was_killed = fs::exists(mark_);
+  for (const char* name : {"state.json", "index.json"}) {
+    const fs::path file = fs::path(path) / name;
+    if (!fs::exists(file)) continue;
+    throw Error(ExitCode::kData, "io/exists",
+                "'" + path +
+                    "' is a checkpoint of a run, and nothing was written; name another "
+                    "place");
+  }
+  if (has_model(path)) require_new({path}, force || was_killed);
+  make_folders(path);
+  write_file_atomically(mark_, "");
+  remove_partial_files(path);
+}
+
+ExportFolder::~ExportFolder() {
+  std::error_code ignored;
+  if (mark_.empty() || has_model(path_)) return;
+  fs::remove(mark_, ignored);
+  fs::remove(path_, ignored);  // an empty one only
+}
+
+void ExportFolder::finish() {
+  fs::remove(mark_);
+  mark_.clear();
+}
 
 struct ExportArguments {
   std::string checkpoint, output, dtype;

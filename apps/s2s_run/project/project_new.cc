@@ -4,13 +4,14 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <string>
 
 #include "base/atomic_file.h"
 #include "config/load_config.h"
 #include "plugin/search_path.h"
+#include "s2s/error.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/data/data_synth.h"
-#include "s2s_run/project/project_errors.h"
 #include "s2s_run/subcommands.h"
 #include "s2s_run/synth/partial_folder.h"
 #include "s2s_run/template_copy.h"
@@ -19,6 +20,31 @@ namespace s2s::run {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// [project/name]: `project`, as it was given, has no name that a project can have.
+Error project_name_error(const std::string& project) {
+  return {ExitCode::kUsage, "project/name",
+          "s2s-run new: '" + project +
+              "' does not end in a name for a project\n  expected:  letters, digits, '_', '.' and "
+              "'-', the first one a letter, a digit or '_'\n  next:      choose another name, for "
+              "instance my-project"};
+}
+
+/// [project/exists]: there is a file or a folder already.
+Error project_exists_error(const std::string& folder) {
+  return {ExitCode::kData, "project/exists",
+          "s2s-run new: '" + folder +
+              "' is there already, and nothing was written\n  expected:  a folder that does not "
+              "exist\n  next:      choose another name, or move this one away"};
+}
+
+/// [project/write]: `path` cannot be made; `reason`: what the system says.
+Error project_write_error(const std::string& path, const std::string& reason) {
+  return {ExitCode::kData, "project/write",
+          "s2s-run new: cannot make '" + path + "': " + reason +
+              "; what was written so far has been removed\n  expected:  a folder that you may "
+              "write to, with 20 MB of free space\n  next:      choose another place"};
+}
 
 struct ProjectArguments {
   std::string folder;

@@ -10,13 +10,17 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
+#include "audio/audio_errors.h"
 #include "audio/wave_file.h"
 #include "base/atomic_file.h"
 #include "base/interrupt.h"
 #include "base/io_errors.h"
 #include "base/log.h"
 #include "checkpoint/checkpoint.h"
+#include "convert/audio_facts.h"
 #include "run/run.h"
 #include "run/run_processes.h"
 #include "s2s/data/resample.h"
@@ -24,7 +28,6 @@
 #include "s2s/nn/token_sampling.h"
 #include "s2s_run/config/config_arguments.h"
 #include "s2s_run/new_output.h"
-#include "s2s_run/run/recordings.h"
 #include "s2s_run/subcommands.h"
 
 namespace s2s::run {
@@ -32,6 +35,39 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
+
+struct HeardRecording {
+  std::string path;
+  Wave wave;
+};
+
+std::vector<std::string> audio_files(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string path = entry.path().string();
+    if (entry.is_regular_file() && convert::is_audio_name(path)) files.push_back(path);
+  }
+  if (files.empty()) throw audio_errors::no_waves(folder);
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// Reads all of `paths`, files and folders; of a folder its audio files, in the order of their
+/// names. Errors: those of read_wave, [data/no-recording] for a folder without audio.
+std::vector<HeardRecording> read_recordings(const std::vector<std::string>& paths, int64_t channel,
+                                            int64_t sample_rate_hz) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    const std::vector<std::string> found =
+        fs::is_directory(path) ? audio_files(path) : std::vector<std::string>{path};
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  std::vector<HeardRecording> recordings;
+  for (const std::string& file : files) {
+    recordings.push_back({file, read_wave(file, channel, sample_rate_hz)});
+  }
+  return recordings;
+}
 
 struct GenerateArguments {
   ConfigArguments config;
