@@ -4,7 +4,7 @@
 #include "s2s_run/config/config_arguments.h"
 #include "s2s_run/config/foreign_keys.h"
 #include "s2s_run/data/data_synth.h"
-#include "s2s_run/plan/memory_forecast.h"
+#include "s2s_run/plan/plan_inputs.h"
 
 namespace s2s::run {
 

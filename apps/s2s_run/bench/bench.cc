@@ -2,7 +2,6 @@
 
 #include "s2s_run/bench/bench.h"
 
-#include "s2s_run/bench/bench_data.h"
 #include "s2s_run/config/config_arguments.h"
 #include "s2s_run/subcommands.h"
 

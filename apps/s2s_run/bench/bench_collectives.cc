@@ -14,7 +14,7 @@
 #include "s2s/kinds/communicator.h"
 #include "s2s_run/bench/bench.h"
 #include "s2s_run/bench/command_ranks.h"
-#include "s2s_run/bench/median.h"
+#include "s2s_run/bench/step_profile.h"
 #include "s2s_run/columns.h"
 #include "s2s_run/subcommands.h"
 

@@ -1,5 +1,3 @@
-#include "s2s_run/bench/bench_data.h"
-
 #include <fmt/format.h>
 
 #include <chrono>
@@ -14,6 +12,7 @@
 #include "run/run.h"
 #include "s2s/foreign_text.h"
 #include "s2s/kinds/data_source.h"
+#include "s2s_run/bench/bench.h"
 #include "s2s_run/data/word_tokenizer.h"
 #include "s2s_run/subcommands.h"
 #include "s2s_run/tokenizer/tokenizer_file.h"

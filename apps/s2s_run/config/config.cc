@@ -23,7 +23,7 @@
 #include "s2s/foreign_text.h"
 #include "s2s_run/config/config_arguments.h"
 #include "s2s_run/data/data_inspect_source.h"
-#include "s2s_run/plan/memory_forecast.h"
+#include "s2s_run/plan/plan_inputs.h"
 #include "s2s_run/subcommands.h"
 
 namespace s2s::run {

@@ -16,7 +16,7 @@
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/data/data_convert_hear.h"
-#include "s2s_run/data/turn_report.h"
+#include "s2s_run/data/data_inspect_result.h"
 #include "s2s_run/new_output.h"
 #include "s2s_run/subcommands.h"
 
