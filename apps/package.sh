@@ -54,7 +54,7 @@ read_build() {
   [ -f "$build/CMakeCache.txt" ] || fail build "--build, '$build', expected a configured build tree\
  (no CMakeCache.txt in it), run 'bash core/setup.sh' or name another folder"
   build=$(cd "$build" && pwd)
-  for file in bin/s2s-run lib/libs2s_data.so lib/libs2s_core.so lib/libs2s_run.so cmake_install.cmake; do
+  for file in bin/s2s-run lib/libs2s_{data,core,run}.so cmake_install.cmake; do
     [ -e "$build/$file" ] || fail build "--build, '$build' without $file, expected a finished build\
 , run 'cmake --build $build --target product'"
   done

@@ -2,6 +2,7 @@
 
 #include "base/threads.h"
 #include "s2s_run/program.h"
+#include "s2s_run/subcommands.h"
 
 extern "C" __attribute__((visibility("default"))) int s2s_run_all_commands(int argc, char** argv) {
   const int exit_code = s2s::run::run_program(argc, argv, s2s::run::setup_subcommands);

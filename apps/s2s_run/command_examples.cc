@@ -1,15 +1,13 @@
 #include "s2s_run/command_examples.h"
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <string>
 #include <string_view>
 
 namespace s2s::run {
-namespace {
 
-/// By the words of the command. tests/cli/usage_test.cc sees that each names a command and is read.
-const std::map<std::string_view, const char*>& examples() {
+// tests/cli/usage_test.cc sees that each names a command and is read.
+std::string example_footer(const std::string& words) {
   static const std::map<std::string_view, const char*> kExamples = {
       {"", "s2s-run help train"},
       {"new", "s2s-run new my-project"},
@@ -48,19 +46,8 @@ const std::map<std::string_view, const char*>& examples() {
       {"completion man", "s2s-run completion man | man -l -"},
       {"launch diagnose", "s2s-run launch diagnose runs/my"},
   };
-  return kExamples;
+  const auto found = kExamples.find(words);
+  return found == kExamples.end() ? "" : std::string("Example:\n  ") + found->second;
 }
-
-void add_below(CLI::App& command, const std::string& words) {
-  const auto found = examples().find(words);
-  if (found != examples().end()) command.footer(std::string("Example:\n  ") + found->second);
-  for (CLI::App* below : command.get_subcommands([](CLI::App*) { return true; })) {
-    add_below(*below, words + (words.empty() ? "" : " ") + below->get_name());
-  }
-}
-
-}  // namespace
-
-void add_examples(CLI::App& app) { add_below(app, ""); }
 
 }  // namespace s2s::run

@@ -1,13 +1,11 @@
 #pragma once
 // A line or two at the end of each command's --help.
 
-namespace CLI {
-class App;
-}
+#include <string>
 
 namespace s2s::run {
 
-/// Gives every command below `app` that has examples their lines.
-void add_examples(CLI::App& app);
+/// Returns the example of a command, which its words name ("data synth"); "" when it has none.
+std::string example_footer(const std::string& words);
 
 }  // namespace s2s::run

@@ -1,6 +1,5 @@
 #include "s2s_run/new_output.h"
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 
 #include "base/io_errors.h"
@@ -18,10 +17,6 @@ bool holds_something(const fs::path& path) {
 }
 
 }  // namespace
-
-void add_force(CLI::App& command, bool& force) {
-  command.add_flag("--force", force, "write over what is there");
-}
 
 void require_new(const std::vector<std::string>& paths, bool force) {
   for (const std::string& path : paths) {

@@ -4,13 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace s2s::run {
-
-void add_force(CLI::App& command, bool& force);
 
 /// Errors: [io/exists] for the first of `paths` at which there is a file or a folder that is not
 /// empty, unless `force`. What is written as a stream (a terminal, a pipe) may be there.

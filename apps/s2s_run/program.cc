@@ -183,7 +183,7 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 /// `s2s-run help data shar` is `s2s-run data shar --help`.
-std::vector<std::string> words_of(int argc, char** argv) {
+std::vector<std::string> arguments_of(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words.front() == "help") {
     words.erase(words.begin());
@@ -201,20 +201,22 @@ Error file_error(const std::filesystem::filesystem_error& error) {
 
 }  // namespace
 
-int run_program(int argc, char** argv, void (*setup)(CLI::App&, Invocation&)) {
+int run_program(int argc, char** argv, void (*setup)(const Command&)) {
   const launch::LauncherLine launcher;
   CLI::App app{"s2s-run: trains, evaluates and runs duplex speech-to-speech models", "s2s-run"};
   app.set_version_flag("-v,--version", S2S_VERSION_TEXT);
   app.require_subcommand(1);
   app.fallthrough();  // --plugin-path may also stand behind the subcommand
   Invocation invocation;
-  app.add_option("--plugin-path", invocation.plugin_paths,
-                 "folder to search for plugins first; may be repeated")
-      ->allow_extra_args(false);
-  setup(app, invocation);
-  add_examples(app);
+  const Command program(&app, &invocation);
+  program
+      .option("--plugin-path", invocation.plugin_paths,
+              "folder to search for plugins first; may be repeated")
+      .takes_one();
+  setup(program);
+  app.footer(example_footer(""));  // last: commands would inherit it
   try {
-    app.parse(words_of(argc, argv));
+    app.parse(arguments_of(argc, argv));
     return invocation.selected ? invocation.selected() : 0;
   } catch (const CLI::ParseError& error) {
     const bool is_answer = error.get_exit_code() == 0;  // --help, --version

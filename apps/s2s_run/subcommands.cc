@@ -1,34 +1,12 @@
 #include "s2s_run/subcommands.h"
 
-#include <CLI/CLI.hpp>
-
-#include "s2s_run/config/config.h"
+#include "files/command_rules.h"
+#include "s2s_run/config/config_arguments.h"
 #include "s2s_run/config/foreign_keys.h"
-#include "s2s_run/data/data_convert.h"
-#include "s2s_run/data/data_inspect.h"
-#include "s2s_run/data/data_shar.h"
 #include "s2s_run/data/data_synth.h"
-#include "s2s_run/plan/memory_forecast.h"
-#include "s2s_run/plan/plan.h"
-#include "s2s_run/plugin/plugin.h"
-#include "s2s_run/run/compare.h"
-#include "s2s_run/tokenizer/tokenizer.h"
+#include "s2s_run/plan/plan_inputs.h"
 
 namespace s2s::run {
-
-// Each of these lives in a file of its own name.
-void setup_bench(CLI::App& app, Invocation& invocation);
-void setup_checkpoint_export(CLI::App& app, Invocation& invocation);
-void setup_checkpoint_import(CLI::App& app, Invocation& invocation);
-void setup_checkpoint_inspect(CLI::App& app, Invocation& invocation);
-void setup_checkpoint_verify(CLI::App& app, Invocation& invocation);
-void setup_completion(CLI::App& app, Invocation& invocation);
-void setup_data_estimate_bins(CLI::App& app, Invocation& invocation);
-void setup_generate(CLI::App& app, Invocation& invocation);
-void setup_launch(CLI::App& app, Invocation& invocation);
-void setup_new(CLI::App& app, Invocation& invocation);
-void setup_train(CLI::App& app, Invocation& invocation);
-void setup_validate(CLI::App& app, Invocation& invocation);
 
 namespace {
 
@@ -42,34 +20,48 @@ void translate_config(const std::vector<std::string>& llms, Config& config, Find
 
 }  // namespace
 
-void setup_subcommands(CLI::App& app, Invocation& invocation) {
+void add_allow_commands(const Command& command) {
+  command.flag(
+      "--allow-commands", [] { allow_data_commands(); },
+      "run the shell commands that stand in the data (pipe:, type command)");
+}
+
+void setup_subcommands(const Command& program) {
+  Invocation& invocation = program.invocation();
   invocation.translate = translate_config;
   invocation.instead_of = instead_of;
   invocation.communicator = [](bool on_gpus) { return on_gpus ? "nccl" : "gloo"; };
   invocation.add_blocks = [](auto& blocks) { blocks["data.synth"] = configured_set_options(); };
   invocation.make_data = [](const Config& config) { make_configured_set(config, "."); };
   invocation.forecast_memory = warn_of_memory;
-  setup_new(app, invocation);
-  setup_train(app, invocation);
-  setup_validate(app, invocation);
-  setup_generate(app, invocation);
-  setup_plan(app, invocation);
-  setup_compare(app, invocation);
-  setup_config(app, invocation);
-  setup_data_estimate_bins(app, invocation);
-  setup_data_inspect(app, invocation);
-  setup_data_synth(app, invocation);
-  setup_data_shar(app, invocation);
-  setup_data_convert(app, invocation);
-  setup_plugin(app, invocation);
-  setup_tokenizer(app, invocation);
-  setup_checkpoint_inspect(app, invocation);
-  setup_checkpoint_verify(app, invocation);
-  setup_checkpoint_import(app, invocation);
-  setup_checkpoint_export(app, invocation);
-  setup_bench(app, invocation);
-  setup_launch(app, invocation);
-  setup_completion(app, invocation);
+  invocation.search = config_search_inputs;
+  setup_new(program);
+  setup_train(program);
+  setup_validate(program);
+  setup_generate(program);
+  setup_plan(program);
+  setup_compare(program);
+  setup_config(program);
+  const Command data = program.group("data", "make, look at and convert data sets");
+  setup_data_estimate_bins(data);
+  setup_data_inspect(data);
+  setup_data_synth(data);
+  setup_data_shar(data);
+  setup_data_convert(data);
+  const Command plugin = setup_plugin_notes(program);
+  setup_plugin_inspect(plugin);
+  setup_plugin_check(plugin);
+  setup_plugin_new(plugin);
+  setup_tokenizer(program);
+  const Command checkpoint =
+      program.group("checkpoint", "checkpoints of runs, and other software's");
+  setup_checkpoint_inspect(checkpoint);
+  setup_checkpoint_verify(checkpoint);
+  setup_checkpoint_import(checkpoint);
+  setup_checkpoint_export(checkpoint);
+  setup_bench(program);
+  setup_launch(program);
+  setup_completion(program);
 }
 
 }  // namespace s2s::run

@@ -1,28 +1,48 @@
 #pragma once
-// The subcommands of s2s-run, one file each. `setup_*` adds a subcommand to the command line and
-// sets the callback that runs it; a callback reports its exit code through `Invocation`.
+// The subcommands of s2s-run, one file each. `setup_*` adds a subcommand to the program or to its
+// group.
 
-#include <functional>
-#include <string>
-
-#include "run/run_program.h"
-
-namespace CLI {
-class App;
-}
+#include "s2s_run/command_line.h"
 
 namespace s2s::run {
 
-/// What every subcommand shares; `plugin_paths` are --plugin-path, repeatable.
-struct Invocation : RunProgram {
-  bool json = false;              // --json: machine-readable tables
-  std::function<int()> selected;  // set by the subcommand that was chosen
-};
+void setup_bench(const Command& program);
+void setup_completion(const Command& program);
+void setup_compare(const Command& program);
+void setup_config(const Command& program);
+void setup_generate(const Command& program);
+void setup_launch(const Command& program);
+void setup_new(const Command& program);
+void setup_plan(const Command& program);
+void setup_tokenizer(const Command& program);
+void setup_train(const Command& program);
+void setup_validate(const Command& program);
 
-/// The subcommand `name` that only groups others ("data" of "data synth"); made when missing.
-CLI::App& command_group(CLI::App& app, const std::string& name, const std::string& description);
+void setup_checkpoint_export(const Command& group);
+void setup_checkpoint_import(const Command& group);
+void setup_checkpoint_inspect(const Command& group);
+void setup_checkpoint_verify(const Command& group);
+void setup_data_convert(const Command& group);
+void setup_data_estimate_bins(const Command& group);
+void setup_data_inspect(const Command& group);
+void setup_data_shar(const Command& group);
+void setup_data_synth(const Command& group);
+void setup_launch_diagnose(const Command& group);
+void setup_plugin_check(const Command& group);
+void setup_plugin_inspect(const Command& group);
+void setup_plugin_list(const Command& group);
+void setup_plugin_new(const Command& group);
+void setup_plugin_path(const Command& group);
 
-/// Adds every subcommand; subcommands.cc lists them.
-void setup_subcommands(CLI::App& app, Invocation& invocation);
+/// `plugin` with `list` and `path` alone.
+Command setup_plugin_notes(const Command& program);
+
+/// The option --config of commands that search plugins.
+void add_config_option(const Command& command, std::string& config);
+/// The option --allow-commands of commands that read data.
+void add_allow_commands(const Command& command);
+
+/// Adds every subcommand.
+void setup_subcommands(const Command& program);
 
 }  // namespace s2s::run

@@ -46,9 +46,9 @@ function(s2s_precompile target)
   endif()
 endfunction()
 
-# s2s_cold(TARGET): what runs seldom, and computes little: commands, messages, checks. GCC compiles it
-# in two thirds of the time with -O1. It has precompiled headers of its own (s2s_cold_pch), because
-# GCC takes the level of optimization from the headers.
+# s2s_cold(TARGET): what runs seldom, and computes little: commands, messages, checks. GCC compiles
+# it in two thirds of the time with -O1. It has precompiled headers of its own (s2s_cold_pch),
+# because GCC takes the level of optimization from the headers.
 set(S2S_COLD_OPTIONS $<$<CONFIG:Release>:-O1> $<$<CONFIG:Release>:-finline-small-functions>)
 function(s2s_cold target)
   target_compile_options(${target} PRIVATE ${S2S_COLD_OPTIONS})

@@ -12,7 +12,7 @@ unset S2S_PLUGIN_PATH LD_LIBRARY_PATH
 source "$source_dir/tests/sdk/functions.sh"
 
 cmake --install "$build_dir" --prefix "$prefix" > "$scratch/install.log"
-for file in bin/s2s-run lib/libs2s_run.so lib/libs2s_data.so lib/libs2s_core.so include/s2s/plugin.h \
+for file in bin/s2s-run lib/libs2s_{run,data,core}.so include/s2s/plugin.h \
     lib/cmake/s2s/{s2sConfig,s2sConfigVersion,s2sTargets,S2sAddPlugin,S2sTorch}.cmake \
     lib/cmake/s2s/plugin_exports.map share/s2s/template/metric/plugin.cc \
     share/bash-completion/completions/s2s-run share/zsh/site-functions/_s2s-run \

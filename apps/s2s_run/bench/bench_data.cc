@@ -1,8 +1,5 @@
-#include "s2s_run/bench/bench_data.h"
-
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -15,8 +12,8 @@
 #include "run/run.h"
 #include "s2s/foreign_text.h"
 #include "s2s/kinds/data_source.h"
+#include "s2s_run/bench/bench.h"
 #include "s2s_run/data/word_tokenizer.h"
-#include "s2s_run/number_checks.h"
 #include "s2s_run/subcommands.h"
 #include "s2s_run/tokenizer/tokenizer_file.h"
 
@@ -183,43 +180,36 @@ int bench_data(const BenchDataArguments& arguments, const Invocation& invocation
   return 0;
 }
 
-void add_bench_data(CLI::App& bench, Invocation& invocation) {
-  CLI::App* const command = bench.add_subcommand(
+void add_bench_data(const Command& bench) {
+  const Command command = bench.command(
       "data", "see how fast a set is read, decoded, resampled and padded when nobody trains");
-  auto arguments = std::make_shared<BenchDataArguments>();
+  BenchDataArguments& arguments = command.runs(bench_data);
   command
-      ->add_option("source", arguments->source.words,
-                   "cuts, a Shar directory, a NeMo manifest, an input_cfg, or a run's CONFIG "
-                   "[key=value...]")
-      ->required();
+      .option("source", arguments.source.words,
+              "cuts, a Shar directory, a NeMo manifest, an input_cfg, or a run's CONFIG "
+              "[key=value...]")
+      .required();
+  command.option("--set", arguments.source.set, "of a CONFIG: or the name of a validation set")
+      .shows_default();
+  command.option("--seconds", arguments.seconds, "to measure").positive().shows_default();
+  command.option("--warm-up", arguments.warm_up_s, "seconds before that")
+      .not_negative()
+      .shows_default();
   command
-      ->add_option("--set", arguments->source.set, "of a CONFIG: or the name of a validation set")
-      ->capture_default_str();
-  command->add_option("--seconds", arguments->seconds, "to measure")
-      ->check(positive())
-      ->capture_default_str();
-  command->add_option("--warm-up", arguments->warm_up_s, "seconds before that")
-      ->check(not_negative())
-      ->capture_default_str();
-  command
-      ->add_option("--step-ms", arguments->step_ms,
-                   "wait so long between two batches, as a training step would")
-      ->check(not_negative());
-  command->add_option("--workers", arguments->workers, "threads that load (num_workers)")
-      ->check(whole_number());
-  command->add_option("--batch-duration", arguments->batch_duration, "seconds of a batch; 120")
-      ->check(positive());
-  command->add_option("--batch-size", arguments->batch_size, "cuts of a batch")->check(positive());
-  command->add_option("--num-buckets", arguments->num_buckets, "10")->check(positive());
-  command->add_option("--source-rate", arguments->source_rate_hz, "Hz of the user's audio; 16000")
-      ->check(positive());
-  command->add_option("--target-rate", arguments->target_rate_hz, "Hz of the agent's audio; 22050")
-      ->check(positive());
-  command->add_option("--tokenizer", arguments->tokenizer, "a tokenizer.json or .model");
-  command->add_flag("--json", invocation.json, "print one JSON object");
-  command->callback([arguments, &invocation] {
-    invocation.selected = [arguments, &invocation] { return bench_data(*arguments, invocation); };
-  });
+      .option("--step-ms", arguments.step_ms,
+              "wait so long between two batches, as a training step would")
+      .not_negative();
+  command.option("--workers", arguments.workers, "threads that load (num_workers)").whole_number();
+  command.option("--batch-duration", arguments.batch_duration, "seconds of a batch; 120")
+      .positive();
+  command.option("--batch-size", arguments.batch_size, "cuts of a batch").positive();
+  command.option("--num-buckets", arguments.num_buckets, "10").positive();
+  command.option("--source-rate", arguments.source_rate_hz, "Hz of the user's audio; 16000")
+      .positive();
+  command.option("--target-rate", arguments.target_rate_hz, "Hz of the agent's audio; 22050")
+      .positive();
+  command.option("--tokenizer", arguments.tokenizer, "a tokenizer.json or .model");
+  command.json("print one JSON object");
 }
 
 }  // namespace s2s::run

@@ -14,9 +14,7 @@
 #include "config/load_config.h"
 #include "plugin/plugin_host.h"
 #include "s2s_run/bench/bench.h"
-#include "s2s_run/bench/bench_json.h"
-#include "s2s_run/bench/median.h"
-#include "s2s_run/bench/step_clock.h"
+#include "s2s_run/bench/step_profile.h"
 #include "s2s_run/subcommands.h"
 #include "train/precision.h"
 

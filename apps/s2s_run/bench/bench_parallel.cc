@@ -18,7 +18,7 @@
 #include "s2s_run/bench/bench.h"
 #include "s2s_run/bench/collective_trace.h"
 #include "s2s_run/bench/command_ranks.h"
-#include "s2s_run/bench/median.h"
+#include "s2s_run/bench/step_profile.h"
 #include "s2s_run/subcommands.h"
 
 namespace s2s::run {

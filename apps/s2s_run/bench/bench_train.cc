@@ -4,14 +4,14 @@
 
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/machine.h"
 #include "run/run_parts.h"
 #include "run/run_processes.h"
 #include "s2s_run/bench/bench.h"
-#include "s2s_run/bench/bench_json.h"
-#include "s2s_run/bench/median.h"
+#include "s2s_run/bench/step_profile.h"
 #include "s2s_run/subcommands.h"
 
 namespace s2s::run {

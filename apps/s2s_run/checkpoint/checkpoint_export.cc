@@ -4,12 +4,13 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "base/atomic_file.h"
+#include "base/io_errors.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_copies.h"
 #include "compare/compare.h"
@@ -22,11 +23,9 @@
 #include "s2s/foreign_text.h"
 #include "s2s/nn/weights.h"
 #include "s2s/registry.h"
-#include "s2s_run/checkpoint/checkpoint_arguments.h"
 #include "s2s_run/checkpoint/checkpoint_export_tokenizer.h"
-#include "s2s_run/checkpoint/export_folder.h"
+#include "s2s_run/config/config_arguments.h"
 #include "s2s_run/new_output.h"
-#include "s2s_run/number_checks.h"
 #include "s2s_run/subcommands.h"
 #include "train/train_errors.h"
 #include "weights/checkpoint_files.h"
@@ -36,6 +35,71 @@ namespace s2s::run {
 namespace {
 
 namespace fs = std::filesystem;
+
+class ExportFolder {
+ public:
+  /// Makes it. Errors: [io/exists] when it holds a model, unless `force` or that is of an export
+  /// that was killed; for a checkpoint of a run in any case; [io/write].
+  ExportFolder(const std::string& path, bool force);
+  /// Without `finish`: removes a folder in which nothing was written.
+  ~ExportFolder();
+  ExportFolder(const ExportFolder&) = delete;
+  ExportFolder& operator=(const ExportFolder&) = delete;
+
+  /// Everything is written. Without it, the next export may write over this one.
+  void finish();
+
+ private:
+  std::string path_, mark_;
+};
+
+bool is_of_model(const std::string& name) {
+  if (name.starts_with(".")) return false;
+  for (const char* ending : {".safetensors", ".json", ".bin", ".model"}) {
+    if (name.ends_with(ending)) return true;
+  }
+  return false;
+}
+
+/// Whether files of a model lie in a folder, or may: one that cannot be listed is not taken for an
+/// empty one.
+bool has_model(const fs::path& folder) {
+  std::error_code problem;
+  fs::directory_iterator entry(folder, problem);
+  for (; !problem && entry != fs::directory_iterator(); entry.increment(problem)) {
+    if (is_of_model(entry->path().filename().string())) return true;
+  }
+  return problem && problem != std::errc::no_such_file_or_directory;
+}
+
+ExportFolder::ExportFolder(const std::string& path, bool force)
+    : path_(path), mark_((fs::path(path) / ".s2s-export-unfinished").string()) {
+  const bool was_killed = fs::exists(mark_);
+  for (const char* name : {"state.json", "index.json"}) {
+    const fs::path file = fs::path(path) / name;
+    if (!fs::exists(file)) continue;
+    throw Error(ExitCode::kData, "io/exists",
+                "'" + path +
+                    "' is a checkpoint of a run, and nothing was written; name another "
+                    "place");
+  }
+  if (has_model(path)) require_new({path}, force || was_killed);
+  make_folders(path);
+  write_file_atomically(mark_, "");
+  remove_partial_files(path);
+}
+
+ExportFolder::~ExportFolder() {
+  std::error_code ignored;
+  if (mark_.empty() || has_model(path_)) return;
+  fs::remove(mark_, ignored);
+  fs::remove(path_, ignored);  // an empty one only
+}
+
+void ExportFolder::finish() {
+  fs::remove(mark_);
+  mark_.clear();
+}
 
 struct ExportArguments {
   std::string checkpoint, output, dtype;
@@ -187,29 +251,23 @@ int export_checkpoint(ExportArguments arguments, const Invocation& invocation) {
 
 }  // namespace
 
-void setup_checkpoint_export(CLI::App& app, Invocation& invocation) {
-  CLI::App& group = command_group(app, "checkpoint", "checkpoints of runs, and other software's");
-  CLI::App* command = group.add_subcommand(
+void setup_checkpoint_export(const Command& group) {
+  const Command command = group.command(
       "export", "the language model as a folder that transformers' from_pretrained loads");
-  auto arguments = std::make_shared<ExportArguments>();
-  command->add_option("checkpoint", arguments->checkpoint, kCheckpointDoc)->required();
-  command->add_option("output", arguments->output, "folder to write")->required();
-  command->add_option("--dtype", arguments->dtype,
-                      "float32, bfloat16 or float16 (default: as it is stored)");
+  ExportArguments& arguments = command.runs(export_checkpoint);
+  command.option("checkpoint", arguments.checkpoint, kCheckpointDoc).required();
+  command.option("output", arguments.output, "folder to write").required();
+  command.option("--dtype", arguments.dtype,
+                 "float32, bfloat16 or float16 (default: as it is stored)");
   command
-      ->add_option("--max-shard-size", arguments->max_shard_bytes,
-                   "bytes of one file, e.g. 500MB, 2GiB (default: 5GB); larger models are written "
-                   "as several files and an index")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
-      ->check(positive());
-  command->add_flag("--adapter", arguments->adapter,
-                    "write only the adapters of model.lora, as PEFT does");
-  add_force(*command, arguments->force);
-  command->callback([arguments, &invocation] {
-    invocation.selected = [arguments, &invocation] {
-      return export_checkpoint(*arguments, invocation);
-    };
-  });
+      .option("--max-shard-size", arguments.max_shard_bytes,
+              "bytes of one file, e.g. 500MB, 2GiB (default: 5GB); larger models are written "
+              "as several files and an index")
+      .size_in_bytes(/*kb_is_1000=*/true)
+      .positive();
+  command.flag("--adapter", arguments.adapter,
+               "write only the adapters of model.lora, as PEFT does");
+  command.force(arguments.force);
 }
 
 }  // namespace s2s::run

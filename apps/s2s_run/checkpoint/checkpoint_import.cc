@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -17,8 +16,8 @@
 #include "run/manifest.h"
 #include "run/run.h"
 #include "run/run_processes.h"
-#include "s2s_run/checkpoint/checkpoint_arguments.h"
 #include "s2s_run/checkpoint/checkpoint_facts.h"
+#include "s2s_run/config/config_arguments.h"
 #include "s2s_run/new_output.h"
 #include "s2s_run/subcommands.h"
 #include "train/run_folder.h"
@@ -129,28 +128,22 @@ int import_checkpoint(const ImportArguments& arguments, const Invocation& invoca
 
 }  // namespace
 
-void setup_checkpoint_import(CLI::App& app, Invocation& invocation) {
-  CLI::App& group = command_group(app, "checkpoint", "checkpoints of runs, and other software's");
-  CLI::App* command = group.add_subcommand(
+void setup_checkpoint_import(const Command& group) {
+  const Command command = group.command(
       "import", "a checkpoint of ours from NeMo's duplex model or Hugging Face's language model");
-  auto arguments = std::make_shared<ImportArguments>();
+  ImportArguments& arguments = command.runs(import_checkpoint);
   command
-      ->add_option("source", arguments->source,
-                   "NeMo's .ckpt, .nemo or exported folder, or a Hugging Face folder")
-      ->required();
-  command->add_option("output", arguments->output, "folder to make")->required();
+      .option("source", arguments.source,
+              "NeMo's .ckpt, .nemo or exported folder, or a Hugging Face folder")
+      .required();
+  command.option("output", arguments.output, "folder to make").required();
   command
-      ->add_option("--config", arguments->config.path,
-                   "configuration (YAML) of the model that the weights are for")
-      ->required();
-  command->add_option("overrides", arguments->config.overrides,
-                      "changes of it: key.path=value, values in YAML; ~key removes");
-  add_force(*command, arguments->force);
-  command->callback([arguments, &invocation] {
-    invocation.selected = [arguments, &invocation] {
-      return import_checkpoint(*arguments, invocation);
-    };
-  });
+      .option("--config", arguments.config.path,
+              "configuration (YAML) of the model that the weights are for")
+      .required();
+  command.option("overrides", arguments.config.overrides,
+                 "changes of it: key.path=value, values in YAML; ~key removes");
+  command.force(arguments.force);
 }
 
 }  // namespace s2s::run

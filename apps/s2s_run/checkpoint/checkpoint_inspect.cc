@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 
-#include "s2s_run/checkpoint/checkpoint_arguments.h"
 #include "s2s_run/checkpoint/checkpoint_facts.h"
 #include "s2s_run/columns.h"
+#include "s2s_run/config/config_arguments.h"
 #include "s2s_run/subcommands.h"
 #include "weights/safetensors_header.h"
 #include "weights/shape_text.h"
@@ -88,7 +86,8 @@ void print_json(const std::string& path, const CheckpointFacts& facts, const Wei
   std::printf("%s\n", json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
 }
 
-int inspect(const std::string& path, const Invocation& invocation) {
+int inspect(const std::string& given, const Invocation& invocation) {
+  const std::string path = checkpoint_of(given);
   const CheckpointFacts facts = describe_checkpoint(path);
   const WeightFiles files = WeightFiles::open(facts.weights);
   if (invocation.json) {
@@ -101,20 +100,15 @@ int inspect(const std::string& path, const Invocation& invocation) {
 
 }  // namespace
 
-void setup_checkpoint_inspect(CLI::App& app, Invocation& invocation) {
-  CLI::App& group = command_group(app, "checkpoint", "checkpoints of runs, and other software's");
-  CLI::App* command = group.add_subcommand(
+void setup_checkpoint_inspect(const Command& group) {
+  const Command command = group.command(
       "inspect", "what a checkpoint holds: kind, step, tensors, types, shapes, bytes");
-  auto path = std::make_shared<std::string>();
   command
-      ->add_option("path", *path,
-                   "a checkpoint, a Hugging Face folder, a weight file (.safetensors, .bin, .ckpt) "
-                   "or a .nemo archive")
-      ->required();
-  command->add_flag("--json", invocation.json, "machine-readable");
-  command->callback([path, &invocation] {
-    invocation.selected = [path, &invocation] { return inspect(checkpoint_of(*path), invocation); };
-  });
+      .option("path", command.runs(inspect),
+              "a checkpoint, a Hugging Face folder, a weight file (.safetensors, .bin, .ckpt) "
+              "or a .nemo archive")
+      .required();
+  command.json("machine-readable");
 }
 
 }  // namespace s2s::run

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -13,8 +11,8 @@
 #include "config/load_config.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
-#include "s2s_run/checkpoint/checkpoint_arguments.h"
 #include "s2s_run/checkpoint/checkpoint_facts.h"
+#include "s2s_run/config/config_arguments.h"
 #include "s2s_run/subcommands.h"
 #include "weights/checkpoint_files.h"
 #include "weights/verify_weights.h"
@@ -96,7 +94,8 @@ class Verification {
   WeightsVerdict verdict_;
 };
 
-int verify(const std::string& path, const Invocation& invocation) {
+int verify(const std::string& given, const Invocation& invocation) {
+  const std::string path = checkpoint_of(given);
   Verification verification(path);
   verification.run();
   const WeightsVerdict& verdict = verification.verdict();
@@ -122,16 +121,11 @@ int verify(const std::string& path, const Invocation& invocation) {
 
 }  // namespace
 
-void setup_checkpoint_verify(CLI::App& app, Invocation& invocation) {
-  CLI::App& group = command_group(app, "checkpoint", "checkpoints of runs, and other software's");
-  CLI::App* command = group.add_subcommand(
+void setup_checkpoint_verify(const Command& group) {
+  const Command command = group.command(
       "verify", "read all of a checkpoint and name everything that is wrong; exit code 1 then");
-  auto path = std::make_shared<std::string>();
-  command->add_option("path", *path, "what checkpoint inspect takes")->required();
-  command->add_flag("--json", invocation.json, "machine-readable");
-  command->callback([path, &invocation] {
-    invocation.selected = [path, &invocation] { return verify(checkpoint_of(*path), invocation); };
-  });
+  command.option("path", command.runs(verify), "what checkpoint inspect takes").required();
+  command.json("machine-readable");
 }
 
 }  // namespace s2s::run

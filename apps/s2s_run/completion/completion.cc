@@ -1,7 +1,6 @@
 // s2s-run completion bash|zsh|fish|man: shell completions and the manual page, made of the commands
 // and options that --help knows.
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
 
@@ -12,29 +11,72 @@ namespace s2s::run {
 
 namespace {
 
-std::string versioned_page(const CommandSpec& program) {
-  return manual_page(program, S2S_VERSION_TEXT);
-}
-
-void add_completion(CLI::App& group, Invocation& invocation, const char* name, const char* about,
-                    std::string (*text)(const CommandSpec&)) {
-  CLI::App* const command = group.add_subcommand(name, about);
-  command->callback([&invocation, &program = *group.get_parent(), text] {
-    invocation.selected = [&program, text] {
-      std::fputs(text(read_commands(program)).c_str(), stdout);
-      return 0;
-    };
-  });
+void add_flattened(const CommandSpec& command, std::vector<const CommandSpec*>& all) {
+  all.push_back(&command);
+  for (const CommandSpec& below : command.commands) add_flattened(below, all);
 }
 
 }  // namespace
 
-void setup_completion(CLI::App& app, Invocation& invocation) {
-  CLI::App& group = command_group(app, "completion", "print shell completions or the manual page");
-  add_completion(group, invocation, "bash", "a script for bash to source", bash_completion);
-  add_completion(group, invocation, "zsh", "a script for zsh to source", zsh_completion);
-  add_completion(group, invocation, "fish", "a script for fish to source", fish_completion);
-  add_completion(group, invocation, "man", "the manual page of s2s-run, as roff", versioned_page);
+std::vector<const CommandSpec*> flattened(const CommandSpec& command) {
+  std::vector<const CommandSpec*> all;
+  add_flattened(command, all);
+  return all;
+}
+
+std::vector<std::string> steps_to_commands(const CommandSpec& program) {
+  std::vector<std::string> all;
+  for (const CommandSpec* command : flattened(program)) {
+    const bool is_below_program = command->words == command->name;
+    if (!command->words.empty()) all.push_back((is_below_program ? " " : "") + command->words);
+  }
+  return all;
+}
+
+std::vector<std::string> steps_to_start(const CommandSpec& program) {
+  std::vector<std::string> all;
+  for (const CommandSpec* command : flattened(program)) {
+    if (command->runs_command()) all.push_back(command->words + " --");
+  }
+  return all;
+}
+
+std::vector<std::string> steps_to_values(const CommandSpec& program) {
+  std::vector<std::string> all;
+  for (const CommandSpec* command : flattened(program)) {
+    for (const OptionSpec& option : command->all_options()) {
+      if (!option.takes_value()) continue;
+      for (const std::string& name : option.names) all.push_back(command->words + " " + name);
+    }
+  }
+  return all;
+}
+
+std::string shell_quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string joined(const std::vector<std::string>& texts, const std::string& separator) {
+  std::string all;
+  for (const std::string& text : texts) all += (all.empty() ? "" : separator) + text;
+  return all;
+}
+
+void setup_completion(const Command& program) {
+  const Command group = program.group("completion", "print shell completions or the manual page");
+  const auto add = [&](const char* name, const char* about,
+                       std::string (*text)(const CommandSpec&)) {
+    group.command(name, about).runs([program, text] {
+      std::fputs(text(read_commands(program)).c_str(), stdout);
+      return 0;
+    });
+  };
+  add("bash", "a script for bash to source", bash_completion);
+  add("zsh", "a script for zsh to source", zsh_completion);
+  add("fish", "a script for fish to source", fish_completion);
+  add("man", "the manual page of s2s-run, as roff", manual_page);
 }
 
 }  // namespace s2s::run

@@ -2,8 +2,9 @@
 // Texts made of the tree of commands: the completions of three shells, and the manual page.
 
 #include <string>
+#include <vector>
 
-#include "s2s_run/completion/command_tree.h"
+#include "s2s_run/command_tree.h"
 
 namespace s2s::run {
 
@@ -18,6 +19,25 @@ std::string zsh_completion(const CommandSpec& program);
 std::string fish_completion(const CommandSpec& program);
 
 /// Returns the manual page of section 1, in the man macros of roff.
-std::string manual_page(const CommandSpec& program, const std::string& version);
+std::string manual_page(const CommandSpec& program);
+
+/// Returns a command and all below it; a group stands before its commands.
+std::vector<const CommandSpec*> flattened(const CommandSpec& command);
+
+// A completion reads the words of a line one by one and keeps the command that they name so far, ""
+// at first. These tables are the steps of that walk: COMMAND, a blank and the next word.
+
+/// Returns the steps that lead to a command: " data", "data synth".
+std::vector<std::string> steps_to_commands(const CommandSpec& program);
+/// Returns the steps behind which another command begins: "launch local --".
+std::vector<std::string> steps_to_start(const CommandSpec& program);
+/// Returns the steps behind which a value stands: "data synth --seed".
+std::vector<std::string> steps_to_values(const CommandSpec& program);
+
+/// Returns `text` in single quotes, as bash and zsh read it.
+std::string shell_quoted(const std::string& text);
+
+/// Returns the texts with `separator` between them.
+std::string joined(const std::vector<std::string>& texts, const std::string& separator);
 
 }  // namespace s2s::run

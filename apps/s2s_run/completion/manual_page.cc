@@ -133,14 +133,15 @@ std::string roff_command(const CommandSpec& command) {
 
 }  // namespace
 
-std::string manual_page(const CommandSpec& program, const std::string& version) {
+std::string manual_page(const CommandSpec& program) {
   const size_t colon = program.description.find(": ");
   const std::string about =
       colon == std::string::npos ? program.description : program.description.substr(colon + 2);
   std::string text = ".\\\" made by `s2s-run completion man`\n.TH S2S\\-RUN 1 \"\" \"s2s " +
-                     roff_escaped(version) + "\" \"User Commands\"\n.SH NAME\ns2s\\-run \\- " +
-                     roff_escaped(about) + "\n.SH SYNOPSIS\n" + roff_bold("s2s-run") + " [" +
-                     roff_italic("options") + "] " + roff_italic("command") + " ...\n";
+                     roff_escaped(S2S_VERSION_TEXT) +
+                     "\" \"User Commands\"\n.SH NAME\ns2s\\-run \\- " + roff_escaped(about) +
+                     "\n.SH SYNOPSIS\n" + roff_bold("s2s-run") + " [" + roff_italic("options") +
+                     "] " + roff_italic("command") + " ...\n";
   text += ".SH DESCRIPTION\n" + roff_bold("s2s-run") + " " + roff_escaped(about) + ".\n.PP\n" +
           roff_bold("s2s-run help") + " " + roff_italic("command") +
           " prints the help of a command.\n.SH OPTIONS\n" + roff_options(program) +

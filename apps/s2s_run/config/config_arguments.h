@@ -1,23 +1,37 @@
 #pragma once
-// The words CONFIG [key=value ...] of a command.
+// The words CONFIG [key=value ...] [--checkpoint FOLDER] of a command.
 
 #include <string>
 #include <vector>
 
-#include "plugin/search_path.h"
+#include "checkpoint/checkpoint.h"
 #include "run/run_config.h"
-#include "s2s_run/subcommands.h"
+#include "s2s_run/command_line.h"
 
 namespace s2s::run {
 
-void add_config_arguments(CLI::App& command, ConfigArguments& arguments);
-/// CONFIG may be left out, for a command with --checkpoint: see complete_config.
-void add_config_arguments_of_checkpoint(CLI::App& command, ConfigArguments& arguments);
+constexpr const char* kCheckpointDoc = "checkpoint folder, or a run's folder: its last one";
 
-/// Where plugins are searched for a run of the config file: its `plugins` block included, unless
-/// the file is a checkpoint's (checkpoint_config.h), which is said on standard error.
+void add_config_arguments(
+    const Command& command, ConfigArguments& arguments,
+    const char* overrides_doc = "changes: key.path=value, values in YAML; ~key removes");
+/// CONFIG may be left out where there is --checkpoint: see complete_config.
+void add_checkpoint_arguments(const Command& command, ConfigArguments& arguments,
+                              std::string& checkpoint);
+
+/// `validate runs/my` is `validate --checkpoint runs/my`: a folder is no configuration. Errors:
+/// [usage/arguments] without a checkpoint.
+void take_checkpoint(ConfigArguments& arguments, std::string& checkpoint,
+                     const std::string& command);
+
+/// Where no configuration was written, that of the checkpoint: `arguments.path` is empty, or the
+/// first of the overrides. The run's folder is then the one that the checkpoint lies in. Errors:
+/// [checkpoint/missing].
+void complete_config(ConfigArguments& arguments, const std::string& checkpoint);
+
+/// Where plugins are searched; for a run of the config file, unless that is "", with its `plugins`
+/// block, unless the file is a checkpoint's (checkpoint_config.h), which is said on standard error.
 /// Errors: those of reading the file and the block.
-SearchInputs config_search_inputs(const std::vector<std::string>& plugin_paths,
-                                  const std::string& config_path);
+SearchInputs config_search_inputs(const Invocation& invocation, const std::string& config_path);
 
 }  // namespace s2s::run

@@ -1,11 +1,9 @@
-#include "s2s_run/data/data_convert.h"
+// s2s-run data convert: cuts of what other programs wrote.
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -17,11 +15,10 @@
 #include "convert/conversion.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
-#include "s2s_run/data/allow_commands.h"
 #include "s2s_run/data/data_convert_hear.h"
-#include "s2s_run/data/turn_report.h"
+#include "s2s_run/data/data_inspect_result.h"
 #include "s2s_run/new_output.h"
-#include "s2s_run/number_checks.h"
+#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 namespace {
@@ -83,7 +80,7 @@ void print_heard(const HeardConversion& heard) {
   for (const std::string& text : heard.warnings) fmt::print("warning: {}\n", printable(text));
 }
 
-int run_convert(ConvertArguments arguments, bool json) {
+int run_convert(ConvertArguments arguments, const Invocation& invocation) {
   if (arguments.lengths == "shorter") arguments.import.lengths = convert::Lengths::kShorter;
   arguments.conversion.relative = arguments.paths == "relative";
   if (arguments.import.from.empty()) {
@@ -107,7 +104,7 @@ int run_convert(ConvertArguments arguments, bool json) {
   if (result.finished && !arguments.no_audio) {
     heard = hear_conversion(arguments.out, arguments.import.from);
   }
-  if (json) {
+  if (invocation.json) {
     print_json(result, arguments, heard);
   } else {
     print_text(result, arguments);
@@ -116,89 +113,81 @@ int run_convert(ConvertArguments arguments, bool json) {
   return static_cast<int>(result.finished ? ExitCode::kOk : ExitCode::kStopped);
 }
 
-void add_source_options(CLI::App& command, convert::ImportOptions& import) {
-  command.add_option("--from", import.from, "kind of source; told from the files without it")
-      ->check(CLI::IsMember(convert::import_names()));
-  command.add_option("--user", import.user, "the user's folder, part of file names, label")
-      ->capture_default_str();
-  command.add_option("--agent", import.agent, "the agent's folder, part of file names, label")
-      ->capture_default_str();
-  command.add_option("--user-channel", import.user_channel, "of files with both speakers")
-      ->check(whole_number())
-      ->capture_default_str();
-  command.add_option("--agent-channel", import.agent_channel, "of files with both speakers")
-      ->check(whole_number())
-      ->capture_default_str();
+void add_source_options(const Command& command, convert::ImportOptions& import) {
+  command.option("--from", import.from, "kind of source; told from the files without it")
+      .one_of(convert::import_names());
+  command.option("--user", import.user, "the user's folder, part of file names, label")
+      .shows_default();
+  command.option("--agent", import.agent, "the agent's folder, part of file names, label")
+      .shows_default();
+  command.option("--user-channel", import.user_channel, "of files with both speakers")
+      .whole_number()
+      .shows_default();
+  command.option("--agent-channel", import.agent_channel, "of files with both speakers")
+      .whole_number()
+      .shows_default();
+  command.option("--main-speaker", import.main_speaker, "the agent's label in moshi's alignments")
+      .shows_default();
   command
-      .add_option("--main-speaker", import.main_speaker, "the agent's label in moshi's alignments")
-      ->capture_default_str();
-  command
-      .add_option("--pause", import.pause_s,
-                  "seconds: words of one speaker that are further apart are two turns")
-      ->check(not_negative())
-      ->capture_default_str();
-  command.add_option("--language", import.language, "of all turns that have none");
+      .option("--pause", import.pause_s,
+              "seconds: words of one speaker that are further apart are two turns")
+      .not_negative()
+      .shows_default();
+  command.option("--language", import.language, "of all turns that have none");
 }
 
-void add_kind_options(CLI::App& command, ConvertArguments& arguments) {
+void add_kind_options(const Command& command, ConvertArguments& arguments) {
   convert::ImportOptions& import = arguments.import;
   command
-      .add_option("--lengths", arguments.lengths,
-                  "pairs that differ by more than 0.5 s: error, or shorter: end with the shorter")
-      ->check(CLI::IsMember({"error", "shorter"}))
-      ->capture_default_str();
-  command.add_option("--supervisions", import.supervisions,
-                     "lhotse: the supervisions of the recordings; found beside them without it");
+      .option("--lengths", arguments.lengths,
+              "pairs that differ by more than 0.5 s: error, or shorter: end with the shorter")
+      .one_of({"error", "shorter"})
+      .shows_default();
+  command.option("--supervisions", import.supervisions,
+                 "lhotse: the supervisions of the recordings; found beside them without it");
   command
-      .add_option("--sample-rate", import.sample_rate_hz,
-                  "kaldi: Hz of all recordings; with reco2dur no audio is opened")
-      ->check(positive());
-  CLI::Option* const user =
-      command.add_option("--user-suffix", import.user_suffix,
-                         "kaldi: recordings NAME-A are the user of dialogue NAME");
-  CLI::Option* const agent =
-      command.add_option("--agent-suffix", import.agent_suffix, "kaldi: and NAME-B its agent");
-  user->needs(agent);
-  agent->needs(user);
+      .option("--sample-rate", import.sample_rate_hz,
+              "kaldi: Hz of all recordings; with reco2dur no audio is opened")
+      .positive();
+  const Argument user = command.option("--user-suffix", import.user_suffix,
+                                       "kaldi: recordings NAME-A are the user of dialogue NAME");
+  const Argument agent =
+      command.option("--agent-suffix", import.agent_suffix, "kaldi: and NAME-B its agent");
+  user.needs(agent);
+  agent.needs(user);
 }
 
 }  // namespace
 
-void setup_data_convert(CLI::App& app, Invocation& invocation) {
-  CLI::App& group = command_group(app, "data", "make, look at and convert data sets");
-  CLI::App* command = group.add_subcommand(
+void setup_data_convert(const Command& group) {
+  const Command command = group.command(
       "convert",
       "make cuts of wav pairs, stereo files, moshi, Kaldi, NeMo or lhotse manifests; goes on where "
       "it was stopped");
-  auto arguments = std::make_shared<ConvertArguments>();
-  convert::ConversionOptions& conversion = arguments->conversion;
+  ConvertArguments& arguments = command.runs(run_convert);
+  convert::ConversionOptions& conversion = arguments.conversion;
   conversion.threads = 0;
-  command->add_option("source", arguments->source, "folder, file or manifest")->required();
-  command->add_option("out", arguments->out, "cuts to write: .jsonl or .jsonl.gz")->required();
-  add_source_options(*command, arguments->import);
-  add_kind_options(*command, *arguments);
-  command->add_option("--paths", arguments->paths, "of audio: absolute, or relative to the result")
-      ->check(CLI::IsMember({"absolute", "relative"}))
-      ->capture_default_str();
+  command.option("source", arguments.source, "folder, file or manifest").required();
+  command.option("out", arguments.out, "cuts to write: .jsonl or .jsonl.gz").required();
+  add_source_options(command, arguments.import);
+  add_kind_options(command, arguments);
+  command.option("--paths", arguments.paths, "of audio: absolute, or relative to the result")
+      .one_of({"absolute", "relative"})
+      .shows_default();
   command
-      ->add_option("--skip-bad", conversion.skip_bad,
-                   "leave out up to so many bad files or lines and list them")
-      ->check(whole_number())
-      ->capture_default_str();
-  command->add_flag("--rename-duplicates", conversion.rename_duplicates,
-                    "the second cut 'x' becomes 'x-2'");
-  command->add_flag("--no-audio", arguments->no_audio,
-                    "read headers only: do not compare turns and speech of the first 20 cuts");
-  add_allow_commands(*command);
-  add_force(*command, conversion.replace);
-  command->add_option("--threads", conversion.threads, "0: one for each processor, 8 at most")
-      ->check(whole_number());
-  command->add_flag("--json", invocation.json, "print the summary as JSON");
-  command->callback([arguments, &invocation] {
-    invocation.selected = [arguments, &invocation] {
-      return run_convert(*arguments, invocation.json);
-    };
-  });
+      .option("--skip-bad", conversion.skip_bad,
+              "leave out up to so many bad files or lines and list them")
+      .whole_number()
+      .shows_default();
+  command.flag("--rename-duplicates", conversion.rename_duplicates,
+               "the second cut 'x' becomes 'x-2'");
+  command.flag("--no-audio", arguments.no_audio,
+               "read headers only: do not compare turns and speech of the first 20 cuts");
+  add_allow_commands(command);
+  command.force(conversion.replace);
+  command.option("--threads", conversion.threads, "0: one for each processor, 8 at most")
+      .whole_number();
+  command.json("print the summary as JSON");
 }
 
 }  // namespace s2s::run

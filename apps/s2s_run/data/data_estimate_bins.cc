@@ -2,18 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
 #include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/console.h"
 #include "base/progress_bar.h"
-#include "s2s_run/data/allow_commands.h"
-#include "s2s_run/number_checks.h"
 #include "s2s_run/subcommands.h"
 #include "s2s_run/tokenizer/tokenizer_file.h"
 #include "samplers/bins_2d.h"
@@ -165,47 +161,40 @@ int estimate(const BinsArguments& arguments, const Invocation& invocation) {
 
 }  // namespace
 
-void setup_data_estimate_bins(CLI::App& app, Invocation& invocation) {
-  CLI::App& group = command_group(app, "data", "make, look at and convert data sets");
-  CLI::App* command = group.add_subcommand(
+void setup_data_estimate_bins(const Command& group) {
+  const Command command = group.command(
       "estimate-bins", "bounds of duration buckets for a set, for bucket_duration_bins");
-  auto arguments = std::make_shared<BinsArguments>();
+  BinsArguments& arguments = command.runs(estimate);
   command
-      ->add_option("source", arguments->source,
-                   "cuts (.jsonl, .jsonl.gz), a Shar folder, NeMo's manifest (.json), a YAML "
-                   "file with input_cfg, or KEY=VALUE of a data set's block")
-      ->required();
-  command->add_option("-b,--num-buckets", arguments->num_buckets, "buckets")
-      ->check(positive())
-      ->capture_default_str();
-  command->add_option("-t,--tokenizer", arguments->tokenizer,
-                      "a tokenizer.json or .model: buckets of seconds and tokens");
+      .option("source", arguments.source,
+              "cuts (.jsonl, .jsonl.gz), a Shar folder, NeMo's manifest (.json), a YAML "
+              "file with input_cfg, or KEY=VALUE of a data set's block")
+      .required();
+  command.option("-b,--num-buckets", arguments.num_buckets, "buckets").positive().shows_default();
+  command.option("-t,--tokenizer", arguments.tokenizer,
+                 "a tokenizer.json or .model: buckets of seconds and tokens");
   command
-      ->add_option("-s,--sub-buckets", arguments->sub_buckets,
-                   "with --tokenizer: buckets of tokens in each bucket of seconds")
-      ->check(positive())
-      ->capture_default_str();
+      .option("-s,--sub-buckets", arguments.sub_buckets,
+              "with --tokenizer: buckets of tokens in each bucket of seconds")
+      .positive()
+      .shows_default();
   command
-      ->add_option("-n,--num-samples,--num-examples", arguments->num_samples,
-                   "cuts to look at, mixed by the weights of the source; 0: all, each once")
-      ->check(whole_number());
-  command->add_option("--seed", arguments->seed, "of the shuffling and mixing with -n")
-      ->check(whole_number());
-  command->add_option("-l,--min-duration", arguments->min_duration, "leave out shorter cuts (s)")
-      ->check(not_negative());
-  command->add_option("-u,--max-duration", arguments->max_duration, "leave out longer cuts (s)")
-      ->check(positive());
+      .option("-n,--num-samples,--num-examples", arguments.num_samples,
+              "cuts to look at, mixed by the weights of the source; 0: all, each once")
+      .whole_number();
+  command.option("--seed", arguments.seed, "of the shuffling and mixing with -n").whole_number();
+  command.option("-l,--min-duration", arguments.min_duration, "leave out shorter cuts (s)")
+      .not_negative();
+  command.option("-u,--max-duration", arguments.max_duration, "leave out longer cuts (s)")
+      .positive();
   command
-      ->add_option("--token-outliers", arguments->outliers,
-                   "with --tokenizer: leave out cuts with more tokens per second than so many "
-                   "standard deviations above the mean of their bucket")
-      ->check(positive())
-      ->capture_default_str();
-  add_allow_commands(*command);
-  command->add_flag("--json", invocation.json, "print the bounds as JSON");
-  command->callback([arguments, &invocation] {
-    invocation.selected = [arguments, &invocation] { return estimate(*arguments, invocation); };
-  });
+      .option("--token-outliers", arguments.outliers,
+              "with --tokenizer: leave out cuts with more tokens per second than so many "
+              "standard deviations above the mean of their bucket")
+      .positive()
+      .shows_default();
+  add_allow_commands(command);
+  command.json("print the bounds as JSON");
 }
 
 }  // namespace s2s::run

@@ -1,16 +1,15 @@
-#include "s2s_run/data/data_inspect.h"
+// s2s-run data inspect: what is in a set, and what is wrong with it.
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <optional>
 
 #include "base/console.h"
-#include "s2s_run/data/allow_commands.h"
+#include "files/command_rules.h"
 #include "s2s_run/data/data_inspect_parts.h"
 #include "s2s_run/data/word_tokenizer.h"
 #include "s2s_run/new_output.h"
-#include "s2s_run/number_checks.h"
+#include "s2s_run/subcommands.h"
 #include "s2s_run/tokenizer/tokenizer_file.h"
 
 namespace s2s::run {
@@ -73,6 +72,7 @@ void say_what_nemo_lacks(InspectResult& result) {
 }
 
 int inspect(InspectArguments arguments, const Invocation& invocation) {
+  arguments.quiet = invocation.json && !standard_error_is_terminal();
   InspectResult result;
   if (!arguments.html.empty()) require_new({arguments.html}, arguments.force);
   const DataSet set(arguments.source, invocation);
@@ -116,108 +116,96 @@ int inspect(InspectArguments arguments, const Invocation& invocation) {
 
 /// An option of the `data` block; a run's own counts where it is not given.
 template <class T>
-CLI::Option* add_data_option(CLI::App& command, InspectArguments& arguments, const char* name,
-                             T DuplexDataOptions::*member, const char* description) {
+Argument add_data_option(const Command& command, InspectArguments& arguments, const char* name,
+                         T DuplexDataOptions::*member, const char* description) {
   const auto value = std::make_shared<T>(DuplexDataOptions().*member);
-  CLI::Option* const option = command.add_option(name, *value, description);
+  const Argument option = command.option(name, *value, description);
   arguments.data_options.push_back([option, value, member](DuplexDataOptions& data) {
-    if (option->count() > 0) data.*member = *value;
+    if (option.is_given()) data.*member = *value;
   });
   return option;
 }
 
-void add_text_options(CLI::App& command, InspectArguments& arguments) {
+void add_text_options(const Command& command, InspectArguments& arguments) {
   using Data = DuplexDataOptions;
-  command.add_option("--tokenizer", arguments.tokenizer,
-                     "a tokenizer.json or .model, to count tokens");
+  command.option("--tokenizer", arguments.tokenizer, "a tokenizer.json or .model, to count tokens");
   add_data_option(command, arguments, "--frame-length", &Data::frame_length, "in seconds")
-      ->check(positive())
-      ->capture_default_str();
+      .positive()
+      .shows_default();
   add_data_option(command, arguments, "--user", &Data::input_roles, "speakers that are the user")
-      ->capture_default_str();
+      .shows_default();
   add_data_option(command, arguments, "--agent", &Data::output_roles, "speakers that are the agent")
-      ->capture_default_str();
+      .shows_default();
   add_data_option(command, arguments, "--user-text", &Data::user_text,
                   "turn, or word_end: user words at their ends")
-      ->check(CLI::IsMember({"turn", "word_end"}));
+      .one_of({"turn", "word_end"});
   add_data_option(command, arguments, "--agent-text", &Data::agent_text,
                   "turn, or word_start: agent words when spoken")
-      ->check(CLI::IsMember({"turn", "word_start"}));
+      .one_of({"turn", "word_start"});
   add_data_option(command, arguments, "--long-text", &Data::long_text,
                   "keep, or drop: agent text behind its turn")
-      ->check(CLI::IsMember({"keep", "drop"}));
+      .one_of({"keep", "drop"});
 }
 
-void add_bucket_options(CLI::App& command, InspectArguments& arguments) {
+void add_bucket_options(const Command& command, InspectArguments& arguments) {
   data::BucketOptions& buckets = arguments.buckets;
-  command.add_option("--bins", buckets.bins, "upper bounds of buckets in seconds, with commas")
-      ->delimiter(',')
-      ->check(positive());
+  command.option("--bins", buckets.bins, "upper bounds of buckets in seconds, with commas")
+      .separated_by(',')
+      .positive();
+  command.option("--num-buckets", buckets.num_buckets, "without --bins, as lhotse estimates them")
+      .positive()
+      .shows_default();
+  command.option("--batch-duration", buckets.limits.max_length, "seconds of a batch (120)")
+      .positive();
+  command.option("--batch-size", buckets.limits.max_cuts, "cuts of a batch").positive();
   command
-      .add_option("--num-buckets", buckets.num_buckets, "without --bins, as lhotse estimates them")
-      ->check(positive())
-      ->capture_default_str();
-  command.add_option("--batch-duration", buckets.limits.max_length, "seconds of a batch (120)")
-      ->check(positive());
-  command.add_option("--batch-size", buckets.limits.max_cuts, "cuts of a batch")->check(positive());
-  command
-      .add_option("--quadratic-duration", buckets.limits.quadratic_length,
-                  "a cut counts d + d * d / this")
-      ->check(positive());
-  command
-      .add_option("--draw", arguments.draw,
-                  "batches of a run to look at, as its sampler makes them")
-      ->check(whole_number())
-      ->capture_default_str();
+      .option("--quadratic-duration", buckets.limits.quadratic_length,
+              "a cut counts d + d * d / this")
+      .positive();
+  command.option("--draw", arguments.draw, "batches of a run to look at, as its sampler makes them")
+      .whole_number()
+      .shows_default();
 }
 
-void add_reading_options(CLI::App& command, InspectArguments& arguments) {
-  command.add_option("--limit", arguments.limit, "look at the first N cuts only")
-      ->check(positive());
-  command.add_option("--sample", arguments.sample, "read the audio of N cuts drawn at random only")
-      ->check(positive());
-  command.add_flag("--no-audio", arguments.no_audio, "read the manifests only");
+void add_reading_options(const Command& command, InspectArguments& arguments) {
+  command.option("--limit", arguments.limit, "look at the first N cuts only").positive();
+  command.option("--sample", arguments.sample, "read the audio of N cuts drawn at random only")
+      .positive();
+  command.flag("--no-audio", arguments.no_audio, "read the manifests only");
   add_allow_commands(command);
-  command.add_option("--threads", arguments.threads, "0: one for each processor, 8 at most")
-      ->check(whole_number());
-  command.add_option("--html", arguments.html,
-                     "write the report as one page with examples to hear");
-  add_force(command, arguments.force);
-  command.add_option("--examples", arguments.examples, "of the page, drawn at random")
-      ->check(whole_number())
-      ->capture_default_str();
+  command.option("--threads", arguments.threads, "0: one for each processor, 8 at most")
+      .whole_number();
+  command.option("--html", arguments.html, "write the report as one page with examples to hear");
+  command.force(arguments.force);
+  command.option("--examples", arguments.examples, "of the page, drawn at random")
+      .whole_number()
+      .shows_default();
 }
 
 }  // namespace
 
-void setup_data_inspect(CLI::App& app, Invocation& invocation) {
-  CLI::App& group = command_group(app, "data", "make, look at and convert data sets");
-  CLI::App* command = group.add_subcommand(
+void setup_data_inspect(const Command& group) {
+  const Command command = group.command(
       "inspect",
       "what is in a set, and what is wrong with it; exit 1 when training on it would stop");
-  auto arguments = std::make_shared<InspectArguments>();
+  InspectArguments& arguments = command.runs(inspect);
   command
-      ->add_option(
-          "source", arguments->source.words,
-          "cuts (.jsonl, .jsonl.gz), a Shar directory, a NeMo manifest, an input_cfg, or a "
-          "run's CONFIG [key=value...]")
-      ->required();
+      .option("source", arguments.source.words,
+              "cuts (.jsonl, .jsonl.gz), a Shar directory, a NeMo manifest, an input_cfg, or a "
+              "run's CONFIG [key=value...]")
+      .required();
   command
-      ->add_option("--set", arguments->source.set,
-                   "of a CONFIG: train_ds, or the name of a validation set")
-      ->capture_default_str();
+      .option("--set", arguments.source.set,
+              "of a CONFIG: train_ds, or the name of a validation set")
+      .shows_default();
   command
-      ->add_option("--batch", arguments->batch,
-                   "draw token channels: of the first N cuts; of a CONFIG, of batch number N")
-      ->check(positive());
-  add_text_options(*command, *arguments);
-  add_bucket_options(*command, *arguments);
-  add_reading_options(*command, *arguments);
-  command->add_flag("--json", invocation.json, "print the report as JSON");
-  command->callback([arguments, &invocation] {
-    arguments->quiet = invocation.json && !standard_error_is_terminal();
-    invocation.selected = [arguments, &invocation] { return inspect(*arguments, invocation); };
-  });
+      .option("--batch", arguments.batch,
+              "draw token channels: of the first N cuts; of a CONFIG, of batch number N")
+      .positive();
+  add_text_options(command, arguments);
+  add_bucket_options(command, arguments);
+  add_reading_options(command, arguments);
+  command.json("print the report as JSON");
 }
 
 }  // namespace s2s::run

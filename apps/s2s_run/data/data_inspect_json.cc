@@ -2,7 +2,6 @@
 #include <nlohmann/json.hpp>
 
 #include "s2s_run/data/data_inspect_result.h"
-#include "s2s_run/data/turn_report.h"
 
 namespace s2s::run {
 namespace {
@@ -125,6 +124,23 @@ void print_inspect_json(const InspectResult& result) {
   json["num_unsuitable"] = report.num_unsuitable;
   json["warnings"] = result.warnings;
   std::printf("%s\n", json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+}
+
+nlohmann::ordered_json turn_report_json(const data::TurnReport& report) {
+  nlohmann::ordered_json findings = nlohmann::ordered_json::array();
+  for (const data::TurnFinding& finding : report.findings) {
+    findings.push_back({{"kind", finding.kind},
+                        {"which", finding.which},
+                        {"cuts", finding.cuts},
+                        {"cuts_judged", finding.cuts_judged},
+                        {"seconds", finding.seconds},
+                        {"examples", finding.examples},
+                        {"text", finding.text},
+                        {"advice", finding.advice}});
+  }
+  return {{"cuts_judged", report.cuts_judged},
+          {"cuts_that_fit", report.cuts_that_fit},
+          {"findings", std::move(findings)}};
 }
 
 }  // namespace s2s::run

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -49,5 +50,9 @@ void write_inspect_page(const InspectResult& result, const std::string& path);
 
 /// "1.5-2 s" of a histogram's bin.
 std::string bin_label(const data::Histogram& histogram, size_t bin);
+
+/// {"cuts_judged", "cuts_that_fit", "findings": [{"kind", "which", "cuts", "cuts_judged",
+/// "seconds", "examples", "text", "advice"}]}.
+nlohmann::ordered_json turn_report_json(const data::TurnReport& report);
 
 }  // namespace s2s::run

@@ -1,9 +1,8 @@
-#include "s2s_run/data/data_shar.h"
+// s2s-run data shar: cuts as Lhotse Shar.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -21,9 +20,8 @@
 #include "base/text.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
-#include "s2s_run/data/allow_commands.h"
 #include "s2s_run/new_output.h"
-#include "s2s_run/number_checks.h"
+#include "s2s_run/subcommands.h"
 #include "shar/write_shar.h"
 #include "streams/input_source.h"
 #include "streams/python_random.h"
@@ -154,8 +152,9 @@ data::WriteSharSummary write(SharArguments& arguments, Console& console,
   return summary;
 }
 
-int run_shar(SharArguments arguments, bool json) {
+int run_shar(SharArguments arguments, const Invocation& invocation) {
   data::WriteSharOptions& options = arguments.options;
+  if (options.num_jobs == 0) options.num_jobs = std::max(1U, std::thread::hardware_concurrency());
   options.writer.fields =
       data::parse_shar_fields(fmt::format("{}", fmt::join(arguments.fields, ",")));
   options.writer.compress_jsonl = !arguments.plain_jsonl;
@@ -168,61 +167,51 @@ int run_shar(SharArguments arguments, bool json) {
     summary.stopped = true;
   }
   warn_of_empty_fields(summary, options.writer.fields);
-  print_summary(summary, options.writer.folder, json);
+  print_summary(summary, options.writer.folder, invocation.json);
   return static_cast<int>(summary.stopped ? ExitCode::kStopped : ExitCode::kOk);
 }
 
-void add_options(CLI::App& command, SharArguments& arguments) {
+void add_options(const Command& command, SharArguments& arguments) {
   data::WriteSharOptions& options = arguments.options;
   command
-      .add_option("source", arguments.source,
-                  "a manifest of cuts (.jsonl, .jsonl.gz, pipe:CMD, a pattern with {}), a Shar "
-                  "folder, a NeMo manifest, an input_cfg or a run's configuration (YAML)")
-      ->required();
-  command.add_option("out", options.writer.folder, "folder to write")->required();
+      .option("source", arguments.source,
+              "a manifest of cuts (.jsonl, .jsonl.gz, pipe:CMD, a pattern with {}), a Shar "
+              "folder, a NeMo manifest, an input_cfg or a run's configuration (YAML)")
+      .required();
+  command.option("out", options.writer.folder, "folder to write").required();
   command
-      .add_option("--fields", arguments.fields,
-                  "NAME=FORMAT, separated by commas or repeated; wav, flac, mp3, opus, ogg, "
-                  "original; numpy; "
-                  "jsonl")
-      ->capture_default_str();
-  command
-      .add_option("--shard-size", options.shard_size, "cuts of a shard; 0: one without a number")
-      ->check(whole_number())
-      ->capture_default_str();
-  command.add_option("--num-jobs", options.num_jobs, "threads; 0: one for each processor")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
-  command.add_flag("--shuffle", arguments.shuffle, "write the cuts in a drawn order");
-  command.add_option("--seed", arguments.seed, "of --shuffle, as Python's random.Random(SEED)")
-      ->capture_default_str();
-  command.add_flag("--plain-jsonl", arguments.plain_jsonl, "cuts and values without gzip");
-  command.add_flag("--index", options.writer.make_indexes,
-                   "write .idx files, too; Lhotse before 2.0 cannot read such a folder");
-  command.add_option("--skip-bad", options.skip_bad, "leave out up to so many cuts with an error")
-      ->check(whole_number())
-      ->capture_default_str();
+      .option("--fields", arguments.fields,
+              "NAME=FORMAT, separated by commas or repeated; wav, flac, mp3, opus, ogg, "
+              "original; numpy; "
+              "jsonl")
+      .shows_default();
+  command.option("--shard-size", options.shard_size, "cuts of a shard; 0: one without a number")
+      .whole_number()
+      .shows_default();
+  command.option("--num-jobs", options.num_jobs, "threads; 0: one for each processor")
+      .between(0, 1024)
+      .shows_default();
+  command.flag("--shuffle", arguments.shuffle, "write the cuts in a drawn order");
+  command.option("--seed", arguments.seed, "of --shuffle, as Python's random.Random(SEED)")
+      .shows_default();
+  command.flag("--plain-jsonl", arguments.plain_jsonl, "cuts and values without gzip");
+  command.flag("--index", options.writer.make_indexes,
+               "write .idx files, too; Lhotse before 2.0 cannot read such a folder");
+  command.option("--skip-bad", options.skip_bad, "leave out up to so many cuts with an error")
+      .whole_number()
+      .shows_default();
 }
 
 }  // namespace
 
-void setup_data_shar(CLI::App& app, Invocation& invocation) {
-  CLI::App& data = command_group(app, "data", "make, look at and convert data sets");
-  CLI::App* command =
-      data.add_subcommand("shar", "write cuts as Lhotse Shar; run again, it goes on");
-  add_allow_commands(*command);
-  auto arguments = std::make_shared<SharArguments>();
-  add_force(*command, arguments->options.force);
-  arguments->options.num_jobs = 0;
-  add_options(*command, *arguments);
-  command->add_flag("--json", invocation.json, "print the summary as JSON");
-  command->callback([arguments, &invocation] {
-    invocation.selected = [arguments, &invocation] {
-      int64_t& num_jobs = arguments->options.num_jobs;
-      if (num_jobs == 0) num_jobs = std::max(1U, std::thread::hardware_concurrency());
-      return run_shar(*arguments, invocation.json);
-    };
-  });
+void setup_data_shar(const Command& group) {
+  const Command command = group.command("shar", "write cuts as Lhotse Shar; run again, it goes on");
+  add_allow_commands(command);
+  SharArguments& arguments = command.runs(run_shar);
+  command.force(arguments.options.force);
+  arguments.options.num_jobs = 0;
+  add_options(command, arguments);
+  command.json("print the summary as JSON");
 }
 
 }  // namespace s2s::run

@@ -2,16 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/console.h"
 #include "base/progress_bar.h"
 #include "s2s/options.h"
-#include "s2s_run/number_checks.h"
+#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 
@@ -59,13 +57,13 @@ void print_summary(const synth::SetSummary& summary, double seconds, bool json) 
   std::printf(summary.reused ? "\n" : "; %.1f s\n", seconds);
 }
 
-int run_synth(SynthArguments arguments, bool json) {
+int run_synth(SynthArguments arguments, const Invocation& invocation) {
   if (arguments.tiny) arguments.options.size = synth::Size::kTiny;
   if (arguments.quick) arguments.options.size = synth::Size::kQuick;
   const double start_s = monotonic_seconds();
   const synth::SetSummary summary =
       make_with_progress(arguments.folder, arguments.options, arguments.workers);
-  print_summary(summary, monotonic_seconds() - start_s, json);
+  print_summary(summary, monotonic_seconds() - start_s, invocation.json);
   return 0;
 }
 
@@ -92,34 +90,28 @@ struct SynthBlock {
 
 }  // namespace
 
-void setup_data_synth(CLI::App& app, Invocation& invocation) {
-  CLI::App& data = command_group(app, "data", "make, look at and convert data sets");
-  CLI::App* command = data.add_subcommand(
-      "synth", "speak a data set of question-answer dialogues with flite's voices");
-  auto arguments = std::make_shared<SynthArguments>();
-  synth::SetOptions& options = arguments->options;
-  command->add_option("out", arguments->folder, "folder to make")->required();
-  CLI::Option* quick = command->add_flag("--quick", arguments->quick, "two domains, some seconds");
-  command->add_flag("--tiny", arguments->tiny, "a dozen cuts, to try an option")->excludes(quick);
-  command->add_option("--seed", options.seed, "another seed gives another set")
-      ->check(not_negative())
-      ->capture_default_str();
-  command->add_option("--sample-rate", options.sample_rate_hz, "rate of the agent's audio in hertz")
-      ->capture_default_str();
-  command->add_option("--format", options.audio_format, "16-bit audio files: wav or flac")
-      ->check(CLI::IsMember({"wav", "flac"}))
-      ->capture_default_str();
-  command->add_option("--domains", options.domains, "domains to talk about, separated by commas")
-      ->delimiter(',');
-  command->add_option("--workers", arguments->workers, "processes; 0: one for each processor")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
-  command->add_flag("--json", invocation.json, "print the summary as JSON");
-  command->callback([arguments, &invocation] {
-    invocation.selected = [arguments, &invocation] {
-      return run_synth(*arguments, invocation.json);
-    };
-  });
+void setup_data_synth(const Command& group) {
+  const Command command =
+      group.command("synth", "speak a data set of question-answer dialogues with flite's voices");
+  SynthArguments& arguments = command.runs(run_synth);
+  synth::SetOptions& options = arguments.options;
+  command.option("out", arguments.folder, "folder to make").required();
+  const Argument quick = command.flag("--quick", arguments.quick, "two domains, some seconds");
+  command.flag("--tiny", arguments.tiny, "a dozen cuts, to try an option").excludes(quick);
+  command.option("--seed", options.seed, "another seed gives another set")
+      .not_negative()
+      .shows_default();
+  command.option("--sample-rate", options.sample_rate_hz, "rate of the agent's audio in hertz")
+      .shows_default();
+  command.option("--format", options.audio_format, "16-bit audio files: wav or flac")
+      .one_of({"wav", "flac"})
+      .shows_default();
+  command.option("--domains", options.domains, "domains to talk about, separated by commas")
+      .separated_by(',');
+  command.option("--workers", arguments.workers, "processes; 0: one for each processor")
+      .between(0, 1024)
+      .shows_default();
+  command.json("print the summary as JSON");
 }
 
 OptionTable configured_set_options() { return list_options<SynthBlock>(); }

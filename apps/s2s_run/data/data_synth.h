@@ -1,18 +1,14 @@
 #pragma once
-// `s2s-run data synth`, and the same on behalf of a config that names a set to make.
+// `s2s-run data synth` on behalf of a config that names a set to make.
 
 #include <filesystem>
 #include <optional>
 
 #include "s2s/config.h"
 #include "s2s/options.h"
-#include "s2s_run/subcommands.h"
 #include "s2s_run/synth/synth.h"
 
 namespace s2s::run {
-
-/// Adds `data synth`.
-void setup_data_synth(CLI::App& app, Invocation& invocation);
 
 /// The options of a config's `data.synth` block.
 OptionTable configured_set_options();

@@ -1,8 +1,5 @@
 // s2s-run launch diagnose FOLDER: reads the ranks' flight records and compares them.
 
-#include "s2s_run/launch/launch_diagnose.h"
-
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -13,6 +10,7 @@
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/columns.h"
+#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 namespace {
@@ -115,27 +113,24 @@ void print_flights_json(const std::vector<RankFlight>& flights, const FlightDiag
   std::cout << out.dump(2, ' ', false, ordered_json::error_handler_t::replace) << '\n';
 }
 
-int diagnose(const std::string& folder, bool json) {
+int diagnose(const std::string& folder, const Invocation& invocation) {
   std::vector<RankFlight> flights = read_records(folder);
   const int64_t size = size_of_run(flights);
   const auto is_older = [size](const RankFlight& flight) { return flight.rank >= size; };
   flights.erase(std::remove_if(flights.begin(), flights.end(), is_older), flights.end());
   const FlightDiagnosis diagnosis = diagnose_flights(flights, size);
-  (json ? print_flights_json : print_flights)(flights, diagnosis, size);
+  (invocation.json ? print_flights_json : print_flights)(flights, diagnosis, size);
   return 0;
 }
 
 }  // namespace
 
-void add_launch_diagnose(CLI::App& group, Invocation& invocation) {
-  CLI::App* const command = group.add_subcommand(
+void setup_launch_diagnose(const Command& group) {
+  const Command command = group.command(
       "diagnose", "compare the flight records of a run that failed or hangs: who is missing");
-  auto folder = std::make_shared<std::string>();
-  command->add_option("folder", *folder, "the run's folder, with flight.RANK.json")->required();
-  command->add_flag("--json", invocation.json, "print one JSON object");
-  command->callback([folder, &invocation] {
-    invocation.selected = [folder, &invocation] { return diagnose(*folder, invocation.json); };
-  });
+  command.option("folder", command.runs(diagnose), "the run's folder, with flight.RANK.json")
+      .required();
+  command.json("print one JSON object");
 }
 
 }  // namespace s2s::run

@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -18,13 +17,10 @@
 #include "base/standard_output.h"
 #include "plugin/search_path.h"
 #include "s2s/error.h"
-#include "s2s_run/plugin/plugin.h"
 #include "s2s_run/program.h"
 #include "s2s_run/subcommands.h"
 
 namespace s2s::run {
-
-void setup_launch(CLI::App& app, Invocation& invocation);
 
 namespace {
 
@@ -60,8 +56,9 @@ SearchInputs search_without_config(const Invocation& invocation, const std::stri
   return process_search_inputs(invocation.plugin_paths);
 }
 
-void setup_notes(CLI::App& app, Invocation& invocation) {
-  setup_plugin_notes(app, invocation, search_without_config);
+void setup_notes(const Command& program) {
+  program.invocation().search = search_without_config;
+  setup_plugin_notes(program);
 }
 
 /// The first part of a path that this account may not enter or read; "" when it may.

@@ -1,17 +1,15 @@
-#include "s2s_run/plan/plan.h"
+// s2s-run plan: the sharding plan of a configuration's model, checked before memory is spent.
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "plan/plan_check.h"
 #include "plan/plan_report.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/config/config_arguments.h"
-#include "s2s_run/number_checks.h"
 #include "s2s_run/plan/plan_inputs.h"
 #include "s2s_run/plan/plan_layouts.h"
+#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 namespace {
@@ -85,39 +83,36 @@ int plan(const PlanArguments& arguments, const Invocation& invocation) {
 
 }  // namespace
 
-void setup_plan(CLI::App& app, Invocation& invocation) {
-  CLI::App* command = app.add_subcommand(
+void setup_plan(const Command& program) {
+  const Command command = program.command(
       "plan", "the model's sharding plan, its bytes per rank and its traffic; no memory is spent");
-  auto arguments = std::make_shared<PlanArguments>();
-  add_config_arguments(*command, arguments->config);
-  command->add_option("--mesh", arguments->mesh,
-                      "axes, as data=4,tensor=2 (data is another word for shard); default: the "
-                      "sizes in trainer.strategy");
+  PlanArguments& arguments = command.runs(plan);
+  add_config_arguments(command, arguments.config);
+  command.option("--mesh", arguments.mesh,
+                 "axes, as data=4,tensor=2 (data is another word for shard); default: the "
+                 "sizes in trainer.strategy");
   command
-      ->add_option(
-          "--world-size", arguments->world_size,
+      .option(
+          "--world-size", arguments.world_size,
           "ranks there will be; default: trainer.devices x trainer.num_nodes, where they are given")
-      ->check(positive());
+      .positive();
   command
-      ->add_option("--sequence-length", arguments->sequence_length,
-                   "positions of a sequence, for the traffic and for activations")
-      ->check(positive());
+      .option("--sequence-length", arguments.sequence_length,
+              "positions of a sequence, for the traffic and for activations")
+      .positive();
   command
-      ->add_option("--batch-size", arguments->batch_size,
-                   "sequences of a micro-batch; default: data.train_ds.batch_size, else 1")
-      ->check(positive());
+      .option("--batch-size", arguments.batch_size,
+              "sequences of a micro-batch; default: data.train_ds.batch_size, else 1")
+      .positive();
   command
-      ->add_option("--gpu-memory", arguments->gpu_bytes,
-                   "memory of each rank's device, e.g. 80GB: says whether the plan fits")
-      ->transform(size_with_unit())
-      ->check(positive());
-  command->add_flag("--layouts", arguments->layouts,
-                    "every layout of so many ranks, those that fit --gpu-memory first, the "
-                    "cheapest of them first");
-  command->add_flag("--json", invocation.json, "machine-readable");
-  command->callback([arguments, &invocation] {
-    invocation.selected = [arguments, &invocation] { return plan(*arguments, invocation); };
-  });
+      .option("--gpu-memory", arguments.gpu_bytes,
+              "memory of each rank's device, e.g. 80GB: says whether the plan fits")
+      .size_with_unit()
+      .positive();
+  command.flag("--layouts", arguments.layouts,
+               "every layout of so many ranks, those that fit --gpu-memory first, the "
+               "cheapest of them first");
+  command.json("machine-readable");
 }
 
 }  // namespace s2s::run

@@ -3,10 +3,13 @@
 // the size of a step.
 
 #include <string>
+#include <vector>
 
 #include "plan/plan_report.h"
 #include "run/described_model.h"
 #include "run/run_config.h"
+#include "run/run_program.h"
+#include "s2s/registry.h"
 #include "train/freeze.h"
 #include "train/run_options.h"
 
@@ -49,5 +52,14 @@ class PlannedRun {
   DescribedModel model_;
   int64_t asked_ranks_ = 0;
 };
+
+/// Adds a warning [run/memory] when parameters, gradients and optimizer state of the ranks of one
+/// machine are more than this machine's whole memory. `config`: checked, as written, of a run that
+/// computes on CPUs. Errors: those of the model's parts and of its plan.
+void warn_of_memory(const Config& config, const Registries& registries, const StartedRanks& ranks,
+                    std::vector<std::string>& warnings);
+
+/// The text, for ranks of which each holds so many bytes; "" when they fit into `there`.
+std::string memory_warning(double bytes_of_rank, int64_t ranks_here, double there);
 
 }  // namespace s2s::run

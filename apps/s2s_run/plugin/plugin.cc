@@ -1,29 +1,19 @@
-// s2s-run plugin: list, inspect, path, check, new.
+// The subcommands of `s2s-run plugin` that only read notes: these need neither LibTorch nor the
+// rest of core, but for a --config.
 
-#include "s2s_run/plugin/plugin.h"
-
-#include <CLI/CLI.hpp>
-
-#include "run/run_config.h"
-#include "s2s_run/config/config_arguments.h"
+#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 
-namespace {
-
-SearchInputs search_with_config(const Invocation& invocation, const std::string& config) {
-  return config.empty() ? process_search_inputs(invocation.plugin_paths)
-                        : config_search_inputs(invocation.plugin_paths, config);
+void add_config_option(const Command& command, std::string& config) {
+  command.option("--config", config, "search the folders of this config's plugins block, too");
 }
 
-}  // namespace
-
-void setup_plugin(CLI::App& app, Invocation& invocation) {
-  setup_plugin_notes(app, invocation, search_with_config);
-  CLI::App& plugin = *app.get_subcommand("plugin");
-  setup_plugin_inspect(plugin, invocation, search_with_config);
-  setup_plugin_check(plugin, invocation);
-  setup_plugin_new(plugin, invocation);
+Command setup_plugin_notes(const Command& program) {
+  const Command group = program.group("plugin", "find, describe and check plugins");
+  setup_plugin_list(group);
+  setup_plugin_path(group);
+  return group;
 }
 
 }  // namespace s2s::run

@@ -3,21 +3,28 @@
 
 #include "plugin/plugin_check.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <memory>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include "base/foreign_json.h"
 #include "plugin/plugin_errors.h"
 #include "plugin/search_path.h"
 #include "s2s/foreign_text.h"
-#include "s2s_run/plugin/child_process.h"
-#include "s2s_run/plugin/plugin.h"
 #include "s2s_run/plugin/plugin_check_behavior.h"
 #include "s2s_run/subcommands.h"
 
@@ -26,6 +33,93 @@ namespace s2s::run {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// The descriptor on which a child reports.
+constexpr int kReportDescriptor = 3;
+
+/// How a child ended.
+struct ChildEnd {
+  int exit_code = 0;
+  int signal = 0;  // 0 when it exited by itself
+  bool timed_out = false;
+};
+
+using Clock = std::chrono::steady_clock;
+
+void require(int code) {
+  if (code != 0) throw std::system_error(code, std::generic_category(), "child process");
+}
+
+pid_t start(const std::vector<std::string>& command, int report) {
+  std::vector<char*> arguments;
+  for (const std::string& text : command) arguments.push_back(const_cast<char*>(text.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  require(posix_spawn_file_actions_init(&actions));
+  require(posix_spawn_file_actions_adddup2(&actions, report, kReportDescriptor));
+  pid_t child = 0;
+  const int code = posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  require(code);
+  return child;
+}
+
+/// Splits what arrives into lines.
+class LineSplitter {
+ public:
+  explicit LineSplitter(const std::function<void(const std::string&)>& on_line)
+      : on_line_(on_line) {}
+  void add(const char* data, size_t size) {
+    pending_.append(data, size);
+    for (size_t end; (end = pending_.find('\n')) != std::string::npos;) {
+      on_line_(pending_.substr(0, end));
+      pending_.erase(0, end + 1);
+    }
+  }
+
+ private:
+  const std::function<void(const std::string&)>& on_line_;
+  std::string pending_;
+};
+
+/// Reads until the end of the report; false when the deadline passes first.
+bool read_report(int report, Clock::time_point deadline, LineSplitter& lines) {
+  while (true) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) return false;
+    pollfd waiting{report, POLLIN, 0};
+    const int ready = ::poll(&waiting, 1, static_cast<int>(left));
+    if (ready < 0 && errno != EINTR) require(errno);
+    if (ready <= 0) continue;
+    char buffer[4096];
+    const ssize_t count = ::read(report, buffer, sizeof(buffer));
+    if (count == 0) return true;
+    if (count > 0) lines.add(buffer, static_cast<size_t>(count));
+  }
+}
+
+/// Starts `command` (an absolute path and its arguments), hands every line of its report to
+/// `on_line`, and waits. It is killed after `time_limit_s` seconds.
+/// Errors: std::system_error when it cannot be started.
+ChildEnd run_child(const std::vector<std::string>& command, int time_limit_s,
+                   const std::function<void(const std::string&)>& on_line) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) require(errno);
+  const pid_t child = start(command, ends[1]);
+  ::close(ends[1]);
+  LineSplitter lines(on_line);
+  ChildEnd end;
+  end.timed_out = !read_report(ends[0], Clock::now() + std::chrono::seconds(time_limit_s), lines);
+  ::close(ends[0]);
+  if (end.timed_out) ::kill(child, SIGKILL);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
+  return end;
+}
 
 constexpr int kTimeLimitSeconds = 120;
 constexpr const char* kChildCommand = "check-in-this-process";
@@ -39,8 +133,8 @@ std::vector<PluginCheck> all_checks() {
 
 /// In the child: one JSON line before a check and one after it, to a descriptor of its own because
 /// a plugin may print.
-int run_checks(const std::string& path, int descriptor) {
-  FILE* const out = fdopen(descriptor, "w");
+int run_checks(const std::string& path, const Invocation&) {
+  FILE* const out = fdopen(kReportDescriptor, "w");
   if (out == nullptr) return static_cast<int>(ExitCode::kUsage);
   const rlimit no_core_file{0, 0};
   setrlimit(RLIMIT_CORE, &no_core_file);
@@ -107,7 +201,7 @@ void print_line(size_t number, const Json& line) {
   if (!ok) std::printf("   [%s] %s\n", id.c_str(), printable(detail).c_str());
 }
 
-int check(const Invocation& invocation, const std::string& path) {
+int check(const std::string& path, const Invocation& invocation) {
   CheckReport report;
   const ChildEnd end =
       run_child({this_executable(), "plugin", kChildCommand, path}, kTimeLimitSeconds,
@@ -135,20 +229,13 @@ int check(const Invocation& invocation, const std::string& path) {
 
 }  // namespace
 
-void setup_plugin_check(CLI::App& plugin, Invocation& invocation) {
-  const auto path = std::make_shared<std::string>();
-  CLI::App* const command = plugin.add_subcommand(
+void setup_plugin_check(const Command& group) {
+  const Command command = group.command(
       "check", "check one plugin file, in a child process; exit code 4 if a check fails");
-  command->add_option("file", *path, "the plugin's .so file")->required();
-  command->add_flag("--json", invocation.json, "print JSON");
-  command->callback([&invocation, path] {
-    invocation.selected = [&invocation, path] { return check(invocation, *path); };
-  });
-  CLI::App* const child = plugin.add_subcommand(kChildCommand, "")->group("");
-  child->add_option("file", *path)->required();
-  child->callback([&invocation, path] {
-    invocation.selected = [path] { return run_checks(*path, kReportDescriptor); };
-  });
+  command.option("file", command.runs(check), "the plugin's .so file").required();
+  command.json("print JSON");
+  const Command child = group.command(kChildCommand, "").hidden();
+  child.option("file", child.runs(run_checks), "").required();
 }
 
 }  // namespace s2s::run

@@ -1,10 +1,8 @@
 // s2s-run plugin inspect NAME|FILE: the note, and every component's options. Loads the plugin.
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <set>
 
 #include "plugin/plugin_errors.h"
@@ -12,7 +10,6 @@
 #include "plugin/plugin_json.h"
 #include "plugin/plugin_loader.h"
 #include "s2s_run/columns.h"
-#include "s2s_run/plugin/plugin.h"
 #include "s2s_run/subcommands.h"
 
 namespace s2s::run {
@@ -20,6 +17,10 @@ namespace s2s::run {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+struct InspectArguments {
+  std::string name, config;
+};
 
 bool names_file(const std::string& text) {
   return text.find('/') != std::string::npos || text.ends_with(".so");
@@ -134,13 +135,14 @@ void print_plugin(const Json& plugin, const PluginFile& file) {
   for (const Json& component : plugin["components"]) print_component(component);
 }
 
-int inspect(const Invocation& invocation, const std::string& name, const SearchInputs& inputs) {
+int inspect(const InspectArguments& arguments, const Invocation& invocation) {
+  const SearchInputs inputs = invocation.search(invocation, arguments.config);
   std::vector<PluginFile> files;
-  if (names_file(name)) {
-    files.push_back(read_plugin_file(name));
+  if (names_file(arguments.name)) {
+    files.push_back(read_plugin_file(arguments.name));
   } else {
     const PluginHost host(inputs);
-    files = find_plugins(host.scan(), name);
+    files = find_plugins(host.scan(), arguments.name);
   }
   Json all = Json::array();
   for (const PluginFile& file : files) {
@@ -159,20 +161,13 @@ int inspect(const Invocation& invocation, const std::string& name, const SearchI
 
 }  // namespace
 
-void setup_plugin_inspect(CLI::App& plugin, Invocation& invocation, SearchReader reader) {
-  CLI::App* const command =
-      plugin.add_subcommand("inspect", "a plugin's note and its components' options");
-  const auto name = std::make_shared<std::string>();
-  command->add_option("name", *name, "a component, kind:name, a plugin's name, or a .so file")
-      ->required();
-  const auto config = std::make_shared<std::string>();
-  add_config_option(*command, *config);
-  command->add_flag("--json", invocation.json, "print JSON");
-  command->callback([&invocation, name, config, reader] {
-    invocation.selected = [&invocation, name, config, reader] {
-      return inspect(invocation, *name, reader(invocation, *config));
-    };
-  });
+void setup_plugin_inspect(const Command& group) {
+  const Command command = group.command("inspect", "a plugin's note and its components' options");
+  InspectArguments& arguments = command.runs(inspect);
+  command.option("name", arguments.name, "a component, kind:name, a plugin's name, or a .so file")
+      .required();
+  add_config_option(command, arguments.config);
+  command.json("print JSON");
 }
 
 }  // namespace s2s::run

@@ -1,19 +1,20 @@
 // s2s-run plugin list: what every plugin on the search path says it provides. Nothing is loaded.
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
-#include <memory>
 
 #include "plugin/plugin_errors.h"
 #include "plugin/plugin_json.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/columns.h"
-#include "s2s_run/plugin/plugin.h"
 #include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 
 namespace {
+
+struct ListArguments {
+  std::string kind, config;
+};
 
 void check_kind(const std::string& kind) {
   const std::vector<std::string> kinds = kind_names();
@@ -85,10 +86,11 @@ void print_json(const PluginScan& scan, const std::vector<Row>& rows) {
   std::printf("%s\n", json.dump(2).c_str());
 }
 
-int list(const Invocation& invocation, const std::string& kind, const SearchInputs& inputs) {
-  check_kind(kind);
+int list(const ListArguments& arguments, const Invocation& invocation) {
+  const SearchInputs inputs = invocation.search(invocation, arguments.config);
+  check_kind(arguments.kind);
   const PluginScan scan = scan_plugins(resolve_search_path(inputs));
-  const std::vector<Row> rows = rows_of(scan, kind);
+  const std::vector<Row> rows = rows_of(scan, arguments.kind);
   if (invocation.json) {
     print_json(scan, rows);
   } else {
@@ -100,18 +102,12 @@ int list(const Invocation& invocation, const std::string& kind, const SearchInpu
 
 }  // namespace
 
-void setup_plugin_list(CLI::App& plugin, Invocation& invocation, SearchReader reader) {
-  CLI::App* const command = plugin.add_subcommand("list", "all plugins on the search path");
-  const auto kind = std::make_shared<std::string>();
-  const auto config = std::make_shared<std::string>();
-  command->add_option("--kind", *kind, "only this kind: llm, encoder, codec, ...");
-  add_config_option(*command, *config);
-  command->add_flag("--json", invocation.json, "print JSON");
-  command->callback([&invocation, kind, config, reader] {
-    invocation.selected = [&invocation, kind, config, reader] {
-      return list(invocation, *kind, reader(invocation, *config));
-    };
-  });
+void setup_plugin_list(const Command& group) {
+  const Command command = group.command("list", "all plugins on the search path");
+  ListArguments& arguments = command.runs(list);
+  command.option("--kind", arguments.kind, "only this kind: llm, encoder, codec, ...");
+  add_config_option(command, arguments.config);
+  command.json("print JSON");
 }
 
 }  // namespace s2s::run

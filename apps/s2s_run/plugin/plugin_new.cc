@@ -2,17 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 
 #include "base/atomic_file.h"
 #include "plugin/plugin_errors.h"
 #include "plugin/search_path.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/new_output.h"
-#include "s2s_run/plugin/plugin.h"
 #include "s2s_run/subcommands.h"
 #include "s2s_run/template_copy.h"
 
@@ -65,7 +62,7 @@ void write_tiny_config(const fs::path& to, const std::string& component) {
   write_file_atomically((to / "tiny.yaml").string(), text);
 }
 
-int make_project(const NewArguments& arguments) {
+int make_project(const NewArguments& arguments, const Invocation&) {
   const std::vector<std::string> kinds = known_kinds();
   if (std::find(kinds.begin(), kinds.end(), arguments.kind) == kinds.end()) {
     throw new_kind_error(arguments.kind, kinds, template_root().string());
@@ -96,20 +93,17 @@ int make_project(const NewArguments& arguments) {
 
 }  // namespace
 
-void setup_plugin_new(CLI::App& plugin, Invocation& invocation) {
-  const auto arguments = std::make_shared<NewArguments>();
-  CLI::App* const command = plugin.add_subcommand(
+void setup_plugin_new(const Command& group) {
+  const Command command = group.command(
       "new", "make a project for a plugin of your own that builds and passes its test at once");
+  NewArguments& arguments = command.runs(make_project);
   command
-      ->add_option("kind", arguments->kind,
-                   "what it is: codec, data, encoder, llm, metric, scorer, strategy, tokenizer")
-      ->required();
-  command->add_option("name", arguments->name, "its name in configs, vendor.name")->required();
-  command->add_option("--out", arguments->folder, "folder to make (default: vendor_name)");
-  add_force(*command, arguments->force);
-  command->callback([&invocation, arguments] {
-    invocation.selected = [arguments] { return make_project(*arguments); };
-  });
+      .option("kind", arguments.kind,
+              "what it is: codec, data, encoder, llm, metric, scorer, strategy, tokenizer")
+      .required();
+  command.option("name", arguments.name, "its name in configs, vendor.name").required();
+  command.option("--out", arguments.folder, "folder to make (default: vendor_name)");
+  command.force(arguments.force);
 }
 
 }  // namespace s2s::run

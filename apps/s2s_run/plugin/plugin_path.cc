@@ -1,13 +1,11 @@
 // s2s-run plugin path: the folders that are searched, in order, and where each comes from.
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "plugin/plugin_scan.h"
 #include "s2s_run/columns.h"
-#include "s2s_run/plugin/plugin.h"
 #include "s2s_run/subcommands.h"
 
 namespace s2s::run {
@@ -53,29 +51,23 @@ void print_text(const SearchPath& search, const PluginScan& scan, bool has_confi
       "all; --config FILE shows them\n");
 }
 
-int path(const Invocation& invocation, const SearchInputs& inputs, bool has_config) {
-  const SearchPath search = resolve_search_path(inputs);
+int path(const std::string& config, const Invocation& invocation) {
+  const SearchPath search = resolve_search_path(invocation.search(invocation, config));
   const PluginScan scan = scan_plugins(search);
   if (invocation.json) {
     print_json(search, scan);
   } else {
-    print_text(search, scan, has_config);
+    print_text(search, scan, !config.empty());
   }
   return 0;
 }
 
 }  // namespace
 
-void setup_plugin_path(CLI::App& plugin, Invocation& invocation, SearchReader reader) {
-  CLI::App* const command = plugin.add_subcommand("path", "the folders that are searched");
-  const auto config = std::make_shared<std::string>();
-  add_config_option(*command, *config);
-  command->add_flag("--json", invocation.json, "print JSON");
-  command->callback([&invocation, config, reader] {
-    invocation.selected = [&invocation, config, reader] {
-      return path(invocation, reader(invocation, *config), !config->empty());
-    };
-  });
+void setup_plugin_path(const Command& group) {
+  const Command command = group.command("path", "the folders that are searched");
+  add_config_option(command, command.runs(path));
+  command.json("print JSON");
 }
 
 }  // namespace s2s::run

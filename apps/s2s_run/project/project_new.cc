@@ -3,16 +3,15 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
-#include <memory>
+#include <string>
 
 #include "base/atomic_file.h"
 #include "config/load_config.h"
 #include "plugin/search_path.h"
+#include "s2s/error.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/data/data_synth.h"
-#include "s2s_run/project/project_errors.h"
 #include "s2s_run/subcommands.h"
 #include "s2s_run/synth/partial_folder.h"
 #include "s2s_run/template_copy.h"
@@ -21,6 +20,31 @@ namespace s2s::run {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// [project/name]: `project`, as it was given, has no name that a project can have.
+Error project_name_error(const std::string& project) {
+  return {ExitCode::kUsage, "project/name",
+          "s2s-run new: '" + project +
+              "' does not end in a name for a project\n  expected:  letters, digits, '_', '.' and "
+              "'-', the first one a letter, a digit or '_'\n  next:      choose another name, for "
+              "instance my-project"};
+}
+
+/// [project/exists]: there is a file or a folder already.
+Error project_exists_error(const std::string& folder) {
+  return {ExitCode::kData, "project/exists",
+          "s2s-run new: '" + folder +
+              "' is there already, and nothing was written\n  expected:  a folder that does not "
+              "exist\n  next:      choose another name, or move this one away"};
+}
+
+/// [project/write]: `path` cannot be made; `reason`: what the system says.
+Error project_write_error(const std::string& path, const std::string& reason) {
+  return {ExitCode::kData, "project/write",
+          "s2s-run new: cannot make '" + path + "': " + reason +
+              "; what was written so far has been removed\n  expected:  a folder that you may "
+              "write to, with 20 MB of free space\n  next:      choose another place"};
+}
 
 struct ProjectArguments {
   std::string folder;
@@ -66,7 +90,7 @@ void make_example_data(const fs::path& folder) {
   make_configured_set(config, folder);
 }
 
-int make_new_project(const ProjectArguments& arguments) {
+int make_new_project(const ProjectArguments& arguments, const Invocation&) {
   fs::path folder = arguments.folder;
   if (!folder.has_filename()) folder = folder.parent_path();  // a trailing slash
   const std::string name = folder.filename().string();
@@ -92,20 +116,17 @@ int make_new_project(const ProjectArguments& arguments) {
 
 }  // namespace
 
-void setup_new(CLI::App& app, Invocation& invocation) {
-  const auto arguments = std::make_shared<ProjectArguments>();
-  CLI::App* const command = app.add_subcommand(
+void setup_new(const Command& program) {
+  const Command command = program.command(
       "new", "make a project folder: a configuration that trains, data, a SLURM job, a README");
-  command->add_option("project", arguments->folder, "folder to make; its last part is the name")
-      ->required();
+  ProjectArguments& arguments = command.runs(make_new_project);
+  command.option("project", arguments.folder, "folder to make; its last part is the name")
+      .required();
   command
-      ->add_option("--template", arguments->from,
-                   "tiny: seconds on any machine; demo: the model of the demo, minutes")
-      ->check(CLI::IsMember({"tiny", "demo"}))
-      ->capture_default_str();
-  command->callback([&invocation, arguments] {
-    invocation.selected = [arguments] { return make_new_project(*arguments); };
-  });
+      .option("--template", arguments.from,
+              "tiny: seconds on any machine; demo: the model of the demo, minutes")
+      .one_of({"tiny", "demo"})
+      .shows_default();
 }
 
 }  // namespace s2s::run

@@ -1,12 +1,12 @@
-#include "s2s_run/run/compare.h"
-
-#include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cstdio>
-#include <memory>
+// s2s-run compare: a component against another implementation's numbers.
 
 #include "compare/compare.h"
+
+#include <algorithm>
+#include <cstdio>
+
 #include "plugin/plugin_host.h"
+#include "s2s_run/subcommands.h"
 
 namespace s2s::run {
 namespace {
@@ -36,19 +36,15 @@ int compare(const Arguments& arguments, const Invocation& invocation) {
 
 }  // namespace
 
-void setup_compare(CLI::App& app, Invocation& invocation) {
-  CLI::App* command = app.add_subcommand(
+void setup_compare(const Command& program) {
+  const Command command = program.command(
       "compare", "run a component on a reference file and compare tensor by tensor");
-  auto arguments = std::make_shared<Arguments>();
-  command->add_option("reference", arguments->reference, "a reference file (.safetensors)")
-      ->required();
-  command->add_option("--dtype", arguments->dtype,
-                      "float32, float64, bfloat16 or float16 (half types widen the tolerance)");
-  command->add_option("--device", arguments->device, "cpu, cuda or cuda:N");
-  command->add_flag("--json", invocation.json, "machine-readable");
-  command->callback([arguments, &invocation] {
-    invocation.selected = [arguments, &invocation] { return compare(*arguments, invocation); };
-  });
+  Arguments& arguments = command.runs(compare);
+  command.option("reference", arguments.reference, "a reference file (.safetensors)").required();
+  command.option("--dtype", arguments.dtype,
+                 "float32, float64, bfloat16 or float16 (half types widen the tolerance)");
+  command.option("--device", arguments.device, "cpu, cuda or cuda:N");
+  command.json("machine-readable");
 }
 
 }  // namespace s2s::run

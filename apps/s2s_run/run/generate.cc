@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -11,23 +10,24 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
+#include "audio/audio_errors.h"
 #include "audio/wave_file.h"
 #include "base/atomic_file.h"
 #include "base/interrupt.h"
 #include "base/io_errors.h"
 #include "base/log.h"
 #include "checkpoint/checkpoint.h"
+#include "convert/source_files.h"
 #include "run/run.h"
 #include "run/run_processes.h"
 #include "s2s/data/resample.h"
 #include "s2s/foreign_text.h"
 #include "s2s/nn/token_sampling.h"
-#include "s2s_run/checkpoint/checkpoint_arguments.h"
 #include "s2s_run/config/config_arguments.h"
 #include "s2s_run/new_output.h"
-#include "s2s_run/number_checks.h"
-#include "s2s_run/run/recordings.h"
 #include "s2s_run/subcommands.h"
 
 namespace s2s::run {
@@ -35,6 +35,39 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
+
+struct HeardRecording {
+  std::string path;
+  Wave wave;
+};
+
+std::vector<std::string> audio_files(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string path = entry.path().string();
+    if (entry.is_regular_file() && convert::is_audio_name(path)) files.push_back(path);
+  }
+  if (files.empty()) throw audio_errors::no_waves(folder);
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// Reads all of `paths`, files and folders; of a folder its audio files, in the order of their
+/// names. Errors: those of read_wave, [data/no-recording] for a folder without audio.
+std::vector<HeardRecording> read_recordings(const std::vector<std::string>& paths, int64_t channel,
+                                            int64_t sample_rate_hz) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    const std::vector<std::string> found =
+        fs::is_directory(path) ? audio_files(path) : std::vector<std::string>{path};
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  std::vector<HeardRecording> recordings;
+  for (const std::string& file : files) {
+    recordings.push_back({file, read_wave(file, channel, sample_rate_hz)});
+  }
+  return recordings;
+}
 
 struct GenerateArguments {
   ConfigArguments config;
@@ -223,49 +256,44 @@ int run_generate(GenerateArguments arguments, const Invocation& invocation) {
   return 0;
 }
 
-void add_sampling_options(CLI::App& command, SamplingOptions& sampling) {
-  CLI::Option* const temperature =
-      command.add_option("--temperature", sampling.temperature,
-                         "draw tokens, from logits divided by this; 0 (default): the likeliest");
-  temperature->check(not_negative());
-  command.add_option("--top-k", sampling.top_k, "draw among so many likeliest tokens; 0: all")
-      ->check(whole_number())
-      ->needs(temperature);
+void add_sampling_options(const Command& command, SamplingOptions& sampling) {
+  const Argument temperature =
+      command
+          .option("--temperature", sampling.temperature,
+                  "draw tokens, from logits divided by this; 0 (default): the likeliest")
+          .not_negative();
+  command.option("--top-k", sampling.top_k, "draw among so many likeliest tokens; 0: all")
+      .whole_number()
+      .needs(temperature);
   command
-      .add_option("--top-p", sampling.top_p,
-                  "draw among the fewest tokens that together have this probability")
-      ->check(share())
-      ->needs(temperature);
-  command.add_option("--seed", sampling.seed, "of the draws; each recording begins with it")
-      ->check(whole_number())
-      ->needs(temperature);
+      .option("--top-p", sampling.top_p,
+              "draw among the fewest tokens that together have this probability")
+      .share()
+      .needs(temperature);
+  command.option("--seed", sampling.seed, "of the draws; each recording begins with it")
+      .whole_number()
+      .needs(temperature);
   command
-      .add_option("--repetition-penalty", sampling.repetition_penalty,
-                  "above 1: words that were said become less likely (text channel)")
-      ->check(positive());
+      .option("--repetition-penalty", sampling.repetition_penalty,
+              "above 1: words that were said become less likely (text channel)")
+      .positive();
 }
 
 }  // namespace
 
-void setup_generate(CLI::App& app, Invocation& invocation) {
-  CLI::App* const command = app.add_subcommand("generate", "let a trained model answer recordings");
-  auto arguments = std::make_shared<GenerateArguments>();
-  add_config_arguments_of_checkpoint(*command, arguments->config);
-  command->add_option("--checkpoint", arguments->checkpoint, kCheckpointDoc);
-  command->add_option("--input", arguments->inputs, "recordings of the user, or folders of them")
-      ->required()
-      ->check(&not_an_option, "recording");
-  command->add_option("--output", arguments->output, "folder for wav files and answers.jsonl")
-      ->required();
-  command->add_option("--channel", arguments->channel, "of the recordings, from 0 (default)")
-      ->check(whole_number());
-  add_force(*command, arguments->force);
-  command->add_flag("--stream", arguments->stream,
-                    "feed 80 ms at a time and answer frame by frame");
-  add_sampling_options(*command, arguments->sampling);
-  command->callback([arguments, &invocation] {
-    invocation.selected = [arguments, &invocation] { return run_generate(*arguments, invocation); };
-  });
+void setup_generate(const Command& program) {
+  const Command command = program.command("generate", "let a trained model answer recordings");
+  GenerateArguments& arguments = command.runs(run_generate);
+  add_checkpoint_arguments(command, arguments.config, arguments.checkpoint);
+  command.option("--input", arguments.inputs, "recordings of the user, or folders of them")
+      .required()
+      .check(not_an_option, "recording");
+  command.option("--output", arguments.output, "folder for wav files and answers.jsonl").required();
+  command.option("--channel", arguments.channel, "of the recordings, from 0 (default)")
+      .whole_number();
+  command.force(arguments.force);
+  command.flag("--stream", arguments.stream, "feed 80 ms at a time and answer frame by frame");
+  add_sampling_options(command, arguments.sampling);
 }
 
 }  // namespace s2s::run

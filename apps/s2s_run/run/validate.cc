@@ -4,7 +4,6 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -23,11 +22,9 @@
 #include "run/run_parts.h"
 #include "run/run_processes.h"
 #include "s2s/foreign_text.h"
-#include "s2s_run/checkpoint/checkpoint_arguments.h"
 #include "s2s_run/columns.h"
 #include "s2s_run/config/config_arguments.h"
 #include "s2s_run/new_output.h"
-#include "s2s_run/number_checks.h"
 #include "s2s_run/subcommands.h"
 #include "train/run_folder.h"
 
@@ -246,22 +243,16 @@ int run_validate(ValidateArguments arguments, const Invocation& invocation) {
 
 }  // namespace
 
-void setup_validate(CLI::App& app, Invocation& invocation) {
-  CLI::App* const command =
-      app.add_subcommand("validate", "losses, metrics and a listening report of a checkpoint");
-  auto arguments = std::make_shared<ValidateArguments>();
-  add_config_arguments_of_checkpoint(*command, arguments->config);
-  command->add_option("--checkpoint", arguments->checkpoint, kCheckpointDoc);
-  command->add_option(
-      "--report", arguments->report,
-      "report folder (default: the run's report/, where the one before is replaced)");
-  command->add_option("--limit-batches", arguments->limit_batches, "batches of each set")
-      ->check(positive());
-  add_force(*command, arguments->force);
-  command->add_flag("--json", invocation.json, "print JSON");
-  command->callback([arguments, &invocation] {
-    invocation.selected = [arguments, &invocation] { return run_validate(*arguments, invocation); };
-  });
+void setup_validate(const Command& program) {
+  const Command command =
+      program.command("validate", "losses, metrics and a listening report of a checkpoint");
+  ValidateArguments& arguments = command.runs(run_validate);
+  add_checkpoint_arguments(command, arguments.config, arguments.checkpoint);
+  command.option("--report", arguments.report,
+                 "report folder (default: the run's report/, where the one before is replaced)");
+  command.option("--limit-batches", arguments.limit_batches, "batches of each set").positive();
+  command.force(arguments.force);
+  command.json("print JSON");
 }
 
 }  // namespace s2s::run

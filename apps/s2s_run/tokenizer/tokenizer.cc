@@ -1,17 +1,16 @@
-#include "s2s_run/tokenizer/tokenizer.h"
+// s2s-run tokenizer encode|decode|train: text to ids and back.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/foreign_json.h"
 #include "base/standard_output.h"
 #include "s2s_run/new_output.h"
+#include "s2s_run/subcommands.h"
 #include "s2s_run/tokenizer/tokenizer_file.h"
 
 namespace s2s::run {
@@ -195,56 +194,44 @@ int train(const TrainArguments& arguments, const Invocation& invocation) {
   return 0;
 }
 
-void add_code_command(CLI::App& group, Invocation& invocation, const char* name,
-                      const char* description,
+void add_code_command(const Command& group, const char* name, const char* description,
                       int (*run)(const CodeArguments&, const Invocation&)) {
-  CLI::App* command = group.add_subcommand(name, description);
-  auto arguments = std::make_shared<CodeArguments>();
+  const Command command = group.command(name, description);
+  CodeArguments& arguments = command.runs(run);
   command
-      ->add_option("tokenizer,--tokenizer", arguments->path,
-                   "a tokenizer.json or .model, or its folder")
-      ->required();
-  command->add_option("lines", arguments->words, "what to look at; none: standard input");
-  command->add_option("--plugin", arguments->plugin, "which reads it, if the name does not tell");
-  command->add_flag("--json", invocation.json,
-                    "texts are JSON strings, so that they may have lines");
-  command->add_flag("--special", arguments->special, "with BOS and EOS");
-  command->add_option("--bos-id", arguments->bos_id, "in place of the file's");
-  command->add_option("--eos-id", arguments->eos_id, "in place of the file's");
-  command->add_option("--pad-id", arguments->pad_id, "in place of the file's");
-  command->callback([arguments, run, &invocation] {
-    invocation.selected = [arguments, run, &invocation] { return run(*arguments, invocation); };
-  });
+      .option("tokenizer,--tokenizer", arguments.path, "a tokenizer.json or .model, or its folder")
+      .required();
+  command.option("lines", arguments.words, "what to look at; none: standard input");
+  command.option("--plugin", arguments.plugin, "which reads it, if the name does not tell");
+  command.json("texts are JSON strings, so that they may have lines");
+  command.flag("--special", arguments.special, "with BOS and EOS");
+  command.option("--bos-id", arguments.bos_id, "in place of the file's");
+  command.option("--eos-id", arguments.eos_id, "in place of the file's");
+  command.option("--pad-id", arguments.pad_id, "in place of the file's");
 }
 
-void add_train_command(CLI::App& group, Invocation& invocation) {
-  CLI::App* command = group.add_subcommand("train", "make a small vocabulary from texts");
-  auto arguments = std::make_shared<TrainArguments>();
-  command
-      ->add_option("--input", arguments->inputs, "texts, one a line, or Lhotse cuts (.jsonl[.gz])")
-      ->required();
-  command->add_option("--output", arguments->output, "the .model or tokenizer.json to write")
-      ->required();
-  add_force(*command, arguments->force);
-  command->add_option("--plugin", arguments->plugin, "which makes it, if the name does not tell");
-  command->add_option("--vocab-size", arguments->vocab_size, "most pieces")->capture_default_str();
-  command->add_option("--model-type", arguments->model_type,
-                      "of a .model: word (when not given), unigram, bpe or char");
-  command->add_flag("--json", invocation.json, "print the result as JSON");
-  command->callback([arguments, &invocation] {
-    invocation.selected = [arguments, &invocation] { return train(*arguments, invocation); };
-  });
+void add_train_command(const Command& group) {
+  const Command command = group.command("train", "make a small vocabulary from texts");
+  TrainArguments& arguments = command.runs(train);
+  command.option("--input", arguments.inputs, "texts, one a line, or Lhotse cuts (.jsonl[.gz])")
+      .required();
+  command.option("--output", arguments.output, "the .model or tokenizer.json to write").required();
+  command.force(arguments.force);
+  command.option("--plugin", arguments.plugin, "which makes it, if the name does not tell");
+  command.option("--vocab-size", arguments.vocab_size, "most pieces").shows_default();
+  command.option("--model-type", arguments.model_type,
+                 "of a .model: word (when not given), unigram, bpe or char");
+  command.json("print the result as JSON");
 }
 
 }  // namespace
 
-void setup_tokenizer(CLI::App& app, Invocation& invocation) {
-  CLI::App& group = command_group(app, "tokenizer", "text to ids and back");
-  add_code_command(group, invocation, "encode",
-                   "standard input line by line -> one JSON list of ids per line", encode);
-  add_code_command(group, invocation, "decode",
-                   "one JSON list of ids per line -> text line by line", decode);
-  add_train_command(group, invocation);
+void setup_tokenizer(const Command& program) {
+  const Command group = program.group("tokenizer", "text to ids and back");
+  add_code_command(group, "encode", "standard input line by line -> one JSON list of ids per line",
+                   encode);
+  add_code_command(group, "decode", "one JSON list of ids per line -> text line by line", decode);
+  add_train_command(group);
 }
 
 }  // namespace s2s::run

@@ -10,6 +10,8 @@
 
 namespace s2s {
 
+OptionVisitor::~OptionVisitor() = default;
+
 Bounds at_least(double min) { return {.min = min}; }
 
 Bounds between(double min, double max) { return {.min = min, .max = max}; }

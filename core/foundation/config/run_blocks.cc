@@ -225,4 +225,20 @@ void end_validation_set(Config& set, const OptionTable& table) {
   set["repeat"] = std::move(no);
 }
 
+void LoraOptions::visit(OptionVisitor& v) {
+  v("r", r, "rank of the adapters; 0: none", at_least(0));
+  v("lora_alpha", lora_alpha, "their update is multiplied by lora_alpha / r");
+  v("lora_dropout", lora_dropout, "share of their inputs that is dropped in training",
+    between(0, 1));
+  v("target_modules", target_modules,
+    "ends of the paths of the linear layers that get one, or all-linear; none: q_proj and v_proj, "
+    "as PEFT has it for the families here");
+  v("task_type", task_type, "kind of model, for the files", one_of({"CAUSAL_LM"}));
+  v("path", path, "folder with an adapter as PEFT writes it; null: new ones");
+}
+
+std::vector<std::string> LoraOptions::targets() const {
+  return target_modules.empty() ? std::vector<std::string>{"q_proj", "v_proj"} : target_modules;
+}
+
 }  // namespace s2s

@@ -43,10 +43,11 @@ class Error : public std::runtime_error {
   std::string message_;
 };
 
-/// An error with the exit code of its area, for named constructors.
+/// An error with the exit code of configurations, for named constructors.
 inline Error config_error(const char* id, std::string message) {
   return {ExitCode::kConfig, id, std::move(message)};
 }
+/// The same for data.
 inline Error data_error(const char* id, std::string message) {
   return {ExitCode::kData, id, std::move(message)};
 }

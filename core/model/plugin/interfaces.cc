@@ -1,10 +1,10 @@
 // The key functions of the component interfaces: one place for each class's type information, so
-// that it is the same in the host and in every plugin.
+// that it is the same in the host and in every plugin. Those of the data layer are in
+// duplex/kinds.cc.
 
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/codec.h"
 #include "s2s/kinds/communicator.h"
-#include "s2s/kinds/data_source.h"
 #include "s2s/kinds/encoder.h"
 #include "s2s/kinds/logger.h"
 #include "s2s/kinds/metric.h"
@@ -12,12 +12,10 @@
 #include "s2s/kinds/schedule.h"
 #include "s2s/kinds/scorer.h"
 #include "s2s/kinds/speech_model.h"
-#include "s2s/kinds/tokenizer.h"
 #include "s2s/registry.h"
 
 namespace s2s {
 
-OptionVisitor::~OptionVisitor() = default;
 KvCache::~KvCache() = default;
 Backbone::~Backbone() = default;
 Config Backbone::hf_config() const { return {}; }
@@ -25,9 +23,7 @@ EncoderStream::~EncoderStream() = default;
 Encoder::~Encoder() = default;
 CodecStream::~CodecStream() = default;
 Codec::~Codec() = default;
-Tokenizer::~Tokenizer() = default;
 Scorer::~Scorer() = default;
-DataSource::~DataSource() = default;
 DuplexSession::~DuplexSession() = default;
 SpeechModel::~SpeechModel() = default;
 Backbone* SpeechModel::language_model() { return nullptr; }

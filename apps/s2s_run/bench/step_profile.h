@@ -1,8 +1,9 @@
 #pragma once
 // Where a training step's time goes: marks at the hooks of a duplex model's parts, on the way
-// forward and on the way back.
+// forward and on the way back, and the tensor operators.
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -50,5 +51,35 @@ class StepClock : public BlockHooks {
   bool processor_time_;
   double last_s_ = 0;
 };
+
+struct OpTime {
+  std::string name;  // "(backward)" after it inside a gradient computation
+  double own_s = 0;  // without the operators it calls
+  long calls = 0;
+};
+
+/// Records the operators of this thread while it lives. One at a time.
+class OpProfile {
+ public:
+  OpProfile();
+  ~OpProfile();
+  OpProfile(const OpProfile&) = delete;
+  OpProfile& operator=(const OpProfile&) = delete;
+
+  /// Most expensive first.
+  std::vector<OpTime> sorted() const;
+
+ private:
+  unsigned long handle_;
+};
+
+/// Milliseconds of each part of a step, in its order.
+nlohmann::ordered_json split_json(const StepClock& clock);
+
+/// The `count` most expensive operators, milliseconds and calls per step.
+nlohmann::ordered_json ops_json(const OpProfile& profile, int64_t count, int64_t steps);
+
+/// The middle value, or the mean of the two middle ones; 0 when there is none.
+double median(std::vector<double> values);
 
 }  // namespace s2s::run

@@ -1,7 +1,9 @@
-#include "s2s_run/completion/command_tree.h"
+#include "s2s_run/command_tree.h"
 
 #include <CLI/CLI.hpp>
 #include <sstream>
+
+#include "s2s_run/command_line.h"
 
 namespace s2s::run {
 
@@ -76,11 +78,6 @@ CommandSpec read_command(const CLI::App& app, const std::string& words,
   return command;
 }
 
-void add_flattened(const CommandSpec& command, std::vector<const CommandSpec*>& all) {
-  all.push_back(&command);
-  for (const CommandSpec& below : command.commands) add_flattened(below, all);
-}
-
 }  // namespace
 
 bool CommandSpec::runs_command() const {
@@ -107,52 +104,6 @@ std::vector<OptionSpec> CommandSpec::positionals() const {
   return all;
 }
 
-CommandSpec read_commands(const CLI::App& app) { return read_command(app, "", {}); }
-
-std::vector<const CommandSpec*> flattened(const CommandSpec& command) {
-  std::vector<const CommandSpec*> all;
-  add_flattened(command, all);
-  return all;
-}
-
-std::vector<std::string> steps_to_commands(const CommandSpec& program) {
-  std::vector<std::string> all;
-  for (const CommandSpec* command : flattened(program)) {
-    const bool is_below_program = command->words == command->name;
-    if (!command->words.empty()) all.push_back((is_below_program ? " " : "") + command->words);
-  }
-  return all;
-}
-
-std::vector<std::string> steps_to_start(const CommandSpec& program) {
-  std::vector<std::string> all;
-  for (const CommandSpec* command : flattened(program)) {
-    if (command->runs_command()) all.push_back(command->words + " --");
-  }
-  return all;
-}
-
-std::vector<std::string> steps_to_values(const CommandSpec& program) {
-  std::vector<std::string> all;
-  for (const CommandSpec* command : flattened(program)) {
-    for (const OptionSpec& option : command->all_options()) {
-      if (!option.takes_value()) continue;
-      for (const std::string& name : option.names) all.push_back(command->words + " " + name);
-    }
-  }
-  return all;
-}
-
-std::string shell_quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
-std::string joined(const std::vector<std::string>& texts, const std::string& separator) {
-  std::string all;
-  for (const std::string& text : texts) all += (all.empty() ? "" : separator) + text;
-  return all;
-}
+CommandSpec read_commands(const Command& program) { return read_command(program.app(), "", {}); }
 
 }  // namespace s2s::run

@@ -5,11 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace s2s::run {
+
+class Command;
 
 /// An option or a positional argument.
 struct OptionSpec {
@@ -43,26 +41,7 @@ struct CommandSpec {
   std::vector<OptionSpec> positionals() const;
 };
 
-/// Returns the tree below `app` without commands and options that --help hides.
-CommandSpec read_commands(const CLI::App& app);
-
-/// Returns a command and all below it; a group stands before its commands.
-std::vector<const CommandSpec*> flattened(const CommandSpec& command);
-
-// A completion reads the words of a line one by one and keeps the command that they name so far, ""
-// at first. These tables are the steps of that walk: COMMAND, a blank and the next word.
-
-/// Returns the steps that lead to a command: " data", "data synth".
-std::vector<std::string> steps_to_commands(const CommandSpec& program);
-/// Returns the steps behind which another command begins: "launch local --".
-std::vector<std::string> steps_to_start(const CommandSpec& program);
-/// Returns the steps behind which a value stands: "data synth --seed".
-std::vector<std::string> steps_to_values(const CommandSpec& program);
-
-/// Returns `text` in single quotes, as bash and zsh read it.
-std::string shell_quoted(const std::string& text);
-
-/// Returns the texts with `separator` between them.
-std::string joined(const std::vector<std::string>& texts, const std::string& separator);
+/// Returns the tree of the program without commands and options that --help hides.
+CommandSpec read_commands(const Command& program);
 
 }  // namespace s2s::run
