@@ -17,6 +17,9 @@
 #include "weights/weights_errors.h"
 
 namespace s2s {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 class ShardVerifier {
@@ -103,8 +106,6 @@ class ShardVerifier {
   std::set<std::string> damaged_;
   WeightsVerdict verdict_;
 };
-
-namespace fs = std::filesystem;
 
 class WeightVerifier {
  public:
