@@ -3,9 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/repository_configs.h"
 #include "common/places.h"
 #include "common/temporary_folder.h"
 
@@ -115,6 +118,26 @@ TEST_CASE("the configurations of the repository lack nothing but the data of the
                                      "/configs/demo.yaml demo.data=" + folder.path().string());
   for (const auto& finding : nlohmann::json::parse(demo.output)["findings"]) {
     CHECK(finding["id"] == "data/missing-file");
+  }
+}
+
+TEST_CASE("each configuration of the repository says what it is for, how to start it, and is ok") {
+  const s2s::test::TemporaryFolder folder;
+  for (const std::string& path : s2s::test::repository_configs()) {
+    const std::string name = std::filesystem::path(path).filename();
+    std::ifstream file(path);
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    CAPTURE(path);
+    CHECK(text.starts_with("# "));
+    CHECK(text.substr(0, text.find("\n\n")).find("configs/" + name) != std::string::npos);
+    if (name == "demo.yaml") continue;  // apps/demo/run.sh makes its data
+    // Where nothing lies, data.synth makes the data, and nothing of them is missing.
+    const CommandResult result =
+        s2s::test::run_shell("cd " + folder.path().string() + " && " + s2s::test::binary_dir() +
+                             "/bin/s2s-run config check " + path);
+    CAPTURE(result.output);
+    CHECK(result.exit_code == 0);
+    CHECK(result.output.ends_with("ok\n"));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/repository_configs.h"
 #include "common/places.h"
 
 namespace {
@@ -89,9 +90,10 @@ TEST_CASE("traffic follows precision, accumulation, batch and length") {
 }
 
 TEST_CASE("the models of the repository's configurations have plans without findings") {
-  for (const char* name : {"tiny", "demo"}) {
-    const auto result = s2s::test::run_cli("plan " + s2s::test::source_dir() + "/configs/" + name +
-                                           ".yaml --mesh data=2 --json");
+  const std::vector<std::string> configs = s2s::test::repository_configs();
+  CHECK(configs.size() >= 6);
+  for (const std::string& config : configs) {
+    const auto result = s2s::test::run_cli("plan " + config + " --mesh data=2 --json");
     CAPTURE(result.output);
     CHECK(result.exit_code == 0);
     CHECK(nlohmann::json::parse(result.output)["traffic_per_step"]["total_bytes"] > 0);
