@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "loader/batches_errors.h"
+#include "loader/loader_errors.h"
 
 namespace s2s::data {
 namespace {
@@ -70,13 +70,13 @@ std::string unpacked_state(const std::string& text, const std::string& path) {
     size |= static_cast<uLongf>(static_cast<unsigned char>(bytes[i])) << (8 * i);
   }
   if (bytes.size() <= 8 || size > kMaxBytes) {
-    throw cut_batches_errors::bad_state(path, "it is cut off");
+    throw loader_errors::bad_state(path, "it is cut off");
   }
   std::string json(size, '\0');
   const int code = uncompress(reinterpret_cast<Bytef*>(json.data()), &size,
                               reinterpret_cast<const Bytef*>(bytes.data()) + 8, bytes.size() - 8);
   if (code != Z_OK || size != json.size()) {
-    throw cut_batches_errors::bad_state(path, "it is damaged");
+    throw loader_errors::bad_state(path, "it is damaged");
   }
   return json;
 }
