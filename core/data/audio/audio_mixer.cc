@@ -29,21 +29,16 @@ void AudioMixer::add(at::Tensor audio_CS, int64_t offset_samples) {
   tracks_.push_back({std::move(audio_CS), offset_samples});
 }
 
-at::Tensor AudioMixer::sum(int64_t num_channels) const {
+at::Tensor AudioMixer::mixed() const {
   int64_t length = 0;
   for (const Track& track : tracks_) {
     length = std::max(length, track.offset + track.audio_CS.size(1));
   }
-  at::Tensor mix_CS = at::zeros({num_channels, length}, at::kFloat);
+  at::Tensor mix_CS = at::zeros({num_channels_, length}, at::kFloat);
   for (const Track& track : tracks_) {
-    const bool is_summed = num_channels == 1 && track.audio_CS.size(0) > 1;
-    mix_CS.narrow(1, track.offset, track.audio_CS.size(1))
-        .add_(is_summed ? track.audio_CS.sum(0, /*keepdim=*/true) : track.audio_CS);
+    mix_CS.narrow(1, track.offset, track.audio_CS.size(1)).add_(track.audio_CS);
   }
   return mix_CS;
 }
-
-at::Tensor AudioMixer::mixed() const { return sum(num_channels_); }
-at::Tensor AudioMixer::mixed_down() const { return sum(1); }
 
 }  // namespace s2s::data

@@ -1,5 +1,5 @@
 #pragma once
-// Adds recordings at their offsets and at their signal-to-noise ratios.
+// Mixes recordings at offsets and signal-to-noise ratios.
 // Shape letters: C channels, S samples.
 
 #include <ATen/core/Tensor.h>
@@ -13,25 +13,22 @@ namespace s2s::data {
 /// Mean square over all channels.
 double audio_energy(const at::Tensor& audio_CS);
 
-/// audio times the gain that puts it `snr_db` below `reference_energy`; as it is when either energy
-/// is 0.
+/// The audio, scaled so that its energy is `snr_db` below `reference_energy`. The same audio when
+/// either energy is 0.
 at::Tensor at_ratio(const at::Tensor& audio_CS, double snr_db, double reference_energy);
 
-/// Tracks of one channel go to every channel; tracks of several channels have equally many.
+/// A track of one channel is added to every channel. Tracks of several channels must have the same
+/// number of them.
 /// Source: lhotse AudioMixer.
 class AudioMixer {
  public:
   /// Errors: std::runtime_error when the numbers of channels do not fit.
   void add(at::Tensor audio_CS, int64_t offset_samples);
 
-  /// [C, S], up to the end of the last track; zeros where there is none.
+  /// [C, S], up to the end of the last track; zeros where there is no track.
   at::Tensor mixed() const;
-  /// [1, S]: also the sum over each track's channels.
-  at::Tensor mixed_down() const;
 
  private:
-  at::Tensor sum(int64_t num_channels) const;
-
   struct Track {
     at::Tensor audio_CS;
     int64_t offset;

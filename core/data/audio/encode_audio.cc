@@ -1,48 +1,13 @@
 #include "audio/encode_audio.h"
 
 #include <ATen/ATen.h>
-#include <sndfile.h>
-
-#include <cstring>
 
 #include "audio/audio_errors.h"
 #include "audio/audio_format.h"
+#include "audio/memory_file.h"
 #include "s2s/error.h"
 
 namespace s2s::data {
-namespace {
-
-/// A file that grows in memory; encoders go back to fix their headers.
-struct Growing {
-  std::string bytes;
-  int64_t position = 0;
-
-  static Growing& of(void* file) { return *static_cast<Growing*>(file); }
-  static sf_count_t size(void* file) { return static_cast<sf_count_t>(of(file).bytes.size()); }
-  static sf_count_t tell(void* file) { return of(file).position; }
-  static sf_count_t seek(sf_count_t offset, int whence, void* file) {
-    if (whence == SEEK_CUR) offset += of(file).position;
-    if (whence == SEEK_END) offset += size(file);
-    return of(file).position = offset;
-  }
-  static sf_count_t read(void* to, sf_count_t count, void* file) {
-    const sf_count_t there = std::max<sf_count_t>(0, size(file) - of(file).position);
-    count = std::min(count, there);
-    std::memcpy(to, of(file).bytes.data() + of(file).position, static_cast<size_t>(count));
-    of(file).position += count;
-    return count;
-  }
-  static sf_count_t write(const void* from, sf_count_t count, void* file) {
-    const auto end = static_cast<size_t>(of(file).position + count);
-    if (of(file).bytes.size() < end) of(file).bytes.resize(end);
-    std::memcpy(of(file).bytes.data() + of(file).position, from, static_cast<size_t>(count));
-    of(file).position += count;
-    return count;
-  }
-};
-
-}  // namespace
-
 std::string encode_audio(const at::Tensor& audio_CS, int64_t sample_rate_hz,
                          const std::string& format, std::optional<double> compression) {
   S2S_ASSERT(audio_CS.dim() == 1 || audio_CS.dim() == 2, "audio has channels and samples");
@@ -53,9 +18,8 @@ std::string encode_audio(const at::Tensor& audio_CS, int64_t sample_rate_hz,
   info.channels = static_cast<int>(rows_CS.size(0));
   info.format = audio_format_number(format);
   if (info.format == 0) throw audio_errors::unknown_format(format, audio_format_names());
-  Growing file;
-  SF_VIRTUAL_IO calls = {Growing::size, Growing::seek, Growing::read, Growing::write,
-                         Growing::tell};
+  MemoryFile file;
+  SF_VIRTUAL_IO calls = MemoryFile::calls();
   SNDFILE* const encoder = sf_open_virtual(&calls, SFM_WRITE, &info, &file);
   if (encoder == nullptr) {
     throw audio_errors::encoding(format, sample_rate_hz, rows_CS.size(0), sf_strerror(nullptr));

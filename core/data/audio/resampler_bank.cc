@@ -28,9 +28,4 @@ at::Tensor ResamplerBank::operator()(const at::Tensor& samples_S, int64_t from_h
   return from_hz == to_hz ? samples_S : (*find(from_hz, to_hz))(samples_S);
 }
 
-size_t ResamplerBank::size() const {
-  const std::lock_guard lock(mutex_);
-  return by_rates_.size();
-}
-
 }  // namespace s2s::data

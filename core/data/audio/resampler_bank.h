@@ -1,5 +1,5 @@
 #pragma once
-// One resampler for each pair of rates, made at its first use.
+// Caches a resampler for each pair of rates.
 
 #include <ATen/core/Tensor.h>
 
@@ -12,15 +12,14 @@
 
 namespace s2s::data {
 
-/// Safe to use from several threads. Keeps the resamplers that were used last: random speeds make
-/// many, and those of rates without a common divisor are large.
+/// Safe to use from several threads. Keeps the most recently used resamplers only: random speeds
+/// need many, and those of rates without a common divisor are large.
 class ResamplerBank {
  public:
   static constexpr size_t kMost = 32;
 
-  /// samples [..., S] float32 at `from_hz` -> at `to_hz`.
+  /// Resamples [..., S] float32 from `from_hz` to `to_hz`.
   at::Tensor operator()(const at::Tensor& samples_S, int64_t from_hz, int64_t to_hz);
-  size_t size() const;
 
  private:
   struct Kept {
@@ -30,7 +29,7 @@ class ResamplerBank {
   std::shared_ptr<const Resampler> find(int64_t from_hz, int64_t to_hz);
   void forget_oldest();
 
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   uint64_t num_uses_ = 0;
   std::map<std::pair<int64_t, int64_t>, Kept> by_rates_;
 };

@@ -16,7 +16,8 @@
 namespace s2s::data {
 namespace {
 
-/// The track whose energy signal-to-noise ratios refer to. Source: lhotse _get_snr_reference_track.
+/// The track whose energy is the reference of signal-to-noise ratios. Source: lhotse
+/// _get_snr_reference_track.
 const MixTrack* reference_track(const Cut& mix) {
   for (const MixTrack& track : mix.tracks) {
     if (track.is_snr_reference) return &track;
@@ -27,7 +28,8 @@ const MixTrack* reference_track(const Cut& mix) {
   return nullptr;
 }
 
-/// Mixing may come out a sample off; as many as half a second are fixed.
+/// The mix at the length of its duration. Rounding may make it a sample longer or shorter; up to
+/// half a second is corrected.
 at::Tensor fixed(const Cut& mix, const at::Tensor& audio_CS, int64_t rate, bool reflects) {
   const int64_t count = compute_num_samples(mix.duration_s, rate);
   const int64_t missing = count - audio_CS.size(1);
@@ -56,14 +58,14 @@ void add(AudioMixer& mixer, const Cut& mix, const MixTrack& track, at::Tensor au
   }
 }
 
-/// Rate of the audio that `load` gives.
+/// Rate of the audio that `load` returns.
 int64_t rate_of(const Cut& cut) {
   if (cut.kind == Cut::Kind::kMixed) return rate_of(*first_data_track(cut).cut);
   if (cut.kind == Cut::Kind::kPadding) return cut.padding ? cut.padding->sample_rate_hz : 0;
   return cut.recording ? cut.recording->sample_rate_hz : 0;
 }
 
-/// Every audible track has the mix's rate.
+/// Throws unless every audible track has the mix's rate.
 void check_rates(const Cut& mix, int64_t rate) {
   for (const MixTrack* track : audible_tracks(mix)) {
     const int64_t own = rate_of(*track->cut);
@@ -91,7 +93,7 @@ at::Tensor CutAudio::load(const Recording& recording, const RecordingPart& part,
 }
 
 at::Tensor CutAudio::load(const Cut& cut, std::optional<int64_t> sample_rate_hz) {
-  if (cut.kind == Cut::Kind::kMixed) return load_mix(cut, sample_rate_hz, /*adds_up=*/false);
+  if (cut.kind == Cut::Kind::kMixed) return load_mix(cut, sample_rate_hz);
   if (cut.kind == Cut::Kind::kPadding) {
     const int64_t rate = sample_rate_hz.value_or(rate_of(cut));
     check_length(cut);
@@ -105,16 +107,7 @@ at::Tensor CutAudio::load(const Cut& cut, std::optional<int64_t> sample_rate_hz)
   return load(resampled(*cut.recording, *sample_rate_hz), part, cut.place());
 }
 
-at::Tensor CutAudio::load_added_up(const Cut& cut, std::optional<int64_t> sample_rate_hz) {
-  const bool has_channels =
-      cut.kind == Cut::Kind::kMixed &&
-      std::any_of(cut.tracks.begin(), cut.tracks.end(), [](const MixTrack& track) {
-        return !track.mute && track.cut->kind == Cut::Kind::kMulti;
-      });
-  return has_channels ? load_mix(cut, sample_rate_hz, /*adds_up=*/true) : load(cut, sample_rate_hz);
-}
-
-at::Tensor CutAudio::load_mix(const Cut& mix, std::optional<int64_t> sample_rate_hz, bool adds_up) {
+at::Tensor CutAudio::load_mix(const Cut& mix, std::optional<int64_t> sample_rate_hz) {
   const std::vector<const MixTrack*> tracks = audible_tracks(mix);
   const int64_t rate = sample_rate_hz.value_or(rate_of(mix));
   if (!sample_rate_hz) check_rates(mix, rate);
@@ -132,13 +125,12 @@ at::Tensor CutAudio::load_mix(const Cut& mix, std::optional<int64_t> sample_rate
     at::Tensor audio_CS = track == reference && reference_CS.defined()
                               ? reference_CS
                               : load(*track->cut, sample_rate_hz);
-    // The first track is the measure itself, unless another is.
+    // The first track is not scaled when it is the reference.
     const bool is_scaled = track->snr_db && (track != tracks.front() || track != reference);
     if (is_scaled) audio_CS = at_ratio(audio_CS, *track->snr_db, energy);
     add(mixer, mix, *track, std::move(audio_CS), rate);
   }
-  at::Tensor audio_CS =
-      fixed(mix, adds_up ? mixer.mixed_down() : mixer.mixed(), rate, /*reflects=*/true);
+  at::Tensor audio_CS = fixed(mix, mixer.mixed(), rate, /*reflects=*/true);
   if (mix.transforms.empty()) return audio_CS;
   const auto load_response = [&](const nlohmann::json& manifest,
                                  const std::vector<int64_t>& channels,
@@ -186,7 +178,7 @@ at::Tensor CutAudio::load_custom_of_mix(const Cut& mix, const std::string& name,
   check_length(mix);
   at::Tensor audio_CS = mixer.mixed();
   const int64_t missing = compute_num_samples(mix.duration_s, rate) - audio_CS.size(1);
-  // Silence behind the last track that has it.
+  // Silence follows the last track that has the recording.
   if (missing > 0) audio_CS = at::constant_pad_nd(audio_CS, {0, missing});
   return fixed(mix, audio_CS, rate, /*reflects=*/false);
 }

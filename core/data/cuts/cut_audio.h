@@ -1,5 +1,5 @@
 #pragma once
-// Samples of cuts of every kind, as lhotse's load_audio and load_custom give them.
+// Loads the samples of cuts of every kind, as lhotse's load_audio and load_custom do.
 // Shape letters: C channels, S samples.
 
 #include <ATen/core/Tensor.h>
@@ -24,10 +24,6 @@ class CutAudio {
   /// MonoCut, MultiCut, PaddingCut, MixedCut.load_audio.
   at::Tensor load(const Cut& cut, std::optional<int64_t> sample_rate_hz = {});
 
-  /// [1, S]: all channels of all tracks added up, as lhotse's load_audio(mono_downmix=True) of a
-  /// mix with a track of several channels. Other cuts and mixes: as load.
-  at::Tensor load_added_up(const Cut& cut, std::optional<int64_t> sample_rate_hz = {});
-
   /// [C, S] of the custom recording `name`: the cut's stretch of it, or all of it when the custom
   /// field NAME_unaligned is true; the channels that NAME_channel_selector names, or all. Of a mix:
   /// each audible track's at its offset, and silence elsewhere. Of what is not aligned at most
@@ -43,20 +39,21 @@ class CutAudio {
   at::Tensor load(const Recording& recording, const RecordingPart& part, const std::string& place);
 
  private:
-  at::Tensor load_mix(const Cut& mix, std::optional<int64_t> sample_rate_hz, bool adds_up);
+  at::Tensor load_mix(const Cut& mix, std::optional<int64_t> sample_rate_hz);
   at::Tensor load_custom_of_mix(const Cut& mix, const std::string& name,
                                 std::optional<int64_t> sample_rate_hz);
 
   ResamplerBank resamplers_;
 };
 
-/// Longer than what is recorded, a day: its samples or frames would fill the memory, and nothing
-/// but a number in the manifest asks for them.
+/// Whether the cut is longer than a day. No recording is that long, so the number in the manifest
+/// is wrong, and the samples would fill the memory.
 bool is_endless(const Cut& cut);
-/// Before silence is made that ends with the cut. Errors: [data/too-long] when it is endless.
+/// Call it before you create silence up to the end of the cut.
+/// Errors: [data/too-long] when the cut is endless.
 void check_length(const Cut& cut);
 
-/// Sums the channels of [C, S] up and divides by their number: [S].
+/// The mean of the channels: [C, S] -> [S].
 at::Tensor mean_channel(const at::Tensor& audio_CS);
 
 }  // namespace s2s::data

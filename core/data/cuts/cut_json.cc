@@ -9,8 +9,9 @@
 #include "files/files_errors.h"
 
 namespace s2s::data {
+namespace {
 
-/// What a line is that is no cut; lhotse tells its manifests apart by the same keys.
+/// Names what a line is that is no cut. lhotse tells its manifests apart by the same keys.
 std::string looks_like(const JsonFields& line) {
   if (line.find("audio_filepath")) return "a NeMo manifest line";
   if (line.find("sources")) return "a recording";
@@ -18,8 +19,6 @@ std::string looks_like(const JsonFields& line) {
   if (line.find("start") && line.find("recording_id")) return "a supervision";
   return "something else";
 }
-
-namespace {
 
 const char* type_name(JsonValue value) {
   switch (value.type()) {
@@ -84,7 +83,7 @@ void parse_padding(const JsonFields& fields, Cut& cut) {
 
 Cut parse_fields(const JsonFields& fields, Cut::Kind kind, Leniencies& leniencies);
 
-/// The track's `type` tells the kind of its cut; older files have it in the cut only.
+/// The track's `type` is the kind of its cut. Older files have the type in the cut only.
 MixTrack parse_track(const JsonFields& fields, const Cut& mix, Leniencies& leniencies) {
   MixTrack track;
   const auto cut = fields.find("cut");
@@ -160,34 +159,6 @@ Cut parse_cut(const std::string& line_text, const std::string& manifest, int64_t
 }  // namespace s2s::data
 
 namespace s2s {
-
-Recording parse_recording(const std::string& line_text, const std::string& manifest, int64_t line) {
-  const data::LinePlace place{manifest, line};
-  data::Leniencies ignored;
-  return data::parse_recording(data::JsonFields(data::parse_json_line(line_text, place), place),
-                               ignored);
-}
-
-Supervision parse_supervision(const std::string& line_text, const std::string& manifest,
-                              int64_t line) {
-  const data::LinePlace place{manifest, line};
-  data::Leniencies ignored;
-  return data::parse_supervision(data::JsonFields(data::parse_json_line(line_text, place), place),
-                                 ignored);
-}
-
-ManifestItem item_type(const std::string& line_text, const std::string& manifest, int64_t line) {
-  const data::LinePlace place{manifest, line};
-  const data::JsonFields fields(data::parse_json_line(line_text, place), place);
-  if (fields.find("width")) return ManifestItem::kImage;
-  if (fields.find("shape") || fields.find("array")) return ManifestItem::kArray;
-  if (fields.find("sources")) return ManifestItem::kRecording;
-  if (fields.find("num_features") && !fields.find("feat_value")) return ManifestItem::kFeatures;
-  if (fields.find("type")) return ManifestItem::kCut;
-  if (fields.find("supervisions") && fields.find("duration")) return ManifestItem::kCut;
-  if (fields.find("start") && fields.find("duration")) return ManifestItem::kSupervision;
-  throw cuts_errors::not_a_cut(place.text(), data::looks_like(fields));
-}
 
 Cut parse_cut(const std::string& line_text, const std::string& manifest, int64_t line) {
   data::Leniencies ignored;

@@ -1,5 +1,5 @@
 #pragma once
-// One line of a manifest -> Cut, Recording, Supervision.
+// Parses one line of a manifest: a Cut, a Recording or a Supervision.
 
 #include <string>
 
@@ -8,14 +8,11 @@
 
 namespace s2s::data {
 
-/// What a manifest contains that is accepted although Lhotse would not write it.
+/// Counts what the parser accepts although Lhotse would not write it.
 struct Leniencies {
   int64_t recordings_with_path = 0;  // `path` in place of `sources`
   int64_t cuts_without_type = 0;
 };
-
-/// What a line is that is no cut, in words.
-std::string looks_like(const JsonFields& line);
 
 /// `line_text` is line `line` of `manifest`. Errors: as s2s::parse_cut.
 Cut parse_cut(const std::string& line_text, const std::string& manifest, int64_t line,
@@ -25,7 +22,7 @@ Cut parse_cut(const std::string& line_text, const std::string& manifest, int64_t
 Recording parse_recording(const JsonFields& fields, Leniencies& leniencies);
 /// A supervision's object. Errors: [data/field], [data/turn-time].
 Supervision parse_supervision(const JsonFields& fields, Leniencies& leniencies);
-/// The members of `custom`: recordings and arrays are told from other objects by their keys.
+/// The members of `custom`. Recordings and arrays are recognized by their keys.
 CustomFields parse_custom(const JsonFields& owner, Leniencies& leniencies);
 /// A list of {"name", "kwargs"}.
 std::vector<AudioTransform> parse_transforms(const JsonFields& owner);

@@ -1,4 +1,4 @@
-// Cuts on top of each other and one after the other, and silence around them.
+// Mixes cuts, appends them and pads them with silence.
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ bool has_muted(const Cut& cut) {
                      [](const MixTrack& track) { return track.mute; });
 }
 
-/// A mix whose tracks can be taken over as they are.
+/// Whether it is a mix whose tracks can be copied into another mix.
 bool is_open(const Cut& cut) {
   return cut.kind == Kind::kMixed && cut.transforms.empty() && !has_muted(cut);
 }
@@ -45,7 +45,7 @@ void check_mix(const Cut& reference, const Cut& mixed_in, const MixOptions& opti
   if (a && b && *a != *b) {
     throw cuts_errors::operation(mixed_in, "mix", "the numbers of features differ");
   }
-  if (options.offset_s > reference.duration_s && !options.allow_padding) {
+  if (options.offset_s > reference.duration_s) {
     throw cuts_errors::operation(mixed_in, "mix", "it begins behind the other cut's end");
   }
   if (reference.sample_rate_hz() != mixed_in.sample_rate_hz()) {
@@ -57,7 +57,7 @@ void check_mix(const Cut& reference, const Cut& mixed_in, const MixOptions& opti
   check_channels(reference, mixed_in);
 }
 
-/// The first track that the others' levels refer to says so.
+/// Marks the track that the others' levels refer to.
 void mark_reference(std::vector<MixTrack>& tracks) {
   for (const MixTrack& track : tracks) {
     if (track.is_snr_reference) return;
@@ -107,14 +107,14 @@ std::string mixed_id(const Cut& reference, const Cut& mixed_in, const MixOptions
   return data::derived_id(reference.id + '\n' + mixed_in.id, "mix", {options.offset_s});
 }
 
-/// How long a padded cut is.
+/// The length of a padded cut.
 struct PaddedLength {
   double duration_s = 0;
   std::optional<int64_t> num_frames = {};
   std::optional<int64_t> num_samples = {};
 };
 
-/// Nothing: the cut is long enough.
+/// Empty when the cut is long enough.
 std::optional<PaddedLength> padded_length(const Cut& cut, const PadOptions& options) {
   const int64_t rate = data::rate_for(cut, "pad");
   const auto frames_of = [&](double duration_s) -> std::optional<int64_t> {
@@ -167,7 +167,7 @@ Cut silence_behind(const Cut& cut, const PaddedLength& length, const PadOptions&
 
 Cut mix(const Cut& reference, const Cut& mixed_in, const MixOptions& options) {
   std::optional<double> snr_db = options.snr_db;
-  // Silence has no level that another's could refer to.
+  // Silence has no level, so a ratio to it means nothing.
   if (reference.kind == Kind::kPadding || mixed_in.kind == Kind::kPadding) snr_db.reset();
   check_mix(reference, mixed_in, options);
   Cut mixed;
@@ -175,10 +175,7 @@ Cut mix(const Cut& reference, const Cut& mixed_in, const MixOptions& options) {
   mixed.manifest = reference.manifest;
   mixed.line = reference.line;
   mixed.id = mixed_id(reference, mixed_in, options);
-  PadOptions padding;
-  padding.duration_s = options.offset_s;
-  mixed.tracks = reference_tracks(options.offset_s > reference.duration_s ? pad(reference, padding)
-                                                                          : reference);
+  mixed.tracks = reference_tracks(reference);
   for (MixTrack& track : added_tracks(mixed_in, snr_db, options)) {
     mixed.tracks.push_back(std::move(track));
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Lhotse's operations on cuts, number for number. None reads audio; each gives a new cut.
-// Where Lhotse draws a random id, the new id follows from the old one and the operation.
+// Lhotse's operations on cuts, with the same numbers. None reads audio; each returns a new cut.
+// Where Lhotse draws a random id, the new id is derived from the old one and the operation.
 // Errors of all: [data/cut-operation] when the operation is not defined for the cut.
 // Source: lhotse/cut/{base,data,mono,multi,padding,mixed,set}.py, lhotse/audio/recording.py.
 
@@ -16,7 +16,7 @@ namespace s2s {
 struct TruncateOptions {
   double offset_s = 0;  // from the cut's start
   std::optional<double> duration_s = {};
-  bool keep_excessive_supervisions = true;  // false: only those that are inside entirely
+  bool keep_excessive_supervisions = true;  // false: keeps only those entirely inside the part
   bool preserve_id = false;
 };
 /// A part of the cut.
@@ -28,7 +28,7 @@ enum class Direction { kLeft, kRight, kBoth };
 constexpr double kPaddedFeature = -23.025850929940457;
 
 struct PadOptions {
-  // One of them is given.
+  // Exactly one of the three is set.
   std::optional<double> duration_s = {};
   std::optional<int64_t> num_frames = {};
   std::optional<int64_t> num_samples = {};
@@ -37,20 +37,19 @@ struct PadOptions {
   bool preserve_id = false;
   CustomFields pad_values = {};  // of custom arrays
 };
-/// The cut with silence around it, at least as long as asked; a cut that is long enough is given
-/// back as it is.
+/// The cut with silence before or after it, at least as long as asked. Returns a cut that is long
+/// enough unchanged.
 Cut pad(const Cut& cut, const PadOptions& options);
 
 enum class KeepId { kNone, kLeft, kRight };
 
 struct MixOptions {
   double offset_s = 0;  // where `mixed_in` begins in `reference`
-  bool allow_padding = false;
   std::optional<double> snr_db = {};
   KeepId preserve_id = KeepId::kNone;
   std::optional<std::string> tag = {};
 };
-/// Both at once.
+/// Both at once. `mixed_in` begins before `reference` ends.
 Cut mix(const Cut& reference, const Cut& mixed_in, const MixOptions& options);
 /// One after the other.
 Cut append(const Cut& left, const Cut& right, std::optional<double> snr_db = {},
@@ -64,31 +63,28 @@ Cut normalize_loudness(const Cut& cut, double target_db, bool mix_first = true,
                        bool affix_id = false);
 
 struct ReverbOptions {
-  std::optional<Recording> rir = {};  // nothing: one is made from the seeds
+  std::optional<Recording> rir = {};  // empty: a room is simulated from the seeds
   bool normalize_output = true;
   bool early_only = false;
   bool affix_id = true;
   std::vector<int64_t> rir_channels = {0};
-  // Nothing: they follow from the cut's id.
+  // Empty: they are derived from the cut's id.
   std::optional<int64_t> room_seed = {};
   std::optional<int64_t> source_seed = {};
   bool mix_first = true;
 };
 Cut reverb_rir(const Cut& cut, const ReverbOptions& options);
 
-/// The same of a recording alone.
+/// The same for a recording.
 Recording resample(const Recording& recording, int64_t sample_rate_hz);
 Recording perturb_speed(const Recording& recording, double factor, bool affix_id = true);
 Recording normalize_loudness(const Recording& recording, double target_db, bool affix_id = false);
-/// The seeds are given when there is no `rir`.
+/// Both seeds must be set when `rir` is empty.
 Recording reverb_rir(const Recording& recording, const ReverbOptions& options);
 
-struct MergeOptions {
-  bool keep_first = false;     // false: ids and the like are joined, "cat#a#b"
-  bool merge_channels = true;  // of multi-channel cuts; false: one for each channel group
-};
-/// One turn in place of all.
-Cut merge_supervisions(const Cut& cut, const MergeOptions& options = {});
+/// One turn in place of all. `keep_first`: it has the first turn's id and the like. Otherwise they
+/// are joined, as in "cat#a#b".
+Cut merge_supervisions(const Cut& cut, bool keep_first = false);
 
 /// Parts of `duration_s`, one every `hop_s` (0: one after the other), with ids ID-0, ID-1, ...
 std::vector<Cut> cut_into_windows(const Cut& cut, double duration_s, double hop_s = 0,

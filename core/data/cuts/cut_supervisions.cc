@@ -1,4 +1,4 @@
-// A cut's turns, merged.
+// Merges the turns of a cut.
 
 #include <algorithm>
 #include <memory>
@@ -17,7 +17,7 @@ namespace {
 
 using JsonType = simdjson::dom::element_type;
 
-/// Python's repr of a string; letters beyond ASCII as they are.
+/// Python's repr of a string. Letters beyond ASCII stay as they are.
 std::string quoted(std::string_view text) {
   const bool has_single = text.find('\'') != std::string_view::npos;
   const bool has_double = text.find('"') != std::string_view::npos;
@@ -82,7 +82,7 @@ std::string repr(JsonValue value) {
   }
 }
 
-/// What Python's str() says of the JSON value: strings as they are, True, None, ['a', 1.0].
+/// What Python's str() returns for the JSON value: strings as they are, True, None, ['a', 1.0].
 std::string python_text(const JsonText& json) {
   const JsonValue value = parse_json_line(json.text, {"a custom field", 1});
   std::string_view text;
@@ -148,8 +148,8 @@ CustomFields merged_custom(const Cut& cut, const Turns& turns, bool keep_first) 
   return merged;
 }
 
-/// `turns` are in the order of their starts.
-Supervision merged_turn(const Cut& cut, const Turns& turns, bool keep_first) {
+/// The merged turn without its channels. `turns` are in the order of their starts.
+Supervision without_channels(const Cut& cut, const Turns& turns, bool keep_first) {
   Supervision merged;
   merged.start_s = turns.front()->start_s;
   merged.duration_s = data::add_durations({turns.back()->end_s(), -merged.start_s},
@@ -190,32 +190,9 @@ Supervision merged_turn(const Cut& cut, const Turns& turns, bool keep_first) {
   return merged;
 }
 
-std::vector<Supervision> merged_by_channels(const Cut& cut, const Turns& turns, bool keep_first) {
-  std::vector<std::pair<std::vector<int64_t>, Turns>> groups;
-  Turns sorted = turns;
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto* a, const auto* b) { return a->channels < b->channels; });
-  for (const Supervision* turn : sorted) {
-    if (groups.empty() || groups.back().first != turn->channels) {
-      groups.push_back({turn->channels, {}});
-    }
-    groups.back().second.push_back(turn);
-  }
-  std::vector<Supervision> merged;
-  for (const auto& [channels, group] : groups) {
-    merged.push_back(merged_turn(cut, group, keep_first));
-    merged.back().channels = channels;
-    merged.back().channel_is_list = true;
-  }
-  return merged;
-}
-
-std::vector<Supervision> merged_turns(const Cut& cut, const Turns& turns,
-                                      const MergeOptions& options) {
-  if (cut.kind == Kind::kMulti && !options.merge_channels) {
-    return merged_by_channels(cut, turns, options.keep_first);
-  }
-  Supervision merged = merged_turn(cut, turns, options.keep_first);
+/// The turn that replaces all `turns` of the cut, which are in the order of their starts.
+Supervision merged_turn(const Cut& cut, const Turns& turns, bool keep_first) {
+  Supervision merged = without_channels(cut, turns, keep_first);
   if (cut.kind == Kind::kMulti) {
     std::set<int64_t> channels;
     for (const Supervision* turn : turns) {
@@ -229,7 +206,7 @@ std::vector<Supervision> merged_turns(const Cut& cut, const Turns& turns,
     merged.channels = turns.front()->channels;
     merged.channel_is_list = turns.front()->channel_is_list;
   }
-  return {std::move(merged)};
+  return merged;
 }
 
 Cut without_turns(const Cut& cut) {
@@ -245,21 +222,21 @@ Cut without_turns(const Cut& cut) {
 
 }  // namespace
 
-Cut merge_supervisions(const Cut& cut, const MergeOptions& options) {
+Cut merge_supervisions(const Cut& cut, bool keep_first) {
   if (cut.supervisions.size() <= 1) return cut;
   Turns turns;
   for (const Supervision& turn : cut.supervisions) turns.push_back(&turn);
   std::stable_sort(turns.begin(), turns.end(),
                    [](const auto* a, const auto* b) { return a->start_s < b->start_s; });
-  std::vector<Supervision> merged = merged_turns(cut, turns, options);
+  const Supervision merged = merged_turn(cut, turns, keep_first);
   if (cut.kind != Kind::kMixed) {
     Cut changed = cut;
-    changed.supervisions = std::move(merged);
+    changed.supervisions = {merged};
     return changed;
   }
   // As Lhotse, the first track takes the turn with the mix's times.
   Cut changed = without_turns(cut);
-  data::change_first_track(changed, [&](Cut& first) { first.supervisions = merged; });
+  data::change_first_track(changed, [&](Cut& first) { first.supervisions = {merged}; });
   return changed;
 }
 

@@ -1,15 +1,47 @@
 #include "s2s/data/duplex_data.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <unordered_set>
 
 #include "base/text.h"
 #include "cuts/cuts_errors.h"
-#include "duplex/data_errors.h"
 
 namespace s2s {
 namespace {
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "'" : ", '") + name + "'";
+  return all.empty() ? "(none)" : all;
+}
+
+Error no_turns(const Cut& cut, const std::vector<std::string>& speakers,
+               const std::vector<std::string>& roles) {
+  return data_error(
+      "data/no-turns",
+      fmt::format("{} has no turn of {}, its speakers are: {}; expected at least one turn; "
+                  "check data.input_roles and data.output_roles, or set allow_no_turns: "
+                  "true to train on silence",
+                  cut.place(), listed(roles), listed(speakers)));
+}
+
+Error no_text(const Cut& cut, const Supervision& turn) {
+  return data_error("data/no-text",
+                    fmt::format("{}: the turn '{}' of '{}' has no 'text'; expected what is "
+                                "said in it; add the text or remove the turn",
+                                cut.place(), turn.id, turn.speaker));
+}
+
+Error no_alignment(const Cut& cut, const Supervision& turn, const std::string& option) {
+  return data_error(
+      "data/no-alignment",
+      fmt::format("{}: the turn '{}' has no word times ('alignment': {{'word': [...]}}); "
+                  "data.{} needs them; add an alignment or set data.{}: turn",
+                  cut.place(), turn.id, option, option.substr(0, option.find(':'))));
+}
 
 std::vector<std::string> speakers_of(const Cut& cut) {
   std::vector<std::string> speakers;
@@ -36,17 +68,17 @@ void check_turns(const Cut& cut, const DuplexDataOptions& options, bool allow_no
     if (turn.start_s < -1e-3) {
       findings.add(cuts_errors::turn_time(cut.place(), turn, "it begins before the cut"));
     }
-    if (!turn.text) findings.add(data_errors::no_text(cut, turn));
+    if (!turn.text) findings.add(no_text(cut, turn));
     if (!turn.words().empty() || !turn.text || clean_text(*turn.text).empty()) continue;
     if (options.user_text == "word_end" && contains(options.input_roles, turn.speaker)) {
-      findings.add(data_errors::no_alignment(cut, turn, "user_text: word_end"));
+      findings.add(no_alignment(cut, turn, "user_text: word_end"));
     }
     if (options.agent_text == "word_start" && contains(options.output_roles, turn.speaker)) {
-      findings.add(data_errors::no_alignment(cut, turn, "agent_text: word_start"));
+      findings.add(no_alignment(cut, turn, "agent_text: word_start"));
     }
   }
   if (!has_turn && !allow_no_turns) {
-    findings.add(data_errors::no_turns(cut, speakers_of(cut), roles));
+    findings.add(no_turns(cut, speakers_of(cut), roles));
   }
 }
 

@@ -18,17 +18,18 @@ namespace {
 namespace fs = std::filesystem;
 
 Error bad_input(const std::string& place, const std::string& path, const std::string& reason) {
-  return Error(ExitCode::kData, "tokenizer/training-input",
-               fmt::format("{}.train.input: '{}' {}; expected a file with one text a line, or "
-                           "Lhotse cuts; check the path",
-                           place, path, reason));
+  return data_error("tokenizer/training-input",
+                    fmt::format("{}.train.input: '{}' {}; expected a file with one text a line, or "
+                                "Lhotse cuts; check the path",
+                                place, path, reason));
 }
 
 Error cannot_write(const std::string& path, const std::string& reason) {
-  return Error(ExitCode::kData, "tokenizer/cannot-write",
-               fmt::format("the tokenizer '{}' cannot be written: {}; expected a folder with room; "
-                           "choose another path",
-                           path, reason));
+  return data_error(
+      "tokenizer/cannot-write",
+      fmt::format("the tokenizer '{}' cannot be written: {}; expected a folder with room; "
+                  "choose another path",
+                  path, reason));
 }
 
 void add_cut_texts(const std::string& path, std::vector<std::string>& texts) {
@@ -49,10 +50,6 @@ void add_lines(const std::string& path, const std::string& place, std::vector<st
   }
 }
 
-bool ends_with(const std::string& text, std::string_view end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 }  // namespace
 
 std::vector<std::string> read_training_texts(const Config& input, const std::string& place,
@@ -63,7 +60,7 @@ std::vector<std::string> read_training_texts(const Config& input, const std::str
   std::vector<std::string> texts;
   for (const Config* item : items) {
     const std::string path = (fs::path(base_dir) / item->text()).lexically_normal().string();
-    if (ends_with(path, ".jsonl") || ends_with(path, ".jsonl.gz")) {
+    if (path.ends_with(".jsonl") || path.ends_with(".jsonl.gz")) {
       add_cut_texts(path, texts);
     } else {
       add_lines(path, place, texts);

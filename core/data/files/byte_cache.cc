@@ -45,9 +45,4 @@ void ByteCache::account(Entries::iterator entry, int64_t num_bytes) {
   }
 }
 
-int64_t ByteCache::held_bytes() const {
-  const std::lock_guard lock(mutex_);
-  return held_bytes_;
-}
-
 }  // namespace s2s::files

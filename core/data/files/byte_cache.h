@@ -1,5 +1,5 @@
 #pragma once
-// Decompressed files and pieces of files, kept while there is room.
+// Caches decompressed files and pieces of files, up to a number of bytes.
 
 #include <cstdint>
 #include <functional>
@@ -12,17 +12,17 @@
 
 namespace s2s::files {
 
-/// Thread-safe. What has been used least recently goes first; what somebody still holds lives on.
+/// Thread-safe. Drops the least recently used bytes first. A caller that still holds dropped bytes
+/// keeps them.
 class ByteCache {
  public:
   using Bytes = std::shared_ptr<const std::string>;
 
   explicit ByteCache(int64_t max_bytes = int64_t{64} << 20) : max_bytes_(max_bytes) {}
 
-  /// The bytes of `key`; `make` is called when they are not there, by one thread while others that
-  /// want the same wait. What `make` throws, all of them throw.
+  /// The bytes of `key`. When they are not cached, one thread calls `make`, and other threads that
+  /// want the same key wait for it. What `make` throws, all of them throw.
   Bytes get(const std::string& key, const std::function<std::string()>& make);
-  int64_t held_bytes() const;
 
  private:
   struct Entry {
@@ -35,7 +35,7 @@ class ByteCache {
   void account(Entries::iterator entry, int64_t num_bytes);
 
   const int64_t max_bytes_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   int64_t held_bytes_ = 0;
   Entries entries_;  // the most recently used first
   std::unordered_map<std::string, Entries::iterator> by_key_;

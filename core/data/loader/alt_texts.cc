@@ -4,7 +4,7 @@
 
 #include "base/foreign_json.h"
 #include "cuts/mixed_cut.h"
-#include "loader/batches_errors.h"
+#include "loader/loader_errors.h"
 
 namespace s2s::data {
 namespace {
@@ -15,9 +15,9 @@ constexpr const char* kField = "alt_text";
 
 std::optional<std::string> text_of(const Json& item, const char* key, const Cut& cut) {
   const auto found = item.find(key);
-  if (found == item.end()) throw cut_batches_errors::alt_text(cut, item.dump());
+  if (found == item.end()) throw loader_errors::alt_text(cut, item.dump());
   if (found->is_null()) return std::nullopt;
-  if (!found->is_string()) throw cut_batches_errors::alt_text(cut, item.dump());
+  if (!found->is_string()) throw loader_errors::alt_text(cut, item.dump());
   return found->get<std::string>();
 }
 
@@ -42,9 +42,9 @@ std::vector<CutPtr> with_alt_texts(const CutPtr& cut) {
   const auto* text = value == nullptr ? nullptr : std::get_if<JsonText>(value);
   if (text == nullptr || text->text == "null") return parts;
   const Json texts = try_parse_foreign_json<Json>(text->text);
-  if (!texts.is_object()) throw cut_batches_errors::alt_text(*cut, text->text);
+  if (!texts.is_object()) throw loader_errors::alt_text(*cut, text->text);
   for (const Json& item : texts) {
-    if (!item.is_object()) throw cut_batches_errors::alt_text(*cut, item.dump());
+    if (!item.is_object()) throw loader_errors::alt_text(*cut, item.dump());
     Cut changed = *cut;
     if (changed.kind == Cut::Kind::kMixed) {
       change_first_track(changed, [&](Cut& first) { set_text(first, item); });

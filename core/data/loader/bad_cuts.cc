@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "loader/source_errors.h"
+#include "loader/loader_errors.h"
 
 namespace s2s::data {
 
@@ -21,11 +21,11 @@ void BadCuts::add(const std::vector<BadCut>& more,
     if (knows(bad.id)) continue;
     listed_.emplace_back(bad.id, "[" + bad.error_id + "] " + bad.message);
     if (static_cast<int64_t>(listed_.size()) > limit_) {
-      throw cut_source_errors::too_many_bad(where_, limit_, lines());
+      throw loader_errors::too_many_bad(where_, limit_, lines());
     }
     if (tell)
-      tell(cut_source_errors::left_out(where_, static_cast<int64_t>(listed_.size()), limit_,
-                                       listed_.back().second));
+      tell(loader_errors::left_out(where_, static_cast<int64_t>(listed_.size()), limit_,
+                                   listed_.back().second));
   }
 }
 

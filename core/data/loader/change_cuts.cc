@@ -8,7 +8,7 @@
 
 #include "cuts/cut_operations.h"
 #include "loader/alt_texts.h"
-#include "loader/batches_errors.h"
+#include "loader/loader_errors.h"
 #include "loader/mix_noise.h"
 #include "streams/input_changes.h"
 #include "streams/python_random.h"
@@ -29,12 +29,12 @@ CutPtr select_channel(const CutPtr& cut, const Config& selector) {
     try {
       channel = selector.as_int("channel_selector");
     } catch (const Error&) {
-      throw cut_batches_errors::channel(*cut, "there is no custom field " + selector.text());
+      throw loader_errors::channel(*cut, "there is no custom field " + selector.text());
     }
   }
   const auto count = static_cast<int64_t>(cut->channels.size());
   if (channel < 0 || channel >= count) {
-    throw cut_batches_errors::channel(*cut, fmt::format("{} of {} channels", channel, count));
+    throw loader_errors::channel(*cut, fmt::format("{} of {} channels", channel, count));
   }
   if (count == 1) return cut;
   Cut selected = *cut;

@@ -6,8 +6,8 @@
 
 #include "base/fnv.h"
 #include "loader/augment_batches.h"
-#include "loader/batches_errors.h"
 #include "loader/change_cuts.h"
+#include "loader/loader_errors.h"
 #include "loader/open_sampler.h"
 #include "loader/state_text.h"
 #include "s2s/foreign_text.h"
@@ -46,7 +46,7 @@ class Reader {
     }
     for (const std::string& name : names) sets.push_back(read_set(name));
     if (top_.options.multi_config && names.empty()) {
-      findings_.add(cut_batches_errors::options(
+      findings_.add(loader_errors::options(
           context_.path, "multi_config without a set",
           "keys whose values are maps, each a data set with options of its own"));
     }
@@ -105,12 +105,11 @@ class Reader {
     o.force_finite = top_.options.force_finite;
     scope.is_finite = top_.is_finite;
     if (o.concatenate.max_duration > 0 || o.multi_config) {
-      findings_.add(cut_batches_errors::options(path,
-                                                o.multi_config
-                                                    ? "multi_config inside of multi_config"
-                                                    : "concatenate in a set of "
-                                                      "multi_config",
-                                                "it on the block itself"));
+      findings_.add(loader_errors::options(path,
+                                           o.multi_config ? "multi_config inside of multi_config"
+                                                          : "concatenate in a set of "
+                                                            "multi_config",
+                                           "it on the block itself"));
     }
     InputNode input = read_input(own, scope);
     check_batches(scope, findings_);
@@ -140,8 +139,8 @@ std::vector<double> fusion_weights(const DatasetScope& top, const std::vector<Lo
     const std::string name = set.scope.path.substr(top.path.size() + 1);
     const Config* weight = node.find(name);
     if (weight == nullptr) {
-      throw cut_batches_errors::options(top.path + ".sampler_weights", "no weight for " + name,
-                                        "one for each set");
+      throw loader_errors::options(top.path + ".sampler_weights", "no weight for " + name,
+                                   "one for each set");
     }
     weights.push_back(weight->as_double(top.path + ".sampler_weights." + name));
   }
@@ -183,7 +182,7 @@ class LoaderBatches : public CutBatches {
         return batch_of(std::move(*sampled));
       }
       if (is_empty_ && !at_end_) {
-        throw cut_batches_errors::no_batches(context_.path, sampler_->counts().discarded_cuts);
+        throw loader_errors::no_batches(context_.path, sampler_->counts().discarded_cuts);
       }
       at_end_ = at_end_ || !repeats_;
       if (at_end_) return std::nullopt;
@@ -203,11 +202,11 @@ class LoaderBatches : public CutBatches {
       const std::string json = unpacked_state(text, context_.path);
       constexpr int kDepth = 1024;  // groups of groups give some levels each
       if (!is_json_depth_within(json, kDepth)) {
-        throw cut_batches_errors::bad_state(context_.path, "it is nested too deep");
+        throw loader_errors::bad_state(context_.path, "it is nested too deep");
       }
       const StreamState state = StreamState::parse(json);
       if (state.at("version").get<int>() != 1) {
-        throw cut_batches_errors::bad_state(context_.path, "it is of another version");
+        throw loader_errors::bad_state(context_.path, "it is of another version");
       }
       is_checked_ = true;
       epoch_ = state.at("epoch").get<int64_t>();
@@ -215,7 +214,7 @@ class LoaderBatches : public CutBatches {
       is_empty_ = !state.at("any").get<bool>();
       if (!at_end_) sampler_->restore(state.at("sampler"));
     } catch (const nlohmann::json::exception& error) {
-      throw cut_batches_errors::bad_state(context_.path, error.what());
+      throw loader_errors::bad_state(context_.path, error.what());
     }
   }
 
@@ -260,7 +259,7 @@ class LoaderBatches : public CutBatches {
   void check_sets() {
     is_checked_ = true;
     for (const LoaderSet& set : sets_) {
-      if (!one_pass(set)->next()) throw cut_batches_errors::no_batches(set.scope.path, 0);
+      if (!one_pass(set)->next()) throw loader_errors::no_batches(set.scope.path, 0);
     }
   }
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "loader/loader_errors.h"
 #include "loader/set_check.h"
-#include "loader/source_errors.h"
 
 namespace s2s::data {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kMaxTexts = 200000;
 
 const Tokenizer& tokenizer_of(const CutSourceContext& context) {
-  if (context.tokenizer == nullptr) throw cut_source_errors::no_tokenizer(context.path);
+  if (context.tokenizer == nullptr) throw loader_errors::no_tokenizer(context.path);
   return *context.tokenizer;
 }
 
@@ -136,7 +136,7 @@ Batch CutsSource::stand_in() {
   for (size_t i = 0;; ++i) {
     if (i == held_.size()) {
       std::optional<LoadedBatch> ahead = pull();
-      if (!ahead) throw cut_source_errors::no_good_cut(context_.path);
+      if (!ahead) throw loader_errors::no_good_cut(context_.path);
       held_.push_back(std::move(*ahead));
     }
     if (held_[i].batch) return first_row(*held_[i].batch);
@@ -234,7 +234,7 @@ void CutsSource::restore(const std::string& text) {
   bad_cuts_.restore(std::move(state.left_out));
   const bool same = text.empty() || state.order == hex(batches_->fingerprint());
   if (!same && !reshuffles && !options_.allow_changed_data) {
-    throw cut_source_errors::changed_data(context_.path);
+    throw loader_errors::changed_data(context_.path);
   }
   if (same && !reshuffles) {
     if (state.data_size != axis_.size) state.from = deal_out_anew(state);

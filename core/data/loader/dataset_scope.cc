@@ -1,6 +1,6 @@
 #include "loader/dataset_scope.h"
 
-#include "loader/batches_errors.h"
+#include "loader/loader_errors.h"
 
 namespace s2s::data {
 namespace {
@@ -26,7 +26,7 @@ int64_t SeedReader::read(const Config& node, const std::string& path, int64_t fa
     const int64_t seed = node.as_int(path);
     return static_cast<int64_t>((static_cast<uint64_t>(seed) + context_.seed_shift) % kSeedLimit);
   } catch (const Error&) {
-    throw cut_batches_errors::seed(path, node);
+    throw loader_errors::seed(path, node);
   }
 }
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "cuts/cut_operations.h"
-#include "loader/batches_errors.h"
+#include "loader/loader_errors.h"
 #include "s2s/data/frames.h"
 #include "streams/input_source.h"
 #include "streams/input_stream.h"
@@ -116,7 +116,7 @@ class NoiseStream : public OneSource {
 
   CutItem take_noise() {
     std::optional<CutItem> item = noise_->next();
-    if (!item) throw cut_batches_errors::no_noise();
+    if (!item) throw loader_errors::no_noise();
     return std::move(*item);
   }
 

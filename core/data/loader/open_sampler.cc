@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/whole_number.h"
-#include "loader/batches_errors.h"
+#include "loader/loader_errors.h"
 #include "s2s/data/duplex_data.h"
 
 namespace s2s::data {
@@ -34,12 +34,12 @@ std::vector<double> even_bins(double begin, double end, int64_t num_buckets) {
 Bins written_bins(const Config& node, const std::string& path) {
   Bins bins;
   if (!node.is_list() || node.items().empty()) {
-    throw cut_batches_errors::bins(path, node, "it is no list, or empty");
+    throw loader_errors::bins(path, node, "it is no list, or empty");
   }
   const bool is_2d = node.items().front().is_list();
   for (const Config& item : node.items()) {
     if (item.is_list() != is_2d || (is_2d && item.items().size() != 2)) {
-      throw cut_batches_errors::bins(path, item, "an item is of another form");
+      throw loader_errors::bins(path, item, "an item is of another form");
     }
     bins.lengths.push_back((is_2d ? item.items()[0] : item).as_double(path));
     if (is_2d) bins.num_tokens.push_back(item.items()[1].as_int(path));
@@ -70,10 +70,10 @@ void set_common(const DatasetScope& scope, SamplerOptions& sampler) {
 void check_batches(const DatasetScope& scope, Findings& findings) {
   const CutBatchesOptions& o = scope.options;
   if (!o.batch_size && !o.batch_duration && o.bucket_batch_size.empty()) {
-    findings.add(cut_batches_errors::no_batch_size(scope.path));
+    findings.add(loader_errors::no_batch_size(scope.path));
   }
   const auto contradict = [&](bool is_wrong, const char* problem, const char* expected) {
-    if (is_wrong) findings.add(cut_batches_errors::options(scope.path, problem, expected));
+    if (is_wrong) findings.add(loader_errors::options(scope.path, problem, expected));
   };
   contradict(!o.bucket_batch_size.empty() && o.bucket_duration_bins.is_null() && !o.max_duration,
              "bucket_batch_size without bucket_duration_bins", "the bins that the sizes belong to");
@@ -99,7 +99,7 @@ void check_batches(const DatasetScope& scope, Findings& findings) {
   if (scope.counts_tokens() && scope.context->tokenizer == nullptr) {
     const bool filters = o.min_tps > 0 || !o.max_tps.is_null();
     findings.add(
-        cut_batches_errors::no_tokenizer(scope.path, filters ? "max_tps" : "bucket_duration_bins"));
+        loader_errors::no_tokenizer(scope.path, filters ? "max_tps" : "bucket_duration_bins"));
   }
 }
 
@@ -137,11 +137,11 @@ std::optional<PackRule> pack_rule(const DatasetScope& scope) {
   const bool whole = is_whole(data.frame_length * static_cast<double>(data.source_sample_rate)) &&
                      is_whole(data.frame_length * static_cast<double>(data.target_sample_rate));
   if (!whole) {
-    throw cut_batches_errors::concatenate(scope.path, "a frame is not a whole number of samples");
+    throw loader_errors::concatenate(scope.path, "a frame is not a whole number of samples");
   }
   rule.max_frames = whole_frames(o.max_duration, data.frame_length);
   if (rule.max_frames < 1) {
-    throw cut_batches_errors::concatenate(scope.path, "max_duration is less than a frame");
+    throw loader_errors::concatenate(scope.path, "max_duration is less than a frame");
   }
   rule.min_gap_frames = whole_frames(o.gap, data.frame_length);
   rule.max_gap_frames = std::max(rule.min_gap_frames, whole_frames(o.max_gap, data.frame_length));

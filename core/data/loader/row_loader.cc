@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "loader/source_errors.h"
+#include "loader/loader_errors.h"
 #include "s2s/data/frames.h"
 
 namespace s2s::data {
@@ -34,7 +34,7 @@ RowLoader::RowLoader(Rules rules, const Tokenizer& tokenizer, AudioLoader& audio
 LoadedRow RowLoader::load_checked(const CutSequence& sequence) const {
   for (const SequencePart& part : sequence.parts) {
     if (part.cut->duration_s > rules_.longest_cut_s) {
-      throw cut_source_errors::too_long(*part.cut, rules_.longest_cut_s);
+      throw loader_errors::too_long(*part.cut, rules_.longest_cut_s);
     }
     Findings findings;
     check_duplex_cut(*part.cut, rules_.spec.data, rules_.allow_no_turns, findings);
@@ -42,7 +42,7 @@ LoadedRow RowLoader::load_checked(const CutSequence& sequence) const {
   }
   LoadedRow row = load_row(sequence, rules_.spec, tokenizer_, audio_);
   if (rules_.spec.data.long_text == "error" && row.text.target_counts.long_turns > 0) {
-    throw cut_source_errors::too_long_text(cut_source_errors::long_text(
+    throw loader_errors::too_long_text(loader_errors::long_text(
         rules_.path, row.text.target_counts, *sequence.parts.front().cut, rules_.spec.data));
   }
   return row;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "loader/bad_cuts.h"
-#include "loader/source_errors.h"
+#include "loader/loader_errors.h"
 
 namespace s2s::data {
 namespace {
@@ -28,13 +28,13 @@ class TextReport {
   void tell(const SetCheck& check) const {
     if (first_long_) {
       const std::string message =
-          cut_source_errors::long_text(check.path, counts_, *first_long_, check.spec.data);
+          loader_errors::long_text(check.path, counts_, *first_long_, check.spec.data);
       const bool is_error = check.spec.data.long_text == "error";
-      if (is_error && check.max_bad == 0) throw cut_source_errors::too_long_text(message);
+      if (is_error && check.max_bad == 0) throw loader_errors::too_long_text(message);
       if (check.warn) check.warn("[data/long-text] " + message);
     }
     if (first_cut_off_ && check.warn) {
-      check.warn(cut_source_errors::text_cut_off(check.path, counts_, *first_cut_off_));
+      check.warn(loader_errors::text_cut_off(check.path, counts_, *first_cut_off_));
     }
   }
 
@@ -57,7 +57,7 @@ class Ids {
 
   void tell(const SetCheck& check) const {
     if (!again_ || !check.warn) return;
-    check.warn(cut_source_errors::duplicate_ids(check.path, num_again_, *again_, first_place_));
+    check.warn(loader_errors::duplicate_ids(check.path, num_again_, *again_, first_place_));
   }
 
  private:
@@ -80,7 +80,7 @@ int64_t check_set(const CutBatches& batches, const SetCheck& check) {
     ids.add(cut);
     Findings more;
     if (cut.duration_s > check.longest_cut_s)
-      more.add(cut_source_errors::too_long(cut, check.longest_cut_s));
+      more.add(loader_errors::too_long(cut, check.longest_cut_s));
     check_duplex_cuts({cut}, check.spec.data, check.allow_no_turns, check.check_files, more);
     for (const Error& error : more.errors()) findings.add(error);
     if (more.empty()) texts.add(cut, check);
@@ -92,7 +92,7 @@ int64_t check_set(const CutBatches& batches, const SetCheck& check) {
     for (BadCut& unread : check.take_unread()) bad.push_back(std::move(unread));
   }
   if (num_cuts == 0)
-    throw bad.empty() ? cut_source_errors::nothing_left(check.path) : bad.front().error();
+    throw bad.empty() ? loader_errors::nothing_left(check.path) : bad.front().error();
   if (check.max_bad == 0) findings.throw_if_any();
   BadCuts(check.max_bad, check.path).add(bad);
   texts.tell(check);

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "loader/source_errors.h"
+#include "loader/loader_errors.h"
 #include "s2s/foreign_text.h"
 
 namespace s2s::data {
@@ -25,7 +25,7 @@ SourceState parse_state(const std::string& text, const std::string& path) {
   SourceState state;
   try {
     if (!is_json_depth_within(text))
-      throw cut_source_errors::bad_state(path, text, "it is nested too deep");
+      throw loader_errors::bad_state(path, text, "it is nested too deep");
     const auto json = nlohmann::json::parse(text);
     state.batches = json.at("batches").get<int64_t>();
     state.epoch = json.at("epoch").get<int64_t>();
@@ -37,7 +37,7 @@ SourceState parse_state(const std::string& text, const std::string& path) {
     if (json.contains("entropy")) state.entropy = json["entropy"].get<uint64_t>();
     if (json.contains("left_out")) state.left_out = json["left_out"].get<BadCuts::Listed>();
   } catch (const nlohmann::json::exception& error) {
-    throw cut_source_errors::bad_state(path, text, error.what());
+    throw loader_errors::bad_state(path, text, error.what());
   }
   return state;
 }

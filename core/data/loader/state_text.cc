@@ -2,10 +2,10 @@
 
 #include <zlib.h>
 
-#include <array>
 #include <cstdint>
 
-#include "loader/batches_errors.h"
+#include "base/text.h"
+#include "loader/loader_errors.h"
 
 namespace s2s::data {
 namespace {
@@ -13,32 +13,14 @@ namespace {
 constexpr size_t kShortBytes = 400;
 constexpr size_t kMaxBytes = size_t{1} << 30;
 constexpr std::string_view kMark = "z:";
-constexpr std::string_view kDigits =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-std::string to_base64(const std::string& bytes) {
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    const auto byte = [&](size_t k) {
-      return i + k < bytes.size() ? static_cast<uint32_t>(static_cast<unsigned char>(bytes[i + k]))
-                                  : 0U;
-    };
-    const uint32_t word = byte(0) << 16 | byte(1) << 8 | byte(2);
-    for (int k = 0; k < 4; ++k) text += kDigits[word >> (18 - 6 * k) & 63];
-  }
-  for (size_t left = bytes.size() % 3; left > 0 && left < 3; ++left)
-    text[text.size() - 3 + left] = '=';
-  return text;
-}
-
-/// Nothing is checked but the digits: zlib has a checksum.
+/// Stops at the first character that is no digit. zlib has a checksum that finds other damage.
 std::string from_base64(std::string_view text) {
   std::string bytes;
   uint32_t word = 0;
   int num_bits = 0;
   for (const char c : text) {
-    const size_t digit = kDigits.find(c);
+    const size_t digit = kBase64Digits.find(c);
     if (digit == std::string_view::npos) break;
     word = word << 6 | static_cast<uint32_t>(digit);
     num_bits += 6;
@@ -70,13 +52,13 @@ std::string unpacked_state(const std::string& text, const std::string& path) {
     size |= static_cast<uLongf>(static_cast<unsigned char>(bytes[i])) << (8 * i);
   }
   if (bytes.size() <= 8 || size > kMaxBytes) {
-    throw cut_batches_errors::bad_state(path, "it is cut off");
+    throw loader_errors::bad_state(path, "it is cut off");
   }
   std::string json(size, '\0');
   const int code = uncompress(reinterpret_cast<Bytef*>(json.data()), &size,
                               reinterpret_cast<const Bytef*>(bytes.data()) + 8, bytes.size() - 8);
   if (code != Z_OK || size != json.size()) {
-    throw cut_batches_errors::bad_state(path, "it is damaged");
+    throw loader_errors::bad_state(path, "it is damaged");
   }
   return json;
 }

@@ -1,9 +1,10 @@
 #pragma once
-/// @file Small questions about texts.
+/// @file Small functions on texts.
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,43 @@ inline std::string stripped(const std::string& text, std::string_view blanks = "
 inline std::string joined(const std::vector<std::string>& list, std::string_view separator) {
   std::string out;
   for (const std::string& text : list) out.append(out.empty() ? "" : separator).append(text);
+  return out;
+}
+
+/// `text` as it stands in HTML, between tags or in a quoted attribute.
+inline std::string escape_html(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '"') {
+      out += "&quot;";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+constexpr std::string_view kBase64Digits =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Base64 of RFC 4648, with padding.
+inline std::string to_base64(std::string_view bytes) {
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  const auto byte_at = [&](size_t i) -> uint32_t {
+    return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0;
+  };
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const uint32_t group = byte_at(i) << 16 | byte_at(i + 1) << 8 | byte_at(i + 2);
+    out += kBase64Digits[group >> 18];
+    out += kBase64Digits[group >> 12 & 63];
+    out += i + 1 < bytes.size() ? kBase64Digits[group >> 6 & 63] : '=';
+    out += i + 2 < bytes.size() ? kBase64Digits[group & 63] : '=';
+  }
   return out;
 }
 

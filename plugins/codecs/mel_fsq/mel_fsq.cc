@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "mel_fsq_errors.h"
-#include "mel_inverse.h"
 #include "phase_stream.h"
 #include "s2s/nn/mel.h"
 
@@ -18,6 +17,40 @@ namespace {
 /// Mel power of what counts as silence; 16-bit rounding noise lies well below it.
 constexpr double kFloor = 1e-8;
 constexpr int64_t kMelInverseIterations = 10;
+constexpr double kTiny = 1e-20;
+
+/// Computes the magnitudes of a spectrum from its mel bands. Multiplicative updates of a
+/// non-negative power spectrum reduce the Kullback-Leibler divergence of its bands from the given
+/// ones. Source: Lee and Seung 2001; the bank is the fixed factor.
+class MelInverse {
+ public:
+  MelInverse(const at::Tensor& bank_FN, int64_t iterations)
+      : bank_FN_(bank_FN.contiguous()),
+        bank_NF_(bank_FN.t().contiguous()),
+        iterations_(iterations) {
+    const at::Tensor area_F1 = bank_FN_.sum(1, /*keepdim=*/true).clamp_min(kTiny);
+    const at::Tensor share_FN = bank_FN_ / area_F1;  // rows add up to one
+    // A band's power over its area is the mean power of its bins.
+    start_FN_ = share_FN / share_FN.sum(0).clamp_min(kTiny) / area_F1;
+    weight_N_ = bank_FN_.sum(0).clamp_min(kTiny);
+  }
+
+  /// mel power [..., F] -> magnitudes [..., N].
+  at::Tensor operator()(const at::Tensor& mel_F) const {
+    at::Tensor power_N = at::matmul(mel_F, start_FN_);
+    for (int64_t i = 0; i < iterations_; ++i) {
+      const at::Tensor ratio_F = mel_F / (at::matmul(power_N, bank_NF_) + kTiny);
+      power_N = power_N * at::matmul(ratio_F, bank_FN_) / weight_N_;
+    }
+    return power_N.sqrt_();
+  }
+
+ private:
+  at::Tensor bank_FN_, bank_NF_;
+  at::Tensor start_FN_;  // spreads each band over its bins
+  at::Tensor weight_N_;  // sum of the bank in each bin
+  int64_t iterations_;
+};
 
 /// Decodes frame by frame: tokens to log-mel to magnitudes to sound.
 class MelFsqStream final : public CodecStream {

@@ -2,8 +2,6 @@
 
 #include <cstdlib>
 
-#include "fastconformer_errors.h"
-
 namespace s2s::fastconformer {
 
 void SpecAugmentOptions::visit(OptionVisitor& v) {
@@ -54,6 +52,21 @@ void FastConformerOptions::visit(OptionVisitor& v) {
 }
 
 namespace {
+
+/// The front end makes another number of mel bands than the encoder takes.
+Error bands_differ(const std::string& place, int64_t features, int64_t feat_in) {
+  return config_error("encoder/bands",
+                      place + ": preprocessor.features is " + std::to_string(features) +
+                          " and encoder.feat_in is " + std::to_string(feat_in) +
+                          "; expected the same number of mel bands; set one to the other");
+}
+
+/// An augmentation option has a meaningless value.
+Error bad_augmentation(const std::string& key, const std::string& value,
+                       const std::string& expected) {
+  return config_error("encoder/augment", key + ": " + value + "; expected " + expected +
+                                             "; correct it, or leave it out");
+}
 
 void check_time_width(const std::string& text, const std::string& key) {
   char* end = nullptr;

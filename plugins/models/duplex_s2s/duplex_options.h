@@ -152,4 +152,8 @@ struct DuplexOptions {
   }
 };
 
+/// A NeMo speechlm2 configuration, {model, llm_config, codec, tokens}, as options of this model in
+/// its reference mode. Errors: [model/translate] for what changes the numbers and is not supported.
+Config translate_nemo(const Config& foreign);
+
 }  // namespace s2s::duplex

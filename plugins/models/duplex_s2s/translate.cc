@@ -1,7 +1,7 @@
 #include <set>
 
-#include "build_parts.h"
 #include "duplex_errors.h"
+#include "duplex_options.h"
 
 namespace s2s::duplex {
 namespace {

@@ -11,7 +11,9 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <set>
 #include <sstream>
+#include <system_error>
 #include <thread>
 
 #include "bigram_model.h"
@@ -51,6 +53,53 @@ void write_wav(const fs::path& path, const at::Tensor& samples_S) {
   const sf_count_t count = padded_S.numel();
   const bool written = sf_write_float(file, padded_S.const_data_ptr<float>(), count) == count;
   if (sf_close(file) != 0 || !written) throw cannot_write(path.string(), "could not be written");
+}
+
+/// The words of a text in lower case. Letters and apostrophes make words; other characters part
+/// them.
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : text + " ") {
+    const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    const bool part = (lower >= 'a' && lower <= 'z') || lower == '\'' ||
+                      (static_cast<unsigned char>(lower) & 0x80U) != 0;
+    if (part) {
+      word += lower;
+    } else if (!word.empty()) {
+      words.push_back(std::move(word));
+      word.clear();
+    }
+  }
+  return words;
+}
+
+std::string text_of(const std::filesystem::path& path) {
+  try {
+    return read_small_file(path.string());
+  } catch (const std::system_error&) {
+    throw model_missing(path.string());
+  }
+}
+
+/// Pronunciations of the words that can be heard.
+struct Dictionary {
+  std::string lines;            // of the requested words, in the file's format
+  std::set<std::string> words;  // the requested words that the file has
+};
+
+/// Reads the entries of `wanted` from a dictionary in CMU's format. Errors: [scorer/model].
+Dictionary read_dictionary(const std::filesystem::path& path, const std::set<std::string>& wanted) {
+  std::istringstream in(text_of(path));
+  Dictionary dictionary;
+  for (std::string line; std::getline(in, line);) {
+    // A second pronunciation is written as "word(2)".
+    const std::string word = line.substr(0, line.find_first_of(" \t("));
+    if (wanted.count(word) == 0) continue;
+    dictionary.lines += line + "\n";
+    dictionary.words.insert(word);
+  }
+  return dictionary;
 }
 
 std::string clip_name(size_t i) { return fmt::format("{:06}", i); }

@@ -2,11 +2,11 @@
 // A scorer that runs pocketsphinx_batch with a bigram model of the domain's
 // texts. It shares neither code nor data with what it judges.
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "dictionary.h"
 #include "process.h"
 #include "s2s/kinds/scorer.h"
 #include "s2s/options.h"

@@ -5,22 +5,19 @@ namespace s2s::pocketsphinx {
 Error program_missing(const std::string& program) {
   return {ExitCode::kPlugin, "scorer/program",
           "the scorer needs the program '" + program +
-              "', which is not there\n  apt-get install pocketsphinx "
-              "pocketsphinx-en-us"};
+              "', which is not there\n  apt-get install pocketsphinx pocketsphinx-en-us"};
 }
 
 Error model_missing(const std::string& path) {
   return {ExitCode::kPlugin, "scorer/model",
           "the scorer's acoustic model or dictionary is not there: " + path +
-              "\n  apt-get install pocketsphinx-en-us, or set the option "
-              "'model' to the folder "
+              "\n  apt-get install pocketsphinx-en-us, or set the option 'model' to the folder "
               "that holds en-us and cmudict-en-us.dict"};
 }
 
 Error nothing_to_expect() {
   return {ExitCode::kData, "scorer/no-texts",
-          "the scorer was given no text with a word of its dictionary, so it "
-          "has nothing to "
+          "the scorer was given no text with a word of its dictionary, so it has nothing to "
           "expect; give the data set's agent turns their texts"};
 }
 

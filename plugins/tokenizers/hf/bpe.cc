@@ -1,6 +1,7 @@
 #include "bpe.h"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 
 #include "byte_alphabet.h"
@@ -10,14 +11,89 @@ namespace s2s::hf_plugin {
 namespace {
 
 constexpr std::string_view kWordMark = "\xE2\x96\x81";  // U+2581, a space to SentencePiece
-// Up to here looking at all pairs again costs less than a queue.
+// Up to this length, another look at all pairs costs less than a queue.
 constexpr size_t kShortWord = 32;
+
+// Limits of the cache of words.
+constexpr size_t kNumSlots = size_t{1} << 15;
+constexpr size_t kMaxWords = kNumSlots / 2;
+constexpr size_t kMaxTextBytes = size_t{2} << 20;
+
+uint64_t key_of(int32_t left, int32_t right) {
+  return (static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32) | static_cast<uint32_t>(right);
+}
 
 std::string characters_of(std::string_view bytes, Alphabet alphabet) {
   return alphabet == Alphabet::kBytes ? to_byte_characters(bytes) : std::string(bytes);
 }
 
 }  // namespace
+
+void MergeTable::reserve(size_t num_merges) {
+  size_t num_slots = 16;
+  shift_ = 60;
+  while (num_slots < num_merges * 2) {
+    num_slots *= 2;
+    --shift_;
+  }
+  slots_.assign(num_slots, Slot{});
+}
+
+size_t MergeTable::slot_of(uint64_t key) const {
+  constexpr uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;
+  size_t at = ((key ^ (key >> 29)) * kGoldenRatio) >> shift_;
+  while (slots_[at].key != key && slots_[at].key != UINT64_MAX) at = (at + 1) & (slots_.size() - 1);
+  return at;
+}
+
+void MergeTable::add(int32_t left, int32_t right, Merge merge) {
+  const uint64_t key = key_of(left, right);
+  slots_[slot_of(key)] = {key, merge};
+}
+
+MergeTable::Merge MergeTable::find(int32_t left, int32_t right) const {
+  return slots_[slot_of(key_of(left, right))].merge;
+}
+
+WordCache::WordCache() : slots_(kNumSlots) {}
+
+size_t WordCache::find(std::string_view word, uint64_t hash) const {
+  size_t at = hash & (kNumSlots - 1);
+  for (;; at = (at + 1) & (kNumSlots - 1)) {
+    const Slot& slot = slots_[at];
+    if (slot.word_bytes == 0) return at;
+    if (slot.hash == hash && slot.word_bytes == word.size() &&
+        std::memcmp(texts_.data() + slot.text, word.data(), word.size()) == 0) {
+      return at;
+    }
+  }
+}
+
+bool WordCache::append(std::string_view word, std::vector<int64_t>& ids) {
+  const Slot& slot = slots_[find(word, std::hash<std::string_view>{}(word))];
+  if (slot.word_bytes == 0) return false;
+  const int32_t* first = ids_.data() + slot.ids;
+  for (uint32_t i = 0; i < slot.num_ids; ++i) ids.push_back(first[i]);
+  return true;
+}
+
+void WordCache::put(std::string_view word, const std::vector<int64_t>& ids, size_t from) {
+  if (used_ >= kMaxWords || texts_.size() >= kMaxTextBytes) clear();
+  const uint64_t hash = std::hash<std::string_view>{}(word);
+  Slot& slot = slots_[find(word, hash)];
+  slot = {hash, static_cast<uint32_t>(texts_.size()), static_cast<uint32_t>(ids_.size()),
+          static_cast<uint32_t>(word.size()), static_cast<uint32_t>(ids.size() - from)};
+  texts_ += word;
+  for (size_t i = from; i < ids.size(); ++i) ids_.push_back(static_cast<int32_t>(ids[i]));
+  ++used_;
+}
+
+void WordCache::clear() {
+  slots_.assign(kNumSlots, Slot{});
+  texts_.clear();
+  ids_.clear();
+  used_ = 0;
+}
 
 int32_t Bpe::symbol_of(char32_t code) const {
   return code < symbol_ids_.size() ? symbol_ids_[code] : -1;

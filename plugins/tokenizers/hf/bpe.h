@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "json_place.h"
-#include "word_cache.h"
 
 namespace s2s::hf_plugin {
 
@@ -22,7 +21,7 @@ enum class Alphabet {
   kBytes,  // each byte stands for its character of the byte-level alphabet
 };
 
-/// Which merge joins two neighbors. Open addressing; the key holds both ids.
+/// Maps two neighbors to the merge that joins them. Open addressing; the key holds both ids.
 class MergeTable {
  public:
   struct Merge {
@@ -44,7 +43,35 @@ class MergeTable {
   int shift_ = 64;
 };
 
-/// What encoding needs and threads do not share.
+/// A bounded map from short words to ids. It clears itself when it is full. Not thread-safe.
+class WordCache {
+ public:
+  static constexpr size_t kMaxWordBytes = 256;
+
+  WordCache();
+  /// Appends the ids of `word` and returns true, or returns false.
+  bool append(std::string_view word, std::vector<int64_t>& ids);
+  /// Keeps ids[from..] for the word that the last `append` did not find.
+  void put(std::string_view word, const std::vector<int64_t>& ids, size_t from);
+
+ private:
+  struct Slot {
+    uint64_t hash = 0;
+    uint32_t text = 0;        // where the word begins in texts_
+    uint32_t ids = 0;         // where its ids begin in ids_
+    uint32_t word_bytes = 0;  // 0: free
+    uint32_t num_ids = 0;
+  };
+  size_t find(std::string_view word, uint64_t hash) const;
+  void clear();
+
+  std::vector<Slot> slots_;
+  size_t used_ = 0;
+  std::string texts_;
+  std::vector<int32_t> ids_;
+};
+
+/// The state of one thread that encodes.
 struct BpeWorkspace {
   WordCache cache;
   std::vector<int32_t> symbols;
@@ -69,14 +96,14 @@ class Bpe {
   /// The piece as the file writes it; null: the id has none.
   const std::string* piece(int32_t id) const;
   std::optional<int32_t> find(std::string_view piece) const;
-  /// Stands for what the vocabulary cannot spell; none: that is left out.
+  /// The id for what the vocabulary cannot spell. Empty: such text is left out.
   std::optional<int32_t> unknown() const;
 
  private:
   void read_settings(const JsonPlace& place);
   void read_vocab(const JsonPlace& place);
   void read_merges(const JsonPlace& place);
-  /// False: one of the three pieces does not exist.
+  /// Returns false when one of the three pieces does not exist.
   bool add_merge(std::string_view left, std::string_view right);
   void note_join(std::string_view left, std::string_view right);
   void index_symbols();
@@ -105,7 +132,7 @@ class Bpe {
   // Whole pieces, as encode gets them, for ignore_merges.
   std::unordered_map<std::string, int32_t> whole_pieces_;
   size_t longest_piece_bytes_ = 0;
-  // Where no merge reaches over a word mark, a piece is cut before it.
+  // When no merge reaches over a word mark, a piece is cut before it.
   bool cuts_words_ = false;
   std::vector<bool> joins_mark_;  // by code point: a merge joins it with a word mark behind it
 };

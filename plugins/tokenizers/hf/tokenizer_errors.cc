@@ -5,13 +5,6 @@
 #include "s2s/foreign_text.h"
 
 namespace s2s::hf_plugin::errors {
-namespace {
-
-Error config_error(const char* id, std::string message) {
-  return Error(ExitCode::kConfig, id, std::move(message));
-}
-
-}  // namespace
 
 Error no_path(const std::string& place) {
   return config_error("tokenizer/no-path",
@@ -60,11 +53,11 @@ Error definition(const std::string& where, const std::string& value, const std::
 }
 
 Error pattern_limit(const std::string& pattern, size_t num_bytes) {
-  return Error(ExitCode::kData, "tokenizer/pattern-limit",
-               fmt::format("matching the pattern '{}' on a text of {} bytes took more steps "
-                           "than PCRE2 allows; expected texts of a sentence's or page's "
-                           "length; split the text",
-                           pattern, num_bytes));
+  return data_error("tokenizer/pattern-limit",
+                    fmt::format("matching the pattern '{}' on a text of {} bytes took more steps "
+                                "than PCRE2 allows; expected texts of a sentence's or page's "
+                                "length; split the text",
+                                pattern, num_bytes));
 }
 
 Error text_growth(size_t given_bytes, size_t num_bytes) {

@@ -3,13 +3,6 @@
 #include <fmt/format.h>
 
 namespace s2s::sentencepiece_plugin::errors {
-namespace {
-
-Error config_error(const char* id, std::string message) {
-  return Error(ExitCode::kConfig, id, std::move(message));
-}
-
-}  // namespace
 
 Error no_path(const std::string& place) {
   return config_error("tokenizer/no-path",
@@ -34,10 +27,10 @@ Error unreadable(const std::string& place, const std::string& path, const std::s
 }
 
 Error cannot_read_now(const std::string& path, const std::string& reason) {
-  return Error(ExitCode::kData, "io/read",
-               fmt::format("{}: cannot be read: {}; run again when the disk or the limit that "
-                           "stops it is in order",
-                           path, reason));
+  return data_error("io/read",
+                    fmt::format("{}: cannot be read: {}; run again when the disk or the limit that "
+                                "stops it is in order",
+                                path, reason));
 }
 
 Error no_transformers(const std::string& place, const std::string& reason) {
@@ -49,11 +42,11 @@ Error no_transformers(const std::string& place, const std::string& reason) {
 }
 
 Error training(const std::string& place, const std::string& reason) {
-  return Error(ExitCode::kData, "tokenizer/training",
-               fmt::format("{}.train: SentencePiece made no model: {}; expected enough text "
-                           "for the asked vocab_size; lower vocab_size, give more text, or "
-                           "use model_type: word",
-                           place, reason));
+  return data_error("tokenizer/training",
+                    fmt::format("{}.train: SentencePiece made no model: {}; expected enough text "
+                                "for the asked vocab_size; lower vocab_size, give more text, or "
+                                "use model_type: word",
+                                place, reason));
 }
 
 }  // namespace s2s::sentencepiece_plugin::errors

@@ -9,9 +9,9 @@ namespace s2s::sentencepiece_plugin::errors {
 Error no_path(const std::string& place);
 Error missing_file(const std::string& place, const std::string& path);
 Error unreadable(const std::string& place, const std::string& path, const std::string& reason);
-/// [io/read]: the file is there, and cannot be read at this moment.
+/// [io/read]: the file exists and cannot be read at the moment.
 Error cannot_read_now(const std::string& path, const std::string& reason);
-/// `reason`: what the model is or has that transformers cannot express.
+/// `reason`: the property of the model that transformers cannot express.
 Error no_transformers(const std::string& place, const std::string& reason);
 Error training(const std::string& place, const std::string& reason);
 

@@ -55,9 +55,9 @@ inline Cut pad_case(const Cut& cut, const CaseJson& a) {
 }
 
 inline Cut mix_case(const std::vector<Cut>& cuts, const CaseJson& a) {
-  return mix(cuts.at(0), cuts.at(1),
-             {a.value("offset", 0.0), a.value("allow_padding", false), maybe<double>(a, "snr"),
-              keep_id(a), maybe<std::string>(a, "tag")});
+  return mix(
+      cuts.at(0), cuts.at(1),
+      {a.value("offset", 0.0), maybe<double>(a, "snr"), keep_id(a), maybe<std::string>(a, "tag")});
 }
 
 inline Cut reverb_case(const std::vector<Cut>& cuts, const CaseJson& a) {
@@ -108,8 +108,7 @@ inline const Operations& operations() {
       {"reverb_rir", [](const Cuts& c, const CaseJson& a) { return Cuts{reverb_case(c, a)}; }},
       {"merge_supervisions",
        [](const Cuts& c, const CaseJson& a) {
-         return Cuts{merge_supervisions(
-             c[0], {a.value("merge_policy", "") == "keep_first", a.value("merge_channels", true)})};
+         return Cuts{merge_supervisions(c[0], a.value("merge_policy", "") == "keep_first")};
        }},
       {"read", [](const Cuts& c, const CaseJson&) { return c; }}};
   return all;

@@ -88,19 +88,3 @@ TEST_CASE("a cut whose audio is in memory is [data/in-memory]") {
   s2s::ManifestWriter writer(dir / "cuts.jsonl");
   CHECK_THROWS_WITH_AS(writer.write(cut), doctest::Contains("[data/in-memory]"), s2s::Error);
 }
-
-TEST_CASE("a line is told by its keys, as lhotse does") {
-  using s2s::ManifestItem;
-  const auto type = [](const nlohmann::json& line) {
-    return s2s::item_type(line.dump(), "x.jsonl", 1);
-  };
-  const auto cut = cut_json("d0", 4, "user.wav", "agent.wav");
-  CHECK(type(cut) == ManifestItem::kCut);
-  CHECK(type(cut["recording"]) == ManifestItem::kRecording);
-  CHECK(type(cut["supervisions"][0]) == ManifestItem::kSupervision);
-  CHECK(type({{"width", 1}, {"shape", {1}}}) == ManifestItem::kImage);
-  CHECK(type({{"shape", {1}}}) == ManifestItem::kArray);
-  CHECK(type({{"num_features", 80}}) == ManifestItem::kFeatures);
-  CHECK_THROWS_WITH_AS(type({{"audio_filepath", "a.wav"}}), doctest::Contains("NeMo manifest line"),
-                       s2s::Error);
-}

@@ -50,9 +50,6 @@ TEST_CASE("every kind of cut and every transform give lhotse's samples") {
     if (rate.has("rate/" + cut.id)) {
       compare(rate, "rate/" + cut.id, is_loose, audio.load(cut, 22050));
     }
-    if (custom.has("down/" + cut.id)) {
-      compare(custom, "down/" + cut.id, is_loose, audio.load_added_up(cut));
-    }
     if (cut.find_recording("target_audio") != nullptr) {
       compare(custom, "custom/" + cut.id + "/target_audio", is_loose,
               audio.load_custom(cut, "target_audio"));

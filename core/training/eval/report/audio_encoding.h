@@ -1,5 +1,5 @@
 #pragma once
-// Clips as bytes: WAV files beside a report, compressed audio inside it.
+// Encodes clips: WAV files beside a report, compressed audio inside it.
 
 #include <filesystem>
 #include <string>
@@ -11,13 +11,11 @@ namespace s2s {
 
 enum class AudioEncoding { kOggVorbis, kWav };
 
-/// A clip [S] as a file in memory, mono; samples beyond [-1, 1] are clipped, NaN becomes silence.
+/// The bytes of a mono file with the clip [S]. Samples are clipped to [-1, 1]; NaN becomes silence.
 std::string encode_audio(const AudioClip& clip, AudioEncoding encoding);
 
-/// Writes a file whole. Errors: [eval/report-write].
+/// Writes a whole file. Errors: [eval/report-write].
 void write_bytes(const std::filesystem::path& path, std::string_view bytes);
-
-std::string to_base64(std::string_view bytes);
 
 /// "data:MIME;base64,..."
 std::string data_uri(const char* mime, std::string_view bytes);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/text.h"
 #include "eval/report/report_files.h"
 #include "eval/report/report_json.h"
 #include "eval/report/training_curves.h"
@@ -64,20 +65,6 @@ std::pair<std::string, std::string> split_at(std::string_view text, std::string_
   const size_t at = text.find(mark);
   S2S_ASSERT(at != std::string_view::npos, "the page has a place for every part");
   return {std::string(text.substr(0, at)), std::string(text.substr(at + mark.size()))};
-}
-
-std::string escape_html(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else {
-      out += c;
-    }
-  }
-  return out;
 }
 
 Json summary_json(const ReportSummary& summary, const ReportOptions& options) {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "base/text.h"
 #include "common/places.h"
 #include "s2s/error.h"
 

@@ -1,17 +1,91 @@
-#include "loader/source_errors.h"
+#include "loader/loader_errors.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace s2s::data::cut_source_errors {
-namespace {
+#include "config/config_errors.h"
 
-Error data_error(const char* id, std::string message) {
-  return Error(ExitCode::kData, id, std::move(message));
+namespace s2s::data::loader_errors {
+
+Error no_batch_size(const std::string& path) {
+  return config_error(
+      "data/batch-size",
+      fmt::format(
+          "{} says neither batch_size nor batch_duration nor bucket_batch_size; expected at "
+          "least one; add for example 'batch_size: 4', or bucket_duration_bins and "
+          "bucket_batch_size",
+          path));
 }
 
-}  // namespace
+Error seed(const std::string& path, const Config& node) {
+  return config_error("data/seed",
+                      fmt::format("{}: {}; expected a whole number, randomized or trng",
+                                  config_place(path, node), config_value(node)));
+}
+
+Error bins(const std::string& path, const Config& node, const std::string& problem) {
+  return config_error(
+      "data/bins",
+      fmt::format("{}: {}; expected ascending seconds [3, 6, ...] or [[3, 20], [3, 40], "
+                  "...] of seconds and tokens; 's2s-run data estimate-bins' suggests some",
+                  config_place(path, node), problem));
+}
+
+Error options(const std::string& path, const std::string& problem, const std::string& expected) {
+  return config_error("data/options", fmt::format("{}: {}; expected {}", path, problem, expected));
+}
+
+Error concatenate(const std::string& path, const std::string& problem) {
+  return config_error("data/concatenate",
+                      fmt::format("{}.concatenate: {}; expected max_duration of at least one "
+                                  "frame, and frames of whole samples at both rates; fix "
+                                  "max_duration or data.frame_length",
+                                  path, problem));
+}
+
+Error no_tokenizer(const std::string& path, const std::string& option) {
+  return config_error("data/no-tokenizer",
+                      fmt::format("{}.{} counts tokens, and there is no tokenizer; name one under "
+                                  "model.tokenizer, or remove the option",
+                                  path, option));
+}
+
+Error no_batches(const std::string& path, int64_t num_discarded) {
+  return data_error(
+      "data/empty",
+      fmt::format("{}: a whole pass gave no batch ({} cuts fit no bucket); expected at "
+                  "least one; check filters (min_duration, max_duration, max_tps, limit), "
+                  "bins, and drop_last with too few cuts for a batch",
+                  path, num_discarded));
+}
+
+Error no_noise() {
+  return data_error("data/empty",
+                    "noise_path names a set without cuts; expected at least one; check "
+                    "the path, or remove the option");
+}
+
+Error bad_state(const std::string& path, const std::string& reason) {
+  return data_error("data/state",
+                    fmt::format("{}: no position in a set of cuts: {}; expected what a "
+                                "checkpoint of this kind of data stored; start a new run",
+                                path, reason));
+}
+
+Error alt_text(const Cut& cut, const std::string& value) {
+  return data_error("data/alt-text",
+                    fmt::format("{}: custom field alt_text has {}; expected {{\"es\": {{\"text\": "
+                                "\"hola\", \"lang\": \"es\"}}, ...}}; fix the manifest",
+                                cut.place(), value.substr(0, 80)));
+}
+
+Error channel(const Cut& cut, const std::string& problem) {
+  return data_error("data/channel",
+                    fmt::format("{}: channel_selector: {}; expected a channel of its "
+                                "recording, or a custom field that has one",
+                                cut.place(), problem));
+}
 
 Error nothing_left(const std::string& path) {
   return data_error("data/empty",
@@ -21,10 +95,11 @@ Error nothing_left(const std::string& path) {
 }
 
 Error no_tokenizer(const std::string& path) {
-  return Error(ExitCode::kConfig, "data/no-tokenizer",
-               fmt::format("{} needs a tokenizer for its text channels, and there is none; name "
-                           "one under model.tokenizer",
-                           path));
+  return config_error(
+      "data/no-tokenizer",
+      fmt::format("{} needs a tokenizer for its text channels, and there is none; name "
+                  "one under model.tokenizer",
+                  path));
 }
 
 Error bad_state(const std::string& path, const std::string& state, const std::string& reason) {
@@ -110,4 +185,4 @@ std::string duplicate_ids(const std::string& path, int64_t count, const Cut& aga
       path, count, again.place(), first_place);
 }
 
-}  // namespace s2s::data::cut_source_errors
+}  // namespace s2s::data::loader_errors
