@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "plan/planned_model.h"
@@ -99,15 +100,9 @@ PlanReport report_plan(Block& model, const ShardPlan& plan, const PlanReportInpu
 }
 
 const char* to_string(Fit fit) {
-  switch (fit) {
-    case Fit::kYes:
-      return "fits";
-    case Fit::kTight:
-      return "tight";
-    case Fit::kNo:
-      return "too large";
-  }
-  return "";
+  constexpr std::array kNames = {"fits", "tight", "too large"};
+  static_assert(kNames.size() == static_cast<size_t>(Fit::kNo) + 1);
+  return kNames.at(static_cast<size_t>(fit));
 }
 
 DeviceNeed device_need(const PlanReport& report) {
