@@ -63,7 +63,7 @@ case $target in
     libraries+=' -lpcre2-8' ;;
   config_json)
     sources+=" $config $weights plugins/llm/@(llama|tinyllama|gemma|qwen)/*.cc"
-    sources+=' core/model/nn/decoder/decoder_{options,from_hf,to_hf,errors}.cc'
+    sources+=' core/model/nn/decoder/decoder_{options,hf_config}.cc'
     sources+=' core/model/weights/json_file.cc'
     libraries+=' -ltorch_cpu' ;;
   cut_line)

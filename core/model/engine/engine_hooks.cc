@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "engine/autocast_copies.h"
 #include "engine/recompute.h"
 
 namespace s2s {

@@ -4,12 +4,12 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/cpu_offload.h"
-#include "engine/flat_layout.h"
 #include "engine/flat_memory.h"
 #include "engine/tensor_placement.h"
 #include "s2s/kinds/communicator.h"
@@ -17,6 +17,37 @@
 #include "s2s/nn/initial_values.h"
 
 namespace s2s {
+
+/// Elements [begin, begin + count).
+struct FlatRange {
+  int64_t begin = 0;
+  int64_t count = 0;
+};
+
+/// The places of parameters in a flat tensor that ranks hold equal parts of.
+class FlatLayout {
+ public:
+  /// numels: elements of each parameter. Parameters begin at multiples of 32 elements. The tensor
+  /// is padded to `num_ranks` equal parts.
+  FlatLayout(std::vector<int64_t> numels, int64_t num_ranks);
+
+  int64_t numel(size_t i) const { return numels_[i]; }
+  int64_t begin(size_t i) const { return begins_[i]; }
+  /// Elements of a rank's part; of all parts.
+  int64_t part_numel() const { return part_; }
+  int64_t total_numel() const { return part_ * num_ranks_; }
+  /// The range of parameter i that a rank holds, relative to the parameter. It may be empty.
+  FlatRange held(size_t i, int64_t rank) const;
+  /// The offset of that range in the rank's part.
+  int64_t place_in_part(size_t i, int64_t rank) const;
+  /// The elements of the flat tensor that belong to no parameter.
+  std::vector<FlatRange> gaps() const;
+
+ private:
+  std::vector<int64_t> numels_, begins_;
+  int64_t num_ranks_;
+  int64_t part_ = 0;
+};
 
 /// A parameter of a group.
 struct FlatParameter {

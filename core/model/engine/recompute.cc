@@ -1,7 +1,6 @@
 #include "engine/recompute.h"
 
 #include <ATen/ATen.h>
-#include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -9,15 +8,13 @@
 #include <memory>
 #include <vector>
 
-#include "engine/autocast_copies.h"
-
 namespace s2s {
 namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// Where the generators stood.
+/// The state of the random generators of the CPU and the device.
 class RandomState {
  public:
   explicit RandomState(at::Device device) : device_(device) {
@@ -37,7 +34,7 @@ class RandomState {
   std::vector<at::Tensor> states_;
 };
 
-/// Autocast as it was: the backward pass runs outside of its scope.
+/// The settings of autocast. The backward pass runs outside the scope that set them.
 struct AutocastState {
   explicit AutocastState(at::DeviceType of)
       : device(of),
@@ -52,7 +49,7 @@ struct AutocastState {
   at::ScalarType type;
 };
 
-/// A run of a block under autocast as it was.
+/// Restores the settings of autocast within its scope.
 class AutocastRun {
  public:
   explicit AutocastRun(const AutocastState& state) : before_(state.device) { state.apply(); }
@@ -65,7 +62,7 @@ class AutocastRun {
   WithoutAutocastCopies without_copies_;
 };
 
-/// All that a block's second run needs.
+/// What the second run of a block needs.
 struct Again : torch::CustomClassHolder {
   Again(Block& of, BlockHooks::Forward what, at::Device device)
       : block(of), run(std::move(what)), random(device), autocast(device.type()) {}
@@ -75,7 +72,7 @@ struct Again : torch::CustomClassHolder {
   AutocastState autocast;
 };
 
-/// The second run, with everything that it moves put back afterwards.
+/// Runs the block again, then restores the generators and the buffers.
 at::Tensor run_again(const Again& again, const at::Tensor& x) {
   const RandomState random(x.device());
   std::vector<std::pair<at::Tensor, at::Tensor>> buffers;

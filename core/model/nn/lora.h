@@ -37,13 +37,10 @@ TensorMap lora_tensors(Block& root, const NameMap& names);
 void write_adapter(const std::string& folder, const TensorMap& tensors, const LoraOptions& options,
                    const std::string& base_model = "");
 
-/// Loads adapter_model.safetensors into the adapters below `root`; adapter_config.json must say the
-/// same r and lora_alpha, and other targets show as missing or further tensors. Errors:
+/// The tensors of adapter_model.safetensors as initial values of the adapters below `root`, which
+/// may have no memory yet. They are read when they are needed. adapter_config.json must have the
+/// same r and lora_alpha. Other targets are reported as missing or unexpected tensors. Errors:
 /// [lora/adapter], [weights/unreadable], [weights/json], [weights/mismatch], [weights/not-finite].
-void load_adapter(const std::string& folder, Block& root, const NameMap& names,
-                  const LoraOptions& options);
-/// The same as initial values of adapters that may have no memory yet: read when they are asked
-/// for.
 std::unique_ptr<WeightSource> stored_adapter(const std::string& folder, Block& root,
                                              const NameMap& names, const LoraOptions& options);
 

@@ -1,41 +1,22 @@
 #include "s2s/parallel/plan.h"
 
+#include <array>
+
 #include "base/path_pattern.h"
 
 namespace s2s {
 
 const char* to_string(Style style) {
-  switch (style) {
-    case Style::kColwise:
-      return "colwise";
-    case Style::kRowwise:
-      return "rowwise";
-    case Style::kVocab:
-      return "vocab";
-    case Style::kBoundary:
-      return "boundary";
-    case Style::kSequence:
-      return "sequence";
-    case Style::kPerHead:
-      return "per_head";
-    case Style::kReplicate:
-      return "replicate";
-    case Style::kCustom:
-      return "custom";
-  }
-  return "?";
+  constexpr std::array kNames = {"colwise",  "rowwise",  "vocab",     "boundary",
+                                 "sequence", "per_head", "replicate", "custom"};
+  static_assert(kNames.size() == static_cast<size_t>(Style::kCustom) + 1);
+  return kNames.at(static_cast<size_t>(style));
 }
 
 const char* to_string(Layout layout) {
-  switch (layout) {
-    case Layout::kFull:
-      return "full";
-    case Layout::kSeq:
-      return "seq";
-    case Layout::kLast:
-      return "last";
-  }
-  return "?";
+  constexpr std::array kNames = {"full", "seq", "last"};
+  static_assert(kNames.size() == static_cast<size_t>(Layout::kLast) + 1);
+  return kNames.at(static_cast<size_t>(layout));
 }
 
 ShardPlan ShardPlan::nested_under(const std::string& prefix) const {

@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-#include "plan/layout_rules.h"
 #include "plan/traffic.h"
 
 namespace s2s {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "plan/element_bytes.h"
+#include "plan/layout_rules.h"
 #include "plan/planned_model.h"
 
 namespace s2s {

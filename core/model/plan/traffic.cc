@@ -4,8 +4,6 @@
 #include <cmath>
 #include <set>
 
-#include "plan/layout_rules.h"
-
 namespace s2s {
 namespace {
 

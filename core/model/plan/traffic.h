@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/element_bytes.h"
+#include "plan/layout_rules.h"
 #include "plan/planned_model.h"
 
 namespace s2s {

@@ -171,9 +171,7 @@ ShardFiles ShardFiles::open(std::shared_ptr<CheckedFiles> files, const std::stri
 const TensorEntry& ShardFiles::known(const std::string& name) const {
   const auto found = shards_.find(name);
   if (found != shards_.end()) return found->second;
-  std::vector<std::string> names;
-  for (const auto& entry : shards_) names.push_back(entry.first);
-  throw weights_errors::no_tensor(path_, name, names);
+  throw weights_errors::no_tensor(path_, name, shards_);
 }
 
 std::vector<ShardFiles::Located> ShardFiles::locate(const std::string& name) const {

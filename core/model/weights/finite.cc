@@ -2,25 +2,14 @@
 
 #include <ATen/ATen.h>
 
+#include "weights/tensor_runs.h"
 #include "weights/weights_errors.h"
 
 namespace s2s {
 namespace {
 
-/// Coordinates of the first element that is set.
-std::vector<int64_t> first_index(const at::Tensor& is_bad) {
-  int64_t flat = is_bad.flatten().to(at::kByte).argmax().item<int64_t>();
-  std::vector<int64_t> index(static_cast<size_t>(is_bad.dim()));
-  for (size_t dim = index.size(); dim-- > 0;) {
-    const int64_t size = is_bad.size(static_cast<int64_t>(dim));
-    index[dim] = flat % size;
-    flat /= size;
-  }
-  return index;
-}
-
-/// True when some element has all bits of the exponent set. Blocks of a fixed size are what the
-/// compiler makes vector code of.
+/// True when some element has all bits of the exponent set. The compiler vectorizes the inner loop
+/// because its length is fixed.
 template <class Bits>
 inline __attribute__((always_inline)) bool search(const Bits* bits, int64_t count, Bits exponent) {
   constexpr int64_t kBlock = 256;
@@ -45,7 +34,7 @@ __attribute__((target("avx2"))) bool search_avx2(const Bits* bits, int64_t count
 }
 #endif
 
-/// The same with the widest instructions of this processor.
+/// The same with AVX2 where the processor has it.
 template <class Bits>
 bool any_exponent_full(const void* data, int64_t count, Bits exponent) {
   const auto* bits = static_cast<const Bits*>(data);
@@ -56,13 +45,13 @@ bool any_exponent_full(const void* data, int64_t count, Bits exponent) {
   return search(bits, count, exponent);
 }
 
-/// The answer by the elements' bits; nothing for places where they are not at hand.
+/// Tests the bits of the elements. Returns nothing for tensors on a device or with gaps.
 std::optional<bool> all_finite_by_bits(const at::Tensor& tensor) {
   if (!tensor.device().is_cpu() || !tensor.is_contiguous()) return std::nullopt;
   return all_finite(tensor.const_data_ptr(), tensor.numel(), tensor.scalar_type());
 }
 
-/// As a type that has arithmetic.
+/// Converts float8 types, which have no arithmetic, to float32.
 at::Tensor widened(const at::Tensor& tensor) {
   return tensor.element_size() == 1 ? tensor.to(at::kFloat) : tensor;
 }
@@ -94,7 +83,8 @@ std::optional<NotFinite> find_not_finite(const at::Tensor& tensor) {
   if (all_finite(tensor)) return std::nullopt;
   const at::Tensor value = widened(tensor);
   const at::Tensor is_bad = at::isfinite(value).logical_not_();
-  NotFinite found{first_index(is_bad), 0};
+  const auto first = is_bad.flatten().to(at::kByte).argmax().item<int64_t>();
+  NotFinite found{coordinates(is_bad.sizes().vec(), first), 0};
   at::Tensor element = value;
   for (const int64_t i : found.index) element = element.select(0, i);
   found.value = element.to(at::kDouble).item<double>();

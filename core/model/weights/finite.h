@@ -1,5 +1,5 @@
 #pragma once
-// Looks for numbers that are none.
+// Searches for NaN and infinity.
 
 #include <ATen/core/Tensor.h>
 
@@ -15,14 +15,14 @@ struct NotFinite {
   double value = 0;
 };
 
-/// True when no element is NaN or infinite; whole numbers never are. One pass over the bytes for
-/// contiguous tensors of the usual types in the processor's memory.
+/// True when no element is NaN or infinite. Integer tensors always are finite. One pass over the
+/// bytes for contiguous CPU tensors of the usual types.
 bool all_finite(const at::Tensor& tensor);
 
-/// The same of `count` elements that follow each other; nothing for types that have no such pass.
+/// The same for `count` contiguous elements. Returns nothing for types without such a pass.
 std::optional<bool> all_finite(const void* data, int64_t count, at::ScalarType type);
 
-/// The first element of `tensor` that is NaN or infinite; nothing when there is none.
+/// The first element of `tensor` that is NaN or infinite, or nothing.
 std::optional<NotFinite> find_not_finite(const at::Tensor& tensor);
 
 /// Errors: [weights/not-finite] with the tensor, the index and the value. `source`: the file.

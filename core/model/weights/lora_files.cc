@@ -115,12 +115,4 @@ std::unique_ptr<WeightSource> stored_adapter(const std::string& folder, Block& r
                        WeightFiles::open((fs::path(folder) / kTensors).string()));
 }
 
-void load_adapter(const std::string& folder, Block& root, const NameMap& names,
-                  const LoraOptions& options) {
-  const auto values = stored_adapter(folder, root, names, options);
-  for (const NamedTensor& parameter : root.named_parameters()) {
-    if (is_adapter(parameter.name)) values->write(parameter.tensor, *parameter.tensor);
-  }
-}
-
 }  // namespace s2s

@@ -78,11 +78,7 @@ SafetensorsFile SafetensorsFile::open(const std::string& path) {
 
 at::Tensor SafetensorsFile::tensor(const std::string& name) const {
   const auto it = entries_.find(name);
-  if (it == entries_.end()) {
-    std::vector<std::string> names;
-    for (const auto& entry : entries_) names.push_back(entry.first);
-    throw weights_errors::no_tensor(path_, name, names);
-  }
+  if (it == entries_.end()) throw weights_errors::no_tensor(path_, name, entries_);
   const SafetensorsEntry& entry = it->second;
   const auto options = at::TensorOptions().dtype(entry.dtype);
   if (entry.begin == entry.end) return at::empty(entry.sizes, options);

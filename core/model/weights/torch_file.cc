@@ -149,11 +149,7 @@ const ZipEntry& TorchFile::storage_of(const std::string& name, const PickledTens
 
 at::Tensor TorchFile::tensor(const std::string& name) const {
   const auto it = entries_.find(name);
-  if (it == entries_.end()) {
-    std::vector<std::string> names;
-    for (const auto& entry : entries_) names.push_back(entry.first);
-    throw weights_errors::no_tensor(path_, name, names);
-  }
+  if (it == entries_.end()) throw weights_errors::no_tensor(path_, name, entries_);
   const PickledTensor& entry = it->second;
   const ZipEntry& storage = storage_of(name, entry);
   const auto options = at::TensorOptions().dtype(entry.dtype);

@@ -48,9 +48,7 @@ struct WeightFiles::Content {
   const OneFile& file_of(const std::string& name) const {
     const auto it = home.find(name);
     if (it != home.end()) return *it->second;
-    std::vector<std::string> names;
-    for (const auto& entry : facts) names.push_back(entry.first);
-    throw weights_errors::no_tensor(path, name, names);
+    throw weights_errors::no_tensor(path, name, facts);
   }
 
   const OneFile& open(const std::string& file) {

@@ -2,6 +2,7 @@
 // What can be wrong with weight files and with checkpoints.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,14 @@ Error dtype(const std::string& path, const std::string& tensor, const std::strin
 /// [weights/no-tensor] a tensor that the file does not have.
 Error no_tensor(const std::string& path, const std::string& tensor,
                 const std::vector<std::string>& available);
+/// The same; the keys of `entries` are the tensors that the file has.
+template <class Entry>
+Error no_tensor(const std::string& path, const std::string& tensor,
+                const std::map<std::string, Entry>& entries) {
+  std::vector<std::string> available;
+  for (const auto& entry : entries) available.push_back(entry.first);
+  return no_tensor(path, tensor, available);
+}
 /// [weights/duplicate] two files of one folder hold the same tensor.
 Error duplicate(const std::string& tensor, const std::string& first, const std::string& second);
 /// [weights/not-finite] NaN or infinity at one place of one tensor.

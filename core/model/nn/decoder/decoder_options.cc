@@ -1,11 +1,11 @@
 #include "s2s/nn/decoder_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "nn/decoder/decoder_errors.h"
 #include "s2s/error.h"
 #include "s2s/nn/decoder_family.h"
 
@@ -82,23 +82,48 @@ void DecoderOptions::visit(OptionVisitor& v) {
 
 namespace {
 
+/// [llm/sizes] sizes that do not fit each other.
+Error sizes_error(const std::string& path, const std::string& what) {
+  return {ExitCode::kConfig, "llm/sizes", fmt::format("{}: {}", path, what)};
+}
+
+/// [llm/rope-type] a kind of rotary scaling that the family does not know.
+Error rope_type_error(const std::string& path, const std::string& type,
+                      const std::vector<std::string>& known) {
+  return {ExitCode::kConfig, "llm/rope-type",
+          fmt::format("{}.rope_scaling.rope_type is '{}', expected one of {}", path, type,
+                      fmt::join(known, ", "))};
+}
+
+/// [llm/pad-token] a padding id outside the vocabulary.
+Error pad_token_error(const std::string& path, int64_t id, int64_t vocab_size) {
+  return {ExitCode::kConfig, "llm/pad-token",
+          fmt::format("{}.pad_token_id is {}, expected an id below vocab_size = {}, or null", path,
+                      id, vocab_size)};
+}
+
+/// [llm/layer-types] layer_types and sliding_window do not agree with the model.
+Error layer_types_error(const std::string& path, const std::string& what) {
+  return {ExitCode::kConfig, "llm/layer-types", fmt::format("{}.{}", path, what)};
+}
+
 BackboneShape shape_of(const DecoderOptions& o, const std::string& path) {
   const int64_t heads = o.num_attention_heads;
   const int64_t kv_heads = o.num_key_value_heads.value_or(heads);
   if (!o.head_dim && o.hidden_size % heads != 0) {
-    throw decoder_errors::sizes(
+    throw sizes_error(
         path, fmt::format("hidden_size = {} is not divisible by num_attention_heads = {}; give "
                           "head_dim, or sizes that divide",
                           o.hidden_size, heads));
   }
   if (heads % kv_heads != 0) {
-    throw decoder_errors::sizes(
+    throw sizes_error(
         path, fmt::format("num_attention_heads = {} is not divisible by num_key_value_heads = {}",
                           heads, kv_heads));
   }
   const int64_t head_dim = o.head_dim.value_or(o.hidden_size / heads);
   if (head_dim % 2 != 0) {
-    throw decoder_errors::sizes(
+    throw sizes_error(
         path, fmt::format("head_dim = {} is odd, expected an even number (rotary embedding turns "
                           "pairs)",
                           head_dim));
@@ -123,7 +148,7 @@ RotarySpec rotary_of(const DecoderOptions& o, const RopeTypes& types, const std:
   if (type == types.end()) {
     std::vector<std::string> known;
     for (const auto& entry : types) known.push_back(entry.first);
-    throw decoder_errors::rope_type(path, r.rope_type, known);
+    throw rope_type_error(path, r.rope_type, known);
   }
   RotarySpec spec;
   spec.theta = o.rope_theta;
@@ -169,7 +194,7 @@ DecoderSpec decoder_spec(const DecoderOptions& options, const RopeTypes& rope_ty
   spec.weights_path = options.path.value_or("");
   if (options.pad_token_id) {
     if (*options.pad_token_id >= options.vocab_size) {
-      throw decoder_errors::pad_token(path, *options.pad_token_id, options.vocab_size);
+      throw pad_token_error(path, *options.pad_token_id, options.vocab_size);
     }
     spec.padding_idx = *options.pad_token_id;
   }
@@ -182,7 +207,7 @@ void set_windows(const WindowOptions& options, std::vector<bool> derived, const 
   const auto given = static_cast<int64_t>(options.layer_types.size());
   if (given > 0) {
     if (given != spec.shape.num_layers) {
-      throw decoder_errors::layer_types(
+      throw layer_types_error(
           path, fmt::format("layer_types has {} entries, expected num_hidden_layers = {}", given,
                             spec.shape.num_layers));
     }
@@ -194,7 +219,7 @@ void set_windows(const WindowOptions& options, std::vector<bool> derived, const 
   const auto& layers = spec.local_layers;
   const bool has_local = std::find(layers.begin(), layers.end(), true) != layers.end();
   if (has_local && !options.sliding_window) {
-    throw decoder_errors::layer_types(
+    throw layer_types_error(
         path,
         "sliding_window is null, but some layers are local; give a number of positions, or "
         "layer_types without sliding_attention");

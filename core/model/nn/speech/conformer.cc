@@ -1,20 +1,87 @@
+// Shape letters: B batch, T frames, P = 2 T - 1 relative positions, F features, H width.
 #include "s2s/nn/conformer.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 
 #include <cmath>
+#include <limits>
+#include <memory>
 #include <set>
+#include <vector>
 
-#include "nn/speech/conformer_masks.h"
-#include "nn/speech/conformer_parts.h"
+#include "nn/speech/conformer_layer.h"
 #include "nn/speech/encoder_errors.h"
 
 namespace s2s {
+
+struct ConformerEncoder::Parts {
+  ConformerOptions options;
+  std::string path;
+  std::vector<ConformerOptions::Context> contexts;
+  std::unique_ptr<Linear> linear;  // one of linear and striding
+  std::unique_ptr<StridingSubsampling> striding;
+  std::vector<std::unique_ptr<ConformerLayer>> layers;
+  std::unique_ptr<Linear> out_proj;  // null without one
+  PositionBiases tied;
+  ShardPlan plan;
+  at::Tensor visible_TT, positions_PH;  // of the last shape
+  ConformerOptions::Context visible_context{-1, -1};
+
+  const at::Tensor& first_weight() const { return striding ? striding->weight() : linear->weight; }
+};
 
 ConformerStream::~ConformerStream() = default;
 ConformerEncoder::~ConformerEncoder() = default;
 
 namespace {
+
+constexpr double kMasked = -10000;  // NeMo's; the weight is exactly zero after softmax
+constexpr double kLongestWave = 10000;
+
+/// Sinusoids of the relative positions from `first` down to `last`, both included, in float32.
+/// Shapes: [first - last + 1, width].   Source: NeMo, RelPositionalEncoding.
+at::Tensor relative_positions(int64_t first, int64_t last, int64_t width, at::Device device) {
+  const auto options = at::TensorOptions().dtype(at::kFloat).device(device);
+  const at::Tensor positions = at::arange(first, last - 1, -1, options).unsqueeze(1);
+  const at::Tensor rates = at::exp(at::arange(0, width, 2, options) *
+                                   -(std::log(kLongestWave) / static_cast<double>(width)));
+  const at::Tensor angles = positions * rates;
+  return at::stack({angles.sin(), angles.cos()}, -1).view({positions.size(0), width});
+}
+
+/// True where a frame (row) sees another (column). Undefined when all frames see each other.
+/// chunked: frames see their own chunk of right + 1 frames and left / (right + 1) chunks before it.
+/// Shapes: [T, T] bool.
+at::Tensor visible_frames(int64_t num_frames, ConformerOptions::Context context, bool chunked,
+                          at::Device device) {
+  const auto [left, right] = context;
+  const bool whole_left = left < 0 || left >= num_frames;
+  if (whole_left && (right < 0 || (!chunked && right >= num_frames))) return {};
+  const int64_t chunk = chunked && right >= 0 ? right + 1 : 1;
+  const auto options = at::TensorOptions().dtype(at::kLong).device(device);
+  const at::Tensor index = at::floor_divide(at::arange(num_frames, options), chunk);
+  const at::Tensor back = index.unsqueeze(1) - index.unsqueeze(0);  // chunks to the left
+  at::Tensor visible = at::ones_like(back, options.dtype(at::kBool));
+  if (left >= 0) visible.logical_and_(back <= left / chunk);
+  if (right >= 0) visible.logical_and_(back >= (chunked ? 0 : -right));
+  return visible;
+}
+
+/// The mask that is added to attention scores: 0 for visible valid frames, -10000 elsewhere.
+/// Shapes: visible [T, T] or undefined, padding [B, T, 1] bool or undefined -> [B or 1, T or 1, T],
+/// undefined when both are.
+at::Tensor score_mask(const at::Tensor& visible_TT, const at::Tensor& padding_BT1,
+                      at::ScalarType type) {
+  at::Tensor hidden;
+  if (visible_TT.defined()) hidden = visible_TT.logical_not().unsqueeze(0);
+  if (padding_BT1.defined()) {
+    const at::Tensor keys_B1T = padding_BT1.transpose(1, 2);
+    hidden = hidden.defined() ? hidden.logical_or(keys_B1T) : keys_B1T;
+  }
+  if (!hidden.defined()) return {};
+  return at::zeros(hidden.sizes(), hidden.options().dtype(type)).masked_fill_(hidden, kMasked);
+}
 
 StridingShape striding_shape(const ConformerOptions& o) {
   StridingShape shape;
@@ -26,8 +93,8 @@ StridingShape striding_shape(const ConformerOptions& o) {
   return shape;
 }
 
-/// A row per module that owns parameters, with the layers' numbers left open. A row stands for all
-/// below its module, so modules inside another row's get none.
+/// One row per module that owns parameters, with `*` for the numbers of layers. A row includes the
+/// modules below its own, which get no rows.
 ShardPlan replicated_plan(Block& block) {
   ShardPlan plan;
   std::set<std::string> owners;
@@ -92,7 +159,7 @@ ShardPlan ConformerEncoder::configure_model() const { return parts_->plan; }
 
 namespace {
 
-/// The first pair of a list, except in training: then one at random, from torch's own generator.
+/// The first context, or in training a random one from the default generator of torch.
 ConformerOptions::Context choose_context(const ConformerEncoder::Parts& parts, bool training) {
   if (!training || parts.contexts.size() < 2) return parts.contexts.front();
   const size_t count = parts.contexts.size();
@@ -128,7 +195,7 @@ void remember_visible(ConformerEncoder::Parts& parts, ConformerOptions::Context 
 
 }  // namespace
 
-/// The table of relative positions for so many frames; kept until the width changes.
+/// The table of relative positions, kept until the number of frames changes.
 const at::Tensor& ConformerEncoder::positions(int64_t num_frames) {
   at::Tensor& table = parts_->positions_PH;
   const at::Tensor& weight = parts_->first_weight();
@@ -165,6 +232,128 @@ ConformerEncoder::Output ConformerEncoder::forward(const at::Tensor& x_BTF,
   for (const auto& layer : parts.layers) x = (*layer)(x, context);
   if (parts.out_proj) x = (*parts.out_proj)(x);
   return {x, lengths};
+}
+
+// ---- live audio --------------------------------------------------------------------------------
+
+namespace {
+
+std::string text_of(ConformerOptions::Context context) {
+  return "[" + std::to_string(context[0]) + ", " + std::to_string(context[1]) + "]";
+}
+
+void check_streamable(const ConformerEncoder::Parts& parts) {
+  const ConformerOptions& o = parts.options;
+  const auto context = parts.contexts.front();
+  const bool chunked = o.att_context_style == "chunked_limited";
+  if (o.subsampling_factor > 1 && !o.causal_downsampling) {
+    throw encoder_not_streamable(parts.path + ".causal_downsampling", "false", "true");
+  }
+  if (context[1] < 0) {
+    throw encoder_not_streamable(parts.path + ".att_context_size", text_of(context),
+                                 "a right context of 0 or more, such as [70, 1]");
+  }
+  if (!chunked && context[1] > 0) {
+    throw encoder_not_streamable(parts.path + ".att_context_style", o.att_context_style,
+                                 "chunked_limited, since a right context adds up over the layers");
+  }
+  const auto conv = o.convolution_context(parts.path);
+  if (conv[1] > 0) {
+    throw encoder_not_streamable(parts.path + ".conv_context_size", text_of(conv), "causal");
+  }
+}
+
+/// Buffers frames until a chunk is complete, then passes the chunk through all layers.
+class OpenConformerStream final : public ConformerStream {
+ public:
+  OpenConformerStream(ConformerEncoder& encoder, ConformerEncoder::Parts& parts, int64_t batch_size)
+      : encoder_(encoder), parts_(parts) {
+    const auto context = parts.contexts.front();
+    chunk_ = context[1] + 1;
+    left_ = context[0] < 0 ? std::numeric_limits<int64_t>::max() : context[0] / chunk_ * chunk_;
+    const auto options = parts.first_weight().options().requires_grad(false);
+    pending_BTH_ = at::zeros({batch_size, 0, parts.options.d_model}, options);
+    if (parts.striding) {
+      striding_ = std::make_unique<StridingStream>(*parts.striding, batch_size);
+    }
+    for (const auto& layer : parts.layers) {
+      caches_.push_back(layer->empty_cache(batch_size, pending_BTH_));
+    }
+    projected_.resize(parts.layers.size());
+  }
+
+  at::Tensor push(const at::Tensor& x_BTF) override {
+    const c10::NoGradGuard no_grad;
+    const at::Tensor x = x_BTF.to(pending_BTH_.options());
+    append(striding_ ? striding_->push(x) : (*parts_.linear)(x));
+    return take(pending_BTH_.size(1) / chunk_ * chunk_);
+  }
+
+  at::Tensor finish() override {
+    const c10::NoGradGuard no_grad;
+    if (striding_) append(striding_->finish());
+    return take(pending_BTH_.size(1));
+  }
+
+ private:
+  void append(const at::Tensor& x_BTH) {
+    const double width = static_cast<double>(parts_.options.d_model);
+    const at::Tensor x = parts_.options.xscaling ? x_BTH * std::sqrt(width) : x_BTH;
+    pending_BTH_ = at::cat({pending_BTH_, x}, 1);
+  }
+
+  /// Passes the first `count` pending frames through the layers, chunk by chunk.
+  at::Tensor take(int64_t count) {
+    std::vector<at::Tensor> done{
+        at::zeros({pending_BTH_.size(0), 0, encoder_.output_dim()}, pending_BTH_.options())};
+    for (int64_t begin = 0; begin < count; begin += chunk_) {
+      const int64_t size = std::min(chunk_, count - begin);
+      done.push_back(run_chunk(pending_BTH_.narrow(1, begin, size)));
+    }
+    pending_BTH_ = pending_BTH_.narrow(1, count, pending_BTH_.size(1) - count).clone();
+    return at::cat(done, 1);
+  }
+
+  at::Tensor run_chunk(const at::Tensor& x_BTH) {
+    at::Tensor x = x_BTH;
+    for (size_t i = 0; i < caches_.size(); ++i) {
+      const int64_t keys = caches_[i].k_BUH.size(1) + x.size(1);
+      x = parts_.layers[i]->stream(x, projected(i, keys, x.size(1)), left_, caches_[i]);
+    }
+    return parts_.out_proj ? (*parts_.out_proj)(x) : x;
+  }
+
+  /// Projected positions from keys - 1 down to 1 - queries. They are a part of a table that each
+  /// layer computes once. Without a left limit the table doubles when the conversation outgrows it.
+  at::Tensor projected(size_t layer, int64_t keys, int64_t queries) {
+    at::Tensor& table = projected_[layer];
+    const int64_t known = table.defined() ? table.size(0) + 1 - chunk_ : 0;
+    if (keys > known) {
+      const int64_t all = left_ < (1 << 20) ? left_ + chunk_ : std::max<int64_t>(256, 2 * keys);
+      const at::Tensor positions =
+          relative_positions(all - 1, 1 - chunk_, parts_.options.d_model, pending_BTH_.device());
+      table = parts_.layers[layer]->attention().project_positions(
+          positions.to(pending_BTH_.scalar_type()));
+    }
+    const int64_t first = table.size(0) + 1 - chunk_ - keys;
+    return table.narrow(0, first, keys + queries - 1);
+  }
+
+  ConformerEncoder& encoder_;
+  ConformerEncoder::Parts& parts_;
+  int64_t chunk_ = 1, left_ = 0;
+  std::unique_ptr<StridingStream> striding_;
+  at::Tensor pending_BTH_;
+  std::vector<LayerCache> caches_;
+  std::vector<at::Tensor> projected_;
+};
+
+}  // namespace
+
+std::unique_ptr<ConformerStream> ConformerEncoder::open_stream(int64_t batch_size) {
+  check_streamable(*parts_);
+  S2S_ASSERT(!is_training(), "a live conversation runs in eval mode");
+  return std::make_unique<OpenConformerStream>(*this, *parts_, batch_size);
 }
 
 }  // namespace s2s

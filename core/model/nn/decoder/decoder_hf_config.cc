@@ -1,4 +1,4 @@
-// Hugging Face's config.json as options of a decoder.
+// Translates Hugging Face's config.json to the options of a decoder, and back.
 // Source: transformers configuration classes, versions 4.46 and 5.
 
 #include <algorithm>
@@ -278,6 +278,66 @@ Config decoder_from_hf(const Config& foreign, const ConfigRules& rules) {
 
 Config text_config_of(const Config& foreign, const ConfigRules& rules) {
   return Translation(foreign, rules).finish_text_config();
+}
+
+namespace {
+
+/// Options that are not keys of a config.json.
+const Names kOwnOptions = {"path", "preset", "rope_scaling"};
+
+/// Options that are floating-point here and integers in transformers 5.
+const Names kWholeKeys = {"original_max_position_embeddings", "query_pre_attn_scalar"};
+
+/// Writes integral values of those keys without ".0".
+Config written(const std::string& key, const Config& value) {
+  const std::string& text = value.text();
+  const bool is_whole = value.is_scalar() && text.ends_with(".0") && kWholeKeys.count(key) != 0;
+  return is_whole ? Config::scalar(text.substr(0, text.size() - 2)) : value;
+}
+
+/// Keys of rope_scaling that each type reads. transformers warns about others.
+const std::map<std::string, Names> kRopeKeys = {
+    {"linear", {"factor"}},
+    {"dynamic", {"factor", "original_max_position_embeddings"}},
+    {"llama3",
+     {"factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"}},
+    {"yarn",
+     {"factor", "original_max_position_embeddings", "beta_fast", "beta_slow", "truncate",
+      "attention_factor", "mscale", "mscale_all_dim"}},
+};
+
+/// rope_scaling in the spelling of version 4, which version 5 reads too. Null without scaling.
+Config rope_scaling(const Config* options) {
+  const Config* type = options == nullptr ? nullptr : options->find("rope_type");
+  const auto keys = type == nullptr ? kRopeKeys.end() : kRopeKeys.find(type->text());
+  if (keys == kRopeKeys.end()) return {};
+  Config scaling = Config::map();
+  scaling["rope_type"] = Config::scalar(type->text(), true);
+  for (const auto& [key, value] : options->entries()) {
+    if (keys->second.count(key) != 0 && !value.is_null()) {
+      scaling[key] = written(key, value);
+    }
+  }
+  return scaling;
+}
+
+}  // namespace
+
+Config decoder_to_hf(const Config& options, const std::string& model_type,
+                     const std::string& architecture) {
+  Config foreign = Config::map();
+  foreign["architectures"] = Config::list({Config::scalar(architecture, true)});
+  foreign["model_type"] = Config::scalar(model_type, true);
+  for (const auto& [key, value] : options.entries()) {
+    if (kOwnOptions.count(key) == 0 && !value.is_null()) {
+      foreign[key] = written(key, value);
+    }
+  }
+  foreign["rope_scaling"] = rope_scaling(options.find("rope_scaling"));
+  // The defaults of transformers' classes belong to one tokenizer. Models with others set the ids.
+  foreign["bos_token_id"] = Config();
+  foreign["eos_token_id"] = Config();
+  return foreign;
 }
 
 }  // namespace s2s
