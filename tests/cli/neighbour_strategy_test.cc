@@ -33,7 +33,7 @@ TEST_CASE("strategies of Lightning and NeMo are read as ours, with a note for ea
   CHECK(has(parallel, "\"nemo.core.ModelParallelStrategy\" is read as name: model_parallel"));
   CHECK(has(parallel, "2 is read as data_parallel_size: 2"));
   CHECK(has(parallel, "4 is read as tensor_parallel_size: 4"));
-  CHECK(has(parallel, "without effect here: trainer.strategy.find_unused_parameters"));
+  CHECK(has(parallel, "ignored: trainer.strategy.find_unused_parameters"));
   CHECK_FALSE(has(parallel, "in trainer.strategy"));
 
   const CommandResult text = check("deepspeed_stage_3_offload", "", "config show");
@@ -67,7 +67,7 @@ TEST_CASE("NeMo's parts of a model are read, or answered with what to write") {
        {"unknown key 'pretrained_llm' in model", "write llm: {name: llama, path: FOLDER}",
         "write encoder: {name: fastconformer}", "write codec: {name: mel_fsq}", "write r",
         "\"torch.optim.AdamW\" is read as name: adamw", "is read as name: cosine_annealing",
-        "without effect here: model.optimizer.foreach"}) {
+        "ignored: model.optimizer.foreach"}) {
     CHECK_MESSAGE(has(found, part), part);
   }
   CHECK_FALSE(has(found, "in model.optimizer"));
