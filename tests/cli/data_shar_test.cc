@@ -26,7 +26,7 @@ TEST_CASE("data shar writes a set, and refuses to write over it") {
   CHECK(fs::exists(out + "/recording.000002.tar"));
   const auto again = run_cli("data shar " + kSet + " " + out);
   CHECK(again.exit_code == 5);
-  CHECK(has(again, "[data/shar-out] '" + out + "' is there already, and nothing was written"));
+  CHECK(has(again, "[data/shar-out] '" + out + "' already exists; nothing was written"));
   const auto anew = run_cli("data shar " + kSet + " " + out + " --shard-size 10 --force");
   CHECK_MESSAGE(anew.exit_code == 0, anew.output);
   CHECK(has(anew, "in 1 shard\n"));

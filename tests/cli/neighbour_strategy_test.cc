@@ -86,10 +86,10 @@ TEST_CASE("what has no twin here ends in one message that says what to write") {
   CHECK(has(keys, "; write offload: params\n"));
   CHECK(has(keys, "; write tensor_parallel_size\n"));
   CHECK(has(keys, "; write trainer.communicator.timeout_s, in seconds\n"));
-  CHECK(has(keys, "a run has steps and no epochs: write trainer.max_steps"));
+  CHECK(has(keys, "the length of a run is given in steps, not epochs: write trainer.max_steps"));
 
   CHECK(has(check("{name: hsdp}"), "[config/strategy] trainer.strategy.name"));
-  CHECK(has(check("{_target_: a.b.XLAStrategy, x: 1}"), "is no strategy that is known here"));
+  CHECK(has(check("{_target_: a.b.XLAStrategy, x: 1}"), "is not a known strategy"));
   CHECK(has(check("{name: ddp, _target_: a.DDPStrategy}"), "has both name: ddp and _target_"));
 }
 

@@ -17,16 +17,16 @@ Error no_turns(const Cut& cut, const std::vector<std::string>& speakers,
                const std::vector<std::string>& roles) {
   return data_error(
       "data/no-turns",
-      fmt::format("{} has no turn of {}, its speakers are: {}; expected at least one turn; "
-                  "check data.input_roles and data.output_roles, or set allow_no_turns: "
-                  "true to train on silence",
-                  cut.place(), listed(roles), listed(speakers)));
+      fmt::format(
+          "{} has no turn of {}; its speakers are: {}; expected at least one turn; check "
+          "data.input_roles and data.output_roles, or set allow_no_turns: true to train on silence",
+          cut.place(), listed(roles), listed(speakers)));
 }
 
 Error no_text(const Cut& cut, const Supervision& turn) {
   return data_error("data/no-text",
-                    fmt::format("{}: the turn '{}' of '{}' has no 'text'; expected what is "
-                                "said in it; add the text or remove the turn",
+                    fmt::format("{}: the turn '{}' of '{}' has no 'text'; expected the words that "
+                                "are said in the turn; add the text or remove the turn",
                                 cut.place(), turn.id, turn.speaker));
 }
 

@@ -21,9 +21,8 @@ Error no_batch_size(const std::string& path) {
   return config_error(
       "data/batch-size",
       fmt::format(
-          "{} says neither batch_size nor batch_duration nor bucket_batch_size; expected at "
-          "least one; add for example 'batch_size: 4', or bucket_duration_bins and "
-          "bucket_batch_size",
+          "{} has none of batch_size, batch_duration and bucket_batch_size; expected at least one; "
+          "add for example 'batch_size: 4', or bucket_duration_bins and bucket_batch_size",
           path));
 }
 
@@ -55,7 +54,7 @@ Error concatenate(const std::string& path, const std::string& problem) {
 
 Error no_tokenizer(const std::string& path, const std::string& option) {
   return config_error("data/no-tokenizer",
-                      fmt::format("{}.{} counts tokens, and there is no tokenizer; name one under "
+                      fmt::format("{}.{} counts tokens, but there is no tokenizer; set "
                                   "model.tokenizer, or remove the option",
                                   path, option));
 }
@@ -63,22 +62,22 @@ Error no_tokenizer(const std::string& path, const std::string& option) {
 Error no_batches(const std::string& path, int64_t num_discarded) {
   return data_error(
       "data/empty",
-      fmt::format("{}: a whole pass gave no batch ({} cuts fit no bucket); expected at "
-                  "least one; check filters (min_duration, max_duration, max_tps, limit), "
-                  "bins, and drop_last with too few cuts for a batch",
+      fmt::format("{}: a whole pass produced no batch ({} cuts fit no bucket); expected at least "
+                  "one; check the filters (min_duration, max_duration, max_tps, limit), bins, and "
+                  "drop_last with too few cuts for a batch",
                   path, num_discarded));
 }
 
 Error no_noise() {
   return data_error("data/empty",
-                    "noise_path names a set without cuts; expected at least one; check "
-                    "the path, or remove the option");
+                    "noise_path is a set without cuts; expected at least one; check the path, or "
+                    "remove the option");
 }
 
 Error bad_state(const std::string& path, const std::string& reason) {
   return data_error("data/state",
-                    fmt::format("{}: no position in a set of cuts: {}; expected what a "
-                                "checkpoint of this kind of data stored; start a new run",
+                    fmt::format("{}: not a valid position in the data: {}; expected one that a "
+                                "checkpoint of this kind of data saved; start a new run",
                                 path, reason));
 }
 

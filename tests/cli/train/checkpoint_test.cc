@@ -200,7 +200,7 @@ TEST_CASE("NeMo's weights become a checkpoint that generates and that a run begi
   const Outcome again = run_s2s(import_words(folder.path() / "nemo", output));
   CHECK(again.exit_code == 3);
   CHECK(contains(again.output, "[checkpoint/exists]"));
-  CHECK(contains(again.output, "write over it with --force"));
+  CHECK(contains(again.output, "overwrite it with --force"));
   const Outcome forced = run_s2s(import_words(folder.path() / "nemo", output, {"--force"}));
   CHECK_MESSAGE(forced.exit_code == 0, forced.output);
   CHECK(checkpoint("verify", output).exit_code == 0);

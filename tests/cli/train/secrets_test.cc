@@ -69,7 +69,7 @@ TEST_CASE("a run's files and checkpoints hold no value of the environment, and i
   CHECK(contains(again.output, "lr: 0.001937"));
   const Outcome unset = run_s2s({"config", "check", stored});
   CHECK(unset.exit_code == 3);
-  CHECK(contains(unset.output, "the environment has no 'S2S_TEST_RATE'"));
+  CHECK(contains(unset.output, "there is no environment variable 'S2S_TEST_RATE'"));
   // An export needs the language model's part only.
   const Outcome exported = run_s2s({"checkpoint", "export", (run / "checkpoints/last").string(),
                                     (folder.path() / "out").string()});

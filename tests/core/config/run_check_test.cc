@@ -305,9 +305,8 @@ TEST_CASE("defaults that a preset changes are not shown, and that is said") {
   CHECK(other.findings.empty());
   CHECK(other.config.find_path("model.llm.num_layers") == nullptr);
   CHECK(other.notes.all() ==
-        std::vector<std::string>{
-            "model.llm: what is not written comes from preset tiny, not from the "
-            "defaults of llm:sized"});
+        std::vector<std::string>{"model.llm: missing keys are taken from preset tiny, not from the "
+                                 "defaults of llm:sized"});
   const RunCheck same = check("{model: {type: d, llm: {name: sized, preset: large}}}");
   CHECK(same.config.find_path("model.llm.num_layers")->as_int("") == 2);
   CHECK(same.notes.all().empty());
