@@ -251,7 +251,9 @@ TEST_CASE("a checkpoint that is not there, or of another model, is one message")
       generate(folder.path() / "out", {"model.llm.hidden_size=32", "--input", recording(0)});
   CHECK(other.exit_code == 3);
   CHECK(contains(other.output, "[checkpoint/model]"));
-  CHECK(contains(other.output, "another size: llm.norm.weight is [64] there and [32] here"));
+  CHECK(
+      contains(other.output,
+               "different size: llm.norm.weight is [64] in the checkpoint and [32] in the model"));
   CHECK_FALSE(fs::exists(folder.path() / "out"));
   CHECK_FALSE(fs::exists(folder.path() / "run"));
 }

@@ -345,6 +345,6 @@ TEST_CASE("a checkpoint has the number of a validation at its own step, and one 
   CHECK_FALSE(bad.monitored(5).has_value());
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0] ==
-        "exp_manager.checkpoint_callback_params.monitor: 'val_bleu' is none of this "
-        "run's validations (val_loss); the newest checkpoints are kept");
+        "exp_manager.checkpoint_callback_params.monitor: 'val_bleu' is not a metric of this run's "
+        "validations (val_loss); the newest checkpoints are kept");
 }
