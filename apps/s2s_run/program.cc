@@ -103,7 +103,7 @@ std::string device_text(std::string_view reason) {
 Error memory_error(std::string_view reason) {
   const double asked = asked_bytes(reason);
   std::string text = "out of memory";
-  if (asked > 0) text += ": " + gigabytes_text(asked) + "more were requested at once";
+  if (asked > 0) text += ": " + gigabytes_text(asked) + " more were requested at once";
   if (const std::string there = device_text(reason); !there.empty()) text += "; " + there;
   return {ExitCode::kCheckFailed, "run/memory",
           text +

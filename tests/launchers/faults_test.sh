@@ -55,7 +55,8 @@ expect_text "$folder/size.0" "number of ranks: 2 (rank 0), 3 (rank 1)"
 start_timeout=3
 as_rank 1 2 "$folder/alone"
 expect_all 7 alone
-expect_text "$folder/alone" "error: [comm/unreachable] rank 1 could not connect to rank 0 at 127.0.0.1:$port"
+expect_text "$folder/alone" \
+  "error: [comm/unreachable] rank 1 could not connect to rank 0 at 127.0.0.1:$port"
 
 python3 -c "
 import socket, time

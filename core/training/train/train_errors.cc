@@ -48,7 +48,7 @@ void throw_gradients_not_finite(const SkippedStep& last) {
       ExitCode::kNumerics, "numerics/not-finite",
       fmt::format("the gradient norm of step {} is {}, and the {} updates before it were skipped "
                   "for the same reason; the weights are unchanged since then\n"
-                  "  expected: no more than trainer.max_skipped_steps such steps in a row;  try a "
+                  "  expected: no more than trainer.max_skipped_steps such steps in a row; try a "
                   "lower model.optimizer.lr, a longer warm-up, or trainer.precision: 32-true\n"
                   "  the batch held:{}",
                   last.step + 1, number_text(last.grad_norm), last.in_a_row - 1,

@@ -138,9 +138,9 @@ TEST_CASE("verify passes what is whole and names everything that is not") {
   const Outcome bad = checkpoint("verify", path);
   CHECK(bad.exit_code == 1);
   for (const char* part :
-       {"4 findings", "optimizer.safetensorshas changed since it was written: it has",
-        "manifest.jsonhas changed since it was written", "lacks random.safetensors",
-        "model.safetensorshas changed since it was written"}) {
+       {"4 findings", "optimizer.safetensors has changed since it was written: it has",
+        "manifest.json has changed since it was written", "lacks random.safetensors",
+        "model.safetensors has changed since it was written"}) {
     CHECK_MESSAGE(contains(bad.output, part), part << " in " << bad.output);
   }
   forget_checksums(path);
@@ -166,7 +166,7 @@ TEST_CASE("a flipped byte in any file of a checkpoint is one finding, and is not
     const Outcome bad = checkpoint("verify", path);
     CHECK_MESSAGE(bad.exit_code == 1, name);
     CHECK_MESSAGE(contains(bad.output, "1 finding;"), bad.output);
-    CHECK_MESSAGE(contains(bad.output, name + "has changed since it was written"), bad.output);
+    CHECK_MESSAGE(contains(bad.output, name + " has changed since it was written"), bad.output);
     write_text(entry.path(), whole);
   }
   CHECK(checkpoint("verify", path).exit_code == 0);

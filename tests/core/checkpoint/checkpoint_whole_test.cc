@@ -112,7 +112,7 @@ TEST_CASE("an index without groups is a finding, and a run goes on from the chec
   CHECK(checkpoints.warnings[0].starts_with(
       "[checkpoint/skipped] " + (folder / "step=8") +
       " is incomplete: " + (folder / "step=8/index.json") +
-      ": it has no group 'model'\n  the run goes on from step=4, the newest that is"));
+      ": it has no group 'model'\n  the run resumes from step=4, the newest complete one"));
 }
 
 TEST_CASE("a run does not begin anew beside checkpoints of which none is whole") {
