@@ -219,7 +219,7 @@ TEST_CASE("an interpolation without target is an error with the nearest name") {
 
 TEST_CASE("interpolations that go in a circle are an error with the circle") {
   CHECK(resolve_error("{a: '${b}', b: '${c}', c: '${a}'}") ==
-        "[config/interpolation-cycle] a (test.yaml:1:2): interpolation goes in a circle: a -> b -> "
+        "[config/interpolation-cycle] a (test.yaml:1:2): circular interpolation: a -> b -> "
         "c -> a; give one of them a value");
   CHECK(resolve_error("{a: 'x${a}'}").find("[config/interpolation-cycle]") == 0);
   CHECK(resolve_error("{a: {b: '${a}'}}").find("[config/interpolation-cycle]") == 0);
