@@ -25,8 +25,8 @@ namespace {
 
 Error port_error(const std::string& reason) {
   return {ExitCode::kCommunication, "launch/port",
-          "no port of 127.0.0.1 is free for the ranks to meet: " + reason +
-              "\n  next:      give one in MASTER_PORT"};
+          "no free port on 127.0.0.1 for the rendezvous of the ranks: " + reason +
+              "\n  next:      set MASTER_PORT to a free port"};
 }
 
 /// A port that is free at this moment.
@@ -137,7 +137,7 @@ int launch_local(const LocalLaunchSettings& settings) {
     if (!is_told && !is_asked_for) report(group, *failed, settings.num_ranks);
     const bool again = attempt < settings.restarts && !is_mistake(end);
     if (!again || signals.asked_to_end) return end.code();
-    std::fprintf(stderr, "launch: starting again, %d of %d\n", attempt + 1, settings.restarts);
+    std::fprintf(stderr, "launch: restart %d of %d\n", attempt + 1, settings.restarts);
   }
 }
 

@@ -32,7 +32,7 @@ std::string to_bytes(std::string& text) {
   } catch (const CLI::ValidationError&) {
     is_size = false;
   }
-  if (!is_size) return "'" + text + "'; expected a size with its unit, as 80GB or 80GiB";
+  if (!is_size) return "'" + text + "'; expected a size with a unit, for example 80GB or 80GiB";
   text = bytes;
   return {};
 }

@@ -90,7 +90,7 @@ class Command {
   void json(const std::string& description) const {
     flag("--json", invocation_->json, description);
   }
-  void force(bool& value) const { flag("--force", value, "write over what is there"); }
+  void force(bool& value) const { flag("--force", value, "overwrite existing output"); }
 
   /// What the command does. Returns the exit code.
   void runs(std::function<int()> run) const;

@@ -102,17 +102,18 @@ std::string device_text(std::string_view reason) {
 /// `reason`: what the allocator said.
 Error memory_error(std::string_view reason) {
   const double asked = asked_bytes(reason);
-  std::string text = "no memory is left";
-  if (asked > 0) text += ": " + gigabytes_text(asked) + " more were asked for at once";
+  std::string text = "out of memory";
+  if (asked > 0) text += ": " + gigabytes_text(asked) + " more were requested at once";
   if (const std::string there = device_text(reason); !there.empty()) text += "; " + there;
   return {ExitCode::kCheckFailed, "run/memory",
           text +
-              "\n  next:      1. smaller batches (data.train_ds.batch_size, batch_duration) or "
-              "trainer.strategy.activation_checkpointing=full"
-              "\n             2. more ranks that share the model (trainer.strategy.name=fsdp), or "
-              "offload=optimizer"
-              "\n             3. a smaller model, trainer.precision=bf16-true, or adapters "
-              "(model.lora); s2s-run plan CONFIG counts the bytes"};
+              "\n"
+              "  next:      1. smaller batches (data.train_ds.batch_size, batch_duration) or "
+              "trainer.strategy.activation_checkpointing=full\n"
+              "             2. more ranks that share the model (trainer.strategy.name=fsdp), or "
+              "offload=optimizer\n"
+              "             3. a smaller model, trainer.precision=bf16-true, or adapters "
+              "(model.lora); s2s-run plan CONFIG computes the memory needed"};
 }
 
 /// LibTorch's allocators and MKL's FFT do not throw std::bad_alloc.
@@ -159,7 +160,7 @@ std::string override_hint(const std::vector<std::string>& left_over, const std::
       return "\n  write:     " + command + " FILE.yaml key=value";
     }
     if (word.substr(0, equals) == "--resume") {
-      return "\n  next:      leave it out: a run goes on from its last checkpoint by itself";
+      return "\n  next:      omit it: a run resumes from its last checkpoint automatically";
     }
     const bool is_key = word.starts_with("--") && word.find('.') < equals;
     if (is_key) return "\n  write:     " + word.substr(2) + (equals == word.size() ? "=VALUE" : "");
@@ -196,7 +197,7 @@ std::vector<std::string> arguments_of(int argc, char** argv) {
 Error file_error(const std::filesystem::filesystem_error& error) {
   return {ExitCode::kData, "io/file",
           error.path1().string() + ": " + error.code().message() +
-              "; check the path, and that you may read and write there"};
+              "; check the path and its permissions"};
 }
 
 }  // namespace
@@ -211,7 +212,7 @@ int run_program(int argc, char** argv, void (*setup)(const Command&)) {
   const Command program(&app, &invocation);
   program
       .option("--plugin-path", invocation.plugin_paths,
-              "folder to search for plugins first; may be repeated")
+              "folder to search for plugins before all others; may be repeated")
       .takes_one();
   setup(program);
   app.footer(example_footer(""));  // last: commands would inherit it

@@ -23,7 +23,7 @@ void translate_config(const std::vector<std::string>& llms, Config& config, Find
 void add_allow_commands(const Command& command) {
   command.flag(
       "--allow-commands", [] { allow_data_commands(); },
-      "run the shell commands that stand in the data (pipe:, type command)");
+      "run the shell commands that the data contains (pipe:, sources of type command)");
 }
 
 void setup_subcommands(const Command& program) {
@@ -42,7 +42,7 @@ void setup_subcommands(const Command& program) {
   setup_plan(program);
   setup_compare(program);
   setup_config(program);
-  const Command data = program.group("data", "make, look at and convert data sets");
+  const Command data = program.group("data", "create, inspect and convert data sets");
   setup_data_estimate_bins(data);
   setup_data_inspect(data);
   setup_data_synth(data);
@@ -54,7 +54,7 @@ void setup_subcommands(const Command& program) {
   setup_plugin_new(plugin);
   setup_tokenizer(program);
   const Command checkpoint =
-      program.group("checkpoint", "checkpoints of runs, and other software's");
+      program.group("checkpoint", "inspect, verify, import and export checkpoints");
   setup_checkpoint_inspect(checkpoint);
   setup_checkpoint_verify(checkpoint);
   setup_checkpoint_import(checkpoint);

@@ -110,7 +110,7 @@ TEST_CASE("the manual page has every command and is read without warnings") {
   text << std::ifstream(file).rdbuf();
   for (const char* part :
        {".TH S2S\\-RUN 1", ".SS \"s2s\\-run data synth\"", "\\fB\\-\\-format\\fR wav|flac",
-        "another seed gives another set (default: 1)", ".SH \"EXIT STATUS\""}) {
+        "random seed of the data set (default: 1)", ".SH \"EXIT STATUS\""}) {
     CHECK_MESSAGE(s2s::test::contains(text.str(), part), part);
   }
   if (!is_installed("groff")) return;

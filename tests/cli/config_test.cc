@@ -32,7 +32,7 @@ TEST_CASE("config check says ok, and notes what has no effect") {
   CAPTURE(bad.output);
   CHECK(bad.exit_code == 3);
   CHECK(has(bad, "[config/type] model.type"));
-  CHECK(has(bad, "note: without effect here: trainer.logger (" + file.path + ":3:27)"));
+  CHECK(has(bad, "note: ignored: trainer.logger (" + file.path + ":3:27)"));
 }
 
 TEST_CASE("config check prints all findings at once and ends with 3") {

@@ -60,7 +60,7 @@ TEST_CASE("data inspect counts cuts with commands and runs none, unless it may")
   INFO(refused.output);
   CHECK(refused.exit_code == 1);
   CHECK(has(refused, "0 unreadable, 0 silent"));
-  CHECK(has(refused, "2 are commands that were not run"));
+  CHECK(has(refused, "2 are commands and were not run"));
   CHECK(has(refused, "[data/command-refused]"));
   CHECK_FALSE(audio.ran());
   check_ran(run_cli("data inspect --allow-commands " + cuts), audio);
@@ -79,7 +79,7 @@ TEST_CASE("a NeMo line with a command does not run it") {
   const CommandResult refused = run_cli("data inspect " + manifest);
   INFO(refused.output);
   CHECK(refused.exit_code == 1);
-  CHECK(has(refused, "1 are commands that were not run"));
+  CHECK(has(refused, "1 are commands and were not run"));
   CHECK_FALSE(audio.ran());
 }
 

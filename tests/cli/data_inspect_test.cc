@@ -127,16 +127,16 @@ TEST_CASE("data inspect exits with 1 for unreadable audio, with 5 for a line tha
 TEST_CASE("a folder without shards says what it holds, a recording what makes cuts of it") {
   const TemporaryFolder folder;
   const std::string path = folder.path().string();
-  CHECK(
-      has(run_cli("data inspect " + path), "s2s-run data convert FOLDER OUT.jsonl.gz makes cuts"));
+  CHECK(has(run_cli("data inspect " + path), "s2s-run data convert FOLDER OUT.jsonl.gz converts"));
   for (const char* const name : {"train.jsonl", "dev.jsonl.gz", "a.wav"}) {
     write_text(folder / name, "");
   }
-  CHECK(has(run_cli("data inspect " + path), "it holds dev.jsonl.gz, train.jsonl: name one"));
+  CHECK(has(run_cli("data inspect " + path),
+            "it contains dev.jsonl.gz, train.jsonl; give one of them"));
   const auto recording = run_cli("data inspect " + path + "/a.wav");
   CHECK(recording.exit_code == 5);
   CHECK_MESSAGE(has(recording, "[data/source]"), recording.output);
-  CHECK(has(recording, "a recording alone says nothing about turns"));
+  CHECK(has(recording, "a recording alone has no turns"));
   write_text(folder / "tarred.json",
              R"({"audio_filepath": "a.flac", "duration": 1, "shard_id": 0})");
   CHECK(has(run_cli("data inspect " + path + "/tarred.json"), "[{type: nemo_tarred, "));

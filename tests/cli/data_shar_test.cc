@@ -26,14 +26,14 @@ TEST_CASE("data shar writes a set, and refuses to write over it") {
   CHECK(fs::exists(out + "/recording.000002.tar"));
   const auto again = run_cli("data shar " + kSet + " " + out);
   CHECK(again.exit_code == 5);
-  CHECK(has(again, "[data/shar-out] '" + out + "' is there already, and nothing was written"));
+  CHECK(has(again, "[data/shar-out] '" + out + "' already exists; nothing was written"));
   const auto anew = run_cli("data shar " + kSet + " " + out + " --shard-size 10 --force");
   CHECK_MESSAGE(anew.exit_code == 0, anew.output);
   CHECK(has(anew, "in 1 shard\n"));
   CHECK_FALSE(fs::exists(out + "/recording.000002.tar"));
   const auto itself = run_cli("data shar " + out + " " + out + " --force");
   CHECK(itself.exit_code == 5);
-  CHECK(has(itself, "is what is read, and --force would remove it"));
+  CHECK(has(itself, "is the source, and --force would remove it"));
   CHECK(fs::exists(out + "/recording.000000.tar"));
   CHECK_FALSE(has(made, "[data/shar-field]"));
   const auto slip =
@@ -121,7 +121,7 @@ TEST_CASE("data shar leaves out what damaged files of the source lack, as far as
   CHECK(has(strict, "[data/tar] " + tar + ": byte "));
   const auto lenient = run_cli(command + " --skip-bad 9 --json");
   REQUIRE_MESSAGE(lenient.exit_code == 0, lenient.output);
-  CHECK(has(lenient, "left out: [data/tar] " + from + "/cuts.000000.jsonl"));
+  CHECK(has(lenient, "skipped: [data/tar] " + from + "/cuts.000000.jsonl"));
   const auto summary = nlohmann::json::parse(lenient.output.substr(lenient.output.find("{\"")));
   CHECK(summary["cuts"] > 0);
   CHECK(summary["cuts"].get<int>() + summary["skipped"].get<int>() == 10);

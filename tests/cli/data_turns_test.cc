@@ -129,7 +129,7 @@ TEST_CASE("stereo files that are converted with the right channels have no findi
   write_stereo(dir);
   const CommandResult right = convert(dir, "--agent-channel 1 --user-channel 0");
   CHECK_MESSAGE(!has(right, "warning"), right.output);
-  CHECK(has(right, "turns fit the speech in 3 of 3 cuts"));
+  CHECK(has(right, "turns match the speech in 3 of 3 cuts"));
   check_no_findings(inspected(dir));
 }
 

@@ -33,7 +33,7 @@ TEST_CASE("strategies of Lightning and NeMo are read as ours, with a note for ea
   CHECK(has(parallel, "\"nemo.core.ModelParallelStrategy\" is read as name: model_parallel"));
   CHECK(has(parallel, "2 is read as data_parallel_size: 2"));
   CHECK(has(parallel, "4 is read as tensor_parallel_size: 4"));
-  CHECK(has(parallel, "without effect here: trainer.strategy.find_unused_parameters"));
+  CHECK(has(parallel, "ignored: trainer.strategy.find_unused_parameters"));
   CHECK_FALSE(has(parallel, "in trainer.strategy"));
 
   const CommandResult text = check("deepspeed_stage_3_offload", "", "config show");
@@ -67,7 +67,7 @@ TEST_CASE("NeMo's parts of a model are read, or answered with what to write") {
        {"unknown key 'pretrained_llm' in model", "write llm: {name: llama, path: FOLDER}",
         "write encoder: {name: fastconformer}", "write codec: {name: mel_fsq}", "write r",
         "\"torch.optim.AdamW\" is read as name: adamw", "is read as name: cosine_annealing",
-        "without effect here: model.optimizer.foreach"}) {
+        "ignored: model.optimizer.foreach"}) {
     CHECK_MESSAGE(has(found, part), part);
   }
   CHECK_FALSE(has(found, "in model.optimizer"));
@@ -86,10 +86,10 @@ TEST_CASE("what has no twin here ends in one message that says what to write") {
   CHECK(has(keys, "; write offload: params\n"));
   CHECK(has(keys, "; write tensor_parallel_size\n"));
   CHECK(has(keys, "; write trainer.communicator.timeout_s, in seconds\n"));
-  CHECK(has(keys, "a run has steps and no epochs: write trainer.max_steps"));
+  CHECK(has(keys, "the length of a run is given in steps, not epochs: write trainer.max_steps"));
 
   CHECK(has(check("{name: hsdp}"), "[config/strategy] trainer.strategy.name"));
-  CHECK(has(check("{_target_: a.b.XLAStrategy, x: 1}"), "is no strategy that is known here"));
+  CHECK(has(check("{_target_: a.b.XLAStrategy, x: 1}"), "is not a known strategy"));
   CHECK(has(check("{name: ddp, _target_: a.DDPStrategy}"), "has both name: ddp and _target_"));
 }
 

@@ -246,7 +246,7 @@ TEST_CASE("a plan says whether it fits, with activations where their number is k
     const auto refused = s2s::test::run_cli(plan + "--gpu-memory " + odd);
     CHECK_MESSAGE(refused.exit_code == 2, odd);
     CHECK_MESSAGE(
-        refused.output.find("expected a size with its unit, as 80GB") != std::string::npos,
+        refused.output.find("expected a size with a unit, for example 80GB") != std::string::npos,
         refused.output);
   }
   const std::string long_one = "--gpu-memory 8GB --sequence-length 4096 --batch-size 8";
@@ -308,5 +308,5 @@ TEST_CASE("layouts are listed with what to write, those that fit first and the c
   const auto none = s2s::test::run_cli(plan + "--gpu-memory 10MB");
   CHECK(none.exit_code == 1);
   CHECK(none.output.find("offload=params") != std::string::npos);
-  CHECK(none.output.find("none fits: more ranks") != std::string::npos);
+  CHECK(none.output.find("none fits; use more ranks") != std::string::npos);
 }

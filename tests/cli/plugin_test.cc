@@ -198,7 +198,7 @@ TEST_CASE("plugin list, path and inspect search the folders of a config") {
   const json folders = json::parse(run_cli("plugin path --json --config=" + file).output);
   CHECK(folders[0]["origin"] == "plugins.paths");
   CHECK(folders[0]["files"] == 1);
-  CHECK(folders[1]["origin"] == "beside s2s-run");
+  CHECK(folders[1]["origin"] == "next to s2s-run");
   CHECK(run_cli("plugin inspect fixture_good --config " + file).exit_code == 0);
   CHECK(run_cli("plugin list --config no/such.yaml").exit_code == 3);
   std::ofstream(file) << "plugins: { pats: [good] }\n";

@@ -33,7 +33,7 @@ TEST_CASE("new refuses names that are none for a project, and makes nothing") {
     const CommandResult refused = run_new(folder, name);
     CHECK(refused.exit_code == 2);
     CHECK_MESSAGE(has(refused, "error: [project/name] s2s-run new: '"), refused.output);
-    CHECK(has(refused, "next:      choose another name, for instance my-project"));
+    CHECK(has(refused, "next:      choose another name, for example my-project"));
   }
   CHECK(fs::is_empty(folder.path()));
 }
@@ -48,7 +48,7 @@ TEST_CASE("new refuses what is there already, even an empty folder, and changes 
     const CommandResult refused = run_new(folder, name);
     CHECK(refused.exit_code == 5);
     CHECK_MESSAGE(has(refused, "error: [project/exists] s2s-run new: '"), refused.output);
-    CHECK(has(refused, "is there already, and nothing was written"));
+    CHECK(has(refused, "already exists; nothing was written"));
   }
   CHECK(fs::is_empty(folder.path() / "empty"));
   CHECK(fs::file_size(folder.path() / "file") == 4);

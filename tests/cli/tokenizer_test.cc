@@ -136,7 +136,7 @@ TEST_CASE("tokenizer train makes a tokenizer.json, whose texts may have lines wi
   const CommandResult plain =
       run_cli("tokenizer encode --json --tokenizer " + file + " < " + (dir / "in.txt"));
   CHECK(plain.exit_code == 5);
-  CHECK_MESSAGE(has(plain, "[tokenizer/text] standard input:1: 'set' is no JSON string"),
+  CHECK_MESSAGE(has(plain, "[tokenizer/text] standard input:1: 'set' is not a JSON string"),
                 plain.output);
 }
 
@@ -150,6 +150,6 @@ TEST_CASE("tokenizer train refuses a plugin that makes no tokenizers") {
   CHECK(plain.exit_code == 3);
   CHECK_MESSAGE(has(plain,
                     "[tokenizer/cannot-train] the tokenizer 'fixture_plain' has no option "
-                    "train.input; expected a plugin that makes tokenizers; choose another"),
+                    "train.input; expected a plugin that can train tokenizers; choose another"),
                 plain.output);
 }

@@ -224,7 +224,7 @@ def try_point(lab, scene, point, index):
         # Where a removal failed (at its rename, the sync behind it, or a folder that cannot be
         # opened) and a warning says so, the next start tidies up.
         is_told = (point.kind in REMOVALS or "[checkpoint/cleanup]" in result.output
-                   or "is not all gone" in result.output)
+                   or "not removed completely" in result.output)
         if result.code != 0 or (is_told and scene.leftovers(case)):
             more, is_refused = run_again(lab, scene, case)
             findings += more

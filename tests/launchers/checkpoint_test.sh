@@ -55,7 +55,7 @@ with open(sys.argv[1], "r+b") as file:
     file.write(bytes([byte ^ 1]))
 PYTHON
 expect_code 1 "$folder/flipped" "$s2s_run" checkpoint verify "$folder/sharded"
-expect_text "$folder/flipped" "1 finding;" "$shard is not as it was written"
+expect_text "$folder/flipped" "1 finding;" "$shard has changed since it was written"
 expect_code 5 "$folder/refused" "$s2s_run" generate "${words[@]}" --input "$wav" \
   --output "$folder/answers"
 expect_text "$folder/refused" "error: [checkpoint/damaged] $shard"

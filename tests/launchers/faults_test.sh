@@ -31,7 +31,7 @@ expect_all() {
 as_rank 0 3 "$folder/missing.0"
 as_rank 2 3 "$folder/missing.2"
 expect_all 7 missing
-expect_text "$folder/missing.0" "error: [comm/missing-rank] 1 of 3 ranks did not come within 3 s: 1"
+expect_text "$folder/missing.0" "error: [comm/missing-rank] 1 of 3 ranks did not join within 3 s: 1"
 expect_text "$folder/missing.2" "error: [comm/missing-rank] rank 2 does not start"
 
 start_timeout=15
@@ -55,7 +55,8 @@ expect_text "$folder/size.0" "number of ranks: 2 (rank 0), 3 (rank 1)"
 start_timeout=3
 as_rank 1 2 "$folder/alone"
 expect_all 7 alone
-expect_text "$folder/alone" "error: [comm/unreachable] rank 1 found no rank 0 at 127.0.0.1:$port"
+expect_text "$folder/alone" \
+  "error: [comm/unreachable] rank 1 could not connect to rank 0 at 127.0.0.1:$port"
 
 python3 -c "
 import socket, time

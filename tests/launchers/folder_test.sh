@@ -15,7 +15,7 @@ flock -n 9 || complain "the lock is held" /dev/null
 echo "process 17 on node1" > "$folder/busy/.lock"
 words_of busy "$strategy"
 expect_code 5 "$folder/second" "${launch[@]}" -n 2 -- "${train[@]}"
-expect_text "$folder/second" "error: [run/in-use] another run works in $folder/busy" \
+expect_text "$folder/second" "error: [run/in-use] another run is using $folder/busy" \
   "(process 17 on node1)" "set another exp_manager.explicit_log_dir"
 [ -e "$folder/busy/metrics.jsonl" ] && complain "the second run has written" "$folder/second"
 exec 9>&-

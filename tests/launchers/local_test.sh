@@ -120,11 +120,11 @@ done
 start_long "$folder/again" --restarts 1 --grace 2
 wait_for_ranks
 kill -KILL "$(child_of_rank 0)"
-wait_for_lines "$folder/again" 1 "launch: starting again, 1 of 1"
+wait_for_lines "$folder/again" 1 "launch: restart 1 of 1"
 wait_for_ranks
 kill -KILL "$(child_of_rank 0)"
 expect_end 137 "$folder/again"
 expect_code 2 "$folder/mistake" "$s2s_run" launch local -n 2 --restarts 3 -- bench nothing
-grep -q "starting again" "$folder/mistake" && complain "started again" "$folder/mistake"
+grep -q "launch: restart" "$folder/mistake" && complain "started again" "$folder/mistake"
 
 finish "launch local"

@@ -89,7 +89,7 @@ expect_text "$folder/unlocked.out" "[run/no-lock]" "No locks available"
 words_of unlocked trainer.max_steps=3
 export LD_PRELOAD=$no_flock
 expect_code 5 "$folder/second.out" "$s2s_run" "${train[@]}"
-expect_text "$folder/second.out" "error: [run/in-use] another run works in $folder/unlocked" \
+expect_text "$folder/second.out" "error: [run/in-use] another run is using $folder/unlocked" \
   "(process $run on $(hostname))"
 kill -KILL "$run"
 wait "$run" 2> /dev/null

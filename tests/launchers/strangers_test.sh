@@ -34,7 +34,7 @@ for rank in 0 1; do
   wait "${started[$rank]}"
   [ $? = 7 ] || complain "not exit code 7" "$folder/token.$rank"
 done
-expect_text "$folder/token.0" "error: [comm/missing-rank] 1 of 2 ranks did not come"
+expect_text "$folder/token.0" "error: [comm/missing-rank] 1 of 2 ranks did not join"
 expect_text "$folder/token.1" "error: [comm/unreachable] rank 1" "S2S_JOB_TOKEN"
 
 finish "strangers"

@@ -44,7 +44,7 @@ for strategy in ddp fsdp; do
   train_until_hit "kill-$strategy" $strategy 137 kill -KILL
   expect_twice "kill-$strategy" "missing:   .*rank 1 \(.*last heard of [0-9]+ s before, at "
   expect_text "$folder/kill-$strategy.out" "rank 1 of 3 was ended by signal 9"
-  ! grep -q "a second ^C" "$folder/kill-$strategy.out" ||  # nobody pressed it
+  ! grep -q "press ^C again" "$folder/kill-$strategy.out" ||  # nobody pressed it
     complain "speaks of ^C" "$folder/kill-$strategy.out"
   expect_text "$folder/kill-$strategy.diagnosis" "verdict:   rank 1 (" "records:   2 of 3 ranks"
 done

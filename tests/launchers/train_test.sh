@@ -51,7 +51,7 @@ by_hand 1 "$folder/none.1" train "$folder/no.yaml"
 job=$! expect_job 3 "$folder/none.1"
 by_hand 0 "$folder/none.0" "${train[@]}" trainer.communicator.start_timeout_s=2
 job=$! expect_job 7 "$folder/none.0"
-expect_text "$folder/none.0" "[comm/missing-rank] 1 of 2 ranks did not come within 2 s: 1"
+expect_text "$folder/none.0" "[comm/missing-rank] 1 of 2 ranks did not join within 2 s: 1"
 [ -e "$folder/refused" ] && complain "something was written" "$folder/seed.0"
 
 # What rank 0 cannot do ends the others, too.
@@ -159,7 +159,7 @@ for stop in "INT 1" "TERM 0" "USR1 1"; do
   wait_for_lines "$folder/stopped/metrics.jsonl" $((${before:-0} + 2)) learning_rate
   kill "-$signal" "$(process_of_rank "$rank")"
   expect_end 8 "$folder/stopped.$signal"
-  expect_text "$folder/stopped.$signal" "the same command continues"
+  expect_text "$folder/stopped.$signal" "run the same command to continue"
   [ "$(readlink "$folder/stopped/checkpoints/last")" = "step=$(num_steps stopped)" ] ||
     complain "the last step has no checkpoint" "$folder/stopped.$signal"
 done

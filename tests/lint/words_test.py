@@ -21,6 +21,15 @@ WORDS = [
     (r"\bStoredValues\b|\bstored_values\b", "WeightSource"),
     (r"\bpiece_index\b|\bPieceIndex\b", "checkpoint index"),
     (r"(?i)\bneighbour|behaviour|\bcolour", "US spelling"),
+    (r"\bno memory is spent\b", "without allocating the model"),
+    (r"\bjudges the model\b", "evaluates the model"),
+    (r"\bwrite over what is there\b", "overwrite existing output"),
+    (r"\btake the entry out\b", "remove the entry"),
+    (r"\bother software's\b\"", "inspect, verify, import and export checkpoints"),
+    (r"\bthat stand in the data\b", "that the data contains"),
+    (r"\bis there already, and nothing\b", "already exists; nothing"),
+    (r"\bwithout effect here\b", "ignored"),
+    (r"\bnothing that was there before\b", "no existing file was changed"),
     (r"(?i)\b(initial|normal|recogn|real|organ|serial|synchron|material|minim|maxim|optim|quant"
      r"|token|random|vector|general|summar|final|special|custom|visual|synthes|parallel"
      r"|character|util)"

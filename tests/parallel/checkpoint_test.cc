@@ -225,7 +225,8 @@ TEST_CASE("another model and another optimizer are refused with what differs") {
   parts[1].sizes = {3, 18};
   const std::string sizes = thrown_by([&] { s2s::load_model(folder / "step=1", model, parts); });
   CHECK(contains(sizes, "[checkpoint/model]"));
-  CHECK(contains(sizes, "another size: wide is [3, 17] there and [3, 18] here"));
+  CHECK(contains(sizes,
+                 "different size: wide is [3, 17] in the checkpoint and [3, 18] in the model"));
   CHECK(thrown_by([&] { s2s::load_run_state(folder / "step=1", optimizer, parts); }) ==
         "another size: wide.exp_avg");
 }

@@ -196,8 +196,7 @@ TEST_CASE("a loss that is not finite on one rank ends all, with that rank's batc
 }
 
 TEST_CASE("parts of the loss with other names on one rank end all with one message") {
-  const std::string expected =
-      "[comm/loss-parts] the parts of the loss of step 1 are not the same on all ranks";
+  const std::string expected = "[comm/loss-parts] the loss terms of step 1 differ between ranks";
   for (const bool is_longer : {false, true}) {  // as many names, or more
     const auto thrown = on_ranks(3, [&](RankRun& run, Communicator& world) {
       run.model.more_parts = {world.rank() == 1 ? "turn_loss" : "audio_loss"};

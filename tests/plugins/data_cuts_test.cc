@@ -231,8 +231,9 @@ TEST_CASE("an id that stands twice is a warning with both places") {
   std::ofstream(set.dir / "cuts.jsonl", std::ios::app) << cut.dump() << "\n";
   set.open();
   REQUIRE(set.warnings.size() >= 1);
-  check_contains(set.warnings.back(), "[data/duplicate-id] data.train_ds: 1 of the first cuts");
-  check_contains(set.warnings.back(), "cuts.jsonl:11: cut 'c0', used before at");
+  check_contains(set.warnings.back(),
+                 "[data/duplicate-id] data.train_ds: 1 of the first cuts have");
+  check_contains(set.warnings.back(), "cuts.jsonl:11: cut 'c0', already used at");
   check_contains(set.warnings.back(), "cuts.jsonl:1: cut 'c0'; expected");
 }
 

@@ -303,7 +303,7 @@ int bench_collectives(const BenchCollectivesArguments& arguments, const Invocati
       print_tables(processes, arguments.communicator, measurements);
     }
     if (processes.place().launcher == Launcher::kNone) {
-      std::cerr << "one process, which nothing launched; for several: s2s-run launch local -n 2 -- "
+      std::cerr << "one process without a launcher; to use several: s2s-run launch local -n 2 -- "
                    "bench collectives\n";
     }
   }

@@ -167,7 +167,7 @@ int bench_data(const BenchDataArguments& arguments, const Invocation& invocation
   const std::unique_ptr<DataSource> source = (*components).create<DataSource>(block, context);
   const Config* const rate = data.find("source_sample_rate");
   const double rate_hz = rate == nullptr ? 16000 : rate->as_double("data.source_sample_rate");
-  if (!source->next()) throw Error(ExitCode::kData, "data/empty", "the set has no batch");
+  if (!source->next()) throw Error(ExitCode::kData, "data/empty", "the data set has no batch");
   const double first_batch_s = monotonic_seconds() - start_s;
   if (arguments.warm_up_s > 0) measure(*source, rate_hz, arguments.warm_up_s, arguments.step_ms);
   const Flow flow = measure(*source, rate_hz, arguments.seconds, arguments.step_ms);
@@ -182,33 +182,40 @@ int bench_data(const BenchDataArguments& arguments, const Invocation& invocation
 
 void add_bench_data(const Command& bench) {
   const Command command = bench.command(
-      "data", "see how fast a set is read, decoded, resampled and padded when nobody trains");
+      "data",
+      "measure how fast a data set is read, decoded, resampled and padded, without training");
   BenchDataArguments& arguments = command.runs(bench_data);
   command
-      .option("source", arguments.source.words,
-              "cuts, a Shar directory, a NeMo manifest, an input_cfg, or a run's CONFIG "
-              "[key=value...]")
+      .option(
+          "source", arguments.source.words,
+          "cuts, a Shar directory, a NeMo manifest, an input_cfg, or a CONFIG with [key=value...]")
       .required();
-  command.option("--set", arguments.source.set, "of a CONFIG: or the name of a validation set")
+  command
+      .option("--set", arguments.source.set,
+              "data set of a CONFIG: train_ds, or the name of a validation set")
       .shows_default();
-  command.option("--seconds", arguments.seconds, "to measure").positive().shows_default();
-  command.option("--warm-up", arguments.warm_up_s, "seconds before that")
+  command.option("--seconds", arguments.seconds, "seconds to measure").positive().shows_default();
+  command.option("--warm-up", arguments.warm_up_s, "seconds of warm-up")
       .not_negative()
       .shows_default();
   command
       .option("--step-ms", arguments.step_ms,
-              "wait so long between two batches, as a training step would")
+              "pause between two batches in ms, to simulate a training step")
       .not_negative();
-  command.option("--workers", arguments.workers, "threads that load (num_workers)").whole_number();
-  command.option("--batch-duration", arguments.batch_duration, "seconds of a batch; 120")
+  command.option("--workers", arguments.workers, "loader threads (num_workers)").whole_number();
+  command.option("--batch-duration", arguments.batch_duration, "seconds per batch (default: 120)")
       .positive();
-  command.option("--batch-size", arguments.batch_size, "cuts of a batch").positive();
+  command.option("--batch-size", arguments.batch_size, "cuts per batch").positive();
   command.option("--num-buckets", arguments.num_buckets, "10").positive();
-  command.option("--source-rate", arguments.source_rate_hz, "Hz of the user's audio; 16000")
+  command
+      .option("--source-rate", arguments.source_rate_hz,
+              "sample rate of the user's audio in Hz (default: 16000)")
       .positive();
-  command.option("--target-rate", arguments.target_rate_hz, "Hz of the agent's audio; 22050")
+  command
+      .option("--target-rate", arguments.target_rate_hz,
+              "sample rate of the agent's audio in Hz (default: 22050)")
       .positive();
-  command.option("--tokenizer", arguments.tokenizer, "a tokenizer.json or .model");
+  command.option("--tokenizer", arguments.tokenizer, "tokenizer.json or .model file");
   command.json("print one JSON object");
 }
 

@@ -32,12 +32,12 @@ Error nan_error(int64_t rank, int64_t step) {
 }
 
 Error fault_rank_error(int64_t rank, int64_t size) {
-  return {
-      ExitCode::kUsage, "usage/arguments",
-      "s2s-run bench fault: --rank " + std::to_string(rank) + ", and the run has " +
-          std::to_string(size) +
-          "\n  next:      start it with several, for example s2s-run launch local -n 2 -- bench "
-          "fault kill"};
+  return {ExitCode::kUsage, "usage/arguments",
+          "s2s-run bench fault: --rank is " + std::to_string(rank) + ", but the run has " +
+              std::to_string(size) +
+              "\n"
+              "  next:      start several ranks, for example s2s-run launch local -n 2 -- bench "
+              "fault kill"};
 }
 
 /// As on a machine that has no memory left: takes what the process may have and more.

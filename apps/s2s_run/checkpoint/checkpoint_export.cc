@@ -78,10 +78,10 @@ ExportFolder::ExportFolder(const std::string& path, bool force)
   for (const char* name : {"state.json", "index.json"}) {
     const fs::path file = fs::path(path) / name;
     if (!fs::exists(file)) continue;
-    throw Error(ExitCode::kData, "io/exists",
-                "'" + path +
-                    "' is a checkpoint of a run, and nothing was written; name another "
-                    "place");
+    throw Error(
+        ExitCode::kData, "io/exists",
+        "'" + path +
+            "' is a checkpoint of a run; nothing was written; choose another output folder");
   }
   if (has_model(path)) require_new({path}, force || was_killed);
   make_folders(path);
@@ -253,20 +253,21 @@ int export_checkpoint(ExportArguments arguments, const Invocation& invocation) {
 
 void setup_checkpoint_export(const Command& group) {
   const Command command = group.command(
-      "export", "the language model as a folder that transformers' from_pretrained loads");
+      "export",
+      "export the language model to a folder that from_pretrained of transformers can load");
   ExportArguments& arguments = command.runs(export_checkpoint);
   command.option("checkpoint", arguments.checkpoint, kCheckpointDoc).required();
   command.option("output", arguments.output, "folder to write").required();
   command.option("--dtype", arguments.dtype,
-                 "float32, bfloat16 or float16 (default: as it is stored)");
+                 "float32, bfloat16 or float16 (default: the stored dtype)");
   command
       .option("--max-shard-size", arguments.max_shard_bytes,
-              "bytes of one file, e.g. 500MB, 2GiB (default: 5GB); larger models are written "
-              "as several files and an index")
+              "maximum file size, for example 500MB or 2GiB (default: 5GB); larger models are "
+              "split into several files with an index")
       .size_in_bytes(/*kb_is_1000=*/true)
       .positive();
   command.flag("--adapter", arguments.adapter,
-               "write only the adapters of model.lora, as PEFT does");
+               "write only the adapters of model.lora, in PEFT format");
   command.force(arguments.force);
 }
 

@@ -36,14 +36,14 @@ bool is_tokenizer_file(const fs::path& name) {
 void check_file(const fs::path& file, const std::string& checkpoint) {
   std::error_code error;
   if (!link_out_of(file.string(), checkpoint).empty()) {
-    throw_no_export(fmt::format("'{}' of the checkpoint is a link that leaves it",
+    throw_no_export(fmt::format("'{}' of the checkpoint is a link to a file outside the checkpoint",
                                 printable_name(file.string())),
-                    "the file itself; see where it leads, and copy the checkpoint with cp -rL when "
-                    "that is meant");
+                    "a regular file; check the link's target, and copy the checkpoint with cp -rL "
+                    "if you want that file");
   }
   if (!fs::is_regular_file(file, error)) {
     throw_no_export(
-        fmt::format("'{}' of the checkpoint is no regular file", printable_name(file.string())),
+        fmt::format("'{}' of the checkpoint is not a regular file", printable_name(file.string())),
         "the tokenizer's files as s2s-run copied them");
   }
 }
@@ -54,7 +54,7 @@ Config tokenizer_block(Config config, const std::string& folder) {
   Config* const block = model != nullptr && model->is_map() ? model->find("tokenizer") : nullptr;
   if (block == nullptr || !block->is_map() || block->find("name") == nullptr) {
     throw_no_export(
-        "config.yaml of the checkpoint names no tokenizer, and files of one lie beside it",
+        "config.yaml of the checkpoint names no tokenizer, but its folder has tokenizer files",
         "the config.yaml that the run wrote");
   }
   for (const char* key : {"path", "train"}) block->erase(key);
@@ -109,7 +109,7 @@ void copy_tokenizer(const std::string& checkpoint, const std::string& output) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!is_tokenizer_file(entry.path().filename())) {
-      fmt::print(stderr, "note: '{}' is left out: not a file of a tokenizer of transformers\n",
+      fmt::print(stderr, "note: '{}' is skipped: it is not a tokenizer file of transformers\n",
                  printable_name(entry.path().string()));
       continue;
     }

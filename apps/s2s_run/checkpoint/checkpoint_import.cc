@@ -99,7 +99,7 @@ void report(const ImportArguments& arguments, const std::string& what, Built& bu
     fmt::print("generate: s2s-run generate {} --checkpoint {} --input WAV --output FOLDER\n",
                arguments.config.path, arguments.output);
   } else {
-    fmt::print("the codec has no statistics yet: the first training run fits them\n");
+    fmt::print("the codec has no statistics yet; the first training run computes them\n");
   }
 }
 
@@ -122,7 +122,7 @@ int import_checkpoint(const ImportArguments& arguments, const Invocation& invoca
   with_path.config.overrides.push_back("model.llm.path=" + fs::absolute(arguments.source).string());
   Built around(with_path.config, invocation);
   write(arguments, built.setup.config(), around);
-  report(arguments, "a language model, all else with initial values,", around);
+  report(arguments, "a language model, everything else with initial values,", around);
   return 0;
 }
 
@@ -130,19 +130,21 @@ int import_checkpoint(const ImportArguments& arguments, const Invocation& invoca
 
 void setup_checkpoint_import(const Command& group) {
   const Command command = group.command(
-      "import", "a checkpoint of ours from NeMo's duplex model or Hugging Face's language model");
+      "import",
+      "convert a NeMo duplex model or a Hugging Face language model to an s2s checkpoint");
   ImportArguments& arguments = command.runs(import_checkpoint);
   command
       .option("source", arguments.source,
-              "NeMo's .ckpt, .nemo or exported folder, or a Hugging Face folder")
+              "NeMo .ckpt file, .nemo archive or exported folder, or a Hugging Face folder")
       .required();
-  command.option("output", arguments.output, "folder to make").required();
+  command.option("output", arguments.output, "folder to create").required();
   command
       .option("--config", arguments.config.path,
-              "configuration (YAML) of the model that the weights are for")
+              "configuration (YAML) of the model that receives the weights")
       .required();
-  command.option("overrides", arguments.config.overrides,
-                 "changes of it: key.path=value, values in YAML; ~key removes");
+  command.option(
+      "overrides", arguments.config.overrides,
+      "overrides of the configuration: key.path=value with a YAML value; ~key removes a key");
   command.force(arguments.force);
 }
 

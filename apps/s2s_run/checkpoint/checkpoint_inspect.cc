@@ -102,13 +102,13 @@ int inspect(const std::string& given, const Invocation& invocation) {
 
 void setup_checkpoint_inspect(const Command& group) {
   const Command command = group.command(
-      "inspect", "what a checkpoint holds: kind, step, tensors, types, shapes, bytes");
+      "inspect", "print what a checkpoint contains: kind, step, tensors, dtypes, shapes, bytes");
   command
       .option("path", command.runs(inspect),
               "a checkpoint, a Hugging Face folder, a weight file (.safetensors, .bin, .ckpt) "
               "or a .nemo archive")
       .required();
-  command.json("machine-readable");
+  command.json("print JSON");
 }
 
 }  // namespace s2s::run

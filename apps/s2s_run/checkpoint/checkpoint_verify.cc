@@ -123,9 +123,12 @@ int verify(const std::string& given, const Invocation& invocation) {
 
 void setup_checkpoint_verify(const Command& group) {
   const Command command = group.command(
-      "verify", "read all of a checkpoint and name everything that is wrong; exit code 1 then");
-  command.option("path", command.runs(verify), "what checkpoint inspect takes").required();
-  command.json("machine-readable");
+      "verify", "read a whole checkpoint and list all problems; exit code 1 if there are any");
+  command
+      .option("path", command.runs(verify),
+              "checkpoint, folder, weight file or archive, as for checkpoint inspect")
+      .required();
+  command.json("print JSON");
 }
 
 }  // namespace s2s::run

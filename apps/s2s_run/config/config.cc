@@ -70,7 +70,7 @@ class FileCheck {
     data_is_there_ = synth == nullptr || !synth->is_scalar() || fs::exists(synth->text());
     if (!data_is_there_) {
       check_.notes.others.push_back("data.synth: training makes " + synth->text() +
-                                    " first; what will lie there is not looked at");
+                                    " first; its future content is not checked");
     }
     check_device();
     attempt([this] { open_tokenizer(); });
@@ -102,9 +102,9 @@ class FileCheck {
     const Config* const asked = check_.written.find_path("trainer.accelerator");
     const std::string name = asked != nullptr && asked->is_scalar() ? asked->text() : "";
     if ((name == "gpu" || name == "cuda") && !has_gpu_driver()) {
-      check_.notes.warnings.push_back("trainer.accelerator is " + name +
-                                      ", and this machine has no NVIDIA driver: the run has to "
-                                      "train elsewhere");
+      check_.notes.warnings.push_back(
+          "trainer.accelerator is " + name +
+          ", but this machine has no NVIDIA driver; run the training on a machine with a GPU");
     }
   }
 
@@ -146,7 +146,7 @@ class FileCheck {
     if (first_cut(block, path) != nullptr) return;
     throw Error(ExitCode::kData, "data/empty",
                 path +
-                    ": there is not one cut; expected at least one; see what its files hold: "
+                    ": the set has no cuts; expected at least one; to see what its files contain: "
                     "s2s-run data inspect CONFIG --set " +
                     path.substr(path.rfind('.') + 1));
   }
@@ -240,8 +240,8 @@ Config part_of(const Config& config, const std::vector<std::string>& keys) {
     if (found == nullptr) {
       throw Error(ExitCode::kConfig, "config/no-key",
                   "the configuration has no '" + printable_name(key) +
-                      "'; expected keys with points between them, as model.llm; without one, "
-                      "all of it is shown");
+                      "'; expected a key with dots, for example model.llm; without a key, the "
+                      "whole configuration is shown");
     }
     Config* at = &part;
     std::istringstream names(key);
@@ -276,14 +276,16 @@ int run_show(ConfigArguments arguments, const Invocation& invocation) {
 }  // namespace
 
 void setup_config(const Command& program) {
-  const Command group = program.group("config", "look at a configuration");
+  const Command group = program.group("config", "show or check a configuration");
   const Command show =
-      group.command("show", "the effective config, with the origin of every value");
-  add_config_arguments(show, show.runs(run_show),
-                       "keys to show alone, as model.llm; changes: key.path=value, ~key removes");
+      group.command("show", "print the effective configuration with the origin of each value");
+  add_config_arguments(
+      show, show.runs(run_show),
+      "keys to show, for example model.llm; overrides: key.path=value, ~key removes a key");
   show.json("print JSON");
   const Command check = group.command(
-      "check", "every finding that training would have before its first step, without training");
+      "check",
+      "report all problems that would stop training before its first step, without training");
   add_config_arguments(check, check.runs(run_check));
   check.json("print JSON");
 }

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 void add_config_arguments(const Command& command, ConfigArguments& arguments,
                           const char* overrides_doc) {
-  command.option("config", arguments.path, "configuration file (YAML); -: standard input")
+  command.option("config", arguments.path, "configuration file (YAML), or - for standard input")
       .required();
   command.option("overrides", arguments.overrides, overrides_doc);
 }
@@ -28,10 +28,10 @@ void add_config_arguments(const Command& command, ConfigArguments& arguments,
 void add_checkpoint_arguments(const Command& command, ConfigArguments& arguments,
                               std::string& checkpoint) {
   command.option("config", arguments.path,
-                 "configuration file (YAML); default: the checkpoint's own. A folder is the "
-                 "checkpoint");
+                 "configuration file (YAML), or a checkpoint folder; default: the checkpoint's own "
+                 "configuration");
   command.option("overrides", arguments.overrides,
-                 "changes: key.path=value, values in YAML; ~key removes");
+                 "overrides: key.path=value with a YAML value; ~key removes a key");
   command.option("--checkpoint", checkpoint, kCheckpointDoc);
 }
 

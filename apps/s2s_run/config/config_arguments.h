@@ -10,11 +10,12 @@
 
 namespace s2s::run {
 
-constexpr const char* kCheckpointDoc = "checkpoint folder, or a run's folder: its last one";
+constexpr const char* kCheckpointDoc =
+    "checkpoint folder, or run folder (uses its last checkpoint)";
 
 void add_config_arguments(
     const Command& command, ConfigArguments& arguments,
-    const char* overrides_doc = "changes: key.path=value, values in YAML; ~key removes");
+    const char* overrides_doc = "overrides: key.path=value with a YAML value; ~key removes a key");
 /// CONFIG may be left out where there is --checkpoint: see complete_config.
 void add_checkpoint_arguments(const Command& command, ConfigArguments& arguments,
                               std::string& checkpoint);

@@ -82,19 +82,20 @@ struct Reason {
   const char* why;
 };
 
-constexpr const char* kAhead = "units are always gathered one ahead";
-constexpr const char* kAlways = "always so";
+constexpr const char* kAhead = "the next unit is always prefetched";
+constexpr const char* kAlways = "this is always done";
 constexpr const char* kUnits = "the model's plan defines the units (s2s-run plan)";
-constexpr const char* kOff = "that is the default";
-constexpr const char* kAlwaysParts = "each rank always writes its part, and any layout reads it";
+constexpr const char* kOff = "this is the default";
+constexpr const char* kAlwaysParts =
+    "each rank always writes its shard, and any layout can read the shards";
 
 constexpr std::array kWithoutEffect = {
     Reason{"find_unused_parameters", "", "parameters that a step does not use count as zero"},
     Reason{"static_graph", "", "parameters that a step does not use count as zero"},
-    Reason{"gradient_as_bucket_view", "", "gradients always lie in the buckets"},
+    Reason{"gradient_as_bucket_view", "", "gradients are always stored in the buckets"},
     Reason{"broadcast_buffers", "", "buffers are averaged before validations and checkpoints"},
     Reason{"start_method", "", "the launcher starts the processes"},
-    Reason{"limit_all_gathers", "", "at most two units are whole at a time"},
+    Reason{"limit_all_gathers", "", "at most two units are unsharded at once"},
     Reason{"forward_prefetch", "", kAhead},
     Reason{"backward_prefetch", "", kAhead},
     Reason{"use_orig_params", "", kAlways},
@@ -126,7 +127,8 @@ struct Advice {
 constexpr const char* kTypes =
     "write trainer.precision; param_dtype, reduce_dtype and output_dtype refine it here";
 constexpr const char* kValidations = "write trainer.val_check_interval: STEPS";
-constexpr const char* kSteps = "a run has steps and no epochs: write trainer.max_steps";
+constexpr const char* kSteps =
+    "the length of a run is given in steps, not epochs: write trainer.max_steps";
 constexpr const char* kClip = "write trainer.gradient_clip_val";
 constexpr const char* kAccumulate = "write trainer.accumulate_grad_batches";
 constexpr const char* kPrecision = "write trainer.precision: bf16-mixed, bf16-true or 16-mixed";
@@ -134,10 +136,10 @@ constexpr const char* kRecompute = "write activation_checkpointing: full";
 constexpr const char* kRecomputeAbove = "write trainer.strategy.activation_checkpointing: full";
 constexpr const char* kZero = "write trainer.strategy: {name: fsdp, zero_stage: 1, 2 or 3}";
 constexpr const char* kLayout = "write trainer.strategy, see s2s-run plugin list --kind strategy";
-constexpr const char* kBucket = "write bucket_cap_mb, in MiB; units of the plan are never cut";
+constexpr const char* kBucket = "write bucket_cap_mb, in MiB; units of the plan are never split";
 constexpr const char* kLlm =
-    "write llm: {name: llama, path: FOLDER}, a folder of Hugging Face that is on this machine "
-    "(s2s-run plugin list --kind llm)";
+    "write llm: {name: llama, path: FOLDER}, a Hugging Face folder on this machine (s2s-run plugin "
+    "list --kind llm)";
 constexpr const char* kEncoder =
     "write encoder: {name: fastconformer}, with the keys preprocessor and encoder of "
     "model.perception; path takes its weights (safetensors)";
@@ -145,12 +147,12 @@ constexpr const char* kCodec =
     "write codec: {name: mel_fsq}; NeMo's codecs are not read (s2s-run plugin list --kind codec)";
 constexpr const char* kTokenizer = "write tokenizer: {name: hf, path: FOLDER}";
 constexpr const char* kPartName =
-    "write name, see s2s-run plugin list; classes of Python are not loaded";
-constexpr const char* kNoAxis = "there is no such axis yet; leave it out";
+    "write name (see s2s-run plugin list); Python classes are not loaded";
+constexpr const char* kNoAxis = "this axis is not implemented; remove the key";
 
 constexpr std::array kAdvice = {
     Advice{"trainer.strategy", "sharding_strategy",
-           "write zero_stage: 3 for FULL_SHARD, reshard_after_forward: never beside it for "
+           "write zero_stage: 3 for FULL_SHARD, also reshard_after_forward: never for "
            "SHARD_GRAD_OP, replicate_size: R (replicas of the split model) for HYBRID_SHARD, and "
            "name: ddp for NO_SHARD"},
     Advice{"trainer.strategy", "device_mesh", "write data_parallel_size and replicate_size"},
@@ -172,14 +174,14 @@ constexpr std::array kAdvice = {
     Advice{"trainer.strategy", "pipeline_model_parallel_size", kNoAxis},
     Advice{"trainer.strategy", "context_parallel_size", kNoAxis},
     Advice{"trainer.strategy", "config",
-           "write the values of DeepSpeed's file here: zero_stage, offload"},
+           "write the values of the DeepSpeed file here: zero_stage, offload"},
     Advice{"model", "pretrained_llm", kLlm},
     Advice{"model", "pretrained_asr", kEncoder},
     Advice{"model", "perception", kEncoder},
     Advice{"model", "pretrained_audio_codec", kCodec},
     Advice{"model", "audio_codec", kCodec},
     Advice{"model", "tokenizer_path", kTokenizer},
-    Advice{"model", "prompt_format", "turns are those of the data; leave it out"},
+    Advice{"model", "prompt_format", "turns are taken from the data; remove the key"},
     Advice{"model", "init_from_checkpoint", "write exp_manager.resume_from_checkpoint"},
     Advice{"model", "peft", "write lora: {r: 8, lora_alpha: 16}"},
     Advice{"model.lora", "dim", "write r"},
@@ -191,14 +193,15 @@ constexpr std::array kAdvice = {
     Advice{"trainer", "min_epochs", kSteps},
     Advice{"trainer", "max_time", "write exp_manager.max_time_per_run: DD:HH:MM:SS"},
     Advice{"trainer", "check_val_every_n_epoch", kValidations},
-    Advice{"trainer", "callbacks", "what Lightning's callbacks do is built in; leave it out"},
+    Advice{"trainer", "callbacks",
+           "the functions of Lightning callbacks are built in; remove the key"},
     Advice{"trainer", "overfit_batches", "write data.train_ds.limit: CUTS"},
     Advice{"trainer", "fast_dev_run", "write trainer.max_steps: 1"},
     Advice{"trainer", "gradient_accumulation_steps", kAccumulate},
     Advice{"trainer", "gradient_clipping", kClip},
     Advice{"trainer", "max_grad_norm", kClip},
     Advice{"trainer", "gradient_clip_algorithm",
-           "the norm of all gradients is clipped; leave it out"},
+           "the global norm of all gradients is clipped; remove the key"},
     Advice{"trainer", "mixed_precision", kPrecision},
     Advice{"trainer", "bf16", kPrecision},
     Advice{"trainer", "fp16", kPrecision},
@@ -207,8 +210,9 @@ constexpr std::array kAdvice = {
     Advice{"trainer", "num_machines", "write trainer.num_nodes"},
     Advice{"trainer", "nproc_per_node", "write trainer.devices"},
     Advice{"trainer", "num_processes", "write trainer.devices"},
-    Advice{"trainer", "sync_batchnorm",
-           "running statistics are averaged over the data ranks before validations; leave it out"},
+    Advice{
+        "trainer", "sync_batchnorm",
+        "running statistics are averaged over the data ranks before validations; remove the key"},
     Advice{"trainer", "deepspeed", kZero},
     Advice{"trainer", "fsdp", kLayout},
     Advice{"trainer", "data_parallel_size", "write trainer.strategy.data_parallel_size"},

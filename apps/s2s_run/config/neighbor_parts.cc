@@ -59,7 +59,7 @@ void name_model(Config& model, Findings& findings) {
                                      [&](const char* key) { return model.find(key) != nullptr; });
   if (!is_duplex || model.find("type") != nullptr) return;
   findings.add(
-      missing_key_error("model.type", model, "which model; of NeMo's duplex model: duplex_s2s"));
+      missing_key_error("model.type", model, "model type; for NeMo's duplex model: duplex_s2s"));
   const Origin origin = model.origin();
   give_name(model, "type", "duplex_s2s", origin);
 }
@@ -170,7 +170,7 @@ void translate_parts(Config& config, Findings& findings, ConfigNotes& notes) {
       if (value == nullptr || std::string_view(key) != "optimizer") continue;
       notes.without_effect.push_back(
           config_place(std::string("model.optimizer.") + option, *value) +
-          ": the optimizer takes the fastest way there is");
+          ": the optimizer always uses the fastest implementation");
       part->erase(option);
     }
   }

@@ -29,10 +29,10 @@ Error strategy_error(const std::string& message) {
 }
 
 Error unknown_class(const Config& target) {
-  return strategy_error(config_place(path_of(kTarget), target) + ": " + config_value(target) +
-                        " is no strategy that is known here; expected DDPStrategy, FSDPStrategy, "
-                        "ModelParallelStrategy, DeepSpeedStrategy, or instead of _target_ a name: "
-                        "s2s-run plugin list --kind strategy");
+  return strategy_error(
+      config_place(path_of(kTarget), target) + ": " + config_value(target) +
+      " is not a known strategy; expected DDPStrategy, FSDPStrategy, ModelParallelStrategy, "
+      "DeepSpeedStrategy, or instead of _target_ a name: s2s-run plugin list --kind strategy");
 }
 
 Error two_names(const Config& name, const Config& target) {
@@ -45,7 +45,7 @@ Error two_names(const Config& name, const Config& target) {
 
 Error incomplete_name(const std::string& path, const Config& name, const std::string& ours) {
   return strategy_error(config_place(path, name) + ": " + config_value(name) +
-                        " does not say enough; write trainer.strategy: " + ours);
+                        " is incomplete; write trainer.strategy: " + ours);
 }
 
 /// Puts our block in the place of what named the strategy; what is written beside it wins.

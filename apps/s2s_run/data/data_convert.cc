@@ -25,7 +25,7 @@ namespace {
 
 constexpr size_t kMaxShown = 20;
 constexpr const char* kStoppingConversion =
-    "stopping after the files that are open; ^C again stops at once\n";
+    "stopping after the open files; press ^C again to stop immediately\n";
 
 struct ConvertArguments {
   std::string source;
@@ -55,11 +55,11 @@ void print_text(const convert::ConversionResult& result, const ConvertArguments&
     std::printf("wrote %s from %s: %lld cuts, %.2f h\n", arguments.out.c_str(),
                 arguments.import.from.c_str(), static_cast<long long>(result.cuts), result.hours);
   } else {
-    std::printf("stopped after %lld cuts, %.2f h; the same command goes on\n",
+    std::printf("stopped after %lld cuts, %.2f h; run the same command to continue\n",
                 static_cast<long long>(result.cuts), result.hours);
   }
   if (result.without_turns > 0) {
-    std::printf("%lld cuts have no turns: no transcript says who speaks when\n",
+    std::printf("%lld cuts have no turns: they have no transcript with times\n",
                 static_cast<long long>(result.without_turns));
   }
   if (result.skipped.empty()) return;
@@ -74,8 +74,9 @@ void print_text(const convert::ConversionResult& result, const ConvertArguments&
 
 void print_heard(const HeardConversion& heard) {
   if (heard.turns.cuts_judged > 0) {
-    fmt::print("turns fit the speech in {} of {} that could be judged ({:.0f} s heard)\n",
-               heard.turns.cuts_that_fit, counted(heard.turns.cuts_judged, "cut"), heard.seconds);
+    fmt::print(
+        "turns match the speech in {} of {} cuts that could be checked ({:.0f} s of audio)\n",
+        heard.turns.cuts_that_fit, counted(heard.turns.cuts_judged, "cut"), heard.seconds);
   }
   for (const std::string& text : heard.warnings) fmt::print("warning: {}\n", printable(text));
 }
@@ -114,45 +115,48 @@ int run_convert(ConvertArguments arguments, const Invocation& invocation) {
 }
 
 void add_source_options(const Command& command, convert::ImportOptions& import) {
-  command.option("--from", import.from, "kind of source; told from the files without it")
+  command.option("--from", import.from, "kind of source (default: detected from the files)")
       .one_of(convert::import_names());
-  command.option("--user", import.user, "the user's folder, part of file names, label")
+  command.option("--user", import.user, "folder, part of the file name, or label of the user")
       .shows_default();
-  command.option("--agent", import.agent, "the agent's folder, part of file names, label")
+  command.option("--agent", import.agent, "folder, part of the file name, or label of the agent")
       .shows_default();
-  command.option("--user-channel", import.user_channel, "of files with both speakers")
+  command.option("--user-channel", import.user_channel, "channel of the user in stereo files")
       .whole_number()
       .shows_default();
-  command.option("--agent-channel", import.agent_channel, "of files with both speakers")
+  command.option("--agent-channel", import.agent_channel, "channel of the agent in stereo files")
       .whole_number()
       .shows_default();
-  command.option("--main-speaker", import.main_speaker, "the agent's label in moshi's alignments")
+  command.option("--main-speaker", import.main_speaker, "label of the agent in moshi alignments")
       .shows_default();
   command
       .option("--pause", import.pause_s,
-              "seconds: words of one speaker that are further apart are two turns")
+              "minimum pause in seconds between two turns of one speaker")
       .not_negative()
       .shows_default();
-  command.option("--language", import.language, "of all turns that have none");
+  command.option("--language", import.language, "language of turns that have none");
 }
 
 void add_kind_options(const Command& command, ConvertArguments& arguments) {
   convert::ImportOptions& import = arguments.import;
   command
       .option("--lengths", arguments.lengths,
-              "pairs that differ by more than 0.5 s: error, or shorter: end with the shorter")
+              "pairs whose lengths differ by more than 0.5 s: stop with an error, or cut to the "
+              "shorter file")
       .one_of({"error", "shorter"})
       .shows_default();
   command.option("--supervisions", import.supervisions,
-                 "lhotse: the supervisions of the recordings; found beside them without it");
+                 "lhotse: supervisions of the recordings (default: the file in the same folder)");
   command
       .option("--sample-rate", import.sample_rate_hz,
-              "kaldi: Hz of all recordings; with reco2dur no audio is opened")
+              "kaldi: sample rate of all recordings in Hz; with reco2dur, no audio file is opened")
       .positive();
-  const Argument user = command.option("--user-suffix", import.user_suffix,
-                                       "kaldi: recordings NAME-A are the user of dialogue NAME");
-  const Argument agent =
-      command.option("--agent-suffix", import.agent_suffix, "kaldi: and NAME-B its agent");
+  const Argument user =
+      command.option("--user-suffix", import.user_suffix,
+                     "kaldi: suffix of user recordings: -A if NAME-A is the user of dialogue NAME");
+  const Argument agent = command.option(
+      "--agent-suffix", import.agent_suffix,
+      "kaldi: suffix of agent recordings: -B if NAME-B is the agent of dialogue NAME");
   user.needs(agent);
   agent.needs(user);
 }
@@ -160,32 +164,32 @@ void add_kind_options(const Command& command, ConvertArguments& arguments) {
 }  // namespace
 
 void setup_data_convert(const Command& group) {
-  const Command command = group.command(
-      "convert",
-      "make cuts of wav pairs, stereo files, moshi, Kaldi, NeMo or lhotse manifests; goes on where "
-      "it was stopped");
+  const Command command = group.command("convert",
+                                        "convert WAV pairs, stereo files, or moshi, Kaldi, NeMo or "
+                                        "Lhotse manifests to cuts; continues where it was stopped");
   ConvertArguments& arguments = command.runs(run_convert);
   convert::ConversionOptions& conversion = arguments.conversion;
   conversion.threads = 0;
-  command.option("source", arguments.source, "folder, file or manifest").required();
-  command.option("out", arguments.out, "cuts to write: .jsonl or .jsonl.gz").required();
+  command.option("source", arguments.source, "folder, file or manifest to convert").required();
+  command.option("out", arguments.out, "file of cuts to write (.jsonl or .jsonl.gz)").required();
   add_source_options(command, arguments.import);
   add_kind_options(command, arguments);
-  command.option("--paths", arguments.paths, "of audio: absolute, or relative to the result")
+  command
+      .option("--paths", arguments.paths, "audio paths: absolute, or relative to the output file")
       .one_of({"absolute", "relative"})
       .shows_default();
   command
-      .option("--skip-bad", conversion.skip_bad,
-              "leave out up to so many bad files or lines and list them")
+      .option("--skip-bad", conversion.skip_bad, "skip and list up to this many bad files or lines")
       .whole_number()
       .shows_default();
   command.flag("--rename-duplicates", conversion.rename_duplicates,
-               "the second cut 'x' becomes 'x-2'");
+               "rename duplicate ids: the second cut 'x' becomes 'x-2'");
   command.flag("--no-audio", arguments.no_audio,
-               "read headers only: do not compare turns and speech of the first 20 cuts");
+               "read only audio headers; do not compare turns with speech in the first 20 cuts");
   add_allow_commands(command);
   command.force(conversion.replace);
-  command.option("--threads", conversion.threads, "0: one for each processor, 8 at most")
+  command
+      .option("--threads", conversion.threads, "number of threads; 0: one per processor, at most 8")
       .whole_number();
   command.json("print the summary as JSON");
 }

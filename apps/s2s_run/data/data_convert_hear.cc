@@ -49,7 +49,7 @@ std::string advice_for(const data::TurnFinding& finding, const std::string& from
   if (finding.kind != "swapped-channels" || from != "wav-pairs") return finding.advice;
   return "swap the names of each pair's audio files, or of its transcripts (labels in one "
          "transcript: --main-speaker), and convert again; --user and --agent would swap both; "
-         "listen to one first";
+         "listen to one of them first";
 }
 
 class Hearing {
@@ -109,7 +109,7 @@ HeardConversion hear_conversion(const std::string& path, const std::string& from
       if (!hearing.hear(cut)) break;
     }
   } catch (const Error& error) {
-    hearing.warn(fmt::format("turns and speech were not compared any further: {}", error.what()));
+    hearing.warn(fmt::format("the comparison of turns and speech stopped: {}", error.what()));
   }
   return hearing.result();
 }

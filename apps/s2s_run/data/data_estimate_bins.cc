@@ -89,7 +89,7 @@ std::string listed(const std::vector<std::string>& values) {
 void print_notes(const Measured& measured) {
   const size_t total = measured.sizes.size() + static_cast<size_t>(measured.discarded);
   if (measured.discarded > 0) {
-    std::printf("%lld of %zu cuts are shorter or longer than asked for and were left out.\n",
+    std::printf("%lld of %zu cuts are outside the duration limits and were skipped.\n",
                 static_cast<long long>(measured.discarded), total);
   }
   std::printf("Estimated from %zu cuts. For the configuration:\n", measured.sizes.size());
@@ -144,8 +144,11 @@ void print_bins_2d(const BinsArguments& arguments, const Measured& measured, boo
   }
   print_notes(measured);
   std::printf(
-      "  use_bucketing: true\n  num_buckets: %lld\n  bucket_duration_bins: %s\n"
-      "To leave out cuts with more tokens per second than that, too:\n  max_tps: %s\n",
+      "  use_bucketing: true\n"
+      "  num_buckets: %lld\n"
+      "  bucket_duration_bins: %s\n"
+      "To also skip cuts with more tokens per second:\n"
+      "  max_tps: %s\n",
       static_cast<long long>(arguments.num_buckets), listed(texts).c_str(), listed(ratios).c_str());
 }
 
@@ -163,34 +166,38 @@ int estimate(const BinsArguments& arguments, const Invocation& invocation) {
 
 void setup_data_estimate_bins(const Command& group) {
   const Command command = group.command(
-      "estimate-bins", "bounds of duration buckets for a set, for bucket_duration_bins");
+      "estimate-bins",
+      "estimate the bounds of duration buckets for a data set (bucket_duration_bins)");
   BinsArguments& arguments = command.runs(estimate);
   command
       .option("source", arguments.source,
-              "cuts (.jsonl, .jsonl.gz), a Shar folder, NeMo's manifest (.json), a YAML "
-              "file with input_cfg, or KEY=VALUE of a data set's block")
+              "cuts (.jsonl, .jsonl.gz), a Shar folder, a NeMo manifest (.json), a YAML file with "
+              "input_cfg, or KEY=VALUE options of a data set block")
       .required();
-  command.option("-b,--num-buckets", arguments.num_buckets, "buckets").positive().shows_default();
+  command.option("-b,--num-buckets", arguments.num_buckets, "number of buckets")
+      .positive()
+      .shows_default();
   command.option("-t,--tokenizer", arguments.tokenizer,
-                 "a tokenizer.json or .model: buckets of seconds and tokens");
+                 "tokenizer.json or .model file; makes buckets of seconds and tokens");
   command
       .option("-s,--sub-buckets", arguments.sub_buckets,
-              "with --tokenizer: buckets of tokens in each bucket of seconds")
+              "with --tokenizer: number of token buckets in each duration bucket")
       .positive()
       .shows_default();
   command
       .option("-n,--num-samples,--num-examples", arguments.num_samples,
-              "cuts to look at, mixed by the weights of the source; 0: all, each once")
+              "number of cuts to read, mixed by the weights of the source; 0: all cuts, each once")
       .whole_number();
-  command.option("--seed", arguments.seed, "of the shuffling and mixing with -n").whole_number();
-  command.option("-l,--min-duration", arguments.min_duration, "leave out shorter cuts (s)")
+  command.option("--seed", arguments.seed, "random seed of shuffling and mixing with -n")
+      .whole_number();
+  command.option("-l,--min-duration", arguments.min_duration, "skip shorter cuts, in seconds")
       .not_negative();
-  command.option("-u,--max-duration", arguments.max_duration, "leave out longer cuts (s)")
+  command.option("-u,--max-duration", arguments.max_duration, "skip longer cuts, in seconds")
       .positive();
   command
       .option("--token-outliers", arguments.outliers,
-              "with --tokenizer: leave out cuts with more tokens per second than so many "
-              "standard deviations above the mean of their bucket")
+              "with --tokenizer: skip cuts whose tokens per second exceed the mean of their bucket "
+              "by more than this many standard deviations")
       .positive()
       .shows_default();
   add_allow_commands(command);

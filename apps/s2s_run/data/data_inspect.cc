@@ -64,10 +64,10 @@ void say_what_nemo_lacks(InspectResult& result) {
   if (result.report.num_unsuitable == 0) return;
   result.report.unsuitable.clear();
   result.warnings.push_back(
-      "a NeMo manifest has what users say and no agent's audio; to train an agent that listens, "
-      "write in a set's block: input_cfg: [{type: nemo_tarred_to_duplex, manifest_filepath: " +
+      "a NeMo manifest has user speech but no agent audio; to train an agent that listens, write "
+      "in the data set block: input_cfg: [{type: nemo_tarred_to_duplex, manifest_filepath: " +
       result.source +
-      "}], which takes a manifest without tar files, too; for dialogues, see s2s-run data convert "
+      "}], which also reads a manifest without tar files; for dialogues, see s2s-run data convert "
       "--help");
 }
 
@@ -128,56 +128,63 @@ Argument add_data_option(const Command& command, InspectArguments& arguments, co
 
 void add_text_options(const Command& command, InspectArguments& arguments) {
   using Data = DuplexDataOptions;
-  command.option("--tokenizer", arguments.tokenizer, "a tokenizer.json or .model, to count tokens");
-  add_data_option(command, arguments, "--frame-length", &Data::frame_length, "in seconds")
+  command.option("--tokenizer", arguments.tokenizer,
+                 "tokenizer.json or .model file, to count tokens");
+  add_data_option(command, arguments, "--frame-length", &Data::frame_length,
+                  "frame length in seconds")
       .positive()
       .shows_default();
-  add_data_option(command, arguments, "--user", &Data::input_roles, "speakers that are the user")
+  add_data_option(command, arguments, "--user", &Data::input_roles, "names of the user speakers")
       .shows_default();
-  add_data_option(command, arguments, "--agent", &Data::output_roles, "speakers that are the agent")
+  add_data_option(command, arguments, "--agent", &Data::output_roles, "names of the agent speakers")
       .shows_default();
   add_data_option(command, arguments, "--user-text", &Data::user_text,
-                  "turn, or word_end: user words at their ends")
+                  "placement of user text: turn (from the start of the turn) or word_end (each "
+                  "word at its end)")
       .one_of({"turn", "word_end"});
   add_data_option(command, arguments, "--agent-text", &Data::agent_text,
-                  "turn, or word_start: agent words when spoken")
+                  "placement of agent text: turn (from the start of the turn) or word_start (each "
+                  "word when it is spoken)")
       .one_of({"turn", "word_start"});
   add_data_option(command, arguments, "--long-text", &Data::long_text,
-                  "keep, or drop: agent text behind its turn")
+                  "agent text that is longer than its turn: keep it or drop it")
       .one_of({"keep", "drop"});
 }
 
 void add_bucket_options(const Command& command, InspectArguments& arguments) {
   data::BucketOptions& buckets = arguments.buckets;
-  command.option("--bins", buckets.bins, "upper bounds of buckets in seconds, with commas")
+  command
+      .option("--bins", buckets.bins, "upper bounds of the buckets in seconds, separated by commas")
       .separated_by(',')
       .positive();
-  command.option("--num-buckets", buckets.num_buckets, "without --bins, as lhotse estimates them")
+  command
+      .option("--num-buckets", buckets.num_buckets,
+              "number of buckets estimated as in Lhotse, if --bins is not given")
       .positive()
       .shows_default();
-  command.option("--batch-duration", buckets.limits.max_length, "seconds of a batch (120)")
+  command.option("--batch-duration", buckets.limits.max_length, "seconds per batch (default: 120)")
       .positive();
-  command.option("--batch-size", buckets.limits.max_cuts, "cuts of a batch").positive();
+  command.option("--batch-size", buckets.limits.max_cuts, "cuts per batch").positive();
   command
       .option("--quadratic-duration", buckets.limits.quadratic_length,
-              "a cut counts d + d * d / this")
+              "count a cut of d seconds as d + d * d / this value")
       .positive();
-  command.option("--draw", arguments.draw, "batches of a run to look at, as its sampler makes them")
+  command.option("--draw", arguments.draw, "number of batches to draw from the sampler of the run")
       .whole_number()
       .shows_default();
 }
 
 void add_reading_options(const Command& command, InspectArguments& arguments) {
-  command.option("--limit", arguments.limit, "look at the first N cuts only").positive();
-  command.option("--sample", arguments.sample, "read the audio of N cuts drawn at random only")
-      .positive();
-  command.flag("--no-audio", arguments.no_audio, "read the manifests only");
+  command.option("--limit", arguments.limit, "read only the first N cuts").positive();
+  command.option("--sample", arguments.sample, "read only the audio of N random cuts").positive();
+  command.flag("--no-audio", arguments.no_audio, "read only the manifests");
   add_allow_commands(command);
-  command.option("--threads", arguments.threads, "0: one for each processor, 8 at most")
+  command
+      .option("--threads", arguments.threads, "number of threads; 0: one per processor, at most 8")
       .whole_number();
-  command.option("--html", arguments.html, "write the report as one page with examples to hear");
+  command.option("--html", arguments.html, "write the report as one HTML page with audio examples");
   command.force(arguments.force);
-  command.option("--examples", arguments.examples, "of the page, drawn at random")
+  command.option("--examples", arguments.examples, "number of random examples on the HTML page")
       .whole_number()
       .shows_default();
 }
@@ -185,22 +192,22 @@ void add_reading_options(const Command& command, InspectArguments& arguments) {
 }  // namespace
 
 void setup_data_inspect(const Command& group) {
-  const Command command = group.command(
-      "inspect",
-      "what is in a set, and what is wrong with it; exit 1 when training on it would stop");
+  const Command command = group.command("inspect",
+                                        "report the content and the problems of a data set; exit "
+                                        "code 1 if training on it would fail");
   InspectArguments& arguments = command.runs(inspect);
   command
       .option("source", arguments.source.words,
               "cuts (.jsonl, .jsonl.gz), a Shar directory, a NeMo manifest, an input_cfg, or a "
-              "run's CONFIG [key=value...]")
+              "CONFIG with [key=value...]")
       .required();
   command
       .option("--set", arguments.source.set,
-              "of a CONFIG: train_ds, or the name of a validation set")
+              "data set of a CONFIG: train_ds, or the name of a validation set")
       .shows_default();
   command
       .option("--batch", arguments.batch,
-              "draw token channels: of the first N cuts; of a CONFIG, of batch number N")
+              "print the token channels of the first N cuts; with a CONFIG, of batch number N")
       .positive();
   add_text_options(command, arguments);
   add_bucket_options(command, arguments);

@@ -13,7 +13,8 @@ namespace {
 Error no_batch(int64_t asked, int64_t found) {
   return Error(
       ExitCode::kUsage, "usage/arguments",
-      fmt::format("--batch {}: the set has {} batches; expected one of them", asked, found));
+      fmt::format("--batch {}: the data set has {} batches; expected the number of one of them",
+                  asked, found));
 }
 
 /// Rows of a batch, and what they refer to.

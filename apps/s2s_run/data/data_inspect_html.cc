@@ -188,8 +188,9 @@ std::string turn_findings(const data::TurnReport& turns) {
                     std::to_string(finding.cuts_judged), fmt::format("{:.2f}", finding.seconds),
                     finding.examples.empty() ? "" : finding.examples.front()});
   }
-  const std::string html = fmt::format("<h2>Turns and speech: they fit in {} of {} judged</h2>",
-                                       turns.cuts_that_fit, counted(turns.cuts_judged, "cut"));
+  const std::string html =
+      fmt::format("<h2>Turns and speech: they match in {} of {} checked cuts</h2>",
+                  turns.cuts_that_fit, counted(turns.cuts_judged, "cut"));
   return rows.size() > 1 ? html + table(rows) : html;
 }
 

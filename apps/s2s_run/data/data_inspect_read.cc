@@ -87,7 +87,8 @@ class Inspection {
   Console console_;
   ProgressBar bar_;
   Findings findings_;
-  InterruptWatch interrupt_{"stopping; the report is of what was read, ^C again stops at once\n"};
+  InterruptWatch interrupt_{
+      "stopping; the report covers what was read so far; press ^C again to stop immediately\n"};
 };
 
 void Inspection::scan(const data::CutList& cuts, InspectResult& result) {

@@ -56,8 +56,8 @@ bool is_nemo(const std::string& path) {
   if (!object.is_object() || !object.contains("audio_filepath")) return false;
   if (object.contains("shard_id")) {
     throw source_error(path,
-                       "the manifest of a tarred set, whose audio lies in tars: write a list "
-                       "[{type: nemo_tarred, manifest_filepath: ..., tarred_audio_filepaths: "
+                       "the manifest belongs to a tarred set, whose audio is in tar files; write a "
+                       "list [{type: nemo_tarred, manifest_filepath: ..., tarred_audio_filepaths: "
                        "...}] to a YAML file and inspect that");
   }
   return true;
@@ -76,12 +76,13 @@ std::string advice_for(const std::string& folder) {
     const std::string name = entry.path().filename().string();
     if (name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")) names.push_back(name);
   }
-  if (names.empty()) return "s2s-run data convert FOLDER OUT.jsonl.gz makes cuts of recordings";
+  if (names.empty()) return "s2s-run data convert FOLDER OUT.jsonl.gz converts recordings to cuts";
   std::sort(names.begin(), names.end());
   constexpr size_t kMaxNames = 5;
   const bool has_more = names.size() > kMaxNames;
   names.resize(std::min(names.size(), kMaxNames));
-  return fmt::format("it holds {}{}: name one", fmt::join(names, ", "), has_more ? ", ..." : "");
+  return fmt::format("it contains {}{}; give one of them", fmt::join(names, ", "),
+                     has_more ? ", ..." : "");
 }
 
 bool is_recording(const std::string& path) {
@@ -93,7 +94,7 @@ SourceKind kind_of(const std::vector<std::string>& words) {
   const std::string& first = words.front();
   if (!fs::exists(first)) {
     throw Error(ExitCode::kData, "data/missing-file",
-                fmt::format("'{}' is not there; expected cuts, a Shar directory, a NeMo manifest "
+                fmt::format("'{}' does not exist; expected cuts, a Shar directory, a NeMo manifest "
                             "or a YAML file; check the path",
                             first));
   }
@@ -104,8 +105,8 @@ SourceKind kind_of(const std::vector<std::string>& words) {
   }
   if (is_recording(first)) {
     throw source_error(first,
-                       "a recording alone says nothing about turns; s2s-run data convert "
-                       "FOLDER OUT.jsonl.gz makes cuts of recordings");
+                       "a recording alone has no turns; s2s-run data convert FOLDER OUT.jsonl.gz "
+                       "converts recordings to cuts");
   }
   if (is_yaml(first)) return SourceKind::kRun;
   return is_nemo(first) ? SourceKind::kNemo : SourceKind::kCuts;
@@ -156,9 +157,9 @@ Config block_of_run(const Run& setup, const std::string& set) {
   if (const auto found = others.find(set); found != others.end()) return found->second;
   std::string names = "train_ds";
   for (const auto& [name, block] : others) names += ", " + name;
-  throw Error(
-      ExitCode::kUsage, "usage/arguments",
-      fmt::format("--set {}: the configuration has no such set; expected one of: {}", set, names));
+  throw Error(ExitCode::kUsage, "usage/arguments",
+              fmt::format("--set {}: the configuration has no such data set; expected one of: {}",
+                          set, names));
 }
 
 }  // namespace
@@ -238,7 +239,7 @@ void DataSet::open_yaml(const SourceArguments& arguments, const Invocation& invo
     base_dir_ = fs::absolute(file).parent_path().string();
   } else {
     throw source_error(file,
-                       "it has no 'data' block and names no data ('input_cfg', 'shar_path', "
+                       "it has no 'data' block and specifies no data ('input_cfg', 'shar_path', "
                        "'cuts_path', 'manifest_filepath')");
   }
 }

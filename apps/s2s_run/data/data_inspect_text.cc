@@ -41,7 +41,7 @@ void print_audio(const InspectResult& result) {
   };
   fmt::print("\naudio: {} unreadable, {} silent, {} clipped", count("unreadable"), count("silent"),
              count("clipped"));
-  if (count("command") > 0) fmt::print(", {} are commands that were not run", count("command"));
+  if (count("command") > 0) fmt::print(", {} are commands and were not run", count("command"));
   if (result.cuts_heard < result.report.num_cuts)
     fmt::print(" of {}", counted(result.cuts_heard, "cut"));
   fmt::print("\n");
@@ -55,11 +55,12 @@ void print_audio(const InspectResult& result) {
   }
   if (count("clipped") > 0) {
     fmt::print(
-        "  clipped: three or more samples in a row at full scale, which distorts speech; take an "
-        "original with less gain,\n  or leave out cuts where it is more than 0.1 %\n");
+        "  clipped: three or more samples in a row at full scale, which distorts speech; record "
+        "with less gain,\n"
+        "  or remove cuts where it exceeds 0.1 %\n");
   }
   if (result.turns.cuts_judged > 0) {
-    fmt::print("turns: they fit the speech in {} of {} that could be judged\n",
+    fmt::print("turns: they match the speech in {} of {} cuts that could be checked\n",
                result.turns.cuts_that_fit, counted(result.turns.cuts_judged, "cut"));
   }
 }
@@ -137,8 +138,9 @@ void print_drawn(const DrawnBatches& drawn) {
 void print_texts(const InspectResult& result) {
   const data::SetReport& report = result.report;
   fmt::print("\ntext on frames of {:g} s, {}\n", result.spec.data.frame_length,
-             result.tokenizer.empty() ? "one token for a word (--tokenizer PATH for yours)"
-                                      : result.tokenizer);
+             result.tokenizer.empty()
+                 ? "one token per word (give your tokenizer with --tokenizer PATH)"
+                 : result.tokenizer);
   print_text_counts("agent", report.agent_text);
   print_text_counts("user", report.user_text);
   for (size_t i = 0; i < report.long_texts.size() && i < 5; ++i) {
@@ -149,7 +151,7 @@ void print_texts(const InspectResult& result) {
   }
   for (const auto& speaker : report.speakers) {
     if (speaker.unknown_words == 0) continue;
-    fmt::print("  {}: {} of {} words are unknown to the tokenizer and would be silence\n",
+    fmt::print("  {}: {} of {} words are unknown to the tokenizer and would become silence\n",
                printable_name(speaker.speaker), speaker.unknown_words, speaker.words);
   }
 }

@@ -86,7 +86,7 @@ void warn_of_empty_fields(const data::WriteSharSummary& summary,
   for (size_t i = 0; i < summary.num_values.size(); ++i) {
     if (summary.num_values[i] > 0) continue;
     std::fprintf(stderr,
-                 "warning: [data/shar-field] no cut has the field '%s', its files are empty; "
+                 "warning: [data/shar-field] no cut has the field '%s', so its files are empty; "
                  "expected a recording, an array or a custom value of the cuts; fix --fields\n",
                  printable_name(fields[i].name).c_str());
   }
@@ -94,7 +94,7 @@ void warn_of_empty_fields(const data::WriteSharSummary& summary,
 
 void print_summary(const data::WriteSharSummary& summary, const std::string& folder, bool json) {
   for (const std::string& message : summary.skipped) {
-    std::fprintf(stderr, "left out: %s\n", printable(message).c_str());
+    std::fprintf(stderr, "skipped: %s\n", printable(message).c_str());
   }
   if (json) {
     const nlohmann::ordered_json out = {{"folder", folder},
@@ -113,12 +113,12 @@ void print_summary(const data::WriteSharSummary& summary, const std::string& fol
              counted(summary.num_cuts, "cut"), summary.duration_s / 3600,
              static_cast<double>(summary.num_bytes) / 1e6, counted(summary.num_shards, "shard"));
   if (summary.kept_shards > 0) {
-    std::printf(", %lld were there", static_cast<long long>(summary.kept_shards));
+    std::printf(", %lld already existed", static_cast<long long>(summary.kept_shards));
   }
   if (!summary.skipped.empty()) {
-    fmt::print(", {} left out", counted(static_cast<int64_t>(summary.skipped.size()), "cut"));
+    fmt::print(", {} skipped", counted(static_cast<int64_t>(summary.skipped.size()), "cut"));
   }
-  std::printf(summary.stopped ? "; the same command goes on\n" : "\n");
+  std::printf(summary.stopped ? "; run the same command to continue\n" : "\n");
 }
 
 /// --force would remove what is still to be read.
@@ -129,8 +129,8 @@ void require_elsewhere(const std::string& source, const std::string& folder) {
   const bool is_there = from == to || from.parent_path() == to;
   if (!is_there || !fs::exists(from, ignored)) return;
   throw Error(ExitCode::kData, "data/shar-out",
-              fmt::format("{} is what is read, and --force would remove it; expected another "
-                          "folder than the source's",
+              fmt::format("{} is the source, and --force would remove it; choose an output folder "
+                          "other than the source",
                           printable_name(folder)));
 }
 
@@ -159,7 +159,7 @@ int run_shar(SharArguments arguments, const Invocation& invocation) {
       data::parse_shar_fields(fmt::format("{}", fmt::join(arguments.fields, ",")));
   options.writer.compress_jsonl = !arguments.plain_jsonl;
   Console console(std::cerr, standard_error_is_terminal(), terminal_width());
-  const InterruptWatch interrupt("stopping; what is finished stays\n");
+  const InterruptWatch interrupt("stopping; finished shards are kept\n");
   data::WriteSharSummary summary;
   try {
     summary = write(arguments, console, interrupt);
@@ -175,8 +175,8 @@ void add_options(const Command& command, SharArguments& arguments) {
   data::WriteSharOptions& options = arguments.options;
   command
       .option("source", arguments.source,
-              "a manifest of cuts (.jsonl, .jsonl.gz, pipe:CMD, a pattern with {}), a Shar "
-              "folder, a NeMo manifest, an input_cfg or a run's configuration (YAML)")
+              "manifest of cuts (.jsonl, .jsonl.gz, pipe:CMD, or a pattern with {}), Shar folder, "
+              "NeMo manifest, input_cfg or run configuration (YAML)")
       .required();
   command.option("out", options.writer.folder, "folder to write").required();
   command
@@ -185,19 +185,24 @@ void add_options(const Command& command, SharArguments& arguments) {
               "original; numpy; "
               "jsonl")
       .shows_default();
-  command.option("--shard-size", options.shard_size, "cuts of a shard; 0: one without a number")
+  command
+      .option("--shard-size", options.shard_size,
+              "cuts per shard; 0: a single shard without a number")
       .whole_number()
       .shows_default();
-  command.option("--num-jobs", options.num_jobs, "threads; 0: one for each processor")
+  command.option("--num-jobs", options.num_jobs, "number of threads; 0: one per processor")
       .between(0, 1024)
       .shows_default();
-  command.flag("--shuffle", arguments.shuffle, "write the cuts in a drawn order");
-  command.option("--seed", arguments.seed, "of --shuffle, as Python's random.Random(SEED)")
+  command.flag("--shuffle", arguments.shuffle, "shuffle the cuts");
+  command
+      .option("--seed", arguments.seed,
+              "random seed of --shuffle, as in Python's random.Random(SEED)")
       .shows_default();
-  command.flag("--plain-jsonl", arguments.plain_jsonl, "cuts and values without gzip");
+  command.flag("--plain-jsonl", arguments.plain_jsonl,
+               "write cuts and values without gzip compression");
   command.flag("--index", options.writer.make_indexes,
-               "write .idx files, too; Lhotse before 2.0 cannot read such a folder");
-  command.option("--skip-bad", options.skip_bad, "leave out up to so many cuts with an error")
+               "also write .idx files; Lhotse before 2.0 cannot read such a folder");
+  command.option("--skip-bad", options.skip_bad, "skip up to this many cuts with an error")
       .whole_number()
       .shows_default();
 }
@@ -205,7 +210,8 @@ void add_options(const Command& command, SharArguments& arguments) {
 }  // namespace
 
 void setup_data_shar(const Command& group) {
-  const Command command = group.command("shar", "write cuts as Lhotse Shar; run again, it goes on");
+  const Command command = group.command(
+      "shar", "write cuts in Lhotse Shar format; a second run continues an interrupted one");
   add_allow_commands(command);
   SharArguments& arguments = command.runs(run_shar);
   command.force(arguments.options.force);

@@ -52,7 +52,7 @@ void print_summary(const synth::SetSummary& summary, double seconds, bool json) 
     cuts += fmt::format("{}{} {}", cuts.empty() ? "" : ", ", split, count);
   }
   std::printf("%s %s: %.2f h in cuts: %s",
-              summary.reused ? "already there, nothing to do:" : "made", summary.folder.c_str(),
+              summary.reused ? "already exists, nothing to do:" : "made", summary.folder.c_str(),
               summary.hours, cuts.c_str());
   std::printf(summary.reused ? "\n" : "; %.1f s\n", seconds);
 }
@@ -78,37 +78,37 @@ struct SynthBlock {
   int64_t workers = 0;
 
   void visit(OptionVisitor& v) {
-    v("path", path, "folder of the set, made when it is not there", required());
-    v("size", size, "how much to speak", one_of({"tiny", "quick", "full"}));
-    v("seed", seed, "another seed gives another set", at_least(0));
-    v("sample_rate", sample_rate, "rate of the agent's audio in hertz");
-    v("audio_format", audio_format, "16-bit file type", one_of({"wav", "flac"}));
-    v("domains", domains, "domains to talk about; empty: those of the size");
-    v("workers", workers, "processes; 0: one for each processor", at_least(0));
+    v("path", path, "folder of the data set, created if it does not exist", required());
+    v("size", size, "size of the data set", one_of({"tiny", "quick", "full"}));
+    v("seed", seed, "random seed of the data set", at_least(0));
+    v("sample_rate", sample_rate, "sample rate of the agent's audio in Hz");
+    v("audio_format", audio_format, "format of the 16-bit audio files", one_of({"wav", "flac"}));
+    v("domains", domains, "domains of the dialogues; empty: the default for the size");
+    v("workers", workers, "number of processes; 0: one per processor", at_least(0));
   }
 };
 
 }  // namespace
 
 void setup_data_synth(const Command& group) {
-  const Command command =
-      group.command("synth", "speak a data set of question-answer dialogues with flite's voices");
+  const Command command = group.command(
+      "synth", "synthesize a data set of question-answer dialogues with flite voices");
   SynthArguments& arguments = command.runs(run_synth);
   synth::SetOptions& options = arguments.options;
-  command.option("out", arguments.folder, "folder to make").required();
-  const Argument quick = command.flag("--quick", arguments.quick, "two domains, some seconds");
-  command.flag("--tiny", arguments.tiny, "a dozen cuts, to try an option").excludes(quick);
-  command.option("--seed", options.seed, "another seed gives another set")
+  command.option("out", arguments.folder, "folder to create").required();
+  const Argument quick = command.flag("--quick", arguments.quick, "two domains; takes seconds");
+  command.flag("--tiny", arguments.tiny, "a dozen cuts, to try out options").excludes(quick);
+  command.option("--seed", options.seed, "random seed of the data set")
       .not_negative()
       .shows_default();
-  command.option("--sample-rate", options.sample_rate_hz, "rate of the agent's audio in hertz")
+  command.option("--sample-rate", options.sample_rate_hz, "sample rate of the agent's audio in Hz")
       .shows_default();
   command.option("--format", options.audio_format, "16-bit audio files: wav or flac")
       .one_of({"wav", "flac"})
       .shows_default();
-  command.option("--domains", options.domains, "domains to talk about, separated by commas")
+  command.option("--domains", options.domains, "domains of the dialogues, separated by commas")
       .separated_by(',');
-  command.option("--workers", arguments.workers, "processes; 0: one for each processor")
+  command.option("--workers", arguments.workers, "number of processes; 0: one per processor")
       .between(0, 1024)
       .shows_default();
   command.json("print the summary as JSON");

@@ -11,7 +11,7 @@ namespace s2s::run {
 namespace {
 
 constexpr const char* kCommandDoc =
-    "what every rank runs: a command of s2s-run with its words, behind `--`";
+    "command for each rank: an s2s-run command with its arguments, after `--`";
 
 Error nested_error() {
   return {ExitCode::kUsage, "usage/arguments",
@@ -31,27 +31,29 @@ int launch_ranks(launch::LocalLaunchSettings settings, const Invocation& invocat
 }
 
 void add_launch_local(const Command& group) {
-  const Command command = group.command("local", "start ranks on this machine");
+  const Command command = group.command("local", "start several ranks on this machine");
   launch::LocalLaunchSettings& settings = command.runs(launch_ranks);
-  command.option("-n,--num-ranks", settings.num_ranks, "how many processes")
+  command.option("-n,--num-ranks", settings.num_ranks, "number of processes")
       .required()
       .between(1, 1024);
   command
       .option("--restarts", settings.restarts,
-              "start the run again this often when a rank fails; it goes on from its newest "
+              "maximum number of restarts after a rank fails; the run resumes from its newest "
               "checkpoint")
       .says_not_negative();
-  command.option("--grace", settings.grace_s, "seconds from the request to stop to the kill")
+  command.option("--grace", settings.grace_s, "seconds between the request to stop and the kill")
       .says_not_negative()
       .shows_default();
-  command.option("--log-dir", settings.log_folder, "folder for the output of all ranks but rank 0");
+  command.option("--log-dir", settings.log_folder,
+                 "folder for the output of all ranks except rank 0");
   command.option("command", settings.words, kCommandDoc).required();
 }
 
 }  // namespace
 
 void setup_launch(const Command& program) {
-  const Command group = program.group("launch", "start a run of several processes");
+  const Command group =
+      program.group("launch", "start a multi-process run, or diagnose a failed one");
   add_launch_local(group);
   setup_launch_diagnose(group);
 }

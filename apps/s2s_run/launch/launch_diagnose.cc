@@ -28,8 +28,8 @@ Error no_records_error(const std::string& folder) {
 
 Error bad_record_error(const std::string& file, const std::string& reason) {
   return {ExitCode::kData, "launch/bad-record",
-          file + " is no flight record: " + reason +
-              "\n  next:      use the s2s-run that wrote it, or move the file away"};
+          file + " is not a flight record: " + reason +
+              "\n  next:      use the version of s2s-run that wrote it, or move the file away"};
 }
 
 bool is_record(const std::string& name) {
@@ -127,8 +127,8 @@ int diagnose(const std::string& folder, const Invocation& invocation) {
 
 void setup_launch_diagnose(const Command& group) {
   const Command command = group.command(
-      "diagnose", "compare the flight records of a run that failed or hangs: who is missing");
-  command.option("folder", command.runs(diagnose), "the run's folder, with flight.RANK.json")
+      "diagnose", "compare the flight records of a failed or hung run to find the missing rank");
+  command.option("folder", command.runs(diagnose), "run folder that contains flight.RANK.json")
       .required();
   command.json("print one JSON object");
 }

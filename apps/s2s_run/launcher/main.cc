@@ -81,9 +81,11 @@ Error library_error(const std::string& reason) {
             reason + "\n  next:      build or install s2s again; LibTorch was at " + kLibTorch};
   }
   return {ExitCode::kCheckFailed, "install/library",
-          std::string("this account may not read LibTorch, ") + kLibTorch + ": '" + closed +
-              "' is closed to it\n  next:      build with S2S_DEPS_DIR=FOLDER bash core/setup.sh, "
-              "a folder that all accounts may read, or open this one (chmod o+rx)"};
+          std::string("this account has no permission to read LibTorch: ") + kLibTorch + ": '" +
+              closed +
+              "' is not readable\n"
+              "  next:      build with S2S_DEPS_DIR=FOLDER bash core/setup.sh and a folder that "
+              "all accounts can read, or make this one readable (chmod o+rx)"};
 }
 
 int run_all_commands(int argc, char** argv) {
@@ -105,8 +107,8 @@ int with_output(int exit_code) {
   if (reason == 0) return exit_code;
   const Error error(ExitCode::kCheckFailed, "io/output",
                     std::string("standard output cannot be written: ") + std::strerror(reason) +
-                        "; what was printed is not complete\n  next:      make room, or send it "
-                        "elsewhere");
+                        "; the output is incomplete\n"
+                        "  next:      free some space, or redirect the output to another place");
   std::fprintf(stderr, "error: %s\n", error.what());
   return exit_code == 0 ? static_cast<int>(ExitCode::kCheckFailed) : exit_code;
 }

@@ -42,7 +42,7 @@ Findings with_advice(const Findings& findings, const DescribedModel& model,
     advice += (&mesh == &meshes.front() ? "" : "; ") + mesh_argument(mesh);
   }
   advice += "\n  next:      --mesh " + mesh_argument(meshes.front()) +
-            ", or --layouts for the strategies of so many ranks";
+            ", or --layouts to list the strategies for this number of ranks";
   Findings advised;
   for (size_t i = 0; i < findings.errors().size(); ++i) {
     const Error& error = findings.errors()[i];
@@ -84,35 +84,35 @@ int plan(const PlanArguments& arguments, const Invocation& invocation) {
 }  // namespace
 
 void setup_plan(const Command& program) {
-  const Command command = program.command(
-      "plan", "the model's sharding plan, its bytes per rank and its traffic; no memory is spent");
+  const Command command = program.command("plan",
+                                          "print the sharding plan: memory per rank and "
+                                          "communication volume, without allocating the model");
   PlanArguments& arguments = command.runs(plan);
   add_config_arguments(command, arguments.config);
   command.option("--mesh", arguments.mesh,
-                 "axes, as data=4,tensor=2 (data is another word for shard); default: the "
+                 "mesh axes, for example data=4,tensor=2 (data is an alias of shard); default: the "
                  "sizes in trainer.strategy");
   command
-      .option(
-          "--world-size", arguments.world_size,
-          "ranks there will be; default: trainer.devices x trainer.num_nodes, where they are given")
+      .option("--world-size", arguments.world_size,
+              "number of ranks; default: trainer.devices x trainer.num_nodes, if set")
       .positive();
   command
       .option("--sequence-length", arguments.sequence_length,
-              "positions of a sequence, for the traffic and for activations")
+              "positions per sequence, to compute activations and communication volume")
       .positive();
   command
       .option("--batch-size", arguments.batch_size,
-              "sequences of a micro-batch; default: data.train_ds.batch_size, else 1")
+              "sequences per micro-batch; default: data.train_ds.batch_size, or 1")
       .positive();
   command
       .option("--gpu-memory", arguments.gpu_bytes,
-              "memory of each rank's device, e.g. 80GB: says whether the plan fits")
+              "memory of each rank's device, for example 80GB; report whether the plan fits")
       .size_with_unit()
       .positive();
   command.flag("--layouts", arguments.layouts,
-               "every layout of so many ranks, those that fit --gpu-memory first, the "
-               "cheapest of them first");
-  command.json("machine-readable");
+               "list all layouts for this number of ranks: those that fit --gpu-memory first, then "
+               "by communication volume");
+  command.json("print JSON");
 }
 
 }  // namespace s2s::run

@@ -126,9 +126,9 @@ std::string memory_warning(double bytes_of_rank, int64_t ranks_here, double ther
                                             : fmt::format(" ({} ranks, {} each)", ranks_here,
                                                           gigabytes_text(bytes_of_rank));
   return fmt::format(
-      "[run/memory] parameters, gradients and optimizer state need {}{}, and this machine has {}: "
-      "a smaller model, trainer.precision=bf16-true, adapters (model.lora), or more machines that "
-      "share it; s2s-run plan CONFIG --layouts counts the bytes",
+      "[run/memory] parameters, gradients and optimizer state need {}{}, and this machine has {}; "
+      "use a smaller model, trainer.precision=bf16-true, adapters (model.lora) or more machines; "
+      "s2s-run plan CONFIG --layouts computes the memory per rank",
       gigabytes_text(needed), ranks, gigabytes_text(there));
 }
 

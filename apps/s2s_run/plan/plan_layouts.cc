@@ -150,18 +150,19 @@ void print_text(const std::vector<Candidate>& layouts, double gpu_bytes, int64_t
                fit_text(layout, gpu_bytes));
   }
   fmt::print(
-      "\n{} rank{}; MB a sequence: what a rank sends in an optimizer step, for each of the "
-      "step's sequences\n",
+      "\n"
+      "{} rank{}; MB a sequence: what one rank sends per optimizer step, divided by the number of "
+      "sequences in the step\n",
       num_ranks, num_ranks == 1 ? "" : "s");
   if (!layouts.empty() && !layouts.front().need.has_activations) {
     fmt::print(
-        "activations are not counted, nor what they send: --sequence-length and --batch-size say "
-        "how many\n");
+        "activations and their communication are not counted; give --sequence-length and "
+        "--batch-size to count them\n");
   }
   if (!some_fit(layouts, gpu_bytes)) {
     fmt::print(
-        "none fits: more ranks (--world-size), shorter or fewer sequences, bf16-true, or "
-        "adapters (model.lora) make it smaller\n");
+        "none fits; use more ranks (--world-size), shorter or fewer sequences, bf16-true, or "
+        "adapters (model.lora)\n");
   }
 }
 

@@ -6,11 +6,12 @@
 namespace s2s::run {
 
 void add_config_option(const Command& command, std::string& config) {
-  command.option("--config", config, "search the folders of this config's plugins block, too");
+  command.option("--config", config,
+                 "also search the folders in the plugins block of this configuration");
 }
 
 Command setup_plugin_notes(const Command& program) {
-  const Command group = program.group("plugin", "find, describe and check plugins");
+  const Command group = program.group("plugin", "list, inspect, check and create plugins");
   setup_plugin_list(group);
   setup_plugin_path(group);
   return group;

@@ -231,8 +231,8 @@ int check(const std::string& path, const Invocation& invocation) {
 
 void setup_plugin_check(const Command& group) {
   const Command command = group.command(
-      "check", "check one plugin file, in a child process; exit code 4 if a check fails");
-  command.option("file", command.runs(check), "the plugin's .so file").required();
+      "check", "check a plugin file in a child process; exit code 4 if a check fails");
+  command.option("file", command.runs(check), ".so file of the plugin").required();
   command.json("print JSON");
   const Command child = group.command(kChildCommand, "").hidden();
   child.option("file", child.runs(run_checks), "").required();

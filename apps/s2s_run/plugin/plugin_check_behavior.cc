@@ -82,7 +82,7 @@ std::string ask_all(BuiltComponents& built) {
   ask(built.encoders, findings);
   ask(built.codecs, findings);
   if (!findings.empty()) throw promises_error(findings);
-  return built.count() == 0 ? "not asked, nothing was built" : "";
+  return built.count() == 0 ? "not run, nothing was built" : "";
 }
 
 struct DataTensor {
@@ -106,7 +106,7 @@ std::string lay_plans(Named<Backbone>& llm, std::vector<std::string>& findings) 
     }
   }
   const std::string indivisible =
-      rest.empty() ? "" : "; the tensor axis divides its numbers not on" + rest;
+      rest.empty() ? "" : "; the tensor axis does not divide its sizes on" + rest;
   return llm.id + " on" + holds + " (data x tensor)" + indivisible;
 }
 

@@ -162,9 +162,10 @@ int inspect(const InspectArguments& arguments, const Invocation& invocation) {
 }  // namespace
 
 void setup_plugin_inspect(const Command& group) {
-  const Command command = group.command("inspect", "a plugin's note and its components' options");
+  const Command command =
+      group.command("inspect", "print a plugin's note and the options of its components");
   InspectArguments& arguments = command.runs(inspect);
-  command.option("name", arguments.name, "a component, kind:name, a plugin's name, or a .so file")
+  command.option("name", arguments.name, "component as kind:name, plugin name, or .so file")
       .required();
   add_config_option(command, arguments.config);
   command.json("print JSON");

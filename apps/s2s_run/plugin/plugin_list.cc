@@ -103,9 +103,9 @@ int list(const ListArguments& arguments, const Invocation& invocation) {
 }  // namespace
 
 void setup_plugin_list(const Command& group) {
-  const Command command = group.command("list", "all plugins on the search path");
+  const Command command = group.command("list", "list all plugins on the search path");
   ListArguments& arguments = command.runs(list);
-  command.option("--kind", arguments.kind, "only this kind: llm, encoder, codec, ...");
+  command.option("--kind", arguments.kind, "list only this kind: llm, encoder, codec, ...");
   add_config_option(command, arguments.config);
   command.json("print JSON");
 }

@@ -94,15 +94,15 @@ int make_project(const NewArguments& arguments, const Invocation&) {
 }  // namespace
 
 void setup_plugin_new(const Command& group) {
-  const Command command = group.command(
-      "new", "make a project for a plugin of your own that builds and passes its test at once");
+  const Command command =
+      group.command("new", "create a plugin project that builds and passes its test");
   NewArguments& arguments = command.runs(make_project);
   command
       .option("kind", arguments.kind,
-              "what it is: codec, data, encoder, llm, metric, scorer, strategy, tokenizer")
+              "kind of plugin: codec, data, encoder, llm, metric, scorer, strategy, tokenizer")
       .required();
-  command.option("name", arguments.name, "its name in configs, vendor.name").required();
-  command.option("--out", arguments.folder, "folder to make (default: vendor_name)");
+  command.option("name", arguments.name, "its name in configurations, as vendor.name").required();
+  command.option("--out", arguments.folder, "folder to create (default: vendor_name)");
   command.force(arguments.force);
 }
 

@@ -32,7 +32,8 @@ void print_json(const SearchPath& search, const PluginScan& scan) {
 }
 
 void print_text(const SearchPath& search, const PluginScan& scan, bool has_config) {
-  std::printf("searched in this order; the first folder that provides a name serves it:\n");
+  std::printf(
+      "searched in this order; a component comes from the first folder that provides its name:\n");
   std::vector<std::vector<std::string>> rows;
   for (const SearchDirectory& directory : search.directories) {
     const size_t count = count_files(scan, directory);
@@ -43,12 +44,12 @@ void print_text(const SearchPath& search, const PluginScan& scan, bool has_confi
   }
   print_columns(rows);
   for (const std::string& file : search.load) {
-    std::printf("loaded before all: %s\n", file.c_str());
+    std::printf("loaded first: %s\n", file.c_str());
   }
   if (has_config) return;
   std::printf(
-      "a config adds plugins.paths (folders) before the last one, and plugins.load (files) before "
-      "all; --config FILE shows them\n");
+      "a configuration adds plugins.paths (folders) before the last folder and plugins.load "
+      "(files) before all folders; --config FILE shows them\n");
 }
 
 int path(const std::string& config, const Invocation& invocation) {
@@ -65,7 +66,7 @@ int path(const std::string& config, const Invocation& invocation) {
 }  // namespace
 
 void setup_plugin_path(const Command& group) {
-  const Command command = group.command("path", "the folders that are searched");
+  const Command command = group.command("path", "print the folders that are searched for plugins");
   add_config_option(command, command.runs(path));
   command.json("print JSON");
 }

@@ -23,25 +23,27 @@ namespace fs = std::filesystem;
 
 /// [project/name]: `project`, as it was given, has no name that a project can have.
 Error project_name_error(const std::string& project) {
-  return {ExitCode::kUsage, "project/name",
-          "s2s-run new: '" + project +
-              "' does not end in a name for a project\n  expected:  letters, digits, '_', '.' and "
-              "'-', the first one a letter, a digit or '_'\n  next:      choose another name, for "
-              "instance my-project"};
+  return {
+      ExitCode::kUsage, "project/name",
+      "s2s-run new: '" + project +
+          "' does not end in a valid project name\n"
+          "  expected:  letters, digits, '_', '.' and '-', starting with a letter, a digit or '_'\n"
+          "  next:      choose another name, for example my-project"};
 }
 
 /// [project/exists]: there is a file or a folder already.
 Error project_exists_error(const std::string& folder) {
   return {ExitCode::kData, "project/exists",
           "s2s-run new: '" + folder +
-              "' is there already, and nothing was written\n  expected:  a folder that does not "
-              "exist\n  next:      choose another name, or move this one away"};
+              "' already exists; nothing was written\n"
+              "  expected:  a folder that does not exist\n"
+              "  next:      choose another name, or move this one away"};
 }
 
 /// [project/write]: `path` cannot be made; `reason`: what the system says.
 Error project_write_error(const std::string& path, const std::string& reason) {
   return {ExitCode::kData, "project/write",
-          "s2s-run new: cannot make '" + path + "': " + reason +
+          "s2s-run new: cannot create '" + path + "': " + reason +
               "; what was written so far has been removed\n  expected:  a folder that you may "
               "write to, with 20 MB of free space\n  next:      choose another place"};
 }
@@ -118,13 +120,15 @@ int make_new_project(const ProjectArguments& arguments, const Invocation&) {
 
 void setup_new(const Command& program) {
   const Command command = program.command(
-      "new", "make a project folder: a configuration that trains, data, a SLURM job, a README");
+      "new", "create a project folder with a configuration, data, a SLURM job and a README");
   ProjectArguments& arguments = command.runs(make_new_project);
-  command.option("project", arguments.folder, "folder to make; its last part is the name")
+  command
+      .option("project", arguments.folder,
+              "folder to create; its last component is the project name")
       .required();
   command
       .option("--template", arguments.from,
-              "tiny: seconds on any machine; demo: the model of the demo, minutes")
+              "tiny: trains in seconds on any machine; demo: the demo model, trains in minutes")
       .one_of({"tiny", "demo"})
       .shows_default();
 }

@@ -38,13 +38,13 @@ int compare(const Arguments& arguments, const Invocation& invocation) {
 
 void setup_compare(const Command& program) {
   const Command command = program.command(
-      "compare", "run a component on a reference file and compare tensor by tensor");
+      "compare", "run a component on a reference file and compare its output tensor by tensor");
   Arguments& arguments = command.runs(compare);
-  command.option("reference", arguments.reference, "a reference file (.safetensors)").required();
+  command.option("reference", arguments.reference, "reference file (.safetensors)").required();
   command.option("--dtype", arguments.dtype,
-                 "float32, float64, bfloat16 or float16 (half types widen the tolerance)");
+                 "float32, float64, bfloat16 or float16 (16-bit dtypes widen the tolerance)");
   command.option("--device", arguments.device, "cpu, cuda or cuda:N");
-  command.json("machine-readable");
+  command.json("print JSON");
 }
 
 }  // namespace s2s::run

@@ -162,7 +162,7 @@ double percentile(std::vector<double> values, double share) {
 void print_answer(const HeardRecording& heard, const std::string& text, const std::string& wav) {
   fmt::print("{}\n", printable_name(heard.path));
   if (text.empty()) {
-    fmt::print("  text:   none: the model wrote no words\n");
+    fmt::print("  text:   none (the model wrote no words)\n");
   } else {
     fmt::print("  text:   \"{}\"\n", printable_name(text));
   }
@@ -192,7 +192,7 @@ std::string wav_name(size_t index, const std::string& input) {
 void note_channels(const std::vector<HeardRecording>& inputs, int64_t channel, Log& log) {
   for (const HeardRecording& input : inputs) {
     if (input.wave.num_channels == 1) continue;
-    log.info(fmt::format("{} has {} channels: channel {} is heard (--channel chooses another)",
+    log.info(fmt::format("{} has {} channels; channel {} is used (--channel selects another)",
                          input.path, input.wave.num_channels, channel));
   }
 }
@@ -260,39 +260,44 @@ void add_sampling_options(const Command& command, SamplingOptions& sampling) {
   const Argument temperature =
       command
           .option("--temperature", sampling.temperature,
-                  "draw tokens, from logits divided by this; 0 (default): the likeliest")
+                  "sampling temperature; 0 (default): always take the most likely token")
           .not_negative();
-  command.option("--top-k", sampling.top_k, "draw among so many likeliest tokens; 0: all")
+  command.option("--top-k", sampling.top_k, "sample from the K most likely tokens; 0: from all")
       .whole_number()
       .needs(temperature);
   command
-      .option("--top-p", sampling.top_p,
-              "draw among the fewest tokens that together have this probability")
+      .option(
+          "--top-p", sampling.top_p,
+          "nucleus sampling: sample from the smallest set of tokens with this total probability")
       .share()
       .needs(temperature);
-  command.option("--seed", sampling.seed, "of the draws; each recording begins with it")
+  command.option("--seed", sampling.seed, "random seed; each recording starts from it")
       .whole_number()
       .needs(temperature);
   command
       .option("--repetition-penalty", sampling.repetition_penalty,
-              "above 1: words that were said become less likely (text channel)")
+              "above 1: makes words already said less likely (text channel)")
       .positive();
 }
 
 }  // namespace
 
 void setup_generate(const Command& program) {
-  const Command command = program.command("generate", "let a trained model answer recordings");
+  const Command command = program.command("generate", "answer recordings with a trained model");
   GenerateArguments& arguments = command.runs(run_generate);
   add_checkpoint_arguments(command, arguments.config, arguments.checkpoint);
-  command.option("--input", arguments.inputs, "recordings of the user, or folders of them")
+  command.option("--input", arguments.inputs, "user recordings, or folders of recordings")
       .required()
       .check(not_an_option, "recording");
-  command.option("--output", arguments.output, "folder for wav files and answers.jsonl").required();
-  command.option("--channel", arguments.channel, "of the recordings, from 0 (default)")
+  command.option("--output", arguments.output, "output folder for WAV files and answers.jsonl")
+      .required();
+  command
+      .option("--channel", arguments.channel,
+              "channel of the recordings to use, from 0 (default: 0)")
       .whole_number();
   command.force(arguments.force);
-  command.flag("--stream", arguments.stream, "feed 80 ms at a time and answer frame by frame");
+  command.flag("--stream", arguments.stream,
+               "feed the audio in steps of 80 ms and answer frame by frame");
   add_sampling_options(command, arguments.sampling);
 }
 

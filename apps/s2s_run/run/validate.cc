@@ -245,12 +245,15 @@ int run_validate(ValidateArguments arguments, const Invocation& invocation) {
 
 void setup_validate(const Command& program) {
   const Command command =
-      program.command("validate", "losses, metrics and a listening report of a checkpoint");
+      program.command("validate", "evaluate a checkpoint: losses, metrics and a listening report");
   ValidateArguments& arguments = command.runs(run_validate);
   add_checkpoint_arguments(command, arguments.config, arguments.checkpoint);
-  command.option("--report", arguments.report,
-                 "report folder (default: the run's report/, where the one before is replaced)");
-  command.option("--limit-batches", arguments.limit_batches, "batches of each set").positive();
+  command.option(
+      "--report", arguments.report,
+      "report folder (default: report/ in the run folder, replacing the previous report)");
+  command
+      .option("--limit-batches", arguments.limit_batches, "maximum number of batches from each set")
+      .positive();
   command.force(arguments.force);
   command.json("print JSON");
 }

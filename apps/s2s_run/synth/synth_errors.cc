@@ -28,34 +28,36 @@ Error speech_failed(const std::string& text, const std::string& voice) {
 Error folder_in_use(const std::string& folder) {
   return {ExitCode::kData, "synth/folder-in-use",
           folder +
-              " exists and is not a set that `data synth` finished; nothing was changed\n"
-              "  name another folder, or remove this one"};
+              " exists and is not a complete set of `data synth`; nothing was changed\n"
+              "  choose another folder, or remove this one"};
 }
 
 Error other_set_there(const std::string& folder, const std::string& there,
                       const std::string& asked) {
   return {ExitCode::kData, "synth/other-set",
-          folder + " holds a set made with other settings; nothing was changed\n  there: " + there +
-              "\n  asked: " + asked + "\n  name another folder, or remove this one"};
+          folder + " contains a set with other settings; nothing was changed\n  existing:  " +
+              there + "\n  requested: " + asked + "\n  choose another folder, or remove this one"};
 }
 
 Error cannot_write(const std::string& path, const std::string& reason) {
   return {ExitCode::kData, "synth/write",
           path + ": " + reason +
-              "; what was written so far has been removed\n  a full set needs about 1.5 GB; free "
-              "some space, use --quick or --format flac, or name a folder on another disk"};
+              "; all partial output has been removed\n"
+              "  a full set needs about 1.5 GB; free some space, use --quick or --format flac, or "
+              "choose a folder on another disk"};
 }
 
 Error worker_failed(const std::string& reason) {
   return {ExitCode::kData, "synth/worker",
           "a worker process " + reason +
-              "; what was written so far has been removed\n  run it again with fewer --workers if "
-              "the machine was short of memory"};
+              "; all partial output has been removed\n"
+              "  run it again with fewer --workers if the machine ran out of memory"};
 }
 
 Error stopped(const std::string& folder) {
   return {ExitCode::kStopped, "synth/stopped",
-          "stopped on request; nothing was left in " + folder + "\n  run the same command again"};
+          "stopped on request; no partial output was left in " + folder +
+              "\n  run the same command again"};
 }
 
 Error relayed(int exit_code, const std::string& id, const std::string& message) {

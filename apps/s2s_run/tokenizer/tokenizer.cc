@@ -35,17 +35,16 @@ struct TrainArguments {
 
 Error bad_ids(const std::string& place, const std::string& text) {
   return Error(ExitCode::kData, "tokenizer/ids",
-               fmt::format("{}: '{}' is no list of ids; expected one JSON list of whole numbers a "
-                           "line, as 'tokenizer encode' prints",
+               fmt::format("{}: '{}' is not a list of ids; expected one JSON list of integers per "
+                           "line, as printed by 'tokenizer encode'",
                            place, text.substr(0, 60)));
 }
 
 Error bad_text(const std::string& place, const std::string& text) {
-  return Error(
-      ExitCode::kData, "tokenizer/text",
-      fmt::format("{}: '{}' is no JSON string; expected one a line with --json; without it a "
-                  "line is the text",
-                  place, text.substr(0, 60)));
+  return Error(ExitCode::kData, "tokenizer/text",
+               fmt::format("{}: '{}' is not a JSON string; with --json, expected one per line; "
+                           "without --json, each line is a text",
+                           place, text.substr(0, 60)));
 }
 
 /// The text that a line stands for.
@@ -111,8 +110,8 @@ int encode(const CodeArguments& arguments, const Invocation& invocation) {
 
 Error unknown_id(const std::string& place, const std::string& id, int64_t vocab_size) {
   return {ExitCode::kData, "tokenizer/ids",
-          place + ": this tokenizer has no id " + id + "; its ids go from 0 to " +
-              std::to_string(vocab_size - 1) + "; use the tokenizer that made the list"};
+          place + ": this tokenizer has no id " + id + "; its ids range from 0 to " +
+              std::to_string(vocab_size - 1) + "; use the tokenizer that encoded the list"};
 }
 
 std::vector<int64_t> parse_ids(const std::string& line, const std::string& place,
@@ -188,7 +187,7 @@ int train(const TrainArguments& arguments, const Invocation& invocation) {
                                         {"vocab_size", tokenizer->vocab_size()}};
     std::printf("%s\n", out.dump().c_str());
   } else {
-    std::printf("made %s: %lld pieces\n", arguments.output.c_str(),
+    std::printf("wrote %s: %lld tokens\n", arguments.output.c_str(),
                 static_cast<long long>(tokenizer->vocab_size()));
   }
   return 0;
@@ -199,38 +198,44 @@ void add_code_command(const Command& group, const char* name, const char* descri
   const Command command = group.command(name, description);
   CodeArguments& arguments = command.runs(run);
   command
-      .option("tokenizer,--tokenizer", arguments.path, "a tokenizer.json or .model, or its folder")
+      .option("tokenizer,--tokenizer", arguments.path,
+              "tokenizer.json or .model file, or the folder that contains it")
       .required();
-  command.option("lines", arguments.words, "what to look at; none: standard input");
-  command.option("--plugin", arguments.plugin, "which reads it, if the name does not tell");
-  command.json("texts are JSON strings, so that they may have lines");
-  command.flag("--special", arguments.special, "with BOS and EOS");
-  command.option("--bos-id", arguments.bos_id, "in place of the file's");
-  command.option("--eos-id", arguments.eos_id, "in place of the file's");
-  command.option("--pad-id", arguments.pad_id, "in place of the file's");
+  command.option("lines", arguments.words, "lines to process; default: standard input");
+  command.option("--plugin", arguments.plugin,
+                 "plugin that reads the tokenizer, if the file name does not determine it");
+  command.json("texts are JSON strings, which may contain line breaks");
+  command.flag("--special", arguments.special, "add BOS and EOS");
+  command.option("--bos-id", arguments.bos_id, "BOS id, instead of the one in the file");
+  command.option("--eos-id", arguments.eos_id, "EOS id, instead of the one in the file");
+  command.option("--pad-id", arguments.pad_id, "PAD id, instead of the one in the file");
 }
 
 void add_train_command(const Command& group) {
-  const Command command = group.command("train", "make a small vocabulary from texts");
+  const Command command = group.command("train", "train a small tokenizer on texts");
   TrainArguments& arguments = command.runs(train);
-  command.option("--input", arguments.inputs, "texts, one a line, or Lhotse cuts (.jsonl[.gz])")
+  command
+      .option("--input", arguments.inputs,
+              "text files with one text per line, or Lhotse cuts (.jsonl[.gz])")
       .required();
-  command.option("--output", arguments.output, "the .model or tokenizer.json to write").required();
+  command.option("--output", arguments.output, ".model or tokenizer.json file to write").required();
   command.force(arguments.force);
-  command.option("--plugin", arguments.plugin, "which makes it, if the name does not tell");
-  command.option("--vocab-size", arguments.vocab_size, "most pieces").shows_default();
+  command.option("--plugin", arguments.plugin,
+                 "plugin that trains the tokenizer, if the file name does not determine it");
+  command.option("--vocab-size", arguments.vocab_size, "maximum vocabulary size").shows_default();
   command.option("--model-type", arguments.model_type,
-                 "of a .model: word (when not given), unigram, bpe or char");
+                 "type of a .model tokenizer: word (default), unigram, bpe or char");
   command.json("print the result as JSON");
 }
 
 }  // namespace
 
 void setup_tokenizer(const Command& program) {
-  const Command group = program.group("tokenizer", "text to ids and back");
-  add_code_command(group, "encode", "standard input line by line -> one JSON list of ids per line",
+  const Command group = program.group("tokenizer", "encode, decode and train tokenizers");
+  add_code_command(group, "encode", "encode lines of text; prints one JSON list of ids per line",
                    encode);
-  add_code_command(group, "decode", "one JSON list of ids per line -> text line by line", decode);
+  add_code_command(group, "decode",
+                   "decode JSON lists of ids, one per line; prints one text per line", decode);
   add_train_command(group);
 }
 

@@ -22,16 +22,18 @@ Error unknown_format(const std::string& path) {
                   "one of them; name the plugin that reads it with --plugin ('s2s-run plugin list' "
                   "shows the tokenizers)",
                   path,
-                  exists ? "is no tokenizer that is known here"
-                         : "does not exist, and its ending names no kind of tokenizer"));
+                  exists
+                      ? "is not a known tokenizer"
+                      : "does not exist, and its extension does not determine a tokenizer type"));
 }
 
 Error cannot_train(const std::string& name) {
-  return Error(ExitCode::kConfig, "tokenizer/cannot-train",
-               fmt::format("the tokenizer '{}' has no option train.input; expected a plugin that "
-                           "makes tokenizers; choose another one with --plugin, or another ending "
-                           "of --output",
-                           name));
+  return Error(
+      ExitCode::kConfig, "tokenizer/cannot-train",
+      fmt::format(
+          "the tokenizer '{}' has no option train.input; expected a plugin that can train "
+          "tokenizers; choose another plugin with --plugin, or another extension for --output",
+          name));
 }
 
 bool can_train(const Component<Tokenizer>& component) {

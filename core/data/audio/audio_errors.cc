@@ -5,10 +5,11 @@
 namespace s2s::audio_errors {
 
 Error unknown_format(const std::string& format, const std::string& known) {
-  return data_error("data/audio-format",
-                    fmt::format("audio cannot be written as '{}'; expected one of {}; flac loses "
-                                "nothing, opus is smallest",
-                                format, known));
+  return data_error(
+      "data/audio-format",
+      fmt::format(
+          "audio cannot be written as '{}'; expected one of {}; flac is lossless, opus is smallest",
+          format, known));
 }
 
 Error encoding(const std::string& format, int64_t sample_rate_hz, int64_t num_channels,
@@ -30,11 +31,10 @@ Error missing_wave(const std::string& path) {
 }
 
 Error unreadable_wave(const std::string& path, const std::string& reason) {
-  return data_error(
-      "data/unreadable-audio",
-      fmt::format("the audio file '{}' cannot be read: {}; expected a whole WAV, FLAC or "
-                  "OGG file; convert it, or copy it again",
-                  path, reason));
+  return data_error("data/unreadable-audio",
+                    fmt::format("the audio file '{}' cannot be read: {}; expected a complete WAV, "
+                                "FLAC or OGG file; convert it, or copy it again",
+                                path, reason));
 }
 
 Error empty_wave(const std::string& path) {
@@ -53,9 +53,8 @@ Error wave_channel(const std::string& path, int64_t channel, int64_t num_channel
 
 Error no_waves(const std::string& folder) {
   return data_error("data/no-recording",
-                    fmt::format("the folder '{}' has no audio files; expected names as "
-                                "in a.wav, a.flac or a.ogg; name the files, or another "
-                                "folder",
+                    fmt::format("the folder '{}' has no audio files; expected files such as a.wav, "
+                                "a.flac or a.ogg; give audio files or another folder",
                                 folder));
 }
 

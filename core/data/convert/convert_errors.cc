@@ -14,23 +14,24 @@ std::string shortened(const std::string& text) {
 }  // namespace
 
 Error source(const std::string& source, const std::string& reason) {
-  return data_error("data/convert-source",
-                    fmt::format("'{}' cannot be converted: {}; expected what 's2s-run data convert "
-                                "--help' lists, and --from KIND where the kind is not clear",
-                                source, reason));
+  return data_error(
+      "data/convert-source",
+      fmt::format("'{}' cannot be converted: {}; expected a source that 's2s-run data convert "
+                  "--help' lists; give --from KIND if the kind is not detected",
+                  source, reason));
 }
 
 Error missing(const std::string& path, const std::string& expected) {
-  return data_error("data/missing-file",
-                    fmt::format("'{}' is not there; expected {}; check the path", path, expected));
+  return data_error(
+      "data/missing-file",
+      fmt::format("'{}' does not exist; expected {}; check the path", path, expected));
 }
 
 Error unreadable_audio(const std::string& path, const std::string& reason) {
-  return data_error(
-      "data/unreadable-audio",
-      fmt::format("'{}' cannot be read: {}; expected an audio file of a common type; fix "
-                  "or remove it, or skip bad pieces with --skip-bad N",
-                  path, reason));
+  return data_error("data/unreadable-audio",
+                    fmt::format("'{}' cannot be read: {}; expected an audio file in a common "
+                                "format; fix or remove it, or skip bad files with --skip-bad N",
+                                path, reason));
 }
 
 Error command(const std::string& place, const Error& error) {
@@ -40,8 +41,8 @@ Error command(const std::string& place, const Error& error) {
 Error partner(const std::string& path, const std::string& expected) {
   return data_error(
       "data/convert-pair",
-      fmt::format("'{}' has no partner; expected {} beside it; add it, remove the file, or "
-                  "name the two speakers with --user and --agent",
+      fmt::format("'{}' has no counterpart; expected {} in the same folder; add it, remove the "
+                  "file, or give the names of the two speakers with --user and --agent",
                   path, expected));
 }
 
@@ -53,12 +54,11 @@ Error ambiguous(const std::string& first, const std::string& second) {
 }
 
 Error lengths(const std::string& user, double user_s, const std::string& agent, double agent_s) {
-  return data_error(
-      "data/convert-lengths",
-      fmt::format("'{}' has {:.3f} s, '{}' has {:.3f} s; expected two recordings of one "
-                  "dialogue, equal to half a second; fill the shorter one with silence, or "
-                  "end both where it ends with --lengths shorter",
-                  user, user_s, agent, agent_s));
+  return data_error("data/convert-lengths",
+                    fmt::format("'{}' has {:.3f} s, '{}' has {:.3f} s; expected two recordings of "
+                                "one dialogue, equal to half a second; pad the shorter one with "
+                                "silence, or cut both to the shorter length with --lengths shorter",
+                                user, user_s, agent, agent_s));
 }
 
 Error channels(const std::string& path, int64_t found, int64_t wanted) {
@@ -126,10 +126,10 @@ Error no_recording(const std::string& place, const std::string& id, const std::s
 }
 
 Error duplicate_id(const std::string& place, const std::string& id, const std::string& first) {
-  return data_error("data/duplicate-id",
-                    fmt::format("{}: the id '{}' stands already at {}; expected each id "
-                                "once; rename one",
-                                place, id, first));
+  return data_error(
+      "data/duplicate-id",
+      fmt::format("{}: the id '{}' is already used at {}; expected unique ids; rename one", place,
+                  id, first));
 }
 
 Error result_name(const std::string& path) {
@@ -144,16 +144,18 @@ Error exists(const std::string& path) {
 }
 
 Error in_use(const std::string& path) {
-  return data_error("data/convert-exists",
-                    fmt::format("'{}' is being written by another process; expected "
-                                "to be alone; wait for it, or name another file",
-                                path));
+  return data_error(
+      "data/convert-exists",
+      fmt::format(
+          "'{}' is being written by another process; wait until it ends, or choose another file",
+          path));
 }
 
 Error empty(const std::string& source) {
-  return data_error("data/empty", fmt::format("no cut is left for '{}'; expected at least one; see "
-                                              "'s2s-run data convert --help' for what is read",
-                                              source));
+  return data_error("data/empty",
+                    fmt::format("no cuts are left for '{}'; expected at least one; see 's2s-run "
+                                "data convert --help' for supported sources",
+                                source));
 }
 
 }  // namespace s2s::convert_errors

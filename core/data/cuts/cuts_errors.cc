@@ -23,12 +23,11 @@ Error frames(double frame_length_s, int64_t sample_rate_hz) {
 }
 
 Error not_a_cut(const std::string& place, const std::string& looks_like) {
-  return data_error(
-      "data/not-a-cut",
-      fmt::format("{}: this line looks like {}, not like a cut; expected MonoCuts with "
-                  "'recording', 'supervisions' and 'custom.target_audio'; make cuts of it "
-                  "with lhotse ('lhotse cut simple')",
-                  place, looks_like));
+  return data_error("data/not-a-cut",
+                    fmt::format("{}: this line looks like {}, not like a cut; expected MonoCuts "
+                                "with 'recording', 'supervisions' and 'custom.target_audio'; "
+                                "convert it to cuts with lhotse ('lhotse cut simple')",
+                                place, looks_like));
 }
 
 Error cut_type(const std::string& place, const std::string& type) {
@@ -65,44 +64,43 @@ Error duration(const std::string& place, double duration_s) {
 Error turn_time(const std::string& place, const Supervision& turn, const std::string& reason) {
   return data_error(
       "data/turn-time",
-      fmt::format("{}: the turn '{}' is from {} s to {} s: {}; expected times on the cut's "
-                  "clock, start at 0 or later; fix or remove the turn",
+      fmt::format("{}: the turn '{}' is from {} s to {} s: {}; expected times relative to the cut, "
+                  "starting at 0 or later; fix or remove the turn",
                   place, turn.id, turn.start_s, turn.end_s(), reason));
 }
 
 Error duplicate_id(const std::string& place, const std::string& first_place) {
-  return data_error(
-      "data/duplicate-id",
-      fmt::format("{}: the id was used before at {}; expected every cut to have its own; "
-                  "rename or remove one of the two",
-                  place, first_place));
+  return data_error("data/duplicate-id",
+                    fmt::format("{}: the id is already used at {}; expected unique ids; rename or "
+                                "remove one of the two cuts",
+                                place, first_place));
 }
 
 Error audio_in_memory(const Cut& cut) {
   return data_error("data/in-memory",
-                    fmt::format("{} holds its audio in memory, which a manifest cannot; "
+                    fmt::format("{} has its audio in memory, which a manifest cannot contain; "
                                 "expected audio in files or in Shar; save the audio first",
                                 cut.place()));
 }
 
 Error operation(const Cut& cut, const std::string& operation, const std::string& reason) {
   return data_error("data/cut-operation",
-                    fmt::format("{}: '{}' cannot be done: {}; expected what Lhotse's "
-                                "operation of that name expects; leave such cuts out",
+                    fmt::format("{}: '{}' failed: {}; expected the input that Lhotse's operation "
+                                "of this name requires; remove such cuts",
                                 cut.place(), operation, reason));
 }
 
 Error empty(const std::vector<std::string>& paths) {
   return data_error("data/empty",
-                    fmt::format("there is no cut left in {}; expected at least one; check the "
+                    fmt::format("no cuts are left in {}; expected at least one; check the "
                                 "manifest, and min_duration, max_duration and limit",
                                 listed(paths)));
 }
 
 Error no_recording(const Cut& cut) {
   return data_error("data/no-recording",
-                    fmt::format("{} has no 'recording'; expected the user's audio there; "
-                                "attach the recordings, features are not read",
+                    fmt::format("{} has no 'recording'; expected the user's audio there; attach "
+                                "the recordings; features are not read",
                                 cut.place()));
 }
 
@@ -115,9 +113,10 @@ Error no_target(const Cut& cut) {
 }
 
 Error endless(const Cut& cut) {
-  return data_error("data/too-long", fmt::format("{} lasts {:g} s; expected at most a day; fix its "
-                                                 "'duration', or leave it out",
-                                                 cut.place(), cut.duration_s));
+  return data_error(
+      "data/too-long",
+      fmt::format("{} lasts {:g} s; expected at most a day; fix its 'duration', or remove the cut",
+                  cut.place(), cut.duration_s));
 }
 
 Error no_custom(const Cut& cut, const std::string& name) {
@@ -136,8 +135,8 @@ Error at_place(const std::string& place, const Error& cause) {
 Error missing_audio(const std::string& place, const std::string& path) {
   return data_error(
       "data/missing-file",
-      fmt::format("{}: the audio file '{}' does not exist; expected a path that is right "
-                  "from the manifest's folder; restore the file or fix 'source'",
+      fmt::format("{}: the audio file '{}' does not exist; expected a path relative to the "
+                  "manifest's folder, or an absolute path; restore the file or fix 'source'",
                   place, path));
 }
 
@@ -152,11 +151,10 @@ Error unreadable_audio(const std::string& place, const std::string& path,
 
 Error file_sample_rate(const std::string& place, const std::string& path, int64_t in_file_hz,
                        int64_t in_manifest_hz) {
-  return data_error(
-      "data/sample-rate",
-      fmt::format("{}: '{}' has {} Hz, the manifest says {} Hz; expected the same; fix "
-                  "sampling_rate (and num_samples) in the manifest",
-                  place, path, in_file_hz, in_manifest_hz));
+  return data_error("data/sample-rate",
+                    fmt::format("{}: '{}' has {} Hz, but the manifest says {} Hz; expected the "
+                                "same rate; fix sampling_rate (and num_samples) in the manifest",
+                                place, path, in_file_hz, in_manifest_hz));
 }
 
 Error channel(const std::string& place, const std::string& path, const std::string& problem) {
@@ -168,20 +166,19 @@ Error channel(const std::string& place, const std::string& path, const std::stri
 
 Error cut_too_long(const std::string& place, const std::string& path, double start_s, double end_s,
                    double available_s) {
-  return data_error(
-      "data/cut-too-long",
-      fmt::format("{} needs {:.3f} s to {:.3f} s of '{}', which ends at {:.3f} s; expected "
-                  "audio as long as the cut (half a second may be missing); shorten the cut "
-                  "or lengthen the file with silence",
-                  place, start_s, end_s, path, available_s));
+  return data_error("data/cut-too-long",
+                    fmt::format("{} needs {:.3f} s to {:.3f} s of '{}', which ends at {:.3f} s; "
+                                "expected audio as long as the cut (up to half a second may be "
+                                "missing); shorten the cut, or pad the file with silence",
+                                place, start_s, end_s, path, available_s));
 }
 
 Error duration_mismatch(const std::string& place, const std::string& path, double in_file_s,
                         double in_manifest_s) {
   return data_error(
       "data/duration-mismatch",
-      fmt::format("{}: '{}' is {:.3f} s long, the manifest says {:.3f} s; expected the same "
-                  "within half a second; write the manifest again from the files",
+      fmt::format("{}: '{}' is {:.3f} s long, but the manifest says {:.3f} s; expected the same "
+                  "within half a second; create the manifest again from the files",
                   place, path, in_file_s, in_manifest_s));
 }
 
@@ -189,14 +186,14 @@ Error source_kind(const std::string& place, const std::string& type, const std::
   const bool is_url = type == "url";
   return data_error(
       "data/source-type",
-      fmt::format("{}: the audio source '{}' has the type '{}', {}; expected a file, a command, or "
-                  "audio out of a Shar directory; {}",
-                  place, source, type,
-                  is_url ? "and nothing is fetched from a network while training"
-                         : "a placeholder for audio in a tar that was not opened with the cuts",
-                  is_url
-                      ? "fetch it first, or write {\"type\":\"command\",\"source\":\"curl -s URL\"}"
-                      : "open the whole directory with shar_path"));
+      fmt::format(
+          "{}: the audio source '{}' has the type '{}', {}; expected a file, a command, or "
+          "audio out of a Shar directory; {}",
+          place, source, type,
+          is_url ? "and training downloads nothing"
+                 : "a placeholder for audio in a tar that was not opened with the cuts",
+          is_url ? "download it first, or write {\"type\":\"command\",\"source\":\"curl -s URL\"}"
+                 : "open the whole directory with shar_path"));
 }
 
 Error transform(const std::string& place, const AudioTransform& transform,
@@ -213,8 +210,8 @@ Error transform(const std::string& place, const AudioTransform& transform,
 Error mix(const std::string& place, const std::string& problem) {
   return data_error("data/mix",
                     fmt::format("{}: the mix cannot be made: {}; expected tracks of one rate, with "
-                                "one or equally many channels, and one without 'snr'; fix the "
-                                "tracks, or resample the cuts before they are mixed",
+                                "one channel or the same number of channels, and one track without "
+                                "'snr'; fix the tracks, or resample the cuts before they are mixed",
                                 place, problem));
 }
 

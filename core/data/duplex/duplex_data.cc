@@ -22,16 +22,16 @@ Error no_turns(const Cut& cut, const std::vector<std::string>& speakers,
                const std::vector<std::string>& roles) {
   return data_error(
       "data/no-turns",
-      fmt::format("{} has no turn of {}, its speakers are: {}; expected at least one turn; "
-                  "check data.input_roles and data.output_roles, or set allow_no_turns: "
-                  "true to train on silence",
-                  cut.place(), listed(roles), listed(speakers)));
+      fmt::format(
+          "{} has no turn of {}; its speakers are: {}; expected at least one turn; check "
+          "data.input_roles and data.output_roles, or set allow_no_turns: true to train on silence",
+          cut.place(), listed(roles), listed(speakers)));
 }
 
 Error no_text(const Cut& cut, const Supervision& turn) {
   return data_error("data/no-text",
-                    fmt::format("{}: the turn '{}' of '{}' has no 'text'; expected what is "
-                                "said in it; add the text or remove the turn",
+                    fmt::format("{}: the turn '{}' of '{}' has no 'text'; expected the words that "
+                                "are said in the turn; add the text or remove the turn",
                                 cut.place(), turn.id, turn.speaker));
 }
 
@@ -99,29 +99,31 @@ void check_files_of(const Cut& cut, const Recording& recording,
 }  // namespace
 
 void DuplexDataOptions::visit(OptionVisitor& v) {
-  v("frame_length", frame_length, "length of a frame in s", between(1e-3, 10));
-  v("source_sample_rate", source_sample_rate, "rate of the user's audio in Hz", at_least(1));
-  v("target_sample_rate", target_sample_rate, "rate of the agent's audio in Hz", at_least(1));
-  v("input_roles", input_roles, "speakers that are the user");
-  v("output_roles", output_roles, "speakers that are the agent");
+  v("frame_length", frame_length, "frame length in seconds", between(1e-3, 10));
+  v("source_sample_rate", source_sample_rate, "sample rate of the user's audio in Hz", at_least(1));
+  v("target_sample_rate", target_sample_rate, "sample rate of the agent's audio in Hz",
+    at_least(1));
+  v("input_roles", input_roles, "names of the user speakers");
+  v("output_roles", output_roles, "names of the agent speakers");
   v("user_text", user_text,
-    "user's text channel: whole turns from their start, or each word behind its end",
+    "placement of user text: whole turns from their start, or each word after its end",
     one_of({"turn", "word_end"}));
-  v("user_text_delay", user_text_delay, "frames between a user word's end and its tokens",
+  v("user_text_delay", user_text_delay, "frames between the end of a user word and its tokens",
     between(0, 1000));
   v("agent_text", agent_text,
-    "agent's text channel: a turn's whole text from its start (NeMo), or each word as it is spoken",
+    "placement of agent text: the whole text of a turn from its start (NeMo), or each word when it "
+    "is spoken",
     one_of({"turn", "word_start"}));
   v("agent_text_lead", agent_text_lead,
-    "frames between a word's tokens and its start (agent_text: word_start)", between(0, 1000));
+    "frames between the tokens of a word and its start (agent_text: word_start)", between(0, 1000));
   v("long_text", long_text,
-    "agent text that is longer than its turn: keep it behind the turn's end (NeMo), drop what does "
-    "not fit, or stop with an error",
+    "agent text that is longer than its turn: keep it after the end of the turn (NeMo), drop the "
+    "rest, or stop with an error",
     one_of({"keep", "drop", "error"}));
   v("allow_commands", allow_commands,
-    "run the shell commands that stand in data files, too (pipe:, sources of type command); those "
-    "of the configuration itself always run");
-  v("command_timeout_s", command_timeout_s, "seconds in which a command may write nothing",
+    "also run shell commands that data files contain (pipe:, sources of type command); commands in "
+    "the configuration itself always run");
+  v("command_timeout_s", command_timeout_s, "timeout in seconds of a command that writes no output",
     at_least(0.001));
 }
 

@@ -15,20 +15,20 @@ Error out_of_range(const std::string& place, const std::string& option, int64_t 
 }
 
 Error equal_ids(const std::string& place, const SpecialIds& ids) {
-  return Error(ExitCode::kConfig, "tokenizer/special-ids",
-               fmt::format("{}: bos_id is {}, eos_id {}, pad_id {}; expected three different ids, "
-                           "for they mean different things in the text channel; set the one that "
-                           "is wrong",
-                           place, ids.bos, ids.eos, ids.pad));
+  return Error(
+      ExitCode::kConfig, "tokenizer/special-ids",
+      fmt::format("{}: bos_id is {}, eos_id {}, pad_id {}; expected three different ids, because "
+                  "they have different meanings in the text channel; correct the wrong one",
+                  place, ids.bos, ids.eos, ids.pad));
 }
 
 }  // namespace
 
 void SpecialIdOptions::visit(OptionVisitor& v, const std::string& turns,
                              const std::string& silence) {
-  v("bos_id", bos_id, ("begins a turn; null: " + turns).c_str(), at_least(0));
-  v("eos_id", eos_id, ("ends a turn; null: " + turns).c_str(), at_least(0));
-  v("pad_id", pad_id, ("silence of the text channel; null: " + silence).c_str(), at_least(0));
+  v("bos_id", bos_id, ("id that starts a turn; null: " + turns).c_str(), at_least(0));
+  v("eos_id", eos_id, ("id that ends a turn; null: " + turns).c_str(), at_least(0));
+  v("pad_id", pad_id, ("id of silence in the text channel; null: " + silence).c_str(), at_least(0));
 }
 
 SpecialIds SpecialIdOptions::choose(const Find& find, int64_t vocab_size, const std::string& place,
@@ -54,8 +54,8 @@ Error no_special_id(const std::string& place, const std::string& option, const s
   std::replace(flag.begin(), flag.end(), '_', '-');
   const std::string as = proposal.empty() ? "" : ", as " + proposal + " of this file";
   return Error(ExitCode::kConfig, "tokenizer/special-ids",
-               fmt::format("{0}: {1}; expected one, for the text channel needs it; set {0}.{2} to "
-                           "an id that no text uses{3} ('s2s-run tokenizer' has --{4})",
+               fmt::format("{0}: {1}; expected one, because the text channel needs it; set {0}.{2} "
+                           "to an id that no text uses{3} ('s2s-run tokenizer' has --{4})",
                            place, lack, option, as, flag));
 }
 

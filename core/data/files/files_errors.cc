@@ -11,17 +11,17 @@ namespace s2s::files_errors {
 Error missing_manifest(const std::string& path) {
   return data_error(
       "data/missing-file",
-      fmt::format("the manifest '{}' cannot be opened; expected a file of Lhotse cuts "
-                  "(.jsonl or .jsonl.gz); check cuts_path, or make a set with "
-                  "'s2s-run data synth OUT'",
+      fmt::format("the manifest '{}' cannot be opened; expected a file of Lhotse cuts (.jsonl or "
+                  ".jsonl.gz); check cuts_path, or create a data set with 's2s-run data synth OUT'",
                   path));
 }
 
 Error gzip(const std::string& path, int64_t line, const std::string& reason) {
-  return data_error("data/gzip",
-                    fmt::format("{}:{}: the compressed file is damaged after this line: {}; "
-                                "expected a whole gzip file ('gzip -t' tells); copy it again",
-                                path, line, reason));
+  return data_error(
+      "data/gzip",
+      fmt::format("{}:{}: the compressed file is damaged after this line: {}; expected a complete "
+                  "gzip file (check with 'gzip -t'); copy it again",
+                  path, line, reason));
 }
 
 Error json(const std::string& place, const std::string& reason) {
@@ -39,18 +39,19 @@ Error long_line(const std::string& path, int64_t good_lines) {
 Error too_much_content(const std::string& path, int64_t compressed_bytes, int64_t most_bytes) {
   return data_error(
       "data/gzip",
-      fmt::format("{}: its {} bytes are compressed from more than {}; expected at "
-                  "most {} times as much, or {} bytes; if that is meant, "
-                  "decompress it ('gzip -d') and name the result",
-                  path, compressed_bytes, most_bytes, files::kMostRatio, files::kContentBytes));
+      fmt::format(
+          "{}: its {} bytes are compressed from more than {}; expected at most {} times as much, "
+          "or {} bytes; if this is intended, decompress it ('gzip -d') and give the result",
+          path, compressed_bytes, most_bytes, files::kMostRatio, files::kContentBytes));
 }
 
 Error too_many_lines(const std::string& path, int64_t compressed_bytes, int64_t num_lines) {
-  return data_error("data/gzip",
-                    fmt::format("{}: its {} bytes are compressed from more than {} lines; "
-                                "expected fewer in a file of its size; if that is meant, "
-                                "decompress it ('gzip -d') and name the result",
-                                path, compressed_bytes, num_lines));
+  return data_error(
+      "data/gzip",
+      fmt::format(
+          "{}: its {} bytes are compressed from more than {} lines; expected fewer in a file of "
+          "its size; if this is intended, decompress it ('gzip -d') and give the result",
+          path, compressed_bytes, num_lines));
 }
 
 Error field(const std::string& place, const std::string& name, const std::string& found,
@@ -74,56 +75,53 @@ Error unreadable_file(const std::string& path, const std::string& reason) {
 }
 
 Error gzip_bytes(const std::string& path, int64_t num_good_bytes, const std::string& reason) {
-  return data_error("data/gzip",
-                    fmt::format("{}: the compressed file is damaged after {} bytes of content: {}; "
-                                "expected a whole gzip file ('gzip -t' tells); copy it again",
-                                path, num_good_bytes, reason));
+  return data_error(
+      "data/gzip",
+      fmt::format("{}: the compressed file is damaged after {} bytes of content: {}; expected a "
+                  "complete gzip file (check with 'gzip -t'); copy it again",
+                  path, num_good_bytes, reason));
 }
 
 Error tar(const std::string& path, int64_t offset, const std::string& reason) {
-  return data_error("data/tar",
-                    fmt::format("{}: byte {}: {}; expected a whole tar archive ('tar tf' tells); "
-                                "copy or write it again",
-                                path, offset, reason));
+  return data_error("data/tar", fmt::format("{}: byte {}: {}; expected a complete tar archive "
+                                            "(check with 'tar tf'); copy or write it again",
+                                            path, offset, reason));
 }
 
 Error index(const std::string& path, int64_t row, const std::string& reason) {
-  return data_error("data/index",
-                    fmt::format("{}: row {}: {}; expected the file that its index was made of; "
-                                "remove {}.idx and run again",
-                                path, row, reason, path));
+  return data_error("data/index", fmt::format("{}: row {}: {}; expected the file from which its "
+                                              "index was created; remove {}.idx and run again",
+                                              path, row, reason, path));
 }
 
 Error npy(const std::string& place, const std::string& reason) {
-  return data_error("data/npy",
-                    fmt::format("{}: this is not an array that can be read: {}; expected a .npy "
-                                "file of numbers as numpy.save writes it; write it again",
-                                place, reason));
+  return data_error("data/npy", fmt::format("{}: this array cannot be read: {}; expected a numeric "
+                                            ".npy file as written by numpy.save; write it again",
+                                            place, reason));
 }
 
 Error pipe(const std::string& command, const std::string& reason) {
   return data_error("data/pipe",
                     fmt::format("'pipe:{}' failed: {}; expected a shell command that writes the "
-                                "data to its standard output; run it by hand to see",
+                                "data to its standard output; run it manually to find the cause",
                                 printable_name(command), reason));
 }
 
 Error command_secret(const std::string& place, const std::string& variable) {
   return config_error(
       "data/command-secret",
-      fmt::format("{}: the shell command would hold the value of {}, for messages and lists of "
-                  "processes to show; expected the shell's own variable; write ${} in place of "
-                  "${{oc.env:{}}}",
-                  place, variable, variable, variable));
+      fmt::format(
+          "{}: the shell command would contain the value of {}, which messages and process lists "
+          "would show; expected a shell variable; write ${} in place of ${{oc.env:{}}}",
+          place, variable, variable, variable));
 }
 
 Error command_refused(const std::string& command) {
   return data_error(
       "data/command-refused",
-      fmt::format("the shell command '{}' stands in a data file, or in a checkpoint's "
-                  "configuration, and is not run; expected data without commands, "
-                  "or your word that these may run; read them, then allow all commands of "
-                  "the data with data.allow_commands=true in a run, with "
+      fmt::format("the shell command '{}' is in a data file or in a checkpoint's configuration, "
+                  "and is not run; expected data without commands, or your permission to run them; "
+                  "read the commands, then allow them with data.allow_commands=true in a run, with "
                   "--allow-commands of the data commands, or with S2S_ALLOW_COMMANDS=1",
                   printable_name(command)));
 }

@@ -7,45 +7,53 @@
 namespace s2s::data {
 namespace {
 
-constexpr const char* kText = "no use here: text examples are not read";
+constexpr const char* kText = "no effect: text examples are not read";
 
 }  // namespace
 
 void CutsSourceOptions::visit(OptionVisitor& v) {
-  v("repeat", repeat, "start over at the end; false: one pass (validation)");
+  v("repeat", repeat, "restart at the end of the data; false: one pass (validation)");
   v("sample_rate", sample_rate,
-    "rate of the frame arithmetic in Hz (NeMo's loader resamples to it); null: the recording's",
+    "sample rate for frame counts in Hz (NeMo's loader resamples to it); null: that of the "
+    "recording",
     at_least(1));
   v("num_workers", num_workers,
-    "threads that make, decode, resample and pad cuts ahead; 0: load when asked", between(0, 256));
-  v("prefetch_batches", prefetch_batches, "batches that are loaded ahead", between(1, 1024));
+    "number of threads that decode, resample and pad cuts in advance; 0: load on demand",
+    between(0, 256));
+  v("prefetch_batches", prefetch_batches, "number of batches to prefetch", between(1, 1024));
   v("pin_memory", pin_memory,
-    "batches in page-locked memory, which a GPU copies by itself; without a GPU no difference");
-  v("cache_audio", cache_audio, "keep all audio in memory after its first use");
+    "put batches in page-locked memory for asynchronous copies to the GPU; no effect without a "
+    "GPU");
+  v("cache_audio", cache_audio, "cache all audio in memory after its first use");
   v("check_files", check_files,
-    "look for the audio files of the first 20000 cuts at the start, of the others when read");
+    "check at the start that the audio files of the first 20000 cuts exist; other files are "
+    "checked when read");
   v("skip_bad", skip_bad,
-    "most bad cuts (unreadable, wrong length, no turns, ...) that a data rank leaves out and "
-    "lists; one more stops the run",
+    "maximum number of bad cuts (unreadable, wrong length, no turns, ...) that a data rank skips "
+    "and lists; one more stops the run",
     at_least(0));
   v("longest_cut", longest_cut,
-    "a cut of more seconds is bad: the row that it is in a batch is in memory as a whole",
+    "maximum cut duration in seconds; a longer cut is bad, because a whole row of a batch is in "
+    "memory",
     at_least(0.001));
-  v("allow_no_turns", allow_no_turns, "accept cuts in which nobody speaks");
+  v("allow_no_turns", allow_no_turns, "accept cuts without turns");
   v("allow_changed_data", allow_changed_data,
-    "resume although cuts or options differ: the epoch starts anew");
+    "allow resuming with other cuts or options; the epoch restarts");
   v("on_restart", on_restart,
-    "continue: a resumed run reads what an uninterrupted one would have; reshuffle: it begins "
-    "the epoch anew with other seeds",
+    "continue: a resumed run reads the same data as an uninterrupted one; reshuffle: it restarts "
+    "the epoch with other seeds",
     one_of({"continue", "reshuffle"}));
 }
 
 void PackOptions::visit(OptionVisitor& v) {
-  v("max_duration", max_duration, "longest sequence in s, whole frames; 0: cuts stay alone",
+  v("max_duration", max_duration,
+    "maximum sequence length in seconds, a whole number of frames; 0: do not concatenate",
     at_least(0));
-  v("gap", gap, "silence between two cuts in s, whole frames", at_least(0));
-  v("max_gap", max_gap, "drawn evenly from gap to max_gap when that is longer", at_least(0));
-  v("open_sequences", open_sequences, "sequences that are filled at the same time", at_least(1));
+  v("gap", gap, "silence between two cuts in seconds, a whole number of frames", at_least(0));
+  v("max_gap", max_gap, "if longer than gap, the silence is drawn uniformly from [gap, max_gap]",
+    at_least(0));
+  v("open_sequences", open_sequences, "number of sequences that are filled at the same time",
+    at_least(1));
 }
 
 void CutBatchesOptions::visit(OptionVisitor& v) {
@@ -63,140 +71,155 @@ void CutBatchesOptions::visit_input(OptionVisitor& v) {
   v("input_cfg", input_cfg, "sources with weights: a list, or the path of a YAML file");
   v("cuts_path", cuts_path, "Lhotse cuts, .jsonl or .jsonl.gz: a file or a list of files");
   v("shar_path", shar_path,
-    "Lhotse Shar: a directory, a list of such or of [directory, weight], or shards by field");
-  v("manifest_filepath", manifest_filepath, "NeMo's manifest: a path, a pattern or a list");
-  v("tarred_audio_filepaths", tarred_audio_filepaths, "the tars of NeMo's manifest, alike");
-  v("extra_fields", extra_fields, "of NeMo's manifest: [{type: text_iter, name, path}]");
+    "Lhotse Shar: a directory, a list of directories or of [directory, weight], or a map from "
+    "fields to shards");
+  v("manifest_filepath", manifest_filepath, "NeMo manifest: a path, a pattern or a list");
+  v("tarred_audio_filepaths", tarred_audio_filepaths,
+    "tar files of the NeMo manifest: a path, a pattern or a list");
+  v("extra_fields", extra_fields,
+    "extra fields for a NeMo manifest: [{type: text_iter, name, path}]");
   v("skip_missing_manifest_entries", skip_missing_manifest_entries,
-    "tar members that NeMo's manifest lacks are left out");
+    "skip tar members that are missing in the NeMo manifest");
   v("tarred_random_access", tarred_random_access, "old name of skip_missing_manifest_entries");
-  v("text_field", text_field, "NeMo's manifest: key of the text");
-  v("lang_field", lang_field, "NeMo's manifest: key of the language");
-  v("metadata_only", metadata_only, "one pass over what manifests say; audio cannot be loaded");
-  v("force_finite", force_finite, "one pass, also of mixed and of tarred sources");
-  v("force_map_dataset", force_map_dataset, "tarred and other sources may be mixed: passes");
+  v("text_field", text_field, "key of the text in a NeMo manifest");
+  v("lang_field", lang_field, "key of the language in a NeMo manifest");
+  v("metadata_only", metadata_only, "one pass over the manifests only; audio cannot be loaded");
+  v("force_finite", force_finite, "one pass, also over mixed and tarred sources");
+  v("force_map_dataset", force_map_dataset,
+    "allow mixing tarred and other sources, as finite passes");
   v("force_iterable_dataset", force_iterable_dataset,
-    "tarred and other sources may be mixed: endless");
-  v("slice_length", slice_length, "so many consecutive cuts of each shard, from a drawn one on",
+    "allow mixing tarred and other sources, as an endless stream");
+  v("slice_length", slice_length,
+    "number of consecutive cuts to read from each shard, from a random start", at_least(1));
+  v("max_open_streams", max_open_streams, "endless mix of shards with this many open at a time",
     at_least(1));
-  v("max_open_streams", max_open_streams, "endless mix of shards, so many at a time", at_least(1));
   v("reweight_temperature", reweight_temperature,
-    "power of the weights of input_cfg: a number, or one for each level; below 1: more even");
-  v("limit", limit, "only the first cuts of a pass", at_least(1));
+    "exponent of the weights of input_cfg: a number, or one per level; below 1: more uniform");
+  v("limit", limit, "read only the first cuts of a pass", at_least(1));
 }
 
 void CutBatchesOptions::visit_order(OptionVisitor& v) {
-  v("shuffle", shuffle, "another order in each epoch; false: the order of the source");
-  v("shuffle_buffer_size", shuffle_buffer_size, "cuts from which the next one is drawn",
-    at_least(1));
-  v("seed", seed, "a whole number, or randomized or trng (another at every start); null: the run's",
+  v("shuffle", shuffle, "shuffle in each epoch; false: the order of the source");
+  v("shuffle_buffer_size", shuffle_buffer_size,
+    "size of the buffer from which the next cut is drawn", at_least(1));
+  v("seed", seed,
+    "random seed: an integer, or randomized or trng (a new seed at every start); null: the seed of "
+    "the run",
     "seed");
   v("shard_seed", shard_seed,
-    "of the order of shards, of mixing, shuffling and augmentation, alike; null: seed (NeMo: "
-    "trng)",
+    "random seed of shard order, mixing, shuffling and augmentation; same values as seed; null: "
+    "seed (NeMo: trng)",
     "seed");
 }
 
 void CutBatchesOptions::visit_batches(OptionVisitor& v) {
-  v("batch_size", batch_size, "most rows in a batch", at_least(1));
-  v("batch_duration", batch_duration, "most audio in a batch in s: count x longest", at_least(0));
+  v("batch_size", batch_size, "maximum number of rows in a batch", at_least(1));
+  v("batch_duration", batch_duration,
+    "maximum audio in a batch in seconds: number of cuts x longest cut", at_least(0));
   v("quadratic_duration", quadratic_duration,
-    "s; a cut of d counts d + d * d / this in batch_duration", at_least(0));
-  v("drop_last", drop_last, "leave out an epoch's last batch when it is not full");
-  v("use_bucketing", use_bucketing, "batches of cuts of like length");
+    "in seconds; a cut of d seconds counts as d + d * d / quadratic_duration in batch_duration",
+    at_least(0));
+  v("drop_last", drop_last, "skip the last batch of an epoch if it is not full");
+  v("use_bucketing", use_bucketing, "batch cuts of similar length");
   v("bucket_batch_size", bucket_batch_size, "batch size of each bucket", at_least(1));
-  v("num_buckets", num_buckets, "when bucket_duration_bins says nothing", at_least(2));
+  v("num_buckets", num_buckets, "number of buckets if bucket_duration_bins is not set",
+    at_least(2));
   v("num_cuts_for_bins_estimate", num_cuts_for_bins_estimate,
-    "first cuts, whose durations give the bins", at_least(2));
+    "number of cuts from which the bins are estimated", at_least(2));
   v("bucket_duration_bins", bucket_duration_bins,
-    "upper bounds in s, or of [s, tokens]; null: from min_duration to max_duration, or estimated");
+    "upper bounds in seconds, or of [seconds, tokens]; null: from min_duration to max_duration, or "
+    "estimated");
   v("bucket_buffer_size", bucket_buffer_size,
-    "cuts in all buckets together, and shuffle_buffer_size more (as NeMo)", at_least(1));
-  v("concurrent_bucketing", concurrent_bucketing, "no use here: batches are always planned ahead");
+    "number of cuts in all buckets, in addition to shuffle_buffer_size (as in NeMo)", at_least(1));
+  v("concurrent_bucketing", concurrent_bucketing,
+    "no effect: batches are always planned in advance");
   v("bucketing_2d_strict_mode", bucketing_2d_strict_mode,
-    "2-D bins: leave out what has too many tokens for its duration's buckets");
-  v("concatenate", concatenate, "several cuts in one sequence");
-  v("multi_config", multi_config, "the keys that are maps are sets with options of their own");
-  v("sampler_fusion", sampler_fusion, "multi_config: whose batch is next",
+    "2-D bins: skip cuts that have too many tokens for the buckets of their duration");
+  v("concatenate", concatenate, "concatenate several cuts to one sequence");
+  v("multi_config", multi_config, "each key that is a map is a data set with its own options");
+  v("sampler_fusion", sampler_fusion, "multi_config: how the set of the next batch is chosen",
     one_of({"round_robin", "randomized_round_robin", "zip"}));
   v("sampler_weights", sampler_weights, "randomized_round_robin: weight of each set");
 }
 
 void CutBatchesOptions::visit_filters(OptionVisitor& v) {
-  v("min_duration", min_duration, "shorter cuts are left out, in s");
-  v("max_duration", max_duration, "longer cuts are left out, in s; null: none");
-  v("min_tps", min_tps, "cuts with fewer tokens per second are left out");
-  v("max_tps", max_tps, "cuts with more tokens per second; or a list, one for each 2-D bucket");
-  v("max_cer", max_cer, "cuts whose first turn has a higher custom field cer are left out");
+  v("min_duration", min_duration, "skip shorter cuts, in seconds");
+  v("max_duration", max_duration, "skip longer cuts, in seconds; null: no limit");
+  v("min_tps", min_tps, "skip cuts with fewer tokens per second");
+  v("max_tps", max_tps,
+    "skip cuts with more tokens per second; a number, or a list with one per 2-D bucket");
+  v("max_cer", max_cer, "skip cuts whose first turn has a higher custom field cer");
   v("min_context_speaker_similarity", min_context_speaker_similarity,
-    "cuts whose first turn has a lower context_speaker_similarity are left out");
-  v("keep", keep, "cuts with another custom field validation_status are left out");
+    "skip cuts whose first turn has a lower context_speaker_similarity");
+  v("keep", keep, "skip cuts with another custom field validation_status");
 }
 
 void CutBatchesOptions::visit_cut_changes(OptionVisitor& v) {
   v("channel_selector", channel_selector,
-    "of recordings with several channels: a number, or the custom field that has it");
-  v("noise_path", noise_path, "what is mixed in: a manifest, or a map with the keys of input");
-  v("noise_snr", noise_snr, "dB, from and to");
-  v("noise_mix_prob", noise_mix_prob, "share of the cuts", between(0, 1));
-  v("perturb_speed", perturb_speed, "each cut as it is, and at 0.9 and 1.1 times its speed");
-  v("truncate_duration", truncate_duration, "s; of longer cuts one piece of this length",
-    at_least(0));
-  v("truncate_offset_type", truncate_offset_type, "which piece",
+    "channel of multi-channel recordings: a number, or the custom field that contains it");
+  v("noise_path", noise_path, "noise to mix in: a manifest, or a map with the keys of an input");
+  v("noise_snr", noise_snr, "range in dB, as [from, to]");
+  v("noise_mix_prob", noise_mix_prob, "fraction of the cuts", between(0, 1));
+  v("perturb_speed", perturb_speed,
+    "use each cut at its own speed and at 0.9 and 1.1 times that speed");
+  v("truncate_duration", truncate_duration,
+    "in seconds; take one piece of this length from longer cuts", at_least(0));
+  v("truncate_offset_type", truncate_offset_type, "which piece to take",
     one_of({"random", "start", "end"}));
-  v("cut_into_windows_duration", cut_into_windows_duration, "s; all pieces of this length",
-    at_least(0));
-  v("cut_into_windows_hop", cut_into_windows_hop, "s from piece to piece; null: no overlap",
-    at_least(0));
+  v("cut_into_windows_duration", cut_into_windows_duration,
+    "in seconds; split cuts into pieces of this length", at_least(0));
+  v("cut_into_windows_hop", cut_into_windows_hop,
+    "seconds from the start of one piece to the next; null: no overlap", at_least(0));
   v("keep_excessive_supervisions", keep_excessive_supervisions,
-    "keep turns that reach out of their piece");
-  v("pad_min_duration", pad_min_duration, "s; shorter cuts are padded to it", at_least(0));
+    "keep turns that extend beyond their piece");
+  v("pad_min_duration", pad_min_duration, "in seconds; pad shorter cuts to this duration",
+    at_least(0));
   v("pad_direction", pad_direction, "where silence is added",
     one_of({"right", "left", "both", "random"}));
 }
 
 void CutBatchesOptions::visit_batch_changes(OptionVisitor& v) {
   v("concatenate_samples", concatenate_samples,
-    "join cuts of a batch to rows as long as its longest");
-  v("concatenate_gap_seconds", concatenate_gap_seconds, "s of silence between joined cuts",
+    "join cuts of a batch into rows as long as the longest cut");
+  v("concatenate_gap_seconds", concatenate_gap_seconds, "seconds of silence between joined cuts",
     at_least(0));
   v("concatenate_duration_factor", concatenate_duration_factor,
-    "rows may be so many times the longest", at_least(0));
+    "maximum row length, as a multiple of the longest cut", at_least(0));
   v("concatenate_merge_supervisions", concatenate_merge_supervisions,
-    "one turn for all turns of a row; false for dialogues");
-  v("db_norm", db_norm, "loudness of joined cuts; null: as they are");
-  v("rir_enabled", rir_enabled, "rooms: cuts with the echo of a drawn impulse response");
-  v("rir_path", rir_path, "recordings of impulse responses, .jsonl; null: made up");
-  v("rir_prob", rir_prob, "share of the cuts", between(0, 1));
-  v("lowpass_enabled", lowpass_enabled, "cuts with less than their band");
-  v("lowpass_frequencies_interval", lowpass_frequencies_interval, "Hz, from and to", at_least(1));
-  v("lowpass_prob", lowpass_prob, "share of the cuts", between(0, 1));
+    "merge all turns of a row into one; set false for dialogues");
+  v("db_norm", db_norm, "target loudness of joined cuts; null: unchanged");
+  v("rir_enabled", rir_enabled, "reverberation: convolve cuts with a random room impulse response");
+  v("rir_path", rir_path, "recordings of impulse responses (.jsonl); null: synthetic responses");
+  v("rir_prob", rir_prob, "fraction of the cuts", between(0, 1));
+  v("lowpass_enabled", lowpass_enabled, "band limiting: filter cuts with a lowpass");
+  v("lowpass_frequencies_interval", lowpass_frequencies_interval, "range in Hz, as [from, to]",
+    at_least(1));
+  v("lowpass_prob", lowpass_prob, "fraction of the cuts", between(0, 1));
 }
 
 void CutBatchesOptions::visit_effects(OptionVisitor& v) {
-  v("compression_enabled", compression_enabled, "cuts as lossy codecs leave them");
-  v("compression_prob", compression_prob, "share of the cuts", between(0, 1));
-  v("compression_level_interval", compression_level_interval, "0 best to 1 smallest, from and to",
-    between(0, 1));
-  v("compression_codecs", compression_codecs, "drawn from",
+  v("compression_enabled", compression_enabled, "encode and decode cuts with lossy codecs");
+  v("compression_prob", compression_prob, "fraction of the cuts", between(0, 1));
+  v("compression_level_interval", compression_level_interval,
+    "range of compression, from 0 (best quality) to 1 (smallest), as [from, to]", between(0, 1));
+  v("compression_codecs", compression_codecs, "codecs to draw from",
     one_of({"opus", "mp3", "vorbis", "gsm"}));
-  v("compression_codec_weights", compression_codec_weights, "of the codecs; empty: alike",
+  v("compression_codec_weights", compression_codec_weights, "weights of the codecs; empty: equal",
     at_least(0));
   v("compression_enable_for_custom_fields", compression_enable_for_custom_fields,
-    "the agent's audio, too");
-  v("clipping_enabled", clipping_enabled, "cuts that are too loud for their range");
-  v("clipping_gain_db", clipping_gain_db, "dB, from and to");
-  v("clipping_normalize", clipping_normalize, "to full scale before");
-  v("clipping_oversampling", clipping_oversampling, "factor; null: none", at_least(1));
-  v("clipping_prob_hard", clipping_prob_hard, "share of hard clipping", between(0, 1));
-  v("clipping_prob", clipping_prob, "share of the cuts", between(0, 1));
+    "apply it also to the agent's audio");
+  v("clipping_enabled", clipping_enabled, "clipping: amplify cuts beyond full scale");
+  v("clipping_gain_db", clipping_gain_db, "range in dB, as [from, to]");
+  v("clipping_normalize", clipping_normalize, "normalize to full scale first");
+  v("clipping_oversampling", clipping_oversampling, "oversampling factor; null: none", at_least(1));
+  v("clipping_prob_hard", clipping_prob_hard, "fraction of hard clipping", between(0, 1));
+  v("clipping_prob", clipping_prob, "fraction of the cuts", between(0, 1));
 }
 
 void CutBatchesOptions::visit_unused(OptionVisitor& v) {
-  v("use_lhotse", use_lhotse, "no use here: always");
-  v("cuda_expandable_segments", cuda_expandable_segments,
-    "no use here: PYTORCH_CUDA_ALLOC_CONF says it");
-  v("pretokenize", pretokenize, "no use here: tokens are counted when an option needs them");
+  v("use_lhotse", use_lhotse, "no effect: always on");
+  v("cuda_expandable_segments", cuda_expandable_segments, "no effect: set PYTORCH_CUDA_ALLOC_CONF");
+  v("pretokenize", pretokenize, "no effect: tokens are counted if an option needs them");
   v("prompt_format", prompt_format, kText);
   v("use_multimodal_sampling", use_multimodal_sampling, kText);
   v("audio_locator_tag", audio_locator_tag, kText);
@@ -235,15 +258,14 @@ std::vector<std::string> names_of_sets(const Config& block) {
 std::vector<std::string> option_notes(const CutBatchesOptions& options, const std::string& path) {
   std::vector<std::string> notes;
   const auto note = [&](bool is_given, const char* name, const char* reason) {
-    if (is_given)
-      notes.push_back(fmt::format("without effect here: {}.{}: {}", path, name, reason));
+    if (is_given) notes.push_back(fmt::format("ignored: {}.{}: {}", path, name, reason));
   };
   const char* const text = "text examples are not read, and cuts are measured in seconds";
   const CutBatchesOptions& o = options;
-  note(!o.cuda_expandable_segments, "cuda_expandable_segments", "PYTORCH_CUDA_ALLOC_CONF says it");
-  note(!o.concurrent_bucketing, "concurrent_bucketing", "batches are always planned ahead");
+  note(!o.cuda_expandable_segments, "cuda_expandable_segments", "set PYTORCH_CUDA_ALLOC_CONF");
+  note(!o.concurrent_bucketing, "concurrent_bucketing", "batches are always planned in advance");
   note(!o.use_lhotse, "use_lhotse", "there is no other loader");
-  note(!o.pretokenize, "pretokenize", "tokens are counted when an option needs them");
+  note(!o.pretokenize, "pretokenize", "tokens are counted if an option needs them");
   note(o.prompt_format.has_value(), "prompt_format", text);
   note(o.use_multimodal_sampling, "use_multimodal_sampling", text);
   note(o.token_equivalent_duration.has_value(), "token_equivalent_duration", text);

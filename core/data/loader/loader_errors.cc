@@ -12,9 +12,8 @@ Error no_batch_size(const std::string& path) {
   return config_error(
       "data/batch-size",
       fmt::format(
-          "{} says neither batch_size nor batch_duration nor bucket_batch_size; expected at "
-          "least one; add for example 'batch_size: 4', or bucket_duration_bins and "
-          "bucket_batch_size",
+          "{} has none of batch_size, batch_duration and bucket_batch_size; expected at least one; "
+          "add for example 'batch_size: 4', or bucket_duration_bins and bucket_batch_size",
           path));
 }
 
@@ -54,22 +53,22 @@ Error no_tokenizer(const std::string& path, const std::string& option) {
 Error no_batches(const std::string& path, int64_t num_discarded) {
   return data_error(
       "data/empty",
-      fmt::format("{}: a whole pass gave no batch ({} cuts fit no bucket); expected at "
-                  "least one; check filters (min_duration, max_duration, max_tps, limit), "
-                  "bins, and drop_last with too few cuts for a batch",
+      fmt::format("{}: a whole pass produced no batch ({} cuts fit no bucket); expected at least "
+                  "one; check the filters (min_duration, max_duration, max_tps, limit), bins, and "
+                  "drop_last with too few cuts for a batch",
                   path, num_discarded));
 }
 
 Error no_noise() {
   return data_error("data/empty",
-                    "noise_path names a set without cuts; expected at least one; check "
-                    "the path, or remove the option");
+                    "noise_path is a set without cuts; expected at least one; check the path, or "
+                    "remove the option");
 }
 
 Error bad_state(const std::string& path, const std::string& reason) {
   return data_error("data/state",
-                    fmt::format("{}: no position in a set of cuts: {}; expected what a "
-                                "checkpoint of this kind of data stored; start a new run",
+                    fmt::format("{}: not a valid position in the data: {}; expected one that a "
+                                "checkpoint of this kind of data saved; start a new run",
                                 path, reason));
 }
 
@@ -89,32 +88,32 @@ Error channel(const Cut& cut, const std::string& problem) {
 
 Error nothing_left(const std::string& path) {
   return data_error("data/empty",
-                    fmt::format("{}: no cut of the set is left; expected at least one; "
-                                "check the files, min_duration, max_duration and limit",
+                    fmt::format("{}: the set has no usable cuts; expected at least one; check the "
+                                "files, min_duration, max_duration and limit",
                                 path));
 }
 
 Error no_tokenizer(const std::string& path) {
   return config_error(
       "data/no-tokenizer",
-      fmt::format("{} needs a tokenizer for its text channels, and there is none; name "
-                  "one under model.tokenizer",
-                  path));
+      fmt::format(
+          "{} needs a tokenizer for its text channels, but there is none; set model.tokenizer",
+          path));
 }
 
 Error bad_state(const std::string& path, const std::string& state, const std::string& reason) {
   return data_error("data/state",
-                    fmt::format("{}: '{}' is no position in a set of cuts: {}; expected what "
-                                "a checkpoint of this kind of data stored; start a new run",
+                    fmt::format("{}: '{}' is not a valid position in the data: {}; expected one "
+                                "that a checkpoint of this kind of data saved; start a new run",
                                 path, state.substr(0, 80), reason));
 }
 
 Error changed_data(const std::string& path) {
   return data_error(
       "data/state",
-      fmt::format("{}: the cuts, or the options that decide their order, are not those of "
-                  "the checkpoint; expected the same for an exact resume; put them back, or "
-                  "set allow_changed_data: true to begin the epoch anew",
+      fmt::format("{}: the cuts, or the options that determine their order, differ from those of "
+                  "the checkpoint; expected the same for an exact resume; restore them, or set "
+                  "allow_changed_data: true to restart the epoch",
                   path));
 }
 
@@ -124,38 +123,40 @@ Error too_many_bad(const std::string& where, int64_t limit, const std::vector<st
   for (size_t i = 0; i < std::min(bad.size(), kShown); ++i) list += "\n  " + bad[i];
   if (bad.size() > kShown) list += fmt::format("\n  and {} more", bad.size() - kShown);
   return data_error("data/too-many-bad",
-                    fmt::format("{}: {} cuts cannot be used, skip_bad allows {}; expected no more; "
-                                "fix them ('s2s-run data inspect' lists all), or raise skip_bad:{}",
+                    fmt::format("{}: {} cuts cannot be used, but skip_bad allows only {}; fix them "
+                                "('s2s-run data inspect' lists all), or raise skip_bad:{}",
                                 where, bad.size(), limit, list));
 }
 
 Error no_good_cut(const std::string& path) {
-  return data_error("data/empty", fmt::format("{}: no cut behind a batch of bad ones can be used; "
-                                              "expected one; fix the set",
-                                              path));
+  return data_error(
+      "data/empty",
+      fmt::format(
+          "{}: no usable cut follows a batch of bad cuts; expected at least one; fix the data set",
+          path));
 }
 
 Error too_long(const Cut& cut, double longest_s) {
   return data_error(
       "data/too-long",
-      fmt::format("{} lasts {:g} s; expected at most {:g}, as a row of a batch is in memory as a "
-                  "whole; shorten such cuts (cut_into_windows_duration, truncate_duration), leave "
-                  "them out (max_duration), or raise longest_cut",
+      fmt::format("{} lasts {:g} s; expected at most {:g}, because a whole row of a batch is in "
+                  "memory; shorten such cuts (cut_into_windows_duration, truncate_duration), skip "
+                  "them (max_duration), or raise longest_cut",
                   cut.place(), cut.duration_s, longest_s));
 }
 
 std::string left_out(const std::string& where, int64_t count, int64_t limit,
                      const std::string& reason) {
-  return fmt::format("{}: bad cut {} of at most {} is left out: {}", where, count, limit, reason);
+  return fmt::format("{}: skipped bad cut {} of at most {}: {}", where, count, limit, reason);
 }
 
 std::string long_text(const std::string& path, const TokenChannelCounts& counts, const Cut& first,
                       const DuplexDataOptions& data) {
   std::string cost;
   if (data.long_text == "drop") {
-    cost = fmt::format("; {} tokens are left out", counts.dropped_tokens);
+    cost = fmt::format("; {} tokens are dropped", counts.dropped_tokens);
   } else if (data.long_text == "keep") {
-    cost = fmt::format("; {} tokens are overwritten, others stand behind their turn's end",
+    cost = fmt::format("; {} tokens are overwritten, others are placed after the end of their turn",
                        counts.overwritten_tokens);
   }
   return fmt::format(
@@ -171,17 +172,17 @@ Error too_long_text(const std::string& message) { return data_error("data/long-t
 std::string text_cut_off(const std::string& path, const TokenChannelCounts& counts,
                          const Cut& first) {
   return fmt::format(
-      "[data/text-cut-off] {}: agent text lies beyond the end of its cut, first in {}; {} tokens "
-      "are cut off, {} turns skipped; expected turns and their texts inside the cut; lengthen the "
-      "cuts, or shorten the texts",
+      "[data/text-cut-off] {}: agent text extends beyond the end of its cut, first in {}; {} "
+      "tokens are cut off, {} turns skipped; expected turns and their texts inside the cut; "
+      "lengthen the cuts, or shorten the texts",
       path, first.place(), counts.truncated_tokens, counts.skipped_turns);
 }
 
 std::string duplicate_ids(const std::string& path, int64_t count, const Cut& again,
                           const std::string& first_place) {
   return fmt::format(
-      "[data/duplicate-id] {}: {} of the first cuts have the id of another, the first is {}, used "
-      "before at {}; expected every cut to have its own, all are read; rename or remove them",
+      "[data/duplicate-id] {}: {} of the first cuts have a duplicate id, the first is {}, already "
+      "used at {}; expected unique ids; all cuts are used; rename or remove the duplicates",
       path, count, again.place(), first_place);
 }
 

@@ -67,10 +67,10 @@ CutSize SizedStream::measured(const Cut& cut) const {
 void LongCutWarning::about(const SizedItem& item, const CutStream& stream) {
   if (has_warned_ || !warn_) return;
   has_warned_ = true;
-  warn_(
-      fmt::format("{}: its length of {} exceeds what a batch may have; it is a batch of its own "
-                  "(lower max_duration to leave such cuts out); later ones are not reported",
-                  cut_of(item.item, stream)->place(), item.size.length));
+  warn_(fmt::format(
+      "{}: its length of {} exceeds the maximum of a batch, so it forms a batch alone (lower "
+      "max_duration to skip such cuts); further cuts of this kind are not reported",
+      cut_of(item.item, stream)->place(), item.size.length));
 }
 
 void BatchCount::add(double length) {

@@ -5,10 +5,9 @@
 namespace s2s::data::sampling_errors {
 
 Error no_limit() {
-  return data_error(
-      "data/batch-limits",
-      "nothing says when a batch is full; expected batch_size, batch_duration or both "
-      "(with buckets, bucket_batch_size); set one");
+  return data_error("data/batch-limits",
+                    "the batch size is not set; expected batch_size, batch_duration or both (with "
+                    "buckets, bucket_batch_size); set one");
 }
 
 Error limit(const std::string& option, double value) {
@@ -19,9 +18,8 @@ Error limit(const std::string& option, double value) {
 Error too_few_cuts(int64_t num_cuts, int64_t num_buckets) {
   return data_error(
       "data/too-few-cuts",
-      fmt::format("bounds of {} buckets are to be estimated from {} cuts; expected at "
-                  "least 2 buckets and a cut for each; lower num_buckets, or give "
-                  "bucket_duration_bins",
+      fmt::format("cannot estimate the bounds of {} buckets from {} cuts; expected at least 2 "
+                  "buckets and one cut per bucket; lower num_buckets, or give bucket_duration_bins",
                   num_buckets, num_cuts));
 }
 
@@ -34,10 +32,10 @@ Error bins(const std::string& found, const std::string& expected) {
 Error longer_than_bins(const Cut& cut, const std::string& size, const std::string& largest) {
   return data_error(
       "data/longer-than-bins",
-      fmt::format("{}: {} fits no bucket, the largest is {}; expected cuts that fit when "
-                  "batch sizes are fixed; set max_duration (and max_tps) to leave such "
-                  "cuts out, or add a bucket",
-                  cut.place(), size, largest));
+      fmt::format(
+          "{}: {} fits no bucket, the largest is {}; expected cuts that fit when batch sizes are "
+          "fixed; set max_duration (and max_tps) to skip such cuts, or add a bucket",
+          cut.place(), size, largest));
 }
 
 }  // namespace s2s::data::sampling_errors

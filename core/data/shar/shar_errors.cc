@@ -86,11 +86,11 @@ Error folder_in_use(const std::string& folder, const std::string& found) {
 }
 
 Error other_settings(const std::string& folder, const std::string& difference) {
-  return data_error("data/shar-out",
-                    fmt::format("{}: the shards that are there were begun with other settings "
-                                "({}); expected the same to go on; name another folder, or begin "
-                                "anew with --force",
-                                folder, difference));
+  return data_error(
+      "data/shar-out",
+      fmt::format("{}: the existing shards were started with other settings ({}); expected the "
+                  "same settings to continue; choose another folder, or start over with --force",
+                  folder, difference));
 }
 
 }  // namespace s2s::shar_errors

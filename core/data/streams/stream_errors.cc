@@ -12,10 +12,10 @@ namespace s2s::data::stream_errors {
 Error damaged_state(const std::string& reason) {
   return data_error(
       "data/position",
-      fmt::format("the saved position of the data cannot be used: {}; expected one that "
-                  "this pipeline saved; resume from another checkpoint, or start the "
-                  "data from the beginning",
-                  reason));
+      fmt::format(
+          "the saved position in the data cannot be used: {}; expected one that this pipeline "
+          "saved; resume from another checkpoint, or start the data from the beginning",
+          reason));
 }
 
 Error weights(const std::string& found) {
@@ -27,18 +27,17 @@ Error weights(const std::string& found) {
 }
 
 Error empty_draw(const std::string& what) {
-  return data_error("data/empty-draw",
-                    fmt::format("there is nothing to draw from: {}; expected at least "
-                                "one choice with a weight above 0",
-                                what));
+  return data_error("data/empty-draw", fmt::format("no choice is left to sample from: {}; expected "
+                                                   "at least one choice with a weight above 0",
+                                                   what));
 }
 
 Error no_input(const std::string& path) {
   return config_error(
       "data/cuts-path",
-      fmt::format("{} names nothing to read; expected input_cfg (several sources), cuts_path (a "
-                  "Lhotse manifest, .jsonl or .jsonl.gz, or a list), shar_path (a Shar directory) "
-                  "or manifest_filepath (NeMo's); 's2s-run data synth OUT' makes a set",
+      fmt::format("{} specifies no data; expected input_cfg (several sources), cuts_path (a Lhotse "
+                  "manifest, .jsonl or .jsonl.gz, or a list), shar_path (a Shar directory) or "
+                  "manifest_filepath (NeMo's); 's2s-run data synth OUT' creates a data set",
                   path));
 }
 
@@ -60,14 +59,15 @@ Error input_type(const std::string& path, const Config& node, const std::string&
       "data/input-type",
       fmt::format("{}: {} is {}; expected one of {}{}", config_place(path, node),
                   config_value(node), why, fmt::join(input_types(), ", "),
-                  nearest.empty() ? "; take the entry out" : "; did you mean " + nearest + "?"));
+                  nearest.empty() ? "; remove the entry" : "; did you mean " + nearest + "?"));
 }
 
 Error some_weights(const std::string& path, const std::string& without) {
-  return config_error("data/weights",
-                      fmt::format("{}: some entries have a weight and {} has none; "
-                                  "expected all of a group or none; add or remove them",
-                                  path, without));
+  return config_error(
+      "data/weights",
+      fmt::format("{}: some entries have a weight, but {} has none; expected weights for all "
+                  "entries of a group or for none; add or remove weights",
+                  path, without));
 }
 
 Error bad_weights(const std::string& path, const Config& node, const std::string& problem,
@@ -79,19 +79,17 @@ Error bad_weights(const std::string& path, const Config& node, const std::string
 Error mixed_input(const std::string& path, const std::string& tarred, const std::string& other) {
   return config_error(
       "data/input-mixed",
-      fmt::format("{}: {} is tarred and {} is not; expected one kind in a group, as one is endless "
-                  "and the other has passes; set force_iterable_dataset: true (endless) or "
-                  "force_map_dataset: true",
+      fmt::format("{}: {} is tarred and {} is not; expected one kind in a group, because tarred "
+                  "sources are endless and others finite; set force_iterable_dataset: true "
+                  "(endless) or force_map_dataset: true",
                   path, tarred, other));
 }
 
 Error finite_streams(const std::string& path) {
-  return config_error(
-      "data/input-mixed",
-      fmt::format("{}: max_open_streams makes an endless mix, and one pass is asked "
-                  "for (force_finite or metadata_only); expected one "
-                  "of the two; remove max_open_streams",
-                  path));
+  return config_error("data/input-mixed",
+                      fmt::format("{}: max_open_streams makes an endless mix, but force_finite or "
+                                  "metadata_only requires one pass; remove max_open_streams",
+                                  path));
 }
 
 Error nemo_line(const std::string& place, const std::string& problem, const std::string& expected) {
@@ -100,11 +98,10 @@ Error nemo_line(const std::string& place, const std::string& problem, const std:
 }
 
 Error nemo_shard_name(const std::string& path, const std::string& pattern) {
-  return data_error(
-      "data/nemo-shards",
-      fmt::format("'{}' has no shard number; expected a name like {}, with that word before the "
-                  "number, as NeMo does; rename or link the files",
-                  path, pattern));
+  return data_error("data/nemo-shards",
+                    fmt::format("'{}' has no shard number; expected a name like {}, with this word "
+                                "before the number, as in NeMo; rename or link the files",
+                                path, pattern));
 }
 
 Error nemo_shards(const std::string& manifests, const std::vector<int64_t>& in_manifests,

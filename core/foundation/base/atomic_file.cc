@@ -99,7 +99,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   }
   const int reason = errno;
   temporary_.clear();
-  throw write_error(path_, "cannot make a file beside it", reason);
+  throw write_error(path_, "cannot create a temporary file in its folder", reason);
 }
 
 AtomicFile::~AtomicFile() {
@@ -122,7 +122,7 @@ void AtomicFile::write(const void* data, size_t num_bytes) {
 void AtomicFile::commit() {
   const bool is_stream = temporary_.empty();
   if (fsync(file_) != 0 && !(is_stream && errno == EINVAL)) {
-    throw write_error(path_, "cannot put it on the disk", errno);
+    throw write_error(path_, "cannot sync it to disk", errno);
   }
   if (is_stream) return;
   lock_ = fcntl(file_, F_DUPFD_CLOEXEC, 0);
@@ -159,7 +159,7 @@ void make_folders(const std::string& path) {
   }
   std::error_code problem;
   fs::create_directories(path, problem);
-  if (problem) throw write_error(path, "cannot make the folder", problem.value());
+  if (problem) throw write_error(path, "cannot create the folder", problem.value());
   for (const fs::path& made : missing) sync_to_disk(folder_of(made.string()));
 }
 
@@ -170,7 +170,7 @@ void sync_to_disk(const std::string& path) {
   const int reason = errno;
   close(file);
   // Some file systems cannot sync a folder and say EINVAL.
-  if (result != 0 && reason != EINVAL) throw write_error(path, "cannot put it on the disk", reason);
+  if (result != 0 && reason != EINVAL) throw write_error(path, "cannot sync it to disk", reason);
 }
 
 void rename_durably(const std::string& from, const std::string& to) {

@@ -13,17 +13,17 @@ std::string next_step(int error_number) {
   switch (error_number) {
     case ENOSPC:
     case EDQUOT:
-      return "; free some space and run again, nothing that was there before is lost";
+      return "; free some space and run again; no existing file was changed";
     case EACCES:
     case EPERM:
     case EROFS:
-      return "; choose a folder that you may write to";
+      return "; choose a folder with write permission";
     case ENOENT:
-      return "; make its folder first";
+      return "; create its folder first";
     case ENOTDIR:
-      return "; a part of the path is a file, where a folder is expected: name another place";
+      return "; a component of the path is a file, not a folder; choose another path";
     default:
-      return "; nothing that was there before is lost";
+      return "; no existing file was changed";
   }
 }
 
@@ -36,8 +36,7 @@ Error write_error(const std::string& path, const std::string& action, int error_
 
 std::string exists_text(const std::string& path) {
   return "'" + path +
-         "' is there already, and nothing was written; name another place, or write over it with "
-         "--force";
+         "' already exists; nothing was written; choose another path, or overwrite it with --force";
 }
 
 Error exists_error(const std::string& path) {
@@ -47,8 +46,9 @@ Error exists_error(const std::string& path) {
 Error read_error(const std::string& path, int error_number) {
   return {ExitCode::kData, "io/read",
           path + ": cannot be read: " + std::strerror(error_number) +
-              "\n  next:      run again when the disk, the network or the limit that stops it is "
-              "in order; nothing was changed. If it will not come back, move it away"};
+              "\n"
+              "  next:      check the disk, the network and the limits, then run again; nothing "
+              "was changed. If the file cannot be recovered, move it away"};
 }
 
 bool says_no_file(int error_number) {

@@ -118,13 +118,14 @@ void end_if_mapping_was_cut(const void* address) {
       if (shown != nullptr) write_stderr(shown);
       if (!is_shorter(slot.path, slot.end - slot.begin)) {
         write_stderr(
-            ": a page of it could not be read\n  next:      see whether its disk or server is in "
-            "order, and run again\n");
+            ": a page of it could not be read\n"
+            "  next:      check its disk or server, then run again\n");
         return;
       }
       write_stderr(
-          ": it became shorter while it was read\n  expected: a file that stays as it is until the "
-          "program ends; copy it again, beside its place, and rename it\n");
+          ": it became shorter while it was read\n"
+          "  expected: a file that does not change while the program runs; copy it again under "
+          "another name in the same folder, and rename it\n");
       ::_exit(static_cast<int>(ExitCode::kData));
     }
   }

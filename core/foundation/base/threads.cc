@@ -108,9 +108,10 @@ void end_process_if_threads_are_left(int exit_code) {
 
 Error threads_error(const std::string& reason) {
   return {ExitCode::kCheckFailed, "run/threads",
-          "the system gives this process no more threads: " + reason +
-              "\n  raise the limit (`ulimit -u`, pids.max of the container, TasksMax of the unit), "
-              "or start fewer: lower `num_workers`, `--num-jobs` or OMP_NUM_THREADS"};
+          "the system does not allow more threads for this process: " + reason +
+              "\n"
+              "  raise the limit (`ulimit -u`, pids.max of the container, TasksMax of the unit), "
+              "or use fewer threads: lower `num_workers`, `--num-jobs` or OMP_NUM_THREADS"};
 }
 
 }  // namespace s2s

@@ -26,7 +26,7 @@ std::string type_hint(const Config& node, std::string_view expected) {
   const auto number = parse_float(text);
   if (expected == "an integer" && text.size() > 18 &&
       text.find_first_not_of("0123456789", text[0] == '-' ? 1 : 0) == std::string::npos) {
-    return "; write one of at most 9223372036854775807";
+    return "; write a number of at most 9223372036854775807";
   }
   if (expected == "an integer" && number && *number == std::floor(*number) &&
       std::abs(*number) < 1e15) {
@@ -61,7 +61,7 @@ std::string config_value(const Config& node) {
     case Config::Kind::kNull:
       return "null";
     case Config::Kind::kScalar:
-      if (is_secret_value(node)) return "a text that is not shown";
+      if (is_secret_value(node)) return "a hidden value";
       return node.quoted() || is_string_text(node.text()) ? "\"" + shortened(node.text()) + "\""
                                                           : shortened(node.text());
     case Config::Kind::kList:
@@ -79,7 +79,7 @@ Error type_error(std::string_view path, const Config& node, std::string_view exp
 
 Error missing_value_error(std::string_view path, const Config& node) {
   return make("config/missing",
-              config_place(path, node) + ": the value is mandatory and still ???; give " +
+              config_place(path, node) + ": the value is mandatory but still ???; give " +
                   "one in the file or on the command line: " + std::string(path) + "=VALUE");
 }
 
@@ -107,8 +107,7 @@ Error choice_error(std::string_view path, const Config& node,
 Error program_error(std::string_view path, const Config& node) {
   return make("config/program",
               config_place(path, node) + ": got " + config_value(node) +
-                  ", but a checkpoint's configuration may not name a program to run; "
-                  "give " +
+                  ", but the configuration of a checkpoint must not name a program to run; give " +
                   std::string(path) + "=... on the command line if you trust it");
 }
 
@@ -122,7 +121,7 @@ Error unknown_key_error(std::string_view key, std::string_view parent_path, cons
   if (!instead.empty()) return make("config/unknown-key", message + "; " + instead);
   if (!nearest.empty())
     return make("config/unknown-key", message + "; did you mean '" + nearest + "'?");
-  if (known.empty()) return make("config/unknown-key", message + "; it takes no options");
+  if (known.empty()) return make("config/unknown-key", message + "; it has no options");
   return make("config/unknown-key", message + "; known: " + joined(known, ", "));
 }
 
@@ -134,22 +133,22 @@ Error duration_error(std::string_view path, const Config& node) {
 
 Error pattern_error(std::string_view path, const Config& node, const std::string& reason) {
   return make("config/pattern", config_place(path, node) + ": " + config_value(node) +
-                                    " is no regular expression: " + reason +
+                                    " is not a valid regular expression: " + reason +
                                     "; expected a pattern that " +
                                     "is matched at the start of parameter names, as '^llm\\..+$'");
 }
 
 Error no_datasets_error(const std::string& key) {
   return make("config/no-datasets",
-              key + " is missing or empty; expected at least one data set, as " + key +
+              key + " is missing or empty; expected at least one data set, for example " + key +
                   (key.ends_with("datasets") ? ".NAME" : "") + ": {name: ...}");
 }
 
 Error validation_repeat_error(std::string_view path, const Config& node) {
-  return make("config/validation-repeat",
-              config_place(path, node) +
-                  ": a validation reads its sets once, and this one would "
-                  "never end; remove the key, or set it to false");
+  return make(
+      "config/validation-repeat",
+      config_place(path, node) +
+          ": a validation set with repeat: true never ends; remove the key, or set it to false");
 }
 
 Error no_file_error(const std::string& file, const std::string& nearest) {
@@ -168,7 +167,7 @@ Error syntax_error(const Origin& origin, const std::string& reason) {
 
 Error duplicate_key_error(const std::string& key, const Origin& first, const Origin& second) {
   return make("config/duplicate-key", second.text() + ": key '" + key +
-                                          "' stands twice in one map, first at " + first.text() +
+                                          "' occurs twice in one map, first at " + first.text() +
                                           "; remove one of them");
 }
 
@@ -183,7 +182,7 @@ Error interpolation_error(std::string_view path, const Config& node, const std::
 
 Error interpolation_cycle_error(const std::vector<std::string>& cycle, const Config& node) {
   return make("config/interpolation-cycle",
-              config_place(cycle.front(), node) + ": interpolation goes in a circle: " +
+              config_place(cycle.front(), node) + ": circular interpolation: " +
                   joined(cycle, " -> ") + "; give one of them a value");
 }
 

@@ -12,8 +12,8 @@ constexpr size_t kMostLines = 2;
 /// "trainer.logger" of "trainer.logger (my.yaml:3:1): metrics.jsonl always holds every number".
 std::string path_of(const std::string& line) { return line.substr(0, line.find(' ')); }
 
-constexpr const char* kMetrics = "metrics.jsonl always holds every number";
-constexpr const char* kExport = "other formats are exported from a checkpoint";
+constexpr const char* kMetrics = "metrics.jsonl always contains all values";
+constexpr const char* kExport = "export a checkpoint to get other formats";
 
 /// The map that holds the last step of a dotted path of plain names, or null.
 Config* parent_of(Config& config, const std::string& path) {
@@ -31,7 +31,7 @@ Config* parent_of(Config& config, const std::string& path) {
 
 std::vector<std::string> ConfigNotes::all() const {
   std::vector<std::string> lines;
-  for (const std::string& key : without_effect) lines.push_back("without effect here: " + key);
+  for (const std::string& key : without_effect) lines.push_back("ignored: " + key);
   lines.insert(lines.end(), others.begin(), others.end());
   return lines;
 }
@@ -43,7 +43,7 @@ std::vector<std::string> ConfigNotes::brief() const {
     paths += (paths.empty() ? "" : ", ") + path_of(key);
   }
   std::vector<std::string> lines = {
-      fmt::format("{} keys are without effect here ('s2s-run config check' says why): {}",
+      fmt::format("{} keys are ignored ('s2s-run config check' explains why): {}",
                   without_effect.size(), paths)};
   lines.insert(lines.end(), others.begin(), others.end());
   return lines;
@@ -52,20 +52,20 @@ std::vector<std::string> ConfigNotes::brief() const {
 const std::vector<KeyWithoutEffect>& keys_without_effect() {
   static const std::vector<KeyWithoutEffect> kKeys = {
       {"trainer.logger", kMetrics},
-      {"trainer.enable_checkpointing", "exp_manager says when"},
-      {"trainer.use_distributed_sampler", "data sources share out their data"},
-      {"trainer.num_sanity_val_steps", "a run is checked before it starts"},
-      {"trainer.enable_progress_bar", "the terminal decides"},
+      {"trainer.enable_checkpointing", "exp_manager decides when"},
+      {"trainer.use_distributed_sampler", "data sources distribute their data"},
+      {"trainer.num_sanity_val_steps", "a run is always checked before it starts"},
+      {"trainer.enable_progress_bar", "this depends on the terminal"},
       {"trainer.enable_model_summary", "s2s-run plan prints it"},
-      {"trainer.benchmark", "kernels are not chosen by trying them"},
+      {"trainer.benchmark", "kernels are not chosen by benchmarks"},
       {"exp_manager.create_tensorboard_logger", kMetrics},
       {"exp_manager.create_wandb_logger", kMetrics},
       {"exp_manager.wandb_logger_kwargs", kMetrics},
       {"exp_manager.create_checkpoint_callback", "checkpoints are always written"},
-      {"exp_manager.use_datetime_version", "the run's folder is the one named"},
-      {"exp_manager.resume_ignore_no_checkpoint", "without one a run begins anew"},
-      {"exp_manager.checkpoint_callback_params.filename", "the name is step=N"},
-      {"exp_manager.checkpoint_callback_params.save_last", "`last` is always there"},
+      {"exp_manager.use_datetime_version", "the run folder is the one given"},
+      {"exp_manager.resume_ignore_no_checkpoint", "without a checkpoint, a run starts from step 0"},
+      {"exp_manager.checkpoint_callback_params.filename", "the name is always step=N"},
+      {"exp_manager.checkpoint_callback_params.save_last", "`last` always exists"},
       {"exp_manager.checkpoint_callback_params.always_save_nemo", kExport},
       {"exp_manager.checkpoint_callback_params.save_nemo_on_train_end", kExport},
   };

@@ -66,12 +66,12 @@ std::vector<std::string> config_changes(const Config& before, const Config& now)
   for (const auto& [path, value] : new_values) {
     const std::string* const old = find(old_values, path);
     if (old != nullptr && *old == value) continue;
-    changes.push_back(path + ": " + (old != nullptr ? *old : "not there") + " before, " + value +
+    changes.push_back(path + ": " + (old != nullptr ? *old : "missing") + " before, " + value +
                       " now");
   }
   for (const auto& [path, value] : old_values) {
     if (find(new_values, path) == nullptr) {
-      changes.push_back(path + ": " + value + " before, not there now");
+      changes.push_back(path + ": " + value + " before, missing now");
     }
   }
   return changes;

@@ -108,14 +108,14 @@ class Resolver {
     throw interpolation_error(dotted(path), node,
                               "interpolations bring in more than " +
                                   std::to_string(kMaxAddedBytes >> 20) +
-                                  " MiB; this is no configuration");
+                                  " MiB, which is too much for a configuration");
   }
 
   void check_level(size_t level, const Config& node, const Path& path) const {
     if (level <= kMaxLevels) return;
-    throw interpolation_error(
-        dotted(path), node,
-        "it leads through more than " + std::to_string(kMaxLevels) + " others; name the value");
+    throw interpolation_error(dotted(path), node,
+                              "it leads through more than " + std::to_string(kMaxLevels) +
+                                  " other values; refer to the value directly");
   }
 
   /// The origin becomes the target's, with a note of the way; of what came from the environment,
@@ -161,7 +161,7 @@ class Resolver {
     if (!value.is_scalar()) {
       throw interpolation_error(
           dotted(path), node,
-          "'" + expression + "' is " + config_value(value) + ", which cannot stand inside a text");
+          "'" + expression + "' is " + config_value(value) + ", which cannot be part of a text");
     }
     const auto variables = environment_expression(value);
     return {value.text(), variables.value_or(escape_interpolation(value.text())),
@@ -210,15 +210,15 @@ class Resolver {
       if (valid_utf8_bytes(found) != std::string_view(found).size()) {
         throw interpolation_error(
             dotted(path), node,
-            "the environment's '" + name + "' is not UTF-8; set it to a text that is");
+            "the environment variable '" + name + "' is not UTF-8; set it to valid UTF-8");
       }
       value = *found == '\0' ? Config::scalar("", true) : Config::scalar(found);
     } else if (fallback) {
       value = Config::scalar(fallback->text);
     } else {
-      throw interpolation_error(
-          dotted(path), node,
-          "the environment has no '" + name + "'; set it, or write ${oc.env:" + name + ",DEFAULT}");
+      throw interpolation_error(dotted(path), node,
+                                "there is no environment variable '" + name +
+                                    "'; set it, or write ${oc.env:" + name + ",DEFAULT}");
     }
     value.set_origin(std::move(origin));
     return value;
@@ -243,7 +243,8 @@ class Resolver {
     size_t dots = 0;
     while (dots < expression.size() && expression[dots] == '.') ++dots;
     if (dots > path.size()) {
-      throw interpolation_error(dotted(path), node, "the leading dots go out of the config");
+      throw interpolation_error(dotted(path), node,
+                                "the leading dots lead outside the configuration");
     }
     if (dots > 0) target.assign(path.begin(), path.end() - static_cast<std::ptrdiff_t>(dots));
     std::string step;
@@ -254,7 +255,7 @@ class Resolver {
         target.push_back(std::exchange(step, ""));
       }
     }
-    if (target.empty()) throw interpolation_error(dotted(path), node, "it names no value");
+    if (target.empty()) throw interpolation_error(dotted(path), node, "it is empty");
     return target;
   }
 
@@ -295,7 +296,7 @@ class Resolver {
     const std::string nearest = nearest_name(step, known);
     throw interpolation_error(
         dotted(path), node,
-        "there is no '" + dotted(target) + "' in the config" +
+        "there is no '" + dotted(target) + "' in the configuration" +
             (nearest.empty() ? "" : "; did you mean '" + nearest + "' instead of '" + step + "'?"));
   }
 

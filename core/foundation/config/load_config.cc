@@ -43,7 +43,7 @@ const std::string& read_standard_input() {
     }
     return text;
   }();
-  if (kText.size() > kMaxBytes) throw unreadable_file_error(kStandardInput, "it is too long");
+  if (kText.size() > kMaxBytes) throw unreadable_file_error(kStandardInput, "it is too large");
   return kText;
 }
 
@@ -58,7 +58,7 @@ std::string read_file(const std::string& path) {
     return read_small_file(path, kMaxBytes);
   } catch (const std::system_error& error) {
     throw unreadable_file_error(path, error.code() == std::errc::invalid_argument
-                                          ? "it is no regular file"
+                                          ? "it is not a regular file"
                                           : error.code().message());
   }
 }
@@ -140,7 +140,7 @@ size_t list_index(const Override& word, size_t depth, const Config& list, bool m
   if (!index || *index < 0 || *index > size || (*index == size && !may_append)) {
     throw override_error(word.text, config_place(join_path(word.path, depth), list) +
                                         " is a list of " + std::to_string(size) +
-                                        ", which has no item '" + word.path[depth] + "'");
+                                        ", which has no element '" + word.path[depth] + "'");
   }
   return static_cast<size_t>(*index);
 }

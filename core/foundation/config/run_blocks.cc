@@ -10,47 +10,50 @@
 namespace s2s {
 
 void TrainerBlock::visit(OptionVisitor& v) {
-  v("accelerator", accelerator, "where to compute", one_of({"auto", "cpu", "gpu", "cuda"}));
+  v("accelerator", accelerator, "device type of the run", one_of({"auto", "cpu", "gpu", "cuda"}));
   v("precision", precision, "32-true, bf16-true, bf16-mixed or 16-mixed",
     one_of({"32-true", "32", "bf16-true", "bf16-mixed", "bf16", "16-mixed", "16", "fp16"}));
-  v("max_steps", max_steps, "optimizer steps of the whole run", at_least(1));
-  v("val_check_interval", val_check_interval, "optimizer steps between validations; null: never",
-    at_least(1));
+  v("max_steps", max_steps, "total number of optimizer steps", at_least(1));
+  v("val_check_interval", val_check_interval,
+    "optimizer steps between validations; null: no validation", at_least(1));
   v("limit_train_batches", limit_train_batches,
-    "batches of a pseudo epoch, which says when checkpoints are written; null: there are none",
+    "batches per pseudo epoch, a unit for the checkpoint schedule; null: no pseudo epochs",
     at_least(1));
-  v("limit_val_batches", limit_val_batches, "batches of each set while training; null: all",
-    at_least(1));
+  v("limit_val_batches", limit_val_batches,
+    "number of batches of each set in a validation during training; null: all", at_least(1));
   v("limit_val_generate_batches", limit_val_generate_batches,
-    "of them, batches that the model answers, for BLEU and turn taking; 0: none; null: all with "
-    "model.scoring_asr, model.metrics or when monitor needs it, otherwise none",
+    "number of these batches for which the model generates answers, for BLEU and turn taking; 0: "
+    "none; null: all if model.scoring_asr or model.metrics is set or monitor needs them, otherwise "
+    "none",
     at_least(0));
-  v("log_every_n_steps", log_every_n_steps, "steps between lines on the console", at_least(1));
-  v("gradient_clip_val", gradient_clip_val, "largest norm of all gradients; null: no limit",
-    at_least(0));
+  v("log_every_n_steps", log_every_n_steps, "steps between progress lines on the console",
+    at_least(1));
+  v("gradient_clip_val", gradient_clip_val,
+    "clip the gradients to this global norm; null: no clipping", at_least(0));
   v("accumulate_grad_batches", accumulate_grad_batches, "micro-batches per optimizer step",
     at_least(1));
-  v("seed", seed, "of initial values and of random choices in the model");
-  v("num_threads", num_threads, "threads of the CPU; null: one per core", at_least(1));
-  v("codec_fit_batches", codec_fit_batches, "batches that a codec's statistics are fitted to",
-    at_least(1));
+  v("seed", seed, "random seed of the initial values and of random choices in the model");
+  v("num_threads", num_threads, "number of CPU threads; null: one per core", at_least(1));
+  v("codec_fit_batches", codec_fit_batches,
+    "number of batches from which a codec's statistics are computed", at_least(1));
   v("max_skipped_steps", max_skipped_steps,
-    "updates in a row that are skipped because the gradients are not finite; one more ends the run",
+    "maximum number of consecutive updates that are skipped because of non-finite gradients; one "
+    "more ends the run",
     at_least(0));
-  v("devices", devices, "processes that were started on each machine; null, auto, -1: any number");
-  v("num_nodes", num_nodes, "machines that they were started on; null: any number", at_least(1));
+  v("devices", devices, "number of processes on each machine; null, auto, -1: any number");
+  v("num_nodes", num_nodes, "number of machines; null: any number", at_least(1));
   v("strategy", strategy, "name of the parallel strategy, and its options", "strategy");
-  v("communicator", communicator, "how several processes exchange tensors", "communicator");
+  v("communicator", communicator, "how the processes exchange tensors", "communicator");
 }
 
 void CommunicatorBlock::visit(OptionVisitor& v) {
-  v("name", name, "name of the communicator; auto: the one for where the run computes");
-  v("timeout_s", timeout_s, "how long one collective may take", at_least(0.001));
+  v("name", name, "name of the communicator; auto: the one for the device type of the run");
+  v("timeout_s", timeout_s, "timeout of one collective", at_least(0.001));
   v("first_step_timeout_s", first_step_timeout_s,
-    "the same until the first optimizer step of a start has ended, which also sets up and loads; "
-    "null: three times timeout_s",
+    "timeout of one collective until the end of the first optimizer step, which includes setup and "
+    "loading; null: three times timeout_s",
     at_least(0.001));
-  v("start_timeout_s", start_timeout_s, "how long all ranks have to come", at_least(0.001));
+  v("start_timeout_s", start_timeout_s, "timeout for all ranks to join", at_least(0.001));
 }
 
 std::optional<int64_t> num_devices(const Config& node) {
@@ -80,37 +83,39 @@ std::optional<int64_t> configured_ranks(const Config& config) {
 
 void CheckpointBlock::visit(OptionVisitor& v) {
   v("every_n_train_steps", every_n_train_steps,
-    "optimizer steps between checkpoints; when this and the next two are null: one after each "
-    "validation, each pseudo epoch, and 30 minutes",
+    "optimizer steps between checkpoints; if this and the next two are null: a checkpoint after "
+    "each validation, each pseudo epoch and every 30 minutes",
     at_least(1));
   v("every_n_epochs", every_n_epochs,
-    "pseudo epochs of trainer.limit_train_batches between checkpoints, or validations where that "
-    "is null",
+    "pseudo epochs between checkpoints (trainer.limit_train_batches), or validations if that is "
+    "null",
     at_least(1));
-  v("train_time_interval", train_time_interval, "DD:HH:MM:SS between checkpoints");
+  v("train_time_interval", train_time_interval, "time between checkpoints, as DD:HH:MM:SS");
   v("save_top_k", save_top_k,
-    "checkpoints that are kept: the newest, or with monitor the best and the newest; -1: all",
+    "number of checkpoints to keep: the newest, or with monitor the best and the newest; -1: all",
     at_least(-1));
   v("monitor", monitor,
-    "number of a validation that says which are the best, as val_text_loss; null: the newest are");
-  v("mode", mode, "min: the best has the smallest number, max: the largest",
+    "validation metric that selects the best checkpoints, for example val_text_loss; null: keep "
+    "the newest");
+  v("mode", mode, "min: lower values of monitor are better; max: higher values are better",
     one_of({"min", "max"}));
-  v("async_save", async_save, "write checkpoints beside training, from a copy in memory");
+  v("async_save", async_save,
+    "write checkpoints in the background from a copy in memory, while training continues");
 }
 
 void ExpManagerBlock::visit(OptionVisitor& v) {
-  v("exp_dir", exp_dir, "folder of runs; the run's own folder is exp_dir/name");
-  v("explicit_log_dir", explicit_log_dir, "the run's folder itself");
-  v("name", name, "the run's name");
-  v("max_time_per_run", max_time_per_run, "DD:HH:MM:SS; then stop with a checkpoint");
+  v("exp_dir", exp_dir, "parent folder of runs; the run folder is exp_dir/name");
+  v("explicit_log_dir", explicit_log_dir, "run folder; replaces exp_dir/name");
+  v("name", name, "name of the run");
+  v("max_time_per_run", max_time_per_run,
+    "maximum run time as DD:HH:MM:SS; the run then writes a checkpoint and stops");
   v("resume_from_checkpoint", resume_from_checkpoint,
-    "checkpoint to begin from, or a run: its last one");
-  v("resume_if_exists", resume_if_exists,
-    "continue from the newest checkpoint of the run's folder");
+    "checkpoint to start from, or a run folder (its last checkpoint)");
+  v("resume_if_exists", resume_if_exists, "resume from the newest checkpoint in the run folder");
   v("checkpoint_callback_params", checkpoint_callback_params, "when checkpoints are written");
   v("loggers", loggers,
-    "loggers of plugins, which get the numbers of metrics.jsonl: a map with the name and its "
-    "options, or a list",
+    "logger plugins, which receive the values of metrics.jsonl: a map with a name and its options, "
+    "or a list of them",
     "logger");
 }
 
@@ -143,39 +148,46 @@ double duration_s(const std::string& path, const Config& node) {
 }
 
 void MeshBlock::visit(OptionVisitor& v) {
-  v("data_parallel_size", data_parallel_size, "ranks of the data axis; null: 1", at_least(1));
-  v("tensor_parallel_size", tensor_parallel_size, "ranks of the tensor axis; null: 1", at_least(1));
-  v("sequence_parallel", sequence_parallel, "split activations over positions between the blocks");
+  v("data_parallel_size", data_parallel_size, "number of ranks on the data axis; null: 1",
+    at_least(1));
+  v("tensor_parallel_size", tensor_parallel_size, "number of ranks on the tensor axis; null: 1",
+    at_least(1));
+  v("sequence_parallel", sequence_parallel,
+    "split activations along positions between the blocks (sequence parallelism)");
   v("replicate_kv_heads", replicate_kv_heads,
-    "several tensor ranks hold the same key/value head where there are more ranks than heads");
+    "replicate key/value heads if there are more tensor ranks than heads");
   v("zero_stage", zero_stage,
-    "what the data axis splits: 1 optimizer state, 2 gradients, too, 3 parameters, too",
+    "what the data axis shards: 1: optimizer state, 2: also gradients, 3: also parameters",
     between(1, 3));
 }
 
 void LrScaleBlock::visit(OptionVisitor& v) {
   v("params", params, "regular expression, matched at the start of parameter names", required());
-  v("scale", scale, "factor on the learning rate", at_least(0));
+  v("scale", scale, "learning rate multiplier", at_least(0));
 }
 
 void OptimizerBlock::visit(OptionVisitor& v) {
-  v("lr_scales", lr_scales, "factors on the learning rate of some parameters");
+  v("lr_scales", lr_scales, "learning rate multipliers for selected parameters");
 }
 
 void ModelBlock::visit(OptionVisitor& v) {
   v("type", type, "name of the model component", required());
-  v("freeze_params", freeze_params, "patterns of parameters that do not train");
-  v("prevent_freeze_params", prevent_freeze_params, "patterns that win over freeze_params");
+  v("freeze_params", freeze_params, "patterns of parameters that are frozen");
+  v("prevent_freeze_params", prevent_freeze_params,
+    "patterns of parameters that stay trainable, even if freeze_params matches");
   v("pretrained_weights", pretrained_weights,
-    "false: the files that a part's path names give its sizes only, and its weights are random");
-  v("lora", lora, "low-rank adapters in the language model, which is frozen beside them");
+    "false: read only the sizes from the files at a part's path, and initialize its weights "
+    "randomly");
+  v("lora", lora,
+    "low-rank adapters (LoRA) in the language model; its other parameters are frozen");
   v("tokenizer", tokenizer, "name of the tokenizer, and its options", "tokenizer");
   v("optimizer", optimizer, "name of the optimizer, and its options", "optimizer");
   v("lr_scheduler", lr_scheduler, "name of the schedule, and its options", "schedule");
-  v("scoring_asr", scoring_asr, "name of the listener that judges answers, and its options",
+  v("scoring_asr", scoring_asr,
+    "name of the speech recognizer that transcribes answers for evaluation, and its options",
     "scorer");
   v("metrics", metrics,
-    "metrics of plugins for the texts of answers: a map with the name and its options, or a list",
+    "metric plugins for the texts of answers: a map with a name and its options, or a list of them",
     "metric");
 }
 
@@ -227,14 +239,14 @@ void end_validation_set(Config& set, const OptionTable& table) {
 
 void LoraOptions::visit(OptionVisitor& v) {
   v("r", r, "rank of the adapters; 0: none", at_least(0));
-  v("lora_alpha", lora_alpha, "their update is multiplied by lora_alpha / r");
-  v("lora_dropout", lora_dropout, "share of their inputs that is dropped in training",
+  v("lora_alpha", lora_alpha, "the adapter output is scaled by lora_alpha / r");
+  v("lora_dropout", lora_dropout, "dropout probability of the adapter inputs in training",
     between(0, 1));
   v("target_modules", target_modules,
-    "ends of the paths of the linear layers that get one, or all-linear; none: q_proj and v_proj, "
-    "as PEFT has it for the families here");
-  v("task_type", task_type, "kind of model, for the files", one_of({"CAUSAL_LM"}));
-  v("path", path, "folder with an adapter as PEFT writes it; null: new ones");
+    "path suffixes of the linear layers that get an adapter, or all-linear; empty: q_proj and "
+    "v_proj, as in PEFT");
+  v("task_type", task_type, "task type that is written to adapter files", one_of({"CAUSAL_LM"}));
+  v("path", path, "folder with an adapter in PEFT format; null: new adapters");
 }
 
 std::vector<std::string> LoraOptions::targets() const {

@@ -236,7 +236,7 @@ class Walker {
       if (source.empty()) return walk_options(node, *table, scope);
       check(node, *table, scope);
       walk_components(node, *table, path);
-      check_.notes.others.push_back(path + ": what is not written comes from " + source +
+      check_.notes.others.push_back(path + ": missing keys are taken from " + source +
                                     ", not from the defaults of " + kind + ":" + name.text());
     }
   }

@@ -53,7 +53,7 @@ std::string save_warning(const SaveSchedule& schedule, int64_t max_steps) {
                                     [max_steps](int64_t every) { return every < max_steps; });
   if (is_early || schedule.every_s > 0) return "";
   return fmt::format(
-      "no checkpoint is written before the last step ({}): what dies earlier is lost; set "
+      "no checkpoint is written before the last step ({}), so a run that ends earlier is lost; set "
       "exp_manager.checkpoint_callback_params.every_n_train_steps to fewer steps, or "
       "train_time_interval there",
       max_steps);

@@ -44,7 +44,8 @@ class TreeBuilder final : public YAML::EventHandler {
   Config take() { return std::move(root_); }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    if (documents_++ > 0) throw syntax_error(at(mark), "a second document starts; one is expected");
+    if (documents_++ > 0)
+      throw syntax_error(at(mark), "a second document starts; expected one document");
   }
   void OnDocumentEnd() override {}
 
@@ -54,7 +55,8 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
-    if (found == anchors_.end()) throw syntax_error(at(mark), "an alias stands inside its anchor");
+    if (found == anchors_.end())
+      throw syntax_error(at(mark), "an alias occurs inside its own anchor");
     if (wants_key()) throw syntax_error(at(mark), "an alias cannot be a key");
     count_copy(found->second, mark);
     place(found->second, mark);
@@ -124,8 +126,9 @@ class TreeBuilder final : public YAML::EventHandler {
   void count(int64_t nodes, const YAML::Mark& mark) {
     num_nodes_ += nodes;
     if (num_nodes_ > kMaxNodes) {
-      throw syntax_error(at(mark), "more than " + std::to_string(kMaxNodes) +
-                                       " values, aliases followed; this is no configuration");
+      throw syntax_error(at(mark),
+                         "more than " + std::to_string(kMaxNodes) +
+                             " values including aliases, which is too much for a configuration");
     }
   }
 
@@ -139,7 +142,7 @@ class TreeBuilder final : public YAML::EventHandler {
     if (copied_bytes_ > kMaxCopiedBytes) {
       throw syntax_error(at(mark), "aliases, anchors and merges bring in more than " +
                                        std::to_string(kMaxCopiedBytes >> 20) +
-                                       " MiB; this is no configuration");
+                                       " MiB, which is too much for a configuration");
     }
   }
 
@@ -151,7 +154,7 @@ class TreeBuilder final : public YAML::EventHandler {
     frame.key_origin = at(mark);
     if (frame.keys.size() > kMaxKeys) {
       throw syntax_error(at(mark), "more than " + std::to_string(kMaxKeys) +
-                                       " keys in one map; this is no configuration");
+                                       " keys in one map, which is too much for a configuration");
     }
     if (frame.is_merge || frame.keys.insert(key).second) return;
     throw duplicate_key_error(key, frame.node.find(key)->origin(), frame.key_origin);
@@ -259,8 +262,8 @@ std::string with_hint(const std::string& words, bool is_tab) {
                        words == YAML::ErrorMsg::END_OF_MAP_FLOW ||
                        words == YAML::ErrorMsg::END_OF_SEQ_FLOW;
   return in_flow ? words +
-                       "; inside { } and [ ], a text with any of ? { } [ ] , needs quotes, as "
-                       "\"???\" and \"${a.b}\" do"
+                       "; inside { } and [ ], put a text with any of ? { } [ ] , in quotes, for "
+                       "example \"???\" or \"${a.b}\""
                  : words;
 }
 
@@ -295,7 +298,8 @@ Config parse(const std::string& text, const Origin& base, bool has_lines) {
     }
     if (deep != nullptr) {
       throw syntax_error(
-          origin, fmt::format("blocks and lists lie in more than {} others here", deep->depth()));
+          origin,
+          fmt::format("blocks and lists are nested deeper than {} levels here", deep->depth()));
     }
     throw syntax_error(origin, with_hint(error.msg, has_tab(text, error.mark.line)));
   }

@@ -59,37 +59,39 @@ Error environment(const std::string& what, const std::string& next) {
 Error port_busy(const std::string& address) {
   return comm_error(
       "comm/port-busy",
-      fmt::format("rank 0 cannot listen at {}: the port is in use, by another run or by a second "
-                  "rank 0\n  next:      end the other one, or give another port in MASTER_PORT "
-                  "(torchrun: --master-port)",
-                  address));
+      fmt::format(
+          "rank 0 cannot listen at {}: the port is in use, by another run or by a second rank 0\n"
+          "  next:      stop the other process, or set another port in MASTER_PORT (torchrun: "
+          "--master-port)",
+          address));
 }
 
 Error unreachable(const std::string& address, int64_t rank, double waited_s,
                   const std::string& reason) {
   if (rank == 0) {
-    return comm_error("comm/unreachable",
-                      fmt::format("rank 0 does not reach itself at {} in {:g} s: {}\n  next:      "
-                                  "set MASTER_ADDR to an address of the machine of rank 0",
-                                  address, waited_s, reason));
+    return comm_error(
+        "comm/unreachable",
+        fmt::format("rank 0 could not connect to itself at {} within {:g} s: {}\n"
+                    "  next:      set MASTER_ADDR to an address of the machine of rank 0",
+                    address, waited_s, reason));
   }
-  return comm_error("comm/unreachable",
-                    fmt::format("rank {} found no rank 0 at {} in {:g} s: {}\n  next:      see "
-                                "whether rank 0 was started and ended with a message, and whether "
-                                "MASTER_ADDR and MASTER_PORT name its machine",
-                                rank, address, waited_s, reason));
+  return comm_error(
+      "comm/unreachable",
+      fmt::format("rank {} could not connect to rank 0 at {} within {:g} s: {}\n"
+                  "  next:      check whether rank 0 started or ended with a message, and whether "
+                  "MASTER_ADDR and MASTER_PORT point to its machine",
+                  rank, address, waited_s, reason));
 }
 
 Error missing_rank(const std::vector<int64_t>& missing, int64_t size, double waited_s,
                    const std::vector<std::string>& present) {
-  return comm_error(
-      "comm/missing-rank",
-      fmt::format(
-          "{} of {} ranks did not come within {:g} s: {}\n  came:      {}\n  next:      see "
-          "why {} did not start; the launcher has to start as many processes as it says "
-          "(WORLD_SIZE)",
-          missing.size(), size, waited_s, rank_list(missing), fmt::join(present, "; "),
-          missing.size() == 1 ? "it" : "they"));
+  return comm_error("comm/missing-rank",
+                    fmt::format("{} of {} ranks did not join within {:g} s: {}\n"
+                                "  joined:    {}\n"
+                                "  next:      find out why {} did not start; the launcher must "
+                                "start WORLD_SIZE processes",
+                                missing.size(), size, waited_s, rank_list(missing),
+                                fmt::join(present, "; "), missing.size() == 1 ? "it" : "they"));
 }
 
 Error duplicate_rank(int64_t rank, const std::string& first, const std::string& second) {

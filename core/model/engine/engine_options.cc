@@ -24,18 +24,19 @@ Bounds dtypes() { return one_of({"same", "float32", "bfloat16", "float16"}); }
 
 void EngineOptions::visit(OptionVisitor& v) {
   v("activation_checkpointing", activation_checkpointing,
-    "what is computed again in the backward pass: nothing, the blocks of the plan's units, or "
-    "norms and MLPs",
+    "what is recomputed in the backward pass: nothing, the blocks of the plan's units, or norms "
+    "and MLPs",
     one_of({"none", "full", "norm_and_mlp"}));
   v("activation_checkpointing_every", activation_checkpointing_every,
-    "of full: every n-th block, from the first on", at_least(1));
-  v("offload", offload, "what lives in the host's memory", one_of({"none", "optimizer", "params"}));
-  v("param_dtype", param_dtype, "dtype that is gathered and computed in", dtypes());
-  v("reduce_dtype", reduce_dtype, "dtype of gradients on their way", dtypes());
-  v("output_dtype", output_dtype, "dtype of what units return", dtypes());
-  v("replicate_frozen", replicate_frozen, "frozen parameters stay whole on every rank");
+    "with full: recompute every n-th block, starting with the first", at_least(1));
+  v("offload", offload, "what is kept in host memory", one_of({"none", "optimizer", "params"}));
+  v("param_dtype", param_dtype, "dtype of unsharded parameters and of computation", dtypes());
+  v("reduce_dtype", reduce_dtype, "dtype of gradient reduction", dtypes());
+  v("output_dtype", output_dtype, "dtype of the outputs of units", dtypes());
+  v("replicate_frozen", replicate_frozen, "keep frozen parameters whole on every rank");
   v("bucket_cap_mb", bucket_cap_mb,
-    "where parameters stay whole: gradients that are reduced as one tensor, MiB; 0: each alone",
+    "bucket size in MiB for gradient reduction of parameters that are not sharded; 0: one bucket "
+    "per gradient",
     at_least(0));
 }
 
@@ -57,18 +58,19 @@ void EngineOptions::apply(EngineSettings& settings) const {
 
 void ShardingOptions::visit(OptionVisitor& v) {
   v("data_parallel_size", data_parallel_size,
-    "ranks that read different data; auto: as many as were started leave room for");
+    "number of ranks that read different data; auto: determined by the number of started ranks");
   v("replicate_size", replicate_size,
-    "replicas of the whole model among them; the shard axis is the rest", at_least(1));
+    "number of replicas of the whole model among these ranks; the rest is the shard axis",
+    at_least(1));
   v("zero_stage", zero_stage,
-    "what the shard axis splits: 1 optimizer state; 2 gradients, too; 3 parameters, too",
+    "what the shard axis shards: 1: optimizer state, 2: also gradients, 3: also parameters",
     between(1, 3));
   v("reshard_after_forward", reshard_after_forward,
-    "zero_stage 3: free units after their forward: always, never, or a number of neighboring "
-    "ranks that keep the parts meanwhile");
+    "zero_stage 3: reshard units after their forward: always, never, or the size of the reshard "
+    "group");
   v("gradient_sync", gradient_sync,
-    "micro-batches after which gradients are reduced: all of a step, its last (they are whole "
-    "until then), or auto: the last in stage 1, else all",
+    "when gradients are reduced: after all micro-batches of a step, after the last one (unsharded "
+    "until then), or auto: the last in stage 1, otherwise all",
     one_of({"auto", "all", "last"}));
   engine.visit(v);
 }

@@ -59,16 +59,17 @@ at::Tensor nucleus(const at::Tensor& scores_BV, double top_p) {
 }  // namespace
 
 void SamplingOptions::visit(OptionVisitor& v) {
-  v("temperature", temperature, "logits are divided by it before a draw; 0: the likeliest token",
+  v("temperature", temperature, "sampling temperature; 0: always the most likely token",
     at_least(0));
-  v("top_k", top_k, "draw among so many of the likeliest tokens; 0: among all", at_least(0));
-  v("top_p", top_p, "draw among the fewest tokens that together have this probability",
+  v("top_k", top_k, "sample from the k most likely tokens; 0: from all", at_least(0));
+  v("top_p", top_p,
+    "nucleus sampling: sample from the smallest set of tokens with this total probability",
     between(0, 1));
-  v("repetition_penalty", repetition_penalty, "above 1: tokens that were there become less likely",
+  v("repetition_penalty", repetition_penalty, "above 1: makes tokens already generated less likely",
     at_least(1e-6));
   v("no_repeat_ngram_size", no_repeat_ngram_size,
-    "so many tokens in a row never come twice; 0: they may", at_least(0));
-  v("seed", seed, "of the draws", at_least(0));
+    "no sequence of this many tokens occurs twice; 0: no limit", at_least(0));
+  v("seed", seed, "random seed of sampling", at_least(0));
 }
 
 at::Tensor sampling_scores(const at::Tensor& logits_BV, const at::Tensor& so_far_BT,

@@ -35,7 +35,7 @@ Error not_elf_error(const std::string& file, const std::string& reason) {
 
 Error truncated_error(const std::string& file, const char* what, uint64_t offset, uint64_t size,
                       uint64_t file_size) {
-  return plugin_error("plugin/truncated", file + " is cut short or damaged: " + what +
+  return plugin_error("plugin/truncated", file + " is truncated or damaged: " + what +
                                               " should be " + std::to_string(size) +
                                               " bytes at offset " + std::to_string(offset) +
                                               ", the file has " + std::to_string(file_size) +
@@ -43,10 +43,11 @@ Error truncated_error(const std::string& file, const char* what, uint64_t offset
 }
 
 Error no_note_error(const std::string& file) {
-  return plugin_error("plugin/no-note", file +
-                                            " is a shared object without an s2s note (section "
-                                            ".s2s_plugin)\n  a plugin's source has S2S_PLUGIN(...) "
-                                            "(s2s/plugin.h) and is built with s2s_add_plugin");
+  return plugin_error("plugin/no-note",
+                      file +
+                          " is a shared object without an s2s note (section .s2s_plugin)\n"
+                          "  write S2S_PLUGIN(...) (s2s/plugin.h) in the plugin's source and build "
+                          "it with s2s_add_plugin");
 }
 
 Error magic_error(const std::string& file) {
@@ -59,7 +60,7 @@ Error magic_error(const std::string& file) {
 
 Error note_size_error(const std::string& file, const PluginNote& note, uint64_t section_size) {
   return plugin_error("plugin/note-size",
-                      "the note of " + file + " says " + std::to_string(note.size) +
+                      "the plugin note of " + file + " says " + std::to_string(note.size) +
                           " bytes in a section of " + std::to_string(section_size) + ", expected " +
                           std::to_string(sizeof(PluginNote)) + " (its api is " +
                           std::to_string(note.api) + ", this s2s-run's " +
@@ -68,7 +69,7 @@ Error note_size_error(const std::string& file, const PluginNote& note, uint64_t 
 
 Error fields_error(const std::string& file, const std::vector<std::string>& findings) {
   return plugin_error("plugin/fields",
-                      "the note of " + file + " is not filled: " + join(findings, "; ") +
+                      "the plugin note of " + file + " is incomplete: " + join(findings, "; ") +
                           "\n  correct S2S_PLUGIN(name, version, license, provides)");
 }
 
@@ -90,10 +91,11 @@ Error abi_error(const std::string& file, const PluginFacts& facts,
 
 Error directory_error(const std::string& directory, const std::string& origin,
                       const std::string& reason) {
-  return plugin_error("plugin/directory", "cannot search '" + directory + "' (" + origin +
-                                              ") for plugins: " + reason +
-                                              ", expected a folder\n  a single file is named with "
-                                              "plugins.load: [file.so] in the config");
+  return plugin_error(
+      "plugin/directory",
+      "cannot search '" + directory + "' (" + origin + ") for plugins: " + reason +
+          ", expected a folder\n"
+          "  to load a single file, write plugins.load: [file.so] in the configuration");
 }
 
 Error file_error(const std::string& file, const std::vector<std::string>& tried) {
@@ -102,10 +104,12 @@ Error file_error(const std::string& file, const std::vector<std::string>& tried)
 
 Error duplicate_error(const ComponentId& id, const std::string& directory,
                       const std::vector<std::string>& files) {
-  return plugin_error("plugin/duplicate", id.kind + " '" + id.name + "' is provided twice in " +
-                                              directory + ": " + join(files) +
-                                              "\n  remove all but one, or move one into another "
-                                              "directory of the search path: the earlier one wins");
+  return plugin_error("plugin/duplicate",
+                      id.kind + " '" + id.name + "' is provided twice in " + directory + ": " +
+                          join(files) +
+                          "\n"
+                          "  remove one, or move it to another directory of the search path; the "
+                          "first directory on the path takes precedence");
 }
 
 Error unknown_error(const UnknownName& unknown) {
@@ -114,7 +118,7 @@ Error unknown_error(const UnknownName& unknown) {
   const std::string nearest = nearest_name(unknown.id.name, unknown.available);
   if (!nearest.empty()) text += "\n  did you mean '" + nearest + "'?";
   if (!unknown.other_kinds.empty()) {
-    text += "\n  there is one of this name of kind " + join(unknown.other_kinds);
+    text += "\n  this name exists for kind " + join(unknown.other_kinds);
   }
   text += "\n  available: " + (unknown.available.empty() ? "none" : join(unknown.available));
   text += "\n  searched:  " + join(unknown.searched);
@@ -139,10 +143,11 @@ Error unknown_kind_error(const std::string& kind) {
 
 Error symbols_error(const std::string& file, const std::string& plugin, const std::string& symbol) {
   return plugin_error("plugin/symbols",
-                      "plugin '" + plugin + "' needs a symbol nobody provides: " + symbol +
+                      "plugin '" + plugin + "' needs a symbol that nothing provides: " + symbol +
                           file_line(file) +
-                          "\n  usually a plugin compiled against other headers, or a library it "
-                          "forgot to link (-Wl,-z,defs finds this at build time)");
+                          "\n"
+                          "  the plugin was probably compiled against other headers, or is not "
+                          "linked to a library (-Wl,-z,defs detects this at build time)");
 }
 
 Error load_error(const std::string& file, const std::string& plugin, const std::string& reason) {
@@ -180,9 +185,8 @@ Error provides_error(const std::string& file, const std::string& plugin,
 }
 
 Error duplicate_name_error(const ComponentId& id) {
-  return plugin_error(
-      "plugin/duplicate-name",
-      id.kind + " '" + id.name + "' is registered already; a name is registered once");
+  return plugin_error("plugin/duplicate-name",
+                      id.kind + " '" + id.name + "' is already registered; names must be unique");
 }
 
 Error new_kind_error(const std::string& kind, const std::vector<std::string>& known,
@@ -194,16 +198,16 @@ Error new_kind_error(const std::string& kind, const std::vector<std::string>& kn
 Error new_name_error(const std::string& name) {
   return plugin_error("plugin/new-name",
                       "'" + name +
-                          "' is no name for a plugin outside this tree\n  expected: "
-                          "vendor.name, each of a-z, 0-9 and _, not beginning with a "
-                          "digit, for instance acme.mistral");
+                          "' is not a valid name for a plugin outside this repository\n"
+                          "  expected: vendor.name, both of a-z, 0-9 and _ and not starting with a "
+                          "digit, for example acme.mistral");
 }
 
 Error new_folder_error(const std::string& folder, const std::string& reason) {
   return plugin_error("plugin/new-folder",
-                      "cannot make the project in " + folder + ": " + reason +
-                          "\n  expected: a folder that can be written to; choose "
-                          "another with --out");
+                      "cannot create the project in " + folder + ": " + reason +
+                          "\n"
+                          "  expected: a writable folder; choose another one with --out");
 }
 
 Error component_error(const std::vector<std::string>& findings) {

@@ -101,7 +101,7 @@ std::vector<std::string> field_findings(const PluginFacts& facts) {
       findings.push_back("provides '" + line +
                          "', expected kind:name with a name of a-z, 0-9 and _, or vendor.name");
     } else if (std::find(kinds.begin(), kinds.end(), id->kind) == kinds.end()) {
-      findings.push_back("provides '" + line + "', and there is no kind '" + id->kind + "'");
+      findings.push_back("provides '" + line + "', but there is no kind '" + id->kind + "'");
     }
     if (!seen.insert(line).second) findings.push_back("provides '" + line + "' twice");
   }

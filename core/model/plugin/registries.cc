@@ -14,7 +14,7 @@ std::string Registries::take_name(Config& node, const std::string& path) {
   const Config* const name = node.find("name");
   if (name == nullptr || name->is_null()) {
     throw missing_key_error((path.empty() ? "" : path + ".") + "name", node,
-                            "name of the component (s2s-run plugin list)");
+                            "name of the component (see s2s-run plugin list)");
   }
   std::string text = name->as_string(path.empty() ? "name" : path + ".name");
   node.erase("name");

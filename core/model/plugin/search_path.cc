@@ -68,7 +68,7 @@ SearchPath resolve_search_path(const SearchInputs& inputs) {
     collector.add(relative_to(inputs.config_dir, path), "plugins.paths", true);
   }
   const fs::path prefix = fs::path(inputs.executable).parent_path().parent_path();
-  collector.add((prefix / "lib/s2s/plugins").string(), "beside s2s-run", false);
+  collector.add((prefix / "lib/s2s/plugins").string(), "next to s2s-run", false);
   SearchPath result{std::move(collector.directories), {}};
   for (const std::string& name : inputs.config.load) {
     result.load.push_back(find_file(name, inputs, result.directories));

@@ -11,7 +11,7 @@ namespace s2s {
 /// One folder of the search path.
 struct SearchDirectory {
   std::string path;    // as the user wrote it, made relative to the right folder
-  std::string origin;  // "--plugin-path", "S2S_PLUGIN_PATH", "plugins.paths", "beside s2s-run"
+  std::string origin;  // "--plugin-path", "S2S_PLUGIN_PATH", "plugins.paths", "next to s2s-run"
   bool exists = false;
 };
 

@@ -44,9 +44,10 @@ std::string read_text(const std::string& path) {
     std::error_code ignored;
     if (error.code() == std::errc::no_such_file_or_directory && !folder.empty() &&
         !std::filesystem::exists(folder, ignored)) {
-      throw weights_errors::unreadable(folder.string(),
-                                       "there is no such folder, and nothing is downloaded: name "
-                                       "one of this machine that holds config.json and weights");
+      throw weights_errors::unreadable(
+          folder.string(),
+          "there is no such folder, and nothing is downloaded; give a folder on this machine that "
+          "contains config.json and weights");
     }
     throw weights_errors::unreadable(path, error.code().message());
   }

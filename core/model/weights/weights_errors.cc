@@ -12,8 +12,8 @@ Error unreadable(const std::string& path, const std::string& why) {
 
 Error format(const std::string& path, const std::string& what) {
   return {ExitCode::kData, "weights/format",
-          fmt::format("'{}' is not a valid safetensors file: {}\n  the file may be cut short or "
-                      "damaged; fetch or write it again",
+          fmt::format("'{}' is not a valid safetensors file: {}\n"
+                      "  the file may be truncated or damaged; download or write it again",
                       path, what)};
 }
 
@@ -23,24 +23,24 @@ Error tensor_format(const std::string& path, const std::string& tensor, const st
 
 Error torch_format(const std::string& path, const std::string& what) {
   return {ExitCode::kData, "weights/format",
-          fmt::format("'{}' is not a file of torch.save with a state dict: {}\n  fetch or write it "
-                      "again, best as safetensors",
+          fmt::format("'{}' is not a file of torch.save with a state dict: {}\n"
+                      "  download or write it again, preferably as safetensors",
                       path, what)};
 }
 
 Error refused(const std::string& path, const std::string& what) {
-  return {
-      ExitCode::kData, "weights/refused",
-      fmt::format("'{}' is refused: its pickle needs {}, and reading weights executes nothing\n "
-                  " if you trust the file, load it in Python and save its state dict as "
-                  "safetensors",
-                  path, what)};
+  return {ExitCode::kData, "weights/refused",
+          fmt::format(
+              "'{}' is refused: its pickle requires {}, but reading weights never executes code\n"
+              "  if you trust the file, load it in Python and save its state dict as safetensors",
+              path, what)};
 }
 
 Error index(const std::string& path, const std::vector<std::string>& findings) {
   return {ExitCode::kData, "weights/index",
-          fmt::format("the index '{}' does not fit the files beside it ({} differences)\n  {}\n  "
-                      "fetch what is missing, or the index that belongs to these files",
+          fmt::format("the index '{}' does not match the files in its folder ({} differences)\n"
+                      "  {}\n"
+                      "  download the missing files, or the index that belongs to these files",
                       path, findings.size(), fmt::join(findings, "\n  "))};
 }
 
@@ -80,23 +80,24 @@ Error duplicate(const std::string& tensor, const std::string& first, const std::
 Error not_finite(const std::string& source, const std::string& tensor,
                  const std::vector<int64_t>& index, double value) {
   return {ExitCode::kData, "weights/not-finite",
-          fmt::format("'{}' tensor '{}' is {} at [{}], expected finite numbers\n  the file was "
-                      "written by a run that had diverged, or is damaged; take an earlier one",
+          fmt::format("'{}' tensor '{}' is {} at [{}], expected finite numbers\n"
+                      "  the file was written by a diverged run, or is damaged; use an earlier one",
                       source, tensor, value, fmt::join(index, ", "))};
 }
 
 Error mismatch(const std::string& source, const std::vector<std::string>& lines) {
   return {ExitCode::kData, "weights/mismatch",
-          fmt::format("the tensors of '{}' are not those of this model ({} differences)\n  {}",
-                      source, lines.size(), fmt::join(lines, "\n  "))};
+          fmt::format("the tensors of '{}' do not match this model ({} differences)\n  {}", source,
+                      lines.size(), fmt::join(lines, "\n  "))};
 }
 
 Error config(const std::string& place, const std::string& key, const std::string& value,
              const std::string& expected) {
-  return {ExitCode::kConfig, "weights/config",
-          fmt::format("{}: '{}' is {}; expected {} (anything else changes the numbers and is not "
-                      "implemented)",
-                      place, key, value, expected)};
+  return {
+      ExitCode::kConfig, "weights/config",
+      fmt::format(
+          "{}: '{}' is {}; expected {} (other values change the results and are not implemented)",
+          place, key, value, expected)};
 }
 
 Error family(const std::string& place, const std::string& key, const std::string& value,
@@ -116,21 +117,22 @@ Error json(const std::string& source, const std::string& why) {
 namespace s2s::checkpoint_errors {
 
 Error incomplete(const std::string& folder, const std::string& file) {
-  return {ExitCode::kData, "checkpoint/incomplete",
-          fmt::format("{} lacks {} or it cannot be read\n  expected: a checkpoint as s2s-run "
-                      "wrote it; take an older one (checkpoints/step=N); when this folder is moved "
-                      "away, a run goes on from the one before",
-                      folder, file)};
+  return {
+      ExitCode::kData, "checkpoint/incomplete",
+      fmt::format(
+          "{} lacks {} or it cannot be read\n"
+          "  expected: a checkpoint as s2s-run wrote it; use an older one (checkpoints/step=N); if "
+          "you move this folder away, a run resumes from the previous checkpoint",
+          folder, file)};
 }
 
 Error damaged(const std::string& path, const std::string& what) {
-  return {
-      ExitCode::kData, "checkpoint/damaged",
-      fmt::format("{} is not as it was written: {}\n  expected: the bytes that its checkpoint's "
-                  "index.json has the checksums of; copy it again, or take an older "
-                  "checkpoint (checkpoints/step=N); when this folder is moved away, a run goes on "
-                  "from the one before",
-                  path, what)};
+  return {ExitCode::kData, "checkpoint/damaged",
+          fmt::format("{} has changed since it was written: {}\n"
+                      "  expected: bytes that match the checksums in the checkpoint's index.json; "
+                      "copy it again, or use an older checkpoint (checkpoints/step=N); if you move "
+                      "this folder away, a run resumes from the previous checkpoint",
+                      path, what)};
 }
 
 }  // namespace s2s::checkpoint_errors

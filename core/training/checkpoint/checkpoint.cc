@@ -179,7 +179,7 @@ void CheckpointFolder::begin_writing(Job& job) const {
       return;
     } catch (const std::exception& error) {
       warn(std::string(error.what()) +
-           "\n  training waits while this checkpoint is written, and goes on");
+           "\n  training waits until this checkpoint is written, then continues");
     }
   }
   write(job);
@@ -253,7 +253,7 @@ void CheckpointFolder::settle_and_rotate(const std::string& target, int64_t step
     point_last(target);
     if (settings_.rotation) {
       for (const std::string& left : rotate_checkpoints(folder_, *settings_.rotation, step)) {
-        warn("an older checkpoint is not all gone, the next save tries again: " + left);
+        warn("an older checkpoint was not removed completely; the next save tries again: " + left);
       }
     }
     failed_in_a_row_ = 0;
@@ -267,7 +267,7 @@ void CheckpointFolder::settle_and_rotate(const std::string& target, int64_t step
 void CheckpointFolder::cleanup_failed(const std::string& target, const std::string& reason) {
   const Error failed = checkpoint_cleanup_error(target, reason);
   if (++failed_in_a_row_ >= kMaxFailedInARow) throw failed;
-  warn(std::string(failed.what()) + "\n  the run goes on, and the next save tries again");
+  warn(std::string(failed.what()) + "\n  the run continues, and the next save tries again");
 }
 
 void CheckpointFolder::warn(const std::string& message) const {
@@ -313,7 +313,7 @@ std::string CheckpointFolder::newest() const {
 
 std::string CheckpointFolder::find_newest() const {
   for (const std::string& left : remove_partials(folder_)) {
-    warn("what a save that was cut off has left is not all gone: " + left);
+    warn("the remains of an interrupted save were not removed completely: " + left);
   }
   const auto all = list_checkpoints(folder_);
   std::vector<std::pair<fs::path, std::string>> passed_over;  // and why

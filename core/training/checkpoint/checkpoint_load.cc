@@ -82,8 +82,9 @@ void check_same_model(const std::string& checkpoint, const Wanted& wanted,
   for (const LocalShard& part : wanted.parts) {
     const auto stored = files.entries().find(part.name);
     if (stored == files.entries().end() || stored->second.sizes == part.sizes) continue;
-    differences.push_back(fmt::format("another size: {} is {} there and {} here", part.name,
-                                      shape_text(stored->second.sizes), shape_text(part.sizes)));
+    differences.push_back(
+        fmt::format("different size: {} is {} in the checkpoint and {} in the model", part.name,
+                    shape_text(stored->second.sizes), shape_text(part.sizes)));
   }
   for (const auto& [name, entry] : files.entries()) {
     if (wanted.names.count(name) == 0) differences.push_back("not in this model: " + name);
@@ -155,7 +156,7 @@ std::string checkpoint_of(const std::string& path) {
   std::error_code problem;
   const fs::path step = fs::read_symlink(last, problem);
   if (problem || !fs::is_directory(last, problem)) {
-    throw_no_checkpoint(path, "it is the folder of a run that has written none yet");
+    throw_no_checkpoint(path, "it is the folder of a run that has not written a checkpoint yet");
   }
   // Of somebody else's run, the link might lead to weights of yours, which an export would publish.
   if (step.has_parent_path() || step == "..") {

@@ -52,8 +52,8 @@ void CheckpointObserver::on_validation(const ValidationReport& report) {
   if (value_ && !std::isfinite(*value_)) value_.reset();
   if (value_ || find_monitored(report, monitor_) || !warn_) return;
   warn_(
-      fmt::format("exp_manager.checkpoint_callback_params.monitor: '{}' is none of this run's "
-                  "validations ({}); the newest checkpoints are kept",
+      fmt::format("exp_manager.checkpoint_callback_params.monitor: '{}' is not a metric of this "
+                  "run's validations ({}); the newest checkpoints are kept",
                   monitor_, names_text(report)));
   warn_ = nullptr;
 }

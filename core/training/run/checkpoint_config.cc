@@ -29,8 +29,8 @@ std::string drop_plugins(Config& config, const std::string& file) {
   config.erase("plugins");
   if (text.empty()) return "";
   return fmt::format(
-      "{}: the block 'plugins' of a checkpoint's configuration loads nothing and was left out: "
-      "{}; give --plugin-path DIR for plugins that you trust",
+      "{}: the block 'plugins' of a checkpoint's configuration is ignored: {}; give --plugin-path "
+      "DIR for plugins that you trust",
       file, printable(text));
 }
 
@@ -41,8 +41,8 @@ std::string drop_permission(Config& config, const std::string& file) {
   if (data->is_scalar()) {
     config.erase("data");
     return fmt::format(
-        "{}: 'data' of a checkpoint's configuration is no block and was left out; give its keys on "
-        "the command line (data.KEY=...)",
+        "{}: 'data' of a checkpoint's configuration is not a block and is ignored; give its keys "
+        "on the command line (data.KEY=...)",
         file);
   }
   const Config* const allowed = data->find("allow_commands");
@@ -50,8 +50,8 @@ std::string drop_permission(Config& config, const std::string& file) {
   data->erase("allow_commands");
   if (!is_said) return "";
   return fmt::format(
-      "{}: 'data.allow_commands' of a checkpoint's configuration allows nothing and was left out; "
-      "give data.allow_commands=true to run the commands of its data",
+      "{}: 'data.allow_commands' of a checkpoint's configuration is ignored; give "
+      "data.allow_commands=true to run the commands of its data",
       file);
 }
 

@@ -180,7 +180,7 @@ std::string plugin_changes(const std::string& path, const Run& setup) {
   const auto not_comparable = [&](const char* reason) {
     return fmt::format(
         "[run/other-plugin] {}: not a manifest ({}); expected the plugins of the run so far, which "
-        "cannot be compared; it is written anew",
+        "cannot be compared; the file is written again",
         path, reason);
   };
   try {
@@ -189,8 +189,8 @@ std::string plugin_changes(const std::string& path, const Run& setup) {
     if (lines.empty()) return {};
     return fmt::format(
         "[run/other-plugin] {}: plugins come from other files than in the run so far; expected the "
-        "same files, without them the steps to come may differ from those of a run that was never "
-        "cut; find them with --plugin-path, or begin a new run{}",
+        "same files, because other files may change the results; give the same ones with "
+        "--plugin-path, or start a new run{}",
         path, lines);
   } catch (const json::exception& error) {
     return not_comparable(error.what());

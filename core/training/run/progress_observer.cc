@@ -53,10 +53,10 @@ std::string ProgressObserver::waiting() const {
 void ProgressObserver::on_skipped_step(const SkippedStep& skipped) {
   const std::string scale =
       skipped.loss_scale == 0 ? "" : fmt::format(" at a loss scale of {:g}", skipped.loss_scale);
-  log_.warning(
-      fmt::format("step {}: the gradient norm is {}{}; no update ({} in a row); the batch held {}",
-                  skipped.step + 1, skipped.grad_norm, scale, skipped.in_a_row,
-                  fmt::join(skipped.batch_ids, ", ")));
+  log_.warning(fmt::format(
+      "step {}: the gradient norm is {}{}; update skipped ({} in a row); the batch contained {}",
+      skipped.step + 1, skipped.grad_norm, scale, skipped.in_a_row,
+      fmt::join(skipped.batch_ids, ", ")));
 }
 
 void ProgressObserver::on_validation(const ValidationReport& report) {

@@ -90,7 +90,7 @@ void try_strategy(const Registries& registries, const Config& config) {
     throw Error(ExitCode::kConfig, "config/strategy",
                 "trainer.devices and trainer.num_nodes say " + std::to_string(*num_ranks) +
                     (*num_ranks == 1 ? " process" : " processes") +
-                    ", and trainer.strategy has no place for them: " + error.message());
+                    ", but trainer.strategy cannot use them: " + error.message());
   }
 }
 

@@ -42,8 +42,8 @@ std::string jump_of_learning_rate(const Config& before, const Run& setup, const 
   const double rate = parts.schedule->learning_rate(step, parts.optimizer->base_learning_rate());
   if (!old_rate || (rate <= 2 * *old_rate && *old_rate <= 2 * rate)) return "";
   return fmt::format(
-      "the learning rate of step {} is {:.2g}, and was {:.2g} by the configuration before; to keep "
-      "that, write the model.lr_scheduler that the run had",
+      "the learning rate of step {} is {:.2g}, but was {:.2g} in the previous configuration; to "
+      "keep it, use the previous model.lr_scheduler",
       step, rate, *old_rate);
 }
 
@@ -56,7 +56,7 @@ void report_changes(const RunFolder& folder, const Run& setup, const RunParts& p
   // Both as they are stored: the environment is another one, and secrets are in neither.
   const Config before = load_config(folder.file("config.yaml"));
   for (const std::string& line : config_changes(before, stored_config(setup.config()))) {
-    log.warning("the run goes on with another configuration: " + line);
+    log.warning("the run continues with a changed configuration: " + line);
   }
   const std::string jump = jump_of_learning_rate(before, setup, parts, steps_done + 1);
   const bool has_next = steps_done < setup.builder().settings().trainer.max_steps;
@@ -76,7 +76,7 @@ RunStart look_for_start(const ExpManagerBlock& manager, const RunFolder& folder,
 }  // namespace
 
 RunStart find_start(const Run& setup, const RunFolder& folder, const RunProcesses& processes) {
-  const std::string found = processes.first().run("checkpoint to begin with", [&] {
+  const std::string found = processes.first().run("checkpoint to start from", [&] {
     const RunStart start =
         look_for_start(setup.builder().settings().exp_manager, folder, setup.warnings());
     return json{start.checkpoint, start.is_of_this_run}.dump();
@@ -93,7 +93,7 @@ RunState resume(const Run& setup, const RunStart& start, RunParts& parts, int64_
   load_model(start.checkpoint, *parts.model, held);
   strategy.after_update(*parts.model);
   if (is_weights_only(start.checkpoint)) {
-    log.info(fmt::format("begins with the weights of {}", start.checkpoint));
+    log.info(fmt::format("starting from the weights of {}", start.checkpoint));
     return {};
   }
   RunState state =

@@ -28,10 +28,10 @@ namespace s2s::run {
 namespace {
 
 constexpr char kStopping[] =
-    "stopping after this step, with a checkpoint; a second ^C stops at once\n";
-constexpr char kTerminated[] = "SIGTERM: stopping after this step, with a checkpoint\n";
+    "stopping after this step with a checkpoint; press ^C again to stop immediately\n";
+constexpr char kTerminated[] = "SIGTERM: stopping after this step with a checkpoint\n";
 constexpr char kRankTerminated[] =
-    "SIGTERM: stopping after this step, with a checkpoint unless a rank was lost\n";
+    "SIGTERM: stopping after this step, with a checkpoint unless a rank is lost\n";
 
 /// What a run has from its start on, and where it tells about itself.
 struct OpenRun {
@@ -140,7 +140,7 @@ class RecordedSteps : public RunObserver {
 void report_left_out(const DataSource& data, Log& log) {
   const std::vector<std::string> lines = data.left_out();
   if (lines.empty()) return;
-  std::string text = fmt::format("bad cuts that were left out: {}", lines.size());
+  std::string text = fmt::format("skipped bad cuts: {}", lines.size());
   for (const std::string& line : lines) text += "\n  " + line;
   log.warning(text);
 }
@@ -233,7 +233,7 @@ ExitCode run_in(const OpenRun& run, std::unique_ptr<ParallelStrategy> strategy) 
   RunParts parts = build_training(run.setup, run.processes, std::move(strategy), start.checkpoint);
   const RunState begin = prepare(run, start, parts);
   if (train(run, parts, begin, interrupt) == Trainer::End::kFinished) return ExitCode::kOk;
-  run.log.info("stopped with a checkpoint; the same command continues");
+  run.log.info("stopped with a checkpoint; run the same command to continue");
   return ExitCode::kStopped;
 }
 

@@ -118,9 +118,10 @@ std::string first_line(int file) {
 std::string no_lock_warning(const std::string& folder, const std::string& reason,
                             const OwnerSettings& settings) {
   return fmt::format(
-      "[run/no-lock] the file system of {} gives no lock: {}; the file .owner keeps other runs out "
-      "instead, and after a crash a run on another machine waits {:g} s before it goes on\n"
-      "  next:      mount it with locks where you can (Lustre: -o flock; NFS: with lockd)",
+      "[run/no-lock] the file system of {} does not support locks: {}; the file .owner protects "
+      "the folder instead, and after a crash a run on another machine waits {:g} s before it "
+      "starts\n"
+      "  next:      mount it with lock support if possible (Lustre: -o flock; NFS: with lockd)",
       folder, reason, std::chrono::duration<double>(settings.patience).count());
 }
 

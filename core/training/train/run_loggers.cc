@@ -45,7 +45,7 @@ void RunLoggers::each(const std::function<void(RunLogger&)>& call) {
       call(*named.logger);
       return false;
     } catch (const std::exception& error) {
-      warn_(fmt::format("logger {}: {}\n  it gets no more numbers of this run", named.name,
+      warn_(fmt::format("logger {}: {}\n  it receives no further values from this run", named.name,
                         error.what()));
       return true;
     }

@@ -44,23 +44,24 @@ void throw_not_finite(const std::string& what, double value, int64_t step,
 }
 
 void throw_gradients_not_finite(const SkippedStep& last) {
-  throw Error(ExitCode::kNumerics, "numerics/not-finite",
-              fmt::format("the gradient norm of step {} is {}, and {} updates before it were "
-                          "skipped for that; nothing of these steps is in the weights\n"
-                          "  expected: a finite number at least once in a while "
-                          "(trainer.max_skipped_steps); try a lower model.optimizer.lr, a longer "
-                          "warm-up, or trainer.precision: 32-true\n  the batch held:{}",
-                          last.step + 1, number_text(last.grad_norm), last.in_a_row - 1,
-                          lines(last.batch_ids)));
+  throw Error(
+      ExitCode::kNumerics, "numerics/not-finite",
+      fmt::format("the gradient norm of step {} is {}, and the {} updates before it were skipped "
+                  "for the same reason; the weights are unchanged since then\n"
+                  "  expected: no more than trainer.max_skipped_steps such steps in a row; try a "
+                  "lower model.optimizer.lr, a longer warm-up, or trainer.precision: 32-true\n"
+                  "  the batch held:{}",
+                  last.step + 1, number_text(last.grad_norm), last.in_a_row - 1,
+                  lines(last.batch_ids)));
 }
 
 void throw_weight_not_finite(const std::string& name, const std::vector<int64_t>& index,
                              double value, int64_t steps_done) {
   throw Error(ExitCode::kNumerics, "numerics/not-finite",
-              fmt::format("after step {}, {} is {} at [{}]; no checkpoint of it is written, the "
-                          "ones before are untouched\n  expected: finite numbers; try a lower "
-                          "model.optimizer.lr, a longer warm-up, trainer.gradient_clip_val, or "
-                          "trainer.precision: 32-true",
+              fmt::format("after step {}, {} is {} at [{}]; no checkpoint is written, earlier "
+                          "checkpoints are untouched\n"
+                          "  expected: finite numbers; try a lower model.optimizer.lr, a longer "
+                          "warm-up, trainer.gradient_clip_val, or trainer.precision: 32-true",
                           steps_done, name, value, fmt::join(index, ", ")));
 }
 
@@ -75,9 +76,9 @@ void throw_loss_parts_differ(int64_t step, const std::vector<std::string>& names
                                   rank_list(ranks), text.empty() ? "none" : text));
   }
   throw Error(ExitCode::kCommunication, "comm/loss-parts",
-              fmt::format("the parts of the loss of step {} are not the same on all ranks{}\n"
-                          "  expected: the same names from every rank in every step; let the "
-                          "model's training_loss give 0 for what its batch does not have",
+              fmt::format("the loss terms of step {} differ between ranks{}\n"
+                          "  expected: the same names from every rank in every step; return 0 from "
+                          "training_loss for terms that the batch does not have",
                           step, lines(entries)));
 }
 
@@ -111,16 +112,17 @@ Error checkpoint_write_error(const std::string& folder, const std::string& reaso
 
 Error checkpoint_cleanup_error(const std::string& folder, const std::string& reason) {
   return {ExitCode::kData, "checkpoint/cleanup",
-          fmt::format("the checkpoint {} is whole, and what follows a save failed: {}\n  expected: "
-                      "that `last` and older checkpoints beside it can be renamed and removed",
+          fmt::format("the checkpoint {} is complete, but a later step of saving failed: {}\n"
+                      "  expected: permission to rename `last` and to remove older checkpoints in "
+                      "the same folder",
                       folder, reason)};
 }
 
 std::string checkpoint_skipped(const std::string& folder, const std::string& fault,
                                const std::string& taken) {
   return fmt::format(
-      "[checkpoint/skipped] {} is not whole: {}\n  the run goes on from {}, the newest that is; "
-      "`checkpoint verify` lists all that is wrong",
+      "[checkpoint/skipped] {} is incomplete: {}\n"
+      "  the run resumes from {}, the newest complete one; `checkpoint verify` lists all problems",
       folder, fault, taken);
 }
 
@@ -141,12 +143,12 @@ void throw_no_export(const std::string& what, const std::string& expected) {
 }
 
 void throw_link_out(const std::string& file, const std::string& target) {
-  throw Error(
-      ExitCode::kConfig, "weights/link",
-      fmt::format("{} is a link to {}, outside of its folder; its text would be copied into "
-                  "the run and each checkpoint\n  expected: a file of the folder; see where "
-                  "it leads, and copy the folder with cp -rL when that is meant",
-                  printable_name(file), printable_name(target)));
+  throw Error(ExitCode::kConfig, "weights/link",
+              fmt::format("{} is a link to {}, outside of its folder; its text would be copied "
+                          "into the run and each checkpoint\n"
+                          "  expected: a file of the folder; check the link's target, and copy the "
+                          "folder with cp -rL if you want that file",
+                          printable_name(file), printable_name(target)));
 }
 
 void throw_no_language_model() {
@@ -171,23 +173,24 @@ std::string odd_metrics_line(const std::string& path, int64_t line) {
 
 std::string missing_metrics(const std::string& path, int64_t last_step, int64_t steps_done) {
   return fmt::format(
-      "[run/metrics] {} lacks the lines of steps {} to {}, which the checkpoint has; a power cut "
-      "or an edit took them, and they are not made again",
+      "[run/metrics] {} lacks the lines of steps {} to {}, which the checkpoint includes; they "
+      "were lost in a power failure or an edit and cannot be restored",
       path, last_step + 1, steps_done);
 }
 
 void throw_run_in_use(const std::string& folder, const std::string& holder) {
   throw Error(ExitCode::kData, "run/in-use",
-              fmt::format("another run works in {}{}\n  expected: one run at a time in a folder; "
-                          "wait for it or stop it, or set another exp_manager.explicit_log_dir",
+              fmt::format("another run is using {}{}\n"
+                          "  expected: one run at a time per folder; wait for that run, stop it, "
+                          "or set another exp_manager.explicit_log_dir",
                           folder, holder.empty() ? "" : " (" + holder + ")"));
 }
 
 void throw_run_not_empty(const std::string& path, const std::string& what) {
   throw Error(ExitCode::kConfig, "run/not-empty",
-              fmt::format("{} holds {} of another run, which this one would overwrite\n  expected: "
-                          "exp_manager.resume_if_exists: true to continue it, or another "
-                          "exp_manager.explicit_log_dir",
+              fmt::format("{} contains {} of another run, which this run would overwrite\n"
+                          "  expected: exp_manager.resume_if_exists: true to continue it, or "
+                          "another exp_manager.explicit_log_dir",
                           path, what));
 }
 
@@ -203,7 +206,7 @@ Error report_write_error(const std::string& path, const std::string& reason) {
   return {ExitCode::kData, "eval/report-write",
           "cannot write " + path + ": " + reason +
               "; expected a writable folder with room for the report; choose another "
-              "exp_manager.explicit_log_dir or make room, then validate again"};
+              "exp_manager.explicit_log_dir or free some space, then validate again"};
 }
 
 Error metrics_line_error(const std::string& path, int64_t line, const std::string& reason) {

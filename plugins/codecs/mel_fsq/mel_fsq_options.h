@@ -22,20 +22,18 @@ struct MelFsqOptions {
   int64_t decoder_iterations = 24;
 
   void visit(OptionVisitor& v) {
-    v("sample_rate", sample_rate, "hertz; null: data.target_sample_rate, or 16000 without one",
+    v("sample_rate", sample_rate,
+      "sample rate in Hz; null: data.target_sample_rate, or 16000 if that is not set",
       between(8000, 48000));
-    v("num_groups", num_groups, "codebooks, that is tokens for each frame of 80 ms",
-      between(1, 64));
+    v("num_groups", num_groups,
+      "number of codebooks, which is the number of tokens per 80 ms frame", between(1, 64));
     v("levels", levels,
-      "values that each number of a token may take; their product is the "
-      "codebook's size",
+      "quantization levels per dimension of a token; their product is the codebook size",
       at_least(2));
-    v("num_mels", num_mels, "mel bands", between(16, 128));
-    v("clip", clip, "range of a quantized number in standard deviations", between(0.5, 10));
+    v("num_mels", num_mels, "number of mel bands", between(16, 128));
+    v("clip", clip, "range of quantized values in standard deviations", between(0.5, 10));
     v("decoder_iterations", decoder_iterations,
-      "rounds of phase reconstruction for each frame; more sounds smoother and "
-      "is slower",
-      between(1, 200));
+      "iterations of phase reconstruction per frame; more is smoother but slower", between(1, 200));
   }
 };
 

@@ -5,10 +5,11 @@
 namespace s2s::fastconformer {
 
 void SpecAugmentOptions::visit(OptionVisitor& v) {
-  v("freq_masks", freq_masks, "bands of frequencies to mask", at_least(0));
-  v("time_masks", time_masks, "stretches of time to mask", at_least(0));
-  v("freq_width", freq_width, "largest width of a band, in mel bands", at_least(0));
-  v("time_width", time_width, "largest stretch: frames (10), or a share of the row (0.05)");
+  v("freq_masks", freq_masks, "number of frequency bands to mask", at_least(0));
+  v("time_masks", time_masks, "number of time spans to mask", at_least(0));
+  v("freq_width", freq_width, "maximum width of a masked band, in mel bands", at_least(0));
+  v("time_width", time_width,
+    "maximum length of a time span: frames (10) or a fraction of the row (0.05)");
 }
 
 void AugmentOptions::visit(OptionVisitor& v) {
@@ -16,7 +17,7 @@ void AugmentOptions::visit(OptionVisitor& v) {
   v("noise_snr_db", noise_snr_db,
     "[low, high] of the signal over colored noise, in dB; empty: "
     "no noise");
-  v("warp", warp, "mel bands stretched by up to this share", between(0, 0.5));
+  v("warp", warp, "maximum fraction by which mel bands are stretched", between(0, 0.5));
 }
 
 /// A small streaming encoder: 80 ms per frame, looks ahead one frame at most.
@@ -43,12 +44,13 @@ FastConformerOptions::FastConformerOptions() {
 }
 
 void FastConformerOptions::visit(OptionVisitor& v) {
-  v("preprocessor", preprocessor, "audio to log-mel features");
-  v("encoder", encoder, "features to frames");
-  v("spec_augment", spec_augment, "masks on the features in training");
+  v("preprocessor", preprocessor, "front end: audio to log-mel features");
+  v("encoder", encoder, "Conformer: features to frames");
+  v("spec_augment", spec_augment, "masks on the features in training (SpecAugment)");
   v("augment", augment, "changes of the mel power in training");
-  v("path", path, "folder or safetensors file with weights; null: random ones");
-  v("checkpoint", checkpoint, "whose parameter names weights have", one_of({"nemo", "parakeet"}));
+  v("path", path, "folder or safetensors file with weights; null: random weights");
+  v("checkpoint", checkpoint, "naming scheme of the parameters in the weight file",
+    one_of({"nemo", "parakeet"}));
 }
 
 namespace {

@@ -67,19 +67,21 @@ GemmaOptions of_model_type(const std::string& type) {
 }  // namespace
 
 void GemmaOptions::visit(OptionVisitor& v) {
-  v("preset", preset, "sizes of a published model; keys that are written win",
+  v("preset", preset, "sizes of a published model; explicit keys take precedence",
     one_of(preset_names(kPresets)));
-  v("model_type", model_type, "which Gemma: how many norms, and of what",
+  v("model_type", model_type, "Gemma version, which determines the norms",
     one_of({"gemma", "gemma2", "gemma3_text"}));
   DecoderOptions::visit(v);
   windows.visit(v);
   v("sliding_window_pattern", sliding_window_pattern,
-    "one layer of so many, the last, sees all positions, the others a window; null: all see all",
+    "every n-th layer attends to all positions, the others to a window; null: all layers attend to "
+    "all positions",
     at_least(1));
   v("query_pre_attn_scalar", query_pre_attn_scalar,
     "scores are divided by its square root; null: head_dim", at_least(1e-6));
-  v("attn_logit_softcapping", attn_logit_softcapping, "cap of scores; null: none", at_least(1e-6));
-  v("final_logit_softcapping", final_logit_softcapping, "cap of logits; null: none",
+  v("attn_logit_softcapping", attn_logit_softcapping, "soft cap of attention scores; null: none",
+    at_least(1e-6));
+  v("final_logit_softcapping", final_logit_softcapping, "soft cap of logits; null: none",
     at_least(1e-6));
   v("rope_local_base_freq", rope_local_base_freq,
     "rotary base of layers with a window, dimensionless (gemma3_text)", at_least(1));

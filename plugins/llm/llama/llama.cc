@@ -31,7 +31,7 @@ constexpr Preset kPresets[] = {
 struct LlamaOptions : DecoderOptions {
   std::string preset = "none";
   void visit(OptionVisitor& v) {
-    v("preset", preset, "sizes of a published model; keys that are written win",
+    v("preset", preset, "sizes of a published model; explicit keys take precedence",
       one_of(preset_names(kPresets)));
     DecoderOptions::visit(v);
   }

@@ -36,15 +36,16 @@ constexpr Preset kPresets[] = {
 }  // namespace
 
 void QwenOptions::visit(OptionVisitor& v) {
-  v("preset", preset, "sizes of a published model; keys that are written win",
+  v("preset", preset, "sizes of a published model; explicit keys take precedence",
     one_of(preset_names(kPresets)));
   v("model_type", model_type,
     "qwen2 (also 2.5): biases on q, k and v whatever attention_bias says; qwen3: queries and keys "
     "are normed",
     one_of({"qwen2", "qwen3"}));
   DecoderOptions::visit(v);
-  v("use_sliding_window", use_sliding_window, "some layers see a window only");
-  v("max_window_layers", max_window_layers, "layers from this one on see a window", at_least(0));
+  v("use_sliding_window", use_sliding_window, "some layers attend only to a window");
+  v("max_window_layers", max_window_layers,
+    "index of the first layer that attends only to a window", at_least(0));
   windows.visit(v);
 }
 

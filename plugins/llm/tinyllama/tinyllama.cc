@@ -27,7 +27,7 @@ constexpr DecoderSizes kPresets[] = {
 struct TinyLlamaOptions : DecoderOptions {
   std::string preset = kPresets[0].name;
   void visit(OptionVisitor& v) {
-    v("preset", preset, "sizes to begin with; keys that are written win",
+    v("preset", preset, "preset sizes; explicit keys take precedence",
       one_of({kPresets[0].name, kPresets[1].name}));
     DecoderOptions::visit(v);
   }

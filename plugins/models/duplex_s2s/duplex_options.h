@@ -25,9 +25,9 @@ struct ModalityAdapterOptions {
 struct TokenIdOptions {
   std::optional<int64_t> bos, eos, pad;
   void visit(OptionVisitor& v) {
-    v("bos", bos, "text id that begins a turn; null: the tokenizer's", at_least(0));
-    v("eos", eos, "text id that ends a turn; null: the tokenizer's", at_least(0));
-    v("pad", pad, "text id of silence; null: the tokenizer's", at_least(0));
+    v("bos", bos, "text id that starts a turn; null: from the tokenizer", at_least(0));
+    v("eos", eos, "text id that ends a turn; null: from the tokenizer", at_least(0));
+    v("pad", pad, "text id of silence; null: from the tokenizer", at_least(0));
   }
 };
 
@@ -54,18 +54,18 @@ struct UserTextOptions {
   bool copy = false;
   int64_t copy_key_size = 64;
   void visit(OptionVisitor& v) {
-    v("enabled", enabled, "add a head on the encoder that names the user's words");
+    v("enabled", enabled, "add a head on the encoder that predicts the user's words");
     v("loss_weight", loss_weight, "weight of its loss", at_least(0));
     v("non_pad_weight", non_pad_weight, "weight of labels that are not PAD", at_least(0));
     v("feed_back", feed_back,
       "add its word probabilities to the encoder's output through the text embedding");
     v("features_weight", features_weight,
-      "weight of the encoder's output beside the words fed back", at_least(0));
+      "weight of the encoder output when predicted words are fed back", at_least(0));
     v("truth_share", truth_share,
-      "share of the training sequences that are fed the true words instead of those heard",
+      "fraction of training sequences that receive the true words instead of the predicted ones",
       between(0, 1));
-    v("copy", copy, "let the text head attend to the words heard and repeat them");
-    v("copy_key_size", copy_key_size, "width of that attention's keys", at_least(1));
+    v("copy", copy, "let the text head attend to the predicted user words and copy them");
+    v("copy_key_size", copy_key_size, "key width of this attention", at_least(1));
   }
 };
 
@@ -80,14 +80,14 @@ struct HistoryNoiseOptions {
     return text_dropout > 0 || audio_corruption > 0 || audio_hidden_sequences > 0;
   }
   void visit(OptionVisitor& v) {
-    v("text_dropout", text_dropout, "share of text inputs replaced by PAD", between(0, 1));
-    v("audio_corruption", audio_corruption, "share of audio frames replaced by random codes",
+    v("text_dropout", text_dropout, "fraction of text inputs replaced by PAD", between(0, 1));
+    v("audio_corruption", audio_corruption, "fraction of audio frames replaced by random codes",
       between(0, 1));
     v("audio_hidden_sequences", audio_hidden_sequences,
-      "share of sequences whose audio inputs are hidden behind the delay code", between(0, 1));
-    v("audio_hidden_min", audio_hidden_min, "smallest share of hidden frames in one of those",
+      "fraction of sequences whose audio inputs are masked with the delay code", between(0, 1));
+    v("audio_hidden_min", audio_hidden_min, "minimum fraction of masked frames in such a sequence",
       between(0, 1));
-    v("audio_hidden_max", audio_hidden_max, "largest share of hidden frames", between(0, 1));
+    v("audio_hidden_max", audio_hidden_max, "maximum fraction of masked frames", between(0, 1));
   }
 };
 
@@ -98,10 +98,10 @@ struct StageOptions {
   bool train_encoder = true;
   void visit(OptionVisitor& v) {
     v("from_step", from_step, "first optimizer step of the stage", at_least(0));
-    v("text_loss_weight", text_loss_weight, "null: the model's", at_least(0));
-    v("audio_loss_weight", audio_loss_weight, "null: the model's", at_least(0));
-    v("user_text_loss_weight", user_text_loss_weight, "null: the model's", at_least(0));
-    v("train_encoder", train_encoder, "false: the encoder runs without gradients");
+    v("text_loss_weight", text_loss_weight, "null: the value of the model", at_least(0));
+    v("audio_loss_weight", audio_loss_weight, "null: the value of the model", at_least(0));
+    v("user_text_loss_weight", user_text_loss_weight, "null: the value of the model", at_least(0));
+    v("train_encoder", train_encoder, "false: run the encoder without gradients");
   }
 };
 
@@ -124,31 +124,30 @@ struct DuplexOptions {
   std::vector<StageOptions> stages;
 
   void visit(OptionVisitor& v) {
-    v("llm", llm, "the language model: name, and its options");
-    v("encoder", encoder, "the speech encoder: name, and its options");
-    v("codec", codec, "the audio codec: name, and its options");
-    v("modality_adapter", modality_adapter, "between encoder and language model");
-    v("tokens", tokens, "ids with a meaning");
-    v("text_loss_weight", text_loss_weight, "weight of the text channel's loss", at_least(0));
-    v("audio_loss_weight", audio_loss_weight, "weight of the audio channel's loss", at_least(0));
-    v("duplex_user_channel_weight", duplex_user_channel_weight, "scale of the encoder's output");
+    v("llm", llm, "language model: its name and options");
+    v("encoder", encoder, "speech encoder: its name and options");
+    v("codec", codec, "audio codec: its name and options");
+    v("modality_adapter", modality_adapter, "module between encoder and language model");
+    v("tokens", tokens, "special token ids");
+    v("text_loss_weight", text_loss_weight, "loss weight of the text channel", at_least(0));
+    v("audio_loss_weight", audio_loss_weight, "loss weight of the audio channel", at_least(0));
+    v("duplex_user_channel_weight", duplex_user_channel_weight, "factor on the encoder output");
     v("loss_normalization", loss_normalization,
       "divide by the valid frames of the whole optimizer step (global) or of the micro-batch "
       "(local, as NeMo)",
       one_of({"global", "local"}));
-    v("mask_padding", mask_padding, "leave padded frames out of the loss (NeMo: false)");
+    v("mask_padding", mask_padding, "exclude padded frames from the loss (NeMo: false)");
     v("token_loss_weight", token_loss_weight, "weights of the text labels");
     v("silence_keep", silence_keep,
-      "share of the frames outside the agent's turns that count in the audio loss", between(0, 1));
+      "fraction of frames outside the agent's turns that count in the audio loss", between(0, 1));
     v("embed_audio_tokens_std", embed_audio_tokens_std,
       "standard deviation of new audio embeddings", at_least(0));
     v("text_embedding_scale", text_embedding_scale, "factor on text embeddings");
     v("text_hold", text_hold,
-      "tell the language model on every frame which text token it wrote last, in a table of its "
-      "own");
+      "add a separate embedding of the last written text token to every input frame");
     v("user_text", user_text, "auxiliary user-text channel");
-    v("history_noise", history_noise, "noise on the model's own history while training");
-    v("stages", stages, "loss weights over the run");
+    v("history_noise", history_noise, "noise on the model's own history during training");
+    v("stages", stages, "stages of the run with their own loss weights");
   }
 };
 

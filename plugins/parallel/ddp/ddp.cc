@@ -9,7 +9,7 @@ struct DdpOptions {
   std::string data_parallel_size = "auto";
   EngineOptions engine;
   void visit(OptionVisitor& v) {
-    v("data_parallel_size", data_parallel_size, "ranks; auto: as many as were started");
+    v("data_parallel_size", data_parallel_size, "number of ranks; auto: all started ranks");
     engine.visit(v);
   }
 };
@@ -27,7 +27,7 @@ std::unique_ptr<ParallelStrategy> create(const Config& node, const ProcessContex
 
 Component<ParallelStrategy> component() {
   return {.name = "ddp",
-          .summary = "the whole model on every rank, each with its part of the data",
+          .summary = "a full copy of the model on every rank, each with its own part of the data",
           .create = create,
           .options = list_options<DdpOptions>};
 }

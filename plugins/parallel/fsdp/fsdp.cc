@@ -14,7 +14,7 @@ std::unique_ptr<ParallelStrategy> create(const Config& node, const ProcessContex
 
 Component<ParallelStrategy> component() {
   return {.name = "fsdp",
-          .summary = "parameters, gradients and optimizer state split over the data ranks",
+          .summary = "parameters, gradients and optimizer state sharded over the data ranks",
           .create = create,
           .options = list_options<ShardingOptions>};
 }

@@ -26,9 +26,9 @@ struct GlooOptions {
   int64_t threads = 2;
   void visit(OptionVisitor& v) {
     v("interface", interface,
-      "network interface, as `ip link` names it; null: GLOO_SOCKET_IFNAME, or the one of this "
-      "machine's host name");
-    v("threads", threads, "collectives of a group that run at once", between(1, 64));
+      "network interface, as listed by `ip link`; null: GLOO_SOCKET_IFNAME, or the interface of "
+      "this machine's host name");
+    v("threads", threads, "number of concurrent collectives per group", between(1, 64));
   }
 };
 

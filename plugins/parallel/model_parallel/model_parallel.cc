@@ -14,11 +14,11 @@ struct ModelParallelOptions {
   void visit(OptionVisitor& v) {
     sharding.visit(v);
     v("tensor_parallel_size", tensor_parallel_size,
-      "ranks that split each layer; auto: what data_parallel_size leaves, or 1");
+      "number of ranks that split each layer; auto: the ranks left by data_parallel_size, or 1");
     v("sequence_parallel", sequence_parallel,
-      "between blocks each of them holds its part of the positions");
+      "split activations along positions between blocks (sequence parallelism)");
     v("replicate_kv_heads", replicate_kv_heads,
-      "several of them may hold the same key/value head, where there are fewer heads");
+      "replicate key/value heads if there are fewer heads than ranks");
   }
 };
 
@@ -44,10 +44,11 @@ std::unique_ptr<ParallelStrategy> create(const Config& node, const ProcessContex
 }
 
 Component<ParallelStrategy> component() {
-  return {.name = "model_parallel",
-          .summary = "layers split over groups of ranks, and the model over the data ranks",
-          .create = create,
-          .options = list_options<ModelParallelOptions>};
+  return {
+      .name = "model_parallel",
+      .summary = "layers split over groups of ranks, and parameters sharded over the data ranks",
+      .create = create,
+      .options = list_options<ModelParallelOptions>};
 }
 
 }  // namespace s2s::model_parallel

@@ -23,7 +23,8 @@ using StorePointer = c10::intrusive_ptr<c10d::Store>;
 struct NcclOptions {
   bool high_priority = true;
   void visit(OptionVisitor& v) {
-    v("high_priority", high_priority, "streams of collectives go before those that compute");
+    v("high_priority", high_priority,
+      "give the streams of collectives a higher priority than compute streams");
   }
 };
 
@@ -167,7 +168,7 @@ std::unique_ptr<Communicator> create(const Config& node, const ProcessContext& c
 
 Component<Communicator> component() {
   return {.name = "nccl",
-          .summary = "processes with a GPU each",
+          .summary = "processes with one GPU each",
           .create = create,
           .options = list_options<NcclOptions>};
 }

@@ -21,13 +21,13 @@ struct PocketsphinxOptions {
   double timeout_s = 600;
 
   void visit(OptionVisitor& v) {
-    v("program", program, "name on PATH, or path, of the recognizer", s2s::program());
+    v("program", program, "name (found in PATH) or path of the recognizer", s2s::program());
     v("model", model, "folder with the acoustic model en-us and cmudict-en-us.dict");
-    v("discount", discount, "what the language model takes from every seen pair of words",
+    v("discount", discount, "discount for each observed word pair in the language model",
       between(0, 0.99));
-    v("workers", workers, "processes; 0: one for each processor", at_least(0));
-    v("timeout_s", timeout_s, "s in which the recognizer may say nothing; then it is ended",
-      at_least(0.001));
+    v("workers", workers, "number of processes; 0: one per processor", at_least(0));
+    v("timeout_s", timeout_s,
+      "timeout in seconds of a recognizer that prints nothing; it is then killed", at_least(0.001));
   }
 };
 

@@ -16,11 +16,12 @@ struct TrainOptions {
   bool overwrite = false;
 
   void visit(OptionVisitor& v) {
-    v("input", input, "texts, one a line, or Lhotse cuts (.jsonl, .jsonl.gz): a file or a list");
-    v("vocab_size", vocab_size, "most ids: 256 bytes, 3 special tokens and what is merged",
-      at_least(259));
-    v("min_count", min_count, "how often a pair must occur to be merged", at_least(1));
-    v("overwrite", overwrite, "make the file anew although it exists");
+    v("input", input,
+      "training texts, one per line, or Lhotse cuts (.jsonl, .jsonl.gz): a file or a list");
+    v("vocab_size", vocab_size,
+      "maximum vocabulary size: 256 bytes, 3 special tokens and the merges", at_least(259));
+    v("min_count", min_count, "minimum frequency of a pair to be merged", at_least(1));
+    v("overwrite", overwrite, "train again even if the file exists");
   }
 };
 
@@ -29,10 +30,10 @@ struct HfOptions : SpecialIdOptions {
   TrainOptions train;
 
   void visit(OptionVisitor& v) {
-    v("path", path, "tokenizer.json, or a folder that holds one");
-    SpecialIdOptions::visit(v, "what the files beside it or its template say",
-                            "the files' pad, else the unknown token");
-    v("train", train, "makes a byte-level file at its first use");
+    v("path", path, "tokenizer.json, or a folder that contains one");
+    SpecialIdOptions::visit(v, "default: from the template or the files in the same folder",
+                            "default: PAD from the files, or else the unknown token");
+    v("train", train, "train a byte-level tokenizer at the first use");
   }
 };
 

@@ -45,7 +45,7 @@ std::unique_ptr<s2s::Tokenizer> create(const s2s::Config& node, const s2s::Build
 
 s2s::Component<s2s::Tokenizer> component() {
   return {.name = "sentencepiece",
-          .summary = "SentencePiece models; makes small ones from texts",
+          .summary = "SentencePiece models; can train small ones on texts",
           .create = create,
           .options = s2s::list_options<plugin::SentencePieceOptions>};
 }

@@ -18,15 +18,17 @@ struct TrainOptions {
   bool overwrite = false;
 
   void visit(OptionVisitor& v) {
-    v("input", input, "texts, one a line, or Lhotse cuts (.jsonl, .jsonl.gz): a file or a list");
-    v("model_type", model_type, "pieces: whole words, or parts of words",
+    v("input", input,
+      "training texts, one per line, or Lhotse cuts (.jsonl, .jsonl.gz): a file or a list");
+    v("model_type", model_type, "model type: whole words (word) or parts of words",
       one_of({"word", "unigram", "bpe", "char"}));
-    v("vocab_size", vocab_size, "most pieces, the four special ones among them", at_least(5));
-    v("character_coverage", character_coverage, "share of the characters that get a piece",
+    v("vocab_size", vocab_size, "maximum vocabulary size, including the four special tokens",
+      at_least(5));
+    v("character_coverage", character_coverage, "fraction of characters covered by the vocabulary",
       between(0.9, 1));
-    v("normalization", normalization, "rule that texts pass through first",
+    v("normalization", normalization, "normalization rule for texts",
       one_of({"identity", "nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf"}));
-    v("overwrite", overwrite, "make the model anew although its file exists");
+    v("overwrite", overwrite, "train again even if the file exists");
   }
 };
 
@@ -35,9 +37,10 @@ struct SentencePieceOptions : SpecialIdOptions {
   TrainOptions train;
 
   void visit(OptionVisitor& v) {
-    v("path", path, "model file (.model), or a folder that holds one");
-    SpecialIdOptions::visit(v, "the model's", "the model's pad, else its unknown");
-    v("train", train, "makes the model at its first use");
+    v("path", path, "model file (.model), or a folder that contains one");
+    SpecialIdOptions::visit(v, "the model's",
+                            "default: PAD of the model, or else its unknown token");
+    v("train", train, "train the model at its first use");
   }
 };
 

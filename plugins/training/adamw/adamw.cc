@@ -16,9 +16,9 @@ struct AdamWOptions {
   double eps = 1e-8;
   double weight_decay = 0;
   void visit(OptionVisitor& v) {
-    v("lr", lr, "learning rate before the schedule", at_least(0));
-    v("betas", betas, "decay of the first and the second moment", between(0, 1));
-    v("eps", eps, "added to the root of the second moment", at_least(0));
+    v("lr", lr, "base learning rate", at_least(0));
+    v("betas", betas, "decay rates of the first and second moments", between(0, 1));
+    v("eps", eps, "epsilon, added to the square root of the second moment", at_least(0));
     v("weight_decay", weight_decay, "decoupled weight decay", at_least(0));
   }
 };

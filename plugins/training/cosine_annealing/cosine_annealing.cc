@@ -18,15 +18,16 @@ struct CosineOptions {
   int64_t max_steps = 1;  // the config has to say it
   std::vector<int64_t> restarts;
   void visit(OptionVisitor& v) {
-    v("warmup_steps", warmup_steps, "optimizer steps of linear warm-up", at_least(0));
-    v("warmup_ratio", warmup_ratio, "the same as a share of max_steps", between(0, 1));
-    v("constant_steps", constant_steps, "steps at min_lr at the end", at_least(0));
-    v("constant_ratio", constant_ratio, "the same as a share of max_steps", between(0, 1));
-    v("min_lr", min_lr, "learning rate at the end", at_least(0));
-    v("max_steps", max_steps, "optimizer steps until min_lr is reached", required(at_least(1)));
+    v("warmup_steps", warmup_steps, "number of optimizer steps of linear warm-up", at_least(0));
+    v("warmup_ratio", warmup_ratio, "the same as a fraction of max_steps", between(0, 1));
+    v("constant_steps", constant_steps, "number of steps at min_lr at the end", at_least(0));
+    v("constant_ratio", constant_ratio, "the same as a fraction of max_steps", between(0, 1));
+    v("min_lr", min_lr, "final learning rate", at_least(0));
+    v("max_steps", max_steps, "number of optimizer steps until min_lr is reached",
+      required(at_least(1)));
     v("restarts", restarts,
-      "steps at which warm-up and cosine begin again, for training in stages; rising. Those from "
-      "max_steps on are not reached",
+      "steps at which warm-up and cosine restart, for training in stages, in ascending order; "
+      "steps from max_steps on are ignored",
       at_least(1));
   }
 };
@@ -126,7 +127,7 @@ std::unique_ptr<Schedule> create(const Config& options, const BuildContext& cont
 
 Component<Schedule> component() {
   return {.name = "cosine_annealing",
-          .summary = "linear warm-up, then half a cosine down to min_lr",
+          .summary = "linear warm-up, then cosine decay to min_lr",
           .create = create,
           .options = list_options<CosineOptions>};
 }

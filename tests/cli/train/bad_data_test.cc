@@ -96,8 +96,8 @@ TEST_CASE("bad cuts are left out as far as skip_bad allows, and listed at the en
   const TemporaryFolder folder;
   const Outcome one = set.train(folder.path() / "one", {"data.train_ds.skip_bad=1"});
   CHECK_MESSAGE(one.exit_code == 0, one.output);
-  CHECK(contains(one.output, "bad cut 1 of at most 1 is left out: [data/unreadable-audio]"));
-  CHECK(contains(one.output, "bad cuts that were left out: 1\n  [data/unreadable-audio]"));
+  CHECK(contains(one.output, "skipped bad cut 1 of at most 1: [data/unreadable-audio]"));
+  CHECK(contains(one.output, "skipped bad cuts: 1\n  [data/unreadable-audio]"));
   for (const auto& line : metrics(folder.path() / "one")) {
     if (line["step"] == kEventfulSteps && line.contains("loss")) CHECK(line["left_out_cuts"] == 1);
   }
@@ -162,7 +162,7 @@ TEST_CASE("another sample rate than the file's") {
   const Outcome outcome = set.train(folder.path() / "run", more);
   CHECK(outcome.exit_code == 5);
   CHECK_MESSAGE(contains(outcome.output, "[data/sample-rate]"), outcome.output);
-  CHECK(contains(outcome.output, "has 16000 Hz, the manifest says 8000 Hz"));
+  CHECK(contains(outcome.output, "has 16000 Hz, but the manifest says 8000 Hz"));
 }
 
 TEST_CASE("audio that cannot be read, and a cut longer than its audio, while a run goes on") {
@@ -224,7 +224,7 @@ TEST_CASE("text longer than its turn is placed as NeMo does, with a warning that
   const Outcome dropped =
       set.train(folder.path() / "dropped", {"trainer.max_steps=4", "data.long_text=drop"});
   CHECK_MESSAGE(dropped.exit_code == 0, dropped.output);
-  CHECK(contains(dropped.output, "tokens are left out; expected"));
+  CHECK(contains(dropped.output, "tokens are dropped; expected"));
   const Outcome refused =
       set.train(folder.path() / "refused", {"trainer.max_steps=4", "data.long_text=error"});
   CHECK_MESSAGE(refused.exit_code == 5, refused.output);

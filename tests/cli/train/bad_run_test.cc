@@ -82,7 +82,7 @@ TEST_CASE("NaN in a checkpoint is refused by every command, with tensor and inde
   poison(run / "checkpoints/step=20/model.safetensors", "audio_head.weight", 67);
   const auto before = contents(run);
   const Words parts = {"[weights/not-finite]", "step=20/model.safetensors", "audio_head.weight",
-                       "nan at [1, 3]",        "expected finite",           "take an earlier one"};
+                       "nan at [1, 3]",        "expected finite",           "use an earlier one"};
   check_one_message(run_s2s(tiny_words("train", run, eventful_options())), 5, parts);
   for (const char* command : {"generate", "validate"}) {
     const fs::path checkpoint = run / "checkpoints/step=20";
@@ -158,7 +158,7 @@ TEST_CASE("a checkpoint of another model is refused with every difference, and n
 
 TEST_CASE("a checkpoint that is not whole any more is passed over with a warning") {
   const std::pair<const char*, std::function<void(const fs::path&)>> cases[] = {
-      {"model.safetensors is not as it was written: it has 1000 bytes",
+      {"model.safetensors has changed since it was written: it has 1000 bytes",
        [](const fs::path& newest) { fs::resize_file(newest / "model.safetensors", 1000); }},
       {"state.json is missing or does not say",
        [](const fs::path& newest) { write_text(newest / "state.json", "{}"); }},
@@ -173,7 +173,7 @@ TEST_CASE("a checkpoint that is not whole any more is passed over with a warning
     const std::string output = train_tiny(run, eventful_options());
     CHECK_MESSAGE(output.find("warning: [checkpoint/skipped]") != std::string::npos, output);
     CHECK_MESSAGE(output.find(why) != std::string::npos, output);
-    CHECK_MESSAGE(output.find("the run goes on from step=15") != std::string::npos, output);
+    CHECK_MESSAGE(output.find("the run resumes from step=15") != std::string::npos, output);
     check_same_run(run, uninterrupted_run());
   }
 }

@@ -66,7 +66,7 @@ TEST_CASE("safetensors files that are truncated, overlapping, oversized or lying
   const std::string name = "model.norm.weight";
   const auto refused = [&](const std::string& bytes, const Words& parts) {
     write_text(folder.weights(), bytes);
-    Words all = {"[weights/format]", "model.safetensors", "fetch or write it again"};
+    Words all = {"[weights/format]", "model.safetensors", "download or write it again"};
     all.insert(all.end(), parts.begin(), parts.end());
     folder.check_refused(5, all);
   };

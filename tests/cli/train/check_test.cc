@@ -34,7 +34,7 @@ TEST_CASE("config check opens the tokenizer, pretrained folders and the first cu
   const std::vector<Case> cases = {
       {{"~model.tokenizer.train", "model.tokenizer.path=" + gone}, "gone"},
       {{"data.train_ds.cuts_path=" + gone}, "[data/"},
-      {{"data.train_ds.cuts_path=" + at("empty.jsonl")}, "data.train_ds: there is not one cut"},
+      {{"data.train_ds.cuts_path=" + at("empty.jsonl")}, "data.train_ds: the set has no cuts"},
       {{"data.validation_ds.datasets.dev.cuts_path=" + at("broken.jsonl")}, "broken.jsonl"},
       {{"model.llm.path=" + gone}, "gone"},
   };
@@ -49,7 +49,7 @@ TEST_CASE("config check opens the tokenizer, pretrained folders and the first cu
   const Outcome both = check(folder, {"~model.tokenizer.train", "model.tokenizer.path=" + gone,
                                       "data.train_ds.cuts_path=" + at("empty.jsonl")});
   CHECK(contains(both.output, "gone"));  // all in one go
-  CHECK(contains(both.output, "there is not one cut"));
+  CHECK(contains(both.output, "the set has no cuts"));
   CHECK_FALSE(fs::exists(folder.path() / "run"));
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("config check warns of memory that no machine has, and of a monitor no
                          {"model.llm.hidden_size=262144", "model.llm.intermediate_size=4194304"}));
   CHECK(spent.exit_code == 1);
   const size_t warned = spent.output.find("warning: [run/memory] parameters, gradients and ");
-  const size_t ended = spent.output.find("error: [run/memory] no memory is left: ");
+  const size_t ended = spent.output.find("error: [run/memory] out of memory: ");
   REQUIRE_MESSAGE(warned != std::string::npos, spent.output);
   CHECK_MESSAGE(ended != std::string::npos, spent.output);
   CHECK(warned < ended);

@@ -96,7 +96,7 @@ TEST_CASE("a path that is no checkpoint is one message with the next step") {
   fs::create_directories(folder.path() / "checkpoints");
   const Outcome empty = checkpoint("verify", folder.path());
   CHECK(empty.exit_code == 5);
-  CHECK(contains(empty.output, "it is the folder of a run that has written none yet"));
+  CHECK(contains(empty.output, "it is the folder of a run that has not written a checkpoint yet"));
 }
 
 TEST_CASE("a run whose last leads elsewhere is not followed") {
@@ -137,9 +137,10 @@ TEST_CASE("verify passes what is whole and names everything that is not") {
   s2s::write_safetensors((path / "model.safetensors").string(), tensors);
   const Outcome bad = checkpoint("verify", path);
   CHECK(bad.exit_code == 1);
-  for (const char* part : {"4 findings", "optimizer.safetensors is not as it was written: it has",
-                           "manifest.json is not as it was written", "lacks random.safetensors",
-                           "model.safetensors is not as it was written"}) {
+  for (const char* part :
+       {"4 findings", "optimizer.safetensors has changed since it was written: it has",
+        "manifest.json has changed since it was written", "lacks random.safetensors",
+        "model.safetensors has changed since it was written"}) {
     CHECK_MESSAGE(contains(bad.output, part), part << " in " << bad.output);
   }
   forget_checksums(path);
@@ -165,7 +166,7 @@ TEST_CASE("a flipped byte in any file of a checkpoint is one finding, and is not
     const Outcome bad = checkpoint("verify", path);
     CHECK_MESSAGE(bad.exit_code == 1, name);
     CHECK_MESSAGE(contains(bad.output, "1 finding;"), bad.output);
-    CHECK_MESSAGE(contains(bad.output, name + " is not as it was written"), bad.output);
+    CHECK_MESSAGE(contains(bad.output, name + " has changed since it was written"), bad.output);
     write_text(entry.path(), whole);
   }
   CHECK(checkpoint("verify", path).exit_code == 0);
@@ -195,12 +196,12 @@ TEST_CASE("NeMo's weights become a checkpoint that generates and that a run begi
   const std::string log =
       train_tiny(run, {"exp_manager.resume_from_checkpoint=" + output.string(),
                        "trainer.max_steps=2", "model.lr_scheduler.warmup_steps=0"});
-  CHECK(contains(log, "begins with the weights of " + output.string()));
+  CHECK(contains(log, "starting from the weights of " + output.string()));
   CHECK(num_steps_logged(run) == 2);
   const Outcome again = run_s2s(import_words(folder.path() / "nemo", output));
   CHECK(again.exit_code == 3);
   CHECK(contains(again.output, "[checkpoint/exists]"));
-  CHECK(contains(again.output, "write over it with --force"));
+  CHECK(contains(again.output, "overwrite it with --force"));
   const Outcome forced = run_s2s(import_words(folder.path() / "nemo", output, {"--force"}));
   CHECK_MESSAGE(forced.exit_code == 0, forced.output);
   CHECK(checkpoint("verify", output).exit_code == 0);

@@ -162,7 +162,7 @@ TEST_CASE("an export writes over another one with --force only, and over no chec
   CHECK(fs::exists(output / "model.safetensors.index.json"));
   const Outcome again = export_to(uninterrupted_run(), output);
   CHECK(again.exit_code == 5);
-  CHECK(contains(again.output, "[io/exists] '" + output.string() + "' is there already"));
+  CHECK(contains(again.output, "[io/exists] '" + output.string() + "' already exists"));
   CHECK(export_to(uninterrupted_run(), output, {"--force"}).exit_code == 0);
   CHECK_FALSE(fs::exists(output / "model.safetensors.index.json"));  // which readers would take
   CHECK(fs::exists(output / "model.safetensors"));

@@ -25,7 +25,8 @@ TEST_CASE("a save that gets no thread is written while training waits, and nothi
       run_s2s(words, {{"LD_PRELOAD", kPreload}, {"S2S_TEST_FAIL_THREAD", ".step=20.partial"}});
   REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
   CHECK_MESSAGE(contains(outcome.output, "warning: [run/threads]"), outcome.output);
-  CHECK(contains(outcome.output, "training waits while this checkpoint is written, and goes on"));
+  CHECK(
+      contains(outcome.output, "training waits until this checkpoint is written, then continues"));
   CHECK(run_s2s({"checkpoint", "verify", (run / "checkpoints/last").string()}).exit_code == 0);
   check_same_run(run, uninterrupted_run());
 }

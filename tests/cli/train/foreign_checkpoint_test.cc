@@ -239,7 +239,7 @@ TEST_CASE("an export copies the tokenizer's files, and none through links out of
   CHECK_FALSE(contains(read_text(output / "config.json"), "auto_map"));
   CHECK_FALSE(contains(read_text(output / "model.safetensors"), "other weights"));
   CHECK_FALSE(fs::exists(output / "modeling.py"));
-  CHECK(contains(good.output, "modeling.py' is left out"));
+  CHECK(contains(good.output, "modeling.py' is skipped"));
 
   const fs::path special = tokenizer / "special_tokens_map.json";
   const auto refused = [&](const std::string& text) {
@@ -253,15 +253,15 @@ TEST_CASE("an export copies the tokenizer's files, and none through links out of
     fs::remove_all(special);
   };
   fs::create_symlink(checkpoint.folder.path() / "private", special);
-  refused("is a link that leaves it");
+  refused("is a link to a file outside the checkpoint");
   fs::create_symlink("../../private", special);
-  refused("is a link that leaves it");
+  refused("is a link to a file outside the checkpoint");
   REQUIRE(mkfifo(special.c_str(), 0600) == 0);
-  refused("is no regular file");
+  refused("is not a regular file");
   fs::create_directory(special);
-  refused("is no regular file");
+  refused("is not a regular file");
   fs::create_symlink("/dev/zero", special);
-  refused("is a link that leaves it");
+  refused("is a link to a file outside the checkpoint");
   // What a language model generates by.
   fs::create_directory(checkpoint.folder.path() / "defaults");
   write_text(checkpoint.folder.path() / "defaults/generation_config.json", private_text);
@@ -269,11 +269,12 @@ TEST_CASE("an export copies the tokenizer's files, and none through links out of
   const fs::path third = checkpoint.folder.path() / "third";
   const Outcome by_link = checkpoint.export_to(third);
   CHECK(by_link.exit_code == 3);
-  CHECK_MESSAGE(contains(by_link.output, "is a link that leaves it"), by_link.output);
+  CHECK_MESSAGE(contains(by_link.output, "is a link to a file outside the checkpoint"),
+                by_link.output);
   CHECK_FALSE(fs::exists(third / "generation_config.json"));
   fs::remove(checkpoint.path / "llm");
   // The whole folder, too.
   fs::rename(tokenizer, checkpoint.folder.path() / "moved");
   fs::create_directory_symlink("../moved", tokenizer);
-  refused("is a link that leaves it");
+  refused("is a link to a file outside the checkpoint");
 }

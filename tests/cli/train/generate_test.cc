@@ -112,7 +112,7 @@ TEST_CASE("a run's folder, a folder of recordings and a channel are all that gen
   const Outcome done = with({"0"});
   REQUIRE_MESSAGE(done.exit_code == 0, done.output);
   CHECK(contains(done.output, "takes " + (uninterrupted_run() / "checkpoints/step=24").string()));
-  CHECK(contains(done.output, "a.wav has 2 channels: channel 0 is heard"));
+  CHECK(contains(done.output, "a.wav has 2 channels; channel 0 is used"));
   CHECK(contains(done.output, "  speech: " + (output / "000_a.wav").string()));
   CHECK(contains(done.output, "  text:   "));
   CHECK(answers(output).size() == 2);
@@ -251,7 +251,9 @@ TEST_CASE("a checkpoint that is not there, or of another model, is one message")
       generate(folder.path() / "out", {"model.llm.hidden_size=32", "--input", recording(0)});
   CHECK(other.exit_code == 3);
   CHECK(contains(other.output, "[checkpoint/model]"));
-  CHECK(contains(other.output, "another size: llm.norm.weight is [64] there and [32] here"));
+  CHECK(
+      contains(other.output,
+               "different size: llm.norm.weight is [64] in the checkpoint and [32] in the model"));
   CHECK_FALSE(fs::exists(folder.path() / "out"));
   CHECK_FALSE(fs::exists(folder.path() / "run"));
 }

@@ -130,7 +130,7 @@ TEST_CASE("a checkpoint answers and goes on when the pretrained folder has gone"
   fs::remove_all(moved / "llm");
   const Outcome without =
       run_s2s({"checkpoint", "export", moved.string(), (parent.path() / "none").string()});
-  CHECK_MESSAGE(contains(without.output, "the environment has no 'S2S_TEST_NOTHING'"),
+  CHECK_MESSAGE(contains(without.output, "there is no environment variable 'S2S_TEST_NOTHING'"),
                 without.output);
   train_tiny(run, from(hf, {"trainer.max_steps=4"}));
   CHECK(num_steps_logged(run) == 4);

@@ -161,7 +161,7 @@ TEST_CASE("^C ends the run after the step, with a checkpoint and exit code 8") {
   const Outcome outcome = process.wait();
   CHECK_MESSAGE(outcome.exit_code == 8, outcome.output);
   CHECK(outcome.output.find("stopping after this step") != std::string::npos);
-  CHECK(outcome.output.find("the same command continues") != std::string::npos);
+  CHECK(outcome.output.find("run the same command to continue") != std::string::npos);
   const std::string last = fs::read_symlink(run / "checkpoints/last").string();
   CHECK(last == "step=" + std::to_string(num_steps_logged(run)));
   train_tiny(run, eventful_options());

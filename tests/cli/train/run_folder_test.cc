@@ -136,7 +136,7 @@ TEST_CASE("a monitor that no validation has is one warning, and the newest stay"
                        "model.lr_scheduler.warmup_steps=0",
                        "exp_manager.checkpoint_callback_params.every_n_train_steps=1",
                        "exp_manager.checkpoint_callback_params.monitor=val_asr_bleu"});
-  const size_t warned = output.find("monitor: 'val_asr_bleu' is never measured, and the newest");
+  const size_t warned = output.find("monitor: 'val_asr_bleu' is never measured, so the newest");
   REQUIRE_MESSAGE(warned != std::string::npos, output);
   CHECK(output.find("val_asr_bleu", warned + 60) == std::string::npos);
   CHECK(fs::exists(run / "checkpoints/step=4"));
@@ -246,7 +246,7 @@ TEST_CASE("a run that goes on with more steps is told that its learning rate jum
   train_tiny(run, {"trainer.max_steps=10"});
   const std::string longer = train_tiny(run, {"trainer.max_steps=20"});
   CHECK_MESSAGE(contains(longer, "the learning rate of step 11 is "), longer);
-  CHECK(contains(longer, ", and was 1e-05 by the configuration before"));
+  CHECK(contains(longer, ", but was 1e-05 in the previous configuration"));
   const std::string same =
       train_tiny(run, {"trainer.max_steps=21", "model.lr_scheduler.max_steps=20"});
   CHECK_FALSE(contains(same, "the learning rate of step"));

@@ -60,8 +60,8 @@ TEST_CASE("a run's files and checkpoints hold no value of the environment, and i
   const Outcome second = run_s2s(words, environment);
   REQUIRE_MESSAGE(second.exit_code == 0, second.output);
   CHECK(contains(second.output, "resumed from"));
-  CHECK_FALSE(contains(second.output, "another configuration: model.optimizer.lr"));
-  CHECK(contains(second.output, "another configuration: trainer.max_steps"));
+  CHECK_FALSE(contains(second.output, "a changed configuration: model.optimizer.lr"));
+  CHECK(contains(second.output, "a changed configuration: trainer.max_steps"));
 
   // What is stored is a configuration: in the same environment it is the same one.
   const std::string stored = (run / "config.yaml").string();
@@ -69,7 +69,7 @@ TEST_CASE("a run's files and checkpoints hold no value of the environment, and i
   CHECK(contains(again.output, "lr: 0.001937"));
   const Outcome unset = run_s2s({"config", "check", stored});
   CHECK(unset.exit_code == 3);
-  CHECK(contains(unset.output, "the environment has no 'S2S_TEST_RATE'"));
+  CHECK(contains(unset.output, "there is no environment variable 'S2S_TEST_RATE'"));
   // An export needs the language model's part only.
   const Outcome exported = run_s2s({"checkpoint", "export", (run / "checkpoints/last").string(),
                                     (folder.path() / "out").string()});

@@ -107,7 +107,7 @@ TEST_CASE("writing that fails half way says why, and nothing that was there is l
     }
   }
   CHECK(message == "[io/write] " + path.string() +
-                       ": cannot write: File too large; nothing that was there before is lost");
+                       ": cannot write: File too large; no existing file was changed");
   CHECK(read(path) == "before");
   CHECK(num_entries(folder) == 1);
 }
@@ -121,15 +121,15 @@ TEST_CASE("a folder that is not there is an error with the next step") {
   } catch (const s2s::Error& error) {
     CHECK(error.id() == "io/write");
     CHECK(error.exit_code() == s2s::ExitCode::kData);
-    CHECK(error.message().find("No such file or directory; make its folder first") !=
+    CHECK(error.message().find("No such file or directory; create its folder first") !=
           std::string::npos);
   }
 }
 
 TEST_CASE("a full disk and a read-only one have their own next steps") {
   CHECK(s2s::write_error("a", "cannot write", ENOSPC).message() ==
-        "a: cannot write: No space left on device; free some space and run again, nothing that was "
-        "there before is lost");
+        "a: cannot write: No space left on device; free some space and run again; no existing file "
+        "was changed");
   CHECK(s2s::write_error("a", "cannot write", EROFS).message().find("choose a folder") !=
         std::string::npos);
 }
@@ -195,5 +195,5 @@ TEST_CASE("folders are made with those above them, and one that cannot be is an 
   CHECK(fs::is_directory(folder / "a/b/c"));
   std::ofstream(folder / "file") << "x";
   CHECK_THROWS_WITH_AS(s2s::make_folders(folder / "file/d"),
-                       doctest::Contains("cannot make the folder: Not a directory"), s2s::Error);
+                       doctest::Contains("cannot create the folder: Not a directory"), s2s::Error);
 }

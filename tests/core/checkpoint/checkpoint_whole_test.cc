@@ -111,8 +111,8 @@ TEST_CASE("an index without groups is a finding, and a run goes on from the chec
   REQUIRE(checkpoints.warnings.size() == 1);
   CHECK(checkpoints.warnings[0].starts_with(
       "[checkpoint/skipped] " + (folder / "step=8") +
-      " is not whole: " + (folder / "step=8/index.json") +
-      ": it has no group 'model'\n  the run goes on from step=4, the newest that is"));
+      " is incomplete: " + (folder / "step=8/index.json") +
+      ": it has no group 'model'\n  the run resumes from step=4, the newest complete one"));
 }
 
 TEST_CASE("a run does not begin anew beside checkpoints of which none is whole") {
@@ -218,7 +218,7 @@ TEST_CASE("what fails after a checkpoint is whole is a warning, and an error at 
   save_step(3);
   CHECK(checkpoints.warnings.size() == 2);
   CHECK(checkpoints.warnings.at(0).starts_with("[checkpoint/cleanup] the checkpoint " +
-                                               (folder / "step=2") + " is whole, and"));
+                                               (folder / "step=2") + " is complete, but"));
   for (const char* name : {"step=1", "step=2", "step=3"}) {  // nothing goes before `last` is right
     CHECK(s2s::checkpoint_fault(folder / name, s2s::ProofDepth::kHeaders) == "");
   }

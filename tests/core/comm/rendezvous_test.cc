@@ -103,7 +103,7 @@ TEST_CASE("ranks that differ are told in what, before anything else") {
 
 TEST_CASE("a rank that never comes is named") {
   const auto heard = meet({{0, 3, {}}, {2, 3, {}}}, unused_port(), milliseconds(1500));
-  CHECK(contains(heard[0], "comm/missing-rank: 1 of 3 ranks did not come within 1.5 s: 1"));
+  CHECK(contains(heard[0], "comm/missing-rank: 1 of 3 ranks did not join within 1.5 s: 1"));
   CHECK(contains(heard[0], "process " + std::to_string(::getpid())));
   CHECK(contains(heard[1], "comm/missing-rank: rank 2 does not start"));
 }
@@ -133,7 +133,7 @@ TEST_CASE("a port in use, and a rank 0 that is something else, end the start") {
 
 TEST_CASE("a rank 0 that is not there ends the start") {
   const auto heard = meet({{1, 2, {}}}, unused_port(), milliseconds(1500));
-  CHECK(contains(heard[0], "comm/unreachable: rank 1 found no rank 0 at 127.0.0.1:"));
+  CHECK(contains(heard[0], "comm/unreachable: rank 1 could not connect to rank 0 at 127.0.0.1:"));
 }
 
 TEST_CASE("many differences are cut short") {

@@ -256,7 +256,7 @@ TEST_CASE("a rank of another run is told that it is in the wrong place, and does
   const auto heard = meet(free_port(), {kToken, kToken, "another"}, {}, milliseconds(1500));
   CHECK(contains(heard[0], "[comm/missing-rank] 1 of 3 ranks"));
   CHECK(contains(heard[1], "[comm/missing-rank]"));
-  CHECK(contains(heard[2], "[comm/unreachable] rank 2 found no rank 0"));
+  CHECK(contains(heard[2], "[comm/unreachable] rank 2 could not connect to rank 0"));
   CHECK(contains(heard[2], "S2S_JOB_TOKEN"));
 }
 

@@ -71,7 +71,7 @@ TEST_CASE("a mandatory value that is still ??? is an error with the way to give 
   const Config config = yaml("a: ???");
   CHECK(config.find("a")->is_missing());
   CHECK(error_of([&] { config.find("a")->as_int("m.a"); }) ==
-        "[config/missing] m.a (test.yaml:1:1): the value is mandatory and still ???; give one in "
+        "[config/missing] m.a (test.yaml:1:1): the value is mandatory but still ???; give one in "
         "the file or on the command line: m.a=VALUE");
 }
 

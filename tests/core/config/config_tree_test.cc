@@ -10,6 +10,6 @@ TEST_CASE("changes of a configuration are listed value by value") {
   CHECK(s2s::config_changes(before, now) ==
         std::vector<std::string>{"a.b: 1 before, 2 now", "a.c.1: y before, z now",
                                  "new: not there before, null now",
-                                 "gone.d: 2 before, not there now"});
+                                 "gone.d: 2 before, missing now"});
   CHECK(s2s::config_changes(before, before).empty());
 }

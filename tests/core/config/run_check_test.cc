@@ -274,12 +274,11 @@ TEST_CASE("every key without effect is accepted with a note") {
   CHECK(checked.notes.all().size() == count);
   REQUIRE(checked.notes.brief().size() == 1);
   CHECK(checked.notes.brief()[0].find(std::to_string(count) +
-                                      " keys are without effect here ('s2s-run config check' says "
+                                      " keys are ignored ('s2s-run config check' explains "
                                       "why): trainer.logger, trainer.enable_checkpointing, ") == 0);
   CHECK(check(kGood).notes.brief() == check(kGood).notes.all());
   CHECK(check(kGood).notes.all().at(0) ==
-        "without effect here: trainer.logger (test.yaml:14:39): metrics.jsonl always holds every "
-        "number");
+        "ignored: trainer.logger (test.yaml:14:39): metrics.jsonl always contains all values");
 }
 
 TEST_CASE("as JSON, values have their types and every leaf its origin") {
@@ -306,9 +305,8 @@ TEST_CASE("defaults that a preset changes are not shown, and that is said") {
   CHECK(other.findings.empty());
   CHECK(other.config.find_path("model.llm.num_layers") == nullptr);
   CHECK(other.notes.all() ==
-        std::vector<std::string>{
-            "model.llm: what is not written comes from preset tiny, not from the "
-            "defaults of llm:sized"});
+        std::vector<std::string>{"model.llm: missing keys are taken from preset tiny, not from the "
+                                 "defaults of llm:sized"});
   const RunCheck same = check("{model: {type: d, llm: {name: sized, preset: large}}}");
   CHECK(same.config.find_path("model.llm.num_layers")->as_int("") == 2);
   CHECK(same.notes.all().empty());

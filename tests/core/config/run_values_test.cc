@@ -46,7 +46,7 @@ TEST_CASE("training needs a strategy, an optimizer, a schedule and data") {
               "the schedule of the learning rate; add it to the file or give "
               "model.lr_scheduler.name=VALUE on the command line",
               "[config/no-datasets] data.train_ds is missing or empty; expected at least one data "
-              "set, as data.train_ds: {name: ...}"});
+              "set, for example data.train_ds: {name: ...}"});
   CHECK(needs("{}", RunPurpose::kGenerate).empty());
   CHECK(needs("{}", RunPurpose::kPlan).empty());
 }
@@ -54,7 +54,7 @@ TEST_CASE("training needs a strategy, an optimizer, a schedule and data") {
 TEST_CASE("validating needs validation sets") {
   const Texts missing = {
       "[config/no-datasets] data.validation_ds.datasets is missing or empty; expected at least one "
-      "data set, as data.validation_ds.datasets.NAME: {name: ...}"};
+      "data set, for example data.validation_ds.datasets.NAME: {name: ...}"};
   CHECK(needs("{}", RunPurpose::kValidate) == missing);
   CHECK(needs("{data: {validation_ds: {datasets: {}}}}", RunPurpose::kValidate) == missing);
   CHECK(needs("{data: {validation_ds: {datasets: {a: {}}}}}", RunPurpose::kValidate).empty());
@@ -68,8 +68,8 @@ TEST_CASE("durations and patterns are checked where they stand") {
       "model:\n  freeze_params: ['^a', '(']\n  prevent_freeze_params: ['[']\n"
       "  optimizer: {lr_scales: [{params: '*x'}, {params: '^y'}]}\n");
   REQUIRE(patterns.size() == 3);
-  CHECK(patterns[0].find("[config/pattern] model.freeze_params.1 (test.yaml:2:25): \"(\" is no "
-                         "regular expression: ") == 0);
+  CHECK(patterns[0].find("[config/pattern] model.freeze_params.1 (test.yaml:2:25): \"(\" is not a "
+                         "valid regular expression: ") == 0);
   CHECK(patterns[1].find("[config/pattern] model.prevent_freeze_params.0") == 0);
   CHECK(patterns[2].find("[config/pattern] model.optimizer.lr_scales.0.params") == 0);
   CHECK(values("{model: {freeze_params: ['${a(}'], optimizer: 3}, exp_manager: 4}").empty());
@@ -125,7 +125,7 @@ TEST_CASE("every ??? is found once, in lists, too, unless something is said of i
 TEST_CASE("numbers beyond all bounds and folders without a name are told what is expected") {
   CHECK(error_of([] {
           yaml("99999999999999999999").as_int("trainer.max_steps");
-        }).find("write one of at most 9223372036854775807") != std::string::npos);
+        }).find("write a number of at most 9223372036854775807") != std::string::npos);
   const auto found = values("{exp_manager: {explicit_log_dir: ''}}");
   REQUIRE(found.size() == 1);
   CHECK(found[0].find("[config/type] exp_manager.explicit_log_dir (test.yaml:1:16): expected the "

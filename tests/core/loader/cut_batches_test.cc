@@ -271,7 +271,7 @@ TEST_CASE("mistakes in a block are told together") {
     CAPTURE(text);
     CHECK(text.find(part) != std::string::npos);
   };
-  has(message("{batch_size: 3}"), "[data/cuts-path] data.train_ds names nothing to read");
+  has(message("{batch_size: 3}"), "[data/cuts-path] data.train_ds specifies no data");
   has(message("{cuts_path: first.jsonl}"), "[data/batch-size]");
   has(message("{cuts_path: first.jsonl, batch_sise: 3}"), "batch_size");
   has(message("{cuts_path: first.jsonl, batch_size: 3, seed: often}"), "[data/seed]");

@@ -176,8 +176,7 @@ TEST_CASE("bad cuts are left out and counted, up to the limit") {
         "[test/bad-audio] made-up.jsonl:4: cut 's0e0b3r2p0': cannot be read"};
     CHECK(source->left_out() == expected);
     REQUIRE(sources.warnings.size() == 2);
-    CHECK(sources.warnings[1] ==
-          "data.train_ds: bad cut 2 of at most 2 is left out: " + expected[1]);
+    CHECK(sources.warnings[1] == "data.train_ds: skipped bad cut 2 of at most 2: " + expected[1]);
     const auto resumed = sources.open();
     resumed->restore(source->state());
     CHECK(resumed->left_out() == expected);
@@ -196,7 +195,8 @@ TEST_CASE("too many bad cuts are listed, with the rank that met them") {
     CHECK(error.exit_code() == s2s::ExitCode::kData);
     const std::string text = error.what();
     CAPTURE(text);
-    CHECK(text.find("data.train_ds: data rank 1: 2 cuts cannot be used, skip_bad allows 1") !=
+    CHECK(text.find(
+              "data.train_ds: data rank 1: 2 cuts cannot be used, but skip_bad allows only 1") !=
           std::string::npos);
     CHECK(text.find("\n  [test/bad-audio] made-up.jsonl:2: cut 's0e0b1r2p0'") != std::string::npos);
   }
@@ -306,5 +306,5 @@ TEST_CASE("of a large set only the first cuts are looked at before the first bat
 TEST_CASE("a set without cuts is [data/empty]") {
   Sources sources;
   sources.set.cuts_to_visit = 0;
-  CHECK_THROWS_WITH_AS(sources.open(), doctest::Contains("no cut of the set is left"), s2s::Error);
+  CHECK_THROWS_WITH_AS(sources.open(), doctest::Contains("the set has no usable cuts"), s2s::Error);
 }

@@ -136,7 +136,7 @@ TEST_CASE("a name of another kind is pointed out") {
   Registries registries;
   host.install(registries);
   const Error error = error_of([&] { registries.get<Codec>("fixture_good"); });
-  CHECK(contains(error.message(), "there is one of this name of kind metric"));
+  CHECK(contains(error.message(), "this name exists for kind metric"));
 }
 
 TEST_CASE("two providers of one name in one directory are an error that names both files") {

@@ -34,7 +34,7 @@ TEST_CASE("the command line comes first, then the environment, the config and th
   const SearchPath search = resolve_search_path(inputs);
   CHECK(origins(search) == std::vector<std::string>{"--plugin-path", "S2S_PLUGIN_PATH",
                                                     "S2S_PLUGIN_PATH", "plugins.paths",
-                                                    "beside s2s-run"});
+                                                    "next to s2s-run"});
   CHECK(search.directories[1].exists);
   CHECK_FALSE(search.directories[2].exists);
   CHECK(search.directories[3].path == scratch / "c");

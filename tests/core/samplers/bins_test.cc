@@ -119,7 +119,7 @@ TEST_CASE("one cut that no batch may have is a batch of its own, with one warnin
   }
   CHECK(num_batches == 30);
   REQUIRE(warnings.size() == 1);
-  CHECK(warnings[0].find("batch of its own") != std::string::npos);
+  CHECK(warnings[0].find("forms a batch alone") != std::string::npos);
 }
 
 }  // namespace s2s::data

@@ -55,7 +55,7 @@ TEST_CASE("a folder has one owner at a time, who is named") {
   {
     const OwnerFile owner(path, kQuick);
     const std::string text = refusal(path);
-    CHECK(has(text, "[run/in-use] another run works in " + path));
+    CHECK(has(text, "[run/in-use] another run is using " + path));
     CHECK(has(text, process_name(getpid())));
   }
   CHECK(refusal(path).empty());

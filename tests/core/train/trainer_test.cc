@@ -192,7 +192,7 @@ TEST_CASE("too many updates in a row without finite gradients end the run") {
   } catch (const s2s::Error& error) {
     CHECK(error.id() == "numerics/not-finite");
     CHECK(error.exit_code() == s2s::ExitCode::kNumerics);
-    CHECK(error.message().find("step 4 is nan, and 3 updates before it") != std::string::npos);
+    CHECK(error.message().find("step 4 is nan, and the 3 updates before it") != std::string::npos);
     CHECK(error.message().find("row7") != std::string::npos);
   }
   CHECK(recorder.skipped.size() == 3);

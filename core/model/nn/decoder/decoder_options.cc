@@ -12,14 +12,14 @@
 namespace s2s {
 
 void RopeScalingOptions::visit(OptionVisitor& v) {
-  v("rope_type", rope_type, "kind of scaling");
-  v("factor", factor, "how many times longer texts become", at_least(1e-6));
-  v("low_freq_factor", low_freq_factor, "longest wavelength kept, as a share of the original",
-    at_least(1e-6));
-  v("high_freq_factor", high_freq_factor, "shortest wavelength stretched, likewise",
-    at_least(1e-6));
+  v("rope_type", rope_type, "type of scaling");
+  v("factor", factor, "factor by which the context is extended", at_least(1e-6));
+  v("low_freq_factor", low_freq_factor,
+    "longest unscaled wavelength, as a fraction of the original length", at_least(1e-6));
+  v("high_freq_factor", high_freq_factor,
+    "shortest fully scaled wavelength, as a fraction of the original length", at_least(1e-6));
   v("original_max_position_embeddings", original_max_position_embeddings,
-    "positions before scaling", at_least(1));
+    "context length before scaling", at_least(1));
   v("beta_fast", beta_fast, "yarn: pairs that turn more often in the original length are kept",
     at_least(1e-6));
   v("beta_slow", beta_slow, "yarn: pairs that turn less often are stretched by factor",
@@ -33,8 +33,9 @@ void RopeScalingOptions::visit(OptionVisitor& v) {
 
 void WindowOptions::visit(OptionVisitor& v) {
   v("sliding_window", sliding_window,
-    "newest positions that local layers see, their own among them; null: all", at_least(1));
-  v("layer_types", layer_types, "by layer; empty: as the family's other options say",
+    "window of local layers in positions, including the current one; null: all positions",
+    at_least(1));
+  v("layer_types", layer_types, "attention type per layer; empty: determined by the other options",
     one_of({"full_attention", "sliding_attention"}));
 }
 
@@ -58,25 +59,25 @@ constexpr double kMaxLayers = 1 << 13, kMaxHeads = 1 << 12;
 void DecoderOptions::visit(OptionVisitor& v) {
   v("path", path, "Hugging Face folder with config.json and weights; null: random weights");
   v("vocab_size", vocab_size, "tokens", between(1, kMaxVocab));
-  v("hidden_size", hidden_size, "width of the residual stream", between(1, kMaxWidth));
-  v("intermediate_size", intermediate_size, "width inside the MLP", between(1, kMaxInner));
-  v("num_hidden_layers", num_hidden_layers, "decoder layers", between(1, kMaxLayers));
-  v("num_attention_heads", num_attention_heads, "query heads", between(1, kMaxHeads));
-  v("num_key_value_heads", num_key_value_heads, "key/value heads; null: as many as query heads",
-    between(1, kMaxHeads));
+  v("hidden_size", hidden_size, "hidden width", between(1, kMaxWidth));
+  v("intermediate_size", intermediate_size, "intermediate width of the MLP", between(1, kMaxInner));
+  v("num_hidden_layers", num_hidden_layers, "number of decoder layers", between(1, kMaxLayers));
+  v("num_attention_heads", num_attention_heads, "number of query heads", between(1, kMaxHeads));
+  v("num_key_value_heads", num_key_value_heads,
+    "number of key/value heads; null: same as query heads", between(1, kMaxHeads));
   v("head_dim", head_dim, "width of a head; null: hidden_size / num_attention_heads",
     between(2, kMaxHeads));
-  v("hidden_act", hidden_act, "activation of the MLP's gate", one_of({hidden_act}));
-  v("rms_norm_eps", rms_norm_eps, "added to the mean square", at_least(0));
-  v("rope_theta", rope_theta, "rotary base, dimensionless", at_least(1));
-  v("rope_scaling", rope_scaling, "stretching of rotary frequencies");
-  v("tie_word_embeddings", tie_word_embeddings, "the head uses the embedding's weight");
+  v("hidden_act", hidden_act, "activation function of the MLP gate", one_of({hidden_act}));
+  v("rms_norm_eps", rms_norm_eps, "epsilon of RMSNorm, added to the mean square", at_least(0));
+  v("rope_theta", rope_theta, "base of the rotary embedding", at_least(1));
+  v("rope_scaling", rope_scaling, "scaling of the rotary frequencies");
+  v("tie_word_embeddings", tie_word_embeddings, "tie the output head to the embedding");
   v("attention_bias", attention_bias, "biases on q, k, v and o");
   v("mlp_bias", mlp_bias, "biases in the MLP");
-  v("initializer_range", initializer_range, "standard deviation of first weights", at_least(0));
+  v("initializer_range", initializer_range, "standard deviation of initial weights", at_least(0));
   v("max_position_embeddings", max_position_embeddings,
-    "positions the weights were trained for; longer texts are not refused", at_least(1));
-  v("pad_token_id", pad_token_id, "id whose embedding is not trained by look-ups; null: none",
+    "context length that the weights were trained with; longer texts are accepted", at_least(1));
+  v("pad_token_id", pad_token_id, "id whose embedding gets no gradient from lookups; null: none",
     at_least(0));
 }
 

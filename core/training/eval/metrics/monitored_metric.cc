@@ -105,16 +105,15 @@ std::string absence(const RunOptions& settings, const std::string& metric,
   }
   if (const auto answer = of_answers(settings, metric)) {
     if (answer->needs_scorer && !has_scorer(settings)) {
-      return "nobody listens to the answers: set model.scoring_asr.name (s2s-run plugin list "
-             "--kind "
+      return "answers are not transcribed: set model.scoring_asr.name (s2s-run plugin list --kind "
              "scorer)";
     }
     if (answered_batches(settings)) return "";
-    return "trainer.limit_val_generate_batches is 0: take it away, or write a number";
+    return "trainer.limit_val_generate_batches is 0: remove the key, or set a number above 0";
   }
   if (of_model.empty()) return "";  // the model does not say; the first validation will
   if (contains(of_model, metric)) return "";
-  return fmt::format("write one of {}, alone for the mean over the sets, or with _SET behind it",
+  return fmt::format("write one of {}, alone for the mean over the sets, or followed by _SET",
                      fmt::join(measured_names(settings, of_model), ", "));
 }
 
@@ -140,12 +139,12 @@ std::string monitor_fault(const RunOptions& settings, const std::vector<std::str
       fmt::format("exp_manager.checkpoint_callback_params.monitor: '{}' ", *saves.monitor);
   const std::string absent = absence(settings, metric, of_model);
   if (!absent.empty()) {
-    return fmt::format("{}is never measured, and the newest checkpoints are kept; {}", start,
+    return fmt::format("{}is never measured, so the newest checkpoints are kept; {}", start,
                        absent);
   }
   const std::optional<bool> larger = is_larger_better(settings, metric);
   if (!larger || *larger == (saves.mode == "max")) return "";
-  return fmt::format("{}is better when it is {}, and mode {} keeps the worst; write mode: {}",
+  return fmt::format("{}is better when it is {}, but mode {} keeps the worst; write mode: {}",
                      start, *larger ? "larger" : "smaller", saves.mode, *larger ? "max" : "min");
 }
 

@@ -31,7 +31,8 @@ std::string fault(const RunOptions& run) { return monitor_fault(run, kOfModel); 
 TEST_CASE("answers are measured where somebody listens or a monitor needs them") {
   CHECK_FALSE(answered_batches(run_with("")).has_value());
   CHECK_FALSE(answered_batches(run_with("val_text_loss")).has_value());
-  CHECK_FALSE(answered_batches(run_with("val_asr_bleu")).has_value());  // nobody listens
+  CHECK_FALSE(
+      answered_batches(run_with("val_asr_bleu")).has_value());  // answers are not transcribed
   CHECK(answered_batches(run_with("val_txt_bleu")) == 0);
   CHECK(answered_batches(run_with("val_takeover_rate_far_field")) == 0);
   CHECK(answered_batches(run_with("", "min", true)) == 0);
@@ -52,7 +53,7 @@ TEST_CASE("a plugin's metric is measured, and can be the monitor") {
     CHECK(fault(run).empty());
   }
   run.exp_manager.checkpoint_callback_params.monitor = "val_asr_acme_length_dev";
-  CHECK(contains(fault(run), "nobody listens"));
+  CHECK(contains(fault(run), "answers are not transcribed"));
   run.model.scoring_asr["name"] = Config::scalar("pocketsphinx");
   CHECK(fault(run).empty());
   run.exp_manager.checkpoint_callback_params.monitor = "val_lenght";
