@@ -45,7 +45,7 @@ Error concatenate(const std::string& path, const std::string& problem) {
 
 Error no_tokenizer(const std::string& path, const std::string& option) {
   return config_error("data/no-tokenizer",
-                      fmt::format("{}.{} counts tokens, and there is no tokenizer; name one under "
+                      fmt::format("{}.{} counts tokens, but there is no tokenizer; set "
                                   "model.tokenizer, or remove the option",
                                   path, option));
 }

@@ -40,8 +40,8 @@ struct MelFsqOptions {
 /// Errors: [codec/sample-rate], [codec/too-many-numbers], [codec/level].
 void check(const MelFsqOptions& options, const std::string& path);
 
-/// Everything that a stretch of audio is cut into. Column c is centered on the middle of samples
-/// [c hop, (c + 1) hop).
+/// Everything that a stretch of audio is cut into. Column c is centered on the middle of samples [c
+/// hop, (c + 1) hop).
 struct Framing {
   int64_t sample_rate_hz;
   int64_t hop;      // 20 ms
