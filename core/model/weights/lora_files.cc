@@ -22,8 +22,6 @@ constexpr const char* kConfig = "adapter_config.json";
 
 constexpr const char* kAdapterMark = ".lora_";
 
-bool is_adapter(const std::string& name) { return name.find(kAdapterMark) != std::string::npos; }
-
 /// The adapters' parameters under PEFT's names.
 std::vector<NamedTensor> adapter_parameters(Block& root, const NameMap& names) {
   std::vector<NamedTensor> found;
