@@ -94,7 +94,7 @@ TEST_CASE("a monitor that nobody measures says what would measure it") {
 
 TEST_CASE("a mode that keeps the worst is a fault") {
   CHECK(contains(fault(run_with("val_txt_bleu", "min")),
-                 "is better when it is larger, and mode min keeps the worst; write mode: max"));
+                 "is better when it is larger, but mode min keeps the worst; write mode: max"));
   CHECK(contains(fault(run_with("val_text_loss_dev", "max")), "write mode: min"));
   CHECK(contains(fault(run_with("val_text_accuracy", "min")), "write mode: max"));
 }
