@@ -1,6 +1,6 @@
 #pragma once
-// Commands, their arguments, and what --help says of them. CLI11 reads the command line; its
-// templates are slow to compile and stay in command_line.cc.
+// Commands, their arguments, and what --help says of them. CLI11 reads the command line. Its
+// templates are slow to compile: only command_line.cc, command_tree.cc and program.cc include it.
 
 #include <cstdint>
 #include <functional>

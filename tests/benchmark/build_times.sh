@@ -22,7 +22,7 @@ clone() {  # clone NAME
   git -C "$folder/$1" checkout -q "$revision"
 }
 
-# row TEXT COMMAND...: minutes by the clock, and of the processor.
+# row TEXT COMMAND...: minutes by the clock.
 row() {
   local text=$1 before after
   shift
@@ -35,7 +35,8 @@ row() {
 # touched FILE TARGET: what is built after FILE got another time.
 touched() {
   touch "$folder/one/$1"
-  printf '%s steps: ' "$(ninja -C "$folder/one/build" -n "$2" | grep -c '^\[' || true)"
+  echo "$1: $(ninja -C "$folder/one/build" -n "$2" | grep -c '^\[' || true) steps" \
+    >> "$folder/steps.txt"
   CCACHE_DISABLE=1 ninja -C "$folder/one/build" "$2"
 }
 
@@ -52,4 +53,4 @@ row "\`core/training/train/trainer.cc\` touched, then s2s-run and its plugins" \
   touched core/training/train/trainer.cc product
 row "\`core/include/s2s/kinds/codec.h\` touched, then s2s-run and its plugins" \
   touched core/include/s2s/kinds/codec.h product
-grep -hE '^[0-9]+ steps' "$folder/last.log" || true
+cat "$folder/steps.txt"

@@ -221,8 +221,7 @@ def _(kit, folder):
 def _(kit, folder):
     """RUNPATH must not lead into the current folder."""
     for name in ("libstdc++.so.6", "libgcc_s.so.1", "libm.so.6", "libs2s_run.so", "libs2s_core.so",
-                 "libs2s_data.so",
-                 "libgomp.so.1", "libsndfile.so.1"):
+                 "libs2s_data.so", "libgomp.so.1", "libsndfile.so.1"):
         k.marker_library(kit, folder / name, "folder/system-libraries", soname=name)
     return k.write(folder / "s2s_x.so", b"x")
 
