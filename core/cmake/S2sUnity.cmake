@@ -1,15 +1,31 @@
-# s2s_unite(target): compiles the sources of a folder together, some files at a time.
+# s2s_unite(target [BYTES]): compiles the sources of a folder together, some files at a time.
 #
 # Most of the time of a small file goes into the headers in front of it, which a group reads once. A
-# group holds files of one folder, in the order of their names, up to S2S_UNITY_BYTES. Files of a
-# group share a name space: no two of them may have a helper of one name. `-DS2S_UNITY=OFF` compiles
-# each file on its own; preset `dev` does, and finds an include that is missing.
+# group holds files of one folder, in the order of their names; a folder of more than BYTES makes
+# several groups of about one size. Files of a group share a name space: no two of them may have a
+# helper of one name. `-DS2S_UNITY=OFF` compiles each file on its own; preset `dev` does, and finds
+# an include that is missing.
 #
 # The file of a group names its sources relative to itself, and not by the folder of the clone, as
 # CMake's own UNITY_BUILD does: then every clone takes it out of the compiler cache.
 
 option(S2S_UNITY "compile the sources of a folder together, some at a time" ON)
 set(S2S_UNITY_BYTES 100000)
+
+# Sets `into` to the bytes that each group of the sources in `folder` should have.
+function(s2s_group_bytes into folder limit)
+  set(total 0)
+  foreach(source ${ARGN})
+    get_filename_component(its_folder "${source}" DIRECTORY)
+    if(its_folder STREQUAL folder AND EXISTS "${source}")
+      file(SIZE "${source}" size)
+      math(EXPR total "${total} + ${size}")
+    endif()
+  endforeach()
+  math(EXPR groups "(${total} + ${limit} - 1) / ${limit}")
+  math(EXPR bytes "${total} / ${groups}")
+  set(${into} ${bytes} PARENT_SCOPE)
+endfunction()
 
 # Writes the file of a group, when its text is a new one.
 function(s2s_write_group path)
@@ -26,6 +42,10 @@ function(s2s_unite target)
   if(NOT S2S_UNITY)
     return()
   endif()
+  set(limit ${S2S_UNITY_BYTES})
+  if(ARGN)
+    set(limit ${ARGN})
+  endif()
   get_target_property(sources ${target} SOURCES)
   get_target_property(directory ${target} SOURCE_DIR)
   list(TRANSFORM sources PREPEND "${directory}/" REGEX "^[^/$]")
@@ -40,8 +60,7 @@ function(s2s_unite target)
     endif()
     get_filename_component(folder "${source}" DIRECTORY)
     file(SIZE "${source}" size)
-    math(EXPR total "${total} + ${size}")
-    if(NOT folder STREQUAL last OR total GREATER S2S_UNITY_BYTES)
+    if(NOT folder STREQUAL last OR total GREATER_EQUAL bytes)
       if(group)
         s2s_write_group("${group}" ${members})
       endif()
@@ -50,9 +69,13 @@ function(s2s_unite target)
       set(group "${PROJECT_BINARY_DIR}/unity/${target}/${room}_${name}.cc")
       list(APPEND compiled "${group}")
       set(members "")
+      if(NOT folder STREQUAL last)
+        s2s_group_bytes(bytes "${folder}" ${limit} ${sources})
+      endif()
       set(last "${folder}")
-      set(total ${size})
+      set(total 0)
     endif()
+    math(EXPR total "${total} + ${size}")
     list(APPEND members "${source}")
   endforeach()
   if(group)
