@@ -38,7 +38,7 @@ if peers=$(bash tests/reference/peers.sh "$site" 2>build/peers.log); then
 else skipped+=("comparisons with transformers, PEFT and lhotse: $(tail -n 1 build/peers.log)")
 fi
 
-labels='unit|parallel|cli|sdk|reference'
+labels='unit|parallel|cli|sdk|reference|device'
 if [ -e /proc/driver/nvidia/version ]; then labels="$labels|gpu"
 else skipped+=("gpu: no NVIDIA driver on this machine"); fi
 

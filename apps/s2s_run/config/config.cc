@@ -2,8 +2,6 @@
 // effective config, or some of its keys, with the origin of every value, and every finding about
 // it, as `train` sees it. No memory is spent.
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -12,6 +10,7 @@
 #include <sstream>
 #include <string>
 
+#include "base/accelerator.h"
 #include "checkpoint/checkpoint.h"
 #include "config/config_tree.h"
 #include "config/secrets.h"
@@ -38,13 +37,6 @@ namespace fs = std::filesystem;
 Config without_device(Config config) {
   config["trainer"]["accelerator"] = Config::scalar("cpu");
   return config;
-}
-
-/// Opening LibTorch's half for GPUs would take longer than the rest of the check.
-bool has_gpu_driver() {
-  void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-  if (driver != nullptr) dlclose(driver);
-  return driver != nullptr;
 }
 
 bool has_commands(const Config& node) {
@@ -101,7 +93,7 @@ class FileCheck {
   void check_device() {
     const Config* const asked = check_.written.find_path("trainer.accelerator");
     const std::string name = asked != nullptr && asked->is_scalar() ? asked->text() : "";
-    if ((name == "gpu" || name == "cuda") && !has_gpu_driver()) {
+    if ((name == "gpu" || name == "cuda") && !has_accelerator_driver()) {
       check_.notes.warnings.push_back(
           "trainer.accelerator is " + name +
           ", but this machine has no NVIDIA driver; run the training on a machine with a GPU");

@@ -43,7 +43,7 @@ void setup_compare(const Command& program) {
   command.option("reference", arguments.reference, "reference file (.safetensors)").required();
   command.option("--dtype", arguments.dtype,
                  "float32, float64, bfloat16 or float16 (16-bit dtypes widen the tolerance)");
-  command.option("--device", arguments.device, "cpu, cuda or cuda:N");
+  command.option("--device", arguments.device, "cpu, gpu, cuda or cuda:N");
   command.json("print JSON");
 }
 

@@ -1,11 +1,11 @@
 #include "loader/cuts_source.h"
 
-#include <ATen/Context.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "base/accelerator.h"
 #include "loader/loader_errors.h"
 #include "loader/set_check.h"
 
@@ -118,7 +118,7 @@ LoadingPool& CutsSource::pool() {
     order_ = std::make_unique<BatchOrder>(*batches_, unread_, axis_, from_, position_);
     const PoolOptions options{options_.num_workers, options_.prefetch_batches,
                               bad_cuts_.are_allowed(),
-                              options_.pin_memory && at::globalContext().hasCUDA()};
+                              options_.pin_memory && opened_accelerator().has_value()};
     pool_ = std::make_unique<LoadingPool>(*order_, *batches_, *loader_, options);
   }
   return *pool_;

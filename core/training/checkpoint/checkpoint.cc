@@ -30,9 +30,12 @@ constexpr const char* kCleanup = "checkpoint/cleanup";
 int64_t rank_in(const Communicator* world) { return world == nullptr ? 0 : world->rank(); }
 int64_t ranks_of(const Communicator* world) { return world == nullptr ? 1 : world->size(); }
 
-bool uses_cuda(const std::vector<LocalShard>& parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [](const LocalShard& part) { return part.tensor.is_cuda(); });
+/// The device that holds some of `parts`; none when the CPU holds them all.
+std::optional<at::DeviceType> device_of(const std::vector<LocalShard>& parts) {
+  for (const LocalShard& part : parts) {
+    if (!part.tensor.device().is_cpu()) return part.tensor.device().type();
+  }
+  return std::nullopt;
 }
 
 /// A checkpoint that cannot be continued from would push out one that can.
@@ -154,7 +157,7 @@ std::string CheckpointFolder::save(const std::vector<LocalShard>& parts, const O
   const auto prepare = [&] {
     job->files = {model_shards(parts), optimizer_shards(optimizer.state(), parts, rank)};
     for (const RankFile& file : job->files) check_numbers(file, state.steps_done);
-    job->files.push_back({"random", random_states(uses_cuda(parts)), {}});
+    job->files.push_back({"random", random_states(device_of(parts)), {}});
     if (settings_.is_async) staging_->stage(job->files);
     if (rank == 0) make_partial(job->target);
   };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/accelerator.h"
 #include "base/foreign_json.h"
 #include "weights/checkpoint_proof.h"
 #include "weights/weights_errors.h"
@@ -103,20 +104,25 @@ std::optional<double> monitored_of(const std::string& checkpoint) {
   return value->get<double>();
 }
 
-TensorMap random_states(bool with_cuda) {
+TensorMap random_states(std::optional<at::DeviceType> device) {
   TensorMap states;
   states["cpu"] = at::globalContext().defaultGenerator(at::kCPU).get_state();
-  if (with_cuda) states["cuda"] = at::globalContext().defaultGenerator(at::kCUDA).get_state();
+  if (device) {
+    states[c10::DeviceTypeName(*device, /*lower_case=*/true)] =
+        at::globalContext().defaultGenerator(*device).get_state();
+  }
   return states;
 }
 
 void set_random_states(const TensorMap& states) {
   at::Generator cpu = at::globalContext().defaultGenerator(at::kCPU);
   cpu.set_state(states.at("cpu"));
-  const auto stored = states.find("cuda");
-  if (stored == states.end() || !at::globalContext().hasCUDA()) return;
-  at::Generator cuda = at::globalContext().defaultGenerator(at::kCUDA);
-  cuda.set_state(stored->second);
+  const std::optional<at::DeviceType> device = opened_accelerator();
+  if (!device) return;
+  const auto stored = states.find(c10::DeviceTypeName(*device, /*lower_case=*/true));
+  if (stored == states.end()) return;
+  at::Generator generator = at::globalContext().defaultGenerator(*device);
+  generator.set_state(stored->second);
 }
 
 }  // namespace s2s

@@ -17,8 +17,9 @@ MeshShape mesh_of_state(const nlohmann::json& content);
 /// The monitored number; nothing where there is none, or no state.json that can be read.
 std::optional<double> monitored_of(const std::string& checkpoint);
 
-/// States of the generators: "cpu", and "cuda" (of the current device) when asked for.
-TensorMap random_states(bool with_cuda);
+/// States of the generators: "cpu", and that of the current device of a type, "cuda", when asked
+/// for.
+TensorMap random_states(std::optional<at::DeviceType> device = std::nullopt);
 void set_random_states(const TensorMap& states);
 
 }  // namespace s2s

@@ -9,6 +9,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/accelerator.h"
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/codec.h"
 #include "s2s/kinds/encoder.h"
@@ -91,12 +92,16 @@ at::ScalarType parse_dtype(const std::string& text) {
 }
 
 at::Device parse_device(const std::string& text) {
+  if (text == "cpu") return at::kCPU;
+  std::string why;
+  const auto accelerator = open_accelerator(why);  // LibTorch knows its name from now on
+  if (text == "gpu" && accelerator) return *accelerator;
+  if (text == "gpu") throw reference_device_error(text, why);
   try {
     const at::Device device(text);
-    if (device.is_cpu()) return device;
-    if (!device.is_cuda()) throw reference_device_error(text, "the kind is not supported");
-    if (!at::hasCUDA()) throw reference_device_error(text, "no CUDA device was found");
-    return device;
+    if (!accelerator) throw reference_device_error(text, why);
+    if (device.type() == *accelerator) return device;
+    throw reference_device_error(text, "the kind is not supported");
   } catch (const c10::Error& error) {
     throw reference_device_error(text, error.what_without_backtrace());
   }

@@ -1,10 +1,11 @@
 #include "run/run_builder.h"
 
 #include <ATen/ATen.h>
-#include <dlfcn.h>
+#include <ATen/DeviceAccelerator.h>
 
 #include <random>
 
+#include "base/accelerator.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_copies.h"
 #include "config/config_errors.h"
@@ -16,27 +17,17 @@
 namespace s2s {
 namespace {
 
-/// Opens the CUDA half of LibTorch, which registers its kernels (decision record 0006).
-bool open_cuda(std::string& why) {
-  if (dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
-    why = dlerror();
-    return false;
-  }
-  if (!at::globalContext().hasCUDA()) {
-    why = "LibTorch sees no GPU";
-    return false;
-  }
-  return true;
-}
-
-at::Device choose_device(const std::string& accelerator) {
+at::Device choose_device(const std::string& accelerator, Warnings& warnings) {
   if (accelerator == "cpu") return at::kCPU;
   if (accelerator != "auto" && accelerator != "gpu" && accelerator != "cuda") {
     throw_accelerator(accelerator, "not known");
   }
   std::string why;
-  if (open_cuda(why)) return {at::kCUDA, 0};
+  if (const auto type = open_accelerator(why)) return {*type, 0};
   if (accelerator != "auto") throw_accelerator(accelerator, why);
+  if (has_accelerator_driver()) {
+    warnings.add("the run uses the CPU, although this machine has a GPU's driver: " + why);
+  }
   return at::kCPU;
 }
 
@@ -89,13 +80,17 @@ RunBuilder::RunBuilder(const Config& config, const Registries& registries, Warni
       settings_(read_run_options(config)),
       precision_(parse_precision(settings_.trainer.precision,
                                  node_at(config, "trainer.precision").origin().text())),
-      device_(choose_device(settings_.trainer.accelerator)),
+      device_(choose_device(settings_.trainer.accelerator, warnings)),
       entropy_(std::random_device()()) {}
 
 void RunBuilder::join(const ProcessPlace& process, Communicator& world) {
   process_ = &process;
   world_ = &world;
-  if (device_.is_cuda()) device_ = {at::kCUDA, static_cast<at::DeviceIndex>(process.local_rank)};
+  if (device_.is_cpu()) return;
+  const auto visible = at::accelerator::deviceCount();
+  // A launcher may show each process its own device only.
+  device_.set_index(visible == 1 ? at::DeviceIndex{0}
+                                 : static_cast<at::DeviceIndex>(process.local_rank));
 }
 
 BuildContext RunBuilder::context(const std::string& path) const {

@@ -21,7 +21,7 @@ void check_started(const TrainerBlock& trainer, const LaunchPlace& place) {
   }
 }
 
-const char* device_name(at::DeviceType type) { return type == at::kCUDA ? "GPU" : "CPU"; }
+const char* device_name(at::DeviceType type) { return type == at::kCPU ? "CPU" : "GPU"; }
 
 /// Version, LibTorch, and the file of every plugin that is loaded.
 std::vector<AgreedFact> program_facts(const PluginHost& host) {
@@ -71,7 +71,7 @@ std::unique_ptr<RunProcesses> meet_other_ranks(Run& setup, std::vector<AgreedFac
   const at::DeviceType device = setup.builder().device().type();
   std::string name = options.communicator.name;
   const auto& choose = setup.program().communicator;
-  if (name == "auto" && choose) name = choose(device == at::kCUDA);
+  if (name == "auto" && choose) name = choose(device != at::kCPU);
   // They go over the network, and into messages.
   const Config facts_of_config = shown_config(setup.config());
   for (const auto& [path, value] : config_values(facts_of_config)) facts.push_back({path, value});

@@ -243,7 +243,7 @@ Error reference_dtype_error(const std::string& text) {
 
 Error reference_device_error(const std::string& text, const std::string& why) {
   return {ExitCode::kUsage, "reference/device",
-          "--device '" + text + "' cannot be used: " + why + "; expected cpu, cuda or cuda:N"};
+          "--device '" + text + "' cannot be used: " + why + "; expected cpu, gpu, cuda or cuda:N"};
 }
 
 }  // namespace s2s

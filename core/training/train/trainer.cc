@@ -97,7 +97,7 @@ std::vector<Batch> Trainer::next_batches(StepReport& report) {
     std::optional<Batch> batch = parts_.data->next();
     report.data_wait_s += now_s() - start_s;
     if (!batch) break;
-    batches.push_back(batch->to(settings_.device, /*non_blocking=*/settings_.device.is_cuda()));
+    batches.push_back(batch->to(settings_.device, /*non_blocking=*/!settings_.device.is_cpu()));
   }
   report.left_out_cuts = static_cast<int64_t>(parts_.data->left_out().size());
   return batches;

@@ -153,12 +153,14 @@ std::unique_ptr<Communicator> create(const Config& node, const ProcessContext& c
   const auto options = read_options<NcclOptions>(node, context.path);
   const ProcessPlace process = context.process == nullptr ? ProcessPlace() : *context.process;
   const int num_gpus = c10::cuda::device_count();
-  if (process.local_rank >= num_gpus) throw no_gpu_error(process, num_gpus);
+  // A launcher may show each process its own GPU only; then that is number 0.
+  const int64_t own_gpu = num_gpus == 1 ? 0 : process.local_rank;
+  if (own_gpu >= num_gpus) throw no_gpu_error(process, num_gpus);
   int version = 0;
   ncclGetVersion(&version);
   if (version != NCCL_VERSION_CODE) throw version_error(version);
   if (process.store == nullptr) return make_solo_communicator({}, at::DeviceType::CUDA);
-  const auto device = static_cast<c10::DeviceIndex>(process.local_rank);
+  const auto device = static_cast<c10::DeviceIndex>(own_gpu);
   c10::cuda::set_device(device);
   auto store =
       c10::make_intrusive<c10d::PrefixStore>("nccl", StorePointer::reclaim_copy(process.store));

@@ -60,7 +60,7 @@ std::vector<s2s::RankFile> shards_of(FakeRun& run) {
   const auto parts = s2s::whole_parts(run.model);
   return {s2s::model_shards(parts),
           s2s::optimizer_shards(run.optimizer.state(), parts, 0),
-          {"random", s2s::random_states(false), {}}};
+          {"random", s2s::random_states(), {}}};
 }
 
 }  // namespace

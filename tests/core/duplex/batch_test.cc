@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
+#include "base/accelerator.h"
+
 namespace {
 
 s2s::Batch small_batch() {
@@ -34,15 +36,17 @@ TEST_CASE("a batch goes to a device whole, waiting or not; what it lacks it lack
 }
 
 TEST_CASE("a pinned batch is copied to a GPU without waiting") {
-  if (!at::globalContext().hasCUDA()) {
-    MESSAGE("skipped: no GPU");
+  std::string why;
+  const auto accelerator = s2s::open_accelerator(why);
+  if (!accelerator) {
+    MESSAGE("skipped: " << why);
     return;
   }
   const s2s::Batch batch = small_batch();
   const s2s::Batch pinned = batch.pin_memory();
   CHECK(pinned.source_audio_BS.is_pinned());
   check_same(pinned, batch);
-  const s2s::Batch there = pinned.to({at::kCUDA, 0}, /*non_blocking=*/true);
-  CHECK(there.source_audio_BS.is_cuda());
+  const s2s::Batch there = pinned.to({*accelerator, 0}, /*non_blocking=*/true);
+  CHECK((there.source_audio_BS.device().type() == *accelerator));
   check_same(there, batch);
 }

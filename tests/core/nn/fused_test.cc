@@ -8,7 +8,10 @@
 #include <functional>
 #include <vector>
 
+#include "common/device.h"
 #include "nn/kernels/parallel_rows.h"
+
+using s2s::test::device;
 
 namespace {
 
@@ -33,7 +36,7 @@ double difference(const Function& ours, const Function& plain, std::vector<at::T
   const at::Tensor y = ours(a);
   const at::Tensor z = plain(b);
   CHECK((y.scalar_type() == z.scalar_type()));
-  const at::Tensor direction = at::randn(y.sizes()).to(type);
+  const at::Tensor direction = at::randn(y.sizes(), device()).to(type);
   (y * direction).sum().backward();
   (z * direction).sum().backward();
   double worst = largest(y, z);
@@ -64,7 +67,7 @@ TEST_CASE("the one-pass RMS norm equals the plain one, forward and backward") {
   for (const int64_t dim : {6, 16, 512, 513}) {
     check_same([](const auto& in) { return s2s::rms_norm(in[0], in[1], 1e-5); },
                [](const auto& in) { return s2s::rms_norm_plain(in[0], in[1], 1e-5); },
-               {at::randn({3, 5, dim}), at::rand({dim}) + 0.5});
+               {at::randn({3, 5, dim}, device()), at::rand({dim}, device()) + 0.5});
   }
 }
 
@@ -74,10 +77,10 @@ TEST_CASE("the one-pass RMS norm adds one to its weight where it is told to") {
   for (const int64_t dim : {6, 16, 513}) {
     check_same([](const auto& in) { return s2s::rms_norm(in[0], in[1], 1e-5, kAdded); },
                [](const auto& in) { return s2s::rms_norm_plain(in[0], in[1], 1e-5, kAdded); },
-               {at::randn({3, 5, dim}), at::randn({dim}) * 0.3});
+               {at::randn({3, 5, dim}, device()), at::randn({dim}, device()) * 0.3});
   }
-  const at::Tensor x = at::randn({4, 8});
-  const at::Tensor weight = at::randn({8});
+  const at::Tensor x = at::randn({4, 8}, device());
+  const at::Tensor weight = at::randn({8}, device());
   CHECK(largest(s2s::rms_norm(x, weight, 1e-5, kAdded), s2s::rms_norm(x, weight + 1, 1e-5)) < 1e-6);
 }
 
@@ -85,8 +88,8 @@ TEST_CASE("the one-pass GeGLU equals the plain one, also far from zero") {
   at::manual_seed(12);
   check_same([](const auto& in) { return s2s::geglu(in[0], in[1]); },
              [](const auto& in) { return s2s::geglu_plain(in[0], in[1]); },
-             {at::randn({4, 9, 37}) * 2, at::randn({4, 9, 37})});
-  const at::Tensor gate = at::linspace(-100, 100, 4001).set_requires_grad(true);
+             {at::randn({4, 9, 37}, device()) * 2, at::randn({4, 9, 37}, device())});
+  const at::Tensor gate = at::linspace(-100, 100, 4001, device()).set_requires_grad(true);
   const at::Tensor ours = s2s::geglu(gate, at::ones_like(gate));
   CHECK(at::allclose(ours, at::gelu(gate, "tanh"), 2e-5, 1e-6));
   ours.sum().backward();
@@ -97,22 +100,22 @@ TEST_CASE("the one-pass SwiGLU equals the plain one, also far from zero") {
   at::manual_seed(2);
   check_same([](const auto& in) { return s2s::swiglu(in[0], in[1]); },
              [](const auto& in) { return s2s::swiglu_plain(in[0], in[1]); },
-             {at::randn({4, 9, 37}), at::randn({4, 9, 37})});
-  const at::Tensor gate = at::linspace(-200, 200, 4001);
+             {at::randn({4, 9, 37}, device()), at::randn({4, 9, 37}, device())});
+  const at::Tensor gate = at::linspace(-200, 200, 4001, device());
   const at::Tensor ours = s2s::swiglu(gate, at::ones_like(gate));
   CHECK(at::allclose(ours, at::silu(gate), 2e-6, 1e-30));
 }
 
 TEST_CASE("the one-pass rotation equals the plain one, also of strided input") {
   at::manual_seed(3);
-  const at::Tensor angle = at::rand({5, 4}) * 6;
+  const at::Tensor angle = at::rand({5, 4}, device()) * 6;
   const at::Tensor cos = at::cat({angle.cos(), angle.cos()}, -1);
   const at::Tensor sin = at::cat({angle.sin(), angle.sin()}, -1);
   const auto ours = [&](const at::Tensor& x) { return s2s::rotate(x, cos, sin); };
   const auto plain = [&](const at::Tensor& x) { return s2s::rotate_plain(x, cos, sin); };
   check_same([&](const auto& in) { return ours(in[0]); },
-             [&](const auto& in) { return plain(in[0]); }, {at::randn({2, 5, 3, 8})});
+             [&](const auto& in) { return plain(in[0]); }, {at::randn({2, 5, 3, 8}, device())});
   check_same([&](const auto& in) { return ours(in[0].transpose(1, 2)); },
              [&](const auto& in) { return plain(in[0].transpose(1, 2)); },
-             {at::randn({2, 3, 5, 8})});
+             {at::randn({2, 3, 5, 8}, device())});
 }

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "common/device.h"
 #include "common/places.h"
 #include "common/temporary_folder.h"
 #include "core/weights/test_files.h"
@@ -63,7 +64,7 @@ at::Tensor logits(s2s::Decoder& model, const at::Tensor& ids) {
 }
 
 bool is_close(const at::Tensor& ours, const at::Tensor& theirs) {
-  return at::allclose(ours, theirs, 1e-4, 2e-5);
+  return at::allclose(ours.cpu(), theirs, 1e-4, 2e-5);
 }
 
 void load_adapter(const std::string& folder, s2s::Block& root, const s2s::NameMap& names,
@@ -79,7 +80,7 @@ void load_adapter(const std::string& folder, s2s::Block& root, const s2s::NameMa
 struct Adapted {
   Adapted() {
     unmatched = s2s::add_lora(model, peft_options());
-    model.materialize(at::kCPU, at::kFloat, 1);
+    model.materialize(device(), at::kFloat, 1);
     s2s::NameMap names = model.checkpoint_names();
     std::vector<s2s::NamedTensor> base;
     for (s2s::NamedTensor& parameter : model.named_parameters()) {
@@ -98,9 +99,9 @@ struct Adapted {
 TEST_CASE("an adapter of PEFT gives PEFT's logits and gradients") {
   Adapted adapted;
   CHECK(adapted.unmatched.empty());
-  const at::Tensor out = logits(adapted.model, adapted.file.tensor("input/ids"));
+  const at::Tensor out = logits(adapted.model, adapted.file.tensor("input/ids").to(device()));
   CHECK(is_close(out, adapted.file.tensor("output/logits")));
-  (out * adapted.file.tensor("input/direction")).mean().backward();
+  (out * adapted.file.tensor("input/direction").to(device())).mean().backward();
   const s2s::TensorMap expected = adapted.file.tensors("grad/");
   CHECK(expected.size() == 12);
   for (const s2s::NamedTensor& parameter : adapted.model.named_parameters()) {
@@ -115,7 +116,7 @@ TEST_CASE("an adapter of PEFT gives PEFT's logits and gradients") {
 TEST_CASE("merged adapters compute the same alone, and come out again") {
   Adapted adapted;
   const at::NoGradGuard no_grad;
-  const at::Tensor ids = adapted.file.tensor("input/ids");
+  const at::Tensor ids = adapted.file.tensor("input/ids").to(device());
   const s2s::TensorMap expected = adapted.file.tensors("merged/");
   CHECK(expected.size() == 6);
   s2s::merge_lora(adapted.model);
@@ -136,10 +137,10 @@ TEST_CASE("a new adapter changes nothing until it is trained, and drops inputs o
   s2s::LoraOptions options = peft_options();
   options.lora_dropout = 0.5;
   s2s::add_lora(adapted, options);
-  plain.materialize(at::kCPU, at::kFloat, 1);
-  adapted.materialize(at::kCPU, at::kFloat, 1);
+  plain.materialize(device(), at::kFloat, 1);
+  adapted.materialize(device(), at::kFloat, 1);
   const at::NoGradGuard no_grad;
-  const at::Tensor ids = at::randint(40, {2, 5}, at::kLong);
+  const at::Tensor ids = at::randint(40, {2, 5}, on_device(at::kLong));
   CHECK(at::equal(logits(plain, ids), logits(adapted, ids)));
   for (const s2s::NamedTensor& parameter : adapted.named_parameters()) {
     if (parameter.name.ends_with("lora_B.weight")) parameter.tensor->fill_(0.1);
@@ -181,7 +182,7 @@ TEST_CASE("adapters are written as PEFT names them, and read again") {
   const s2s::TensorMap ours = s2s::lora_tensors(adapted.model, names);
   const auto theirs = s2s::read_weights(kData + "peft_lora/adapter_model.safetensors");
   REQUIRE(ours.size() == theirs.size());
-  for (const auto& [name, tensor] : theirs) CHECK(at::equal(ours.at(name), tensor));
+  for (const auto& [name, tensor] : theirs) CHECK(at::equal(ours.at(name).cpu(), tensor));
   s2s::write_adapter(folder.path(), ours, peft_options(), "models/base");
   std::ifstream config(folder / "adapter_config.json");
   CHECK(nlohmann::json::parse(config)["base_model_name_or_path"] == "models/base");

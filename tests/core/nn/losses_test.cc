@@ -3,6 +3,11 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
+#include "common/device.h"
+
+using s2s::test::device;
+using s2s::test::on_device;
+
 namespace {
 
 struct Case {
@@ -12,11 +17,11 @@ struct Case {
 Case make_case(int64_t rows, int64_t groups, int64_t vocab) {
   at::manual_seed(7);
   Case c;
-  c.x = at::randn({rows, 12}).set_requires_grad(true);
-  c.weight = at::randn({groups * vocab, 12}).set_requires_grad(true);
-  c.bias = at::randn({groups * vocab}).set_requires_grad(true);
-  c.labels = at::randint(vocab, {rows, groups}, at::kLong);
-  c.row_weights = at::rand({rows, groups});
+  c.x = at::randn({rows, 12}, device()).set_requires_grad(true);
+  c.weight = at::randn({groups * vocab, 12}, device()).set_requires_grad(true);
+  c.bias = at::randn({groups * vocab}, device()).set_requires_grad(true);
+  c.labels = at::randint(vocab, {rows, groups}, on_device(at::kLong));
+  c.row_weights = at::rand({rows, groups}, device());
   return c;
 }
 

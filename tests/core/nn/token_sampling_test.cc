@@ -8,8 +8,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "common/device.h"
 #include "common/places.h"
 #include "s2s/nn/decoder.h"
+
+using s2s::test::device;
+using s2s::test::on_device;
 
 namespace {
 
@@ -23,7 +27,7 @@ at::Tensor rows_of(const json& rows, at::ScalarType type) {
     }
   }
   const auto height = static_cast<int64_t>(rows.size());
-  return at::tensor(numbers).view({height, -1}).to(type);
+  return at::tensor(numbers).to(device()).view({height, -1}).to(type);
 }
 
 s2s::SamplingOptions options_of(const json& keys) {
@@ -61,8 +65,9 @@ TEST_CASE("guards and filters give the scores of transformers' logits processors
 
 TEST_CASE("without options the likeliest token is chosen") {
   s2s::Sampler sampler{s2s::SamplingOptions()};
-  const at::Tensor logits = at::randn({5, 30});
-  CHECK(at::equal(sampler.next(logits, at::zeros({5, 1}, at::kLong)), logits.argmax(-1)));
+  const at::Tensor logits = at::randn({5, 30}, device());
+  CHECK(
+      at::equal(sampler.next(logits, at::zeros({5, 1}, on_device(at::kLong))), logits.argmax(-1)));
 }
 
 TEST_CASE("draws follow the chances, one seed draws the same, and nothing excluded is drawn") {
@@ -70,13 +75,13 @@ TEST_CASE("draws follow the chances, one seed draws the same, and nothing exclud
   options.temperature = 2;
   options.top_k = 3;
   options.seed = 11;
-  const at::Tensor logits = at::tensor({2.0, -1.0, 0.0, 4.0, 1.0}).expand({40000, 5});
-  const at::Tensor none = at::zeros({40000, 1}, at::kLong);
+  const at::Tensor logits = at::tensor({2.0, -1.0, 0.0, 4.0, 1.0}).to(device()).expand({40000, 5});
+  const at::Tensor none = at::zeros({40000, 1}, on_device(at::kLong));
   s2s::Sampler sampler(options);
   const at::Tensor drawn = sampler.next(logits, none);
   const at::Tensor shares = drawn.bincount({}, 5).to(at::kDouble) / 40000;
   const at::Tensor chances =
-      at::tensor({1.0, -INFINITY, -INFINITY, 2.0, 0.5}, at::kDouble).softmax(-1);
+      at::tensor({1.0, -INFINITY, -INFINITY, 2.0, 0.5}, on_device(at::kDouble)).softmax(-1);
   CHECK((shares - chances).abs().max().item<double>() < 0.01);
   CHECK(shares[1].item<double>() == 0);
   CHECK(shares[2].item<double>() == 0);
@@ -93,9 +98,9 @@ TEST_CASE("generation continues a prompt, and a guard keeps it from repeating it
   spec.attention.window = 5;
   spec.local_layers = {true, false};
   PlainDecoder model(spec);
-  model.materialize(at::kCPU, at::kFloat, 5);
+  model.materialize(device(), at::kFloat, 5);
   const at::NoGradGuard no_grad;
-  const at::Tensor prompt = at::randint(40, {2, 3}, at::kLong);
+  const at::Tensor prompt = at::randint(40, {2, 3}, on_device(at::kLong));
   s2s::Sampler greedy{s2s::SamplingOptions()};
   const at::Tensor tokens = s2s::generate_tokens(model, prompt, 12, greedy);
   const at::Tensor all = at::cat({prompt, tokens}, 1);
@@ -116,12 +121,12 @@ TEST_CASE("generation continues a prompt, and a guard keeps it from repeating it
 TEST_CASE("the penalty passes over what was no token") {
   s2s::SamplingOptions options;
   options.repetition_penalty = 2;
-  const at::Tensor logits = at::tensor({4.0F, -3.0F, 1.0F}).unsqueeze(0);
+  const at::Tensor logits = at::tensor({4.0F, -3.0F, 1.0F}).to(device()).unsqueeze(0);
   const auto scores = [&](const at::Tensor& so_far) {
     return s2s::sampling_scores(logits, so_far, options);
   };
-  CHECK(at::equal(scores(at::tensor({-1, -1}, at::kLong).unsqueeze(0)), logits));
-  CHECK(at::equal(scores(at::empty({1, 0}, at::kLong)), logits));
-  CHECK(at::equal(scores(at::tensor({-1, 0, 1, 0}, at::kLong).unsqueeze(0)),
-                  at::tensor({2.0F, -6.0F, 1.0F}).unsqueeze(0)));
+  CHECK(at::equal(scores(at::tensor({-1, -1}, on_device(at::kLong)).unsqueeze(0)), logits));
+  CHECK(at::equal(scores(at::empty({1, 0}, on_device(at::kLong))), logits));
+  CHECK(at::equal(scores(at::tensor({-1, 0, 1, 0}, on_device(at::kLong)).unsqueeze(0)),
+                  at::tensor({2.0F, -6.0F, 1.0F}).to(device()).unsqueeze(0)));
 }

@@ -6,7 +6,10 @@
 
 #include <cmath>
 
+#include "common/device.h"
 #include "nn/kernels/decode_attention.h"
+
+using s2s::test::device;
 
 namespace {
 
@@ -73,9 +76,9 @@ TEST_CASE("attention follows its formula with any window, cap and scale, and so 
     CAPTURE(c.head_dim);
     CAPTURE(c.facts.window);
     CAPTURE(c.facts.soft_cap);
-    std::vector<at::Tensor> ours = {at::randn({2, 4, c.num_new, c.head_dim}) * 2,
-                                    at::randn({2, c.kv_heads, c.num_all, c.head_dim}),
-                                    at::randn({2, c.kv_heads, c.num_all, c.head_dim})};
+    std::vector<at::Tensor> ours = {at::randn({2, 4, c.num_new, c.head_dim}, device()) * 2,
+                                    at::randn({2, c.kv_heads, c.num_all, c.head_dim}, device()),
+                                    at::randn({2, c.kv_heads, c.num_all, c.head_dim}, device())};
     std::vector<at::Tensor> plain;
     for (at::Tensor& x : ours) plain.push_back(x.to(at::kDouble).set_requires_grad(true));
     const at::Tensor expected = by_formula(plain[0], plain[1], plain[2], c.facts);
@@ -86,7 +89,7 @@ TEST_CASE("attention follows its formula with any window, cap and scale, and so 
     for (at::Tensor& x : ours) x.set_requires_grad(true);
     const at::Tensor y = s2s::attend(ours[0], ours[1], ours[2], c.facts);
     CHECK(largest(y, expected) < 1e-5);
-    const at::Tensor direction = at::randn(y.sizes());
+    const at::Tensor direction = at::randn(y.sizes(), device());
     (y * direction).sum().backward();
     (expected * direction).sum().backward();
     for (size_t i = 0; i < ours.size(); ++i) {
@@ -101,9 +104,9 @@ TEST_CASE("one query in bfloat16 sees its window under its cap, with the kernel 
   for (const int64_t head_dim : {int64_t{6}, s2s::rows::kDimStep<at::BFloat16>}) {
     for (const s2s::AttentionSpec& facts :
          {s2s::AttentionSpec{0, 0, 5}, {0, 1.5, 0}, {0.3, 1.5, 7}}) {
-      const at::Tensor q = at::randn({2, 4, 1, head_dim}).to(at::kBFloat16);
-      const at::Tensor k = at::randn({2, 2, 20, head_dim}).to(at::kBFloat16);
-      const at::Tensor v = at::randn({2, 2, 20, head_dim}).to(at::kBFloat16);
+      const at::Tensor q = at::randn({2, 4, 1, head_dim}, device()).to(at::kBFloat16);
+      const at::Tensor k = at::randn({2, 2, 20, head_dim}, device()).to(at::kBFloat16);
+      const at::Tensor v = at::randn({2, 2, 20, head_dim}, device()).to(at::kBFloat16);
       CHECK(largest(s2s::attend(q, k, v, facts), by_formula(q, k, v, facts)) < 0.03);
     }
   }

@@ -9,8 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "common/device.h"
 #include "common/places.h"
 #include "s2s/nn/weights.h"
+
+using s2s::test::device;
+using s2s::test::on_device;
 
 namespace {
 
@@ -38,9 +42,9 @@ at::Tensor run(s2s::Decoder& model, const at::Tensor& ids, s2s::KvCache* cache =
 TEST_CASE("decoding piece by piece with the cache equals the whole sequence") {
   for (const int64_t kv_heads : {1, 2, 4}) {
     PlainDecoder model(small_facts(kv_heads));
-    model.materialize(at::kCPU, at::kFloat, 5);
+    model.materialize(device(), at::kFloat, 5);
     const at::NoGradGuard no_grad;
-    const at::Tensor ids = at::randint(40, {2, 90}, at::kLong);
+    const at::Tensor ids = at::randint(40, {2, 90}, on_device(at::kLong));
     const at::Tensor whole = run(model, ids);
     s2s::KvCache cache(3);
     int64_t begin = 0;
@@ -79,9 +83,9 @@ TEST_CASE("with windows, caps and head norms, piece by piece with the cache equa
       s2s::DecoderSpec spec = rich_facts(head_dim);
       spec.attention.soft_cap = soft_cap;
       PlainDecoder model(spec);
-      model.materialize(at::kCPU, at::kFloat, 5);
+      model.materialize(device(), at::kFloat, 5);
       const at::NoGradGuard no_grad;
-      const at::Tensor ids = at::randint(40, {2, 90}, at::kLong);
+      const at::Tensor ids = at::randint(40, {2, 90}, on_device(at::kLong));
       const at::Tensor whole = run(model, ids);
       s2s::KvCache cache(3);
       int64_t begin = 0;
@@ -99,13 +103,13 @@ TEST_CASE("a local layer sees its window and nothing before") {
   s2s::DecoderSpec spec = small_facts(2);
   spec.shape.num_layers = 1;
   spec.attention.window = 4;
-  const at::Tensor ids = at::randint(40, {1, 12}, at::kLong);
+  const at::Tensor ids = at::randint(40, {1, 12}, on_device(at::kLong));
   at::Tensor other = ids.clone();
   other.narrow(1, 0, 3).add_(1).remainder_(40);
   for (const bool is_local : {true, false}) {
     spec.local_layers = {is_local};
     PlainDecoder model(spec);
-    model.materialize(at::kCPU, at::kFloat, 6);
+    model.materialize(device(), at::kFloat, 6);
     const at::Tensor change = (run(model, ids) - run(model, other)).abs().amax({0, 2});
     CHECK(change.narrow(0, 0, 6).min().item<float>() > 1e-4);  // position 5 sees 2, 3, 4 and 5
     CHECK((change.narrow(0, 6, 6).max().item<float>() < 1e-6) == is_local);
@@ -114,8 +118,8 @@ TEST_CASE("a local layer sees its window and nothing before") {
 
 TEST_CASE("every parameter of a decoder with four norms and head norms gets a gradient") {
   PlainDecoder model(rich_facts(8));
-  model.materialize(at::kCPU, at::kFloat, 7);
-  run(model, at::randint(40, {2, 9}, at::kLong)).square().sum().backward();
+  model.materialize(device(), at::kFloat, 7);
+  run(model, at::randint(40, {2, 9}, on_device(at::kLong))).square().sum().backward();
   std::vector<std::string> names;
   for (const s2s::NamedTensor& parameter : model.named_parameters()) {
     INFO(parameter.name);
@@ -137,15 +141,15 @@ TEST_CASE(
   spec.logit_soft_cap = 2;
   for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
     PlainDecoder model(spec);
-    model.materialize(at::kCPU, type, 5);
+    model.materialize(device(), type, 5);
     const at::NoGradGuard no_grad;
-    const at::Tensor ids = at::arange(40).unsqueeze(0);
+    const at::Tensor ids = at::arange(40, device()).unsqueeze(0);
     const at::Tensor table = model.named_parameters().front().tensor->to(at::kDouble);
     // bfloat16 has 8 bits: 55.4256 becomes 55.5.
     const double scale = type == at::kFloat ? std::sqrt(3072.0) : 55.5;
     const at::Tensor expected = (table * scale).to(type);
     CHECK(at::allclose(model.embed(ids)[0].to(at::kDouble), expected.to(at::kDouble), 1e-6, 0));
-    const at::Tensor hidden = at::randn({3, 24}).to(type);
+    const at::Tensor hidden = at::randn({3, 24}, device()).to(type);
     const at::Tensor free = model.logits(hidden, false).to(at::kFloat);
     const at::Tensor capped = model.logits(hidden).to(at::kFloat);
     CHECK(free.abs().max().item<float>() > 2);
@@ -155,8 +159,8 @@ TEST_CASE(
 
 TEST_CASE("a position never depends on later ones, hence not on right padding") {
   PlainDecoder model(small_facts(2));
-  model.materialize(at::kCPU, at::kFloat, 6);
-  const at::Tensor ids = at::randint(40, {1, 12}, at::kLong);
+  model.materialize(device(), at::kFloat, 6);
+  const at::Tensor ids = at::randint(40, {1, 12}, on_device(at::kLong));
   at::Tensor other = ids.clone();
   other.narrow(1, 7, 5).fill_(3);
   CHECK(
@@ -169,9 +173,9 @@ TEST_CASE("every parameter of a decoder gets a gradient, and the same seed the s
   spec.qkv_bias = spec.o_bias = spec.mlp_bias = true;
   PlainDecoder model(spec);
   PlainDecoder twin(spec);
-  model.materialize(at::kCPU, at::kFloat, 7);
-  twin.materialize(at::kCPU, at::kFloat, 7);
-  run(model, at::randint(40, {2, 9}, at::kLong)).square().sum().backward();
+  model.materialize(device(), at::kFloat, 7);
+  twin.materialize(device(), at::kFloat, 7);
+  run(model, at::randint(40, {2, 9}, on_device(at::kLong))).square().sum().backward();
   auto theirs = twin.named_parameters();
   size_t i = 0;
   for (const s2s::NamedTensor& parameter : model.named_parameters()) {
@@ -185,13 +189,13 @@ TEST_CASE("a single position trains keys and values whose query is frozen") {
   s2s::DecoderSpec spec = small_facts(2);
   spec.shape.head_dim = 16;
   PlainDecoder model(spec);
-  model.materialize(at::kCPU, at::kFloat, 7);
+  model.materialize(device(), at::kFloat, 7);
   const std::string trained = "layers.0.self_attn.v_proj.weight";
   at::Tensor grad;
   for (const s2s::NamedTensor& p : model.named_parameters()) {
     p.tensor->requires_grad_(p.name == trained);
   }
-  run(model, at::randint(40, {2, 1}, at::kLong)).square().sum().backward();
+  run(model, at::randint(40, {2, 1}, on_device(at::kLong))).square().sum().backward();
   for (const s2s::NamedTensor& p : model.named_parameters()) {
     if (p.name == trained) grad = p.tensor->grad();
   }
@@ -208,7 +212,7 @@ TEST_CASE("a tied decoder has no head of its own and maps checkpoint names both 
   CHECK(untied.checkpoint_names().to_theirs("lm_head.weight") == "lm_head.weight");
   CHECK(untied.checkpoint_names().to_theirs("layers.1.mlp.up_proj.weight") ==
         "model.layers.1.mlp.up_proj.weight");
-  tied.materialize(at::kCPU, at::kFloat, 1);
+  tied.materialize(device(), at::kFloat, 1);
   CHECK(tied.head().weight.is_same(*tied.named_parameters().front().tensor));
 }
 
@@ -216,9 +220,9 @@ TEST_CASE("a decoder whose embedding moved to another block still embeds") {
   PlainDecoder model(small_facts(2));
   s2s::Block* table = model.find_block("embed_tokens");
   model.release_block("embed_tokens");
-  model.materialize(at::kCPU, at::kFloat, 1);
-  table->materialize(at::kCPU, at::kFloat, 1);
-  CHECK(run(model, at::zeros({1, 2}, at::kLong)).size(2) == 40);
+  model.materialize(device(), at::kFloat, 1);
+  table->materialize(device(), at::kFloat, 1);
+  CHECK(run(model, at::zeros({1, 2}, on_device(at::kLong))).size(2) == 40);
 }
 
 TEST_CASE("dynamic scaling begins where the original length ends and grows with the text") {

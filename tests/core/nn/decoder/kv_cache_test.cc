@@ -3,11 +3,14 @@
 
 #include <set>
 
+#include "common/device.h"
 #include "s2s/kinds/backbone.h"
+
+using s2s::test::device;
 
 TEST_CASE("the cache gives back everything appended, across growth") {
   s2s::KvCache cache(2);
-  const at::Tensor all = at::rand({2, 3, 200, 4});
+  const at::Tensor all = at::rand({2, 3, 200, 4}, device());
   int64_t begin = 0;
   for (const int64_t count : {1, 70, 1, 128}) {
     for (const int64_t layer : {0, 1}) {
@@ -28,7 +31,7 @@ TEST_CASE("the cache gives back everything appended, across growth") {
 TEST_CASE("with a window the cache gives back its last positions, in memory that stops growing") {
   constexpr int64_t kWindow = 10;
   s2s::KvCache cache(1);
-  const at::Tensor all = at::rand({2, 3, 600, 4});
+  const at::Tensor all = at::rand({2, 3, 600, 4}, device());
   int64_t begin = 0;
   std::set<const void*> memories;
   for (const int64_t count : {1, 25, 3, 1, 40}) {

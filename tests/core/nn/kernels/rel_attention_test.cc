@@ -5,6 +5,10 @@
 
 #include <cmath>
 
+#include "common/device.h"
+
+using s2s::test::device;
+
 namespace {
 
 struct Case {
@@ -15,7 +19,7 @@ struct Case {
 Case make_case(int64_t queries, int64_t keys, bool masked) {
   at::manual_seed(21);
   const auto leaf = [](std::initializer_list<int64_t> sizes) {
-    return at::randn(sizes).set_requires_grad(true);
+    return at::randn(sizes, device()).set_requires_grad(true);
   };
   Case c{{leaf({2, queries, 12}),
           leaf({2, keys, 12}),
@@ -24,8 +28,8 @@ Case make_case(int64_t queries, int64_t keys, bool masked) {
           leaf({3, 4}),
           leaf({3, 4}),
           {}},
-         at::randn({2, queries, 12})};
-  if (masked) c.input.mask = (at::rand({2, 1, keys}) < 0.3).to(at::kFloat).mul_(-1e4);
+         at::randn({2, queries, 12}, device())};
+  if (masked) c.input.mask = (at::rand({2, 1, keys}, device()) < 0.3).to(at::kFloat).mul_(-1e4);
   return c;
 }
 
@@ -81,7 +85,7 @@ TEST_CASE("relative attention equals its formula, forward and backward") {
 
 TEST_CASE("dropped attention weights are scaled up and stay dropped in backward") {
   Case c = make_case(40, 40, false);
-  c.input.v_BUM = at::ones({2, 40, 12}).set_requires_grad(true);
+  c.input.v_BUM = at::ones({2, 40, 12}, device()).set_requires_grad(true);
   c.input.dropout = 0.5;
   const at::Tensor y = s2s::rel_attention(c.input);
   CHECK(std::abs(y.mean().item<double>() - 1) < 0.1);

@@ -3,11 +3,15 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
+#include "common/device.h"
 #include "common/places.h"
 #include "s2s/error.h"
 #include "s2s/nn/mel.h"
 #include "s2s/nn/weights.h"
 #include "weights/safetensors.h"
+
+using s2s::test::device;
+using s2s::test::on_device;
 
 namespace {
 
@@ -16,7 +20,7 @@ using s2s::ConformerEncoder;
 using s2s::ConformerOptions;
 
 double largest_difference(const at::Tensor& a, const at::Tensor& b) {
-  return a.numel() == 0 ? 0 : (a - b).abs().max().item<double>();
+  return a.numel() == 0 ? 0 : (a.cpu() - b.cpu()).abs().max().item<double>();
 }
 
 Config pair(int64_t left, int64_t right) {
@@ -64,19 +68,19 @@ TEST_CASE("conformer gives NeMo's features from NeMo's mel and weights") {
     mel_node.erase("_target_");
     const auto options = s2s::read_options<ConformerOptions>(encoder_node, "encoder");
     ConformerEncoder encoder(options);
-    encoder.materialize(at::kCPU, at::kFloat, 1);
+    encoder.materialize(device(), at::kFloat, 1);
     encoder.train(false);
     const s2s::NameMap as_is{{{"**", "**"}}, {}};
     s2s::load_weights(encoder, as_is, file.tensors("weights/encoder."), name);
     s2s::MelFrontEnd front(s2s::read_options<s2s::MelOptions>(mel_node, "preprocessor"));
-    front.materialize(at::kCPU, at::kFloat, 1);
+    front.materialize(device(), at::kFloat, 1);
     const at::Tensor fb = file.tensor("weights/preprocessor.featurizer.fb");
-    CHECK(at::equal(fb, *front.named_buffers()[1].tensor));
-    const at::Tensor lengths = file.tensor("input/lengths");
-    const at::Tensor mel = front.forward(file.tensor("input/audio"), lengths);
+    CHECK(at::equal(fb, front.named_buffers()[1].tensor->cpu()));
+    const at::Tensor lengths = file.tensor("input/lengths").to(device());
+    const at::Tensor mel = front.forward(file.tensor("input/audio").to(device()), lengths);
     CHECK(largest_difference(mel.transpose(1, 2), file.tensor("output/mel")) < 5e-5);
     const auto out = encoder.forward(mel, front.frames(lengths));
-    CHECK(at::equal(out.lengths_B, file.tensor("output/lengths")));
+    CHECK(at::equal(out.lengths_B.cpu(), file.tensor("output/lengths")));
     const at::Tensor expected = file.tensor("output/features");
     REQUIRE(out.features_BTH.sizes() == expected.sizes());
     CHECK(largest_difference(out.features_BTH, expected) < 1e-4);
@@ -97,13 +101,13 @@ TEST_CASE("conformer on live frames equals the offline one whatever the pieces")
   adapter.conv_norm_type = "batch_norm";
   for (const ConformerOptions& options : {streaming_options(), sliding, unlimited, adapter}) {
     ConformerEncoder encoder(options);
-    encoder.materialize(at::kCPU, at::kFloat, 2);
+    encoder.materialize(device(), at::kFloat, 2);
     randomize(encoder);
     encoder.train(false);
     for (const int64_t frames : {0, 1, 7, 8, 15, 16, 17, 200}) {
       if (frames == 0 && options.subsampling_factor == 1) continue;
-      const at::Tensor x = at::randn({2, frames + 1, 20});
-      const at::Tensor lengths = at::full({2}, frames, at::kLong);
+      const at::Tensor x = at::randn({2, frames + 1, 20}, device());
+      const at::Tensor lengths = at::full({2}, frames, on_device(at::kLong));
       const auto offline = encoder.forward(x, lengths);
       const int64_t ready = encoder.output_frames(frames);
       CHECK(offline.lengths_B[0].item<int64_t>() == ready);
@@ -131,11 +135,11 @@ TEST_CASE("frames beyond a row's length change nothing before it") {
     if (!causal) options.att_context_style = "regular";
     if (!causal) options.conv_context_size = Config();
     ConformerEncoder encoder(options);
-    encoder.materialize(at::kCPU, at::kFloat, 2);
+    encoder.materialize(device(), at::kFloat, 2);
     randomize(encoder);
     encoder.train(false);
-    at::Tensor x = at::randn({2, 90, 20});
-    const at::Tensor lengths = at::tensor({89, 41}, at::kLong);
+    at::Tensor x = at::randn({2, 90, 20}, device());
+    const at::Tensor lengths = at::tensor({89, 41}, on_device(at::kLong));
     const auto before = encoder.forward(x, lengths);
     x[1].narrow(0, 41, 49).fill_(7);
     const auto after = encoder.forward(x, lengths);
@@ -152,7 +156,7 @@ TEST_CASE("what prevents streaming is named") {
     ConformerOptions options = streaming_options();
     change(options);
     ConformerEncoder encoder(options, "model.encoder.encoder");
-    encoder.materialize(at::kCPU, at::kFloat, 0);
+    encoder.materialize(device(), at::kFloat, 0);
     encoder.train(false);
     try {
       encoder.open_stream(1);

@@ -3,8 +3,12 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
+#include "common/device.h"
 #include "s2s/error.h"
 #include "train/precision.h"
+
+using s2s::test::device;
+using s2s::test::on_device;
 
 namespace {
 
@@ -23,7 +27,7 @@ s2s::MelOptions streaming_mel_options() {
 
 struct FrontEnd {
   explicit FrontEnd(const s2s::MelOptions& options) : block(options) {
-    block.materialize(at::kCPU, at::kFloat, 0);
+    block.materialize(device(), at::kFloat, 0);
   }
   s2s::MelFrontEnd block;
 };
@@ -57,7 +61,7 @@ TEST_CASE("mel filter bank holds librosa's numbers") {
 }
 
 TEST_CASE("spectrogram of a sine peaks at its frequency and has a column more than whole hops") {
-  const at::Tensor time = at::arange(1600, at::kFloat) / 16000;
+  const at::Tensor time = at::arange(1600, on_device(at::kFloat)) / 16000;
   const at::Tensor sine = at::sin(time * (2 * M_PI * 1000)).unsqueeze(0);
   const auto window = s2s::stft_window("hann", 400, false);
   const at::Tensor power = s2s::power_spectrogram(sine, window, 512, 160);
@@ -74,10 +78,10 @@ TEST_CASE("features are normalized over valid frames, zero beyond them and padde
   options.pad_to = 16;
   FrontEnd front(options);
   at::manual_seed(3);
-  const at::Tensor audio = at::randn({2, 5000});
-  const at::Tensor lengths = at::tensor({5000, 3333}, at::kLong);
+  const at::Tensor audio = at::randn({2, 5000}, device());
+  const at::Tensor lengths = at::tensor({5000, 3333}, on_device(at::kLong));
   const at::Tensor frames = front.block.frames(lengths);
-  CHECK(at::equal(frames, at::tensor({31, 20}, at::kLong)));
+  CHECK(at::equal(frames, at::tensor({31, 20}, on_device(at::kLong))));
   const at::Tensor x = front.block.forward(audio, lengths);
   CHECK(x.sizes() == at::IntArrayRef{2, 32, 40});
   CHECK(front.block.width(5000) == 32);
@@ -86,7 +90,7 @@ TEST_CASE("features are normalized over valid frames, zero beyond them and padde
     const int64_t valid = frames[row].item<int64_t>();
     const at::Tensor inside = x[row].narrow(0, 0, valid);
     CHECK(inside.mean(0).abs().max().item<double>() < 1e-5);
-    CHECK(largest_level_difference(inside.std(0), at::ones({40})) < 1e-4);
+    CHECK(largest_level_difference(inside.std(0), at::ones({40}, device())) < 1e-4);
     CHECK(x[row].narrow(0, valid, 32 - valid).abs().max().item<double>() == 0);
   }
 }
@@ -94,22 +98,22 @@ TEST_CASE("features are normalized over valid frames, zero beyond them and padde
 TEST_CASE("mixed precision leaves the features alone") {
   FrontEnd front_end(streaming_mel_options());
   at::manual_seed(3);
-  const at::Tensor audio = at::randn({1, 8000});
-  const at::Tensor lengths = at::full({1}, 8000, at::kLong);
+  const at::Tensor audio = at::randn({1, 8000}, device());
+  const at::Tensor lengths = at::full({1}, 8000, on_device(at::kLong));
   const auto features = [&] {
     return front_end.block.features(front_end.block.mel_power(audio, lengths),
                                     front_end.block.frames(lengths));
   };
   const at::Tensor expected = features();
-  const s2s::AutocastScope autocast({at::kFloat, /*autocast=*/at::kBFloat16}, at::kCPU);
+  const s2s::AutocastScope autocast({at::kFloat, /*autocast=*/at::kBFloat16}, device().type());
   CHECK(at::equal(features(), expected));
 }
 
 TEST_CASE("what stands beyond a row's length does not matter") {
   FrontEnd front(streaming_mel_options());
   at::manual_seed(4);
-  at::Tensor audio = at::randn({1, 4000});
-  const at::Tensor lengths = at::tensor({2777}, at::kLong);
+  at::Tensor audio = at::randn({1, 4000}, device());
+  const at::Tensor lengths = at::tensor({2777}, on_device(at::kLong));
   const at::Tensor before = front.block.forward(audio, lengths);
   audio.narrow(1, 2777, 1223).fill_(100);
   CHECK(at::equal(before, front.block.forward(audio, lengths)));
@@ -119,8 +123,8 @@ TEST_CASE("mel of live audio equals the offline one whatever the pieces") {
   FrontEnd front(streaming_mel_options());
   at::manual_seed(5);
   for (const int64_t samples : {0, 1, 159, 160, 161, 1333, 8000, 8079}) {
-    const at::Tensor audio = at::randn({2, samples});
-    const at::Tensor lengths = at::full({2}, samples, at::kLong);
+    const at::Tensor audio = at::randn({2, samples}, device());
+    const at::Tensor lengths = at::full({2}, samples, on_device(at::kLong));
     const int64_t frames = front.block.frames(samples);
     const at::Tensor offline = front.block.forward(audio, lengths).narrow(1, 0, frames);
     auto stream = front.block.open_stream(2);
@@ -141,9 +145,9 @@ TEST_CASE("mel of live audio equals the offline one whatever the pieces") {
 TEST_CASE("live audio hands out a frame as soon as its window is full") {
   FrontEnd front(streaming_mel_options());
   auto stream = front.block.open_stream(1);
-  CHECK(stream->push(at::randn({1, 199})).size(1) == 0);
-  CHECK(stream->push(at::randn({1, 1})).size(1) == 1);
-  CHECK(stream->push(at::randn({1, 160})).size(1) == 1);
+  CHECK(stream->push(at::randn({1, 199}, device())).size(1) == 0);
+  CHECK(stream->push(at::randn({1, 1}, device())).size(1) == 1);
+  CHECK(stream->push(at::randn({1, 160}, device())).size(1) == 1);
 }
 
 TEST_CASE("normalization over the utterance cannot run on live audio") {

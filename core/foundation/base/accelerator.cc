@@ -1,0 +1,70 @@
+#include "base/accelerator.h"
+
+#include <ATen/DeviceAccelerator.h>
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+
+namespace s2s {
+namespace {
+
+/// LibTorch's devices belong to the process, so this does.
+struct Opened {
+  std::mutex mutex;
+  bool is_tried = false;
+  std::optional<c10::DeviceType> type;
+  std::string why;
+};
+
+Opened& opened() {
+  static Opened state;
+  return state;
+}
+
+const char* chosen_library() {
+  const char* const library = std::getenv("S2S_DEVICE_LIBRARY");
+  return library == nullptr || *library == '\0' ? nullptr : library;
+}
+
+void open_library(Opened& state) {
+  const char* library = chosen_library();
+  if (!has_accelerator_driver()) {
+    state.why = "there is no NVIDIA driver (libcuda.so.1)";
+    return;
+  }
+  if (library == nullptr) library = "libtorch_cuda.so";
+  if (dlopen(library, RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    state.why = dlerror();
+  } else if (at::accelerator::deviceCount() == 0) {
+    state.why = "LibTorch sees no GPU";
+  } else {
+    state.type = at::accelerator::getAccelerator();
+  }
+}
+
+}  // namespace
+
+std::optional<c10::DeviceType> open_accelerator(std::string& why) {
+  Opened& state = opened();
+  const std::lock_guard lock(state.mutex);
+  if (!std::exchange(state.is_tried, true)) open_library(state);
+  why = state.why;
+  return state.type;
+}
+
+std::optional<c10::DeviceType> opened_accelerator() {
+  Opened& state = opened();
+  const std::lock_guard lock(state.mutex);
+  return state.type;
+}
+
+bool has_accelerator_driver() {
+  if (chosen_library() != nullptr) return true;
+  void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (driver != nullptr) dlclose(driver);
+  return driver != nullptr;
+}
+
+}  // namespace s2s

@@ -1,0 +1,41 @@
+// How often a training step waits for the device. A wait that is not needed leaves a GPU idle.
+#include <doctest/doctest.h>
+
+#include "cli/train/tiny_run.h"
+#include "device/test_device.h"
+
+namespace {
+
+using namespace s2s::test;
+using nlohmann::json;
+
+/// Counts of a run of so many steps.
+json report_of(int steps, const Words& more) {
+  const TemporaryFolder folder;
+  const std::string report = folder / "waits.json";
+  Words words = {"trainer.accelerator=gpu", "trainer.max_steps=" + std::to_string(steps),
+                 "model.lr_scheduler.max_steps=10", "trainer.val_check_interval=100",
+                 "exp_manager.checkpoint_callback_params.every_n_train_steps=100"};
+  words.insert(words.end(), more.begin(), more.end());
+  const Outcome outcome =
+      run_s2s(tiny_words("train", folder.path() / "run", words),
+              {{"S2S_DEVICE_LIBRARY", device_library()}, {"S2S_TEST_DEVICE_REPORT", report}});
+  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
+  return json::parse(read_text(report));
+}
+
+/// Waits of one step: two runs differ by two steps and by nothing else.
+int64_t waits_per_step(const Words& more = {}) {
+  const json few = report_of(2, more), many = report_of(4, more);
+  for (const auto& [place, count] : many["by_place"].items()) {
+    const int64_t before = few["by_place"].value(place, int64_t{0});
+    MESSAGE(place << ": " << static_cast<double>(count.get<int64_t>() - before) / 2);
+  }
+  return (many["host_waits"].get<int64_t>() - few["host_waits"].get<int64_t>()) / 2;
+}
+
+}  // namespace
+
+TEST_CASE("a training step waits for the device no more often than it did") {
+  CHECK(waits_per_step() <= 100);
+}
