@@ -39,6 +39,7 @@ bool all_poisoned(const at::Tensor& tensor) { return tensor.isnan().all().item<b
 }  // namespace
 
 TEST_CASE("the test device is LibTorch's accelerator, under its own name") {
+  test_device();
   CHECK((at::accelerator::getAccelerator() == at::kPrivateUse1));
   CHECK(at::accelerator::deviceCount() == 1);
   CHECK((at::Device("test_device:0") == test_device()));
@@ -178,6 +179,6 @@ TEST_CASE("what the host waits for is counted") {
   CHECK(waits([&] { x.cpu(); }) == 1);
   CHECK(waits([&] { on_device(at::ones({3})); }) == 1);
   CHECK(waits([&] { x.nonzero(); }) == 1);
-  CHECK(waits([&] { x.index({x.gt(0)}); }) == 1);
+  CHECK(waits([&] { at::index(x, {x.gt(0)}); }) == 1);
   CHECK(waits([&] { at::ones({3}).to(test_device(), /*non_blocking=*/true); }) == 0);
 }

@@ -23,6 +23,20 @@ TEST_CASE("the total is the weighted sum of the losses, text 3 and audio 4 by de
   CHECK(other.at("total") == near(other.at("text_loss") + 0.5 * other.at("audio_loss")));
 }
 
+TEST_CASE("the codec is float32, whatever the precision of the model") {
+  DuplexFixture f;
+  const auto model = f.make(kCodec);
+  std::vector<at::Tensor> expected;
+  for (const NamedTensor& buffer : model->codec().named_buffers()) {
+    expected.push_back(buffer.tensor->clone());
+  }
+  model->materialize(at::kCPU, at::kBFloat16, 3);
+  size_t i = 0;
+  for (const NamedTensor& buffer : model->codec().named_buffers()) {
+    CHECK(buffer.tensor->equal(expected[i++]));
+  }
+}
+
 TEST_CASE("padding does not count: a batch's losses are those of its rows") {
   DuplexFixture f;
   const Batch batch = make_batch({14, 9});

@@ -95,8 +95,8 @@ double seconds_since(Clock::time_point start) {
 
 void append(Answer& answer, std::vector<at::Tensor>& audio, std::vector<at::Tensor>& codes,
             DuplexSession::Output piece) {
-  audio.push_back(piece.audio_S);
-  if (piece.codes_TK.numel() > 0) codes.push_back(piece.codes_TK);
+  audio.push_back(piece.audio_S.cpu());
+  if (piece.codes_TK.numel() > 0) codes.push_back(piece.codes_TK.cpu());
   answer.text_tokens.insert(answer.text_tokens.end(), piece.text_tokens.begin(),
                             piece.text_tokens.end());
 }
@@ -125,14 +125,14 @@ Answer stream(SpeechModel& model, const at::Tensor& audio_S) {
 Answer whole(SpeechModel& model, const at::Tensor& audio_S) {
   Answer answer;
   const auto begin = Clock::now();
-  const at::Tensor length = at::full({1}, audio_S.size(0), at::kLong);
+  const at::Tensor length = at::full({1}, audio_S.size(0), audio_S.options().dtype(at::kLong));
   const Generation out = model.generate(audio_S.unsqueeze(0), length, /*decode_audio=*/true);
   answer.wall_s = seconds_since(begin);
   const int64_t frames = out.token_lens_B.item<int64_t>();
-  const at::Tensor tokens = out.tokens_text_BT[0].narrow(0, 0, frames).contiguous();
+  const at::Tensor tokens = out.tokens_text_BT[0].narrow(0, 0, frames).cpu().contiguous();
   answer.text_tokens.assign(tokens.data_ptr<int64_t>(), tokens.data_ptr<int64_t>() + frames);
-  answer.codes_TK = out.tokens_audio_BTK[0].narrow(0, 0, frames);
-  answer.audio_S = out.audio_BS[0].narrow(0, 0, out.audio_lens_B.item<int64_t>());
+  answer.codes_TK = out.tokens_audio_BTK[0].narrow(0, 0, frames).cpu();
+  answer.audio_S = out.audio_BS[0].narrow(0, 0, out.audio_lens_B.item<int64_t>()).cpu();
   return answer;
 }
 
@@ -207,13 +207,13 @@ void require_new_answers(const GenerateArguments& arguments,
 }
 
 /// Answers one recording after the other; each answer is there as soon as it is known.
-void answer_all(const GenerateArguments& arguments, SpeechModel& model,
+void answer_all(const GenerateArguments& arguments, SpeechModel& model, at::Device device,
                 const std::vector<HeardRecording>& inputs) {
   make_folders(arguments.output);
   const fs::path answers = fs::path(arguments.output) / "answers.jsonl";
   std::ofstream lines(answers);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const at::Tensor& heard_S = inputs[i].wave.samples_S;
+    const at::Tensor heard_S = inputs[i].wave.samples_S.to(device);
     const double audio_s =
         static_cast<double>(heard_S.size(0)) / static_cast<double>(model.source_sample_rate_hz());
     const Answer answer = arguments.stream ? stream(model, heard_S) : whole(model, heard_S);
@@ -252,7 +252,7 @@ int run_generate(GenerateArguments arguments, const Invocation& invocation) {
       read_recordings(arguments.inputs, arguments.channel, model->source_sample_rate_hz());
   require_new_answers(arguments, inputs);
   note_channels(inputs, arguments.channel, log);
-  answer_all(arguments, *model, inputs);
+  answer_all(arguments, *model, setup.builder().device(), inputs);
   return 0;
 }
 

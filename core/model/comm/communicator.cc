@@ -46,7 +46,8 @@ void tell_started(CollectiveObserver* observer, const CollectiveRecord& record, 
 
 void check_tensor(const at::Tensor& tensor, const Communicator& group) {
   S2S_ASSERT(tensor.defined() && tensor.is_contiguous(), "collectives take contiguous tensors");
-  S2S_ASSERT(tensor.device().type() == group.device_type(), "the back end's device");
+  S2S_ASSERT(group.size() == 1 || tensor.device().type() == group.device_type(),
+             "the back end's device");
 }
 
 void check_pair(const at::Tensor& whole, const at::Tensor& part, const Communicator& group) {

@@ -23,7 +23,8 @@ Communicator& given_or(Communicator* world, const std::unique_ptr<Communicator>&
 /// Each value over `ranks`, the same bits on all of them.
 std::vector<double> all_reduced(Communicator& ranks, const std::vector<double>& values,
                                 Reduction reduction, const char* name) {
-  const at::Tensor all = at::tensor(values, at::kDouble).to(ranks.device_type());
+  at::Tensor all = at::tensor(values, at::kDouble);
+  if (ranks.size() > 1) all = all.to(ranks.device_type());
   ranks.all_reduce(all, reduction, name).wait();
   const at::Tensor here = all.cpu();
   return {here.data_ptr<double>(), here.data_ptr<double>() + here.numel()};

@@ -4,8 +4,11 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
 
+#include <set>
+
 #include "base/fnv.h"
 #include "s2s/error.h"
+#include "s2s/kinds/codec.h"
 
 namespace s2s {
 namespace {
@@ -35,6 +38,17 @@ void draw(const NamedTensor& parameter, uint64_t seed, const at::Tensor& destina
   if (!is_direct) destination.copy_(value);
 }
 
+/// They stay float32: codes must not depend on the precision of a run.
+std::set<const at::Tensor*> buffers_of_codecs(Block& model) {
+  std::set<const at::Tensor*> found;
+  model.for_each_block([&](const std::string&, Block& block) {
+    auto* const codec = dynamic_cast<Codec*>(&block);
+    if (codec == nullptr) return;
+    for (const NamedTensor& buffer : codec->named_buffers()) found.insert(buffer.tensor);
+  });
+  return found;
+}
+
 }  // namespace
 
 InitialValues::InitialValues(Block& model, const InitialValuesSettings& settings)
@@ -56,9 +70,10 @@ void InitialValues::describe(Block& model) {
     parameters_.emplace(parameter.tensor, std::move(parameter));
   }
   model.visit_all([](Block& block) { block.reset_buffers(); });
+  const std::set<const at::Tensor*> of_codecs = buffers_of_codecs(model);
   for (NamedTensor& buffer : model.named_buffers()) {
     if (!buffer.tensor->defined()) continue;
-    const bool cast = buffer.tensor->is_floating_point();
+    const bool cast = buffer.tensor->is_floating_point() && !of_codecs.contains(buffer.tensor);
     *buffer.tensor =
         buffer.tensor->to(settings_.device, cast ? settings_.dtype : buffer.tensor->scalar_type());
   }

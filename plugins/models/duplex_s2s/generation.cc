@@ -94,6 +94,10 @@ Generation DuplexModel::generate(const at::Tensor& audio_BS, const at::Tensor& l
 
 namespace {
 
+at::Device device_of(DuplexModel& model) {
+  return model.named_parameters().front().tensor->device();
+}
+
 class Session : public DuplexSession {
  public:
   explicit Session(DuplexModel& model)
@@ -103,7 +107,7 @@ class Session : public DuplexSession {
         decoder_(model.codec().open_stream(1)),
         silence_K_(model.codec().silence_codes()),
         memory_(model),
-        choice_(model.initial_choice(1, at::kCPU)) {}
+        choice_(model.initial_choice(1, device_of(model))) {}
 
   Output push(const at::Tensor& samples_S) override {
     const at::NoGradGuard no_grad;

@@ -80,7 +80,8 @@ class Call {
   std::optional<at::Tensor> host_index(const std::optional<at::Tensor>& index) {
     if (!index || !index->defined()) return index;
     const bool is_mask = index->scalar_type() == at::kBool || index->scalar_type() == at::kByte;
-    if (is_mask) count_wait(name_ + " by a mask");
+    // `index` has called `nonzero` on the device.
+    if (is_mask && name_ != "aten::index") count_wait(name_ + " by a mask");
     return index->is_cpu() && is_among(kIndexing, name_) ? *index : host(*index);
   }
 
