@@ -76,13 +76,6 @@ Error duplicate_id(const std::string& place, const std::string& first_place) {
                                 place, first_place));
 }
 
-Error audio_in_memory(const Cut& cut) {
-  return data_error("data/in-memory",
-                    fmt::format("{} has its audio in memory, which a manifest cannot contain; "
-                                "expected audio in files or in Shar; save the audio first",
-                                cut.place()));
-}
-
 Error operation(const Cut& cut, const std::string& operation, const std::string& reason) {
   return data_error("data/cut-operation",
                     fmt::format("{}: '{}' failed: {}; expected the input that Lhotse's operation "

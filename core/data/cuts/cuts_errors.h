@@ -22,8 +22,6 @@ Error manifest_sample_rate(const std::string& place, const std::string& recordin
 Error duration(const std::string& place, double duration_s);
 Error turn_time(const std::string& place, const Supervision& turn, const std::string& reason);
 Error duplicate_id(const std::string& place, const std::string& first_place);
-/// Audio in memory has no place in a manifest.
-Error audio_in_memory(const Cut& cut);
 /// `operation` ("truncate") is not defined for the cut.
 Error operation(const Cut& cut, const std::string& operation, const std::string& reason);
 Error empty(const std::vector<std::string>& paths);
