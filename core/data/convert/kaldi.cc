@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/number_text.h"
 #include "convert/convert_errors.h"
 #include "convert/kaldi_files.h"
 #include "convert/source_files.h"
@@ -101,7 +102,7 @@ std::optional<double> Kaldi::written_duration(const KaldiLine& line) const {
   if (written == nullptr) {
     throw convert_errors::kaldi_missing(recordings_.place(line), line.key, file.path());
   }
-  const auto seconds = parse_number(written->value);
+  const auto seconds = read_number<double>(written->value);
   if (!seconds || !(*seconds > 0)) {
     throw convert_errors::kaldi_line(file.place(*written), written->key + " " + written->value,
                                      "RECORDING SECONDS");

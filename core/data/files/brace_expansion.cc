@@ -1,9 +1,9 @@
 #include "files/brace_expansion.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
+#include "base/number_text.h"
 #include "base/regex.h"
 #include "files/files_errors.h"
 
@@ -50,11 +50,8 @@ struct Expansion {
   }
 
   int64_t number(const std::string& text) const {
-    int64_t value = 0;
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (code != std::errc() || end != text.data() + text.size())
-      fail("has a number that is too large");
-    return value;
+    if (const auto value = read_number<int64_t>(text)) return *value;
+    fail("has a number that is too large");
   }
 
   static bool has_leading_zero(const std::string& text) {
