@@ -10,6 +10,7 @@
 #include "convert/convert_errors.h"
 #include "convert/kaldi_files.h"
 #include "convert/source_files.h"
+#include "cuts/cut_operations.h"
 #include "s2s/data/frames.h"
 
 namespace s2s::convert {
@@ -236,9 +237,7 @@ Cut Kaldi::paired(const KaldiLine& user) const {
       cut.supervisions.push_back(std::move(turn));
     }
   }
-  std::stable_sort(
-      cut.supervisions.begin(), cut.supervisions.end(),
-      [](const Supervision& a, const Supervision& b) { return a.start_s < b.start_s; });
+  sort_by_start(cut.supervisions);
   return cut;
 }
 

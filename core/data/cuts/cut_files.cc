@@ -41,17 +41,8 @@ void read_manifest(const std::string& path, PlaceById& seen, CutManifest& manife
       findings.add(error);
     }
   }
-  if (leniencies.recordings_with_path > 0) {
-    manifest.warnings.push_back(
-        fmt::format("{}: {} recordings have 'path' in place of 'sources'; read as one mono file, "
-                    "but lhotse refuses them",
-                    path, leniencies.recordings_with_path));
-  }
-  if (leniencies.cuts_without_type > 0) {
-    manifest.warnings.push_back(
-        fmt::format("{}: {} cuts have no 'type'; read as MonoCut, but "
-                    "lhotse refuses them",
-                    path, leniencies.cuts_without_type));
+  for (std::string& warning : leniencies.warnings(path)) {
+    manifest.warnings.push_back(std::move(warning));
   }
 }
 

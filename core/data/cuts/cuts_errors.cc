@@ -3,15 +3,12 @@
 #include <fmt/format.h>
 
 namespace s2s::cuts_errors {
-namespace {
 
 std::string listed(const std::vector<std::string>& names) {
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "'" : ", '") + name + "'";
   return all.empty() ? "(none)" : all;
 }
-
-}  // namespace
 
 Error frames(double frame_length_s, int64_t sample_rate_hz) {
   return data_error(

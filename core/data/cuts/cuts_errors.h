@@ -11,6 +11,9 @@
 
 namespace s2s::cuts_errors {
 
+/// "'a', 'b'", or "(none)".
+std::string listed(const std::vector<std::string>& names);
+
 Error frames(double frame_length_s, int64_t sample_rate_hz);
 
 // Manifests; `place` is "file:line" or "file:line: cut 'id'".
