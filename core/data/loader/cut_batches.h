@@ -13,6 +13,7 @@
 #include "s2s/build_context.h"
 #include "s2s/data/cuts.h"
 #include "s2s/error.h"
+#include "s2s/kinds/tokenizer.h"
 
 namespace s2s::data {
 
