@@ -23,6 +23,15 @@ int64_t rows_per_chunk(int64_t num_logits) {
   return std::max<int64_t>(16, (int64_t{1} << 22) / std::max<int64_t>(1, num_logits));
 }
 
+/// Calls run(first row, number of rows) for each chunk of rows with so many logits each.
+template <class Run>
+void for_each_chunk(int64_t num_rows, int64_t num_logits, const Run& run) {
+  const int64_t step = rows_per_chunk(num_logits);
+  for (int64_t begin = 0; begin < num_rows; begin += step) {
+    run(begin, std::min(step, num_rows - begin));
+  }
+}
+
 /// The type of products with `weight`: that of autocast where autocast is on.
 at::ScalarType product_type(const at::Tensor& weight) {
   const auto device = weight.device().type();
@@ -68,55 +77,32 @@ at::Tensor chunk_log_probs(const at::Tensor& x, const at::Tensor& weight, const 
   return at::log_softmax(logits.to(at::kFloat).view({x.size(0), num_groups, -1}), -1);
 }
 
-class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> {
- public:
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const std::optional<at::Tensor>& maybe_bias, const at::Tensor& labels,
-                            const std::optional<at::Tensor>& maybe_weights) {
-    const HeadWeight head{weight, maybe_bias.value_or(at::Tensor()), nullptr};
-    const at::Tensor row_weights = maybe_weights.value_or(at::Tensor());
-    const Gradients grads{at::empty_like(x), at::zeros_like(weight),
-                          head.bias.defined() ? at::zeros_like(head.bias) : at::Tensor()};
-    at::Tensor loss = at::zeros({}, x.options().dtype(at::kFloat));
-    const int64_t step = rows_per_chunk(weight.size(0));
-    for (int64_t begin = 0; begin < x.size(0); begin += step) {
-      const int64_t rows = std::min(step, x.size(0) - begin);
-      const at::Tensor weights =
-          row_weights.defined() ? row_weights.narrow(0, begin, rows) : at::Tensor();
-      loss += run_chunk(x.narrow(0, begin, rows), head, labels.narrow(0, begin, rows), weights,
-                        {grads.x.narrow(0, begin, rows), grads.weight, grads.bias});
-    }
-    context->save_for_backward({grads.x, grads.weight, grads.bias});
-    return loss;
-  }
+// Heads that have their whole vocabularies here.
+namespace whole {
 
-  static variable_list backward(AutogradContext* context, const variable_list& outputs) {
-    const variable_list saved = context->get_saved_variables();
-    const at::Tensor& scale = outputs[0];
-    return {scaled_in_place(saved[0], scale),
-            scaled_in_place(saved[1], scale),
-            scaled_in_place(saved[2], scale),
-            {},
-            {}};
+/// Returns the chunk's loss and adds to the gradients.
+at::Tensor run_chunk(const at::Tensor& x, const HeadWeight& head, const at::Tensor& labels,
+                     const at::Tensor& row_weights, const Gradients& chunk) {
+  at::Tensor log_probs = chunk_log_probs(x, head.weight, head.bias, labels.size(1));
+  const at::Tensor index = labels.unsqueeze(-1);
+  at::Tensor losses = -log_probs.gather(-1, index).squeeze(-1);
+  const at::Tensor grad = log_probs.exp_();
+  grad.scatter_add_(-1, index, at::full_like(index, -1, grad.options()));
+  if (row_weights.defined()) {
+    losses = losses * row_weights;
+    grad.mul_(row_weights.unsqueeze(-1));
   }
+  add_gradients(grad, x, head, chunk);
+  return losses.sum();
+}
 
- private:
-  /// Returns the chunk's loss and adds to the gradients.
-  static at::Tensor run_chunk(const at::Tensor& x, const HeadWeight& head, const at::Tensor& labels,
-                              const at::Tensor& row_weights, const Gradients& chunk) {
-    at::Tensor log_probs = chunk_log_probs(x, head.weight, head.bias, labels.size(1));
-    const at::Tensor index = labels.unsqueeze(-1);
-    at::Tensor losses = -log_probs.gather(-1, index).squeeze(-1);
-    const at::Tensor grad = log_probs.exp_();
-    grad.scatter_add_(-1, index, at::full_like(index, -1, grad.options()));
-    if (row_weights.defined()) {
-      losses = losses * row_weights;
-      grad.mul_(row_weights.unsqueeze(-1));
-    }
-    add_gradients(grad, x, head, chunk);
-    return losses.sum();
-  }
-};
+CrossEntropyRows rows_of_chunk(const at::Tensor& x, const HeadWeight& head,
+                               const at::Tensor& labels) {
+  const at::Tensor log_probs = chunk_log_probs(x, head.weight, head.bias, labels.size(1));
+  return {-log_probs.gather(-1, labels.unsqueeze(-1)).squeeze(-1), log_probs.argmax(-1)};
+}
+
+}  // namespace whole
 
 // Heads whose vocabularies are split over ranks.
 namespace split {
@@ -187,72 +173,23 @@ void check_labels(const at::Tensor& labels_NK, const VocabularySplit& split) {
                     "a label is no id of its vocabulary");
 }
 
-/// The gradients that autograd will ask for.
-struct Wanted {
-  bool x = false, weight = false, bias = false;
-};
-
-Wanted wanted(const at::Tensor& x, const HeadWeight& head) {
-  if (!at::GradMode::is_enabled()) return {};
-  return {x.requires_grad(), head.weight.requires_grad(),
-          head.bias.defined() && head.bias.requires_grad()};
+/// Returns the chunk's loss and adds to the gradients.
+at::Tensor run_chunk(const at::Tensor& x, const HeadWeight& head, const at::Tensor& labels,
+                     const at::Tensor& row_weights, const Gradients& chunk) {
+  const at::Tensor logits = own_logits(x, head, labels.size(1)).to(at::kFloat);
+  const Softmax soft = softmax(logits, largest(logits, *head.split), labels, *head.split);
+  const bool wants_any = chunk.x.defined() || chunk.weight.defined() || chunk.bias.defined();
+  if (wants_any) {
+    const at::Tensor d_nKV = soft.exp_nKV.div_(soft.sum_nK.unsqueeze(-1));
+    if (head.split->count > 0) {
+      const at::Tensor minus_nK = soft.here_nK.to(d_nKV.scalar_type()).neg_();
+      d_nKV.scatter_add_(-1, soft.index_nK.unsqueeze(-1), minus_nK.unsqueeze(-1));
+    }
+    if (row_weights.defined()) d_nKV.mul_(row_weights.unsqueeze(-1));
+    add_gradients(d_nKV, x, head, chunk);
+  }
+  return (row_weights.defined() ? soft.loss_nK * row_weights : soft.loss_nK).sum();
 }
-
-class SplitCrossEntropy : public torch::autograd::Function<SplitCrossEntropy> {
- public:
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const std::optional<at::Tensor>& bias, const at::Tensor& labels,
-                            const std::optional<at::Tensor>& row_weights,
-                            const VocabularySplit* split, Wanted want) {
-    const HeadWeight head{weight, bias.value_or(at::Tensor()), split};
-    const Gradients grads{want.x ? at::empty_like(x, at::MemoryFormat::Contiguous) : at::Tensor(),
-                          want.weight ? at::zeros_like(weight) : at::Tensor(),
-                          want.bias ? at::zeros_like(head.bias) : at::Tensor()};
-    at::Tensor loss = at::zeros({}, x.options().dtype(at::kFloat));
-    const int64_t step = rows_per_chunk(labels.size(1) * largest_count(*split));
-    for (int64_t begin = 0; begin < x.size(0); begin += step) {
-      const int64_t rows = std::min(step, x.size(0) - begin);
-      const auto part = [&](const at::Tensor& t) {
-        return t.defined() ? t.narrow(0, begin, rows) : t;
-      };
-      loss += run_chunk(part(x), head, part(labels), part(row_weights.value_or(at::Tensor())),
-                        {part(grads.x), grads.weight, grads.bias});
-    }
-    if (want.x) split->ranks->all_reduce(grads.x, Reduction::kSum, "head input backward").wait();
-    context->save_for_backward({grads.x, grads.weight, grads.bias});
-    return loss;
-  }
-
-  static variable_list backward(AutogradContext* context, const variable_list& outputs) {
-    const variable_list saved = context->get_saved_variables();
-    const at::Tensor& scale = outputs[0];
-    return {scaled_in_place(saved[0], scale),
-            scaled_in_place(saved[1], scale),
-            scaled_in_place(saved[2], scale),
-            {},
-            {},
-            {},
-            {}};
-  }
-
- private:
-  static at::Tensor run_chunk(const at::Tensor& x, const HeadWeight& head, const at::Tensor& labels,
-                              const at::Tensor& row_weights, const Gradients& chunk) {
-    const at::Tensor logits = own_logits(x, head, labels.size(1)).to(at::kFloat);
-    const Softmax soft = softmax(logits, largest(logits, *head.split), labels, *head.split);
-    const bool wants_any = chunk.x.defined() || chunk.weight.defined() || chunk.bias.defined();
-    if (wants_any) {
-      const at::Tensor d_nKV = soft.exp_nKV.div_(soft.sum_nK.unsqueeze(-1));
-      if (head.split->count > 0) {
-        const at::Tensor minus_nK = soft.here_nK.to(d_nKV.scalar_type()).neg_();
-        d_nKV.scatter_add_(-1, soft.index_nK.unsqueeze(-1), minus_nK.unsqueeze(-1));
-      }
-      if (row_weights.defined()) d_nKV.mul_(row_weights.unsqueeze(-1));
-      add_gradients(d_nKV, x, head, chunk);
-    }
-    return (row_weights.defined() ? soft.loss_nK * row_weights : soft.loss_nK).sum();
-  }
-};
 
 /// The smallest id with the largest logit, over all ranks.
 at::Tensor predicted(const at::Tensor& logits_nKV, const at::Tensor& largest_nK,
@@ -269,31 +206,12 @@ at::Tensor predicted(const at::Tensor& logits_nKV, const at::Tensor& largest_nK,
   return id_nK;
 }
 
-at::Tensor linear_cross_entropy(const at::Tensor& x_NH, const HeadWeight& head,
-                                const at::Tensor& labels_NK, const at::Tensor& row_weights_NK) {
-  check_labels(labels_NK, *head.split);
-  return SplitCrossEntropy::apply(x_NH, head.weight, defined_or_none(head.bias), labels_NK,
-                                  defined_or_none(row_weights_NK), head.split, wanted(x_NH, head));
-}
-
-CrossEntropyRows linear_cross_entropy_rows(const at::Tensor& x_NH, const HeadWeight& head,
-                                           const at::Tensor& labels_NK) {
-  const at::NoGradGuard no_grad;
-  check_labels(labels_NK, *head.split);
-  CrossEntropyRows rows{at::empty(labels_NK.sizes(), x_NH.options().dtype(at::kFloat)),
-                        at::empty_like(labels_NK)};
-  const int64_t step = rows_per_chunk(labels_NK.size(1) * largest_count(*head.split));
-  for (int64_t begin = 0; begin < x_NH.size(0); begin += step) {
-    const int64_t count = std::min(step, x_NH.size(0) - begin);
-    const at::Tensor logits =
-        own_logits(x_NH.narrow(0, begin, count), head, labels_NK.size(1)).to(at::kFloat);
-    const at::Tensor largest_nK = largest(logits, *head.split);
-    rows.predicted_NK.narrow(0, begin, count).copy_(predicted(logits, largest_nK, *head.split));
-    const Softmax soft =
-        softmax(logits, largest_nK, labels_NK.narrow(0, begin, count), *head.split);
-    rows.loss_NK.narrow(0, begin, count).copy_(soft.loss_nK);
-  }
-  return rows;
+CrossEntropyRows rows_of_chunk(const at::Tensor& x, const HeadWeight& head,
+                               const at::Tensor& labels) {
+  const at::Tensor logits = own_logits(x, head, labels.size(1)).to(at::kFloat);
+  const at::Tensor largest_nK = largest(logits, *head.split);
+  const at::Tensor predicted_nK = predicted(logits, largest_nK, *head.split);
+  return {softmax(logits, largest_nK, labels, *head.split).loss_nK, predicted_nK};
 }
 
 at::Tensor head_logits(const at::Tensor& x, const HeadWeight& head, int64_t num_groups) {
@@ -314,34 +232,91 @@ at::Tensor head_logits(const at::Tensor& x, const HeadWeight& head, int64_t num_
 }
 
 }  // namespace split
+
+/// Logits of a row on the rank that holds the most: all ranks take chunks of one length.
+int64_t most_logits(const HeadWeight& head, int64_t num_groups) {
+  return head.split == nullptr ? head.weight.size(0)
+                               : num_groups * split::largest_count(*head.split);
+}
+
+/// The gradients that are made together with the loss.
+struct Wanted {
+  bool x = true, weight = true, bias = true;
+};
+
+/// Of a split head, those that autograd will ask for.
+Wanted wanted(const at::Tensor& x, const HeadWeight& head) {
+  if (head.split == nullptr) return {.bias = head.bias.defined()};
+  if (!at::GradMode::is_enabled()) return {false, false, false};
+  return {x.requires_grad(), head.weight.requires_grad(),
+          head.bias.defined() && head.bias.requires_grad()};
+}
+
+class CrossEntropy : public torch::autograd::Function<CrossEntropy> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            const std::optional<at::Tensor>& bias, const at::Tensor& labels,
+                            const std::optional<at::Tensor>& row_weights,
+                            const VocabularySplit* split, Wanted want) {
+    const HeadWeight head{weight, bias.value_or(at::Tensor()), split};
+    const auto format = split ? at::MemoryFormat::Contiguous : at::MemoryFormat::Preserve;
+    const Gradients grads{want.x ? at::empty_like(x, format) : at::Tensor(),
+                          want.weight ? at::zeros_like(weight) : at::Tensor(),
+                          want.bias ? at::zeros_like(head.bias) : at::Tensor()};
+    at::Tensor loss = at::zeros({}, x.options().dtype(at::kFloat));
+    const auto run_chunk = split ? split::run_chunk : whole::run_chunk;
+    for_each_chunk(x.size(0), most_logits(head, labels.size(1)), [&](int64_t begin, int64_t rows) {
+      const auto part = [&](const at::Tensor& t) {
+        return t.defined() ? t.narrow(0, begin, rows) : t;
+      };
+      loss += run_chunk(part(x), head, part(labels), part(row_weights.value_or(at::Tensor())),
+                        {part(grads.x), grads.weight, grads.bias});
+    });
+    if (split && want.x) {
+      split->ranks->all_reduce(grads.x, Reduction::kSum, "head input backward").wait();
+    }
+    context->save_for_backward({grads.x, grads.weight, grads.bias});
+    return loss;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& outputs) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor& scale = outputs[0];
+    return {scaled_in_place(saved[0], scale),
+            scaled_in_place(saved[1], scale),
+            scaled_in_place(saved[2], scale),
+            {},
+            {},
+            {},
+            {}};
+  }
+};
+
 }  // namespace
 
 at::Tensor linear_cross_entropy(const at::Tensor& x_NH, const HeadWeight& head,
                                 const at::Tensor& labels_NK, const at::Tensor& row_weights_NK) {
   S2S_ASSERT(x_NH.dim() == 2 && labels_NK.dim() == 2, "rows come flattened");
   S2S_ASSERT(head.weight.size(0) % labels_NK.size(1) == 0, "every group has the same vocabulary");
-  if (head.split != nullptr) {
-    return split::linear_cross_entropy(x_NH, head, labels_NK, row_weights_NK);
-  }
-  return LinearCrossEntropy::apply(x_NH, head.weight, defined_or_none(head.bias), labels_NK,
-                                   defined_or_none(row_weights_NK));
+  if (head.split != nullptr) split::check_labels(labels_NK, *head.split);
+  return CrossEntropy::apply(x_NH, head.weight, defined_or_none(head.bias), labels_NK,
+                             defined_or_none(row_weights_NK), head.split, wanted(x_NH, head));
 }
 
 CrossEntropyRows linear_cross_entropy_rows(const at::Tensor& x_NH, const HeadWeight& head,
                                            const at::Tensor& labels_NK) {
-  if (head.split != nullptr) return split::linear_cross_entropy_rows(x_NH, head, labels_NK);
   const at::NoGradGuard no_grad;
+  if (head.split != nullptr) split::check_labels(labels_NK, *head.split);
   CrossEntropyRows rows{at::empty(labels_NK.sizes(), x_NH.options().dtype(at::kFloat)),
                         at::empty_like(labels_NK)};
-  const int64_t step = rows_per_chunk(head.weight.size(0));
-  for (int64_t begin = 0; begin < x_NH.size(0); begin += step) {
-    const int64_t count = std::min(step, x_NH.size(0) - begin);
-    const at::Tensor log_probs =
-        chunk_log_probs(x_NH.narrow(0, begin, count), head.weight, head.bias, labels_NK.size(1));
-    const at::Tensor index = labels_NK.narrow(0, begin, count).unsqueeze(-1);
-    rows.loss_NK.narrow(0, begin, count).copy_(-log_probs.gather(-1, index).squeeze(-1));
-    rows.predicted_NK.narrow(0, begin, count).copy_(log_probs.argmax(-1));
-  }
+  const auto rows_of_chunk = head.split ? split::rows_of_chunk : whole::rows_of_chunk;
+  for_each_chunk(
+      x_NH.size(0), most_logits(head, labels_NK.size(1)), [&](int64_t begin, int64_t count) {
+        const CrossEntropyRows chunk =
+            rows_of_chunk(x_NH.narrow(0, begin, count), head, labels_NK.narrow(0, begin, count));
+        rows.loss_NK.narrow(0, begin, count).copy_(chunk.loss_NK);
+        rows.predicted_NK.narrow(0, begin, count).copy_(chunk.predicted_NK);
+      });
   return rows;
 }
 
