@@ -58,9 +58,8 @@ void InitialValues::describe(Block& model) {
   model.visit_all([](Block& block) { block.reset_buffers(); });
   for (NamedTensor& buffer : model.named_buffers()) {
     if (!buffer.tensor->defined()) continue;
-    const bool cast = buffer.tensor->is_floating_point();
-    *buffer.tensor =
-        buffer.tensor->to(settings_.device, cast ? settings_.dtype : buffer.tensor->scalar_type());
+    const auto type = buffer_type(*buffer.tensor, settings_.dtype);
+    *buffer.tensor = buffer.tensor->to(settings_.device, type);
   }
 }
 

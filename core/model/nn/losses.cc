@@ -18,9 +18,13 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// Rows of one chunk. The logits of a chunk have about four million elements.
-int64_t rows_per_chunk(int64_t num_logits) {
-  return std::max<int64_t>(16, (int64_t{1} << 22) / std::max<int64_t>(1, num_logits));
+/// Rows of one chunk. On a CPU, the logits of a chunk have about four million elements, which its
+/// caches like. Elsewhere they have 268 million (1 GiB in float32): each chunk reads the weight and
+/// its gradient once, so that small chunks cost more than their products.
+int64_t rows_per_chunk(int64_t num_logits, const at::Device& device) {
+  const auto [elements, at_least] =
+      device.is_cpu() ? std::pair(int64_t{1} << 22, 16) : std::pair(int64_t{1} << 28, 2048);
+  return std::max<int64_t>(at_least, elements / std::max<int64_t>(1, num_logits));
 }
 
 /// The type of products with `weight`: that of autocast where autocast is on.
@@ -41,25 +45,89 @@ std::optional<at::Tensor> defined_or_none(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional(tensor) : std::nullopt;
 }
 
-struct Gradients {
-  at::Tensor x, weight, bias;
+/// The gradients that autograd will ask for.
+struct Wanted {
+  bool x = false, weight = false, bias = false;
 };
 
-/// Adds what one chunk contributes. Undefined gradients are left out.
-/// d_nKV: gradient of the chunk's logits. chunk.x: the chunk's rows only.
-void add_gradients(const at::Tensor& d_nKV, const at::Tensor& x_nH, const HeadWeight& head,
-                   const Gradients& chunk) {
-  const at::Tensor d_nV = d_nKV.flatten(1, 2);
-  if (chunk.bias.defined()) chunk.bias.add_(d_nV.sum(0).to(chunk.bias.scalar_type()));
-  const auto type = product_type(head.weight);
-  const at::Tensor typed = d_nV.to(type);
-  if (chunk.x.defined()) chunk.x.copy_(at::mm(typed, head.weight.to(type)));
-  if (!chunk.weight.defined()) return;
-  if (type == head.weight.scalar_type()) {
-    chunk.weight.addmm_(typed.t(), x_nH.to(type));
-  } else {
-    chunk.weight.add_(at::mm(typed.t(), x_nH.to(type)));
+Wanted wanted(const at::Tensor& x, const HeadWeight& head) {
+  if (!at::GradMode::is_enabled()) return {};
+  return {x.requires_grad(), head.weight.requires_grad(),
+          head.bias.defined() && head.bias.requires_grad()};
+}
+
+/// The gradients of a head, chunk by chunk. Those that nobody wants are undefined.
+class Gradients {
+ public:
+  /// num_chunks: with more than one, a sum over chunks in bfloat16 would be rounded each time; it
+  /// is kept in float32.
+  Gradients(const at::Tensor& x, const HeadWeight& head, int64_t num_chunks, Wanted want)
+      : type_(product_type(head.weight)) {
+    const auto sum_of = [&](const at::Tensor& parameter) {
+      const auto type = parameter.scalar_type();
+      return at::zeros_like(
+          parameter,
+          parameter.options().dtype(num_chunks > 1 ? at::promote_types(type, at::kFloat) : type));
+    };
+    if (want.x) x_ = at::empty_like(x, at::MemoryFormat::Contiguous);
+    if (want.x) weight_ = head.weight.to(type_);
+    if (want.weight) weight_sum_ = sum_of(head.weight);
+    if (want.bias) bias_sum_ = sum_of(head.bias);
   }
+
+  bool any() const { return x_.defined() || weight_sum_.defined() || bias_sum_.defined(); }
+
+  /// Adds a chunk's part. d_nKV: gradient of the chunk's logits. x_nH: its rows, from `begin` on.
+  void add(const at::Tensor& d_nKV, const at::Tensor& x_nH, int64_t begin) const {
+    const at::Tensor d_nV = d_nKV.flatten(1, 2);
+    if (bias_sum_.defined()) bias_sum_.add_(d_nV.sum(0).to(bias_sum_.scalar_type()));
+    const at::Tensor typed = d_nV.to(type_);
+    if (x_.defined()) x_.narrow(0, begin, x_nH.size(0)).copy_(at::mm(typed, weight_));
+    if (!weight_sum_.defined()) return;
+    if (type_ == weight_sum_.scalar_type()) {
+      weight_sum_.addmm_(typed.t(), x_nH.to(type_));
+    } else {
+      weight_sum_.add_(at::mm(typed.t(), x_nH.to(type_)));
+    }
+  }
+
+  const at::Tensor& x() const { return x_; }
+  /// x, weight and bias in the types of the parameters.
+  variable_list all(const HeadWeight& head) const {
+    const auto typed = [](const at::Tensor& sum, const at::Tensor& parameter) {
+      return sum.defined() ? sum.to(parameter.scalar_type()) : sum;
+    };
+    return {x_, typed(weight_sum_, head.weight), typed(bias_sum_, head.bias)};
+  }
+
+ private:
+  at::ScalarType type_;
+  at::Tensor x_, weight_, weight_sum_, bias_sum_;
+};
+
+/// What forward saved, multiplied by the gradient of the loss; nothing for the other arguments.
+variable_list scaled_gradients(AutogradContext* context, const variable_list& outputs,
+                               size_t num_arguments) {
+  variable_list gradients = context->get_saved_variables();
+  for (at::Tensor& gradient : gradients) gradient = scaled_in_place(gradient, outputs[0]);
+  gradients.resize(num_arguments);
+  return gradients;
+}
+
+/// The loss of all rows: that of each chunk from `run(begin, num_rows)`.
+template <typename RunChunk>
+at::Tensor sum_over_chunks(const at::Tensor& x, int64_t step, const RunChunk& run) {
+  at::Tensor loss = at::zeros({}, x.options().dtype(at::kFloat));
+  for (int64_t begin = 0; begin < x.size(0); begin += step) {
+    loss += run(begin, std::min(step, x.size(0) - begin));
+  }
+  return loss;
+}
+
+int64_t num_chunks(const at::Tensor& x, int64_t step) { return (x.size(0) + step - 1) / step; }
+
+at::Tensor rows_of(const at::Tensor& tensor, int64_t begin, int64_t rows) {
+  return tensor.defined() ? tensor.narrow(0, begin, rows) : tensor;
 }
 
 at::Tensor chunk_log_probs(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
@@ -71,50 +139,32 @@ at::Tensor chunk_log_probs(const at::Tensor& x, const at::Tensor& weight, const 
 class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const std::optional<at::Tensor>& maybe_bias, const at::Tensor& labels,
-                            const std::optional<at::Tensor>& maybe_weights) {
-    const HeadWeight head{weight, maybe_bias.value_or(at::Tensor()), nullptr};
-    const at::Tensor row_weights = maybe_weights.value_or(at::Tensor());
-    const Gradients grads{at::empty_like(x), at::zeros_like(weight),
-                          head.bias.defined() ? at::zeros_like(head.bias) : at::Tensor()};
-    at::Tensor loss = at::zeros({}, x.options().dtype(at::kFloat));
-    const int64_t step = rows_per_chunk(weight.size(0));
-    for (int64_t begin = 0; begin < x.size(0); begin += step) {
-      const int64_t rows = std::min(step, x.size(0) - begin);
-      const at::Tensor weights =
-          row_weights.defined() ? row_weights.narrow(0, begin, rows) : at::Tensor();
-      loss += run_chunk(x.narrow(0, begin, rows), head, labels.narrow(0, begin, rows), weights,
-                        {grads.x.narrow(0, begin, rows), grads.weight, grads.bias});
-    }
-    context->save_for_backward({grads.x, grads.weight, grads.bias});
+                            const std::optional<at::Tensor>& bias, const at::Tensor& labels,
+                            const std::optional<at::Tensor>& row_weights, Wanted want) {
+    const HeadWeight head{weight, bias.value_or(at::Tensor()), nullptr};
+    const int64_t step = rows_per_chunk(weight.size(0), x.device());
+    const Gradients gradients(x, head, num_chunks(x, step), want);
+    const at::Tensor loss = sum_over_chunks(x, step, [&](int64_t begin, int64_t rows) {
+      const at::Tensor x_nH = x.narrow(0, begin, rows);
+      at::Tensor log_probs = chunk_log_probs(x_nH, weight, head.bias, labels.size(1));
+      const at::Tensor index = labels.narrow(0, begin, rows).unsqueeze(-1);
+      at::Tensor losses = -log_probs.gather(-1, index).squeeze(-1);
+      const at::Tensor weights = rows_of(row_weights.value_or(at::Tensor()), begin, rows);
+      if (weights.defined()) losses = losses * weights;
+      if (gradients.any()) {
+        const at::Tensor d_nKV = log_probs.exp_();
+        d_nKV.scatter_add_(-1, index, at::full_like(index, -1, d_nKV.options()));
+        if (weights.defined()) d_nKV.mul_(weights.unsqueeze(-1));
+        gradients.add(d_nKV, x_nH, begin);
+      }
+      return losses.sum();
+    });
+    context->save_for_backward(gradients.all(head));
     return loss;
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& outputs) {
-    const variable_list saved = context->get_saved_variables();
-    const at::Tensor& scale = outputs[0];
-    return {scaled_in_place(saved[0], scale),
-            scaled_in_place(saved[1], scale),
-            scaled_in_place(saved[2], scale),
-            {},
-            {}};
-  }
-
- private:
-  /// Returns the chunk's loss and adds to the gradients.
-  static at::Tensor run_chunk(const at::Tensor& x, const HeadWeight& head, const at::Tensor& labels,
-                              const at::Tensor& row_weights, const Gradients& chunk) {
-    at::Tensor log_probs = chunk_log_probs(x, head.weight, head.bias, labels.size(1));
-    const at::Tensor index = labels.unsqueeze(-1);
-    at::Tensor losses = -log_probs.gather(-1, index).squeeze(-1);
-    const at::Tensor grad = log_probs.exp_();
-    grad.scatter_add_(-1, index, at::full_like(index, -1, grad.options()));
-    if (row_weights.defined()) {
-      losses = losses * row_weights;
-      grad.mul_(row_weights.unsqueeze(-1));
-    }
-    add_gradients(grad, x, head, chunk);
-    return losses.sum();
+    return scaled_gradients(context, outputs, 6);
   }
 };
 
@@ -187,17 +237,6 @@ void check_labels(const at::Tensor& labels_NK, const VocabularySplit& split) {
                     "a label is no id of its vocabulary");
 }
 
-/// The gradients that autograd will ask for.
-struct Wanted {
-  bool x = false, weight = false, bias = false;
-};
-
-Wanted wanted(const at::Tensor& x, const HeadWeight& head) {
-  if (!at::GradMode::is_enabled()) return {};
-  return {x.requires_grad(), head.weight.requires_grad(),
-          head.bias.defined() && head.bias.requires_grad()};
-}
-
 class SplitCrossEntropy : public torch::autograd::Function<SplitCrossEntropy> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
@@ -205,52 +244,34 @@ class SplitCrossEntropy : public torch::autograd::Function<SplitCrossEntropy> {
                             const std::optional<at::Tensor>& row_weights,
                             const VocabularySplit* split, Wanted want) {
     const HeadWeight head{weight, bias.value_or(at::Tensor()), split};
-    const Gradients grads{want.x ? at::empty_like(x, at::MemoryFormat::Contiguous) : at::Tensor(),
-                          want.weight ? at::zeros_like(weight) : at::Tensor(),
-                          want.bias ? at::zeros_like(head.bias) : at::Tensor()};
-    at::Tensor loss = at::zeros({}, x.options().dtype(at::kFloat));
-    const int64_t step = rows_per_chunk(labels.size(1) * largest_count(*split));
-    for (int64_t begin = 0; begin < x.size(0); begin += step) {
-      const int64_t rows = std::min(step, x.size(0) - begin);
-      const auto part = [&](const at::Tensor& t) {
-        return t.defined() ? t.narrow(0, begin, rows) : t;
-      };
-      loss += run_chunk(part(x), head, part(labels), part(row_weights.value_or(at::Tensor())),
-                        {part(grads.x), grads.weight, grads.bias});
+    const int64_t step = rows_per_chunk(labels.size(1) * largest_count(*split), x.device());
+    const Gradients gradients(x, head, num_chunks(x, step), want);
+    const at::Tensor loss = sum_over_chunks(x, step, [&](int64_t begin, int64_t rows) {
+      const at::Tensor x_nH = x.narrow(0, begin, rows);
+      const at::Tensor logits = own_logits(x_nH, head, labels.size(1)).to(at::kFloat);
+      const Softmax soft =
+          softmax(logits, largest(logits, *split), labels.narrow(0, begin, rows), *split);
+      const at::Tensor weights = rows_of(row_weights.value_or(at::Tensor()), begin, rows);
+      if (gradients.any()) {
+        const at::Tensor d_nKV = soft.exp_nKV.div_(soft.sum_nK.unsqueeze(-1));
+        if (split->count > 0) {
+          const at::Tensor minus_nK = soft.here_nK.to(d_nKV.scalar_type()).neg_();
+          d_nKV.scatter_add_(-1, soft.index_nK.unsqueeze(-1), minus_nK.unsqueeze(-1));
+        }
+        if (weights.defined()) d_nKV.mul_(weights.unsqueeze(-1));
+        gradients.add(d_nKV, x_nH, begin);
+      }
+      return (weights.defined() ? soft.loss_nK * weights : soft.loss_nK).sum();
+    });
+    if (want.x) {
+      split->ranks->all_reduce(gradients.x(), Reduction::kSum, "head input backward").wait();
     }
-    if (want.x) split->ranks->all_reduce(grads.x, Reduction::kSum, "head input backward").wait();
-    context->save_for_backward({grads.x, grads.weight, grads.bias});
+    context->save_for_backward(gradients.all(head));
     return loss;
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& outputs) {
-    const variable_list saved = context->get_saved_variables();
-    const at::Tensor& scale = outputs[0];
-    return {scaled_in_place(saved[0], scale),
-            scaled_in_place(saved[1], scale),
-            scaled_in_place(saved[2], scale),
-            {},
-            {},
-            {},
-            {}};
-  }
-
- private:
-  static at::Tensor run_chunk(const at::Tensor& x, const HeadWeight& head, const at::Tensor& labels,
-                              const at::Tensor& row_weights, const Gradients& chunk) {
-    const at::Tensor logits = own_logits(x, head, labels.size(1)).to(at::kFloat);
-    const Softmax soft = softmax(logits, largest(logits, *head.split), labels, *head.split);
-    const bool wants_any = chunk.x.defined() || chunk.weight.defined() || chunk.bias.defined();
-    if (wants_any) {
-      const at::Tensor d_nKV = soft.exp_nKV.div_(soft.sum_nK.unsqueeze(-1));
-      if (head.split->count > 0) {
-        const at::Tensor minus_nK = soft.here_nK.to(d_nKV.scalar_type()).neg_();
-        d_nKV.scatter_add_(-1, soft.index_nK.unsqueeze(-1), minus_nK.unsqueeze(-1));
-      }
-      if (row_weights.defined()) d_nKV.mul_(row_weights.unsqueeze(-1));
-      add_gradients(d_nKV, x, head, chunk);
-    }
-    return (row_weights.defined() ? soft.loss_nK * row_weights : soft.loss_nK).sum();
+    return scaled_gradients(context, outputs, 7);
   }
 };
 
@@ -282,7 +303,8 @@ CrossEntropyRows linear_cross_entropy_rows(const at::Tensor& x_NH, const HeadWei
   check_labels(labels_NK, *head.split);
   CrossEntropyRows rows{at::empty(labels_NK.sizes(), x_NH.options().dtype(at::kFloat)),
                         at::empty_like(labels_NK)};
-  const int64_t step = rows_per_chunk(labels_NK.size(1) * largest_count(*head.split));
+  const int64_t step =
+      rows_per_chunk(labels_NK.size(1) * largest_count(*head.split), x_NH.device());
   for (int64_t begin = 0; begin < x_NH.size(0); begin += step) {
     const int64_t count = std::min(step, x_NH.size(0) - begin);
     const at::Tensor logits =
@@ -324,7 +346,7 @@ at::Tensor linear_cross_entropy(const at::Tensor& x_NH, const HeadWeight& head,
     return split::linear_cross_entropy(x_NH, head, labels_NK, row_weights_NK);
   }
   return LinearCrossEntropy::apply(x_NH, head.weight, defined_or_none(head.bias), labels_NK,
-                                   defined_or_none(row_weights_NK));
+                                   defined_or_none(row_weights_NK), wanted(x_NH, head));
 }
 
 CrossEntropyRows linear_cross_entropy_rows(const at::Tensor& x_NH, const HeadWeight& head,
@@ -333,7 +355,7 @@ CrossEntropyRows linear_cross_entropy_rows(const at::Tensor& x_NH, const HeadWei
   const at::NoGradGuard no_grad;
   CrossEntropyRows rows{at::empty(labels_NK.sizes(), x_NH.options().dtype(at::kFloat)),
                         at::empty_like(labels_NK)};
-  const int64_t step = rows_per_chunk(head.weight.size(0));
+  const int64_t step = rows_per_chunk(head.weight.size(0), x_NH.device());
   for (int64_t begin = 0; begin < x_NH.size(0); begin += step) {
     const int64_t count = std::min(step, x_NH.size(0) - begin);
     const at::Tensor log_probs =
