@@ -1,6 +1,7 @@
 #include "run/run_builder.h"
 
 #include <ATen/ATen.h>
+#include <ATen/DeviceAccelerator.h>
 #include <dlfcn.h>
 
 #include <random>
@@ -95,7 +96,10 @@ RunBuilder::RunBuilder(const Config& config, const Registries& registries, Warni
 void RunBuilder::join(const ProcessPlace& process, Communicator& world) {
   process_ = &process;
   world_ = &world;
-  if (device_.is_cuda()) device_ = {at::kCUDA, static_cast<at::DeviceIndex>(process.local_rank)};
+  // A launcher may show each process its own GPU only.
+  if (!device_.is_cpu() && at::accelerator::deviceCount() > 1) {
+    device_ = {device_.type(), static_cast<at::DeviceIndex>(process.local_rank)};
+  }
 }
 
 BuildContext RunBuilder::context(const std::string& path) const {
