@@ -11,6 +11,7 @@
 #include "config/config_errors.h"
 #include "config/distrusted_files.h"
 #include "nn/lora.h"
+#include "run/numerics.h"
 #include "s2s/nn/weights.h"
 #include "train/train_errors.h"
 
@@ -91,7 +92,9 @@ RunBuilder::RunBuilder(const Config& config, const Registries& registries, Warni
       precision_(parse_precision(settings_.trainer.precision,
                                  node_at(config, "trainer.precision").origin().text())),
       device_(choose_device(settings_.trainer.accelerator)),
-      entropy_(std::random_device()()) {}
+      entropy_(std::random_device()()) {
+  set_numerics(settings_.trainer);
+}
 
 void RunBuilder::join(const ProcessPlace& process, Communicator& world) {
   process_ = &process;
