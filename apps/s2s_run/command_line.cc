@@ -2,10 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
+#include "base/number_text.h"
 #include "s2s_run/command_examples.h"
 
 namespace s2s::run {
@@ -13,10 +13,8 @@ namespace {
 
 CLI::Validator number_check(const std::string& expected, bool (*accept)(double)) {
   const auto check = [expected, accept](std::string& text) -> std::string {
-    double value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc() && stop == end && accept(value)) return {};
+    const auto value = read_number<double>(text);
+    if (value && accept(*value)) return {};
     return "'" + text + "'; expected " + expected;
   };
   return {check, "", "number"};

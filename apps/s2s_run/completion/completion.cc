@@ -58,12 +58,6 @@ std::string shell_quoted(const std::string& text) {
   return quoted + "'";
 }
 
-std::string joined(const std::vector<std::string>& texts, const std::string& separator) {
-  std::string all;
-  for (const std::string& text : texts) all += (all.empty() ? "" : separator) + text;
-  return all;
-}
-
 void setup_completion(const Command& program) {
   const Command group = program.group("completion", "print shell completions or the manual page");
   const auto add = [&](const char* name, const char* about,

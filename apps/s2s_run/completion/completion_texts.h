@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "s2s_run/command_tree.h"
 
 namespace s2s::run {
@@ -36,8 +37,5 @@ std::vector<std::string> steps_to_values(const CommandSpec& program);
 
 /// Returns `text` in single quotes, as bash and zsh read it.
 std::string shell_quoted(const std::string& text);
-
-/// Returns the texts with `separator` between them.
-std::string joined(const std::vector<std::string>& texts, const std::string& separator);
 
 }  // namespace s2s::run

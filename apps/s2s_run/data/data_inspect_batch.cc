@@ -96,7 +96,7 @@ std::unique_ptr<data::CutBatches> open_batches(
   context.tokenizer = tokenizer;
   context.allow_infinite = false;
   context.warn = warn;
-  context.entropy = [] { return std::random_device{}(); };
+  context.draw_entropy = [] { return std::random_device{}(); };
   return data::open_cut_batches(set.block(), context);
 }
 

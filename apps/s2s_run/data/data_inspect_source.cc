@@ -122,21 +122,6 @@ bool is_list_file(const std::string& path) {
   return false;
 }
 
-/// What is accepted although Lhotse would refuse it.
-void warn_of(const data::Leniencies& leniencies, const std::string& path,
-             const std::function<void(const std::string&)>& warn) {
-  if (leniencies.recordings_with_path > 0) {
-    warn(
-        fmt::format("{}: {} recordings have 'path' in place of 'sources'; read as one mono file, "
-                    "but lhotse refuses them",
-                    path, leniencies.recordings_with_path));
-  }
-  if (leniencies.cuts_without_type > 0) {
-    warn(fmt::format("{}: {} cuts have no 'type'; read as MonoCut, but lhotse refuses them", path,
-                     leniencies.cuts_without_type));
-  }
-}
-
 /// What a run's block reads, once and in order; filters and changes of training are not applied.
 data::StreamPtr open_block(const Config& block, const std::string& path) {
   data::InputContext context;
@@ -314,7 +299,7 @@ void visit_cuts(const DataSet& set, const VisitCut& visit,
   for (const std::string& path : set.words()) {
     data::Leniencies leniencies;
     if (go_on) visit_lines(path, visit, on_error, go_on, leniencies);
-    warn_of(leniencies, path, warn);
+    for (const std::string& warning : leniencies.warnings(path)) warn(warning);
   }
 }
 

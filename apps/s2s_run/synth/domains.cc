@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "base/text.h"
 #include "s2s_run/synth/random.h"
 #include "s2s_run/synth/synth_errors.h"
 
@@ -139,11 +140,7 @@ void add_combinations(size_t domain, std::vector<Combination>& all) {
 
 }  // namespace
 
-std::string Exchange::answer() const {
-  std::string all;
-  for (const std::string& phrase : answer_phrases) all += (all.empty() ? "" : " ") + phrase;
-  return all;
-}
+std::string Exchange::answer() const { return joined(answer_phrases, " "); }
 
 std::vector<std::string> domain_names() {
   std::vector<std::string> names;

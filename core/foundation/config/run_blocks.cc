@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 
+#include "base/number_text.h"
 #include "config/config_errors.h"
 
 namespace s2s {
@@ -66,12 +66,7 @@ void CommunicatorBlock::visit(OptionVisitor& v) {
 std::optional<int64_t> num_devices(const Config& node) {
   const std::string path = "trainer.devices";
   if (node.is_scalar() && node.text() == "auto") return std::nullopt;
-  int64_t number = 0;
-  if (node.is_scalar()) {
-    const std::string& text = node.text();
-    const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (code != std::errc() || stop != text.data() + text.size()) number = 0;
-  }
+  const int64_t number = node.is_scalar() ? read_number<int64_t>(node.text()).value_or(0) : 0;
   if (number < 1 && number != -1) {
     throw type_error(path, node, "the number of processes on each machine, -1 or auto");
   }

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <sstream>
 
+#include "base/number_text.h"
 #include "comm/comm_errors.h"
 
 namespace s2s {
@@ -33,15 +33,13 @@ class Variables {
                                      "start the run with torchrun, srun, mpirun or s2s-run launch "
                                      "local, or set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT");
     }
-    int64_t out = 0;
-    const char* const end = value->data() + value->size();
-    const auto [stop, code] = std::from_chars(value->data(), end, out);
-    if (code != std::errc() || stop != end || out < low || out > high) {
+    const auto out = read_number<int64_t>(*value);
+    if (!out || *out < low || *out > high) {
       throw comm_errors::environment(
           fmt::format("{}={}: expected a whole number from {} to {}", name, *value, low, high),
           fmt::format("correct {}, or unset it to run as one process", name));
     }
-    return out;
+    return *out;
   }
   int64_t number_or(const char* name, int64_t otherwise, int64_t low, int64_t high) const {
     return has(name) ? number(name, low, high) : otherwise;

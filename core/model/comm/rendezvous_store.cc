@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <future>
 #include <memory>
 #include <system_error>
@@ -13,6 +12,7 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include "base/number_text.h"
 #include "base/threads.h"
 #include "comm/comm_errors.h"
 #include "comm/sockets.h"
@@ -197,9 +197,7 @@ std::vector<uint8_t> GuardedStore::get(const std::string& key) {
 
 int64_t GuardedStore::add(const std::string& key, int64_t value) {
   const std::string sum = value_of(ask({StoreVerb::kAdd, {key, std::to_string(value)}}));
-  int64_t out = 0;
-  std::from_chars(sum.data(), sum.data() + sum.size(), out);
-  return out;
+  return read_number<int64_t>(sum).value_or(0);
 }
 
 bool GuardedStore::deleteKey(const std::string& key) {

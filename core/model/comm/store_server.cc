@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <system_error>
 
+#include "base/number_text.h"
 #include "s2s/threads.h"
 
 namespace s2s {
@@ -19,14 +19,6 @@ namespace {
 /// Connections that have not said the token yet, and how long each has for it.
 constexpr size_t kMaxStrangers = 256;
 constexpr std::chrono::seconds kHelloLimit{5};
-
-std::optional<int64_t> number_in(const std::string& text) {
-  int64_t out = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, code] = std::from_chars(text.data(), end, out);
-  if (code != std::errc() || stop != end) return std::nullopt;
-  return out;
-}
 
 /// The number of fields that a request with one key has; 0 for other requests.
 size_t num_fields_of(StoreVerb verb) {
@@ -240,7 +232,7 @@ std::optional<StoreFrame> StoreServer::answer(Connection& connection, StoreFrame
     return StoreFrame{has_all(fields) ? StoreVerb::kYes : StoreVerb::kNo, {}};
   }
   if (request.verb == StoreVerb::kWait && !fields.empty()) {
-    const std::optional<int64_t> limit_ms = number_in(fields.front());
+    const std::optional<int64_t> limit_ms = read_number<int64_t>(fields.front());
     fields.erase(fields.begin());
     if (!limit_ms) return std::nullopt;
     if (has_all(fields)) return StoreFrame{StoreVerb::kYes, {}};
@@ -270,8 +262,8 @@ std::optional<StoreFrame> StoreServer::answer_one_key(StoreFrame request) {
       put((is_there ? found->second : "") + fields[1]);
       return StoreFrame{StoreVerb::kYes, {}};
     case StoreVerb::kAdd: {
-      const std::optional<int64_t> before = is_there ? number_in(found->second) : 0;
-      const std::optional<int64_t> more = number_in(fields[1]);
+      const std::optional<int64_t> before = is_there ? read_number<int64_t>(found->second) : 0;
+      const std::optional<int64_t> more = read_number<int64_t>(fields[1]);
       int64_t sum = 0;
       if (!before || !more || __builtin_add_overflow(*before, *more, &sum)) {
         return StoreFrame{StoreVerb::kNo, {}};

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/number_text.h"
 #include "engine/engine.h"
 #include "s2s/error.h"
 
@@ -83,17 +83,14 @@ void read_reshard(const std::string& text, const std::string& path, EngineSettin
     settings.reshard_after_forward = text == "always" || text == "true";
     return;
   }
-  int64_t size = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, code] = std::from_chars(text.data(), end, size);
-  const bool is_number = code == std::errc() && stop == end && size >= 1;
-  if (!is_number || settings.mesh.shard % size != 0) {
+  const auto size = read_number<int64_t>(text);
+  if (!size || *size < 1 || settings.mesh.shard % *size != 0) {
     throw Error(ExitCode::kConfig, "config/type",
                 fmt::format("{}.reshard_after_forward: '{}'; expected always, never or a number "
                             "that divides the {} rank{} of the shard axis",
                             path, text, settings.mesh.shard, settings.mesh.shard == 1 ? "" : "s"));
   }
-  settings.reshard_group_size = size;
+  settings.reshard_group_size = *size;
 }
 
 }  // namespace
@@ -120,10 +117,8 @@ EngineSettings ShardingOptions::settings(int64_t num_ranks, int64_t tensor_size,
 
 std::optional<int64_t> parse_axis_size(const std::string& text, const std::string& path) {
   if (text == "auto") return std::nullopt;
-  int64_t size = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, code] = std::from_chars(text.data(), end, size);
-  if (code == std::errc() && stop == end && size >= 1) return size;
+  const auto size = read_number<int64_t>(text);
+  if (size && *size >= 1) return size;
   throw Error(ExitCode::kConfig, "config/type",
               fmt::format("{}: '{}'; expected auto or a number of ranks", path, text));
 }

@@ -60,12 +60,12 @@ void Linear::add_lora(int64_t r, double scale, double dropout) {
   register_block("lora_B", lora_->b);
 }
 
-void Linear::set_lora_merged(bool merged) {
-  if (!lora_ || lora_->merged == merged) return;
+void Linear::merge_lora() {
+  if (!lora_ || lora_->merged) return;
   const at::NoGradGuard no_grad;
   const at::Tensor update = at::matmul(lora_->b.weight, lora_->a.weight);
-  weight.add_(update.to(weight.scalar_type()), merged ? lora_->scale : -lora_->scale);
-  lora_->merged = merged;
+  weight.add_(update.to(weight.scalar_type()), lora_->scale);
+  lora_->merged = true;
 }
 
 at::Tensor Linear::forward(const at::Tensor& x) {

@@ -97,11 +97,7 @@ std::vector<std::string> add_lora(Block& root, const LoraOptions& options) {
 }
 
 void merge_lora(Block& root) {
-  for (const NamedLinear& entry : linears(root)) entry.linear->set_lora_merged(true);
-}
-
-void unmerge_lora(Block& root) {
-  for (const NamedLinear& entry : linears(root)) entry.linear->set_lora_merged(false);
+  for (const NamedLinear& entry : linears(root)) entry.linear->merge_lora();
 }
 
 void add_lora_rows(Block& model, ShardPlan& plan) {

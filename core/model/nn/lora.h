@@ -19,10 +19,9 @@ namespace s2s {
 /// that match nothing. Errors: [lora/targets] when none matches.
 std::vector<std::string> add_lora(Block& root, const LoraOptions& options);
 
-/// Adds every adapter's update to its weight, which then computes alone; or takes it out again (up
-/// to rounding). Doing either twice does nothing twice.
+/// Adds every adapter's update to its weight, which then computes alone. A second call does
+/// nothing.
 void merge_lora(Block& root);
-void unmerge_lora(Block& root);
 
 /// Rows for the adapters of a plan's modules: beside a weight that is split by rows (colwise) B is
 /// split and A whole, beside one that is split by columns (rowwise) A is split and B whole.

@@ -18,13 +18,22 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// Rows of one chunk. On a CPU, the logits of a chunk have about four million elements, which its
-/// caches like. Elsewhere they have 268 million (1 GiB in float32): each chunk reads the weight and
+/// Rows of one chunk. On a CPU, the logits of a chunk have about four million elements, which suits
+/// its caches. Elsewhere they have 268 million (1 GiB in float32): each chunk reads the weight and
 /// its gradient once, so that small chunks cost more than their products.
 int64_t rows_per_chunk(int64_t num_logits, const at::Device& device) {
-  const auto [elements, at_least] =
+  const auto [elements, least] =
       device.is_cpu() ? std::pair(int64_t{1} << 22, 16) : std::pair(int64_t{1} << 28, 2048);
-  return std::max<int64_t>(at_least, elements / std::max<int64_t>(1, num_logits));
+  return std::max<int64_t>(least, elements / std::max<int64_t>(1, num_logits));
+}
+
+/// Calls run(first row, number of rows) for each chunk of the rows of x, with so many logits each.
+template <class Run>
+void for_each_chunk(const at::Tensor& x, int64_t num_logits, const Run& run) {
+  const int64_t step = rows_per_chunk(num_logits, x.device());
+  for (int64_t begin = 0; begin < x.size(0); begin += step) {
+    run(begin, std::min(step, x.size(0) - begin));
+  }
 }
 
 /// The type of products with `weight`: that of autocast where autocast is on.
@@ -45,7 +54,7 @@ std::optional<at::Tensor> defined_or_none(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional(tensor) : std::nullopt;
 }
 
-/// The gradients that autograd will ask for.
+/// The gradients that autograd will ask for. They are made together with the loss.
 struct Wanted {
   bool x = false, weight = false, bias = false;
 };
@@ -56,28 +65,26 @@ Wanted wanted(const at::Tensor& x, const HeadWeight& head) {
           head.bias.defined() && head.bias.requires_grad()};
 }
 
-/// The gradients of a head, chunk by chunk. Those that nobody wants are undefined.
+/// The gradients of a head and its input, chunk by chunk. Those that are not wanted are undefined.
 class Gradients {
  public:
-  /// num_chunks: with more than one, a sum over chunks in bfloat16 would be rounded each time; it
-  /// is kept in float32.
-  Gradients(const at::Tensor& x, const HeadWeight& head, int64_t num_chunks, Wanted want)
+  Gradients(const at::Tensor& x, const HeadWeight& head, bool is_one_chunk, Wanted want)
       : type_(product_type(head.weight)) {
-    const auto sum_of = [&](const at::Tensor& parameter) {
-      const auto type = parameter.scalar_type();
-      return at::zeros_like(
-          parameter,
-          parameter.options().dtype(num_chunks > 1 ? at::promote_types(type, at::kFloat) : type));
+    // A sum over chunks in bfloat16 would be rounded after each of them.
+    const auto zeros = [&](const at::Tensor& like) {
+      const auto type = like.scalar_type();
+      return at::zeros_like(like, is_one_chunk ? type : at::promote_types(type, at::kFloat));
     };
     if (want.x) x_ = at::empty_like(x, at::MemoryFormat::Contiguous);
     if (want.x) weight_ = head.weight.to(type_);
-    if (want.weight) weight_sum_ = sum_of(head.weight);
-    if (want.bias) bias_sum_ = sum_of(head.bias);
+    if (want.weight) weight_sum_ = zeros(head.weight);
+    if (want.bias) bias_sum_ = zeros(head.bias);
   }
 
   bool any() const { return x_.defined() || weight_sum_.defined() || bias_sum_.defined(); }
+  const at::Tensor& x() const { return x_; }
 
-  /// Adds a chunk's part. d_nKV: gradient of the chunk's logits. x_nH: its rows, from `begin` on.
+  /// Adds a chunk's part. d_nKV: gradient of the chunk's logits; x_nH: its rows, from `begin` on.
   void add(const at::Tensor& d_nKV, const at::Tensor& x_nH, int64_t begin) const {
     const at::Tensor d_nV = d_nKV.flatten(1, 2);
     if (bias_sum_.defined()) bias_sum_.add_(d_nV.sum(0).to(bias_sum_.scalar_type()));
@@ -91,8 +98,7 @@ class Gradients {
     }
   }
 
-  const at::Tensor& x() const { return x_; }
-  /// x, weight and bias in the types of the parameters.
+  /// Of x, weight and bias, in the parameters' types.
   variable_list all(const HeadWeight& head) const {
     const auto typed = [](const at::Tensor& sum, const at::Tensor& parameter) {
       return sum.defined() ? sum.to(parameter.scalar_type()) : sum;
@@ -105,30 +111,10 @@ class Gradients {
   at::Tensor x_, weight_, weight_sum_, bias_sum_;
 };
 
-/// What forward saved, multiplied by the gradient of the loss; nothing for the other arguments.
-variable_list scaled_gradients(AutogradContext* context, const variable_list& outputs,
-                               size_t num_arguments) {
-  variable_list gradients = context->get_saved_variables();
-  for (at::Tensor& gradient : gradients) gradient = scaled_in_place(gradient, outputs[0]);
-  gradients.resize(num_arguments);
-  return gradients;
-}
-
-/// The loss of all rows: that of each chunk from `run(begin, num_rows)`.
-template <typename RunChunk>
-at::Tensor sum_over_chunks(const at::Tensor& x, int64_t step, const RunChunk& run) {
-  at::Tensor loss = at::zeros({}, x.options().dtype(at::kFloat));
-  for (int64_t begin = 0; begin < x.size(0); begin += step) {
-    loss += run(begin, std::min(step, x.size(0) - begin));
-  }
-  return loss;
-}
-
-int64_t num_chunks(const at::Tensor& x, int64_t step) { return (x.size(0) + step - 1) / step; }
-
-at::Tensor rows_of(const at::Tensor& tensor, int64_t begin, int64_t rows) {
-  return tensor.defined() ? tensor.narrow(0, begin, rows) : tensor;
-}
+struct Chunk {
+  int64_t begin;  // its first row
+  at::Tensor x_nH, labels_nK, row_weights_nK;
+};
 
 at::Tensor chunk_log_probs(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                            int64_t num_groups) {
@@ -136,37 +122,32 @@ at::Tensor chunk_log_probs(const at::Tensor& x, const at::Tensor& weight, const 
   return at::log_softmax(logits.to(at::kFloat).view({x.size(0), num_groups, -1}), -1);
 }
 
-class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> {
- public:
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const std::optional<at::Tensor>& bias, const at::Tensor& labels,
-                            const std::optional<at::Tensor>& row_weights, Wanted want) {
-    const HeadWeight head{weight, bias.value_or(at::Tensor()), nullptr};
-    const int64_t step = rows_per_chunk(weight.size(0), x.device());
-    const Gradients gradients(x, head, num_chunks(x, step), want);
-    const at::Tensor loss = sum_over_chunks(x, step, [&](int64_t begin, int64_t rows) {
-      const at::Tensor x_nH = x.narrow(0, begin, rows);
-      at::Tensor log_probs = chunk_log_probs(x_nH, weight, head.bias, labels.size(1));
-      const at::Tensor index = labels.narrow(0, begin, rows).unsqueeze(-1);
-      at::Tensor losses = -log_probs.gather(-1, index).squeeze(-1);
-      const at::Tensor weights = rows_of(row_weights.value_or(at::Tensor()), begin, rows);
-      if (weights.defined()) losses = losses * weights;
-      if (gradients.any()) {
-        const at::Tensor d_nKV = log_probs.exp_();
-        d_nKV.scatter_add_(-1, index, at::full_like(index, -1, d_nKV.options()));
-        if (weights.defined()) d_nKV.mul_(weights.unsqueeze(-1));
-        gradients.add(d_nKV, x_nH, begin);
-      }
-      return losses.sum();
-    });
-    context->save_for_backward(gradients.all(head));
-    return loss;
-  }
+// Heads that have their whole vocabularies here.
+namespace whole {
 
-  static variable_list backward(AutogradContext* context, const variable_list& outputs) {
-    return scaled_gradients(context, outputs, 6);
+/// Returns the chunk's loss and adds to the gradients.
+at::Tensor run_chunk(const Chunk& chunk, const HeadWeight& head, const Gradients& gradients) {
+  const at::Tensor& labels = chunk.labels_nK;
+  at::Tensor log_probs = chunk_log_probs(chunk.x_nH, head.weight, head.bias, labels.size(1));
+  const at::Tensor index = labels.unsqueeze(-1);
+  at::Tensor losses = -log_probs.gather(-1, index).squeeze(-1);
+  if (chunk.row_weights_nK.defined()) losses = losses * chunk.row_weights_nK;
+  if (gradients.any()) {
+    const at::Tensor d_nKV = log_probs.exp_();
+    d_nKV.scatter_add_(-1, index, at::full_like(index, -1, d_nKV.options()));
+    if (chunk.row_weights_nK.defined()) d_nKV.mul_(chunk.row_weights_nK.unsqueeze(-1));
+    gradients.add(d_nKV, chunk.x_nH, chunk.begin);
   }
-};
+  return losses.sum();
+}
+
+CrossEntropyRows rows_of_chunk(const at::Tensor& x, const HeadWeight& head,
+                               const at::Tensor& labels) {
+  const at::Tensor log_probs = chunk_log_probs(x, head.weight, head.bias, labels.size(1));
+  return {-log_probs.gather(-1, labels.unsqueeze(-1)).squeeze(-1), log_probs.argmax(-1)};
+}
+
+}  // namespace whole
 
 // Heads whose vocabularies are split over ranks.
 namespace split {
@@ -237,43 +218,23 @@ void check_labels(const at::Tensor& labels_NK, const VocabularySplit& split) {
                     "a label is no id of its vocabulary");
 }
 
-class SplitCrossEntropy : public torch::autograd::Function<SplitCrossEntropy> {
- public:
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const std::optional<at::Tensor>& bias, const at::Tensor& labels,
-                            const std::optional<at::Tensor>& row_weights,
-                            const VocabularySplit* split, Wanted want) {
-    const HeadWeight head{weight, bias.value_or(at::Tensor()), split};
-    const int64_t step = rows_per_chunk(labels.size(1) * largest_count(*split), x.device());
-    const Gradients gradients(x, head, num_chunks(x, step), want);
-    const at::Tensor loss = sum_over_chunks(x, step, [&](int64_t begin, int64_t rows) {
-      const at::Tensor x_nH = x.narrow(0, begin, rows);
-      const at::Tensor logits = own_logits(x_nH, head, labels.size(1)).to(at::kFloat);
-      const Softmax soft =
-          softmax(logits, largest(logits, *split), labels.narrow(0, begin, rows), *split);
-      const at::Tensor weights = rows_of(row_weights.value_or(at::Tensor()), begin, rows);
-      if (gradients.any()) {
-        const at::Tensor d_nKV = soft.exp_nKV.div_(soft.sum_nK.unsqueeze(-1));
-        if (split->count > 0) {
-          const at::Tensor minus_nK = soft.here_nK.to(d_nKV.scalar_type()).neg_();
-          d_nKV.scatter_add_(-1, soft.index_nK.unsqueeze(-1), minus_nK.unsqueeze(-1));
-        }
-        if (weights.defined()) d_nKV.mul_(weights.unsqueeze(-1));
-        gradients.add(d_nKV, x_nH, begin);
-      }
-      return (weights.defined() ? soft.loss_nK * weights : soft.loss_nK).sum();
-    });
-    if (want.x) {
-      split->ranks->all_reduce(gradients.x(), Reduction::kSum, "head input backward").wait();
+/// Returns the chunk's loss and adds to the gradients.
+at::Tensor run_chunk(const Chunk& chunk, const HeadWeight& head, const Gradients& gradients) {
+  const at::Tensor& labels = chunk.labels_nK;
+  const at::Tensor logits = own_logits(chunk.x_nH, head, labels.size(1)).to(at::kFloat);
+  const Softmax soft = softmax(logits, largest(logits, *head.split), labels, *head.split);
+  const at::Tensor& weights = chunk.row_weights_nK;
+  if (gradients.any()) {
+    const at::Tensor d_nKV = soft.exp_nKV.div_(soft.sum_nK.unsqueeze(-1));
+    if (head.split->count > 0) {
+      const at::Tensor minus_nK = soft.here_nK.to(d_nKV.scalar_type()).neg_();
+      d_nKV.scatter_add_(-1, soft.index_nK.unsqueeze(-1), minus_nK.unsqueeze(-1));
     }
-    context->save_for_backward(gradients.all(head));
-    return loss;
+    if (weights.defined()) d_nKV.mul_(weights.unsqueeze(-1));
+    gradients.add(d_nKV, chunk.x_nH, chunk.begin);
   }
-
-  static variable_list backward(AutogradContext* context, const variable_list& outputs) {
-    return scaled_gradients(context, outputs, 7);
-  }
-};
+  return (weights.defined() ? soft.loss_nK * weights : soft.loss_nK).sum();
+}
 
 /// The smallest id with the largest logit, over all ranks.
 at::Tensor predicted(const at::Tensor& logits_nKV, const at::Tensor& largest_nK,
@@ -290,32 +251,12 @@ at::Tensor predicted(const at::Tensor& logits_nKV, const at::Tensor& largest_nK,
   return id_nK;
 }
 
-at::Tensor linear_cross_entropy(const at::Tensor& x_NH, const HeadWeight& head,
-                                const at::Tensor& labels_NK, const at::Tensor& row_weights_NK) {
-  check_labels(labels_NK, *head.split);
-  return SplitCrossEntropy::apply(x_NH, head.weight, defined_or_none(head.bias), labels_NK,
-                                  defined_or_none(row_weights_NK), head.split, wanted(x_NH, head));
-}
-
-CrossEntropyRows linear_cross_entropy_rows(const at::Tensor& x_NH, const HeadWeight& head,
-                                           const at::Tensor& labels_NK) {
-  const at::NoGradGuard no_grad;
-  check_labels(labels_NK, *head.split);
-  CrossEntropyRows rows{at::empty(labels_NK.sizes(), x_NH.options().dtype(at::kFloat)),
-                        at::empty_like(labels_NK)};
-  const int64_t step =
-      rows_per_chunk(labels_NK.size(1) * largest_count(*head.split), x_NH.device());
-  for (int64_t begin = 0; begin < x_NH.size(0); begin += step) {
-    const int64_t count = std::min(step, x_NH.size(0) - begin);
-    const at::Tensor logits =
-        own_logits(x_NH.narrow(0, begin, count), head, labels_NK.size(1)).to(at::kFloat);
-    const at::Tensor largest_nK = largest(logits, *head.split);
-    rows.predicted_NK.narrow(0, begin, count).copy_(predicted(logits, largest_nK, *head.split));
-    const Softmax soft =
-        softmax(logits, largest_nK, labels_NK.narrow(0, begin, count), *head.split);
-    rows.loss_NK.narrow(0, begin, count).copy_(soft.loss_nK);
-  }
-  return rows;
+CrossEntropyRows rows_of_chunk(const at::Tensor& x, const HeadWeight& head,
+                               const at::Tensor& labels) {
+  const at::Tensor logits = own_logits(x, head, labels.size(1)).to(at::kFloat);
+  const at::Tensor largest_nK = largest(logits, *head.split);
+  const at::Tensor predicted_nK = predicted(logits, largest_nK, *head.split);
+  return {softmax(logits, largest_nK, labels, *head.split).loss_nK, predicted_nK};
 }
 
 at::Tensor head_logits(const at::Tensor& x, const HeadWeight& head, int64_t num_groups) {
@@ -336,34 +277,76 @@ at::Tensor head_logits(const at::Tensor& x, const HeadWeight& head, int64_t num_
 }
 
 }  // namespace split
+
+/// Logits of a row on the rank that holds the most: all ranks take chunks of one length.
+int64_t most_logits(const HeadWeight& head, int64_t num_groups) {
+  return head.split == nullptr ? head.weight.size(0)
+                               : num_groups * split::largest_count(*head.split);
+}
+
+class CrossEntropy : public torch::autograd::Function<CrossEntropy> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            const std::optional<at::Tensor>& bias, const at::Tensor& labels,
+                            const std::optional<at::Tensor>& row_weights,
+                            const VocabularySplit* split, Wanted want) {
+    const HeadWeight head{weight, bias.value_or(at::Tensor()), split};
+    const int64_t num_logits = most_logits(head, labels.size(1));
+    const bool is_one_chunk = x.size(0) <= rows_per_chunk(num_logits, x.device());
+    const Gradients gradients(x, head, is_one_chunk, want);
+    at::Tensor loss = at::zeros({}, x.options().dtype(at::kFloat));
+    const auto run_chunk = split ? split::run_chunk : whole::run_chunk;
+    for_each_chunk(x, num_logits, [&](int64_t begin, int64_t rows) {
+      const auto part = [&](const at::Tensor& t) {
+        return t.defined() ? t.narrow(0, begin, rows) : t;
+      };
+      const at::Tensor weights = part(row_weights.value_or(at::Tensor()));
+      loss += run_chunk({begin, part(x), part(labels), weights}, head, gradients);
+    });
+    if (split && want.x) {
+      split->ranks->all_reduce(gradients.x(), Reduction::kSum, "head input backward").wait();
+    }
+    context->save_for_backward(gradients.all(head));
+    return loss;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& outputs) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor& scale = outputs[0];
+    return {scaled_in_place(saved[0], scale),
+            scaled_in_place(saved[1], scale),
+            scaled_in_place(saved[2], scale),
+            {},
+            {},
+            {},
+            {}};
+  }
+};
+
 }  // namespace
 
 at::Tensor linear_cross_entropy(const at::Tensor& x_NH, const HeadWeight& head,
                                 const at::Tensor& labels_NK, const at::Tensor& row_weights_NK) {
   S2S_ASSERT(x_NH.dim() == 2 && labels_NK.dim() == 2, "rows come flattened");
   S2S_ASSERT(head.weight.size(0) % labels_NK.size(1) == 0, "every group has the same vocabulary");
-  if (head.split != nullptr) {
-    return split::linear_cross_entropy(x_NH, head, labels_NK, row_weights_NK);
-  }
-  return LinearCrossEntropy::apply(x_NH, head.weight, defined_or_none(head.bias), labels_NK,
-                                   defined_or_none(row_weights_NK), wanted(x_NH, head));
+  if (head.split != nullptr) split::check_labels(labels_NK, *head.split);
+  return CrossEntropy::apply(x_NH, head.weight, defined_or_none(head.bias), labels_NK,
+                             defined_or_none(row_weights_NK), head.split, wanted(x_NH, head));
 }
 
 CrossEntropyRows linear_cross_entropy_rows(const at::Tensor& x_NH, const HeadWeight& head,
                                            const at::Tensor& labels_NK) {
-  if (head.split != nullptr) return split::linear_cross_entropy_rows(x_NH, head, labels_NK);
   const at::NoGradGuard no_grad;
+  if (head.split != nullptr) split::check_labels(labels_NK, *head.split);
   CrossEntropyRows rows{at::empty(labels_NK.sizes(), x_NH.options().dtype(at::kFloat)),
                         at::empty_like(labels_NK)};
-  const int64_t step = rows_per_chunk(head.weight.size(0), x_NH.device());
-  for (int64_t begin = 0; begin < x_NH.size(0); begin += step) {
-    const int64_t count = std::min(step, x_NH.size(0) - begin);
-    const at::Tensor log_probs =
-        chunk_log_probs(x_NH.narrow(0, begin, count), head.weight, head.bias, labels_NK.size(1));
-    const at::Tensor index = labels_NK.narrow(0, begin, count).unsqueeze(-1);
-    rows.loss_NK.narrow(0, begin, count).copy_(-log_probs.gather(-1, index).squeeze(-1));
-    rows.predicted_NK.narrow(0, begin, count).copy_(log_probs.argmax(-1));
-  }
+  const auto rows_of_chunk = head.split ? split::rows_of_chunk : whole::rows_of_chunk;
+  for_each_chunk(x_NH, most_logits(head, labels_NK.size(1)), [&](int64_t begin, int64_t count) {
+    const CrossEntropyRows chunk =
+        rows_of_chunk(x_NH.narrow(0, begin, count), head, labels_NK.narrow(0, begin, count));
+    rows.loss_NK.narrow(0, begin, count).copy_(chunk.loss_NK);
+    rows.predicted_NK.narrow(0, begin, count).copy_(chunk.predicted_NK);
+  });
   return rows;
 }
 

@@ -1,11 +1,11 @@
 #include "plan/planned_model.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <numeric>
 #include <set>
 
+#include "base/number_text.h"
 #include "base/path_pattern.h"
 #include "plan/plan_errors.h"
 
@@ -201,10 +201,8 @@ MeshShape parse_mesh(const std::string& text) {
       throw plan_errors::mesh_text(text, "'" + item + "' is not an axis and its size");
     }
     const std::string number = item.substr(equals + 1);
-    const auto result =
-        std::from_chars(number.data(), number.data() + number.size(), *axis->second);
-    if (result.ec != std::errc() || result.ptr != number.data() + number.size() ||
-        *axis->second < 1) {
+    *axis->second = read_number<int64_t>(number).value_or(0);
+    if (*axis->second < 1) {
       throw plan_errors::mesh_text(text, "'" + number + "' is not a size of at least 1");
     }
   }

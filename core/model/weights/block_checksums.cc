@@ -4,8 +4,8 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/number_text.h"
 #include "weights/weight_mapping.h"
 
 namespace s2s {
@@ -58,11 +58,9 @@ bool parse_checksums(std::string_view text, std::vector<uint32_t>& blocks) {
   if (text.size() % kDigits != 0) return false;
   blocks.clear();
   for (size_t i = 0; i < text.size(); i += kDigits) {
-    const char* const end = text.data() + i + kDigits;
-    uint32_t value = 0;
-    const auto [stop, error] = std::from_chars(text.data() + i, end, value, 16);
-    if (error != std::errc() || stop != end) return false;
-    blocks.push_back(value);
+    const auto value = read_number<uint32_t>(text.substr(i, kDigits), 16);
+    if (!value) return false;
+    blocks.push_back(*value);
   }
   return true;
 }

@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "base/atomic_file.h"
 #include "base/io_errors.h"
+#include "base/number_text.h"
 #include "checkpoint/checkpoint_state.h"
 #include "weights/checkpoint_proof.h"
 #include "weights/safetensors.h"
@@ -23,12 +23,8 @@ namespace fs = std::filesystem;
 
 /// The number N of a folder name step=N, or -1.
 int64_t step_of(const std::string& name) {
-  int64_t step = -1;
   if (!name.starts_with("step=")) return -1;
-  const char* begin = name.data() + 5;
-  const char* end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(begin, end, step);
-  return error == std::errc() && stop == end ? step : -1;
+  return read_number<int64_t>(std::string_view(name).substr(5)).value_or(-1);
 }
 
 /// What a file says of itself where it holds shards: the index could be made again from it.

@@ -2,8 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include <charconv>
-
+#include "base/number_text.h"
 #include "s2s/nn/weights.h"
 #include "train/train_errors.h"
 #include "weights/safetensors.h"
@@ -22,12 +21,9 @@ std::string required(const SafetensorsFile& file, const std::string& key,
 
 double tolerance(const SafetensorsFile& file, const std::string& key) {
   const std::string text = required(file, key, "a number");
-  double value = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (result.ec != std::errc() || result.ptr != text.data() + text.size() || !(value >= 0)) {
-    throw reference_metadata_error(file.path(), key, text, "a number of at least 0");
-  }
-  return value;
+  const auto value = read_number<double>(text);
+  if (value && *value >= 0) return *value;
+  throw reference_metadata_error(file.path(), key, text, "a number of at least 0");
 }
 
 /// The metadata's "bfloat16", which need not be there: {"draws", "nudge", "errors": {NAME:
@@ -60,10 +56,8 @@ std::map<int64_t, TensorMap> read_after(const SafetensorsFile& file) {
   std::map<int64_t, TensorMap> after;
   for (auto& [name, tensor] : file.tensors("after/")) {
     const size_t slash = name.find('/');
-    int64_t steps = 0;
-    const auto result =
-        std::from_chars(name.data(), name.data() + std::min(slash, name.size()), steps);
-    if (slash == std::string::npos || result.ptr != name.data() + slash || steps < 1) {
+    const int64_t steps = read_number<int64_t>(name.substr(0, slash)).value_or(0);
+    if (slash == std::string::npos || steps < 1) {
       throw reference_metadata_error(file.path(), "after/" + name, name, "after/STEPS/NAME");
     }
     after[steps][name.substr(slash + 1)] = tensor;

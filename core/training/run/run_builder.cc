@@ -42,40 +42,6 @@ at::Device choose_device(const std::string& accelerator) {
   return at::kCPU;
 }
 
-class SharedSource : public DataSource {
- public:
-  explicit SharedSource(std::shared_ptr<DataSource> source) : source_(std::move(source)) {}
-  std::optional<Batch> next() override { return source_->next(); }
-  std::string state() const override { return source_->state(); }
-  void restore(const std::string& state) override { source_->restore(state); }
-  std::vector<std::string> texts() override { return source_->texts(); }
-  std::vector<std::string> left_out() const override { return source_->left_out(); }
-
- private:
-  std::shared_ptr<DataSource> source_;
-};
-
-/// A data source that is opened once and read from its beginning again and again, as a validation
-/// set is.
-class KeptSource {
- public:
-  explicit KeptSource(std::function<std::unique_ptr<DataSource>()> open) : open_(std::move(open)) {}
-
-  /// The source at its first batch: the one from before, unless somebody still has it.
-  std::unique_ptr<DataSource> get() {
-    if (source_ && source_.use_count() == 1) {
-      source_->restore("");
-    } else {
-      source_ = open_();
-    }
-    return std::make_unique<SharedSource>(source_);
-  }
-
- private:
-  std::function<std::unique_ptr<DataSource>()> open_;
-  std::shared_ptr<DataSource> source_;
-};
-
 Backbone& language_model(SpeechModel& model) {
   Backbone* const llm = model.language_model();
   if (llm == nullptr) throw_no_language_model();
@@ -228,16 +194,19 @@ std::unique_ptr<Scorer> RunBuilder::scorer() const {
 
 std::map<std::string, ShareFactory> RunBuilder::validation_sources(
     const Tokenizer* tokenizer) const {
+  using Kept = std::map<std::pair<int64_t, int64_t>, std::shared_ptr<DataSource>>;
   std::map<std::string, ShareFactory> sources;
   for (const auto& [name, options] : settings_.validation_sets) {
     const std::string path = "data.validation_ds.datasets." + name;
-    const auto open = [this, path, tokenizer, options = options](const DataShare& share) {
-      return registries_.create<DataSource>(options, data_context(path, tokenizer, share));
-    };
-    auto kept = std::make_shared<std::map<std::pair<int64_t, int64_t>, KeptSource>>();
-    sources[name] = [open, kept](const DataShare& share) {
-      const auto opened = [open, share] { return open(share); };
-      return kept->try_emplace({share.rank, share.size}, opened).first->second.get();
+    const auto kept = std::make_shared<Kept>();
+    sources[name] = [this, path, tokenizer, options = options, kept](const DataShare& share) {
+      std::shared_ptr<DataSource>& source = (*kept)[{share.rank, share.size}];
+      if (source && source.use_count() == 1) {  // nobody else has it
+        source->restore("");
+      } else {
+        source = registries_.create<DataSource>(options, data_context(path, tokenizer, share));
+      }
+      return source;
     };
   }
   return sources;

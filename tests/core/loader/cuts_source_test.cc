@@ -35,7 +35,7 @@ struct Sources {
     parts.open = [this](const s2s::data::CutBatchesContext& where) {
       FakeSet made = set;
       made.repeat = where.allow_infinite;
-      made.seed += where.seed_shift + (trng ? where.entropy() : 0);
+      made.seed += where.seed_shift + (trng ? where.draw_entropy() : 0);
       auto batches = std::make_unique<FakeBatches>(made);
       last = batches.get();
       return batches;
@@ -47,7 +47,7 @@ struct Sources {
   }
 
   s2s::test::TableTokenizer tokenizer;
-  s2s::CutSourceContext context;
+  s2s::DataContext context;
   CutsSourceOptions options;
   FakeSet set;
   bool trng = false;

@@ -112,7 +112,7 @@ TEST_CASE("an adapter of PEFT gives PEFT's logits and gradients") {
   }
 }
 
-TEST_CASE("merged adapters compute the same alone, and come out again") {
+TEST_CASE("merged adapters compute the same alone") {
   Adapted adapted;
   const at::NoGradGuard no_grad;
   const at::Tensor ids = adapted.file.tensor("input/ids");
@@ -124,11 +124,6 @@ TEST_CASE("merged adapters compute the same alone, and come out again") {
   const s2s::TensorMap merged =
       s2s::export_weights(adapted.model, adapted.model.checkpoint_names());
   for (const auto& [name, tensor] : expected) CHECK(is_close(merged.at(name), tensor));
-  s2s::unmerge_lora(adapted.model);
-  for (const auto& [name, tensor] : adapted.file.tensors("weights/")) {
-    CHECK(is_close(merged.at(name), tensor));  // a view of what is unmerged
-  }
-  CHECK(is_close(logits(adapted.model, ids), adapted.file.tensor("output/logits")));
 }
 
 TEST_CASE("a new adapter changes nothing until it is trained, and drops inputs only in training") {

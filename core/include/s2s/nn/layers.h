@@ -22,8 +22,8 @@ class Linear : public BlockOf<> {
   /// memory; once only. nn/lora.h does it for whole models.
   void add_lora(int64_t r, double scale, double dropout);
   bool has_lora() const { return lora_ != nullptr; }
-  /// Moves scale * B A into the weight (true) or out of it again.
-  void set_lora_merged(bool merged);
+  /// Moves scale * B A into the weight, which then computes alone.
+  void merge_lora();
 
  protected:
   at::Tensor forward(const at::Tensor& x) override;

@@ -21,8 +21,8 @@ struct DataShare {
   int64_t rank = 0;
   int64_t size = 1;
 };
-/// Opens a fresh pass over a share of a data set.
-using ShareFactory = std::function<std::unique_ptr<DataSource>(const DataShare& share)>;
+/// A share of a data set at its first batch. The factory may keep the source for a later pass.
+using ShareFactory = std::function<std::shared_ptr<DataSource>(const DataShare& share)>;
 
 class SharedSets {
  public:
@@ -58,7 +58,7 @@ class SharedSets {
   ParallelStrategy* strategy_;
   int64_t limit_;
   DataShare share_;
-  std::map<std::string, std::unique_ptr<DataSource>> open_;
+  std::map<std::string, std::shared_ptr<DataSource>> open_;
   std::vector<Turn> turns_;
   std::optional<Batch> spare_;
   int64_t round_ = 0;
