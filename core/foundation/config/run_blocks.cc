@@ -13,6 +13,13 @@ void TrainerBlock::visit(OptionVisitor& v) {
   v("accelerator", accelerator, "device type of the run", one_of({"auto", "cpu", "gpu", "cuda"}));
   v("precision", precision, "32-true, bf16-true, bf16-mixed or 16-mixed",
     one_of({"32-true", "32", "bf16-true", "bf16-mixed", "bf16", "16-mixed", "16", "fp16"}));
+  v("float32_matmul", float32_matmul,
+    "float32 products and convolutions on a GPU; highest: float32, high: TensorFloat-32, which is "
+    "faster and has ten bits of mantissa",
+    one_of({"highest", "high"}));
+  v("deterministic", deterministic,
+    "use deterministic algorithms on a GPU, so that two runs are equal bit by bit; slower. Runs on "
+    "CPUs are deterministic anyway");
   v("max_steps", max_steps, "total number of optimizer steps", at_least(1));
   v("val_check_interval", val_check_interval,
     "optimizer steps between validations; null: no validation", at_least(1));

@@ -18,17 +18,21 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// Rows of one chunk. The logits of a chunk have about four million elements.
-int64_t rows_per_chunk(int64_t num_logits) {
-  return std::max<int64_t>(16, (int64_t{1} << 22) / std::max<int64_t>(1, num_logits));
+/// Rows of one chunk. On a CPU, the logits of a chunk have about four million elements, which suits
+/// its caches. Elsewhere they have 268 million (1 GiB in float32): each chunk reads the weight and
+/// its gradient once, so that small chunks cost more than their products.
+int64_t rows_per_chunk(int64_t num_logits, const at::Device& device) {
+  const auto [elements, least] =
+      device.is_cpu() ? std::pair(int64_t{1} << 22, 16) : std::pair(int64_t{1} << 28, 2048);
+  return std::max<int64_t>(least, elements / std::max<int64_t>(1, num_logits));
 }
 
-/// Calls run(first row, number of rows) for each chunk of rows with so many logits each.
+/// Calls run(first row, number of rows) for each chunk of the rows of x, with so many logits each.
 template <class Run>
-void for_each_chunk(int64_t num_rows, int64_t num_logits, const Run& run) {
-  const int64_t step = rows_per_chunk(num_logits);
-  for (int64_t begin = 0; begin < num_rows; begin += step) {
-    run(begin, std::min(step, num_rows - begin));
+void for_each_chunk(const at::Tensor& x, int64_t num_logits, const Run& run) {
+  const int64_t step = rows_per_chunk(num_logits, x.device());
+  for (int64_t begin = 0; begin < x.size(0); begin += step) {
+    run(begin, std::min(step, x.size(0) - begin));
   }
 }
 
@@ -50,26 +54,67 @@ std::optional<at::Tensor> defined_or_none(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional(tensor) : std::nullopt;
 }
 
-struct Gradients {
-  at::Tensor x, weight, bias;
+/// The gradients that autograd will ask for. They are made together with the loss.
+struct Wanted {
+  bool x = false, weight = false, bias = false;
 };
 
-/// Adds what one chunk contributes. Undefined gradients are left out.
-/// d_nKV: gradient of the chunk's logits. chunk.x: the chunk's rows only.
-void add_gradients(const at::Tensor& d_nKV, const at::Tensor& x_nH, const HeadWeight& head,
-                   const Gradients& chunk) {
-  const at::Tensor d_nV = d_nKV.flatten(1, 2);
-  if (chunk.bias.defined()) chunk.bias.add_(d_nV.sum(0).to(chunk.bias.scalar_type()));
-  const auto type = product_type(head.weight);
-  const at::Tensor typed = d_nV.to(type);
-  if (chunk.x.defined()) chunk.x.copy_(at::mm(typed, head.weight.to(type)));
-  if (!chunk.weight.defined()) return;
-  if (type == head.weight.scalar_type()) {
-    chunk.weight.addmm_(typed.t(), x_nH.to(type));
-  } else {
-    chunk.weight.add_(at::mm(typed.t(), x_nH.to(type)));
-  }
+Wanted wanted(const at::Tensor& x, const HeadWeight& head) {
+  if (!at::GradMode::is_enabled()) return {};
+  return {x.requires_grad(), head.weight.requires_grad(),
+          head.bias.defined() && head.bias.requires_grad()};
 }
+
+/// The gradients of a head and its input, chunk by chunk. Those that are not wanted are undefined.
+class Gradients {
+ public:
+  Gradients(const at::Tensor& x, const HeadWeight& head, bool is_one_chunk, Wanted want)
+      : type_(product_type(head.weight)) {
+    // A sum over chunks in bfloat16 would be rounded after each of them.
+    const auto zeros = [&](const at::Tensor& like) {
+      const auto type = like.scalar_type();
+      return at::zeros_like(like, is_one_chunk ? type : at::promote_types(type, at::kFloat));
+    };
+    if (want.x) x_ = at::empty_like(x, at::MemoryFormat::Contiguous);
+    if (want.x) weight_ = head.weight.to(type_);
+    if (want.weight) weight_sum_ = zeros(head.weight);
+    if (want.bias) bias_sum_ = zeros(head.bias);
+  }
+
+  bool any() const { return x_.defined() || weight_sum_.defined() || bias_sum_.defined(); }
+  const at::Tensor& x() const { return x_; }
+
+  /// Adds a chunk's part. d_nKV: gradient of the chunk's logits; x_nH: its rows, from `begin` on.
+  void add(const at::Tensor& d_nKV, const at::Tensor& x_nH, int64_t begin) const {
+    const at::Tensor d_nV = d_nKV.flatten(1, 2);
+    if (bias_sum_.defined()) bias_sum_.add_(d_nV.sum(0).to(bias_sum_.scalar_type()));
+    const at::Tensor typed = d_nV.to(type_);
+    if (x_.defined()) x_.narrow(0, begin, x_nH.size(0)).copy_(at::mm(typed, weight_));
+    if (!weight_sum_.defined()) return;
+    if (type_ == weight_sum_.scalar_type()) {
+      weight_sum_.addmm_(typed.t(), x_nH.to(type_));
+    } else {
+      weight_sum_.add_(at::mm(typed.t(), x_nH.to(type_)));
+    }
+  }
+
+  /// Of x, weight and bias, in the parameters' types.
+  variable_list all(const HeadWeight& head) const {
+    const auto typed = [](const at::Tensor& sum, const at::Tensor& parameter) {
+      return sum.defined() ? sum.to(parameter.scalar_type()) : sum;
+    };
+    return {x_, typed(weight_sum_, head.weight), typed(bias_sum_, head.bias)};
+  }
+
+ private:
+  at::ScalarType type_;
+  at::Tensor x_, weight_, weight_sum_, bias_sum_;
+};
+
+struct Chunk {
+  int64_t begin;  // its first row
+  at::Tensor x_nH, labels_nK, row_weights_nK;
+};
 
 at::Tensor chunk_log_probs(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                            int64_t num_groups) {
@@ -81,18 +126,18 @@ at::Tensor chunk_log_probs(const at::Tensor& x, const at::Tensor& weight, const 
 namespace whole {
 
 /// Returns the chunk's loss and adds to the gradients.
-at::Tensor run_chunk(const at::Tensor& x, const HeadWeight& head, const at::Tensor& labels,
-                     const at::Tensor& row_weights, const Gradients& chunk) {
-  at::Tensor log_probs = chunk_log_probs(x, head.weight, head.bias, labels.size(1));
+at::Tensor run_chunk(const Chunk& chunk, const HeadWeight& head, const Gradients& gradients) {
+  const at::Tensor& labels = chunk.labels_nK;
+  at::Tensor log_probs = chunk_log_probs(chunk.x_nH, head.weight, head.bias, labels.size(1));
   const at::Tensor index = labels.unsqueeze(-1);
   at::Tensor losses = -log_probs.gather(-1, index).squeeze(-1);
-  const at::Tensor grad = log_probs.exp_();
-  grad.scatter_add_(-1, index, at::full_like(index, -1, grad.options()));
-  if (row_weights.defined()) {
-    losses = losses * row_weights;
-    grad.mul_(row_weights.unsqueeze(-1));
+  if (chunk.row_weights_nK.defined()) losses = losses * chunk.row_weights_nK;
+  if (gradients.any()) {
+    const at::Tensor d_nKV = log_probs.exp_();
+    d_nKV.scatter_add_(-1, index, at::full_like(index, -1, d_nKV.options()));
+    if (chunk.row_weights_nK.defined()) d_nKV.mul_(chunk.row_weights_nK.unsqueeze(-1));
+    gradients.add(d_nKV, chunk.x_nH, chunk.begin);
   }
-  add_gradients(grad, x, head, chunk);
   return losses.sum();
 }
 
@@ -174,21 +219,21 @@ void check_labels(const at::Tensor& labels_NK, const VocabularySplit& split) {
 }
 
 /// Returns the chunk's loss and adds to the gradients.
-at::Tensor run_chunk(const at::Tensor& x, const HeadWeight& head, const at::Tensor& labels,
-                     const at::Tensor& row_weights, const Gradients& chunk) {
-  const at::Tensor logits = own_logits(x, head, labels.size(1)).to(at::kFloat);
+at::Tensor run_chunk(const Chunk& chunk, const HeadWeight& head, const Gradients& gradients) {
+  const at::Tensor& labels = chunk.labels_nK;
+  const at::Tensor logits = own_logits(chunk.x_nH, head, labels.size(1)).to(at::kFloat);
   const Softmax soft = softmax(logits, largest(logits, *head.split), labels, *head.split);
-  const bool wants_any = chunk.x.defined() || chunk.weight.defined() || chunk.bias.defined();
-  if (wants_any) {
+  const at::Tensor& weights = chunk.row_weights_nK;
+  if (gradients.any()) {
     const at::Tensor d_nKV = soft.exp_nKV.div_(soft.sum_nK.unsqueeze(-1));
     if (head.split->count > 0) {
       const at::Tensor minus_nK = soft.here_nK.to(d_nKV.scalar_type()).neg_();
       d_nKV.scatter_add_(-1, soft.index_nK.unsqueeze(-1), minus_nK.unsqueeze(-1));
     }
-    if (row_weights.defined()) d_nKV.mul_(row_weights.unsqueeze(-1));
-    add_gradients(d_nKV, x, head, chunk);
+    if (weights.defined()) d_nKV.mul_(weights.unsqueeze(-1));
+    gradients.add(d_nKV, chunk.x_nH, chunk.begin);
   }
-  return (row_weights.defined() ? soft.loss_nK * row_weights : soft.loss_nK).sum();
+  return (weights.defined() ? soft.loss_nK * weights : soft.loss_nK).sum();
 }
 
 /// The smallest id with the largest logit, over all ranks.
@@ -239,19 +284,6 @@ int64_t most_logits(const HeadWeight& head, int64_t num_groups) {
                                : num_groups * split::largest_count(*head.split);
 }
 
-/// The gradients that are made together with the loss.
-struct Wanted {
-  bool x = true, weight = true, bias = true;
-};
-
-/// Of a split head, those that autograd will ask for.
-Wanted wanted(const at::Tensor& x, const HeadWeight& head) {
-  if (head.split == nullptr) return {.bias = head.bias.defined()};
-  if (!at::GradMode::is_enabled()) return {false, false, false};
-  return {x.requires_grad(), head.weight.requires_grad(),
-          head.bias.defined() && head.bias.requires_grad()};
-}
-
 class CrossEntropy : public torch::autograd::Function<CrossEntropy> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
@@ -259,23 +291,22 @@ class CrossEntropy : public torch::autograd::Function<CrossEntropy> {
                             const std::optional<at::Tensor>& row_weights,
                             const VocabularySplit* split, Wanted want) {
     const HeadWeight head{weight, bias.value_or(at::Tensor()), split};
-    const auto format = split ? at::MemoryFormat::Contiguous : at::MemoryFormat::Preserve;
-    const Gradients grads{want.x ? at::empty_like(x, format) : at::Tensor(),
-                          want.weight ? at::zeros_like(weight) : at::Tensor(),
-                          want.bias ? at::zeros_like(head.bias) : at::Tensor()};
+    const int64_t num_logits = most_logits(head, labels.size(1));
+    const bool is_one_chunk = x.size(0) <= rows_per_chunk(num_logits, x.device());
+    const Gradients gradients(x, head, is_one_chunk, want);
     at::Tensor loss = at::zeros({}, x.options().dtype(at::kFloat));
     const auto run_chunk = split ? split::run_chunk : whole::run_chunk;
-    for_each_chunk(x.size(0), most_logits(head, labels.size(1)), [&](int64_t begin, int64_t rows) {
+    for_each_chunk(x, num_logits, [&](int64_t begin, int64_t rows) {
       const auto part = [&](const at::Tensor& t) {
         return t.defined() ? t.narrow(0, begin, rows) : t;
       };
-      loss += run_chunk(part(x), head, part(labels), part(row_weights.value_or(at::Tensor())),
-                        {part(grads.x), grads.weight, grads.bias});
+      const at::Tensor weights = part(row_weights.value_or(at::Tensor()));
+      loss += run_chunk({begin, part(x), part(labels), weights}, head, gradients);
     });
     if (split && want.x) {
-      split->ranks->all_reduce(grads.x, Reduction::kSum, "head input backward").wait();
+      split->ranks->all_reduce(gradients.x(), Reduction::kSum, "head input backward").wait();
     }
-    context->save_for_backward({grads.x, grads.weight, grads.bias});
+    context->save_for_backward(gradients.all(head));
     return loss;
   }
 
@@ -310,13 +341,12 @@ CrossEntropyRows linear_cross_entropy_rows(const at::Tensor& x_NH, const HeadWei
   CrossEntropyRows rows{at::empty(labels_NK.sizes(), x_NH.options().dtype(at::kFloat)),
                         at::empty_like(labels_NK)};
   const auto rows_of_chunk = head.split ? split::rows_of_chunk : whole::rows_of_chunk;
-  for_each_chunk(
-      x_NH.size(0), most_logits(head, labels_NK.size(1)), [&](int64_t begin, int64_t count) {
-        const CrossEntropyRows chunk =
-            rows_of_chunk(x_NH.narrow(0, begin, count), head, labels_NK.narrow(0, begin, count));
-        rows.loss_NK.narrow(0, begin, count).copy_(chunk.loss_NK);
-        rows.predicted_NK.narrow(0, begin, count).copy_(chunk.predicted_NK);
-      });
+  for_each_chunk(x_NH, most_logits(head, labels_NK.size(1)), [&](int64_t begin, int64_t count) {
+    const CrossEntropyRows chunk =
+        rows_of_chunk(x_NH.narrow(0, begin, count), head, labels_NK.narrow(0, begin, count));
+    rows.loss_NK.narrow(0, begin, count).copy_(chunk.loss_NK);
+    rows.predicted_NK.narrow(0, begin, count).copy_(chunk.predicted_NK);
+  });
   return rows;
 }
 

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <cmath>
+
 #include "weights/tensor_runs.h"
 #include "weights/weights_errors.h"
 
@@ -76,7 +78,9 @@ std::optional<bool> all_finite(const void* data, int64_t count, at::ScalarType t
 bool all_finite(const at::Tensor& tensor) {
   if (!tensor.is_floating_point() || tensor.numel() == 0) return true;
   const std::optional<bool> known = all_finite_by_bits(tensor);
-  return known ? *known : at::isfinite(widened(tensor)).all().item<bool>();
+  if (known) return *known;
+  // The largest magnitude: a reduction, without a temporary as large as the tensor.
+  return at::isfinite(at::linalg_vector_norm(widened(tensor), INFINITY)).item<bool>();
 }
 
 std::optional<NotFinite> find_not_finite(const at::Tensor& tensor) {

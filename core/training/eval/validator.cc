@@ -27,9 +27,10 @@ at::Tensor row(const at::Tensor& audio_BS, const at::Tensor& lengths_B, int64_t 
 std::vector<TokenMark> marks(const at::Tensor& tokens_T, int64_t length, int64_t first_frame,
                              const Tokenizer& tokenizer) {
   const SpecialIds& ids = tokenizer.special_ids();
+  const at::Tensor on_host_T = tokens_T.to(at::kCPU, at::kLong).contiguous();
   std::vector<TokenMark> found;
   for (int64_t t = 0; t < length; ++t) {
-    const int64_t id = tokens_T[t].item<int64_t>();
+    const int64_t id = on_host_T.const_data_ptr<int64_t>()[t];
     if (id == ids.pad) continue;
     TokenMark mark;
     mark.frame = t + first_frame;

@@ -1,6 +1,7 @@
 #include "run/run_builder.h"
 
 #include <ATen/ATen.h>
+#include <ATen/DeviceAccelerator.h>
 #include <dlfcn.h>
 
 #include <random>
@@ -10,6 +11,7 @@
 #include "config/config_errors.h"
 #include "config/distrusted_files.h"
 #include "nn/lora.h"
+#include "run/numerics.h"
 #include "s2s/nn/weights.h"
 #include "train/train_errors.h"
 
@@ -56,12 +58,17 @@ RunBuilder::RunBuilder(const Config& config, const Registries& registries, Warni
       precision_(parse_precision(settings_.trainer.precision,
                                  node_at(config, "trainer.precision").origin().text())),
       device_(choose_device(settings_.trainer.accelerator)),
-      entropy_(std::random_device()()) {}
+      entropy_(std::random_device()()) {
+  set_numerics(settings_.trainer);
+}
 
 void RunBuilder::join(const ProcessPlace& process, Communicator& world) {
   process_ = &process;
   world_ = &world;
-  if (device_.is_cuda()) device_ = {at::kCUDA, static_cast<at::DeviceIndex>(process.local_rank)};
+  // A launcher may show each process its own GPU only.
+  if (!device_.is_cpu() && at::accelerator::deviceCount() > 1) {
+    device_ = {device_.type(), static_cast<at::DeviceIndex>(process.local_rank)};
+  }
 }
 
 BuildContext RunBuilder::context(const std::string& path) const {

@@ -76,6 +76,10 @@ ordered_json line_of(const StepReport& report) {
   line["data_wait_s"] = report.data_wait_s;
   line["frames_per_s"] = static_cast<double>(report.frames) / report.step_time_s;
   line["peak_memory_bytes"] = peak_memory_bytes();
+  if (const DeviceMemory& device = report.device_memory; device.reserved_bytes > 0) {
+    line["device_peak_bytes"] = device.peak_bytes;
+    line["device_reserved_bytes"] = device.reserved_bytes;
+  }
   return line;
 }
 

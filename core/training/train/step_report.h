@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "train/device_memory.h"
+
 namespace s2s {
 
 /// One optimizer step, of all data ranks together.
@@ -24,6 +26,7 @@ struct StepReport {
   double step_time_s = 0;
   double data_wait_s = 0;     // of it: waiting for batches, the longest of the data ranks
   int64_t left_out_cuts = 0;  // bad cuts that were left out so far
+  DeviceMemory device_memory;
 };
 
 /// An update that was skipped because its gradients were not finite.

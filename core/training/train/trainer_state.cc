@@ -43,7 +43,9 @@ void Trainer::begin_phase(int64_t step, TrainingPhase phase) {
 }
 
 void Trainer::validate_after(int64_t steps_done) {
+  release_device_memory(settings_.device);
   const ValidationReport result = validate(steps_done);
+  release_device_memory(settings_.device);
   for (RunObserver* observer : observers_) observer->on_validation(result);
 }
 

@@ -140,6 +140,7 @@ MelFsq::~MelFsq() = default;
 
 void MelFsq::reset_buffers() {
   const int64_t elements = kColumnsPerFrame * options_.num_mels;
+  fitted_ = false;
   mean_F_ = at::zeros({elements}, at::kFloat);
   std_F_ = at::zeros({elements}, at::kFloat);
   order_F_ = at::zeros({elements}, at::kLong);
@@ -152,7 +153,11 @@ CodecShape MelFsq::shape() const {
           quantizer_.codebook_size()};
 }
 
-bool MelFsq::is_fitted() const { return std_F_.gt(0).any().item<bool>(); }
+bool MelFsq::is_fitted() const {
+  // Read once: on a device the host waits for it.
+  if (!fitted_) fitted_ = std_F_.gt(0).any().item<bool>();
+  return fitted_;
+}
 
 void MelFsq::check_fitted() const {
   if (!is_fitted()) throw not_fitted(path_);

@@ -2,6 +2,7 @@
 // A codec without training: log-mel, 2-D cosine transform, grouped scalar quantization, and back
 // through streaming phase reconstruction. 12.5 frames a second at any sample rate.
 
+#include <atomic>
 #include <string>
 
 #include "mel_fsq_options.h"
@@ -45,6 +46,7 @@ class MelFsq : public Codec {
   Quantizer quantizer_;
   at::Tensor bank_FN_, window_;          // computed
   at::Tensor mean_F_, std_F_, order_F_;  // measured; all zero before
+  mutable std::atomic<bool> fitted_ = false;
 };
 
 }  // namespace s2s::mel_fsq

@@ -6,6 +6,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
 #include <vector>
 
 namespace s2s::mel_fsq {
@@ -49,12 +52,20 @@ class Quantizer {
   at::Tensor decode(const at::Tensor& codes_BKT, const Statistics& statistics) const;
 
  private:
+  struct Tables {
+    at::Tensor basis_FF;       // rows: elements after the transform
+    at::Tensor num_levels_KL;  // float32, [K, levels]
+    at::Tensor bases_L;        // int64 place values
+  };
+  /// The tables on a device. A copy is made once: each one from the host would wait for the device.
+  Tables on(const at::Device& device) const;
+
   int64_t num_groups_;
   std::vector<int64_t> levels_;
   double clip_;
-  at::Tensor basis_FF_;       // rows: elements after the transform
-  at::Tensor num_levels_KL_;  // float32, [K, levels]
-  at::Tensor bases_L_;        // int64 place values
+  Tables on_host_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, Tables> on_devices_;  // by the device's name
 };
 
 }  // namespace s2s::mel_fsq

@@ -44,7 +44,8 @@ at::Tensor CopyAttention::add_words(const at::Tensor& hidden_BTH, const HeardWor
       at::matmul(query_(hidden_BTH), keys.narrow(-1, 0, key_size_).transpose(1, 2)) / root +
       keys.narrow(-1, key_size_, 1).transpose(1, 2);
   const int64_t width = scores_BTS.size(1), seen = scores_BTS.size(2);
-  const at::Tensor frame_S = at::arange(seen, scores_BTS.options());
+  // Integers: bfloat16 is exact up to 256 only, and frames after that would see the future.
+  const at::Tensor frame_S = at::arange(seen, scores_BTS.options().dtype(at::kLong));
   const at::Tensor age_TS = frame_S.slice(0, seen - width).unsqueeze(1) - frame_S;
   scores_BTS = (scores_BTS - recency_ * age_TS).masked_fill(age_TS.lt(0), -kInfinity);
   // A place to look at that holds nothing: most frames repeat no word.

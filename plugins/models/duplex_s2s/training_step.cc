@@ -163,6 +163,10 @@ at::Tensor TrainingStep::audio_loss_sum(const at::Tensor& hidden_BTH,
   at::Tensor rows = hidden_BTH.flatten(0, 1);
   at::Tensor labels = prepared.channels.audio_labels_BTK.flatten(0, 1);
   at::Tensor weights = audio_row_weights(prepared);
+  if (weights.defined() && !rows.device().is_cpu()) {  // the host would wait for their number
+    return linear_cross_entropy(rows, m_.audio_head_.head(), labels.contiguous(),
+                                weights.reshape({-1, 1}).expand_as(labels));
+  }
   if (weights.defined()) {  // frames that do not count cost nothing
     const at::Tensor kept = weights.flatten().nonzero().squeeze(-1);
     rows = rows.index_select(0, kept);

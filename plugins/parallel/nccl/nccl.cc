@@ -7,6 +7,7 @@
 #include <c10/cuda/CUDAFunctions.h>
 #include <nccl.h>
 
+#include <cstdlib>
 #include <exception>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
@@ -66,9 +67,14 @@ class NcclCommunicator : public Communicator {
     group_ = c10::make_intrusive<ProcessGroupNCCL>(store_, static_cast<int>(rank()),
                                                    static_cast<int>(size()), options);
   }
-  /// A group whose run ends by an error may have collectives that never end.
+  /// A group whose run ends by an error may have collectives that never end. Otherwise they end
+  /// first: without shutdown, LibTorch's destructor aborts what is still on the device.
   ~NcclCommunicator() override {
-    if (std::uncaught_exceptions() > 0) group_->abort();
+    if (std::uncaught_exceptions() > 0) {
+      group_->abort();
+    } else {
+      group_->shutdown();
+    }
   }
   at::DeviceType device_type() const override { return at::DeviceType::CUDA; }
 
@@ -149,16 +155,22 @@ Error version_error(int version) {
               "\n  next:      build again with this LibTorch"};
 }
 
+/// SLURM's --gpus-per-task and many containers show each process its own GPU only.
+int64_t gpu_of(const ProcessPlace& process, int num_gpus) {
+  const bool is_bound = num_gpus == 1 && std::getenv("CUDA_VISIBLE_DEVICES") != nullptr;
+  return is_bound ? 0 : process.local_rank;
+}
+
 std::unique_ptr<Communicator> create(const Config& node, const ProcessContext& context) {
   const auto options = read_options<NcclOptions>(node, context.path);
   const ProcessPlace process = context.process == nullptr ? ProcessPlace() : *context.process;
   const int num_gpus = c10::cuda::device_count();
-  if (process.local_rank >= num_gpus) throw no_gpu_error(process, num_gpus);
+  if (gpu_of(process, num_gpus) >= num_gpus) throw no_gpu_error(process, num_gpus);
   int version = 0;
   ncclGetVersion(&version);
   if (version != NCCL_VERSION_CODE) throw version_error(version);
   if (process.store == nullptr) return make_solo_communicator({}, at::DeviceType::CUDA);
-  const auto device = static_cast<c10::DeviceIndex>(process.local_rank);
+  const auto device = static_cast<c10::DeviceIndex>(gpu_of(process, num_gpus));
   c10::cuda::set_device(device);
   auto store =
       c10::make_intrusive<c10d::PrefixStore>("nccl", StorePointer::reclaim_copy(process.store));

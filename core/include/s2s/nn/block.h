@@ -54,6 +54,10 @@ class WeightSource {
   virtual void write(const at::Tensor* member, const at::Tensor& destination) const = 0;
 };
 
+/// The type of a buffer in a model whose parameters have type `dtype`: float32 or wider (windows,
+/// filter banks and running statistics lose too much in bfloat16); integers stay as they are.
+at::ScalarType buffer_type(const at::Tensor& buffer, at::ScalarType dtype);
+
 class Block;
 class InitialValues;
 struct VocabularySplit;
@@ -93,7 +97,7 @@ class Block {
   /// Gives memory to everything, and initial values: drawn or, unless `pretrained` is false, those
   /// that parts have stored (`initial_values`).
   void materialize(at::Device device, at::ScalarType dtype, uint64_t seed, bool pretrained = true);
-  /// Moves parameters and buffers; floating tensors get `dtype`, others keep theirs. Parameters
+  /// Moves parameters and buffers; parameters get `dtype`, buffers `buffer_type` of it. Parameters
   /// that have no memory get the type only.
   void to(at::Device device, at::ScalarType dtype);
 
@@ -118,7 +122,7 @@ class Block {
   /// A tensor that is trained. `slot`: the member; it has no memory before `materialize`.
   void register_parameter(std::string name, at::Tensor& slot, std::vector<int64_t> sizes,
                           Init init);
-  /// A tensor that is not trained; `reset_buffers` fills it.
+  /// A tensor that is not trained; `reset_buffers` fills it. See buffer_type for its type.
   void register_buffer(std::string name, at::Tensor& slot, bool persistent = true);
   /// Computes buffers (tables, windows), before a move to the device. Parameters have no memory.
   virtual void reset_buffers() {}

@@ -99,6 +99,22 @@ at::Tensor visible_keys(int64_t num_new, int64_t num_all, int64_t window, at::De
   return window > 0 ? past.triu(before - window + 1) : past;
 }
 
+/// CUDA's flash kernel knows windows and shared heads, and stores no mask. Not yet run on a GPU.
+bool has_flash(const at::Tensor& q) {
+  return q.is_cuda() && (q.scalar_type() == at::kBFloat16 || q.scalar_type() == at::kHalf) &&
+         q.size(-1) % 8 == 0 && q.size(-1) <= 256;
+}
+
+/// The newest positions see `window` positions, themselves included.
+at::Tensor flash_in_window(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                           const AttentionSpec& spec) {
+  const at::Tensor y_BTHD = std::get<0>(at::_flash_attention_forward(
+      q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), {}, {}, q.size(2), k.size(2),
+      /*dropout_p=*/0.0, /*is_causal=*/true, /*return_debug_mask=*/false, scale_of(q, spec),
+      /*window_size_left=*/spec.window - 1, /*window_size_right=*/0));
+  return y_BTHD.transpose(1, 2);
+}
+
 /// The last `count` positions of [B, kv, S, D].
 at::Tensor newest(const at::Tensor& x, int64_t count) {
   return x.size(2) == count ? x : x.narrow(2, x.size(2) - count, count);
@@ -117,15 +133,19 @@ at::Tensor attend(const at::Tensor& q, const at::Tensor& k_all, const at::Tensor
   const bool wants_gradient =
       at::GradMode::is_enabled() && (q.requires_grad() || k.requires_grad() || v.requires_grad());
   if (num_new == 1 && !wants_gradient) return attend_one(q, k, v, spec);
-  const int64_t shared = q.size(1) / k.size(1);
-  const at::Tensor keys = repeat_heads(k, shared);
-  const at::Tensor values = repeat_heads(v, shared);
   const bool is_causal = num_new == reach && (spec.window == 0 || reach <= spec.window);
+  const bool flash = has_flash(q) && spec.soft_cap == 0;
+  if (flash && !is_causal && spec.window > 0) return flash_in_window(q, k, v, spec);
+  const bool repeats = !(flash && is_causal);
+  const int64_t shared = q.size(1) / k.size(1);
+  const at::Tensor keys = repeats ? repeat_heads(k, shared) : k;
+  const at::Tensor values = repeats ? repeat_heads(v, shared) : v;
   const auto visible = [&] { return visible_keys(num_new, reach, spec.window, q.device()); };
   if (spec.soft_cap > 0) return attend_capped(q, keys, values, visible(), spec);
   std::optional<at::Tensor> mask;
   if (!is_causal) mask = visible();
-  return at::scaled_dot_product_attention(q, keys, values, mask, 0.0, is_causal, scale_of(q, spec));
+  return at::scaled_dot_product_attention(q, keys, values, mask, 0.0, is_causal, scale_of(q, spec),
+                                          /*enable_gqa=*/keys.size(1) != q.size(1));
 }
 
 }  // namespace s2s

@@ -26,7 +26,9 @@ class ConformerConvolution::Norm : public Block {
     if (!over_batch_) return at::layer_norm(x_BTC, {channels_}, weight_, bias_);
     if (is_training()) count_.add_(1);
     const at::Tensor rows = x_BTC.reshape({-1, channels_});
-    return at::batch_norm(rows, weight_, bias_, mean_, variance_, is_training(), 0.1, 1e-5, false)
+    const auto type = mean_.scalar_type();  // batch_norm wants one type for these four
+    return at::batch_norm(rows, weight_.to(type), bias_.to(type), mean_, variance_, is_training(),
+                          0.1, 1e-5, false)
         .view(x_BTC.sizes());
   }
 
