@@ -30,8 +30,7 @@ double tolerance(const SafetensorsFile& file, const std::string& key) {
   return value;
 }
 
-/// The metadata's "bfloat16", which need not be there: {"draws", "nudge", "errors": {NAME:
-/// NUMBER}}.
+/// Reads the optional metadata key "bfloat16": {"draws", "nudge", "errors": {NAME: NUMBER}}.
 std::optional<RoundingReference> read_rounding(const SafetensorsFile& file) {
   const auto it = file.metadata().find("bfloat16");
   if (it == file.metadata().end()) return {};
@@ -55,7 +54,7 @@ std::optional<RoundingReference> read_rounding(const SafetensorsFile& file) {
   return rounding;
 }
 
-/// "after/<n>/<name>" by n.
+/// Returns the tensors "after/<n>/<name>", grouped by n.
 std::map<int64_t, TensorMap> read_after(const SafetensorsFile& file) {
   std::map<int64_t, TensorMap> after;
   for (auto& [name, tensor] : file.tensors("after/")) {
