@@ -67,7 +67,6 @@ uint16_t port_for(uint64_t number) {
   return static_cast<uint16_t>(kFirstPort + number % kNumPorts);
 }
 
-/// Reads MASTER_ADDR and MASTER_PORT if they are set.
 void read_address(const Variables& variables, LaunchPlace& out) {
   if (const auto host = variables.text("MASTER_ADDR")) out.host = *host;
   if (variables.has("MASTER_PORT")) {

@@ -12,7 +12,6 @@ namespace s2s {
 enum class Launcher { kNone, kLocal, kTorchrun, kMpi, kSlurm };
 const char* to_string(Launcher launcher);
 
-/// The values set by the launcher.
 struct LaunchPlace {
   Launcher launcher = Launcher::kNone;
   int64_t rank = 0;

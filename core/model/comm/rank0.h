@@ -17,7 +17,6 @@ class Rank0 {
   /// `process` must have a store unless it is the only process. It must outlive this object.
   explicit Rank0(const ProcessPlace& process) : process_(process) {}
 
-  /// Returns true on rank 0.
   bool is_here() const { return process_.rank == 0; }
   /// Runs `work` on rank 0. The other ranks wait for it without a time limit, as long as rank 0 is
   /// alive. Returns the result of `work` on all ranks. Every rank must call it, in the same order.

@@ -19,7 +19,6 @@ struct AgreedFact {
   std::string value;
 };
 
-/// One process of the run.
 struct RankIdentity {
   std::string host;
   int64_t process_id = 0;
@@ -30,7 +29,6 @@ std::string to_string(const RankIdentity& identity);  // "node7, process 4711"
 struct RendezvousSettings {
   /// Time limit for all ranks to join.
   std::chrono::milliseconds start_timeout{300000};
-  /// Time limit of a collective.
   std::chrono::milliseconds collective_timeout{600000};
 };
 
@@ -47,7 +45,6 @@ class Rendezvous {
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
 
-  /// The process information for communicators.
   const ProcessPlace& process() const { return process_; }
   /// The identities of all processes, by rank.
   const std::vector<RankIdentity>& identities() const { return identities_; }

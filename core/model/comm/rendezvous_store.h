@@ -21,7 +21,6 @@ c10::intrusive_ptr<c10d::Store> open_store(const LaunchPlace& place,
 /// Returns the text of a c10::Error without its stack trace.
 std::string reason_of(const std::exception& error);
 
-/// The address and the token of a store.
 struct StoreAddress {
   std::string host;
   uint16_t port = 0;

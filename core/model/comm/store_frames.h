@@ -30,7 +30,6 @@ struct StoreFrame {
   std::vector<std::string> fields;
 };
 
-/// Maximum size of a received frame.
 inline constexpr size_t kMaxFrameBytes = size_t{64} << 20;
 /// The server's reply to a hello with the right token. Other clients get no reply.
 inline constexpr char kWelcome = 'w';

@@ -26,7 +26,6 @@ class SideStream {
   StreamMark run(const std::function<void()>& body) const;
   /// Later work on the current stream waits for the mark.
   void wait_for(const StreamMark& mark) const;
-  /// Blocks until all work on this stream is done.
   void synchronize() const;
 
  private:

@@ -49,7 +49,6 @@ class FlatLayout {
   int64_t part_ = 0;
 };
 
-/// A parameter of a group.
 struct FlatParameter {
   NamedTensor named;       // its member becomes a view of the flat tensor
   int64_t slot_numel = 0;  // elements reserved in the layout (the largest size on any tensor rank)
@@ -100,7 +99,6 @@ class FlatGroup {
   /// Starts the sum over the replicas. Called once in a step.
   void start_replica_sum();
   void finish_replica_sum();  // results in host memory are complete after CpuOffload::settle
-  /// Clears the gradients of the last step.
   void clear_gradients();
 
   /// This rank's elements of parameter i. `held` returns their position in the parameter.

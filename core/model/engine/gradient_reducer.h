@@ -31,9 +31,7 @@ class GradientReducer {
   void left(int64_t unit);
   /// The unit will have no (further) backward in this micro-batch.
   void passed(int64_t unit);
-  /// Reduces the remaining groups.
   void end_micro_batch();
-  /// Waits until all sums are complete.
   void finish_step();
 
   /// Returns, for each group, its position in the order of completion in the last micro-batch: 0,

@@ -62,7 +62,6 @@ class AutocastRun {
   WithoutAutocastCopies without_copies_;
 };
 
-/// The data that the second run of a block needs.
 struct Again : torch::CustomClassHolder {
   Again(Block& of, BlockHooks::Forward what, at::Device device)
       : block(of), run(std::move(what)), random(device), autocast(device.type()) {}

@@ -20,7 +20,6 @@ enum class Exchange {
   kSumSlice,  // reduce-scatter: this rank's positions of the sum
 };
 
-/// An exchange in forward, and another in backward.
 struct ExchangePair {
   Exchange forward = Exchange::kNothing;
   Exchange backward = Exchange::kNothing;

@@ -29,7 +29,6 @@ struct DimShard {
   at::Tensor cut(const at::Tensor& whole) const;
 };
 
-/// The placement of a parameter on the tensor axis.
 struct TensorPlacement {
   std::vector<int64_t> sizes;     // full sizes
   DimShard part;                  // the part of this rank

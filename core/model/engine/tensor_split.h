@@ -61,7 +61,6 @@ class TensorSplit {
   enum class Entry { kNone, kEnter, kOpen, kClose, kLookUp };
   enum class Exit { kNone, kLeave, kScatter, kGather };
 
-  /// The actions of a block's rows at its hook.
   struct Hook {
     std::string path;
     Entry entry = Entry::kNone;

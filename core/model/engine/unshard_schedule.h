@@ -17,7 +17,6 @@
 
 namespace s2s {
 
-/// A unit as seen by the schedule.
 struct ScheduledUnit {
   std::vector<FlatGroup*> groups;
   bool frees = false;  // its groups are unsharded only while they are used

@@ -32,7 +32,6 @@ struct FlownGroup {
   int64_t num_finished = 0;
 };
 
-/// The record of one rank.
 struct RankFlight {
   int64_t rank = 0;
   int64_t size = 1;
@@ -55,7 +54,6 @@ struct RankFlight {
 RankFlight parse_flight(const std::string& json_text);
 std::string to_json_text(const RankFlight& flight, bool is_compact);
 
-/// One problem.
 struct FlightFinding {
   /// silent: the rank does not report; halted: the whole process was stopped and continued; error:
   /// the rank ended with an error; differs: ranks called different collectives or sizes; finished:

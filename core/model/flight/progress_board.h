@@ -17,7 +17,6 @@ namespace s2s {
 class ProgressBoard {
  public:
   using Clock = std::chrono::steady_clock;
-  /// The last report of another rank.
   struct Heard {
     std::string text;
     Clock::time_point at;  // when it was first seen here

@@ -11,7 +11,6 @@
 
 namespace s2s {
 
-/// The difference of one tensor from the reference.
 struct TensorDifference {
   std::string name;      // as in the file: "output/logits", "grad/model.norm.weight"
   std::string shape;     // shape of the reference

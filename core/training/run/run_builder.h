@@ -58,7 +58,6 @@ class RunBuilder {
   /// Errors: those of its components; pretrained files that do not fit.
   std::unique_ptr<InitialValues> initial_values(SpeechModel& model,
                                                 const std::string& checkpoint = "") const;
-  /// Creates the meta model, without allocating memory.
   std::unique_ptr<SpeechModel> described_model(const Tokenizer* tokenizer,
                                                const std::string& checkpoint = "") const;
   std::unique_ptr<ParallelStrategy> strategy() const;

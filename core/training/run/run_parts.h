@@ -51,7 +51,6 @@ void fit_codec_of(const RunParts& parts, const RunBuilder& builder);
 std::unique_ptr<Scorer> prepared_scorer(const RunBuilder& builder, const Tokenizer* tokenizer,
                                         const std::map<std::string, ShareFactory>& sets);
 
-/// Reads the settings of the trainer from the configuration.
 TrainerSettings trainer_settings(const RunBuilder& builder);
 
 }  // namespace s2s::run

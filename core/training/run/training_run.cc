@@ -33,7 +33,6 @@ constexpr char kTerminated[] = "SIGTERM: stopping after this step with a checkpo
 constexpr char kRankTerminated[] =
     "SIGTERM: stopping after this step, with a checkpoint unless a rank is lost\n";
 
-/// The data of a started run and its outputs.
 struct OpenRun {
   const Run& setup;
   const RunProcesses& processes;

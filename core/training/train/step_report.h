@@ -36,13 +36,11 @@ struct SkippedStep {
   std::vector<std::string> batch_ids;  // of all data ranks
 };
 
-/// One validation run over all validation sets.
 struct ValidationReport {
   int64_t step = 0;                                           // optimizer steps done
   std::map<std::string, std::map<std::string, double>> sets;  // name -> metric -> value
 };
 
-/// The current activity of a trainer.
 enum class TrainingPhase { kData, kForwardBackward, kUpdate, kValidate, kSave };
 inline const char* to_string(TrainingPhase phase) {
   constexpr const char* kNames[] = {"data", "forward and backward", "update", "validate", "save"};

@@ -65,7 +65,6 @@ class Trainer {
   void add_observer(RunObserver* observer) { observers_.push_back(observer); }
   /// Writes a checkpoint after this many steps; returns its folder.
   std::function<std::string(int64_t steps_done)> save_checkpoint;
-  /// Runs all validation sets.
   std::function<ValidationReport(int64_t steps_done)> validate;
   /// Returns true once the user has asked this rank to stop.
   std::function<bool()> stop_requested;

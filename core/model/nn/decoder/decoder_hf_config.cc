@@ -55,7 +55,6 @@ const Names kNoEffect = {"architectures",
                          "attn_implementation",
                          "_attn_implementation_autoset"};
 
-/// Options that may be null.
 const Names kNullable = {"num_key_value_heads", "head_dim", "pad_token_id"};
 
 /// Keys that can change the results, with the values that do not. Null is always allowed.

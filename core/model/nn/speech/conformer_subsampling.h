@@ -62,7 +62,6 @@ class StridingSubsampling : public BlockOf<const at::Tensor&> {
   /// Runs one stage without its ReLU. `time`: the padding of the time axis.
   at::Tensor convolve(size_t stage, const at::Tensor& x_BTFC, Padding time);
   at::Tensor first_stage(const at::Tensor& x_BTF, Padding time);
-  /// Runs the 1 x 1 convolution of a stage.
   at::Tensor mix_channels(size_t stage, const at::Tensor& x_BTFC);
   bool is_fused(const at::Tensor& x_BTF, const at::Tensor& lengths_B) const;
   at::Tensor fused_stages(const at::Tensor& x_BTF, const at::Tensor& lengths_B);

@@ -115,7 +115,6 @@ ScoreTable DataSetBoard::table() const {
   return table;
 }
 
-/// Adds a row for each metric of a plugin.
 void DataSetBoard::add_metrics(ScoreTable& table) const {
   std::map<std::string, std::vector<Cell>> rows;
   for (size_t column = 0; column < kColumns.size(); ++column) {

@@ -38,7 +38,6 @@ struct ExampleMeasures {
 /// Replaces the clips by the speech times that turn-taking metrics need.
 void keep_times_only(ReportExample& example);
 
-/// Measures everything that the example contains.
 ExampleMeasures measure(const ReportExample& example);
 
 }  // namespace s2s

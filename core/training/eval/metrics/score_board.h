@@ -31,7 +31,6 @@ constexpr std::array kTextSources = {TextSource::kTextChannel, TextSource::kMode
 
 /// Returns "text_channel", "model", "reference" or "round_trip".
 const char* name_of(TextSource source);
-/// Returns the example's text from a source.
 const std::optional<std::string>& text_of(const SpokenTexts& texts, TextSource source);
 
 /// Scores of one source against the references. Rates are fractions; BLEU is in percent.

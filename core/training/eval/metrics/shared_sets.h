@@ -31,7 +31,6 @@ class SharedSets {
   SharedSets(const std::map<std::string, ShareFactory>& sets, ParallelStrategy* strategy,
              int64_t limit);
 
-  /// A batch to run.
   struct Turn {
     std::string set;
     Batch batch;
@@ -64,7 +63,6 @@ class SharedSets {
   int64_t round_ = 0;
 };
 
-/// Adds the sums of one batch to those of a set.
 void add_sums(MetricSums& sums, const MetricSums& more);
 
 /// Sums over all data ranks in rank order, so that every rank gets the same bits. `sums`: set ->

@@ -15,7 +15,6 @@ namespace s2s {
 std::vector<SpeechSegment> find_speech(const at::Tensor& samples_S, int64_t sample_rate_hz,
                                        const VoiceActivityOptions& options = {});
 
-/// Returns the total seconds of speech.
 double speech_seconds(const std::vector<SpeechSegment>& segments);
 
 /// Returns the seconds in which both lists have speech.

@@ -36,7 +36,6 @@ struct ErrorCounts {
 std::vector<WordEdit> align_words(const std::vector<std::string>& reference,
                                   const std::vector<std::string>& hypothesis);
 
-/// Counts the edits of an alignment.
 ErrorCounts count_errors(const std::vector<WordEdit>& alignment);
 
 /// Returns the word errors of two texts without normalizing them. Words are split at white space.

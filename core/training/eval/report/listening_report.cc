@@ -60,7 +60,6 @@ void fill(std::string& page, const std::string& name, std::string_view text) {
   page.replace(at, mark.size(), text);
 }
 
-/// Returns the text before and after a mark.
 std::pair<std::string, std::string> split_at(std::string_view text, std::string_view mark) {
   const size_t at = text.find(mark);
   S2S_ASSERT(at != std::string_view::npos, "the page has a place for every part");

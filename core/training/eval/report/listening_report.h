@@ -26,7 +26,6 @@ struct ReportOptions {
   size_t max_embedded = 60;
 };
 
-/// The head of the page.
 struct ReportSummary {
   std::string title;
   // What identifies the run, in display order.

@@ -8,7 +8,6 @@
 
 namespace s2s {
 
-/// The highest frequency shown.
 constexpr double kSpectrogramTop_hz = 8000;
 
 /// Returns the levels of a clip [S]: [64, T] in dB relative to a full-scale sine, low bands first.

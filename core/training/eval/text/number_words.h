@@ -5,7 +5,6 @@
 
 namespace s2s {
 
-/// The meaning of a word inside a number.
 struct NumberWord {
   enum class Kind {
     kOther,
@@ -27,7 +26,6 @@ struct NumberWord {
   bool is_number_word() const { return kind != Kind::kOther; }
 };
 
-/// Returns the meaning of a lower-case word.
 const NumberWord& number_word(const std::string& word);
 
 }  // namespace s2s
