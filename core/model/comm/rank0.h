@@ -22,8 +22,7 @@ class Rank0 {
   /// alive. Returns the result of `work` on all ranks. Every rank must call it, in the same order.
   /// `what`: name of the work in messages.
   /// Errors: on rank 0 those of `work`. On the others: [comm/rank-0-failed] with the first line of
-  /// rank 0's message, [comm/lost] when rank 0 is gone, [comm/timeout] when rank 0 does not
-  /// respond.
+  /// rank 0's message, [comm/lost] if rank 0 is gone, [comm/timeout] if rank 0 does not respond.
   std::string run(const std::string& what, const std::function<std::string()>& work);
 
  private:

@@ -157,8 +157,7 @@ class Meeting {
     return std::string(name) + "/" + std::to_string(rank);
   }
 
-  /// Returns the process that joined first with this rank. It may not have sent its introduction
-  /// yet.
+  /// The process that joined first with this rank. It may not have sent its introduction yet.
   std::string who_sits(int64_t rank) {
     try {
       store_.wait({key("rank", rank)}, milliseconds(1000));

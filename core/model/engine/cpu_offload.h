@@ -1,7 +1,6 @@
 #pragma once
 // Copies between a device and host memory that overlap with computation. A CPU has no streams:
-// copies to the device are immediate, and copies to the host are made when the caller waits for
-// them.
+// copies to the device are immediate, and copies to the host are made when they are waited for.
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Event.h>

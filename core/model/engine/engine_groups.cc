@@ -121,9 +121,8 @@ FlatGroupSettings Engine::group_settings(const NamedTensor& first, int64_t unit)
   return group;
 }
 
-/// Returns the largest size of each parameter on any rank of the tensor axis. Ranks can hold
-/// unequal parts of a vocabulary; with these slots, later parameters still have the same offsets on
-/// all ranks.
+/// The largest size of each parameter on any rank of the tensor axis. Ranks can hold unequal parts
+/// of a vocabulary; with these slots, later parameters still have the same offsets on all ranks.
 std::vector<int64_t> Engine::slot_numels(const std::vector<NamedTensor>& parameters) const {
   std::vector<int64_t> numels;
   for (const NamedTensor& parameter : parameters) numels.push_back(parameter.tensor->numel());

@@ -36,8 +36,7 @@ struct MeshAxes {
   bool tensor = false;
 };
 
-/// Returns the ranks that differ from `rank` only along `axes`, including `rank`, in ascending
-/// order.
+/// The ranks that differ from `rank` only along `axes`, including `rank`, in ascending order.
 std::vector<int64_t> ranks_along(const MeshShape& shape, int64_t rank, const MeshAxes& axes);
 
 /// Errors: [comm/mesh] when the mesh size differs from the number of started ranks.

@@ -90,11 +90,10 @@ class TrafficCount {
     traffic_.tensor_gradients = rounded(tensor * stored);
   }
 
-  /// Returns the elements of a parameter that a rank sends in a step. In stage 3, a unit is
-  /// all-gathered before its forward. Unless it stays unsharded, it is all-gathered again before
-  /// its backward, from all ranks or from its reshard group. Parameters outside of any unit stay
-  /// unsharded between updates. Before stage 3, updated parameters are all-gathered after the
-  /// update.
+  /// The elements of a parameter that a rank sends in a step. In stage 3, a unit is all-gathered
+  /// before its forward. Unless it stays unsharded, it is all-gathered again before its backward,
+  /// from all ranks or from its reshard group. Parameters outside of any unit stay unsharded
+  /// between updates. Before stage 3, updated parameters are all-gathered after the update.
   double gathered_numbers(const PlannedParameter& parameter, bool is_trained) const {
     if (is_replicated(settings_, is_trained)) return 0;
     const double once = static_cast<double>(mesh_.shard - 1) *

@@ -51,8 +51,7 @@ std::string with_origin(std::string folder, const std::string& origin) {
   return folder;
 }
 
-/// Returns the folder of the C library, which also contains the other libraries of the
-/// distribution.
+/// The folder of the C library, which also contains the other libraries of the distribution.
 fs::path system_folder() {
   Dl_info info;
   if (::dladdr(reinterpret_cast<const void*>(&std::fputs), &info) == 0) return {};

@@ -16,8 +16,7 @@ nlohmann::json try_read_state(const std::string& checkpoint);
 /// Returns true when state.json marks a checkpoint with weights only, from which runs start.
 bool says_weights_only(const nlohmann::json& state);
 
-/// Returns what an index lacks: a group, the files of a rank, state.json, or all tensors of the
-/// model.
+/// What an index lacks: a group, the files of a rank, state.json, or all tensors of the model.
 std::vector<std::string> index_faults(const CheckpointIndex& index, bool is_weights_only);
 
 /// Returns the first mismatch between `index` and the headers of the files in `folder`: tensors,

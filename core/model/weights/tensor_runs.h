@@ -34,9 +34,8 @@ int64_t element_at(const std::vector<TensorSpan>& spans, int64_t i);
 std::vector<int64_t> coordinates(const std::vector<int64_t>& sizes, int64_t number);
 /// Returns the number of elements of validated sizes.
 int64_t count_elements(const std::vector<int64_t>& sizes);
-/// Returns the number of elements of sizes from an untrusted source. Returns nothing when a size is
-/// negative or the product exceeds 63 bits. Zeros count as ones in this check, so that strides fit,
-/// too.
+/// The number of elements of sizes from an untrusted source. Returns nothing if a size is negative
+/// or the product exceeds 63 bits. Zeros count as ones in this check, so that strides fit, too.
 std::optional<int64_t> try_count_elements(const std::vector<int64_t>& sizes);
 
 }  // namespace s2s

@@ -39,8 +39,7 @@ class TorchFile {
  private:
   TorchFile() = default;
   void read_entries(const Pickle& pickle);
-  /// Returns the stored file of a tensor's storage, after checking that it contains the whole
-  /// tensor.
+  /// The stored file of a tensor's storage, after checking that it contains the whole tensor.
   const ZipEntry& storage_of(const std::string& name, const PickledTensor& tensor) const;
 
   std::string path_;

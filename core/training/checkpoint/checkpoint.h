@@ -81,12 +81,10 @@ class CheckpointFolder {
   CheckpointFolder(const CheckpointFolder&) = delete;
   CheckpointFolder& operator=(const CheckpointFolder&) = delete;
 
-  /// Returns the folder of the new checkpoint. The folder exists when `save` returns; an
-  /// asynchronous save creates it in a later `poll` or `finish`, once all ranks have written. A
-  /// pending save is completed first. `parts`: this rank's shards of the model. If no thread can be
-  /// started for an asynchronous save, the rank warns with [run/threads] and writes before it
-  /// returns.
-  /// The folder is renamed only when it is complete.
+  /// Saves a checkpoint and returns its folder, which exists when `save` returns. An asynchronous
+  /// save creates it in a later `poll` or `finish`, once all ranks have written. A pending save is
+  /// completed first. `parts`: this rank's shards of the model. If no thread can be started for an
+  /// asynchronous save, the rank warns with [run/threads] and writes before it returns.
   /// Errors, equal on all ranks, with the rank: [checkpoint/write]; [numerics/not-finite] when a
   /// weight or an optimizer moment is not finite. Older checkpoints are not changed.
   /// [checkpoint/cleanup] when the cleanup after a complete checkpoint fails for the third

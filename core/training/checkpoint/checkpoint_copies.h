@@ -19,9 +19,8 @@ inline constexpr char kGenerationConfig[] = "generation_config.json";
 /// `checkpoint` (a folder, or ""), where they exist.
 Config with_checkpoint_copies(Config config, const std::string& checkpoint);
 
-/// Returns the config.json next to the weights that `model.llm.path` names, and
-/// generation_config.json for an export. Returns nothing when there is no config.json. Errors:
-/// [weights/link].
+/// The config.json next to the weights that `model.llm.path` names, and generation_config.json for
+/// an export. Returns nothing when there is no config.json. Errors: [weights/link].
 std::vector<std::string> llm_files(const Config& config);
 
 }  // namespace s2s

@@ -12,8 +12,7 @@
 namespace s2s {
 namespace {
 
-/// Returns the mask of the file with a trailing dim of size 1, or undefined when there is no
-/// padding.
+/// The mask of the file with a trailing dim of size 1, or undefined when there is no padding.
 at::Tensor real_positions(const ReferenceFile& file) {
   const auto mask = file.inputs.find("mask");
   return mask == file.inputs.end() ? at::Tensor() : mask->second.unsqueeze(-1);

@@ -59,8 +59,7 @@ class KeptSource {
  public:
   explicit KeptSource(std::function<std::unique_ptr<DataSource>()> open) : open_(std::move(open)) {}
 
-  /// Returns the source at its first batch. Reuses the open source unless another owner still has
-  /// it.
+  /// The source at its first batch. Reuses the open source unless another owner still has it.
   std::unique_ptr<DataSource> get() {
     if (source_ && source_.use_count() == 1) {
       source_->restore("");

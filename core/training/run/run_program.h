@@ -30,8 +30,7 @@ struct RunProgram {
   std::function<void(const std::vector<std::string>& llms, Config& config, Findings& findings,
                      ConfigNotes& notes)>
       translate;
-  /// Returns what to write instead of an unknown key below `path`, or "" when there is no
-  /// suggestion.
+  /// What to write instead of an unknown key below `path`, or "" when there is no suggestion.
   std::function<std::string(const std::string& path, const std::string& key, const Config& value)>
       instead_of;
   /// Returns the communicator to use when trainer.communicator.name is "auto".

@@ -19,8 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Returns the learning rate of a step according to a configuration, or nothing when it cannot be
-/// computed.
+/// The learning rate of a step according to a configuration, or nothing when it cannot be computed.
 std::optional<double> learning_rate_of(const Config& config, int64_t step,
                                        const Registries& registries) {
   const Config* const schedule = config.find_path("model.lr_scheduler");

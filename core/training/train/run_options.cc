@@ -3,8 +3,7 @@
 namespace s2s {
 namespace {
 
-/// Returns the keys of a node that a component reads. The trainer's list must not report them as
-/// unknown.
+/// The keys of a node that a component reads. The trainer's list must not report them as unknown.
 std::vector<std::string> keys_of(const Config& node) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : node.entries()) keys.push_back(key);

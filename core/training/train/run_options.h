@@ -31,8 +31,7 @@ RunOptions read_run_options(const Config& config);
 Config model_component(const Config& config);
 /// Returns the options of the communicator `name`. The name replaces `auto` in the configuration.
 Config communicator_component(const Config& config, const std::string& name);
-/// Returns the options of the optimizer component: `model.optimizer` without the trainer's own
-/// keys.
+/// The options of the optimizer component: `model.optimizer` without the trainer's own keys.
 Config optimizer_component(const Config& config);
 
 }  // namespace s2s

@@ -140,8 +140,7 @@ bool is_small_gemm(const at::Tensor& x, const at::Tensor& weight, const at::Tens
   return num_rows > 0 && num_rows <= kMostRows && weight.is_contiguous();
 }
 
-/// Returns the dtype in which LibTorch would compute the product, or nothing when there is no
-/// kernel for it.
+/// The dtype in which LibTorch would compute the product, or nothing if there is no kernel for it.
 std::optional<at::ScalarType> small_gemm_type(const at::Tensor& x, const at::Tensor& weight,
                                               const at::Tensor& bias) {
   const auto is_known = [](const at::Tensor& t) {

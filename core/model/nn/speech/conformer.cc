@@ -39,8 +39,7 @@ namespace {
 constexpr double kMasked = -10000;  // as in NeMo; the weight is exactly zero after softmax
 constexpr double kLongestWave = 10000;
 
-/// Returns the sinusoids of the relative positions from `first` down to `last`, inclusive, in
-/// float32.
+/// The sinusoids of the relative positions from `first` down to `last`, inclusive, in float32.
 /// Shapes: [first - last + 1, width].   Source: NeMo, RelPositionalEncoding.
 at::Tensor relative_positions(int64_t first, int64_t last, int64_t width, at::Device device) {
   const auto options = at::TensorOptions().dtype(at::kFloat).device(device);
@@ -51,8 +50,7 @@ at::Tensor relative_positions(int64_t first, int64_t last, int64_t width, at::De
   return at::stack({angles.sin(), angles.cos()}, -1).view({positions.size(0), width});
 }
 
-/// Returns true where a frame (row) sees another (column). Undefined when all frames see each
-/// other.
+/// Returns true where a frame (row) sees another (column). Undefined if all frames see each other.
 /// chunked: frames see their own chunk of right + 1 frames and the left / (right + 1) chunks before
 /// it.
 /// Shapes: [T, T] bool.

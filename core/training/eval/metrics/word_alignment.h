@@ -25,8 +25,7 @@ struct ErrorCounts {
   int64_t reference_length = 0;
 
   int64_t errors() const { return substitutions + deletions + insertions; }
-  /// Returns errors / reference_length, or NaN when the reference is empty and the hypothesis is
-  /// not.
+  /// Returns errors / reference_length, or NaN if the reference is empty and the hypothesis is not.
   double rate() const;
   ErrorCounts& operator+=(const ErrorCounts& other);
 };

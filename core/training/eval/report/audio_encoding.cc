@@ -17,8 +17,7 @@ namespace {
 constexpr double kVorbisQuality = 0.3;
 constexpr int64_t kBlockSamples = 4096;
 
-/// Returns the clip's samples, or a single zero for an empty clip: libsndfile cannot write an empty
-/// file.
+/// The clip's samples, or a single zero for an empty clip: libsndfile cannot write an empty file.
 at::Tensor playable(const AudioClip& clip) {
   if (!clip.samples_S.defined() || clip.samples_S.numel() == 0) return at::zeros({1});
   return at::nan_to_num(clip.samples_S.to(at::kCPU, at::kFloat), 0.0, 1.0, -1.0)

@@ -94,8 +94,7 @@ const char* better_name(ScoreTable::Better better) {
   }
 }
 
-/// Returns the problems of an example, for the table's filter: "wrong words", "no answer", "late",
-/// ...
+/// The problems of an example, for the table's filter: "wrong words", "no answer", "late", ...
 std::vector<std::string> findings_of(const ExampleMeasures& measures) {
   std::vector<std::string> out;
   const auto& spoken = measures.text(TextSource::kModelAudio);

@@ -11,8 +11,7 @@
 
 namespace s2s {
 
-/// Returns an example without audio and pictures. core/training/eval/report/page/*.js reads these
-/// keys.
+/// An example without audio and pictures. core/training/eval/report/page/*.js reads these keys.
 nlohmann::ordered_json example_json(const ReportExample& example, const ExampleMeasures& measures);
 
 nlohmann::ordered_json table_json(const ScoreTable& table);

@@ -8,8 +8,7 @@ namespace s2s {
 /// The spelling families as text. "|" separates the parts of a family, ";" separates families.
 extern const char* const kSpellingFamilies;
 
-/// Returns the American spelling of a lower-case word, or the word itself when it has no other
-/// spelling.
+/// The American spelling of a lower-case word, or the word itself when it has no other spelling.
 const std::string& american_spelling(const std::string& word);
 
 }  // namespace s2s
