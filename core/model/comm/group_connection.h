@@ -12,8 +12,7 @@ namespace s2s {
 
 /// Calls `connect`, which connects rank `rank` of the run to the group `name`.
 /// Errors: an s2s::Error and an assertion are rethrown; [run/threads] when a thread could not be
-/// started; otherwise [comm/timeout], [comm/lost] or [comm/failed], depending on the text of the
-/// exception.
+/// started; otherwise [comm/timeout], [comm/lost] or [comm/failed], by the text of the exception.
 std::unique_ptr<Communicator> connect_group(
     const std::string& name, int64_t rank,
     const std::function<std::unique_ptr<Communicator>()>& connect);

@@ -97,8 +97,7 @@ LaunchPlace from_mpi(const Variables& variables) {
     read_ranks(variables, "PMI_RANK", "PMI_SIZE", out);
     read_local_ranks(variables, "MPI_LOCALRANKID", "MPI_LOCALNRANKS", out);
   }
-  // Two runs on one machine must not use the same port. The job name is equal on all ranks of one
-  // run.
+  // Two runs on one machine must not use the same port. All ranks of a run have the same job name.
   const std::string job = variables.text("PMIX_NAMESPACE").value_or("");
   uint64_t sum = 0;
   for (const char letter : job) sum = sum * 31 + static_cast<unsigned char>(letter);
@@ -187,8 +186,8 @@ LaunchPlace read_place(const Variables& variables) {
   return {};
 }
 
-/// Returns the name of the run. It is equal on all ranks, and differs between runs if the launcher
-/// supports it.
+/// The name of the run. It is equal on all ranks. It differs between runs if the launcher supports
+/// it.
 std::string job_name(const Variables& variables, Launcher launcher) {
   const auto text = [&](const char* name) { return variables.text(name).value_or(""); };
   if (launcher == Launcher::kTorchrun) return text("TORCHELASTIC_RUN_ID");

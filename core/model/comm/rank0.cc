@@ -24,8 +24,7 @@ using std::chrono::milliseconds;
 /// Interval between heartbeats of rank 0, and between checks by the other ranks.
 constexpr milliseconds kBeat{1000};
 
-/// Increments a counter in the store during its lifetime. The counter stops while the process is
-/// stopped.
+/// Increments a counter in the store during its lifetime. A stopped process does not count.
 class Heartbeat {
  public:
   Heartbeat(c10d::Store& store, std::string key) : store_(store), key_(std::move(key)) {

@@ -53,8 +53,7 @@ using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-/// How much longer than rank 0 the other ranks wait. Rank 0 then ends the wait first and reports
-/// the reason.
+/// How much longer than rank 0 the other ranks wait. So rank 0 reports the reason first.
 constexpr milliseconds kVerdictGrace{10000};
 
 /// The data that a rank sends about itself.
@@ -100,8 +99,7 @@ class Meeting {
     store_.set(key("rank", place_.rank), to_text(self));
   }
 
-  /// On rank 0: waits for all ranks, compares their facts, and informs them. Errors: those it
-  /// reports.
+  /// On rank 0: waits for all ranks, compares their facts and reports. Errors: those it reports.
   std::vector<RankIdentity> judge() {
     try {
       std::vector<RankIdentity> identities = compare(gather());

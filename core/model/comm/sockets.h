@@ -25,8 +25,7 @@ bool is_loopback(const std::string& host);
 int connect_to(const std::string& host, uint16_t port, std::string_view hello, char welcome,
                Deadline deadline);
 
-/// Returns true when data is available or the peer has closed the connection. Returns false at the
-/// deadline.
+/// True when data is available or the peer has closed the connection; false at the deadline.
 bool is_readable(int socket, Deadline deadline);
 /// Errors: std::runtime_error, also when the peer has closed and at the deadline ("timed out").
 void send_all(int socket, std::string_view bytes, Deadline deadline);

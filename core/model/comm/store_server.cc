@@ -193,8 +193,7 @@ void StoreServer::write_to(Connection& connection) const {
 void StoreServer::check_hello(Connection& connection) const {
   std::string& input = connection.input;
   const size_t length = std::min(input.size(), hello_.size());
-  // The bytes before the token are not secret, so clients with another protocol are disconnected at
-  // once.
+  // The bytes before the token are not secret, so other protocols are disconnected at once.
   const size_t open = std::min(length, hello_of("").size() - sizeof(uint32_t));
   if (input.compare(0, open, hello_, 0, open) != 0) connection.is_over = true;
   if (input.size() < hello_.size()) return;

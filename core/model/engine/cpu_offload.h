@@ -45,8 +45,7 @@ class CpuOffload {
   void wait_for(const StreamMark& mark) const { up_.wait_for(mark); }
 
   /// Copies `sum` into `total` in host memory (is_first), or adds it to `total`. `total` is
-  /// complete once `settle` returns. The dtypes may differ. `sum` must not be written to
-  /// afterwards.
+  /// complete once `settle` returns. The dtypes may differ. Do not write to `sum` afterwards.
   void bring(const at::Tensor& sum, const at::Tensor& total, bool is_first);
   /// Waits until all results of `bring` are complete and all copies to the device have finished.
   /// Their sources may then be overwritten.

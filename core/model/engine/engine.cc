@@ -171,8 +171,8 @@ void Engine::finish_backward(Block&) {
   if (split_) sum_partial_gradients();
 }
 
-/// Sums gradients of parameters that several tensor ranks hold, when each rank computed only a part
-/// of them.
+/// Sums gradients of parameters that several tensor ranks hold, when each rank computed only a
+/// part.
 void Engine::sum_partial_gradients() {
   const at::NoGradGuard no_grad;
   std::vector<Communicator*> order;  // equal on all ranks of the tensor axis

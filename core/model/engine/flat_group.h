@@ -82,8 +82,7 @@ class FlatGroup {
   std::vector<FlatParameter>& parameters() { return parameters_; }
   bool is_trained() const { return is_trained_; }
 
-  /// Starts to unshard the group; `wait_unshard` completes it. Does nothing when it is already
-  /// unsharded.
+  /// Starts to unshard the group, unless it is unsharded; `wait_unshard` completes it.
   void unshard();
   void wait_unshard();
   /// Call this when the part has new values. The unsharded values are then out of date.

@@ -18,8 +18,8 @@ class FlatMemory {
 
   /// Returns an uninitialized flat tensor. On the CPU, large tensors use separate pages.
   at::Tensor tensor(int64_t numel, const at::TensorOptions& options);
-  /// Frees the memory of `tensor` and of all tensors that share it. They must not be read until it
-  /// is restored.
+  /// Frees the memory of `tensor` and of all tensors that share it. Do not read them until it is
+  /// restored.
   void free(const at::Tensor& tensor);
   /// Releases all unused memory, except blocks of this size.
   void forget_but(size_t bytes);

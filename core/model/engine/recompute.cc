@@ -93,8 +93,7 @@ at::Tensor run_again(const Again& again, const at::Tensor& x) {
 
 class Recomputed : public torch::autograd::Function<Recomputed> {
  public:
-  /// `ticket`: requires a gradient, so that the block's parameters get gradients even if x requires
-  /// none.
+  /// `ticket`: requires a gradient, so that parameters get gradients even if x requires none.
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
                             const at::Tensor& /*ticket*/, const c10::intrusive_ptr<Again>& again) {
     context->saved_data["again"] = c10::IValue::make_capsule(again);

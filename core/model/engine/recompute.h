@@ -1,6 +1,5 @@
 #pragma once
-// Activation recomputation: the backward pass runs a block again instead of keeping its
-// activations.
+// Activation recomputation: the backward pass runs a block again to get its activations.
 
 #include <ATen/autocast_mode.h>
 

@@ -25,8 +25,7 @@ struct ExchangePair {
   Exchange backward = Exchange::kNothing;
 };
 
-/// For the input of a split region. It is the same on all ranks, and each rank computes a partial
-/// gradient.
+/// For the input of a split region. It is the same on all ranks; each computes a partial gradient.
 constexpr ExchangePair kEnterSplit = {Exchange::kNothing, Exchange::kSum};
 /// For the output of a split region. Each rank has a partial sum, and the gradient of the sum is
 /// the same on all ranks.

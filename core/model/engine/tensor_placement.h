@@ -11,8 +11,7 @@
 
 namespace s2s {
 
-/// Part `part` of `num_parts` of a dim. Sizes are rounded up, so the last parts may be smaller or
-/// empty.
+/// Part `part` of `num_parts` of a dim. Sizes are rounded up, so the last parts may be empty.
 struct DimShard {
   int dim = -1;        // 0, 1, or -1 when the tensor is not split
   int64_t groups = 1;  // dim 0 consists of this many equal groups, each of which is split

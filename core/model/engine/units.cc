@@ -9,8 +9,7 @@ bool is_inside(const std::string& path, const std::string& unit) {
   return path == unit || path.starts_with(unit + ".");
 }
 
-/// The weights of a head are read without calling its hook, so a unit that contains a head has no
-/// usable hook.
+/// The weights of a head are read without calling its hook, so its unit has no usable hook.
 bool has_head(const ShardPlan& plan, const std::string& unit, Block& model) {
   bool found = false;
   model.for_each_block([&](const std::string& path, Block&) {

@@ -69,8 +69,7 @@ struct FlightDiagnosis {
   std::string verdict;                  // one sentence
 };
 
-/// `flights`: the records of the ranks that reported, in any order. Ranks without a record count as
-/// silent.
+/// `flights`: records in any order. Ranks without a record count as silent.
 FlightDiagnosis diagnose_flights(const std::vector<RankFlight>& flights, int64_t size);
 
 /// Returns "step 3, backward, in all_reduce 'loss' (sum of 8 bytes of Double), number 6 of group

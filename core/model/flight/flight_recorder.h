@@ -33,8 +33,7 @@ struct FlightSettings {
 
 class FlightRecorder : public CollectiveObserver {
  public:
-  /// Starts the watch thread. Removes the record that an earlier run left in the folder for this
-  /// rank.
+  /// Starts the watch thread. Removes the record of an earlier run for this rank.
   FlightRecorder(const ProcessPlace& process, FlightSettings settings);
   /// Reports to the other ranks that this rank has ended: without an error, unless `failed` was
   /// called or an exception is being handled.

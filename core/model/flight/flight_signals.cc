@@ -56,8 +56,7 @@ void on_fatal(int number, siginfo_t* facts, void*) {
     g_crashed = self;
     wait_for_record(kFatalWaitMs);
   } else if (g_crashed != self) {
-    // Ending the process here would lose the record of the first crash. The first thread ends the
-    // process.
+    // Ending the process here would lose the first crash's record. Its thread ends the process.
     while (true) ::pause();
   }
   if (number == SIGBUS) end_if_mapping_was_cut(facts->si_addr);

@@ -27,8 +27,7 @@ class FlightSignals {
   void record_is_written();
   /// Returns the text of an uncaught exception once. The process aborts after `record_is_written`.
   std::optional<std::string> take_uncaught();
-  /// Returns true when SIGTERM arrived and no other handler handles it. `end_by_it` ends the
-  /// process with it.
+  /// Returns true when SIGTERM arrived and no other handler takes it. `end_by_it` ends the process.
   bool is_terminated() const;
   [[noreturn]] static void end_by_it();
 };

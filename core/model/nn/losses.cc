@@ -121,8 +121,7 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
 // Heads whose vocabularies are split over ranks.
 namespace split {
 
-/// Returns the largest number of ids of a vocabulary on any rank. All ranks compute the chunk
-/// length from it.
+/// The largest number of ids of a vocabulary on any rank. It sets the chunk length of all ranks.
 int64_t largest_count(const VocabularySplit& split) {
   return (split.size + split.ranks->size() - 1) / split.ranks->size();
 }

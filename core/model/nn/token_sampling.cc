@@ -15,8 +15,7 @@ namespace {
 
 constexpr float kExcluded = -INFINITY;
 
-/// Sums values [B, T] by their ids into [B, V]. The id -1 goes to an extra column, which is dropped
-/// at the end.
+/// Sums values [B, T] by their ids into [B, V]. The id -1 goes to an extra column that is dropped.
 at::Tensor sum_by_id(const at::Tensor& scores_BV, const at::Tensor& ids_BT, const at::Tensor& of) {
   const int64_t num_ids = scores_BV.size(1);
   const at::Tensor counts = at::zeros({scores_BV.size(0), num_ids + 1}, ids_BT.options());

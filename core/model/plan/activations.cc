@@ -88,8 +88,7 @@ class ActivationCount {
   }
 
   /// Counts the queries, keys and values, with keys and values repeated for the queries that share
-  /// them, and the result. With kept scores, two or three scores of each pair are counted instead
-  /// of the result.
+  /// them, and the result. With kept scores, two or three scores of each pair replace the result.
   void count_attention(const std::string& module, const AttentionRow& row) {
     const auto tensor = static_cast<double>(inputs_.mesh.tensor);
     const auto dim = static_cast<double>(row.head_dim);

@@ -90,8 +90,8 @@ class PlanCheck {
     }
   }
 
-  /// Vocabulary dims need not be divisible: their sizes are rounded up, and the last ranks may have
-  /// fewer rows.
+  /// Vocabulary dims need not be divisible: sizes are rounded up. The last ranks may have fewer
+  /// rows.
   void check_splits() {
     std::map<std::tuple<int, int64_t, int64_t>, std::vector<std::string>> bad;
     for (const PlannedParameter& parameter : planned_.parameters) {

@@ -1,6 +1,5 @@
 #pragma once
-// A plan as a table with shapes per rank, its memory and communication, and whether it fits the
-// devices.
+// A plan as a table: shapes per rank, memory, communication, and whether it fits the devices.
 
 #include <cstdint>
 #include <functional>

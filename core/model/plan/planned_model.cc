@@ -38,8 +38,7 @@ bool row_owns(const TensorRow& row, const std::string& module) {
   });
 }
 
-/// Returns the sizes on one of `parts` ranks. Dim 0 consists of `groups` equal parts, each of which
-/// is split.
+/// The sizes on one of `parts` ranks. Each of the `groups` equal parts of dim 0 is split.
 std::vector<int64_t> split_sizes(std::vector<int64_t> sizes, int dim, int64_t parts,
                                  int64_t groups) {
   if (dim >= 0 && static_cast<size_t>(dim) < sizes.size()) {

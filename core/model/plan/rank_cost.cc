@@ -75,8 +75,7 @@ class Count {
     if (is_trained) unit.trained += whole;
   }
 
-  /// Counts the copies of weights that matrix products read. Embedding tables and norms need no
-  /// copy.
+  /// Counts the copies of weights that matrix products read. Embeddings and norms need none.
   void add_copies(const PlannedParameter& parameter, int64_t whole) {
     const bool is_table = !parameter.rows.empty() &&
                           plan_.rows[parameter.rows.front()].style == Style::kVocab &&

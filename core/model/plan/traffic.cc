@@ -19,8 +19,7 @@ const TensorRow* row_of(const PlannedParameter& parameter, const ShardPlan& plan
   return parameter.rows.empty() ? nullptr : &plan.rows[parameter.rows.front()];
 }
 
-/// Returns the width of the activation at a weight's input or output, or 0 when the weight does not
-/// determine it.
+/// The width of the activation at a weight's input or output; 0: the weight does not determine it.
 int64_t outer_width(const PlannedParameter& parameter, const TensorRow& row) {
   const std::vector<int64_t>& sizes = parameter.sizes;
   if (row.style == Style::kSequence && sizes.size() == 1) return sizes[0];

@@ -27,8 +27,7 @@ struct CollectiveBytes {
   double total() const { return all_gather + reduce_scatter + all_reduce; }
 };
 
-/// Bytes that one rank sends in an optimizer step with ring algorithms. It receives the same
-/// amount.
+/// Bytes that one rank sends in an optimizer step with ring algorithms. It receives as many.
 struct Traffic {
   int64_t shard_gather = 0;             // parameters, all-gather
   int64_t shard_reduce = 0;             // gradients, reduce-scatter
@@ -47,8 +46,7 @@ struct Traffic {
 Traffic expected_traffic(const PlannedModel& planned, const ShardPlan& plan,
                          const TrafficInputs& inputs);
 
-/// Returns the elements of a parameter on one rank of the shard axis. The shard axis splits dim 0
-/// and rounds up.
+/// Elements of a parameter on one rank of the shard axis, which splits dim 0 and rounds up.
 int64_t sharded_numel(const PlannedParameter& parameter, int64_t shard);
 
 }  // namespace s2s

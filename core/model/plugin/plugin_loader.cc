@@ -59,8 +59,7 @@ RegisterFunction open_plugin(const PluginFile& file) {
   open_system_libraries(file.path);
   dll::shared_library library;
   try {
-    // Do not load the plugin with RTLD_DEEPBIND: it would get separate copies of LibTorch's
-    // singletons.
+    // Do not load the plugin with RTLD_DEEPBIND: it would get its own LibTorch singletons.
     library.load(std::filesystem::absolute(file.path),
                  dll::load_mode::rtld_now | dll::load_mode::rtld_local);
   } catch (const std::system_error& error) {

@@ -134,8 +134,7 @@ TensorEntry parse_tensor(const Json& json, const std::vector<ListedFile>& files)
     if (static_cast<uint64_t>(elements) * c10::elementSize(tensor.dtype) > file.bytes) {
       throw std::invalid_argument("a shard is larger than its file");
     }
-    // The time to process a tensor is proportional to its shards, so no shard may be repeated many
-    // times.
+    // The time to process a tensor is proportional to its shards, so their total size is limited.
     if (elements > left) throw std::invalid_argument("shards have more elements than their tensor");
     left -= elements;
     tensor.shards.push_back(std::move(shard));

@@ -77,8 +77,7 @@ class Stretches {
   int64_t width_, count_, begin_ = 0;
 };
 
-/// Reads the elements directly into the destination. Returns false at the first range that is not
-/// finite.
+/// Reads the elements directly into the destination. False at the first range that is not finite.
 bool stream_directly(const StoredBytes& from, const at::Tensor& flat) {
   const at::ScalarType type = flat.scalar_type();
   auto* const data = static_cast<char*>(flat.mutable_data_ptr());

@@ -43,8 +43,8 @@ Error adapter_error(const std::string& place, const std::string& key, const std:
           fmt::format("{}: '{}' is {}, expected {}", place, key, value, expected)};
 }
 
-/// Checks keys of PEFT's LoraConfig that change the results and are not implemented. They must have
-/// these values.
+/// Checks keys of PEFT's LoraConfig that change the results and are not implemented. Each must have
+/// this value.
 void check_neutral(const std::string& place, const nlohmann::ordered_json& adapter) {
   const std::pair<const char*, const char*> neutral[] = {
       {"peft_type", "\"LORA\""}, {"bias", "\"none\""},        {"fan_in_fan_out", "false"},

@@ -16,8 +16,7 @@ namespace {
 using namespace pickle;
 using Kind = PickleValue::Kind;
 
-/// Limit on the values, items and text ranges of one pickle. It bounds the memory for any file
-/// content.
+/// Limit on the values, items and text ranges of one pickle. It bounds the memory.
 constexpr size_t kMaxValues = 8'000'000;
 constexpr size_t kTextStretch = 32;
 

@@ -20,8 +20,8 @@ struct StoredBytes;
 
 /// The state dict of a file, or of model_weights.ckpt inside a .nemo archive (tar). It is the top
 /// level, or if that contains no tensors, its "state_dict" (Lightning), "model_state_dict" or
-/// "model". Tensors are views of the mapped file and keep it alive. Tensors that share a storage
-/// share memory.
+/// "model". Tensors are views of the mapped file and keep it alive. Those of one storage share
+/// memory.
 class TorchFile {
  public:
   /// Checks the archive, the pickle and the position of every tensor.

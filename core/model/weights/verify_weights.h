@@ -1,6 +1,5 @@
 #pragma once
-// Verifies that weight files and checkpoints are complete and valid, before anything is built from
-// them.
+// Verifies that weight files and checkpoints are complete and valid before they are used.
 
 #include <cstdint>
 #include <string>

@@ -39,8 +39,7 @@ struct RunState {
   std::string data_state;
   /// The state of the trainer (such as the loss scale) as a short text, or "".
   std::string trainer_state = "";
-  /// The monitored metric, which selects the best checkpoints. Set if it was measured for this
-  /// model.
+  /// The monitored metric, which selects the best checkpoints. Set if it was measured.
   std::optional<double> monitored = std::nullopt;
 };
 
@@ -92,8 +91,8 @@ class CheckpointFolder {
   /// the next `poll`, `finish` or `save`.
   std::string save(const std::vector<LocalShard>& parts, const Optimizer& optimizer,
                    const RunState& state);
-  /// Call this after each step. Completes a pending save that all ranks have written, and returns
-  /// true if it did.
+  /// Call this after each step. Completes a pending save once all ranks have written. True if it
+  /// did.
   bool poll();
   /// Waits for a pending save and completes it.
   void finish();

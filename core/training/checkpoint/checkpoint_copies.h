@@ -20,7 +20,7 @@ inline constexpr char kGenerationConfig[] = "generation_config.json";
 Config with_checkpoint_copies(Config config, const std::string& checkpoint);
 
 /// The config.json next to the weights that `model.llm.path` names, and generation_config.json for
-/// an export. Returns nothing when there is no config.json. Errors: [weights/link].
+/// an export. Nothing without config.json. Errors: [weights/link].
 std::vector<std::string> llm_files(const Config& config);
 
 }  // namespace s2s

@@ -55,8 +55,7 @@ void check_numbers(const ShardFiles& files, const std::string& name,
       coordinates(files.entries().at(name).sizes, element_at(spans, bad->index.at(0))), bad->value);
 }
 
-/// What a model loads from a checkpoint: the elements of its shards, and full buffers that are not
-/// allocated yet.
+/// What a model loads from a checkpoint: elements of its shards, and unallocated buffers in full.
 struct Wanted {
   std::vector<LocalShard> parts;
   std::vector<NamedTensor> without_memory;
@@ -158,8 +157,8 @@ std::string checkpoint_of(const std::string& path) {
   if (problem || !fs::is_directory(last, problem)) {
     throw_no_checkpoint(path, "it is the folder of a run that has not written a checkpoint yet");
   }
-  // In an untrusted run folder, the link could point to your own weights, which an export would
-  // publish.
+  // In an untrusted run folder, the link could lead to your weights, and an export would publish
+  // them.
   if (step.has_parent_path() || step == "..") {
     throw_no_checkpoint(path, "its `last` leads out of " + folder.string());
   }

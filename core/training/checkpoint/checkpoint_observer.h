@@ -16,8 +16,7 @@ namespace s2s {
 /// is no such metric.
 std::optional<double> find_monitored(const ValidationReport& report, const std::string& monitor);
 
-/// On every rank: polls the checkpoint folder after each step, and finishes the pending save at the
-/// end.
+/// On every rank: polls the checkpoint folder after each step, and finishes it at the end.
 class CheckpointObserver : public RunObserver {
  public:
   /// `monitor`: "" for none. `warn` is called once if no validation has the metric.

@@ -1,6 +1,5 @@
 #pragma once
-// Selects what a rank writes into a checkpoint: the elements it owns, and their positions in the
-// full tensors.
+// Selects what a rank writes into a checkpoint: its elements and their positions in full tensors.
 
 #include <map>
 #include <string>

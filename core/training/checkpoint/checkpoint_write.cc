@@ -100,8 +100,7 @@ std::vector<std::string> remove_named(const fs::path& folder, std::string_view s
   return lines;
 }
 
-/// Restores a checkpoint that lost its name when the process was killed between two renames in
-/// give_name.
+/// Restores a checkpoint that lost its name when give_name was killed between two renames.
 void restore_replaced(const fs::path& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
@@ -123,8 +122,7 @@ void remove_checkpoint(const fs::path& folder) {
   const fs::path removed = beside(folder, kRemoved);
   std::error_code ignored;
   fs::remove_all(removed, ignored);
-  // Sync before removing files. Otherwise a power failure could leave half a checkpoint under its
-  // name.
+  // Sync before removing files: a power failure must not leave half a checkpoint under its name.
   rename_durably(folder.string(), removed.string());
   fs::remove_all(removed, ignored);
 }

@@ -36,15 +36,13 @@ void attach_copy(const std::filesystem::path& from, const std::filesystem::path&
 /// the shards do not cover every element exactly once, or when something is missing; [io/write].
 void publish(const std::filesystem::path& target, CheckpointIndex index);
 /// Call this after `publish`. Syncs the new name to disk and removes the folder that it replaced.
-/// Errors: [io/write], std::filesystem::filesystem_error. The checkpoint is complete also after an
-/// error.
+/// Errors: [io/write], std::filesystem::filesystem_error. The checkpoint stays complete.
 void settle(const std::filesystem::path& target);
 
 /// Points the link `last`, next to the checkpoint, to it.
 void point_last(const std::filesystem::path& target);
 /// Cleans up after interrupted saves. A complete checkpoint that was about to be replaced gets its
-/// name back. All other partial folders are removed. Returns a line for each that could not be
-/// removed.
+/// name back. All other partial folders are removed. Returns a line for each that remains.
 std::vector<std::string> remove_partials(const std::filesystem::path& folder);
 
 /// Returns the folders step=N, oldest first, complete or not. Returns nothing when the folder does

@@ -62,8 +62,7 @@ void compare_codec(const CompareJob& job, Comparison& comparison) {
                    before_lengths(lengths_B, codes.size(2)).unsqueeze(1));
   }
   if (!file.output("audio").defined()) return;
-  // Decode the reference codes. Otherwise one code at a rounding boundary would fail the decoder
-  // test.
+  // Decode the reference codes: a code of ours at a rounding boundary would fail the decoder test.
   const at::Tensor from = codes.defined() ? codes.to(job.settings.device) : codes_BKT;
   comparison.add("output/audio", codec->decode(from), file.output("audio"));
 }

@@ -75,8 +75,7 @@ std::vector<TensorDifference> compare_reference(const CompareJob& job);
 void compare_llm(const CompareJob& job, Comparison& comparison);
 void compare_model(const CompareJob& job, Comparison& comparison);
 
-/// Builds the component that the file names, with options translated from the source's
-/// configuration.
+/// Builds the component that the file names, with translated options of the source.
 template <class T>
 std::unique_ptr<T> build_from_reference(const CompareJob& job);
 
@@ -84,8 +83,7 @@ std::unique_ptr<T> build_from_reference(const CompareJob& job);
 /// those of checkpoints. Parameters without a gradient get zeros.
 TensorMap named_grads(Block& block, const NameMap& names, const TensorMap& expected);
 
-/// Compares the gradient of every parameter (grad/*), by checkpoint names. A missing gradient
-/// counts as zeros.
+/// Compares the gradient of every parameter (grad/*), by checkpoint names. A missing one is zeros.
 void compare_grads(Block& block, const NameMap& names, const TensorMap& expected,
                    Comparison& comparison);
 

@@ -55,8 +55,8 @@ std::string drop_permission(Config& config, const std::string& file) {
       file);
 }
 
-/// Replaces paths by the checkpoint's own copies before interpolations are resolved. The paths are
-/// then plain text.
+/// Replaces paths by the checkpoint's own copies, as plain text, before interpolations are
+/// resolved.
 Config with_copies_before_interpolation(Config config, const std::string& checkpoint) {
   const char* const key = "model.llm.path";
   const Config copied = with_checkpoint_copies(config, checkpoint);

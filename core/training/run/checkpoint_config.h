@@ -23,8 +23,7 @@ struct DroppedParts {
 Config load_config_safely(const std::string& file, const std::string& checkpoint,
                           DroppedParts* dropped);
 
-/// Returns `error`. When it reports a component that no plugin provides, `dropped` is appended to
-/// the message.
+/// Returns `error`. If it reports a component that no plugin provides, appends `dropped` to it.
 Error with_dropped_plugins(const Error& error, const std::string& dropped);
 
 /// Returns what an export needs from a checkpoint's configuration: `model.llm` and `model.lora`,

@@ -8,8 +8,7 @@
 
 namespace s2s::run {
 
-/// Returns versions, plugins with file hashes, host, git commit of the working folder and command
-/// line.
+/// Versions, plugins with file hashes, host, git commit of the working folder and command line.
 nlohmann::json run_manifest(const Run& setup);
 
 /// For a resumed run: compares the loaded plugins with `path`, the manifest of the run so far.

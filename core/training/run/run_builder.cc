@@ -53,8 +53,7 @@ class SharedSource : public DataSource {
   std::shared_ptr<DataSource> source_;
 };
 
-/// A data source that is opened once and read from its beginning several times, such as a
-/// validation set.
+/// A data source that is opened once and read several times, such as a validation set.
 class KeptSource {
  public:
   explicit KeptSource(std::function<std::unique_ptr<DataSource>()> open) : open_(std::move(open)) {}

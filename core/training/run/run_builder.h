@@ -70,11 +70,10 @@ class RunBuilder {
   std::unique_ptr<DataSource> all_train_data(const Tokenizer* tokenizer) const;
   /// Creates the metrics of model.metrics. Errors: those of the metrics.
   std::vector<NamedMetric> metrics() const;
-  /// Creates the loggers of exp_manager.loggers with their component names. Errors: those of the
+  /// Creates the loggers of exp_manager.loggers, with component names. Errors: those of the
   /// loggers.
   std::vector<NamedLogger> loggers() const;
-  /// Creates the ASR scorer of model.scoring_asr (the key of NeMo), or returns null when there is
-  /// none.
+  /// Creates the ASR scorer of model.scoring_asr (a key of NeMo). Null when there is none.
   std::unique_ptr<Scorer> scorer() const;
   /// Returns a factory for each set of data.validation_ds.datasets. A set is opened once. Later
   /// validations read it from its beginning again.

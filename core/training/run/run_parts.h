@@ -25,8 +25,7 @@ struct RunParts {
   }
 };
 
-/// Creates the tokenizer, or returns null when there is none. Rank 0 may first have to create its
-/// files.
+/// Creates the tokenizer; null when there is none. Rank 0 may have to create its files first.
 std::unique_ptr<Tokenizer> build_tokenizer(const RunBuilder& builder, const RunProcesses& processes,
                                            const std::string& checkpoint);
 

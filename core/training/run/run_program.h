@@ -39,7 +39,7 @@ struct RunProgram {
   std::function<void(std::map<std::string, std::vector<OptionRow>>& blocks)> add_blocks;
   /// Creates the data that a configuration asks for. Rank 0 calls it before any data is opened.
   std::function<void(const Config& config)> make_data;
-  /// Adds findings about the memory of a training run on CPUs. Rank 0 calls it before memory is
+  /// Adds findings about the memory of a training run on CPUs. Rank 0 calls it before any is
   /// allocated.
   std::function<void(const Config& config, const Registries& registries, const StartedRanks& ranks,
                      std::vector<std::string>& warnings)>

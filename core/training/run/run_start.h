@@ -1,6 +1,5 @@
 #pragma once
-// Finds where a run starts: new, from its own newest checkpoint, or from the checkpoint of another
-// run.
+// Finds where a run starts: new, from its newest checkpoint, or from another run's checkpoint.
 
 #include <string>
 

@@ -43,8 +43,8 @@ std::string word_in(const std::string& file) {
   return text.substr(0, text.find('\n'));
 }
 
-/// Identifies the boot of this machine and the container. Process ids are only comparable within
-/// one such place.
+/// Identifies the boot of this machine and the container. Process ids are comparable within it
+/// only.
 std::string this_place() {
   std::error_code ignored;
   const std::string container = std::filesystem::read_symlink("/proc/self/ns/pid", ignored);
@@ -58,8 +58,8 @@ std::optional<std::string> start_of(pid_t process) {
   if (::kill(process, 0) != 0 && errno == ESRCH) return "";
   const std::optional<std::string> text = content_of(fmt::format("/proc/{}/stat", process));
   if (!text) return std::nullopt;
-  // The second field is the process name in parentheses, which may contain blanks. The start time
-  // is field 22.
+  // The second field is the process name in parentheses, which may contain blanks. Start time:
+  // field 22.
   size_t begin = text->rfind(')');
   const bool is_zombie = begin != std::string::npos && text->substr(begin, 3) == ") Z";
   if (is_zombie) return "";
@@ -192,8 +192,8 @@ void OwnerFile::beat(milliseconds interval) {
     lock.unlock();
     const std::string line = fmt::format("beat {:020}\n", count);
     const auto end = static_cast<off_t>(identity_.size());
-    // Other machines see only what has reached the file server. When one heartbeat fails, the next
-    // one retries.
+    // Other machines see only what has reached the file server. A failed heartbeat is followed by
+    // others.
     const bool is_said =
         ::pwrite(file_, line.data(), line.size(), end) > 0 && ::fdatasync(file_) == 0;
     static_cast<void>(is_said);

@@ -22,7 +22,7 @@ struct OwnerSettings {
 
 /// Holds `folder/.owner` during its lifetime. Only one process can create the file. It contains the
 /// machine, the process id and a counter that increases with every heartbeat. A file of a dead
-/// process on this machine is taken over at once. A file of another machine is taken over after
+/// process on this machine is taken over at once. One of another machine is taken over after
 /// `patience`.
 class OwnerFile {
  public:

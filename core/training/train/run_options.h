@@ -1,6 +1,5 @@
 #pragma once
-// The options that the training layer reads from a checked configuration (config/run_config.h lists
-// the keys).
+// Options that the training layer reads from a checked configuration (config/run_config.h).
 
 #include <map>
 #include <string>

@@ -9,8 +9,7 @@
 
 namespace s2s {
 
-/// Before backward: the number of frames of the step on all data ranks, and whether all ranks have
-/// data.
+/// Before backward: the frames of the step on all data ranks, and whether all ranks have data.
 struct StepFrames {
   double frames = 0;
   bool has_data = false;
@@ -39,8 +38,7 @@ class TrainedBuffers {
   /// Copies the saved floating-point buffers when there are several data ranks.
   TrainedBuffers(Block& model, const ParallelStrategy& strategy);
   /// Replaces every buffer that a rank has changed by its mean over the data ranks. Running
-  /// averages are linear, so the result does not depend on how often this is called. Every rank
-  /// must call it.
+  /// averages are linear, so it does not matter how often this is called. Every rank must call it.
   void average(ParallelStrategy& strategy);
 
  private:

@@ -33,8 +33,7 @@ Error checkpoint_write_error(const std::string& folder, const std::string& reaso
 /// [checkpoint/cleanup]: the checkpoint is complete, but renaming it, updating `last` or removing
 /// older checkpoints failed.
 Error checkpoint_cleanup_error(const std::string& folder, const std::string& reason);
-/// The warning [checkpoint/skipped]: `folder` is incomplete, and the older checkpoint `taken` is
-/// used.
+/// The warning [checkpoint/skipped]: `folder` is incomplete; the older `taken` is used.
 std::string checkpoint_skipped(const std::string& folder, const std::string& fault,
                                const std::string& taken);
 [[noreturn]] void throw_nothing_trainable(const std::vector<std::string>& patterns);

@@ -20,8 +20,7 @@ uint64_t mixed(uint64_t x) {
   return x ^ (x >> 31U);
 }
 
-/// Returns "data rank 1: ID" for each line of each rank's text. With one rank, the lines have no
-/// prefix.
+/// "data rank 1: ID" for each line of each rank's text. With one rank, there is no prefix.
 std::vector<std::string> named_lines(const std::vector<std::string>& texts) {
   std::vector<std::string> lines;
   for (size_t rank = 0; rank < texts.size(); ++rank) {

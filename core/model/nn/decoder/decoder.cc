@@ -189,8 +189,7 @@ NameMap Decoder::checkpoint_names() const {
   map.ignored = {"model.layers.*.self_attn.rotary_emb.inv_freq"};
   if (spec_.shape.tied_head) map.ignored.push_back("lm_head.weight");
   if (spec_.other_parts.empty()) return map;
-  // The names that transformers uses for a language model inside a larger model, in files and in
-  // memory.
+  // The names in transformers of a language model inside a larger one, in files and in memory.
   map.other_spellings = {{"lm_head.weight", "language_model.lm_head.weight"},
                          {"**", "language_model.model.**"},
                          {"**", "model.language_model.**"}};

@@ -27,8 +27,7 @@ AttentionSpec attention_of(const DecoderSpec& spec, int64_t layer) {
 constexpr int64_t kFirstFrames = 64;
 
 /// Moves the kept positions to the start of a memory for at least `needed` positions. Reuses the
-/// same memory when it is at least twice as large. Moving then costs less than the appends since
-/// the last move.
+/// same memory when it is at least twice as large. Moving then costs less than appending.
 at::Tensor moved_to_front(const at::Tensor& memory, const at::Tensor& kept, int64_t needed,
                           const at::Tensor& like) {
   const int64_t before = memory.defined() ? memory.size(2) : kFirstFrames / 2;

@@ -124,8 +124,7 @@ class Translation {
     for (const auto& [key, value] : foreign.entries()) read(key, value);
   }
 
-  /// Keys that the file omits get the defaults of transformers, not those of s2s. Sizes have no
-  /// defaults.
+  /// Keys that the file omits get transformers' defaults, not those of s2s. Sizes have none.
   Config finish() {
     for (const auto& [key, text] : rules_.defaults) set_default(key, text);
     for (const auto& [key, text] : kDefaults) set_default(key, text);
@@ -253,8 +252,7 @@ class Translation {
     refuse(place, "'" + value_text(value) + "'", quoted_list(known));
   }
 
-  /// Scaling requires its factor. The original length is that of the weights unless the file sets
-  /// it.
+  /// Scaling requires its factor. Unless set, the original length is that of the weights.
   void finish_rope() {
     Config& rope = options_["rope_scaling"];
     if (rope.find("rope_type") == nullptr) rope["rope_type"] = Config::scalar("default");
@@ -307,8 +305,7 @@ const std::map<std::string, Names> kRopeKeys = {
       "attention_factor", "mscale", "mscale_all_dim"}},
 };
 
-/// Returns rope_scaling in the format of version 4, which version 5 also reads. Null without
-/// scaling.
+/// rope_scaling in the format of version 4, which version 5 also reads. Null without scaling.
 Config rope_scaling(const Config* options) {
   const Config* type = options == nullptr ? nullptr : options->find("rope_type");
   const auto keys = type == nullptr ? kRopeKeys.end() : kRopeKeys.find(type->text());
@@ -336,8 +333,7 @@ Config decoder_to_hf(const Config& options, const std::string& model_type,
     }
   }
   foreign["rope_scaling"] = rope_scaling(options.find("rope_scaling"));
-  // The defaults of transformers' classes belong to one tokenizer. Models with other tokenizers set
-  // the ids.
+  // The defaults of transformers' classes belong to one tokenizer. Other models set the ids.
   foreign["bos_token_id"] = Config();
   foreign["eos_token_id"] = Config();
   return foreign;

@@ -50,8 +50,7 @@ const RopeTypes& all_rope_types() {
 
 namespace {
 
-// Larger than any known model, but small enough that byte and operation counts of all layers fit in
-// 64 bits.
+// Larger than any known model. Byte and operation counts of all layers still fit in 64 bits.
 constexpr double kMaxVocab = 1 << 24, kMaxWidth = 1 << 18, kMaxInner = 1 << 22;
 constexpr double kMaxLayers = 1 << 13, kMaxHeads = 1 << 12;
 

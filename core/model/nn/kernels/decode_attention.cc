@@ -28,8 +28,7 @@ S2S_BODY float capped(float score, float cap) {
   return cap - 2 * cap / (1.0F + exp_of(2 * score / cap));
 }
 
-/// Computes the scores of one query head and their exponentials. Returns the sum of the
-/// exponentials.
+/// Computes the scores of one query head and their exponentials. Returns their sum.
 template <class T>
 S2S_BODY float weigh(const OneQuery<T>& job, const T* q, const T* keys, float* weights) {
   int64_t t = 0;

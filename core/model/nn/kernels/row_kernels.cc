@@ -72,8 +72,7 @@ S2S_BODY void body(const RmsNormGradRows<T>& job, int64_t begin, int64_t end) {
   }
 }
 
-/// Both activations are x * sigmoid(z), since (1 + tanh(a)) / 2 = sigmoid(2 a). Returns z and its
-/// derivative.
+/// Both activations are x * sigmoid(z), since (1 + tanh(a)) / 2 = sigmoid(2 a). Returns z.
 S2S_BODY float z_of(Silu, float x) { return x; }
 S2S_BODY float slope_of(Silu, float) { return 1.0F; }
 

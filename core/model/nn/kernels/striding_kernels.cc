@@ -148,8 +148,7 @@ S2S_BODY void finish_row(const Backward& job, const Place& place, int64_t frame,
               job.grad_first_bias + place.channel);
 }
 
-/// Adds the contribution of one output row to the gradients of the weights and of its three input
-/// rows.
+/// Adds one output row's contribution to the gradients of the weights and of its input rows.
 S2S_BODY void spread_row(const Backward& job, const Place& place, int64_t u, const Rows& active,
                          const Rows& grads) {
   const Geometry& size = job.size;

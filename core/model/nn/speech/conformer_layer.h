@@ -69,8 +69,7 @@ class ConformerConvolution : public Block {
  private:
   class Norm;
   at::Tensor gated(const at::Tensor& x_BTH);
-  /// Runs the depth-wise convolution of padded frames, the norm, the activation and the 1 x 1
-  /// convolution.
+  /// Depth-wise convolution of padded frames, norm, activation and 1 x 1 convolution.
   at::Tensor finish(const at::Tensor& padded_BTH);
 
   ConvWeights pointwise1_, depthwise_, pointwise2_;

@@ -89,8 +89,7 @@ at::Tensor StridingSubsampling::mix_channels(size_t stage, const at::Tensor& x_B
 }
 
 at::Tensor StridingSubsampling::project(const at::Tensor& x_BTFC) {
-  // NeMo flattens channels first. Permuting the small weight is cheaper than permuting the
-  // activations.
+  // NeMo flattens channels first. Permuting the weight is cheaper than permuting activations.
   const int64_t bands = x_BTFC.size(2), channels = shape_.channels;
   const at::Tensor weight = out_->weight.view({shape_.d_model, channels, bands}).transpose(1, 2);
   return affine(x_BTFC.flatten(2), weight.reshape({shape_.d_model, -1}), out_->bias);

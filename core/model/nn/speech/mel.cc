@@ -299,7 +299,7 @@ class OpenMelStream final : public MelStream {
     const c10::NoGradGuard no_grad;
     const at::Tensor audio = audio_BS.to(window_.options());
     if (audio.size(1) > 0) append(audio);
-    // A frame is complete if the right end of its window has arrived and the frame counts as valid.
+    // A frame is complete once the end of its window has arrived and it counts as valid.
     const int64_t reach =
         (options_.fft_size() - options_.window_samples()) / 2 + options_.window_samples();
     const int64_t whole = pending_BS_.size(1) < reach

@@ -75,8 +75,7 @@ class TurnTaking {
     });
   }
 
-  /// The answer is the first agent speech that began after the user did and continues beyond the
-  /// user's end.
+  /// The answer is the first agent speech that began after the user did and outlasts the user.
   void count_answer(size_t i) {
     ++counts_.turn_ends;
     for (size_t k = 0; k < times_.agent.size(); ++k) {
@@ -164,8 +163,7 @@ class TurnTaking {
     }
   }
 
-  /// Returns the stretches from the start, or from an agent's planned end, to the next planned turn
-  /// or the end.
+  /// Stretches from the start, or from an agent's planned end, to the next planned turn or the end.
   Segments quiet_stretches() const {
     Segments turns = turns_of(times_.turns, false);
     turns.insert(turns.end(), agents_.begin(), agents_.end());

@@ -43,8 +43,7 @@ struct DuplexCounts {
   DuplexCounts& operator+=(const DuplexCounts& other);
 };
 
-/// Counts one dialogue. Without user turns in `times.turns`, the detected user speech is used
-/// instead.
+/// Counts one dialogue. Without user turns in `times.turns`, uses the detected user speech.
 DuplexCounts count_turn_taking(const DialogueTimes& times);
 
 /// Scores for a table. A score without any occasion to measure it is not set.
@@ -62,8 +61,7 @@ DuplexScores duplex_scores(const DuplexCounts& counts);
 /// Returns one JSON object with the scores (null when not set) and the counts.
 nlohmann::ordered_json to_json(const DuplexCounts& counts);
 
-/// Returns the percentile with linear interpolation, as numpy.percentile. Returns nothing for an
-/// empty list.
+/// The percentile with linear interpolation, as numpy.percentile. Nothing for an empty list.
 std::optional<double> percentile(std::vector<double> values, double percent);
 
 }  // namespace s2s

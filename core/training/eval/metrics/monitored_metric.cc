@@ -43,8 +43,7 @@ struct OfAnswers {
   std::optional<bool> is_larger_better;  // not set for a plugin's metric
 };
 
-/// Looks `name` up in answer_metrics() and in the metrics of plugins. Returns nothing for other
-/// names.
+/// Looks `name` up in answer_metrics() and in the metrics of plugins. Nothing for other names.
 std::optional<OfAnswers> of_answers(const RunOptions& settings, const std::string& name) {
   if (const AnswerMetric* const known = find_answer_metric(name)) {
     return OfAnswers{known->needs_scorer, known->is_larger_better};

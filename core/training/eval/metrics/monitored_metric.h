@@ -1,6 +1,5 @@
 #pragma once
-// Determines which metrics the validations of a training run produce, and checks `monitor` against
-// them.
+// Lists the metrics of a training run's validations, and checks `monitor` against them.
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,5 @@
 #pragma once
-// Writes the report folder of a run: index.html (one file, works offline), predictions.jsonl and
-// WAV files.
+// Writes a run's report folder: index.html (one file, works offline), predictions.jsonl, WAV files.
 
 #include <filesystem>
 #include <fstream>
@@ -35,8 +34,7 @@ struct ReportSummary {
   std::vector<std::string> notes;  // notes for readers of the scores
 };
 
-/// Writes a report. Examples are added one by one, so that only their compressed form stays in
-/// memory.
+/// Writes a report. Examples are added one by one: only their compressed form stays in memory.
 class ListeningReport {
  public:
   /// Creates the folder. An existing report page remains until `finish`; predictions and WAV files

@@ -37,8 +37,7 @@ NumberWord unit(size_t value, std::string suffix = "") {
   return {Kind::kUnit, std::to_string(value), 0, std::move(suffix), ""};
 }
 
-/// The rule of whisper_normalizer: "eightth" becomes "eighth", but "nineth" stays. Kept for equal
-/// scores.
+/// whisper_normalizer's rule: "eightth" becomes "eighth", "nineth" stays. Kept for equal scores.
 std::string ordinal_of(const std::string& unit_word) {
   return unit_word + (unit_word.back() == 't' ? "h" : "th");
 }

@@ -129,8 +129,7 @@ bool is_symbol(utf8proc_category_t category) {
   }
 }
 
-/// Returns one decomposed code point without diacritics. Symbols become blanks unless numbers use
-/// them.
+/// One decomposed code point without diacritics. Symbols become blanks unless numbers use them.
 std::string plain(char32_t c) {
   if (std::find(kNumericSymbols.begin(), kNumericSymbols.end(), c) != kNumericSymbols.end()) {
     return encode_utf8({c});

@@ -16,8 +16,7 @@ std::vector<char32_t> decode_utf8(std::string_view text);
 /// Returns the UTF-8 encoding of code points.
 std::string encode_utf8(const std::vector<char32_t>& code_points);
 
-/// Returns the lower case of each code point. There are no context rules: a final sigma becomes a
-/// plain sigma.
+/// Returns the lower case of each code point. No context rules: a final sigma becomes a sigma.
 std::vector<char32_t> to_lower(std::vector<char32_t> code_points);
 
 /// Returns true for white space as in Python's str.isspace().
