@@ -1,4 +1,4 @@
-// Options of strategies on the engine, and how one is made.
+// Options of the strategies that use the engine, and their creation.
 
 #include <fmt/format.h>
 
@@ -29,11 +29,11 @@ void EngineOptions::visit(OptionVisitor& v) {
     one_of({"none", "full", "norm_and_mlp"}));
   v("activation_checkpointing_every", activation_checkpointing_every,
     "with full: recompute every n-th block, starting with the first", at_least(1));
-  v("offload", offload, "what is kept in host memory", one_of({"none", "optimizer", "params"}));
+  v("offload", offload, "what to keep in host memory", one_of({"none", "optimizer", "params"}));
   v("param_dtype", param_dtype, "dtype of unsharded parameters and of computation", dtypes());
   v("reduce_dtype", reduce_dtype, "dtype of gradient reduction", dtypes());
   v("output_dtype", output_dtype, "dtype of the outputs of units", dtypes());
-  v("replicate_frozen", replicate_frozen, "keep frozen parameters whole on every rank");
+  v("replicate_frozen", replicate_frozen, "keep frozen parameters unsharded on every rank");
   v("bucket_cap_mb", bucket_cap_mb,
     "bucket size in MiB for gradient reduction of parameters that are not sharded; 0: one bucket "
     "per gradient",

@@ -88,7 +88,7 @@ void Block::for_each_block(const std::function<void(const std::string&, Block&)>
   visit("", *this);
   for (const Child& child : children_) {
     child.block->for_each_block([&](const std::string& path, Block& block) {
-      if (path.empty() && child.name.empty()) return;  // spliced: it has no name of its own
+      if (path.empty() && child.name.empty()) return;  // spliced: the child has no name
       visit(join(child.name, path), block);
     });
   }

@@ -11,7 +11,7 @@
 namespace s2s {
 namespace {
 
-/// A stream depends on the seed and the name, not on the platform or the order.
+/// The random stream depends only on the seed and the name, not on the platform or the order.
 uint64_t stream_seed(uint64_t seed, const std::string& name) {
   return fnv1a(name, kFnvStart ^ (seed * 0x9E3779B97F4A7C15ULL));
 }
@@ -22,7 +22,7 @@ void draw(const NamedTensor& parameter, uint64_t seed, const at::Tensor& destina
     destination.fill_(init.kind == Init::Kind::kOnes ? 1 : 0);
     return;
   }
-  // Drawn in float32 on the CPU, whatever the type and the device.
+  // Draw in float32 on the CPU, for every dtype and device.
   const bool is_direct = destination.is_cpu() && destination.scalar_type() == at::kFloat;
   const at::Tensor value =
       is_direct ? destination

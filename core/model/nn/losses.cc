@@ -36,20 +36,20 @@ void for_each_chunk(const at::Tensor& x, int64_t num_logits, const Run& run) {
   }
 }
 
-/// The type of products with `weight`: that of autocast where autocast is on.
+/// Returns the dtype of matrix products with `weight`: autocast's dtype if autocast is on.
 at::ScalarType product_type(const at::Tensor& weight) {
   const auto device = weight.device().type();
   return at::autocast::is_autocast_enabled(device) ? at::autocast::get_autocast_dtype(device)
                                                    : weight.scalar_type();
 }
 
-/// Multiplies a gradient that the forward pass computed by the gradient of the loss. This is done
-/// in place: nothing else holds the tensor, and autograd refuses a second backward pass.
+/// Multiplies a gradient from the forward pass by the gradient of the loss. This is done in place:
+/// no other code uses the tensor, and autograd rejects a second backward pass.
 at::Tensor scaled_in_place(at::Tensor gradient, const at::Tensor& scale) {
   return gradient.defined() ? gradient.mul_(scale.to(gradient.scalar_type())) : gradient;
 }
 
-/// Function::apply takes no undefined tensor.
+/// Function::apply does not accept undefined tensors.
 std::optional<at::Tensor> defined_or_none(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional(tensor) : std::nullopt;
 }
@@ -152,12 +152,12 @@ CrossEntropyRows rows_of_chunk(const at::Tensor& x, const HeadWeight& head,
 // Heads whose vocabularies are split over ranks.
 namespace split {
 
-/// Ids of each vocabulary on the rank that holds the most. All ranks use it for the chunk length.
+/// The largest number of ids of a vocabulary on any rank. It sets the chunk length of all ranks.
 int64_t largest_count(const VocabularySplit& split) {
   return (split.size + split.ranks->size() - 1) / split.ranks->size();
 }
 
-/// This rank's logits [n, K, count]. A rank may hold none.
+/// Returns this rank's logits [n, K, count]. A rank may have none.
 at::Tensor own_logits(const at::Tensor& x_nH, const HeadWeight& head, int64_t num_groups) {
   const int64_t count = head.split->count;
   S2S_ASSERT(head.weight.size(0) == num_groups * count, "as many rows as the split says");
@@ -168,7 +168,7 @@ at::Tensor own_logits(const at::Tensor& x_nH, const HeadWeight& head, int64_t nu
   return affine(x_nH, head.weight, head.bias).view({x_nH.size(0), num_groups, count});
 }
 
-/// The largest logit of each vocabulary, over all ranks.
+/// Returns the largest logit of each vocabulary over all ranks.
 at::Tensor largest(const at::Tensor& logits_nKV, const VocabularySplit& split) {
   const at::Tensor largest_nK =
       logits_nKV.size(-1) > 0
@@ -182,10 +182,10 @@ at::Tensor largest(const at::Tensor& logits_nKV, const VocabularySplit& split) {
 /// This rank's part of the softmax of a chunk.
 struct Softmax {
   at::Tensor loss_nK;   // float32, complete
-  at::Tensor exp_nKV;   // of this rank's logits, the largest subtracted
-  at::Tensor sum_nK;    // of all ranks' exponentials
-  at::Tensor index_nK;  // of the label among this rank's ids, where it is one of them
-  at::Tensor here_nK;   // where it is
+  at::Tensor exp_nKV;   // exp(logit - largest) for this rank's logits
+  at::Tensor sum_nK;    // sum of the exponentials of all ranks
+  at::Tensor index_nK;  // index of the label among this rank's ids, where here_nK is true
+  at::Tensor here_nK;   // true where the label is one of this rank's ids
 };
 
 /// Overwrites the logits.
@@ -210,12 +210,12 @@ Softmax softmax(const at::Tensor& logits_nKV, const at::Tensor& largest_nK,
   return out;
 }
 
-/// Without this check, a label that no rank holds would count as an unlikely one. On a GPU the
+/// Without this check, a label that no rank has would count as an unlikely one. On a GPU the
 /// assertion fails asynchronously.
 void check_labels(const at::Tensor& labels_NK, const VocabularySplit& split) {
   if (labels_NK.numel() == 0) return;
   at::_assert_async(labels_NK.ge(0).logical_and_(labels_NK.lt(split.size)).all(),
-                    "a label is no id of its vocabulary");
+                    "a label is not an id of its vocabulary");
 }
 
 /// Returns the chunk's loss and adds to the gradients.

@@ -1,4 +1,4 @@
-// The plan's report as text for people.
+// Formats the report of a plan as text.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -38,14 +38,14 @@ std::string mesh_text(const MeshShape& mesh) {
   return fmt::format("{} = {} rank{}", text, mesh.world_size(), mesh.world_size() == 1 ? "" : "s");
 }
 
-/// "rank", "shard" or another word in the first column, the text in the second.
+/// Formats a line: a word such as "rank" or "shard" in the first column, the text in the second.
 std::string line_of(const char* word, const std::string& text) {
   return fmt::format("{:<11} {}\n", word, text);
 }
 
 std::string bytes_text(double bytes) { return bytes_text(static_cast<int64_t>(bytes)); }
 
-/// "all-gather 1.2 kB, reduce-scatter 1.2 kB"; kinds that are not used are left out.
+/// Returns "all-gather 1.2 kB, reduce-scatter 1.2 kB". Unused kinds are omitted.
 std::string kinds_text(const CollectiveBytes& bytes) {
   std::string text;
   for (const auto& [name, size] : {std::pair{"all-gather", bytes.all_gather},
@@ -93,7 +93,7 @@ std::string traffic_text(const PlanReport& report) {
   return text;
 }
 
-/// "1.20 GB", or what grows with the sequence while its length is not known.
+/// Returns "1.20 GB", or the terms that depend on the sequence length while it is unknown.
 std::string saved_text(const SavedBytes& bytes, const StepSize& step) {
   if (step.length > 0) return bytes_text(bytes.at(step.rows, step.length));
   std::string text = bytes_text(bytes.per_position) + " for each position";
@@ -148,7 +148,7 @@ std::string rank_text(const PlanReport& report) {
                                       " while the largest unit is gathered and reduced");
   }
   if (rank.host_bytes > 0) {
-    text += line_of("  beside", bytes_text(rank.host_bytes) + " in the host's memory");
+    text += line_of("  host", bytes_text(rank.host_bytes) + " in host memory");
   }
   return text;
 }

@@ -7,7 +7,7 @@
 
 namespace s2s {
 
-/// Path, state, problem, and all fields of the note.
+/// Returns path, state, problem, and all fields of the note.
 nlohmann::ordered_json plugin_json(const PluginFile& file);
 
 }  // namespace s2s

@@ -41,7 +41,8 @@ FileChecksums checksums_of_file(const std::string& path) {
   std::vector<char> block(std::min(kChecksumBlockBytes, mapping.size()));
   for (uint64_t begin = 0; begin < mapping.size(); begin += kChecksumBlockBytes) {
     const uint64_t count = std::min(kChecksumBlockBytes, mapping.size() - begin);
-    mapping.read(begin, count, block.data());  // not its pages: it may become shorter
+    // Not through mapped pages: the file may be truncated meanwhile.
+    mapping.read(begin, count, block.data());
     stream.add(block.data(), count);
   }
   return stream.sums();

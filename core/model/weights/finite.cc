@@ -36,7 +36,7 @@ __attribute__((target("avx2"))) bool search_avx2(const Bits* bits, int64_t count
 }
 #endif
 
-/// The same with AVX2 where the processor has it.
+/// Uses AVX2 if the processor supports it.
 template <class Bits>
 bool any_exponent_full(const void* data, int64_t count, Bits exponent) {
   const auto* bits = static_cast<const Bits*>(data);
@@ -47,7 +47,7 @@ bool any_exponent_full(const void* data, int64_t count, Bits exponent) {
   return search(bits, count, exponent);
 }
 
-/// Tests the bits of the elements. Returns nothing for tensors on a device or with gaps.
+/// Tests the bits of the elements. Returns nothing for non-CPU and non-contiguous tensors.
 std::optional<bool> all_finite_by_bits(const at::Tensor& tensor) {
   if (!tensor.device().is_cpu() || !tensor.is_contiguous()) return std::nullopt;
   return all_finite(tensor.const_data_ptr(), tensor.numel(), tensor.scalar_type());

@@ -26,8 +26,7 @@ double tolerance(const SafetensorsFile& file, const std::string& key) {
   throw reference_metadata_error(file.path(), key, text, "a number of at least 0");
 }
 
-/// The metadata's "bfloat16", which need not be there: {"draws", "nudge", "errors": {NAME:
-/// NUMBER}}.
+/// Reads the optional metadata key "bfloat16": {"draws", "nudge", "errors": {NAME: NUMBER}}.
 std::optional<RoundingReference> read_rounding(const SafetensorsFile& file) {
   const auto it = file.metadata().find("bfloat16");
   if (it == file.metadata().end()) return {};
@@ -51,7 +50,7 @@ std::optional<RoundingReference> read_rounding(const SafetensorsFile& file) {
   return rounding;
 }
 
-/// "after/<n>/<name>" by n.
+/// Returns the tensors "after/<n>/<name>", grouped by n.
 std::map<int64_t, TensorMap> read_after(const SafetensorsFile& file) {
   std::map<int64_t, TensorMap> after;
   for (auto& [name, tensor] : file.tensors("after/")) {

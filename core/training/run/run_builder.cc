@@ -18,7 +18,7 @@
 namespace s2s {
 namespace {
 
-/// Opens the CUDA half of LibTorch, which registers its kernels (decision record 0006).
+/// Loads the CUDA library of LibTorch, which registers its kernels (decision record 0006).
 bool open_cuda(std::string& why) {
   if (dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     why = dlerror();
@@ -91,9 +91,10 @@ std::unique_ptr<Tokenizer> RunBuilder::tokenizer(const std::string& checkpoint) 
   const Config config = with_checkpoint_copies(config_, checkpoint);
   Config node = node_at(config, "model.tokenizer");
   if (node.entries().empty()) return nullptr;
-  if (process_ != nullptr && process_->rank > 0) node.erase("train");  // rank 0 has made it
+  if (process_ != nullptr && process_->rank > 0) node.erase("train");  // rank 0 has created it
   const Config* const train = node.find("train");
-  if (train != nullptr && is_distrusted(train->origin())) node.erase("train");  // it writes a file
+  // Training a tokenizer writes a file.
+  if (train != nullptr && is_distrusted(train->origin())) node.erase("train");
   if (!checkpoint.empty()) require_checkpoint(checkpoint);
   return registries_.create<Tokenizer>(node, context("model.tokenizer"));
 }
@@ -126,7 +127,7 @@ std::unique_ptr<InitialValues> RunBuilder::initial_values(SpeechModel& model,
       model, InitialValuesSettings{device_, precision_.parameter_type,
                                    static_cast<uint64_t>(settings_.trainer.seed),
                                    checkpoint.empty() ? pretrained : From::kNowhere});
-  model.codec().to(device_, at::kFloat);  // whatever the precision
+  model.codec().to(device_, at::kFloat);  // independent of the precision
   const LoraOptions& lora = settings_.model.lora;
   if (lora.r > 0 && lora.path && checkpoint.empty()) {
     Backbone& llm = language_model(model);
@@ -169,7 +170,7 @@ std::vector<NamedMetric> RunBuilder::metrics() const {
     metrics.push_back({name, [this, node = node] {
                          return registries_.create<Metric>(node, context("model.metrics"));
                        }});
-    metrics.back().create();  // a mistake in its options is said before training
+    metrics.back().create();  // reports errors in the options before training starts
   }
   return metrics;
 }

@@ -37,7 +37,7 @@ Trainer::End Trainer::run(int64_t first_step) {
       buffers.average(*parts_.strategy);
       validate_after(done);
     }
-    if (is_alone) agreed_ |= wishes();  // nobody else has to hear of it
+    if (is_alone) agreed_ |= wishes();  // with one rank, no agreement between ranks is needed
     if (settings_.saves.is_due(done) || agreed_.save || agreed_.stop ||
         done == settings_.max_steps) {
       begin_phase(done - 1, TrainingPhase::kSave);

@@ -192,14 +192,14 @@ TEST_CASE("an adapter that does not fit the options is an error") {
   };
   s2s::LoraOptions options = peft_options();
   options.r = 4;
-  CHECK(has(load(options, kData + "peft_lora"), "'r' is 3, expected 4, as model.lora says"));
+  CHECK(has(load(options, kData + "peft_lora"), "'r' is 3, expected 4, as in model.lora"));
   std::filesystem::copy(kData + "peft_lora", folder.path(),
                         std::filesystem::copy_options::overwrite_existing);
   const std::string config = folder / "adapter_config.json";
   write_bytes(config, R"({"r":3,"lora_alpha":12,"use_dora":true})");
   CHECK(has(load(peft_options(), folder.path()), "'use_dora' is true, expected false"));
   write_bytes(config, R"({"r":3})");
-  CHECK(has(load(peft_options(), folder.path()), "'lora_alpha' is no number"));
+  CHECK(has(load(peft_options(), folder.path()), "'lora_alpha' is not a number"));
   CHECK(has(load(peft_options(), folder / "none"), "[weights/unreadable]"));
 }
 

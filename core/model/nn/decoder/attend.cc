@@ -13,7 +13,7 @@
 namespace s2s {
 namespace {
 
-/// Key/value heads [B, kv, T, D] repeated for every query head that shares them.
+/// Repeats key/value heads [B, kv, T, D] for every query head that shares them.
 at::Tensor repeat_heads(const at::Tensor& x, int64_t times) {
   if (times == 1) return x;
   return x.unsqueeze(2)
@@ -21,7 +21,8 @@ at::Tensor repeat_heads(const at::Tensor& x, int64_t times) {
       .reshape({x.size(0), x.size(1) * times, x.size(2), x.size(3)});
 }
 
-/// Keys or values as `rows::OneQuery` takes them: positions and elements contiguous.
+/// Returns true for keys or values in the layout that `rows::OneQuery` needs: positions and
+/// elements contiguous.
 bool is_cache_like(const at::Tensor& x, const at::Tensor& like) {
   return x.is_cpu() && x.scalar_type() == like.scalar_type() && x.stride(3) == 1 &&
          x.stride(2) == x.size(3) && x.strides().equals(like.strides());
@@ -31,8 +32,8 @@ double scale_of(const at::Tensor& q, const AttentionSpec& spec) {
   return spec.scale != 0 ? spec.scale : 1 / std::sqrt(static_cast<double>(q.size(-1)));
 }
 
-/// Attention with capped scores, which LibTorch's own has not. Scores are kept in float32 (or
-/// wider), one per pair of positions.
+/// Attention with soft-capped scores, which LibTorch's attention does not support. Scores are kept
+/// in float32 (or wider), one per pair of positions.
 /// Shapes: q [B, heads, T, D], k, v [B, heads, S, D], visible [T, S] bool, or undefined for all.
 at::Tensor attend_capped(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                          const at::Tensor& visible, const AttentionSpec& spec) {
@@ -67,8 +68,8 @@ at::Tensor attend_one_of(const at::Tensor& q_BH1D, const at::Tensor& k, const at
   return y;
 }
 
-/// One new position sees everything, so the query heads that share a key/value head can stand in
-/// for a row of positions: nothing is repeated.
+/// Attention of a single new position. It sees all keys, so the query heads that share a key/value
+/// head are treated as positions. No keys or values are repeated.
 at::Tensor attend_one(const at::Tensor& q_BH1D, const at::Tensor& k, const at::Tensor& v,
                       const AttentionSpec& spec) {
   const int64_t dim = q_BH1D.size(3);
@@ -91,7 +92,7 @@ at::Tensor attend_one(const at::Tensor& q_BH1D, const at::Tensor& k, const at::T
   return y.reshape_as(q_BH1D);
 }
 
-/// [T, S] bool: which of S keys each of the T newest positions sees.
+/// Returns [T, S] bool: which of S keys each of the T newest positions sees.
 at::Tensor visible_keys(int64_t num_new, int64_t num_all, int64_t window, at::Device device) {
   const int64_t before = num_all - num_new;
   const at::Tensor past =
@@ -125,7 +126,7 @@ at::Tensor newest(const at::Tensor& x, int64_t count) {
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k_all, const at::Tensor& v_all,
                   const AttentionSpec& spec) {
   const int64_t num_new = q.size(2);
-  // Keys before the window of the first new position are seen by none.
+  // No position sees the keys before the window of the first new position.
   const int64_t reach =
       spec.window > 0 ? std::min(k_all.size(2), spec.window - 1 + num_new) : k_all.size(2);
   const at::Tensor k = newest(k_all, reach);
