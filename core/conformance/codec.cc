@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kFrames = 11;
 
-/// Two tones that swell and fade; the second row ends in the middle of a frame.
+/// Two tones of changing loudness. The second row ends in the middle of a frame.
 struct Audio {
   at::Tensor samples_BS, lengths_B;
 };

@@ -1,4 +1,4 @@
-// Texts and batches.
+// Conformance checks of tokenizers and data sources.
 
 #include <ATen/ATen.h>
 

@@ -10,7 +10,7 @@
 namespace s2s::conformance {
 namespace {
 
-/// Noise of two seconds, and how much of each row is recording.
+/// Two seconds of noise per row, and the number of valid samples in each row.
 struct Audio {
   at::Tensor samples_BS, lengths_B;
 };
