@@ -139,8 +139,8 @@ void print_text(const std::vector<Candidate>& layouts, double gpu_bytes, int64_t
   size_t width = 16;
   for (const Candidate& layout : layouts) width = std::max(width, layout.words.size());
   const std::string of = gpu_bytes > 0 ? fmt::format("of {:.1f} GB", gpu_bytes / 1e9) : "";
-  fmt::print("{:<{}}  {:>9}  {:>7}  {:>13}  {:>9}  {}\n", "trainer.strategy", width, "GB a rank",
-             "GB host", "MB a sequence", "sequences", of);
+  fmt::print("{:<{}}  {:>9}  {:>7}  {:>13}  {:>9}  {}\n", "trainer.strategy", width, "GB/rank",
+             "GB host", "MB/sequence", "sequences", of);
   for (const Candidate& layout : layouts) {
     const std::string sent = layout.is_sent_known
                                  ? fmt::format("{:.1f}", layout.sent_for_sequence() / 1e6)
@@ -151,7 +151,7 @@ void print_text(const std::vector<Candidate>& layouts, double gpu_bytes, int64_t
   }
   fmt::print(
       "\n"
-      "{} rank{}; MB a sequence: what one rank sends per optimizer step, divided by the number of "
+      "{} rank{}; MB/sequence: what one rank sends per optimizer step, divided by the number of "
       "sequences in the step\n",
       num_ranks, num_ranks == 1 ? "" : "s");
   if (!layouts.empty() && !layouts.front().need.has_activations) {
