@@ -257,7 +257,7 @@ std::string why_without_effect(const std::string& key, const Config& value) {
 }
 
 Config our_strategy(const std::string& name) {
-  const std::string last = name.substr(name.rfind('.') + 1);  // all of it without a point
+  const std::string last = name.substr(name.rfind('.') + 1);  // the whole name if there is no dot
   for (const Strategy& strategy : kStrategies) {
     if (strategy.theirs == last) return parse_yaml_value(strategy.ours, {});
   }
@@ -284,7 +284,7 @@ std::string instead_of(const std::string& path, const std::string& key, const Co
     return "";
   };
   const std::string here = find(path);
-  // DeepSpeed's keys, put where they seem to belong.
+  // DeepSpeed's top-level keys, written under `trainer`.
   return here.empty() && path == "trainer" ? find("") : here;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Best effort: what cannot be listed or removed stays.
+/// Removes folders of dead processes. Ignores errors.
 void remove_leftovers(const fs::path& name) {
   const fs::path parent = name.has_parent_path() ? name.parent_path() : fs::path(".");
   const std::string prefix = name.filename().string() + ".partial-";

@@ -1,5 +1,5 @@
 #pragma once
-// A folder that appears under its name only when everything in it is there.
+// A folder that gets its final name only when it is complete.
 
 #include <filesystem>
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace s2s::synth {
 
-/// Makes NAME.partial-PID beside NAME; removes it unless `commit` renamed it. Folders that dead
-/// processes left behind are removed as well.
+/// Creates NAME.partial-PID next to NAME. The destructor removes it unless `commit` renamed it.
+/// Also removes such folders of dead processes.
 class PartialFolder {
  public:
   using WriteError = Error (*)(const std::string& path, const std::string& reason);
 
-  /// Errors: `write_error`, [synth/write] without one.
+  /// Errors: `write_error`; default: [synth/write].
   explicit PartialFolder(std::filesystem::path name, WriteError write_error = cannot_write);
   ~PartialFolder();
   PartialFolder(const PartialFolder&) = delete;
   PartialFolder& operator=(const PartialFolder&) = delete;
 
   const std::filesystem::path& path() const { return partial_; }
-  /// Errors: `write_error` when NAME came into being meanwhile.
+  /// Errors: `write_error` when NAME was created in the meantime.
   void commit();
 
  private:

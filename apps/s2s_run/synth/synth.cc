@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// Raised when the same options give other data.
+/// Increment when the same options give different data.
 constexpr int kSetVersion = 1;
 
 const char* size_name(Size size) {
@@ -60,7 +60,7 @@ void write_text(const fs::path& path, const std::string& text) {
   if (!out) throw cannot_write(path.string(), std::strerror(errno));
 }
 
-/// synth.json of a folder; nothing where it is missing or is not what this program writes.
+/// synth.json of a folder; empty if it is missing or was not written by this program.
 std::optional<Json> description_of(const fs::path& folder) {
   try {
     Json json = try_parse_foreign_json<Json>(read_small_file(folder / "synth.json"));
@@ -77,7 +77,7 @@ std::optional<Json> description_of(const fs::path& folder) {
   }
 }
 
-/// The summary of a set that is there already; nothing when the folder is free.
+/// Reads the summary of an existing set. False when the folder does not exist or is empty.
 bool find_existing(const fs::path& folder, const Json& settings, SetSummary& summary) {
   if (!fs::exists(folder)) return false;
   if (fs::is_directory(folder) && fs::is_empty(folder)) return false;
@@ -93,7 +93,7 @@ bool find_existing(const fs::path& folder, const Json& settings, SetSummary& sum
   return true;
 }
 
-/// What a worker does: speaks a planned cut and writes it. -> its JSON lines.
+/// The task of a worker: synthesizes a planned cut and writes it. -> its JSON lines.
 std::function<std::string(size_t)> cut_task(const SetPlan& plan, const fs::path& folder,
                                             const SetOptions& options) {
   auto composer = std::make_shared<Composer>(options.seed);

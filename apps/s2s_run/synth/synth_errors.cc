@@ -16,13 +16,13 @@ Error unknown_domain(const std::string& name, const std::vector<std::string>& kn
   const std::string nearest = nearest_name(name, known);
   const std::string hint = nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
   return {ExitCode::kUsage, "synth/domain",
-          "--domains: there is no domain '" + name + "'" + hint + "\n  known: " + list(known)};
+          "--domains: unknown domain '" + name + "'" + hint + "\n  known: " + list(known)};
 }
 
 Error speech_failed(const std::string& text, const std::string& voice) {
   return {ExitCode::kData, "synth/speech",
           "flite's voice '" + voice + "' did not speak every word of '" + text +
-              "'; use plain lower-case words separated by single blanks"};
+              "'; use lower-case words separated by single spaces"};
 }
 
 Error folder_in_use(const std::string& folder) {
