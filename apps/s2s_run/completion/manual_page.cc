@@ -1,3 +1,5 @@
+#include <map>
+
 #include "s2s_run/completion/completion_texts.h"
 
 namespace s2s::run {
