@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "s2s/error.h"
-
 namespace s2s::run {
 
 /// Returns the folder that contains bin/ and share/s2s/: an installation prefix, or a build tree.
@@ -24,9 +22,8 @@ using TemplateMark = std::pair<std::string, std::string>;
 
 /// Copies the files below `from` to the same relative paths below `to`, and replaces the
 /// placeholders in order.
-/// Errors: `cannot_write`(to, reason) when a folder cannot be created, [io/write].
+/// Errors: [io/write].
 void copy_template(const std::filesystem::path& from, const std::filesystem::path& to,
-                   const std::vector<TemplateMark>& marks,
-                   Error (*cannot_write)(const std::string& folder, const std::string& reason));
+                   const std::vector<TemplateMark>& marks);
 
 }  // namespace s2s::run

@@ -164,8 +164,8 @@ TEST_CASE("plugin new makes a project, and refuses what it cannot make") {
   CHECK(contains(again.output, "[io/exists]"));
   CHECK(run_cli("plugin new llm acme.tiny --force --out " + out).exit_code == 0);
   const CommandResult nowhere = run_cli("plugin new llm acme.tiny --out /proc/tiny");
-  CHECK(nowhere.exit_code == 4);
-  CHECK(nowhere.output.find("[plugin/new-folder] ") != std::string::npos);
+  CHECK(nowhere.exit_code == 5);
+  CHECK(contains(nowhere.output, "[io/write] /proc/tiny: cannot create the folder"));
   const CommandResult kind = run_cli("plugin new lmm acme.tiny --out " + out + "2");
   CHECK(contains(kind.output, "[plugin/new-kind] there is no template for the kind 'lmm'"));
   CHECK(contains(kind.output,

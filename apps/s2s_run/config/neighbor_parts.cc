@@ -30,6 +30,11 @@ constexpr std::array kClasses = {
 /// Options that only select between equivalent implementations.
 constexpr std::array kSwitches = {"foreach", "fused", "capturable", "differentiable"};
 
+void give_name(Config& part, const char* key, const std::string& name, const Origin& origin) {
+  part[key] = Config::scalar(name);
+  part[key].set_origin(origin);
+}
+
 void translate_class(Config& part, const std::string& key, ConfigNotes& notes) {
   const Config* const found = part.find("_target_");
   if (found == nullptr || !found->is_scalar() || part.find("name") != nullptr) return;
@@ -40,14 +45,8 @@ void translate_class(Config& part, const std::string& key, ConfigNotes& notes) {
     notes.others.push_back(config_place("model." + key + "._target_", target) + ": " +
                            config_value(target) + " is read as name: " + one.ours);
     part.erase("_target_");
-    part["name"] = Config::scalar(one.ours);
-    part["name"].set_origin(target.origin());
+    give_name(part, "name", one.ours, target.origin());
   }
-}
-
-void give_name(Config& part, const char* key, const std::string& name, const Origin& origin) {
-  part[key] = Config::scalar(name);
-  part[key].set_origin(origin);
 }
 
 /// Keys that only NeMo's duplex model has, in addition to `model.llm`.
@@ -137,8 +136,7 @@ void name_language_model(Config& config, const std::vector<std::string>& familie
   if (name.empty()) return;
   notes.others.push_back(config_place("model.llm.path", *path) + ": its config.json says " +
                          printable_name(type) + ", read as name: " + name);
-  (*llm)["name"] = Config::scalar(name);
-  (*llm)["name"].set_origin(origin);
+  give_name(*llm, "name", name, origin);
 }
 
 void name_data_sources(Config& config, ConfigNotes& notes) {

@@ -71,8 +71,7 @@ int make_project(const NewArguments& arguments, const Invocation&) {
   const fs::path folder = arguments.folder.empty() ? plugin_name(arguments.name) : arguments.folder;
   require_new({folder.string()}, arguments.force);
   copy_template(template_root() / arguments.kind, folder,
-                {{"PLUGIN_NAME", plugin_name(arguments.name)}, {"COMPONENT_NAME", arguments.name}},
-                new_folder_error);
+                {{"PLUGIN_NAME", plugin_name(arguments.name)}, {"COMPONENT_NAME", arguments.name}});
   if (arguments.kind == "llm") write_tiny_config(folder, arguments.name);
   fmt::print("{}: a plugin for {}:{}\n", folder.string(), arguments.kind, arguments.name);
   const fs::path prefix = install_prefix();

@@ -40,14 +40,6 @@ Error project_exists_error(const std::string& folder) {
               "  next:      choose another name, or move this one away"};
 }
 
-/// [project/write]: `path` cannot be created. `reason`: the system's message.
-Error project_write_error(const std::string& path, const std::string& reason) {
-  return {ExitCode::kData, "project/write",
-          "s2s-run new: cannot create '" + path + "': " + reason +
-              "; what was written so far has been removed\n  expected:  a folder that you may "
-              "write to, with 20 MB of free space\n  next:      choose another place"};
-}
-
 struct ProjectArguments {
   std::string folder;
   std::string from = "tiny";  // the template: a file of configs/
@@ -99,11 +91,10 @@ int make_new_project(const ProjectArguments& arguments, const Invocation&) {
   if (!is_project_name(name)) throw project_name_error(arguments.folder);
   std::error_code ignored;
   if (fs::exists(fs::symlink_status(folder, ignored))) throw project_exists_error(folder.string());
-  synth::PartialFolder made(folder, project_write_error);
+  synth::PartialFolder made(folder);
   copy_template(
       shared_files() / "template_project", made.path(),
-      {{"PROJECT_NAME", name}, {"TEMPLATE_NAME", arguments.from}, {"STRATEGY_NAME", "ddp"}},
-      project_write_error);
+      {{"PROJECT_NAME", name}, {"TEMPLATE_NAME", arguments.from}, {"STRATEGY_NAME", "ddp"}});
   write_file_atomically((made.path() / "config.yaml").string(),
                         project_config(arguments.from, name));
   if (arguments.from == "tiny") make_example_data(made.path());
