@@ -16,9 +16,9 @@
 namespace s2s {
 
 /// How rotary frequencies are scaled for longer texts. kNone: not at all. kLinear: all are divided
-/// by factor. kByWavelength (Llama 3): long wavelengths are divided by factor, short ones are kept,
-/// with a ramp between. kDynamic: the base grows with the text once it is longer than the original
-/// length. kYarn: like kByWavelength, but the ramp is over the indices of the pairs.
+/// by factor. kByWavelength (rope_type llama3): long wavelengths are divided by factor, short ones
+/// are kept, with a ramp between. kDynamic: the base grows with the text once it is longer than the
+/// original length. kYarn: like kByWavelength, but the ramp is over the indices of the pairs.
 enum class RotaryScaling { kNone, kLinear, kByWavelength, kDynamic, kYarn };
 
 /// Rotary position embedding: the angle of pair j at position t is t * inv_freq[j], where
