@@ -145,8 +145,8 @@ std::string key_hint(std::string option) {
       {"--strategy", "trainer.strategy.name=fsdp"},
       {"--output-dir", "exp_manager.explicit_log_dir=FOLDER"},
       {"--output", "exp_manager.explicit_log_dir=FOLDER"},
-      {"--gpus", "trainer.devices=RANKS, behind: s2s-run launch local -n RANKS -- train ..."},
-      {"--devices", "trainer.devices=RANKS, behind: s2s-run launch local -n RANKS -- train ..."}};
+      {"--gpus", "trainer.devices=RANKS after: s2s-run launch local -n RANKS -- train ..."},
+      {"--devices", "trainer.devices=RANKS after: s2s-run launch local -n RANKS -- train ..."}};
   std::replace(option.begin() + 2, option.end(), '_', '-');
   const auto found = kKeys.find(option);
   return found == kKeys.end() ? "" : "\n  write:     " + found->second;

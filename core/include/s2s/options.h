@@ -1,13 +1,14 @@
 #pragma once
-// Options of a component, written once. A struct says them in one function,
+// Options of a component. A struct lists them in one function:
 //
 //   struct LlamaOptions {
 //     int64_t num_layers = 22;
-//     void visit(s2s::OptionVisitor& v) { v("num_layers", num_layers, "decoder blocks",
-//     at_least(1)); }
+//     void visit(s2s::OptionVisitor& v) {
+//       v("num_layers", num_layers, "decoder blocks", at_least(1));
+//     }
 //   };
 //
-// and that serves parsing, unknown-key errors, `plugin inspect` and the effective config.
+// This list serves parsing, errors for unknown keys, `plugin inspect` and the effective config.
 
 #include <cstdint>
 #include <limits>

@@ -139,9 +139,7 @@ void Bpe::read_merges(const JsonPlace& place) {
     if (!add_merge(left, right)) {
       const nlohmann::json shown = left + " " + right;
       JsonPlace(shown, place.item(i).where())
-          .damaged(
-              "two pieces that, like what they make "
-              "together, are in the vocabulary");
+          .damaged("two pieces of the vocabulary whose concatenation is in the vocabulary, too");
     }
   }
 }

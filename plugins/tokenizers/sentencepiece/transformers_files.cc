@@ -34,7 +34,7 @@ std::string obstacle(const ModelProto& model) {
   }
   if (is_word && model.byte_fallback) return "is a word model with byte_fallback";
   if (!is_unigram && has_type(model, PieceType::kUnused)) {
-    return "has unused pieces and is no unigram model";
+    return "has unused pieces and is not a unigram model";
   }
   const bool is_long =
       std::any_of(model.pieces.begin(), model.pieces.end(),
@@ -42,7 +42,7 @@ std::string obstacle(const ModelProto& model) {
   if (is_long) return "has a piece of more than 1024 bytes";
   const bool is_finite = std::all_of(model.pieces.begin(), model.pieces.end(),
                                      [](const Piece& piece) { return std::isfinite(piece.score); });
-  return is_finite ? "" : "has a score that is no finite number";
+  return is_finite ? "" : "has a score that is not finite";
 }
 
 /// The unigram model. The package derives the score of unknown characters from the smallest of all
