@@ -29,7 +29,6 @@ Error port_error(const std::string& reason) {
               "\n  next:      set MASTER_PORT to a free port"};
 }
 
-/// A port that is free now.
 int free_port() {
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address = {};

@@ -29,7 +29,6 @@ class RankGroup {
   /// Forwards signals and waits until all processes have ended.
   void run(SignalQueue& signals, double grace_s);
 
-  /// The rank that failed first, if any.
   std::optional<int> first_failure() const { return first_failure_; }
   const RankEnd& end_of(int rank) const { return ranks_[static_cast<size_t>(rank)].end; }
   const RankOutput& output_of(int rank) const { return ranks_[static_cast<size_t>(rank)].output; }

@@ -23,7 +23,6 @@ class RankOutput {
   void end();
   /// The last lines (at most twenty), oldest first.
   const std::deque<std::string>& last_lines() const { return last_lines_; }
-  /// The path of the log file, or "".
   const std::string& file() const { return file_; }
 
  private:

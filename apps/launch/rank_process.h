@@ -10,7 +10,6 @@
 
 namespace s2s::launch {
 
-/// How a rank ended.
 struct RankEnd {
   int exit_code = 0;
   int signal = 0;  // 0 when it exited by itself

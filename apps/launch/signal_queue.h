@@ -16,7 +16,6 @@ class SignalQueue {
 
   /// Readable when a signal is pending.
   int descriptor() const { return descriptor_; }
-  /// The next pending signal, if any.
   std::optional<int> next() const;
   /// The previous signal mask, for child processes.
   const sigset_t& old_mask() const { return old_mask_; }

@@ -22,7 +22,6 @@ size_t output_width() {
   return known ? size.ws_col : 0;
 }
 
-/// Wraps `text` between words at `width` characters.
 std::vector<std::string> wrapped(const std::string& text, size_t width) {
   std::vector<std::string> lines(1);
   for (size_t at = 0; at < text.size();) {

@@ -79,7 +79,6 @@ class Command {
   Command command(const std::string& name, const std::string& description) const;
   /// A command that only groups others: "data" of "data synth".
   Command group(const std::string& name, const std::string& description) const;
-  /// Hides the command in --help.
   Command hidden() const;
 
   /// An option ("-n,--num-ranks") or a positional argument ("config"). `value` is any of the types

@@ -173,7 +173,6 @@ std::string override_hint(const std::vector<std::string>& left_over, const std::
   return "";
 }
 
-/// Converts an error of CLI11 to one of ours.
 Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = understood(app);
   if (command.get_require_subcommand_min() > 0 && command.get_subcommands().empty()) {

@@ -39,10 +39,8 @@ Command setup_plugin_notes(const Command& program);
 
 /// Adds the option --config to commands that search plugins.
 void add_config_option(const Command& command, std::string& config);
-/// Adds the option --allow-commands to commands that read data.
 void add_allow_commands(const Command& command);
 
-/// Adds every subcommand.
 void setup_subcommands(const Command& program);
 
 }  // namespace s2s::run

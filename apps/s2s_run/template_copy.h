@@ -14,10 +14,8 @@ std::filesystem::path install_prefix();
 /// Returns PREFIX/share/s2s: templates, configurations and documentation.
 std::filesystem::path shared_files();
 
-/// Returns `text` with `value` in place of each `mark`.
 std::string replaced(std::string text, const std::string& mark, const std::string& value);
 
-/// A placeholder of the templates, and its replacement.
 using TemplateMark = std::pair<std::string, std::string>;
 
 /// Copies the files below `from` to the same relative paths below `to`, and replaces the

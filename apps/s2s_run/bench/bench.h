@@ -93,7 +93,6 @@ struct BenchDataArguments {
 /// bench data: times the data loader. Prints one JSON object, or text.
 int bench_data(const BenchDataArguments& arguments, const Invocation& invocation);
 
-/// Adds `bench data`.
 void add_bench_data(const Command& bench);
 
 }  // namespace s2s::run

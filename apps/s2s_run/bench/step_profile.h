@@ -23,11 +23,9 @@ class StepClock : public BlockHooks {
   StepClock(Block& model, bool processor_time);
   ~StepClock() override;
 
-  /// Starts a step.
   void start();
   /// Adds the time since the last mark to `name`.
   void mark(const std::string& name);
-  /// Seconds of the current step so far.
   double step_s() const;
   /// Median seconds of each name over the steps, in the order of a step.
   std::vector<std::pair<std::string, double>> medians() const;

@@ -37,7 +37,6 @@ void add_from(Lines& lines, const std::vector<std::pair<const char*, const char*
   }
 }
 
-/// Adds the number of ranks that wrote a sharded checkpoint.
 void add_ranks(Lines& lines, const fs::path& folder) {
   try {
     const int64_t ranks =

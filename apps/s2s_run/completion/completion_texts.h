@@ -37,7 +37,6 @@ std::vector<std::string> steps_to_values(const CommandSpec& program);
 /// Returns `text` in single quotes, as bash and zsh read it.
 std::string shell_quoted(const std::string& text);
 
-/// Returns the texts with `separator` between them.
 std::string joined(const std::vector<std::string>& texts, const std::string& separator);
 
 }  // namespace s2s::run

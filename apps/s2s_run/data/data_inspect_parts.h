@@ -13,7 +13,6 @@
 
 namespace s2s::run {
 
-/// Arguments of the command line.
 struct InspectArguments {
   SourceArguments source;
   std::string tokenizer;

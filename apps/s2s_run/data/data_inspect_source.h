@@ -37,7 +37,6 @@ class DataSet {
   const std::vector<std::string>& words() const { return words_; }
   /// What is read, as a block like `train_ds`.
   const Config& block() const { return block_; }
-  /// The path of the block, for messages.
   const std::string& path() const { return path_; }
   const std::string& base_dir() const { return base_dir_; }
   /// The `data` block of a run; null otherwise.

@@ -67,7 +67,6 @@ int run_synth(SynthArguments arguments, const Invocation& invocation) {
   return 0;
 }
 
-/// Options of the `data.synth` block.
 struct SynthBlock {
   std::string path;
   std::string size = "full";

@@ -34,10 +34,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The file descriptor on which the child reports.
 constexpr int kReportDescriptor = 3;
 
-/// How a child ended.
 struct ChildEnd {
   int exit_code = 0;
   int signal = 0;  // 0: it exited
@@ -164,8 +162,8 @@ int run_checks(const std::string& path, const Invocation&) {
 struct CheckReport {
   Json lines = Json::array();  // finished checks
   std::string title, doing;    // of the running check
-  bool failed = false;         // a check failed
-  bool passed = false;         // all checks passed
+  bool failed = false;
+  bool passed = false;
 
   void take(const std::string& text) {
     const Json line = try_parse_foreign_json<Json>(text);

@@ -35,7 +35,6 @@ void scale(std::vector<float>& samples, double gain) {
   for (float& x : samples) x *= static_cast<float>(gain);
 }
 
-/// Inserts a gap of `gap_s` between two words.
 void insert_pause(Speech& speech, size_t before_word, double gap_s) {
   const double at_s = speech.words[before_word].start_s;
   const auto at = std::min(speech.samples.size(),

@@ -12,7 +12,6 @@ Error unknown_domain(const std::string& name, const std::vector<std::string>& kn
 Error speech_failed(const std::string& text, const std::string& voice);
 /// The folder contains something other than a complete set.
 Error folder_in_use(const std::string& folder);
-/// The folder contains a set with other settings.
 Error other_set_there(const std::string& folder, const std::string& there,
                       const std::string& asked);
 Error cannot_write(const std::string& path, const std::string& reason);

@@ -68,7 +68,6 @@ TokenizerFile open_tokenizer(const CodeArguments& arguments, const Invocation& i
                        tokenizer_component_for(arguments.path, arguments.plugin), "tokenizer");
 }
 
-/// Calls `visit` with each line and its place.
 template <class Visit>
 void for_each_line(const CodeArguments& arguments, const Visit& visit) {
   int64_t number = 0;

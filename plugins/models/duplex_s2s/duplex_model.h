@@ -18,7 +18,6 @@
 
 namespace s2s::duplex {
 
-/// The parts of a model.
 struct DuplexParts {
   std::unique_ptr<Backbone> llm;
   std::unique_ptr<Encoder> encoder;

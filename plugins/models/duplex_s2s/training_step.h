@@ -5,7 +5,6 @@
 
 namespace s2s::duplex {
 
-/// The loss weights at a step.
 struct StageWeights {
   double text = 0, audio = 0, user_text = 0;
   bool train_encoder = true;

@@ -120,7 +120,6 @@ c10d::ReduceOp reduce_op(Reduction reduction) {
   }
 }
 
-/// The network connection of a process.
 struct Network {
   std::shared_ptr<::gloo::transport::Device> device;
   int threads = 2;

@@ -84,8 +84,8 @@ std::string text_of(const std::filesystem::path& path) {
 
 /// Pronunciations of the words that can be recognized.
 struct Dictionary {
-  std::string lines;            // entries of the requested words, in the file's format
-  std::set<std::string> words;  // the requested words that are in the file
+  std::string lines;  // entries of the requested words, in the file's format
+  std::set<std::string> words;
 };
 
 /// Reads the entries of `wanted` from a dictionary in CMU's format. Errors: [scorer/model].

@@ -14,7 +14,6 @@ constexpr std::string_view kWordMark = "\xE2\x96\x81";  // U+2581, SentencePiece
 // Up to this number of symbols, scanning all pairs is faster than a queue.
 constexpr size_t kShortWord = 32;
 
-// Limits of the cache of words.
 constexpr size_t kNumSlots = size_t{1} << 15;
 constexpr size_t kMaxWords = kNumSlots / 2;
 constexpr size_t kMaxTextBytes = size_t{2} << 20;

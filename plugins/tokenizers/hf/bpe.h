@@ -57,8 +57,8 @@ class WordCache {
  private:
   struct Slot {
     uint64_t hash = 0;
-    uint32_t text = 0;        // start of the word in texts_
-    uint32_t ids = 0;         // start of its ids in ids_
+    uint32_t text = 0;
+    uint32_t ids = 0;
     uint32_t word_bytes = 0;  // 0: empty slot
     uint32_t num_ids = 0;
   };

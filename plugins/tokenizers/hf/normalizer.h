@@ -11,7 +11,6 @@
 
 namespace s2s::hf_plugin {
 
-/// A text during normalization.
 struct NormalizedText {
   std::string text;
   /// Number of bytes at the front of `text` that come from the first character of the text given to

@@ -49,7 +49,6 @@ class SplitStep final : public PreTokenizerStep {
   bool invert_;
 };
 
-/// Rewrites every piece.
 class RewriteStep : public PreTokenizerStep {
  public:
   void apply(Pieces& pieces, MatchState& state) const final {

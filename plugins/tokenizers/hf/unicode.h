@@ -18,7 +18,6 @@ CodePoint code_point_at(std::string_view text, size_t at);
 CodePoint code_point_before(std::string_view text, size_t end);
 void append_utf8(char32_t code, std::string& out);
 
-/// True if `text` is valid UTF-8.
 bool is_valid_utf8(std::string_view text);
 /// Replaces invalid parts by U+FFFD: one for each longest incomplete start of a character, else one
 /// for each byte. Source: the Unicode standard, "U+FFFD substitution of maximal subparts".

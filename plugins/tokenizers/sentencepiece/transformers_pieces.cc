@@ -22,7 +22,6 @@ bool is_ascii_mark(const std::string& character) {
   return character.size() == 1 && std::ispunct(static_cast<unsigned char>(character[0])) != 0;
 }
 
-/// The characters of normal pieces.
 std::set<std::string> known_characters(const ModelProto& model) {
   std::set<std::string> known;
   for (const Piece& piece : model.pieces) {
