@@ -1,22 +1,15 @@
 #include "s2s_run/synth/synth_errors.h"
 
+#include <fmt/ranges.h>
+
 namespace s2s::synth {
-
-namespace {
-
-std::string list(const std::vector<std::string>& names) {
-  std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  return all;
-}
-
-}  // namespace
 
 Error unknown_domain(const std::string& name, const std::vector<std::string>& known) {
   const std::string nearest = nearest_name(name, known);
   const std::string hint = nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
   return {ExitCode::kUsage, "synth/domain",
-          "--domains: unknown domain '" + name + "'" + hint + "\n  known: " + list(known)};
+          fmt::format("--domains: unknown domain '{}'{}\n  known: {}", name, hint,
+                      fmt::join(known, ", "))};
 }
 
 Error speech_failed(const std::string& text, const std::string& voice) {
