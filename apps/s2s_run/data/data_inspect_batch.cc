@@ -17,7 +17,7 @@ Error no_batch(int64_t asked, int64_t found) {
                   asked, found));
 }
 
-/// Rows of a batch, and what they refer to.
+/// The rows of a batch, and the cuts that they refer to.
 struct Rows {
   data::CutList cuts;
   std::vector<CutSequence> sequences;

@@ -201,13 +201,6 @@ Error new_name_error(const std::string& name) {
                           "digit, for example acme.mistral");
 }
 
-Error new_folder_error(const std::string& folder, const std::string& reason) {
-  return plugin_error("plugin/new-folder",
-                      "cannot create the project in " + folder + ": " + reason +
-                          "\n"
-                          "  expected: a writable folder; choose another one with --out");
-}
-
 Error component_error(const std::vector<std::string>& findings) {
   return plugin_error("plugin/options", joined(findings, "\n  "));
 }

@@ -57,7 +57,6 @@ Error duplicate_name_error(const ComponentId& id);
 Error new_kind_error(const std::string& kind, const std::vector<std::string>& known,
                      const std::string& folder);
 Error new_name_error(const std::string& name);
-Error new_folder_error(const std::string& folder, const std::string& reason);
 
 // Checking.
 Error component_error(const std::vector<std::string>& findings);

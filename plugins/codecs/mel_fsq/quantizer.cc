@@ -10,7 +10,7 @@ namespace s2s::mel_fsq {
 
 namespace {
 
-/// Rows are the basis vectors of the orthonormal DCT-II.
+/// The rows are the basis vectors of the orthonormal DCT-II.
 at::Tensor dct_matrix(int64_t n) {
   const auto options = at::TensorOptions().dtype(at::kDouble);
   const at::Tensor place = (at::arange(n, options) + 0.5) * (M_PI / static_cast<double>(n));
@@ -82,8 +82,9 @@ at::Tensor Quantizer::transform(const at::Tensor& log_mel_F) const {
 
 namespace {
 
-/// The kept elements' statistics, as [levels, K]: number i of the order is level i / K of group i %
-/// K, so that the largest spreads meet the first levels and every group gets a fair share.
+/// Statistics of the kept elements, as [levels, K]. Element i of the order becomes level i / K of
+/// group i % K, so the elements with the largest variance use the first levels, and all groups get
+/// a similar share.
 at::Tensor kept(const at::Tensor& values_F, const at::Tensor& order_F, int64_t num_levels,
                 int64_t num_groups) {
   const at::Tensor which = order_F.slice(0, 0, num_levels * num_groups);

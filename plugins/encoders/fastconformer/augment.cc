@@ -21,7 +21,7 @@ at::Tensor draw(const at::Tensor& x_BTF, double low, double high) {
 
 at::Tensor from_db(const at::Tensor& db) { return at::exp(db * (std::log(10.0) / 10)); }
 
-/// Band f of the result is band f a of the input, between two bands in proportion.
+/// Band f of the result is band f a of the input, with linear interpolation between bands.
 at::Tensor warped(const at::Tensor& power_BTF, double most) {
   const int64_t batch = power_BTF.size(0), bands = power_BTF.size(2);
   const at::Tensor factor_B11 = draw(power_BTF, 1 - most, 1 + most);
@@ -37,7 +37,8 @@ at::Tensor warped(const at::Tensor& power_BTF, double most) {
   return at::lerp(take(lower), take(upper), share);
 }
 
-/// Noise whose spectrum falls by a random slope, so many dB below the row's mean power.
+/// Noise with a random spectral slope, with an SNR of low_db to high_db against the row's mean
+/// power.
 at::Tensor noise_like(const at::Tensor& power_BTF, const at::Tensor& frames_B, double low_db,
                       double high_db) {
   const int64_t batch = power_BTF.size(0), width = power_BTF.size(1), bands = power_BTF.size(2);
@@ -57,8 +58,8 @@ at::Tensor noise_like(const at::Tensor& power_BTF, const at::Tensor& frames_B, d
   return level * (color * grain);
 }
 
-/// True inside the masks of one axis: [B, axis]. `width` is [B, 1] or a scalar, `length` the axis'
-/// valid part.
+/// True inside the masks of one axis: [B, axis]. `width` is [B, 1] or a scalar; `length` is the
+/// valid length of the axis.
 at::Tensor random_masks(int64_t num_masks, int64_t axis, const at::Tensor& width_B1,
                         const at::Tensor& length_B1) {
   const int64_t batch = length_B1.size(0);

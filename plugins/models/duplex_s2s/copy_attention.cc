@@ -48,7 +48,7 @@ at::Tensor CopyAttention::add_words(const at::Tensor& hidden_BTH, const HeardWor
   const at::Tensor frame_S = at::arange(seen, scores_BTS.options().dtype(at::kLong));
   const at::Tensor age_TS = frame_S.slice(0, seen - width).unsqueeze(1) - frame_S;
   scores_BTS = (scores_BTS - recency_ * age_TS).masked_fill(age_TS.lt(0), -kInfinity);
-  // A place to look at that holds nothing: most frames repeat no word.
+  // An empty position to attend to, because most frames repeat no word.
   const at::Tensor nothing = at::zeros({scores_BTS.size(0), width, 1}, scores_BTS.options());
   const at::Tensor weights =
       at::softmax(at::cat({nothing, scores_BTS}, -1).to(at::kFloat), -1).narrow(-1, 1, seen);

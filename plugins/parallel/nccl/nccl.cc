@@ -1,6 +1,5 @@
-// Collectives between GPUs: LibTorch's NCCL. Each group has a stream of its own; a collective
-// begins when the current stream comes to its call, and `wait` makes the current stream wait for
-// its end.
+// Collectives between GPUs, with LibTorch's NCCL. Each group has its own stream. A collective
+// starts when the current stream reaches the call, and `wait` makes the current stream wait for it.
 
 #define USE_C10D_NCCL
 #include <ATen/ATen.h>
@@ -127,7 +126,7 @@ class NcclCommunicator : public Communicator {
     return std::make_unique<NcclWork>(std::move(started));
   }
 
-  /// The run's limit may change between collectives.
+  /// The run's timeout may change between collectives.
   ProcessGroupNCCL& group() {
     if (timeout_ != place().timeout) group_->setTimeout(timeout_ = place().timeout);
     return *group_;
@@ -136,7 +135,7 @@ class NcclCommunicator : public Communicator {
   StorePointer store_;
   c10::DeviceIndex device_;
   bool high_priority_;
-  std::chrono::milliseconds timeout_;  // what NCCL's watch knows
+  std::chrono::milliseconds timeout_;  // the timeout of NCCL's watchdog
   c10::intrusive_ptr<ProcessGroupNCCL> group_;
 };
 
@@ -147,7 +146,7 @@ Error no_gpu_error(const ProcessPlace& process, int num_gpus) {
               "\n  next:      start one process for each GPU, or choose the communicator 'gloo'"};
 }
 
-/// LibTorch's structures hold NCCL's by value.
+/// LibTorch's structures contain NCCL's by value, so versions must be equal.
 Error version_error(int version) {
   return {ExitCode::kCommunication, "comm/nccl-version",
           "the plugin was built with NCCL " + std::to_string(NCCL_VERSION_CODE) +

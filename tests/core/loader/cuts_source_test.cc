@@ -196,7 +196,7 @@ TEST_CASE("too many bad cuts are listed, with the rank that met them") {
     const std::string text = error.what();
     CAPTURE(text);
     CHECK(text.find(
-              "data.train_ds: data rank 1: 2 cuts cannot be used, but skip_bad allows only 1") !=
+              "data.train_ds: data rank 1: 2 cuts cannot be used; expected at most 1 (skip_bad)") !=
           std::string::npos);
     CHECK(text.find("\n  [test/bad-audio] made-up.jsonl:2: cut 's0e0b1r2p0'") != std::string::npos);
   }

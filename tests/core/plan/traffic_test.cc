@@ -130,7 +130,7 @@ TEST_CASE("the printed plan says the traffic of the axes that the mesh has") {
         std::string::npos);
   CHECK(sharded.find("replicate  ") == std::string::npos);
   CHECK(text("tensor=2", 0)
-            .find("for each position of a micro-batch 216 B: all-gather 96 B, "
+            .find("per position of a micro-batch 216 B: all-gather 96 B, "
                   "reduce-scatter 72 B, all-reduce 48 B\n") != std::string::npos);
   CHECK(text("tensor=2", 10).find("activations 2.2 kB: all-gather 960 B") != std::string::npos);
 }

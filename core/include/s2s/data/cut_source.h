@@ -1,5 +1,5 @@
 #pragma once
-// The data source `cuts`: batches of a set of cuts, loaded ahead by threads.
+// The data source `cuts`: batches from a set of cuts, prefetched by threads.
 
 #include <memory>
 
