@@ -60,7 +60,7 @@ TEST_CASE("in bfloat16 the head's gradient is not rounded after each chunk") {
   const at::Tensor weight = at::zeros({vocab, 1}, options).set_requires_grad(true);
   s2s::linear_cross_entropy(x, {weight, {}}, at::zeros({rows, 1}, at::kLong)).backward();
   const double expected = -static_cast<double>(rows) * x[0][0].item<double>();
-  CHECK(weight.grad().scalar_type() == at::kBFloat16);
+  CHECK((weight.grad().scalar_type() == at::kBFloat16));
   CHECK(weight.grad()[0][0].item<double>() == doctest::Approx(expected).epsilon(0.005));
 }
 
