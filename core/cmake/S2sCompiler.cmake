@@ -12,8 +12,8 @@ endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
 # One flag set for every target, so that all share one precompiled header. GCC's own garbage
-# collector would walk the 400 MB of that header again and again; without it a compilation takes less
-# time and a tenth more memory.
+# collector would walk the 400 MB of that header again and again; without it a compilation takes
+# less time and a tenth more memory.
 add_compile_options(-fPIC $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=700000>)
 
 if(S2S_SANITIZE)

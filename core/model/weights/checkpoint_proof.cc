@@ -51,7 +51,7 @@ std::string fault_of_file(const std::string& path, const std::vector<Expected>& 
     if (found == file.entries().end()) return fmt::format("{} lacks {}", path, *tensor.name);
     const SafetensorsEntry& entry = found->second;
     if (entry.dtype != tensor.dtype || count_elements(entry.sizes) != tensor.elements) {
-      return fmt::format("{} has another {} than the index", path, *tensor.name);
+      return fmt::format("{} has another {} than the index says", path, *tensor.name);
     }
   }
   return "";

@@ -69,11 +69,14 @@ class NcclCommunicator : public Communicator {
   /// A group whose run ends by an error may have collectives that never end. Otherwise they end
   /// first: without shutdown, LibTorch's destructor aborts what is still on the device.
   ~NcclCommunicator() override {
-    if (std::uncaught_exceptions() > 0) {
-      group_->abort();
-    } else {
-      group_->shutdown();
+    try {
+      if (std::uncaught_exceptions() == 0) {
+        group_->shutdown();
+        return;
+      }
+    } catch (const std::exception&) {  // nothing uses the group any more
     }
+    group_->abort();
   }
   at::DeviceType device_type() const override { return at::DeviceType::CUDA; }
 
