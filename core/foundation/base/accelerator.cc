@@ -10,7 +10,7 @@
 namespace s2s {
 namespace {
 
-/// LibTorch's devices belong to the process, so this does.
+/// One for the process, as LibTorch's devices are.
 struct Opened {
   std::mutex mutex;
   bool is_tried = false;

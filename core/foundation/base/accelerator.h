@@ -1,8 +1,9 @@
 #pragma once
-// The accelerator of the machine that a process runs on, under LibTorch's device-neutral interface
-// (at::accelerator). Its library is opened when it is asked for (decision record 0006).
+// The accelerator of this machine, under LibTorch's device-neutral interface (at::accelerator). Its
+// library is loaded on demand (decision record 0006).
 //
-// Nobody asks LibTorch for a GPU before `open_accelerator`: it would remember that there is none.
+// Do not ask LibTorch for a GPU before `open_accelerator`. LibTorch would remember that there is
+// none.
 
 #include <c10/core/DeviceType.h>
 
@@ -11,16 +12,16 @@
 
 namespace s2s {
 
-/// Opens LibTorch's CUDA half where there is an NVIDIA driver. The environment variable
+/// Loads LibTorch's CUDA libraries if the machine has an NVIDIA driver. The environment variable
 /// S2S_DEVICE_LIBRARY names another library, which registers a device with LibTorch when it is
-/// loaded. Returns the type of the device; nothing, with the reason in `why`, when there is none.
-/// Later calls return what the first one found. Thread-safe.
+/// loaded. Returns the type of the device, or nothing with the reason in `why`. Later calls return
+/// the result of the first. Thread-safe.
 std::optional<c10::DeviceType> open_accelerator(std::string& why);
 
-/// The accelerator, where this process has opened one.
+/// Returns the accelerator that this process has opened, if any.
 std::optional<c10::DeviceType> opened_accelerator();
 
-/// Whether an accelerator can be expected here. Fast: nothing of LibTorch's is opened.
+/// Returns whether this machine seems to have an accelerator. Fast: loads no library of LibTorch.
 bool has_accelerator_driver();
 
 }  // namespace s2s

@@ -15,7 +15,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 constexpr int64_t kElementsPerTask = 32768;
-constexpr int64_t kGradChunks = 16;  // fixed, so that sums do not depend on the number of threads
+constexpr int64_t kGradChunks = 16;  // fixed, so that sums are independent of the number of threads
 
 bool is_supported(const at::Tensor& x) {
   return x.device().is_cpu() && (x.scalar_type() == at::kFloat || x.scalar_type() == at::kBFloat16);
@@ -26,7 +26,7 @@ T* data(const at::Tensor& tensor) {
   return tensor.mutable_data_ptr<T>();
 }
 
-/// Calls `body` with a value of the tensor's element type.
+/// Calls `body` with a value of the tensor's dtype.
 template <class Body>
 void with_type(const at::Tensor& x, Body body) {
   if (x.scalar_type() == at::kFloat) {
@@ -42,7 +42,7 @@ void run_rows(const Job& job, int64_t count, int64_t elements_per_row) {
                 [&](int64_t begin, int64_t end) { rows::run(job, begin, end); });
 }
 
-/// Element-wise jobs, in pieces that are worth a thread.
+/// Runs element-wise work in ranges large enough for a thread.
 template <class Job>
 void run_elements(const Job& job, int64_t count) {
   const int64_t pieces = (count + kElementsPerTask - 1) / kElementsPerTask;
@@ -96,7 +96,7 @@ class RmsNormFunction : public torch::autograd::Function<RmsNormFunction> {
   }
 };
 
-/// activation(gate) * up; Gate is one of the activations of row_kernels.h.
+/// activation(gate) * up. Gate is one of the activations of row_kernels.h.
 template <class Gate>
 class GatedFunction : public torch::autograd::Function<GatedFunction<Gate>> {
  public:

@@ -2,18 +2,16 @@
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
-
-#include <set>
 
 #include "base/fnv.h"
 #include "s2s/error.h"
-#include "s2s/kinds/codec.h"
 
 namespace s2s {
 namespace {
 
-/// A stream depends on the seed and the name, not on the platform or the order.
+/// The random stream depends only on the seed and the name, not on the platform or the order.
 uint64_t stream_seed(uint64_t seed, const std::string& name) {
   return fnv1a(name, kFnvStart ^ (seed * 0x9E3779B97F4A7C15ULL));
 }
@@ -24,7 +22,7 @@ void draw(const NamedTensor& parameter, uint64_t seed, const at::Tensor& destina
     destination.fill_(init.kind == Init::Kind::kOnes ? 1 : 0);
     return;
   }
-  // Drawn in float32 on the CPU, whatever the type and the device.
+  // Draw in float32 on the CPU, for every dtype and device.
   const bool is_direct = destination.is_cpu() && destination.scalar_type() == at::kFloat;
   const at::Tensor value =
       is_direct ? destination
@@ -36,17 +34,6 @@ void draw(const NamedTensor& parameter, uint64_t seed, const at::Tensor& destina
     value.uniform_(-init.scale, init.scale, generator);
   }
   if (!is_direct) destination.copy_(value);
-}
-
-/// They stay float32: codes must not depend on the precision of a run.
-std::set<const at::Tensor*> buffers_of_codecs(Block& model) {
-  std::set<const at::Tensor*> found;
-  model.for_each_block([&](const std::string&, Block& block) {
-    auto* const codec = dynamic_cast<Codec*>(&block);
-    if (codec == nullptr) return;
-    for (const NamedTensor& buffer : codec->named_buffers()) found.insert(buffer.tensor);
-  });
-  return found;
 }
 
 }  // namespace
@@ -70,12 +57,10 @@ void InitialValues::describe(Block& model) {
     parameters_.emplace(parameter.tensor, std::move(parameter));
   }
   model.visit_all([](Block& block) { block.reset_buffers(); });
-  const std::set<const at::Tensor*> of_codecs = buffers_of_codecs(model);
   for (NamedTensor& buffer : model.named_buffers()) {
     if (!buffer.tensor->defined()) continue;
-    const bool cast = buffer.tensor->is_floating_point() && !of_codecs.contains(buffer.tensor);
-    *buffer.tensor =
-        buffer.tensor->to(settings_.device, cast ? settings_.dtype : buffer.tensor->scalar_type());
+    const auto type = buffer_type(*buffer.tensor, settings_.dtype);
+    *buffer.tensor = buffer.tensor->to(settings_.device, type);
   }
 }
 
@@ -109,13 +94,23 @@ void InitialValues::write(const at::Tensor* parameter, const at::Tensor& destina
 }
 
 void InitialValues::fill(const std::vector<NamedTensor>& parameters) const {
+  std::vector<std::pair<at::Tensor*, at::Tensor>> values, drawn;
   for (const NamedTensor& parameter : parameters) {
     at::Tensor& member = *parameter.tensor;
     if (!member.is_meta()) continue;
     at::Tensor value = at::empty(member.sizes(), member.options().device(settings_.device));
-    write(&member, value);
-    member = value.set_requires_grad(member.requires_grad());
+    if (stored_.contains(&member)) {
+      write(&member, value);
+    } else {
+      drawn.emplace_back(&member, value);
+    }
+    values.emplace_back(&member, value);
   }
+  // Each parameter has a generator of its own: all cores draw, and the numbers are the same.
+  at::parallel_for(0, static_cast<int64_t>(drawn.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) write(drawn[i].first, drawn[i].second);
+  });
+  for (auto& [member, value] : values) *member = value.set_requires_grad(member->requires_grad());
 }
 
 }  // namespace s2s
