@@ -1,9 +1,12 @@
 #pragma once
 // Element-wise parts of a decoder as single differentiable operations. On a CPU, in float32 or
 // bfloat16, they run as one pass over memory (row_kernels.h); anything else takes the same
-// formula in ATen operations, which the tests compare (`*_plain`).
+// formula in ATen operations, which the tests compare (`*_plain`). The norms are operators of
+// LibTorch's dispatcher: a plugin may give other devices a pass of their own (nn/operators.h).
 
 #include <ATen/core/Tensor.h>
+
+#include <utility>
 
 #include "s2s/nn/layers.h"
 
@@ -14,6 +17,10 @@ at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps,
                     NormWeight kind = NormWeight::kFactor);
 at::Tensor rms_norm_plain(const at::Tensor& x, const at::Tensor& weight, double eps,
                           NormWeight kind = NormWeight::kFactor);
+/// x + y, and its norm: one operator where a plugin implements it for the device, else two.
+std::pair<at::Tensor, at::Tensor> add_rms_norm(const at::Tensor& x, const at::Tensor& y,
+                                               const at::Tensor& weight, double eps,
+                                               NormWeight kind = NormWeight::kFactor);
 
 /// silu(gate) * up, elementwise.
 at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up);

@@ -10,6 +10,7 @@
 #include "config/config_errors.h"
 #include "config/distrusted_files.h"
 #include "nn/lora.h"
+#include "nn/operators.h"
 #include "s2s/nn/weights.h"
 #include "train/train_errors.h"
 
@@ -90,7 +91,11 @@ RunBuilder::RunBuilder(const Config& config, const Registries& registries, Warni
       precision_(parse_precision(settings_.trainer.precision,
                                  node_at(config, "trainer.precision").origin().text())),
       device_(choose_device(settings_.trainer.accelerator)),
-      entropy_(std::random_device()()) {}
+      entropy_(std::random_device()()) {
+  if (!device_.is_cpu()) {
+    kernels_ = make_device_kernels(device_.type(), context("trainer.accelerator"));
+  }
+}
 
 void RunBuilder::join(const ProcessPlace& process, Communicator& world) {
   process_ = &process;

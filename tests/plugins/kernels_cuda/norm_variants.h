@@ -1,0 +1,112 @@
+#pragma once
+// The text of add_rms_norm.cu for some sizes and types, each in a name space.
+
+#include "kernels_cuda/device_threads.h"
+
+#define S2S_DIM 96
+#define S2S_TYPE 0
+#define S2S_LANES 32
+#define S2S_ROWS 8
+#define S2S_LOAD 4
+#define S2S_ADDS 0
+#define S2S_ADDS_ONE 0
+namespace float_96 {
+#include "add_rms_norm.cu"
+}
+#undef S2S_DIM
+#undef S2S_TYPE
+#undef S2S_LANES
+#undef S2S_ROWS
+#undef S2S_LOAD
+#undef S2S_ADDS
+#undef S2S_ADDS_ONE
+
+#define S2S_DIM 1040
+#define S2S_TYPE 1
+#define S2S_LANES 128
+#define S2S_ROWS 2
+#define S2S_LOAD 8
+#define S2S_ADDS 1
+#define S2S_ADDS_ONE 0
+namespace bfloat16_1040 {
+#include "add_rms_norm.cu"
+}
+#undef S2S_DIM
+#undef S2S_TYPE
+#undef S2S_LANES
+#undef S2S_ROWS
+#undef S2S_LOAD
+#undef S2S_ADDS
+#undef S2S_ADDS_ONE
+
+#define S2S_DIM 512
+#define S2S_TYPE 1
+#define S2S_LANES 32
+#define S2S_ROWS 8
+#define S2S_LOAD 8
+#define S2S_ADDS 1
+#define S2S_ADDS_ONE 1
+namespace bfloat16_512_one {
+#include "add_rms_norm.cu"
+}
+#undef S2S_DIM
+#undef S2S_TYPE
+#undef S2S_LANES
+#undef S2S_ROWS
+#undef S2S_LOAD
+#undef S2S_ADDS
+#undef S2S_ADDS_ONE
+
+#define S2S_DIM 2048
+#define S2S_TYPE 2
+#define S2S_LANES 128
+#define S2S_ROWS 2
+#define S2S_LOAD 8
+#define S2S_ADDS 1
+#define S2S_ADDS_ONE 0
+namespace float16_2048 {
+#include "add_rms_norm.cu"
+}
+#undef S2S_DIM
+#undef S2S_TYPE
+#undef S2S_LANES
+#undef S2S_ROWS
+#undef S2S_LOAD
+#undef S2S_ADDS
+#undef S2S_ADDS_ONE
+
+#define S2S_DIM 70
+#define S2S_TYPE 1
+#define S2S_LANES 64
+#define S2S_ROWS 4
+#define S2S_LOAD 1
+#define S2S_ADDS 0
+#define S2S_ADDS_ONE 0
+namespace bfloat16_70 {
+#include "add_rms_norm.cu"
+}
+#undef S2S_DIM
+#undef S2S_TYPE
+#undef S2S_LANES
+#undef S2S_ROWS
+#undef S2S_LOAD
+#undef S2S_ADDS
+#undef S2S_ADDS_ONE
+
+#define S2S_DIM 4096
+#define S2S_TYPE 0
+#define S2S_LANES 512
+#define S2S_ROWS 1
+#define S2S_LOAD 4
+#define S2S_ADDS 1
+#define S2S_ADDS_ONE 0
+namespace float_4096 {
+#include "add_rms_norm.cu"
+}
+#undef S2S_DIM
+#undef S2S_TYPE
+#undef S2S_LANES
+#undef S2S_ROWS
+#undef S2S_LOAD
+#undef S2S_ADDS
+#undef S2S_ADDS_ONE
