@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Packs a finished build for a GPU machine that has neither a network nor Debian's packages: stripped
-# binaries, the Debian libraries they need, tests, reference files, tiny data and the benchmarks'
-# scripts. The machine brings LibTorch (a Python that can import torch) and the driver.
+# Packs a finished build for a GPU machine that has neither a network nor Debian's packages:
+# stripped binaries, the Debian libraries they need, tests, reference files, tiny data and the
+# benchmarks' scripts. The machine brings LibTorch (a Python that can import torch) and the driver.
 #
 #   bash tests/gpu/pack.sh [--build DIR] [--out DIR] [--tests "NAME..."]
 #
@@ -11,7 +11,8 @@
 #   --tests "NAME..."  test programs to carry, as far as they are built (default: those that say
 #                      something about a GPU; "": none)
 #
-# Copy the folder to the machine, and there: bash run.sh facts smoke (core/docs/guides/gpu_machine.md)
+# Copy the folder to the machine, and there: bash run.sh facts smoke
+# (core/docs/guides/gpu_machine.md)
 set -Eeuo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -40,7 +41,7 @@ done
 require() {
   local program
   for program in strip ldd python3 git; do
-    [ -n "$(type -p "$program")" ] || fail tool "no $program on PATH; install binutils, python3, git"
+    [ -n "$(type -p "$program")" ] || fail tool "no $program; install binutils, python3, git"
   done
   [ -f "$build/CMakeCache.txt" ] ||
     fail build "'$build' is no build tree (no CMakeCache.txt); run 'bash core/setup.sh'"
@@ -86,7 +87,8 @@ copy_debian_libraries() {
     awk '$2 == "=>" && $3 ~ /^\// {print $3}' | sort -u |
     { grep -vE '/(lib(c|m|dl|rt|pthread|util|resolv|stdc\+\+|gcc_s|gomp|cuda)|ld-linux[^/]*)[.-]' ||
       true; } |
-    { grep -vE '/torch/lib/|/nvidia/[^/]+/lib/|/cuda[^/]*/|/libs2s_' || true; } > "$scratch/libraries"
+    { grep -vE '/torch/lib/|/nvidia/[^/]+/lib/|/cuda[^/]*/|/libs2s_' || true; } \
+      > "$scratch/libraries"
   while read -r library; do cp -L "$library" "$stage/deb/"; done < "$scratch/libraries"
   local missing
   missing=$(elf_files | LD_LIBRARY_PATH=$build/lib xargs ldd 2> /dev/null |
@@ -110,7 +112,8 @@ copy_data() {
   python3 "$options" --size 1.1b --write-options "$stage/tests/benchmark/duplex_1.1b.json" \
     2> /dev/null || say "no options of a duplex model with 1.1 billion parameters"
   say "data: the tiny set of configs/tiny.yaml"
-  "$build/bin/s2s-run" data synth "$stage/runs/tiny-data" --tiny --workers 1 > "$scratch/synth" 2>&1 ||
+  "$build/bin/s2s-run" data synth "$stage/runs/tiny-data" --tiny --workers 1 \
+    > "$scratch/synth" 2>&1 ||
     fail data "s2s-run data synth failed: $(tail -3 "$scratch/synth")"
   # The tokenizer of configs/tiny.yaml is trained by the first run that needs it.
   python3 "$root/tests/gpu/report.py" references "$root/tests/reference/data" \

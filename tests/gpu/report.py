@@ -255,8 +255,9 @@ def write(folder, device):
     rows = [row for bench in ("bench-1b", "bench-8b") for row in llm_rows(results, bench, entries)]
     rows += duplex_rows(entries)
     lines = [f"## On a GPU: {name}", ""]
-    lines += [f"Bundle {known['bundle']['commit']}, LibTorch {known['bundle']['torch']}, "
-              f"{known['system']}, transformers {versions.get('transformers')}.", ""] if known else []
+    if known:
+        lines += [f"Bundle {known['bundle']['commit']}, LibTorch {known['bundle']['torch']}, "
+                  f"{known['system']}, transformers {versions.get('transformers')}.", ""]
     lines += list(check_lines(entries))
     if rows:
         lines += ["", "| phase | what | who | ms: median (range) of rounds | speed "

@@ -31,7 +31,8 @@
 set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-phases_known="facts smoke tests compare train equality bench-1b bench-8b bench-duplex decode profile"
+phases_known="facts smoke tests compare train equality bench-1b bench-8b bench-duplex decode"
+phases_known+=" profile"
 work=$PWD/s2s-gpu python=python3 torch='' rounds=3 phase_limit='' device=gpu
 phases=()
 
@@ -71,7 +72,7 @@ require_gpu() {
     fail none "no GPU: this machine has no NVIDIA driver (no nvidia-smi); --rehearse runs on the CPU"
   seen=$(nvidia-smi -L 2>&1)
   [[ $seen = *GPU\ 0* ]] ||
-    fail none "no GPU: nvidia-smi -L says '$(head -1 <<< "$seen")'; --rehearse runs on the CPU"
+    fail none "no GPU: nvidia-smi says '$(head -1 <<< "$seen")'; --rehearse runs on the CPU"
 }
 
 # Sets tree, out, torch, s2s; the programs find the bundle's libraries and LibTorch's.

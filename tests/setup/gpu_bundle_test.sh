@@ -37,7 +37,7 @@ expect 3 "error: [gpu/none] no GPU" env "PATH=$scratch/path" bash "$run" facts
 [ -x "$build/bin/s2s-run" ] || fail "no $build/bin/s2s-run; build the target product"
 bash "$pack" --build "$build" --out "$scratch/gpu" --tests "" > "$scratch/said" 2>&1 ||
   fail "pack.sh: $(cat "$scratch/said")"
-(cd "$scratch/gpu" && sha256sum --quiet -c SHA256SUMS) || fail "sums that are not those of the files"
+(cd "$scratch/gpu" && sha256sum --quiet -c SHA256SUMS) || fail "SHA256SUMS is wrong"
 tar -tJf "$scratch/gpu/bundle.tar.xz" > "$scratch/names"
 for name in bundle.json build/bin/s2s-run build/lib/libs2s_run.so build/lib/s2s/plugins/ \
     configs/tiny.yaml runs/tiny-data/train.jsonl tests/gpu/report.py tests/gpu/references.txt \
@@ -45,10 +45,12 @@ for name in bundle.json build/bin/s2s-run build/lib/libs2s_run.so build/lib/s2s/
   grep -qxF "./$name" "$scratch/names" || fail "the bundle lacks $name"
 done
 for pattern in 'build/lib/libs2s_core\.so\.[0-9]+' 'deb/libsndfile\.so\.1' \
-    'build/lib/s2s/plugins/libs2s_model_duplex_s2s\.so' 'tests/reference/data/hf_llama_plain\..*'; do
+    'build/lib/s2s/plugins/libs2s_model_duplex_s2s\.so' \
+    'tests/reference/data/hf_llama_plain\..*'; do
   grep -qxE "\./$pattern" "$scratch/names" || fail "the bundle lacks $pattern"
 done
-! grep -E 'libtorch|libcuda|libc\.so|libstdc' "$scratch/names" || fail "the bundle has the machine's own"
+! grep -E 'libtorch|libcuda|libc\.so|libstdc' "$scratch/names" ||
+  fail "the bundle has libraries of the machine"
 [ "$(stat -c %s "$scratch/gpu/bundle.tar.xz")" -lt $((64 << 20)) ] || fail "more than 64 MiB"
 
 expect 0 "all passed" bash "$scratch/gpu/run.sh" --rehearse --work "$scratch/work" \
