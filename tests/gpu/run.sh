@@ -69,7 +69,7 @@ require_gpu() {
   [ $device = gpu ] || return 0
   local seen
   [ -n "$(type -p nvidia-smi)" ] ||
-    fail none "no GPU: this machine has no NVIDIA driver (no nvidia-smi); --rehearse runs on the CPU"
+    fail none "no GPU: this machine has no nvidia-smi, so no driver; --rehearse runs on the CPU"
   seen=$(nvidia-smi -L 2>&1)
   [[ $seen = *GPU\ 0* ]] ||
     fail none "no GPU: nvidia-smi says '$(head -1 <<< "$seen")'; --rehearse runs on the CPU"
