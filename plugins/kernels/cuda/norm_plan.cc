@@ -6,7 +6,7 @@ namespace s2s::cuda {
 namespace {
 
 constexpr int64_t kLoadBytes = 16;
-constexpr int64_t kLoadsPerThread = 2;  // more would cost registers, and with them occupancy
+constexpr int64_t kMostLoads = 2;  // of a thread; one while the block has room: it saves registers
 constexpr int64_t kLargestBlock = 1024;
 constexpr int64_t kUsualBlock = 256;
 
@@ -31,8 +31,8 @@ std::optional<NormPlan> plan_norm(const NormCase& norm) {
   NormPlan plan;
   plan.elements_per_load = norm.is_aligned && norm.dim % per_load == 0 ? per_load : 1;
   const int64_t loads = (norm.dim + plan.elements_per_load - 1) / plan.elements_per_load;
-  while (plan.lanes * kLoadsPerThread < loads) plan.lanes *= 2;
-  if (plan.lanes > kLargestBlock) return std::nullopt;
+  while (plan.lanes < loads && plan.lanes < kLargestBlock) plan.lanes *= 2;
+  if (plan.lanes * kMostLoads < loads) return std::nullopt;
   plan.rows = std::max<int64_t>(1, kUsualBlock / plan.lanes);
   return plan;
 }
