@@ -139,7 +139,7 @@ write_bundle() {
   rm -f "$out"/{run.sh,bundle.tar.xz,SHA256SUMS}
   cp "$root/tests/gpu/run.sh" "$out/"
   # Python's lzma on both sides: the machine may have no xz.
-  XZ_OPT='-T2 -6' tar -C "$stage" -cJf "$out/bundle.tar.xz" .
+  XZ_OPT='-T0 -3' tar -C "$stage" -cJf "$out/bundle.tar.xz" .
   (cd "$out" && sha256sum run.sh bundle.tar.xz > SHA256SUMS)
   local bytes
   bytes=$(stat -c %s "$out/bundle.tar.xz")

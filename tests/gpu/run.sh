@@ -6,7 +6,7 @@
 #   bash run.sh [OPTION...] PHASE...
 #
 #   facts         the machine, its libraries, the plugins
-#   smoke         two training steps on the GPU, NCCL alone, the kernels' plugin
+#   smoke         three training steps on the GPU, NCCL alone, the kernels' plugin
 #   tests         the test programs of the bundle
 #   compare       every reference file on the GPU, in float32 and bfloat16
 #   train         strategies, precisions, offload, resume, validate, generate, on tiny data
@@ -168,7 +168,7 @@ not_measured() {  # not_measured NAME WHY: nothing failed, and nothing was measu
 }
 
 has_bench_llm() {
-  "$s2s" bench llm --help > /dev/null 2>&1 ||
+  "$s2s" bench --help 2> /dev/null | grep -q '^ *llm ' ||
     { not_measured "$1" "s2s-run of this bundle has no 'bench llm'"; return 1; }
 }
 
@@ -189,7 +189,7 @@ phase_facts() {
 
 phase_smoke() {
   rm -rf "$out/runs/first_steps"
-  tiny first_steps train trainer.max_steps=2
+  tiny first_steps train trainer.max_steps=3
   local kernels=$tree/build/lib/s2s/plugins/libs2s_kernels_cuda.so
   if [ -f "$kernels" ]; then step 120 kernels_plugin "$s2s" plugin check "$kernels"
   else not_measured kernels_plugin "the bundle has no plugin 'cuda'"; fi
