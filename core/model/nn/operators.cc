@@ -74,7 +74,7 @@ std::unique_ptr<DeviceKernels> make_device_kernels(at::DeviceType device,
   }
   const auto* const component =
       find_kernels(c10::DeviceTypeName(device, /*lower_case=*/true), *context.registries);
-  return component == nullptr ? nullptr : component->create(Config(), context);
+  return component == nullptr ? nullptr : component->create(Config::map(), context);
 }
 
 }  // namespace s2s

@@ -64,7 +64,7 @@ TEST_CASE("the norm's kernels compile for three architectures without spills") {
       const auto spills = numbers(compiled.log, "([0-9]+) bytes spill (?:stores|loads)");
       REQUIRE(spills.size() == 4);
       for (const int bytes : spills) CHECK(bytes == 0);
-      std::cout << architecture << " dim " << norm.dim << " " << at::toString(norm.type)
+      std::cout << architecture << " dim " << norm.dim << " " << c10::toString(norm.type)
                 << (norm.adds_one ? " 1 + w" : "") << ": registers " << registers[0] << ", "
                 << registers[1] << ", cubin " << compiled.cubin.size() << " bytes\n";
     }
@@ -91,7 +91,7 @@ TEST_CASE("architectures have the suffix of the exact device from 9.0 on") {
 
 TEST_CASE("a compiled kernel is kept, and a damaged file is none") {
   const s2s::test::TemporaryFolder folder;
-  const CubinCache cache(folder.path() + "/below/kernels");
+  const CubinCache cache(folder / "below/kernels");
   CHECK_FALSE(cache.find("key").has_value());
   cache.keep("key", "the cubin");
   CHECK(cache.find("key") == "the cubin");
