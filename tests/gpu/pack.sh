@@ -17,8 +17,8 @@ set -Eeuo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=$root/build out=$root/dist/gpu
-tests="parallel_nccl_test plugin_kernels_cuda_test core_nn_test core_nn_kernels_test\
- core_nn_decoder_test core_duplex_test core_engine_test core_train_test\
+tests="parallel_nccl_test plugin_kernels_cuda_test plugin_kernels_cuda_gpu_test core_nn_test\
+ core_nn_kernels_test core_nn_decoder_test core_duplex_test core_engine_test core_train_test\
  plugin_model_duplex_s2s_test device_backend_test"
 most_mib=64
 
