@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cubin_cache.h"
-#include "nvrtc.h"
+#include "nvrtc_compiler.h"
 
 namespace s2s::cuda {
 

@@ -28,6 +28,7 @@ struct NormPlan {
   int64_t lanes = 32;  // threads of a row
   int64_t rows = 1;    // of a block
   int64_t threads() const { return lanes * rows; }
+  bool operator==(const NormPlan&) const = default;
 };
 
 /// Nothing for types that the kernels do not have, and for rows that do not fit into registers.

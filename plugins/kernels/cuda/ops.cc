@@ -71,8 +71,8 @@ bool NormOps::backward(const at::Tensor& d_sum, const at::Tensor& dy, const at::
       jit_->kernel({kFile, norm_macros(norm, *plan)}, "s2s_rms_norm_backward");
   if (kernel == nullptr) return false;
   long long rows = x.numel() / dim;
-  const int64_t blocks = std::min(kBlocksPerMultiprocessor * num_multiprocessors(),
-                                  (rows + plan->rows - 1) / plan->rows);
+  const int64_t blocks = std::min<int64_t>(kBlocksPerMultiprocessor * num_multiprocessors(),
+                                           (rows + plan->rows - 1) / plan->rows);
   const at::Tensor dx = at::empty_like(x);
   const at::Tensor parts = at::empty({blocks * plan->rows, dim}, x.options().dtype(at::kFloat));
   void* pointers[] = {pointer(d_sum),   pointer(dy), pointer(x),    pointer(weight),

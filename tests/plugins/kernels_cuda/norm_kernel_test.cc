@@ -13,7 +13,7 @@ using s2s::cuda::NormPlan;
 using s2s::test::run_on_threads;
 
 constexpr double kEps = 1e-5;
-constexpr int64_t kRows = 11;  // no multiple of a block's
+constexpr unsigned kRows = 11;  // no multiple of a block's
 
 /// x + y, its norm, 1 / rms; then dx, dweight.
 struct Result {
@@ -110,10 +110,6 @@ Result run(const NormCase& norm, const NormPlan& plan, const Inputs& in, const F
                                       variant::s2s_rms_norm_backward),                 \
                 exact(norm, in));                                                      \
   } while (false)
-
-bool operator==(const NormPlan& a, const NormPlan& b) {
-  return a.elements_per_load == b.elements_per_load && a.lanes == b.lanes && a.rows == b.rows;
-}
 
 }  // namespace
 

@@ -1,7 +1,5 @@
 // NVRTC compiles the kernels without a GPU: registers and spills are its assembler's words.
 
-#include "nvrtc.h"
-
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
@@ -12,6 +10,7 @@
 #include "common/temporary_folder.h"
 #include "cubin_cache.h"
 #include "norm_plan.h"
+#include "nvrtc_compiler.h"
 #include "sources.h"
 
 namespace {

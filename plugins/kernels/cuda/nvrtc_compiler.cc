@@ -1,4 +1,4 @@
-#include "nvrtc.h"
+#include "nvrtc_compiler.h"
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
