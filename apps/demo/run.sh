@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # The demo: from a bare machine to a model that answers spoken questions, and a page to hear it.
-# Installs, builds, makes spoken dialogues, trains on them, validates, writes a listening report.
-# Running it again reuses what is there.
+# Installs and builds s2s, makes spoken dialogues, trains, validates and writes a listening report.
+# A second run reuses the results of the first.
 #
 #   bash apps/demo/run.sh [--quick] [--shar] [--seed N] [--runs DIR]
 #
-#   --quick   the same in miniature; the answers stay poor
+#   --quick   a small version of each step; the answers are poor
 #   --shar    training reads two weighted Shar directories, in buckets, with four threads
-#   --seed N  another random start (default 1); each seed has its own run folder
-#   --runs    where data and runs are kept (default: runs)
+#   --seed N  random seed (default 1); each seed has its own run folder
+#   --runs    folder of the data and the runs (default: runs)
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -21,8 +21,8 @@ while [ $# -gt 0 ]; do
   case $1 in
     --quick) quick=1 ;;
     --shar) shar=1 ;;
-    --seed) [[ ${2:-} =~ ^[0-9]+$ ]] || fail usage "--seed needs a number"; seed=$2; shift ;;
-    --runs) [ -n "${2:-}" ] || fail usage "--runs needs a folder"; runs=$2; shift ;;
+    --seed) [[ ${2:-} =~ ^[0-9]+$ ]] || fail usage "--seed expects a number"; seed=$2; shift ;;
+    --runs) [ -n "${2:-}" ] || fail usage "--runs expects a folder"; runs=$2; shift ;;
     -h|--help) usage; exit 0 ;;
     *) fail usage "unknown argument '$1'; see --help" ;;
   esac
@@ -31,7 +31,7 @@ done
 
 bash core/setup.sh
 s2s=build/bin/s2s-run
-# Threads that wait spin, but not for long: a busy neighbor costs what it takes, no more.
+# Waiting OpenMP threads spin only briefly, so other processes on the machine slow training less.
 export GOMP_SPINCOUNT=20000
 
 config=configs/demo.yaml

@@ -11,7 +11,7 @@
 namespace s2s::launch {
 namespace {
 
-/// 0 when it is no pipe.
+/// The inode number of a pipe; 0 when the descriptor is not a pipe.
 unsigned long long pipe_number(int descriptor) {
   struct stat facts = {};
   const bool is_pipe = ::fstat(descriptor, &facts) == 0 && S_ISFIFO(facts.st_mode);
@@ -30,7 +30,7 @@ LauncherLine::LauncherLine() {
   int descriptor = -1;
   unsigned long long number = 0;
   const bool is_read = std::sscanf(value, "%d:%llu", &descriptor, &number) == 2;
-  // The variable may have come further than the pipe.
+  // A process that inherited the variable may not have inherited the pipe.
   if (is_read && number != 0 && pipe_number(descriptor) == number) descriptor_ = descriptor;
   if (descriptor_ >= 0) ::fcntl(descriptor_, F_SETFD, FD_CLOEXEC);
   ::unsetenv(kLineVariable);
@@ -43,7 +43,7 @@ LauncherLine::~LauncherLine() {
 bool LauncherLine::tell(const std::string& message) const {
   if (descriptor_ < 0) return false;
   const char* next = message.c_str();
-  size_t left = message.size() + 1;  // with the zero that ends it
+  size_t left = message.size() + 1;  // including the terminating zero
   while (left > 0) {
     const ssize_t count = ::write(descriptor_, next, left);
     if (count < 0 && errno == EINTR) continue;

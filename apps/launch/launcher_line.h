@@ -1,17 +1,18 @@
 #pragma once
-// A pipe from a rank to its launcher, for the message of the error that ends the rank: equal ones
-// of several ranks are shown once.
+// A pipe on which a rank sends its final error message to the launcher. The launcher prints equal
+// messages of several ranks once.
 
 #include <string>
 
 namespace s2s::launch {
 
-/// The variable in which a rank finds its end of the pipe.
+/// The environment variable that names a rank's end of the pipe.
 constexpr const char* kLineVariable = "S2S_LAUNCH_LINE";
-/// Its value for a descriptor that the rank inherits.
+/// The value of the variable for a descriptor that the rank inherits.
 std::string line_value(int descriptor);
 
-/// The rank's end. Make one before anything else: processes that this one starts do not get it.
+/// The rank's end of the pipe. Create it before anything else, so that child processes do not
+/// inherit it.
 class LauncherLine {
  public:
   LauncherLine();
@@ -19,7 +20,7 @@ class LauncherLine {
   LauncherLine(const LauncherLine&) = delete;
   LauncherLine& operator=(const LauncherLine&) = delete;
 
-  /// False when no launcher listens; then the message has to be shown here.
+  /// Sends a message. False when there is no launcher; then the caller must print the message.
   bool tell(const std::string& message) const;
 
  private:

@@ -29,7 +29,6 @@ Error port_error(const std::string& reason) {
               "\n  next:      set MASTER_PORT to a free port"};
 }
 
-/// A port that is free at this moment.
 int free_port() {
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address = {};
@@ -45,14 +44,14 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-/// Processors that this process may use.
+/// Number of CPUs that this process may use.
 int num_processors() {
   cpu_set_t set;
   if (::sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
   return CPU_COUNT(&set);
 }
 
-/// 128 random bits that the ranks of this start share; other users cannot read them.
+/// 128 random bits that the ranks of this start share. Other users cannot read them.
 std::string new_token() {
   std::array<unsigned char, 16> bytes{};
   size_t num_read = 0;
@@ -92,7 +91,7 @@ RankCommand command_for(const LocalLaunchSettings& settings, int attempt) {
   return command;
 }
 
-/// In a configuration, a plugin or the data; it would be the same the next time.
+/// True for an error in the configuration, a plugin or the data. A restart would fail again.
 bool is_mistake(const RankEnd& end) {
   return end.signal == 0 && end.exit_code >= static_cast<int>(ExitCode::kUsage) &&
          end.exit_code <= static_cast<int>(ExitCode::kNumerics);
@@ -105,7 +104,7 @@ void report(const RankGroup& group, int rank, int num_ranks) {
     std::fprintf(stderr, "  halted:    rank %d, by SIGSTOP or a debugger, when that happened\n",
                  halted);
   }
-  if (rank == 0) return;  // it prints where the launcher does
+  if (rank == 0) return;  // its output is already on the launcher's standard error
   const RankOutput& output = group.output_of(rank);
   if (!output.file().empty()) {
     std::fprintf(stderr, "  log:       %s\n", printable_name(output.file()).c_str());
@@ -119,7 +118,7 @@ void report(const RankGroup& group, int rank, int num_ranks) {
 }  // namespace
 
 int launch_local(const LocalLaunchSettings& settings) {
-  outlive_readers();  // the ranks would be killed with this process
+  outlive_readers();  // a closed output must not kill this process and with it the ranks
   SignalQueue signals;
   for (int attempt = 0;; ++attempt) {
     RankCommand command = command_for(settings, attempt);

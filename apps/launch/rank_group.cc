@@ -16,12 +16,12 @@
 namespace s2s::launch {
 namespace {
 
-/// A rank that loses another one fails right after it: the cause is looked for among all that end
-/// in this time.
+/// When a rank fails, ranks that communicate with it fail shortly after. All ranks that end within
+/// this time are candidates for the cause.
 constexpr auto kSettling = std::chrono::milliseconds(500);
 
-/// All ranks read the same command line and configuration: a busy machine may start one of them
-/// seconds after the others, and it makes the same mistake then.
+/// All ranks read the same command line and configuration, so they make the same mistake. On a busy
+/// machine some may start seconds later.
 constexpr auto kSettlingOfStart = std::chrono::seconds(10);
 
 bool is_mistake_at_start(const RankEnd& end) {
@@ -29,13 +29,13 @@ bool is_mistake_at_start(const RankEnd& end) {
          end.exit_code <= static_cast<int>(ExitCode::kPlugin);
 }
 
-/// Both ends are closed in children; reading does not wait.
+/// A pipe. Child processes inherit neither end. Reads do not block.
 struct Pipe {
   Pipe() {
     if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
       throw std::system_error(errno, std::generic_category(), "pipe");
     }
-    ::fcntl(ends[1], F_SETFL, 0);  // the rank's own writes wait
+    ::fcntl(ends[1], F_SETFL, 0);  // the rank's writes block
   }
   ~Pipe() { ::close(ends[1]); }
   Pipe(const Pipe&) = delete;
@@ -115,7 +115,8 @@ void RankGroup::reap() {
   }
 }
 
-/// Before the outputs: what a rank has printed before its message is there then.
+/// Called before read_outputs, so that output that a rank printed before its message is read when
+/// the message is shown.
 void RankGroup::read_lines() {
   char buffer[4096];
   for (Rank& rank : ranks_) {
@@ -150,7 +151,7 @@ void RankGroup::read_outputs() {
     while (rank.pipe >= 0 && (count = ::read(rank.pipe, buffer, sizeof(buffer))) > 0) {
       rank.output.add(buffer, static_cast<size_t>(count));
     }
-    // Processes that the rank has left behind may keep the pipe open.
+    // Orphaned child processes of the rank may keep the pipe open.
     if (rank.pipe < 0 || (count != 0 && !rank.has_ended)) continue;
     rank.output.end();
     ::close(rank.pipe);
@@ -168,8 +169,8 @@ void RankGroup::poll(const SignalQueue& signals) {
   ::poll(waiting.data(), waiting.size(), timeout_ms);
 }
 
-/// A rank says that rank 0 failed, which is on its way to its end: it tells first, then it cleans
-/// up.
+/// True while a failed rank blames rank 0, and rank 0 has not ended yet. Rank 0 reports its error
+/// before it cleans up.
 bool RankGroup::waits_for_rank_0() const {
   if (ranks_[0].has_ended || Clock::now() >= settle_until_ + kSettlingOfStart) return false;
   return std::any_of(failures_.begin(), failures_.end(), [this](int rank) {
@@ -177,7 +178,8 @@ bool RankGroup::waits_for_rank_0() const {
   });
 }
 
-/// After a failure: finds its cause, asks the others to stop, and kills them in the end.
+/// After a failure: determines the cause, asks the other ranks to stop, and kills them after the
+/// grace time.
 void RankGroup::judge(double grace_s) {
   const Clock::time_point now = Clock::now();
   if (failures_.empty() || (!all_ended() && now < settle_until_)) return;
@@ -195,7 +197,7 @@ void RankGroup::judge(double grace_s) {
     kill_at_ =
         now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(grace_s));
     signal_all(SIGTERM);
-    signal_all(SIGCONT);  // one that was halted would not hear of it
+    signal_all(SIGCONT);  // a halted rank would not receive SIGTERM
   } else if (now >= kill_at_ && !is_killing_) {
     is_killing_ = true;
     signal_all(SIGKILL);
@@ -207,7 +209,7 @@ void RankGroup::run(SignalQueue& signals, double grace_s) {
     poll(signals);
     while (const std::optional<int> signal = signals.next()) {
       if (*signal == SIGCHLD) continue;
-      // SIGUSR2 only asks the ranks for a flight record.
+      // SIGUSR2 only requests a flight record.
       signals.asked_to_end = signals.asked_to_end || *signal != SIGUSR2;
       signal_all(*signal);
     }

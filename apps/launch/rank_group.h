@@ -1,5 +1,5 @@
 #pragma once
-// The processes of one start of a run, until all have ended.
+// The processes of one start of a run.
 
 #include <chrono>
 #include <optional>
@@ -18,37 +18,37 @@ class RankGroup {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Starts them: each gets RANK and LOCAL_RANK beside what `command` has.
+  /// Starts the processes. Each gets RANK and LOCAL_RANK in addition to the environment of
+  /// `command`.
   RankGroup(const RankCommand& command, int num_ranks, const std::string& log_folder);
-  /// Kills what still runs.
+  /// Kills processes that are still running.
   ~RankGroup();
   RankGroup(const RankGroup&) = delete;
   RankGroup& operator=(const RankGroup&) = delete;
 
-  /// Waits until all have ended. Signals are handed on.
+  /// Forwards signals and waits until all processes have ended.
   void run(SignalQueue& signals, double grace_s);
 
-  /// The rank whose failure came first, if any.
   std::optional<int> first_failure() const { return first_failure_; }
   const RankEnd& end_of(int rank) const { return ranks_[static_cast<size_t>(rank)].end; }
   const RankOutput& output_of(int rank) const { return ranks_[static_cast<size_t>(rank)].output; }
-  /// Ranks that were halted (SIGSTOP, a debugger) when the first failure came: what the others
-  /// may have waited for.
+  /// Ranks that were halted (SIGSTOP, a debugger) at the time of the first failure. Other ranks may
+  /// have waited for them.
   const std::vector<int>& halted() const { return halted_; }
-  /// The errors that ranks told before they ended.
+  /// The error messages that ranks sent before they ended.
   const RankMessages& messages() const { return messages_; }
-  /// A rank stopped on request, with a checkpoint.
+  /// True when a rank stopped on request and wrote a checkpoint.
   bool was_stopped() const;
 
  private:
   struct Rank {
     pid_t process = 0;
-    int pipe = -1;  // read end; -1: it prints where the launcher does
-    int line = -1;  // read end of what it tells before it ends
+    int pipe = -1;  // read end of its output; -1: it shares the launcher's output
+    int line = -1;  // read end of the pipe for its final message
     std::string message;
     bool has_ended = false;
     bool is_halted = false;
-    bool points_at_rank_0 = false;  // by its message
+    bool points_at_rank_0 = false;  // its message blames rank 0
     RankEnd end;
     RankOutput output{0, ""};
   };
@@ -67,9 +67,9 @@ class RankGroup {
   std::vector<Rank> ranks_;
   RankMessages messages_;
   std::vector<int> halted_;
-  std::vector<int> failures_;  // in the order in which they were seen
+  std::vector<int> failures_;  // in order of detection
   std::optional<int> first_failure_;
-  bool is_start_ = false;  // the first failure is a mistake that all ranks are about to make
+  bool is_start_ = false;  // the first failure is a mistake that all ranks will make
   Clock::time_point settle_until_, kill_at_;
   bool is_killing_ = false;
 };

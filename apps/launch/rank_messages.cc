@@ -9,7 +9,8 @@
 namespace s2s::launch {
 namespace {
 
-/// Ranks make the same mistake at about the same time, and a rank that has told one ends soon.
+/// How long messages are delayed. Ranks make the same mistake at about the same time, and end soon
+/// after reporting it.
 constexpr std::chrono::milliseconds kLongestHold{3000};
 
 }  // namespace

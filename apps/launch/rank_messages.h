@@ -1,5 +1,5 @@
 #pragma once
-// The messages with which ranks end, held for a moment so that equal ones are shown once.
+// The final messages of ranks. They are delayed briefly so that equal messages are printed once.
 
 #include <chrono>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace s2s::launch {
 
-/// A rank that ended only because rank 0 did says no more than that.
+/// True for a message that only refers to the failure of rank 0.
 bool points_at_rank_0(const std::string& message);
 
 class RankMessages {
@@ -20,11 +20,12 @@ class RankMessages {
 
   void hold(int rank, std::string message);
   bool holds_any() const { return !held_.empty(); }
-  /// Prints what is held on standard error when all ranks have ended or spoken, or the first one
-  /// has waited long enough. Of several ranks: behind "[ranks 1-3] ". What only points at the
-  /// message of rank 0 is left out when that is there.
+  /// Prints the delayed messages on standard error when all ranks have ended or sent a message, or
+  /// the oldest message has waited long enough. Prefixes messages with their ranks: "[ranks 1-3] ".
+  /// Omits messages that only refer to rank 0 when rank 0's own message is known.
   void show(bool all_ended);
-  /// Everything that was said was one message, of this rank and of rank 0. everybody: of all ranks.
+  /// True when there was only one distinct message, from this rank and from rank 0. everybody: it
+  /// must come from all ranks.
   bool is_one(int rank, bool everybody) const;
 
  private:

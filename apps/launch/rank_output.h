@@ -1,5 +1,6 @@
 #pragma once
-// What a rank prints: line by line to standard error with the rank before it, or to a file.
+// The output of a rank, written line by line to a file, or to standard error with the rank as
+// prefix.
 
 #include <cstddef>
 #include <deque>
@@ -13,15 +14,15 @@ class RankOutput {
   /// `log_folder`: "" for standard error. Errors: [io/write] when the file cannot be opened.
   RankOutput(int rank, const std::string& log_folder);
 
-  /// Lines are escaped on standard error; the file has them as they are.
+  /// Adds output. Standard error gets escaped lines; the file gets the original bytes.
   void add(const char* data, size_t size);
-  /// What the rank ends with. True when it stands in a file and need not be shown.
+  /// Adds the final message. Returns true when it was written to a file, so that it need not be
+  /// shown.
   bool add_message(const std::string& message);
-  /// The output has ended; what stands there without a line's end is a line, too.
+  /// Ends the output. Text after the last newline counts as a line.
   void end();
-  /// The last lines, oldest first; at most twenty.
+  /// The last lines (at most twenty), oldest first.
   const std::deque<std::string>& last_lines() const { return last_lines_; }
-  /// Where all of it is, or "".
   const std::string& file() const { return file_; }
 
  private:

@@ -20,7 +20,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return out;
 }
 
-/// This process's variables, with `more` in place of those of the same name.
+/// This process's environment, where `more` replaces variables of the same name.
 std::vector<std::string> merged_environment(std::map<std::string, std::string> more) {
   std::vector<std::string> out;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -44,7 +44,7 @@ std::vector<std::string> merged_environment(std::map<std::string, std::string> m
     ::dup2(output, STDERR_FILENO);
   }
   if (command.line >= 0) ::fcntl(command.line, F_SETFD, 0);
-  ::signal(SIGUSR2, SIG_IGN);  // until the rank listens: it asks for a record only
+  ::signal(SIGUSR2, SIG_IGN);  // ignored until the rank installs its handler
   ::sigprocmask(SIG_SETMASK, &command.signal_mask, nullptr);
   ::execve(words[0], words, variables);
   ::_exit(127);
@@ -73,7 +73,8 @@ pid_t start_rank(const RankCommand& command, int output) {
     become(const_cast<char**>(word_pointers.data()), const_cast<char**>(variable_pointers.data()),
            command, launcher, output);
   }
-  ::setpgid(child, child);  // whoever comes first; a signal may be sent right now
+  // parent and child both call it, so that the group exists before a signal is sent
+  ::setpgid(child, child);
   return child;
 }
 

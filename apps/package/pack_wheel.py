@@ -1,7 +1,7 @@
 """usage: pack_wheel.py FOLDER FILE
 
-Writes the folder of an unpacked wheel as a wheel: RECORD anew, one fixed time, so that equal files
-give an equal wheel.
+Packs the folder of an unpacked wheel. It writes RECORD again and sets one fixed time for all files,
+so that equal files give an equal wheel.
 """
 
 import base64
@@ -31,7 +31,7 @@ def main():
     record = (info / "RECORD").relative_to(folder).as_posix()
     lines = []
     with zipfile.ZipFile(file, "w") as archive:
-        # The description of a wheel comes last, as the format asks for.
+        # The wheel format asks for the description of the wheel as the last files.
         for path in sorted(folder.rglob("*"), key=lambda path: (info in path.parents, path)):
             name = path.relative_to(folder).as_posix()
             if not path.is_file() or name == record:

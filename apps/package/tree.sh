@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # variables of apps/package.sh
-# The files of each package: an installed prefix that has no path of this machine in the places that
-# the loader and CMake read. Part of apps/package.sh.
+# The files of each package: an installed prefix without paths of this machine where the loader and
+# CMake read them. Part of apps/package.sh.
 
 is_elf() { [ "$(head -c 4 "$1" 2> /dev/null | tr -d '\0')" = $'\x7fELF' ]; }
 
@@ -12,8 +12,8 @@ elf_files() {  # elf_files FOLDER
   done
 }
 
-# make_tree FOLDER SITE: installs the build into FOLDER. SITE is the folder that has `torch` and
-# `nvidia` in it, relative to FOLDER: Python's site-packages, or a link to it.
+# make_tree FOLDER SITE: installs the build into FOLDER. SITE is the folder with `torch` and
+# `nvidia`, relative to FOLDER: Python's site-packages, or a link to it.
 make_tree() {
   local tree=$1 site=$2 config=$1/lib/cmake/s2s/s2sConfig.cmake
   cmake --install "$build" --prefix "$tree" --strip > "$scratch/install.log" 2>&1 ||
@@ -26,7 +26,7 @@ make_tree() {
   set_run_paths "$tree" "$tree" "$site"
 }
 
-# The licenses of what is compiled into s2s: libraries of headers only.
+# The licenses of the header-only libraries, which are compiled into s2s.
 add_header_licenses() {  # add_header_licenses FOLDER
   local package
   for package in libcli11-dev nlohmann-json3-dev libboost-dev; do
@@ -35,7 +35,7 @@ add_header_licenses() {  # add_header_licenses FOLDER
   done
 }
 
-# The packages of CUDA's libraries that a LibTorch for CPUs needs: NAME==VERSION, as core/setup.sh.
+# The packages with CUDA libraries that a LibTorch for CPUs needs: NAME==VERSION, as core/setup.sh.
 cuda_packages() {
   sed -n 's/^cuda_\([a-z]*\)_version=/nvidia-cuda-\1==/p' "$root/core/setup.sh" | paste -sd' '
 }

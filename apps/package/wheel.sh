@@ -2,7 +2,8 @@
 # shellcheck disable=SC2154  # variables of apps/package.sh
 # The Python wheel. Part of apps/package.sh.
 
-# A wheel has no links: the library gets the name that the loader asks for. CMake's files follow.
+# A wheel has no links, so each library gets the name that the loader asks for. The CMake files are
+# changed to these names.
 replace_links() {  # replace_links TREE
   local link name whole
   for link in "$1"/lib/lib*.so.[0-9]; do
@@ -59,7 +60,7 @@ add_licenses() {  # add_licenses FOLDER DIST_INFO
   done
 }
 
-# Bundles all libraries but LibTorch's and CUDA's, which the torch package brings.
+# Bundles all libraries except LibTorch's and CUDA's, which the torch package contains.
 repair() {  # repair WHEEL FOLDER
   local library excluded=()
   for library in "$torch_root"/lib/*.so* "$(dirname "$torch_root")"/nvidia/*/lib/*.so*; do
@@ -72,7 +73,7 @@ repair() {  # repair WHEEL FOLDER
     }
 }
 
-# Every library that a file needs is in the wheel, of the torch package or of each Linux.
+# Checks that every needed library is in the wheel, in the torch package or in every Linux.
 check_needs() {  # check_needs FOLDER
   local file needed found
   local system='^(ld-linux-.*|lib(c|m|dl|rt|util|pthread|gcc_s|stdc\+\+|z))\.so'
@@ -112,7 +113,7 @@ make_wheel() {
   wheel=$(basename "$scratch"/repaired/s2s-*.whl)
   rm -rf "$folder"
   unpack "$scratch/repaired/$wheel" "$folder"
-  # auditwheel removes run paths that leave the wheel.
+  # auditwheel removes run paths to folders outside of the wheel.
   set_run_paths "$folder/s2s" "$folder/s2s" .. ../s2s.libs
   add_licenses "$folder" "$info"
   check_needs "$folder"

@@ -1,4 +1,4 @@
-// The whole program, as a library that the launcher opens.
+// The entry point of the library with all commands, which the launcher opens.
 
 #include "base/threads.h"
 #include "s2s_run/program.h"

@@ -13,16 +13,15 @@ namespace s2s::run {
 
 namespace {
 
-constexpr size_t kNarrowest = 24;  // columns in which a text can be read
+constexpr size_t kNarrowest = 24;  // minimum width for wrapped text
 
-/// Columns of the terminal that reads standard output; 0 where none does.
+/// Width of the terminal on standard output; 0 if it is not a terminal.
 size_t output_width() {
   winsize size{};
   const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   return known ? size.ws_col : 0;
 }
 
-/// `text` in lines of at most `width` characters, cut between words.
 std::vector<std::string> wrapped(const std::string& text, size_t width) {
   std::vector<std::string> lines(1);
   for (size_t at = 0; at < text.size();) {
@@ -36,14 +35,14 @@ std::vector<std::string> wrapped(const std::string& text, size_t width) {
   return lines;
 }
 
-/// Prints the last cell behind `line`, on a terminal in as many lines as it takes.
+/// Prints the last cell after `line`; on a terminal, wraps it.
 void print_last(std::string line, const std::string& cell, size_t width) {
   if (width == 0 || line.size() + cell.size() <= width) {
     std::printf("%s%s\n", line.c_str(), cell.c_str());
     return;
   }
   size_t indent = line.size();
-  if (indent + kNarrowest > width) {  // below the row, then
+  if (indent + kNarrowest > width) {  // print it below the row
     std::printf("%s\n", line.c_str());
     indent = 4;
     line = std::string(indent, ' ');

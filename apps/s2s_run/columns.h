@@ -1,16 +1,16 @@
 #pragma once
-// Tables on a terminal.
+// Prints tables.
 
 #include <string>
 #include <vector>
 
 namespace s2s::run {
 
-/// Prints rows with two spaces between columns; the last column is not padded, and on a terminal it
-/// takes as many lines as the width asks for. Controls in cells, newlines too, are escaped.
+/// Prints rows with two spaces between columns. The last column is not padded; on a terminal it is
+/// wrapped. Control characters in cells, including newlines, are escaped.
 void print_columns(const std::vector<std::vector<std::string>>& table);
 
-/// A path relative to the working directory when it lies inside it, else as it is.
+/// The path relative to the working directory if it is inside, else unchanged.
 std::string short_path(const std::string& path);
 
 }  // namespace s2s::run

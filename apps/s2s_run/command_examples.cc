@@ -6,7 +6,7 @@
 
 namespace s2s::run {
 
-// tests/cli/usage_test.cc sees that each names a command and is read.
+// tests/cli/usage_test.cc checks that each example names a command and can be parsed.
 std::string example_footer(const std::string& words) {
   static const std::map<std::string_view, const char*> kExamples = {
       {"", "s2s-run help train"},

@@ -2,10 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
+#include "base/number_text.h"
 #include "s2s_run/command_examples.h"
 
 namespace s2s::run {
@@ -13,16 +13,14 @@ namespace {
 
 CLI::Validator number_check(const std::string& expected, bool (*accept)(double)) {
   const auto check = [expected, accept](std::string& text) -> std::string {
-    double value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc() && stop == end && accept(value)) return {};
+    const auto value = read_number<double>(text);
+    if (value && accept(*value)) return {};
     return "'" + text + "'; expected " + expected;
   };
   return {check, "", "number"};
 }
 
-/// Puts the number of bytes in place of `text`. Returns what is wrong with it, or "".
+/// Replaces `text` by the number of bytes. Returns the problem, or "".
 std::string to_bytes(std::string& text) {
   std::string bytes = text;
   bool is_size = !text.empty() && text[0] >= '0' && text[0] <= '9' &&
@@ -37,7 +35,7 @@ std::string to_bytes(std::string& text) {
   return {};
 }
 
-/// "data synth"; "" of the program itself.
+/// The words that name a command ("data synth"); "" for the program itself.
 std::string words_of(const CLI::App& app) {
   const CLI::App* const above = app.get_parent();
   if (above == nullptr) return "";
@@ -129,7 +127,7 @@ void Command::runs(std::function<int()> run) const {
   app_->callback([run = std::move(run), invocation = invocation_] { invocation->selected = run; });
 }
 
-using Names = const std::string&;  // and descriptions
+using Names = const std::string&;  // also the type of descriptions
 template Argument Command::option(Names, std::string&, Names) const;
 template Argument Command::option(Names, int&, Names) const;
 template Argument Command::option(Names, int64_t&, Names) const;

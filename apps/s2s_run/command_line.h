@@ -1,6 +1,6 @@
 #pragma once
-// Commands, their arguments, and what --help says of them. CLI11 reads the command line. Its
-// templates are slow to compile: only command_line.cc, command_tree.cc and program.cc include it.
+// Commands, their arguments and their --help. CLI11 parses the command line. Its templates are slow
+// to compile, so only command_line.cc, command_tree.cc and program.cc include it.
 
 #include <cstdint>
 #include <functional>
@@ -22,31 +22,31 @@ struct SearchInputs;
 
 namespace s2s::run {
 
-/// What every command shares; `plugin_paths` are --plugin-path, repeatable.
+/// Options that all commands share. `plugin_paths` are the values of --plugin-path.
 struct Invocation : RunProgram {
   bool json = false;              // --json: machine-readable tables
-  std::function<int()> selected;  // runs the command that was chosen
-  /// Where a `plugin` command searches; `config`: its --config, "" for none.
+  std::function<int()> selected;  // runs the selected command
+  /// Where a `plugin` command searches for plugins; `config`: its --config, "" for none.
   SearchInputs (*search)(const Invocation& invocation, const std::string& config) = nullptr;
 };
 
-/// An option or a positional argument of a command. A value that a check refuses is named in a
-/// message, with what was expected.
+/// An option or a positional argument of a command. If a check refuses a value, the message names
+/// the value and what was expected.
 class Argument {
  public:
   Argument(CLI::Option* option) : option_(option) {}
 
   Argument required() const;
-  /// --help shows the value that the variable has now.
+  /// --help shows the current value of the variable as the default.
   Argument shows_default() const;
-  /// One word may hold several values.
+  /// One word may contain several values.
   Argument separated_by(char delimiter) const;
-  /// It is repeated for each value: the next word is not another one.
+  /// The option is repeated for each value; it does not take the next word, too.
   Argument takes_one() const;
 
   Argument positive() const;
   Argument not_negative() const;
-  /// At least 0, which --help says.
+  /// At least 0; --help shows it.
   Argument says_not_negative() const;
   /// Above 0 and at most 1.
   Argument share() const;
@@ -58,7 +58,7 @@ class Argument {
   Argument size_in_bytes(bool kb_is_1000) const;
   /// Bytes of a size with its unit: 80GB (powers of 1000), 80GiB (of 1024).
   Argument size_with_unit() const;
-  /// `problem` returns what is wrong with a value, or "". --help says `expected`.
+  /// `problem` returns the problem with a value, or "". --help shows `expected`.
   Argument check(std::string (*problem)(const std::string& value),
                  const std::string& expected) const;
 
@@ -70,7 +70,8 @@ class Argument {
   CLI::Option* option_;
 };
 
-/// A command, a group of commands or the whole program; refers to what `run_program` holds.
+/// A command, a group of commands or the whole program. It refers to objects that live in
+/// `run_program`.
 class Command {
  public:
   Command(CLI::App* app, Invocation* invocation) : app_(app), invocation_(invocation) {}
@@ -78,7 +79,6 @@ class Command {
   Command command(const std::string& name, const std::string& description) const;
   /// A command that only groups others: "data" of "data synth".
   Command group(const std::string& name, const std::string& description) const;
-  /// --help does not show it.
   Command hidden() const;
 
   /// An option ("-n,--num-ranks") or a positional argument ("config"). `value` is any of the types
@@ -92,10 +92,9 @@ class Command {
   }
   void force(bool& value) const { flag("--force", value, "overwrite existing output"); }
 
-  /// What the command does. Returns the exit code.
+  /// Sets the function of the command, which returns the exit code.
   void runs(std::function<int()> run) const;
-  /// The same; returns the arguments, for the options to write to. They live as long as the
-  /// program.
+  /// The same. Returns the arguments, to which the options write; they live as long as the program.
   template <class Arguments>
   std::remove_cvref_t<Arguments>& runs(int (*run)(Arguments, const Invocation&)) const {
     const auto arguments = std::make_shared<std::remove_cvref_t<Arguments>>();

@@ -9,7 +9,7 @@ namespace s2s::run {
 
 namespace {
 
-/// CLI11 says "TEXT:{wav,flac}" of an option with choices.
+/// CLI11 describes an option with choices as "TEXT:{wav,flac}".
 std::vector<std::string> choices_of(const std::string& type) {
   std::vector<std::string> choices;
   const size_t begin = type.find(":{");

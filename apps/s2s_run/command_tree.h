@@ -1,6 +1,6 @@
 #pragma once
-// The commands and options of s2s-run, as --help knows them, for what is generated from them: shell
-// completions and the manual page.
+// The tree of commands and options of s2s-run, from which shell completions and the manual page are
+// generated.
 
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ struct OptionSpec {
   std::string description;           // one line
   std::string value;                 // "INT"; empty: a flag
   std::string default_value;         // "" when --help shows none
-  std::vector<std::string> choices;  // all values that it takes; empty: any
+  std::vector<std::string> choices;  // all accepted values; empty: any
   bool is_positional = false;
   bool is_required = false;
   bool is_repeated = false;
@@ -31,17 +31,17 @@ struct CommandSpec {
   std::string description;
   std::vector<std::string> examples;  // command lines
   std::vector<OptionSpec> options;    // in the order of --help
-  std::vector<OptionSpec> inherited;  // options of the groups above, which may stand here, too
+  std::vector<OptionSpec> inherited;  // options of parent groups, which are also accepted here
   std::vector<CommandSpec> commands;  // of a group
 
-  /// True when other words of s2s-run follow behind `--`: "launch local".
+  /// True when another command of s2s-run follows after `--`, as for "launch local".
   bool runs_command() const;
-  /// `options` and `inherited` without positional arguments.
+  /// `options` and `inherited`, without positional arguments.
   std::vector<OptionSpec> all_options() const;
   std::vector<OptionSpec> positionals() const;
 };
 
-/// Returns the tree of the program without commands and options that --help hides.
+/// Returns the command tree, without commands and options that --help hides.
 CommandSpec read_commands(const Command& program);
 
 }  // namespace s2s::run

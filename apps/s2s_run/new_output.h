@@ -1,13 +1,13 @@
 #pragma once
-// What a command writes: nothing that is there is written over without --force.
+// Protects existing files: commands overwrite them only with --force.
 
 #include <string>
 #include <vector>
 
 namespace s2s::run {
 
-/// Errors: [io/exists] for the first of `paths` at which there is a file or a folder that is not
-/// empty, unless `force`. What is written as a stream (a terminal, a pipe) may be there.
+/// Errors: [io/exists] for the first of `paths` that is a file or a folder that is not empty,
+/// unless `force`. Devices and pipes are allowed.
 void require_new(const std::vector<std::string>& paths, bool force);
 
 }  // namespace s2s::run

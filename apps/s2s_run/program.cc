@@ -19,7 +19,7 @@ namespace s2s::run {
 
 namespace {
 
-/// Shows the message of what ends this process; a rank's launcher does, where it listens.
+/// Prints the error message that ends this process. A rank sends it to its launcher instead.
 void show(const launch::LauncherLine& launcher, const std::string& text) {
   const std::string message = printable(text);
   if (!launcher.tell(message)) std::fprintf(stderr, "%s\n", message.c_str());
@@ -30,7 +30,7 @@ int report(const launch::LauncherLine& launcher, const Error& error) {
   return static_cast<int>(error.exit_code());
 }
 
-/// The deepest command that was understood.
+/// The innermost command that was parsed.
 const CLI::App& understood(const CLI::App& app) {
   const CLI::App* command = &app;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
@@ -43,7 +43,8 @@ std::string full_name(const CLI::App& command) {
   return (parent == nullptr ? "" : full_name(*parent) + " ") + command.get_name();
 }
 
-/// Commands that do what other programs call so, and those of other groups: "checkpoint export".
+/// The command for a name that other programs use, or for a subcommand without its group:
+/// "checkpoint export".
 std::string command_elsewhere(const CLI::App& group, const std::string& word) {
   static const std::map<std::string, std::string> kElsewhere = {
       {"resume", "train"},      {"fit", "train"},
@@ -88,7 +89,7 @@ Error command_error(const CLI::App& group, const std::vector<std::string>& left_
           message + "\n  known:     " + known + "\n  see:       " + group_name + " --help"};
 }
 
-/// LibTorch's message about a GPU says what that has, in its first line.
+/// For an error of a GPU, its memory from LibTorch's message; otherwise the machine's memory.
 std::string device_text(std::string_view reason) {
   const size_t begin = reason.find("GPU ");
   if (reason.find("CUDA out of memory") == std::string_view::npos ||
@@ -99,7 +100,7 @@ std::string device_text(std::string_view reason) {
   return std::string(reason.substr(begin, end - begin)) + " is free";
 }
 
-/// `reason`: what the allocator said.
+/// `reason`: the allocator's message.
 Error memory_error(std::string_view reason) {
   const double asked = asked_bytes(reason);
   std::string text = "out of memory";
@@ -116,7 +117,8 @@ Error memory_error(std::string_view reason) {
               "(model.lora); s2s-run plan CONFIG computes the memory needed"};
 }
 
-/// LibTorch's allocators and MKL's FFT do not throw std::bad_alloc.
+/// Detects out-of-memory errors of LibTorch's allocators and MKL's FFT, which do not throw
+/// std::bad_alloc.
 bool is_out_of_memory(const std::exception& error) {
   const std::string_view text = error.what();
   for (const char* sign : {"can't allocate memory", "Not enough memory to allocate",
@@ -126,7 +128,7 @@ bool is_out_of_memory(const std::exception& error) {
   return false;
 }
 
-/// What other programs have options for: changes of the configuration.
+/// The configuration key for an option that other programs have.
 std::string key_hint(std::string option) {
   static const std::map<std::string, std::string> kKeys = {
       {"--max-steps", "trainer.max_steps=STEPS"},
@@ -143,14 +145,14 @@ std::string key_hint(std::string option) {
       {"--strategy", "trainer.strategy.name=fsdp"},
       {"--output-dir", "exp_manager.explicit_log_dir=FOLDER"},
       {"--output", "exp_manager.explicit_log_dir=FOLDER"},
-      {"--gpus", "trainer.devices=RANKS, behind: s2s-run launch local -n RANKS -- train ..."},
-      {"--devices", "trainer.devices=RANKS, behind: s2s-run launch local -n RANKS -- train ..."}};
+      {"--gpus", "trainer.devices=RANKS after: s2s-run launch local -n RANKS -- train ..."},
+      {"--devices", "trainer.devices=RANKS after: s2s-run launch local -n RANKS -- train ..."}};
   std::replace(option.begin() + 2, option.end(), '_', '-');
   const auto found = kKeys.find(option);
   return found == kKeys.end() ? "" : "\n  write:     " + found->second;
 }
 
-/// The configuration and its changes are written without dashes, and nothing asks for a resume.
+/// A hint for common mistakes: options for the configuration, for keys, or for resuming.
 std::string override_hint(const std::vector<std::string>& left_over, const std::string& command) {
   static const std::set<std::string> kConfig = {"-c", "--config", "--cfg", "--config-path",
                                                 "--config-name"};
@@ -171,7 +173,6 @@ std::string override_hint(const std::vector<std::string>& left_over, const std::
   return "";
 }
 
-/// What CLI11 says about a command line, as one of our messages.
 Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = understood(app);
   if (command.get_require_subcommand_min() > 0 && command.get_subcommands().empty()) {
@@ -190,7 +191,7 @@ std::vector<std::string> arguments_of(int argc, char** argv) {
     words.erase(words.begin());
     words.push_back("--help");
   }
-  std::reverse(words.begin(), words.end());  // as CLI11 takes them
+  std::reverse(words.begin(), words.end());  // CLI11 expects reverse order
   return words;
 }
 
@@ -207,7 +208,7 @@ int run_program(int argc, char** argv, void (*setup)(const Command&)) {
   CLI::App app{"s2s-run: trains, evaluates and runs duplex speech-to-speech models", "s2s-run"};
   app.set_version_flag("-v,--version", S2S_VERSION_TEXT);
   app.require_subcommand(1);
-  app.fallthrough();  // --plugin-path may also stand behind the subcommand
+  app.fallthrough();  // --plugin-path is also accepted after the subcommand
   Invocation invocation;
   const Command program(&app, &invocation);
   program
@@ -215,7 +216,7 @@ int run_program(int argc, char** argv, void (*setup)(const Command&)) {
               "folder to search for plugins before all others; may be repeated")
       .takes_one();
   setup(program);
-  app.footer(example_footer(""));  // last: commands would inherit it
+  app.footer(example_footer(""));  // set last, because commands would inherit it
   try {
     app.parse(arguments_of(argc, argv));
     return invocation.selected ? invocation.selected() : 0;

@@ -1,6 +1,6 @@
 #pragma once
-// Parses a command line, runs the subcommand it names, and turns an error into one message and an
-// exit code (s2s/error.h).
+// Parses a command line, runs the subcommand, and converts an error to one message and an exit code
+// (s2s/error.h).
 
 #include "s2s_run/command_line.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-// The subcommands of s2s-run, one file each. `setup_*` adds a subcommand to the program or to its
-// group.
+// The subcommands of s2s-run, one file each. Each `setup_*` adds a subcommand to the program or to
+// its group.
 
 #include "s2s_run/command_line.h"
 
@@ -34,15 +34,13 @@ void setup_plugin_list(const Command& group);
 void setup_plugin_new(const Command& group);
 void setup_plugin_path(const Command& group);
 
-/// `plugin` with `list` and `path` alone.
+/// Adds `plugin` with only `list` and `path`.
 Command setup_plugin_notes(const Command& program);
 
-/// The option --config of commands that search plugins.
+/// Adds the option --config to commands that search plugins.
 void add_config_option(const Command& command, std::string& config);
-/// The option --allow-commands of commands that read data.
 void add_allow_commands(const Command& command);
 
-/// Adds every subcommand.
 void setup_subcommands(const Command& program);
 
 }  // namespace s2s::run

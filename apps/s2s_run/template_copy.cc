@@ -21,14 +21,11 @@ std::string replaced(std::string text, const std::string& mark, const std::strin
 }
 
 void copy_template(const std::filesystem::path& from, const std::filesystem::path& to,
-                   const std::vector<TemplateMark>& marks,
-                   Error (*cannot_write)(const std::string& folder, const std::string& reason)) {
+                   const std::vector<TemplateMark>& marks) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(from)) {
     if (!entry.is_regular_file()) continue;
     const std::filesystem::path file = to / std::filesystem::relative(entry.path(), from);
-    std::error_code problem;
-    std::filesystem::create_directories(file.parent_path(), problem);
-    if (problem) throw cannot_write(to.string(), problem.message());
+    make_folders(file.parent_path().string());
     std::string text = read_small_file(entry.path().string());
     for (const auto& [mark, value] : marks) text = replaced(text, mark, value);
     write_file_atomically(file.string(), text);

@@ -11,8 +11,10 @@ endif()
 
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
-# One flag set for every target, so that all share one precompiled header.
-add_compile_options(-fPIC)
+# One flag set for every target, so that all share one precompiled header. GCC's own garbage
+# collector would walk the 400 MB of that header again and again; without it a compilation takes
+# less time and a tenth more memory.
+add_compile_options(-fPIC $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=700000>)
 
 if(S2S_SANITIZE)
   set(CMAKE_CXX_FLAGS_RELEASE "-O1 -DNDEBUG")
@@ -31,6 +33,7 @@ if(S2S_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER
     ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
     CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+    CCACHE_PCH_EXTSUM=1
     ${S2S_CCACHE})
   add_compile_options(-fpch-preprocess)
 endif()
@@ -42,7 +45,7 @@ function(s2s_precompile target)
   target_precompile_headers(${target} PRIVATE ${ARGN})
   if(CMAKE_CXX_COMPILER_LAUNCHER)
     set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
-      "sh;${CMAKE_CURRENT_FUNCTION_LIST_DIR}/without_old_output.sh;${CMAKE_CXX_COMPILER_LAUNCHER}")
+      "sh;${CMAKE_CURRENT_FUNCTION_LIST_DIR}/precompile.sh;${CMAKE_CXX_COMPILER_LAUNCHER}")
   endif()
 endfunction()
 

@@ -6,8 +6,8 @@
 # Sets PREFIX_LAYER to the objects of each layer, S2S_LIGHT_OBJECTS to those of the light files, and
 # S2S_CORE_INCLUDES to the folders of all layers, for programs and tests inside of the project.
 
-# Code at -O2 takes longest to compile: smaller groups, so that a touched file is built soon.
-set(S2S_HOT_UNITY_BYTES 40000)
+# Tensor code at -O2 takes longest to compile: smaller groups, so that a touched file is built soon.
+set(S2S_TENSOR_UNITY_BYTES 40000)
 
 # s2s_add_room(NAME ROOM INCLUDES SOURCE...): an object library; nothing without sources.
 function(s2s_add_room name room includes)
@@ -20,11 +20,13 @@ function(s2s_add_room name room includes)
   target_link_libraries(${name} PRIVATE s2s::torch s2s_compile_settings ${S2S_CORE_LIBRARIES})
   if(room IN_LIST S2S_COLD_ROOMS)
     s2s_cold(${name})
-    s2s_unite(${name})
   else()
     target_precompile_headers(${name} REUSE_FROM s2s_pch)
-    s2s_unite(${name} ${S2S_HOT_UNITY_BYTES})
+    if(name MATCHES "^core_model_")
+      set(bytes ${S2S_TENSOR_UNITY_BYTES})
+    endif()
   endif()
+  s2s_unite(${name} ${bytes})
 endfunction()
 
 function(s2s_add_layers list prefix)

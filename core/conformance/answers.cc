@@ -19,7 +19,7 @@ void ask_gradients(Block& block, Questions& questions) {
   for (const NamedTensor& parameter : block.named_parameters()) {
     if (!parameter.tensor->requires_grad()) continue;
     const at::Tensor& gradient = parameter.tensor->grad();
-    questions.ask(gradient.defined(), "no gradient reaches " + parameter.name);
+    questions.ask(gradient.defined(), "the backward pass gives no gradient for " + parameter.name);
     if (!gradient.defined()) continue;
     questions.ask(at::isfinite(gradient).all().item<bool>(),
                   "the gradient of " + parameter.name + " is not finite");
@@ -56,9 +56,9 @@ void ask_names(Block& block, const NameMap& names, Questions& questions) {
     questions.ask(theirs.has_value(), tensor.name + " has no name in checkpoints");
     if (!theirs) continue;
     questions.ask(seen.insert(*theirs).second,
-                  "two tensors are called " + *theirs + " in checkpoints");
+                  "two tensors have the name " + *theirs + " in checkpoints");
     questions.ask(names.to_ours(*theirs) == tensor.name,
-                  *theirs + " does not lead back to " + tensor.name);
+                  *theirs + " does not map back to " + tensor.name);
   }
 }
 

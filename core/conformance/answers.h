@@ -1,5 +1,5 @@
 #pragma once
-// What the checks share.
+// Functions that the conformance checks share.
 
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace s2s::conformance {
 
-/// Collects answers: one for each question that is answered with no.
+/// Collects one message for each condition that is false.
 class Questions {
  public:
   void ask(bool holds, std::string answer) {
@@ -23,16 +23,19 @@ class Questions {
   Answers answers_;
 };
 
-/// Equal sizes, and no element further apart than `tolerance` times the largest of `expected`.
+/// True when the sizes are equal and no element differs by more than `tolerance` times the largest
+/// absolute value of `expected`.
 bool close(const at::Tensor& actual, const at::Tensor& expected, double tolerance = 1e-4);
 
-/// After a backward: every parameter has a finite gradient.
+/// Checks that every trainable parameter has a finite gradient. Call it after a backward pass.
 void ask_gradients(Block& block, Questions& questions);
-/// Every parameter has one row, every row and unit a module.
+/// Checks that every parameter matches exactly one row, and that every row and unit matches a
+/// module.
 void ask_plan(Block& block, const ShardPlan& plan, Questions& questions);
-/// That, for the plans of small meshes; a number that a tensor axis does not divide is no fault.
+/// Runs the same checks for the plans of several small meshes. A size that the tensor axis does not
+/// divide is not reported.
 void ask_plans(Backbone& model, Questions& questions);
-/// Each name has one in checkpoints, which leads back to it, and no two have the same.
+/// Checks that each name maps to a checkpoint name and back, and that no two tensors share one.
 void ask_names(Block& block, const NameMap& names, Questions& questions);
 
 }  // namespace s2s::conformance

@@ -32,10 +32,10 @@ void ask_shapes(Backbone& model, const at::Tensor& hidden_BTH, Questions& questi
                 "the head is " + shape_text(head) + ", not [vocab_size, hidden_size]");
   questions.ask(
       close(model.logits(hidden_BTH, /*soft_cap=*/false), at::matmul(hidden_BTH, head.t())),
-      "logits are not hidden states times the head's weight");
+      "logits differ from hidden states times the head's weight");
   questions.ask(model.find_block("embed_tokens") != nullptr, "no block is called embed_tokens");
   questions.ask((model.find_block("lm_head") == nullptr) == shape.tied_head,
-                "a head that is not tied is a block lm_head, a tied one is none");
+                "an untied head needs a block lm_head, a tied head must have none");
 }
 
 void ask_causality(Backbone& model, const at::Tensor& ids_BT, const at::Tensor& hidden_BTH,
@@ -44,7 +44,7 @@ void ask_causality(Backbone& model, const at::Tensor& ids_BT, const at::Tensor& 
   other.slice(1, kPositions / 2).add_(1).remainder_(model.shape().vocab_size);
   questions.ask(close(hidden_of(model, other).slice(1, 0, kPositions / 2),
                       hidden_BTH.slice(1, 0, kPositions / 2)),
-                "a position sees a later one");
+                "attention is not causal: a position depends on a later one");
 }
 
 void ask_cache(Backbone& model, const at::Tensor& ids_BT, const at::Tensor& hidden_BTH,
@@ -55,11 +55,11 @@ void ask_cache(Backbone& model, const at::Tensor& ids_BT, const at::Tensor& hidd
     SequenceInfo info;
     info.cache = &cache;
     pieces.push_back(model(model.embed(ids_BT.slice(1, begin, end)), info));
-    questions.ask(cache.length() == end, "the cache holds " + std::to_string(cache.length()) +
+    questions.ask(cache.length() == end, "the cache has " + std::to_string(cache.length()) +
                                              " positions after " + std::to_string(end));
   }
   questions.ask(close(at::cat(pieces, 1), hidden_BTH),
-                "decoding piece by piece with the cache differs from the whole");
+                "decoding in chunks with the cache differs from one forward");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kFrames = 11;
 
-/// Two tones that swell and fade; the second row ends in the middle of a frame.
+/// Two tones of changing loudness. The second row ends in the middle of a frame.
 struct Audio {
   at::Tensor samples_BS, lengths_B;
 };
@@ -34,9 +34,9 @@ void ask_codes(const CodecShape& shape, const at::Tensor& codes_BKT, const at::T
   questions.ask(codes_BKT.scalar_type() == at::kLong, "codes are not int64");
   questions.ask(
       codes_BKT.min().item<int64_t>() >= 0 && codes_BKT.max().item<int64_t>() < shape.codebook_size,
-      "a code is not below codebook_size");
+      "a code is not in 0 to codebook_size - 1");
   questions.ask(frames_B.equal(at::tensor({kFrames, int64_t{7}}, at::kLong)),
-                "lengths are not samples over samples_per_frame, rounded up");
+                "lengths are not samples / samples_per_frame, rounded up");
   questions.ask(codes_BKT[1].slice(1, 7).eq(0).all().item<bool>(),
                 "codes beyond a row's length are not 0");
 }
@@ -45,14 +45,15 @@ void ask_decoding(Codec& codec, const at::Tensor& codes_BKT, Questions& question
   const at::Tensor audio_BS = codec.decode(codes_BKT);
   const int64_t samples = codes_BKT.size(2) * codec.shape().samples_per_frame;
   questions.ask(audio_BS.sizes() == at::IntArrayRef({codes_BKT.size(0), samples}),
-                "decoded audio is " + shape_text(audio_BS) + ", not [B, T samples_per_frame]");
+                "decoded audio is " + shape_text(audio_BS) + ", not [B, T * samples_per_frame]");
   const auto stream = codec.open_stream(codes_BKT.size(0));
   std::vector<at::Tensor> pieces;
   for (const auto& [begin, end] : {std::pair{0, 1}, {1, 2}, {2, 6}, {6, 11}}) {
     pieces.push_back(stream->push(codes_BKT.slice(2, begin, end)));
   }
   pieces.push_back(stream->finish());
-  questions.ask(close(at::cat(pieces, 1), audio_BS), "a stream differs from decoding the whole");
+  questions.ask(close(at::cat(pieces, 1), audio_BS),
+                "decoding as a stream differs from decoding all frames at once");
 }
 
 void ask_silence(Codec& codec, Questions& questions) {
@@ -72,7 +73,7 @@ Answers broken_promises(Codec& codec) {
   Questions questions;
   codec.train(false);
   const CodecShape shape = codec.shape();
-  questions.ask(codec.is_fitted(), "the codec has no statistics: fit it before the check");
+  questions.ask(codec.is_fitted(), "the codec has no statistics: call fit before the check");
   if (!codec.is_fitted()) return questions.take();
   const Audio audio = some_audio(shape);
   const auto [codes_BKT, frames_B] = codec.encode(audio.samples_BS, audio.lengths_B);

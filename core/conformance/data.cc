@@ -1,4 +1,4 @@
-// Texts and batches.
+// Conformance checks of tokenizers and data sources.
 
 #include <ATen/ATen.h>
 
@@ -11,24 +11,25 @@ Answers broken_promises(const Tokenizer& tokenizer, const std::vector<std::strin
   const SpecialIds ids = tokenizer.special_ids();
   const int64_t size = tokenizer.vocab_size();
   for (const auto& [name, id] : {std::pair{"bos", ids.bos}, {"eos", ids.eos}, {"pad", ids.pad}}) {
-    questions.ask(id >= 0 && id < size, std::string(name) + " is no id of the vocabulary");
+    questions.ask(id >= 0 && id < size, std::string(name) + " is not an id of the vocabulary");
   }
   questions.ask(ids.bos != ids.eos && ids.eos != ids.pad && ids.bos != ids.pad,
                 "bos, eos and pad are not three different ids");
   for (const std::string& text : texts) {
     const std::vector<int64_t> encoded = tokenizer.encode(text);
     for (const int64_t id : encoded) {
-      questions.ask(id >= 0 && id < size, "'" + text + "' gives an id outside the vocabulary");
+      questions.ask(id >= 0 && id < size,
+                    "'" + text + "' is encoded to an id outside the vocabulary");
       questions.ask(id != ids.bos && id != ids.eos && id != ids.pad,
-                    "'" + text + "' gives a special id");
+                    "'" + text + "' is encoded to a special id");
     }
     questions.ask(tokenizer.decode(encoded) == text,
-                  "'" + text + "' comes back as '" + tokenizer.decode(encoded) + "'");
+                  "'" + text + "' is decoded to '" + tokenizer.decode(encoded) + "'");
     std::vector<int64_t> framed = encoded;
     framed.insert(framed.begin(), {ids.pad, ids.bos});
     framed.push_back(ids.eos);
     questions.ask(tokenizer.decode(framed) == tokenizer.decode(encoded),
-                  "special ids are not skipped in decoding '" + text + "'");
+                  "decode does not skip special ids in '" + text + "'");
   }
   return questions.take();
 }
@@ -53,7 +54,7 @@ Answers broken_promises(const std::function<std::unique_ptr<DataSource>()>& open
     states.push_back(first->state());
     batches.push_back(first->next());
     questions.ask(same(batches.back(), second->next()),
-                  "batch " + std::to_string(i) + " differs when the source is opened anew");
+                  "batch " + std::to_string(i) + " differs when the source is opened again");
   }
   for (int i = 0; i < num_batches; ++i) {
     third->restore(states[static_cast<size_t>(i)]);
@@ -65,7 +66,7 @@ Answers broken_promises(const std::function<std::unique_ptr<DataSource>()>& open
   }
   third->restore("");
   questions.ask(num_batches == 0 || same(batches.front(), third->next()),
-                "restore(\"\") does not begin again");
+                "restore(\"\") does not return to the first batch");
   return questions.take();
 }
 

@@ -10,7 +10,7 @@
 namespace s2s::conformance {
 namespace {
 
-/// Noise of two seconds, and how much of each row is recording.
+/// Two seconds of noise per row, and the number of valid samples in each row.
 struct Audio {
   at::Tensor samples_BS, lengths_B;
 };
@@ -34,14 +34,15 @@ void ask_lengths(Encoder& encoder, const Audio& audio, const EncoderOutput& out,
   for (int64_t b = 0; b < 2; ++b) {
     const int64_t announced = encoder.output_frames(audio.lengths_B[b].item<int64_t>());
     const int64_t given = out.lengths_B[b].item<int64_t>();
-    questions.ask(announced == given, "output_frames says " + std::to_string(announced) +
-                                          ", forward gives " + std::to_string(given));
+    questions.ask(announced == given, "output_frames returns " + std::to_string(announced) +
+                                          ", but forward returns " + std::to_string(given));
   }
   const double per_second =
       static_cast<double>(encoder.output_frames(100 * encoder.sample_rate_hz())) / 100;
   questions.ask(std::abs(per_second / encoder.frame_rate_hz() - 1) < 0.01,
-                "frame_rate_hz is " + std::to_string(encoder.frame_rate_hz()) + ", 100 s give " +
-                    std::to_string(per_second) + " frames a second");
+                "frame_rate_hz is " + std::to_string(encoder.frame_rate_hz()) +
+                    ", but 100 s of audio give " + std::to_string(per_second) +
+                    " frames per second");
 }
 
 void ask_padding(Encoder& encoder, const Audio& audio, const EncoderOutput& together,
@@ -67,7 +68,7 @@ void ask_stream(Encoder& encoder, const Audio& audio, const EncoderOutput& whole
     frames.push_back(stream->finish());
     const int64_t valid = whole.lengths_B[0].item<int64_t>();
     questions.ask(close(at::cat(frames, 1), whole.features_BTH.slice(0, 0, 1).slice(1, 0, valid)),
-                  "a live stream differs from the whole recording");
+                  "streaming differs from the offline forward");
   } catch (const Error& error) {
     if (error.id() != "encoder/not-streamable") throw;
   }

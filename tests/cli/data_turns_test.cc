@@ -103,7 +103,7 @@ TEST_CASE("data convert says that the channels of stereo files are swapped, and 
   INFO(wrong.output);
   CHECK(wrong.exit_code == 0);
   const std::string sentence =
-      "in 3 of 3 cuts the user's turns lie where the user's channel is silent and the agent's is "
+      "in 3 of 3 cuts the user's channel is silent during the user's turns and the agent's is "
       "not; the channels are swapped";
   CHECK(has(wrong, "warning: " + sentence));
   CHECK(has(wrong, "convert again with --agent-channel 1 --user-channel 0"));
@@ -120,7 +120,7 @@ TEST_CASE("data convert says that the channels of stereo files are swapped, and 
   CHECK(has(text, "warning: " + sentence));
   std::ifstream page(dir / "page.html");
   const std::string html((std::istreambuf_iterator<char>(page)), {});
-  CHECK(contains(html, "in 3 of 3 cuts the user's turns lie where"));
+  CHECK(contains(html, "in 3 of 3 cuts the user's channel is silent during"));
   CHECK(contains(html, "swapped-channels"));
 }
 

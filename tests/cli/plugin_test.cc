@@ -122,8 +122,9 @@ TEST_CASE("plugin check passes a good plugin with a line per check") {
   const CommandResult result = run_cli("plugin check " + fixture_file("good"));
   CHECK(result.exit_code == 0);
   CHECK(contains(result.output, " 5 ok "));
-  CHECK(contains(result.output, " 6 ok      tiny instances are built: none"));
-  CHECK(contains(result.output, " 7 ok      plans hold on small meshes: it has no language model"));
+  CHECK(contains(result.output, " 6 ok      tiny instances are built: no component"));
+  CHECK(contains(result.output,
+                 " 7 ok      sharding plans are valid on small meshes: no language model"));
   CHECK(contains(result.output, " 8 ok "));
 }
 
@@ -134,7 +135,8 @@ TEST_CASE("plugin check builds tiny instances and asks for what their interfaces
                                          "/lib/s2s/plugins/libs2s_" + plugin + ".so");
     CHECK_MESSAGE(result.exit_code == 0, result.output);
     CHECK(contains(result.output, "tiny instances are built: 1 built"));
-    CHECK(contains(result.output, " 8 ok      promises of the interfaces are kept"));
+    CHECK(
+        contains(result.output, " 8 ok      components meet the requirements of their interfaces"));
     const bool is_llm = std::string(plugin).starts_with("llm_");
     CHECK(contains(result.output, "on 1x1 2x1 1x2 2x2 4x2 1x4 (data x tensor)\n") == is_llm);
   }
@@ -162,8 +164,8 @@ TEST_CASE("plugin new makes a project, and refuses what it cannot make") {
   CHECK(contains(again.output, "[io/exists]"));
   CHECK(run_cli("plugin new llm acme.tiny --force --out " + out).exit_code == 0);
   const CommandResult nowhere = run_cli("plugin new llm acme.tiny --out /proc/tiny");
-  CHECK(nowhere.exit_code == 4);
-  CHECK(nowhere.output.find("[plugin/new-folder] ") != std::string::npos);
+  CHECK(nowhere.exit_code == 5);
+  CHECK(contains(nowhere.output, "[io/write] /proc/tiny: cannot create the folder"));
   const CommandResult kind = run_cli("plugin new lmm acme.tiny --out " + out + "2");
   CHECK(contains(kind.output, "[plugin/new-kind] there is no template for the kind 'lmm'"));
   CHECK(contains(kind.output,

@@ -71,9 +71,8 @@ TEST_CASE("new leaves nothing behind when it cannot write") {
   std::ofstream(folder.path() / "file") << "mine";
   const CommandResult below_file = run_new(folder, "file/mine");
   CHECK(below_file.exit_code == 5);
-  CHECK_MESSAGE(has(below_file, "error: [project/write] s2s-run new: cannot create 'file"),
-                below_file.output);
-  CHECK(has(below_file, "next:      choose another place"));
+  CHECK_MESSAGE(has(below_file, "error: [io/write] file/mine"), below_file.output);
+  CHECK(has(below_file, "choose another path"));
   // A limit on the size of files: the first files fit, the configuration does not.
   const CommandResult limited = run_new(folder, "mine", "ulimit -f 4 &&");
   CHECK(limited.exit_code == 5);

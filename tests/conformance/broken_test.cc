@@ -105,8 +105,8 @@ TEST_CASE("a language model that looks ahead, lacks a row and a name is told so"
   LooksAhead bad(*good);
   bad.materialize(at::kCPU, at::kFloat, 5);
   const auto answers = broken_promises(bad);
-  CHECK(says(answers, "a position sees a later one"));
-  CHECK(says(answers, "decoding piece by piece"));
+  CHECK(says(answers, "attention is not causal: a position depends on a later one"));
+  CHECK(says(answers, "decoding in chunks with the cache differs"));
   CHECK(says(answers, "[plan/uncovered]"));
   CHECK(says(answers, "norm.weight has no name in checkpoints"));
 }
@@ -121,7 +121,7 @@ TEST_CASE("a codec whose stream loses its end is told so") {
   int given = 0;
   bad.fit([&] { return given++ < 3 ? at::randn({32000}) * 0.1 : at::Tensor(); });
   const auto answers = broken_promises(bad);
-  CHECK(says(answers, "a stream differs from decoding the whole"));
+  CHECK(says(answers, "decoding as a stream differs from decoding all frames at once"));
   CHECK(says(answers, "codes beyond a row's length are not 0"));
 }
 
@@ -129,13 +129,13 @@ TEST_CASE("a tokenizer that does not lead back is told so") {
   using Table = std::map<std::string, std::vector<int64_t>>;
   const s2s::test::TableTokenizer tokenizer(Table{{"all silence", {0}}});
   const auto answers = broken_promises(tokenizer, {"two words", "all silence"});
-  CHECK(says(answers, "'two words' comes back as"));
-  CHECK(says(answers, "'all silence' gives a special id"));
+  CHECK(says(answers, "'two words' is decoded to"));
+  CHECK(says(answers, "'all silence' is encoded to a special id"));
 }
 
 TEST_CASE("a source that does not restore is told so") {
   const auto answers = broken_promises([] { return std::make_unique<CannotRestore>(); }, 3);
   CHECK(says(answers, "after restoring the state before 1"));
-  CHECK(says(answers, "restore(\"\") does not begin again"));
-  CHECK_FALSE(says(answers, "opened anew"));
+  CHECK(says(answers, "restore(\"\") does not return to the first batch"));
+  CHECK_FALSE(says(answers, "opened again"));
 }

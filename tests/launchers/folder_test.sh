@@ -33,7 +33,7 @@ expect_text "$folder/limited.out" "[checkpoint/write]" "File too large"
 # What does not share its work does not do it twice.
 expect_code 7 "$folder/twice" "${launch[@]}" -n 2 -- generate "$config" \
   --checkpoint "$folder/busy/checkpoints/last" --input a.wav --output "$folder/answers"
-expect_text "$folder/twice" "[comm/one-process] 'generate' works in one process, and 2 were started"
+expect_text "$folder/twice" "[comm/one-process] 'generate' runs in one process, but 2 were started"
 
 # A strategy as Lightning writes it trains, and says how it was read.
 words_of foreign '~trainer.strategy.name' trainer.max_steps=3 \

@@ -40,9 +40,9 @@ expect_fault none 0
 # What a rank that is killed cannot say is known to the others.
 expect_fault kill 137
 expect_others kill "error: .* $layers" "step:      3, forward" "missing:   rank 1 \(" \
-  "last heard of [0-9]+ s before, at step [23], "
+  "its last report was [0-9]+ s earlier, at step [23], "
 expect_text "$folder/kill" "[launch/rank-failed] rank 1 of 3 was ended by signal 9"
-expect_text "$folder/kill.diagnosis" "verdict:   rank 1 (" "killed, is halted" "2 of 3 ranks"
+expect_text "$folder/kill.diagnosis" "verdict:   rank 1 (" "killed, is stopped" "2 of 3 ranks"
 
 expect_fault stop 7
 expect_others stop "did not end within $timeout_s s" "step:      3, forward" "missing:   rank 1 \("

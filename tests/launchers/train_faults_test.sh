@@ -42,7 +42,7 @@ train_until_hit() {
 
 for strategy in ddp fsdp; do
   train_until_hit "kill-$strategy" $strategy 137 kill -KILL
-  expect_twice "kill-$strategy" "missing:   .*rank 1 \(.*last heard of [0-9]+ s before, at "
+  expect_twice "kill-$strategy" "missing:   .*rank 1 \(.*its last report was [0-9]+ s earlier, at "
   expect_text "$folder/kill-$strategy.out" "rank 1 of 3 was ended by signal 9"
   ! grep -q "press ^C again" "$folder/kill-$strategy.out" ||  # nobody pressed it
     complain "speaks of ^C" "$folder/kill-$strategy.out"
@@ -56,7 +56,7 @@ expect_text "$folder/stop.out" "did not end within 6 s" "halted:    rank 1, by S
 if command -v prlimit > /dev/null; then
   limit() { prlimit --as=1000000 --pid "$1"; }
   train_until_hit memory ddp 1 limit
-  expect_twice memory "rank 1 \(.* ended by an error at step [0-9]+, "
+  expect_twice memory "rank 1 \(.* ended with an error at step [0-9]+, "
   expect_text "$folder/memory.out" "rank 1 of 3 ended with exit code 1"
 fi
 

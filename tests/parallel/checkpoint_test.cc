@@ -206,12 +206,12 @@ TEST_CASE("parts that leave a number out, or hold one twice, are refused") {
     if (number == 1) rank.parts[1].is_owner = false;
   });
   for (const std::string& what : left_out) {
-    CHECK_MESSAGE(contains(what, "of wide no rank holds number 12"), what);
+    CHECK_MESSAGE(contains(what, "tensor 'wide': no rank has element 12"), what);
   }
   const auto twice = save(folder.path(), {"", Cut::kReplicated, 2}, 1,
                           [](SavingRank& rank, int64_t) { rank.parts[1].is_owner = true; });
   for (const std::string& what : twice) {
-    CHECK_MESSAGE(contains(what, "of wide two ranks hold number 0"), what);
+    CHECK_MESSAGE(contains(what, "tensor 'wide': two ranks have element 0"), what);
   }
   CHECK(CheckpointFolder(folder.path(), {}).newest() == "");
 }
@@ -266,8 +266,8 @@ TEST_CASE("damage is one message with the file, and nothing has been loaded then
   fs::copy(step / shard, step / "model-00002-of-00003.safetensors");
   const auto verdict = s2s::verify_checkpoint(step.string());
   REQUIRE(verdict.findings.size() == 1);
-  CHECK(
-      contains(verdict.findings[0], "model-00002-of-00003.safetensors is not of this checkpoint"));
+  CHECK(contains(verdict.findings[0],
+                 "model-00002-of-00003.safetensors does not belong to this checkpoint"));
 }
 
 TEST_CASE("a rank reads the files that hold its elements and no others") {

@@ -144,7 +144,7 @@ TEST_CASE("a label that is no id of the vocabulary is refused") {
     const MeshGroups mesh(world, tensor_mesh(2, true));
     const auto head = make_head(2, 10);
     const SplitDoors hooks(*head, SpeechHead::plan(2), mesh);
-    CHECK_THROWS_WITH(answer(*head, question), doctest::Contains("no id of its vocabulary"));
+    CHECK_THROWS_WITH(answer(*head, question), doctest::Contains("not an id of its vocabulary"));
   });
   CHECK(errors == std::vector<std::string>(2));
 }

@@ -213,7 +213,7 @@ TEST_CASE("a recognizer that hangs is ended") {
   scorer->prepare({"a b"});
   const std::string message = message_of([&] { scorer->transcribe({tone(16000)}); });
   CHECK(message.starts_with("[scorer/failed]"));
-  CHECK(message.find("said nothing for 0.5 s") != std::string::npos);
+  CHECK(message.find("printed nothing for 0.5 s") != std::string::npos);
   CHECK(kill(std::stoi(fake.text("hanging")), 0) == -1);
 }
 

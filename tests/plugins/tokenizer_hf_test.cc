@@ -177,7 +177,7 @@ TEST_CASE("special ids that are absent, equal, too large or unknown are refused"
   const TemporaryFolder dir;
   const std::string qwen2 = dir.write("tokenizer.json", style_file("qwen2").dump());
   const std::string id = "tokenizer/special-ids";
-  check_message(failure(node(qwen2)), id, "do not say the bos_id");
+  check_message(failure(node(qwen2)), id, "do not define the bos_id");
   Config config = node(qwen2);
   config["bos_id"] = Config::scalar("900");
   config["pad_id"] = Config::scalar("3");
@@ -195,16 +195,17 @@ TEST_CASE("a file that is missing, broken off or of another kind has its message
   check_message(failure(node(dir.path().string())), "tokenizer/missing-file", "no tokenizer at");
   const std::string whole = style_file("gpt2").dump();
   const std::string half = dir.write("half.json", whole.substr(0, whole.size() / 2));
-  check_message(failure(node(half)), "tokenizer/unreadable", "is no JSON");
+  check_message(failure(node(half)), "tokenizer/unreadable", "is not valid JSON");
   std::string broken = whole;
   broken[whole.size() / 2] = '\xAE';
   broken.replace(whole.size() / 3, 1, "\xE2\x82");
   const std::string message = failure(node(dir.write("broken.json", broken)));
-  check_message(message, "tokenizer/unreadable", "is no JSON");
+  check_message(message, "tokenizer/unreadable", "is not valid JSON");
   CHECK_NOTHROW(static_cast<void>(json(message).dump()));  // it is UTF-8
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "[";
-  check_message(failure(node(dir.write("deep.json", deep))), "tokenizer/unreadable", "is no JSON");
+  check_message(failure(node(dir.write("deep.json", deep))), "tokenizer/unreadable",
+                "is not valid JSON");
   // A whole one, which a parser, a copy or the end of its value would follow down the stack.
   const std::string nest = std::string(100000, '[') + std::string(100000, ']');
   check_message(failure(node(dir.write("nest.json", "{\"model\": " + nest + "}"))),
@@ -299,7 +300,7 @@ TEST_CASE("a pattern that goes back without end, and steps that make a text grow
   const json twice = {{"type", "Replace"}, {"pattern", {{"String", "d"}}}, {"content", "dd"}};
   changed["normalizer"] = {{"type", "Sequence"}, {"normalizers", json(60, twice)}};
   check_message(failure_of_text(changed, "dd"), "tokenizer/text-growth",
-                "makes 2048 bytes of a text of 2; expected at most 64 times");
+                "turn a text of 2 bytes into 2048 bytes; expected at most 64 times");
 }
 
 TEST_CASE("Sequences nested twenty deep end in one message") {

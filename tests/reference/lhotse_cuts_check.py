@@ -74,16 +74,16 @@ def check_manifests(tool, folder, number, seed):
     cuts = CutSet.from_cuts(made)
     cuts.to_file(folder / "lhotse.jsonl.gz")
     wrong = 0
-    for name in ("ours.jsonl", "ours.jsonl.gz"):
-        subprocess.run([tool, "rewrite", folder / "lhotse.jsonl.gz", folder / name], check=True)
-        again = list(load_manifest(folder / name))
-        before = list(load_manifest(folder / "lhotse.jsonl.gz"))
-        for a, b in zip(before, again, strict=True):
-            x, y = (lhotse_cuts.normal(json.loads(json.dumps(c.to_dict()))) for c in (a, b))
-            found = difference(y, x) or (None if a == b or x == y else "not equal")
-            if found:
-                wrong += 1
-                print(f"{name}: {a.id}: {found}")
+    name = "ours.jsonl"
+    subprocess.run([tool, "rewrite", folder / "lhotse.jsonl.gz", folder / name], check=True)
+    again = list(load_manifest(folder / name))
+    before = list(load_manifest(folder / "lhotse.jsonl.gz"))
+    for a, b in zip(before, again, strict=True):
+        x, y = (lhotse_cuts.normal(json.loads(json.dumps(c.to_dict()))) for c in (a, b))
+        found = difference(y, x) or (None if a == b or x == y else "not equal")
+        if found:
+            wrong += 1
+            print(f"{name}: {a.id}: {found}")
     print(f"manifests: {len(made)} cuts written and read, {wrong} differ")
     return wrong
 

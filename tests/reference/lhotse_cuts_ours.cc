@@ -31,11 +31,10 @@ void run_cases(const char* in, const char* out) {
 
 void rewrite(const char* in, const char* out) {
   s2s::data::LineReader reader(in);
-  s2s::ManifestWriter writer(out);
+  std::ofstream lines(out);
   for (std::string line; reader.next(line);) {
-    writer.write(s2s::parse_cut(line, in, reader.line()));
+    lines << s2s::to_json(s2s::parse_cut(line, in, reader.line())) << '\n';
   }
-  writer.close();
 }
 
 /// A row: seconds, rate, frame length, factor.

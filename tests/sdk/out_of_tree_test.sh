@@ -116,7 +116,7 @@ END
 cmake "${generator[@]}" -S "$scratch/promises" -B "$scratch/promises/build" \
   -DCMAKE_PREFIX_PATH="$prefix" > "$log" 2>&1 || fail "$(cat "$log")"
 cmake --build "$scratch/promises/build" > "$log" 2>&1 || fail "$(cat "$log")"
-expect "'hello' comes back as ''" "$scratch/promises/build/promises"
+expect "'hello' is decoded to ''" "$scratch/promises/build/promises"
 
 # A symbol that nobody provides is found when the plugin is linked.
 echo 'void absent(); extern "C" void calls_absent() { absent(); }' >> "$scratch/plugin/plugin.cc"

@@ -68,6 +68,6 @@ train data_run '~data.train_ds' "$data"
 
 printf '#!/bin/sh\nwhile read -r f; do echo hi; done\n' > listen.sh
 chmod +x listen.sh
-expect 'heard by' "$run" validate --checkpoint data_run \
+expect 'transcribed by' "$run" validate --checkpoint data_run \
   'model.scoring_asr={name: acme.scorer, program: ./listen.sh}'
 echo "ok: six kinds of components: built, checked, used"

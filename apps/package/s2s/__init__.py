@@ -1,8 +1,8 @@
-"""s2s trains speech-to-speech models. This package holds the program s2s-run, its plugins and the
-SDK for plugins of one's own; it has no Python interface.
+"""s2s trains speech-to-speech models. This package contains the program s2s-run, its plugins and
+the SDK for your own plugins. It has no Python interface.
 
     python -m s2s --prefix      prints the folder for CMAKE_PREFIX_PATH
-    python -m s2s ARGUMENTS     does what s2s-run does
+    python -m s2s ARGUMENTS     runs s2s-run
 """
 
 import os
@@ -14,7 +14,7 @@ TORCH_VERSION = "@TORCH_VERSION@"
 
 
 def _torch_version(folder):
-    """The version of the torch package in `folder`; None where there is none."""
+    """The version of the torch package in `folder`, or None if there is none."""
     try:
         with open(os.path.join(folder, "torch", "version.py"), encoding="utf-8") as file:
             found = re.search(r"^__version__ = '([^'+]*)", file.read(), re.MULTILINE)
@@ -26,7 +26,7 @@ def _torch_version(folder):
 
 
 def _find_site():
-    """The folder of the torch package: beside this one, else where Python finds torch."""
+    """The folder of the torch package: next to this package, else where Python finds torch."""
     beside = os.path.dirname(PREFIX)
     for folder in [beside] + [path for path in sys.path if os.path.isabs(path)]:
         version = _torch_version(folder)
@@ -44,7 +44,7 @@ def _fail(problem):
 
 
 def _environment(site):
-    """The libraries' run paths lead to a torch beside this package; another one has to be named."""
+    """Sets the library path if torch is not next to this package, where the run paths point."""
     environment = dict(os.environ)
     if site != os.path.dirname(PREFIX):
         cuda = os.path.join(site, "nvidia")
@@ -58,6 +58,6 @@ def _environment(site):
 
 
 def main():
-    """Becomes s2s-run."""
+    """Replaces this process by s2s-run."""
     program = os.path.join(PREFIX, "bin", "s2s-run")
     os.execve(program, [program] + sys.argv[1:], _environment(_find_site()))

@@ -1,4 +1,4 @@
-// s2s-run bench: the commands that measure.
+// s2s-run bench: defines the commands and their options.
 
 #include "s2s_run/bench/bench.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// What `s2s-run bench` measures. Each prints one JSON object.
+// The commands of `s2s-run bench`. Each prints one JSON object.
 
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace s2s::run {
 
-/// bench model: a duplex model of a NeMo options file on random data.
+/// bench model: times a duplex model from a NeMo options file on random data.
 struct BenchModelArguments {
   std::string options_path;
   int64_t steps = 10;
@@ -25,7 +25,7 @@ struct BenchModelArguments {
 };
 int bench_model(const BenchModelArguments& arguments, const Invocation& invocation);
 
-/// bench train: steps of a configuration's training on its own data, nothing written.
+/// bench train: times training steps of a configuration on its own data. Writes nothing.
 struct BenchTrainArguments {
   ConfigArguments config;
   int64_t steps = 20;
@@ -35,24 +35,24 @@ struct BenchTrainArguments {
 };
 int bench_train(const BenchTrainArguments& arguments, const Invocation& invocation);
 
-/// bench collectives: the processes of a run, and their communicator.
+/// bench collectives: checks and times the communicator of a run's processes.
 struct BenchCollectivesArguments {
   std::string communicator = "gloo";
   std::vector<uint64_t> sizes = {4, 65536, 4194304};  // bytes
   int64_t repeats = 10;
   double timeout_s = 60;
   double start_timeout_s = 60;
-  std::string record_folder;  // of flight records; "": none
+  std::string record_folder;  // for flight records; "": none
 };
 int bench_collectives(const BenchCollectivesArguments& arguments, const Invocation& invocation);
 
-/// bench fault: a rank of a run fails on purpose.
+/// bench fault: makes a rank of a run fail on purpose.
 struct BenchFaultArguments {
   std::string fault;
   std::string communicator = "gloo";
   int64_t rank = 1;
-  int64_t step = 3;   // 1-based, at which it happens
-  int64_t steps = 6;  // of the whole run
+  int64_t step = 3;   // 1-based step of the failure
+  int64_t steps = 6;  // number of steps of the run
   double timeout_s = 20;
   double first_step_timeout_s = 0;  // 0: timeout_s
   double start_timeout_s = 60;
@@ -62,16 +62,16 @@ struct BenchFaultArguments {
 std::vector<std::string> fault_names();
 int bench_fault(const BenchFaultArguments& arguments, const Invocation& invocation);
 
-/// bench parallel: a layout's steps on random tokens.
+/// bench parallel: times the steps of a layout on random tokens.
 struct BenchParallelArguments {
   std::string layout = "ddp";
   std::string model = "tiny";
   int64_t steps = 10;
   int64_t warm_up = 3;
-  int64_t batch_size = 2;  // rows of each data rank
+  int64_t batch_size = 2;  // rows per data rank
   int64_t positions = 128;
   std::string trace_folder;  // "": none
-  bool whole_first = false;  // the model has all its memory before it is split
+  bool whole_first = false;  // allocate the whole model before it is sharded
 };
 int bench_parallel(const BenchParallelArguments& arguments, const Invocation& invocation);
 
@@ -80,8 +80,8 @@ struct BenchDataArguments {
   std::string tokenizer;
   double seconds = 20;  // measured
   double warm_up_s = 3;
-  double step_ms = 0;  // what a step would take between two batches
-  // In place of what a CONFIG says.
+  double step_ms = 0;  // simulated time of a training step
+  // Values that override the CONFIG.
   std::optional<int64_t> workers;
   std::optional<double> batch_duration;
   std::optional<int64_t> batch_size;
@@ -90,10 +90,9 @@ struct BenchDataArguments {
   std::optional<int64_t> target_rate_hz;
 };
 
-/// Prints one JSON object, or a few lines.
+/// bench data: times the data loader. Prints one JSON object, or text.
 int bench_data(const BenchDataArguments& arguments, const Invocation& invocation);
 
-/// Adds `bench data`.
 void add_bench_data(const Command& bench);
 
 }  // namespace s2s::run

@@ -1,5 +1,5 @@
-// s2s-run bench collectives: are the processes of a run there, do they understand each other, and
-// how fast? Rank 0 prints.
+// s2s-run bench collectives: checks that the processes of a run connect and get correct results,
+// and measures the communication speed. Rank 0 prints.
 
 #include <ATen/ATen.h>
 #include <ATen/core/Tensor.h>
@@ -25,20 +25,20 @@ using nlohmann::ordered_json;
 
 class CollectiveCase {
  public:
-  /// num_bytes: about as many, float32; a multiple of the group's size. kSend: every rank sends to
-  /// the next one and receives from the one before.
+  /// num_bytes: approximate tensor size (float32); rounded to a multiple of the group's size.
+  /// kSend: every rank sends to the next one and receives from the previous one.
   CollectiveCase(CollectiveKind kind, Communicator& group, int64_t num_bytes);
 
   /// "all_reduce", ...; "send and recv"
   const char* name() const;
   int64_t num_bytes() const { return num_bytes_; }
-  /// Bytes that the busiest link of a ring carries for each byte of the tensor.
+  /// Bytes over the busiest link of a ring, per byte of the tensor.
   double bus_factor() const;
 
   void fill();
-  /// Starts it and waits for its end.
+  /// Starts the collective and waits for it.
   void run();
-  /// True when this rank's result is what it has to be.
+  /// True when this rank's result is correct.
   bool is_right() const;
 
  private:
@@ -55,7 +55,7 @@ class CollectiveCase {
   at::Tensor received_;  // all_to_all, recv
 };
 
-/// Small whole numbers: sums of them are exact.
+/// Small integers, so that sums are exact.
 at::Tensor pattern(int64_t count, at::DeviceType device) {
   return at::arange(count, at::TensorOptions(device).dtype(at::kLong)).remainder(13).to(at::kFloat);
 }
@@ -123,7 +123,7 @@ void CollectiveCase::run() {
   }
   if (size == 1) return;
   const int64_t next = (rank + 1) % size, before = (rank + size - 1) % size;
-  // The even ones send first: NCCL carries out one after the other.
+  // Even ranks send first, because NCCL runs the operations one after another.
   if (rank % 2 == 0) {
     Collective sending = group_.send(whole_, next);
     group_.recv(received_, before).wait();
@@ -181,7 +181,7 @@ struct Measurement {
   double gigabytes_per_s() const { return static_cast<double>(num_bytes) / median_s / 1e9; }
 };
 
-/// A number that every rank has; waits for the device.
+/// All-reduces a number over all ranks; waits for the device.
 double everywhere(Communicator& world, double value, Reduction reduction) {
   const at::Tensor tensor =
       at::full({1}, value, at::TensorOptions(world.device_type()).dtype(at::kDouble));
@@ -198,7 +198,7 @@ Measurement measure(CollectiveCase& measured, Communicator& world, int64_t repea
   std::vector<double> times;
   for (int64_t i = 0; i < kWarmUps + repeats; ++i) {
     measured.fill();
-    everywhere(world, 0, Reduction::kMax);  // all begin together
+    everywhere(world, 0, Reduction::kMax);  // synchronizes the start
     const Clock::time_point begin = Clock::now();
     measured.run();
     if (world.device_type() != at::kCPU) everywhere(world, 0, Reduction::kMax);
@@ -274,7 +274,7 @@ void print_tables(const RunProcesses& processes, const std::string& communicator
   print_columns(rows);
 }
 
-/// What has to be the same on all ranks so that their collectives match.
+/// Arguments that must be equal on all ranks so that their collectives match.
 std::vector<AgreedFact> spec_of(const BenchCollectivesArguments& arguments) {
   std::string sizes;
   for (const uint64_t bytes : arguments.sizes) sizes += std::to_string(bytes) + " ";

@@ -22,12 +22,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What came out of the loader.
+/// Output of the loader, and timings.
 struct Flow {
   int64_t batches = 0;
   int64_t cuts = 0;
-  double hours = 0;         // of the user's audio
-  double padded_hours = 0;  // rectangles
+  double hours = 0;         // user audio
+  double padded_hours = 0;  // user audio including padding
   double seconds = 0;
   double waiting_s = 0;  // in DataSource::next
 };
@@ -37,7 +37,7 @@ void put(Config& block, const char* key, const std::optional<T>& value) {
   if (value) block[key] = Config::scalar(fmt::format("{}", *value));
 }
 
-/// The options of the data source `cuts`.
+/// The options of the data source. Without a CONFIG: bucketed batches of `cuts`.
 Config source_options(const BenchDataArguments& arguments, const DataSet& set) {
   Config block = set.block();
   if (set.setup() == nullptr) {
@@ -77,7 +77,7 @@ void add(const Batch& batch, double rate_hz, Flow& flow) {
   flow.padded_hours += static_cast<double>(batch.source_audio_BS.numel()) / rate_hz / 3600;
 }
 
-/// Takes batches for `seconds`.
+/// Reads batches for `seconds`.
 Flow measure(DataSource& source, double rate_hz, double seconds, double step_ms) {
   Flow flow;
   const double start_s = monotonic_seconds();
@@ -85,7 +85,7 @@ Flow measure(DataSource& source, double rate_hz, double seconds, double step_ms)
     const double asked_s = now_s;
     const std::optional<Batch> batch = source.next();
     if (!batch) {
-      source.restore("");  // a finite set begins anew
+      source.restore("");  // restarts a finite set
       continue;
     }
     flow.waiting_s += monotonic_seconds() - asked_s;
@@ -113,7 +113,7 @@ Json as_json(const Flow& flow, double first_batch_s, const Config& block) {
 }
 
 void print_text(const Json& result) {
-  fmt::print("{:.1f} cuts/s, {:.3f} hours of audio a second, {} workers\n",
+  fmt::print("{:.1f} cuts/s, {:.3f} hours of audio per second, {} workers\n",
              result["cuts_per_s"].get<double>(), result["audio_hours_per_s"].get<double>(),
              result["workers"].get<int64_t>());
   fmt::print("waiting {:.1f} % of the time, padding {:.1f} %, first batch after {:.2f} s\n",
@@ -124,7 +124,7 @@ void print_text(const Json& result) {
              result["cuts"].get<int64_t>(), result["seconds"].get<double>());
 }
 
-/// Components of a run's plugins, or of those that are installed.
+/// Components of the CONFIG's plugins, or without a CONFIG of all installed plugins.
 class Components {
  public:
   Components(const DataSet& set, const Invocation& invocation) : set_(set) {
@@ -167,7 +167,8 @@ int bench_data(const BenchDataArguments& arguments, const Invocation& invocation
   const std::unique_ptr<DataSource> source = (*components).create<DataSource>(block, context);
   const Config* const rate = data.find("source_sample_rate");
   const double rate_hz = rate == nullptr ? 16000 : rate->as_double("data.source_sample_rate");
-  if (!source->next()) throw Error(ExitCode::kData, "data/empty", "the data set has no batch");
+  if (!source->next())
+    throw Error(ExitCode::kData, "data/empty", "the data set has no batch; expected at least one");
   const double first_batch_s = monotonic_seconds() - start_s;
   if (arguments.warm_up_s > 0) measure(*source, rate_hz, arguments.warm_up_s, arguments.step_ms);
   const Flow flow = measure(*source, rate_hz, arguments.seconds, arguments.step_ms);

@@ -1,5 +1,5 @@
-// s2s-run bench fault: a run of small steps in which one rank fails on purpose. It shows what a
-// cluster's users will see when it happens, and that every other rank ends.
+// s2s-run bench fault: runs small steps in which one rank fails on purpose. It shows what users of
+// a cluster see in that case, and that every other rank ends.
 
 #include <ATen/ATen.h>
 #include <sys/resource.h>
@@ -19,7 +19,7 @@
 namespace s2s::run {
 namespace {
 
-/// Long enough for the ranks to hear of each other.
+/// Long enough for the ranks to notice each other's state.
 constexpr std::chrono::milliseconds kStepTime{700};
 
 Error injected_error() {
@@ -40,7 +40,7 @@ Error fault_rank_error(int64_t rank, int64_t size) {
               "fault kill"};
 }
 
-/// As on a machine that has no memory left: takes what the process may have and more.
+/// Simulates running out of memory: limits the address space and allocates beyond it.
 void use_up_memory() {
   const rlimit limit = {size_t{1} << 33, size_t{1} << 33};
   ::setrlimit(RLIMIT_AS, &limit);
@@ -52,7 +52,7 @@ void sleep_for_ever() {
   while (true) std::this_thread::sleep_for(std::chrono::seconds(1));
 }
 
-/// What happens in the forward pass of the rank's step; the others change its collectives.
+/// Faults that happen in the forward pass. The other faults change the collectives of the step.
 const std::map<std::string, std::function<void()>>& sudden_faults() {
   static const std::map<std::string, std::function<void()>> kFaults = {
       {"kill", [] { ::raise(SIGKILL); }},
@@ -66,7 +66,7 @@ const std::map<std::string, std::function<void()>>& sudden_faults() {
   return kFaults;
 }
 
-/// The collectives of a training step of a sharded model, on a few numbers.
+/// The collectives of a training step of a sharded model, with small tensors.
 class FaultyRun {
  public:
   FaultyRun(const RunProcesses& processes, const BenchFaultArguments& arguments)
@@ -142,7 +142,7 @@ int bench_fault(const BenchFaultArguments& arguments, const Invocation& invocati
   const CommandRanks ranks(invocation, arguments.communicator, {{"fault", arguments.fault}},
                            settings, flight);
   const RunProcesses& processes = ranks.processes();
-  const InterruptWatch interrupt;  // as in training: the first SIGTERM only asks
+  const InterruptWatch interrupt;  // as in training: the first SIGTERM only requests a stop
   processes.recorder()->set_stop_probe([&interrupt] { return interrupt.requested(); });
   return processes.watched([&] {
     FaultyRun(processes, arguments).run();

@@ -1,4 +1,4 @@
-// s2s-run bench model: times a duplex model on random data, the way tests/benchmark times its peer.
+// s2s-run bench model: times a duplex model on random data, as tests/benchmark times its peer.
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -21,7 +21,7 @@
 namespace s2s::run {
 namespace {
 
-/// Seconds since this process began.
+/// Seconds since this process started.
 double process_age_s() {
   std::ifstream stat("/proc/self/stat"), uptime("/proc/uptime");
   std::string text((std::istreambuf_iterator<char>(stat)), std::istreambuf_iterator<char>());
@@ -33,12 +33,12 @@ double process_age_s() {
   return up_s - std::stod(field) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-/// Seconds that all threads of this process have computed.
+/// CPU seconds of all threads of this process.
 double process_processor_s() {
   return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
 }
 
-/// Noise as audio, random codes, one turn with text in the second half of each row.
+/// Noise as audio, random codes, and one turn with text in the second half of each row.
 Batch random_batch(const BenchModelArguments& arguments, const Config& options, int64_t rate_hz,
                    double frame_length_s) {
   const auto int_at = [&](const char* path) { return options.find_path(path)->as_int(path); };
@@ -126,7 +126,7 @@ double train_step(Bench& bench, const Batch& batch, double max_norm, int64_t ste
   return loss.total.item<double>();
 }
 
-/// Greedy answers to the batch; milliseconds per frame of the whole batch, encoder included.
+/// Generates greedily; returns milliseconds per frame of the whole batch, including the encoder.
 double generate_ms(Bench& bench, const Batch& batch) {
   const double begin = bench.now();
   const AutocastScope autocast(bench.precision, at::kCPU);
@@ -135,7 +135,7 @@ double generate_ms(Bench& bench, const Batch& batch) {
   return 1000 * (bench.now() - begin) / static_cast<double>(generated.tokens_text_BT.size(1));
 }
 
-/// A few more steps and one generation under the operator profile.
+/// Profiles a few more steps and one generation.
 void add_profiles(Bench& bench, const Batch& batch, double max_norm, int64_t count,
                   nlohmann::ordered_json& result) {
   constexpr int64_t kSteps = 3;

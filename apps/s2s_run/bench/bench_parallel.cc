@@ -1,6 +1,6 @@
-// s2s-run bench parallel: steps of a small Llama under a layout, on random tokens;
-// tests/benchmark/parallel_peer.py does the same with PyTorch's own layouts.
-// Shape letters: B rows, T positions, N = B * T, H hidden.
+// s2s-run bench parallel: times training steps of a small Llama under a layout, on random tokens.
+// tests/benchmark/parallel_peer.py does the same with PyTorch's own layouts. Shape letters: B rows,
+// T positions, N = B * T, H hidden.
 
 #include <ATen/ATen.h>
 
@@ -58,7 +58,7 @@ Config strategy_node(const std::string& layout) {
   return node_of({{"name", layout.c_str()}});
 }
 
-/// Bytes of a field of /proc/self/status.
+/// A field of /proc/self/status, in bytes.
 int64_t resident(const std::string& field) {
   std::ifstream status("/proc/self/status");
   std::string name;
@@ -70,14 +70,14 @@ int64_t resident(const std::string& field) {
   return 0;
 }
 
-/// VmHWM begins again at what is resident now.
+/// Resets VmHWM (peak memory) to the current resident size.
 void forget_high_water() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 struct Layout {
   std::unique_ptr<Backbone> model;
   std::unique_ptr<ParallelStrategy> strategy;
   std::unique_ptr<Optimizer> optimizer;
-  int64_t attach_bytes = 0;  // resident at most, until the strategy had the model
+  int64_t attach_bytes = 0;  // peak resident size until the strategy was attached
 };
 
 Layout lay_out(const BenchParallelArguments& arguments, const Registries& registries,
@@ -106,10 +106,10 @@ Layout lay_out(const BenchParallelArguments& arguments, const Registries& regist
 
 struct Tokens {
   at::Tensor ids_BT;
-  at::Tensor labels_NK;  // the ids that follow
+  at::Tensor labels_NK;  // the next ids
 };
 
-/// Of each data rank its own.
+/// Random tokens, different on each data rank.
 Tokens random_tokens(const BenchParallelArguments& arguments, const Layout& layout) {
   at::manual_seed(static_cast<uint64_t>(100 + layout.strategy->data_rank()));
   const at::Tensor all = at::randint(layout.model->shape().vocab_size,
@@ -147,7 +147,7 @@ class LayoutRun {
     return loss.item<double>();
   }
 
-  /// The first and the last loss of this rank, and times of the steps behind the first ones.
+  /// Runs and times the steps. The warm-up steps are not timed.
   void run(Communicator& world) {
     const int64_t count = arguments_.warm_up + arguments_.steps;
     for (int64_t i = 0; i < count; ++i) {

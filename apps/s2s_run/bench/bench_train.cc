@@ -1,4 +1,4 @@
-// s2s-run bench train: where the time of a configuration's training step goes.
+// s2s-run bench train: measures the time of the parts of a training step.
 
 #include <ATen/Parallel.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kWarmUpSteps = 3;
 
-/// Passes everything on to the configured strategy, and reads the clock when gradients are done.
+/// Forwards every call to the configured strategy, and marks times when gradients are done.
 class ClockedStrategy : public ParallelStrategy {
  public:
   ClockedStrategy(ParallelStrategy& inner, StepClock& clock) : inner_(inner), clock_(clock) {}
@@ -67,7 +67,7 @@ class ClockedStrategy : public ParallelStrategy {
   StepClock& clock_;
 };
 
-/// Ends a step's time and begins the next one's; the first steps do not count.
+/// Ends the timing of a step and starts the next one. Warm-up steps are not counted.
 class StepEnd : public RunObserver {
  public:
   StepEnd(StepClock& clock, int64_t first_step) : clock_(clock), first_step_(first_step) {}

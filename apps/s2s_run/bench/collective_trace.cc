@@ -92,7 +92,7 @@ std::string CollectiveTrace::to_json(int64_t rank) const {
   int64_t id = 0;
   for (const Span& one : collectives_) {
     if (one.wait_s >= 0) events.push_back(span(one.name, rank, kWaits, one.wait_s, one.end_s));
-    // Several are under way at a time: asynchronous events.
+    // Several may run at the same time: use asynchronous events.
     ordered_json event = {{"name", one.name},
                           {"cat", "collective"},
                           {"ph", "b"},

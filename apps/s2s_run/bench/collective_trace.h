@@ -1,5 +1,5 @@
 #pragma once
-// Collectives beside computation on a timeline, in the format of chrome://tracing and Perfetto.
+// A timeline of collectives and computation, in the format of chrome://tracing and Perfetto.
 
 #include <chrono>
 #include <map>
@@ -11,13 +11,13 @@
 
 namespace s2s::run {
 
-/// Hears of one thread's collectives. Their spans reach from the call to the end of `wait`; the
-/// time inside `wait`, in which nothing is computed, is a span of its own.
+/// Observes the collectives of one thread. A span of a collective lasts from its call to the end of
+/// `wait`. The time inside `wait`, in which nothing is computed, is a separate span.
 class CollectiveTrace : public CollectiveObserver {
  public:
-  /// From now on; what was heard before is forgotten.
+  /// Starts the trace and forgets earlier events.
   void start();
-  /// Beside collectives: a part of the step, from now on until the next.
+  /// Begins a part of the step, which lasts until the next call.
   void begin_part(const char* name);
   void end_parts();
 
@@ -25,10 +25,11 @@ class CollectiveTrace : public CollectiveObserver {
   void waiting(const CollectiveRecord& record) override;
   void finished(const CollectiveRecord& record, bool failed) override;
 
-  /// Seconds since `start`: collectives under way, one or several; of it, not computing.
+  /// Seconds since `start` in which at least one collective was running, and seconds spent in
+  /// `wait`.
   double under_way_s() const;
   double waited_s() const;
-  /// The file's text. rank: names the process.
+  /// The trace as JSON. rank: the process's name.
   std::string to_json(int64_t rank) const;
 
  private:
@@ -38,12 +39,12 @@ class CollectiveTrace : public CollectiveObserver {
     std::string details;
     double begin_s = 0;
     double end_s = 0;
-    double wait_s = -1;  // when `wait` was called; -1: it was not
+    double wait_s = -1;  // time of the call of `wait`; -1: not called
   };
   double now_s() const;
 
   Clock::time_point origin_ = Clock::now();
-  std::map<std::pair<std::string, int64_t>, Span> open_;  // by group and number
+  std::map<std::pair<std::string, int64_t>, Span> open_;  // by group and sequence
   std::vector<Span> collectives_, parts_;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// The ranks of a command that has no configuration: what it loads, and the processes it runs in.
+// Plugins and processes of a command that has no configuration.
 
 #include <string>
 #include <vector>
@@ -11,7 +11,8 @@ namespace s2s::run {
 
 class CommandRanks {
  public:
-  /// communicator: the component's name. The rest as RunProcesses takes it, and its errors.
+  /// communicator: the component's name. The other parameters and the errors are those of
+  /// RunProcesses.
   CommandRanks(const Invocation& invocation, const std::string& communicator,
                const std::vector<AgreedFact>& facts, const RendezvousSettings& settings = {},
                const FlightSettings& flight = {})

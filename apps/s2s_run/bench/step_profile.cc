@@ -59,7 +59,7 @@ std::vector<std::pair<std::string, double>> StepClock::medians() const {
   for (const std::string& name : order_) {
     std::vector<double> values;
     for (const auto& step : steps_) {
-      if (step.empty()) continue;  // begun, not run
+      if (step.empty()) continue;  // started but not run
       const auto found = step.find(name);
       values.push_back(found == step.end() ? 0 : found->second);
     }
@@ -93,7 +93,7 @@ struct OpenOp {
   bool backward = false;
 };
 
-/// The callbacks of the profiler are plain functions, hence a place that they can reach.
+/// The profiler's callbacks are plain functions, so their state is thread-local.
 struct Record {
   std::vector<OpenOp> open;
   std::map<std::string, OpTime> times;

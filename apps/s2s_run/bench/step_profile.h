@@ -1,6 +1,6 @@
 #pragma once
-// Where a training step's time goes: marks at the hooks of a duplex model's parts, on the way
-// forward and on the way back, and the tensor operators.
+// Profiles a training step: marks times at the hooks of a duplex model's parts, in forward and
+// backward, and records tensor operators.
 
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -11,26 +11,23 @@
 
 namespace s2s::run {
 
-/// Seconds on a clock that only moves forward: wall time, or what this thread has computed.
+/// Seconds of a monotonic clock: wall time, or CPU time of this thread.
 double now_s(bool processor_time);
 
-/// Attributes the time between two marks to the name of the second one. A part that the model does
-/// not have, or that a step does not run, leaves its time with the next mark.
+/// Assigns the time between two marks to the name of the second one. If a step does not run a part,
+/// its time counts for the next mark.
 class StepClock : public BlockHooks {
  public:
-  /// Puts itself at the hooks of `model`; both live as long as steps are run. `processor_time`:
-  /// count what this thread computes instead of what passes, which a busy machine does not
-  /// lengthen.
+  /// Sets the hooks of `model`, which must stay alive while steps run. `processor_time`: count CPU
+  /// time of this thread instead of wall time, so that other load on the machine does not matter.
   StepClock(Block& model, bool processor_time);
   ~StepClock() override;
 
-  /// Begins a step.
   void start();
-  /// The time since the last mark belongs to `name`.
+  /// Adds the time since the last mark to `name`.
   void mark(const std::string& name);
-  /// Seconds of the current step so far.
   double step_s() const;
-  /// Median over the steps of each name's seconds, in the order of a step.
+  /// Median seconds of each name over the steps, in the order of a step.
   std::vector<std::pair<std::string, double>> medians() const;
   /// Forgets the steps so far.
   void clear() { steps_.clear(); }
@@ -38,7 +35,8 @@ class StepClock : public BlockHooks {
   at::Tensor call(Block& block, const at::Tensor& x, const Forward& forward) override;
 
  private:
-  /// What is over when the hook is passed in each of the four ways; empty: nothing to say.
+  /// The names to mark when the hook is passed: before and after forward, and for the gradients;
+  /// empty: no mark.
   struct Hook {
     std::string before, after, gradient_in, gradient_out;
   };
@@ -53,12 +51,12 @@ class StepClock : public BlockHooks {
 };
 
 struct OpTime {
-  std::string name;  // "(backward)" after it inside a gradient computation
-  double own_s = 0;  // without the operators it calls
+  std::string name;  // followed by "(backward)" inside the backward pass
+  double own_s = 0;  // excluding the operators that it calls
   long calls = 0;
 };
 
-/// Records the operators of this thread while it lives. One at a time.
+/// Records the operators of this thread during its lifetime. Only one may exist at a time.
 class OpProfile {
  public:
   OpProfile();
@@ -73,13 +71,13 @@ class OpProfile {
   unsigned long handle_;
 };
 
-/// Milliseconds of each part of a step, in its order.
+/// Milliseconds of each part of a step, in order.
 nlohmann::ordered_json split_json(const StepClock& clock);
 
-/// The `count` most expensive operators, milliseconds and calls per step.
+/// The `count` most expensive operators, with milliseconds and calls per step.
 nlohmann::ordered_json ops_json(const OpProfile& profile, int64_t count, int64_t steps);
 
-/// The middle value, or the mean of the two middle ones; 0 when there is none.
+/// The median; 0 when there are no values.
 double median(std::vector<double> values);
 
 }  // namespace s2s::run

@@ -1,5 +1,5 @@
-// s2s-run checkpoint export CHECKPOINT OUTPUT: the language model as a folder that transformers'
-// from_pretrained loads, or its adapters as a folder that PEFT loads.
+// s2s-run checkpoint export CHECKPOINT OUTPUT: exports the language model to a folder for
+// from_pretrained of transformers, or its adapters to a folder for PEFT.
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -38,15 +38,15 @@ namespace fs = std::filesystem;
 
 class ExportFolder {
  public:
-  /// Makes it. Errors: [io/exists] when it holds a model, unless `force` or that is of an export
-  /// that was killed; for a checkpoint of a run in any case; [io/write].
+  /// Creates the folder. Errors: [io/exists] when it contains a model, unless `force` is set or the
+  /// model is of an interrupted export, and always when it is a checkpoint of a run; [io/write].
   ExportFolder(const std::string& path, bool force);
-  /// Without `finish`: removes a folder in which nothing was written.
+  /// Without `finish`: removes the folder if no model was written to it.
   ~ExportFolder();
   ExportFolder(const ExportFolder&) = delete;
   ExportFolder& operator=(const ExportFolder&) = delete;
 
-  /// Everything is written. Without it, the next export may write over this one.
+  /// Marks the export as complete. Without this, the next export may overwrite it.
   void finish();
 
  private:
@@ -61,8 +61,8 @@ bool is_of_model(const std::string& name) {
   return false;
 }
 
-/// Whether files of a model lie in a folder, or may: one that cannot be listed is not taken for an
-/// empty one.
+/// Whether a folder contains files of a model. A folder that cannot be listed counts as one that
+/// does.
 bool has_model(const fs::path& folder) {
   std::error_code problem;
   fs::directory_iterator entry(folder, problem);
@@ -93,7 +93,7 @@ ExportFolder::~ExportFolder() {
   std::error_code ignored;
   if (mark_.empty() || has_model(path_)) return;
   fs::remove(mark_, ignored);
-  fs::remove(path_, ignored);  // an empty one only
+  fs::remove(path_, ignored);  // removes only an empty folder
 }
 
 void ExportFolder::finish() {
@@ -108,8 +108,8 @@ struct ExportArguments {
   bool force = false;
 };
 
-/// Its config.json. The family's own reader must accept it: transformers' class may lack what an
-/// option asks for. Errors: [checkpoint/export], [weights/config].
+/// The config.json of the export. The family's own reader must accept it, because transformers'
+/// class may not support an option. Errors: [checkpoint/export], [weights/config].
 Config foreign_config(const Backbone& llm, const Config& config, const Registries& registries) {
   Config foreign = llm.hf_config();
   if (foreign.is_null()) {
@@ -123,8 +123,8 @@ Config foreign_config(const Backbone& llm, const Config& config, const Registrie
   return foreign;
 }
 
-/// The stored tensor of a parameter of the language model, whose embedding and head may lie beside
-/// the rest of it.
+/// The stored name of a parameter of the language model. Embedding and head may be stored outside
+/// "llm.".
 std::string stored_name(const ShardFiles& file, const std::string& ours) {
   for (const std::string& name : {"llm." + ours, ours}) {
     if (file.contains(name)) return name;
@@ -133,7 +133,7 @@ std::string stored_name(const ShardFiles& file, const std::string& ours) {
                   "a checkpoint of a speech model as s2s-run wrote it");
 }
 
-/// The adapters that the run trained; r is 0 without.
+/// The LoRA options of the run; r is 0 without LoRA.
 LoraOptions lora_options(const Config& config) {
   const Config* const node = config.find_path("model.lora");
   return node == nullptr ? LoraOptions() : read_options<LoraOptions>(*node, "model.lora");
@@ -141,13 +141,13 @@ LoraOptions lora_options(const Config& config) {
 
 bool is_of_adapter(const std::string& name) { return name.find(".lora_") != std::string::npos; }
 
-/// transformers 5 reads the tokenizer of these models by their own class, whatever the folder says.
+/// transformers 5 always uses its own tokenizer class for these models.
 void warn_of_own_class(const Config& foreign) {
   const Config* const type = foreign.find("model_type");
   if (type == nullptr || !type->text().starts_with("qwen2")) return;
   fmt::print(
       stderr,
-      "note: AutoTokenizer of transformers 5 gives other ids for a model of type {}; load the "
+      "note: AutoTokenizer of transformers 5 gives different ids for a model of type {}; load the "
       "tokenizer with PreTrainedTokenizerFast.from_pretrained\n",
       printable_name(type->text()));
 }
@@ -178,7 +178,7 @@ struct Exporter {
     for (const NamedTensor& ours : llm->named_parameters()) {
       *ours.tensor = file.tensor(stored_name(file, ours.name));
     }
-    merge_lora(*llm);  // writes to memory: the mapping is a private one
+    merge_lora(*llm);  // changes memory only: the mapping is private
     TensorMap tensors;
     for (const auto& [name, tensor] : export_weights(*llm, llm->checkpoint_names())) {
       if (!is_of_adapter(name)) tensors[name] = tensor;
@@ -218,7 +218,7 @@ struct Exporter {
   }
 
  private:
-  /// What config.json calls an element type.
+  /// The name of a dtype in config.json.
   static std::string torch_name(at::ScalarType type) {
     if (type == at::kBFloat16) return "bfloat16";
     if (type == at::kHalf) return "float16";

@@ -32,7 +32,7 @@ bool is_tokenizer_file(const fs::path& name) {
   return kNames.contains(name.string()) || name.extension() == ".model";
 }
 
-/// Links lead to files that the checkpoint's maker does not have: they would be published with it.
+/// A link may lead to a private file of this machine, which the export would publish.
 void check_file(const fs::path& file, const std::string& checkpoint) {
   std::error_code error;
   if (!link_out_of(file.string(), checkpoint).empty()) {
@@ -72,7 +72,7 @@ bool write_transformers_tokenizer(const std::string& checkpoint, const std::stri
                                   const Registries& registries) {
   const fs::path copies = fs::path(checkpoint) / kTokenizerCopy;
   if (!fs::is_directory(copies) || fs::exists(copies / "tokenizer.json")) return false;
-  DroppedParts dropped;  // export_checkpoint says what they are
+  DroppedParts dropped;  // export_checkpoint reports them
   const Config config =
       load_config_safely((fs::path(checkpoint) / "config.yaml").string(), checkpoint, &dropped);
   const Config block = tokenizer_block(config, copies.string());
@@ -82,7 +82,7 @@ bool write_transformers_tokenizer(const std::string& checkpoint, const std::stri
     context.path = "model.tokenizer";
     files = registries.create<Tokenizer>(block, context)->transformers_files();
   } catch (const Error& error) {
-    if (error.id() == "io/read") throw;  // it may be read the next time
+    if (error.id() == "io/read") throw;  // a retry may succeed
     fmt::print(stderr, "note: {} has no tokenizer for transformers: {}\n", printable_name(output),
                printable(error.what()));
   }

@@ -18,7 +18,7 @@ using Lines = std::vector<std::pair<std::string, std::string>>;
 
 constexpr uint64_t kMaxConfigBytes = 16'000'000;
 
-/// Adds the scalars of `config` that are there.
+/// Adds the scalars of `config` that exist.
 void add(Lines& lines, const Config& config,
          const std::vector<std::pair<const char*, const char*>>& keys) {
   for (const auto& [label, path] : keys) {
@@ -27,7 +27,7 @@ void add(Lines& lines, const Config& config,
   }
 }
 
-/// A damaged file beside the weights hides its own lines only.
+/// A damaged file only removes its own lines.
 template <class Read>
 void add_from(Lines& lines, const std::vector<std::pair<const char*, const char*>>& keys,
               Read read) {
@@ -37,7 +37,6 @@ void add_from(Lines& lines, const std::vector<std::pair<const char*, const char*
   }
 }
 
-/// Where ranks wrote it together.
 void add_ranks(Lines& lines, const fs::path& folder) {
   try {
     const int64_t ranks =

@@ -1,5 +1,5 @@
-// s2s-run checkpoint import SOURCE OUTPUT --config CONFIG: a checkpoint of ours from the weights of
-// NeMo's duplex model, or around a language model from Hugging Face.
+// s2s-run checkpoint import SOURCE OUTPUT --config CONFIG: creates an s2s checkpoint from the
+// weights of NeMo's duplex model, or from a language model of Hugging Face.
 
 #include <fmt/format.h>
 
@@ -35,7 +35,7 @@ struct ImportArguments {
   ConfigArguments config;
 };
 
-/// What a source brings of a speech model; its codec is the configuration's own.
+/// The tensors that a source provides. The codec is that of the configuration.
 std::vector<NamedTensor> imported_tensors(SpeechModel& model) {
   std::vector<NamedTensor> all = stored_tensors(model);
   std::set<at::Tensor*> of_codec;
@@ -45,7 +45,7 @@ std::vector<NamedTensor> imported_tensors(SpeechModel& model) {
   return all;
 }
 
-/// How many of these tensors the files have.
+/// Number of these tensors that the files contain.
 int64_t num_there(const std::vector<NamedTensor>& tensors, const NameMap& names,
                   const WeightFiles& files) {
   const auto is_there = [&files](const std::string& name) {
@@ -73,8 +73,8 @@ struct Built {
   std::unique_ptr<SpeechModel> model;
 };
 
-/// Whether the files are a speech model's rather than a language model's alone. Some names may be
-/// those of both (lm_head.weight): what counts is whose tensors more of them are.
+/// True when the files contain a speech model and not only a language model. Some names may be in
+/// both (lm_head.weight), so the larger number of matching tensors decides.
 bool hold_speech_model(const WeightFiles& files, Built& built) {
   const auto llm = describe_language_model(built.setup.config(), built.setup.registries());
   return num_there(imported_tensors(*built.model), built.model->checkpoint_names(), files) >
@@ -117,7 +117,7 @@ int import_checkpoint(const ImportArguments& arguments, const Invocation& invoca
     report(arguments, fmt::format("{} tensors", ours.size()), built);
     return 0;
   }
-  // The language model's own reader takes it.
+  // The weights are read as the language model's initial values.
   ImportArguments with_path = arguments;
   with_path.config.overrides.push_back("model.llm.path=" + fs::absolute(arguments.source).string());
   Built around(with_path.config, invocation);

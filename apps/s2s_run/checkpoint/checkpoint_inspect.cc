@@ -1,4 +1,4 @@
-// s2s-run checkpoint inspect PATH: what a checkpoint holds, without reading its elements.
+// s2s-run checkpoint inspect PATH: prints what a checkpoint contains, without reading its elements.
 
 #include <fmt/format.h>
 
@@ -22,12 +22,12 @@ using Json = nlohmann::ordered_json;
 struct Totals {
   int64_t elements = 0;
   int64_t bytes = 0;
-  std::map<std::string, int64_t> tensors;  // by element type
+  std::map<std::string, int64_t> tensors;  // by dtype
 };
 
 int64_t count(const TensorFacts& tensor) { return count_elements(tensor.sizes); }
 
-/// Views of one storage may claim together what no disk has.
+/// Views of one storage can add up to more than 2^63 bytes.
 void add_capped(int64_t& total, int64_t more) {
   if (__builtin_add_overflow(total, more, &total)) total = INT64_MAX;
 }

@@ -1,4 +1,4 @@
-// s2s-run checkpoint verify PATH: reads all of a checkpoint and names everything that is wrong.
+// s2s-run checkpoint verify PATH: reads a whole checkpoint and lists all problems.
 
 #include <fmt/format.h>
 
@@ -37,7 +37,7 @@ class Verification {
   const WeightsVerdict& verdict() const { return verdict_; }
 
  private:
-  /// Every file of a checkpoint.
+  /// Verifies every file of an s2s checkpoint.
   void verify_own() {
     if (is_indexed(path_)) {
       take(verify_checkpoint(path_));
@@ -48,13 +48,13 @@ class Verification {
     json("manifest.json");
   }
 
-  /// What every run and every import puts into a checkpoint, and reading one without asks for.
+  /// Requires files that every run and every import writes into a checkpoint.
   void require_listed(const std::vector<std::string>& names) {
     CheckpointIndex index;
     try {
       index = read_checkpoint_index(path_);
     } catch (const Error&) {
-      return;  // a finding by now
+      return;  // already reported
     }
     for (const std::string& name : names) {
       if (index.files.count(name) != 0) continue;
@@ -63,7 +63,7 @@ class Verification {
     }
   }
 
-  /// One that begins a run has no optimizer.
+  /// A checkpoint with only initial weights has no optimizer state.
   void verify_without_checksums() {
     bool has_optimizer = true;
     verdict_.attempt([&] { has_optimizer = !is_weights_only(path_); });

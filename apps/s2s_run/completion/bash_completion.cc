@@ -4,7 +4,7 @@ namespace s2s::run {
 
 namespace {
 
-/// Everything but the tables. A word of "--format=wav" stands alone in COMP_WORDS, and so does "=".
+/// The script without its tables. Bash splits "--format=wav" into three entries of COMP_WORDS.
 constexpr const char* kBashHead =
     R"(# bash completion for s2s-run, made by `s2s-run completion bash`
 _s2s_run() {
@@ -58,12 +58,12 @@ std::string bash_pattern(const std::vector<std::string>& words) {
   return "      " + joined(quoted, " | \\\n      ");
 }
 
-/// A line of a table: what may stand there.
+/// A line of a table: the candidates at a place.
 std::string bash_row(const std::string& place, const std::vector<std::string>& words) {
   return "      " + shell_quoted(place) + ") words=" + shell_quoted(joined(words, " ")) + " ;;\n";
 }
 
-/// The words that name a command: where they end, its arguments begin.
+/// Parses the words that name a command. Its arguments begin after them.
 std::string bash_walk(const CommandSpec& program) {
   std::string text = bash_pattern(steps_to_commands(program)) +
                      ")\n        command=\"${command:+$command }$word\"\n" +
@@ -73,7 +73,7 @@ std::string bash_walk(const CommandSpec& program) {
   return text + bash_pattern(steps_to_values(program)) + kBashValues;
 }
 
-/// A number has no candidates, and neither is it a file: its one candidate is empty.
+/// A number has no candidates. An empty candidate prevents the completion of file names.
 std::string bash_values(const CommandSpec& command) {
   std::string text;
   for (const OptionSpec& option : command.all_options()) {

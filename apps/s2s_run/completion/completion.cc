@@ -1,5 +1,5 @@
-// s2s-run completion bash|zsh|fish|man: shell completions and the manual page, made of the commands
-// and options that --help knows.
+// s2s-run completion bash|zsh|fish|man: generates shell completions and the manual page from the
+// commands and options in --help.
 
 #include <cstdio>
 #include <string>
@@ -58,12 +58,6 @@ std::string shell_quoted(const std::string& text) {
   return quoted + "'";
 }
 
-std::string joined(const std::vector<std::string>& texts, const std::string& separator) {
-  std::string all;
-  for (const std::string& text : texts) all += (all.empty() ? "" : separator) + text;
-  return all;
-}
-
 void setup_completion(const Command& program) {
   const Command group = program.group("completion", "print shell completions or the manual page");
   const auto add = [&](const char* name, const char* about,
@@ -73,10 +67,10 @@ void setup_completion(const Command& program) {
       return 0;
     });
   };
-  add("bash", "a script for bash to source", bash_completion);
-  add("zsh", "a script for zsh to source", zsh_completion);
-  add("fish", "a script for fish to source", fish_completion);
-  add("man", "the manual page of s2s-run, as roff", manual_page);
+  add("bash", "print a completion script for bash", bash_completion);
+  add("zsh", "print a completion script for zsh", zsh_completion);
+  add("fish", "print a completion script for fish", fish_completion);
+  add("man", "print the manual page of s2s-run (roff)", manual_page);
 }
 
 }  // namespace s2s::run

@@ -1,9 +1,10 @@
 #pragma once
-// Texts made of the tree of commands: the completions of three shells, and the manual page.
+// Texts that are generated from the command tree: completions of three shells, and the manual page.
 
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "s2s_run/command_tree.h"
 
 namespace s2s::run {
@@ -21,23 +22,20 @@ std::string fish_completion(const CommandSpec& program);
 /// Returns the manual page of section 1, in the man macros of roff.
 std::string manual_page(const CommandSpec& program);
 
-/// Returns a command and all below it; a group stands before its commands.
+/// Returns a command and all its descendants; a group comes before its commands.
 std::vector<const CommandSpec*> flattened(const CommandSpec& command);
 
 // A completion reads the words of a line one by one and keeps the command that they name so far, ""
-// at first. These tables are the steps of that walk: COMMAND, a blank and the next word.
+// at first. These tables list its transitions: COMMAND, a space and the next word.
 
-/// Returns the steps that lead to a command: " data", "data synth".
+/// Returns the transitions to a command: " data", "data synth".
 std::vector<std::string> steps_to_commands(const CommandSpec& program);
-/// Returns the steps behind which another command begins: "launch local --".
+/// Returns the transitions after which another command begins: "launch local --".
 std::vector<std::string> steps_to_start(const CommandSpec& program);
-/// Returns the steps behind which a value stands: "data synth --seed".
+/// Returns the transitions after which a value follows: "data synth --seed".
 std::vector<std::string> steps_to_values(const CommandSpec& program);
 
 /// Returns `text` in single quotes, as bash and zsh read it.
 std::string shell_quoted(const std::string& text);
-
-/// Returns the texts with `separator` between them.
-std::string joined(const std::vector<std::string>& texts, const std::string& separator);
 
 }  // namespace s2s::run

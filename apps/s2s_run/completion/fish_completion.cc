@@ -28,7 +28,7 @@ end
 complete -c s2s-run -e
 )";
 
-/// In single quotes, as fish reads them: a backslash before a quote and before itself.
+/// Quotes `text` for fish: single quotes, with a backslash before a quote and a backslash.
 std::string fish_quoted(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) {
@@ -52,7 +52,7 @@ std::string fish_walk(const CommandSpec& program) {
          fish_case(steps_to_values(program), "set is_value 1");
 }
 
-/// Files are no candidates of it.
+/// True when file names are not valid values.
 bool has_no_files(const OptionSpec& option) {
   return !option.choices.empty() || option.is_number();
 }

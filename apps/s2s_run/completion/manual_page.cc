@@ -1,3 +1,5 @@
+#include <map>
+
 #include "s2s_run/completion/completion_texts.h"
 
 namespace s2s::run {
@@ -41,50 +43,30 @@ below the folder where s2s is installed; begin with
 explains every error.
 )";
 
-/// Text as roff shows it: no character of it is a request, and dashes are those of options.
+/// Escapes text for roff, so that it contains no requests, and dashes are those of options.
 std::string roff_escaped(const std::string& text) {
+  static const std::map<char, std::string> kEscapes = {
+      {'\\', "\\e"},  {'-', "\\-"},   {'\'', "\\(aq"}, {'"', "\\(dq"},
+      {'`', "\\(ga"}, {'~', "\\(ti"}, {'^', "\\(ha"},
+  };
   std::string escaped;
   for (const char c : text) {
-    switch (c) {
-      case '\\':
-        escaped += "\\e";
-        break;
-      case '-':
-        escaped += "\\-";
-        break;
-      case '\'':
-        escaped += "\\(aq";
-        break;
-      case '"':
-        escaped += "\\(dq";
-        break;
-      case '`':
-        escaped += "\\(ga";
-        break;
-      case '~':
-        escaped += "\\(ti";
-        break;
-      case '^':
-        escaped += "\\(ha";
-        break;
-      default:
-        escaped += c;
-    }
+    const auto found = kEscapes.find(c);
+    escaped += found == kEscapes.end() ? std::string(1, c) : found->second;
   }
-  const bool is_request = !escaped.empty() && escaped.front() == '.';
-  return is_request ? "\\&" + escaped : escaped;
+  return escaped.starts_with(".") ? "\\&" + escaped : escaped;
 }
 
 std::string roff_bold(const std::string& text) { return "\\fB" + roff_escaped(text) + "\\fR"; }
 std::string roff_italic(const std::string& text) { return "\\fI" + roff_escaped(text) + "\\fR"; }
 
-/// What an option takes, in words of --help: its choices, or its type.
+/// The value of an option as in --help: its choices, or its type.
 std::string roff_value(const OptionSpec& option) {
   if (option.choices.empty()) return roff_italic(option.value);
   return roff_escaped(joined(option.choices, "|"));
 }
 
-/// ".TP", the option, and what --help says about it.
+/// ".TP", the option, and its description.
 std::string roff_option(const OptionSpec& option) {
   std::string text;
   for (const std::string& name : option.names) {

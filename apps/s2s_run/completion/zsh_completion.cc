@@ -4,7 +4,7 @@ namespace s2s::run {
 
 namespace {
 
-/// The words up to the command's name are taken away; _arguments sees the rest.
+/// Removes the words up to the command's name; _arguments handles the rest.
 constexpr const char* kZshHead = R"(#compdef s2s-run
 # zsh completion for s2s-run, made by `s2s-run completion zsh`
 compdef _s2s-run s2s-run
@@ -35,7 +35,7 @@ if [[ "$funcstack[1]" = '_s2s-run' ]]; then
 fi
 )";
 
-/// With a backslash before each character that stands for something to _arguments.
+/// Escapes the special characters of _arguments with backslashes.
 std::string zsh_escaped(const std::string& text) {
   std::string escaped;
   for (const char c : text) {

@@ -1,6 +1,6 @@
-// s2s-run config show CONFIG [KEY...] [key=value...], config check CONFIG [key=value...]: the
-// effective config, or some of its keys, with the origin of every value, and every finding about
-// it, as `train` sees it. No memory is spent.
+// s2s-run config show CONFIG [KEY...] [key=value...], config check CONFIG [key=value...]: prints
+// the effective configuration, or some of its keys, with the origin of every value, and all
+// findings of `train`. Does not allocate the model.
 
 #include <dlfcn.h>
 
@@ -34,13 +34,13 @@ using Json = nlohmann::ordered_json;
 
 namespace fs = std::filesystem;
 
-/// Whether the same happens on this machine as where there is a GPU is not asked here.
+/// The check runs on the CPU, also on a machine without a GPU.
 Config without_device(Config config) {
   config["trainer"]["accelerator"] = Config::scalar("cpu");
   return config;
 }
 
-/// Opening LibTorch's half for GPUs would take longer than the rest of the check.
+/// Loading LibTorch's CUDA libraries would take longer than the rest of the check.
 bool has_gpu_driver() {
   void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (driver != nullptr) dlclose(driver);
@@ -70,7 +70,7 @@ class FileCheck {
     data_is_there_ = synth == nullptr || !synth->is_scalar() || fs::exists(synth->text());
     if (!data_is_there_) {
       check_.notes.others.push_back("data.synth: training makes " + synth->text() +
-                                    " first; its future content is not checked");
+                                    " first; its content cannot be checked yet");
     }
     check_device();
     attempt([this] { open_tokenizer(); });
@@ -97,7 +97,7 @@ class FileCheck {
     }
   }
 
-  /// The check may run where training does not.
+  /// The check may run on another machine than the training.
   void check_device() {
     const Config* const asked = check_.written.find_path("trainer.accelerator");
     const std::string name = asked != nullptr && asked->is_scalar() ? asked->text() : "";
@@ -108,7 +108,7 @@ class FileCheck {
     }
   }
 
-  /// One that training makes first is not there yet.
+  /// Opens the tokenizer, unless training must create it first.
   void open_tokenizer() {
     const Config* const node = config_.find_path("model.tokenizer");
     const Config* const path = node == nullptr ? nullptr : node->find("path");
@@ -117,7 +117,7 @@ class FileCheck {
     if (!waits_) tokenizer_ = builder_.tokenizer();
   }
 
-  /// With its own tokenizer; pretrained files are compared with its sizes.
+  /// Builds the meta model with its tokenizer, and compares pretrained files with its sizes.
   void describe_model() {
     if (waits_ || !check_.findings.empty()) return;
     const std::unique_ptr<SpeechModel> model = builder_.described_model(tokenizer_.get());
@@ -130,7 +130,7 @@ class FileCheck {
     if (!fault.empty()) check_.notes.warnings.push_back(fault);
   }
 
-  /// What a run without a checkpoint of its own begins with.
+  /// Checks the checkpoint from which a new run starts.
   void check_start() {
     const ExpManagerBlock& manager = builder_.settings().exp_manager;
     const fs::path own = fs::path(manager.run_folder()) / "checkpoints/last";
@@ -140,7 +140,7 @@ class FileCheck {
     check_same_parts(start, config_);
   }
 
-  /// Other sources than those of cuts are their plugins' to open.
+  /// Data sources of other plugins are not opened.
   void open_set(const std::string& path, const Config& block) {
     if (!data_is_there_ || !names_cuts(block) || has_commands(block)) return;
     if (first_cut(block, path) != nullptr) return;
@@ -158,13 +158,13 @@ class FileCheck {
   RunBuilder builder_;
   std::unique_ptr<Tokenizer> tokenizer_;
   bool data_is_there_ = true;
-  bool waits_ = false;  // for the tokenizer to be made
+  bool waits_ = false;  // the tokenizer does not exist yet
 };
 
-/// Opens what a training run opens before its first step, as far as it is small and nothing is made
-/// or run by it: the tokenizer, config.json and the headers of pretrained weights, the first cut of
-/// each data set; compares bytes with the machine's. `check`: of `config`, for training, without
-/// findings; gets those of the files, and warnings.
+/// Opens the small files that a training run opens before its first step, without creating files or
+/// running commands: the tokenizer, config.json and the headers of pretrained weights, and the
+/// first cut of each data set. Compares the memory estimate with the machine's memory. `check`: of
+/// `config`, for training, without findings; receives findings and warnings.
 void check_files(const RunConfig& config, RunCheck& check) { FileCheck(config, check).run(); }
 
 Json findings_json(const RunCheck& checked) {
@@ -222,7 +222,7 @@ bool is_key(const std::string& word) {
   return !word.empty() && word.front() != '-' && std::all_of(word.begin(), word.end(), is_of_key);
 }
 
-/// The words that are keys and no changes: taken out of `words`.
+/// Removes the words that are keys from `words` and returns them; changes stay.
 std::vector<std::string> take_keys(std::vector<std::string>& words) {
   const auto keys = std::stable_partition(words.begin(), words.end(),
                                           [](const std::string& word) { return !is_key(word); });
@@ -231,7 +231,8 @@ std::vector<std::string> take_keys(std::vector<std::string>& words) {
   return taken;
 }
 
-/// What these keys hold, at their places; all of it without keys. Errors: [config/no-key].
+/// The values of these keys at their paths; without keys, the whole configuration. Errors:
+/// [config/no-key].
 Config part_of(const Config& config, const std::vector<std::string>& keys) {
   if (keys.empty()) return config;
   Config part = Config::map();

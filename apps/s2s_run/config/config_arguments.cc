@@ -56,7 +56,7 @@ void complete_config(ConfigArguments& arguments, const std::string& checkpoint) 
   const fs::path place = fs::absolute(checkpoint).lexically_normal();
   fs::path run = (place.has_filename() ? place : place.parent_path()).parent_path();
   if (run.filename() == "checkpoints") run = run.parent_path();
-  // The file says where its run lay, which may be anywhere: it is not the user's own word.
+  // The path of the run in the file may be outdated: use the folder in which the checkpoint is now.
   YamlStyle style;
   style.resolved = true;
   const std::string value = write_yaml_inline(Config::scalar(run.string(), true), style);

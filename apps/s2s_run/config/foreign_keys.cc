@@ -14,9 +14,9 @@ struct Strategy {
   const char* ours;
 };
 
-/// Names that Lightning registers, classes (without their module), and words people use.
+/// Names that Lightning registers, class names (without their module), and common terms.
 constexpr std::array kStrategies = {
-    Strategy{"auto", "{name: ddp}"},  // one process: the same numbers as `single`
+    Strategy{"auto", "{name: ddp}"},  // with one process the same as `single`
     Strategy{"single_device", "{name: single}"},
     Strategy{"SingleDeviceStrategy", "{name: single}"},
     Strategy{"ddp_find_unused_parameters_true", "{name: ddp}"},
@@ -31,7 +31,7 @@ constexpr std::array kStrategies = {
     Strategy{"FSDP2Strategy", "{name: fsdp}"},
     Strategy{"ModelParallelStrategy", "{name: model_parallel}"},
     Strategy{"MegatronStrategy", "{name: model_parallel}"},
-    Strategy{"deepspeed", "{name: fsdp, zero_stage: 2}"},  // the stage that Lightning takes
+    Strategy{"deepspeed", "{name: fsdp, zero_stage: 2}"},  // Lightning's default stage
     Strategy{"DeepSpeedStrategy", "{name: fsdp, zero_stage: 2}"},
     Strategy{"deepspeed_stage_1", "{name: fsdp, zero_stage: 1}"},
     Strategy{"deepspeed_stage_2", "{name: fsdp, zero_stage: 2}"},
@@ -43,7 +43,7 @@ constexpr std::array kStrategies = {
     Strategy{"zero3", "{name: fsdp, zero_stage: 3}"},
 };
 
-/// Names that lack a number.
+/// Names that need a number in addition.
 constexpr std::array kIncomplete = {
     Strategy{"hsdp", "{name: fsdp, replicate_size: R}, with R replicas of the split model"},
     Strategy{"hybrid_shard", "{name: fsdp, replicate_size: R}, with R replicas of the split model"},
@@ -257,7 +257,7 @@ std::string why_without_effect(const std::string& key, const Config& value) {
 }
 
 Config our_strategy(const std::string& name) {
-  const std::string last = name.substr(name.rfind('.') + 1);  // all of it without a point
+  const std::string last = name.substr(name.rfind('.') + 1);  // the whole name if there is no dot
   for (const Strategy& strategy : kStrategies) {
     if (strategy.theirs == last) return parse_yaml_value(strategy.ours, {});
   }
@@ -284,7 +284,7 @@ std::string instead_of(const std::string& path, const std::string& key, const Co
     return "";
   };
   const std::string here = find(path);
-  // DeepSpeed's keys, put where they seem to belong.
+  // DeepSpeed's top-level keys, written under `trainer`.
   return here.empty() && path == "trainer" ? find("") : here;
 }
 

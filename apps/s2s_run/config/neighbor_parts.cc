@@ -1,5 +1,5 @@
-// The parts of NeMo's configurations, which name them by Python's classes, by models to download,
-// or not at all.
+// Translates parts of NeMo's configurations, which NeMo specifies by Python class, by a model to
+// download, or not at all.
 
 #include <fmt/ranges.h>
 
@@ -27,8 +27,13 @@ constexpr std::array kClasses = {
     Class{"lr_scheduler", "CosineAnnealing", "cosine_annealing"},
 };
 
-/// Switches between implementations of one computation.
+/// Options that only select between equivalent implementations.
 constexpr std::array kSwitches = {"foreach", "fused", "capturable", "differentiable"};
+
+void give_name(Config& part, const char* key, const std::string& name, const Origin& origin) {
+  part[key] = Config::scalar(name);
+  part[key].set_origin(origin);
+}
 
 void translate_class(Config& part, const std::string& key, ConfigNotes& notes) {
   const Config* const found = part.find("_target_");
@@ -40,20 +45,14 @@ void translate_class(Config& part, const std::string& key, ConfigNotes& notes) {
     notes.others.push_back(config_place("model." + key + "._target_", target) + ": " +
                            config_value(target) + " is read as name: " + one.ours);
     part.erase("_target_");
-    part["name"] = Config::scalar(one.ours);
-    part["name"].set_origin(target.origin());
+    give_name(part, "name", one.ours, target.origin());
   }
 }
 
-void give_name(Config& part, const char* key, const std::string& name, const Origin& origin) {
-  part[key] = Config::scalar(name);
-  part[key].set_origin(origin);
-}
-
-/// Keys that only the duplex model of NeMo has beside `model.llm`'s.
+/// Keys that only NeMo's duplex model has, in addition to `model.llm`.
 constexpr std::array kDuplexKeys = {"pretrained_audio_codec", "pretrained_asr", "perception"};
 
-/// Reads such a model as what it is, so that one check finds all that is to be written anew.
+/// Sets the type of such a model, so that one check reports everything that must be changed.
 void name_model(Config& model, Findings& findings) {
   const bool is_duplex = std::any_of(kDuplexKeys.begin(), kDuplexKeys.end(),
                                      [&](const char* key) { return model.find(key) != nullptr; });
@@ -64,7 +63,7 @@ void name_model(Config& model, Findings& findings) {
   give_name(model, "type", "duplex_s2s", origin);
 }
 
-/// Lightning's list of GPUs: which of them a run sees is said outside of it.
+/// Refuses Lightning's list of GPU indices; CUDA_VISIBLE_DEVICES selects GPUs.
 void refuse_device_list(Config& trainer, Findings& findings) {
   const Config* const devices = trainer.find("devices");
   if (devices == nullptr || !devices->is_list() || devices->items().empty()) return;
@@ -80,7 +79,7 @@ void refuse_device_list(Config& trainer, Findings& findings) {
   trainer.erase("devices");
 }
 
-/// NeMo's key holds the name alone.
+/// NeMo's key contains only the name.
 void name_scorer(Config& model) {
   Config* const scorer = model.find("scoring_asr");
   if (scorer == nullptr || !scorer->is_scalar() || scorer->is_missing()) return;
@@ -90,7 +89,7 @@ void name_scorer(Config& model) {
   give_name(*scorer, "name", name.text(), name.origin());
 }
 
-/// What NeMo's one loader reads.
+/// Keys of NeMo's data loader.
 constexpr std::array kCutKeys = {"input_cfg", "shar_path", "cuts_path", "manifest_filepath"};
 
 bool reads_cuts(const Config& block) {
@@ -105,8 +104,8 @@ void name_source(Config& block, const std::string& path, ConfigNotes& notes) {
   give_name(block, "name", "cuts", origin);
 }
 
-/// What config.json of a folder calls its model: "llama"; "" where it says nothing. Errors: those
-/// of reading it.
+/// The model_type in config.json of a folder ("llama"); "" when it has none. Errors: those of
+/// reading the file.
 std::string model_type_of(const std::string& folder) {
   const auto json = read_json_file(folder + "/config.json");
   const auto type = json.is_object() ? json.find("model_type") : json.end();
@@ -128,7 +127,7 @@ void name_language_model(Config& config, const std::vector<std::string>& familie
   try {
     type = model_type_of(path->text());
   } catch (const Error& error) {
-    return findings.add(error);  // why nobody knows its family
+    return findings.add(error);  // its family cannot be determined
   }
   std::string name;
   for (const std::string& family : families) {  // "qwen" of "qwen3"
@@ -137,8 +136,7 @@ void name_language_model(Config& config, const std::vector<std::string>& familie
   if (name.empty()) return;
   notes.others.push_back(config_place("model.llm.path", *path) + ": its config.json says " +
                          printable_name(type) + ", read as name: " + name);
-  (*llm)["name"] = Config::scalar(name);
-  (*llm)["name"].set_origin(origin);
+  give_name(*llm, "name", name, origin);
 }
 
 void name_data_sources(Config& config, ConfigNotes& notes) {

@@ -1,4 +1,4 @@
-// trainer.strategy as Lightning, NeMo and DeepSpeed write it.
+// Translates trainer.strategy as written for Lightning, NeMo and DeepSpeed.
 
 #include <fmt/format.h>
 
@@ -48,7 +48,8 @@ Error incomplete_name(const std::string& path, const Config& name, const std::st
                         " is incomplete; write trainer.strategy: " + ours);
 }
 
-/// Puts our block in the place of what named the strategy; what is written beside it wins.
+/// Replaces another framework's strategy name by our block. Options that are written next to it
+/// win.
 void put(Config& strategy, const Config& ours, const Origin& origin) {
   for (auto [key, value] : ours.entries()) {
     value.set_origin(origin);
@@ -119,7 +120,7 @@ class Translation {
     put(strategy_, ours, target.origin());
   }
 
-  /// What stands beside a strategy that nobody knows is not looked at.
+  /// The options of an unknown strategy are not checked.
   void give_up(Error error) {
     findings_.add(std::move(error));
     strategy_ = Config::map();
@@ -136,7 +137,7 @@ class Translation {
       ours_value.set_origin(value.origin());
       note_read_as(path_of(key), value, ours.key + ": " + ours_value.text());
       const Config* before = strategy_.find(ours.key);
-      // Both are moved to the host: the parameters' part holds the optimizer's.
+      // offload: params includes the optimizer state.
       if (before == nullptr || before->text() != "params") strategy_[ours.key] = ours_value;
     }
   }

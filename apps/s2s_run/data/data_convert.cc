@@ -1,4 +1,4 @@
-// s2s-run data convert: cuts of what other programs wrote.
+// s2s-run data convert: converts recordings and manifests of other programs to cuts.
 
 #include <fmt/format.h>
 

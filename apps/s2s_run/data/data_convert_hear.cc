@@ -17,7 +17,8 @@ namespace s2s::run {
 namespace {
 
 constexpr int64_t kMaxCuts = 20;
-constexpr int64_t kMaxLines = 2000;  // that are looked at; the first may have no turns
+// maximum number of lines to read, because the first cuts may have no turns
+constexpr int64_t kMaxLines = 2000;
 constexpr double kMaxCut_s = 60;
 constexpr double kMaxSound_s = 300;
 constexpr double kMaxWork_s = 10;
@@ -35,7 +36,7 @@ bool can_be_heard(const Cut& cut) {
          target != nullptr && is_at_hand(*cut.recording) && is_at_hand(*target);
 }
 
-/// Where it is written stays as it is, for messages.
+/// The first minute of a cut. Its id and place stay, for messages.
 std::shared_ptr<const Cut> first_part(const Cut& cut) {
   if (cut.duration_s <= kMaxCut_s) return std::make_shared<const Cut>(cut);
   TruncateOptions options;
@@ -44,7 +45,8 @@ std::shared_ptr<const Cut> first_part(const Cut& cut) {
   return std::make_shared<const Cut>(truncate(cut, options));
 }
 
-/// A pair's transcripts lie beside its files or are one for both; --user and --agent name both.
+/// For WAV pairs, --user and --agent select both audio files and transcripts, so they cannot fix
+/// swapped channels.
 std::string advice_for(const data::TurnFinding& finding, const std::string& from) {
   if (finding.kind != "swapped-channels" || from != "wav-pairs") return finding.advice;
   return "swap the names of each pair's audio files, or of its transcripts (labels in one "
@@ -56,7 +58,7 @@ class Hearing {
  public:
   explicit Hearing(const std::string& from) : from_(from) {}
 
-  /// False when enough was heard.
+  /// Returns false when enough audio was checked.
   bool hear(const Cut& whole) {
     if (!can_be_heard(whole)) return true;
     const auto cut = first_part(whole);

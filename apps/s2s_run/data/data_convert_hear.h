@@ -1,5 +1,5 @@
 #pragma once
-// `data convert` listens to some of what it wrote: do turns and speech agree?
+// `data convert` compares turns and speech in some of the converted cuts.
 
 #include <cstdint>
 #include <string>
@@ -9,17 +9,17 @@
 
 namespace s2s::run {
 
-/// What was heard of the first cuts.
+/// Result of checking the first cuts.
 struct HeardConversion {
   int64_t cuts = 0;
-  double seconds = 0;  // of the cuts; each has two channels
+  double seconds = 0;  // duration of the cuts; each has two channels
   data::TurnReport turns;
-  std::vector<std::string> warnings;  // findings, and audio that cannot be read
+  std::vector<std::string> warnings;  // findings and unreadable audio
 };
 
-/// Decodes the first cuts of `path` that have turns: 20 cuts, of each its first minute, together
-/// five minutes of dialogue, and no further cut after ten seconds of work. Runs no commands and
-/// opens no URLs. `from`: the kind of source, for the advice. What cannot be read is a warning.
+/// Decodes the first cuts of `path` that have turns: the first minute of at most 20 cuts, at most
+/// five minutes of dialogue in total, and at most about ten seconds of work. Runs no commands and
+/// opens no URLs. `from`: the kind of source, for the advice. Unreadable audio causes a warning.
 HeardConversion hear_conversion(const std::string& path, const std::string& from);
 
 }  // namespace s2s::run

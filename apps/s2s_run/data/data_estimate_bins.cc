@@ -1,6 +1,7 @@
-// `s2s-run data estimate-bins`: bounds of buckets for a set, as NeMo's scripts estimate them.
+// s2s-run data estimate-bins: estimates bucket bounds of a set, as NeMo's scripts do.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <cstdio>
@@ -72,7 +73,7 @@ Measured measure(const BinsArguments& arguments, const Tokenizer* tokenizer, boo
   return measured;
 }
 
-// As Python prints a number.
+// Formats a number as Python does.
 std::string number(double value) {
   std::string text = fmt::format("{}", value);
   return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
@@ -81,9 +82,7 @@ std::string number(double value) {
 double five_decimals(double value) { return std::nearbyint(value * 1e5) / 1e5; }
 
 std::string listed(const std::vector<std::string>& values) {
-  std::string text;
-  for (const std::string& value : values) text += (text.empty() ? "" : ",") + value;
-  return "[" + text + "]";
+  return fmt::format("[{}]", fmt::join(values, ","));
 }
 
 void print_notes(const Measured& measured) {

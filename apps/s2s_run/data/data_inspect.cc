@@ -1,4 +1,4 @@
-// s2s-run data inspect: what is in a set, and what is wrong with it.
+// s2s-run data inspect: reports the content and the problems of a data set.
 
 #include <cstdio>
 #include <memory>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kUsualBatch_s = 120;
 
-/// Frames, roles and rates of a run, then what the command line says.
+/// Frames, roles and rates of a run, overridden by the command line.
 BatchSpec spec_of(const InspectArguments& arguments, const DataSet& set) {
   BatchSpec spec;
   if (set.data() != nullptr) {
@@ -32,7 +32,7 @@ BatchSpec spec_of(const InspectArguments& arguments, const DataSet& set) {
   return spec;
 }
 
-/// What a run's block says of buckets and batches, where the command line says nothing.
+/// Takes bucket and batch options from the run's block if the command line does not set them.
 void complete_buckets(const DataSet& set, data::BucketOptions& buckets) {
   const auto find = [&](const char* key) -> const Config* {
     const Config* const node = set.kind() == SourceKind::kRun || set.kind() == SourceKind::kBlock
@@ -59,7 +59,7 @@ void complete_buckets(const DataSet& set, data::BucketOptions& buckets) {
   if (!limits.max_length && !limits.max_cuts) limits.max_length = kUsualBatch_s;
 }
 
-/// Findings of its cuts would all say the same: such a manifest knows no agent.
+/// Replaces the findings of all cuts by one warning: a NeMo manifest has no agent audio.
 void say_what_nemo_lacks(InspectResult& result) {
   if (result.report.num_unsuitable == 0) return;
   result.report.unsuitable.clear();
@@ -114,7 +114,7 @@ int inspect(InspectArguments arguments, const Invocation& invocation) {
   return static_cast<int>(bad ? ExitCode::kCheckFailed : ExitCode::kOk);
 }
 
-/// An option of the `data` block; a run's own counts where it is not given.
+/// Adds an option that overrides the `data` block. If it is not given, the run's value is used.
 template <class T>
 Argument add_data_option(const Command& command, InspectArguments& arguments, const char* name,
                          T DuplexDataOptions::*member, const char* description) {

@@ -17,7 +17,7 @@ Error no_batch(int64_t asked, int64_t found) {
                   asked, found));
 }
 
-/// Rows of a batch, and what they refer to.
+/// The rows of a batch, and the cuts that they refer to.
 struct Rows {
   data::CutList cuts;
   std::vector<CutSequence> sequences;
@@ -96,7 +96,7 @@ std::unique_ptr<data::CutBatches> open_batches(
   context.tokenizer = tokenizer;
   context.allow_infinite = false;
   context.warn = warn;
-  context.entropy = [] { return std::random_device{}(); };
+  context.draw_entropy = [] { return std::random_device{}(); };
   return data::open_cut_batches(set.block(), context);
 }
 

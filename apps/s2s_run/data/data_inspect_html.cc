@@ -1,4 +1,4 @@
-// The page of `data inspect --html`: drawn here, without scripts.
+// The page of `data inspect --html`. It contains no scripts.
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ constexpr double kMaxExample_s = 120;
 constexpr size_t kMaxRows = 50;
 using TableRows = std::vector<std::vector<std::string>>;
 
-/// The first row is the head; columns that hold numbers stand to the right.
+/// Formats a table. The first row is the head; columns of numbers are right-aligned.
 std::string table(const TableRows& rows) {
   std::string html = "<div class=\"card scroll\"><table>";
   for (size_t i = 0; i < rows.size() && i <= kMaxRows; ++i) {
@@ -130,7 +130,7 @@ TableRows text_rows(const data::SetReport& report) {
   return rows;
 }
 
-/// Both speakers at the user's rate, the user left and the agent right, as Ogg Vorbis.
+/// Both speakers at the user's sample rate, user left and agent right, as Ogg Vorbis.
 std::string player(const Cut& cut, AudioLoader& loader) {
   const Recording* const target = cut.find_recording("target_audio");
   const int64_t rate_hz = cut.sample_rate_hz() > 0 ? cut.sample_rate_hz() : 16000;
@@ -212,7 +212,7 @@ std::string problems(const InspectResult& result) {
         {text.turn, std::to_string(text.tokens), std::to_string(text.frames), text.text});
   }
   if (texts.size() > 1) html += "<h2>Text longer than its turn</h2>" + table(texts);
-  TableRows notes = {{"what to look at"}};
+  TableRows notes = {{"finding"}};
   for (const std::string& text : result.report.unsuitable)
     notes.push_back({"not suitable: " + text});
   for (const std::string& text : result.warnings) notes.push_back({"warning: " + text});

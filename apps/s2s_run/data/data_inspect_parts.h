@@ -1,5 +1,5 @@
 #pragma once
-// The steps of `data inspect`.
+// The parts of `data inspect`.
 
 #include <cstdint>
 #include <functional>
@@ -13,12 +13,11 @@
 
 namespace s2s::run {
 
-/// Words of the command line.
 struct InspectArguments {
   SourceArguments source;
   std::string tokenizer;
   std::string html;
-  bool force = false;  // the page may be there
+  bool force = false;  // overwrite the page
   int64_t batch = 0;
   int64_t threads = 0;
   int64_t limit = 0;
@@ -26,12 +25,12 @@ struct InspectArguments {
   int64_t examples = 8;
   int64_t draw = 100;
   bool no_audio = false;
-  bool quiet = false;  // no progress: its lines would be mixed with JSON
+  bool quiet = false;  // no progress bar, which would be mixed with JSON
   data::BucketOptions buckets;
-  std::vector<std::function<void(DuplexDataOptions&)>> data_options;  // those that were given
+  std::vector<std::function<void(DuplexDataOptions&)>> data_options;  // the options that were given
 };
 
-/// A set, and how it is read; all must live on. `batches`: of a run, null otherwise.
+/// A set and how it is read; all must stay alive. `batches`: of a run, else null.
 struct InspectedSet {
   const DataSet& set;
   data::CutBatches* batches;
@@ -39,20 +38,20 @@ struct InspectedSet {
   const Tokenizer& tokenizer;
 };
 
-/// One pass over the set: its report, audio problems and examples.
-/// Errors: bad lines, at most 20 together; [data/empty].
+/// Reads the set once: report, audio problems and examples.
+/// Errors: those of invalid lines, at most 20 together; [data/empty].
 void read_set(const InspectArguments& arguments, const InspectedSet& inspected,
               InspectResult& result);
 
-/// Draws token channels: of a run batch number N, as its sampler makes it; of files their first N
-/// cuts. Errors: [usage/arguments] when there are not so many batches.
+/// Draws token channels: for a run, batch number N of its sampler; for files, their first N cuts.
+/// Errors: [usage/arguments] when there are fewer batches.
 std::string drawn_batch(const InspectArguments& arguments, const InspectedSet& inspected);
 
-/// The batches of a run's set, one pass. `tokenizer` may be null. Errors: those of the block.
+/// The batches of one pass over a run's set. `tokenizer` may be null. Errors: those of the block.
 std::unique_ptr<data::CutBatches> open_batches(const DataSet& set, const Tokenizer* tokenizer,
                                                const std::function<void(const std::string&)>& warn);
 
-/// What the sampler of a run makes of its first batches.
+/// Statistics of the first batches of a run's sampler.
 DrawnBatches draw_batches(data::CutBatches& batches, int64_t count);
 
 }  // namespace s2s::run

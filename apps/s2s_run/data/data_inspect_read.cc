@@ -16,10 +16,10 @@ namespace s2s::run {
 namespace {
 
 constexpr size_t kMaxFindings = 20;
-constexpr size_t kMaxProblems = 10000;  // that are kept; all are counted
+constexpr size_t kMaxProblems = 10000;  // maximum number that is kept; all are counted
 constexpr size_t kScanTogether = 256;
 
-/// Every cut has the same chance to be one of `size` that are kept.
+/// Reservoir sampling: keeps `size` random cuts, each with equal probability.
 class Sample {
  public:
   explicit Sample(int64_t size) : size_(static_cast<size_t>(size)) {}
@@ -31,7 +31,7 @@ class Sample {
       kept_[at] = {seen_, std::make_shared<const Cut>(cut)};
     }
   }
-  /// In the set's order.
+  /// The kept cuts, in the order of the set.
   data::CutList take() {
     std::sort(kept_.begin(), kept_.end(),
               [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -52,7 +52,7 @@ int64_t threads_of(const InspectArguments& arguments) {
   return arguments.threads > 0 ? arguments.threads : std::min<int64_t>(machine, 8);
 }
 
-/// One pass over a set.
+/// Reads a set once.
 class Inspection {
  public:
   Inspection(const InspectArguments& arguments, const InspectedSet& inspected)
@@ -66,7 +66,7 @@ class Inspection {
                  terminal_width()),
         bar_(console_, {.title = "reading", .unit = "cuts", .total = arguments.limit}) {}
 
-  /// Errors: bad lines, at most 20 together.
+  /// Errors: those of invalid lines, at most 20 together.
   void run(InspectResult& result);
 
  private:
@@ -81,7 +81,7 @@ class Inspection {
   data::SetInspector inspector_;
   Sample sample_;
   Sample examples_;
-  data::CutList waiting_;  // for their audio to be read
+  data::CutList waiting_;  // cuts whose audio will be read
   int64_t num_visited_ = 0;
   std::ostream nowhere_{nullptr};
   Console console_;
@@ -93,9 +93,10 @@ class Inspection {
 
 void Inspection::scan(const data::CutList& cuts, InspectResult& result) {
   const int64_t before = result.cuts_heard;
-  const data::AudioScan heard = data::scan_audio(
-      cuts, roles_, threads_of(arguments_),
-      [&](int64_t done) { bar_.update(num_visited_, std::to_string(before + done) + " heard"); });
+  const data::AudioScan heard =
+      data::scan_audio(cuts, roles_, threads_of(arguments_), [&](int64_t done) {
+        bar_.update(num_visited_, std::to_string(before + done) + " with audio");
+      });
   result.cuts_heard += std::count_if(cuts.begin(), cuts.end(),
                                      [](const auto& cut) { return !data::is_endless(*cut); });
   for (size_t i = 0; i < cuts.size(); ++i) {

@@ -1,5 +1,5 @@
 #pragma once
-// What `data inspect` found, and how it is told: text, JSON, a page.
+// The result of `data inspect`, and its output as text, JSON and HTML.
 
 #include <cstdint>
 #include <map>
@@ -13,28 +13,28 @@
 
 namespace s2s::run {
 
-/// Batches of a run, as its sampler makes them.
+/// Statistics of the batches of a run's sampler.
 struct DrawnBatches {
   int64_t batches = 0;
   int64_t cuts = 0;
   double hours = 0;
   double padded_hours = 0;
-  std::map<int64_t, int64_t> by_bucket;  // batches; -1: no buckets
+  std::map<int64_t, int64_t> by_bucket;  // number of batches; -1: no buckets
 };
 
 struct InspectResult {
   std::string source;
   std::string kind;
-  std::string tokenizer;  // path or component; "": one token for a word
+  std::string tokenizer;  // path or component; "": one token per word
   BatchSpec spec;
-  bool is_limited = false;  // --limit ended it, or ^C
+  bool is_limited = false;  // reading stopped early (--limit or ^C)
   bool stopped = false;     // by ^C
   data::SetReport report;
   bool audio_read = false;
   int64_t cuts_heard = 0;
   std::map<std::string, int64_t> problem_counts;  // by kind
   std::vector<data::AudioProblem> problems;       // the first 10000
-  data::TurnReport turns;                         // of the cuts that were heard
+  data::TurnReport turns;                         // of the cuts whose audio was read
   data::BatchLimits limits;
   DrawnBatches drawn;
   data::CutList examples;
@@ -44,11 +44,11 @@ struct InspectResult {
 void print_inspect_json(const InspectResult& result);
 void print_inspect_text(const InspectResult& result);
 
-/// One page that needs no other file: tables, histograms, the examples with players.
-/// Examples whose audio cannot be read say why. Errors: [io/write].
+/// Writes one self-contained HTML page: tables, histograms, examples with players. Examples with
+/// unreadable audio show the error. Errors: [io/write].
 void write_inspect_page(const InspectResult& result, const std::string& path);
 
-/// "1.5-2 s" of a histogram's bin.
+/// The label of a histogram bin: "1.5-2 s".
 std::string bin_label(const data::Histogram& histogram, size_t bin);
 
 /// {"cuts_judged", "cuts_that_fit", "findings": [{"kind", "which", "cuts", "cuts_judged",

@@ -32,7 +32,7 @@ Error source_error(const std::string& source, const std::string& reason) {
 
 bool is_yaml(const std::string& path) { return path.ends_with(".yaml") || path.ends_with(".yml"); }
 
-/// A folder with shards of cuts.
+/// True for a folder with shards of cuts.
 bool is_shar(const std::string& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -50,7 +50,7 @@ std::string first_line(const std::string& path) {
   return "";
 }
 
-/// By the keys of its first line.
+/// Detects a NeMo manifest by the keys of its first line.
 bool is_nemo(const std::string& path) {
   const auto object = try_parse_foreign_json(first_line(path));
   if (!object.is_object() || !object.contains("audio_filepath")) return false;
@@ -69,7 +69,8 @@ Config list_of(const std::vector<std::string>& words) {
   return list;
 }
 
-/// What to name in a folder without shards: "it holds dev.jsonl, train.jsonl: name one".
+/// What to pass for a folder without shards: "it contains dev.jsonl, train.jsonl; give one of
+/// them".
 std::string advice_for(const std::string& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -112,7 +113,7 @@ SourceKind kind_of(const std::vector<std::string>& words) {
   return is_nemo(first) ? SourceKind::kNemo : SourceKind::kCuts;
 }
 
-/// A YAML file whose top is a list: what input_cfg names.
+/// True for a YAML file whose top level is a list (an input_cfg file).
 bool is_list_file(const std::string& path) {
   data::LineReader reader(path);
   for (std::string line; reader.next(line);) {
@@ -120,21 +121,6 @@ bool is_list_file(const std::string& path) {
     return line.starts_with("-") || line.starts_with("[");
   }
   return false;
-}
-
-/// What is accepted although Lhotse would refuse it.
-void warn_of(const data::Leniencies& leniencies, const std::string& path,
-             const std::function<void(const std::string&)>& warn) {
-  if (leniencies.recordings_with_path > 0) {
-    warn(
-        fmt::format("{}: {} recordings have 'path' in place of 'sources'; read as one mono file, "
-                    "but lhotse refuses them",
-                    path, leniencies.recordings_with_path));
-  }
-  if (leniencies.cuts_without_type > 0) {
-    warn(fmt::format("{}: {} cuts have no 'type'; read as MonoCut, but lhotse refuses them", path,
-                     leniencies.cuts_without_type));
-  }
 }
 
 /// What a run's block reads, once and in order; filters and changes of training are not applied.
@@ -149,7 +135,7 @@ data::StreamPtr open_block(const Config& block, const std::string& path) {
   return data::open_input_tree(node).stream;
 }
 
-/// `data.train_ds`, or a validation set with what it inherits.
+/// `data.train_ds`, or a validation set including inherited options.
 Config block_of_run(const Run& setup, const std::string& set) {
   const Config* const training = setup.config().find_path("data.train_ds");
   if (set == "train_ds" && training != nullptr && training->is_map()) return *training;
@@ -282,7 +268,7 @@ void visit_lines(const std::string& path, const VisitCut& visit,
   }
 }
 
-/// A stream that gives one error twice stands still.
+/// Stops when the stream repeats an error, because then it makes no progress.
 void visit_stream(data::CutStream& stream, const VisitCut& visit,
                   const std::function<bool(const Error&)>& on_error) {
   std::string last_error;
@@ -314,7 +300,7 @@ void visit_cuts(const DataSet& set, const VisitCut& visit,
   for (const std::string& path : set.words()) {
     data::Leniencies leniencies;
     if (go_on) visit_lines(path, visit, on_error, go_on, leniencies);
-    warn_of(leniencies, path, warn);
+    for (const std::string& warning : leniencies.warnings(path)) warn(warning);
   }
 }
 

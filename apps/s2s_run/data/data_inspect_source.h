@@ -1,6 +1,6 @@
 #pragma once
-// What `data inspect` and `bench data` look at: cuts files, a Shar directory, a NeMo manifest, an
-// input_cfg or a run's configuration.
+// The data sources of `data inspect` and `bench data`: files of cuts, a Shar directory, a NeMo
+// manifest, an input_cfg or a run's configuration.
 
 #include <functional>
 #include <memory>
@@ -18,34 +18,33 @@ namespace s2s::run {
 
 struct SourceArguments {
   std::vector<std::string> words;  // SOURCE..., or CONFIG [key=value...]
-  std::string set = "train_ds";    // of a configuration: or the name of a validation set
+  std::string set = "train_ds";    // train_ds, or the name of a validation set
 };
 
 enum class SourceKind { kCuts, kShar, kNemo, kInputCfg, kBlock, kRun };
 /// "cuts", "shar", ...
 const char* name_of(SourceKind kind);
 
-/// Opened, nothing read yet.
+/// An opened data set. Its cuts are not read yet.
 class DataSet {
  public:
-  /// Errors: [data/missing-file], [data/source], [usage/arguments] for a set that a configuration
-  /// has not, those of the configuration.
+  /// Errors: [data/missing-file], [data/source], [usage/arguments] for a set that the configuration
+  /// does not have, those of the configuration.
   DataSet(const SourceArguments& arguments, const Invocation& invocation);
 
   SourceKind kind() const { return kind_; }
-  /// Paths of cuts files, otherwise one.
+  /// The paths of cuts files, otherwise a single path.
   const std::vector<std::string>& words() const { return words_; }
-  /// What is read, in the terms of `train_ds`.
+  /// What is read, as a block like `train_ds`.
   const Config& block() const { return block_; }
-  /// Where the block stands, for messages.
   const std::string& path() const { return path_; }
   const std::string& base_dir() const { return base_dir_; }
   /// The `data` block of a run; null otherwise.
   const Config* data() const;
   uint64_t seed() const { return seed_; }
-  /// The run's own; null: it has none, or SOURCE is no run.
+  /// The run's tokenizer; null: it has none, or SOURCE is not a run.
   std::unique_ptr<Tokenizer> tokenizer() const;
-  /// Plugins and what the configuration says; null when SOURCE is no run.
+  /// Plugins and configuration; null when SOURCE is not a run.
   const Run* setup() const { return setup_.get(); }
 
  private:
@@ -61,14 +60,15 @@ class DataSet {
   std::unique_ptr<Run> setup_;
 };
 
-/// Whether a data set's block says where cuts are: input_cfg, shar_path, cuts_path,
+/// True when a data set's block specifies cuts: input_cfg, shar_path, cuts_path or
 /// manifest_filepath.
 bool names_cuts(const Config& block);
 /// The first cut of such a block, or null. Errors: those of opening and reading it.
 std::shared_ptr<const Cut> first_cut(const Config& block, const std::string& path);
 
-/// One pass over a set in the order of its files until `visit` returns false. Of cuts files every
-/// line is read by itself, so that one bad line does not end it; its error goes to `on_error`.
+/// Visits the cuts of a set in file order until `visit` returns false. Each line of a cuts file is
+/// parsed separately: `on_error` gets the error of a bad line, and reading continues if it returns
+/// true.
 using VisitCut = std::function<bool(const Cut&)>;
 void visit_cuts(const DataSet& set, const VisitCut& visit,
                 const std::function<bool(const Error&)>& on_error,

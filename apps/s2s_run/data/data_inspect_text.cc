@@ -11,7 +11,7 @@
 namespace s2s::run {
 namespace {
 
-/// Problems, speakers, ... that are printed; JSON has more.
+/// Maximum number of problems and speakers to print; JSON has more.
 constexpr size_t kMaxShownTexts = 20;
 
 void print_histogram(const char* title, const data::Histogram& histogram) {
@@ -109,7 +109,7 @@ void print_buckets(const InspectResult& result) {
       {"  UP TO", "CUTS", "HOURS", "BATCHES", "CUTS EACH", "PADDING"}};
   double before_s = -1;
   for (const data::BucketLine& line : buckets.lines) {
-    // Bounds that are estimated from few lengths may be the same.
+    // Bounds estimated from few durations may be equal.
     const bool is_repeated = line.cuts == 0 && line.upper_s == before_s;
     before_s = line.upper_s;
     if (is_repeated) continue;
@@ -167,8 +167,8 @@ std::string bin_label(const data::Histogram& histogram, size_t bin) {
 void print_inspect_text(const InspectResult& result) {
   const data::SetReport& report = result.report;
   fmt::print("{}, {:.2f} h{}\n\n", counted(report.num_cuts, "cut"), report.hours,
-             result.stopped      ? " (the first; stopped)"
-             : result.is_limited ? " (the first; --limit)"
+             result.stopped      ? " (partial: stopped)"
+             : result.is_limited ? " (partial: --limit)"
                                  : "");
   print_speakers(report);
   print_histogram("duration of cuts", report.durations);

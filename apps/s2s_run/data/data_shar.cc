@@ -1,4 +1,4 @@
-// s2s-run data shar: cuts as Lhotse Shar.
+// s2s-run data shar: writes cuts in Lhotse Shar format.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -38,10 +38,10 @@ struct SharArguments {
   data::WriteSharOptions options;
 };
 
-/// ^C while the source is opened.
+/// Thrown on ^C while the source is opened.
 struct Stopped {};
 
-/// What is bad counts as left out, once, as far as it may.
+/// Counts a bad cut as skipped, once, up to the limit.
 void leave_out(const Error& error, data::WriteSharOptions& options) {
   std::vector<std::string>& known = options.left_out;
   if (std::find(known.begin(), known.end(), error.what()) != known.end()) return;
@@ -49,7 +49,7 @@ void leave_out(const Error& error, data::WriteSharOptions& options) {
   known.emplace_back(error.what());
 }
 
-/// Opens the source; what takes long shows how far it is. Throws Stopped.
+/// Opens the source and shows the progress of slow steps. Throws Stopped.
 std::unique_ptr<data::CutRows> open_source(SharArguments& arguments, Console& console,
                                            const InterruptWatch& interrupt) {
   std::optional<ProgressBar> bar;
@@ -61,7 +61,7 @@ std::unique_ptr<data::CutRows> open_source(SharArguments& arguments, Console& co
     bar->update(progress.done_bytes);
   };
   if (arguments.options.skip_bad > 0) {
-    // Files that are not held whole are read again, by any thread.
+    // Large files are read again, by any thread.
     options.on_damage = [&, mutex = std::make_shared<std::mutex>()](const Error& error) {
       const std::lock_guard lock(*mutex);
       leave_out(error, arguments.options);
@@ -79,7 +79,8 @@ std::vector<int64_t> shuffled_rows(int64_t num_rows, int64_t seed) {
   return rows;
 }
 
-/// A name that no cut has may be a slip; its files hold placeholders only.
+/// Warns about fields that no cut has, which may be a typing error. Their files contain only
+/// placeholders.
 void warn_of_empty_fields(const data::WriteSharSummary& summary,
                           const std::vector<data::SharField>& fields) {
   if (summary.stopped || summary.kept_shards > 0 || summary.num_cuts == 0) return;
@@ -121,7 +122,7 @@ void print_summary(const data::WriteSharSummary& summary, const std::string& fol
   std::printf(summary.stopped ? "; run the same command to continue\n" : "\n");
 }
 
-/// --force would remove what is still to be read.
+/// Refuses --force if it would remove the source.
 void require_elsewhere(const std::string& source, const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code ignored;

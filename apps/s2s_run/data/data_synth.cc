@@ -15,7 +15,7 @@ namespace s2s::run {
 
 namespace {
 
-/// Speaks the set with its progress on standard error.
+/// Synthesizes the set, with a progress bar on standard error.
 synth::SetSummary make_with_progress(const std::filesystem::path& folder,
                                      const synth::SetOptions& options, size_t workers) {
   Console console(std::cerr, standard_error_is_terminal(), terminal_width());
@@ -67,7 +67,6 @@ int run_synth(SynthArguments arguments, const Invocation& invocation) {
   return 0;
 }
 
-/// The `data.synth` block.
 struct SynthBlock {
   std::string path;
   std::string size = "full";

@@ -1,5 +1,5 @@
 #pragma once
-// One id for each word: what `data inspect` uses when it is given no tokenizer.
+// A tokenizer with one id per word. `data inspect` uses it when there is no other tokenizer.
 
 #include <map>
 #include <mutex>
@@ -11,7 +11,7 @@
 
 namespace s2s::run {
 
-/// Knows every word from its first use on. Safe to use from several threads.
+/// Adds each new word to its vocabulary. Thread-safe.
 class WordTokenizer : public Tokenizer {
  public:
   std::vector<int64_t> encode(std::string_view text) const override;

@@ -49,7 +49,7 @@ RankFlight read_record(const fs::path& file) {
   }
 }
 
-/// By rank. Errors: [launch/no-records], [launch/bad-record].
+/// Reads all records, sorted by rank. Errors: [launch/no-records], [launch/bad-record].
 std::vector<RankFlight> read_records(const std::string& folder) {
   std::vector<RankFlight> flights;
   std::error_code none;
@@ -62,7 +62,7 @@ std::vector<RankFlight> read_records(const std::string& folder) {
   return flights;
 }
 
-/// Of the run that wrote last: an earlier one may have had more ranks.
+/// World size of the most recent run; an earlier run may have had more ranks.
 int64_t size_of_run(const std::vector<RankFlight>& flights) {
   const auto newest = std::max_element(
       flights.begin(), flights.end(),
@@ -83,7 +83,7 @@ void print_flights(const std::vector<RankFlight>& flights, const FlightDiagnosis
   }
   std::printf("records:   %zu of %ld ranks\n\n", flights.size(), size);
   std::fflush(stdout);
-  std::vector<std::vector<std::string>> rows = {{"rank", "host", "process", "stands at", "state"}};
+  std::vector<std::vector<std::string>> rows = {{"rank", "host", "process", "position", "state"}};
   for (const RankFlight& flight : flights) {
     rows.push_back({std::to_string(flight.rank), flight.host, std::to_string(flight.process),
                     position_text(flight), state_text(flight)});

@@ -1,6 +1,6 @@
-// s2s-run. LibTorch needs a third of a second to load, and some commands do not need it: those that
-// only read plugins' notes, and no config, and those that start other processes are answered here;
-// all others by libs2s_run.so, which is opened for them.
+// The program s2s-run. Loading LibTorch takes a third of a second, and some commands do not need
+// it. Commands that only read plugins' notes, and commands that start other processes, run here.
+// For all others this opens libs2s_run.so.
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ namespace s2s::run {
 
 namespace {
 
-/// The command's first two words.
+/// The first two words of the command.
 std::vector<std::string> command_words(int argc, char** argv) {
   std::vector<std::string> words;
   for (int i = 1; i < argc && words.size() < 2; ++i) {
@@ -61,7 +61,8 @@ void setup_notes(const Command& program) {
   setup_plugin_notes(program);
 }
 
-/// The first part of a path that this account may not enter or read; "" when it may.
+/// The first component of a path that this account cannot enter or read; "" when it can read the
+/// path.
 std::string closed_part(const std::filesystem::path& path) {
   std::filesystem::path part;
   for (const auto& name : path) {
@@ -72,7 +73,7 @@ std::string closed_part(const std::filesystem::path& path) {
   return "";
 }
 
-/// Why libs2s_run.so cannot be opened: LibTorch may lie in somebody's home.
+/// The reason why libs2s_run.so cannot be opened. LibTorch may be in another user's home directory.
 Error library_error(const std::string& reason) {
   constexpr const char* kLibTorch = S2S_TORCH_LIBRARY;
   const std::string closed = closed_part(kLibTorch);
@@ -101,7 +102,7 @@ int run_all_commands(int argc, char** argv) {
   return reinterpret_cast<int (*)(int, char**)>(function)(argc, argv);
 }
 
-/// What a command printed is its work: it has not been done when it could not be written.
+/// A command fails if its output could not be written.
 int with_output(int exit_code) {
   const int reason = s2s::finish_standard_output();
   if (reason == 0) return exit_code;
@@ -121,7 +122,7 @@ int main(int argc, char** argv) {
   using namespace s2s::run;
   s2s::open_standard_descriptors();
   s2s::escape_standard_output();
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error of the write, with a message
+  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit becomes an error of the write, with a message
   if (starts_processes(argc, argv)) return with_output(run_program(argc, argv, setup_launch));
   if (reads_notes_only(argc, argv)) return with_output(run_program(argc, argv, setup_notes));
   return with_output(run_all_commands(argc, argv));

@@ -1,14 +1,14 @@
-// LibTorch's matrix products come from MKL, which asks these two functions for the processor's
-// maker and gives the others kernels for 256-bit vectors even where they have 512-bit ones. The
-// answers of an executable come before those of the libraries it loads: here every x86 processor
-// gets the kernels that its own instruction set allows. Decision record 0007 has the measurement.
+// LibTorch's matrix products come from MKL. MKL calls these two functions to check for an Intel
+// CPU. On other CPUs it uses 256-bit kernels, even if they support 512-bit vectors. Functions of
+// the executable override those of the libraries that it loads: with these, every x86 CPU gets the
+// kernels for its instruction set. Decision record 0007 has measurements.
 
 #include <cstdlib>
 #include <cstring>
 
 namespace {
 
-/// S2S_MKL_DISPATCH=vendor leaves the choice to MKL, as far as it can be told: AMD and others.
+/// S2S_MKL_DISPATCH=vendor restores MKL's choice.
 int by_instruction_set() {
   const char* const wish = std::getenv("S2S_MKL_DISPATCH");
   return wish != nullptr && std::strcmp(wish, "vendor") == 0 ? 0 : 1;
@@ -17,7 +17,7 @@ int by_instruction_set() {
 }  // namespace
 
 extern "C" {
-// MKL's names. They must be visible in the executable's dynamic symbols; see CMakeLists.txt.
+// MKL's function names. They must be in the executable's dynamic symbols; see CMakeLists.txt.
 __attribute__((visibility("default"))) int mkl_serv_intel_cpu_true() {
   return by_instruction_set();
 }

@@ -1,4 +1,5 @@
-// s2s-run plan: the sharding plan of a configuration's model, checked before memory is spent.
+// s2s-run plan: prints and checks the sharding plan of a configuration's model, without allocating
+// the model.
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -22,7 +23,7 @@ void print_findings(const Findings& findings) {
   std::printf("%s\n", nlohmann::ordered_json{{"findings", std::move(list)}}.dump(2).c_str());
 }
 
-/// 3 when something was found; printed as JSON when that was asked for.
+/// Reports findings (as JSON with --json). Returns 3 if there are any, else 0.
 int report_findings(const Findings& findings, const Invocation& invocation) {
   if (findings.empty()) return 0;
   if (!invocation.json) findings.throw_if_any();
@@ -30,7 +31,7 @@ int report_findings(const Findings& findings, const Invocation& invocation) {
   return static_cast<int>(ExitCode::kConfig);
 }
 
-/// Findings that another mesh of as many ranks would not have name the meshes that work.
+/// Adds to the findings which meshes of the same number of ranks work.
 Findings with_advice(const Findings& findings, const DescribedModel& model,
                      const PlanCheckInputs& inputs) {
   const std::vector<MeshShape> meshes = nearest_meshes(*model.block, model.plan, inputs);
@@ -52,7 +53,7 @@ Findings with_advice(const Findings& findings, const DescribedModel& model,
   return advised;
 }
 
-/// As `train` warns, on standard error: the plan itself may be read by a program.
+/// Warns on standard error, as `train` does; standard output may be parsed.
 void warn_unmatched(const FreezeRules& rules, Block& model) {
   for (const std::string& pattern : rules.unmatched(model.named_parameters())) {
     std::fprintf(stderr, "warning: model.freeze_params: '%s' matches no parameter\n",

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kStrategy = "trainer.strategy.";
 
-/// A strategy's option that this command reads, too.
+/// An option of the strategy that `plan` also reads.
 const Config* strategy_option(const Config& config, const std::string& key) {
   const Config* value = config.find_path(kStrategy + key);
   return value != nullptr && value->is_scalar() ? value : nullptr;
@@ -37,7 +37,7 @@ MeshShape choose_mesh(const PlanArguments& arguments, int64_t num_ranks, const C
   try {
     return mesh_of_strategy(registries, config, num_ranks > 0 ? num_ranks : mesh.world_size());
   } catch (const Error& error) {
-    if (error.id() != "comm/mesh") throw;  // else the check compares both numbers
+    if (error.id() != "comm/mesh") throw;  // otherwise the plan's check reports both numbers
     return mesh_of_strategy(registries, config, mesh.world_size());
   }
 }
@@ -51,7 +51,7 @@ int64_t ranks_of(const PlanArguments& arguments, const Config& config) {
   return ranks;
 }
 
-/// Sequences and positions of a micro-batch, and who says so.
+/// Sequences and positions of a micro-batch, and where the values come from.
 void read_step_size(const PlanArguments& arguments, const Config& config, StepSize& step) {
   const std::string key = "data.train_ds.batch_size";
   const Config* rows = config.find_path(key);
@@ -66,7 +66,8 @@ void read_step_size(const PlanArguments& arguments, const Config& config, StepSi
   step.length_source = "--sequence-length";
 }
 
-/// A language model alone has no "llm." in its names: adapters freeze all else.
+/// Parameter names of a plain language model have no "llm." prefix. Adapters freeze all other
+/// parameters.
 FreezeRules freeze_rules(const Config& config, const ModelBlock& model) {
   std::vector<std::string> frozen = model.frozen();
   const bool is_llm_alone = config.find_path("model.type") == nullptr;

@@ -1,6 +1,6 @@
 #pragma once
-// What `plan` makes of a configuration: the model, the layout that trainer.strategy asks for, and
-// the size of a step.
+// Inputs of `plan` from a configuration: the model, the layout of trainer.strategy, and the size of
+// a step.
 
 #include <string>
 #include <vector>
@@ -21,11 +21,11 @@ struct PlanArguments {
   int64_t world_size = 0;
   int64_t sequence_length = 0;
   int64_t batch_size = 0;
-  uint64_t gpu_bytes = 0;  // of each rank; 0: not known
+  uint64_t gpu_bytes = 0;  // per rank; 0: unknown
   bool layouts = false;
 };
 
-/// A configuration's model and what its plan's report depends on beside the layout.
+/// A configuration's model, and everything except the layout that its plan report depends on.
 class PlannedRun {
  public:
   /// `config`: checked, as written. Errors: those of the model's parts, [train/nothing-to-train].
@@ -33,13 +33,14 @@ class PlannedRun {
 
   const DescribedModel& model() const { return model_; }
   const FreezeRules& rules() const { return rules_; }
-  /// --world-size, else what trainer.devices and trainer.num_nodes say, unless a mesh is tried; 0:
-  /// any. Errors: [mesh/size].
+  /// --world-size; else trainer.devices and trainer.num_nodes, unless --mesh is given; 0: any.
+  /// Errors: [mesh/size].
   int64_t asked_ranks() const { return asked_ranks_; }
-  /// --mesh, else what the strategy makes of the asked ranks (of its own sizes where none are);
-  /// where no strategy is named, its sizes. Errors: [mesh/axes], [mesh/size], the strategy's.
+  /// --mesh; else the mesh that the strategy builds for the number of ranks (or for its own sizes
+  /// if there is none). Without a strategy name, the sizes in trainer.strategy. Errors:
+  /// [mesh/axes], [mesh/size], the strategy's.
   MeshShape asked_mesh() const;
-  /// What trainer.strategy says about the layout, on this mesh.
+  /// The layout options of trainer.strategy, on this mesh.
   EngineSettings asked_settings(const MeshShape& mesh) const;
   PlanReport report(const EngineSettings& settings) const;
 
@@ -53,13 +54,14 @@ class PlannedRun {
   int64_t asked_ranks_ = 0;
 };
 
-/// Adds a warning [run/memory] when parameters, gradients and optimizer state of the ranks of one
-/// machine are more than this machine's whole memory. `config`: checked, as written, of a run that
-/// computes on CPUs. Errors: those of the model's parts and of its plan.
+/// Adds a warning [run/memory] when parameters, gradients and optimizer state of all ranks on this
+/// machine exceed its memory. `config`: checked, as written, of a run on CPUs. Errors: those of the
+/// model's parts and of its plan.
 void warn_of_memory(const Config& config, const Registries& registries, const StartedRanks& ranks,
                     std::vector<std::string>& warnings);
 
-/// The text, for ranks of which each holds so many bytes; "" when they fit into `there`.
+/// The text of the warning, for ranks that need `bytes_of_rank` each; "" when they fit into
+/// `there`.
 std::string memory_warning(double bytes_of_rank, int64_t ranks_here, double there);
 
 }  // namespace s2s::run

@@ -15,15 +15,15 @@ namespace {
 using What = RecomputeSettings::What;
 
 struct Candidate {
-  std::string words;  // of trainer.strategy
+  std::string words;  // options of trainer.strategy
   EngineSettings settings;
   DeviceNeed need;
   double host_bytes = 0;
   double sent_bytes = 0;      // in a step
-  bool is_sent_known = true;  // false: without the activations that a tensor axis sends
-  int64_t sequences = 0;      // of a step, on all data ranks
+  bool is_sent_known = true;  // false: does not include activations on the tensor axis
+  int64_t sequences = 0;      // per step, on all data ranks
 
-  /// Layouts with fewer data ranks do less in a step.
+  /// Per sequence, because layouts with fewer data ranks process fewer sequences per step.
   double sent_for_sequence() const { return sent_bytes / static_cast<double>(sequences); }
 };
 
@@ -53,8 +53,8 @@ std::string words_of(const EngineSettings& settings) {
   return words;
 }
 
-/// Meshes of `num_ranks` ranks: powers of two on the tensor axis, the rest on the data axis, which
-/// shards, replicates, or does both where there are several machines.
+/// Meshes of `num_ranks` ranks: powers of two on the tensor axis, the rest on the data axis. The
+/// data axis shards, replicates, or (with several machines) does both.
 std::vector<EngineSettings> candidates(const EngineSettings& asked, int64_t num_ranks) {
   std::vector<EngineSettings> found;
   const auto add = [&](int64_t replicate, int64_t shard, int64_t tensor, int zero_stage) {
@@ -95,7 +95,7 @@ Candidate layout_of(const PlannedRun& run, EngineSettings settings, Offload offl
   return layout;
 }
 
-/// Every layout under which the plan holds, with and without recomputation.
+/// Every layout for which the plan is valid, with and without recomputation.
 std::vector<Candidate> all_layouts(const PlannedRun& run, const EngineSettings& asked,
                                    int64_t num_ranks, Offload offload) {
   std::vector<Candidate> layouts;
@@ -111,8 +111,8 @@ std::vector<Candidate> all_layouts(const PlannedRun& run, const EngineSettings& 
   return layouts;
 }
 
-/// What costs least first: nothing computed again, then few bytes sent for a sequence, then little
-/// memory.
+/// Sorts by cost: first layouts without recomputation, then few bytes sent per sequence, then
+/// little memory.
 void sort_by_cost(std::vector<Candidate>& layouts, double gpu_bytes) {
   const auto key = [gpu_bytes](const Candidate& layout) {
     const Fit fit = gpu_bytes > 0 ? fit_of(layout.need, gpu_bytes) : Fit::kYes;
@@ -139,8 +139,8 @@ void print_text(const std::vector<Candidate>& layouts, double gpu_bytes, int64_t
   size_t width = 16;
   for (const Candidate& layout : layouts) width = std::max(width, layout.words.size());
   const std::string of = gpu_bytes > 0 ? fmt::format("of {:.1f} GB", gpu_bytes / 1e9) : "";
-  fmt::print("{:<{}}  {:>9}  {:>7}  {:>13}  {:>9}  {}\n", "trainer.strategy", width, "GB a rank",
-             "GB host", "MB a sequence", "sequences", of);
+  fmt::print("{:<{}}  {:>9}  {:>7}  {:>13}  {:>9}  {}\n", "trainer.strategy", width, "GB/rank",
+             "GB host", "MB/sequence", "sequences", of);
   for (const Candidate& layout : layouts) {
     const std::string sent = layout.is_sent_known
                                  ? fmt::format("{:.1f}", layout.sent_for_sequence() / 1e6)
@@ -151,7 +151,7 @@ void print_text(const std::vector<Candidate>& layouts, double gpu_bytes, int64_t
   }
   fmt::print(
       "\n"
-      "{} rank{}; MB a sequence: what one rank sends per optimizer step, divided by the number of "
+      "{} rank{}; MB/sequence: what one rank sends per optimizer step, divided by the number of "
       "sequences in the step\n",
       num_ranks, num_ranks == 1 ? "" : "s");
   if (!layouts.empty() && !layouts.front().need.has_activations) {

@@ -1,5 +1,5 @@
-// The subcommands of `s2s-run plugin` that only read notes: these need neither LibTorch nor the
-// rest of core, but for a --config.
+// The subcommands of `s2s-run plugin` that only read notes. They need LibTorch and the rest of core
+// only with --config.
 
 #include "s2s_run/subcommands.h"
 

@@ -1,5 +1,5 @@
-// s2s-run plugin check FILE: a line per check. The checks run in a child process, so that a plugin
-// that crashes ends only the child.
+// s2s-run plugin check FILE: prints one line per check. The checks run in a child process, so a
+// crash of the plugin ends only the child.
 
 #include "plugin/plugin_check.h"
 
@@ -34,13 +34,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The descriptor on which a child reports.
 constexpr int kReportDescriptor = 3;
 
-/// How a child ended.
 struct ChildEnd {
   int exit_code = 0;
-  int signal = 0;  // 0 when it exited by itself
+  int signal = 0;  // 0: it exited
   bool timed_out = false;
 };
 
@@ -64,7 +62,7 @@ pid_t start(const std::vector<std::string>& command, int report) {
   return child;
 }
 
-/// Splits what arrives into lines.
+/// Splits input into lines.
 class LineSplitter {
  public:
   explicit LineSplitter(const std::function<void(const std::string&)>& on_line)
@@ -82,7 +80,7 @@ class LineSplitter {
   std::string pending_;
 };
 
-/// Reads until the end of the report; false when the deadline passes first.
+/// Reads until the end of the report. False when the deadline passes first.
 bool read_report(int report, Clock::time_point deadline, LineSplitter& lines) {
   while (true) {
     const auto left =
@@ -99,8 +97,8 @@ bool read_report(int report, Clock::time_point deadline, LineSplitter& lines) {
   }
 }
 
-/// Starts `command` (an absolute path and its arguments), hands every line of its report to
-/// `on_line`, and waits. It is killed after `time_limit_s` seconds.
+/// Starts `command` (an absolute path and its arguments), calls `on_line` for each line of its
+/// report, and waits. Kills it after `time_limit_s` seconds.
 /// Errors: std::system_error when it cannot be started.
 ChildEnd run_child(const std::vector<std::string>& command, int time_limit_s,
                    const std::function<void(const std::string&)>& on_line) {
@@ -124,15 +122,15 @@ ChildEnd run_child(const std::vector<std::string>& command, int time_limit_s,
 constexpr int kTimeLimitSeconds = 120;
 constexpr const char* kChildCommand = "check-in-this-process";
 
-/// Every check, in order. Checks that need more of the core than its plugin room are added here.
+/// All checks, in order: those of the file, then those that need more of core.
 std::vector<PluginCheck> all_checks() {
   std::vector<PluginCheck> checks = plugin_file_checks();
   for (PluginCheck& check : behavior_checks()) checks.push_back(std::move(check));
   return checks;
 }
 
-/// In the child: one JSON line before a check and one after it, to a descriptor of its own because
-/// a plugin may print.
+/// In the child: writes one JSON line before and after each check. Uses a separate descriptor,
+/// because a plugin may print.
 int run_checks(const std::string& path, const Invocation&) {
   FILE* const out = fdopen(kReportDescriptor, "w");
   if (out == nullptr) return static_cast<int>(ExitCode::kUsage);
@@ -160,12 +158,12 @@ int run_checks(const std::string& path, const Invocation&) {
   return 0;
 }
 
-/// In the parent: what the child has told so far.
+/// In the parent: what the child has reported so far.
 struct CheckReport {
   Json lines = Json::array();  // finished checks
-  std::string title, doing;    // of the check that runs
-  bool failed = false;         // one of them did not hold
-  bool passed = false;         // all ran
+  std::string title, doing;    // of the running check
+  bool failed = false;
+  bool passed = false;
 
   void take(const std::string& text) {
     const Json line = try_parse_foreign_json<Json>(text);

@@ -29,7 +29,7 @@ struct BuiltComponents {
   size_t count() const { return llms.size() + encoders.size() + codecs.size(); }
 };
 
-/// Three seconds of swelling tones, for codecs that fit their statistics.
+/// Fits a codec to three seconds of tones, if it needs statistics.
 void fit_to_tones(Codec& codec) {
   if (codec.is_fitted()) return;
   const int64_t rate_hz = codec.shape().sample_rate_hz;
@@ -63,7 +63,7 @@ std::string build_all(const Registries& staging, BuiltComponents& built) {
   build_tiny(staging, built.encoders);
   build_tiny(staging, built.codecs);
   for (Named<Codec>& codec : built.codecs) fit_to_tones(*codec.part);
-  if (built.count() == 0) return "none of its components has tiny options";
+  if (built.count() == 0) return "no component has tiny options";
   return std::to_string(built.count()) + " built";
 }
 
@@ -82,7 +82,7 @@ std::string ask_all(BuiltComponents& built) {
   ask(built.encoders, findings);
   ask(built.codecs, findings);
   if (!findings.empty()) throw promises_error(findings);
-  return built.count() == 0 ? "not run, nothing was built" : "";
+  return built.count() == 0 ? "not run, because no instance was built" : "";
 }
 
 struct DataTensor {
@@ -90,7 +90,8 @@ struct DataTensor {
 };
 constexpr DataTensor kMeshes[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 2}, {1, 4}};
 
-/// "llm:llama on 1x1 2x1 (data x tensor); 1x4 does not divide"; adds what else is found.
+/// Checks the plans of a model on several meshes. Returns "llm:llama on 1x1 2x1 (data x tensor);
+/// ..."; adds errors other than [plan/indivisible] to the findings.
 std::string lay_plans(Named<Backbone>& llm, std::vector<std::string>& findings) {
   std::string holds, rest;
   for (const DataTensor& sizes : kMeshes) {
@@ -117,19 +118,20 @@ std::string lay_all_plans(BuiltComponents& built) {
     text += (text.empty() ? "" : "; ") + lay_plans(llm, findings);
   }
   if (!findings.empty()) throw promises_error(findings);
-  return text.empty() ? "it has no language model" : text;
+  return text.empty() ? "no language model" : text;
 }
 
 }  // namespace
 
 std::vector<PluginCheck> behavior_checks() {
   const auto built = std::make_shared<BuiltComponents>();
-  return {{"tiny instances are built", "building its tiny instances",
-           [built](PluginCheckState& state) { return build_all(state.staging, *built); }},
-          {"plans hold on small meshes", "laying its sharding plans on small meshes",
-           [built](PluginCheckState&) { return lay_all_plans(*built); }},
-          {"promises of the interfaces are kept", "asking it for the promises of its interfaces",
-           [built](PluginCheckState&) { return ask_all(*built); }}};
+  return {
+      {"tiny instances are built", "building its tiny instances",
+       [built](PluginCheckState& state) { return build_all(state.staging, *built); }},
+      {"sharding plans are valid on small meshes", "checking its sharding plans on small meshes",
+       [built](PluginCheckState&) { return lay_all_plans(*built); }},
+      {"components meet the requirements of their interfaces", "checking its components",
+       [built](PluginCheckState&) { return ask_all(*built); }}};
 }
 
 }  // namespace s2s::run

@@ -7,9 +7,9 @@
 
 namespace s2s::run {
 
-/// Checks 6 to 8 of `plugin check`: components with `tiny` options are built, the plans of language
-/// models hold on small meshes, and all keep the promises of their interfaces. Errors: those of
-/// building, [plugin/promises].
+/// Checks 6 to 8 of `plugin check`: builds components with `tiny` options, checks the plans of
+/// language models on small meshes, and runs the conformance checks. Errors: those of building,
+/// [plugin/promises].
 std::vector<PluginCheck> behavior_checks();
 
 }  // namespace s2s::run

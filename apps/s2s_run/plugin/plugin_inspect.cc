@@ -1,4 +1,5 @@
-// s2s-run plugin inspect NAME|FILE: the note, and every component's options. Loads the plugin.
+// s2s-run plugin inspect NAME|FILE: loads a plugin and prints its note and the options of its
+// components.
 
 #include <cmath>
 #include <cstdio>
@@ -26,7 +27,7 @@ bool names_file(const std::string& text) {
   return text.find('/') != std::string::npos || text.ends_with(".so");
 }
 
-/// The files that `name` means: a component's name, "kind:name", or a plugin's name.
+/// The files that `name` refers to: a component's name, "kind:name", or a plugin's name.
 std::vector<PluginFile> find_plugins(const PluginScan& scan, const std::string& name) {
   std::vector<PluginFile> found;
   std::set<std::string> known;

@@ -1,4 +1,5 @@
-// s2s-run plugin list: what every plugin on the search path says it provides. Nothing is loaded.
+// s2s-run plugin list: lists the components of all plugins on the search path, without loading
+// them.
 
 #include <cstdio>
 
@@ -23,7 +24,7 @@ void check_kind(const std::string& kind) {
   }
 }
 
-/// One name of one file: what `plugin list` prints a line about.
+/// One component of one file: a line of `plugin list`.
 struct Row {
   ComponentId id;
   const PluginFile* file;

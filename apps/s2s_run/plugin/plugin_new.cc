@@ -1,4 +1,4 @@
-// s2s-run plugin new KIND NAME: a project for a plugin outside this tree, from the SDK's templates.
+// s2s-run plugin new KIND NAME: creates a project for a plugin from the SDK's templates.
 
 #include <fmt/format.h>
 
@@ -35,7 +35,7 @@ std::vector<std::string> known_kinds() {
   return kinds;
 }
 
-/// vendor.name, each part fit for a namespace of C++.
+/// True for vendor.name where both parts are valid C++ identifiers.
 bool is_third_party_name(const std::string& name) {
   const size_t dot = name.find('.');
   const auto is_word = [](const std::string& word) {
@@ -48,7 +48,7 @@ bool is_third_party_name(const std::string& name) {
 /// The plugin's name, for files and namespaces: acme.mistral -> acme_mistral.
 std::string plugin_name(const std::string& component) { return replaced(component, ".", "_"); }
 
-/// The smallest configuration of s2s with the new language model in it.
+/// Writes configs/tiny.yaml with the new language model.
 void write_tiny_config(const fs::path& to, const std::string& component) {
   std::string text = read_small_file((shared_files() / "configs/tiny.yaml").string());
   text = replaced(text, "build/bin/s2s-run train configs/", "S2S_PLUGIN_PATH=build s2s-run train ");
@@ -71,8 +71,7 @@ int make_project(const NewArguments& arguments, const Invocation&) {
   const fs::path folder = arguments.folder.empty() ? plugin_name(arguments.name) : arguments.folder;
   require_new({folder.string()}, arguments.force);
   copy_template(template_root() / arguments.kind, folder,
-                {{"PLUGIN_NAME", plugin_name(arguments.name)}, {"COMPONENT_NAME", arguments.name}},
-                new_folder_error);
+                {{"PLUGIN_NAME", plugin_name(arguments.name)}, {"COMPONENT_NAME", arguments.name}});
   if (arguments.kind == "llm") write_tiny_config(folder, arguments.name);
   fmt::print("{}: a plugin for {}:{}\n", folder.string(), arguments.kind, arguments.name);
   const fs::path prefix = install_prefix();

@@ -1,4 +1,4 @@
-// s2s-run plugin path: the folders that are searched, in order, and where each comes from.
+// s2s-run plugin path: prints the folders that are searched, in order, and the origin of each.
 
 #include <algorithm>
 #include <cstdio>

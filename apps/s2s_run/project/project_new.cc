@@ -1,5 +1,5 @@
-// s2s-run new PROJECT: a folder to begin with: a configuration that trains as it is, data for it, a
-// job for SLURM and a README that says what to type next.
+// s2s-run new PROJECT: creates a project folder with a working configuration, data, a SLURM job and
+// a README.
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// [project/name]: `project`, as it was given, has no name that a project can have.
+/// [project/name]: `project`, as given, does not end in a valid project name.
 Error project_name_error(const std::string& project) {
   return {
       ExitCode::kUsage, "project/name",
@@ -31,7 +31,7 @@ Error project_name_error(const std::string& project) {
           "  next:      choose another name, for example my-project"};
 }
 
-/// [project/exists]: there is a file or a folder already.
+/// [project/exists]: the path exists.
 Error project_exists_error(const std::string& folder) {
   return {ExitCode::kData, "project/exists",
           "s2s-run new: '" + folder +
@@ -40,20 +40,12 @@ Error project_exists_error(const std::string& folder) {
               "  next:      choose another name, or move this one away"};
 }
 
-/// [project/write]: `path` cannot be made; `reason`: what the system says.
-Error project_write_error(const std::string& path, const std::string& reason) {
-  return {ExitCode::kData, "project/write",
-          "s2s-run new: cannot create '" + path + "': " + reason +
-              "; what was written so far has been removed\n  expected:  a folder that you may "
-              "write to, with 20 MB of free space\n  next:      choose another place"};
-}
-
 struct ProjectArguments {
   std::string folder;
   std::string from = "tiny";  // the template: a file of configs/
 };
 
-/// Fit for a folder, a job of SLURM and a value in YAML.
+/// True for a name that is valid as a folder, a SLURM job and a YAML value.
 bool is_project_name(const std::string& name) {
   constexpr const char* kLetters =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
@@ -64,10 +56,10 @@ bool is_project_name(const std::string& name) {
          name.find_first_not_of(std::string(kLetters) + ".-") == std::string::npos;
 }
 
-/// The template's configuration with the project's own folders; it makes its data on first use.
+/// The template's configuration with the project's folders. It creates its data on first use.
 std::string project_config(const std::string& from, const std::string& name) {
   std::string text = read_small_file((shared_files() / "configs" / (from + ".yaml")).string());
-  text.erase(0, text.find("\n\n"));  // what its first lines say holds in the repository
+  text.erase(0, text.find("\n\n"));  // the header comment is only valid in the repository
   text = replaced(text, "${" + from + ".", "${project.");
   text = replaced(text, "\n" + from + ":\n", "\nproject:\n");
   text = replaced(text, "runs/" + from + "-data", "data");
@@ -80,12 +72,12 @@ std::string project_config(const std::string& from, const std::string& name) {
   }
   S2S_ASSERT(text.find("\nproject:\n  data: data\n  run: runs/first\n") != std::string::npos,
              "the last block of a template's configuration names its two folders");
-  return "# " + name + ": made by `s2s-run new` from the template " + from +
-         ".\n# README.md says what to type next." + text;
+  return "# " + name + ": created by `s2s-run new` from the template " + from +
+         ".\n# See README.md for the next steps." + text;
 }
 
-/// Speaks the data of the smallest template, which takes seconds; other data is made by the first
-/// run that needs it.
+/// Synthesizes the data of the smallest template, which takes seconds. The first run creates the
+/// data of other templates.
 void make_example_data(const fs::path& folder) {
   Config config = load_config((folder / "config.yaml").string());
   resolve_interpolations(config);
@@ -99,11 +91,10 @@ int make_new_project(const ProjectArguments& arguments, const Invocation&) {
   if (!is_project_name(name)) throw project_name_error(arguments.folder);
   std::error_code ignored;
   if (fs::exists(fs::symlink_status(folder, ignored))) throw project_exists_error(folder.string());
-  synth::PartialFolder made(folder, project_write_error);
+  synth::PartialFolder made(folder);
   copy_template(
       shared_files() / "template_project", made.path(),
-      {{"PROJECT_NAME", name}, {"TEMPLATE_NAME", arguments.from}, {"STRATEGY_NAME", "ddp"}},
-      project_write_error);
+      {{"PROJECT_NAME", name}, {"TEMPLATE_NAME", arguments.from}, {"STRATEGY_NAME", "ddp"}});
   write_file_atomically((made.path() / "config.yaml").string(),
                         project_config(arguments.from, name));
   if (arguments.from == "tiny") make_example_data(made.path());

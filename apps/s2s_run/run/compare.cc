@@ -1,4 +1,4 @@
-// s2s-run compare: a component against another implementation's numbers.
+// s2s-run compare: compares the output of a component with that of another implementation.
 
 #include "compare/compare.h"
 

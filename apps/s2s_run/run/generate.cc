@@ -52,8 +52,8 @@ std::vector<std::string> audio_files(const std::string& folder) {
   return files;
 }
 
-/// Reads all of `paths`, files and folders; of a folder its audio files, in the order of their
-/// names. Errors: those of read_wave, [data/no-recording] for a folder without audio.
+/// Reads all of `paths`: files, and the audio files of folders, sorted by name. Errors: those of
+/// read_wave, [data/no-recording] for a folder without audio.
 std::vector<HeardRecording> read_recordings(const std::vector<std::string>& paths, int64_t channel,
                                             int64_t sample_rate_hz) {
   std::vector<std::string> files;
@@ -80,7 +80,7 @@ struct GenerateArguments {
   SamplingOptions sampling;
 };
 
-/// One input's answer and what it cost.
+/// The answer to one input, and timings.
 struct Answer {
   at::Tensor audio_S;
   std::vector<int64_t> text_tokens;
@@ -101,7 +101,7 @@ void append(Answer& answer, std::vector<at::Tensor>& audio, std::vector<at::Tens
                             piece.text_tokens.end());
 }
 
-/// Feeds the audio frame by frame, as a microphone would.
+/// Feeds the audio frame by frame, like a microphone.
 Answer stream(SpeechModel& model, const at::Tensor& audio_S) {
   Answer answer;
   std::vector<at::Tensor> audio, codes;
@@ -179,7 +179,7 @@ void print_costs(const Answer& answer, double audio_s) {
              percentile(answer.frame_ms, 1));
 }
 
-/// CLI11 takes an option's name for the recording that was forgotten.
+/// CLI11 reads an option's name as the recording when the recording is missing.
 std::string not_an_option(const std::string& word) {
   return word.starts_with("--") ? "expected a recording, found the option " + word : "";
 }
@@ -188,7 +188,8 @@ std::string wav_name(size_t index, const std::string& input) {
   return fmt::format("{:03}_{}.wav", index, fs::path(input).stem().string());
 }
 
-/// A recording of several channels is a conversation, of which the model hears one side.
+/// Logs which channel is used. A multi-channel recording is usually a conversation with one speaker
+/// per channel.
 void note_channels(const std::vector<HeardRecording>& inputs, int64_t channel, Log& log) {
   for (const HeardRecording& input : inputs) {
     if (input.wave.num_channels == 1) continue;
@@ -206,7 +207,7 @@ void require_new_answers(const GenerateArguments& arguments,
   require_new(files, arguments.force);
 }
 
-/// Answers one recording after the other; each answer is there as soon as it is known.
+/// Answers the recordings one by one. Each answer is written as soon as it is complete.
 void answer_all(const GenerateArguments& arguments, SpeechModel& model,
                 const std::vector<HeardRecording>& inputs) {
   make_folders(arguments.output);
@@ -239,15 +240,15 @@ int run_generate(GenerateArguments arguments, const Invocation& invocation) {
   Console console(std::cerr, standard_error_is_terminal(), terminal_width());
   Log log(&console);
   setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });
-  if (place != arguments.checkpoint) log.info(fmt::format("takes {}", arguments.checkpoint));
-  check_same_parts(arguments.checkpoint, setup.config());  // before its tokenizer is read
+  if (place != arguments.checkpoint) log.info(fmt::format("loading {}", arguments.checkpoint));
+  check_same_parts(arguments.checkpoint, setup.config());  // check before reading its tokenizer
   const std::unique_ptr<Tokenizer> tokenizer = setup.builder().tokenizer(arguments.checkpoint);
   const std::unique_ptr<SpeechModel> model =
       setup.builder().model(tokenizer.get(), arguments.checkpoint);
   load_model(arguments.checkpoint, *model);
   model->train(false);
   model->choose_tokens_by(arguments.sampling);
-  // Every input is read before the first answer, so that a bad one costs nothing.
+  // Reads all inputs before the first answer, so that a bad input is reported at once.
   const std::vector<HeardRecording> inputs =
       read_recordings(arguments.inputs, arguments.channel, model->source_sample_rate_hz());
   require_new_answers(arguments, inputs);

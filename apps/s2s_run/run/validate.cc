@@ -1,5 +1,5 @@
-// s2s-run validate CONFIG --checkpoint DIR: losses and metrics per data set, predictions, and the
-// listening report.
+// s2s-run validate CONFIG --checkpoint DIR: computes losses and metrics per data set, and writes
+// predictions and the listening report.
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ namespace {
 struct ValidateArguments {
   ConfigArguments config;
   std::string checkpoint;
-  std::string report;  // "": the run folder's report/, which is the last validation's
+  std::string report;  // "": report/ in the run folder
   bool force = false;
   int64_t limit_batches = 0;
 };
@@ -52,7 +52,7 @@ std::string cell_text(const ScoreTable::Row& row, const std::optional<double>& c
   return fmt::format("{:.2f}{}", *cell, row.unit.empty() ? "" : " " + row.unit);
 }
 
-/// The model beside what its codec and the scorer allow at best.
+/// Prints the model's scores next to the upper bounds that its codec and the scorer allow.
 void print_scores(const DataSetBoard& board) {
   const ScoreTable table = board.table();
   fmt::print("\n{}, {}\n", board.name(), counted(board.num_examples(), "example"));
@@ -87,7 +87,7 @@ void print_json(const ValidationReport& losses, const ListeningReport& report,
   fmt::print("{}\n", out.dump(2));
 }
 
-/// The run's log when there is a run.
+/// The log file of the run folder, if the folder exists.
 std::string log_file(const RunOptions& settings) {
   const std::filesystem::path folder = settings.exp_manager.run_folder();
   return std::filesystem::is_directory(folder) ? (folder / "log.txt").string() : "";
@@ -96,7 +96,7 @@ std::string log_file(const RunOptions& settings) {
 ReportSummary summary_of(const ValidateArguments& arguments, const RunOptions& settings,
                          const ValidationReport& losses, const RunFolder& folder) {
   ReportSummary summary;
-  // A run's folder says more than the name that every run has that was not given one.
+  // Prefer the folder's name to the default name of runs.
   const std::string folder_name =
       std::filesystem::path(settings.exp_manager.run_folder()).filename().string();
   const bool is_named = settings.exp_manager.name != ExpManagerBlock().name;
@@ -108,12 +108,12 @@ ReportSummary summary_of(const ValidateArguments& arguments, const RunOptions& s
   return summary;
 }
 
-/// The parts of a validation; later ones may refer to earlier ones.
+/// The parts of a validation. Later members may refer to earlier ones.
 struct ValidationParts {
   std::unique_ptr<Tokenizer> tokenizer;
   Validator::Sets sets;
   std::unique_ptr<SpeechModel> model;
-  std::unique_ptr<ParallelStrategy> strategy;  // null: one process
+  std::unique_ptr<ParallelStrategy> strategy;  // null when there is one process
   std::unique_ptr<Scorer> scorer;
   std::vector<NamedMetric> metrics;
 };
@@ -122,14 +122,14 @@ ValidationParts build_parts(const ValidateArguments& arguments, const Run& setup
                             const RunProcesses& processes) {
   const RunBuilder& builder = setup.builder();
   ValidationParts parts;
-  check_same_parts(arguments.checkpoint, setup.config());  // before its tokenizer is read
+  check_same_parts(arguments.checkpoint, setup.config());  // check before reading its tokenizer
   if (processes.place().size > 1) parts.strategy = build_strategy(setup, processes);
   parts.tokenizer = build_tokenizer(builder, processes, arguments.checkpoint);
   parts.sets = builder.validation_sources(parts.tokenizer.get());
   parts.metrics = builder.metrics();
   parts.model = builder.described_model(parts.tokenizer.get(), arguments.checkpoint);
   const auto values = builder.initial_values(*parts.model, arguments.checkpoint);
-  if (parts.strategy) {  // each rank reads what it holds
+  if (parts.strategy) {  // each rank reads its shards
     attach_strategy(*parts.strategy, *parts.model, *values);
     load_model(arguments.checkpoint, *parts.model, parts.strategy->parts(*parts.model));
     parts.strategy->after_update(*parts.model);
@@ -152,7 +152,7 @@ ValidationSettings validation_settings(const ValidateArguments& arguments,
   return validation;
 }
 
-/// Losses and answers of all ranks; the examples are rank 0's.
+/// Computes losses and answers on all ranks. Rank 0 gets all examples.
 ValidationReport measure(const ValidateArguments& arguments, Validator& validator,
                          const ValidationParts& parts, const RunProcesses& processes) {
   ValidationReport losses = validator.run(steps_of_checkpoint(arguments.checkpoint));
@@ -162,7 +162,7 @@ ValidationReport measure(const ValidateArguments& arguments, Validator& validato
   return losses;
 }
 
-/// Rank 0 writes the report and prints.
+/// Writes the report and prints the scores, on rank 0.
 void tell(const ValidateArguments& arguments, const Invocation& invocation,
           const RunOptions& settings, Validator& validator, const ValidationParts& parts,
           const ValidationReport& losses) {
@@ -193,9 +193,9 @@ int validate(const ValidateArguments& arguments, const Invocation& invocation, c
                   speaks && standard_error_is_terminal(), terminal_width());
   Log log(&console, {LogLevel::kInfo, speaks ? log_file(settings) : ""});
   setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });
-  log.info(fmt::format("takes {}", arguments.checkpoint));
+  log.info(fmt::format("loading {}", arguments.checkpoint));
   ValidationParts parts = build_parts(arguments, setup, processes);
-  processes.first().run("run folder", [&] {  // before hours of work
+  processes.first().run("run folder", [&] {  // fail early if it cannot be created
     if (!arguments.report.empty()) make_folders(arguments.report);
     return RunFolder(settings.exp_manager.run_folder()).path();
   });

@@ -13,8 +13,8 @@ namespace {
 
 constexpr int64_t kFrameSamples = kSpeechRateHz * kFrameMs / 1000;
 constexpr double kFrameS = 0.08;
-/// Digital silence at both edges of a phrase: wider than half of a codec's analysis window less
-/// half a column, so that a phrase's tokens do not depend on its neighbors.
+/// Digital silence at both edges of a phrase. It is longer than half a codec analysis window minus
+/// half a hop, so that the tokens of a phrase do not depend on its neighbors.
 constexpr size_t kPhraseEdgeSamples = 400;
 
 double seconds(int64_t samples) {
@@ -35,7 +35,6 @@ void scale(std::vector<float>& samples, double gain) {
   for (float& x : samples) x *= static_cast<float>(gain);
 }
 
-/// Opens a gap of `gap_s` between two words.
 void insert_pause(Speech& speech, size_t before_word, double gap_s) {
   const double at_s = speech.words[before_word].start_s;
   const auto at = std::min(speech.samples.size(),
@@ -54,7 +53,7 @@ void insert_pause(Speech& speech, size_t before_word, double gap_s) {
   }
 }
 
-/// A growing dialogue. All draws come from one stream, in a fixed order.
+/// Builds a dialogue. All random numbers come from one stream, in a fixed order.
 class Timeline {
  public:
   Timeline(Composer& composer, Random random) : composer_(composer), random_(random) {}
@@ -62,7 +61,8 @@ class Timeline {
   /// Adds silence.
   void wait(int64_t frames) { cursor_ += frames; }
 
-  /// The user speaks from somewhere inside frame `cursor_`; the cursor moves to the answer.
+  /// Adds a user turn that starts at a random sample of frame `cursor_`. Moves the cursor to the
+  /// start of the answer.
   void user_turn(const Exchange& exchange, Speech speech) {
     const int64_t start = cursor_ * kFrameSamples + random_.between(0, kFrameSamples - 1);
     put(dialogue_.user, start, speech.samples);
@@ -74,7 +74,7 @@ class Timeline {
     dialogue_.turns.push_back(std::move(turn));
   }
 
-  /// The agent speaks from frame `cursor_` on; the cursor moves behind the answer.
+  /// Adds an agent turn that starts at frame `cursor_`. Moves the cursor after the answer.
   void agent_turn(const Exchange& exchange) {
     SpokenTurn turn{true, false, frame_time_s(cursor_), 0, exchange.answer(), {}};
     for (const std::string& text : exchange.answer_phrases) {
@@ -87,9 +87,9 @@ class Timeline {
     dialogue_.turns.push_back(std::move(turn));
   }
 
-  /// Moves the cursor back into the agent's last turn, to where a user starts to speak over it, and
-  /// ends that turn kReactionFrames later. Nothing happens (false) when the answer is too short:
-  /// its text has to fit, because the text channel runs ahead of the voice.
+  /// Moves the cursor back into the agent's last turn, to the frame at which a user barges in, and
+  /// ends that turn kReactionFrames later. Returns false without a change when the answer is too
+  /// short: its text must fit, because the text channel is ahead of the voice.
   bool interrupt() {
     SpokenTurn& turn = dialogue_.turns.back();
     const int64_t first = std::llround(turn.start_s / kFrameS);
@@ -133,7 +133,8 @@ class Timeline {
     const auto end = std::min(static_cast<size_t>(sample), dialogue_.agent.size());
     const size_t fade = std::min<size_t>(320, end);
     dialogue_.agent.resize(end);
-    // Silent before the frame's end, so that the next frame is digital silence to a codec too.
+    // Silence before the end of the frame, so that the next frame is digital silence for a codec,
+    // too.
     for (size_t i = 0; i < std::min(kPhraseEdgeSamples, end); ++i) dialogue_.agent[end - 1 - i] = 0;
     for (size_t i = 0; i < fade && kPhraseEdgeSamples + i < end; ++i) {
       dialogue_.agent[end - 1 - kPhraseEdgeSamples - i] *=
@@ -147,7 +148,7 @@ class Timeline {
   int64_t cursor_ = 0;
 };
 
-/// Speech at -26 dB, give or take 3.
+/// RMS of speech: -26 dB (varied by 3 dB later).
 constexpr double kSpeechLevel = 0.05;
 
 Speech user_speech(Speaker& speaker, const Question& question, const Exchange& exchange,
@@ -162,7 +163,7 @@ Speech user_speech(Speaker& speaker, const Question& question, const Exchange& e
   return speech;
 }
 
-/// Noise of one of five levels (none included) and three colors over the whole channel.
+/// Adds noise of one of five levels (including none) and three colors.
 void add_noise(std::vector<float>& channel, Random& random) {
   constexpr double kSnrDb[] = {0, 32, 26, 20, 14};
   constexpr double kPoles[] = {0, 0.7, 0.95};
@@ -177,7 +178,7 @@ void add_noise(std::vector<float>& channel, Random& random) {
   }
 }
 
-/// Everything but the noise; nothing when the plan's interruption does not work out.
+/// The dialogue without noise; empty when the planned interruption is impossible.
 std::optional<Dialogue> lay_out(Composer& composer, Speaker& speaker, const CutPlan& plan,
                                 Random random) {
   Timeline timeline(composer, Random(random.next()));

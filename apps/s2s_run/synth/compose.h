@@ -1,5 +1,5 @@
 #pragma once
-// Puts a planned cut on the clock: two audio channels and the turns with their word times.
+// Renders a planned cut: two audio channels, and turns with word times.
 
 #include <map>
 #include <string>
@@ -11,7 +11,8 @@
 namespace s2s::synth {
 
 constexpr int64_t kFrameMs = 80;
-/// The agent answers this many frames after the user's end, and stops as many after a new turn.
+/// The agent answers this many frames after the user's end, and stops this many frames after an
+/// interruption.
 constexpr int64_t kReactionFrames = 3;
 
 struct SpokenTurn {
@@ -20,10 +21,10 @@ struct SpokenTurn {
   double start_s = 0;
   double end_s = 0;
   std::string text;
-  std::vector<SpokenWord> words;  // times on the cut's clock; only words that were begun
+  std::vector<SpokenWord> words;  // times relative to the cut; only words that have started
 };
 
-/// Both channels last `frames` whole frames.
+/// Both channels have exactly `frames` frames.
 struct Dialogue {
   int64_t frames = 0;
   std::vector<float> user;   // 16 kHz
@@ -31,13 +32,13 @@ struct Dialogue {
   std::vector<SpokenTurn> turns;
 };
 
-/// Speaks cuts; keeps the agent's phrases, which come again and again.
+/// Synthesizes cuts. Caches the agent's phrases, which occur many times.
 class Composer {
  public:
   explicit Composer(uint64_t seed) : seed_(seed) {}
-  /// Usually one dialogue; two when an interrupted one would exceed the plan's limit.
+  /// Usually one dialogue; two when a dialogue with an interruption would exceed the plan's limit.
   std::vector<Dialogue> compose(const CutPlan& plan);
-  /// An agent's phrase in whole frames, silent at both edges.
+  /// A phrase of the agent as whole frames, with silence at both edges.
   const Speech& agent_phrase(const std::string& text);
 
  private:

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Lhotse keeps eight decimals.
+/// Rounds to 8 decimals, as Lhotse does.
 double rounded(double time_s) { return std::round(time_s * 1e8) / 1e8; }
 
 std::vector<float> resampled(const Resampler& resampler, const std::vector<float>& samples) {
@@ -115,7 +115,7 @@ void CutWriter::write_audio(const std::string& relative_path, const std::vector<
   errno = 0;
   SNDFILE* file = sf_open(path.c_str(), SFM_WRITE, &info);
   if (file == nullptr) throw cannot_write(path, reason_of(nullptr));
-  double level = 0.1;  // of 1: larger is smaller and slower
+  double level = 0.1;  // 0 to 1; larger: smaller files, slower
   if (audio_format_ == "flac") sf_command(file, SFC_SET_COMPRESSION_LEVEL, &level, sizeof level);
   const std::vector<int16_t> pcm = as_int16(samples);
   const auto count = static_cast<sf_count_t>(pcm.size());

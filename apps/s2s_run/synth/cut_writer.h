@@ -9,11 +9,11 @@
 
 namespace s2s::synth {
 
-/// Files go to FOLDER/audio/SPLIT/ID_{user,agent}.EXT; the cut names them relative to FOLDER.
+/// Writes FOLDER/audio/SPLIT/ID_{user,agent}.EXT. The cut has paths relative to FOLDER.
 class CutWriter {
  public:
   CutWriter(std::filesystem::path folder, const SetOptions& options);
-  /// Writes both files and returns the cut as one JSON line, with its line end.
+  /// Writes both files. Returns the cut as one JSON line, including the newline.
   /// Errors: [synth/write].
   std::string write(const std::string& split, const std::string& id,
                     const Dialogue& dialogue) const;

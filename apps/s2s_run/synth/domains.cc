@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "base/text.h"
 #include "s2s_run/synth/random.h"
 #include "s2s_run/synth/synth_errors.h"
 
@@ -11,8 +12,8 @@ namespace s2s::synth {
 
 namespace {
 
-/// A slot's values. `{0}` in a pattern is the first slot's value; `{0.1}` the second form of it,
-/// where a value is written as "first form|second form".
+/// A domain of dialogues. In patterns, `{0}` is the value of the first slot, and `{0.1}` its second
+/// form, if the value is written as "first form|second form".
 struct Domain {
   const char* name;
   bool in_default_set;
@@ -28,7 +29,7 @@ const std::vector<const char*> kDays = {"monday", "tuesday",  "wednesday", "thur
 const std::vector<const char*> kAddends = {"one|1", "two|2",   "three|3", "four|4", "five|5",
                                            "six|6", "seven|7", "eight|8", "nine|9"};
 
-/// The order of values is part of the data set: it decides what is held out.
+/// The order of values is part of the data set: it determines which combinations are held out.
 const std::vector<Domain>& domains() {
   static const std::vector<Domain> all = {
       {"timers",
@@ -78,7 +79,7 @@ const std::vector<Domain>& domains() {
   return all;
 }
 
-/// The n-th form of a value; the first form serves where a value has fewer.
+/// The n-th form of a value, or the first form if there are fewer.
 std::string form_of(const std::string& value, size_t n) {
   size_t begin = 0;
   for (size_t i = 0; i < n; ++i) {
@@ -97,8 +98,7 @@ std::string sum_word(const Combination& c) {
   return words.at(c.values.at(0) + c.values.at(1));
 }
 
-/// The text for what stands between braces: "S", "S.N", "S.+T" (the form that slot T's value
-/// picks), or "sum".
+/// The text for a placeholder: "S", "S.N", "S.+T" (the form selected by slot T's value), or "sum".
 std::string slot_text(const Domain& domain, const Combination& c, const std::string& key) {
   if (key == "sum") return sum_word(c);
   const auto slot = static_cast<size_t>(key[0] - '0');
@@ -139,11 +139,7 @@ void add_combinations(size_t domain, std::vector<Combination>& all) {
 
 }  // namespace
 
-std::string Exchange::answer() const {
-  std::string all;
-  for (const std::string& phrase : answer_phrases) all += (all.empty() ? "" : " ") + phrase;
-  return all;
-}
+std::string Exchange::answer() const { return joined(answer_phrases, " "); }
 
 std::vector<std::string> domain_names() {
   std::vector<std::string> names;
@@ -182,7 +178,8 @@ Exchange make_exchange(const Combination& c, size_t phrasing) {
 
 std::vector<bool> choose_held_out(const std::vector<Combination>& all, size_t count,
                                   uint64_t seed) {
-  std::map<std::array<size_t, 3>, size_t> uses;  // domain, slot, value -> combinations in training
+  // domain, slot, value -> number of training combinations
+  std::map<std::array<size_t, 3>, size_t> uses;
   for (const Combination& c : all) {
     for (size_t s = 0; s < c.values.size(); ++s) ++uses[{c.domain, s, c.values[s]}];
   }

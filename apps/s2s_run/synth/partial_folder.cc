@@ -7,13 +7,15 @@
 #include <string>
 #include <system_error>
 
+#include "base/atomic_file.h"
+
 namespace s2s::synth {
 
 namespace {
 
 namespace fs = std::filesystem;
 
-/// Best effort: what cannot be listed or removed stays.
+/// Removes folders of dead processes. Ignores errors.
 void remove_leftovers(const fs::path& name) {
   const fs::path parent = name.has_parent_path() ? name.parent_path() : fs::path(".");
   const std::string prefix = name.filename().string() + ".partial-";
@@ -28,16 +30,11 @@ void remove_leftovers(const fs::path& name) {
 
 }  // namespace
 
-PartialFolder::PartialFolder(fs::path name, WriteError write_error)
-    : name_(std::move(name)), write_error_(write_error) {
+PartialFolder::PartialFolder(fs::path name) : name_(std::move(name)) {
   if (!name_.has_filename()) name_ = name_.parent_path();  // a trailing slash
-  std::error_code error;
-  if (name_.has_parent_path()) fs::create_directories(name_.parent_path(), error);
-  if (error) throw write_error_(name_.parent_path().string(), error.message());
   remove_leftovers(name_);
   partial_ = name_.string() + ".partial-" + std::to_string(getpid());
-  fs::create_directory(partial_, error);
-  if (error) throw write_error_(partial_.string(), error.message());
+  make_folders(partial_.string());
 }
 
 PartialFolder::~PartialFolder() {
@@ -46,9 +43,7 @@ PartialFolder::~PartialFolder() {
 }
 
 void PartialFolder::commit() {
-  std::error_code error;
-  fs::rename(partial_, name_, error);  // replaces an empty folder
-  if (error) throw write_error_(name_.string(), error.message());
+  rename_durably(partial_.string(), name_.string());  // replaces an empty folder
   committed_ = true;
 }
 

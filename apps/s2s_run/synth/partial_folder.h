@@ -1,32 +1,26 @@
 #pragma once
-// A folder that appears under its name only when everything in it is there.
+// A folder that gets its final name only when it is complete.
 
 #include <filesystem>
-#include <string>
-
-#include "s2s_run/synth/synth_errors.h"
 
 namespace s2s::synth {
 
-/// Makes NAME.partial-PID beside NAME; removes it unless `commit` renamed it. Folders that dead
-/// processes left behind are removed as well.
+/// Creates NAME.partial-PID next to NAME. The destructor removes it unless `commit` renamed it.
+/// Also removes such folders of dead processes.
 class PartialFolder {
  public:
-  using WriteError = Error (*)(const std::string& path, const std::string& reason);
-
-  /// Errors: `write_error`, [synth/write] without one.
-  explicit PartialFolder(std::filesystem::path name, WriteError write_error = cannot_write);
+  /// Errors: [io/write].
+  explicit PartialFolder(std::filesystem::path name);
   ~PartialFolder();
   PartialFolder(const PartialFolder&) = delete;
   PartialFolder& operator=(const PartialFolder&) = delete;
 
   const std::filesystem::path& path() const { return partial_; }
-  /// Errors: `write_error` when NAME came into being meanwhile.
+  /// Errors: [io/write] if NAME was created in the meantime.
   void commit();
 
  private:
   std::filesystem::path name_;
-  WriteError write_error_;
   std::filesystem::path partial_;
   bool committed_ = false;
 };

@@ -9,16 +9,16 @@ namespace s2s::synth {
 namespace {
 
 constexpr size_t kNumVoices = 4;
-constexpr size_t kNumSteps = 5;  // of pitch and of speed
+constexpr size_t kNumSteps = 5;  // steps of pitch and of speed
 constexpr size_t kSettingsPerVoice = kNumSteps * kNumSteps;
 
-/// How much of everything a size holds.
+/// Amounts of data for a size.
 struct Amounts {
   std::vector<std::string> domains;
-  size_t utterances;  // for each training combination
+  size_t utterances;  // per training combination
   size_t held_out;
-  size_t dev_cuts;       // at most, for each validation split
-  size_t training_cuts;  // at most
+  size_t dev_cuts;       // maximum per validation split
+  size_t training_cuts;  // maximum
 };
 
 Amounts amounts_of(Size size) {
@@ -65,7 +65,7 @@ class Planner {
   }
 
  private:
-  /// Every training combination as often as asked, voices used evenly, in a random order.
+  /// Each training combination `utterances` times, with voices used evenly, in random order.
   std::vector<Question> training_questions() const {
     std::vector<Question> questions;
     const std::vector<size_t> settings = voice_indices(false);
@@ -74,7 +74,7 @@ class Planner {
     for (size_t c = 0; c < training_.size(); ++c) {
       const size_t first = random.below(per_voice);
       for (size_t use = 0; use < amounts_.utterances; ++use) {
-        // Seven has no common factor with the settings of a voice: none comes twice.
+        // Seven is coprime to the number of settings per voice, so no setting repeats.
         const size_t voice = (c + use) % kNumVoices;
         const size_t setting = (first + 7 * (use / kNumVoices)) % per_voice;
         questions.push_back({training_[c], (use / 2 + use) % kNumPhrasings,
@@ -101,8 +101,8 @@ class Planner {
     }
   }
 
-  /// One exchange each, so that an example is an answer. `turns`: every second one is interrupted
-  /// by another exchange, the others hold a pause.
+  /// One exchange per cut, so that each example is one answer. `turns`: every second cut is
+  /// interrupted by another exchange; the others contain a pause.
   void plan_validation(const std::string& split, const std::vector<Combination>& from,
                        bool new_voices, bool turns) {
     std::vector<Combination> combinations = from;

@@ -1,5 +1,6 @@
 #pragma once
-// A small random stream that is the same on every machine and for every number of workers.
+// A small random number generator with equal results on every machine and for every number of
+// workers.
 
 #include <cmath>
 #include <cstdint>
@@ -7,7 +8,7 @@
 
 namespace s2s::synth {
 
-/// SplitMix64. A stream is named by numbers (seed, purpose, index), never shared between tasks.
+/// SplitMix64. Numbers (seed, purpose, index) select a stream. Tasks do not share streams.
 class Random {
  public:
   explicit Random(uint64_t seed, uint64_t purpose = 0, uint64_t index = 0)
@@ -24,14 +25,14 @@ class Random {
   int64_t between(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(below(static_cast<size_t>(high - low + 1)));
   }
-  /// Sum of four uniforms: zero mean, unit variance, near enough to normal for noise.
+  /// Sum of four uniform numbers: zero mean, unit variance, approximately normal.
   float noise() {
     const uint64_t bits = next();
     int64_t sum = 0;
     for (int shift = 0; shift < 64; shift += 16) {
       sum += static_cast<int64_t>((bits >> shift) & 0xFFFF);
     }
-    // Each part has variance 65536^2 / 12, four of them 65536^2 / 3.
+    // Each term has variance 65536^2 / 12; the sum of four has 65536^2 / 3.
     return static_cast<float>((static_cast<double>(sum) - 131070.0) * (1.7320508 / 65536.0));
   }
   template <class T>

@@ -27,7 +27,7 @@ struct LoadedVoice {
 
 namespace {
 
-/// A statistical voice keeps its mean pitch in its model; the diphone voice has it as a feature.
+/// A statistical voice stores its mean pitch in its model, the diphone voice as a feature.
 float mean_pitch_hz(cst_voice* voice) {
   if (feat_present(voice->features, "int_f0_target_mean")) {
     return feat_float(voice->features, "int_f0_target_mean");
@@ -61,7 +61,7 @@ std::vector<SpokenWord> spoken_words(cst_utterance* utterance) {
   return words;
 }
 
-/// Cuts the pauses away, keeping `margin` around the words, and fades both edges.
+/// Removes the silence around the words except for a margin, and fades both edges.
 Speech without_pauses(const cst_wave* wave, std::vector<SpokenWord> words) {
   constexpr double kMarginS = 0.02;
   const auto total = static_cast<int64_t>(wave->num_samples);
@@ -119,8 +119,7 @@ Speech Speaker::speak(const std::string& text, const VoiceSetting& setting) {
   feat_set_float(loaded.voice->features, "duration_stretch",
                  loaded.stretch * static_cast<float>(setting.stretch));
   feat_set_int(loaded.voice->features, "mlsa_speed_param", setting.fast ? 8 : 0);
-  // The voices' noise comes from rand(): without this the audio would depend on what was said
-  // before.
+  // The voices use rand(). Without a fixed seed, the audio would depend on earlier calls.
   std::srand(1);
   const std::unique_ptr<cst_utterance, void (*)(cst_utterance*)> utterance(
       flite_synth_text(text.c_str(), loaded.voice), delete_utterance);

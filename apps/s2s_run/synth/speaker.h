@@ -1,5 +1,5 @@
 #pragma once
-// Speaks a text with one of flite's voices.
+// Synthesizes speech with flite's voices.
 
 #include <cstdint>
 #include <memory>
@@ -10,12 +10,12 @@ namespace s2s::synth {
 
 constexpr int64_t kSpeechRateHz = 16000;
 
-/// A way to say things. Pitch and stretch are factors on the voice's own.
+/// A voice setting. Pitch and stretch are factors on the voice's own values.
 struct VoiceSetting {
   size_t voice = 0;  // index into voice_names()
   double pitch = 1;
   double stretch = 1;  // above 1 is slower
-  bool fast = false;   // fewer coefficients: a fifth less work, hardly to be heard
+  bool fast = false;   // fewer coefficients: 20 % faster, barely audible
 };
 
 struct SpokenWord {
@@ -24,23 +24,23 @@ struct SpokenWord {
   double end_s = 0;
 };
 
-/// Speech at 16 kHz without the pauses around it; times count from its first sample.
+/// Speech at 16 kHz, without silence at its edges. Times are relative to its first sample.
 struct Speech {
   std::vector<float> samples;
   std::vector<SpokenWord> words;
 };
 
 const std::vector<std::string>& voice_names();
-/// The agent's voice in voice_names().
+/// Index of the agent's voice in voice_names().
 constexpr size_t kAgentVoice = 1;
 
-/// Loads the voices once; not for several threads at once.
+/// Loads the voices once. Not thread-safe.
 class Speaker {
  public:
   Speaker();
   ~Speaker();
-  /// Words of `text` are separated by single blanks. The result depends on the arguments only.
-  /// Errors: [synth/speech] when flite hears another number of words in the text.
+  /// Words of `text` must be separated by single spaces. The result depends only on the arguments.
+  /// Errors: [synth/speech] when flite finds another number of words in the text.
   Speech speak(const std::string& text, const VoiceSetting& setting);
 
  private:

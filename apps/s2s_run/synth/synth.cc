@@ -1,15 +1,14 @@
 #include "s2s_run/synth/synth.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <system_error>
 #include <thread>
 
+#include "base/atomic_file.h"
 #include "base/foreign_json.h"
 #include "s2s_run/synth/compose.h"
 #include "s2s_run/synth/cut_writer.h"
@@ -23,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// Raised when the same options give other data.
+/// Increment when the same options give different data.
 constexpr int kSetVersion = 1;
 
 const char* size_name(Size size) {
@@ -52,15 +51,7 @@ void check(const SetOptions& options) {
   if (rate < 8000 || rate > 48000 || rate % 50 != 0) throw bad_sample_rate(rate);
 }
 
-void write_text(const fs::path& path, const std::string& text) {
-  errno = 0;
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) throw cannot_write(path.string(), std::strerror(errno));
-}
-
-/// synth.json of a folder; nothing where it is missing or is not what this program writes.
+/// synth.json of a folder; empty if it is missing or was not written by this program.
 std::optional<Json> description_of(const fs::path& folder) {
   try {
     Json json = try_parse_foreign_json<Json>(read_small_file(folder / "synth.json"));
@@ -77,7 +68,7 @@ std::optional<Json> description_of(const fs::path& folder) {
   }
 }
 
-/// The summary of a set that is there already; nothing when the folder is free.
+/// Reads the summary of an existing set. False when the folder does not exist or is empty.
 bool find_existing(const fs::path& folder, const Json& settings, SetSummary& summary) {
   if (!fs::exists(folder)) return false;
   if (fs::is_directory(folder) && fs::is_empty(folder)) return false;
@@ -93,7 +84,7 @@ bool find_existing(const fs::path& folder, const Json& settings, SetSummary& sum
   return true;
 }
 
-/// What a worker does: speaks a planned cut and writes it. -> its JSON lines.
+/// The task of a worker: synthesizes a planned cut and writes it. -> its JSON lines.
 std::function<std::string(size_t)> cut_task(const SetPlan& plan, const fs::path& folder,
                                             const SetOptions& options) {
   auto composer = std::make_shared<Composer>(options.seed);
@@ -119,7 +110,7 @@ void write_manifests(const SetPlan& plan, const std::vector<std::string>& lines,
   for (size_t i = 0; i < lines.size(); ++i) files[plan.cuts[i].split] += lines[i];
   double duration_s = 0;
   for (const auto& [split, text] : files) {
-    write_text(folder / (split + ".jsonl"), text);
+    write_file_atomically((folder / (split + ".jsonl")).string(), text);
     std::istringstream in(text);
     for (std::string line; std::getline(in, line); ++summary.cuts[split]) {
       duration_s += parse_foreign_json<Json>(line)["duration"].get<double>();
@@ -128,7 +119,7 @@ void write_manifests(const SetPlan& plan, const std::vector<std::string>& lines,
   summary.hours = std::round(duration_s / 36) / 100;
   std::string texts;
   for (const std::string& text : plan.texts) texts += text + "\n";
-  write_text(folder / "texts.txt", texts);
+  write_file_atomically((folder / "texts.txt").string(), texts);
 }
 
 }  // namespace
@@ -143,10 +134,7 @@ SetSummary make_set(const fs::path& folder, const SetOptions& options, size_t nu
 
   PartialFolder partial(folder);
   for (const CutPlan& cut : plan.cuts) {
-    std::error_code error;
-    const fs::path audio = partial.path() / "audio" / cut.split;
-    fs::create_directories(audio, error);
-    if (error) throw cannot_write(audio.string(), error.message());
+    make_folders((partial.path() / "audio" / cut.split).string());
   }
   if (num_workers == 0) num_workers = std::max(1U, std::thread::hardware_concurrency());
   const auto lines = run_in_workers(
@@ -157,7 +145,7 @@ SetSummary make_set(const fs::path& folder, const SetOptions& options, size_t nu
                           {"settings", settings},
                           {"cuts", summary.cuts},
                           {"hours", summary.hours}};
-  write_text(partial.path() / "synth.json", described.dump(2) + "\n");
+  write_file_atomically((partial.path() / "synth.json").string(), described.dump(2) + "\n");
   partial.commit();
   return summary;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Makes a spoken data set: train.jsonl, dev.jsonl, dev_seen.jsonl, dev_turns.jsonl, texts.txt,
+// Creates a spoken data set: train.jsonl, dev.jsonl, dev_seen.jsonl, dev_turns.jsonl, texts.txt,
 // synth.json and the audio. core/docs/reference/demo_data.md describes it.
 
 #include <filesystem>
@@ -13,13 +13,13 @@ namespace s2s::synth {
 
 struct SetSummary {
   std::filesystem::path folder;
-  bool reused = false;                 // it was there, complete and with the same options
-  std::map<std::string, size_t> cuts;  // of each split
-  double hours = 0;                    // of all cuts
+  bool reused = false;                 // the complete set with these options existed
+  std::map<std::string, size_t> cuts;  // number of cuts by split
+  double hours = 0;                    // total duration
 };
 
-/// Makes the set, or finds it made. The folder appears under its name only when it is complete.
-/// num_workers: processes; 0 takes one for each processor.
+/// Creates the set unless it exists. The folder gets its name only when the set is complete.
+/// num_workers: processes; 0: one per processor.
 /// Errors: [synth/...].
 SetSummary make_set(const std::filesystem::path& folder, const SetOptions& options,
                     size_t num_workers, const Progress& progress);

@@ -1,28 +1,21 @@
 #include "s2s_run/synth/synth_errors.h"
 
+#include <fmt/ranges.h>
+
 namespace s2s::synth {
-
-namespace {
-
-std::string list(const std::vector<std::string>& names) {
-  std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  return all;
-}
-
-}  // namespace
 
 Error unknown_domain(const std::string& name, const std::vector<std::string>& known) {
   const std::string nearest = nearest_name(name, known);
   const std::string hint = nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
   return {ExitCode::kUsage, "synth/domain",
-          "--domains: there is no domain '" + name + "'" + hint + "\n  known: " + list(known)};
+          fmt::format("--domains: unknown domain '{}'{}\n  known: {}", name, hint,
+                      fmt::join(known, ", "))};
 }
 
 Error speech_failed(const std::string& text, const std::string& voice) {
   return {ExitCode::kData, "synth/speech",
           "flite's voice '" + voice + "' did not speak every word of '" + text +
-              "'; use plain lower-case words separated by single blanks"};
+              "'; use lower-case words separated by single spaces"};
 }
 
 Error folder_in_use(const std::string& folder) {

@@ -1,5 +1,5 @@
 #pragma once
-// Everything that can go wrong for the user of `data synth`.
+// Errors of `data synth`.
 
 #include <string>
 #include <vector>
@@ -10,15 +10,14 @@ namespace s2s::synth {
 
 Error unknown_domain(const std::string& name, const std::vector<std::string>& known);
 Error speech_failed(const std::string& text, const std::string& voice);
-/// The folder holds something that is not a finished set of ours.
+/// The folder contains something other than a complete set.
 Error folder_in_use(const std::string& folder);
-/// The folder holds a set that was made with other settings.
 Error other_set_there(const std::string& folder, const std::string& there,
                       const std::string& asked);
 Error cannot_write(const std::string& path, const std::string& reason);
 Error worker_failed(const std::string& reason);
 Error stopped(const std::string& folder);
-/// An error that a worker process met, thrown again in the parent.
+/// An error of a worker process, rethrown in the parent.
 Error relayed(int exit_code, const std::string& id, const std::string& message);
 Error bad_sample_rate(int64_t rate_hz);
 

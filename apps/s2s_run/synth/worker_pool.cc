@@ -18,7 +18,7 @@ namespace s2s::synth {
 
 namespace {
 
-/// What goes through a worker's pipe: this header, then `size` bytes.
+/// A message on a worker's pipe: this header, then `size` bytes.
 struct MessageHeader {
   uint64_t index;  // of the task; kFailure: the text is exit code, id and message, separated by \n
   uint64_t size;
@@ -30,7 +30,7 @@ void write_all(int fd, const void* data, size_t size) {
   while (size > 0) {
     const ssize_t written = ::write(fd, at, size);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) _exit(1);  // the parent is gone
+    if (written <= 0) _exit(1);  // the parent has ended
     at += written;
     size -= static_cast<size_t>(written);
   }
@@ -42,10 +42,10 @@ void send(int fd, uint64_t index, const std::string& text) {
   write_all(fd, text.data(), text.size());
 }
 
-/// The child's life: never returns.
+/// Runs the tasks of a child process. Never returns.
 [[noreturn]] void work(int fd, size_t first, size_t step, size_t count,
                        const std::function<std::function<std::string(size_t)>()>& start) {
-  std::signal(SIGINT, SIG_IGN);  // the parent ends its workers
+  std::signal(SIGINT, SIG_IGN);  // the parent stops its workers
   std::signal(SIGTERM, SIG_DFL);
   try {
     const auto task = start();
@@ -70,7 +70,7 @@ void send(int fd, uint64_t index, const std::string& text) {
                 text.substr(second + 1));
 }
 
-/// The processes and what they have sent so far. Ends and reaps what still runs when destroyed.
+/// The worker processes and their output so far. The destructor stops and reaps running ones.
 class Workers {
  public:
   ~Workers() {
@@ -86,7 +86,7 @@ class Workers {
   void fork_one(size_t step, size_t count,
                 const std::function<std::function<std::string(size_t)>()>& start) {
     std::array<int, 2> ends = {-1, -1};
-    if (pipe(ends.data()) != 0) throw worker_failed(std::string("got no pipe: ") + strerror(errno));
+    if (pipe(ends.data()) != 0) throw worker_failed(std::string("has no pipe: ") + strerror(errno));
     const pid_t pid = fork();
     if (pid < 0) {
       const std::string reason = strerror(errno);
@@ -102,7 +102,7 @@ class Workers {
     workers_.push_back({pid, ends[0], {}});
   }
 
-  /// Waits for news; false when every worker has ended.
+  /// Waits for output. False when every worker has ended.
   bool receive(std::vector<std::string>& results, size_t& done) {
     std::vector<pollfd> polls;
     for (const Worker& worker : workers_) polls.push_back({worker.fd, POLLIN, 0});
@@ -151,7 +151,7 @@ class Workers {
     waitpid(worker.pid, &status, 0);
     worker.pid = -1;
     if (WIFSIGNALED(status)) {
-      throw worker_failed(std::string("was ended by a signal: ") + strsignal(WTERMSIG(status)));
+      throw worker_failed(std::string("was killed by a signal: ") + strsignal(WTERMSIG(status)));
     }
     if (WEXITSTATUS(status) != 0) {
       throw worker_failed("ended with exit code " + std::to_string(WEXITSTATUS(status)));

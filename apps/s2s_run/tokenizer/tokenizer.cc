@@ -1,4 +1,4 @@
-// s2s-run tokenizer encode|decode|train: text to ids and back.
+// s2s-run tokenizer encode|decode|train: encodes text, decodes ids, trains tokenizers.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,8 +18,8 @@ namespace {
 
 struct CodeArguments {
   std::string path;
-  std::string plugin;              // "": which one reads the file is seen from its name
-  std::vector<std::string> words;  // texts, or lists of ids; none: lines of standard input
+  std::string plugin;              // "": determined from the file name
+  std::vector<std::string> words;  // texts or lists of ids; empty: lines of standard input
   bool special = false;
   std::optional<int64_t> bos_id, eos_id, pad_id;
 };
@@ -47,7 +47,7 @@ Error bad_text(const std::string& place, const std::string& text) {
                            place, text.substr(0, 60)));
 }
 
-/// The text that a line stands for.
+/// The text of a line: the line itself, or with `json` the string that it encodes.
 std::string parse_text(const std::string& line, const std::string& place, bool json) {
   if (!json) return line;
   const auto parsed = try_parse_foreign_json(line);
@@ -68,7 +68,6 @@ TokenizerFile open_tokenizer(const CodeArguments& arguments, const Invocation& i
                        tokenizer_component_for(arguments.path, arguments.plugin), "tokenizer");
 }
 
-/// Calls `visit` with each line that is asked about, and its place.
 template <class Visit>
 void for_each_line(const CodeArguments& arguments, const Visit& visit) {
   int64_t number = 0;
@@ -78,7 +77,8 @@ void for_each_line(const CodeArguments& arguments, const Visit& visit) {
   for (std::string line; std::getline(std::cin, line);) visit(line, place("standard input"));
 }
 
-/// Text alone needs no BOS, EOS or PAD, which some files do not have: any ids will do.
+/// Encoding without --special does not use BOS, EOS and PAD. If the files do not define them, uses
+/// arbitrary ids.
 TokenizerFile open_encoder(CodeArguments arguments, const Invocation& invocation) {
   try {
     return open_tokenizer(arguments, invocation);
@@ -125,7 +125,7 @@ std::vector<int64_t> parse_ids(const std::string& line, const std::string& place
   return json;
 }
 
-/// Special ids stay as their pieces, the text between them is decoded.
+/// Decodes text; special ids become their pieces.
 std::string decode_with_special(const std::vector<int64_t>& ids, const Tokenizer& tokenizer) {
   const SpecialIds& special = tokenizer.special_ids();
   std::string text;
@@ -146,7 +146,7 @@ std::string decode_with_special(const std::vector<int64_t>& ids, const Tokenizer
   return text;
 }
 
-/// `5 6 7` on the command line is one list.
+/// Joins `5 6 7` on the command line to one list.
 void join_ids(CodeArguments& arguments) {
   if (arguments.words.empty() || arguments.words[0].starts_with('[')) return;
   arguments.words = {fmt::format("[{}]", fmt::join(arguments.words, ","))};

@@ -49,7 +49,7 @@ Config with_path(const std::string& path) {
   return options;
 }
 
-/// True for a folder whose tokenizer.json was made from the SentencePiece model beside it.
+/// True for a folder whose tokenizer.json was generated from the SentencePiece model in it.
 bool is_of_sentencepiece(const std::filesystem::path& folder) {
   try {
     const auto config =

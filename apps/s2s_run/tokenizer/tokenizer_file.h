@@ -1,5 +1,5 @@
 #pragma once
-// A tokenizer from a path on the command line.
+// A tokenizer that is given as a path on the command line.
 
 #include <memory>
 #include <optional>
@@ -14,14 +14,14 @@ namespace s2s::run {
 
 enum class TokenizerUse { kRead, kTrain };
 
-/// The plugin that reads a kind of tokenizer file stays loaded as long as this lives.
+/// Owns a tokenizer and keeps its plugin loaded.
 class TokenizerFile {
  public:
   /// `path`: a tokenizer.json, a SentencePiece .model, or a folder with one.
   /// Errors: [tokenizer/unknown-format], those of the plugin.
   TokenizerFile(const Invocation& invocation, const std::string& path);
   /// `options` of the component `name`; `place` names them in messages.
-  /// Errors: [tokenizer/cannot-train] when it is to make a file and has no such options.
+  /// Errors: [tokenizer/cannot-train] when it should train and has no option for it.
   TokenizerFile(const Invocation& invocation, Config options, const std::string& name,
                 const std::string& place, TokenizerUse use = TokenizerUse::kRead);
   const Tokenizer& operator*() const { return *tokenizer_; }
@@ -33,7 +33,8 @@ class TokenizerFile {
   std::unique_ptr<Tokenizer> tokenizer_;
 };
 
-/// The component that reads the tokenizer at `path`: `asked`, unless it is empty.
+/// The component that reads the tokenizer at `path`: `asked` if it is set, else determined from the
+/// files.
 /// Errors: [tokenizer/unknown-format].
 std::string tokenizer_component_for(const std::string& path, const std::string& asked = {});
 

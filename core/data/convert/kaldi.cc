@@ -6,9 +6,11 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/number_text.h"
 #include "convert/convert_errors.h"
 #include "convert/kaldi_files.h"
 #include "convert/source_files.h"
+#include "cuts/cut_operations.h"
 #include "s2s/data/frames.h"
 
 namespace s2s::convert {
@@ -101,7 +103,7 @@ std::optional<double> Kaldi::written_duration(const KaldiLine& line) const {
   if (written == nullptr) {
     throw convert_errors::kaldi_missing(recordings_.place(line), line.key, file.path());
   }
-  const auto seconds = parse_number(written->value);
+  const auto seconds = read_number<double>(written->value);
   if (!seconds || !(*seconds > 0)) {
     throw convert_errors::kaldi_line(file.place(*written), written->key + " " + written->value,
                                      "RECORDING SECONDS");
@@ -235,9 +237,7 @@ Cut Kaldi::paired(const KaldiLine& user) const {
       cut.supervisions.push_back(std::move(turn));
     }
   }
-  std::stable_sort(
-      cut.supervisions.begin(), cut.supervisions.end(),
-      [](const Supervision& a, const Supervision& b) { return a.start_s < b.start_s; });
+  sort_by_start(cut.supervisions);
   return cut;
 }
 

@@ -1,10 +1,10 @@
 #include "convert/kaldi_files.h"
 
-#include <charconv>
 #include <filesystem>
 #include <sstream>
 #include <utility>
 
+#include "base/number_text.h"
 #include "base/text.h"
 #include "convert/convert_errors.h"
 #include "files/line_reader.h"
@@ -22,14 +22,6 @@ void add_problem(std::vector<Error>& problems, Error problem) {
 }
 
 }  // namespace
-
-std::optional<double> parse_number(const std::string& text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
 
 KaldiFile::KaldiFile(const std::string& path, std::vector<Error>& problems) : path_(path) {
   std::error_code ignored;
@@ -74,8 +66,8 @@ std::unordered_map<std::string, std::vector<KaldiSegment>> kaldi_segments(
     std::istringstream fields(line.value);
     std::string recording, start_text, end_text, more;
     fields >> recording >> start_text >> end_text;
-    const auto start_s = parse_number(start_text);
-    const auto end_s = parse_number(end_text);
+    const auto start_s = read_number<double>(start_text);
+    const auto end_s = read_number<double>(end_text);
     if (!start_s || !end_s || fields >> more) {
       add_problem(problems, convert_errors::kaldi_line(place, line.key + " " + line.value,
                                                        "UTTERANCE RECORDING START END"));

@@ -50,7 +50,4 @@ struct KaldiSegment {
 std::unordered_map<std::string, std::vector<KaldiSegment>> kaldi_segments(
     const KaldiFile& segments, const KaldiFile& recordings, std::vector<Error>& problems);
 
-/// The whole text as a number.
-std::optional<double> parse_number(const std::string& text);
-
 }  // namespace s2s::convert

@@ -9,6 +9,7 @@
 #include "convert/source_files.h"
 #include "cuts/cut_files.h"
 #include "cuts/cut_json.h"
+#include "cuts/cut_operations.h"
 #include "files/json_fields.h"
 #include "files/line_reader.h"
 
@@ -167,9 +168,7 @@ void LhotseSets::make_duplex(Cut& cut) const {
     turn.speaker = is_agent ? "agent" : "user";
     turn.channels = cut.channels;
   }
-  std::stable_sort(
-      cut.supervisions.begin(), cut.supervisions.end(),
-      [](const Supervision& a, const Supervision& b) { return a.start_s < b.start_s; });
+  sort_by_start(cut.supervisions);
 }
 
 }  // namespace

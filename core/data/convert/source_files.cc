@@ -5,11 +5,11 @@
 #include <cctype>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "base/fnv.h"
 #include "convert/convert_errors.h"
 #include "files/pipe_command.h"
+#include "streams/nemo_cut.h"
 
 namespace s2s::convert {
 namespace {
@@ -103,16 +103,9 @@ data::AudioInfo read_command_info(const std::string& command, const std::string&
 Recording file_recording(const std::string& id, const std::string& path,
                          const data::AudioInfo& info) {
   Recording recording;
+  data::describe_audio(info, recording);
   recording.id = id;
-  AudioSource source;
-  source.channels.resize(static_cast<size_t>(info.num_channels));
-  std::iota(source.channels.begin(), source.channels.end(), 0);
-  source.source = path;
-  recording.channel_ids = source.channels;
-  recording.sources = {std::move(source)};
-  recording.sample_rate_hz = info.sample_rate_hz;
-  recording.num_samples = info.num_samples;
-  recording.duration_s = info.duration_s();
+  recording.sources.front().source = path;
   return recording;
 }
 

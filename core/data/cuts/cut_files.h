@@ -1,8 +1,7 @@
 #pragma once
-// Reads and writes manifests: cuts, recordings and supervisions as JSON lines.
+// Reads manifests of cuts, and gives cuts and recordings as JSON lines.
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,31 +30,6 @@ Cut parse_cut(const std::string& line_text, const std::string& manifest, int64_t
 /// JSON on one line: the fields in Lhotse's order, without those that have no value.
 std::string to_json(const Cut& cut);
 std::string to_json(const Recording& recording);
-std::string to_json(const Supervision& supervision);
-
-/// Writes a JSONL manifest line by line, gzip when the path ends with ".gz". `close` puts the file
-/// in its place; without it, the path keeps its old file. Errors: [io/write], [data/in-memory] for
-/// cuts that hold audio in memory.
-class ManifestWriter {
- public:
-  explicit ManifestWriter(const std::string& path);
-  ~ManifestWriter();
-  ManifestWriter(const ManifestWriter&) = delete;
-  ManifestWriter& operator=(const ManifestWriter&) = delete;
-
-  void write(const Cut& cut);
-  void write(const Recording& recording);
-  void write(const Supervision& supervision);
-  void close();
-  int64_t num_lines() const { return num_lines_; }
-
- private:
-  void add(std::string line);
-
-  struct File;
-  std::unique_ptr<File> file_;
-  int64_t num_lines_ = 0;
-};
 
 /// Makes relative paths of audio files relative to the manifest's folder, unless only the working
 /// directory has such a file. Source: NeMo get_full_path.

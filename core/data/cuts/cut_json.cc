@@ -1,5 +1,7 @@
 #include "cuts/cut_json.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <utility>
 
@@ -142,6 +144,22 @@ Cut parse_fields(const JsonFields& fields, Cut::Kind kind, Leniencies& leniencie
 }
 
 }  // namespace
+
+std::vector<std::string> Leniencies::warnings(const std::string& path) const {
+  std::vector<std::string> all;
+  if (recordings_with_path > 0) {
+    all.push_back(
+        fmt::format("{}: {} recordings have 'path' in place of 'sources'; read as one mono file, "
+                    "but lhotse refuses them",
+                    path, recordings_with_path));
+  }
+  if (cuts_without_type > 0) {
+    all.push_back(
+        fmt::format("{}: {} cuts have no 'type'; read as MonoCut, but lhotse refuses them", path,
+                    cuts_without_type));
+  }
+  return all;
+}
 
 Cut parse_cut(const std::string& line_text, const std::string& manifest, int64_t line,
               Leniencies& leniencies) {

@@ -2,6 +2,7 @@
 // Parses one line of a manifest: a Cut, a Recording or a Supervision.
 
 #include <string>
+#include <vector>
 
 #include "files/json_fields.h"
 #include "s2s/data/cuts.h"
@@ -12,6 +13,9 @@ namespace s2s::data {
 struct Leniencies {
   int64_t recordings_with_path = 0;  // `path` in place of `sources`
   int64_t cuts_without_type = 0;
+
+  /// For the user of the manifest at `path`.
+  std::vector<std::string> warnings(const std::string& path) const;
 };
 
 /// `line_text` is line `line` of `manifest`. Errors: as s2s::parse_cut.

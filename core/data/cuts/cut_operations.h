@@ -86,6 +86,9 @@ Recording reverb_rir(const Recording& recording, const ReverbOptions& options);
 /// are joined, as in "cat#a#b".
 Cut merge_supervisions(const Cut& cut, bool keep_first = false);
 
+/// Turns in the order of their starts; those that begin together keep their order.
+void sort_by_start(std::vector<Supervision>& turns);
+
 /// Parts of `duration_s`, one every `hop_s` (0: one after the other), with ids ID-0, ID-1, ...
 std::vector<Cut> cut_into_windows(const Cut& cut, double duration_s, double hop_s = 0,
                                   bool keep_excessive_supervisions = true);

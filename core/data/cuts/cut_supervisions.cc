@@ -1,4 +1,4 @@
-// Merges the turns of a cut.
+// Sorts and merges the turns of a cut.
 
 #include <algorithm>
 #include <memory>
@@ -221,6 +221,12 @@ Cut without_turns(const Cut& cut) {
 }
 
 }  // namespace
+
+void sort_by_start(std::vector<Supervision>& turns) {
+  std::stable_sort(turns.begin(), turns.end(), [](const Supervision& a, const Supervision& b) {
+    return a.start_s < b.start_s;
+  });
+}
 
 Cut merge_supervisions(const Cut& cut, bool keep_first) {
   if (cut.supervisions.size() <= 1) return cut;

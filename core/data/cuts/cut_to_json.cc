@@ -199,10 +199,4 @@ std::string to_json(const Recording& recording) {
   return out;
 }
 
-std::string to_json(const Supervision& supervision) {
-  std::string out;
-  append(out, supervision);
-  return out;
-}
-
 }  // namespace s2s

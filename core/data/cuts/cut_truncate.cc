@@ -85,12 +85,6 @@ std::vector<Supervision> indexed_turns_inside(const std::vector<Supervision>& tu
   return inside;
 }
 
-void sort_by_start(std::vector<Supervision>& turns) {
-  std::stable_sort(turns.begin(), turns.end(), [](const Supervision& a, const Supervision& b) {
-    return a.start_s < b.start_s;
-  });
-}
-
 std::string new_id(const Cut& cut, const TruncateOptions& options) {
   if (options.preserve_id) return cut.id;
   return derived_id(cut.id, "truncate", {options.offset_s, options.duration_s.value_or(-1)});

@@ -3,15 +3,12 @@
 #include <fmt/format.h>
 
 namespace s2s::cuts_errors {
-namespace {
 
 std::string listed(const std::vector<std::string>& names) {
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "'" : ", '") + name + "'";
   return all.empty() ? "(none)" : all;
 }
-
-}  // namespace
 
 Error frames(double frame_length_s, int64_t sample_rate_hz) {
   return data_error(
@@ -74,13 +71,6 @@ Error duplicate_id(const std::string& place, const std::string& first_place) {
                     fmt::format("{}: the id is already used at {}; expected unique ids; rename or "
                                 "remove one of the two cuts",
                                 place, first_place));
-}
-
-Error audio_in_memory(const Cut& cut) {
-  return data_error("data/in-memory",
-                    fmt::format("{} has its audio in memory, which a manifest cannot contain; "
-                                "expected audio in files or in Shar; save the audio first",
-                                cut.place()));
 }
 
 Error operation(const Cut& cut, const std::string& operation, const std::string& reason) {

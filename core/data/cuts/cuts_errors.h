@@ -11,6 +11,9 @@
 
 namespace s2s::cuts_errors {
 
+/// "'a', 'b'", or "(none)".
+std::string listed(const std::vector<std::string>& names);
+
 Error frames(double frame_length_s, int64_t sample_rate_hz);
 
 // Manifests; `place` is "file:line" or "file:line: cut 'id'".
@@ -22,8 +25,6 @@ Error manifest_sample_rate(const std::string& place, const std::string& recordin
 Error duration(const std::string& place, double duration_s);
 Error turn_time(const std::string& place, const Supervision& turn, const std::string& reason);
 Error duplicate_id(const std::string& place, const std::string& first_place);
-/// Audio in memory has no place in a manifest.
-Error audio_in_memory(const Cut& cut);
 /// `operation` ("truncate") is not defined for the cut.
 Error operation(const Cut& cut, const std::string& operation, const std::string& reason);
 Error empty(const std::vector<std::string>& paths);

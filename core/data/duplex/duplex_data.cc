@@ -12,11 +12,7 @@
 namespace s2s {
 namespace {
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "'" : ", '") + name + "'";
-  return all.empty() ? "(none)" : all;
-}
+using cuts_errors::listed;
 
 Error no_turns(const Cut& cut, const std::vector<std::string>& speakers,
                const std::vector<std::string>& roles) {

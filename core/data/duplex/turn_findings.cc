@@ -12,10 +12,10 @@ namespace s2s::data {
 namespace {
 
 constexpr size_t kMaxExamples = 5;
-// Evidence for a finding: so many turns or cuts.
+// A finding needs at least this many turns or cuts.
 constexpr int64_t kLeastTurns = 4;
 constexpr int64_t kLeastCuts = 3;
-constexpr int64_t kSpread_lags = 5;  // shifts this close together are one
+constexpr int64_t kSpread_lags = 5;  // shifts that differ by at most this are equal
 
 bool is_most(int64_t cuts, int64_t turns, int64_t judged) {
   return (turns >= kLeastTurns || cuts >= kLeastCuts) && 2 * cuts >= judged;
@@ -27,7 +27,7 @@ std::string of_cuts(int64_t cuts, int64_t judged) {
   return fmt::format("in {} of {}", cuts, counted(judged, "cut"));
 }
 
-/// Of `target_audio`; all of its channels count as the first.
+/// The channel of `target_audio`; 0 when all of its channels are used.
 int64_t agent_channel(const Cut& cut) {
   const std::vector<int64_t> channels = cut.custom_integers("target_audio_channel_selector");
   return channels.empty() ? 0 : channels.front();
@@ -132,22 +132,22 @@ void TurnFindings::find_channels(TurnReport& report) const {
     report.findings.push_back(
         {"swapped-channels", user_is_swapped_ && agent_is_swapped_ ? "both" : one, swapped_.cuts,
          judged_, 0, swapped_.examples,
-         fmt::format("{} the {}'s turns lie where the {}'s channel is silent and the {}'s is not; "
+         fmt::format("{} the {}'s channel is silent during the {}'s turns and the {}'s is not; "
                      "the channels are swapped",
                      of_cuts(swapped_.cuts, judged_), one, one, other),
-         how + "; listen to one first"});
+         how + "; listen to one cut first"});
   }
   if (is_found(same_)) {
     report.findings.push_back(
         {"same-audio", "both", same_.cuts, judged_, 0, same_.examples,
-         fmt::format("{} the user's and the agent's audio is the same sound",
+         fmt::format("{} the user's and the agent's channel have the same audio",
                      of_cuts(same_.cuts, judged_)),
          "a duplex model needs a channel for each speaker: name the right files or channels, or "
          "separate the speakers"});
   }
 }
 
-/// The median shift, where most of the cuts have about the same.
+/// The median shift, if most cuts have about the same shift.
 std::optional<TurnFinding> TurnFindings::shift_of(const char* role, const Speaker& speaker) const {
   int64_t shifted = 0;
   for (size_t i = 0; i < speaker.by_lag.size(); ++i) {
@@ -170,7 +170,7 @@ std::optional<TurnFinding> TurnFindings::shift_of(const char* role, const Speake
     }
   }
   const int64_t judged = speaker.fitting + swapped_.cuts;
-  const bool are_few = 2 * judged <= speaker.with_turns;  // the others may say something else
+  const bool are_few = 2 * judged <= speaker.with_turns;  // too few cuts to conclude anything
   if (found.cuts == 0 || are_few || !is_most(found.cuts, found.turns, judged)) return std::nullopt;
   const double shift_s = static_cast<double>(median) * kTurnFrame_s;
   return TurnFinding{"shifted-turns", role, found.cuts, judged, shift_s, found.examples, "", ""};
@@ -181,7 +181,7 @@ void TurnFindings::find_shifts(TurnReport& report) const {
   for (const auto& [role, speaker] : {std::pair("user", &user_), std::pair("agent", &agent_)}) {
     if (auto shift = shift_of(role, *speaker)) shifts.push_back(std::move(*shift));
   }
-  // No mistake moves one speaker ahead and the other back.
+  // A constant offset cannot move one speaker forward and the other back.
   if (shifts.size() == 2 && shifts[0].seconds * shifts[1].seconds < 0) return;
   const bool is_common = shifts.size() == 2 && std::fabs(shifts[0].seconds - shifts[1].seconds) <=
                                                    kSpread_lags * kTurnFrame_s;
@@ -216,8 +216,8 @@ void TurnFindings::find_untold(const char* role, const Speaker& speaker, TurnRep
                    "are cut off or incomplete",
                    of_cuts(tally.cuts, speaker.told_judged), role, tally.seconds, speaker.speech_s,
                    speaker.before_s, speaker.behind_s),
-       "transcribe these recordings again to their end, or leave them out; music and noise in the "
-       "channel look the same"});
+       "transcribe these recordings completely, or leave them out; music and noise in the channel "
+       "also count as speech"});
 }
 
 void TurnFindings::find_empty(const char* role, const Speaker& speaker, TurnReport& report) const {
@@ -226,10 +226,11 @@ void TurnFindings::find_empty(const char* role, const Speaker& speaker, TurnRepo
   report.findings.push_back(
       {"turns-without-speech", role, tally.cuts, speaker.empty_judged, tally.seconds,
        tally.examples,
-       fmt::format("{} turns of the {} lie where the {}'s channel is silent: {} turns, {:.1f} s",
+       fmt::format("{} the {}'s channel is silent during turns of the {}: {} turns, {:.1f} s",
                    of_cuts(tally.cuts, speaker.empty_judged), role, role, speaker.empty_turns,
                    tally.seconds),
-       "check that transcripts and audio belong together, and that the channel has the speaker"});
+       "check that the transcripts belong to the audio, and that the channel contains this "
+       "speaker"});
 }
 
 TurnReport TurnFindings::report() const {

@@ -1,6 +1,6 @@
 #pragma once
-// What the cuts of a set have in common that is wrong between their turns and their sound, as
-// sentences with a next step.
+// Reports mismatches between turns and audio that many cuts of a set share, as sentences with a
+// next step.
 
 #include <array>
 #include <cstdint>
@@ -14,16 +14,16 @@
 
 namespace s2s::data {
 
-/// What most of the cuts that could be judged show.
+/// A mismatch that most of the comparable cuts have.
 struct TurnFinding {
   /// "swapped-channels", "same-audio", "shifted-turns", "speech-without-turns",
   /// "turns-without-speech"
   std::string kind;
   std::string which;  // "user", "agent" or "both"
-  int64_t cuts = 0;   // that show it
+  int64_t cuts = 0;   // cuts with this mismatch
   int64_t cuts_judged = 0;
-  /// Shift: median of these cuts, positive when speech is behind the turns. Otherwise sums of
-  /// these cuts: speech without turns; turns without speech. 0 of the other kinds.
+  /// shifted-turns: the median shift of these cuts, positive if speech comes after the turns.
+  /// speech-without-turns and turns-without-speech: seconds, summed over these cuts. Else 0.
   double seconds = 0;
   std::vector<std::string> examples;  // places of the first cuts
   std::string text;                   // what was found
@@ -31,23 +31,23 @@ struct TurnFinding {
 };
 
 struct TurnReport {
-  int64_t cuts_judged = 0;    // turns and speech could be compared
-  int64_t cuts_that_fit = 0;  // ... and nothing was found in them
+  int64_t cuts_judged = 0;    // cuts of which turns and speech could be compared
+  int64_t cuts_that_fit = 0;  // ... without any mismatch
   std::vector<TurnFinding> findings;
 };
 
 /// "TEXT; ADVICE", with an example.
 std::string sentence(const TurnFinding& finding);
 
-/// The turns of the speakers in `roles`, on the cut's clock.
+/// The turns of the speakers in `roles`, relative to the start of the cut.
 std::vector<SpeechSegment> turns_of(const Cut& cut, const std::vector<std::string>& roles);
 
-/// Adds up the cuts of a set. Memory does not grow with their number.
+/// Accumulates the cuts of a set. Memory use does not grow with their number.
 class TurnFindings {
  public:
   void add(const Cut& cut, const TurnFit& fit);
-  /// A finding needs half of the cuts that could be judged, and three cuts or four turns. Swapped
-  /// channels and channels with the same sound are also named of three cuts and a tenth of all.
+  /// A finding needs half of the comparable cuts, and three cuts or four turns. Swapped channels
+  /// and channels with equal audio are also reported when three cuts and a tenth of all have them.
   TurnReport report() const;
 
  private:
@@ -65,10 +65,10 @@ class TurnFindings {
     std::array<Tally, 2 * kMostLag + 1> by_lag;
     int64_t told_judged = 0, empty_judged = 0;
     Tally untold, empty;
-    double speech_s = 0, before_s = 0, behind_s = 0;  // of cuts with untold speech
+    double speech_s = 0, before_s = 0, behind_s = 0;  // of cuts with speech without turns
     int64_t empty_turns = 0;
   };
-  /// Where the first swapped cut has its channels.
+  /// The channels of the first swapped cut.
   struct Channels {
     bool is_one_file = false;
     int64_t user = 0, agent = 0;
@@ -84,7 +84,7 @@ class TurnFindings {
 
   int64_t judged_ = 0, fitting_ = 0;
   Tally swapped_, same_;
-  bool user_is_swapped_ = false, agent_is_swapped_ = false;  // whose turns say so
+  bool user_is_swapped_ = false, agent_is_swapped_ = false;  // whose turns are swapped
   Channels channels_;
   Speaker user_, agent_;
 };

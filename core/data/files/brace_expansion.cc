@@ -1,9 +1,9 @@
 #include "files/brace_expansion.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
+#include "base/number_text.h"
 #include "base/regex.h"
 #include "files/files_errors.h"
 
@@ -33,11 +33,6 @@ struct Expansion {
 
   static bool is_nothing(const Names& names) { return names.size() == 1 && names[0].empty(); }
 
-  Names all_of(const std::string& text) const {
-    if (text.size() > kLongestPattern) fail("is longer than 64 KiB");
-    return expand(text, 0);
-  }
-
   /// Each of `left` with each of `right` behind it; the last changes fastest.
   Names product(Names left, Names right) const {
     check_size(uint64_t{left.size()} * right.size());
@@ -55,11 +50,8 @@ struct Expansion {
   }
 
   int64_t number(const std::string& text) const {
-    int64_t value = 0;
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (code != std::errc() || end != text.data() + text.size())
-      fail("has a number that is too large");
-    return value;
+    if (const auto value = read_number<int64_t>(text)) return *value;
+    fail("has a number that is too large");
   }
 
   static bool has_leading_zero(const std::string& text) {
@@ -192,10 +184,6 @@ void replace_brackets(std::string& text, char open, char close) {
 
 }  // namespace
 
-std::vector<std::string> expand_braces(const std::string& pattern) {
-  return Expansion{pattern}.all_of(pattern);
-}
-
 std::vector<std::string> expand_shard_pattern(const std::string& pattern) {
   std::string text = replaced(replaced(pattern, "_OP_", '{'), "_CL_", '}');
   if (!text.starts_with("pipe:")) {
@@ -203,7 +191,9 @@ std::vector<std::string> expand_shard_pattern(const std::string& pattern) {
     replace_brackets(text, '[', ']');
     replace_brackets(text, '<', '>');
   }
-  return Expansion{pattern}.all_of(text);
+  const Expansion expansion{pattern};
+  if (text.size() > kLongestPattern) expansion.fail("is longer than 64 KiB");
+  return expansion.expand(text, 0);
 }
 
 }  // namespace s2s::files

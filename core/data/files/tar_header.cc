@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/number_text.h"
 #include "files/files_errors.h"
 
 namespace s2s::files {
@@ -44,10 +45,8 @@ std::optional<int64_t> number(std::string_view field) {
   const std::string_view digits = field.substr(begin);
   const size_t end = std::min(digits.find_first_of(std::string_view(" \0", 2)), digits.size());
   if (end == 0) return 0;
-  int64_t value = 0;
-  const auto [at, code] = std::from_chars(digits.data(), digits.data() + end, value, 8);
-  if (code != std::errc() || at != digits.data() + end || value < 0) return std::nullopt;
-  return value;
+  const auto value = read_number<int64_t>(digits.substr(0, end), 8);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 bool has_good_checksum(const Block& block) {
@@ -158,12 +157,8 @@ class MemberReader {
     if (key == "path") overrides.name = std::string(value);
     if (key.starts_with("GNU.sparse")) fail("sparse members are not read");
     if (key != "size") return;
-    int64_t num_bytes = 0;
-    const auto [at, code] = std::from_chars(value.data(), value.data() + value.size(), num_bytes);
-    if (code != std::errc() || at != value.data() + value.size() || num_bytes < 0) {
-      fail("a PAX record has no valid size");
-    }
-    overrides.num_bytes = num_bytes;
+    overrides.num_bytes = read_number<int64_t>(value);
+    if (overrides.num_bytes.value_or(-1) < 0) fail("a PAX record has no valid size");
   }
 
   TarMember member(const Block& block, int64_t num_bytes, Overrides& overrides) const {

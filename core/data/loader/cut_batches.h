@@ -10,28 +10,22 @@
 #include <vector>
 
 #include "loader/dataset_options.h"
-#include "s2s/config.h"
+#include "s2s/build_context.h"
 #include "s2s/data/cuts.h"
 #include "s2s/error.h"
 #include "s2s/kinds/tokenizer.h"
 
 namespace s2s::data {
 
-/// What a block of options is opened with.
-struct CutBatchesContext {
-  std::string path;                      // "data.train_ds", for messages
-  std::string base_dir = ".";            // of relative paths
-  const Config* data = nullptr;          // the `data` block: frames, rates, roles; null: defaults
-  uint64_t seed = 0;                     // of the run, where the block has none
-  int64_t data_size = 1;                 // data ranks: consecutive batches that share a bucket
-  const Tokenizer* tokenizer = nullptr;  // token counts for filters and 2-D buckets
-  bool allow_infinite = true;            // false: one pass (validation)
+/// What a block of options is opened with. `data_size` consecutive batches share a bucket; the
+/// tokenizer counts tokens for filters and 2-D buckets; `data_rank` and `entropy` are not used.
+struct CutBatchesContext : DataContext {
+  bool allow_infinite = true;  // false: one pass (validation)
   /// For seeds that say "trng": a number that is the same on all ranks, another at every start. A
   /// position is one of the order that it led to. Empty: 0.
-  std::function<uint64_t()> entropy;
+  std::function<uint64_t()> draw_entropy;
   /// Added to every seed of the block: another order for each restart that asks for it.
   uint64_t seed_shift = 0;
-  std::function<void(const std::string&)> warn;
   /// Told of each cut that its files do not give (a line that is none, a shard that is cut off),
   /// which is left out. By any thread, and again whenever it is met. Empty: it is thrown.
   std::function<void(const Error&)> on_bad = {};

@@ -15,26 +15,12 @@ namespace {
 /// Turns whose texts a language model is made from.
 constexpr size_t kMaxTexts = 200000;
 
-const Tokenizer& tokenizer_of(const CutSourceContext& context) {
+const Tokenizer& tokenizer_of(const DataContext& context) {
   if (context.tokenizer == nullptr) throw loader_errors::no_tokenizer(context.path);
   return *context.tokenizer;
 }
 
-CutBatchesContext batches_context(const CutsSourceOptions& options,
-                                  const CutSourceContext& context) {
-  CutBatchesContext out;
-  out.path = context.path;
-  out.base_dir = context.base_dir;
-  out.data = context.data;
-  out.seed = context.seed;
-  out.data_size = context.data_size;
-  out.tokenizer = context.tokenizer;
-  out.allow_infinite = options.repeat;
-  out.warn = context.warn;
-  return out;
-}
-
-std::string where(const CutSourceContext& context) {
+std::string where(const DataContext& context) {
   if (context.data_size == 1) return context.path;
   return fmt::format("{}: data rank {}", context.path, context.data_rank);
 }
@@ -64,17 +50,17 @@ Batch first_row(const Batch& batch) {
 }  // namespace
 
 CutsSource::CutsSource(const CutsSourceOptions& options, const BatchSpec& spec,
-                       const CutSourceContext& context, SourceParts parts)
+                       const DataContext& context, SourceParts parts)
     : options_(options),
       spec_(spec),
-      context_(batches_context(options, context)),
+      context_{context, options.repeat},
       tokenizer_(tokenizer_of(context)),
       axis_{context.data_rank, context.data_size},
       entropy_(context.entropy),
       bad_cuts_(options.skip_bad, where(context)),
       unread_(options.skip_bad, where(context)),
       parts_(std::move(parts)) {
-  context_.entropy = [this] {
+  context_.draw_entropy = [this] {
     uses_entropy_ = true;
     return entropy_;
   };

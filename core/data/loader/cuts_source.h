@@ -29,8 +29,8 @@ struct SourceParts {
 class CutsSource : public DataSource {
  public:
   /// Opens and checks the set. Errors: those of `parts.open` and of check_set, [data/no-tokenizer].
-  CutsSource(const CutsSourceOptions& options, const BatchSpec& spec,
-             const CutSourceContext& context, SourceParts parts);
+  CutsSource(const CutsSourceOptions& options, const BatchSpec& spec, const DataContext& context,
+             SourceParts parts);
 
   std::optional<Batch> next() override;
   std::string state() const override;

@@ -17,7 +17,7 @@ int64_t SeedReader::read(const Config& node, const std::string& path, int64_t fa
   if (node.is_scalar() && node.text() == "randomized") return fallback;
   if (node.is_scalar() && node.text() == "trng") {
     if (!entropy_) {
-      const uint64_t drawn = context_.entropy ? context_.entropy() : 0;
+      const uint64_t drawn = context_.draw_entropy ? context_.draw_entropy() : 0;
       entropy_ = static_cast<int64_t>((drawn + context_.seed_shift) % kDrawnLimit);
     }
     return *entropy_;

@@ -123,8 +123,8 @@ Error too_many_bad(const std::string& where, int64_t limit, const std::vector<st
   for (size_t i = 0; i < std::min(bad.size(), kShown); ++i) list += "\n  " + bad[i];
   if (bad.size() > kShown) list += fmt::format("\n  and {} more", bad.size() - kShown);
   return data_error("data/too-many-bad",
-                    fmt::format("{}: {} cuts cannot be used, but skip_bad allows only {}; fix them "
-                                "('s2s-run data inspect' lists all), or raise skip_bad:{}",
+                    fmt::format("{}: {} cuts cannot be used; expected at most {} (skip_bad); fix "
+                                "them ('s2s-run data inspect' lists all), or raise skip_bad:{}",
                                 where, bad.size(), limit, list));
 }
 

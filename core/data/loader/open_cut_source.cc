@@ -7,7 +7,7 @@
 
 namespace s2s {
 
-std::unique_ptr<DataSource> open_cut_source(const Config& block, const CutSourceContext& context) {
+std::unique_ptr<DataSource> open_cut_source(const Config& block, const DataContext& context) {
   data::DatasetBlock read = data::read_dataset_block(block, context.path);
   const data::CutsSourceOptions options = read.options.source;
   DuplexDataOptions duplex;

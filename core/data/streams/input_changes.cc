@@ -11,6 +11,7 @@
 #include "base/foreign_json.h"
 #include "base/text.h"
 #include "base/whole_number.h"
+#include "cuts/cut_operations.h"
 #include "cuts/mixed_cut.h"
 #include "s2s/data/frames.h"
 #include "streams/source_silence.h"
@@ -26,12 +27,6 @@ JsonText quoted(const std::string& text) { return {json(text).dump()}; }
 bool contains_lower(const std::vector<std::string>& names, const std::string& name) {
   return std::any_of(names.begin(), names.end(),
                      [&](const std::string& known) { return lower(known) == name; });
-}
-
-void sort_by_start(std::vector<Supervision>& turns) {
-  std::stable_sort(turns.begin(), turns.end(), [](const Supervision& a, const Supervision& b) {
-    return a.start_s < b.start_s;
-  });
 }
 
 Supervision turn_of(const std::string& id, const std::string& recording_id, double start_s,

@@ -20,8 +20,7 @@ void describe_audio(const AudioInfo& info, Recording& recording) {
   recording.sources = {std::move(source)};
   recording.sample_rate_hz = info.sample_rate_hz;
   recording.num_samples = info.num_samples;
-  recording.duration_s =
-      static_cast<double>(info.num_samples) / static_cast<double>(info.sample_rate_hz);
+  recording.duration_s = info.duration_s();
 }
 
 Cut whole_cut(Recording recording) {

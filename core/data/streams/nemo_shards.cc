@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <utility>
 
 #include "base/fnv.h"
+#include "base/number_text.h"
 #include "base/regex.h"
 #include "files/open_bytes.h"
 #include "streams/stream_errors.h"
@@ -21,11 +21,9 @@ constexpr size_t kMaxOpenTars = 64;
 int64_t shard_number(const std::string& path, const Regex& pattern, const char* example) {
   const auto groups = pattern.find(path);
   if (!groups) throw stream_errors::nemo_shard_name(path, example);
-  const std::string& digits = (*groups)[1];
-  int64_t number = 0;
-  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (code != std::errc()) throw stream_errors::nemo_shard_name(path, example);
-  return number;
+  const auto number = read_number<int64_t>((*groups)[1]);
+  if (!number) throw stream_errors::nemo_shard_name(path, example);
+  return *number;
 }
 
 template <class Map>

@@ -1,7 +1,5 @@
 #include "streams/pair_stream.h"
 
-#include <algorithm>
-
 #include "cuts/cut_operations.h"
 #include "streams/stream_errors.h"
 #include "streams/stream_parts.h"
@@ -98,9 +96,7 @@ CutPtr paired_dialogue(const CutPtr& source, const CutPtr& target) {
   cut->supervisions.insert(cut->supervisions.end(), target->supervisions.begin(),
                            target->supervisions.end());
   name_speakers(cut->supervisions, num_source, "agent");
-  std::stable_sort(
-      cut->supervisions.begin(), cut->supervisions.end(),
-      [](const Supervision& a, const Supervision& b) { return a.start_s < b.start_s; });
+  sort_by_start(cut->supervisions);
   cut->set_custom("target_audio", *target->recording);
   is_whole ? cut->set_custom("target_audio_unaligned", JsonText{"true"})
            : cut->erase_custom("target_audio_unaligned");

@@ -86,10 +86,12 @@ Error mixed_input(const std::string& path, const std::string& tarred, const std:
 }
 
 Error finite_streams(const std::string& path) {
-  return config_error("data/input-mixed",
-                      fmt::format("{}: max_open_streams makes an endless mix, but force_finite or "
-                                  "metadata_only requires one pass; remove max_open_streams",
-                                  path));
+  return config_error(
+      "data/input-mixed",
+      fmt::format("{}: max_open_streams mixes shards endlessly, but force_finite or "
+                  "metadata_only requires a single pass; expected only one of them; "
+                  "remove max_open_streams",
+                  path));
 }
 
 Error nemo_line(const std::string& place, const std::string& problem, const std::string& expected) {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 
+#include "base/number_text.h"
 #include "config/config_errors.h"
 
 namespace s2s {
@@ -13,6 +13,13 @@ void TrainerBlock::visit(OptionVisitor& v) {
   v("accelerator", accelerator, "device type of the run", one_of({"auto", "cpu", "gpu", "cuda"}));
   v("precision", precision, "32-true, bf16-true, bf16-mixed or 16-mixed",
     one_of({"32-true", "32", "bf16-true", "bf16-mixed", "bf16", "16-mixed", "16", "fp16"}));
+  v("float32_matmul", float32_matmul,
+    "float32 products and convolutions on a GPU; highest: float32, high: TensorFloat-32, which is "
+    "faster and has ten bits of mantissa",
+    one_of({"highest", "high"}));
+  v("deterministic", deterministic,
+    "use deterministic algorithms on a GPU, so that two runs are equal bit by bit; slower. Runs on "
+    "CPUs are deterministic anyway");
   v("max_steps", max_steps, "total number of optimizer steps", at_least(1));
   v("val_check_interval", val_check_interval,
     "optimizer steps between validations; null: no validation", at_least(1));
@@ -59,12 +66,7 @@ void CommunicatorBlock::visit(OptionVisitor& v) {
 std::optional<int64_t> num_devices(const Config& node) {
   const std::string path = "trainer.devices";
   if (node.is_scalar() && node.text() == "auto") return std::nullopt;
-  int64_t number = 0;
-  if (node.is_scalar()) {
-    const std::string& text = node.text();
-    const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (code != std::errc() || stop != text.data() + text.size()) number = 0;
-  }
+  const int64_t number = node.is_scalar() ? read_number<int64_t>(node.text()).value_or(0) : 0;
   if (number < 1 && number != -1) {
     throw type_error(path, node, "the number of processes on each machine, -1 or auto");
   }

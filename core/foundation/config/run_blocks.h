@@ -29,6 +29,8 @@ struct LoraOptions {
 struct TrainerBlock {
   std::string accelerator = "auto";
   std::string precision = "32-true";
+  std::string float32_matmul = "highest";
+  bool deterministic = false;
   int64_t max_steps = 1000;
   std::optional<int64_t> val_check_interval;
   std::optional<int64_t> limit_train_batches;

@@ -1,9 +1,10 @@
 #include "config/scalar.h"
 
 #include <cctype>
-#include <charconv>
 #include <limits>
 #include <string>
+
+#include "base/number_text.h"
 
 namespace s2s {
 
@@ -25,15 +26,6 @@ std::string without_grouping(std::string_view text) {
     if (!grouping) out += text[i];
   }
   return out;
-}
-
-template <class T>
-std::optional<T> parse_whole(std::string_view digits, int base) {
-  T value{};
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return value;
 }
 
 /// [0-9]* [. [0-9]*] with at least one digit, then [eE][+-]?[0-9]+.
@@ -78,10 +70,10 @@ std::optional<bool> parse_bool(std::string_view text) {
 
 std::optional<int64_t> parse_int(std::string_view text) {
   if (text.starts_with("0x") && text.size() > 2 && text[2] != '-') {
-    return parse_whole<int64_t>(text.substr(2), 16);
+    return read_number<int64_t>(text.substr(2), 16);
   }
   if (text.starts_with("0o") && text.size() > 2 && text[2] != '-') {
-    return parse_whole<int64_t>(text.substr(2), 8);
+    return read_number<int64_t>(text.substr(2), 8);
   }
   std::string digits = without_grouping(text);
   const std::string_view body = without_sign(digits);
@@ -89,7 +81,7 @@ std::optional<int64_t> parse_int(std::string_view text) {
     return std::nullopt;
   }
   if (digits[0] == '+') digits.erase(0, 1);
-  return parse_whole<int64_t>(digits, 10);
+  return read_number<int64_t>(digits, 10);
 }
 
 std::optional<double> parse_float(std::string_view text) {
@@ -100,10 +92,7 @@ std::optional<double> parse_float(std::string_view text) {
   const bool leading_zero = body.size() > 1 && body[0] == '0' && is_digit(body[1]);
   if (leading_zero || !has_float_shape(body)) return std::nullopt;
   if (number[0] == '+') number.erase(0, 1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (error != std::errc() || end != number.data() + number.size()) return std::nullopt;
-  return value;
+  return read_number<double>(number);
 }
 
 bool is_string_text(std::string_view text) {

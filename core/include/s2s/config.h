@@ -1,5 +1,5 @@
 #pragma once
-// A configuration as a tree of values that remember where they were written.
+// A configuration tree. Each value remembers where it was written.
 
 #include <cstdint>
 #include <optional>
@@ -10,24 +10,24 @@
 
 namespace s2s {
 
-/// Where a value came from: a place in a file, a command-line override, a default.
+/// Where a value came from: a line of a file, a command-line override or a default.
 struct Origin {
   std::string source;  // file path, "command line", "default of KIND:NAME", ...
   int line = 0;        // 1-based; 0 when the source has no lines
   int column = 0;
   std::string via =
       {};  // "${a.b} at file:line:column" when the value came through an interpolation
-  /// "file:line:column", or the source alone; "" when nothing is known.
+  /// "file:line:column", or only the source when it has no lines; "" when the origin is unknown.
   std::string text() const;
 };
 
-/// One node: null, scalar, list or map. A value type; maps keep the order they were written in.
+/// One node: null, scalar, list or map. A value type. Maps keep the order of the file.
 class Config {
  public:
   enum class Kind { kNull, kScalar, kList, kMap };
 
   Config() = default;
-  /// Nodes without an origin.
+  /// Create nodes without an origin.
   static Config scalar(std::string text, bool quoted = false);
   static Config list(std::vector<Config> items = {});
   static Config map();
@@ -38,9 +38,10 @@ class Config {
   bool is_list() const { return kind_ == Kind::kList; }
   bool is_map() const { return kind_ == Kind::kMap; }
 
-  /// The scalar's text; "" for other kinds. A quoted scalar is a string whatever it looks like.
+  /// The scalar's text; "" for other kinds. A quoted scalar is always a string, even if it looks
+  /// like a number.
   const std::string& text() const { return text_; }
-  /// True for the mandatory mark `???`.
+  /// True for `???`, which marks a value that the user must set.
   bool is_missing() const;
   bool quoted() const { return quoted_; }
   const std::vector<Config>& items() const { return items_; }
@@ -53,12 +54,12 @@ class Config {
   Config* find(std::string_view key);
   /// The node at a dotted path ("a.b.0.c"; numbers index lists), or null when there is none.
   const Config* find_path(std::string_view dotted_path) const;
-  /// The child of a map; made (and this node made a map) when missing.
+  /// The child of a map. Creates the child if it is missing, and makes this node a map.
   Config& operator[](std::string_view key);
   void erase(std::string_view key);
 
-  /// Typed reads; `path` names the node in messages. Plain scalars are read as YAML 1.2 says (and
-  /// `1e-4` is a number); an integer is also a double, any scalar is also a string. Errors:
+  /// Typed reads. `path` names the node in messages. Plain scalars follow YAML 1.2, and `1e-4` is
+  /// also a number. An integer can be read as a double, and any scalar as a string. Errors:
   /// [config/type] with path, origin, value and what was expected; [config/missing] for `???`.
   bool as_bool(std::string_view path) const;
   int64_t as_int(std::string_view path) const;

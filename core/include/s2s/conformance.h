@@ -1,11 +1,11 @@
 #pragma once
-// The promises of the SDK's interfaces, as tests. A plugin's own tests link s2s::conformance, build
-// their component and check that nothing is returned:
+// Tests of what the SDK's interfaces promise. A plugin's own tests link s2s::conformance, build
+// their component and check that no violation is returned:
 //
 //   CHECK(s2s::conformance::broken_promises(my_codec).empty());
 //
-// Each answer is one sentence about what does not hold. Components are changed: they come out in
-// eval mode, models with gradients.
+// Each returned string describes one violation in a sentence. The checks change the component:
+// afterwards it is in eval mode, and models have gradients.
 
 #include <functional>
 #include <memory>
@@ -22,28 +22,29 @@ namespace s2s::conformance {
 
 using Answers = std::vector<std::string>;
 
-/// A materialized language model: shapes; no position sees a later one; decoding with the cache
-/// equals the whole; logits are products with the head; gradients reach every parameter; the plan
-/// holds on every small mesh, or says numbers that do not divide; checkpoint names lead there and
-/// back.
+/// Checks a materialized language model: output shapes; causality; decoding with the cache equals
+/// one forward pass; logits equal hidden states times the head; every parameter gets a gradient;
+/// the plan is valid on every small mesh, or reports sizes that the mesh does not divide;
+/// checkpoint names map both ways.
 Answers broken_promises(Backbone& model);
 
-/// A materialized encoder: lengths and widths as announced; padding changes nothing before it; a
-/// live stream equals the whole recording, unless streaming is refused with
-/// [encoder/not-streamable]; gradients, plan and names as above.
+/// Checks a materialized encoder: lengths and widths are as announced; padding does not change
+/// valid frames; streaming equals the offline forward, unless it is refused with
+/// [encoder/not-streamable]; gradients, plan and names as for language models.
 Answers broken_promises(Encoder& encoder);
 
-/// A codec with its statistics: codes in range, 0 beyond a row's length, not changed by neighbors
-/// or padding; decoding gives whole frames; a stream equals the whole, whatever the pieces; silence
-/// has codes; names as above.
+/// Checks a fitted codec: codes are in range, and 0 beyond a row's length; neighbors and padding do
+/// not change them; decoding returns whole frames; streaming equals offline decoding for every
+/// chunk size; silence has codes; names map both ways.
 Answers broken_promises(Codec& codec);
 
-/// Ids in range, special ids three different ones that encoding never gives, `texts` come back
-/// from their ids.
+/// Checks a tokenizer: ids are in range; the three special ids differ, and encoding never returns
+/// them; decoding the ids of each text of `texts` returns the text.
 Answers broken_promises(const Tokenizer& tokenizer, const std::vector<std::string>& texts);
 
-/// A source that `open` opens anew each time: the same batches each time; `restore` of a state goes
-/// on with the batches that followed it; `restore("")` begins again. Reads `num_batches` batches.
+/// Checks a data source, which each call of `open` opens again: every time it yields the same
+/// batches; `restore` of a state continues with the batches that followed that state; `restore("")`
+/// starts from the beginning. Reads `num_batches` batches.
 Answers broken_promises(const std::function<std::unique_ptr<DataSource>()>& open, int num_batches);
 
 }  // namespace s2s::conformance

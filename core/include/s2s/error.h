@@ -1,6 +1,6 @@
 #pragma once
-// Errors a user can cause. Every one has a stable id, and one message that says the place,
-// the value, what was expected and the next step (core/docs/reference/errors.md lists them all).
+// Errors that a user can cause. Each has a stable id and one message with the place, the value,
+// what was expected and the next step (core/docs/reference/errors.md lists them all).
 
 #include <stdexcept>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace s2s {
 
-/// Exit codes of s2s-run; a contract (scripts outside this repository use them).
+/// Exit codes of s2s-run. Scripts depend on them: do not change the numbers.
 enum class ExitCode : int {
   kOk = 0,
   kCheckFailed = 1,
@@ -23,8 +23,8 @@ enum class ExitCode : int {
   kStopped = 8,
 };
 
-/// A user's mistake. `what()` is "[id] message"; the message may have several lines.
-/// Throw it only from a named constructor that lives beside the others of its area.
+/// A user's mistake. `what()` is "[id] message"; the message may have several lines. Throw it only
+/// from a named constructor, next to the other named constructors of the same area.
 class Error : public std::runtime_error {
  public:
   /// id: "area/name", for example "plugin/unknown"; message: lower case, no final period.
@@ -43,11 +43,11 @@ class Error : public std::runtime_error {
   std::string message_;
 };
 
-/// An error with the exit code of configurations, for named constructors.
+/// Creates an error with the exit code of configuration errors. For named constructors.
 inline Error config_error(const char* id, std::string message) {
   return {ExitCode::kConfig, id, std::move(message)};
 }
-/// The same for data.
+/// Creates an error with the exit code of data errors. For named constructors.
 inline Error data_error(const char* id, std::string message) {
   return {ExitCode::kData, id, std::move(message)};
 }
@@ -55,28 +55,28 @@ inline Error data_error(const char* id, std::string message) {
 /// Collects every mistake of one validation, so that all are reported together.
 class Findings {
  public:
-  /// Keeps an error for throw_if_any.
+  /// Adds an error, to be thrown by throw_if_any.
   void add(Error error);
   bool empty() const { return errors_.empty(); }
   const std::vector<Error>& errors() const { return errors_; }
-  /// Throws nothing when empty, the error itself when there is one, and one error that lists all
-  /// (with the id and exit code of the first) when there are several.
+  /// Throws nothing if there are no errors, the error itself if there is one, and otherwise one
+  /// error that lists all of them, with the id and exit code of the first.
   void throw_if_any() const;
 
  private:
   std::vector<Error> errors_;
 };
 
-/// The candidate nearest to `name` in edit distance, or "" when none is near enough to suggest.
+/// The candidate nearest to `name` in edit distance, or "" when none is close enough to suggest.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
-/// What S2S_ASSERT calls: throws std::logic_error with place, condition and reason.
+/// Called by S2S_ASSERT: throws std::logic_error with place, condition and reason.
 [[noreturn]] void assertion_failed(const char* condition, const char* why, const char* file,
                                    int line);
 
 }  // namespace s2s
 
-/// Checks what only a programmer's mistake can break; throws std::logic_error.
+/// Checks an invariant that only a programming error can break; throws std::logic_error.
 #define S2S_ASSERT(condition, why)                                  \
   do {                                                              \
     if (!(condition)) {                                             \

@@ -1,6 +1,6 @@
 #pragma once
-// Text that somebody else wrote: read with a limit, parsed with a limit, shown without its
-// controls.
+// Reads, parses and displays untrusted text: size and depth are limited, and control characters are
+// escaped for display.
 
 #include <cstddef>
 #include <string>
@@ -8,35 +8,34 @@
 
 namespace s2s {
 
-/// Largest configuration, index or manifest that is read whole; the largest known (the index of a
-/// model of 200,000 tensors) has 30 MB.
+/// Size limit of a configuration, index or manifest that is read as a whole. The largest known file
+/// (the index of a model with 200,000 tensors) has 30 MB.
 inline constexpr size_t kSmallFileBytes = size_t{64} << 20;
-/// Deepest nesting of objects and arrays in JSON that is parsed.
+/// Deepest nesting of JSON objects and arrays that is parsed.
 inline constexpr int kJsonDepth = 128;
 
-/// The whole of a regular file. Named pipes and devices are refused, not waited for.
-/// Errors: std::system_error with the path, when it cannot be opened or read, is no regular file
-/// (EINVAL, EISDIR), has more than `max_bytes` bytes (EFBIG) or became shorter while it was read
-/// (ESTALE).
+/// Reads a regular file. Named pipes and devices are refused without blocking.
+/// Errors: std::system_error with the path, when the file cannot be opened or read, is not a
+/// regular file (EINVAL, EISDIR), has more than `max_bytes` bytes (EFBIG) or became shorter while
+/// it was read (ESTALE).
 std::string read_small_file(const std::string& path, size_t max_bytes = kSmallFileBytes);
 
-/// Where the link `path` leads when that is outside of `folder`, and of the blobs of the Hugging
-/// Face cache that `folder` is a snapshot of; "" for a file, for a link that stays, and for one
-/// that leads nowhere. A file that is copied for others has to stay: a downloaded folder may name
-/// any file of this machine.
+/// Returns the target of the symbolic link `path` if it is outside `folder`, and also outside the
+/// blobs of the Hugging Face cache that `folder` is a snapshot of. Returns "" for a regular file,
+/// for a link that stays inside, and for a broken link. Check this before a file is copied for
+/// others: a downloaded folder can link to any file of this machine.
 std::string link_out_of(const std::string& path, const std::string& folder);
 
-/// True when no object or array of a JSON text lies in more than `depth` others. Parsers that call
-/// themselves for each level need it before they run. A text that is no JSON is judged up to where
-/// it stops to be some.
+/// True when the JSON text is nested at most `depth` deep. Recursive parsers need this check before
+/// they run. Text that is not JSON is checked up to its first syntax error.
 bool is_json_depth_within(std::string_view text, int depth = kJsonDepth);
 
-/// `text` as it may go to a terminal: control characters (but for newlines and tabs), the C1 set,
-/// line and paragraph separators, direction marks and what is not UTF-8 become \x1b, \u202e and so
-/// on. A line behind the first that does not begin with a space gets two: only whoever wrote the
-/// message begins lines.
+/// Returns `text` made safe for a terminal. Control characters (except newlines and tabs), the C1
+/// set, line and paragraph separators, direction marks and invalid UTF-8 become \x1b, \u202e and so
+/// on. Every line after the first is indented by two spaces unless it begins with a space, so that
+/// untrusted text cannot imitate a new message.
 std::string printable(std::string_view text);
-/// The same for a name in a line: newlines and tabs are written \n and \t, too.
+/// The same for a name within a line: newlines and tabs become \n and \t.
 std::string printable_name(std::string_view name);
 
 }  // namespace s2s

@@ -1,13 +1,14 @@
 #pragma once
-// Options of a component, written once. A struct says them in one function,
+// Options of a component. A struct lists them in one function:
 //
 //   struct LlamaOptions {
 //     int64_t num_layers = 22;
-//     void visit(s2s::OptionVisitor& v) { v("num_layers", num_layers, "decoder blocks",
-//     at_least(1)); }
+//     void visit(s2s::OptionVisitor& v) {
+//       v("num_layers", num_layers, "decoder blocks", at_least(1));
+//     }
 //   };
 //
-// and that serves parsing, unknown-key errors, `plugin inspect` and the effective config.
+// This list serves parsing, errors for unknown keys, `plugin inspect` and the effective config.
 
 #include <cstdint>
 #include <limits>
@@ -21,7 +22,7 @@
 
 namespace s2s {
 
-/// What values an option accepts. Numbers: min and max are inclusive.
+/// The values that an option accepts. Numbers: min and max are inclusive.
 struct Bounds {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
@@ -29,17 +30,17 @@ struct Bounds {
   bool required = false;             // the config must give a value: [config/missing]
   bool is_program = false;           // a checkpoint's config may not change it: [config/program]
 };
-/// Bounds of one option; `required` and `program` add to others.
+/// Bounds of one option. `required` and `program` can be combined with others.
 Bounds at_least(double min);
 Bounds between(double min, double max);
 Bounds one_of(std::vector<std::string> choices);
 Bounds required(Bounds bounds = {});
-/// A string that names a program which the component starts.
+/// A string that names a program that the component starts.
 Bounds program(Bounds bounds = {});
 
 class OptionVisitor;
 
-/// A struct of options: it has `visit`.
+/// A struct of options: it has the function `visit`.
 template <class T>
 concept HasOptions = requires(T& t, OptionVisitor& v) {
   t.visit(v);
@@ -67,9 +68,9 @@ class OptionVisitor {
                           const Bounds& bounds = {}) = 0;
   virtual void operator()(const char* name, std::vector<std::string>& value, const char* doc,
                           const Bounds& bounds = {}) = 0;
-  /// A subtree that the component reads itself: free-form keys, or, when `kind` says one ("llm",
-  /// "codec", ...), another component's options with its `name` among them, which `config check`
-  /// checks against that component's table.
+  /// A subtree that the component reads itself. With `kind` ("llm", "codec", ...) it contains the
+  /// `name` and the options of another component, which `config check` validates. Otherwise its
+  /// keys are not checked.
   virtual void operator()(const char* name, Config& value, const char* doc,
                           const char* kind = "") = 0;
 
@@ -98,7 +99,7 @@ class OptionVisitor {
   /// What the templates above call around nested options. begin_group: false skips the group.
   virtual bool begin_group(const char* name, const char* doc) = 0;
   virtual void end_group() = 0;
-  /// Returns how many items the list has from now on (readers answer with the config's count).
+  /// Returns the number of items to visit (readers: the number in the config).
   virtual int64_t begin_list(const char* name, const char* doc, int64_t current_count) = 0;
   virtual void begin_item() = 0;
   virtual void end_item() = 0;
@@ -108,24 +109,23 @@ class OptionVisitor {
 /// One row of `plugin inspect`.
 struct OptionRow {
   std::string name;   // dotted for nested options, "list[].name" inside lists
-  std::string type;   // bool int float string "list of ..." subtree; "?" when null is allowed
+  std::string type;   // bool int float string "list of ..." subtree; with "?": may be null
   std::string value;  // the default, as YAML
   std::string doc;
   Bounds bounds = {};
-  std::string kind = {};  // of a subtree that holds a component's options: its kind
+  std::string kind = {};  // the kind, if the subtree contains a component's options
 };
 using OptionTable = std::vector<OptionRow>;
 
-/// Reads `node` (a map, or null for none) into an option struct by calling `visit` on it. `path`
-/// names the node in messages
-/// ("model.llm"). Keys that no option claims are [config/unknown-key] with the nearest name; wrong
-/// types, values out of bounds and `???` are findings too. Keys in `also_known` are skipped. A null
-/// list is an empty one.
+/// Reads `node` (a map, or null for none) into an option struct by calling its `visit`. `path`
+/// names the node in messages ("model.llm"). Findings: [config/unknown-key] with the nearest name
+/// for keys that are no options, wrong types, values out of bounds, and `???`. Keys in `also_known`
+/// are skipped. A null list is read as an empty list.
 class OptionReader final {
  public:
   OptionReader(const Config& node, std::string path, Findings& findings,
                std::vector<std::string> also_known = {});
-  /// Fills `options`; mistakes go to the findings.
+  /// Fills `options`; adds errors to the findings.
   template <HasOptions T>
   void read(T& options) {
     run([](OptionVisitor& v, void* object) { static_cast<T*>(object)->visit(v); }, &options);

@@ -1,5 +1,5 @@
 #pragma once
-// What a plugin exports: a note that is read before any of its code runs, and one function.
+// A plugin exports a note, which is read before any of its code runs, and one function.
 //
 //   S2S_PLUGIN("acme_mistral", "0.2.0", "Apache-2.0", "llm:acme.mistral") {
 //     registrar.add(acme::component());
@@ -9,16 +9,18 @@
 
 #include "s2s/registry.h"
 
-/// Raised whenever a public header changes meaning. Plugins of another number are not loaded; those
-/// of other headers (s2s/sdk_fingerprint.h) are not either, for layouts may differ.
+/// Incremented whenever a public header changes its meaning. The host refuses plugins with another
+/// number, and plugins that were compiled with other headers (s2s/sdk_fingerprint.h), because
+/// layouts may differ.
 #define S2S_PLUGIN_API 2
 
 namespace s2s {
 
-/// Fixed-size and without pointers, because it is read from the file: section ".s2s_plugin".
+/// The note. It has a fixed size and no pointers, because the host reads it from the file: section
+/// ".s2s_plugin".
 struct PluginNote {
   char magic[8];      // "S2SPLUG"
-  uint32_t size;      // of this struct
+  uint32_t size;      // size of this struct
   uint32_t api;       // S2S_PLUGIN_API; must be equal
   char torch[24];     // LibTorch's version; must be equal
   char cxx[48];       // C++ library, its ABI and the headers; must be equal

@@ -1,5 +1,5 @@
 #pragma once
-// How S2S_PLUGIN fills the note. Nothing here is for direct use.
+// Macros that S2S_PLUGIN uses to fill the note. Do not use them directly.
 
 #include <torch/headeronly/version.h>
 
@@ -45,7 +45,8 @@
 
 #define S2S_PLUGIN_SECTION __attribute__((used, section(".s2s_plugin"), visibility("default")))
 
-/// name, version, SPDX license, and what it provides ("kind:name", several joined by "\n").
+/// Arguments: name, version, SPDX license, and the provided components ("kind:name", joined by
+/// "\n").
 #define S2S_PLUGIN(plugin_name, plugin_version, plugin_license, plugin_provides) \
   extern "C" S2S_PLUGIN_SECTION const ::s2s::PluginNote s2s_plugin_note_v1 = {   \
       "S2SPLUG",        sizeof(::s2s::PluginNote),                               \

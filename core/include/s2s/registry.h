@@ -1,5 +1,5 @@
 #pragma once
-// Typed registries: one template and one vocabulary for every kind of component.
+// Typed registries: one template for every kind of component.
 
 #include <cstdint>
 #include <functional>
@@ -9,12 +9,13 @@
 #include <tuple>
 #include <vector>
 
+#include "s2s/build_context.h"
 #include "s2s/config.h"
 #include "s2s/options.h"
 
 namespace s2s {
 
-// The kinds, each in its header s2s/kinds/NAME.h.
+// The kinds; each is declared in s2s/kinds/NAME.h.
 class Backbone;
 class Codec;
 class Communicator;
@@ -29,50 +30,6 @@ class Schedule;
 class Scorer;
 class SpeechModel;
 class Tokenizer;
-
-struct ProcessPlace;
-class Registries;
-
-/// What every component gets while it is built, beside its own options.
-struct BuildContext {
-  const Registries* registries = nullptr;
-  /// Where the options stand in the config ("model.llm"), for messages.
-  std::string path;
-  /// Relative paths in options are relative to this folder (the config file's).
-  std::string base_dir = ".";
-  /// Receives what the user should know although the run goes on; may be empty.
-  std::function<void(const std::string& message)> warn;
-};
-
-/// For the kinds `model` and `codec`.
-struct ModelContext : BuildContext {
-  /// The `data` block of the config (frame_length, sample rates); null: it has none.
-  const Config* data = nullptr;
-  /// Of the text channel; null: there is none.
-  const Tokenizer* tokenizer = nullptr;
-};
-
-/// For the kind `data`.
-struct DataContext : BuildContext {
-  /// The `data` block of the config (frame_length, sample rates, roles); null: it has none.
-  const Config* data = nullptr;
-  /// Of the text channel; null: there is none.
-  const Tokenizer* tokenizer = nullptr;
-  uint64_t seed = 0;
-  /// Drawn anew at every start, the same on all ranks: for seeds that ask for it.
-  uint64_t entropy = 0;
-  /// Place on the data axis of the mesh.
-  int64_t data_rank = 0;
-  int64_t data_size = 1;
-};
-
-/// For the kinds `communicator` and `strategy`.
-struct ProcessContext : BuildContext {
-  /// Communicators: who this process is, and how to find the others. Null: it is the only one.
-  const ProcessPlace* process = nullptr;
-  /// Strategies: all ranks of the run. Null in a run of one process.
-  Communicator* world = nullptr;
-};
 
 /// What the code knows of a kind: its name in configs and notes ("llm", "encoder", ...), and the
 /// context that its components are built with.
@@ -100,13 +57,13 @@ S2S_KIND(Schedule, "schedule", BuildContext);
 S2S_KIND(DeviceKernels, "kernels", BuildContext);
 #undef S2S_KIND
 
-/// The context of a kind: BuildContext, or one with more in it.
+/// The context type of a kind: BuildContext, or a type derived from it.
 template <class T>
 using ContextOf = typename KindName<T>::Context;
 
 enum class Status { kStable, kAlpha, kWorkInProgress };
 
-/// One entry of a registry: facts for `plugin list|inspect`, and how to build it.
+/// One entry of a registry: facts for `plugin list|inspect`, and the function that builds it.
 template <class T>
 struct Component {
   std::string name;     // [a-z0-9_]+, or vendor.name
@@ -114,21 +71,21 @@ struct Component {
   Status status = Status::kStable;
   std::unique_ptr<T> (*create)(const Config& options, const ContextOf<T>& context) = nullptr;
   OptionTable (*options)() = nullptr;
-  /// Turns a foreign configuration (a Hugging Face config.json, a NeMo block) into options of this
-  /// component. Null when there is none. Errors: [weights/config] for keys that change the numbers
-  /// and are not implemented.
+  /// Converts a foreign configuration (a Hugging Face config.json, a NeMo block) to options of this
+  /// component. Null: not supported. Errors: [weights/config] for keys that change the result and
+  /// are not implemented.
   Config (*translate)(const Config& foreign) = nullptr;
-  /// Options (JSON) of an instance that is built in a moment: `s2s-run plugin check` builds it and
-  /// asks it for the promises of s2s::conformance (llm, encoder, codec). Null: not asked.
+  /// Options (JSON) of a tiny instance. `s2s-run plugin check` builds it and runs the checks of
+  /// s2s::conformance (llm, encoder, codec). Null: no checks.
   const char* tiny = nullptr;
 };
 
 /// Called when a name is not registered yet: loads the plugin that provides it, or throws
-/// [plugin/unknown] with suggestions, what is available and where was searched.
+/// [plugin/unknown] with suggestions, the available names and the searched folders.
 using MissingHandler = std::function<void(const std::string& kind, const std::string& name,
                                           const Config& asked_at, const std::string& path)>;
 
-/// Registrations of a second component of one name; throws [plugin/duplicate-name].
+/// Throws [plugin/duplicate-name].
 [[noreturn]] void throw_duplicate_name(const std::string& kind, const std::string& name);
 
 /// The components of one kind, by name.
@@ -142,7 +99,7 @@ class Registry {
       throw_duplicate_name(KindName<T>::value, name);
     }
   }
-  /// Null: no component of this name is registered; loads nothing.
+  /// The component with this name, or null. Does not load plugins.
   const Component<T>* find(const std::string& name) const {
     const auto it = entries_.find(name);
     return it == entries_.end() ? nullptr : &it->second;
@@ -154,7 +111,7 @@ class Registry {
   std::map<std::string, Component<T>> entries_;
 };
 
-/// One registry per kind. Built at start-up by one thread; no globals.
+/// One registry per kind. Built at start-up on one thread; there are no global variables.
 class Registries {
  public:
   using All =
@@ -174,10 +131,10 @@ class Registries {
     return std::get<Registry<T>>(all_);
   }
 
-  /// Loads on demand; set by the plugin host.
+  /// Sets the handler that loads plugins on demand. Called by the plugin host.
   void set_missing_handler(MissingHandler handler) { missing_ = std::move(handler); }
 
-  /// The component `name`; `asked_at` and `path` say where in the config it was named.
+  /// The component `name`; `asked_at` and `path` say where the config names it.
   template <class T>
   const Component<T>& get(const std::string& name, const Config& asked_at = {},
                           const std::string& path = {}) const {
@@ -200,14 +157,14 @@ class Registries {
   }
 
  private:
-  /// Removes and returns the key `name`; [config/missing] when there is none.
+  /// Removes and returns the key `name`. Errors: [config/missing] when there is none.
   static std::string take_name(Config& node, const std::string& path);
 
   All all_;
   MissingHandler missing_;
 };
 
-/// What a plugin gets: it may add components, nothing else.
+/// The interface of a plugin: it can only add components.
 class Registrar {
  public:
   explicit Registrar(Registries& staging) : staging_(staging) {}

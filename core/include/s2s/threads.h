@@ -1,6 +1,6 @@
 #pragma once
-// Threads beside LibTorch's own. All threads of this project start here, so that one that cannot be
-// started, or that throws, ends in one message and not in std::terminate.
+// Threads in addition to LibTorch's own. All threads of this project are started here, so that a
+// thread that cannot be started, or that throws, causes one error message and not std::terminate.
 
 #include <cstdint>
 #include <exception>
@@ -11,28 +11,29 @@
 
 namespace s2s {
 
-/// From now on, LibTorch's operators that this thread calls run on this thread alone. For worker
-/// threads: otherwise each would start a team of threads as large as the machine.
+/// From now on, LibTorch's operators that are called on this thread are single-threaded. Call it in
+/// worker threads; otherwise each would start as many threads as the machine has cores.
 void run_operators_on_this_thread();
 
 /// Starts one thread. `body` must not throw.
 /// Errors: [run/threads] when the system has no more threads for this process.
 std::thread start_thread(std::function<void()> body);
 
-/// Threads with a common end. What one of them throws, of whatever type, reaches `join`.
+/// A group of threads that end together. `join` rethrows any exception of a thread.
 class ThreadTeam {
  public:
-  /// stop: makes the bodies return soon; called when a thread throws, when one cannot be started,
-  /// and by a destructor that finds threads; from any thread, maybe more than once.
+  /// stop: must make the bodies return soon. Called when a thread throws, when a thread cannot be
+  /// started, and by the destructor if threads are still running. May be called from any thread and
+  /// more than once.
   explicit ThreadTeam(std::function<void()> stop = {});
-  /// Stops and waits for those that run.
+  /// Stops all threads and waits for them.
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
-  /// Starts one more thread. Errors: [run/threads]; those that run are stopped and joined before.
+  /// Starts a thread. Errors: [run/threads]; running threads are stopped and joined first.
   void start(std::function<void()> body);
-  /// Waits for all, then throws what the first one threw, if one did.
+  /// Waits for all threads, then rethrows the first exception, if there was one.
   void join();
 
  private:
@@ -47,7 +48,7 @@ class ThreadTeam {
 };
 
 /// Runs `body` on `num_threads` threads (at least one) and waits for all. stop: as in ThreadTeam.
-/// Errors: what the first body threw; [run/threads].
+/// Errors: the first exception of a body; [run/threads].
 void run_threads(int64_t num_threads, const std::function<void()>& body,
                  const std::function<void()>& stop = {});
 

@@ -19,7 +19,7 @@ bool mentions(const std::string& text, std::initializer_list<const char*> words)
   return false;
 }
 
-/// "all_reduce 'loss' (number 3 of group data, ranks 0-3; 8 bytes of Float)"
+/// Returns "all_reduce 'loss' (number 3 of group data, ranks 0-3; 8 bytes of Float)".
 std::string describe(const CollectiveRecord& record, const GroupPlace& place) {
   std::string text = to_string(record.kind);
   if (!record.name.empty()) text += " '" + record.name + "'";
@@ -97,7 +97,7 @@ Error missing_rank(const std::vector<int64_t>& missing, int64_t size, double wai
 Error duplicate_rank(int64_t rank, const std::string& first, const std::string& second) {
   return comm_error("comm/duplicate-rank",
                     fmt::format("two processes are rank {}: {} and {}\n  next:      give every "
-                                "process a RANK of its own (several machines: --node-rank)",
+                                "process a different RANK (several machines: --node-rank)",
                                 rank, first, second));
 }
 
@@ -117,8 +117,8 @@ Error start_refused(const std::string& id, int64_t rank, const std::string& firs
 Error introduction(int64_t from, const std::string& reason) {
   return comm_error(
       "comm/introduction",
-      fmt::format("what rank {} has left in the run's store is no text of a rank: {}\n  next:      "
-                  "see that no other program uses this address; set S2S_JOB_TOKEN to the same "
+      fmt::format("the message of rank {} in the run's store is invalid: {}\n  next:      "
+                  "check that no other program uses this address; set S2S_JOB_TOKEN to the same "
                   "secret on all ranks",
                   from, reason));
 }
@@ -134,8 +134,8 @@ Error mesh(int64_t mesh_ranks, int64_t world_ranks, const std::string& shape) {
   return comm_error(
       "comm/mesh",
       fmt::format(
-          "the mesh has {} rank{} ({}), and {} {} started\n  next:      start {} process{}, "
-          "or change the axes of trainer.strategy, or take another one (s2s-run plugin list "
+          "the mesh has {} rank{} ({}), but {} {} started\n  next:      start {} process{}, "
+          "or change the axes of trainer.strategy, or use another strategy (s2s-run plugin list "
           "--kind strategy)",
           mesh_ranks, mesh_ranks == 1 ? "" : "s", shape, world_ranks,
           world_ranks == 1 ? "was" : "were", mesh_ranks, mesh_ranks == 1 ? "" : "es"));
@@ -150,7 +150,7 @@ Error started(std::optional<int64_t> devices, std::optional<int64_t> num_nodes, 
   }
   return comm_error(
       "comm/mesh",
-      fmt::format("{}, and {} process{} {} started on each of {} machine{}\n  next:      start as "
+      fmt::format("{}, but {} process{} {} started on each of {} machine{}\n  next:      start as "
                   "many as the configuration says, or leave both keys out (devices: auto)",
                   asked, local_size, local_size == 1 ? "" : "es", local_size == 1 ? "was" : "were",
                   num_machines, num_machines == 1 ? "" : "s"));
@@ -158,15 +158,15 @@ Error started(std::optional<int64_t> devices, std::optional<int64_t> num_nodes, 
 
 Error one_process(const std::string& command, int64_t num_ranks) {
   return comm_error("comm/one-process",
-                    fmt::format("'{}' works in one process, and {} were started; all would write "
-                                "the same files\n  next:      start one",
+                    fmt::format("'{}' runs in one process, but {} were started; all would write "
+                                "the same files\n  next:      start one process",
                                 command, num_ranks));
 }
 
 Error other_device(const std::string& communicator, const std::string& its_device,
                    const std::string& device) {
   return comm_error("comm/device",
-                    fmt::format("trainer.communicator '{}' exchanges tensors on the {}, and this "
+                    fmt::format("trainer.communicator '{}' exchanges tensors on the {}, but this "
                                 "run computes on the {}\n  next:      trainer.communicator.name: "
                                 "auto, or another trainer.accelerator",
                                 communicator, its_device, device));
@@ -187,9 +187,9 @@ Error rank0_lost(int64_t rank, const std::string& what, const std::string& reaso
 
 Error rank0_halted(int64_t rank, const std::string& what, std::chrono::milliseconds waited) {
   return comm_error("comm/timeout",
-                    fmt::format("rank {} waits for rank 0's work ({}), and rank 0 has given no "
-                                "sign of life for {:g} s\n  next:      look whether its process "
-                                "was halted, or its machine is down",
+                    fmt::format("rank {} waits for rank 0's work ({}), but rank 0 has not "
+                                "responded for {:g} s\n  next:      check whether its process is "
+                                "stopped or its machine is down",
                                 rank, what, static_cast<double>(waited.count()) / 1000));
 }
 
@@ -219,7 +219,7 @@ Error collective(const CollectiveRecord& record, const GroupPlace& place, const 
       return comm_error("comm/timeout",
                         fmt::format("{} did not end within {:g} s{}\n  back end:  {}\n  next:      "
                                     "look for a rank that ended or is far behind; a longer limit "
-                                    "helps only when one is slow",
+                                    "helps only when a rank is slow",
                                     what, timeout_s, explanation, reason));
     case CollectiveFailure::kLost:
       return comm_error("comm/lost",

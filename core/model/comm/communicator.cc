@@ -13,7 +13,7 @@
 namespace s2s {
 namespace {
 
-/// The message of a collective that failed for `reason`, with what the observer knows about it.
+/// Throws the error of a failed collective, with the observer's explanation.
 [[noreturn]] void fail(const CollectiveRecord& record, const GroupPlace& place,
                        CollectiveObserver* observer, const std::string& reason) {
   throw comm_errors::collective(
@@ -21,7 +21,7 @@ namespace {
       observer == nullptr ? std::string() : observer->explain_failure(record, place, reason));
 }
 
-/// Back ends throw what they like; c10's text without the stack that it carries.
+/// Back ends throw various exception types. Uses the text of a c10::Error without its stack trace.
 [[noreturn]] void rethrow(const CollectiveRecord& record, const GroupPlace& place,
                           CollectiveObserver* observer) {
   try {
@@ -37,7 +37,7 @@ namespace {
   }
 }
 
-/// Also takes over how long collectives may take from now on.
+/// Notifies the observer, and takes over the time limit for the following collectives.
 void tell_started(CollectiveObserver* observer, const CollectiveRecord& record, GroupPlace& place) {
   if (observer == nullptr) return;
   place.timeout = observer->time_limit(place.timeout);
@@ -71,7 +71,7 @@ CollectiveRecord record_of(CollectiveKind kind, std::string_view name, const at:
   return record;
 }
 
-/// A group of one: what goes in comes out.
+/// A group of one rank: outputs equal inputs.
 class SoloCommunicator : public Communicator {
  public:
   SoloCommunicator(GroupPlace place, at::DeviceType device_type)
@@ -92,7 +92,7 @@ class SoloCommunicator : public Communicator {
   Work start_all_to_all(at::Tensor output, at::Tensor input) override {
     return copy(output, input);
   }
-  Work start_send(at::Tensor, int64_t) override { return nullptr; }  // there is nobody
+  Work start_send(at::Tensor, int64_t) override { return nullptr; }  // there is no other rank
   Work start_recv(at::Tensor, int64_t) override { return nullptr; }
   Work start_barrier() override { return nullptr; }
   std::unique_ptr<Communicator> make_subgroup(GroupPlace place, const std::string&) override {

@@ -1,5 +1,5 @@
 #pragma once
-// Groups of ranks that another library connects.
+// Connects groups of ranks through another library.
 
 #include <cstdint>
 #include <functional>
@@ -10,9 +10,9 @@
 
 namespace s2s {
 
-/// Calls `connect`, which connects this process, rank `rank` of the run, with the group `name`.
-/// Errors: an s2s::Error and an assertion as they are; [run/threads] where a thread did not start;
-/// else [comm/timeout], [comm/lost] or [comm/failed], by the text of what `connect` throws.
+/// Calls `connect`, which connects rank `rank` of the run to the group `name`.
+/// Errors: an s2s::Error and an assertion are rethrown; [run/threads] when a thread could not be
+/// started; otherwise [comm/timeout], [comm/lost] or [comm/failed], by the text of the exception.
 std::unique_ptr<Communicator> connect_group(
     const std::string& name, int64_t rank,
     const std::function<std::unique_ptr<Communicator>()>& connect);

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <sstream>
 
+#include "base/number_text.h"
 #include "comm/comm_errors.h"
 
 namespace s2s {
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kMaxRanks = 1 << 20;
 constexpr size_t kMaxTokenBytes = 1024;
-/// Ports below the range that systems hand out by themselves (Linux: 32768 and above).
+/// Ports below the ephemeral range (Linux: 32768 and above).
 constexpr uint64_t kFirstPort = 12000;
 constexpr uint64_t kNumPorts = 20000;
 
@@ -25,7 +25,7 @@ class Variables {
   std::optional<std::string> text(const char* name) const { return read_(name); }
   bool has(const char* name) const { return read_(name).has_value(); }
 
-  /// A whole number in [low, high]. Errors: [comm/environment].
+  /// Reads an integer in [low, high]. Errors: [comm/environment].
   int64_t number(const char* name, int64_t low, int64_t high) const {
     const std::optional<std::string> value = read_(name);
     if (!value) {
@@ -33,15 +33,13 @@ class Variables {
                                      "start the run with torchrun, srun, mpirun or s2s-run launch "
                                      "local, or set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT");
     }
-    int64_t out = 0;
-    const char* const end = value->data() + value->size();
-    const auto [stop, code] = std::from_chars(value->data(), end, out);
-    if (code != std::errc() || stop != end || out < low || out > high) {
+    const auto out = read_number<int64_t>(*value);
+    if (!out || *out < low || *out > high) {
       throw comm_errors::environment(
           fmt::format("{}={}: expected a whole number from {} to {}", name, *value, low, high),
           fmt::format("correct {}, or unset it to run as one process", name));
     }
-    return out;
+    return *out;
   }
   int64_t number_or(const char* name, int64_t otherwise, int64_t low, int64_t high) const {
     return has(name) ? number(name, low, high) : otherwise;
@@ -51,7 +49,7 @@ class Variables {
   const ReadVariable& read_;
 };
 
-/// Rank and size from two variables, and those among a machine's processes from two more.
+/// Reads rank and world size from two variables, and local rank and local size from two more.
 void read_ranks(const Variables& variables, const char* rank, const char* size, LaunchPlace& out) {
   out.size = variables.number(size, 1, kMaxRanks);
   out.rank = variables.number(rank, 0, out.size - 1);
@@ -67,7 +65,6 @@ uint16_t port_for(uint64_t number) {
   return static_cast<uint16_t>(kFirstPort + number % kNumPorts);
 }
 
-/// MASTER_ADDR and MASTER_PORT where they are set.
 void read_address(const Variables& variables, LaunchPlace& out) {
   if (const auto host = variables.text("MASTER_ADDR")) out.host = *host;
   if (variables.has("MASTER_PORT")) {
@@ -87,7 +84,7 @@ LaunchPlace from_torchrun(const Variables& variables) {
   return out;
 }
 
-/// Open MPI's variables, or those of MPICH and Intel MPI (Hydra).
+/// Reads the variables of Open MPI, or those of MPICH and Intel MPI (Hydra).
 LaunchPlace from_mpi(const Variables& variables) {
   LaunchPlace out;
   out.launcher = Launcher::kMpi;
@@ -98,7 +95,7 @@ LaunchPlace from_mpi(const Variables& variables) {
     read_ranks(variables, "PMI_RANK", "PMI_SIZE", out);
     read_local_ranks(variables, "MPI_LOCALRANKID", "MPI_LOCALNRANKS", out);
   }
-  // Runs on one machine must not meet: the job's name is the same on all ranks of one run.
+  // Two runs on one machine must not use the same port. All ranks of a run have the same job name.
   const std::string job = variables.text("PMIX_NAMESPACE").value_or("");
   uint64_t sum = 0;
   for (const char letter : job) sum = sum * 31 + static_cast<unsigned char>(letter);
@@ -112,7 +109,7 @@ LaunchPlace from_mpi(const Variables& variables) {
   return out;
 }
 
-/// The node's entry of "2(x3),1": two tasks on each of three nodes and one on a fourth.
+/// Returns the entry of a node in "2(x3),1": two tasks on each of three nodes and one on a fourth.
 int64_t tasks_on_node(const std::string& list, int64_t node) {
   std::istringstream entries(list);
   std::string entry;
@@ -175,24 +172,25 @@ std::string first_host(const std::string& host_list) {
 namespace {
 
 LaunchPlace read_place(const Variables& variables) {
-  // WORLD_SIZE alone is left by scripts that mean something else.
+  // Scripts may set WORLD_SIZE alone for other purposes.
   if (variables.has("RANK")) return from_torchrun(variables);
   if (variables.has("OMPI_COMM_WORLD_RANK") || variables.has("PMI_RANK")) {
     return from_mpi(variables);
   }
-  // A batch script that does not use srun has SLURM_PROCID, too, but it is one process.
+  // A batch script without srun has SLURM_PROCID too, but it is a single process.
   if (variables.has("SLURM_PROCID") && variables.has("SLURM_STEP_NUM_TASKS")) {
     return from_slurm(variables);
   }
   return {};
 }
 
-/// The run's name: the same on all ranks, another one in another run where the launcher says so.
+/// The name of the run. It is equal on all ranks. It differs between runs if the launcher supports
+/// it.
 std::string job_name(const Variables& variables, Launcher launcher) {
   const auto text = [&](const char* name) { return variables.text(name).value_or(""); };
   if (launcher == Launcher::kTorchrun) return text("TORCHELASTIC_RUN_ID");
   if (launcher == Launcher::kMpi) return text("PMIX_NAMESPACE");
-  // The parts of a heterogeneous job have numbers of their own.
+  // The parts of a heterogeneous job have different job ids.
   const bool is_slurm = launcher == Launcher::kSlurm && !variables.has("SLURM_HET_SIZE");
   return is_slurm ? text("SLURM_JOB_ID") : "";
 }

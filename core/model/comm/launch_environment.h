@@ -1,6 +1,6 @@
 #pragma once
-// Which launcher started this process, and what it says: torchrun, srun, mpirun, `s2s-run launch
-// local`, or none. Each has variables of its own; core/docs/guides/parallelism.md lists them.
+// Detects the launcher of this process and reads its variables: torchrun, srun, mpirun, `s2s-run
+// launch local`, or none. core/docs/guides/parallelism.md lists the variables.
 
 #include <cstdint>
 #include <functional>
@@ -12,34 +12,33 @@ namespace s2s {
 enum class Launcher { kNone, kLocal, kTorchrun, kMpi, kSlurm };
 const char* to_string(Launcher launcher);
 
-/// What the launcher says.
 struct LaunchPlace {
   Launcher launcher = Launcher::kNone;
   int64_t rank = 0;
   int64_t size = 1;
   int64_t local_rank = 0;
   int64_t local_size = 1;
-  std::string host = "127.0.0.1";  // of rank 0
+  std::string host = "127.0.0.1";  // host of rank 0
   uint16_t port = 0;
-  bool launcher_has_store = false;  // it listens at `port` itself, no rank does
-  int64_t attempt = 0;              // how often the launcher has started the run again
-  /// What ranks say to the store of rank 0: S2S_JOB_TOKEN, else the job's name as the launcher
-  /// gives it, which keeps other runs out and is no secret.
+  bool launcher_has_store = false;  // the launcher listens at `port`, not rank 0
+  int64_t attempt = 0;              // number of restarts by the launcher
+  /// The token that ranks send to the store of rank 0: S2S_JOB_TOKEN, otherwise the job name. The
+  /// job name keeps other runs out, but it is not secret.
   std::string token;
-  /// "node7:29500"
+  /// Returns "node7:29500".
   std::string address() const { return host + ":" + std::to_string(port); }
 };
 
-/// An environment variable, or nothing.
+/// Reads an environment variable; nothing when it is not set.
 using ReadVariable = std::function<std::optional<std::string>(const char*)>;
 std::optional<std::string> process_variable(const char* name);
 
-/// A process that no launcher started is rank 0 of 1. When several launchers left variables the
-/// innermost counts: RANK and WORLD_SIZE before mpirun's, mpirun's before srun's.
+/// Without a launcher, the process is rank 0 of 1. When several launchers set variables, the
+/// innermost one counts: RANK and WORLD_SIZE before mpirun's variables, mpirun's before srun's.
 /// Errors: [comm/environment] with the variable, its value and what was expected.
 LaunchPlace read_launch_environment(const ReadVariable& read = process_variable);
 
-/// The first machine of a list as SLURM writes it: "gpu[07-09,12]-a,login" gives "gpu07-a".
+/// Returns the first host of a SLURM host list: "gpu[07-09,12]-a,login" gives "gpu07-a".
 std::string first_host(const std::string& host_list);
 
 }  // namespace s2s

@@ -21,10 +21,10 @@ using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-/// How often rank 0 says that it lives, and the others look.
+/// Interval between heartbeats of rank 0, and between checks by the other ranks.
 constexpr milliseconds kBeat{1000};
 
-/// Counts up in the store while it lives: a process that was halted does not.
+/// Increments a counter in the store during its lifetime. A stopped process does not count.
 class Heartbeat {
  public:
   Heartbeat(c10d::Store& store, std::string key) : store_(store), key_(std::move(key)) {
@@ -45,7 +45,7 @@ class Heartbeat {
     while (!wake_.wait_for(lock, kBeat, [this] { return ends_; })) {
       try {
         store_.add(key_, 1);
-      } catch (const std::exception&) {  // the others find out, too
+      } catch (const std::exception&) {  // the other ranks notice the failure, too
         return;
       }
     }
@@ -64,8 +64,9 @@ std::string text_of(const std::exception& error) {
   return text.substr(0, text.find('\n'));
 }
 
-/// Waits a beat for the key. What a store of a halted rank 0 does not answer is not there yet.
-/// Errors: of a store that is gone.
+/// Waits one heartbeat for the key. Returns false when the store does not answer because rank 0 is
+/// stopped.
+/// Errors: those of a store that is gone.
 bool is_there(c10d::Store& store, const std::string& key) {
   try {
     store.wait({key}, kBeat);
@@ -77,7 +78,7 @@ bool is_there(c10d::Store& store, const std::string& key) {
   }
 }
 
-/// The count of the heartbeat; `last` when no answer comes.
+/// Returns the heartbeat counter, or `last` when the store does not answer.
 int64_t beat_of(c10d::Store& store, const std::string& key, int64_t last) {
   try {
     return store.add(key + "/beat", 0);

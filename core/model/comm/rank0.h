@@ -1,5 +1,5 @@
 #pragma once
-// What rank 0 of a run does alone, before the others go on: folders, data, tokenizers.
+// Runs work on rank 0 alone before the other ranks continue: folders, data, tokenizers.
 
 #include <chrono>
 #include <functional>
@@ -9,21 +9,20 @@
 
 namespace s2s {
 
-/// How long rank 0 waits for the others to have read what it said, or why it failed.
+/// How long rank 0 waits at its end for the other ranks to read its result or its error.
 constexpr std::chrono::milliseconds kPartingTimeout{5000};
 
 class Rank0 {
  public:
-  /// `process`: has a store unless it is alone; has to live on.
+  /// `process` must have a store unless it is the only process. It must outlive this object.
   explicit Rank0(const ProcessPlace& process) : process_(process) {}
 
-  /// True on rank 0.
   bool is_here() const { return process_.rank == 0; }
-  /// Rank 0 does `work`; the others wait for its end, however long it takes, as long as rank 0
-  /// lives. Returns what `work` returned on all ranks. Every rank calls it, in the same order.
-  /// `what`: names the work in messages.
-  /// Errors: on rank 0 those of `work`; on the others [comm/rank-0-failed] with the first line of
-  /// rank 0's message, [comm/lost] when rank 0 is gone, [comm/timeout] when it stands still.
+  /// Runs `work` on rank 0. The other ranks wait for it without a time limit, as long as rank 0 is
+  /// alive. Returns the result of `work` on all ranks. Every rank must call it, in the same order.
+  /// `what`: name of the work in messages.
+  /// Errors: on rank 0 those of `work`. On the others: [comm/rank-0-failed] with the first line of
+  /// rank 0's message, [comm/lost] if rank 0 is gone, [comm/timeout] if rank 0 does not respond.
   std::string run(const std::string& what, const std::function<std::string()>& work);
 
  private:

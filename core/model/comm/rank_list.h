@@ -1,5 +1,5 @@
 #pragma once
-// Ranks in a message.
+// Formats ranks for messages.
 
 #include <cstdint>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace s2s {
 
-/// "0-2, 5"
+/// Returns "0-2, 5".
 inline std::string rank_list(const std::vector<int64_t>& ranks) {
   std::string text;
   for (size_t first = 0; first < ranks.size();) {

@@ -14,7 +14,7 @@ at::TensorOptions on(const Communicator& world, at::ScalarType type) {
   return at::TensorOptions().dtype(type).device(world.device_type());
 }
 
-/// num_bytes: of the tensor; what the text leaves free is 0.
+/// num_bytes: size of the tensor. The bytes after the text are 0.
 at::Tensor to_bytes(const Communicator& world, const std::string& text, int64_t num_bytes) {
   at::Tensor bytes = at::zeros({num_bytes}, at::kByte);
   std::memcpy(bytes.mutable_data_ptr(), text.data(), text.size());

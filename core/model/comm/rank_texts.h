@@ -1,6 +1,6 @@
 #pragma once
-// Texts between the ranks of a group, beside all_gather_texts (s2s/kinds/communicator.h). All its
-// ranks call the same, in the same order.
+// Exchanges texts between the ranks of a group, in addition to all_gather_texts
+// (s2s/kinds/communicator.h). All ranks must make the same calls in the same order.
 
 #include <string>
 #include <vector>
@@ -9,12 +9,12 @@
 
 namespace s2s {
 
-/// One number of every rank, in the order of ranks, on every rank.
+/// Returns the value of every rank, in rank order, on every rank.
 std::vector<int64_t> all_gather_numbers(Communicator& world, int64_t value);
 
-/// Each rank's text, in the order of ranks, on rank 0; nothing elsewhere.
+/// Returns each rank's text in rank order on rank 0. Returns nothing on the other ranks.
 std::vector<std::string> gather_texts(Communicator& world, const std::string& text);
-/// Rank `root`'s text, which has `size` bytes on every rank's word.
+/// Returns the text of rank `root`. All ranks must know its `size` in bytes.
 std::string broadcast_text(Communicator& world, const std::string& text, int64_t root,
                            int64_t size);
 

@@ -21,10 +21,10 @@ namespace {
 
 constexpr size_t kMaxLines = 20;
 
-/// A fact's value for each rank.
+/// The value of a fact on each rank.
 using Values = std::vector<std::string>;
 
-/// "1 (ranks 0, 2), 2 (rank 1)", the value of the lowest rank first.
+/// Returns "1 (ranks 0, 2), 2 (rank 1)", with the value of the lowest rank first.
 std::string values_text(const Values& values) {
   std::vector<std::string> distinct;
   std::map<std::string, std::vector<int64_t>> ranks_of;
@@ -53,10 +53,10 @@ using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-/// How much longer than rank 0 the others wait: it ends the wait, and says why.
+/// How much longer than rank 0 the other ranks wait. So rank 0 reports the reason first.
 constexpr milliseconds kVerdictGrace{10000};
 
-/// What a rank says about itself.
+/// The data that a rank sends about itself.
 struct Introduction {
   RankIdentity identity;
   std::vector<AgreedFact> facts;
@@ -73,7 +73,7 @@ std::string to_text(const Introduction& introduction) {
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// Errors: std::exception, for a text that a rank has not written.
+/// Errors: std::exception for a text that no rank has written.
 Introduction to_introduction(const std::string& text) {
   const json object = parse_foreign_json(text);
   Introduction out;
@@ -82,7 +82,7 @@ Introduction to_introduction(const std::string& text) {
   return out;
 }
 
-/// The conversation of one rank with the others.
+/// The exchange between one rank and the others.
 class Meeting {
  public:
   Meeting(c10d::Store& store, const LaunchPlace& place, milliseconds timeout)
@@ -99,7 +99,7 @@ class Meeting {
     store_.set(key("rank", place_.rank), to_text(self));
   }
 
-  /// Rank 0: waits for all, compares, and tells the others. Errors: what it tells.
+  /// On rank 0: waits for all ranks, compares their facts and reports. Errors: those it reports.
   std::vector<RankIdentity> judge() {
     try {
       std::vector<RankIdentity> identities = compare(gather());
@@ -113,14 +113,14 @@ class Meeting {
     } catch (const Error& error) {
       const std::string first_line = error.message().substr(0, error.message().find('\n'));
       const json verdict = {{"id", error.id()}, {"message", first_line}};
-      // What another rank has said may be no UTF-8.
+      // The texts of other ranks may be invalid UTF-8.
       store_.set("verdict", verdict.dump(-1, ' ', false, json::error_handler_t::replace));
       part();
       throw;
     }
   }
 
-  /// The other ranks. Errors: what rank 0 found.
+  /// On the other ranks. Errors: those that rank 0 reports.
   std::vector<RankIdentity> hear() {
     std::string text;
     try {
@@ -143,7 +143,7 @@ class Meeting {
       throw comm_errors::introduction(0, error.what());
     }
     const auto size = static_cast<int64_t>(identities.size());
-    if (size != place_.size) {  // rank 0 has not asked this one
+    if (size != place_.size) {  // rank 0 did not wait for this rank
       throw comm_errors::ranks_differ({fmt::format("number of ranks: {} (rank 0), {} (rank {})",
                                                    size, place_.size, place_.rank)});
     }
@@ -155,13 +155,13 @@ class Meeting {
     return std::string(name) + "/" + std::to_string(rank);
   }
 
-  /// The process that came first as this rank; it may not have said yet who it is.
+  /// The process that joined first with this rank. It may not have sent its introduction yet.
   std::string who_sits(int64_t rank) {
     try {
       store_.wait({key("rank", rank)}, milliseconds(1000));
       return to_string(to_introduction(store_.get_to_str(key("rank", rank))).identity);
     } catch (const std::exception&) {
-      return "one that came before";
+      return "a process that joined earlier";
     }
   }
 
@@ -208,7 +208,7 @@ class Meeting {
       try {
         store_.wait(names, std::min(left, milliseconds(1000)));
         return true;
-      } catch (const std::exception&) {  // not yet
+      } catch (const std::exception&) {  // not available yet
       }
     }
   }
@@ -225,7 +225,7 @@ class Meeting {
     return identities;
   }
 
-  /// Rank 0 keeps the store until the others have heard, or a little while.
+  /// Rank 0 keeps the store until the other ranks have read the result, up to a time limit.
   void part() {
     const Clock::time_point end = Clock::now() + kPartingTimeout;
     int64_t num_here = 0;
@@ -250,7 +250,7 @@ std::vector<std::string> fact_differences(const std::vector<std::vector<AgreedFa
       Values& of_ranks = values[fact.name];
       if (of_ranks.empty()) {
         names.push_back(fact.name);
-        of_ranks.resize(facts.size(), "not there");
+        of_ranks.resize(facts.size(), "missing");
       }
       of_ranks[rank] = fact.value;
     }
@@ -281,7 +281,7 @@ Rendezvous::Rendezvous(const LaunchPlace& place, const std::vector<AgreedFact>& 
     identities_ = {self.identity};
     return;
   }
-  outlive_readers();  // back ends write to their sockets as if SIGPIPE were ignored
+  outlive_readers();  // back ends expect that SIGPIPE is ignored when they write to sockets
   store_ = open_store(place, settings.start_timeout);
   process_.store = store_.get();
   Meeting meeting(*store_, place, settings.start_timeout);
@@ -302,7 +302,7 @@ Rendezvous::~Rendezvous() {
     while (keeps_store_ && store_->add("left", 0) < process_.size && Clock::now() < end) {
       ::usleep(1000);
     }
-  } catch (const std::exception&) {  // rank 0 has gone already
+  } catch (const std::exception&) {  // rank 0 has already ended
   }
 }
 

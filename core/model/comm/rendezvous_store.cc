@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <future>
 #include <memory>
 #include <system_error>
@@ -13,6 +12,7 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include "base/number_text.h"
 #include "base/threads.h"
 #include "comm/comm_errors.h"
 #include "comm/sockets.h"
@@ -24,9 +24,9 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-/// How much longer than a wait its answer may take: a server that was halted gives none.
+/// Extra time for the answer to a wait request. A stopped server does not answer.
 constexpr milliseconds kAnswerGrace{10000};
-/// For LibTorch's "no limit".
+/// Used for LibTorch's "no limit".
 constexpr milliseconds kForever = std::chrono::hours(24 * 365);
 
 std::string text_of(const std::vector<uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
@@ -36,32 +36,31 @@ milliseconds or_forever(milliseconds limit) {
   return limit <= milliseconds(0) ? kForever : std::min(limit, kForever);
 }
 
-/// Of which the first byte is there. Errors: std::runtime_error.
+/// Reads a frame whose first byte is available. Errors: std::runtime_error.
 StoreFrame read_frame(int socket) {
   const Clock::time_point deadline = Clock::now() + kAnswerGrace;
   std::string bytes = receive(socket, 4, deadline);
   bytes += receive(socket, 1, deadline);
   const std::optional<size_t> length = frame_length(bytes);
-  if (!length) throw std::runtime_error("an answer that is none");
-  size_t left = 0;  // frame_length says only whether all of it is there
+  if (!length) throw std::runtime_error("an invalid answer");
+  size_t left = 0;  // frame_length only says whether the frame is complete
   for (size_t i = 0; i < 4; ++i) left |= size_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
   bytes += receive(socket, left - 1, deadline);
   const std::optional<StoreFrame> answer = to_frame(bytes);
-  if (!answer) throw std::runtime_error("an answer that is none");
+  if (!answer) throw std::runtime_error("an invalid answer");
   return *answer;
 }
 
 using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
-/// A store, or why there is none.
+/// A connected store, or the reason for the failure.
 struct Connected {
   StorePointer store;
   std::string reason;
 };
 
-/// torchrun's own store. What else may listen at the port does not speak the store's language, and
-/// a client would wait for its answer without end: so the connection is made on a thread that may
-/// be left behind.
+/// Connects to the store of torchrun. Another server at this port may never answer, and the client
+/// has no time limit for that. Therefore a thread connects, and it can be abandoned.
 StorePointer connect(const std::string& host, const c10d::TCPStoreOptions& options) {
   auto promise = std::make_shared<std::promise<Connected>>();
   std::future<Connected> connected = promise->get_future();
@@ -77,7 +76,7 @@ StorePointer connect(const std::string& host, const c10d::TCPStoreOptions& optio
   const auto grace = std::chrono::seconds(2);
   if (connected.wait_for(options.timeout + grace) != std::future_status::ready) {
     leave_behind(std::move(thread));
-    throw std::runtime_error("nobody answers as rank 0 does");
+    throw std::runtime_error("no store answers");
   }
   thread.join();
   Connected result = connected.get();
@@ -85,8 +84,8 @@ StorePointer connect(const std::string& host, const c10d::TCPStoreOptions& optio
   return std::move(result.store);
 }
 
-/// c10d logs what it throws as well, with its stack; the message says it once. Whoever sets
-/// LibTorch's own variable gets its logs.
+/// Disables the log of c10d, which repeats each exception with a stack trace. Setting
+/// TORCH_CPP_LOG_LEVEL enables it again.
 void quieten_log() {
   static const bool kOnce = [] {
     constexpr int kFatalLevel = 3;
@@ -105,17 +104,17 @@ StorePointer connect_to_launcher(const LaunchPlace& place, std::chrono::millisec
   return connect(place.host, options);
 }
 
-/// Listens where the other ranks look for rank 0, and nowhere else. On a run of several machines,
-/// a name may mean 127.0.1.1 on its own machine (/etc/hosts), an address that leads here by other
-/// ways (a service), or nothing yet (a name that is given once its machine answers): then at all
-/// addresses, where only the token keeps strangers out.
+/// Listens only at the address that the other ranks connect to. On several machines, the host name
+/// may resolve to 127.0.1.1 on its own machine (/etc/hosts), to an address outside of this machine
+/// (a service), or not yet at all. In these cases, listens at all addresses, where only the token
+/// protects the store.
 std::vector<int> listen_for(const LaunchPlace& place) {
   const bool is_one_machine = place.local_size == place.size;
   try {
     if (is_one_machine || !is_loopback(place.host)) return listen_at(place.host, place.port);
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::address_not_available) throw;
-  } catch (const std::runtime_error&) {  // the name is not known
+  } catch (const std::runtime_error&) {  // the name cannot be resolved
     if (is_one_machine) throw;
   }
   return listen_at("", place.port);
@@ -148,8 +147,8 @@ c10::intrusive_ptr<c10d::Store> GuardedStore::clone() {
   return c10::make_intrusive<GuardedStore>(address_, timeout_);
 }
 
-/// A rank 0 that is halted answers later, and the connection is as good as before: what is owed
-/// then comes before the answer to the next request.
+/// If rank 0 was stopped, its answer arrives late and the connection stays usable. The late answer
+/// then precedes the answer to the next request.
 StoreFrame GuardedStore::ask(const StoreFrame& request, milliseconds limit) {
   const std::lock_guard lock(mutex_);
   const Clock::time_point deadline = Clock::now() + or_forever(limit);
@@ -176,7 +175,7 @@ StoreFrame GuardedStore::ask(const StoreFrame& request, milliseconds limit) {
 std::string GuardedStore::value_of(const StoreFrame& answer) const {
   TORCH_CHECK_WITH(DistStoreError, answer.verb == StoreVerb::kYes && answer.fields.size() == 1,
                    "the run's store at ", address_.host, ":", address_.port,
-                   " holds another kind of value");
+                   " returned an unexpected answer");
   return answer.fields[0];
 }
 
@@ -197,9 +196,7 @@ std::vector<uint8_t> GuardedStore::get(const std::string& key) {
 
 int64_t GuardedStore::add(const std::string& key, int64_t value) {
   const std::string sum = value_of(ask({StoreVerb::kAdd, {key, std::to_string(value)}}));
-  int64_t out = 0;
-  std::from_chars(sum.data(), sum.data() + sum.size(), out);
-  return out;
+  return read_number<int64_t>(sum).value_or(0);
 }
 
 bool GuardedStore::deleteKey(const std::string& key) {

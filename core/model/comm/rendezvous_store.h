@@ -1,6 +1,6 @@
 #pragma once
-// The store of a run: rank 0 listens where it was told, the others connect with the run's token; or
-// the launcher listens (torchrun).
+// The store of a run. Rank 0 listens at its address, and the other ranks connect with the run's
+// token. With torchrun, the launcher listens instead.
 
 #include <chrono>
 #include <memory>
@@ -14,27 +14,26 @@
 
 namespace s2s {
 
-/// Errors: [comm/port-busy] on rank 0, [comm/unreachable] when nobody answers within `timeout`.
+/// Errors: [comm/port-busy] on rank 0, [comm/unreachable] when no store answers within `timeout`.
 c10::intrusive_ptr<c10d::Store> open_store(const LaunchPlace& place,
                                            std::chrono::milliseconds timeout);
 
-/// c10's text without the stack that it carries.
+/// Returns the text of a c10::Error without its stack trace.
 std::string reason_of(const std::exception& error);
 
-/// Where a store listens, and what it wants to hear.
 struct StoreAddress {
   std::string host;
   uint16_t port = 0;
   std::string token;
 };
 
-/// A c10d store for those that know the run's token: a connection to a StoreServer. LibTorch's own
-/// TCPStore answers everybody who connects, also with the list of its keys.
+/// A c10d store that requires the run's token: the client of a StoreServer. LibTorch's TCPStore
+/// answers every client, and even lists its keys.
 class GuardedStore : public c10d::Store {
  public:
-  /// Connects within `timeout`, which is also how long `get` and `wait` take at most. server: kept
-  /// as long as this store lives, null where another process has it; clones do not keep it.
-  /// Errors: std::runtime_error with what is there instead.
+  /// Connects within `timeout`, which is also the time limit of `get` and `wait`. `server`: kept
+  /// alive by this store; null when it runs in another process. Clones do not keep it alive.
+  /// Errors: std::runtime_error with what answered instead.
   GuardedStore(StoreAddress address, std::chrono::milliseconds timeout,
                std::shared_ptr<StoreServer> server = nullptr);
   ~GuardedStore() override;
@@ -66,10 +65,10 @@ class GuardedStore : public c10d::Store {
 
   StoreAddress address_;
   std::shared_ptr<StoreServer> server_;
-  std::mutex mutex_;  // of the connection
+  std::mutex mutex_;  // guards the connection
   int socket_ = -1;
-  int64_t num_owed_ = 0;  // answers that have not come yet
-  std::string broken_;    // why the connection is of no more use
+  int64_t num_owed_ = 0;  // number of answers still to be received
+  std::string broken_;    // reason why the connection is unusable
 };
 
 }  // namespace s2s

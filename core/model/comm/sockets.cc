@@ -26,10 +26,10 @@ using std::chrono::milliseconds;
 using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
 constexpr milliseconds kRetry{100};
-/// How long one that accepts a connection may take to answer a hello.
+/// How long a server may take to answer the hello after accepting a connection.
 constexpr milliseconds kWelcomeLimit{5000};
 
-/// Closed when it was not taken out.
+/// Closes the socket unless it was taken.
 class Socket {
  public:
   explicit Socket(const addrinfo& address)
@@ -63,32 +63,32 @@ Addresses resolve(const std::string& host, uint16_t port, int flags) {
   return {found, ::freeaddrinfo};
 }
 
-/// Waits for it; false at the deadline.
+/// Waits for the event. Returns false at the deadline.
 bool is_ready(int socket, short events, Deadline deadline) {
   while (true) {
     const auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now()).count();
     pollfd waiting = {socket, events, 0};
-    // Also after the deadline: a process that was halted may find what it waited for.
+    // Poll even after the deadline: a process that was stopped may find the event available.
     const auto limit = static_cast<int>(std::clamp<int64_t>(left, 0, 60000));
     if (::poll(&waiting, 1, limit) > 0) return true;
     if (left <= 0) return false;
   }
 }
 
-/// Errors: std::runtime_error at the deadline.
+/// Waits for the event. Errors: std::runtime_error at the deadline.
 void wait_for(int socket, short events, Deadline deadline) {
   if (!is_ready(socket, events, deadline)) throw std::runtime_error("timed out");
 }
 
 [[noreturn]] void fail(int code) { throw std::runtime_error(std::strerror(code)); }
 
-/// Somebody else listens at the address.
+/// Another program listens at the address.
 class OtherListener : public std::runtime_error {
  public:
   OtherListener()
       : std::runtime_error(
-            "what listened there did not answer as this run's rank 0 does (another program, or a "
-            "run with another S2S_JOB_TOKEN)") {}
+            "the program at this address did not answer as rank 0 of this run (it is another "
+            "program, or a run with another S2S_JOB_TOKEN)") {}
 };
 
 void connect_socket(int socket, const addrinfo& address, Deadline deadline) {
@@ -117,7 +117,7 @@ int try_to_connect(const addrinfo& address, std::string_view hello, char welcome
   throw OtherListener();
 }
 
-/// 0, or what went wrong.
+/// Returns 0 or the error code.
 int listen_with(const Socket& socket, const addrinfo& address) {
   if (socket.number() < 0) return errno;
   socket.set(SOL_SOCKET, SO_REUSEADDR);
@@ -144,7 +144,7 @@ bool is_loopback(const std::string& host) {
 std::vector<int> listen_at(const std::string& host, uint16_t port) {
   const Addresses found = resolve(host, port, AI_PASSIVE);
   std::vector<int> out;
-  std::set<std::string> seen;  // two lines of /etc/hosts give an address twice
+  std::set<std::string> seen;  // /etc/hosts may list an address twice
   int problem = EADDRNOTAVAIL;
   for (const addrinfo* one = found.get(); one != nullptr; one = one->ai_next) {
     const std::string address(reinterpret_cast<const char*>(one->ai_addr), one->ai_addrlen);
@@ -152,7 +152,7 @@ std::vector<int> listen_at(const std::string& host, uint16_t port) {
     Socket socket(*one);
     const int code = listen_with(socket, *one);
     if (code == 0) out.push_back(socket.take());
-    // Of a family that this machine does not have, nothing is to be said beside others.
+    // Ignore an unsupported address family when there is another error.
     const bool says_more = code != 0 && code != EAFNOSUPPORT && problem != EADDRINUSE;
     if (says_more) problem = code;
   }
@@ -166,7 +166,7 @@ std::vector<int> listen_at(const std::string& host, uint16_t port) {
 int connect_to(const std::string& host, uint16_t port, std::string_view hello, char welcome,
                Deadline deadline) {
   std::string reason = "timed out";
-  std::string other;  // who listened there at first, if somebody else did
+  std::string other;  // the first answer of another program at this address
   while (true) {
     try {
       const Addresses found = resolve(host, port, 0);
@@ -179,7 +179,7 @@ int connect_to(const std::string& host, uint16_t port, std::string_view hello, c
           reason = error.what();
         }
       }
-    } catch (const std::runtime_error& error) {  // a name that is not known yet
+    } catch (const std::runtime_error& error) {  // the name cannot be resolved yet
       reason = error.what();
     }
     if (Clock::now() + kRetry >= deadline) {

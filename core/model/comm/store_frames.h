@@ -1,6 +1,6 @@
 #pragma once
-// How the processes of a run speak with their store: a hello with the run's token, then requests
-// and answers, each a length and fields.
+// The protocol between the processes of a run and their store: a hello with the run's token, then
+// requests and answers. Each of them is a length followed by fields.
 
 #include <cstddef>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace s2s {
 
-/// A request: what to do, and its arguments. An answer: whether, and what.
+/// The command of a request, or the result of an answer.
 enum class StoreVerb : char {
   kSet = 's',     // key, value
   kGet = 'g',     // key -> yes, value | no
@@ -30,19 +30,18 @@ struct StoreFrame {
   std::vector<std::string> fields;
 };
 
-/// Longest frame that is read.
 inline constexpr size_t kMaxFrameBytes = size_t{64} << 20;
-/// What the server says to a hello that has the right token. Others hear nothing.
+/// The server's reply to a hello with the right token. Other clients get no reply.
 inline constexpr char kWelcome = 'w';
 
 std::string to_bytes(const StoreFrame& frame);
-/// What a client says first.
+/// Returns the first bytes that a client sends.
 std::string hello_of(std::string_view token);
 
-/// Bytes at the begin of `bytes` that are one whole frame; 0 when more have to come. Nothing when
-/// they cannot become a frame.
+/// Returns the size of the first complete frame in `bytes`, or 0 when more bytes are needed.
+/// Returns nothing when the bytes are not a valid frame.
 std::optional<size_t> frame_length(std::string_view bytes);
-/// A whole frame. Nothing when its fields do not fill it.
+/// Parses a complete frame. Returns nothing when its fields do not match its size.
 std::optional<StoreFrame> to_frame(std::string_view bytes);
 
 }  // namespace s2s

@@ -7,26 +7,18 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <system_error>
 
+#include "base/number_text.h"
 #include "s2s/threads.h"
 
 namespace s2s {
 namespace {
 
-/// Connections that have not said the token yet, and how long each has for it.
+/// Maximum number of connections without a token so far, and the time limit for each to send it.
 constexpr size_t kMaxStrangers = 256;
 constexpr std::chrono::seconds kHelloLimit{5};
-
-std::optional<int64_t> number_in(const std::string& text) {
-  int64_t out = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, code] = std::from_chars(text.data(), end, out);
-  if (code != std::errc() || stop != end) return std::nullopt;
-  return out;
-}
 
 /// The number of fields that a request with one key has; 0 for other requests.
 size_t num_fields_of(StoreVerb verb) {
@@ -45,7 +37,7 @@ size_t num_fields_of(StoreVerb verb) {
   }
 }
 
-/// How long comparing takes does not tell where the difference is.
+/// Compares in constant time, so that the duration does not reveal where the difference is.
 bool is_equal(std::string_view a, std::string_view b) {
   unsigned char difference = a.size() == b.size() ? 0 : 1;
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
@@ -86,14 +78,14 @@ void StoreServer::close_all() {
 void StoreServer::run() {
   sigset_t all;
   sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the process's signals are for its other threads
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // other threads handle the signals of the process
   try {
     serve_all();
   } catch (const std::bad_alloc&) {
     constexpr std::string_view kLine =
-        "error: [run/memory] rank 0 has no memory for the store of this run, which ends\n";
+        "error: [run/memory] rank 0 has no memory left for the store of this run; the run ends\n";
     [[maybe_unused]] const ssize_t said = ::write(STDERR_FILENO, kLine.data(), kLine.size());
-    // The others hear what they hear of a process that is gone.
+    // The other ranks see the same as if this process had ended.
     for (const Connection& connection : connections_) ::shutdown(connection.socket, SHUT_RDWR);
     for (const int listener : listeners_) ::shutdown(listener, SHUT_RDWR);
   }
@@ -125,7 +117,7 @@ void StoreServer::serve_all() {
   }
 }
 
-/// Until the next one has waited long enough, or been silent too long.
+/// Time until the next wait or hello times out.
 int StoreServer::poll_timeout_ms() const {
   Clock::time_point next = Clock::time_point::max();
   for (const Connection& connection : connections_) {
@@ -142,7 +134,7 @@ void StoreServer::accept_from(int listener) {
     const int socket = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (socket < 0) {
       const bool is_full = errno == EMFILE || errno == ENFILE || errno == ENOBUFS;
-      if (!is_full) return;  // nobody is there any more
+      if (!is_full) return;  // no connection is pending
       drop_oldest_stranger();
       ::usleep(1000);
       return;
@@ -166,7 +158,7 @@ void StoreServer::drop_oldest_stranger() {
 
 void StoreServer::read_from(Connection& connection) const {
   char buffer[16384];
-  // A stranger is read no further than the hello could go.
+  // Before the hello, read no more bytes than a hello has.
   const size_t most = connection.is_known ? sizeof(buffer) : hello_.size();
   const ssize_t count = ::recv(connection.socket, buffer, std::min(most, sizeof(buffer)), 0);
   if (count > 0) {
@@ -193,7 +185,7 @@ void StoreServer::write_to(Connection& connection) const {
 void StoreServer::check_hello(Connection& connection) const {
   std::string& input = connection.input;
   const size_t length = std::min(input.size(), hello_.size());
-  // What comes before the token is no secret: those that do not speak this language go at once.
+  // The bytes before the token are not secret, so other protocols are disconnected at once.
   const size_t open = std::min(length, hello_of("").size() - sizeof(uint32_t));
   if (input.compare(0, open, hello_, 0, open) != 0) connection.is_over = true;
   if (input.size() < hello_.size()) return;
@@ -225,12 +217,12 @@ void StoreServer::serve(Connection& connection) {
     if (said) {
       connection.output += to_bytes(*said);
     } else if (connection.awaited.empty()) {
-      connection.is_over = true;  // no request at all
+      connection.is_over = true;  // not a valid request
     }
   }
 }
 
-/// Nothing when it waits, or when the request is none.
+/// Returns nothing when the connection waits, and when the request is invalid.
 std::optional<StoreFrame> StoreServer::answer(Connection& connection, StoreFrame request) {
   std::vector<std::string>& fields = request.fields;
   if (request.verb == StoreVerb::kCount && fields.empty()) {
@@ -240,7 +232,7 @@ std::optional<StoreFrame> StoreServer::answer(Connection& connection, StoreFrame
     return StoreFrame{has_all(fields) ? StoreVerb::kYes : StoreVerb::kNo, {}};
   }
   if (request.verb == StoreVerb::kWait && !fields.empty()) {
-    const std::optional<int64_t> limit_ms = number_in(fields.front());
+    const std::optional<int64_t> limit_ms = read_number<int64_t>(fields.front());
     fields.erase(fields.begin());
     if (!limit_ms) return std::nullopt;
     if (has_all(fields)) return StoreFrame{StoreVerb::kYes, {}};
@@ -270,8 +262,8 @@ std::optional<StoreFrame> StoreServer::answer_one_key(StoreFrame request) {
       put((is_there ? found->second : "") + fields[1]);
       return StoreFrame{StoreVerb::kYes, {}};
     case StoreVerb::kAdd: {
-      const std::optional<int64_t> before = is_there ? number_in(found->second) : 0;
-      const std::optional<int64_t> more = number_in(fields[1]);
+      const std::optional<int64_t> before = is_there ? read_number<int64_t>(found->second) : 0;
+      const std::optional<int64_t> more = read_number<int64_t>(fields[1]);
       int64_t sum = 0;
       if (!before || !more || __builtin_add_overflow(*before, *more, &sum)) {
         return StoreFrame{StoreVerb::kNo, {}};

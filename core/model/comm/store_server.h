@@ -1,6 +1,6 @@
 #pragma once
-// The store of a run, as rank 0 keeps it: texts by key, for those that know the run's token. A
-// stranger's connection is closed at its first wrong byte, without an answer.
+// The server of a run's store on rank 0: texts by key, for clients with the run's token. A
+// connection without the token is closed at its first wrong byte, without an answer.
 
 #include <chrono>
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace s2s {
 
 class StoreServer {
  public:
-  /// listeners: sockets that listen; the server closes them, also when this fails. Errors:
-  /// [run/threads], std::system_error.
+  /// listeners: listening sockets. The server closes them, also when the constructor throws.
+  /// Errors: [run/threads], std::system_error.
   StoreServer(std::vector<int> listeners, const std::string& token);
   ~StoreServer();
   StoreServer(const StoreServer&) = delete;
@@ -29,11 +29,11 @@ class StoreServer {
 
   struct Connection {
     int socket = -1;
-    bool is_known = false;  // it has said the token
+    bool is_known = false;  // it has sent the token
     bool is_over = false;
     Clock::time_point begun;
     std::string input, output;
-    std::vector<std::string> awaited;  // empty: it does not wait
+    std::vector<std::string> awaited;  // empty: it is not waiting
     Clock::time_point wait_until;
   };
 
@@ -55,7 +55,7 @@ class StoreServer {
 
   std::vector<int> listeners_;
   std::string hello_;
-  int wake_ = -1;  // an eventfd: the server ends
+  int wake_ = -1;  // an eventfd that tells the server to end
   std::map<std::string, std::string> values_;
   std::list<Connection> connections_;
   size_t num_strangers_ = 0;

@@ -10,7 +10,8 @@
 namespace s2s {
 namespace {
 
-constexpr size_t kMaxArrivals = 2;  // sums that are held on the device for their copies
+// Maximum number of sums kept on the device until they are copied.
+constexpr size_t kMaxArrivals = 2;
 
 c10::Stream current_stream(at::Device device) {
   return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
@@ -55,7 +56,7 @@ at::Tensor CpuOffload::empty(int64_t numel, at::ScalarType type) const {
 
 void CpuOffload::bring(const at::Tensor& sum, const at::Tensor& total, bool is_first) {
   while (arrivals_.size() >= kMaxArrivals) settle_oldest();
-  // Types are changed on this side: the shorter one travels.
+  // Dtypes are converted on the host. The device sends the tensor as it is.
   const bool lands_in_place = is_first && sum.scalar_type() == total.scalar_type();
   Arrival arrival{sum, total, total, is_first, {}};
   if (!lands_in_place) arrival.landed = empty(sum.numel(), sum.scalar_type());

@@ -1,7 +1,6 @@
 #pragma once
-// Copies between a device and the host's memory that go on while the device computes. On a CPU
-// there are no streams: what goes to the device is there at once, what comes from it is when it is
-// waited for.
+// Copies between a device and host memory that overlap with computation. A CPU has no streams:
+// copies to the device are immediate, and copies to the host are made when they are waited for.
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Event.h>
@@ -13,49 +12,49 @@
 
 namespace s2s {
 
-/// A place in what a stream does; none on a CPU.
+/// A position in a stream, as an event. Not set on a CPU.
 using StreamMark = std::optional<c10::Event>;
 
-/// A stream beside the one that computes.
+/// A stream in addition to the one that computes.
 class SideStream {
  public:
   explicit SideStream(at::Device device);
-  /// What `body` starts begins when all is done that the current stream has been given so far, and
-  /// goes on beside what it is given from now on. The mark is behind it. Memory that `body` uses
-  /// is allocated before.
+  /// Runs `body` on this stream. Its work starts after all work so far on the current stream, and
+  /// overlaps with later work. Returns a mark after the work of `body`. Memory that `body` uses
+  /// must be allocated before.
   StreamMark run(const std::function<void()>& body) const;
-  /// What the current stream is given from now on begins behind the mark.
+  /// Later work on the current stream waits for the mark.
   void wait_for(const StreamMark& mark) const;
-  /// Returns when all is done.
   void synchronize() const;
 
  private:
-  std::optional<c10::Stream> stream_;  // none on a CPU
+  std::optional<c10::Stream> stream_;  // not set on a CPU
 };
 
-/// What a strategy keeps in the host's memory, on its way there and back.
+/// Moves the tensors that a strategy keeps in host memory to the device and back.
 class CpuOffload {
  public:
   /// device: where the elements are used.
   explicit CpuOffload(at::Device device);
 
-  /// Undefined elements in the host's memory, pinned when the device is a GPU.
+  /// Returns an uninitialized tensor in host memory, pinned when the device is a GPU.
   at::Tensor empty(int64_t numel, at::ScalarType type) const;
 
-  /// `body` copies to the device, and starts what needs these elements.
+  /// Runs `body`, which copies to the device and starts the work that needs these elements.
   StreamMark to_device(const std::function<void()>& body) const { return up_.run(body); }
   void wait_for(const StreamMark& mark) const { up_.wait_for(mark); }
 
-  /// `total`, in the host's memory, becomes `sum` (is_first), or grows by it, until `settle`
-  /// returns. The dtypes may differ. `sum` is not written to any more.
+  /// Copies `sum` into `total` in host memory (is_first), or adds it to `total`. `total` is
+  /// complete once `settle` returns. The dtypes may differ. Do not write to `sum` afterwards.
   void bring(const at::Tensor& sum, const at::Tensor& total, bool is_first);
-  /// All that was brought is there, and what went to the device may be overwritten.
+  /// Waits until all results of `bring` are complete and all copies to the device have finished.
+  /// Their sources may then be overwritten.
   void settle();
 
  private:
   struct Arrival {
-    at::Tensor sum;     // kept until the copy has been made
-    at::Tensor landed;  // where it is copied to: `total`, or memory beside it
+    at::Tensor sum;     // kept until the copy is complete
+    at::Tensor landed;  // destination of the copy: `total`, or a temporary buffer
     at::Tensor total;
     bool is_first;
     StreamMark mark;

@@ -20,7 +20,7 @@ Communicator& given_or(Communicator* world, const std::unique_ptr<Communicator>&
   return world != nullptr ? *world : *alone;
 }
 
-/// Each value over `ranks`, the same bits on all of them.
+/// Sums each value over `ranks`. All ranks get the same bits.
 std::vector<double> all_reduced(Communicator& ranks, const std::vector<double>& values,
                                 Reduction reduction, const char* name) {
   const at::Tensor all = at::tensor(values, at::kDouble).to(ranks.device_type());
@@ -29,12 +29,12 @@ std::vector<double> all_reduced(Communicator& ranks, const std::vector<double>& 
   return {here.data_ptr<double>(), here.data_ptr<double>() + here.numel()};
 }
 
-/// Where a range of a rank's elements of a parameter lies in the whole.
+/// Returns the position in the full parameter of a range of this rank's elements.
 std::vector<TensorSpan> spans_of(const FlatRange& held, const TensorPlacement* share) {
   if (held.count == 0) return {};
   if (share == nullptr) return {{held.begin, held.count}};
   std::vector<TensorSpan> spans;
-  int64_t begin = 0;  // of the span, among this rank's elements
+  int64_t begin = 0;  // start of the span among this rank's elements
   for (const TensorSpan& span : share->spans) {
     const int64_t from = std::max(held.begin, begin);
     const int64_t to = std::min(held.begin + held.count, begin + span.count);
@@ -88,7 +88,7 @@ void Engine::attach(Block& model, const ShardPlan& plan) {
   make_groups(model, units);
   schedule_ = std::make_unique<UnshardSchedule>(scheduled(units), root_groups_,
                                                 settings_.reshard_after_forward);
-  std::vector<FlatGroup*> reduced;  // from the end of the model to its beginning
+  std::vector<FlatGroup*> reduced;  // from the last groups of the model to the first
   for (auto group = flat_groups_.rbegin(); group != flat_groups_.rend(); ++group) {
     reduced.push_back(group->get());
   }
@@ -98,7 +98,7 @@ void Engine::attach(Block& model, const ShardPlan& plan) {
   hooks_ = std::make_unique<EngineHooks>(
       model, plan, units, settings_,
       EngineHooks::Inside{schedule_.get(), flow_.get(), split_.get()});
-  return_freed_memory();  // that of the model as it came
+  return_freed_memory();  // return the memory of the model's original parameters
 }
 
 void Engine::attach_meta(Block& model, const ShardPlan& plan, const InitialValues& values) {
@@ -171,10 +171,11 @@ void Engine::finish_backward(Block&) {
   if (split_) sum_partial_gradients();
 }
 
-/// Gradients of parameters that several tensor ranks hold, and of which each saw a part only.
+/// Sums gradients of parameters that several tensor ranks hold, when each rank computed only a
+/// part.
 void Engine::sum_partial_gradients() {
   const at::NoGradGuard no_grad;
-  std::vector<Communicator*> order;  // the same on all ranks of the tensor axis
+  std::vector<Communicator*> order;  // equal on all ranks of the tensor axis
   std::map<Communicator*, std::vector<at::Tensor>> partial;
   for (const auto& group : flat_groups_) {
     for (size_t i = 0; i < group->parameters().size(); ++i) {
@@ -196,8 +197,8 @@ void Engine::sum_partial_gradients() {
   }
 }
 
-/// Says to all ranks which parameters were reached, which units ran, and in which order gradients
-/// were complete, and hands gradients out.
+/// Exchanges with all ranks which parameters were used, which units ran, and in which order
+/// gradients were complete. Then hands out the gradients.
 void Engine::share_flags() {
   std::vector<double> flags = schedule_->take_flags();
   const size_t num_units = flags.size();

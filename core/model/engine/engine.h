@@ -1,6 +1,6 @@
 #pragma once
-// The engine: one ParallelStrategy for replicas, split optimizer state, gradients and parameters,
-// and the tensor axis.
+// The engine: one ParallelStrategy for replicas, for sharded optimizer state, gradients and
+// parameters, and for the tensor axis.
 
 #include <memory>
 #include <optional>
@@ -15,7 +15,7 @@ namespace s2s {
 
 class Engine : public ParallelStrategy {
  public:
-  /// world: null for one process.
+  /// world: null for a single process.
   Engine(const EngineSettings& settings, Communicator* world);
   ~Engine() override;
 
@@ -44,7 +44,7 @@ class Engine : public ParallelStrategy {
   std::vector<ScheduledUnit> scheduled(const Units& units) const;
   std::vector<int64_t> slot_numels(const std::vector<NamedTensor>& parameters) const;
   void share_flags();
-  /// first_copies_only: those that count when the norms of the model's ranks are added up.
+  /// first_copies_only: only the shards that count in a norm over the ranks of the model.
   std::vector<at::Tensor> shard_gradients(bool first_copies_only = false);
   void sum_partial_gradients();
 
@@ -52,19 +52,20 @@ class Engine : public ParallelStrategy {
   std::unique_ptr<Communicator> alone_;
   Communicator& world_;
   MeshGroups groups_of_mesh_;
-  std::unique_ptr<Communicator> model_ranks_;  // shard x tensor: who a gradient norm is summed over
-  std::unique_ptr<Communicator> near_ranks_;   // of a shard group, neighbors
-  std::unique_ptr<Communicator> self_;         // this rank alone
+  // Shard x tensor: the ranks over which a gradient norm is summed.
+  std::unique_ptr<Communicator> model_ranks_;
+  std::unique_ptr<Communicator> near_ranks_;  // adjacent ranks of a shard group
+  std::unique_ptr<Communicator> self_;        // only this rank
   std::unique_ptr<FlatMemory> memory_ = std::make_unique<FlatMemory>();
-  std::unique_ptr<CpuOffload> host_;  // null: nothing is offloaded
+  std::unique_ptr<CpuOffload> host_;  // null: no offload
   std::vector<std::unique_ptr<FlatGroup>> flat_groups_;
-  std::vector<FlatGroup*> root_groups_;  // always whole
-  std::unique_ptr<TensorSplit> split_;   // null: a tensor axis of one
+  std::vector<FlatGroup*> root_groups_;  // always unsharded
+  std::unique_ptr<TensorSplit> split_;   // null: the tensor axis has size 1
   std::unique_ptr<UnshardSchedule> schedule_;
   std::unique_ptr<GradientReducer> flow_;
   std::unique_ptr<EngineHooks> hooks_;
-  const InitialValues* values_ = nullptr;  // while a meta model is attached
-  bool all_outdated_ = false;              // somebody may have written to frozen parameters, too
+  const InitialValues* values_ = nullptr;  // set while a meta model is attached
+  bool all_outdated_ = false;              // frozen parameters may have been written to, too
 };
 
 }  // namespace s2s

@@ -1,4 +1,4 @@
-// How the engine groups parameters.
+// Groups parameters into flat tensors.
 
 #include <ATen/ATen.h>
 
@@ -17,16 +17,16 @@ int64_t bytes_of(const at::Tensor& tensor) {
   return tensor.numel() * static_cast<int64_t>(tensor.element_size());
 }
 
-/// Parameters of one flat tensor have this in common.
+/// Properties that all parameters of a flat tensor share.
 using Kind = std::tuple<int64_t, bool, at::ScalarType>;
 
-/// Gives parameters, in the model's order, numbers: the same for those of a unit, and for what
-/// stands between two units, as long as it is small: gradients that come at other times would wait
-/// for each other.
+/// Assigns group numbers to parameters in the model's order. The parameters of a unit share a
+/// number. So do the parameters between two units, up to a size limit: gradients that are ready at
+/// different times would delay each other in a large group.
 class Places {
  public:
   explicit Places(int64_t max_bytes) : max_bytes_(max_bytes) {}
-  /// unit: -1 for none.
+  /// unit: -1 for a parameter outside of any unit.
   int64_t next(int64_t unit, int64_t bytes) {
     if (unit >= 0) {
       num_bytes_ = 0;
@@ -51,10 +51,10 @@ class Places {
 
 }  // namespace
 
-/// Where parameters come and go, a group for each unit, and for what stands between units (and
-/// dtype; trained and frozen apart).
-/// Where they stay, groups of about settings.bucket_bytes in the model's order, filled from its
-/// end, where gradients come first.
+/// Groups the parameters. When units are freed: one group per unit, and one for the parameters
+/// between two units (separately for each dtype, and for trained and frozen parameters).
+/// Otherwise: groups of about settings.bucket_bytes in the model's order. They are filled from the
+/// end of the model, where gradients are ready first.
 std::vector<std::vector<NamedTensor>> Engine::grouped(const Units& units,
                                                       std::vector<NamedTensor> parameters) const {
   std::vector<std::vector<NamedTensor>> groups;
@@ -121,8 +121,8 @@ FlatGroupSettings Engine::group_settings(const NamedTensor& first, int64_t unit)
   return group;
 }
 
-/// The most elements that any rank of the tensor axis has of each parameter: where they hold
-/// unequal parts of a vocabulary, what follows still lies at the same place on all of them.
+/// The largest size of each parameter on any rank of the tensor axis. Ranks can hold unequal parts
+/// of a vocabulary; with these slots, later parameters still have the same offsets on all ranks.
 std::vector<int64_t> Engine::slot_numels(const std::vector<NamedTensor>& parameters) const {
   std::vector<int64_t> numels;
   for (const NamedTensor& parameter : parameters) numels.push_back(parameter.tensor->numel());

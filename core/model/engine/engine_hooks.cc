@@ -10,8 +10,8 @@
 namespace s2s {
 namespace {
 
-/// Norms and MLPs, as the plan's rows show them: norms are `sequence` rows, MLPs are boundaries
-/// that are no attention.
+/// Detects norms and MLPs by the rows of the plan: norms are `sequence` rows, and MLPs are
+/// boundaries that are not attention.
 bool is_norm_or_mlp(const ShardPlan& plan, const std::string& path) {
   const bool is_attention =
       std::any_of(plan.attentions.begin(), plan.attentions.end(),
@@ -121,10 +121,10 @@ at::Tensor EngineHooks::call_unit(Block& block, const Hook& hook, at::Tensor x,
   return y;
 }
 
-/// Once all that used x has made its share of its gradient, the unit's backward is over.
+/// The unit's backward is over when x has received its complete gradient.
 void EngineHooks::watch_input(at::Tensor& x, int64_t unit) {
   if (!takes_gradients(x) || inside_.schedule->is_backward()) return;
-  x = x.view_as(x);  // a tensor of the unit's own
+  x = x.view_as(x);  // a separate tensor for this unit
   inside_.flow->entered(unit);
   x.register_hook([this, unit](const at::Tensor&) -> void {
     inside_.flow->left(unit);

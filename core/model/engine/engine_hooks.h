@@ -1,6 +1,6 @@
 #pragma once
-// What the engine does at the hooks of blocks: makes units whole and frees them, cuts activations
-// on the tensor axis, computes again.
+// The engine's code at the hooks of blocks: unshards and reshards units, exchanges activations on
+// the tensor axis, recomputes activations.
 
 #include <ATen/core/ScalarType.h>
 
@@ -22,7 +22,7 @@ class EngineHooks : public BlockHooks {
     GradientReducer* flow = nullptr;
     TensorSplit* split = nullptr;  // null: no tensor axis
   };
-  /// Puts itself at every block's hook, until it ends.
+  /// Installs itself at the hooks of all blocks for its lifetime.
   EngineHooks(Block& model, const ShardPlan& plan, const Units& units,
               const EngineSettings& settings, const Inside& inside);
   ~EngineHooks() override;
@@ -34,7 +34,7 @@ class EngineHooks : public BlockHooks {
  private:
   struct Hook {
     int64_t unit = -1;
-    bool is_unit = false;  // the unit's own
+    bool is_unit = false;  // the block is the root of a unit
     bool recomputes = false;
     bool trains = false;
   };

@@ -1,10 +1,10 @@
-// Options of strategies on the engine, and how one is made.
+// Options of the strategies that use the engine, and their creation.
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/number_text.h"
 #include "engine/engine.h"
 #include "s2s/error.h"
 
@@ -29,11 +29,11 @@ void EngineOptions::visit(OptionVisitor& v) {
     one_of({"none", "full", "norm_and_mlp"}));
   v("activation_checkpointing_every", activation_checkpointing_every,
     "with full: recompute every n-th block, starting with the first", at_least(1));
-  v("offload", offload, "what is kept in host memory", one_of({"none", "optimizer", "params"}));
+  v("offload", offload, "what to keep in host memory", one_of({"none", "optimizer", "params"}));
   v("param_dtype", param_dtype, "dtype of unsharded parameters and of computation", dtypes());
   v("reduce_dtype", reduce_dtype, "dtype of gradient reduction", dtypes());
   v("output_dtype", output_dtype, "dtype of the outputs of units", dtypes());
-  v("replicate_frozen", replicate_frozen, "keep frozen parameters whole on every rank");
+  v("replicate_frozen", replicate_frozen, "keep frozen parameters unsharded on every rank");
   v("bucket_cap_mb", bucket_cap_mb,
     "bucket size in MiB for gradient reduction of parameters that are not sharded; 0: one bucket "
     "per gradient",
@@ -83,17 +83,14 @@ void read_reshard(const std::string& text, const std::string& path, EngineSettin
     settings.reshard_after_forward = text == "always" || text == "true";
     return;
   }
-  int64_t size = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, code] = std::from_chars(text.data(), end, size);
-  const bool is_number = code == std::errc() && stop == end && size >= 1;
-  if (!is_number || settings.mesh.shard % size != 0) {
+  const auto size = read_number<int64_t>(text);
+  if (!size || *size < 1 || settings.mesh.shard % *size != 0) {
     throw Error(ExitCode::kConfig, "config/type",
                 fmt::format("{}.reshard_after_forward: '{}'; expected always, never or a number "
                             "that divides the {} rank{} of the shard axis",
                             path, text, settings.mesh.shard, settings.mesh.shard == 1 ? "" : "s"));
   }
-  settings.reshard_group_size = size;
+  settings.reshard_group_size = *size;
 }
 
 }  // namespace
@@ -120,10 +117,8 @@ EngineSettings ShardingOptions::settings(int64_t num_ranks, int64_t tensor_size,
 
 std::optional<int64_t> parse_axis_size(const std::string& text, const std::string& path) {
   if (text == "auto") return std::nullopt;
-  int64_t size = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, code] = std::from_chars(text.data(), end, size);
-  if (code == std::errc() && stop == end && size >= 1) return size;
+  const auto size = read_number<int64_t>(text);
+  if (size && *size >= 1) return size;
   throw Error(ExitCode::kConfig, "config/type",
               fmt::format("{}: '{}'; expected auto or a number of ranks", path, text));
 }

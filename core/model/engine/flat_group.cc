@@ -10,7 +10,7 @@
 namespace s2s {
 namespace {
 
-constexpr int64_t kAlignment = 32;  // elements: 64 bytes of 16-bit ones
+constexpr int64_t kAlignment = 32;  // in elements: 64 bytes for 16-bit dtypes
 
 int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
@@ -70,7 +70,7 @@ FlatGroup::FlatGroup(std::vector<FlatParameter> parameters, const FlatGroupSetti
   if (settings_.frees) reshard(false);
 }
 
-/// Every member's elements in their slots.
+/// Returns the elements of all members in their slots.
 at::Tensor FlatGroup::filled() const {
   const at::Tensor& first = *parameters_.front().named.tensor;
   const auto options = at::TensorOptions().dtype(first.scalar_type()).device(settings_.device);
@@ -86,7 +86,7 @@ at::Tensor FlatGroup::filled() const {
   return flat;
 }
 
-/// What the member holds; where it has no memory, this rank's part of its initial values.
+/// Copies the value of the member. A meta member gets this rank's part of its initial values.
 void FlatGroup::take_value(size_t i, const at::Tensor& elements) const {
   const at::Tensor& member = *parameters_[i].named.tensor;
   const TensorPlacement* const share = parameters_[i].share;
@@ -120,7 +120,7 @@ void FlatGroup::take_values() {
     whole_ = flat.to(options);
     return;
   }
-  flat.reset();  // first: what nobody reads before it is gathered needs no second copy
+  flat.reset();  // free it first: `unshard` fills whole_ from the parts
   whole_ = settings_.memory->tensor(layout_.total_numel(), options);
 }
 
@@ -255,7 +255,8 @@ void FlatGroup::start_reduce() {
   }
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const int64_t numel = parameters_[i].has_arrived ? parameters_[i].named.tensor->numel() : 0;
-    const int64_t missing = layout_.numel(i) - numel;  // not reached, or of a longer tensor rank
+    // Without gradient, or padding up to the largest tensor rank.
+    const int64_t missing = layout_.numel(i) - numel;
     if (missing > 0) whole_gradient_.narrow(0, layout_.begin(i) + numel, missing).zero_();
     parameters_[i].has_arrived = false;
   }
@@ -273,7 +274,7 @@ void FlatGroup::finish_reduce() {
   const at::NoGradGuard no_grad;
   if (reducing_) reducing_->wait();
   reducing_.reset();
-  // The next unit's gradients use the same memory; a large bucket's goes back.
+  // The next unit reuses this memory for its gradients. The memory of a large bucket is returned.
   if (settings_.frees && !whole_gradient_.is_same(sum_)) settings_.memory->free(whole_gradient_);
   whole_gradient_.reset();
   add_to_part(sum_);

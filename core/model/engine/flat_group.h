@@ -1,6 +1,6 @@
 #pragma once
-// Parameters that are gathered, freed and reduced together: one flat tensor of which every rank of
-// the shard axis keeps an equal part, and the gradients that go with it.
+// Parameters that are unsharded, resharded and reduced together. They form one flat tensor, of
+// which every rank of the shard axis keeps an equal part, together with its gradients.
 
 #include <ATen/core/Tensor.h>
 
@@ -24,23 +24,23 @@ struct FlatRange {
   int64_t count = 0;
 };
 
-/// The places of parameters in a flat tensor that ranks hold equal parts of.
+/// The offsets of parameters in a flat tensor that is divided equally between ranks.
 class FlatLayout {
  public:
-  /// numels: elements of each parameter. Parameters begin at multiples of 32 elements. The tensor
+  /// numels: elements of each parameter. Parameters start at multiples of 32 elements. The tensor
   /// is padded to `num_ranks` equal parts.
   FlatLayout(std::vector<int64_t> numels, int64_t num_ranks);
 
   int64_t numel(size_t i) const { return numels_[i]; }
   int64_t begin(size_t i) const { return begins_[i]; }
-  /// Elements of a rank's part; of all parts.
+  /// Number of elements of a rank's part, and of all parts.
   int64_t part_numel() const { return part_; }
   int64_t total_numel() const { return part_ * num_ranks_; }
-  /// The range of parameter i that a rank holds, relative to the parameter. It may be empty.
+  /// Returns the range of parameter i that a rank holds, relative to the parameter. May be empty.
   FlatRange held(size_t i, int64_t rank) const;
-  /// The offset of that range in the rank's part.
+  /// Returns the offset of that range in the rank's part.
   int64_t place_in_part(size_t i, int64_t rank) const;
-  /// The elements of the flat tensor that belong to no parameter.
+  /// Returns the elements of the flat tensor that belong to no parameter.
   std::vector<FlatRange> gaps() const;
 
  private:
@@ -49,65 +49,62 @@ class FlatLayout {
   int64_t part_ = 0;
 };
 
-/// A parameter of a group.
 struct FlatParameter {
   NamedTensor named;       // its member becomes a view of the flat tensor
-  int64_t slot_numel = 0;  // elements that the layout leaves for it (the most of any tensor rank)
-  const TensorPlacement* share = nullptr;  // on the tensor axis; null: it has none
-  bool has_arrived = false;                // a gradient since the last reduction
-  bool was_reached = false;                // a gradient in this step
+  int64_t slot_numel = 0;  // elements reserved in the layout (the largest size on any tensor rank)
+  const TensorPlacement* share = nullptr;  // on the tensor axis; null: not split
+  bool has_arrived = false;                // has a gradient since the last reduction
+  bool was_reached = false;                // has a gradient in this step
 };
 
 struct FlatGroupSettings {
-  std::string name;                    // for collectives
-  Communicator* gathers = nullptr;     // the ranks that share the group out
-  Communicator* reductions = nullptr;  // the same ranks
-  Communicator* replicas = nullptr;    // ranks that hold the same part
-  Communicator* near = nullptr;        // neighbors that keep a freed group's parts; null: none
-  Communicator* data = nullptr;        // all of these: whose first rank's values count
+  std::string name;                    // name of the collectives
+  Communicator* gathers = nullptr;     // the ranks that shard the group, for all-gathers
+  Communicator* reductions = nullptr;  // the same ranks, for reductions
+  Communicator* replicas = nullptr;    // the ranks that hold the same part
+  Communicator* near = nullptr;  // reshard group that keeps the parts of a freed group; null: none
+  Communicator* data = nullptr;  // all of these ranks; the values of the first one are used
   FlatMemory* memory = nullptr;
-  const InitialValues* values = nullptr;  // of members without memory; null: all have some
-  at::Device device = at::kCPU;           // where the group is whole
+  const InitialValues* values = nullptr;  // values of meta members; null: there are none
+  at::Device device = at::kCPU;           // device of the unsharded group
   at::ScalarType gather_type = at::kFloat;
   at::ScalarType reduce_type = at::kFloat;
-  bool frees = false;  // whole only while it is used
-  CpuOffload* host =
-      nullptr;  // this rank's part lives in the host's memory; null: beside the whole
+  bool frees = false;          // unsharded only while it is used
+  CpuOffload* host = nullptr;  // this rank's part is in host memory; null: on the device
 };
 
 class FlatGroup {
  public:
-  /// Takes over the values of the first data rank. Members without memory get it here.
+  /// Uses the values of the first data rank. Allocates meta members.
   FlatGroup(std::vector<FlatParameter> parameters, const FlatGroupSettings& settings);
 
   const FlatGroupSettings& settings() const { return settings_; }
   std::vector<FlatParameter>& parameters() { return parameters_; }
   bool is_trained() const { return is_trained_; }
 
-  /// Begins to make the group whole; `wait_unshard` ends it. Nothing happens to a whole group.
+  /// Starts to unshard the group, unless it is unsharded; `wait_unshard` completes it.
   void unshard();
   void wait_unshard();
-  /// The part has new values: what is whole is so no more.
+  /// Call this when the part has new values. The unsharded values are then out of date.
   void outdate();
-  /// Frees a group that is whole. `for_backward`: it will be wanted again before the part changes.
+  /// Frees an unsharded group. `for_backward`: it will be unsharded again before the part changes.
   void reshard(bool for_backward);
 
-  /// Takes the gradient of parameter i away from it.
+  /// Moves the gradient of parameter i into the group.
   void take_gradient(size_t i);
-  /// Begins the sum over the ranks that share the group out; `finish_reduce` ends it.
+  /// Starts the reduction over the ranks that shard the group; `finish_reduce` completes it.
   void start_reduce();
   void finish_reduce();
-  /// Begins the sum over the replicas, once in a step.
+  /// Starts the sum over the replicas. Called once in a step.
   void start_replica_sum();
-  void finish_replica_sum();  // what goes to the host is there when it has settled
-  /// Gradients of the last step are forgotten.
+  void finish_replica_sum();  // results in host memory are complete after CpuOffload::settle
   void clear_gradients();
 
-  /// This rank's elements of parameter i, and their place in the parameter.
+  /// This rank's elements of parameter i. `held` returns their position in the parameter.
   const at::Tensor& shard(size_t i) const { return shards_[i]; }
   at::Tensor& shard(size_t i) { return shards_[i]; }
   FlatRange held(size_t i) const;
-  /// The gradient of a shard, complete after the reductions; undefined without any.
+  /// The gradient of a shard, complete after the reductions. Undefined if there is none.
   at::Tensor shard_gradient(size_t i) const;
 
  private:
@@ -125,19 +122,20 @@ class FlatGroup {
   FlatGroupSettings settings_;
   FlatLayout layout_;
   bool is_trained_ = false;
-  bool shares_memory_ = false;  // the part is a slice of the whole
-  at::Tensor whole_;            // gather_type
-  at::Tensor part_;             // the parameters' own type
-  at::Tensor near_part_;        // of a freed group, for its backward
-  at::Tensor host_copy_;        // of a part in the host's memory: the elements as they are gathered
+  bool shares_memory_ = false;  // the part is a slice of the unsharded tensor
+  at::Tensor whole_;            // the unsharded tensor, in gather_type
+  at::Tensor part_;             // in the dtype of the parameters
+  at::Tensor near_part_;        // part of a freed group in the reshard group, for backward
+  at::Tensor host_copy_;        // with a part in host memory: the elements in gather_type
   bool host_copy_is_new_ = false;
   StreamMark came_from_host_;
   std::vector<at::Tensor> shards_;
   bool is_whole_ = false;
   std::optional<Collective> gathering_;
-  at::Tensor whole_gradient_;  // reduce_type
-  at::Tensor sum_;             // of the reduction under way
-  at::Tensor part_gradient_;   // the part's type; beside the part, but sums over replicas first
+  at::Tensor whole_gradient_;  // the unsharded gradient, in reduce_type
+  at::Tensor sum_;             // result of the running reduction
+  // In the dtype of the part; on the same device, except while replicas are summed.
+  at::Tensor part_gradient_;
   std::optional<Collective> reducing_;
 };
 

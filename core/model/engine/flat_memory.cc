@@ -8,7 +8,7 @@
 namespace s2s {
 namespace {
 
-constexpr size_t kOwnPages = 1 << 20;  // bytes from which memory is mapped
+constexpr size_t kOwnPages = 1 << 20;  // minimum size in bytes of a separate mapping
 
 struct Mapping {
   void* data;
@@ -21,7 +21,7 @@ void unmap(void* context) {
   delete mapping;
 }
 
-/// Pages of its own: between small allocations of the heap large ones that come and go leave holes.
+/// Maps separate pages: large heap allocations that are freed repeatedly would fragment the heap.
 c10::DataPtr map_pages(size_t bytes, c10::Device device) {
   void* const data =
       ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -68,7 +68,7 @@ void FlatMemory::free(const at::Tensor& tensor) {
   if (bytes == 0) return;
   c10::DataPtr data = storage->set_data_ptr(c10::DataPtr(nullptr, storage->device()));
   storage->set_nbytes(0);
-  // A GPU's allocator keeps memory by itself, for all who want some.
+  // A GPU's caching allocator keeps free memory itself, for all users.
   if (storage->device_type() == c10::DeviceType::CPU) free_.emplace_back(bytes, std::move(data));
 }
 

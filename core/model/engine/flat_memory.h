@@ -1,6 +1,6 @@
 #pragma once
-// Memory of flat tensors. It comes and goes while tensors stay, also those that autograd keeps, and
-// it is handed on: layers of one size use the same memory one after the other.
+// The memory of flat tensors. It can be freed and restored while the tensors exist, including those
+// that autograd keeps. Freed memory is reused, so layers of equal size use the same memory in turn.
 
 #include <ATen/core/Tensor.h>
 
@@ -16,13 +16,14 @@ class FlatMemory {
   FlatMemory(const FlatMemory&) = delete;
   FlatMemory& operator=(const FlatMemory&) = delete;
 
-  /// A flat tensor whose content is undefined. On the CPU large ones have pages of their own.
+  /// Returns an uninitialized flat tensor. On the CPU, large tensors use separate pages.
   at::Tensor tensor(int64_t numel, const at::TensorOptions& options);
-  /// Takes the memory behind `tensor` and everything that shares it away. Nobody may read it then.
+  /// Frees the memory of `tensor` and of all tensors that share it. Do not read them until it is
+  /// restored.
   void free(const at::Tensor& tensor);
-  /// Gives back what nobody uses, but for memory of this size.
+  /// Releases all unused memory, except blocks of this size.
   void forget_but(size_t bytes);
-  /// Gives it memory again, with undefined content. Nothing happens where there is some.
+  /// Allocates the memory again, uninitialized. Does nothing when it is allocated.
   void restore(const at::Tensor& tensor);
 
  private:

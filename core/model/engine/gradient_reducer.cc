@@ -69,8 +69,8 @@ void GradientReducer::begin_micro_batch(bool reduces, bool is_last) {
 
 void GradientReducer::called(int64_t unit) { ++calls_[static_cast<size_t>(unit)]; }
 
-/// Each backward of a unit that computes again brings its parameters' gradients by itself: those of
-/// the last one count.
+/// Each backward of a recomputed unit produces gradients of its parameters. The gradients are
+/// complete after the last one.
 void GradientReducer::begun(int64_t unit) {
   --calls_[static_cast<size_t>(unit)];
   for (Member& member : members_) {
@@ -132,8 +132,8 @@ std::vector<double> GradientReducer::completion() const {
 
 void GradientReducer::follow(const std::vector<double>& completion) { put_in_order(completion); }
 
-/// What stands outside of units comes last: ranks that do not reach it only know so at the end, and
-/// others must not wait for them meanwhile.
+/// Groups outside of units come last. A rank that does not use them only knows this at the end of
+/// backward, and the other groups must not wait for it.
 void GradientReducer::put_in_order(const std::vector<double>& completion) {
   order_.resize(members_.size());
   for (size_t i = 0; i < order_.size(); ++i) order_[i] = i;

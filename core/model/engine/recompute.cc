@@ -62,7 +62,6 @@ class AutocastRun {
   WithoutAutocastCopies without_copies_;
 };
 
-/// What the second run of a block needs.
 struct Again : torch::CustomClassHolder {
   Again(Block& of, BlockHooks::Forward what, at::Device device)
       : block(of), run(std::move(what)), random(device), autocast(device.type()) {}
@@ -94,14 +93,14 @@ at::Tensor run_again(const Again& again, const at::Tensor& x) {
 
 class Recomputed : public torch::autograd::Function<Recomputed> {
  public:
-  /// `ticket`: requires a gradient, so that the block's parameters get theirs whatever x is.
+  /// `ticket`: requires a gradient, so that parameters get gradients even if x requires none.
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
                             const at::Tensor& /*ticket*/, const c10::intrusive_ptr<Again>& again) {
     context->saved_data["again"] = c10::IValue::make_capsule(again);
     context->saved_data["x_requires_grad"] = x.requires_grad();
     context->save_for_backward({x});
-    // With gradients, as the second run: code that looks whether there are any computes the same
-    // bits. What autograd keeps of it goes with the result's graph.
+    // Run with gradients enabled, as in the second run: code that depends on GradMode then computes
+    // the same bits. The graph of this run is freed with its result.
     const AutocastRun autocast(again->autocast);
     const at::AutoGradMode with_gradients(true);
     return again->run(x.detach().set_requires_grad(x.requires_grad())).detach();

@@ -1,6 +1,5 @@
 #pragma once
-// Activation recomputation: the backward pass runs a block again instead of keeping its
-// activations.
+// Activation recomputation: the backward pass runs a block again to get its activations.
 
 #include <ATen/autocast_mode.h>
 
@@ -8,7 +7,7 @@
 
 namespace s2s {
 
-/// Switches off autocast's cache of rounded weights within its scope. Cached copies would be stale
+/// Disables autocast's cache of rounded weights within its scope. Cached copies would be stale
 /// after the weights change or are freed.
 class WithoutAutocastCopies {
  public:
@@ -24,7 +23,7 @@ class WithoutAutocastCopies {
 };
 
 /// Returns run(x) of `block` and keeps only x. The backward pass runs it again with the same random
-/// numbers, dtypes and buffers. Without gradients this is run(x).
+/// numbers, dtypes and buffers. With gradients disabled, it is run(x).
 /// Source: torch.utils.checkpoint, the re-entrant kind.
 at::Tensor recomputed(Block& block, const at::Tensor& x, const BlockHooks::Forward& run);
 

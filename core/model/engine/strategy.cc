@@ -1,4 +1,4 @@
-// What a strategy does that leaves the model as it is.
+// The default implementations of ParallelStrategy, for strategies that do not shard the model.
 
 #include "s2s/kinds/strategy.h"
 
@@ -30,7 +30,7 @@ std::vector<NamedTensor> ParallelStrategy::optimizer_parameters(Block& model) {
   return trained;
 }
 
-/// Every rank has all of them, and one of them saves.
+/// Every rank has all parts, and one rank saves them.
 std::vector<LocalShard> ParallelStrategy::parts(Block& model) {
   std::vector<LocalShard> parts;
   for (const auto& tensors : {model.named_parameters(), model.named_buffers()}) {

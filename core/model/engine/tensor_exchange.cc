@@ -46,7 +46,7 @@ at::Tensor padded(const at::Tensor& x, int64_t length) {
   return missing == 0 ? x : at::constant_pad_nd(x, {0, 0, 0, missing});
 }
 
-/// A copy, so that the whole is not kept alive.
+/// A copy, so that the full tensor can be freed.
 at::Tensor slice(const at::Tensor& x, const Exchanging& how) {
   const int64_t per_rank = positions_per_rank(how.length, how.ranks->size());
   const int64_t begin = std::min(how.length, how.ranks->rank() * per_rank);

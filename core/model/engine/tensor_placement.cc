@@ -24,7 +24,7 @@ TensorSpan DimShard::of(int64_t size) const {
 
 std::vector<TensorSpan> DimShard::spans(const std::vector<int64_t>& sizes) const {
   if (dim < 0) return {{0, product(sizes, 0)}};
-  // Pieces of `size` elements of the split dim, each of them `inner` elements wide.
+  // Dim `dim` consists of pieces of `size` elements, each `inner` elements wide.
   const int64_t pieces = dim == 0 ? groups : sizes[0];
   const int64_t size = dim == 0 ? sizes[0] / groups : sizes[1];
   const int64_t inner = product(sizes, static_cast<size_t>(dim) + 1);

@@ -18,8 +18,8 @@ bool is_open(const TensorRow& row) {
   return row.style == Style::kBoundary && moves(row, Layout::kSeq, Layout::kFull);
 }
 
-/// Something at or above the module makes the gradient of what it reads whole: a boundary, or the
-/// split layer that the module is an adapter of.
+/// Returns true when a boundary at or above the module completes the gradient of the module's
+/// input. The split layer of an adapter counts, too.
 bool is_inside_split(const std::string& module, const ShardPlan& plan) {
   for (std::string path = module;;) {
     const bool here = std::any_of(plan.rows.begin(), plan.rows.end(), [&](const TensorRow& row) {
@@ -58,7 +58,7 @@ TensorSplit::TensorSplit(Block& model, const ShardPlan& plan, const MeshGroups& 
     S2S_ASSERT(!parameter.rows.empty(), "every parameter has a row");
     if (shares_.count(parameter.tensor) == 0) cut(parameter, *members.at(parameter.tensor), plan);
   }
-  prepare_doors(model, plan);
+  prepare_hooks(model, plan);
 }
 
 TensorSplit::~TensorSplit() = default;
@@ -69,7 +69,7 @@ TensorSplit::LengthScope::LengthScope(TensorSplit& split, int64_t length)
 }
 
 TensorSplit::LengthScope::~LengthScope() {
-  // The first run of a call sees its own length, and may change it for those behind it.
+  // The first run of a call sets its own length, and may change it for later calls.
   if (is_other_) split_.length_ = before_;
 }
 
@@ -113,7 +113,7 @@ Communicator* TensorSplit::holders_of_partial(const PlannedParameter& parameter,
   return group.get();
 }
 
-void TensorSplit::prepare_doors(Block& model, const ShardPlan& plan) {
+void TensorSplit::prepare_hooks(Block& model, const ShardPlan& plan) {
   model.for_each_block([&](const std::string& path, Block& block) {
     Hook hook;
     hook.path = path;
@@ -169,7 +169,7 @@ void TensorSplit::add_table(Hook& hook, Block& block, int64_t num_rows, int64_t 
 }
 
 bool TensorSplit::splits_positions(const Block& block) const {
-  // In eval mode, too, where gradients are wanted that count on it.
+  // Split positions in eval mode, too, when gradients are required that depend on it.
   return has_split_positions_ &&
          (block.is_training() || (trains_on_split_ && at::GradMode::is_enabled()));
 }
@@ -225,7 +225,8 @@ at::Tensor TensorSplit::after(Block& block, const at::Tensor& y) {
 at::Tensor TensorSplit::look_up(Hook& hook, const at::Tensor& ids) const {
   hook.elsewhere =
       ids.lt(hook.ids.begin).logical_or_(ids.ge(hook.ids.begin + hook.ids.count)).unsqueeze_(-1);
-  if (hook.ids.count == 0) return ids.flatten().narrow(0, 0, 0);  // a table without rows
+  // This rank has no rows of the table.
+  if (hook.ids.count == 0) return ids.flatten().narrow(0, 0, 0);
   return (ids - hook.ids.begin).clamp_(0, hook.ids.count - 1);
 }
 

@@ -9,7 +9,7 @@ bool is_inside(const std::string& path, const std::string& unit) {
   return path == unit || path.starts_with(unit + ".");
 }
 
-/// A unit with a head is read without its hook; so is one that has none.
+/// The weights of a head are read without calling its hook, so its unit has no usable hook.
 bool has_head(const ShardPlan& plan, const std::string& unit, Block& model) {
   bool found = false;
   model.for_each_block([&](const std::string& path, Block&) {
@@ -51,7 +51,7 @@ Units::Units(Block& model, const ShardPlan& plan) {
     for (const NamedTensor& parameter : block.named_parameters()) {
       const bool is_own = parameter.name.find('.') == std::string::npos;
       if (is_own && !seen.insert(parameter.tensor).second) shared_.insert(parameter.tensor);
-      // The first name counts, as in the lists of parameters.
+      // The first name counts, as in lists of parameters.
       if (is_own) of_parameter_.emplace(parameter.tensor, innermost);
     }
   });

@@ -1,5 +1,5 @@
 #pragma once
-// The units of a plan in a model: which blocks belong to which, and what is known of each.
+// The units of a plan in a model: the blocks and parameters of each unit.
 
 #include <map>
 #include <set>
@@ -11,25 +11,25 @@
 
 namespace s2s {
 
-/// A unit of the plan, in the order in which the plan names them: the order in which they run.
+/// A unit of the plan. Units are in the order of the plan, which is the order in which they run.
 struct Unit {
   std::string path;
   Block* module = nullptr;
   bool is_hooked = false;
-  bool is_repeated = false;  // one of a pattern's several
-  int64_t index = 0;         // of its pattern's
-  bool stays = false;        // whole from its forward to the end of the backward
+  bool is_repeated = false;  // one of several units that match a pattern
+  int64_t index = 0;         // index among the units of its pattern
+  bool stays = false;        // unsharded from its forward to the end of the backward pass
 };
 
 class Units {
  public:
   Units(Block& model, const ShardPlan& plan);
   const std::vector<Unit>& all() const { return units_; }
-  /// The innermost unit around a block, or -1.
+  /// Returns the innermost unit that contains a block, or -1.
   int64_t of_block(const Block& block) const;
-  /// The unit that a parameter belongs to (a member's address), or -1.
+  /// Returns the unit of a parameter (the address of a member), or -1.
   int64_t of_parameter(const at::Tensor* member) const;
-  /// True for a member that is registered at several places.
+  /// Returns true for a member that is registered in several places.
   bool is_shared(const at::Tensor* member) const { return shared_.contains(member); }
 
  private:

@@ -69,17 +69,17 @@ void UnshardSchedule::pre_forward(int64_t index) {
   if (!states_[unit].has_come) come_to(unit);
   start(unit);
   issued_ = std::max(issued_, unit + 1);
-  if (issued_ == unit + 1) {  // the next one
+  if (issued_ == unit + 1) {  // this is the newest unit: prefetch the next one
     while (issued_ < count() && !expects(issued_)) ++issued_;
     if (issued_ < count()) start_waiting(issued_++);
   }
   finish(unit);
 }
 
-/// Those before it that this rank did not run are gathered, and freed as long as they do not come
-/// late: another rank that runs them then would gather them once, and this one twice.
+/// Earlier units that this rank did not run are unsharded, too. They are resharded unless they may
+/// still run later: another rank that runs them later would unshard them once, and this rank twice.
 void UnshardSchedule::come_to(size_t unit) {
-  if (unit < furthest_) {  // its place is behind what came before it
+  if (unit < furthest_) {  // its place is after the units that ran before it
     const double late = static_cast<double>(++num_late_) / static_cast<double>(2 * count());
     states_[unit].ran = std::max(states_[unit].ran, static_cast<double>(furthest_) + late);
   }
@@ -114,7 +114,7 @@ void UnshardSchedule::post_forward(int64_t index, bool for_backward) {
   const bool is_forward = phase_ == Phase::kForward;
   states_[unit].has_backward = states_[unit].has_backward || (is_forward && for_backward);
   if (units_[unit].stays || (is_forward && !reshards_)) return;
-  reshard(unit, is_forward && expects_backward(unit));  // the same on every rank
+  reshard(unit, is_forward && expects_backward(unit));  // equal on every rank
 }
 
 void UnshardSchedule::begin_backward() {
@@ -158,8 +158,9 @@ void UnshardSchedule::start_before(size_t unit) {
   if (unit > 0) start_down_to(unit - 1);
 }
 
-/// Units whose input has no gradient (embeddings, the first layers) do not say when their backward
-/// is over. It is when that of an earlier one begins: autograd runs first what came last.
+/// A unit whose input has no gradient (embeddings, the first layers) does not report the end of its
+/// backward. Its backward is over when the backward of an earlier unit begins, because autograd
+/// runs the latest operations first.
 void UnshardSchedule::free_behind(size_t unit) {
   std::erase_if(open_back_, [&](size_t other) {
     const bool is_over = other > unit && !units_[other].stays;
@@ -168,7 +169,7 @@ void UnshardSchedule::free_behind(size_t unit) {
   });
 }
 
-/// What a rank does that runs the unit's backward, but for the backward.
+/// Makes the same collective calls as a rank that runs the unit's backward, without the backward.
 void UnshardSchedule::pass_backward(size_t unit) {
   const State& state = states_[unit];
   const bool is_gathered = units_[unit].frees && expects_backward(unit);
@@ -177,7 +178,8 @@ void UnshardSchedule::pass_backward(size_t unit) {
     start_down_to(unit);
     start_before(unit);
   }
-  if (state.has_backward || (units_[unit].stays && state.has_come)) return;  // gradients may come
+  // Gradients may still arrive.
+  if (state.has_backward || (units_[unit].stays && state.has_come)) return;
   if (is_gathered && !units_[unit].stays) {
     finish(unit);
     reshard(unit, false);
@@ -243,7 +245,8 @@ void UnshardSchedule::put_in_order(const std::vector<double>& places) {
   states_ = std::move(states);
 }
 
-/// It will not run any more once a later one has, on no rank. (One late step teaches the order.)
+/// Returns true when no rank runs the unit after a later one has run. (One late step is allowed. It
+/// teaches the order.)
 bool UnshardSchedule::is_in_order(size_t unit) const {
   const State& state = states_[unit];
   return state.is_known && state.num_late < 2;

@@ -1,13 +1,12 @@
 #pragma once
-// When units are made whole and freed. Every rank issues the same gathers in the same order, also
-// where some ranks do not run a module: what any rank ran in one of the last hundred steps is
-// gathered in passing. (A module that nobody ran for so long, and that then some ranks run and
-// others do not, ends in the timeout of a collective.)
-//
-// At most two of the units that come and go have memory at a time: the one that runs, and the next
-// one, which is on its way. In the backward pass a rank goes by the units that it did not run at
-// the pace of those that run them: it waits for their gathers and reductions, one after the other,
-// so that no rank waits for a gather whose rank waits for a reduction.
+// Decides when units are unsharded and resharded. Every rank issues the same all-gathers in the
+// same order, even when some ranks do not run a module: a rank also gathers what any other rank ran
+// in one of the last hundred steps. (If no rank ran a module for that long, and then only some
+// ranks run it, the collective times out.)
+// At most two freed units are unsharded at once: the one that runs and the one that is being
+// prefetched. In the backward pass, a rank passes the units that it did not run at the pace of the
+// ranks that run them: it waits for their all-gathers and reductions in order. Otherwise a rank
+// could wait for an all-gather while another waits for a reduction.
 
 #include <cstdint>
 #include <functional>
@@ -18,59 +17,58 @@
 
 namespace s2s {
 
-/// Units as the engine schedules them.
 struct ScheduledUnit {
   std::vector<FlatGroup*> groups;
-  bool frees = false;  // its groups are whole only while they are used
-  bool stays = false;  // but not freed between forward and backward
+  bool frees = false;  // its groups are unsharded only while they are used
+  bool stays = false;  // but stays unsharded between forward and backward
 };
 
 class UnshardSchedule {
  public:
-  /// root: what belongs to no unit; it is whole from each update of parameters to the next.
+  /// root: groups outside of any unit. They stay unsharded between updates of the parameters.
   UnshardSchedule(std::vector<ScheduledUnit> units, std::vector<FlatGroup*> root,
                   bool reshard_after_forward);
 
-  /// Hears of each unit that the backward pass goes by: no gradient comes from it.
+  /// Called for each unit that the backward pass skips: it will produce no gradients.
   std::function<void(int64_t unit)> passed = [](int64_t) {};
 
-  /// Parameters have new values: begins to gather what stays whole.
+  /// Call this when parameters have new values. Starts to unshard the groups that stay unsharded.
   void outdated();
 
-  /// A pass: a micro-batch's forward, and its backward.
+  /// A pass is the forward of a micro-batch and its backward.
   void begin_forward();
-  /// What remains of the pass; every unit is freed.
+  /// Ends the pass. Reshards every unit.
   void end_pass();
   bool is_backward() const { return phase_ == Phase::kBackward; }
   bool frees(int64_t unit) const { return units_[place_of_[static_cast<size_t>(unit)]].frees; }
 
-  /// The unit (-1: none) is whole on return, and the one after it on its way.
+  /// On return, the unit (-1: none) is unsharded, and the next one is being prefetched.
   void pre_forward(int64_t unit);
-  /// The unit's forward is over. for_backward: a backward of it will come.
+  /// Call this after the unit's forward. for_backward: its backward will follow.
   void post_forward(int64_t unit, bool for_backward);
-  /// The unit's backward begins; its last one is over.
+  /// pre_backward: the unit's backward begins. post_backward: its last backward is over.
   void pre_backward(int64_t unit);
   void post_backward(int64_t unit);
 
-  /// Which units ran in the passes since the last call: of each its place in the forward pass (0:
-  /// it did not run), then whether its backward did (0, 1).
+  /// Returns which units ran in the passes since the last call: for each unit its place in the
+  /// forward pass (0: it did not run), then whether its backward ran (0, 1).
   std::vector<double> take_flags();
-  /// The highest of all ranks, once in a step: what the next passes have to keep step with, and the
-  /// order in which units are gathered from now on. (It begins as the plan's.)
+  /// `flags`: the maximum over all ranks, once in a step. They determine which units the next
+  /// passes must unshard, and in which order. (The initial order is that of the plan.)
   void expect(const std::vector<double>& flags);
 
  private:
   enum class Phase { kIdle, kForward, kBackward };
   struct State {
-    int64_t number = 0;                   // as others number it
+    int64_t number = 0;                   // index that other components use
     double ran = 0, ran_backward = 0;     // flags since take_flags
     int64_t idle = 0, idle_backward = 0;  // steps since any rank ran it
-    bool is_known = false;                // a step has been
-    int64_t num_late = 0;                 // steps in which, on some rank, it came after a later one
-    // In this pass, on this rank:
-    bool has_come = false;      // it was opened
-    bool waits = false;         // it was gathered, and has not been opened
-    bool has_backward = false;  // one will come
+    bool is_known = false;                // at least one step is complete
+    int64_t num_late = 0;                 // steps in which, on some rank, it ran after a later unit
+    // State of this rank in this pass:
+    bool has_come = false;      // it has started to run
+    bool waits = false;         // it is prefetched and has not started to run
+    bool has_backward = false;  // a backward will follow
   };
   bool expects(size_t unit) const;
   bool expects_backward(size_t unit) const;
@@ -92,20 +90,20 @@ class UnshardSchedule {
 
   void finish_root();
 
-  // In the order in which units run; numbers of units here are places in it.
+  // In the order in which units run. Unit indices in this class are positions in this list.
   std::vector<ScheduledUnit> units_;
   std::vector<FlatGroup*> root_;
   bool root_is_coming_ = false;
   std::vector<State> states_;
-  std::vector<size_t> place_of_;  // by the number that others use
+  std::vector<size_t> place_of_;  // by the index that other components use
   bool reshards_;
   Phase phase_ = Phase::kIdle;
-  size_t issued_ = 0;       // forward: units before this one were gathered in this pass
-  size_t furthest_ = 0;     // forward: units from this one on were not opened
-  int64_t num_late_ = 0;    // forward: units that were opened after a later one
-  size_t issued_back_ = 0;  // backward: units from this one on were gathered
-  size_t next_back_ = 0;    // backward: the pass has come to units from this one on, or gone by
-  std::vector<size_t> open_back_;  // backwards that have begun and not said that they are over
+  size_t issued_ = 0;       // forward: units before this one were unsharded in this pass
+  size_t furthest_ = 0;     // forward: no unit from this one on has run
+  int64_t num_late_ = 0;    // forward: units that ran after a later one
+  size_t issued_back_ = 0;  // backward: units from this one on were unsharded
+  size_t next_back_ = 0;    // backward: the pass has reached or skipped units from this one on
+  std::vector<size_t> open_back_;  // backwards that have begun and not reported their end
 };
 
 }  // namespace s2s

@@ -20,13 +20,13 @@ bool is_open(const FlownCollective& one) { return !one.finished_s || one.failed;
 
 bool is_message(const FlownCollective& one) { return one.kind == "send" || one.kind == "recv"; }
 
-/// The oldest collective that it waits in, or waited in when it failed.
+/// Returns the oldest unfinished collective of the rank, or the one that failed.
 const FlownCollective* open_in(const RankFlight& flight) {
   const auto found = std::find_if(flight.collectives.begin(), flight.collectives.end(), is_open);
   return found == flight.collectives.end() ? nullptr : &*found;
 }
 
-/// It ended because others were missing.
+/// Returns true when the rank failed because other ranks were missing.
 bool is_victim(const RankFlight& flight) {
   return flight.state == "failed" && flight.error.starts_with("[comm/");
 }
@@ -36,12 +36,12 @@ std::string who(const RankFlight& flight) {
          std::to_string(flight.process) + ")";
 }
 
-/// "rank 1", "ranks 1, 2"
+/// Returns "rank 1" or "ranks 1, 2".
 std::string ranks_text(const Ranks& ranks) {
   return (ranks.size() == 1 ? "rank " : "ranks ") + rank_list(ranks);
 }
 
-/// One group as its members saw it.
+/// A group, combined from the records of its members.
 struct SeenGroup {
   std::string name;
   Ranks ranks;
@@ -49,7 +49,7 @@ struct SeenGroup {
     const RankFlight* flight;
     const FlownCollective* collective;
   };
-  std::map<int64_t, std::vector<Call>> calls;  // by number
+  std::map<int64_t, std::vector<Call>> calls;  // by sequence number
   std::map<int64_t, int64_t> num_started;      // by rank
 };
 
@@ -108,7 +108,7 @@ class Comparison {
     return last;
   }
 
-  /// Seconds from what it said to what was said last.
+  /// Seconds between the last message of this rank and the last message of any rank.
   int64_t since(const RankFlight& last) const {
     double newest = last.written_s;
     for (const RankFlight& flight : flights_) newest = std::max(newest, flight.written_s);
@@ -120,14 +120,14 @@ class Comparison {
       const RankFlight* const last = last_heard_of(rank);
       if (last == nullptr) {
         find("silent", {rank},
-             "nothing is heard of rank " + std::to_string(rank) +
-                 ": it was killed, is halted, or its machine is gone");
+             "rank " + std::to_string(rank) +
+                 " has not reported anything: it was killed, is stopped, or its machine is down");
       } else {
         find("silent", {rank},
              who(*last) +
-                 " is not heard of any more: it was killed, is halted, or its machine is "
-                 "gone; last heard of " +
-                 std::to_string(std::max<int64_t>(0, since(*last))) + " s before, at " +
+                 " no longer reports: it was killed, is stopped, or its machine is down; its "
+                 "last report was " +
+                 std::to_string(std::max<int64_t>(0, since(*last))) + " s earlier, at " +
                  position_text(*last));
       }
     }
@@ -137,9 +137,9 @@ class Comparison {
     for (const RankFlight& flight : flights_) {
       if (flight.halted_s == 0) continue;
       find("halted", {flight.rank},
-           who(flight) + " stood still for " +
+           who(flight) + " was stopped for " +
                std::to_string(static_cast<int64_t>(flight.halted_s)) +
-               " s (SIGSTOP, a debugger, a machine that slept) at " + position_text(flight));
+               " s (SIGSTOP, a debugger, or a suspended machine) at " + position_text(flight));
     }
   }
 
@@ -147,11 +147,11 @@ class Comparison {
     for (const RankFlight& flight : flights_) {
       if (flight.state != "failed" || is_victim(flight)) continue;
       find("error", {flight.rank},
-           who(flight) + " ended by an error at " + position_text(flight) + ": " + flight.error);
+           who(flight) + " ended with an error at " + position_text(flight) + ": " + flight.error);
     }
   }
 
-  /// The first number of the group under which its ranks called different things.
+  /// Reports the first sequence number of the group at which ranks called different collectives.
   void add_difference(const SeenGroup& group) {
     for (const auto& [number, calls] : group.calls) {
       std::map<std::string, Ranks> by_text;
@@ -182,13 +182,13 @@ class Comparison {
       if (!is_finished(flight)) continue;
       find("finished", {flight.rank},
            who(flight) +
-               " ended without an error before the others did: had it less to do? It "
-               "stands at " +
+               " ended without an error before the other ranks: did it have less work? It "
+               "is at " +
                position_text(flight));
     }
   }
 
-  /// Members that have not come to the oldest call that others wait in.
+  /// Reports members that have not called the oldest collective that other members wait in.
   void add_behind(const SeenGroup& group) {
     for (const auto& [number, calls] : group.calls) {
       Ranks waiting, behind;
@@ -219,15 +219,15 @@ class Comparison {
     const RankFlight& flight = *std::find_if(flights_.begin(), flights_.end(), is_it);
     out_.findings.push_back({"behind",
                              {rank},
-                             who(flight) + " is behind: it stands at " + position_text(flight) +
-                                 ", since " + std::to_string(static_cast<int64_t>(flight.idle_s)) +
+                             who(flight) + " is behind: it has been at " + position_text(flight) +
+                                 " for " + std::to_string(static_cast<int64_t>(flight.idle_s)) +
                                  " s, and " + ranks_text(waiting) +
                                  (waiting.size() == 1 ? " waits" : " wait") + " for it in " +
                                  awaited.text() + ", number " + std::to_string(awaited.sequence) +
                                  " of group " + group});
   }
 
-  /// Of ranks that are behind, those that themselves wait for others are not the cause.
+  /// A rank that is behind and itself waits for another rank is not the cause. Remove it.
   void drop_those_that_wait() {
     const auto waits = [this](const FlightFinding& finding) {
       if (finding.kind != "behind") return false;
@@ -240,15 +240,15 @@ class Comparison {
   }
 
   std::string nothing_found() const {
-    if (flights_.empty()) return "nothing is known";
+    if (flights_.empty()) return "no rank has reported";
     const auto runs = [](const RankFlight& flight) { return flight.state == "running"; };
     if (std::all_of(flights_.begin(), flights_.end(), runs)) {
       return "all ranks were running, and none has fallen behind";
     }
     const auto finished = [](const RankFlight& flight) { return flight.state == "finished"; };
     if (std::all_of(flights_.begin(), flights_.end(), finished)) return "all ranks finished";
-    return "all ranks were there and called the same collectives: look at the network between them "
-           "and at their messages";
+    return "all ranks reported and called the same collectives: check the network between them and "
+           "their messages";
   }
 
   const std::vector<RankFlight>& flights_;

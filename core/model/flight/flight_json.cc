@@ -60,7 +60,7 @@ ordered_json to_json(const RankFlight& flight) {
 }
 
 RankFlight flight_of(const ordered_json& object) {
-  if (object.at("format") != kFormat) throw std::runtime_error("a record of another version");
+  if (object.at("format") != kFormat) throw std::runtime_error("the record has another version");
   RankFlight out;
   out.rank = object.at("rank");
   out.size = object.at("size");
@@ -81,7 +81,7 @@ RankFlight flight_of(const ordered_json& object) {
   for (const ordered_json& one : object.at("collectives")) {
     out.collectives.push_back(collective_of(one));
     if (out.collectives.back().group >= out.groups.size()) {
-      throw std::runtime_error("a collective of no group");
+      throw std::runtime_error("a collective has an invalid group");
     }
   }
   if (const auto silent = object.find("silent"); silent != object.end()) {

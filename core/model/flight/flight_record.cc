@@ -7,14 +7,14 @@
 namespace s2s {
 namespace {
 
-/// Steady clocks say nothing to other machines.
+/// The values of steady clocks cannot be compared between machines.
 double unix_time_s(std::chrono::steady_clock::time_point time) {
   const auto ago = std::chrono::steady_clock::now() - time;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now - ago).count();
 }
 
-/// What has to be the same on all ranks, beside the name.
+/// Returns what must be equal on all ranks, in addition to the name.
 std::string details_of(const CollectiveRecord& record, const std::vector<int64_t>& ranks) {
   std::string out;
   if (record.kind == CollectiveKind::kAllReduce || record.kind == CollectiveKind::kReduceScatter) {
@@ -53,7 +53,7 @@ size_t FlightRecord::group_of(const CollectiveRecord& record, const GroupPlace& 
     const Group& group = groups_[i];
     if (group.name != place.name || group.ranks != place.ranks) continue;
     ++num_alike;
-    // A communicator may lie where an older one lay.
+    // A new communicator can have the address of a destroyed one.
     if (group.key == &place && (record.sequence > 0 || group.num_started == 0)) return i;
   }
   groups_.push_back({&place, place.name, num_alike, place.ranks, 0, 0});
@@ -67,7 +67,7 @@ void FlightRecord::start(const CollectiveRecord& record, const GroupPlace& place
   ++groups_[group].num_started;
   ++num_open_;
   Entry& entry = entries_[num_entries_++ % entries_.size()];
-  entry.record = record;  // texts keep their memory
+  entry.record = record;  // assigning reuses the strings' memory
   entry.group = group;
   entry.step = step_;
   entry.phase = phase_;

@@ -20,15 +20,16 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kTick{200};
-/// A rank hears of 500 others in a second, not more.
+/// Maximum number of other ranks whose reports a rank reads per second.
 constexpr int64_t kRanksPerSecond = 500;
-/// Collectives of each group that ranks tell each other.
+/// Number of collectives per group in a report to other ranks.
 constexpr size_t kToldOfEachGroup = 4;
-/// How long a rank whose collective has failed may take to end by itself.
+/// Time limit for a rank to end by itself after its collective has failed.
 constexpr std::chrono::seconds kEndGrace{30};
-/// Ticks that lie further apart: the process did not run. (On a busy machine they come late, too.)
+/// When two watch ticks are further apart than this, the process was stopped. (On a busy machine
+/// ticks can also be late.)
 constexpr std::chrono::seconds kHalt{4};
-/// After a stop was asked for, a collective that lasts so long hangs.
+/// After a stop request, a collective that takes longer than this counts as hanging.
 constexpr std::chrono::seconds kStopGrace{2};
 
 std::string file_of(const std::string& folder, int64_t rank) {
@@ -72,7 +73,7 @@ FlightRecorder::~FlightRecorder() {
     const std::lock_guard lock(mutex_);
     if (state_ == "running") {
       state_ = std::uncaught_exceptions() > 0 ? "failed" : "finished";
-      error_ = state_ == "failed" ? "an error; see its own message" : "";
+      error_ = state_ == "failed" ? "an error; see the message of this rank" : "";
     }
     ends_ = true;
     wakes_.notify_all();
@@ -128,7 +129,8 @@ std::string FlightRecorder::write(const std::string& reason) noexcept {
     const std::string path = file_of(settings_.folder, process_.rank);
     write_file_atomically(path, to_json_text(flight, /*is_compact=*/false) + "\n");
     return path;
-  } catch (const std::exception&) {  // a run fails: nothing may hide why
+    // The run is failing; an error here must not hide the original one.
+  } catch (const std::exception&) {
     return "";
   }
 }
@@ -142,20 +144,23 @@ void FlightRecorder::become(const char* state, std::string error) {
 
 void FlightRecorder::failed(const std::string& what) noexcept {
   try {
-    if (self().state == "failed") return;  // a collective's failure, with all that is known of it
+    // A failed collective, which is already recorded with its details.
+    if (self().state == "failed") return;
     become("failed", what.substr(0, what.find('\n')));
     say(/*now=*/true);
     write("an error");
-  } catch (const std::exception&) {  // the error itself matters more
+  } catch (const std::exception&) {  // the original error is more important
   }
 }
 
-/// What the other ranks say now. Those that say nothing any more are left out, and in `silent_`.
+/// Collects the latest reports of the other ranks. Ranks that have stopped reporting are not
+/// returned. They are in `silent_`.
 std::vector<RankFlight> FlightRecorder::gather() {
   board_->watch_all();
   const Clock::time_point limit = Clock::now() + 5 * settings_.beat / 2;
   const bool answers = board_->wait_for_round(2 * settings_.beat);
-  const Clock::time_point begin = Clock::now();  // what is new from now on is a sign of life
+  // Reports that are new after this time show that the rank is alive.
+  const Clock::time_point begin = Clock::now();
   std::vector<RankFlight> alive, silent;
   while (true) {
     alive.clear();
@@ -185,13 +190,13 @@ std::string FlightRecorder::investigate(const char* id) {
   std::string lines;
   if (own.step > 0) lines = fmt::format("\n  step:      {}, {}", own.step, own.phase);
   if (!rank_0_answers) {
-    // Its store is gone, or does not answer: nothing can be heard of the others any more.
-    std::string what = "rank 0, which keeps the run's store, does not answer";
+    // The store is gone or does not answer, so the other ranks cannot report any more.
+    std::string what = "rank 0, which runs the store of this run, does not answer";
     for (const RankFlight& flight : flights) {
       if (flight.rank == 0) what = "rank 0 ended before: " + flight.error;
     }
     for (const RankFlight& flight : own.silent) {
-      if (flight.rank == 0) what += "; last heard of at " + position_text(flight);
+      if (flight.rank == 0) what += "; its last report was at " + position_text(flight);
     }
     lines += "\n  missing:   " + what;
     flights.insert(flights.end(), own.silent.begin(), own.silent.end());
@@ -204,7 +209,7 @@ std::string FlightRecorder::investigate(const char* id) {
   return lines + explain(id, flights);
 }
 
-/// Lines for the message; the first one is told to the others.
+/// Returns lines for the message. The first one is reported to the other ranks.
 std::string FlightRecorder::explain(const char* id, const std::vector<RankFlight>& flights) {
   std::string lines;
   const FlightDiagnosis diagnosis = diagnose_flights(flights, process_.size);
@@ -220,7 +225,7 @@ std::string FlightRecorder::explain(const char* id, const std::vector<RankFlight
   return lines;
 }
 
-/// Rank 0 takes the store with it: the others get the time to hear its last words.
+/// The store ends with rank 0. Give the other ranks time to read the last report of rank 0.
 void FlightRecorder::linger() {
   if (!board_ || process_.rank != 0) return;
   const Clock::time_point limit = Clock::now() + 2 * settings_.beat;
@@ -250,7 +255,7 @@ std::string FlightRecorder::explain_failure(const CollectiveRecord&, const Group
   return lines;
 }
 
-/// between: two looks at the clock that should be a tick apart.
+/// between: time between two clock reads that should be one tick apart.
 void FlightRecorder::note_halt(Clock::duration between) {
   if (between < kHalt) return;
   const int64_t step = record_.movement().step;
@@ -262,7 +267,7 @@ void FlightRecorder::note_halt(Clock::duration between) {
 void FlightRecorder::watch() {
   sigset_t all;
   sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the process's signals are for its other threads
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // other threads handle the signals of the process
   Clock::time_point next_beat = Clock::now();
   std::unique_lock lock(mutex_);
   while (!ends_) {
@@ -278,7 +283,7 @@ void FlightRecorder::watch() {
         say(/*now=*/false);
         next_beat += settings_.beat;
       }
-    } catch (const std::exception&) {  // out of memory: the run itself will say it
+    } catch (const std::exception&) {  // out of memory: the run will report it itself
     }
     lock.lock();
   }
@@ -317,7 +322,7 @@ void FlightRecorder::look_at_signals() {
   write("asked to stop in a collective");
 }
 
-/// A rank that does not move any more, in a collective or anywhere else.
+/// Ends a rank that makes no progress, in a collective or elsewhere.
 void FlightRecorder::look_at_progress() {
   if (!board_) return;
   Clock::time_point failed_at;
@@ -335,13 +340,13 @@ void FlightRecorder::look_at_progress() {
   const milliseconds usual = limit_;
   const auto limit = usual + usual / 4 + milliseconds(1000);
   if (movement.idle > limit && (movement.is_in_collective || !may_rest)) {
-    end_process("comm/timeout", fmt::format("has not moved for {:.0f} s", movement.idle.count()),
-                "");
+    end_process("comm/timeout",
+                fmt::format("has made no progress for {:.0f} s", movement.idle.count()), "");
   }
 }
 
-/// A thread that is not ours has thrown: the back end's, when it speaks of what back ends do. They
-/// watch their collectives, and this is how they say that one has failed.
+/// A thread of the communication back end has thrown an exception that nobody caught. Back ends
+/// watch their collectives and report a failure in this way.
 void FlightRecorder::look_at_uncaught() {
   const std::optional<std::string> text = signals_.take_uncaught();
   if (!text) return;
@@ -353,9 +358,9 @@ void FlightRecorder::look_at_uncaught() {
   if (board_ && is_of_collective) {
     end_process(comm_errors::id_of(failure), "lost its communicator", first_line);
   }
-  become("failed", "an exception that nobody caught: " + first_line);
+  become("failed", "an uncaught exception: " + first_line);
   say(/*now=*/true);
-  write("an exception that nobody caught");
+  write("an uncaught exception");
   signals_.record_is_written();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Watches over a rank of a run: remembers its last collectives, tells the other ranks how far it
-// is, finds out who is missing when a collective fails, and ends a process that hangs.
+// Watches a rank of a run: records its last collectives, reports its progress to the other ranks,
+// finds the missing ranks when a collective fails, and ends a process that hangs.
 //
 //   FlightRecorder recorder(rendezvous.process(), {.folder = run_folder});
 //   world.set_observer(&recorder);          // before groups are made of it
@@ -24,38 +24,38 @@
 namespace s2s {
 
 struct FlightSettings {
-  std::string
-      folder;  // for flight.RANK.json, written when the run fails or somebody asks; "": none
-  size_t capacity = 2000;                // collectives
-  std::chrono::milliseconds beat{1000};  // how often ranks hear of each other
-  /// How long a collective may take until `first_step_has_ended`; 0: as long as later ones.
+  std::string folder;  // folder for flight.RANK.json, written on failure or on request; "": none
+  size_t capacity = 2000;                // number of recorded collectives
+  std::chrono::milliseconds beat{1000};  // interval of the reports between ranks
+  /// Time limit of a collective until `first_step_has_ended` is called; 0: the usual limit.
   std::chrono::milliseconds first_step_timeout{0};
 };
 
 class FlightRecorder : public CollectiveObserver {
  public:
-  /// Starts the watch. What an earlier run left in the folder under this rank is removed.
+  /// Starts the watch thread. Removes the record of an earlier run for this rank.
   FlightRecorder(const ProcessPlace& process, FlightSettings settings);
-  /// Tells the others that this rank has ended: without an error, unless `failed` was called or an
-  /// exception is under way.
+  /// Reports to the other ranks that this rank has ended: without an error, unless `failed` was
+  /// called or an exception is being handled.
   ~FlightRecorder() override;
   FlightRecorder(const FlightRecorder&) = delete;
   FlightRecorder& operator=(const FlightRecorder&) = delete;
 
-  /// step: 1-based, the one that begins.
+  /// step: the 1-based step that begins.
   void set_step(int64_t step) { record_.set_step(step); }
-  /// From now on collectives have the process's usual limit.
+  /// From now on, collectives have the usual time limit of the process.
   void first_step_has_ended() { limit_ = process_.timeout; }
-  /// phase: a literal. A rank that does not move in a phase for longer than a collective may take
-  /// is ended; "", "validate", "save" and "start" may take longer.
+  /// phase: a string literal. A rank that makes no progress within the time limit of a collective
+  /// is ended. The phases "", "validate", "save" and "start" may take longer.
   void set_phase(const char* phase) { record_.set_phase(phase); }
-  /// True once the user asked the run to stop; a rank that then hangs in a collective writes its
-  /// record. Set it before the first step.
+  /// Set a function that returns true once the user has asked the run to stop. A rank that then
+  /// hangs in a collective writes its record. Call this before the first step.
   void set_stop_probe(std::function<bool()> is_stopping);
 
-  /// An error ends this rank: told to the others and written. `what`: "[id] message".
+  /// Records the error that ends this rank, reports it to the other ranks and writes the record.
+  /// `what`: "[id] message".
   void failed(const std::string& what) noexcept;
-  /// Writes flight.RANK.json. Returns its path, "" when there is no folder or it cannot be written.
+  /// Writes flight.RANK.json. Returns its path, or "" when there is no folder or writing fails.
   std::string write(const std::string& reason) noexcept;
 
   void started(const CollectiveRecord& record, const GroupPlace& place) override;
@@ -83,12 +83,12 @@ class FlightRecorder : public CollectiveObserver {
 
   ProcessPlace process_;
   FlightSettings settings_;
-  std::atomic<std::chrono::milliseconds> limit_;  // of a collective
+  std::atomic<std::chrono::milliseconds> limit_;  // time limit of a collective
   FlightRecord record_;
   FlightSignals signals_;
   std::unique_ptr<ProgressBoard> board_;  // null: one process
 
-  mutable std::mutex mutex_;  // of all that follows
+  mutable std::mutex mutex_;  // guards all members below
   std::condition_variable wakes_;
   bool ends_ = false;
   std::string state_ = "running", error_;
@@ -96,11 +96,11 @@ class FlightRecorder : public CollectiveObserver {
   std::function<bool()> is_stopping_;
   Clock::time_point failed_at_ = Clock::time_point::max();
   bool has_written_stop_ = false;
-  double halted_s_ = 0;  // in this step:
+  double halted_s_ = 0;  // in this step
   int64_t halted_step_ = 0;
 
   std::string host_;
-  std::thread watch_;  // the last member: it uses the others
+  std::thread watch_;  // last member, because the thread uses the others
 };
 
 }  // namespace s2s

@@ -18,18 +18,18 @@ namespace {
 
 constexpr int kFatal[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 constexpr size_t kNumFatal = sizeof(kFatal) / sizeof(kFatal[0]);
-/// How long a process that crashes waits for its record: the thread that writes it may need a lock
-/// that the crash holds.
+/// How long a crashing process waits for its record. The thread that writes it may need a lock that
+/// the crashed thread holds.
 constexpr int kFatalWaitMs = 3000;
-/// An exception holds no locks, and the others are asked what they know.
+/// After an uncaught exception no locks are held, and the other ranks are asked for their reports.
 constexpr int kUncaughtWaitMs = 30000;
 
-// A signal handler can reach nothing but globals.
+// A signal handler can only access globals.
 std::atomic<bool> g_is_watching{false};
 std::atomic<bool> g_is_requested{false}, g_is_terminated{false}, g_is_written{false};
 std::atomic<int> g_fatal{0};
-std::atomic<int> g_crashed{0};  // the thread, once g_fatal is set
-char g_stack[1 << 16];          // of handlers on the thread that watches
+std::atomic<int> g_crashed{0};  // id of the crashed thread, valid once g_fatal is set
+char g_stack[1 << 16];          // stack for handlers on the watched thread
 stack_t g_old_stack = {};
 std::atomic<bool> g_is_uncaught{false};
 char g_uncaught[1024];  // written before g_is_uncaught
@@ -51,12 +51,12 @@ void on_fatal(int number, siginfo_t* facts, void*) {
   const int interrupted_errno = errno;
   int none = 0;
   const auto self = static_cast<int>(::gettid());
-  if (!g_is_watching) {  // called by a handler that came later, and stays longer
+  if (!g_is_watching) {  // a handler that was installed later, and outlives this object, called it
   } else if (g_fatal.compare_exchange_strong(none, number)) {
     g_crashed = self;
     wait_for_record(kFatalWaitMs);
   } else if (g_crashed != self) {
-    // Ending the process now would take the record of the first one with it; that one ends it.
+    // Ending the process here would lose the first crash's record. Its thread ends the process.
     while (true) ::pause();
   }
   if (number == SIGBUS) end_if_mapping_was_cut(facts->si_addr);
@@ -68,7 +68,7 @@ void on_fatal(int number, siginfo_t* facts, void*) {
 [[noreturn]] void on_uncaught() {
   static std::atomic<bool> is_first{true};
   if (is_first.exchange(false)) {
-    std::string text = "an exception of another kind";
+    std::string text = "an exception that is not a std::exception";
     try {
       if (std::current_exception()) std::rethrow_exception(std::current_exception());
     } catch (const std::exception& error) {
@@ -76,7 +76,7 @@ void on_fatal(int number, siginfo_t* facts, void*) {
     } catch (...) {
     }
     text.resize(std::min(text.size(), sizeof(g_uncaught) - 1));
-    std::copy(text.begin(), text.end() + 1, g_uncaught);  // with its terminating zero
+    std::copy(text.begin(), text.end() + 1, g_uncaught);  // including the terminating zero
     g_is_uncaught = true;
     wait_for_record(kUncaughtWaitMs);
   }
@@ -85,7 +85,7 @@ void on_fatal(int number, siginfo_t* facts, void*) {
 }
 
 void install(int number, void (*handler)(int), struct sigaction* old) {
-  // A stack that has overflowed has no room for a handler.
+  // After a stack overflow, a handler needs its own stack.
   struct sigaction action = {};
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART | SA_ONSTACK;

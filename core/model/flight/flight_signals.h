@@ -1,16 +1,17 @@
 #pragma once
-// Signals that ask for a flight record, and those that end a process which had better write one.
+// Handles signals that request a flight record, and fatal signals before which a record is written.
 
 #include <optional>
 #include <string>
 
 namespace s2s {
 
-/// While it lives: SIGUSR2 asks for a record; SIGTERM does where it would have ended the process;
-/// SIGABRT, SIGSEGV, SIGBUS, SIGFPE and SIGILL wait a moment for one, on a stack of their own where
-/// the constructor's thread has used up its stack, and other threads that crash meanwhile wait for
-/// the end; so does an exception that nobody catches (back ends throw on threads of their own).
-/// Handlers only leave notes: a thread has to look at them. One at a time in a process.
+/// During its lifetime: SIGUSR2 requests a record. SIGTERM requests one if it would end the
+/// process. SIGABRT, SIGSEGV, SIGBUS, SIGFPE and SIGILL wait a moment for a record. Their handlers
+/// use a separate stack for the constructor's thread, which may have overflowed its own. Other
+/// threads that crash at the same time wait for the end. An uncaught exception waits for a record,
+/// too (back ends throw on their own threads). Handlers only set flags, and a thread must poll
+/// them. Only one object may exist in a process.
 class FlightSignals {
  public:
   FlightSignals();
@@ -18,14 +19,15 @@ class FlightSignals {
   FlightSignals(const FlightSignals&) = delete;
   FlightSignals& operator=(const FlightSignals&) = delete;
 
-  /// SIGUSR2 has come since the last call.
+  /// Returns true if SIGUSR2 arrived since the last call.
   bool take_request();
-  /// The signal that is about to end this process, or 0; after `record_is_written` it does.
+  /// Returns the signal that is about to end this process, or 0. The process ends after
+  /// `record_is_written`.
   int fatal() const;
   void record_is_written();
-  /// The text of an exception that nobody catches, once; after `record_is_written` it aborts.
+  /// Returns the text of an uncaught exception once. The process aborts after `record_is_written`.
   std::optional<std::string> take_uncaught();
-  /// SIGTERM has come, and nobody else takes it; `end_by_it` does what it would have done.
+  /// Returns true when SIGTERM arrived and no other handler takes it. `end_by_it` ends the process.
   bool is_terminated() const;
   [[noreturn]] static void end_by_it();
 };

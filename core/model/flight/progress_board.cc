@@ -8,9 +8,9 @@
 namespace s2s {
 namespace {
 
-/// Runs up to this size read everybody in every round.
+/// Up to this world size, every round reads the reports of all ranks.
 constexpr int64_t kSmallRun = 64;
-/// How long a process that ends waits for its last words to be put up.
+/// How long a process waits at its end for its last report to be published.
 constexpr std::chrono::milliseconds kLastRound{1000};
 
 std::string key_of(int64_t rank) { return "progress/" + std::to_string(rank); }
@@ -31,14 +31,14 @@ struct ProgressBoard::Shared {
   int64_t num_begun = 0, num_complete = 0;
   std::map<int64_t, Heard> heard;
 
-  int64_t num_said = 0;                 // the thread's own
-  std::map<int64_t, std::string> seen;  // likewise
+  int64_t num_said = 0;                 // used by the thread only
+  std::map<int64_t, std::string> seen;  // used by the thread only
 };
 
 ProgressBoard::ProgressBoard(c10d::Store& store, int64_t rank, int64_t size,
                              std::chrono::milliseconds beat)
     : shared_(std::make_shared<Shared>()) {
-  shared_->store = store.clone();  // a connection of its own
+  shared_->store = store.clone();  // a separate connection
   shared_->rank = rank;
   shared_->size = size;
   shared_->beat = beat;
@@ -56,7 +56,7 @@ ProgressBoard::~ProgressBoard() {
   }
   if (has_ended) {
     thread_.join();
-  } else {  // it waits for a store that does not answer
+  } else {  // the thread waits for a store that does not answer
     leave_behind(std::move(thread_));
   }
 }
@@ -91,7 +91,7 @@ bool ProgressBoard::wait_for_round(std::chrono::milliseconds limit) {
 }
 
 void ProgressBoard::make_round(Shared& shared, const std::string& text, bool reads_all) {
-  // A number before it: the same words said again are a sign of life.
+  // A counter before the text: a repeated text also shows that the rank is alive.
   if (!text.empty()) {
     shared.store->set(key_of(shared.rank), std::to_string(shared.num_said++) + "\n" + text);
   }
@@ -111,7 +111,7 @@ void ProgressBoard::make_round(Shared& shared, const std::string& text, bool rea
 void ProgressBoard::run(const std::shared_ptr<Shared>& shared) {
   sigset_t all;
   sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the process's signals are for its other threads
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // other threads handle the signals of the process
   std::unique_lock lock(shared->mutex);
   while (!shared->ends) {
     ++shared->num_begun;

@@ -1,7 +1,7 @@
 #pragma once
-// Where the ranks of a run say how far they are, for each other: keys of the run's store. A store
-// whose keeper hangs does not answer, so that everything is done by a thread that can be left
-// behind.
+// The ranks of a run publish their progress for each other as keys of the run's store. When the
+// process with the store hangs, the store does not answer. Therefore a thread does all requests,
+// and it can be abandoned.
 
 #include <chrono>
 #include <condition_variable>
@@ -17,26 +17,25 @@ namespace s2s {
 class ProgressBoard {
  public:
   using Clock = std::chrono::steady_clock;
-  /// What another rank has said last.
   struct Heard {
     std::string text;
-    Clock::time_point at;  // when it was new here
+    Clock::time_point at;  // when it was first seen here
   };
 
-  /// beat: how often `say`'s text is put up, and the others' are read.
+  /// beat: interval at which `say`'s text is published and the other reports are read.
   ProgressBoard(c10d::Store& store, int64_t rank, int64_t size, std::chrono::milliseconds beat);
-  /// Puts up what was said last, unless the store does not answer.
+  /// Publishes the last report, unless the store does not answer.
   ~ProgressBoard();
   ProgressBoard(const ProgressBoard&) = delete;
   ProgressBoard& operator=(const ProgressBoard&) = delete;
 
-  /// now: without waiting for the next beat.
+  /// now: publish at once instead of at the next beat.
   void say(std::string text, bool now = false);
-  /// From now on everybody is read in every round. (Large runs read rank 0 only, until then.)
+  /// From now on, every round reads all ranks. (In large runs, rounds read only rank 0 until then.)
   void watch_all();
-  /// By rank; those that have said something.
+  /// Returns the last reports by rank, for ranks that have reported.
   std::map<int64_t, Heard> heard() const;
-  /// Waits until a round that began after this call is complete. False: not within `limit`.
+  /// Waits until a round that began after this call is complete. Returns false after `limit`.
   bool wait_for_round(std::chrono::milliseconds limit);
 
  private:

@@ -23,6 +23,10 @@ std::string join(const std::string& prefix, const std::string& name) {
 
 }  // namespace
 
+at::ScalarType buffer_type(const at::Tensor& buffer, at::ScalarType dtype) {
+  return buffer.is_floating_point() ? at::promote_types(at::kFloat, dtype) : buffer.scalar_type();
+}
+
 void Block::register_parameter(std::string name, at::Tensor& slot, std::vector<int64_t> sizes,
                                Init init) {
   slots_.push_back({std::move(name), &slot, std::move(sizes), init, true, true});
@@ -84,7 +88,7 @@ void Block::for_each_block(const std::function<void(const std::string&, Block&)>
   visit("", *this);
   for (const Child& child : children_) {
     child.block->for_each_block([&](const std::string& path, Block& block) {
-      if (path.empty() && child.name.empty()) return;  // spliced: it has no name of its own
+      if (path.empty() && child.name.empty()) return;  // spliced: the child has no name
       visit(join(child.name, path), block);
     });
   }
@@ -112,15 +116,17 @@ void Block::materialize(at::Device device, at::ScalarType dtype, uint64_t seed, 
 }
 
 void Block::to(at::Device device, at::ScalarType dtype) {
-  const auto move = [&](at::Tensor& tensor) {
-    if (!tensor.defined()) return;
+  const auto move = [&](at::Tensor& tensor, at::ScalarType type) {
     const bool requires_grad = tensor.requires_grad();
-    const auto type = tensor.is_floating_point() ? dtype : tensor.scalar_type();
     const at::Device where = tensor.is_meta() ? at::Device(at::kMeta) : device;
     tensor = tensor.detach().to(where, type).set_requires_grad(requires_grad);
   };
-  for (NamedTensor& parameter : named_parameters()) move(*parameter.tensor);
-  for (NamedTensor& buffer : named_buffers()) move(*buffer.tensor);
+  for (NamedTensor& parameter : named_parameters()) {
+    if (parameter.tensor->defined()) move(*parameter.tensor, dtype);
+  }
+  for (NamedTensor& buffer : named_buffers()) {
+    if (buffer.tensor->defined()) move(*buffer.tensor, buffer_type(*buffer.tensor, dtype));
+  }
 }
 
 void Block::train(bool on) {

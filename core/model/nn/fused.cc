@@ -12,7 +12,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// activation(gate) * up; Gate is one of the activations of row_kernels.h.
+/// activation(gate) * up. Gate is one of the activations of row_kernels.h.
 template <class Gate>
 class GatedFunction : public torch::autograd::Function<GatedFunction<Gate>> {
  public:

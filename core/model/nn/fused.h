@@ -1,8 +1,8 @@
 #pragma once
-// Element-wise parts of a decoder as single differentiable operations. On a CPU, in float32 or
-// bfloat16, they run as one pass over memory (row_kernels.h); anything else takes the same
-// formula in ATen operations, which the tests compare (`*_plain`). The norms are operators of
-// LibTorch's dispatcher: a plugin may give other devices a pass of their own (nn/operators.h).
+// Element-wise operations of a decoder as single differentiable operations. On a CPU, in float32 or
+// bfloat16, each is one pass over memory (row_kernels.h). Otherwise the same formula runs as ATen
+// operations (`*_plain`). Tests compare both. The norms are operators of LibTorch's dispatcher, so a
+// plugin can bring kernels for another device (nn/operators.h).
 
 #include <ATen/core/Tensor.h>
 
@@ -12,7 +12,7 @@
 
 namespace s2s {
 
-/// x [..., H], weight [H].  As RmsNorm says.
+/// x [..., H], weight [H]. The formula is that of RmsNorm.
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps,
                     NormWeight kind = NormWeight::kFactor);
 at::Tensor rms_norm_plain(const at::Tensor& x, const at::Tensor& weight, double eps,

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
 #include "base/fnv.h"
@@ -10,7 +11,7 @@
 namespace s2s {
 namespace {
 
-/// A stream depends on the seed and the name, not on the platform or the order.
+/// The random stream depends only on the seed and the name, not on the platform or the order.
 uint64_t stream_seed(uint64_t seed, const std::string& name) {
   return fnv1a(name, kFnvStart ^ (seed * 0x9E3779B97F4A7C15ULL));
 }
@@ -21,7 +22,7 @@ void draw(const NamedTensor& parameter, uint64_t seed, const at::Tensor& destina
     destination.fill_(init.kind == Init::Kind::kOnes ? 1 : 0);
     return;
   }
-  // Drawn in float32 on the CPU, whatever the type and the device.
+  // Draw in float32 on the CPU, for every dtype and device.
   const bool is_direct = destination.is_cpu() && destination.scalar_type() == at::kFloat;
   const at::Tensor value =
       is_direct ? destination
@@ -58,9 +59,8 @@ void InitialValues::describe(Block& model) {
   model.visit_all([](Block& block) { block.reset_buffers(); });
   for (NamedTensor& buffer : model.named_buffers()) {
     if (!buffer.tensor->defined()) continue;
-    const bool cast = buffer.tensor->is_floating_point();
-    *buffer.tensor =
-        buffer.tensor->to(settings_.device, cast ? settings_.dtype : buffer.tensor->scalar_type());
+    const auto type = buffer_type(*buffer.tensor, settings_.dtype);
+    *buffer.tensor = buffer.tensor->to(settings_.device, type);
   }
 }
 
@@ -94,13 +94,23 @@ void InitialValues::write(const at::Tensor* parameter, const at::Tensor& destina
 }
 
 void InitialValues::fill(const std::vector<NamedTensor>& parameters) const {
+  std::vector<std::pair<at::Tensor*, at::Tensor>> values, drawn;
   for (const NamedTensor& parameter : parameters) {
     at::Tensor& member = *parameter.tensor;
     if (!member.is_meta()) continue;
     at::Tensor value = at::empty(member.sizes(), member.options().device(settings_.device));
-    write(&member, value);
-    member = value.set_requires_grad(member.requires_grad());
+    if (stored_.contains(&member)) {
+      write(&member, value);
+    } else {
+      drawn.emplace_back(&member, value);
+    }
+    values.emplace_back(&member, value);
   }
+  // Each parameter has a generator of its own: all cores draw, and the numbers are the same.
+  at::parallel_for(0, static_cast<int64_t>(drawn.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) write(drawn[i].first, drawn[i].second);
+  });
+  for (auto& [member, value] : values) *member = value.set_requires_grad(member->requires_grad());
 }
 
 }  // namespace s2s

@@ -18,7 +18,7 @@ Init default_linear_init(int64_t in) {
 
 }  // namespace
 
-/// The two small layers beside a large one.
+/// The two low-rank layers of a LoRA adapter.
 struct Linear::Lora {
   Linear a, b;
   double scale;
@@ -30,7 +30,8 @@ Linear::Linear(int64_t in, int64_t out, bool with_bias, std::optional<Init> weig
     : in_(in), out_(out) {
   register_parameter("weight", weight, {out, in}, weight_init.value_or(default_linear_init(in)));
   if (!with_bias) return;
-  // A model that chooses its weights' spread starts biases at zero, as transformers does.
+  // A model that sets the standard deviation of its weights initializes biases with zero, as
+  // transformers does.
   register_parameter("bias", bias, {out},
                      weight_init ? Init{Init::Kind::kZeros, 0} : default_linear_init(in));
 }
@@ -39,7 +40,7 @@ Linear::~Linear() = default;
 
 namespace {
 
-/// A block's parameters for a reader that does not pass its hook.
+/// Returns a block's parameters for code that does not call its hook.
 HeadWeight head_of(Block& block, const at::Tensor& weight, const at::Tensor& bias) {
   BlockHooks* const hooks = block.hooks();
   if (hooks == nullptr) return {weight, bias};
@@ -60,12 +61,12 @@ void Linear::add_lora(int64_t r, double scale, double dropout) {
   register_block("lora_B", lora_->b);
 }
 
-void Linear::set_lora_merged(bool merged) {
-  if (!lora_ || lora_->merged == merged) return;
+void Linear::merge_lora() {
+  if (!lora_ || lora_->merged) return;
   const at::NoGradGuard no_grad;
   const at::Tensor update = at::matmul(lora_->b.weight, lora_->a.weight);
-  weight.add_(update.to(weight.scalar_type()), merged ? lora_->scale : -lora_->scale);
-  lora_->merged = merged;
+  weight.add_(update.to(weight.scalar_type()), lora_->scale);
+  lora_->merged = true;
 }
 
 at::Tensor Linear::forward(const at::Tensor& x) {

@@ -21,7 +21,7 @@ bool ends_with_segment(const std::string& path, const std::string& segment) {
   return path == segment || path.ends_with("." + segment);
 }
 
-/// Every linear layer of the model proper.
+/// Returns every linear layer of the model, except the head.
 std::vector<NamedLinear> linears(Block& root) {
   std::vector<NamedLinear> found;
   root.for_each_block([&](const std::string& path, Block& block) {
@@ -33,7 +33,7 @@ std::vector<NamedLinear> linears(Block& root) {
   return found;
 }
 
-/// True when the last segments of the path match the target.
+/// Returns true when the last segments of the path match the target.
 bool is_target(const std::string& target, const std::string& path) {
   if (target == "all-linear") return true;
   const size_t count = split_path(target).size();
@@ -48,12 +48,13 @@ Error targets_error(const std::vector<std::string>& targets, const std::vector<N
   for (const NamedLinear& entry : all) names.insert(split_path(entry.path).back());
   return {ExitCode::kConfig, "lora/targets",
           fmt::format("model.lora.target_modules = [{}] matches no linear layer of the language "
-                      "model; expected ends of their paths, as: {}",
+                      "model; expected the ends of module paths: {}",
                       fmt::join(targets, ", "), fmt::join(names, ", "))};
 }
 
-/// How the two parts of an adapter lie beside a weight of a style. A part that is whole beside a
-/// split one sees what one rank computes only, so its gradient is summed as that of a head's norm.
+/// How the two parts of an adapter are sharded, given the style of the layer's weight. An unsplit
+/// part next to a split one sees only what one rank computes, so its gradients are summed over the
+/// ranks, as those of a head's norm.
 struct AdapterRows {
   TensorRow a, b;
 };
@@ -68,7 +69,7 @@ AdapterRows rows_beside(const TensorRow& row) {
   } else if (row.style == Style::kRowwise) {
     rows.a.style = Style::kRowwise;
     rows.a.in = rows.a.out =
-        Layout::kLast;  // a part of a sum, which the layer's own reduction ends
+        Layout::kLast;  // a partial sum, which the layer's own all-reduce completes
     rows.b = {rows.b.module, Style::kPerHead, Layout::kLast, Layout::kLast};
   }
   return rows;
@@ -97,11 +98,7 @@ std::vector<std::string> add_lora(Block& root, const LoraOptions& options) {
 }
 
 void merge_lora(Block& root) {
-  for (const NamedLinear& entry : linears(root)) entry.linear->set_lora_merged(true);
-}
-
-void unmerge_lora(Block& root) {
-  for (const NamedLinear& entry : linears(root)) entry.linear->set_lora_merged(false);
+  for (const NamedLinear& entry : linears(root)) entry.linear->merge_lora();
 }
 
 void add_lora_rows(Block& model, ShardPlan& plan) {

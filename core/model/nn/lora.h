@@ -1,7 +1,7 @@
 #pragma once
 // Low-rank adaptation of linear layers: y = W x + b + (alpha / r) * B A dropout(x), where only A
-// [r, in] and B [out, r] train. Names and files are those of Hugging Face's PEFT, so that adapters
-// go from one to the other. Source: Hu et al. 2021 (arXiv:2106.09685); peft tuners/lora.
+// [r, in] and B [out, r] train. Names and files are those of Hugging Face's PEFT, so adapters can
+// be exchanged with it. Source: Hu et al. 2021 (arXiv:2106.09685); peft tuners/lora.
 
 #include <string>
 #include <vector>
@@ -13,33 +13,32 @@
 
 namespace s2s {
 
-/// Gives every Linear below `root` whose path ends in one of the target modules (whole segments,
-/// `*` matches one) an adapter; lm_head is left alone. Do it before `root` gets memory: A gets
-/// random initial values and B zeros, so that the model computes what it did. Returns the targets
-/// that match nothing. Errors: [lora/targets] when none matches.
+/// Adds an adapter to every Linear below `root` whose path ends in one of the target modules (whole
+/// segments, `*` matches one). lm_head gets none. Call it before `root` is allocated. A gets random
+/// initial values and B zeros, so the outputs of the model do not change. Returns the targets that
+/// match nothing. Errors: [lora/targets] when none matches.
 std::vector<std::string> add_lora(Block& root, const LoraOptions& options);
 
-/// Adds every adapter's update to its weight, which then computes alone; or takes it out again (up
-/// to rounding). Doing either twice does nothing twice.
+/// Adds every adapter's update to its weight, which then computes alone. A second call does
+/// nothing.
 void merge_lora(Block& root);
-void unmerge_lora(Block& root);
 
-/// Rows for the adapters of a plan's modules: beside a weight that is split by rows (colwise) B is
-/// split and A whole, beside one that is split by columns (rowwise) A is split and B whole.
+/// Adds rows for the adapters of a plan's modules. For a colwise weight, B is split and A is not.
+/// For a rowwise weight, A is split and B is not.
 void add_lora_rows(Block& model, ShardPlan& plan);
 
-/// The adapters' tensors under PEFT's names ("base_model.model.<module>.lora_A.weight"); `names`
-/// gives the modules their names in checkpoints.
+/// Returns the adapters' tensors by their PEFT names ("base_model.model.<module>.lora_A.weight").
+/// `names` maps modules to their names in checkpoints.
 TensorMap lora_tensors(Block& root, const NameMap& names);
 
 /// Writes adapter_config.json and adapter_model.safetensors, which PEFT's from_pretrained reads.
-/// `base_model`: the folder of the model that the adapters are for, or "". Errors: [io/write].
+/// `base_model`: the folder of the adapted model, or "". Errors: [io/write].
 void write_adapter(const std::string& folder, const TensorMap& tensors, const LoraOptions& options,
                    const std::string& base_model = "");
 
-/// The tensors of adapter_model.safetensors as initial values of the adapters below `root`, which
-/// may have no memory yet. They are read when they are needed. adapter_config.json must have the
-/// same r and lora_alpha. Other targets are reported as missing or unexpected tensors. Errors:
+/// Returns the tensors of adapter_model.safetensors as initial values of the adapters below `root`,
+/// which need not be allocated yet. Tensors are read on demand. adapter_config.json must have the
+/// same r and lora_alpha. Tensors of other targets are reported as missing or unexpected. Errors:
 /// [lora/adapter], [weights/unreadable], [weights/json], [weights/mismatch], [weights/not-finite].
 std::unique_ptr<WeightSource> stored_adapter(const std::string& folder, Block& root,
                                              const NameMap& names, const LoraOptions& options);

@@ -18,49 +18,103 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// Rows of one chunk. The logits of a chunk have about four million elements.
-int64_t rows_per_chunk(int64_t num_logits) {
-  return std::max<int64_t>(16, (int64_t{1} << 22) / std::max<int64_t>(1, num_logits));
+/// Rows of one chunk. On a CPU, the logits of a chunk have about four million elements, which suits
+/// its caches. Elsewhere they have 268 million (1 GiB in float32): each chunk reads the weight and
+/// its gradient once, so that small chunks cost more than their products.
+int64_t rows_per_chunk(int64_t num_logits, const at::Device& device) {
+  const auto [elements, least] =
+      device.is_cpu() ? std::pair(int64_t{1} << 22, 16) : std::pair(int64_t{1} << 28, 2048);
+  return std::max<int64_t>(least, elements / std::max<int64_t>(1, num_logits));
 }
 
-/// The type of products with `weight`: that of autocast where autocast is on.
+/// Calls run(first row, number of rows) for each chunk of the rows of x, with so many logits each.
+template <class Run>
+void for_each_chunk(const at::Tensor& x, int64_t num_logits, const Run& run) {
+  const int64_t step = rows_per_chunk(num_logits, x.device());
+  for (int64_t begin = 0; begin < x.size(0); begin += step) {
+    run(begin, std::min(step, x.size(0) - begin));
+  }
+}
+
+/// Returns the dtype of matrix products with `weight`: autocast's dtype if autocast is on.
 at::ScalarType product_type(const at::Tensor& weight) {
   const auto device = weight.device().type();
   return at::autocast::is_autocast_enabled(device) ? at::autocast::get_autocast_dtype(device)
                                                    : weight.scalar_type();
 }
 
-/// Multiplies a gradient that the forward pass computed by the gradient of the loss. This is done
-/// in place: nothing else holds the tensor, and autograd refuses a second backward pass.
+/// Multiplies a gradient from the forward pass by the gradient of the loss. This is done in place:
+/// no other code uses the tensor, and autograd rejects a second backward pass.
 at::Tensor scaled_in_place(at::Tensor gradient, const at::Tensor& scale) {
   return gradient.defined() ? gradient.mul_(scale.to(gradient.scalar_type())) : gradient;
 }
 
-/// Function::apply takes no undefined tensor.
+/// Function::apply does not accept undefined tensors.
 std::optional<at::Tensor> defined_or_none(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional(tensor) : std::nullopt;
 }
 
-struct Gradients {
-  at::Tensor x, weight, bias;
+/// The gradients that autograd will ask for. They are made together with the loss.
+struct Wanted {
+  bool x = false, weight = false, bias = false;
 };
 
-/// Adds what one chunk contributes. Undefined gradients are left out.
-/// d_nKV: gradient of the chunk's logits. chunk.x: the chunk's rows only.
-void add_gradients(const at::Tensor& d_nKV, const at::Tensor& x_nH, const HeadWeight& head,
-                   const Gradients& chunk) {
-  const at::Tensor d_nV = d_nKV.flatten(1, 2);
-  if (chunk.bias.defined()) chunk.bias.add_(d_nV.sum(0).to(chunk.bias.scalar_type()));
-  const auto type = product_type(head.weight);
-  const at::Tensor typed = d_nV.to(type);
-  if (chunk.x.defined()) chunk.x.copy_(at::mm(typed, head.weight.to(type)));
-  if (!chunk.weight.defined()) return;
-  if (type == head.weight.scalar_type()) {
-    chunk.weight.addmm_(typed.t(), x_nH.to(type));
-  } else {
-    chunk.weight.add_(at::mm(typed.t(), x_nH.to(type)));
-  }
+Wanted wanted(const at::Tensor& x, const HeadWeight& head) {
+  if (!at::GradMode::is_enabled()) return {};
+  return {x.requires_grad(), head.weight.requires_grad(),
+          head.bias.defined() && head.bias.requires_grad()};
 }
+
+/// The gradients of a head and its input, chunk by chunk. Those that are not wanted are undefined.
+class Gradients {
+ public:
+  Gradients(const at::Tensor& x, const HeadWeight& head, bool is_one_chunk, Wanted want)
+      : type_(product_type(head.weight)) {
+    // A sum over chunks in bfloat16 would be rounded after each of them.
+    const auto zeros = [&](const at::Tensor& like) {
+      const auto type = like.scalar_type();
+      return at::zeros_like(like, is_one_chunk ? type : at::promote_types(type, at::kFloat));
+    };
+    if (want.x) x_ = at::empty_like(x, at::MemoryFormat::Contiguous);
+    if (want.x) weight_ = head.weight.to(type_);
+    if (want.weight) weight_sum_ = zeros(head.weight);
+    if (want.bias) bias_sum_ = zeros(head.bias);
+  }
+
+  bool any() const { return x_.defined() || weight_sum_.defined() || bias_sum_.defined(); }
+  const at::Tensor& x() const { return x_; }
+
+  /// Adds a chunk's part. d_nKV: gradient of the chunk's logits; x_nH: its rows, from `begin` on.
+  void add(const at::Tensor& d_nKV, const at::Tensor& x_nH, int64_t begin) const {
+    const at::Tensor d_nV = d_nKV.flatten(1, 2);
+    if (bias_sum_.defined()) bias_sum_.add_(d_nV.sum(0).to(bias_sum_.scalar_type()));
+    const at::Tensor typed = d_nV.to(type_);
+    if (x_.defined()) x_.narrow(0, begin, x_nH.size(0)).copy_(at::mm(typed, weight_));
+    if (!weight_sum_.defined()) return;
+    if (type_ == weight_sum_.scalar_type()) {
+      weight_sum_.addmm_(typed.t(), x_nH.to(type_));
+    } else {
+      weight_sum_.add_(at::mm(typed.t(), x_nH.to(type_)));
+    }
+  }
+
+  /// Of x, weight and bias, in the parameters' types.
+  variable_list all(const HeadWeight& head) const {
+    const auto typed = [](const at::Tensor& sum, const at::Tensor& parameter) {
+      return sum.defined() ? sum.to(parameter.scalar_type()) : sum;
+    };
+    return {x_, typed(weight_sum_, head.weight), typed(bias_sum_, head.bias)};
+  }
+
+ private:
+  at::ScalarType type_;
+  at::Tensor x_, weight_, weight_sum_, bias_sum_;
+};
+
+struct Chunk {
+  int64_t begin;  // its first row
+  at::Tensor x_nH, labels_nK, row_weights_nK;
+};
 
 at::Tensor chunk_log_probs(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                            int64_t num_groups) {
@@ -68,65 +122,42 @@ at::Tensor chunk_log_probs(const at::Tensor& x, const at::Tensor& weight, const 
   return at::log_softmax(logits.to(at::kFloat).view({x.size(0), num_groups, -1}), -1);
 }
 
-class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> {
- public:
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const std::optional<at::Tensor>& maybe_bias, const at::Tensor& labels,
-                            const std::optional<at::Tensor>& maybe_weights) {
-    const HeadWeight head{weight, maybe_bias.value_or(at::Tensor()), nullptr};
-    const at::Tensor row_weights = maybe_weights.value_or(at::Tensor());
-    const Gradients grads{at::empty_like(x), at::zeros_like(weight),
-                          head.bias.defined() ? at::zeros_like(head.bias) : at::Tensor()};
-    at::Tensor loss = at::zeros({}, x.options().dtype(at::kFloat));
-    const int64_t step = rows_per_chunk(weight.size(0));
-    for (int64_t begin = 0; begin < x.size(0); begin += step) {
-      const int64_t rows = std::min(step, x.size(0) - begin);
-      const at::Tensor weights =
-          row_weights.defined() ? row_weights.narrow(0, begin, rows) : at::Tensor();
-      loss += run_chunk(x.narrow(0, begin, rows), head, labels.narrow(0, begin, rows), weights,
-                        {grads.x.narrow(0, begin, rows), grads.weight, grads.bias});
-    }
-    context->save_for_backward({grads.x, grads.weight, grads.bias});
-    return loss;
-  }
+// Heads that have their whole vocabularies here.
+namespace whole {
 
-  static variable_list backward(AutogradContext* context, const variable_list& outputs) {
-    const variable_list saved = context->get_saved_variables();
-    const at::Tensor& scale = outputs[0];
-    return {scaled_in_place(saved[0], scale),
-            scaled_in_place(saved[1], scale),
-            scaled_in_place(saved[2], scale),
-            {},
-            {}};
+/// Returns the chunk's loss and adds to the gradients.
+at::Tensor run_chunk(const Chunk& chunk, const HeadWeight& head, const Gradients& gradients) {
+  const at::Tensor& labels = chunk.labels_nK;
+  at::Tensor log_probs = chunk_log_probs(chunk.x_nH, head.weight, head.bias, labels.size(1));
+  const at::Tensor index = labels.unsqueeze(-1);
+  at::Tensor losses = -log_probs.gather(-1, index).squeeze(-1);
+  if (chunk.row_weights_nK.defined()) losses = losses * chunk.row_weights_nK;
+  if (gradients.any()) {
+    const at::Tensor d_nKV = log_probs.exp_();
+    d_nKV.scatter_add_(-1, index, at::full_like(index, -1, d_nKV.options()));
+    if (chunk.row_weights_nK.defined()) d_nKV.mul_(chunk.row_weights_nK.unsqueeze(-1));
+    gradients.add(d_nKV, chunk.x_nH, chunk.begin);
   }
+  return losses.sum();
+}
 
- private:
-  /// Returns the chunk's loss and adds to the gradients.
-  static at::Tensor run_chunk(const at::Tensor& x, const HeadWeight& head, const at::Tensor& labels,
-                              const at::Tensor& row_weights, const Gradients& chunk) {
-    at::Tensor log_probs = chunk_log_probs(x, head.weight, head.bias, labels.size(1));
-    const at::Tensor index = labels.unsqueeze(-1);
-    at::Tensor losses = -log_probs.gather(-1, index).squeeze(-1);
-    const at::Tensor grad = log_probs.exp_();
-    grad.scatter_add_(-1, index, at::full_like(index, -1, grad.options()));
-    if (row_weights.defined()) {
-      losses = losses * row_weights;
-      grad.mul_(row_weights.unsqueeze(-1));
-    }
-    add_gradients(grad, x, head, chunk);
-    return losses.sum();
-  }
-};
+CrossEntropyRows rows_of_chunk(const at::Tensor& x, const HeadWeight& head,
+                               const at::Tensor& labels) {
+  const at::Tensor log_probs = chunk_log_probs(x, head.weight, head.bias, labels.size(1));
+  return {-log_probs.gather(-1, labels.unsqueeze(-1)).squeeze(-1), log_probs.argmax(-1)};
+}
+
+}  // namespace whole
 
 // Heads whose vocabularies are split over ranks.
 namespace split {
 
-/// Ids of each vocabulary on the rank that holds the most. All ranks use it for the chunk length.
+/// The largest number of ids of a vocabulary on any rank. It sets the chunk length of all ranks.
 int64_t largest_count(const VocabularySplit& split) {
   return (split.size + split.ranks->size() - 1) / split.ranks->size();
 }
 
-/// This rank's logits [n, K, count]. A rank may hold none.
+/// Returns this rank's logits [n, K, count]. A rank may have none.
 at::Tensor own_logits(const at::Tensor& x_nH, const HeadWeight& head, int64_t num_groups) {
   const int64_t count = head.split->count;
   S2S_ASSERT(head.weight.size(0) == num_groups * count, "as many rows as the split says");
@@ -137,7 +168,7 @@ at::Tensor own_logits(const at::Tensor& x_nH, const HeadWeight& head, int64_t nu
   return affine(x_nH, head.weight, head.bias).view({x_nH.size(0), num_groups, count});
 }
 
-/// The largest logit of each vocabulary, over all ranks.
+/// Returns the largest logit of each vocabulary over all ranks.
 at::Tensor largest(const at::Tensor& logits_nKV, const VocabularySplit& split) {
   const at::Tensor largest_nK =
       logits_nKV.size(-1) > 0
@@ -151,10 +182,10 @@ at::Tensor largest(const at::Tensor& logits_nKV, const VocabularySplit& split) {
 /// This rank's part of the softmax of a chunk.
 struct Softmax {
   at::Tensor loss_nK;   // float32, complete
-  at::Tensor exp_nKV;   // of this rank's logits, the largest subtracted
-  at::Tensor sum_nK;    // of all ranks' exponentials
-  at::Tensor index_nK;  // of the label among this rank's ids, where it is one of them
-  at::Tensor here_nK;   // where it is
+  at::Tensor exp_nKV;   // exp(logit - largest) for this rank's logits
+  at::Tensor sum_nK;    // sum of the exponentials of all ranks
+  at::Tensor index_nK;  // index of the label among this rank's ids, where here_nK is true
+  at::Tensor here_nK;   // true where the label is one of this rank's ids
 };
 
 /// Overwrites the logits.
@@ -179,80 +210,31 @@ Softmax softmax(const at::Tensor& logits_nKV, const at::Tensor& largest_nK,
   return out;
 }
 
-/// Without this check, a label that no rank holds would count as an unlikely one. On a GPU the
+/// Without this check, a label that no rank has would count as an unlikely one. On a GPU the
 /// assertion fails asynchronously.
 void check_labels(const at::Tensor& labels_NK, const VocabularySplit& split) {
   if (labels_NK.numel() == 0) return;
   at::_assert_async(labels_NK.ge(0).logical_and_(labels_NK.lt(split.size)).all(),
-                    "a label is no id of its vocabulary");
+                    "a label is not an id of its vocabulary");
 }
 
-/// The gradients that autograd will ask for.
-struct Wanted {
-  bool x = false, weight = false, bias = false;
-};
-
-Wanted wanted(const at::Tensor& x, const HeadWeight& head) {
-  if (!at::GradMode::is_enabled()) return {};
-  return {x.requires_grad(), head.weight.requires_grad(),
-          head.bias.defined() && head.bias.requires_grad()};
+/// Returns the chunk's loss and adds to the gradients.
+at::Tensor run_chunk(const Chunk& chunk, const HeadWeight& head, const Gradients& gradients) {
+  const at::Tensor& labels = chunk.labels_nK;
+  const at::Tensor logits = own_logits(chunk.x_nH, head, labels.size(1)).to(at::kFloat);
+  const Softmax soft = softmax(logits, largest(logits, *head.split), labels, *head.split);
+  const at::Tensor& weights = chunk.row_weights_nK;
+  if (gradients.any()) {
+    const at::Tensor d_nKV = soft.exp_nKV.div_(soft.sum_nK.unsqueeze(-1));
+    if (head.split->count > 0) {
+      const at::Tensor minus_nK = soft.here_nK.to(d_nKV.scalar_type()).neg_();
+      d_nKV.scatter_add_(-1, soft.index_nK.unsqueeze(-1), minus_nK.unsqueeze(-1));
+    }
+    if (weights.defined()) d_nKV.mul_(weights.unsqueeze(-1));
+    gradients.add(d_nKV, chunk.x_nH, chunk.begin);
+  }
+  return (weights.defined() ? soft.loss_nK * weights : soft.loss_nK).sum();
 }
-
-class SplitCrossEntropy : public torch::autograd::Function<SplitCrossEntropy> {
- public:
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const std::optional<at::Tensor>& bias, const at::Tensor& labels,
-                            const std::optional<at::Tensor>& row_weights,
-                            const VocabularySplit* split, Wanted want) {
-    const HeadWeight head{weight, bias.value_or(at::Tensor()), split};
-    const Gradients grads{want.x ? at::empty_like(x, at::MemoryFormat::Contiguous) : at::Tensor(),
-                          want.weight ? at::zeros_like(weight) : at::Tensor(),
-                          want.bias ? at::zeros_like(head.bias) : at::Tensor()};
-    at::Tensor loss = at::zeros({}, x.options().dtype(at::kFloat));
-    const int64_t step = rows_per_chunk(labels.size(1) * largest_count(*split));
-    for (int64_t begin = 0; begin < x.size(0); begin += step) {
-      const int64_t rows = std::min(step, x.size(0) - begin);
-      const auto part = [&](const at::Tensor& t) {
-        return t.defined() ? t.narrow(0, begin, rows) : t;
-      };
-      loss += run_chunk(part(x), head, part(labels), part(row_weights.value_or(at::Tensor())),
-                        {part(grads.x), grads.weight, grads.bias});
-    }
-    if (want.x) split->ranks->all_reduce(grads.x, Reduction::kSum, "head input backward").wait();
-    context->save_for_backward({grads.x, grads.weight, grads.bias});
-    return loss;
-  }
-
-  static variable_list backward(AutogradContext* context, const variable_list& outputs) {
-    const variable_list saved = context->get_saved_variables();
-    const at::Tensor& scale = outputs[0];
-    return {scaled_in_place(saved[0], scale),
-            scaled_in_place(saved[1], scale),
-            scaled_in_place(saved[2], scale),
-            {},
-            {},
-            {},
-            {}};
-  }
-
- private:
-  static at::Tensor run_chunk(const at::Tensor& x, const HeadWeight& head, const at::Tensor& labels,
-                              const at::Tensor& row_weights, const Gradients& chunk) {
-    const at::Tensor logits = own_logits(x, head, labels.size(1)).to(at::kFloat);
-    const Softmax soft = softmax(logits, largest(logits, *head.split), labels, *head.split);
-    const bool wants_any = chunk.x.defined() || chunk.weight.defined() || chunk.bias.defined();
-    if (wants_any) {
-      const at::Tensor d_nKV = soft.exp_nKV.div_(soft.sum_nK.unsqueeze(-1));
-      if (head.split->count > 0) {
-        const at::Tensor minus_nK = soft.here_nK.to(d_nKV.scalar_type()).neg_();
-        d_nKV.scatter_add_(-1, soft.index_nK.unsqueeze(-1), minus_nK.unsqueeze(-1));
-      }
-      if (row_weights.defined()) d_nKV.mul_(row_weights.unsqueeze(-1));
-      add_gradients(d_nKV, x, head, chunk);
-    }
-    return (row_weights.defined() ? soft.loss_nK * row_weights : soft.loss_nK).sum();
-  }
-};
 
 /// The smallest id with the largest logit, over all ranks.
 at::Tensor predicted(const at::Tensor& logits_nKV, const at::Tensor& largest_nK,
@@ -269,31 +251,12 @@ at::Tensor predicted(const at::Tensor& logits_nKV, const at::Tensor& largest_nK,
   return id_nK;
 }
 
-at::Tensor linear_cross_entropy(const at::Tensor& x_NH, const HeadWeight& head,
-                                const at::Tensor& labels_NK, const at::Tensor& row_weights_NK) {
-  check_labels(labels_NK, *head.split);
-  return SplitCrossEntropy::apply(x_NH, head.weight, defined_or_none(head.bias), labels_NK,
-                                  defined_or_none(row_weights_NK), head.split, wanted(x_NH, head));
-}
-
-CrossEntropyRows linear_cross_entropy_rows(const at::Tensor& x_NH, const HeadWeight& head,
-                                           const at::Tensor& labels_NK) {
-  const at::NoGradGuard no_grad;
-  check_labels(labels_NK, *head.split);
-  CrossEntropyRows rows{at::empty(labels_NK.sizes(), x_NH.options().dtype(at::kFloat)),
-                        at::empty_like(labels_NK)};
-  const int64_t step = rows_per_chunk(labels_NK.size(1) * largest_count(*head.split));
-  for (int64_t begin = 0; begin < x_NH.size(0); begin += step) {
-    const int64_t count = std::min(step, x_NH.size(0) - begin);
-    const at::Tensor logits =
-        own_logits(x_NH.narrow(0, begin, count), head, labels_NK.size(1)).to(at::kFloat);
-    const at::Tensor largest_nK = largest(logits, *head.split);
-    rows.predicted_NK.narrow(0, begin, count).copy_(predicted(logits, largest_nK, *head.split));
-    const Softmax soft =
-        softmax(logits, largest_nK, labels_NK.narrow(0, begin, count), *head.split);
-    rows.loss_NK.narrow(0, begin, count).copy_(soft.loss_nK);
-  }
-  return rows;
+CrossEntropyRows rows_of_chunk(const at::Tensor& x, const HeadWeight& head,
+                               const at::Tensor& labels) {
+  const at::Tensor logits = own_logits(x, head, labels.size(1)).to(at::kFloat);
+  const at::Tensor largest_nK = largest(logits, *head.split);
+  const at::Tensor predicted_nK = predicted(logits, largest_nK, *head.split);
+  return {softmax(logits, largest_nK, labels, *head.split).loss_nK, predicted_nK};
 }
 
 at::Tensor head_logits(const at::Tensor& x, const HeadWeight& head, int64_t num_groups) {
@@ -314,34 +277,76 @@ at::Tensor head_logits(const at::Tensor& x, const HeadWeight& head, int64_t num_
 }
 
 }  // namespace split
+
+/// Logits of a row on the rank that holds the most: all ranks take chunks of one length.
+int64_t most_logits(const HeadWeight& head, int64_t num_groups) {
+  return head.split == nullptr ? head.weight.size(0)
+                               : num_groups * split::largest_count(*head.split);
+}
+
+class CrossEntropy : public torch::autograd::Function<CrossEntropy> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            const std::optional<at::Tensor>& bias, const at::Tensor& labels,
+                            const std::optional<at::Tensor>& row_weights,
+                            const VocabularySplit* split, Wanted want) {
+    const HeadWeight head{weight, bias.value_or(at::Tensor()), split};
+    const int64_t num_logits = most_logits(head, labels.size(1));
+    const bool is_one_chunk = x.size(0) <= rows_per_chunk(num_logits, x.device());
+    const Gradients gradients(x, head, is_one_chunk, want);
+    at::Tensor loss = at::zeros({}, x.options().dtype(at::kFloat));
+    const auto run_chunk = split ? split::run_chunk : whole::run_chunk;
+    for_each_chunk(x, num_logits, [&](int64_t begin, int64_t rows) {
+      const auto part = [&](const at::Tensor& t) {
+        return t.defined() ? t.narrow(0, begin, rows) : t;
+      };
+      const at::Tensor weights = part(row_weights.value_or(at::Tensor()));
+      loss += run_chunk({begin, part(x), part(labels), weights}, head, gradients);
+    });
+    if (split && want.x) {
+      split->ranks->all_reduce(gradients.x(), Reduction::kSum, "head input backward").wait();
+    }
+    context->save_for_backward(gradients.all(head));
+    return loss;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& outputs) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor& scale = outputs[0];
+    return {scaled_in_place(saved[0], scale),
+            scaled_in_place(saved[1], scale),
+            scaled_in_place(saved[2], scale),
+            {},
+            {},
+            {},
+            {}};
+  }
+};
+
 }  // namespace
 
 at::Tensor linear_cross_entropy(const at::Tensor& x_NH, const HeadWeight& head,
                                 const at::Tensor& labels_NK, const at::Tensor& row_weights_NK) {
   S2S_ASSERT(x_NH.dim() == 2 && labels_NK.dim() == 2, "rows come flattened");
   S2S_ASSERT(head.weight.size(0) % labels_NK.size(1) == 0, "every group has the same vocabulary");
-  if (head.split != nullptr) {
-    return split::linear_cross_entropy(x_NH, head, labels_NK, row_weights_NK);
-  }
-  return LinearCrossEntropy::apply(x_NH, head.weight, defined_or_none(head.bias), labels_NK,
-                                   defined_or_none(row_weights_NK));
+  if (head.split != nullptr) split::check_labels(labels_NK, *head.split);
+  return CrossEntropy::apply(x_NH, head.weight, defined_or_none(head.bias), labels_NK,
+                             defined_or_none(row_weights_NK), head.split, wanted(x_NH, head));
 }
 
 CrossEntropyRows linear_cross_entropy_rows(const at::Tensor& x_NH, const HeadWeight& head,
                                            const at::Tensor& labels_NK) {
-  if (head.split != nullptr) return split::linear_cross_entropy_rows(x_NH, head, labels_NK);
   const at::NoGradGuard no_grad;
+  if (head.split != nullptr) split::check_labels(labels_NK, *head.split);
   CrossEntropyRows rows{at::empty(labels_NK.sizes(), x_NH.options().dtype(at::kFloat)),
                         at::empty_like(labels_NK)};
-  const int64_t step = rows_per_chunk(head.weight.size(0));
-  for (int64_t begin = 0; begin < x_NH.size(0); begin += step) {
-    const int64_t count = std::min(step, x_NH.size(0) - begin);
-    const at::Tensor log_probs =
-        chunk_log_probs(x_NH.narrow(0, begin, count), head.weight, head.bias, labels_NK.size(1));
-    const at::Tensor index = labels_NK.narrow(0, begin, count).unsqueeze(-1);
-    rows.loss_NK.narrow(0, begin, count).copy_(-log_probs.gather(-1, index).squeeze(-1));
-    rows.predicted_NK.narrow(0, begin, count).copy_(log_probs.argmax(-1));
-  }
+  const auto rows_of_chunk = head.split ? split::rows_of_chunk : whole::rows_of_chunk;
+  for_each_chunk(x_NH, most_logits(head, labels_NK.size(1)), [&](int64_t begin, int64_t count) {
+    const CrossEntropyRows chunk =
+        rows_of_chunk(x_NH.narrow(0, begin, count), head, labels_NK.narrow(0, begin, count));
+    rows.loss_NK.narrow(0, begin, count).copy_(chunk.loss_NK);
+    rows.predicted_NK.narrow(0, begin, count).copy_(chunk.predicted_NK);
+  });
   return rows;
 }
 

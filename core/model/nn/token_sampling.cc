@@ -15,22 +15,21 @@ namespace {
 
 constexpr float kExcluded = -INFINITY;
 
-/// [B, V] from what is counted for each id of [B, T], where the id -1 has a place of its own that
-/// is left out in the end.
+/// Sums values [B, T] by their ids into [B, V]. The id -1 goes to an extra column that is dropped.
 at::Tensor sum_by_id(const at::Tensor& scores_BV, const at::Tensor& ids_BT, const at::Tensor& of) {
   const int64_t num_ids = scores_BV.size(1);
   const at::Tensor counts = at::zeros({scores_BV.size(0), num_ids + 1}, ids_BT.options());
   return counts.scatter_add(1, ids_BT + 1, of).narrow(1, 1, num_ids);
 }
 
-/// Positive scores of tokens that were there are divided by the penalty, negative ones multiplied.
+/// Divides positive scores of earlier tokens by the penalty, and multiplies negative ones by it.
 at::Tensor penalized(const at::Tensor& scores_BV, const at::Tensor& so_far_BT, double penalty) {
   const at::Tensor were_there = sum_by_id(scores_BV, so_far_BT, at::ones_like(so_far_BT)) > 0;
   const at::Tensor changed = at::where(scores_BV < 0, scores_BV * penalty, scores_BV / penalty);
   return at::where(were_there, changed, scores_BV);
 }
 
-/// Excludes what would complete a sequence of `size` tokens that was there.
+/// Excludes tokens that would repeat an earlier sequence of `size` tokens.
 at::Tensor without_repeated_ngrams(const at::Tensor& scores_BV, const at::Tensor& so_far_BT,
                                    int64_t size) {
   const int64_t length = so_far_BT.size(1);
@@ -48,7 +47,7 @@ at::Tensor likeliest(const at::Tensor& scores_BV, int64_t top_k) {
   return scores_BV.masked_fill(scores_BV < smallest, kExcluded);
 }
 
-/// The fewest tokens that together have the probability; at least one.
+/// Keeps the smallest set of tokens with the total probability top_p, at least one.
 at::Tensor nucleus(const at::Tensor& scores_BV, double top_p) {
   const auto [sorted, order] = scores_BV.sort(/*dim=*/1, /*descending=*/false);
   at::Tensor excluded = sorted.softmax(-1).cumsum(-1) <= 1 - top_p;
@@ -98,7 +97,8 @@ at::Tensor Sampler::next(const at::Tensor& logits_BV, const at::Tensor& so_far_B
   const at::Tensor chances_BV = scores_BV.to(at::kDouble).softmax(-1);
   const at::Tensor drawn =
       at::rand({chances_BV.size(0), 1}, generator_, at::TensorOptions(at::kDouble));
-  // The first token at which the sum of chances exceeds the draw: one of chance 0 adds nothing.
+  // Pick the first token at which the cumulative probability exceeds the draw. A token of
+  // probability 0 is never picked.
   const at::Tensor sums_BV = chances_BV.cumsum(-1);
   const at::Tensor total_B1 = sums_BV.narrow(1, sums_BV.size(1) - 1, 1);
   const at::Tensor is_before = sums_BV <= drawn.to(sums_BV.device()) * total_B1;

@@ -9,14 +9,15 @@
 namespace s2s {
 namespace {
 
-constexpr double kStatistic = 4;  // a float32: a norm's root mean square, a row's log-sum-exp
+// A float32: the root mean square of a norm, or the log-sum-exp of a row.
+constexpr double kStatistic = 4;
 
 std::string parent_of(const std::string& path) {
   const size_t dot = path.rfind('.');
   return dot == std::string::npos ? "" : path.substr(0, dot);
 }
 
-/// What one block keeps, and of that its input.
+/// The bytes that one block keeps, and the part of them that is its input.
 struct BlockBytes {
   SavedBytes all, input;
 };
@@ -45,7 +46,7 @@ class ActivationCount {
     bool is_kept = false;
   };
 
-  /// Units that hold attention are what recomputation works on.
+  /// Recomputation applies to units that contain attention.
   void find_blocks() {
     for (const AttentionRow& row : plan_.attentions) {
       for (const std::string& module : planned_.modules) {
@@ -57,7 +58,7 @@ class ActivationCount {
     }
   }
 
-  /// The attention that a module is a part of, or nullptr.
+  /// Returns the attention that contains the module, or nullptr.
   const AttentionRow* attention_above(const std::string& module) const {
     for (std::string path = module; !path.empty(); path = parent_of(path)) {
       const auto found = attentions_.find(path);
@@ -86,8 +87,8 @@ class ActivationCount {
     return is_split ? 1.0 / static_cast<double>(inputs_.mesh.tensor) : 1.0;
   }
 
-  /// Queries, keys and values, where keys and values are repeated for the queries that share them,
-  /// and the result; or, with kept scores, two or three scores of each pair instead of the result.
+  /// Counts the queries, keys and values, with keys and values repeated for the queries that share
+  /// them, and the result. With kept scores, two or three scores of each pair replace the result.
   void count_attention(const std::string& module, const AttentionRow& row) {
     const auto tensor = static_cast<double>(inputs_.mesh.tensor);
     const auto dim = static_cast<double>(row.head_dim);
@@ -95,7 +96,7 @@ class ActivationCount {
     const double heads = static_cast<double>(row.num_heads) / tensor;
     const double kv_heads = std::max(1.0, static_cast<double>(row.num_key_value_heads) / tensor);
     SavedBytes kept;
-    // A single key/value head is read in place by all queries.
+    // All queries read a single key/value head in place, without a copy.
     const bool is_repeated = kv_heads > 1 || row.keeps_scores;
     kept.per_position = (heads + 2 * (is_repeated ? heads : kv_heads)) * dim * bytes;
     if (row.keeps_scores) {
@@ -118,7 +119,7 @@ class ActivationCount {
       count_norm(parameter, row);
     }
     if (sizes.size() != 2 || parameter.module.ends_with(".lora_A"))
-      return;  // reads its layer's input
+      return;  // reads the input of its layer
     if (parameter.module.ends_with(".lora_B")) {
       const int64_t width = sizes[1] * inputs_.product_bytes;
       keep(parameter.module, {static_cast<double>(width), 0, 0, 0});
@@ -134,17 +135,17 @@ class ActivationCount {
     keep(parameter.module, kept);
     const auto block = blocks_.find(unit_above(parameter.module));
     if (block == blocks_.end() || block->second.input.per_position > 0) return;
-    block->second.input.per_position = width * share(row.in);  // the first norm's input
+    block->second.input.per_position = width * share(row.in);  // the input of the first norm
   }
 
-  /// A product keeps its input for its weight's gradient only; its adapter does, too.
+  /// A product keeps its input only for the gradient of its weight or of its adapter.
   bool keeps_input(const PlannedParameter& parameter) const {
     return inputs_.is_trained(parameter.name) ||
            inputs_.is_trained(parameter.module + ".lora_A.weight");
   }
 
-  /// Layers beside each other read one input; autocast rounds it for each of them. What they make
-  /// is kept by what follows: counted with the attention, or here.
+  /// Sibling layers read the same input, which autocast rounds for each of them. Their outputs are
+  /// kept by the consumer: counted with the attention, or here.
   void count_colwise(const PlannedParameter& parameter, const TensorRow& row) {
     const auto bytes = static_cast<double>(inputs_.product_bytes);
     const double input = static_cast<double>(parameter.sizes[1]) * bytes * share(row.in);
@@ -167,8 +168,8 @@ class ActivationCount {
     keep(parameter.module, {width * share(row.in), 0, 0, 0});
   }
 
-  /// The loss makes the gradients of the last hidden state and of the head's weight while it reads
-  /// the logits chunk by chunk, and keeps those.
+  /// The loss reads the logits in chunks. In doing so it computes and keeps the gradients of the
+  /// last hidden state and of the head's weight.
   void count_head(const PlannedParameter& parameter) {
     const bool is_head =
         parameter.sizes.size() == 2 &&
@@ -194,17 +195,18 @@ class ActivationCount {
     }
   }
 
-  /// Rows of whole modules say nothing about their insides; tables and heads keep nothing more.
+  /// Rows of whole modules give no details about their inner tensors. Embedding tables and heads
+  /// keep nothing else.
   void note_rest() {
-    std::map<std::string, int64_t> parts;  // rows by the part of the model that they are in
+    std::map<std::string, int64_t> parts;  // number of rows per part of the model
     for (const TensorRow& row : plan_.rows) {
       if (owns_subtree(row.style) && !is_silent(row))
         ++parts[row.module.substr(0, row.module.find('.'))];
     }
     for (const auto& [part, rows] : parts) {
       result_.not_counted.push_back("'" + part + "': " + std::to_string(rows) +
-                                    (rows == 1 ? " row says" : " rows say") +
-                                    " nothing about what modules keep");
+                                    (rows == 1 ? " row does" : " rows do") +
+                                    " not describe the activations");
     }
     if (inputs_.mesh.pipeline > 1) result_.not_counted.emplace_back("the pipeline axis");
     if (inputs_.mesh.context > 1) result_.not_counted.emplace_back("the context axis");

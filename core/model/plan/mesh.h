@@ -1,6 +1,7 @@
 #pragma once
-// Ranks on the axes of a mesh, and a communicator for each axis. The rank is the place read as a
-// number, the pipeline axis first and the tensor axis last: neighbors share a tensor group.
+// Places ranks on the axes of a mesh, and creates a communicator for each axis. The coordinates are
+// the digits of the rank: the pipeline axis is the most significant, the tensor axis the least.
+// Adjacent ranks share a tensor group.
 
 #include <cstdint>
 #include <memory>
@@ -11,22 +12,22 @@
 
 namespace s2s {
 
-/// Coordinates of a rank.
+/// The coordinates of a rank.
 struct MeshPlace {
   int64_t pipeline = 0;
   int64_t replicate = 0;
   int64_t shard = 0;
   int64_t context = 0;
   int64_t tensor = 0;
-  /// The coordinate that decides what a rank reads: replicate and shard together.
+  /// The coordinate that selects the data that a rank reads: replicate and shard combined.
   int64_t data(const MeshShape& shape) const { return replicate * shape.shard + shard; }
 };
 
-/// rank: 0 <= rank < shape.world_size().
+/// Requires 0 <= rank < shape.world_size().
 MeshPlace place_in_mesh(const MeshShape& shape, int64_t rank);
 int64_t rank_of_place(const MeshShape& shape, const MeshPlace& place);
 
-/// Which axes a group runs along.
+/// The axes along which a group extends.
 struct MeshAxes {
   bool pipeline = false;
   bool replicate = false;
@@ -35,13 +36,13 @@ struct MeshAxes {
   bool tensor = false;
 };
 
-/// The ranks whose places differ from `rank`'s along `axes` only, `rank` among them, ascending.
+/// The ranks that differ from `rank` only along `axes`, including `rank`, in ascending order.
 std::vector<int64_t> ranks_along(const MeshShape& shape, int64_t rank, const MeshAxes& axes);
 
-/// Errors: [comm/mesh] when the mesh has another number of ranks than were started.
+/// Errors: [comm/mesh] when the mesh size differs from the number of started ranks.
 void require_world_size(const MeshShape& shape, int64_t num_ranks);
 
-/// The groups that layouts need. `world` must live on. Errors: [comm/mesh].
+/// The groups that layouts need. `world` must outlive this object. Errors: [comm/mesh].
 class MeshGroups {
  public:
   MeshGroups(Communicator& world, const MeshShape& shape);
@@ -51,7 +52,7 @@ class MeshGroups {
   const MeshPlace& place() const { return place_; }
   Communicator& pipeline() const { return *pipeline_; }
   Communicator& replicate() const { return *replicate_; }
-  /// For reductions of gradients; `shard_gathers` has the same ranks and does not queue behind it.
+  /// For reductions of gradients. `shard_gathers` has the same ranks but a separate queue.
   Communicator& shard() const { return *shard_; }
   Communicator& shard_gathers() const { return *shard_gathers_; }
   Communicator& context() const { return *context_; }
@@ -69,8 +70,8 @@ class MeshGroups {
       data_;
 };
 
-/// The first of `size` ranks that are not there: for plans, which ask strategies how they would
-/// share so many out. It has subgroups; a collective of it is a mistake of the program.
+/// Returns rank 0 of `size` simulated ranks. Plans use it to ask a strategy for its mesh. It
+/// supports subgroups. Calling a collective on it is a programming error.
 std::unique_ptr<Communicator> make_simulated_ranks(int64_t size);
 
 }  // namespace s2s

@@ -17,7 +17,7 @@ std::string row_text(const TensorRow& row) {
   return "'" + row.module + "' (" + to_string(row.style) + ")";
 }
 
-/// Paths with numbers as `*`, the way patterns are written.
+/// Returns the paths with numbers replaced by `*`, as in patterns.
 std::vector<std::string> pattern_candidates(const std::vector<std::string>& modules) {
   std::set<std::string> candidates;
   for (const std::string& module : modules) {
@@ -90,7 +90,8 @@ class PlanCheck {
     }
   }
 
-  /// Vocabularies are rounded up instead: their last ranks may have fewer rows.
+  /// Vocabulary dims need not be divisible: sizes are rounded up. The last ranks may have fewer
+  /// rows.
   void check_splits() {
     std::map<std::tuple<int, int64_t, int64_t>, std::vector<std::string>> bad;
     for (const PlannedParameter& parameter : planned_.parameters) {
@@ -111,7 +112,7 @@ class PlanCheck {
     }
   }
 
-  /// Which rows, if any, may be repeated where the axis is larger than the number.
+  /// Returns whether rows may be replicated when the axis is larger than the number of them.
   plan_errors::Repeats repeats_of(const Divisor& divisor) const {
     for (const TensorRow& row : plan_.rows) {
       if (row.repeats != divisor.name) continue;
@@ -186,7 +187,7 @@ class PlanCheck {
   Findings findings_;
 };
 
-/// How far apart two sizes are, in factors.
+/// Returns the ratio of two sizes, at least 1.
 double distance(int64_t a, int64_t b) {
   return std::abs(std::log2(static_cast<double>(a) / static_cast<double>(b)));
 }

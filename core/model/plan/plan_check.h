@@ -1,6 +1,5 @@
 #pragma once
-// Finds everything that is wrong with a sharding plan, before any memory is spent, and the meshes
-// that would work.
+// Finds all errors of a sharding plan before memory is allocated, and suggests valid meshes.
 
 #include <cstdint>
 #include <functional>
@@ -15,22 +14,23 @@ namespace s2s {
 
 struct PlanCheckInputs {
   MeshShape mesh;
-  int64_t world_size = 0;  // ranks that the launcher started; 0: not known
+  int64_t world_size = 0;  // ranks that the launcher started; 0: unknown
 };
 
-/// All findings at once: rows and units that match nothing, parameters without a row or with
-/// several, splits and numbers that do not divide, units and tied parameters that disagree, the
-/// mesh's size. Rules V1 to V7 of core/docs/internals/sharding.md.
+/// Returns all findings together: rows and units without a match, parameters without a row or with
+/// several, splits and counts that are not divisible, contradictory units and tied parameters, the
+/// size of the mesh. Rules V1 to V7 of core/docs/internals/sharding.md.
 Findings check_plan(Block& model, const ShardPlan& plan, const PlanCheckInputs& inputs);
 
-/// Meshes of as many ranks as `inputs` asks for (world_size, else the mesh's own) under which the
-/// model's plan has no finding, the nearest tensor size first; at most `most` of them. The other
-/// axes stay; the shard axis takes up the rest.
+/// Returns at most `most` meshes with the required number of ranks (world_size, otherwise the size
+/// of the mesh) for which the plan has no findings. The closest tensor sizes come first. Only the
+/// tensor and shard axes change.
 std::vector<MeshShape> nearest_meshes(Block& model,
                                       const std::function<ShardPlan(const MeshShape&)>& plan,
                                       const PlanCheckInputs& inputs, size_t most = 3);
 
-/// As --mesh takes it: "shard=4,tensor=2"; axes of one rank are left out ("shard=1" when all are).
+/// Returns the mesh in the format of --mesh: "shard=4,tensor=2". Axes of size one are omitted
+/// ("shard=1" when all are).
 std::string mesh_argument(const MeshShape& mesh);
 
 }  // namespace s2s

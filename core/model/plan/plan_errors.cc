@@ -12,7 +12,7 @@ Error plan_error(const char* id, std::string message) {
   return {ExitCode::kConfig, id, std::move(message)};
 }
 
-/// Tensor axes that divide `value`, the smallest ones when there are many.
+/// Lists tensor sizes that divide `value`, only the smallest when there are many.
 std::string sizes_that_work(int64_t value) {
   std::vector<int64_t> sizes;
   for (int64_t size = 1; size <= value && size <= 1024; ++size) {
@@ -75,7 +75,7 @@ Error indivisible_number(const std::string& name, int64_t value, int64_t tensor,
 Error repeats(const std::string& row, const std::string& name,
               const std::vector<std::string>& divisors) {
   return plan_error("plan/repeats",
-                    fmt::format("row {} repeats '{}', which is no number of the plan; expected one "
+                    fmt::format("row {} repeats '{}', which the plan does not define; expected one "
                                 "of its divisors: {}",
                                 row, name, fmt::join(divisors, ", ")));
 }
@@ -106,7 +106,7 @@ Error world(const MeshShape& m, int64_t world_size) {
 
 Error mesh_size(double num_ranks, int64_t most) {
   return plan_error("mesh/size",
-                    fmt::format("a plan of {:.0f} ranks is asked for; expected at most {}: see "
+                    fmt::format("a plan of {:.0f} ranks was requested; expected at most {}: see "
                                 "--world-size, --mesh, and the sizes in trainer.strategy and "
                                 "trainer.devices",
                                 num_ranks, most));

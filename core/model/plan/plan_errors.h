@@ -1,5 +1,5 @@
 #pragma once
-// Everything a sharding plan can get wrong; core/docs/internals/sharding.md explains the rules.
+// Error texts of sharding plans. core/docs/internals/sharding.md explains the rules.
 
 #include <cstdint>
 #include <string>
@@ -10,30 +10,30 @@
 
 namespace s2s::plan_errors {
 
-/// [plan/no-match] a row or unit that matches no module.
+/// [plan/no-match] A row or unit matches no module.
 Error no_match(const std::string& row, const std::string& nearest);
-/// [plan/uncovered] parameters without a row that owns their weight.
+/// [plan/uncovered] Parameters have no row that owns their weight.
 Error uncovered(const std::string& parameters);
-/// [plan/two-rows] a parameter that several rows own.
+/// [plan/two-rows] Several rows own one parameter.
 Error two_rows(const std::string& parameter, const std::vector<std::string>& rows);
-/// [plan/indivisible] a split dim, or a number of the model, that the tensor axis does not divide.
+/// [plan/indivisible] A split dim, or a count of the model, is not divisible by the tensor size.
 Error indivisible_dim(const std::string& parameter, int64_t dim, int64_t size, int64_t tensor);
-/// Whether several ranks may hold the same part, where the axis is larger than the number.
+/// Whether several ranks may hold the same part when the axis is larger than the count.
 enum class Repeats { kNo, kSwitchedOff, kYes };
 Error indivisible_number(const std::string& name, int64_t value, int64_t tensor, Repeats repeats);
-/// [plan/repeats] a row that repeats a number which the plan does not have.
+/// [plan/repeats] A row replicates a count that the plan does not have.
 Error repeats(const std::string& row, const std::string& name,
               const std::vector<std::string>& divisors);
-/// [plan/units] a module that is a unit twice.
+/// [plan/units] A module is a unit twice.
 Error units(const std::string& module, const std::vector<std::string>& rows);
-/// [plan/tied] one tensor under two names that the plan treats differently.
+/// [plan/tied] The plan treats two names of one tied tensor differently.
 Error tied(const std::string& first, const std::string& first_treatment, const std::string& second,
            const std::string& second_treatment);
-/// [mesh/world] a mesh that is not as large as the world.
+/// [mesh/world] The mesh size differs from the world size.
 Error world(const MeshShape& mesh, int64_t world_size);
-/// [mesh/size] more ranks than anybody has.
+/// [mesh/size] The mesh is larger than the maximum.
 Error mesh_size(double num_ranks, int64_t most);
-/// [mesh/axes] a --mesh text that cannot be read.
+/// [mesh/axes] The text of --mesh cannot be parsed.
 Error mesh_text(const std::string& text, const std::string& what);
 
 }  // namespace s2s::plan_errors

@@ -18,13 +18,13 @@ std::string sizes_text(const std::vector<int64_t>& sizes) {
   return sizes.empty() ? "scalar" : fmt::format("{}", fmt::join(sizes, "x"));
 }
 
-/// What remains of the module path's own name: "weight".
+/// Returns the parameter's name without the path of its module: "weight".
 std::string own_name(const PlannedParameter& parameter) {
   return parameter.module.empty() ? parameter.name
                                   : parameter.name.substr(parameter.module.size() + 1);
 }
 
-/// Tensors of one row that have one name and one shape are one line.
+/// Tensors of one row with equal names and shapes share one line.
 void add_lines(const TensorRow& row, const std::vector<const PlannedParameter*>& owned,
                PlanReport& report) {
   const PlanLine blank{
@@ -50,7 +50,7 @@ void add_lines(const TensorRow& row, const std::vector<const PlannedParameter*>&
     report.lines.push_back(line);
     return;
   }
-  // The weight before the bias.
+  // The weight comes before the bias.
   for (auto it = groups.rbegin(); it != groups.rend(); ++it) report.lines.push_back(it->second);
 }
 
@@ -58,7 +58,7 @@ int64_t bytes_of(const std::optional<at::ScalarType>& type, int64_t otherwise) {
   return type ? static_cast<int64_t>(c10::elementSize(*type)) : otherwise;
 }
 
-/// Combines the types of a precision (stored, product) with those of a layout.
+/// Combines the dtypes of a precision (stored, product) with those of a layout.
 ElementBytes element_bytes(int64_t stored, int64_t product, const EngineSettings& settings) {
   ElementBytes bytes;
   bytes.stored = stored;
@@ -153,7 +153,7 @@ std::string verdict_line(const PlanReport& report, double device_bytes) {
                                  need.bytes / 1e9, device_bytes / 1e9,
                                  ranks == 1 ? "one rank" : fmt::format("each of {} ranks", ranks));
   if (!need.has_activations) text += ", without activations (--sequence-length counts them)";
-  if (fit == Fit::kTight) text += "; kernels' workspaces and gaps between tensors need some, too";
+  if (fit == Fit::kTight) text += "; kernel workspaces and memory fragmentation need memory, too";
   if (fit == Fit::kNo) text += "; --layouts lists what would fit";
   return text + "\n";
 }

@@ -1,6 +1,5 @@
 #pragma once
-// A plan as a table with shapes per rank, what it costs in bytes, and whether that fits the
-// devices.
+// A plan as a table: shapes per rank, memory, communication, and whether it fits the devices.
 
 #include <cstdint>
 #include <functional>
@@ -16,25 +15,25 @@
 
 namespace s2s {
 
-/// One row of the plan with one of its tensors.
+/// A row of the plan with one of its tensors.
 struct PlanLine {
   std::string module, style, in, out;
   std::string tensor;          // "weight"; "12 tensors" for a row that owns a subtree; "" for none
-  std::vector<int64_t> sizes;  // whole; empty when the row owns several tensors or none
+  std::vector<int64_t> sizes;  // full size; empty when the row owns several tensors or none
   std::vector<int64_t> per_rank;
-  int64_t num_parameters = 0;  // of all tensors of this line, whole model
-  int64_t copies = 1;          // ranks of the tensor axis that hold the same part
+  int64_t num_parameters = 0;  // all tensors of this line, full model
+  int64_t copies = 1;          // ranks of the tensor axis with the same part
   std::string text() const;    // "weight 2048x2048 -> 1024x2048"
 };
 
-/// What an optimizer step of one data rank is made of.
+/// The size of an optimizer step on one data rank.
 struct StepSize {
   int64_t micro_batches = 1;
-  int64_t rows = 1;    // sequences of a micro-batch
-  int64_t length = 0;  // positions of each; 0: not known
+  int64_t rows = 1;    // sequences per micro-batch
+  int64_t length = 0;  // positions per sequence; 0: unknown
   std::string rows_source = "default", length_source;
   int64_t positions() const { return rows * length; }
-  /// With each sequence as long as a multiple of so many ranks.
+  /// Number of positions when the sequence length is rounded up to a multiple of `ranks`.
   int64_t positions_for(int64_t ranks) const {
     return rows * ((length + ranks - 1) / ranks * ranks);
   }
@@ -44,7 +43,7 @@ struct PlanReport {
   EngineSettings settings;  // mesh and layout
   std::vector<PlanLine> lines;
   std::vector<std::string> units;
-  int64_t num_parameters = 0;  // whole model, tied tensors once
+  int64_t num_parameters = 0;  // full model, tied tensors counted once
   RankCost rank;
   StepSize step;
   Traffic traffic;
@@ -52,10 +51,11 @@ struct PlanReport {
 };
 
 struct PlanReportInputs {
-  EngineSettings settings;        // mesh and layout
-  int64_t bytes_per_number = 4;   // of parameters
-  int64_t product_bytes = 4;      // of what products take and make: autocast's
-  int64_t optimizer_numbers = 2;  // per trained parameter
+  EngineSettings settings;       // mesh and layout
+  int64_t bytes_per_number = 4;  // bytes per element of parameters
+  // Bytes per element of inputs and outputs of matrix products (autocast).
+  int64_t product_bytes = 4;
+  int64_t optimizer_numbers = 2;  // optimizer values per trained parameter
   StepSize step;
   std::function<bool(const std::string& parameter)> is_trained = [](const std::string&) {
     return true;
@@ -64,29 +64,30 @@ struct PlanReportInputs {
 
 PlanReport report_plan(Block& model, const ShardPlan& plan, const PlanReportInputs& inputs);
 
-/// The table for people, with a last line about the mesh. Ends in a newline.
+/// Returns the table as text, with a last line about the mesh. Ends in a newline.
 std::string format_plan(const PlanReport& report);
-/// The same as JSON text. `device_bytes`: of each rank's device, to say whether the plan fits; 0:
-/// not known.
+/// Returns the report as JSON text. `device_bytes`: memory of each rank's device, to report whether
+/// the plan fits; 0: unknown.
 std::string plan_json(const PlanReport& report, double device_bytes = 0);
 
-/// What a rank's device holds in a step, in bytes.
+/// The device memory that a rank needs in a step, in bytes.
 struct DeviceNeed {
   double bytes = 0;
-  bool has_activations = false;  // false: the length of sequences is not known
+  bool has_activations = false;  // false: the sequence length is unknown
 };
 
-/// With what is recomputed as the settings say; where that is a part of the blocks, or norms and
-/// MLPs, as if nothing were.
+/// Counts full recomputation if the settings ask for it. With recomputation of some blocks, or only
+/// of norms and MLPs, counts as without recomputation.
 DeviceNeed device_need(const PlanReport& report);
 
 enum class Fit { kYes, kTight, kNo };
-/// "fits", "tight", "too large"
+/// Returns "fits", "tight" or "too large".
 const char* to_string(Fit fit);
-/// kTight: more than 90 %, of which kernels' workspaces and gaps between tensors need some.
+/// kTight: more than 90 %. Kernel workspaces and fragmentation need some of the rest.
 Fit fit_of(const DeviceNeed& need, double device_bytes);
 
-/// "fits        34.4 of 80.0 GB on each of 8 ranks", with a newline; "" when `device_bytes` is 0.
+/// Returns "fits        34.4 of 80.0 GB on each of 8 ranks" and a newline, or "" when
+/// `device_bytes` is 0.
 std::string verdict_line(const PlanReport& report, double device_bytes);
 
 }  // namespace s2s

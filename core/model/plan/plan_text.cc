@@ -1,4 +1,4 @@
-// The plan's report as text for people.
+// Formats the plan report as text.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -38,14 +38,14 @@ std::string mesh_text(const MeshShape& mesh) {
   return fmt::format("{} = {} rank{}", text, mesh.world_size(), mesh.world_size() == 1 ? "" : "s");
 }
 
-/// "rank", "shard" or another word in the first column, the text in the second.
+/// One line: `word` in the first column, the text in the second.
 std::string line_of(const char* word, const std::string& text) {
   return fmt::format("{:<11} {}\n", word, text);
 }
 
 std::string bytes_text(double bytes) { return bytes_text(static_cast<int64_t>(bytes)); }
 
-/// "all-gather 1.2 kB, reduce-scatter 1.2 kB"; kinds that are not used are left out.
+/// "all-gather 1.2 kB, reduce-scatter 1.2 kB"; unused kinds are omitted.
 std::string kinds_text(const CollectiveBytes& bytes) {
   std::string text;
   for (const auto& [name, size] : {std::pair{"all-gather", bytes.all_gather},
@@ -63,11 +63,11 @@ std::string tensor_text(const PlanReport& report) {
       traffic.tensor_activations
           ? fmt::format("activations {}: {}", bytes_text(*traffic.tensor_activations),
                         kinds_text(traffic.tensor_step))
-          : fmt::format("activations, for each position of a micro-batch {}: {}",
+          : fmt::format("activations, per position of a micro-batch {}: {}",
                         bytes_text(traffic.tensor_per_position.total()),
                         kinds_text(traffic.tensor_per_position));
   return line_of("  tensor", activations) +
-         line_of("  tensor", "gradients of weights that several ranks hold: all-reduce " +
+         line_of("  tensor", "gradients of replicated weights: all-reduce " +
                                  bytes_text(traffic.tensor_gradients));
 }
 
@@ -75,11 +75,12 @@ std::string traffic_text(const PlanReport& report) {
   const Traffic& traffic = report.traffic;
   if (report.settings.mesh.world_size() == 1)
     return line_of("traffic", "0 B: one rank sends nothing");
-  std::string text = line_of(
-      "traffic", fmt::format("expected of one rank in an optimizer step of {} micro-batch{}, sent "
-                             "(and as much received){}",
-                             report.step.micro_batches, report.step.micro_batches == 1 ? "" : "es",
-                             traffic.total() ? ": " + bytes_text(*traffic.total()) : ""));
+  std::string text =
+      line_of("traffic",
+              fmt::format("sent by one rank (it receives as much), estimated for an optimizer step "
+                          "of {} micro-batch{}{}",
+                          report.step.micro_batches, report.step.micro_batches == 1 ? "" : "es",
+                          traffic.total() ? ": " + bytes_text(*traffic.total()) : ""));
   if (report.settings.mesh.shard > 1) {
     text += line_of(
         "  shard", fmt::format("parameters all-gather {}, gradients reduce-scatter {}",
@@ -93,12 +94,14 @@ std::string traffic_text(const PlanReport& report) {
   return text;
 }
 
-/// "1.20 GB", or what grows with the sequence while its length is not known.
+/// "1.20 GB", or the bytes per position while the sequence length is unknown.
 std::string saved_text(const SavedBytes& bytes, const StepSize& step) {
   if (step.length > 0) return bytes_text(bytes.at(step.rows, step.length));
-  std::string text = bytes_text(bytes.per_position) + " for each position";
-  if (bytes.per_pair > 0) text += fmt::format(" + {} for each pair", bytes_text(bytes.per_pair));
-  if (bytes.per_mask > 0) text += fmt::format(" + {} of a mask", bytes_text(bytes.per_mask));
+  std::string text = bytes_text(bytes.per_position) + " per position";
+  if (bytes.per_pair > 0)
+    text += fmt::format(" + {} per pair of positions", bytes_text(bytes.per_pair));
+  if (bytes.per_mask > 0)
+    text += fmt::format(" + {} per pair for the mask", bytes_text(bytes.per_mask));
   if (bytes.fixed > 0) text += " + " + bytes_text(bytes.fixed);
   return text;
 }
@@ -107,17 +110,19 @@ std::string activations_text(const PlanReport& report) {
   const Activations& activations = report.activations;
   const StepSize& step = report.step;
   const std::string size =
-      step.length > 0 ? fmt::format("{} sequence{} ({}) of {} positions ({})", step.rows,
-                                    step.rows == 1 ? "" : "s", step.rows_source, step.length,
-                                    step.length_source)
-                      : "any number of positions (--sequence-length and --batch-size say how many)";
-  std::string text = line_of("activations", "kept for the backward pass of " + size);
+      step.length > 0
+          ? fmt::format("{} sequence{} ({}) of {} positions ({})", step.rows,
+                        step.rows == 1 ? "" : "s", step.rows_source, step.length,
+                        step.length_source)
+          : "any number of positions (set --sequence-length and --batch-size for totals)";
+  std::string text = line_of("activations", "saved for the backward pass of " + size);
   text += line_of("  all", saved_text(activations.all, step));
   if (activations.num_blocks > 0) {
-    text += line_of("  full",
-                    fmt::format("{} with {} blocks recomputed, and {} while one is there",
-                                saved_text(activations.recomputed, step), activations.num_blocks,
-                                saved_text(activations.largest_block, step)));
+    text += line_of(
+        "  full",
+        fmt::format("{} with {} blocks recomputed, plus {} during the recomputation of one block",
+                    saved_text(activations.recomputed, step), activations.num_blocks,
+                    saved_text(activations.largest_block, step)));
   }
   if (step.length > 0) {
     const auto held = static_cast<double>(report.rank.total());
@@ -125,9 +130,10 @@ std::string activations_text(const PlanReport& report) {
     const double full = activations.recomputed.at(step.rows, step.length) +
                         activations.largest_block.at(step.rows, step.length) -
                         static_cast<double>(report.rank.block_copy_bytes);
-    text += line_of("  together", fmt::format("with what a rank holds {}, with full recomputation "
-                                              "{}",
-                                              bytes_text(held + all), bytes_text(held + full)));
+    text +=
+        line_of("  together", fmt::format("with the memory per rank {}, with full recomputation "
+                                          "{}",
+                                          bytes_text(held + all), bytes_text(held + full)));
   }
   for (const std::string& what : activations.not_counted) text += line_of("  without", what);
   return text;
@@ -136,19 +142,20 @@ std::string activations_text(const PlanReport& report) {
 std::string rank_text(const PlanReport& report) {
   const RankCost& rank = report.rank;
   const std::string copies =
-      rank.copy_bytes > 0 ? ", autocast's copies " + bytes_text(rank.copy_bytes) : "";
+      rank.copy_bytes > 0 ? ", autocast copies " + bytes_text(rank.copy_bytes) : "";
   std::string text = line_of(
       "per rank", fmt::format("{} parameters, {} trained: parameters {}, gradients {}, optimizer "
-                              "{}{}, together {}",
+                              "{}{}, total {}",
                               count_text(rank.parameters), count_text(rank.trained),
                               bytes_text(rank.parameter_bytes), bytes_text(rank.gradient_bytes),
                               bytes_text(rank.optimizer_bytes), copies, bytes_text(rank.total())));
   if (rank.gathered_bytes > 0) {
-    text += line_of("  of which", "at most " + bytes_text(rank.gathered_bytes) +
-                                      " while the largest unit is gathered and reduced");
+    text += line_of("  of which",
+                    "at most " + bytes_text(rank.gathered_bytes) +
+                        " while the largest unit is unsharded and its gradients are reduced");
   }
   if (rank.host_bytes > 0) {
-    text += line_of("  beside", bytes_text(rank.host_bytes) + " in the host's memory");
+    text += line_of("  offloaded", bytes_text(rank.host_bytes) + " in CPU memory");
   }
   return text;
 }
@@ -157,13 +164,13 @@ std::string mesh_line(const PlanReport& report) {
   const MeshShape& mesh = report.settings.mesh;
   std::string text = mesh_text(mesh);
   if (mesh.tensor > 1) {
-    text += fmt::format(" (ranks 0-{} share a tensor group, sequences {} between blocks)",
-                        mesh.tensor - 1, mesh.sequence_parallel ? "split" : "whole");
+    text += fmt::format(" (ranks 0-{} are a tensor group; sequence parallelism {})",
+                        mesh.tensor - 1, mesh.sequence_parallel ? "on" : "off");
   }
   if (mesh.shard > 1) {
     const char* const split[] = {"", "optimizer state", "optimizer state and gradients",
                                  "parameters, gradients and optimizer state"};
-    text += fmt::format("; shard splits {}", split[report.settings.zero_stage]);
+    text += fmt::format("; the shard axis splits {}", split[report.settings.zero_stage]);
   }
   return line_of("mesh", text);
 }
@@ -182,7 +189,8 @@ std::string format_plan(const PlanReport& report) {
   }
   const std::string units =
       report.units.empty() ? "none" : fmt::format("{}", fmt::join(report.units, ", "));
-  text += "\n" + line_of("units", units + " (gathered and freed together on the shard axis)");
+  text += "\n" +
+          line_of("units", units + " (sharded units: each is unsharded and resharded as a whole)");
   text += line_of("model", fmt::format("{} parameters ({})", count_text(report.num_parameters),
                                        report.num_parameters));
   return text + rank_text(report) + activations_text(report) + traffic_text(report) +

@@ -1,11 +1,11 @@
 #include "plan/planned_model.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <numeric>
 #include <set>
 
+#include "base/number_text.h"
 #include "base/path_pattern.h"
 #include "plan/plan_errors.h"
 
@@ -16,7 +16,7 @@ int64_t product(const std::vector<int64_t>& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
 }
 
-/// `path` and everything above it, innermost first.
+/// Returns `path` and all its ancestors, innermost first.
 std::vector<std::string> with_ancestors(const std::string& path) {
   std::vector<std::string> all = {path};
   std::string here = path;
@@ -38,7 +38,7 @@ bool row_owns(const TensorRow& row, const std::string& module) {
   });
 }
 
-/// Sizes on one of `parts` ranks. Of dim 0 each of `groups` equal pieces is split.
+/// The sizes on one of `parts` ranks. Each of the `groups` equal parts of dim 0 is split.
 std::vector<int64_t> split_sizes(std::vector<int64_t> sizes, int dim, int64_t parts,
                                  int64_t groups) {
   if (dim >= 0 && static_cast<size_t>(dim) < sizes.size()) {
@@ -49,7 +49,7 @@ std::vector<int64_t> split_sizes(std::vector<int64_t> sizes, int dim, int64_t pa
   return sizes;
 }
 
-/// Gives a parameter its row's share of the tensor axis.
+/// Applies the row's split over the tensor axis to a parameter.
 void place(PlannedParameter& parameter, const std::string& own_name, const ShardPlan& plan,
            const MeshShape& mesh) {
   const TensorRow& row = plan.rows[parameter.rows.front()];
@@ -66,7 +66,7 @@ std::string innermost_unit(const std::set<std::string>& units, const std::string
   return "";
 }
 
-/// Parameters that the block itself registered, spliced children included.
+/// Returns the parameters that the block itself registered, including those of spliced children.
 std::vector<NamedTensor> direct_parameters(Block& block) {
   std::vector<NamedTensor> direct;
   for (NamedTensor& parameter : block.named_parameters()) {
@@ -201,10 +201,8 @@ MeshShape parse_mesh(const std::string& text) {
       throw plan_errors::mesh_text(text, "'" + item + "' is not an axis and its size");
     }
     const std::string number = item.substr(equals + 1);
-    const auto result =
-        std::from_chars(number.data(), number.data() + number.size(), *axis->second);
-    if (result.ec != std::errc() || result.ptr != number.data() + number.size() ||
-        *axis->second < 1) {
+    *axis->second = read_number<int64_t>(number).value_or(0);
+    if (*axis->second < 1) {
       throw plan_errors::mesh_text(text, "'" + number + "' is not a size of at least 1");
     }
   }
@@ -214,7 +212,7 @@ MeshShape parse_mesh(const std::string& text) {
 
 void require_possible_size(const MeshShape& mesh) {
   constexpr int64_t kMostRanks = int64_t{1} << 20;
-  double num_ranks = 1;  // as int64_t it might overflow
+  double num_ranks = 1;  // a double, because int64_t could overflow
   for (const int64_t axis :
        {mesh.pipeline, mesh.replicate, mesh.shard, mesh.context, mesh.tensor}) {
     num_ranks *= static_cast<double>(axis);

@@ -9,7 +9,7 @@
 namespace s2s {
 namespace {
 
-/// A module that stands for many, as the layers of a model do.
+/// Returns true for a pattern that matches many modules, such as the layers of a model.
 bool is_repeated(const std::string& unit, const ShardPlan& plan) {
   return std::any_of(plan.units.begin(), plan.units.end(), [&](const UnitRow& row) {
     return row.module.find('*') != std::string::npos && path_matches(row.module, unit);
@@ -47,9 +47,8 @@ class Count {
 
  private:
   bool splits() const { return settings_.mesh.shard > 1 || frees_units(settings_); }
-  /// Also the only part there is.
   bool keeps_part_gradients() const { return !splits() || splits_gradients(settings_); }
-  /// Between the micro-batches of a step.
+  /// Between the micro-batches of a step, gradients are kept unsharded.
   bool keeps_whole_gradients() const {
     return splits_gradients(settings_) && !reduces_every_micro_batch(settings_) &&
            inputs_.micro_batches > 1;
@@ -76,7 +75,7 @@ class Count {
     if (is_trained) unit.trained += whole;
   }
 
-  /// Of weights that products read: tables are looked up, and norms computed, as they are.
+  /// Counts the copies of weights that matrix products read. Embeddings and norms need none.
   void add_copies(const PlannedParameter& parameter, int64_t whole) {
     const bool is_table = !parameter.rows.empty() &&
                           plan_.rows[parameter.rows.front()].style == Style::kVocab &&
@@ -91,8 +90,9 @@ class Count {
     if (is_block) cost_.block_copy_bytes += whole * bytes_.product;
   }
 
-  /// Bytes that come and go with a unit: in stage 3 itself and the next one; then its gradients and
-  /// two buffers of their reduction. The largest, and what other units keep meanwhile.
+  /// Bytes that are allocated only while a unit is used. In stage 3: the unit itself and the next
+  /// one, then the gradients and two buffers for their reduction. Returns the maximum, plus what
+  /// other units keep at that time.
   int64_t passing_bytes() const {
     const int64_t near = near_group_size(settings_);
     const bool is_freed = frees_units(settings_) && settings_.reshard_after_forward;

@@ -7,7 +7,8 @@
 namespace s2s {
 namespace {
 
-/// Share of an all-gather or a reduce-scatter that a rank of a ring sends; an all-reduce is both.
+/// Fraction of an all-gather or a reduce-scatter that a rank of a ring sends. An all-reduce
+/// consists of both.
 double ring_share(int64_t size) {
   return static_cast<double>(size - 1) / static_cast<double>(size);
 }
@@ -18,7 +19,7 @@ const TensorRow* row_of(const PlannedParameter& parameter, const ShardPlan& plan
   return parameter.rows.empty() ? nullptr : &plan.rows[parameter.rows.front()];
 }
 
-/// Width of the activation that goes into or out of a weight, or 0 when the weight does not say.
+/// The width of the activation at a weight's input or output; 0: the weight does not determine it.
 int64_t outer_width(const PlannedParameter& parameter, const TensorRow& row) {
   const std::vector<int64_t>& sizes = parameter.sizes;
   if (row.style == Style::kSequence && sizes.size() == 1) return sizes[0];
@@ -78,7 +79,7 @@ class TrafficCount {
       tensor += 2 * ring_share(holders_of_partial_gradient(parameter, plan_, mesh_)) * share;
     }
     const auto stored = static_cast<double>(inputs_.bytes.stored);
-    // Gradients that stay split are scattered after each micro-batch.
+    // Gradients that stay sharded are reduce-scattered after each micro-batch.
     const double reductions =
         reduces_every_micro_batch(settings_) ? static_cast<double>(inputs_.micro_batches) : 1;
     traffic_.shard_gather = rounded(gathered * static_cast<double>(inputs_.bytes.gathered));
@@ -88,10 +89,10 @@ class TrafficCount {
     traffic_.tensor_gradients = rounded(tensor * stored);
   }
 
-  /// Elements of a parameter that a rank sends in a step. In stage 3 a unit is gathered before its
-  /// forward and, unless it stays whole in between, again before its backward, from all ranks or
-  /// from its neighbors; what lies in no unit is whole from one update to the next. Before stage 3
-  /// what was updated is gathered after the update.
+  /// The elements of a parameter that a rank sends in a step. In stage 3, a unit is all-gathered
+  /// before its forward. Unless it stays unsharded, it is all-gathered again before its backward,
+  /// from all ranks or from its reshard group. Parameters outside of any unit stay unsharded
+  /// between updates. Before stage 3, updated parameters are all-gathered after the update.
   double gathered_numbers(const PlannedParameter& parameter, bool is_trained) const {
     if (is_replicated(settings_, is_trained)) return 0;
     const double once = static_cast<double>(mesh_.shard - 1) *
@@ -107,15 +108,14 @@ class TrafficCount {
     return (once + again) * micro_batches;
   }
 
-  /// Messages of one row, as multiples of an all-gather: forward and backward together. An
-  /// all-reduce counts as two.
+  /// Returns the messages of one row, in multiples of an all-gather, for forward and backward
+  /// together. An all-reduce counts as two.
   CollectiveBytes messages_of(const TensorRow& row) const {
     const bool split = mesh_.sequence_parallel;
     const bool opens = row.in == Layout::kSeq && row.out == Layout::kFull;
     const bool closes = row.in == Layout::kFull && row.out == Layout::kSeq;
     const bool is_reduced = row.style == Style::kRowwise || row.style == Style::kVocab;
-    if (is_reduced && row.out == Layout::kLast)
-      return {};  // a head (count_head), or a part of a sum
+    if (is_reduced && row.out == Layout::kLast) return {};  // a head (count_head), or a partial sum
     if (is_reduced && split && row.out == Layout::kSeq) return {1, 1, 0};
     if (is_reduced) return {0, 0, 2};
     if (row.style == Style::kSequence) return {split && opens ? 1.0 : 0.0, 0, 0};
@@ -126,7 +126,8 @@ class TrafficCount {
 
   void count_row(const TensorRow& row) {
     if (row.style == Style::kCustom) {
-      traffic_.not_counted.push_back("row '" + row.module + "' (custom): its strategy says");
+      traffic_.not_counted.push_back("row '" + row.module +
+                                     "' (custom): only its strategy knows its traffic");
     }
     const CollectiveBytes messages = messages_of(row);
     if (messages.total() == 0) return;
@@ -134,15 +135,14 @@ class TrafficCount {
       if (!path_matches(row.module, module)) continue;
       const int64_t width = width_at(module, row.style == Style::kBoundary);
       if (width == 0) {
-        traffic_.not_counted.push_back("'" + module +
-                                       "': no weight says how wide its activation is");
+        traffic_.not_counted.push_back("'" + module + "': the width of its activation is unknown");
       }
       add(messages, static_cast<double>(width * inputs_.bytes.product));
     }
   }
 
-  /// A split head: the gradient of its input is summed, and the loss takes three numbers (largest
-  /// logit, sum of exponentials, the label's logit) of each vocabulary.
+  /// A split head: the gradient of its input is all-reduced. The loss exchanges three values
+  /// (largest logit, sum of exponentials, the label's logit) per vocabulary.
   void count_head(const HeadRow& head) {
     for (const PlannedParameter& parameter : planned_.parameters) {
       const TensorRow* row = row_of(parameter, plan_);
@@ -162,7 +162,8 @@ class TrafficCount {
     traffic_.tensor_per_position.all_reduce += messages.all_reduce * sent;
   }
 
-  /// Width at a module's hook: of its own weight, or, at a boundary, of the first weight below.
+  /// Returns the width of the activation at a module's hook: from its own weight, or at a boundary
+  /// from the first weight below.
   int64_t width_at(const std::string& module, bool is_boundary) const {
     const std::string below = module.empty() ? "" : module + ".";
     for (const PlannedParameter& parameter : planned_.parameters) {
@@ -190,7 +191,7 @@ class TrafficCount {
   void note_other_axes() {
     if (mesh_.pipeline > 1) {
       traffic_.not_counted.emplace_back(
-          "the pipeline axis: everything is counted as if one stage held all layers");
+          "the pipeline axis: the traffic is counted as if one stage had all layers");
     }
     if (mesh_.context > 1) {
       traffic_.not_counted.emplace_back("the context axis: keys and values that ranks exchange");

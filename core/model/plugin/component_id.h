@@ -1,5 +1,5 @@
 #pragma once
-// "kind:name", the way notes, commands and messages name a component.
+// "kind:name": how notes, commands and messages name a component.
 
 #include <compare>
 #include <optional>
@@ -19,11 +19,11 @@ struct ComponentId {
   auto operator<=>(const ComponentId&) const = default;
 };
 
-/// Reads "kind:name"; nothing when the text has another form. The kind may be unknown.
-/// A name is [a-z0-9_]+, or two of them joined by a point ("vendor.name").
+/// Parses "kind:name". Returns nothing when the text has another form. The kind need not exist.
+/// A name is [a-z0-9_]+, or two such names joined by a point ("vendor.name").
 std::optional<ComponentId> parse_component_id(std::string_view text);
 
-/// "llm:a, codec:b".
+/// Returns "llm:a, codec:b".
 std::string join_ids(const std::vector<ComponentId>& ids);
 
 /// Calls f.operator()<T>() for the interface T of every kind, in the order of Registries::All.
@@ -34,10 +34,10 @@ void for_each_kind(F&& f) {
   }(std::type_identity<Registries::All>{});
 }
 
-/// Every kind's name: "llm", "encoder", ...
+/// Returns the name of every kind: "llm", "encoder", ...
 std::vector<std::string> kind_names();
 
-/// Everything that is registered, sorted.
+/// Returns all registered components, sorted.
 std::vector<ComponentId> registered_ids(const Registries& registries);
 
 }  // namespace s2s

@@ -17,7 +17,7 @@ constexpr Elf64_Half kMachine = EM_AARCH64;
 #error "the plugin host knows x86-64 and aarch64"
 #endif
 
-/// A text that ends with a zero byte within `texts`.
+/// Returns true when `texts` starts with `name` and a zero byte.
 bool begins_with(std::span<const std::byte> texts, std::string_view name) {
   return texts.size() > name.size() && std::memcmp(texts.data(), name.data(), name.size()) == 0 &&
          texts[name.size()] == std::byte{0};
@@ -56,12 +56,12 @@ Elf64_Ehdr ElfFile::read_header() const {
 
 std::span<const std::byte> ElfFile::find_sections() const {
   if (header_.e_shoff == 0) return {};
-  // A count that needs more than 16 bits stands in section 0 (System V ABI, "Sections").
+  // A count that needs more than 16 bits is stored in section 0 (System V ABI, "Sections").
   Elf64_Shdr zero;
   const auto first = slice(header_.e_shoff, sizeof(zero), "the section headers");
   std::memcpy(&zero, first.data(), sizeof(zero));
   const uint64_t count = header_.e_shnum != 0 ? header_.e_shnum : zero.sh_size;
-  // More sections than 32 bits count cannot be in a file; the bound prevents an overflow.
+  // No file has more sections than fit in 32 bits. The limit prevents an overflow.
   const uint64_t size = std::min<uint64_t>(count, UINT32_MAX) * sizeof(Elf64_Shdr);
   return slice(header_.e_shoff, size, "the section headers");
 }

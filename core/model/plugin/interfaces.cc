@@ -1,6 +1,6 @@
-// The key functions of the component interfaces: one place for each class's type information, so
-// that it is the same in the host and in every plugin. Those of the data layer are in
-// duplex/kinds.cc.
+// The key functions of the component interfaces. They put each class's type information into one
+// library, so that it is the same object in the host and in every plugin. The key functions of the
+// data layer are in duplex/kinds.cc.
 
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/codec.h"

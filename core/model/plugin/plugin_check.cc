@@ -72,11 +72,11 @@ bool within(const std::string& text, const Bounds& bounds) {
     const double number = std::stod(text, &used);
     return used != text.size() || (number >= bounds.min && number <= bounds.max);
   } catch (const std::exception&) {
-    return true;  // not a number: nothing to compare
+    return true;  // not a number, so there is nothing to compare
   }
 }
 
-/// The default, or each item of a list's, is among the choices.
+/// Returns true when the default, or each item of a list default, is one of the choices.
 bool is_choice(const OptionRow& row) {
   const auto& choices = row.bounds.choices;
   if (choices.empty() || row.type.ends_with("?")) return true;

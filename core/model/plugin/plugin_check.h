@@ -1,5 +1,5 @@
 #pragma once
-// The checks of `s2s-run plugin check FILE`, in the order they run.
+// The checks of `s2s-run plugin check FILE`, in order.
 
 #include <functional>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace s2s {
 
-/// What the checks hand on to each other.
+/// State that the checks pass to later checks.
 struct PluginCheckState {
   std::string path;
   PluginFile file;
@@ -20,16 +20,17 @@ struct PluginCheckState {
 struct PluginCheck {
   std::string title;  // "ABI equal"
   std::string doing;  // "registering", for "died with SIGSEGV while registering"
-  /// Returns a detail to print; throws Error when the check does not hold.
+  /// Returns a detail to print. Throws Error when the check fails.
   std::function<std::string(PluginCheckState&)> run;
 };
 
-/// Checks 1 to 5: the note, the ABI, the symbols, the registration, the options. Checks of
-/// behavior (shapes, gradients, plans) are added after these by
-/// apps/s2s_run/plugin/plugin_check.cc, because they need rooms above this one.
+/// Returns checks 1 to 5: note, ABI, symbols, registration, options. The checks of behavior
+/// (shapes, gradients, plans) follow in apps/s2s_run/plugin/plugin_check.cc, because they need
+/// higher layers.
 std::vector<PluginCheck> plugin_file_checks();
 
-/// What is wrong with a component's table: no doc, a name twice, a default outside its bounds.
+/// Returns the problems of a component's option table: missing docs, repeated names, defaults
+/// outside of their bounds.
 std::vector<std::string> option_findings(const ComponentId& id, const OptionTable& table);
 
 }  // namespace s2s

@@ -2,18 +2,14 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace s2s {
 
 namespace {
 
 Error plugin_error(const char* id, const std::string& message) {
   return Error(ExitCode::kPlugin, id, message);
-}
-
-std::string join(const std::vector<std::string>& texts, const char* between = ", ") {
-  std::string all;
-  for (const std::string& text : texts) all += (all.empty() ? "" : between) + text;
-  return all;
 }
 
 std::string file_line(const std::string& file) { return "\n  file:      " + file; }
@@ -69,7 +65,7 @@ Error note_size_error(const std::string& file, const PluginNote& note, uint64_t 
 
 Error fields_error(const std::string& file, const std::vector<std::string>& findings) {
   return plugin_error("plugin/fields",
-                      "the plugin note of " + file + " is incomplete: " + join(findings, "; ") +
+                      "the plugin note of " + file + " is incomplete: " + joined(findings, "; ") +
                           "\n  correct S2S_PLUGIN(name, version, license, provides)");
 }
 
@@ -99,14 +95,14 @@ Error directory_error(const std::string& directory, const std::string& origin,
 }
 
 Error file_error(const std::string& file, const std::vector<std::string>& tried) {
-  return plugin_error("plugin/file", "no plugin file '" + file + "'; tried " + join(tried));
+  return plugin_error("plugin/file", "no plugin file '" + file + "'; tried " + joined(tried, ", "));
 }
 
 Error duplicate_error(const ComponentId& id, const std::string& directory,
                       const std::vector<std::string>& files) {
   return plugin_error("plugin/duplicate",
                       id.kind + " '" + id.name + "' is provided twice in " + directory + ": " +
-                          join(files) +
+                          joined(files, ", ") +
                           "\n"
                           "  remove one, or move it to another directory of the search path; the "
                           "first directory on the path takes precedence");
@@ -118,10 +114,11 @@ Error unknown_error(const UnknownName& unknown) {
   const std::string nearest = nearest_name(unknown.id.name, unknown.available);
   if (!nearest.empty()) text += "\n  did you mean '" + nearest + "'?";
   if (!unknown.other_kinds.empty()) {
-    text += "\n  this name exists for kind " + join(unknown.other_kinds);
+    text += "\n  this name exists for kind " + joined(unknown.other_kinds, ", ");
   }
-  text += "\n  available: " + (unknown.available.empty() ? "none" : join(unknown.available));
-  text += "\n  searched:  " + join(unknown.searched);
+  text +=
+      "\n  available: " + (unknown.available.empty() ? "none" : joined(unknown.available, ", "));
+  text += "\n  searched:  " + joined(unknown.searched, ", ");
   text += "\n  see:       s2s-run plugin list --kind " + unknown.id.kind;
   return plugin_error("plugin/unknown", text);
 }
@@ -138,7 +135,7 @@ Error unknown_kind_error(const std::string& kind) {
   std::string text = "there is no kind '" + kind + "'";
   const std::string nearest = nearest_name(kind, kinds);
   if (!nearest.empty()) text += "; did you mean '" + nearest + "'?";
-  return Error(ExitCode::kUsage, "plugin/kind", text + "\n  kinds:     " + join(kinds));
+  return Error(ExitCode::kUsage, "plugin/kind", text + "\n  kinds:     " + joined(kinds, ", "));
 }
 
 Error symbols_error(const std::string& file, const std::string& plugin, const std::string& symbol) {
@@ -192,7 +189,8 @@ Error duplicate_name_error(const ComponentId& id) {
 Error new_kind_error(const std::string& kind, const std::vector<std::string>& known,
                      const std::string& folder) {
   return plugin_error("plugin/new-kind", "there is no template for the kind '" + kind + "' in " +
-                                             folder + "\n  expected: one of " + join(known, ", "));
+                                             folder + "\n  expected: one of " +
+                                             joined(known, ", "));
 }
 
 Error new_name_error(const std::string& name) {
@@ -203,19 +201,12 @@ Error new_name_error(const std::string& name) {
                           "digit, for example acme.mistral");
 }
 
-Error new_folder_error(const std::string& folder, const std::string& reason) {
-  return plugin_error("plugin/new-folder",
-                      "cannot create the project in " + folder + ": " + reason +
-                          "\n"
-                          "  expected: a writable folder; choose another one with --out");
-}
-
 Error component_error(const std::vector<std::string>& findings) {
-  return plugin_error("plugin/options", join(findings, "\n  "));
+  return plugin_error("plugin/options", joined(findings, "\n  "));
 }
 
 Error promises_error(const std::vector<std::string>& findings) {
-  return plugin_error("plugin/promises", join(findings, "\n  "));
+  return plugin_error("plugin/promises", joined(findings, "\n  "));
 }
 
 Error crashed_error(const std::string& file, const std::string& how, const std::string& doing) {

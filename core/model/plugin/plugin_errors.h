@@ -1,5 +1,5 @@
 #pragma once
-// Every error of the plugin host, in one place; core/docs/reference/errors.md explains each id.
+// All errors of the plugin host. core/docs/reference/errors.md explains each id.
 
 #include <cstdint>
 #include <string>
@@ -31,12 +31,12 @@ Error file_error(const std::string& file, const std::vector<std::string>& tried)
 Error duplicate_error(const ComponentId& id, const std::string& directory,
                       const std::vector<std::string>& files);
 
-/// What an [plugin/unknown] message tells beside the name.
+/// The contents of a [plugin/unknown] message besides the name.
 struct UnknownName {
   ComponentId id;
   std::string place;                     // "x.yaml:14:7, model.llm.name", or ""
-  std::vector<std::string> available;    // names of this kind
-  std::vector<std::string> other_kinds;  // kinds that do have this name
+  std::vector<std::string> available;    // names that exist for this kind
+  std::vector<std::string> other_kinds;  // kinds in which this name exists
   std::vector<std::string> searched;     // directories
 };
 Error unknown_error(const UnknownName& unknown);
@@ -57,11 +57,10 @@ Error duplicate_name_error(const ComponentId& id);
 Error new_kind_error(const std::string& kind, const std::vector<std::string>& known,
                      const std::string& folder);
 Error new_name_error(const std::string& name);
-Error new_folder_error(const std::string& folder, const std::string& reason);
 
 // Checking.
 Error component_error(const std::vector<std::string>& findings);
-/// `findings`: answers of s2s::conformance, each with its component.
+/// `findings`: results of s2s::conformance, each with its component.
 Error promises_error(const std::vector<std::string>& findings);
 Error crashed_error(const std::string& file, const std::string& how, const std::string& doing);
 

@@ -17,7 +17,7 @@ std::string printable(std::string text) {
   return text;
 }
 
-/// A field need not end in a zero byte when the file was not made by S2S_PLUGIN.
+/// If the file was not made by S2S_PLUGIN, a field may lack the terminating zero byte.
 template <size_t N>
 std::string field_text(const char (&field)[N]) {
   return printable(std::string(field, strnlen(field, N)));

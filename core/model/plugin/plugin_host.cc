@@ -10,7 +10,7 @@ namespace s2s {
 
 namespace {
 
-/// "x.yaml:14:7, model.llm.name".
+/// Returns "x.yaml:14:7, model.llm.name".
 std::string config_place_of_name(const Config& asked_at, const std::string& path) {
   const Config* const name = asked_at.find("name");
   const Config& node = name != nullptr ? *name : asked_at;
@@ -26,7 +26,7 @@ PluginHost::PluginHost(const SearchInputs& inputs)
 
 void PluginHost::install(Registries& registries) {
   scan_.duplicates.throw_if_any();
-  // The scan puts the files of plugins.load first.
+  // The scan lists the files of plugins.load first.
   for (const std::string& path : search_.load) {
     const auto file = std::find_if(scan_.files.begin(), scan_.files.end(),
                                    [&](const PluginFile& f) { return f.path == path; });

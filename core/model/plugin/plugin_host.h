@@ -1,5 +1,5 @@
 #pragma once
-// The plugin host: knows which plugin provides what, and loads what is asked for.
+// The plugin host. It knows which plugin provides which component, and loads plugins on demand.
 //
 //   PluginHost host(process_search_inputs(plugin_paths, config, config_dir));
 //   Registries registries;
@@ -14,12 +14,12 @@
 
 namespace s2s {
 
-/// A plugin that this run has loaded: what a run's manifest says about it.
+/// A loaded plugin, as listed in the manifest of a run.
 struct LoadedPlugin {
   std::string path;
   std::string sha1;  // of the file
   PluginFacts facts;
-  std::vector<ComponentId> serves;  // what it put into the registries
+  std::vector<ComponentId> serves;  // the components it registered
 };
 
 class PluginHost {
@@ -30,17 +30,18 @@ class PluginHost {
   PluginHost(const PluginHost&) = delete;
   PluginHost& operator=(const PluginHost&) = delete;
 
-  /// Loads the files of plugins.load, and from now on loads a plugin when `registries` is asked for
-  /// a name it does not hold. Both must live on, at their places, while names are asked for; one
-  /// thread asks.
+  /// Loads the files of plugins.load. From then on, loads a plugin whenever `registries` is asked
+  /// for an unknown name. Both objects must stay alive and must not move while names are looked up.
+  /// Only one thread may look up names.
   /// Errors: [plugin/duplicate] for each name that one directory provides twice; those of loading.
   void install(Registries& registries);
 
-  /// Loads the plugin that provides `id` into `registries`. `place`: where the config names it.
+  /// Loads the plugin that provides `id` into `registries`. `place`: the position of the name in
+  /// the config.
   /// Errors: [plugin/unknown], [plugin/abi], those of plugin_loader.h.
   void load(const ComponentId& id, Registries& registries, const std::string& place = {});
 
-  /// Loads one file, and registers those of its names that it serves.
+  /// Loads one file, and registers the names that it serves.
   void load_file(const PluginFile& file, Registries& registries);
 
   const SearchPath& search() const { return search_; }

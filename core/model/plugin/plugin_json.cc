@@ -22,13 +22,4 @@ nlohmann::ordered_json plugin_json(const PluginFile& file) {
   return json;
 }
 
-nlohmann::ordered_json plugin_json(const LoadedPlugin& plugin) {
-  std::vector<std::string> serves;
-  for (const ComponentId& id : plugin.serves) serves.push_back(id.text());
-  return {{"file", plugin.path},
-          {"sha1", plugin.sha1},
-          {"serves", serves},
-          {"note", note_json(plugin.facts)}};
-}
-
 }  // namespace s2s

@@ -1,5 +1,5 @@
 #pragma once
-// Plugins as JSON, for `plugin list|inspect --json` and the manifest of a run.
+// Plugin files as JSON, for `plugin list|inspect --json`.
 
 #include <nlohmann/json.hpp>
 
@@ -7,10 +7,7 @@
 
 namespace s2s {
 
-/// Path, state, problem, and all fields of the note.
+/// Returns path, state, problem, and all fields of the note.
 nlohmann::ordered_json plugin_json(const PluginFile& file);
-
-/// Path, hash, what it serves, and all fields of the note.
-nlohmann::ordered_json plugin_json(const LoadedPlugin& plugin);
 
 }  // namespace s2s

@@ -20,7 +20,7 @@ namespace dll = boost::dll;
 namespace {
 
 /// Plugins are never unloaded: objects, deleters, autograd nodes, exception types and registered
-/// operators outlive every scope that could be named. Hence the list itself is leaked on purpose.
+/// operators can outlive any scope. Therefore the list itself is leaked on purpose.
 void keep_forever(dll::shared_library library) {
   static auto* const libraries = new std::vector<dll::shared_library>;
   libraries->push_back(std::move(library));
@@ -33,7 +33,7 @@ std::string demangled(const std::string& symbol) {
   return status == 0 ? std::string(text.get()) : symbol;
 }
 
-/// The loader's own words are "...: undefined symbol: NAME[, version V]...".
+/// The message of the dynamic loader contains "...: undefined symbol: NAME[, version V]...".
 Error explain(const PluginFile& file, const std::string& words) {
   static constexpr std::string_view kMark = "undefined symbol: ";
   const size_t mark = words.find(kMark);
@@ -43,7 +43,7 @@ Error explain(const PluginFile& file, const std::string& words) {
   return symbols_error(file.path, file.label(), demangled(symbol));
 }
 
-/// Boost writes "... (dlerror system message: WORDS)...".
+/// Boost writes "... (dlerror system message: TEXT)...".
 std::string loader_words(const std::string& what) {
   static constexpr std::string_view kMark = "dlerror system message: ";
   const size_t mark = what.find(kMark);
@@ -59,7 +59,7 @@ RegisterFunction open_plugin(const PluginFile& file) {
   open_system_libraries(file.path);
   dll::shared_library library;
   try {
-    // The plugin itself is not bound deep: it would get LibTorch singletons of its own.
+    // Do not load the plugin with RTLD_DEEPBIND: it would get its own LibTorch singletons.
     library.load(std::filesystem::absolute(file.path),
                  dll::load_mode::rtld_now | dll::load_mode::rtld_local);
   } catch (const std::system_error& error) {

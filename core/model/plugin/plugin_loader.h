@@ -1,5 +1,5 @@
 #pragma once
-// Loads one plugin into the process. What is loaded stays loaded until the process ends.
+// Loads a plugin into the process. It stays loaded until the process ends.
 
 #include <string>
 #include <vector>
@@ -15,17 +15,17 @@ using RegisterFunction = void (*)(Registrar&);
 /// Errors: the file's problem if it has one; [plugin/symbols], [plugin/load], [plugin/entry].
 RegisterFunction open_plugin(const PluginFile& file);
 
-/// Runs the registration into `staging`. Errors: [plugin/threw].
+/// Runs the registration function on `staging`. Errors: [plugin/threw].
 void run_registration(RegisterFunction function, const PluginFile& file, Registries& staging);
 
-/// Errors: [plugin/provides] when what was registered is not what the note declares.
+/// Errors: [plugin/provides] when the registered components differ from the declared ones.
 void check_provides(const PluginFile& file, const Registries& staging);
 
 /// Adds the components of `ids` to `registries`: all or none.
-/// Errors: [plugin/duplicate-name] when one of them is registered already.
+/// Errors: [plugin/duplicate-name] when one of them is already registered.
 void commit(const Registries& staging, const std::vector<ComponentId>& ids, Registries& registries);
 
-/// SHA-1 of the file's content, in hexadecimal (as sha1sum prints it).
+/// Returns the SHA-1 of the file's content in hexadecimal (as sha1sum prints it).
 std::string file_sha1(const std::string& path);
 
 }  // namespace s2s

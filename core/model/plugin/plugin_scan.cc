@@ -69,7 +69,7 @@ class Scanner {
  public:
   explicit Scanner(PluginScan& scan) : scan_(scan) {}
 
-  /// Reads the files of one place and settles their names against the earlier places.
+  /// Reads the files of one folder and resolves their names against the earlier folders.
   void scan_place(const std::string& place, const std::vector<std::string>& paths) {
     const size_t first = scan_.files.size();
     for (const std::string& path : paths) {

@@ -1,5 +1,5 @@
 #pragma once
-// Reads the notes of every plugin on the search path. No plugin's code runs.
+// Reads the notes of every plugin on the search path without running their code.
 
 #include <map>
 #include <optional>
@@ -17,7 +17,7 @@ enum class PluginState {
   kFound,
   kShadowed,      // an earlier directory provides all of its names
   kDuplicate,     // another file of the same directory provides one of its names
-  kIncompatible,  // another ABI
+  kIncompatible,  // built for another ABI
   kUnreadable,    // not a plugin, or damaged
 };
 const char* state_name(PluginState state);
@@ -36,22 +36,22 @@ struct PluginFile {
 /// A name that an earlier directory also provides.
 struct Shadowing {
   ComponentId id;
-  std::string winner;  // files
+  std::string winner;  // file names
   std::string loser;
 };
 
 struct PluginScan {
   std::vector<PluginFile> files;         // in search order, by file name inside a directory
-  std::map<ComponentId, size_t> owners;  // which file serves a name; index into `files`
+  std::map<ComponentId, size_t> owners;  // index into `files` of the file that serves a name
   std::vector<Shadowing> shadowed;
   Findings duplicates;  // [plugin/duplicate]
 };
 
-/// Reads one file's note; problems are recorded in the result, not thrown.
+/// Reads the note of one file. Problems are recorded in the result, not thrown.
 PluginFile read_plugin_file(const std::string& path);
 
-/// Reads all notes and decides which file serves which name. The files of `load` come first. A file
-/// that is incompatible keeps its names, so that nothing else quietly takes its place.
+/// Reads all notes and decides which file serves which name. The files of `load` come first. An
+/// incompatible file keeps its names, so that no other file silently replaces it.
 PluginScan scan_plugins(const SearchPath& search);
 
 }  // namespace s2s

@@ -4,7 +4,7 @@
 
 namespace s2s {
 
-// Apart from search_path.cc, so that commands that read no config need not link this.
+// Separate from search_path.cc, so that commands that read no config need not link this.
 SearchInputs process_search_inputs(std::vector<std::string> command_line, const Config& root,
                                    const std::string& config_dir) {
   SearchInputs inputs = process_search_inputs(std::move(command_line));

@@ -1,5 +1,5 @@
 #pragma once
-// The `plugins` block of a config.
+// The `plugins` block of a configuration.
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// The parts of s2s/registry.h that are not templates.
+// The functions of s2s/registry.h that are not templates.
 
 #include "config/config_errors.h"
 #include "plugin/plugin_errors.h"

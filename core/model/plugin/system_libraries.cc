@@ -17,14 +17,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Address and thread sanitizers refuse RTLD_DEEPBIND: a library would miss their own malloc.
+// Address and thread sanitizers do not support RTLD_DEEPBIND: a library would bypass their malloc.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kMayBindDeep = false;
 #else
 constexpr bool kMayBindDeep = true;
 #endif
 
-/// The text at `offset`, or "" where it does not end within `texts`.
+/// Returns the text at `offset`, or "" when it does not end within `texts`.
 std::string text_at(std::span<const std::byte> texts, uint64_t offset) {
   if (offset >= texts.size()) return "";
   const auto* const begin = reinterpret_cast<const char*>(texts.data()) + offset;
@@ -51,7 +51,7 @@ std::string with_origin(std::string folder, const std::string& origin) {
   return folder;
 }
 
-/// Where the C library lies, the distribution's other libraries lie.
+/// The folder of the C library, which also contains the other libraries of the distribution.
 fs::path system_folder() {
   Dl_info info;
   if (::dladdr(reinterpret_cast<const void*>(&std::fputs), &info) == 0) return {};
@@ -77,7 +77,7 @@ DynamicNames names_of(const std::string& file) {
     const MappedFile mapped(file);
     return read_dynamic_names(mapped.bytes(), file);
   } catch (const std::exception&) {
-    return {};  // loading the plugin says it
+    return {};  // loading the plugin will report the error
   }
 }
 
@@ -116,7 +116,7 @@ void open_system_libraries(const std::string& file) {
   for (const std::string& name : names.needed) {
     if (name.empty() || name.find('/') != std::string::npos || is_open(name)) continue;
     if (is_in(folders, name) || !fs::exists(system / name, ignored)) continue;
-    // Like the plugin, it stays open for good.
+    // Like the plugin, it is never closed.
     ::dlopen((system / name).c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   }
 }

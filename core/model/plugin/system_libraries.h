@@ -1,5 +1,5 @@
 #pragma once
-// The system's libraries that a plugin needs, kept apart from LibTorch's symbols.
+// Loads the system libraries that a plugin needs, separated from LibTorch's symbols.
 
 #include <cstddef>
 #include <span>
@@ -8,21 +8,21 @@
 
 namespace s2s {
 
-/// What a shared object's dynamic section says.
+/// The contents of a shared object's dynamic section.
 struct DynamicNames {
   std::vector<std::string> needed;    // DT_NEEDED
-  std::vector<std::string> run_path;  // folders of DT_RUNPATH or DT_RPATH, as they are written
+  std::vector<std::string> run_path;  // folders of DT_RUNPATH or DT_RPATH, as written
 };
 
-/// Errors: [plugin/not-elf], [plugin/truncated]. An object without a dynamic section has no names.
+/// Errors: [plugin/not-elf], [plugin/truncated]. Without a dynamic section, both lists are empty.
 /// Source: System V ABI, chapter "Dynamic Section".
 DynamicNames read_dynamic_names(std::span<const std::byte> content, const std::string& file);
 
-/// Opens those libraries that the plugin `file` takes from the system's own folder and that nothing
-/// has opened yet. Each finds its own symbols before those of LibTorch: both may have a flag of one
-/// name and of different sizes, and one would write into the other's memory.
-/// What lies on the plugin's run path, or in LD_LIBRARY_PATH, is bound as usual, for it may itself
-/// need LibTorch. Errors: none; the plugin's own loading tells what is missing.
+/// Opens the libraries that the plugin `file` needs from the system folder and that are not open
+/// yet. Each resolves symbols in itself before LibTorch. Otherwise two flags with one name and
+/// different sizes could overwrite each other's memory.
+/// Libraries on the plugin's run path or in LD_LIBRARY_PATH are loaded as usual, because they may
+/// need LibTorch. Errors: none; loading the plugin reports missing libraries.
 /// Source: dlopen(3), RTLD_DEEPBIND.
 void open_system_libraries(const std::string& file);
 

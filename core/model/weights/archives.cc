@@ -24,7 +24,7 @@ namespace {
 
 using weights_errors::torch_format;
 
-/// Bytes in memory as minizip reads files.
+/// Bytes in memory, behind the file interface of minizip.
 struct Reading {
   std::string_view bytes;
   uint64_t at = 0;
@@ -45,7 +45,7 @@ long seek_to(voidpf /*opaque*/, voidpf stream, ZPOS64_T offset, int origin) {
   const uint64_t base = origin == ZLIB_FILEFUNC_SEEK_CUR   ? from.at
                         : origin == ZLIB_FILEFUNC_SEEK_END ? from.bytes.size()
                                                            : 0;
-  const uint64_t to = base + offset;  // wraps where the offset is a negative number
+  const uint64_t to = base + offset;  // wraps around when the offset is negative
   if (to > from.bytes.size()) return -1;
   from.at = to;
   return 0;
@@ -68,7 +68,7 @@ struct CloseArchive {
   void operator()(void* archive) const { unzClose(archive); }
 };
 
-/// The entry that the archive stands at. `name` is set.
+/// Returns the current entry of the archive. Sets `name`.
 ZipEntry current_entry(const std::string& path, unzFile archive, std::string& name) {
   unz_file_info64 facts{};
   std::array<char, 1024> text{};
@@ -77,13 +77,14 @@ ZipEntry current_entry(const std::string& path, unzFile archive, std::string& na
     throw torch_format(path, "an entry of the archive cannot be read");
   }
   name = text.data();
-  if (facts.size_filename >= text.size()) throw torch_format(path, "a name in it is too long");
-  const std::string where = "'" + name + "' in it ";
+  if (facts.size_filename >= text.size())
+    throw torch_format(path, "the name of an entry is too long");
+  const std::string where = "entry '" + name + "' ";
   if ((facts.flag & 1U) != 0) throw torch_format(path, where + "is encrypted");
   if (facts.compression_method != 0 || facts.compressed_size != facts.uncompressed_size) {
     throw torch_format(path, where +
-                                 "is compressed, which torch.save does not do; unpack the "
-                                 "archive and pack it without compression");
+                                 "is compressed, but torch.save does not compress entries; unpack "
+                                 "the archive and pack it without compression");
   }
   if (unzOpenCurrentFile(archive) != UNZ_OK) throw torch_format(path, where + "cannot be opened");
   const ZipEntry entry{unzGetCurrentFileZStreamPos64(archive), facts.uncompressed_size};
@@ -105,7 +106,7 @@ using Archive = std::unique_ptr<archive, FreeArchive>;
 Archive open_archive(const std::string& path) {
   Archive opened(archive_read_new());
   S2S_ASSERT(opened != nullptr, "there is memory for a reader");
-  // Not all of them: some start a program.
+  // Not all filters: some start an external program.
   archive_read_support_filter_gzip(opened.get());
   archive_read_support_filter_bzip2(opened.get());
   archive_read_support_filter_xz(opened.get());
@@ -115,15 +116,15 @@ Archive open_archive(const std::string& path) {
   if (archive_read_open_filename(opened.get(), path.c_str(), kBlockBytes) != ARCHIVE_OK) {
     throw_damaged(path, opened.get());
   }
-  // Of n bytes, each further layer makes a thousand times as many.
-  constexpr int kOneLayer = 2;  // and the file itself
+  // Each further layer of compression can multiply the size by a thousand.
+  constexpr int kOneLayer = 2;  // one filter and the file itself
   if (archive_filter_count(opened.get()) > kOneLayer) {
     throw torch_format(path, "the archive is compressed more than once");
   }
   return opened;
 }
 
-/// Reads up to the member's header; returns its size in bytes.
+/// Reads up to the member's header. Returns the member's size in bytes.
 uint64_t find_member(const std::string& path, archive* opened, const std::string& name) {
   std::vector<std::string> names;
   archive_entry* entry = nullptr;
@@ -134,7 +135,8 @@ uint64_t find_member(const std::string& path, archive* opened, const std::string
     const bool is_file = archive_entry_filetype(entry) == AE_IFREG;
     if (is_file && std::filesystem::path(found).filename() == name) {
       if (archive_entry_sparse_count(entry) > 0) {
-        throw torch_format(path, fmt::format("{} in the archive is stored with holes", name));
+        throw torch_format(
+            path, fmt::format("{} in the archive is a sparse file, which is not supported", name));
       }
       return static_cast<uint64_t>(archive_entry_size(entry));
     }
@@ -146,12 +148,12 @@ uint64_t find_member(const std::string& path, archive* opened, const std::string
                         names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, ", "))));
 }
 
-/// A file that is gone when it is closed.
+/// Opens a temporary file that is deleted when it is closed.
 int open_temporary() {
   const std::string folder = std::filesystem::temp_directory_path().string();
   const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (file >= 0) return file;
-  std::string pattern = folder + "/s2s-XXXXXX";  // a file system without O_TMPFILE
+  std::string pattern = folder + "/s2s-XXXXXX";  // for a file system without O_TMPFILE
   const int named = ::mkostemp(pattern.data(), O_CLOEXEC);
   if (named < 0) throw weights_errors::unreadable(folder, std::strerror(errno));
   ::unlink(pattern.c_str());
@@ -161,21 +163,23 @@ int open_temporary() {
 ArchiveMember checked(const std::string& path, ArchiveMember member) {
   const uint64_t there = member.mapping->size();
   if (member.begin > there || member.size > there - member.begin) {
-    throw torch_format(path, "the member that is wanted ends after the archive does");
+    throw torch_format(path, "the requested member extends beyond the end of the archive");
   }
   return member;
 }
 
-/// Weights hardly compress: what gives more than this was made to fill a disk.
+/// Weights are hardly compressible. A higher ratio indicates a file made to fill the disk.
 void check_unpacked_size(const std::string& path, uint64_t size) {
   constexpr uint64_t kAnyBytes = uint64_t{256} << 20;
   constexpr uint64_t kMaxRatio = 100;
   const uint64_t packed = std::filesystem::file_size(path);
   if (size <= kAnyBytes || size / kMaxRatio <= packed) return;
   throw torch_format(
-      path, fmt::format("a member of {} bytes comes out of an archive of {}; at most {} times as "
-                        "many, or 256 MiB, are unpacked: unpack it yourself if it is meant",
-                        size, packed, kMaxRatio));
+      path,
+      fmt::format("an archive of {} bytes contains a member of {} bytes; at most {} times the "
+                  "size of the archive, or 256 MiB, are unpacked; unpack it yourself if you "
+                  "trust it",
+                  packed, size, kMaxRatio));
 }
 
 ArchiveMember unpack(const std::string& path, archive* opened, uint64_t size) {
@@ -202,18 +206,19 @@ std::map<std::string, ZipEntry> read_zip_directory(const std::string& path,
     std::string name;
     const ZipEntry entry = current_entry(path, archive.get(), name);
     if (entry.begin > size || entry.size > size - entry.begin) {
-      throw torch_format(path, "'" + name + "' in it ends after the file does");
+      throw torch_format(path, "entry '" + name + "' extends beyond the end of the file");
     }
     if (!entries.emplace(name, entry).second) {
-      throw torch_format(path, "'" + name + "' is in it twice");
+      throw torch_format(path, "entry '" + name + "' occurs twice");
     }
   }
-  if (status != UNZ_END_OF_LIST_OF_FILE) throw torch_format(path, "its directory is damaged");
+  if (status != UNZ_END_OF_LIST_OF_FILE)
+    throw torch_format(path, "the archive's directory is damaged");
   return entries;
 }
 
 bool is_archive(std::string_view first_bytes) {
-  constexpr size_t kMagic = 257;  // of a tar header
+  constexpr size_t kMagic = 257;  // offset in a tar header
   if (first_bytes.size() > kMagic + 5 && first_bytes.substr(kMagic, 5) == "ustar") return true;
   for (const std::string_view magic : {"\x1f\x8b", "\x28\xb5\x2f\xfd",
                                        "\xfd"
@@ -229,7 +234,7 @@ ArchiveMember open_archive_member(const std::string& path, const std::string& na
   const uint64_t size = find_member(path, opened.get(), name);
   const bool is_plain = archive_filter_code(opened.get(), 0) == ARCHIVE_FILTER_NONE;
   if (!is_plain) return unpack(path, opened.get(), size);
-  // Behind the header that was just read.
+  // After the header that was just read.
   const auto begin = static_cast<uint64_t>(archive_filter_bytes(opened.get(), 0));
   return checked(path, {std::make_shared<WeightMapping>(path), begin, size});
 }

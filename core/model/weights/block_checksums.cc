@@ -4,8 +4,8 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/number_text.h"
 #include "weights/weight_mapping.h"
 
 namespace s2s {
@@ -41,7 +41,8 @@ FileChecksums checksums_of_file(const std::string& path) {
   std::vector<char> block(std::min(kChecksumBlockBytes, mapping.size()));
   for (uint64_t begin = 0; begin < mapping.size(); begin += kChecksumBlockBytes) {
     const uint64_t count = std::min(kChecksumBlockBytes, mapping.size() - begin);
-    mapping.read(begin, count, block.data());  // not its pages: it may become shorter
+    // Not through mapped pages: the file may be truncated meanwhile.
+    mapping.read(begin, count, block.data());
     stream.add(block.data(), count);
   }
   return stream.sums();
@@ -58,11 +59,9 @@ bool parse_checksums(std::string_view text, std::vector<uint32_t>& blocks) {
   if (text.size() % kDigits != 0) return false;
   blocks.clear();
   for (size_t i = 0; i < text.size(); i += kDigits) {
-    const char* const end = text.data() + i + kDigits;
-    uint32_t value = 0;
-    const auto [stop, error] = std::from_chars(text.data() + i, end, value, 16);
-    if (error != std::errc() || stop != end) return false;
-    blocks.push_back(value);
+    const auto value = read_number<uint32_t>(text.substr(i, kDigits), 16);
+    if (!value) return false;
+    blocks.push_back(*value);
   }
   return true;
 }

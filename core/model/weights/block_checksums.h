@@ -1,6 +1,6 @@
 #pragma once
-// Checksums of a file, one for each block of it, so that a reader can check what it reads and no
-// more: CRC-32 (zlib's), which on current processors costs less than reading the disk.
+// CRC-32 checksums (zlib) for each block of a file, so that a reader can verify only the blocks it
+// reads. On current processors they cost less than reading the disk.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace s2s {
 
-/// Bytes of a block; the last one of a file is shorter.
+/// Bytes per block. The last block of a file is shorter.
 inline constexpr uint64_t kChecksumBlockBytes = 4U << 20U;
 
 struct FileChecksums {
@@ -18,7 +18,7 @@ struct FileChecksums {
   std::vector<uint32_t> blocks;
 };
 
-/// Of bytes as they are written.
+/// Computes checksums while bytes are written.
 class ChecksumStream {
  public:
   void add(const void* data, uint64_t bytes);
@@ -29,12 +29,12 @@ class ChecksumStream {
 };
 
 uint32_t checksum_of(const void* data, uint64_t bytes);
-/// Reads a whole file. Errors: [weights/unreadable].
+/// Computes the checksums of a whole file. Errors: [weights/unreadable].
 FileChecksums checksums_of_file(const std::string& path);
 
-/// Eight hexadecimal digits each, one after the other.
+/// Returns eight hexadecimal digits per block, concatenated.
 std::string checksums_text(const std::vector<uint32_t>& blocks);
-/// The reverse; false when `text` is something else.
+/// Parses the result of checksums_text. Returns false when `text` has another form.
 bool parse_checksums(std::string_view text, std::vector<uint32_t>& blocks);
 
 }  // namespace s2s

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// True when state.json is of a time that has an index.
+/// Returns true when state.json has the version that requires an index.
 bool promises_index(const fs::path& folder) {
   const json state = try_read_state(folder.string());
   if (!state.is_object()) return false;
@@ -30,7 +30,7 @@ bool promises_index(const fs::path& folder) {
 
 std::string block_text(uint64_t block, uint64_t bytes) {
   const uint64_t begin = block * kChecksumBlockBytes;
-  return fmt::format("the checksum of bytes {} to {} is another", begin,
+  return fmt::format("the checksum of bytes {} to {} does not match", begin,
                      std::min(begin + kChecksumBlockBytes, bytes) - 1);
 }
 
@@ -42,7 +42,7 @@ std::set<std::string> files_of(const IndexGroup& group) {
   return files;
 }
 
-/// A file of whole tensors as one shard each.
+/// Returns the tensors of an unsharded file as one shard each.
 IndexGroup group_of(const SafetensorsFile& tensors, const std::string& file) {
   IndexGroup group;
   for (const auto& [name, entry] : tensors.entries()) {
@@ -87,7 +87,7 @@ void CheckedFiles::require(const std::string& file) const {
   const FileChecksums* const expected = sums(file);
   if (expected != nullptr && expected->bytes != bytes) {
     throw checkpoint_errors::damaged(
-        path(file), fmt::format("it has {} bytes and had {}", bytes, expected->bytes));
+        path(file), fmt::format("it has {} bytes, expected {}", bytes, expected->bytes));
   }
 }
 
@@ -132,12 +132,12 @@ void CheckedFiles::check_whole(const std::string& file) const {
   throw checkpoint_errors::damaged(path(file), block_text(block, expected->bytes));
 }
 
-/// Elements that follow each other in a tensor and in a file.
+/// Elements that are contiguous in a tensor and in a file.
 struct ShardFiles::Located {
   TensorSpan span;
   const std::string* file = nullptr;
   StoredBytes bytes;  // of the shard
-  int64_t place = 0;  // of the first of these elements in the shard
+  int64_t place = 0;  // index of the first of these elements in the shard
 };
 
 ShardFiles ShardFiles::open(std::shared_ptr<CheckedFiles> files, const std::string& group) {
@@ -161,7 +161,7 @@ ShardFiles ShardFiles::open(std::shared_ptr<CheckedFiles> files, const std::stri
     const std::string fault = tiling_fault(tensor);
     if (!fault.empty()) {
       throw checkpoint_errors::damaged(checked.path(CheckpointIndex::kFile),
-                                       fmt::format("of {} {}", name, fault));
+                                       fmt::format("tensor '{}': {}", name, fault));
     }
     opened.entries_[name] = {tensor.dtype, tensor.sizes, 0, 0};
   }
@@ -208,7 +208,7 @@ at::Tensor ShardFiles::elements(const std::string& name,
   const TensorEntry& tensor = known(name);
   const std::vector<Located> stored = locate(name);
   const auto width = static_cast<int64_t>(c10::elementSize(tensor.dtype));
-  at::Tensor out;  // once it is clear that a view does not do
+  at::Tensor out;  // defined when a view is not possible
   char* to = nullptr;
   for (const TensorSpan& span : spans) {
     int64_t next = span.begin;

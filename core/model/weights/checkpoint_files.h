@@ -1,5 +1,5 @@
 #pragma once
-// The files of a checkpoint's folder, checked as they are read.
+// Reads and verifies the files of a checkpoint folder.
 
 #include <ATen/core/Tensor.h>
 
@@ -17,29 +17,29 @@
 
 namespace s2s {
 
-/// True for a checkpoint that has an index, or should have one by what its state.json says.
+/// Returns true for a checkpoint with an index, or when its state.json requires one.
 bool is_indexed(const std::string& folder);
 
-/// Files that an index lists; or, in a checkpoint from before there was one, files without
-/// checksums. Not for several threads.
+/// The files that an index lists. In an older checkpoint without an index, the files have no
+/// checksums. Not thread-safe.
 class CheckedFiles {
  public:
-  /// Errors: [checkpoint/incomplete] when there is no index though state.json promises one,
+  /// Errors: [checkpoint/incomplete] when state.json requires an index and there is none,
   /// [checkpoint/damaged].
   static std::shared_ptr<CheckedFiles> open(const std::string& folder);
 
   const std::string& folder() const { return folder_; }
-  /// Null: a checkpoint without one.
+  /// Null for a checkpoint without an index.
   const CheckpointIndex* index() const { return index_ ? &*index_ : nullptr; }
   std::string path(const std::string& file) const;
-  /// Errors: [checkpoint/incomplete] when it is not there, [checkpoint/damaged] when it has another
-  /// length.
+  /// Errors: [checkpoint/incomplete] when the file is missing, [checkpoint/damaged] when its length
+  /// differs from the index.
   void require(const std::string& file) const;
-  /// A file of tensors. Errors: those of `require` and SafetensorsFile::open.
+  /// Opens a file of tensors. Errors: those of `require` and SafetensorsFile::open.
   const SafetensorsFile& tensors(const std::string& file);
-  /// Reads the blocks that these bytes touch, once each. Errors: [checkpoint/damaged].
+  /// Verifies the blocks that contain these bytes, each block once. Errors: [checkpoint/damaged].
   void check(const std::string& file, uint64_t offset, uint64_t bytes);
-  /// The same for all of a file of any kind.
+  /// Verifies a whole file of any kind.
   void check_whole(const std::string& file) const;
 
  private:
@@ -48,43 +48,43 @@ class CheckedFiles {
 
   struct Open {
     SafetensorsFile tensors;
-    std::vector<bool> is_checked;  // by block
+    std::vector<bool> is_checked;  // per block
   };
   std::string folder_;
   std::optional<CheckpointIndex> index_;
   std::map<std::string, Open> open_;
 };
 
-// The tensors of a checkpoint, whether each lies whole in one file or ranks wrote shards of it: any
-// elements of any of them, from any layout to any other.
+// The tensors of a checkpoint, sharded or not. Any elements of any tensor can be read, whatever
+// layout wrote them.
 
-/// Files are mapped; what is asked for is read, and the blocks around it are checked before (4 MiB
-/// each, once). Not for several threads.
+/// Files are memory-mapped. Only requested elements are read, after their blocks (4 MiB each) have
+/// been verified once. Not thread-safe.
 class ShardFiles {
  public:
-  /// group: "model" or "optimizer". Every file of it is there and has its length, and every tensor
-  /// is complete. Errors: [checkpoint/incomplete], [checkpoint/damaged], and for a checkpoint
-  /// without an index those of SafetensorsFile::open.
+  /// group: "model" or "optimizer". Checks that every file of the group exists and has its length,
+  /// and that every tensor is complete. Errors: [checkpoint/incomplete], [checkpoint/damaged].
+  /// Without an index: those of SafetensorsFile::open.
   static ShardFiles open(std::shared_ptr<CheckedFiles> files, const std::string& group);
   static ShardFiles open(const std::string& folder, const std::string& group) {
     return open(CheckedFiles::open(folder), group);
   }
 
-  /// The group's file, or the folder where it has several.
+  /// Returns the file of the group, or the folder when there are several files.
   const std::string& path() const { return path_; }
-  /// Types and whole sizes; the offsets mean nothing.
+  /// Dtypes and full sizes. The offsets are not meaningful.
   const std::map<std::string, SafetensorsEntry>& entries() const { return entries_; }
   bool contains(const std::string& name) const { return entries_.count(name) != 0; }
   const IndexGroup& shards() const { return shards_; }
-  /// A whole tensor: a view of its file, which it keeps alive, or else put together.
+  /// Returns a full tensor: a view that keeps its file alive, or a copy assembled from shards.
   /// Errors: [weights/no-tensor], [checkpoint/damaged].
   at::Tensor tensor(const std::string& name) const;
-  /// Some elements of it, one after the other, [n]: a view where they follow each other in a file.
-  /// spans: within the tensor. Errors: as `tensor`.
+  /// Returns some elements as a flat tensor [n]: a view when they are contiguous in a file.
+  /// spans: must be within the tensor. Errors: as `tensor`.
   at::Tensor elements(const std::string& name, const std::vector<TensorSpan>& spans) const;
-  /// Where a tensor lies that is whole in one file. Errors: as `tensor`.
+  /// Returns the position of a tensor that is contiguous in one file. Errors: as `tensor`.
   std::optional<StoredBytes> stored_bytes(const std::string& name) const;
-  /// Gives the memory behind its views back.
+  /// Frees the memory pages behind the views of a tensor.
   void release(const std::string& name) const;
 
  private:
@@ -98,8 +98,8 @@ class ShardFiles {
   std::map<std::string, SafetensorsEntry> entries_;
 };
 
-/// What checkpoints hold of a block: parameters, and buffers that are stored. A buffer may have no
-/// memory yet.
+/// Returns the tensors of a block that checkpoints contain: parameters and persistent buffers. A
+/// buffer may not be allocated yet.
 std::vector<NamedTensor> stored_tensors(Block& block);
 
 }  // namespace s2s

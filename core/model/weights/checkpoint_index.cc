@@ -15,32 +15,32 @@
 namespace s2s {
 namespace {
 
-// For reading: an ordered_json looks for equal keys one by one, and there may be many.
+// For reading: ordered_json detects repeated keys by linear search, which is slow for many keys.
 using Json = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "s2s.checkpoint";
 constexpr int kVersion = 1;
 constexpr const char* kChecksum = "checksum";
-/// Larger than that of any known checkpoint: 30 bytes for each shard of a tensor.
+/// Larger than any known index: it has 30 bytes for each shard of a tensor.
 constexpr size_t kMaxIndexBytes = size_t{1} << 30U;
 
-/// A whole number that 63 bits hold.
+/// Reads an integer that fits in 63 bits.
 int64_t whole_number(const Json& json) {
   const bool is_whole = json.is_number_integer();
   if (!is_whole || (json.is_number_unsigned() && json.get<uint64_t>() > INT64_MAX)) {
-    throw std::invalid_argument("'" + json.dump() + "' where a whole number is expected");
+    throw std::invalid_argument("'" + json.dump() + "' is not an integer of 63 bits");
   }
   return json.get<int64_t>();
 }
 
 uint64_t count_of(const Json& json) {
   const int64_t count = whole_number(json);
-  if (count < 0) throw std::invalid_argument("'" + json.dump() + "' where a count is expected");
+  if (count < 0) throw std::invalid_argument("'" + json.dump() + "' is not a count");
   return static_cast<uint64_t>(count);
 }
 
-/// A name that stays within the folder.
+/// Reads a file name that stays within the folder.
 std::string file_name(const Json& json) {
   const std::string text = json.get<std::string>();
   const std::filesystem::path name = text;
@@ -48,7 +48,7 @@ std::string file_name(const Json& json) {
                         name.lexically_normal() == name && *name.begin() != ".." &&
                         *name.begin() != "." && text.find('\0') == std::string::npos;
   if (!is_plain || text == CheckpointIndex::kFile) {
-    throw std::invalid_argument("'" + text + "' is not the name of a file of this folder");
+    throw std::invalid_argument("'" + text + "' is not the name of a file in this folder");
   }
   return text;
 }
@@ -80,7 +80,7 @@ std::vector<SpanRun> parse_runs(const Json& list) {
 
 OrderedJson group_json(const IndexGroup& group, const std::map<std::string, size_t>& file_numbers) {
   OrderedJson json = OrderedJson::object();
-  auto& entries = json.get_ref<OrderedJson::object_t&>();  // the names are there once
+  auto& entries = json.get_ref<OrderedJson::object_t&>();  // the names are unique
   for (const auto& [name, tensor] : group) {
     OrderedJson shards = OrderedJson::array();
     for (const StoredShard& shard : tensor.shards) {
@@ -93,14 +93,14 @@ OrderedJson group_json(const IndexGroup& group, const std::map<std::string, size
   return json;
 }
 
-/// The checksum is that of the text without it; it is the last entry.
+/// The checksum covers the text without the checksum, which is the last entry.
 void check_checksum(const std::string& text, uint64_t expected) {
   const std::string end = fmt::format(",\"{}\":{}}}", kChecksum, expected);
   if (text.ends_with(end)) {
     const std::string rest = text.substr(0, text.size() - end.size()) + "}";
     if (checksum_of(rest.data(), rest.size()) == expected) return;
   }
-  throw std::invalid_argument("its checksum is another");
+  throw std::invalid_argument("its checksum does not match");
 }
 
 struct ListedFile {
@@ -108,12 +108,12 @@ struct ListedFile {
   uint64_t bytes = 0;
 };
 
-/// Elements of the whole tensor. Its bytes fit, too.
+/// Returns the number of elements of the full tensor. Its size in bytes must fit in 63 bits, too.
 int64_t count_of_tensor(const TensorEntry& tensor) {
   const auto width = static_cast<int64_t>(c10::elementSize(tensor.dtype));
   const std::optional<int64_t> numel = try_count_elements(tensor.sizes);
   if (!numel || *numel > std::numeric_limits<int64_t>::max() / width) {
-    throw std::invalid_argument("a shape that no tensor has");
+    throw std::invalid_argument("the shape of a tensor is invalid");
   }
   return *numel;
 }
@@ -121,7 +121,7 @@ int64_t count_of_tensor(const TensorEntry& tensor) {
 TensorEntry parse_tensor(const Json& json, const std::vector<ListedFile>& files) {
   TensorEntry tensor;
   const auto dtype = type_of_text(json.at("dtype").get<std::string>());
-  if (!dtype) throw std::invalid_argument("an unknown dtype");
+  if (!dtype) throw std::invalid_argument("a tensor has an unknown dtype");
   tensor.dtype = *dtype;
   for (const Json& size : json.at("shape")) tensor.sizes.push_back(whole_number(size));
   const int64_t numel = count_of_tensor(tensor);
@@ -129,13 +129,13 @@ TensorEntry parse_tensor(const Json& json, const std::vector<ListedFile>& files)
   for (const Json& item : json.at("pieces")) {
     const ListedFile& file = files.at(count_of(item.at(0)));
     StoredShard shard{file.name, parse_runs(item.at(1))};
-    if (!fits(shard.runs, numel)) throw std::invalid_argument("a shard beyond the tensor's end");
+    if (!fits(shard.runs, numel)) throw std::invalid_argument("a shard exceeds its tensor");
     const int64_t elements = count_elements(shard.runs);
     if (static_cast<uint64_t>(elements) * c10::elementSize(tensor.dtype) > file.bytes) {
-      throw std::invalid_argument("a shard larger than its file");
+      throw std::invalid_argument("a shard is larger than its file");
     }
-    // Work on a tensor is in proportion to its shards: none may be named again and again.
-    if (elements > left) throw std::invalid_argument("shards with more elements than their tensor");
+    // The time to process a tensor is proportional to its shards, so their total size is limited.
+    if (elements > left) throw std::invalid_argument("shards have more elements than their tensor");
     left -= elements;
     tensor.shards.push_back(std::move(shard));
   }
@@ -146,7 +146,7 @@ CheckpointIndex parse(const Json& json) {
   CheckpointIndex index;
   index.num_ranks = whole_number(json.at("num_ranks"));
   if (count_of(json.at("block_bytes")) != kChecksumBlockBytes) {
-    throw std::invalid_argument("blocks of another size");
+    throw std::invalid_argument("its block size is not supported");
   }
   std::vector<ListedFile> files;
   for (const Json& file : json.at("files")) {
@@ -154,12 +154,13 @@ CheckpointIndex parse(const Json& json) {
     sums.bytes = count_of(file.at("bytes"));
     const bool is_hex = parse_checksums(file.at("crc32").get<std::string>(), sums.blocks);
     const uint64_t blocks = (sums.bytes + kChecksumBlockBytes - 1) / kChecksumBlockBytes;
-    if (!is_hex || sums.blocks.size() != blocks) throw std::invalid_argument("a list of checksums");
+    if (!is_hex || sums.blocks.size() != blocks)
+      throw std::invalid_argument("a list of checksums is invalid");
     files.push_back({file_name(file.at("name")), sums.bytes});
     const bool is_new = index.files.emplace(files.back().name, std::move(sums)).second;
-    if (!is_new) throw std::invalid_argument("'" + files.back().name + "' twice");
+    if (!is_new) throw std::invalid_argument("'" + files.back().name + "' is listed twice");
   }
-  if (index.num_ranks < 1) throw std::invalid_argument("no rank");
+  if (index.num_ranks < 1) throw std::invalid_argument("it has no ranks");
   for (const auto& [group, tensors] : json.at("tensors").items()) {
     IndexGroup& into = index.groups[group];
     for (const auto& [name, tensor] : tensors.items()) into[name] = parse_tensor(tensor, files);
@@ -196,12 +197,12 @@ std::string tiling_fault(const TensorEntry& tensor) {
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
   int64_t next = 0;
   for (const TensorSpan& span : all) {
-    if (span.begin > next) return fmt::format("no rank holds number {}", next);
-    if (span.begin < next) return fmt::format("two ranks hold number {}", span.begin);
+    if (span.begin > next) return fmt::format("no rank has element {}", next);
+    if (span.begin < next) return fmt::format("two ranks have element {}", span.begin);
     next += span.count;
   }
   const int64_t numel = count_elements(tensor.sizes);
-  return next == numel ? "" : fmt::format("no rank holds number {}", next);
+  return next == numel ? "" : fmt::format("no rank has element {}", next);
 }
 
 std::string format_checkpoint_index(const CheckpointIndex& index) {
@@ -232,7 +233,7 @@ CheckpointIndex parse_checkpoint_index(const std::string& path, const std::strin
     const int64_t version = whole_number(json.at("version"));
     if (json.at("format").get<std::string>() != kFormat || version != kVersion) {
       throw std::invalid_argument(
-          fmt::format("version {}, this program knows {}", version, kVersion));
+          fmt::format("it has version {}, but this program supports {}", version, kVersion));
     }
     return parse(json);
   } catch (const std::exception& error) {

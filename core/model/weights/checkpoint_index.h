@@ -1,6 +1,6 @@
 #pragma once
-// index.json of a checkpoint: which elements of which tensor lie in which file, and the checksums
-// of every file. (core/docs/start/runs.md)
+// index.json of a checkpoint: the position of every element of every tensor in the files, and the
+// checksums of all files. (core/docs/start/runs.md)
 
 #include <ATen/core/Tensor.h>
 
@@ -14,7 +14,7 @@
 
 namespace s2s {
 
-/// Elements of a tensor; they lie under the tensor's name in `file`, in the order of the runs.
+/// Elements of a tensor. `file` stores them under the tensor's name, in the order of the runs.
 struct StoredShard {
   std::string file;
   std::vector<SpanRun> runs;
@@ -31,27 +31,27 @@ using IndexGroup = std::map<std::string, TensorEntry>;
 struct CheckpointIndex {
   static constexpr const char* kFile = "index.json";
 
-  int64_t num_ranks = 1;                       // that wrote it
-  std::map<std::string, FileChecksums> files;  // of the folder, but for the index itself
+  int64_t num_ranks = 1;                       // number of ranks that wrote the checkpoint
+  std::map<std::string, FileChecksums> files;  // files of the folder, except the index
   std::map<std::string, IndexGroup> groups;    // "model", "optimizer"
 };
 
-/// The name of a rank's file: GROUP.safetensors of one rank, GROUP-RRRRR-of-WWWWW.safetensors of
-/// several.
+/// Returns the name of a rank's file: GROUP.safetensors with one rank,
+/// GROUP-RRRRR-of-WWWWW.safetensors with several.
 std::string rank_file_name(const std::string& group, int64_t rank, int64_t num_ranks);
 
-/// Adds what another rank wrote.
+/// Adds the entries of another rank.
 void merge(CheckpointIndex& index, const CheckpointIndex& more);
-/// What keeps the shards from being every element of the tensor once; "" when nothing does.
+/// Returns why the shards do not cover every element of the tensor exactly once, or "".
 std::string tiling_fault(const TensorEntry& tensor);
 
-/// With a checksum of its own.
+/// Returns the text of the index, including its own checksum.
 std::string format_checkpoint_index(const CheckpointIndex& index);
-/// `path` is for messages. What it gives is safe to compute with: sizes, products and runs fit 63
-/// bits, no shard has more elements than its file has room for, and names of files stay within the
-/// folder. Errors: [checkpoint/damaged].
+/// Parses an index. `path` is for messages. The result is safe to compute with: sizes, products and
+/// runs fit in 63 bits, no shard has more elements than its file can contain, and file names stay
+/// within the folder. Errors: [checkpoint/damaged].
 CheckpointIndex parse_checkpoint_index(const std::string& path, const std::string& text);
-/// The index of a checkpoint's folder. Errors: [checkpoint/incomplete], [checkpoint/damaged].
+/// Reads the index of a checkpoint folder. Errors: [checkpoint/incomplete], [checkpoint/damaged].
 CheckpointIndex read_checkpoint_index(const std::string& folder);
 
 }  // namespace s2s

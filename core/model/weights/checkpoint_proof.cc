@@ -25,7 +25,7 @@ std::vector<std::string> groups_of(bool is_weights_only) {
   return {"model", "optimizer"};
 }
 
-/// What the header of a file must say of a tensor.
+/// What the header of a file must contain for a tensor.
 struct Expected {
   const std::string* name;
   at::ScalarType dtype;
@@ -61,7 +61,7 @@ std::string tiling_fault_of(const CheckpointIndex& index) {
   for (const auto& [group, tensors] : index.groups) {
     for (const auto& [name, tensor] : tensors) {
       const std::string fault = tiling_fault(tensor);
-      if (!fault.empty()) return fmt::format("of {} {}", name, fault);
+      if (!fault.empty()) return fmt::format("tensor '{}': {}", name, fault);
     }
   }
   return "";
@@ -78,7 +78,7 @@ std::string fault_of_indexed(const CheckedFiles& files, bool is_weights_only, Pr
   return header_fault(files.folder(), index);
 }
 
-/// Of a time before there was an index.
+/// For a checkpoint of an older version, without an index.
 std::string fault_of_plain(const std::string& checkpoint, bool is_weights_only) {
   std::vector<std::string> names = groups_of(is_weights_only);
   if (!is_weights_only) names.emplace_back("random");
@@ -121,7 +121,7 @@ std::vector<std::string> index_faults(const CheckpointIndex& index, bool is_weig
   if (index.files.count(kState) == 0) faults.push_back(fmt::format("it does not list {}", kState));
   if (static_cast<uint64_t>(index.num_ranks) > index.files.size()) {
     faults.push_back(
-        fmt::format("it is of {} ranks and lists {} files", index.num_ranks, index.files.size()));
+        fmt::format("it has {} ranks and lists {} files", index.num_ranks, index.files.size()));
     return faults;
   }
   std::vector<std::string> groups = groups_of(is_weights_only);

@@ -1,7 +1,6 @@
 #pragma once
-// Whether a checkpoint is whole, as far as one sees without reading its elements: what a save
-// proves before its folder gets a name, and a resume before it trusts one.
-// (core/docs/start/runs.md)
+// Checks whether a checkpoint is complete without reading its elements. A save checks this before
+// it renames the folder, and a resume before it uses a checkpoint. (core/docs/start/runs.md)
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,28 +10,28 @@
 
 namespace s2s {
 
-/// state.json of a checkpoint; a discarded value where it is not there or no object.
+/// Reads state.json of a checkpoint. Returns a discarded value when it is missing or not an object.
 /// Errors: [io/read].
 nlohmann::json try_read_state(const std::string& checkpoint);
-/// True when a state.json is that of weights alone, with which a run begins.
+/// Returns true when state.json marks a checkpoint with weights only, from which runs start.
 bool says_weights_only(const nlohmann::json& state);
 
 /// What an index lacks: a group, the files of a rank, state.json, or all tensors of the model.
 std::vector<std::string> index_faults(const CheckpointIndex& index, bool is_weights_only);
 
-/// The first file of `index` in `folder` whose header does not have the tensors, types and counts
-/// that the index says; "" when there is none.
+/// Returns the first mismatch between `index` and the headers of the files in `folder`: tensors,
+/// dtypes or element counts. Returns "" when all match.
 std::string header_fault(const std::string& folder, const CheckpointIndex& index);
 
 enum class ProofDepth {
-  /// state.json, the index, what it must list, and the length of every file.
+  /// Checks state.json, the index, its required entries, and the length of every file.
   kLengths,
-  /// And that shards are every element once, and the header of every file of tensors.
+  /// Also checks that the shards cover every element once, and the header of every tensor file.
   kHeaders
 };
-/// What keeps the folder from being a whole checkpoint; "" when nothing does. One without an index,
-/// of an older program, needs its files and their headers. Errors: [io/read] for what cannot be
-/// read at this moment, and may be whole.
+/// Returns why the folder is not a complete checkpoint, or "". In a checkpoint of an older version,
+/// without an index, checks the files and their headers. Errors: [io/read] when something cannot be
+/// read now; the checkpoint may still be complete.
 std::string checkpoint_fault(const std::string& checkpoint, ProofDepth depth);
 
 }  // namespace s2s

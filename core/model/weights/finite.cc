@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <cmath>
+
 #include "weights/tensor_runs.h"
 #include "weights/weights_errors.h"
 
@@ -34,7 +36,7 @@ __attribute__((target("avx2"))) bool search_avx2(const Bits* bits, int64_t count
 }
 #endif
 
-/// The same with AVX2 where the processor has it.
+/// Uses AVX2 if the processor supports it.
 template <class Bits>
 bool any_exponent_full(const void* data, int64_t count, Bits exponent) {
   const auto* bits = static_cast<const Bits*>(data);
@@ -45,7 +47,7 @@ bool any_exponent_full(const void* data, int64_t count, Bits exponent) {
   return search(bits, count, exponent);
 }
 
-/// Tests the bits of the elements. Returns nothing for tensors on a device or with gaps.
+/// Tests the bits of the elements. Returns nothing for non-CPU and non-contiguous tensors.
 std::optional<bool> all_finite_by_bits(const at::Tensor& tensor) {
   if (!tensor.device().is_cpu() || !tensor.is_contiguous()) return std::nullopt;
   return all_finite(tensor.const_data_ptr(), tensor.numel(), tensor.scalar_type());
@@ -76,7 +78,9 @@ std::optional<bool> all_finite(const void* data, int64_t count, at::ScalarType t
 bool all_finite(const at::Tensor& tensor) {
   if (!tensor.is_floating_point() || tensor.numel() == 0) return true;
   const std::optional<bool> known = all_finite_by_bits(tensor);
-  return known ? *known : at::isfinite(widened(tensor)).all().item<bool>();
+  if (known) return *known;
+  // The largest magnitude: a reduction, without a temporary as large as the tensor.
+  return at::isfinite(at::linalg_vector_norm(widened(tensor), INFINITY)).item<bool>();
 }
 
 std::optional<NotFinite> find_not_finite(const at::Tensor& tensor) {

@@ -1,5 +1,5 @@
 #pragma once
-// Searches for NaN and infinity.
+// Finds NaN and infinity in tensors.
 
 #include <ATen/core/Tensor.h>
 
@@ -15,14 +15,14 @@ struct NotFinite {
   double value = 0;
 };
 
-/// True when no element is NaN or infinite. Integer tensors always are finite. One pass over the
-/// bytes for contiguous CPU tensors of the usual types.
+/// Returns true when no element is NaN or infinite. Integer tensors are always finite. Contiguous
+/// CPU tensors of the common dtypes need one pass over their bytes.
 bool all_finite(const at::Tensor& tensor);
 
-/// The same for `count` contiguous elements. Returns nothing for types without such a pass.
+/// Checks `count` contiguous elements. Returns nothing for dtypes without a bit test.
 std::optional<bool> all_finite(const void* data, int64_t count, at::ScalarType type);
 
-/// The first element of `tensor` that is NaN or infinite, or nothing.
+/// Returns the first element of `tensor` that is NaN or infinite, or nothing.
 std::optional<NotFinite> find_not_finite(const at::Tensor& tensor);
 
 /// Errors: [weights/not-finite] with the tensor, the index and the value. `source`: the file.

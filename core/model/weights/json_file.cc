@@ -13,7 +13,7 @@
 namespace s2s {
 namespace {
 
-/// Of a configuration; deeper ones are damaged files.
+/// Configurations are not nested more deeply. Deeper files are damaged.
 constexpr int kMaxDepth = 64;
 
 Config to_config(const nlohmann::ordered_json& node, const std::string& source, int depth = 0) {

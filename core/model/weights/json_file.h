@@ -1,17 +1,17 @@
 #pragma once
-// JSON files and texts as trees of the JSON library.
+// Parses JSON files and texts.
 
 #include <nlohmann/json.hpp>
 #include <string>
 
 namespace s2s {
 
-/// Errors: [weights/unreadable], [weights/json].
+/// Parses a file and keeps the order of the keys. Errors: [weights/unreadable], [weights/json].
 nlohmann::ordered_json read_json_file(const std::string& path);
-/// The same with keys in their own order: an ordered tree looks for equal keys one by one, which
-/// takes seconds where there are very many. Errors: as before.
+/// Parses a file into sorted keys. An ordered tree detects repeated keys by linear search, which
+/// takes seconds for very many keys. Errors: as read_json_file.
 nlohmann::json read_sorted_json_file(const std::string& path);
-/// `source` names the text in messages. Errors: [weights/json].
+/// Parses a text. `source` is its name in messages. Errors: [weights/json].
 nlohmann::ordered_json parse_json_text(const std::string& text, const std::string& source);
 
 }  // namespace s2s

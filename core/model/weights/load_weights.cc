@@ -16,9 +16,9 @@
 namespace s2s {
 namespace {
 
-/// Elements that are checked and copied together: they stay in the processor's cache between.
+/// Elements per check and copy. They fit in the processor's cache.
 constexpr int64_t kChunkElements = 1 << 17;
-/// Elements that are read together: the disk is asked for large blocks.
+/// Elements per read. Large reads are faster.
 constexpr int64_t kReadElements = 1 << 20;
 
 bool is_plain(const at::Tensor& tensor) {
@@ -35,14 +35,14 @@ void copy_chunk(const at::Tensor& chunk, const at::Tensor& destination) {
   }
 }
 
-/// A tensor of files, or a part of it.
+/// A tensor in files, or a slice of it.
 struct StoredPart {
   const std::string& name;
-  const TensorSlice* slice = nullptr;  // all of it without one
+  const TensorSlice* slice = nullptr;  // null: the full tensor
   const TensorFacts& facts;
 };
 
-/// The bytes of the part in its file; nothing when they do not follow each other.
+/// Returns the position of the slice in its file, or nothing when its elements are not contiguous.
 std::optional<StoredBytes> bytes_of(const WeightFiles& files, const StoredPart& part) {
   std::optional<StoredBytes> bytes = stored_bytes(files, part.name);
   if (!bytes || bytes->bytes == 0 || part.facts.sizes.empty()) return std::nullopt;
@@ -58,7 +58,7 @@ std::optional<StoredBytes> bytes_of(const WeightFiles& files, const StoredPart& 
   return bytes;
 }
 
-/// Stretches of elements that follow each other in the file, in their order.
+/// Ranges of contiguous elements of the file, in order.
 class Stretches {
  public:
   Stretches(const StoredBytes& from, at::ScalarType type, int64_t count)
@@ -77,7 +77,7 @@ class Stretches {
   int64_t width_, count_, begin_ = 0;
 };
 
-/// Reads the elements into the destination itself. False at the first stretch that is not finite.
+/// Reads the elements directly into the destination. False at the first range that is not finite.
 bool stream_directly(const StoredBytes& from, const at::Tensor& flat) {
   const at::ScalarType type = flat.scalar_type();
   auto* const data = static_cast<char*>(flat.mutable_data_ptr());
@@ -91,7 +91,7 @@ bool stream_directly(const StoredBytes& from, const at::Tensor& flat) {
   return true;
 }
 
-/// The same for a destination of another type or place, through a buffer for a few elements.
+/// For a destination with another dtype or device. Reads through a small buffer.
 bool stream_through(const StoredBytes& from, at::ScalarType type, const at::Tensor& flat) {
   const at::Tensor buffer =
       at::empty({std::min(kReadElements, flat.numel())}, at::TensorOptions().dtype(type));
@@ -111,7 +111,7 @@ bool stream(const StoredBytes& from, at::ScalarType type, const at::Tensor& dest
 }
 
 /// Copies and casts `value`. `source` and `name` are for messages.
-/// Errors: [weights/not-finite]; elements before that one may be copied then.
+/// Errors: [weights/not-finite]; earlier elements may have been copied by then.
 void copy_checked(const std::string& source, const std::string& name, const at::Tensor& value,
                   const at::Tensor& destination) {
   if (value.dim() == 0 || value.numel() == 0) {
@@ -126,14 +126,13 @@ void copy_checked(const std::string& source, const std::string& name, const at::
     const at::Tensor view = value.narrow(0, begin, count);
     if (is_plain(view)) map_pages(view.const_data_ptr(), view.nbytes());
     const at::Tensor chunk = view.contiguous();
-    if (!all_finite(chunk)) check_finite(source, name, value);  // says where
+    if (!all_finite(chunk)) check_finite(source, name, value);  // throws with the index
     copy_chunk(chunk, destination.narrow(0, begin, count));
   }
 }
 
-/// The same from files, and no memory is needed beside the destination's but for parts whose
-/// elements do not follow each other in the file. Errors: also [weights/slice],
-/// [weights/no-tensor].
+/// Copies from files. Allocates no extra memory, except for slices that are not contiguous in the
+/// file. Errors: also [weights/slice], [weights/no-tensor].
 void copy_stored(const WeightFiles& files, const StoredPart& part, const at::Tensor& destination) {
   const auto value = [&] {
     return part.slice == nullptr ? files.tensor(part.name) : files.view(part.name, *part.slice);
@@ -157,11 +156,11 @@ std::string suggestion(const std::string& name, const std::vector<std::string>& 
   return nearest.empty() ? "" : fmt::format("; nearest: '{}'", nearest);
 }
 
-/// One tensor of the model and the checkpoint's tensor for it.
+/// A tensor of the model and the matching tensor of the checkpoint.
 struct Match {
   at::Tensor* member;
   std::string their_name;
-  const TensorSlice* slice = nullptr;  // all of it without one
+  const TensorSlice* slice = nullptr;  // null: the full tensor
 };
 
 class Matcher {
@@ -232,7 +231,7 @@ const at::Tensor& destination_of(const Match& match) {
   return *match.member;
 }
 
-/// Tensors of files that are matched with members, and read later.
+/// Tensors in files that are matched with members of the model and read later.
 class MatchedFiles final : public WeightSource {
  public:
   MatchedFiles(const std::vector<NamedTensor>& ours, const NameMap& names, WeightFiles files)

@@ -1,4 +1,4 @@
-// Adapters in files, as Hugging Face's PEFT names and writes them.
+// Reads and writes LoRA adapters in the format of Hugging Face PEFT.
 
 #include <ATen/core/Tensor.h>
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ constexpr const char* kConfig = "adapter_config.json";
 
 constexpr const char* kAdapterMark = ".lora_";
 
-/// The adapters' parameters under PEFT's names.
+/// Returns the parameters of the adapters by their PEFT names.
 std::vector<NamedTensor> adapter_parameters(Block& root, const NameMap& names) {
   std::vector<NamedTensor> found;
   for (NamedTensor& parameter : root.named_parameters()) {
@@ -43,8 +43,8 @@ Error adapter_error(const std::string& place, const std::string& key, const std:
           fmt::format("{}: '{}' is {}, expected {}", place, key, value, expected)};
 }
 
-/// Keys of PEFT's LoraConfig that change the numbers and are not implemented, unless they hold
-/// this.
+/// Checks keys of PEFT's LoraConfig that change the results and are not implemented. Each must have
+/// this value.
 void check_neutral(const std::string& place, const nlohmann::ordered_json& adapter) {
   const std::pair<const char*, const char*> neutral[] = {
       {"peft_type", "\"LORA\""}, {"bias", "\"none\""},        {"fan_in_fan_out", "false"},
@@ -65,8 +65,8 @@ void check_config(const std::string& place, const LoraOptions& options) {
   const auto same = [&](const char* key, double ours) {
     const bool is_number = adapter.contains(key) && adapter[key].is_number();
     if (is_number && adapter[key].get<double>() == ours) return;
-    throw adapter_error(place, key, is_number ? adapter[key].dump() : "no number",
-                        fmt::format("{:g}, as model.lora says", ours));
+    throw adapter_error(place, key, is_number ? adapter[key].dump() : "not a number",
+                        fmt::format("{:g}, as in model.lora", ours));
   };
   same("r", static_cast<double>(options.r));
   same("lora_alpha", options.lora_alpha);
@@ -100,7 +100,7 @@ void write_adapter(const std::string& folder, const TensorMap& tensors, const Lo
     adapter["target_modules"] = "all-linear";
   }
   std::error_code ignored;
-  fs::create_directories(folder, ignored);  // writing says what is wrong
+  fs::create_directories(folder, ignored);  // writing the file will report the error
   write_safetensors((fs::path(folder) / kTensors).string(), tensors, {{"format", "pt"}});
   write_file_atomically((fs::path(folder) / kConfig).string(), adapter.dump(2) + "\n");
 }

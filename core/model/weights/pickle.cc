@@ -16,8 +16,7 @@ namespace {
 using namespace pickle;
 using Kind = PickleValue::Kind;
 
-/// Values, items and stretches of text that one pickle may make: memory stays bounded whatever the
-/// file says.
+/// Limit on the values, items and text ranges of one pickle. It bounds the memory.
 constexpr size_t kMaxValues = 8'000'000;
 constexpr size_t kTextStretch = 32;
 
@@ -32,7 +31,7 @@ class Unpickler {
     }
     if (byte() != kProtocol) fail("its pickle does not begin with a protocol number");
     if (const unsigned char protocol = byte(); protocol < 2 || protocol > 5) {
-      fail(fmt::format("its pickle is of protocol {}, expected 2 to 5", protocol));
+      fail(fmt::format("its pickle has protocol {}, expected 2 to 5", protocol));
     }
     for (unsigned char opcode = byte(); opcode != kStop; opcode = byte()) execute(opcode);
     const PickleValue* root = pop();
@@ -44,16 +43,16 @@ class Unpickler {
     throw weights_errors::torch_format(path_, what);
   }
 
-  // The bytes.
+  // Reading bytes.
 
   std::string_view take(uint64_t count) {
-    if (count > bytes_.size() - at_) fail("its pickle is cut short");
+    if (count > bytes_.size() - at_) fail("its pickle is truncated");
     const std::string_view taken = bytes_.substr(at_, count);
     at_ += count;
     return taken;
   }
   unsigned char byte() { return static_cast<unsigned char>(take(1)[0]); }
-  /// A little-endian number.
+  /// Reads a little-endian integer.
   uint64_t number(size_t num_bytes) {
     const std::string_view taken = take(num_bytes);
     uint64_t value = 0;
@@ -64,13 +63,13 @@ class Unpickler {
   }
   std::string line() {
     const size_t end = bytes_.find('\n', at_);
-    if (end == std::string_view::npos) fail("its pickle is cut short");
+    if (end == std::string_view::npos) fail("its pickle is truncated");
     std::string text(take(end - at_));
     take(1);
     return text;
   }
 
-  // The stack.
+  // The value stack.
 
   PickleValue& push(PickleValue value) {
     num_values_ += 1 + value.items.size() + value.text.size() / kTextStretch;
@@ -96,22 +95,22 @@ class Unpickler {
   }
   void push_text(uint64_t length) { push_text(Kind::kText, std::string(take(length))); }
 
-  /// Everything above this is what the open mark, or the whole stack, holds.
+  /// The stack above this index belongs to the open mark, or to the whole pickle.
   size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
   PickleValue* pop() {
-    if (stack_.size() <= floor()) fail("its pickle takes a value that is not there");
+    if (stack_.size() <= floor()) fail("its pickle pops a value from an empty stack");
     PickleValue* value = stack_.back();
     stack_.pop_back();
     return value;
   }
   PickleValue& top(Kind kind) {
     if (stack_.size() <= floor() || stack_.back()->kind != kind) {
-      fail("its pickle adds to something that is no container");
+      fail("its pickle adds to a value that is not a container");
     }
     return *stack_.back();
   }
   std::vector<PickleValue*> pop_to_mark() {
-    if (marks_.empty()) fail("its pickle takes a mark that is not there");
+    if (marks_.empty()) fail("its pickle pops a mark that does not exist");
     const auto begin = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
     std::vector<PickleValue*> items(begin, stack_.end());
     stack_.erase(begin, stack_.end());
@@ -141,7 +140,7 @@ class Unpickler {
       case kReduce:
         return reduce();
       case kBuild: {
-        pop();  // attributes of a dictionary; nothing else has any here
+        pop();  // attributes of a dictionary; other objects have none here
         top(Kind::kDict);
         return;
       }
@@ -189,7 +188,7 @@ class Unpickler {
     }
   }
 
-  /// A number of any length in two's complement; one beyond 64 bits is kept as its nearest real.
+  /// Reads an integer of any length in two's complement. Beyond 64 bits, keeps the nearest double.
   void push_long() {
     const uint64_t length = number(1);
     if (length > 8) {
@@ -204,7 +203,7 @@ class Unpickler {
   }
 
   void push_real() {
-    const std::string_view taken = take(8);  // the only big-endian number
+    const std::string_view taken = take(8);  // the only big-endian value
     uint64_t bits = 0;
     for (const char c : taken) bits = (bits << 8U) | static_cast<unsigned char>(c);
     std::memcpy(&push(Kind::kReal).real, &bits, sizeof bits);
@@ -283,13 +282,13 @@ class Unpickler {
 
   void get(uint64_t index) {
     const auto it = memo_.find(index);
-    if (it == memo_.end()) fail("its pickle refers to a value that is not there");
+    if (it == memo_.end()) fail("its pickle reads a memo entry that does not exist");
     stack_.push_back(it->second);
   }
 
   std::string pop_text() {
     const PickleValue* value = pop();
-    if (value->kind != Kind::kText) fail("its pickle imports something without a name");
+    if (value->kind != Kind::kText) fail("its pickle imports a global without a name");
     return value->text;
   }
 
@@ -308,7 +307,7 @@ class Unpickler {
     const PickleValue* arguments = pop();
     const PickleValue* function = pop();
     if (function->kind != Kind::kGlobal || arguments->kind != Kind::kTuple) {
-      fail("its pickle calls something that is no function");
+      fail("its pickle calls a value that is not a function");
     }
     push(call_global(path_, function->text, arguments->items));
   }
@@ -334,7 +333,8 @@ const PickleValue* find_item(const PickleValue& dict, std::string_view key) {
   const PickleValue* found = nullptr;
   for (size_t i = 0; i + 1 < dict.items.size(); i += 2) {
     const PickleValue& name = *dict.items[i];
-    if (name.kind == Kind::kText && name.text == key) found = dict.items[i + 1];  // the last counts
+    // The last value counts.
+    if (name.kind == Kind::kText && name.text == key) found = dict.items[i + 1];
   }
   return found;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Python's pickle format, read without executing anything: an opcode either makes a plain value, or
-// is one of the few calls that a file of torch.save needs, or is refused by name.
+// Reads Python's pickle format without executing anything. An opcode creates a plain value, or is
+// one of the few calls that files of torch.save need. Anything else is refused with its name.
 // Source: Python's pickletools (opcodes), torch/serialization.py (persistent ids).
 
 #include <ATen/core/ScalarType.h>
@@ -14,7 +14,7 @@
 
 namespace s2s {
 
-/// Elements in a file of their own, which a persistent id names.
+/// A storage: elements in a separate file, which a persistent id names.
 struct PickledStorage {
   std::string key;
   at::ScalarType dtype = at::kByte;
@@ -29,11 +29,11 @@ struct PickledTensor {
   std::vector<int64_t> sizes, strides;
 };
 
-/// One value. Containers refer to their items, which belong to the Pickle.
+/// One value. Containers point to their items, which the Pickle owns.
 struct PickleValue {
   enum class Kind {
     kNone,
-    kNumber,  // whole numbers and truth values
+    kNumber,  // integers and booleans
     kReal,
     kText,  // also bytes
     kTuple,
@@ -51,20 +51,20 @@ struct PickleValue {
   std::shared_ptr<const PickledTensor> tensor;  // kStorage uses its `storage` only
 };
 
-/// What a pickle holds.
+/// The contents of a pickle.
 struct Pickle {
   std::unique_ptr<std::deque<PickleValue>> values;
   const PickleValue* root = nullptr;
 };
 
-/// Largest pickle that is read, in bytes. Numbers are kept outside of it.
+/// Maximum size of a pickle in bytes. The elements of tensors are stored outside of it.
 inline constexpr uint64_t kMaxPickleBytes = 64'000'000;
 
-/// `path` is for messages. Errors: [weights/format] for what is no pickle of protocol 2 to 5,
-/// [weights/refused] with the name of what would have to be imported or executed.
+/// `path` is for messages. Errors: [weights/format] when the bytes are not a pickle of protocol 2
+/// to 5, [weights/refused] with the name of what would have to be imported or executed.
 Pickle read_pickle(const std::string& path, std::string_view bytes);
 
-/// The value of a text key of a dictionary, or nullptr.
+/// Returns the value of a text key of a dictionary, or nullptr.
 const PickleValue* find_item(const PickleValue& dict, std::string_view key);
 
 }  // namespace s2s

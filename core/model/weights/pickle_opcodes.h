@@ -53,17 +53,17 @@ enum Opcode : unsigned char {
   kFrame = 0x95,
 };
 
-/// What would run code of the file's choice; nullptr for the others.
+/// Describes an opcode that would run code from the file. Returns nullptr for other opcodes.
 inline const char* what_makes_objects(unsigned char opcode) {
   switch (opcode) {
     case 'i':
-      return "the opcode INST, which makes an object";
+      return "the opcode INST, which creates an object";
     case 'o':
-      return "the opcode OBJ, which makes an object";
+      return "the opcode OBJ, which creates an object";
     case 0x81:
-      return "the opcode NEWOBJ, which makes an object";
+      return "the opcode NEWOBJ, which creates an object";
     case 0x92:
-      return "the opcode NEWOBJ_EX, which makes an object";
+      return "the opcode NEWOBJ_EX, which creates an object";
     case 0x82:
     case 0x83:
     case 0x84:

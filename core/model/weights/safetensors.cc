@@ -17,7 +17,8 @@ namespace {
 using Order = std::vector<const TensorMap::value_type*>;
 using FloatType = std::optional<at::ScalarType>;
 
-/// Widest elements first, then by name: every tensor is aligned, and the order is always the same.
+/// Sorts by element size (largest first), then by name. Every tensor is then aligned, and the order
+/// is deterministic.
 Order data_order(const TensorMap& tensors, FloatType float_type) {
   const auto width = [&](const auto* entry) {
     return c10::elementSize(written_type(entry->second, float_type));
@@ -29,7 +30,7 @@ Order data_order(const TensorMap& tensors, FloatType float_type) {
   return order;
 }
 
-/// A file whose checksums are made as it is written.
+/// A file whose checksums are computed while it is written.
 class CheckedFile {
  public:
   explicit CheckedFile(const std::string& path) : file_(path) {}

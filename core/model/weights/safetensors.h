@@ -19,7 +19,7 @@ namespace s2s {
 class WeightMapping;
 struct StoredBytes;
 
-/// What the header says about one tensor; offsets are bytes from the begin of the data.
+/// The header entry of a tensor. Offsets are bytes from the begin of the data.
 struct SafetensorsEntry {
   at::ScalarType dtype = at::kFloat;
   std::vector<int64_t> sizes;
@@ -27,28 +27,28 @@ struct SafetensorsEntry {
   uint64_t end = 0;
 };
 
-/// A memory-mapped file. Tensors are views of the mapping and keep it alive; writing to one changes
-/// memory only, never the file.
+/// A memory-mapped file. Tensors are views of the mapping and keep it alive. Writing to a tensor
+/// changes memory only, never the file.
 class SafetensorsFile {
  public:
-  /// Checks every rule of the format before anything is read.
+  /// Checks every rule of the format before it returns.
   /// Errors: [weights/unreadable], [weights/format], [weights/dtype].
   static SafetensorsFile open(const std::string& path);
 
   const std::string& path() const { return path_; }
-  /// The header's "__metadata__"; empty when there is none.
+  /// The "__metadata__" of the header. Empty when there is none.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::map<std::string, SafetensorsEntry>& entries() const { return entries_; }
   bool contains(const std::string& name) const { return entries_.count(name) != 0; }
   /// Errors: [weights/no-tensor] with the nearest name.
   at::Tensor tensor(const std::string& name) const;
-  /// All tensors, or those whose name begins with `prefix`, which is removed.
+  /// Returns all tensors, or those whose name begins with `prefix`, which is removed.
   TensorMap tensors(const std::string& prefix = "") const;
   const WeightMapping& mapping() const { return *mapping_; }
-  /// Where its elements lie.
+  /// Returns the position of the tensor's elements in the file.
   std::optional<StoredBytes> stored_bytes(const std::string& name) const;
-  /// Gives the memory behind a tensor's views back; they are read again when they are touched
-  /// again, without what was written to them.
+  /// Frees the memory pages behind a tensor's views. They are read again on the next access. Values
+  /// that were written to them are lost.
   void release(const std::string& name) const;
 
  private:
@@ -61,16 +61,17 @@ class SafetensorsFile {
   uint64_t data_begin_ = 0;
 };
 
-/// Writes `tensors` under another name, syncs and renames, so that `path` always holds a complete
-/// file. Same input, same bytes. `float_type`: what floating tensors become, one after the other.
-/// Returns the checksums of what it wrote. Errors: [io/write], [weights/dtype].
+/// Writes `tensors` to a temporary file, syncs and renames it, so that `path` is always a complete
+/// file. The same input gives the same bytes. `float_type`: dtype to which floating-point tensors
+/// are converted, one at a time. Returns the checksums of the file. Errors: [io/write],
+/// [weights/dtype].
 FileChecksums write_safetensors(const std::string& path, const TensorMap& tensors,
                                 const std::map<std::string, std::string>& metadata = {},
                                 std::optional<at::ScalarType> float_type = {});
 
-/// The element type that `tensor` is written with.
+/// Returns the dtype in which `tensor` is written.
 at::ScalarType written_type(const at::Tensor& tensor, std::optional<at::ScalarType> float_type);
-/// Bytes of it in the file.
+/// Returns its bytes in the file.
 uint64_t written_bytes(const at::Tensor& tensor, std::optional<at::ScalarType> float_type);
 
 }  // namespace s2s

@@ -45,11 +45,11 @@ constexpr TypeName kTypes[] = {
     {"F8_E8M0", at::ScalarType::Float8_e8m0fnu},
 };
 
-/// A header is an object of objects of lists; its numbers lie in three of them.
+/// A header is an object of objects of lists. The numbers are inside three levels.
 constexpr int kHeaderDepth = 3;
 
-/// Notes the first key that an object has twice. The parser with a callback would do, too, but
-/// looks through the whole of an object for each that ends in it.
+/// Finds the first repeated key of an object. The parser's callback could do this too, but would
+/// scan the entire object for each nested object.
 class KeyWatch : public nlohmann::json_sax<json> {
  public:
   const std::string& repeated() const { return repeated_; }
@@ -77,15 +77,15 @@ class KeyWatch : public nlohmann::json_sax<json> {
   bool end_array() override { return true; }
   bool parse_error(size_t /*position*/, const std::string& /*token*/,
                    const nlohmann::detail::exception& /*error*/) override {
-    return false;  // the parser that comes behind says what is wrong
+    return false;  // the parser that runs next reports the error
   }
 
  private:
-  std::vector<std::unordered_set<std::string>> open_;  // keys of the objects that are open
+  std::vector<std::unordered_set<std::string>> open_;  // keys of the open objects
   std::string repeated_;
 };
 
-/// Parses JSON and notes the first key that an object has twice.
+/// Parses JSON and returns the first repeated key of an object.
 json parse_unique(const std::string& path, std::string_view text, std::string& repeated) {
   if (!is_json_depth_within(text, kHeaderDepth)) {
     throw weights_errors::format(path, "the header nests deeper than a list in a tensor's entry");
@@ -116,10 +116,10 @@ bool is_list_of_counts(const json& node) {
          });
 }
 
-/// Bytes of a tensor, or nothing when the product does not fit.
+/// Returns the bytes of a tensor, or nothing on overflow.
 std::optional<uint64_t> num_bytes(const SafetensorsEntry& entry) {
   uint64_t bytes = c10::elementSize(entry.dtype);
-  bool is_empty = false;  // strides must fit even where there are no elements
+  bool is_empty = false;  // strides must fit even when there are no elements
   for (const int64_t size : entry.sizes) {
     is_empty = is_empty || size == 0;
     const auto factor = static_cast<uint64_t>(std::max<int64_t>(size, 1));
@@ -166,7 +166,7 @@ SafetensorsEntry read_entry(const std::string& path, const std::string& name, co
   return entry;
 }
 
-/// Tensors must follow each other without holes or overlaps and fill the data.
+/// Tensors must be contiguous, without gaps or overlaps, and must fill the data.
 void check_layout(const std::string& path, const std::map<std::string, SafetensorsEntry>& entries,
                   uint64_t data_bytes) {
   std::vector<std::pair<const std::string*, const SafetensorsEntry*>> order;

@@ -6,7 +6,7 @@
 
 namespace s2s {
 
-/// "[2, 3]"; "[]" for a number.
+/// Returns "[2, 3]", or "[]" for a scalar.
 inline std::string shape_text(at::IntArrayRef sizes) {
   std::string text;
   for (const int64_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);

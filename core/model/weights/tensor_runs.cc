@@ -7,7 +7,7 @@
 namespace s2s {
 namespace {
 
-/// Without empty spans; those that follow each other are one.
+/// Removes empty spans and merges adjacent ones.
 std::vector<TensorSpan> merged(const std::vector<TensorSpan>& spans) {
   std::vector<TensorSpan> out;
   for (const TensorSpan& span : spans) {
@@ -21,7 +21,7 @@ std::vector<TensorSpan> merged(const std::vector<TensorSpan>& spans) {
   return out;
 }
 
-/// True when `span` is the next of the run; its stride becomes known with the second span.
+/// Returns true when `span` continues the run. The second span determines the stride.
 bool continues(SpanRun& run, const TensorSpan& span) {
   if (run.count != span.count) return false;
   if (run.repeat == 1) run.stride = span.begin - run.begin;

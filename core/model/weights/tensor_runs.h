@@ -1,5 +1,6 @@
 #pragma once
-// Spans of a flattened tensor, written short: what a rank holds of a row-wise cut is one run.
+// A compact form of spans of a flattened tensor. The columns that a rank stores of a row-wise
+// sharded weight are one run.
 
 #include <cstdint>
 #include <optional>
@@ -9,7 +10,7 @@
 
 namespace s2s {
 
-/// `repeat` spans of `count` elements; each begins `stride` after the one before.
+/// `repeat` spans of `count` elements, `stride` elements apart.
 struct SpanRun {
   int64_t begin = 0;
   int64_t count = 0;
@@ -17,23 +18,24 @@ struct SpanRun {
   int64_t repeat = 1;
 };
 
-/// The same elements in the same order; spans that follow each other become one.
+/// Returns the same elements in the same order. Adjacent spans are merged.
 std::vector<SpanRun> to_runs(const std::vector<TensorSpan>& spans);
 std::vector<TensorSpan> to_spans(const std::vector<SpanRun>& runs);
 int64_t count_elements(const std::vector<TensorSpan>& spans);
-/// Elements of runs that fit some tensor.
+/// Returns the number of elements of runs that fit a tensor.
 int64_t count_elements(const std::vector<SpanRun>& runs);
-/// False for runs that leave a tensor of `numel` elements, or that name some too often to be true.
+/// Returns false for runs that exceed a tensor of `numel` elements, or that repeat elements more
+/// often than possible.
 bool fits(const std::vector<SpanRun>& runs, int64_t numel);
 
-/// The place in the whole tensor of the i-th number of some spans.
+/// Returns the index in the full tensor of the i-th element of some spans.
 int64_t element_at(const std::vector<TensorSpan>& spans, int64_t i);
-/// Coordinates of a number of the flattened tensor.
+/// Returns the coordinates of an element, given its index in the flattened tensor.
 std::vector<int64_t> coordinates(const std::vector<int64_t>& sizes, int64_t number);
-/// Elements of a tensor of these sizes, which were checked where they were read.
+/// Returns the number of elements of validated sizes.
 int64_t count_elements(const std::vector<int64_t>& sizes);
-/// The same of sizes that somebody else wrote: nothing where one is below 0 or the product (zeros
-/// taken for ones, so that strides fit, too) needs more than 63 bits.
+/// The number of elements of sizes from an untrusted source. Returns nothing if a size is negative
+/// or the product exceeds 63 bits. Zeros count as ones in this check, so that strides fit, too.
 std::optional<int64_t> try_count_elements(const std::vector<int64_t>& sizes);
 
 }  // namespace s2s

@@ -65,7 +65,7 @@ const std::map<std::string, at::ScalarType>& element_types() {
   return types;
 }
 
-/// Reads the arguments of one call, in order.
+/// Reads the arguments of a call in order.
 class Call {
  public:
   Call(const std::string& path, const std::string& name, const Arguments& arguments)
@@ -80,7 +80,7 @@ class Call {
   const PickleValue& argument(size_t i, Kind kind) const {
     if (i >= arguments_.size()) fail("is called with too few arguments");
     if (arguments_[i]->kind != kind) {
-      fail("is called with a wrong argument " + std::to_string(i));
+      fail("is called with an argument " + std::to_string(i) + " of the wrong type");
     }
     return *arguments_[i];
   }
@@ -95,7 +95,7 @@ class Call {
     std::vector<int64_t> counts;
     if (argument(i, Kind::kTuple).items.size() > kMaxDims) fail("has too many dims");
     for (const PickleValue* item : argument(i, Kind::kTuple).items) {
-      if (item->kind != Kind::kNumber || item->number < 0) fail("is called with a wrong size");
+      if (item->kind != Kind::kNumber || item->number < 0) fail("is called with an invalid size");
       counts.push_back(item->number);
     }
     return counts;
@@ -113,7 +113,7 @@ PickleValue of_kind(Kind kind) {
   return value;
 }
 
-/// `type_at`: the argument that is the element type; without one it is the storage's.
+/// `type_at`: index of the dtype argument. Without one, the dtype is that of the storage.
 PickleValue rebuild_tensor(const Call& call, std::optional<size_t> type_at) {
   PickledTensor tensor;
   tensor.storage = call.argument(0, Kind::kStorage).tensor->storage;
@@ -121,10 +121,11 @@ PickleValue rebuild_tensor(const Call& call, std::optional<size_t> type_at) {
   tensor.offset = call.count_at(1);
   tensor.sizes = call.counts_at(2);
   tensor.strides = call.counts_at(3);
-  if (tensor.sizes.size() != tensor.strides.size()) call.fail("has another number of strides");
+  if (tensor.sizes.size() != tensor.strides.size())
+    call.fail("has different numbers of sizes and strides");
   if (type_at) {
     const auto type = element_types().find(call.argument(*type_at, Kind::kGlobal).text);
-    if (type == element_types().end()) call.fail("is called with an unknown element type");
+    if (type == element_types().end()) call.fail("is called with an unknown dtype");
     tensor.dtype = type->second;
   }
   PickleValue value = of_kind(Kind::kTensor);
@@ -148,7 +149,7 @@ PickleValue ordered_dict(const Call& call) {
   if (call.count() == 0) return value;
   for (const PickleValue* pair : call.argument(0, Kind::kList).items) {
     const bool is_sequence = pair->kind == Kind::kTuple || pair->kind == Kind::kList;
-    if (!is_sequence || pair->items.size() != 2) call.fail("is called with no list of pairs");
+    if (!is_sequence || pair->items.size() != 2) call.fail("is not called with a list of pairs");
     value.items.insert(value.items.end(), pair->items.begin(), pair->items.end());
   }
   return value;
@@ -172,7 +173,7 @@ const std::map<std::string, Function>& functions() {
       {"collections.OrderedDict", ordered_dict},
       {"builtins.set", [](const Call& call) { return sequence(call, Kind::kList); }},
       {"__builtin__.set", [](const Call& call) { return sequence(call, Kind::kList); }},
-      {"_codecs.encode", text_argument},  // how protocol 2 writes bytes
+      {"_codecs.encode", text_argument},  // protocol 2 writes bytes in this way
   };
   return all;
 }
@@ -196,12 +197,12 @@ PickleValue persistent_storage(const std::string& path, const PickleValue& id) {
   static const std::string kName = "persistent id";
   const Call call(path, kName, id.items);
   if (id.kind != Kind::kTuple || call.argument(0, Kind::kText).text != "storage") {
-    call.fail("is no ('storage', type, key, location, count)");
+    call.fail("is not a tuple ('storage', type, key, location, count)");
   }
   const auto type = storage_types().find(call.argument(1, Kind::kGlobal).text);
-  if (type == storage_types().end()) call.fail("names an unknown type of storage");
+  if (type == storage_types().end()) call.fail("has an unknown storage type");
   const std::string& key = call.argument(2, Kind::kText).text;
-  if (key.size() > kMaxKeyBytes) call.fail("names a storage with too long a key");
+  if (key.size() > kMaxKeyBytes) call.fail("has a storage key that is too long");
   PickledTensor holder;
   holder.storage = {key, type->second, call.count_at(4)};
   PickleValue value = of_kind(Kind::kStorage);

@@ -21,7 +21,7 @@ using weights_errors::torch_format;
 
 constexpr std::string_view kPickleName = "data.pkl";
 
-/// The folder that every entry of the archive is in: that of data.pkl.
+/// Returns the folder of data.pkl, in which every entry of the archive is.
 std::string archive_folder(const std::string& path, const std::map<std::string, ZipEntry>& files) {
   for (const auto& [name, entry] : files) {
     const size_t slash = name.find('/');
@@ -50,11 +50,11 @@ const PickleValue& state_dict(const std::string& path, const PickleValue& root) 
     keys.push_back("'" + root.items[i]->text + "'");
   }
   throw torch_format(
-      path, fmt::format("it holds no dictionary of tensors{}",
+      path, fmt::format("it contains no dictionary of tensors{}",
                         keys.empty() ? "" : fmt::format("; its keys: {}", fmt::join(keys, ", "))));
 }
 
-/// Elements of the storage that a view reaches; nothing when that does not fit.
+/// Returns how many elements of the storage a view needs. Returns nothing on overflow.
 std::optional<uint64_t> reach(const PickledTensor& tensor) {
   auto last = static_cast<uint64_t>(tensor.offset);
   uint64_t count = 1;
@@ -72,16 +72,16 @@ std::optional<uint64_t> reach(const PickledTensor& tensor) {
   return is_empty ? 0 : last + 1;
 }
 
-/// Files that people take for what this reads.
+/// Detects other kinds of files that users may pass.
 void check_kind(const std::string& path, std::string_view bytes) {
   if (bytes.substr(0, 2) == "PK") return;
   const bool is_old = bytes.substr(0, 1) == "\x80";
-  throw torch_format(path, is_old ? "it is in the format of before torch 1.6; load and save it "
-                                    "again with torch"
-                                  : "it does not begin as a zip archive does");
+  throw torch_format(path, is_old ? "its format is from before torch 1.6; load and save it again "
+                                    "with torch"
+                                  : "it is not a zip archive");
 }
 
-/// The file itself, or the weights in a .nemo archive.
+/// Opens the file itself, or the weights in a .nemo archive.
 ArchiveMember open_zip(const std::string& path) {
   auto mapping = std::make_shared<WeightMapping>(path);
   if (is_archive({mapping->begin(), mapping->size()})) {
@@ -110,7 +110,7 @@ TorchFile TorchFile::open(const std::string& path) {
   };
   const std::string_view order = bytes_of("byteorder");
   if (!order.empty() && order != "little") {
-    throw torch_format(path, "its numbers are not little-endian");
+    throw torch_format(path, "its byte order is not little-endian");
   }
   file.read_entries(read_pickle(path, bytes_of(kPickleName)));
   return file;
@@ -121,10 +121,11 @@ void TorchFile::read_entries(const Pickle& pickle) {
   for (size_t i = 0; i + 1 < dict.items.size(); i += 2) {
     const PickleValue& key = *dict.items[i];
     const PickleValue& value = *dict.items[i + 1];
-    if (key.kind != Kind::kText) throw torch_format(path_, "a name in its state dict is no text");
-    if (value.kind == Kind::kNone || key.text.ends_with("_extra_state")) continue;  // no numbers
+    if (key.kind != Kind::kText)
+      throw torch_format(path_, "a key of its state dict is not a string");
+    if (value.kind == Kind::kNone || key.text.ends_with("_extra_state")) continue;  // no tensor
     if (value.kind != Kind::kTensor) {
-      throw torch_format(path_, "'" + key.text + "' in its state dict is no tensor");
+      throw torch_format(path_, "'" + key.text + "' in its state dict is not a tensor");
     }
     storage_of(key.text, *value.tensor);
     entries_[key.text] = *value.tensor;
@@ -141,8 +142,8 @@ const ZipEntry& TorchFile::storage_of(const std::string& name, const PickledTens
   const uint64_t there = it->second.size / c10::elementSize(tensor.dtype);
   if (!needed || *needed > there) {
     throw torch_format(
-        path_, fmt::format("tensor '{}': its storage has {} elements, it needs {}", name, there,
-                           needed ? std::to_string(*needed) : "more than there can be"));
+        path_, fmt::format("tensor '{}': its storage has {} elements, but the tensor needs {}",
+                           name, there, needed ? std::to_string(*needed) : "more than 2^63"));
   }
   return it->second;
 }

@@ -48,7 +48,7 @@ class ShardVerifier {
     verdict_.num_files += name.ends_with(".safetensors") ? 1 : 0;
   }
 
-  /// The index is the whole truth of the folder, or somebody has added to it.
+  /// Finds files that the index does not list. They do not belong to the checkpoint.
   void find_strangers() {
     std::error_code problem;
     for (const auto& entry : fs::recursive_directory_iterator(folder_, problem)) {
@@ -57,7 +57,7 @@ class ShardVerifier {
       const std::string name = entry.path().lexically_relative(folder_).string();
       if (name == CheckpointIndex::kFile || files_->index()->files.count(name) != 0) continue;
       verdict_.findings.push_back(fmt::format(
-          "{} is not of this checkpoint: its index.json, of {} rank{}, does not list it",
+          "{} does not belong to this checkpoint: index.json (of {} rank{}) does not list it",
           entry.path().string(), files_->index()->num_ranks,
           files_->index()->num_ranks == 1 ? "" : "s"));
     }
@@ -68,17 +68,17 @@ class ShardVerifier {
       ++verdict_.num_tensors;
       verdict_.num_bytes +=
           static_cast<uint64_t>(count_elements(tensor.sizes)) * c10::elementSize(tensor.dtype);
-      // Runs are spread out below: a file that is there bounds how many there can be.
+      // Runs are expanded below. The size of an existing file limits their number.
       const bool is_damaged =
           std::any_of(tensor.shards.begin(), tensor.shards.end(),
                       [&](const StoredShard& shard) { return damaged_.count(shard.file) != 0; });
       const std::string fault = is_damaged ? "" : tiling_fault(tensor);
       if (!fault.empty()) {
-        verdict_.findings.push_back(
-            fmt::format("{}: of {} {}", files_->path(CheckpointIndex::kFile), tensor_name, fault));
+        verdict_.findings.push_back(fmt::format(
+            "{}: tensor '{}': {}", files_->path(CheckpointIndex::kFile), tensor_name, fault));
       }
       for (const StoredShard& shard : tensor.shards) {
-        if (damaged_.count(shard.file) != 0) continue;  // said once for the file
+        if (damaged_.count(shard.file) != 0) continue;  // reported once per file
         verdict_.attempt([&] { check_shard(name, tensor_name, tensor, shard); });
       }
     }
@@ -91,7 +91,7 @@ class ShardVerifier {
     const std::vector<TensorSpan> spans = to_spans(shard.runs);
     if (elements.numel() != count_elements(spans) || elements.scalar_type() != tensor.dtype) {
       throw weights_errors::tensor_format(
-          file.path(), name, "it is not the shard of '" + group + "' that index.json says it is");
+          file.path(), name, "it is not the shard of '" + group + "' that index.json lists");
     }
     const std::optional<NotFinite> bad = find_not_finite(elements);
     file.release(name);
@@ -109,7 +109,7 @@ class ShardVerifier {
 
 class WeightVerifier {
  public:
-  /// Reads one file. Its tensors are those of no other.
+  /// Reads one file. No other file may have its tensors.
   void read(const std::string& path) {
     verdict_.attempt([&] {
       const WeightFiles file = WeightFiles::open(path);
@@ -126,7 +126,7 @@ class WeightVerifier {
 
   void compare(const WeightIndex& index) {
     for (const auto& [name, file] : index.home) {
-      if (!fs::exists(file)) continue;  // said once for the file
+      if (!fs::exists(file)) continue;  // reported once per file
       const auto found = home_.find(name);
       if (found == home_.end() || found->second != file) {
         find(fmt::format("the index '{}' says that tensor '{}' is in '{}', which lacks it",
@@ -184,8 +184,8 @@ WeightsVerdict verify_weights(const std::string& path) {
       if (fs::exists(file)) {
         verifier.read(file);
       } else {
-        verifier.find(fmt::format("'{}' is not there; the index expects {} tensors in it", file,
-                                  num_tensors));
+        verifier.find(
+            fmt::format("'{}' is missing; the index expects {} tensors in it", file, num_tensors));
       }
     }
     verifier.compare(*folder.index);

@@ -1,6 +1,5 @@
 #pragma once
-// Whether weight files and checkpoints are whole, and what they should be, before anything is built
-// from them.
+// Verifies that weight files and checkpoints are complete and valid before they are used.
 
 #include <cstdint>
 #include <string>
@@ -10,14 +9,14 @@
 
 namespace s2s {
 
-/// What was read, and everything that is wrong with it, a line or more each.
+/// What was read, and all problems found, each with one or more lines.
 struct WeightsVerdict {
   int64_t num_files = 0;
   int64_t num_tensors = 0;
-  uint64_t num_bytes = 0;  // of tensors
+  uint64_t num_bytes = 0;  // bytes of tensors
   std::vector<std::string> findings;
 
-  /// What `action` throws is a finding.
+  /// Runs `action`. An exception becomes a finding.
   template <class Action>
   void attempt(Action action) {
     try {
@@ -28,14 +27,14 @@ struct WeightsVerdict {
   }
 };
 
-/// Reads all of `path` (what WeightFiles::open takes): headers, sizes, the index against its files
-/// in both directions, names that are there twice, and every element. One tensor is in memory at a
-/// time. Errors: [weights/unreadable] when there is nothing at `path`; all else is a finding.
+/// Verifies `path` (any path that WeightFiles::open accepts): headers, sizes, the index against its
+/// files in both directions, repeated names, and every element. Keeps only one tensor in memory.
+/// Errors: [weights/unreadable] when `path` does not exist. All other problems are findings.
 WeightsVerdict verify_weights(const std::string& path);
 
-/// Reads all of a checkpoint that has an index: lengths and checksums of every file, every element
-/// of every tensor, what the files say of their shards against the index, files that ranks of
-/// another run left. Each is a finding. One tensor is in memory at a time.
+/// Verifies a checkpoint that has an index: lengths and checksums of every file, every element of
+/// every tensor, the files' metadata against the index, and files left by another run. Each problem
+/// is a finding. Keeps only one tensor in memory.
 WeightsVerdict verify_checkpoint(const std::string& folder);
 
 }  // namespace s2s

@@ -82,7 +82,7 @@ void WeightFiles::Content::add_indexed(const WeightIndex& index) {
     if (std::filesystem::exists(file)) {
       in_file[file] = spec_of(open(file));
     } else {
-      findings.push_back(fmt::format("'{}' is not there ({} tensors)", file, num_tensors));
+      findings.push_back(fmt::format("'{}' is missing ({} tensors)", file, num_tensors));
     }
   }
   for (const auto& [name, file] : index.home) {

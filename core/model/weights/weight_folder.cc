@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kIndexSuffix = ".index.json";
 constexpr std::string_view kAdapterFile = "adapter_model.safetensors";
 
-/// Writers that do not know it write 0.
+/// Programs that do not know the size write 0.
 std::optional<uint64_t> total_size(const nlohmann::json& index) {
   const nlohmann::json::json_pointer place("/metadata/total_size");
   if (!index.is_object() || !index.contains(place) || !index[place].is_number_unsigned()) return {};
@@ -40,7 +40,8 @@ WeightIndex read_index(const fs::path& path) {
     const fs::path name = file.is_string() ? file.get<std::string>() : std::string();
     if (name.empty() || name.filename() != name || name == "." || name == "..") {
       const std::string text = file.is_string() ? "'" + name.string() + "'" : file.type_name();
-      findings.push_back("tensor '" + tensor + "': " + text + " is not the name of a file beside");
+      findings.push_back("tensor '" + tensor + "': " + text +
+                         " is not the name of a file in its folder");
     } else {
       index.home[tensor] = (path.parent_path() / name).string();
     }
@@ -79,11 +80,11 @@ WeightFolder search(const fs::path& folder) {
   if (auto archives = files_with(folder, ".nemo"); archives.size() == 1) return {{}, archives};
   throw weights_errors::unreadable(
       folder.string(),
-      "the folder has no *.safetensors file, no pytorch_model.bin, no model_weights.ckpt and no "
-      "*.nemo archive of its own");
+      "the folder has no *.safetensors file, no pytorch_model.bin, no model_weights.ckpt and not "
+      "exactly one *.nemo archive");
 }
 
-/// False for what is no file of bytes: a named pipe would wait for a writer.
+/// Returns false for anything but a regular file: opening a named pipe would block.
 bool starts_like_zip(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return false;

@@ -15,7 +15,7 @@ namespace s2s {
 
 namespace {
 
-// Without O_NONBLOCK, opening a named pipe would wait for a writer.
+// Without O_NONBLOCK, opening a named pipe would block.
 int open_file(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0 && !says_no_file(errno)) throw read_error(path, errno);
@@ -81,7 +81,8 @@ void map_pages(const void* begin, uint64_t bytes) {
 
 void WeightMapping::release(uint64_t offset, uint64_t bytes) const {
   const uint64_t page = page_bytes();
-  const uint64_t first = (offset + page - 1) / page * page;  // whole pages only: neighbors stay
+  // Only complete pages, so that adjacent data stays.
+  const uint64_t first = (offset + page - 1) / page * page;
   const uint64_t last = (offset + bytes) / page * page;
   if (first < last) ::madvise(begin_ + first, last - first, MADV_DONTNEED);
 }

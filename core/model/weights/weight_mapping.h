@@ -1,5 +1,5 @@
 #pragma once
-// A weight file in memory.
+// Maps a weight file into memory.
 
 #include <cstdint>
 #include <optional>
@@ -11,13 +11,13 @@ namespace s2s {
 
 class WeightFiles;
 
-/// A private (copy-on-write) mapping of a whole file. Pages are read when they are touched; a file
-/// that becomes shorter meanwhile ends the process with a message (base/mapped_file.h).
+/// A private (copy-on-write) mapping of a whole file. Pages are read on first access. If the file
+/// is truncated meanwhile, the process ends with a message (base/mapped_file.h).
 class WeightMapping {
  public:
-  /// Errors: [weights/unreadable]; an empty file gives a mapping of size 0.
+  /// Errors: [weights/unreadable]. An empty file gives a mapping of size 0.
   explicit WeightMapping(const std::string& path);
-  /// Of an open file, which becomes the mapping's own. `path` is for messages.
+  /// Maps an open file and takes ownership of it. `path` is for messages.
   WeightMapping(int file, const std::string& path);
   ~WeightMapping();
   WeightMapping(const WeightMapping&) = delete;
@@ -26,12 +26,12 @@ class WeightMapping {
   char* begin() const { return begin_; }
   uint64_t size() const { return size_; }
 
-  /// Copies bytes of the file, past the mapping: no page of it comes into memory. Faster than
-  /// touching views. Units: bytes. Errors: [weights/unreadable].
+  /// Copies bytes of the file without bringing pages of the mapping into memory. Faster than
+  /// reading through views. Units: bytes. Errors: [weights/unreadable].
   void read(uint64_t offset, uint64_t bytes, void* to) const;
 
-  /// Gives the memory of these bytes back; they are read again when they are touched again. What
-  /// was written to views of them is lost. Units: bytes from the begin of the file.
+  /// Frees the memory pages of these bytes. They are read again on the next access. Values that
+  /// were written to views of them are lost. Units: bytes from the begin of the file.
   void release(uint64_t offset, uint64_t bytes) const;
 
  private:
@@ -42,19 +42,19 @@ class WeightMapping {
   std::optional<GuardedMapping> guard_;
 };
 
-/// Where a tensor's elements lie one after the other.
+/// The position of a tensor whose elements are contiguous in a file.
 struct StoredBytes {
   const WeightMapping* mapping = nullptr;
   uint64_t offset = 0;
   uint64_t bytes = 0;
 };
 
-/// The same for a tensor in one of several files; nothing where its elements do not follow each
-/// other. Errors: [weights/no-tensor].
+/// Returns the position of a tensor in one of several files, or nothing when its elements are not
+/// contiguous. Errors: [weights/no-tensor].
 std::optional<StoredBytes> stored_bytes(const WeightFiles& files, const std::string& name);
 
-/// Maps the pages of a range at once, before they are touched one by one: reading is faster. Does
-/// nothing where the system cannot.
+/// Maps the pages of a range at once, which is faster than page faults. Does nothing where the
+/// system does not support it.
 void map_pages(const void* begin, uint64_t bytes);
 
 }  // namespace s2s

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kIndex = "model.safetensors.index.json";
 
-/// The tensors of each file, in the order of their names.
+/// Assigns tensors to files, in the order of their names.
 std::vector<TensorMap> split(const TensorMap& tensors, const ShardSettings& settings) {
   std::vector<TensorMap> shards(1);
   uint64_t filled = 0;
@@ -39,7 +39,7 @@ std::string file_name(size_t number, size_t count) {
   return fmt::format("model-{:05}-of-{:05}.safetensors", number, count);
 }
 
-/// Removes weights of an earlier export, unless they are among `kept`.
+/// Removes weights of an earlier export, except for those in `kept`.
 void remove_others(const fs::path& folder, const std::set<std::string>& kept) {
   static const Regex pattern(R"(model(-[0-9]{5}-of-[0-9]{5})?\.safetensors)");
   std::vector<fs::path> others;
@@ -58,7 +58,7 @@ WrittenShards write_weight_shards(const std::string& folder, const TensorMap& te
   WrittenShards written{static_cast<int64_t>(shards.size()), 0};
   nlohmann::ordered_json weight_map = nlohmann::ordered_json::object();
   std::set<std::string> files;
-  fs::remove(fs::path(folder) / kIndex);  // it would name files that are being replaced
+  fs::remove(fs::path(folder) / kIndex);  // it would refer to files that are being replaced
   for (size_t i = 0; i < shards.size(); ++i) {
     const std::string file = file_name(i + 1, shards.size());
     write_safetensors((fs::path(folder) / file).string(), shards[i], {{"format", "pt"}},

@@ -56,7 +56,7 @@ Error slice(const std::string& path, const std::string& tensor, const std::vecto
 
 Error dtype(const std::string& path, const std::string& tensor, const std::string& type) {
   return {ExitCode::kData, "weights/dtype",
-          fmt::format("'{}' tensor '{}' has element type '{}', which LibTorch cannot hold\n  "
+          fmt::format("'{}' tensor '{}' has dtype '{}', which LibTorch does not support\n  "
                       "convert the file to F32, F16 or BF16",
                       path, tensor, type)};
 }

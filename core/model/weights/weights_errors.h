@@ -1,5 +1,5 @@
 #pragma once
-// What can be wrong with weight files and with checkpoints.
+// Error texts of weight files and checkpoints.
 
 #include <cstdint>
 #include <map>
@@ -12,27 +12,27 @@
 
 namespace s2s::weights_errors {
 
-/// [weights/unreadable] the file or folder cannot be opened.
+/// [weights/unreadable] The file or folder cannot be opened.
 Error unreadable(const std::string& path, const std::string& why);
-/// [weights/format] the file is not what the safetensors format asks for.
+/// [weights/format] The file violates the safetensors format.
 Error format(const std::string& path, const std::string& what);
-/// [weights/format] with the tensor that breaks the rule.
+/// [weights/format] Names the tensor with the problem.
 Error tensor_format(const std::string& path, const std::string& tensor, const std::string& what);
-/// [weights/format] the file is not what torch.save writes.
+/// [weights/format] The file is not a valid file of torch.save.
 Error torch_format(const std::string& path, const std::string& what);
-/// [weights/refused] reading the file would execute something; `what` names it.
+/// [weights/refused] Reading the file would execute code; `what` names it.
 Error refused(const std::string& path, const std::string& what);
-/// [weights/index] everything that is wrong with an index of shards.
+/// [weights/index] All problems of an index of shards.
 Error index(const std::string& path, const std::vector<std::string>& findings);
-/// [weights/slice] a part that the tensor does not have.
+/// [weights/slice] The tensor does not contain this slice.
 Error slice(const std::string& path, const std::string& tensor, const std::vector<int64_t>& sizes,
             const TensorSlice& slice);
-/// [weights/dtype] an element type that LibTorch cannot hold.
+/// [weights/dtype] A dtype that LibTorch does not support.
 Error dtype(const std::string& path, const std::string& tensor, const std::string& type);
-/// [weights/no-tensor] a tensor that the file does not have.
+/// [weights/no-tensor] The file does not contain this tensor.
 Error no_tensor(const std::string& path, const std::string& tensor,
                 const std::vector<std::string>& available);
-/// The same; the keys of `entries` are the tensors that the file has.
+/// The same. The keys of `entries` are the tensors in the file.
 template <class Entry>
 Error no_tensor(const std::string& path, const std::string& tensor,
                 const std::map<std::string, Entry>& entries) {
@@ -40,29 +40,29 @@ Error no_tensor(const std::string& path, const std::string& tensor,
   for (const auto& entry : entries) available.push_back(entry.first);
   return no_tensor(path, tensor, available);
 }
-/// [weights/duplicate] two files of one folder hold the same tensor.
+/// [weights/duplicate] Two files of one folder contain the same tensor.
 Error duplicate(const std::string& tensor, const std::string& first, const std::string& second);
-/// [weights/not-finite] NaN or infinity at one place of one tensor.
+/// [weights/not-finite] An element of a tensor is NaN or infinite.
 Error not_finite(const std::string& source, const std::string& tensor,
                  const std::vector<int64_t>& index, double value);
-/// [weights/mismatch] all tensors that are missing, not expected, or of another shape.
+/// [weights/mismatch] All tensors that are missing, unexpected, or have another shape.
 Error mismatch(const std::string& source, const std::vector<std::string>& lines);
-/// [weights/config] a key of a foreign configuration that changes the numbers and is not known.
+/// [weights/config] A key of a foreign configuration changes the results and is not supported.
 Error config(const std::string& place, const std::string& key, const std::string& value,
              const std::string& expected);
-/// [weights/config] a `model_type` that another family's plugin reads.
+/// [weights/config] The plugin of another model family reads this `model_type`.
 Error family(const std::string& place, const std::string& key, const std::string& value,
              const std::string& expected);
-/// [weights/json] a file or text that is not JSON.
+/// [weights/json] The file or text is not JSON.
 Error json(const std::string& source, const std::string& why);
 
 }  // namespace s2s::weights_errors
 
 namespace s2s::checkpoint_errors {
 
-/// [checkpoint/incomplete] a folder without all its files, or with one that cannot be read.
+/// [checkpoint/incomplete] The folder lacks a file, or a file cannot be read.
 Error incomplete(const std::string& folder, const std::string& file);
-/// [checkpoint/damaged] a file that is not as it was written; `what`: how one sees it.
+/// [checkpoint/damaged] A file has changed since it was written. `what`: how this was detected.
 Error damaged(const std::string& path, const std::string& what);
 
 }  // namespace s2s::checkpoint_errors

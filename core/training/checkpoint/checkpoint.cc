@@ -23,7 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Saves in a row after which what follows them, say the removal of older ones, is an error.
+/// After this many consecutive failures of the cleanup that follows a save (such as the removal of
+/// older checkpoints), the failure becomes an error.
 constexpr int kMaxFailedInARow = 3;
 constexpr const char* kCleanup = "checkpoint/cleanup";
 
@@ -35,7 +36,8 @@ bool uses_cuda(const std::vector<LocalShard>& parts) {
                      [](const LocalShard& part) { return part.tensor.is_cuda(); });
 }
 
-/// A checkpoint that cannot be continued from would push out one that can.
+/// Refuses to save non-finite values. Such a checkpoint cannot be resumed, and rotation would
+/// replace a usable one with it.
 void check_numbers(const RankFile& file, int64_t steps_done) {
   for (const auto& [name, tensor] : file.tensors) {
     const std::optional<NotFinite> bad = find_not_finite(tensor);
@@ -70,14 +72,15 @@ Error from_json(const std::string& text, int64_t rank) {
           fmt::format("rank {}: {}", rank, error.at("message").get<std::string>())};
 }
 
-/// Errors that say all that there is to say of a save.
+/// Returns true for errors that already describe the failed save. They are not wrapped in
+/// [checkpoint/write].
 bool is_told(const Error& error) {
   return error.exit_code() == ExitCode::kNumerics || error.id() == kCleanup;
 }
 
-/// Runs `action` on every rank. When it throws on one of them, all throw the error of the first
-/// such rank, with its number when there are several ranks. What `is_kept` refuses becomes an error
-/// of writing `target`. All ranks call this in the same order.
+/// Runs `action` on every rank. When it throws on any rank, all ranks throw the error of the lowest
+/// such rank, with its rank number when there are several ranks. Errors for which `is_kept` is
+/// false become [checkpoint/write] of `target`. All ranks must call this in the same order.
 template <class Action>
 void agree(Communicator* world, const fs::path& target, bool (*is_kept)(const Error&),
            const Action& action) {
@@ -101,7 +104,7 @@ void agree(Communicator* world, const fs::path& target, bool (*is_kept)(const Er
   }
 }
 
-/// Rank 0 removes what a save that failed has written so far.
+/// Rank 0 removes the partial files of a failed save.
 void drop_partial(const fs::path& target, int64_t rank) {
   std::error_code ignored;
   if (rank == 0) fs::remove_all(partial_name(target), ignored);
@@ -113,16 +116,16 @@ void write_state(const fs::path& folder, const nlohmann::json& content) {
 
 }  // namespace
 
-/// A save, from the copy of its tensors to its name.
+/// A save, from the copy of its tensors to the rename.
 struct CheckpointFolder::Job {
   fs::path target;
   RunState state;
   std::vector<RankFile> files;
-  CheckpointIndex index;  // of what this rank has written
-  /// Of the writing. A save has failed until its last act says otherwise.
+  CheckpointIndex index;  // of the files that this rank has written
+  /// The error of the writer. A save counts as failed until its last step clears this.
   std::exception_ptr trouble =
       std::make_exception_ptr(std::runtime_error("its files were never written"));
-  std::atomic<bool> done = false;  // with the writing, well or not
+  std::atomic<bool> done = false;  // the writer has ended, with or without an error
   std::thread thread;
 };
 
@@ -136,10 +139,11 @@ CheckpointFolder::CheckpointFolder(std::string folder, std::vector<std::string> 
 CheckpointFolder::~CheckpointFolder() {
   if (job_ == nullptr) return;
   if (job_->thread.joinable()) job_->thread.join();
-  if (ranks_of(settings_.world) > 1) return;  // the others may not come to an agreement any more
+  // The other ranks may not be able to take part any more.
+  if (ranks_of(settings_.world) > 1) return;
   try {
     complete();
-  } catch (const std::exception&) {  // said by whatever ends the run
+  } catch (const std::exception&) {  // the error that ends the run is reported instead
   }
 }
 
@@ -165,13 +169,13 @@ std::string CheckpointFolder::save(const std::vector<LocalShard>& parts, const O
     throw;
   }
   begin_writing(*job);
-  job_ = std::move(job);  // nothing throws between the thread's start and this
+  job_ = std::move(job);  // nothing may throw between the start of the thread and this line
   if (!settings_.is_async) complete();
   return (fs::path(folder_) / fmt::format("step={}", state.steps_done)).string();
 }
 
-/// Without a thread the save takes the time of a synchronous one. The other ranks do not hear of
-/// it: they wait where they would wait for a slow disk.
+/// If no thread can be started, the save runs synchronously. The other ranks are not informed. They
+/// wait as they would for a slow disk.
 void CheckpointFolder::begin_writing(Job& job) const {
   if (settings_.is_async) {
     try {
@@ -228,7 +232,7 @@ void CheckpointFolder::complete() {
   }
 }
 
-/// Rank 0 gives what all have written its name. written: their indexes.
+/// Rank 0 renames the checkpoint once all ranks have written. `written`: the index of each rank.
 void CheckpointFolder::name(Job& job, const std::vector<std::string>& written) {
   for (size_t i = 1; i < written.size(); ++i) {
     merge(job.index, parse_checkpoint_index(fmt::format("rank {}", i), written[i]));
@@ -238,15 +242,16 @@ void CheckpointFolder::name(Job& job, const std::vector<std::string>& written) {
   write_state(partial, state_json(job.state, settings_.mesh));
   try {
     if (fs::exists(settings_.lines)) sync_to_disk(settings_.lines);
-  } catch (const std::exception& error) {  // weights are worth more than lines
+    // Saving the weights is more important than syncing the lines.
+  } catch (const std::exception& error) {
     warn(error.what());
   }
   publish(job.target, std::move(job.index));
   settle_and_rotate(job.target.string(), job.state.steps_done);
 }
 
-/// The checkpoint is whole by now, so that a failure is no reason to end the run at once: the next
-/// save does the same again.
+/// The checkpoint is already complete, so a failure here does not end the run at once. The next
+/// save repeats this cleanup.
 void CheckpointFolder::settle_and_rotate(const std::string& target, int64_t step) {
   try {
     settle(target);
@@ -276,7 +281,7 @@ void CheckpointFolder::warn(const std::string& message) const {
 
 void write_first_checkpoint(const std::string& folder, Block& model, const Attach& attach) {
   fs::path target = fs::path(folder).lexically_normal();
-  if (!target.has_filename()) target = target.parent_path();  // a slash at the end
+  if (!target.has_filename()) target = target.parent_path();  // the path ends in a slash
   const std::vector<RankFile> files = {model_shards(whole_parts(model))};
   check_numbers(files[0], 0);
   const auto write = [&] {
@@ -316,7 +321,7 @@ std::string CheckpointFolder::find_newest() const {
     warn("the remains of an interrupted save were not removed completely: " + left);
   }
   const auto all = list_checkpoints(folder_);
-  std::vector<std::pair<fs::path, std::string>> passed_over;  // and why
+  std::vector<std::pair<fs::path, std::string>> passed_over;  // with the reason
   for (auto place = all.rbegin(); place != all.rend(); ++place) {
     const fs::path& folder = place->second;
     const std::string fault = checkpoint_fault(folder.string(), ProofDepth::kHeaders);
@@ -334,7 +339,7 @@ std::string CheckpointFolder::find_newest() const {
     return folder.string();
   }
   if (passed_over.empty()) return "";
-  // To begin anew would write over what may be fixed.
+  // Starting a new run would overwrite checkpoints that may be repairable.
   throw checkpoint_errors::damaged(passed_over.front().first.string(), passed_over.front().second);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// Checkpoints of a run: one folder each, written under another name, synced and renamed, so that a
-// folder named step=N is always complete; `last` points at the newest. (core/docs/start/runs.md)
+// The checkpoints of a run, one folder each. A checkpoint is written under a temporary name, synced
+// and renamed, so a folder named step=N is always complete. `last` points to the newest checkpoint.
+// (core/docs/start/runs.md)
 //
 //   checkpoints/step=N/model.safetensors      parameters and persistent buffers, our names
 //                      optimizer.safetensors  optimizer state
@@ -11,8 +12,8 @@
 //                      tokenizer/ llm/        files the configuration names (checkpoint_copies.h)
 //                      config.yaml manifest.json   copies from the run folder
 //
-// Of a run of W ranks each writes what it owns: model-RRRRR-of-WWWWW.safetensors and so on. Either
-// form is read on any mesh: a rank reads its own elements.
+// With W ranks, each rank writes the shards it owns: model-RRRRR-of-WWWWW.safetensors and so on.
+// Both forms can be loaded on any mesh: each rank reads the elements it needs.
 
 #include <atomic>
 #include <cstdint>
@@ -32,19 +33,19 @@ namespace s2s {
 
 class StagingBuffer;
 
-/// Everything beside the model and the optimizer that a run continues from; the same on all ranks.
+/// The state that a run resumes from, except the model and the optimizer. Equal on all ranks.
 struct RunState {
   int64_t steps_done = 0;
   std::string data_state;
-  /// A short text of the trainer's own (its loss scaler's state), or "".
+  /// The state of the trainer (such as the loss scale) as a short text, or "".
   std::string trainer_state = "";
-  /// The number that decides which checkpoints are the best, when one was measured of this model.
+  /// The monitored metric, which selects the best checkpoints. Set if it was measured.
   std::optional<double> monitored = std::nullopt;
 };
 
-/// Which checkpoints stay. The one that was just saved always stays, and beside it: so many of the
-/// newest, it among them; or, with `is_monitored`, so many of those whose monitored number is the
-/// best. Those without one come after all others, the newest of them first. -1: all stay.
+/// Selects the checkpoints to keep: the `keep` newest ones (including the one just saved), or with
+/// `is_monitored` the `keep` ones with the best monitored metric. The one just saved is always
+/// kept. Checkpoints without the metric rank after all others, newest first. keep -1: keeps all.
 struct Rotation {
   int64_t keep = 1;
   bool is_monitored = false;
@@ -52,53 +53,55 @@ struct Rotation {
 };
 
 struct CheckpointSettings {
-  /// The ranks that save together; null: one process. Must live on.
+  /// The ranks that save together. Null: one process. Must outlive the folder.
   Communicator* world = nullptr;
   MeshShape mesh;
-  /// `save` returns once the elements are copied, and a thread writes them.
+  /// `save` returns once the elements are copied. A thread then writes them.
   bool is_async = false;
-  /// What a save removes after it; none: nothing.
+  /// The checkpoints to remove after each save. Not set: removes none.
   std::optional<Rotation> rotation = std::nullopt;
-  /// A file of lines (metrics.jsonl) that is put on the disk before a checkpoint gets its name; "":
-  /// none. A checkpoint is never newer than its lines.
+  /// A file of lines (metrics.jsonl) that is synced to disk before a checkpoint is renamed, or "".
+  /// The file then always includes the lines of every complete checkpoint.
   std::string lines = "";
-  /// Hears what does not end the run. Called by whoever calls `save`, `poll`, `finish`, `newest`.
+  /// Receives warnings. Called by the caller of `save`, `poll`, `finish` and `newest`.
   std::function<void(const std::string&)> warn = {};
 };
 
-/// Every rank calls `save`, `poll`, `finish` and `newest` at the same places.
+/// Every rank must call `save`, `poll`, `finish` and `newest` in the same order.
 class CheckpointFolder {
  public:
-  /// `folder`: RUN/checkpoints. `attachments`: files, and folders of files, that are copied into
+  /// `folder`: RUN/checkpoints. `attachments`: files and folders of files that are copied into
   /// every checkpoint.
   CheckpointFolder(std::string folder, std::vector<std::string> attachments,
                    CheckpointSettings settings = {});
-  /// Waits for the disk. A save under way of one process is completed; of several it is not.
+  /// Waits for the writer thread. With one process, a pending save is completed. With several
+  /// processes it is not.
   ~CheckpointFolder();
   CheckpointFolder(const CheckpointFolder&) = delete;
   CheckpointFolder& operator=(const CheckpointFolder&) = delete;
 
-  /// Returns the new checkpoint's folder, which is there when `save` returns, or, asynchronously,
-  /// once a later `poll` or `finish` has seen that all ranks have written. A save that is still
-  /// under way is finished before. parts: what this rank holds of the model. A rank that gets no
-  /// thread for an asynchronous save warns [run/threads] and writes before it returns.
-  /// A folder gets its name when all of it is there: until a save has ended well it has failed.
-  /// Errors, the same on all ranks, with the rank: [checkpoint/write], [numerics/not-finite] when a
-  /// weight or a moment is no number; nothing older is touched. [checkpoint/cleanup] when the third
-  /// checkpoint in a row is whole and what follows failed, of which there were warnings before.
-  /// Those of a save under way come from the next `poll`, `finish` or `save`.
+  /// Saves a checkpoint and returns its folder, which exists when `save` returns. An asynchronous
+  /// save creates it in a later `poll` or `finish`, once all ranks have written. A pending save is
+  /// completed first. `parts`: this rank's shards of the model. If no thread can be started for an
+  /// asynchronous save, the rank warns with [run/threads] and writes before it returns.
+  /// Errors, equal on all ranks, with the rank: [checkpoint/write]; [numerics/not-finite] when a
+  /// weight or an optimizer moment is not finite. Older checkpoints are not changed.
+  /// [checkpoint/cleanup] when the cleanup after a complete checkpoint fails for the third
+  /// consecutive time; earlier failures are warnings. The errors of a pending save are thrown by
+  /// the next `poll`, `finish` or `save`.
   std::string save(const std::vector<LocalShard>& parts, const Optimizer& optimizer,
                    const RunState& state);
-  /// After each step: completes a save under way that all ranks have written. True when it did.
+  /// Call this after each step. Completes a pending save once all ranks have written. True if it
+  /// did.
   bool poll();
-  /// Waits for a save under way, and completes it.
+  /// Waits for a pending save and completes it.
   void finish();
 
-  /// The newest whole checkpoint, or "" when there is none; a newer one that is not whole is passed
-  /// over with a warning, [checkpoint/skipped]. Removes left-overs of saves that were cut off, and
-  /// fixes `last` where a save was cut off before it. Not while one is under way. Errors:
-  /// [checkpoint/damaged] when there are checkpoints and none is whole, [io/read] when one cannot
-  /// be read at this moment, [io/write] when `last` cannot be fixed.
+  /// Returns the newest complete checkpoint, or "" when there is none. Newer incomplete ones are
+  /// skipped with the warning [checkpoint/skipped]. Removes the partial files of interrupted saves,
+  /// and repairs `last` after an interrupted save. Must not be called while a save is pending.
+  /// Errors: [checkpoint/damaged] when checkpoints exist and none is complete, [io/read] when a
+  /// checkpoint cannot be read now, [io/write] when `last` cannot be repaired.
   std::string newest() const;
 
  private:
@@ -116,54 +119,56 @@ class CheckpointFolder {
   std::vector<std::string> attachments_;
   CheckpointSettings settings_;
   std::unique_ptr<StagingBuffer> staging_;
-  std::unique_ptr<Job> job_;  // under way
-  int failed_in_a_row_ = 0;   // saves whose checkpoint was whole and what follows it failed
+  std::unique_ptr<Job> job_;  // the pending save
+  int failed_in_a_row_ = 0;   // consecutive failures of the cleanup after complete checkpoints
 };
 
-/// Adds files to a checkpoint's folder before it gets its name.
+/// Adds files to the folder of a checkpoint before it is renamed.
 using Attach = std::function<void(const std::string& folder)>;
 
-/// Writes a checkpoint of weights alone, with which runs begin at step 0. `folder`: its name; what
-/// is there is replaced. Errors: as CheckpointFolder::save.
+/// Writes a checkpoint with weights only, from which runs start at step 0. `folder`: the final
+/// name; an existing folder is replaced. Errors: as CheckpointFolder::save.
 void write_first_checkpoint(const std::string& folder, Block& model, const Attach& attach);
-/// True for one of these. Errors: [checkpoint/incomplete].
+/// Returns true for a checkpoint of write_first_checkpoint. Errors: [checkpoint/incomplete].
 bool is_weights_only(const std::string& checkpoint);
 
-/// Errors: [checkpoint/missing] when there is no such folder, [checkpoint/incomplete] when it lacks
-/// the file.
+/// Errors: [checkpoint/missing] when the folder does not exist, [checkpoint/incomplete] when the
+/// file is missing in it.
 void require_in_checkpoint(const std::string& checkpoint, const std::string& file);
-/// Errors: [checkpoint/missing], and [checkpoint/incomplete] without a model.
+/// Errors: [checkpoint/missing], [checkpoint/incomplete] when the model is missing.
 void require_checkpoint(const std::string& checkpoint);
-/// Compares the parts that `config` names with those of the checkpoint's config.yaml: families may
-/// have the same tensors and compute other numbers. A checkpoint without that file passes. Errors:
-/// [checkpoint/model].
+/// Compares the components in `config` with those in the checkpoint's config.yaml: model families
+/// can have the same tensors and compute different results. A checkpoint without config.yaml
+/// passes. Errors: [checkpoint/model].
 void check_same_parts(const std::string& checkpoint, const Config& config);
 
-/// Loads what this rank holds of the parameters and persistent buffers; buffers that have no memory
-/// yet become whole. Only the files' blocks around these elements are read, each is checked, and
-/// nothing is written before all is known to fit. The caller tells the strategy (after_update).
+/// Loads this rank's shards of the parameters and persistent buffers. Buffers that are not
+/// allocated yet are loaded as full tensors. Reads only the blocks of the files that contain these
+/// elements, and verifies the checksum of each. Copies nothing until all names and sizes are
+/// checked. The caller must then call after_update of the strategy.
 /// Errors: [checkpoint/missing], [checkpoint/incomplete], [checkpoint/damaged], [checkpoint/model]
 /// with all names that differ, [weights/not-finite].
 void load_model(const std::string& checkpoint, Block& model, const std::vector<LocalShard>& parts);
-/// The same for a model that is whole here.
+/// Loads a model that is not sharded.
 void load_model(const std::string& checkpoint, Block& model);
-/// Optimizer steps that a checkpoint has behind it. Errors: [checkpoint/incomplete].
+/// Returns the number of optimizer steps done. Errors: [checkpoint/incomplete].
 int64_t steps_of_checkpoint(const std::string& checkpoint);
 
-/// Where a rank stands that goes on from a checkpoint.
+/// The place of a rank that resumes from a checkpoint.
 struct ResumingRank {
   MeshShape mesh;
   int64_t rank = 0;
 };
-/// Loads the optimizer (parts: what this rank holds of the model), the random generators and the
-/// run's state. On another mesh a rank takes the random state of the rank whose place is its own,
-/// modulo the size of each axis. Errors: [checkpoint/incomplete], [checkpoint/damaged],
-/// [checkpoint/optimizer], [weights/not-finite].
+/// Loads the optimizer, the random generators and the state of the run. `parts`: this rank's shards
+/// of the model. On another mesh, a rank takes the random state of the old rank at its own mesh
+/// coordinates, modulo the size of each axis. Errors: [checkpoint/incomplete],
+/// [checkpoint/damaged], [checkpoint/optimizer], [weights/not-finite].
 RunState load_run_state(const std::string& checkpoint, Optimizer& optimizer,
                         const std::vector<LocalShard>& parts = {}, const ResumingRank& place = {});
 
-/// `path` itself; of the folder of a run, or of its `checkpoints`, what `last` points at.
-/// Errors: [checkpoint/missing] for the folder of a run that has none.
+/// Returns `path` if it is a checkpoint. For a run folder or its `checkpoints` folder, returns the
+/// target of `last`.
+/// Errors: [checkpoint/missing] when the run has no checkpoint.
 std::string checkpoint_of(const std::string& path);
 
 }  // namespace s2s

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 constexpr char kLlmConfig[] = "config.json";
 
-/// The component at `path` when it names a path of its own.
+/// Returns the component at `key` if it has a `path` option.
 Config* part_with_path(Config& config, const std::string& key) {
   Config* const model = config.find("model");
   Config* const part = model != nullptr && model->is_map() ? model->find(key) : nullptr;

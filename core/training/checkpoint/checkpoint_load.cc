@@ -1,4 +1,4 @@
-// Reading checkpoints. Nothing is copied before all of it is known to fit.
+// Loads checkpoints. Nothing is copied until all names and sizes are checked.
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The folder of checkpoints that a path names, or "".
+/// Returns the folder of checkpoints that `path` refers to, or "".
 fs::path checkpoints_of(const fs::path& path) {
   std::error_code ignored;
   if (fs::is_directory(path / "checkpoints", ignored)) return path / "checkpoints";
@@ -44,23 +44,22 @@ std::shared_ptr<CheckedFiles> open_files(const std::string& checkpoint) {
   return CheckedFiles::open(checkpoint);
 }
 
-/// Errors: [weights/not-finite] with the place in the whole tensor.
+/// Errors: [weights/not-finite] with the index in the full tensor.
 void check_numbers(const ShardFiles& files, const std::string& name,
                    const std::vector<TensorSpan>& spans) {
   const std::optional<NotFinite> bad = find_not_finite(files.elements(name, spans));
-  files.release(name);  // one tensor at a time in memory
+  files.release(name);  // keep only one tensor in memory
   if (!bad) return;
   throw weights_errors::not_finite(
       files.path(), name,
       coordinates(files.entries().at(name).sizes, element_at(spans, bad->index.at(0))), bad->value);
 }
 
-/// What a model takes from a checkpoint: the elements of its parts, and whole buffers that have no
-/// memory yet.
+/// What a model loads from a checkpoint: elements of its shards, and unallocated buffers in full.
 struct Wanted {
   std::vector<LocalShard> parts;
   std::vector<NamedTensor> without_memory;
-  std::set<std::string> names;  // all of the model
+  std::set<std::string> names;  // all names of the model
 };
 
 Wanted wanted_of(Block& model, const std::vector<LocalShard>& parts) {
@@ -92,8 +91,8 @@ void check_same_model(const std::string& checkpoint, const Wanted& wanted,
   if (!differences.empty()) throw_other_model(checkpoint, differences);
 }
 
-/// The stored state that belongs to `own`. One that does not fit is passed on whole: the optimizer
-/// lists what differs.
+/// Returns the stored state that corresponds to `own`. A state that does not fit is returned as a
+/// full tensor, and the optimizer reports the difference.
 at::Tensor stored_state(const ShardFiles& files, const std::string& name, const at::Tensor* own,
                         const LocalShard* part) {
   const SafetensorsEntry& entry = files.entries().at(name);
@@ -114,13 +113,13 @@ TensorMap stored_optimizer(const ShardFiles& files, const TensorMap& own,
     const auto ours = own.find(name);
     const LocalShard* const part = by_name.of_state(name);
     const bool is_held = parts.empty() || (part != nullptr && part->tensor.numel() > 0);
-    if (ours == own.end() && !is_held) continue;  // of elements that other ranks have
+    if (ours == own.end() && !is_held) continue;  // state of elements that other ranks own
     states[name] = stored_state(files, name, ours == own.end() ? nullptr : &ours->second, part);
   }
   return states;
 }
 
-/// The rank of the run that wrote a checkpoint whose random state a rank goes on with.
+/// Returns the old rank whose random state this rank takes over.
 int64_t random_rank(const MeshShape& then, const ResumingRank& now) {
   MeshPlace place = place_in_mesh(now.mesh, now.rank);
   const int64_t data = place.data(now.mesh) % then.data_size();
@@ -158,7 +157,8 @@ std::string checkpoint_of(const std::string& path) {
   if (problem || !fs::is_directory(last, problem)) {
     throw_no_checkpoint(path, "it is the folder of a run that has not written a checkpoint yet");
   }
-  // Of somebody else's run, the link might lead to weights of yours, which an export would publish.
+  // In an untrusted run folder, the link could lead to your weights, and an export would publish
+  // them.
   if (step.has_parent_path() || step == "..") {
     throw_no_checkpoint(path, "its `last` leads out of " + folder.string());
   }

@@ -1,6 +1,6 @@
 #pragma once
-// What checkpoints need of the steps of a run: a save beside training is completed, and a number of
-// the validations says which are the best.
+// Connects checkpoints to the steps of a run: completes asynchronous saves, and records the
+// monitored metric that selects the best checkpoints.
 
 #include <functional>
 #include <optional>
@@ -11,21 +11,22 @@
 
 namespace s2s {
 
-/// A number of a validation by NeMo's names: `val_NAME` is the mean over the sets that have it,
-/// `val_NAME_SET` that of one set; `val_` may be left out. Nothing when there is no such number.
+/// Returns a validation metric by its NeMo name. `val_NAME` is the mean over the sets that have it,
+/// `val_NAME_SET` the value of one set. The prefix `val_` is optional. Returns nothing when there
+/// is no such metric.
 std::optional<double> find_monitored(const ValidationReport& report, const std::string& monitor);
 
-/// On every rank, after each step: polls the folder; at the end: finishes.
+/// On every rank: polls the checkpoint folder after each step, and finishes it at the end.
 class CheckpointObserver : public RunObserver {
  public:
-  /// monitor: "" for none. `warn` hears, once, that no validation has that number.
+  /// `monitor`: "" for none. `warn` is called once if no validation has the metric.
   CheckpointObserver(CheckpointFolder& checkpoints, std::string monitor,
                      std::function<void(const std::string&)> warn);
   void on_step(const StepReport& report) override;
   void on_validation(const ValidationReport& report) override;
   void on_end(int64_t steps_done) override;
 
-  /// The number, when it was measured after just these steps.
+  /// Returns the metric if it was measured after exactly this many steps.
   std::optional<double> monitored(int64_t steps_done) const;
 
  private:

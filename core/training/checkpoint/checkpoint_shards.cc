@@ -22,7 +22,7 @@ bool has_first_number(const LocalShard& part) {
                      [](const TensorSpan& span) { return span.begin == 0 && span.count > 0; });
 }
 
-/// Adds elements that are cut as `part` says.
+/// Adds a tensor that is sharded like `part`.
 void add_cut(RankFile& file, const std::string& name, const at::Tensor& tensor,
              const LocalShard& part) {
   TensorEntry entry{tensor.scalar_type(), part.sizes, {}};
@@ -37,7 +37,7 @@ void add_cut(RankFile& file, const std::string& name, const at::Tensor& tensor,
   file.shards[name] = std::move(entry);
 }
 
-/// Adds a whole tensor, or only what is known of it.
+/// Adds a full tensor. On ranks that do not own it, adds only its dtype and sizes.
 void add_whole(RankFile& file, const std::string& name, const at::Tensor& tensor, bool is_owner) {
   TensorEntry entry{tensor.scalar_type(), tensor.sizes().vec(), {}};
   if (is_owner) file.tensors[name] = tensor;
@@ -105,8 +105,8 @@ RankFile optimizer_shards(const TensorMap& state, const std::vector<LocalShard>&
       add_whole(file, name, tensor, part->is_owner && (has_first_number(*part) || is_of_nothing));
     } else {
       throw std::runtime_error(fmt::format(
-          "the optimizer's {} has {} elements, and this rank's part of {} has {}: it can be saved "
-          "where the parameter is whole only",
+          "the optimizer's {} has {} elements, but this rank's shard of {} has {}; this state can "
+          "only be saved when the parameter is not sharded",
           name, tensor.numel(), part->name, part->tensor.numel()));
     }
   }
@@ -127,7 +127,7 @@ void StagingBuffer::stage(std::vector<RankFile>& files) {
     }
   }
   if (!memory_.defined() || memory_.numel() < bytes) {
-    memory_ = at::Tensor();  // the old one goes first
+    memory_ = at::Tensor();  // free the old block first
     memory_ =
         at::empty({bytes}, at::TensorOptions().dtype(at::kByte).pinned_memory(!devices.empty()));
   }

@@ -1,5 +1,5 @@
 #pragma once
-// What a rank writes of a checkpoint: the elements it owns, and which of the whole they are.
+// Selects what a rank writes into a checkpoint: its elements and their positions in full tensors.
 
 #include <map>
 #include <string>
@@ -14,40 +14,40 @@ namespace s2s {
 /// A file of a rank, before it is written.
 struct RankFile {
   std::string group;  // "model", "optimizer" or "random"
-  TensorMap tensors;  // whole tensors in their shape, shards flat
-  IndexGroup shards;  // of every tensor of this rank; the file's name is not yet in them
+  TensorMap tensors;  // full tensors in their shape, shards flat
+  IndexGroup shards;  // of every tensor of this rank; the file name is not set yet
 };
 
-/// All that checkpoints hold of a model that is whole here.
+/// Returns all tensors that a checkpoint contains of an unsharded model.
 std::vector<LocalShard> whole_parts(Block& model);
 
-/// Parts of the model that this rank is the owner of.
+/// Returns the shards of the model that this rank owns.
 RankFile model_shards(const std::vector<LocalShard>& parts);
 
-/// The optimizer's state: what is as long as the part that it is named after (`NAME.suffix`) is cut
-/// like it; elements without dims belong to the rank that has the first number of that part.
-/// rank: of the run; state of no part is rank 0's. Errors: std::runtime_error for a state that is
-/// cut in another way.
+/// Returns the optimizer state to write. A state tensor with as many elements as its parameter
+/// shard (named `NAME.suffix`) is sharded in the same way. A scalar state is written by the owner
+/// of the parameter's first element. `rank`: of the run; rank 0 writes states that belong to no
+/// parameter. Errors: std::runtime_error for a state that is sharded differently.
 RankFile optimizer_shards(const TensorMap& state, const std::vector<LocalShard>& parts,
                           int64_t rank);
 
-/// Parts by their names. The parts must live on.
+/// Finds shards by name. The shards must outlive this object.
 class PartsByName {
  public:
   explicit PartsByName(const std::vector<LocalShard>& parts);
   const LocalShard* find(const std::string& name) const;
-  /// The part that a tensor of the optimizer's state is named after, or null.
+  /// Returns the shard that an optimizer state tensor is named after, or null.
   const LocalShard* of_state(const std::string& name) const;
 
  private:
   std::map<std::string, const LocalShard*> parts_;
 };
 
-/// True for a state tensor that is cut like its part.
+/// Returns true for a state tensor that is sharded like its parameter.
 bool is_cut_like(const at::Tensor& state, const LocalShard& part);
 
-/// Copies of files' tensors in one block of memory that is used again, as large as the largest set
-/// so far. Tensors on a GPU are copied to pinned memory. On return the originals may change.
+/// Copies the tensors of files into one reused block of memory, which grows to the largest set so
+/// far. Tensors on a GPU are copied to pinned memory. The originals may change after the call.
 class StagingBuffer {
  public:
   void stage(std::vector<RankFile>& files);

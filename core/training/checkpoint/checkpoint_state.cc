@@ -13,9 +13,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kStateFormat = 2;  // 1: without an index
+constexpr int kStateFormat = 2;  // format 1 has no index
 
-/// Of one axis, and of all together.
+/// Upper limit of each mesh axis and of the world size.
 constexpr int64_t kMaxRanks = int64_t{1} << 31;
 
 json mesh_json(const MeshShape& mesh) {
@@ -46,7 +46,7 @@ json read_state_json(const std::string& checkpoint) {
 
 namespace {
 
-/// The trainer's own state is "" or an object of numbers.
+/// Returns true for "" and for an object of numbers.
 bool is_trainer_state(const std::string& text) {
   if (text.empty()) return true;
   const json state = try_parse_foreign_json(text);
@@ -89,7 +89,7 @@ MeshShape mesh_of_state(const json& content) {
   int64_t ranks = 1;
   for (const int64_t size :
        {mesh.pipeline, mesh.replicate, mesh.shard, mesh.context, mesh.tensor}) {
-    ranks *= size;  // both within 31 bits
+    ranks *= size;  // both factors fit in 31 bits
     if (ranks > kMaxRanks) return {};
   }
   return mesh;

@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "base/atomic_file.h"
 #include "base/io_errors.h"
+#include "base/number_text.h"
 #include "checkpoint/checkpoint_state.h"
 #include "weights/checkpoint_proof.h"
 #include "weights/safetensors.h"
@@ -21,17 +21,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The number N of a folder name step=N, or -1.
+/// Returns the number N of a folder name step=N, or -1.
 int64_t step_of(const std::string& name) {
-  int64_t step = -1;
   if (!name.starts_with("step=")) return -1;
-  const char* begin = name.data() + 5;
-  const char* end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(begin, end, step);
-  return error == std::errc() && stop == end ? step : -1;
+  return read_number<int64_t>(std::string_view(name).substr(5)).value_or(-1);
 }
 
-/// What a file says of itself where it holds shards: the index could be made again from it.
+/// Metadata of a file with shards. The index can be rebuilt from it.
 std::map<std::string, std::string> metadata_of(const RankFile& file, int64_t rank,
                                                int64_t num_ranks) {
   if (num_ranks == 1 || file.shards.empty()) return {};
@@ -50,8 +46,9 @@ std::map<std::string, std::string> metadata_of(const RankFile& file, int64_t ran
           {"s2s.pieces", shards.dump()}};
 }
 
-/// Names that no save takes and remove_partials knows: of a checkpoint that rotation removes, and
-/// of one whose place another takes on a file system that cannot exchange names.
+/// Suffixes of temporary names that saves do not use and remove_partials cleans up. kRemoved: a
+/// checkpoint that rotation is removing. kReplaced: a checkpoint that is being replaced on a file
+/// system that cannot exchange names.
 constexpr std::string_view kRemoved = ".removed.partial";
 constexpr std::string_view kReplaced = ".replaced.partial";
 
@@ -59,32 +56,32 @@ fs::path beside(const fs::path& target, std::string_view suffix) {
   return target.parent_path() / fmt::format(".{}{}", target.filename().string(), suffix);
 }
 
-/// Gives a finished folder its name. What has the name already (the same step again, after a
-/// resume from an older one) comes away in the same moment.
+/// Renames a finished folder. An existing folder of that name (from the same step, after a resume
+/// from an older checkpoint) is moved away in the same atomic operation.
 void give_name(const fs::path& finished, const fs::path& name) {
   if (!fs::exists(name)) return fs::rename(finished, name);
   if (renameat2(AT_FDCWD, finished.c_str(), AT_FDCWD, name.c_str(), RENAME_EXCHANGE) == 0) return;
-  const fs::path replaced = beside(name, kReplaced);  // a file system that cannot exchange
+  const fs::path replaced = beside(name, kReplaced);  // for file systems that cannot exchange names
   fs::remove_all(replaced);
   fs::rename(name, replaced);
   fs::rename(finished, name);
 }
 
-/// The line of a folder that could not be removed; nothing when it is gone.
+/// Removes a folder. Adds a line if it could not be removed.
 void remove_folder(const fs::path& folder, std::vector<std::string>& lines) {
   std::error_code problem;
   fs::remove_all(folder, problem);
   if (problem) lines.push_back(fmt::format("{}: {}", folder.string(), problem.message()));
 }
 
-/// `.NAMEsuffix` without what is around the name; "" for another.
+/// Returns NAME of `.NAMEsuffix`, or "" for other names.
 std::string name_within(const std::string& entry, std::string_view suffix) {
   const bool is_ours = entry.starts_with(".step=") && entry.ends_with(suffix);
   return is_ours ? entry.substr(1, entry.size() - 1 - suffix.size()) : "";
 }
 
-/// Removes what has such a name. A line for each that is left, and for a folder that cannot be
-/// listed: what it holds may be left too.
+/// Removes all entries with such a name. Returns a line for each entry that could not be removed,
+/// and for a folder that cannot be listed.
 std::vector<std::string> remove_named(const fs::path& folder, std::string_view suffix) {
   std::vector<std::string> lines;
   std::error_code problem;
@@ -99,7 +96,7 @@ std::vector<std::string> remove_named(const fs::path& folder, std::string_view s
   return lines;
 }
 
-/// A kill between two renames of give_name has left a checkpoint without its name.
+/// Restores a checkpoint that lost its name when give_name was killed between two renames.
 void restore_replaced(const fs::path& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
@@ -114,13 +111,14 @@ fs::path parent_of(const fs::path& target) {
   return target.has_parent_path() ? target.parent_path() : fs::path(".");
 }
 
-/// Takes a checkpoint's name from it, durably, and then removes it: it is never there in part under
-/// its name. Errors: [io/write], std::filesystem::filesystem_error when it keeps its name.
+/// Renames a checkpoint, syncs, and then removes it, so that a partly removed checkpoint never has
+/// the final name.
+/// Errors: [io/write], std::filesystem::filesystem_error when the rename fails.
 void remove_checkpoint(const fs::path& folder) {
   const fs::path removed = beside(folder, kRemoved);
   std::error_code ignored;
   fs::remove_all(removed, ignored);
-  // Synced before anything in it goes: a power cut must not leave the name with half a checkpoint.
+  // Sync before removing files: a power failure must not leave half a checkpoint under its name.
   rename_durably(folder.string(), removed.string());
   fs::remove_all(removed, ignored);
 }
@@ -131,8 +129,8 @@ struct Candidate {
   std::optional<double> monitored;
 };
 
-/// As deep as a resume looks: what it would pass over replaces nothing. The saved one has its
-/// proof.
+/// Returns the complete checkpoints, checked as deeply as a resume checks them: an incomplete one
+/// must not displace a complete one. The one just saved is already verified.
 std::vector<Candidate> find_candidates(const std::string& folder, const Rotation& rotation,
                                        int64_t saved) {
   std::vector<Candidate> all;
@@ -181,7 +179,7 @@ CheckpointIndex write_rank_files(const fs::path& folder, const std::vector<RankF
     }
   }
   const std::string fault = header_fault(folder.string(), index);
-  if (!fault.empty()) throw std::runtime_error("read again, " + fault);
+  if (!fault.empty()) throw std::runtime_error("a file differs from what was written: " + fault);
   return index;
 }
 
@@ -203,8 +201,8 @@ void publish(const fs::path& target, CheckpointIndex index) {
       const std::string fault = tiling_fault(tensor);
       if (fault.empty()) continue;
       throw std::runtime_error(
-          fmt::format("of {} {}, and a strategy's parts have to hold every "
-                      "number once (LocalShard::is_owner)",
+          fmt::format("tensor '{}': {}; the shards of a strategy must contain every element "
+                      "exactly once (LocalShard::is_owner)",
                       name, fault));
     }
   }
@@ -218,12 +216,13 @@ void publish(const fs::path& target, CheckpointIndex index) {
                         format_checkpoint_index(index));
   sync_to_disk(partial.string());
   const std::string fault = checkpoint_fault(partial.string(), ProofDepth::kLengths);
-  if (!fault.empty()) throw std::runtime_error("read again, it is not whole: " + fault);
+  if (!fault.empty()) throw std::runtime_error("the written checkpoint is not complete: " + fault);
   give_name(partial, target);
 }
 
 void settle(const fs::path& target) {
-  sync_to_disk(parent_of(target).string());  // nothing older goes before
+  // Make the new name durable before older checkpoints are removed.
+  sync_to_disk(parent_of(target).string());
   fs::remove_all(partial_name(target));
   fs::remove_all(beside(target, kReplaced));
 }
@@ -244,7 +243,7 @@ std::vector<std::pair<int64_t, fs::path>> list_checkpoints(const fs::path& folde
   std::vector<std::pair<int64_t, fs::path>> found;
   std::error_code problem;
   const fs::directory_iterator entries(folder, problem);
-  // A folder that cannot be listed is not an empty one: a run would begin anew.
+  // A folder that cannot be listed must not count as empty. Otherwise a run would start anew.
   if (problem && !says_no_file(problem.value())) throw read_error(folder.string(), problem.value());
   for (const auto& entry : entries) {
     const int64_t step = step_of(entry.path().filename().string());

@@ -24,7 +24,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kHalfTolerance = 0.05;
 
-/// [B, T] bool: true before each row's length.
+/// Returns a [B, T] bool mask: true before each row's length.
 at::Tensor before_lengths(const at::Tensor& lengths_B, int64_t width) {
   return at::arange(width).unsqueeze(0) < lengths_B.to(at::kCPU).unsqueeze(1);
 }
@@ -51,7 +51,7 @@ void compare_codec(const CompareJob& job, Comparison& comparison) {
   const at::NoGradGuard no_grad;
   const ReferenceFile& file = job.reference;
   const std::unique_ptr<Codec> codec = build_from_reference<Codec>(job);
-  codec->materialize(job.settings.device, at::kFloat, 0);  // codecs are always float32
+  codec->materialize(job.settings.device, at::kFloat, 0);  // codecs always run in float32
   load_weights(*codec, codec->checkpoint_names(), file.weights, file.path);
   codec->train(false);
   const auto [codes_BKT, lengths_B] = codec->encode(file.input("audio").to(job.settings.device),
@@ -63,7 +63,7 @@ void compare_codec(const CompareJob& job, Comparison& comparison) {
                    before_lengths(lengths_B, codes.size(2)).unsqueeze(1));
   }
   if (!file.output("audio").defined()) return;
-  // The reference's own codes, so that one code at a decision's edge does not fail the decoder.
+  // Decode the reference codes: a code of ours at a rounding boundary would fail the decoder test.
   const at::Tensor from = codes.defined() ? codes.to(job.settings.device) : codes_BKT;
   comparison.add("output/audio", codec->decode(from), file.output("audio"));
 }

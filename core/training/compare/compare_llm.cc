@@ -12,14 +12,14 @@
 namespace s2s {
 namespace {
 
-/// The mask of the file with a last dim of one, or undefined when all positions are real.
+/// The mask of the file with a trailing dim of size 1, or undefined when there is no padding.
 at::Tensor real_positions(const ReferenceFile& file) {
   const auto mask = file.inputs.find("mask");
   return mask == file.inputs.end() ? at::Tensor() : mask->second.unsqueeze(-1);
 }
 
-/// What the model makes of the file's ids, and, when the file asks for a loss, of its labels; its
-/// parameters then have gradients.
+/// Runs the model on the ids of the file and returns its outputs. If the file has a loss, also
+/// computes it from the labels and runs backward, so that the parameters have gradients.
 TensorMap run_sequence(const CompareJob& job, Backbone& model) {
   const ReferenceFile& file = job.reference;
   SequenceInfo info;
@@ -57,7 +57,7 @@ void load(const CompareJob& job, Backbone& model, const TensorMap& weights) {
   load_weights(model, model.checkpoint_names(), weights, job.reference.path);
 }
 
-/// The file's weights, changed as draw `seed` says.
+/// Returns the weights of the file with the random change of draw `seed`.
 TensorMap nudged(const TensorMap& weights, double nudge, int64_t seed) {
   auto generator = at::detail::createCPUGenerator(static_cast<uint64_t>(seed));
   TensorMap changed;
@@ -67,7 +67,7 @@ TensorMap nudged(const TensorMap& weights, double nudge, int64_t seed) {
   return changed;
 }
 
-/// Outputs and gradients as the file names them, in float64 on the CPU; padding is 0.
+/// Returns outputs and gradients under the names of the file, in float64 on the CPU. Padding is 0.
 TensorMap run_on(const CompareJob& job, Backbone& model, const TensorMap& weights) {
   load(job, model, weights);
   for (const NamedTensor& parameter : model.named_parameters()) {
@@ -87,7 +87,7 @@ TensorMap run_on(const CompareJob& job, Backbone& model, const TensorMap& weight
   return found;
 }
 
-/// How far our bfloat16 is from our float32, beside how far the source's is from its own.
+/// Compares our bfloat16 error (relative to our float32) with the bfloat16 error of the source.
 void compare_rounding(const CompareJob& job, Comparison& comparison) {
   const RoundingReference& source = *job.reference.bfloat16;
   const auto wide = build_with_memory(job, at::kFloat);

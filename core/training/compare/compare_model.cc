@@ -1,6 +1,6 @@
-// A whole speech model: forward, losses, gradients, weights after optimizer steps, greedy tokens.
-// Options are one object: model (NeMo's block, with optimizer and lr_scheduler), llm_config, codec,
-// tokens, trainer.
+// Compares a whole speech model: forward, losses, gradients, weights after optimizer steps, greedy
+// tokens. The options of the file are one object: model (NeMo's block, with optimizer and
+// lr_scheduler), llm_config, codec, tokens, trainer.
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -18,7 +18,8 @@
 namespace s2s {
 namespace {
 
-/// "torch.optim.SomeClass" -> "some_class". A capital that no small letter follows begins no word.
+/// Converts "torch.optim.SomeClass" to "some_class". A capital starts a new word only when a
+/// lower-case letter follows.
 std::string component_name(const std::string& target) {
   const std::string type = target.substr(target.rfind('.') + 1);
   std::string name;
@@ -32,8 +33,8 @@ std::string component_name(const std::string& target) {
   return name;
 }
 
-/// Builds the component that a block's `_target_` names. Keys that choose an implementation of the
-/// same numbers are dropped when the component translates nothing itself.
+/// Builds the component that the `_target_` of a block names. If the component has no translation,
+/// keys that only select an implementation with equal results are dropped.
 template <class T>
 std::unique_ptr<T> build_target(const CompareJob& job, const Config& block,
                                 const std::string& path) {
@@ -102,7 +103,8 @@ void clip_gradients(const std::vector<NamedTensor>& parameters, double max_norm)
   }
 }
 
-/// Takes optimizer steps on the one batch of the file and compares the weights where it asks.
+/// Runs optimizer steps on the single batch of the file, and compares the weights after the steps
+/// that the file lists.
 class Steps {
  public:
   Steps(const CompareJob& job, SpeechModel& model, const TensorMap& inputs)
@@ -119,7 +121,7 @@ class Steps {
     if (clip != nullptr && !clip->is_null()) max_norm_ = clip->as_double("gradient_clip_val");
   }
 
-  /// The first step uses the gradients that are there.
+  /// The first step uses the existing gradients.
   void run(Comparison& comparison) {
     int64_t done = 0;
     for (const auto& [steps, expected] : job_.reference.after) {
@@ -174,7 +176,7 @@ void compare_model(const CompareJob& job, Comparison& comparison) {
   TensorMap inputs;
   for (const auto& [name, tensor] : file.inputs) inputs[name] = tensor.to(job.settings.device);
 
-  // Greedy first: a training step changes the statistics of batch normalization.
+  // Run greedy decoding first: a training step changes the statistics of batch normalization.
   if (file.output("tokens_text").defined() || file.output("tokens_audio").defined()) {
     const at::NoGradGuard no_grad;
     model->train(false);

@@ -2,8 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include <charconv>
-
+#include "base/number_text.h"
 #include "s2s/nn/weights.h"
 #include "train/train_errors.h"
 #include "weights/safetensors.h"
@@ -22,16 +21,12 @@ std::string required(const SafetensorsFile& file, const std::string& key,
 
 double tolerance(const SafetensorsFile& file, const std::string& key) {
   const std::string text = required(file, key, "a number");
-  double value = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (result.ec != std::errc() || result.ptr != text.data() + text.size() || !(value >= 0)) {
-    throw reference_metadata_error(file.path(), key, text, "a number of at least 0");
-  }
-  return value;
+  const auto value = read_number<double>(text);
+  if (value && *value >= 0) return *value;
+  throw reference_metadata_error(file.path(), key, text, "a number of at least 0");
 }
 
-/// The metadata's "bfloat16", which need not be there: {"draws", "nudge", "errors": {NAME:
-/// NUMBER}}.
+/// Reads the optional metadata key "bfloat16": {"draws", "nudge", "errors": {NAME: NUMBER}}.
 std::optional<RoundingReference> read_rounding(const SafetensorsFile& file) {
   const auto it = file.metadata().find("bfloat16");
   if (it == file.metadata().end()) return {};
@@ -55,15 +50,13 @@ std::optional<RoundingReference> read_rounding(const SafetensorsFile& file) {
   return rounding;
 }
 
-/// "after/<n>/<name>" by n.
+/// Returns the tensors "after/<n>/<name>", grouped by n.
 std::map<int64_t, TensorMap> read_after(const SafetensorsFile& file) {
   std::map<int64_t, TensorMap> after;
   for (auto& [name, tensor] : file.tensors("after/")) {
     const size_t slash = name.find('/');
-    int64_t steps = 0;
-    const auto result =
-        std::from_chars(name.data(), name.data() + std::min(slash, name.size()), steps);
-    if (slash == std::string::npos || result.ptr != name.data() + slash || steps < 1) {
+    const int64_t steps = read_number<int64_t>(name.substr(0, slash)).value_or(0);
+    if (slash == std::string::npos || steps < 1) {
       throw reference_metadata_error(file.path(), "after/" + name, name, "after/STEPS/NAME");
     }
     after[steps][name.substr(slash + 1)] = tensor;

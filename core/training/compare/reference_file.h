@@ -1,6 +1,6 @@
 #pragma once
-// A reference file: one component's configuration, weights, inputs and what another implementation
-// made of them. Layout: core/docs/reference/reference_files.md.
+// A reference file: configuration, weights and inputs of one component, and the outputs of another
+// implementation. Layout: core/docs/reference/reference_files.md.
 
 #include <map>
 #include <optional>
@@ -11,20 +11,20 @@
 
 namespace s2s {
 
-/// How far the source's own bfloat16 is from its float32, over draws of nudged weights: before draw
-/// d (1, 2, ...), every weight is multiplied by 1 + nudge * noise, normal noise from seed d in the
-/// order of the weights' names.
+/// The source's own bfloat16 error (relative to its float32), over draws of perturbed weights.
+/// Before draw d (1, 2, ...), every weight is multiplied by 1 + nudge * noise. The noise is normal,
+/// from seed d, in the order of the weights' names.
 struct RoundingReference {
   int64_t draws = 0;
   double nudge = 0;
-  /// "output/logits", "grad/NAME" -> root of the mean square difference over numbers and draws.
+  /// "output/logits", "grad/NAME" -> root mean square difference over elements and draws.
   std::map<std::string, double> errors;
 };
 
 struct ReferenceFile {
   std::string path;
   std::string kind, name;
-  Config options;  // the source's own configuration
+  Config options;  // the configuration of the source
   double rtol = 0, atol = 0;
   TensorMap weights, inputs, outputs, grads;
   std::map<int64_t, TensorMap> after;  // optimizer steps done -> weights
@@ -32,7 +32,7 @@ struct ReferenceFile {
 
   /// Errors: [reference/no-input].
   const at::Tensor& input(const std::string& tensor) const;
-  /// The output, or an undefined tensor when the file does not ask for it.
+  /// Returns the output, or an undefined tensor when the file does not contain it.
   at::Tensor output(const std::string& tensor) const;
 };
 

@@ -23,13 +23,14 @@ at::Tensor row(const at::Tensor& audio_BS, const at::Tensor& lengths_B, int64_t 
   return audio_BS[b].narrow(0, 0, lengths_B[b].item<int64_t>()).to(at::kCPU).clone();
 }
 
-/// The tokens of a channel that are not silence. `first_frame`: the frame of column 0.
+/// Returns the tokens of a channel that are not silence. `first_frame`: the frame of column 0.
 std::vector<TokenMark> marks(const at::Tensor& tokens_T, int64_t length, int64_t first_frame,
                              const Tokenizer& tokenizer) {
   const SpecialIds& ids = tokenizer.special_ids();
+  const at::Tensor on_host_T = tokens_T.to(at::kCPU, at::kLong).contiguous();
   std::vector<TokenMark> found;
   for (int64_t t = 0; t < length; ++t) {
-    const int64_t id = tokens_T[t].item<int64_t>();
+    const int64_t id = on_host_T.const_data_ptr<int64_t>()[t];
     if (id == ids.pad) continue;
     TokenMark mark;
     mark.frame = t + first_frame;
@@ -52,7 +53,7 @@ void Validator::run_batch(SharedSets& sets, const SharedSets::Turn& turn, Metric
   const AutocastScope autocast(settings_.precision, settings_.device.type());
   const MetricSums more = model_.evaluate(on_device);
   if (turn.counts) add_sums(sums, more);
-  // Ranks that split a model answer together, also where one of them has no batch that counts.
+  // Ranks of a sharded model answer together, even when the batch of one of them does not count.
   if (!is_answered(turn.first)) return;
   answer(turn, on_device, sets.common_width(on_device.source_audio_BS.size(1)));
 }
@@ -98,7 +99,7 @@ void Validator::add_numbers(ValidationReport& report) {
   examples_.clear();
 }
 
-/// `width`: samples that the user's audio is padded to.
+/// `width`: number of samples that the user's audio is padded to.
 void Validator::answer(const SharedSets::Turn& turn, const Batch& batch, int64_t width) {
   const at::Tensor& user_BS = batch.source_audio_BS;
   const Generation generated =
@@ -129,7 +130,7 @@ ReportExample Validator::example_of(const SharedSets::Turn& turn, const Batch& b
                   model_.source_sample_rate_hz()};
   example.answer = {row(generated.audio_BS, generated.audio_lens_B, b),
                     model_.codec().shape().sample_rate_hz};
-  // Token t of the answer stands for frame t + 1: the text channel leads by one frame.
+  // Token t of the answer belongs to frame t + 1: the text channel leads by one frame.
   example.answer_tokens =
       marks(generated.tokens_text_BT[b], generated.token_lens_B[b].item<int64_t>(), 1, tokenizer);
   example.reference_tokens =
@@ -137,7 +138,7 @@ ReportExample Validator::example_of(const SharedSets::Turn& turn, const Batch& b
   return example;
 }
 
-/// The reference audio, and what the codec makes of it, of the examples from `first` on.
+/// Adds the reference audio and its codec round trip to the examples from `first` on.
 void Validator::add_best_case(const Batch& batch, size_t first) {
   const FullPrecision full_precision;
   Codec& codec = model_.codec();
@@ -153,7 +154,7 @@ void Validator::add_best_case(const Batch& batch, size_t first) {
   }
 }
 
-/// To the examples from `first` on, as far as they have clips.
+/// Transcribes the clips of the examples from `first` on.
 void Validator::listen(size_t first) {
   if (settings_.scorer == nullptr) return;
   std::vector<AudioClip> clips;

@@ -1,6 +1,6 @@
 #pragma once
-// Validation: several named data sets in lock-step; losses and accuracies, and when asked for, what
-// the model answers and what an independent listener hears.
+// Validates several named data sets together. Measures losses and accuracies. If requested, also
+// generates answers and transcribes them with an ASR scorer.
 
 #include <functional>
 #include <map>
@@ -19,24 +19,24 @@
 
 namespace s2s {
 
-/// Whether the model answers the examples, and what is kept of it.
+/// Whether the model answers the examples, and which data is kept.
 enum class Answers {
   kNone,
-  kNumbers,   // the metrics of the answers are in the report; no audio is kept
-  kExamples,  // every example with its audio, beside what codec and scorer allow at best
+  kNumbers,   // the report has the metrics of the answers; no audio is kept
+  kExamples,  // every example with its audio, reference and codec round trip
 };
 
 struct ValidationSettings {
-  int64_t limit_batches = 0;  // per set, of all data ranks together; 0: all
+  int64_t limit_batches = 0;  // per set, over all data ranks; 0: all
   Answers answers = Answers::kNone;
-  int64_t limit_answers = 0;  // batches of each set that are answered; 0: all of limit_batches
-  Scorer* scorer = nullptr;   // writes down what is heard in the answers
-  std::vector<NamedMetric> metrics;  // of plugins, beside those of answer_metrics()
+  int64_t limit_answers = 0;         // answered batches of each set; 0: all of limit_batches
+  Scorer* scorer = nullptr;          // transcribes the answers
+  std::vector<NamedMetric> metrics;  // plugin metrics, in addition to answer_metrics()
   Precision precision;
   at::Device device = at::kCPU;
-  /// Every data rank takes every n-th batch; null: one process.
+  /// With n data ranks, each takes every n-th batch. Null: one process.
   ParallelStrategy* strategy = nullptr;
-  /// Called after each piece of work with what was done and how often so far, on all data ranks.
+  /// Called after each unit of work with its name and the count so far, over all data ranks.
   std::function<void(const std::string& what, int64_t done)> progress;
 };
 
@@ -45,10 +45,10 @@ class Validator {
   using Sets = std::map<std::string, ShareFactory>;
   Validator(SpeechModel& model, const Sets& sets, ValidationSettings settings);
 
-  /// Leaves the model in the mode it was in. Metrics are means over all frames of a set. Every rank
-  /// calls it, and gets the same.
+  /// Restores the train or eval mode of the model. Metrics are means over all frames of a set.
+  /// Every rank must call it and gets the same result.
   ValidationReport run(int64_t steps_done);
-  /// With Answers::kExamples: every example of this rank with its audio, set by set.
+  /// With Answers::kExamples: every example of this rank with its audio, grouped by set.
   std::vector<ReportExample>& examples() { return examples_; }
 
  private:

@@ -34,7 +34,7 @@ std::string drop_plugins(Config& config, const std::string& file) {
       file, printable(text));
 }
 
-/// A reference in place of the block would bring the key back; no run stores one.
+/// An interpolation in place of the block would bring the key back. No run stores one there.
 std::string drop_permission(Config& config, const std::string& file) {
   Config* const data = config.find("data");
   if (data == nullptr) return "";
@@ -55,7 +55,8 @@ std::string drop_permission(Config& config, const std::string& file) {
       file);
 }
 
-/// What is not resolved yet with the checkpoint's own copies: their paths are text.
+/// Replaces paths by the checkpoint's own copies, as plain text, before interpolations are
+/// resolved.
 Config with_copies_before_interpolation(Config config, const std::string& checkpoint) {
   const char* const key = "model.llm.path";
   const Config copied = with_checkpoint_copies(config, checkpoint);
@@ -68,8 +69,8 @@ Config with_copies_before_interpolation(Config config, const std::string& checkp
   return config;
 }
 
-/// True for a file in `checkpoint` (a folder, or ""), or beside weights or the index of some
-/// checkpoint.
+/// Returns true for a file in `checkpoint` (a folder, or ""), and for a file next to the weights or
+/// the index of any checkpoint.
 bool is_of_checkpoint(const std::string& file, const std::string& checkpoint) {
   const fs::path parent = fs::path(file).parent_path();
   const fs::path folder = parent.empty() ? "." : parent;
@@ -110,7 +111,7 @@ Config language_model_config(Config config, const std::string& checkpoint) {
     model[part] = *config.find_path(path);
   }
   findings.throw_if_any();
-  escape_interpolations(model);  // what is left of them is text
+  escape_interpolations(model);  // unresolved interpolations become plain text
   Config reduced = Config::map();
   reduced.set_origin(config.origin());
   reduced["model"] = std::move(model);

@@ -1,6 +1,6 @@
 #pragma once
-// The configuration that a checkpoint brings with it. It is data of whoever made the checkpoint,
-// not words of the user: it may name parts and files, and may neither load code nor run commands.
+// The configuration stored in a checkpoint. It comes from whoever made the checkpoint, not from the
+// user. It may name components and files, but it must not load code or run commands.
 
 #include <string>
 
@@ -9,27 +9,27 @@
 
 namespace s2s::run {
 
-/// What a checkpoint's configuration has lost: a sentence each for the user, or "".
+/// What was removed from a checkpoint's configuration: one sentence each for the user, or "".
 struct DroppedParts {
-  std::string plugins;   // for `with_dropped_plugins`, too
+  std::string plugins;   // also for `with_dropped_plugins`
   std::string commands;  // `data.allow_commands`
 };
 
-/// Reads a configuration file. One in `checkpoint` (a folder, or ""), or beside weights or the
-/// index of some checkpoint, loses its block `plugins` and `data.allow_commands`, and its commands
-/// do not count as typed (distrust_file). Every command that loads plugins or opens data for a
-/// configuration reads it through this.
+/// Reads a configuration file. If the file is in `checkpoint` (a folder, or ""), or next to the
+/// weights or the index of any checkpoint, the block `plugins` and the key `data.allow_commands`
+/// are removed, and its commands do not count as typed by the user (distrust_file). Every command
+/// that loads plugins or opens data for a configuration must read it with this function.
 /// Errors: those of load_config.
 Config load_config_safely(const std::string& file, const std::string& checkpoint,
                           DroppedParts* dropped);
 
-/// `error`, and where it is about a part that nobody provides, `dropped` below its message.
+/// Returns `error`. If it reports a component that no plugin provides, appends `dropped` to it.
 Error with_dropped_plugins(const Error& error, const std::string& dropped);
 
-/// What an export needs of a checkpoint's configuration: `model.llm` and `model.lora`, with their
-/// interpolations followed. Variables that only other blocks use need not be set, nor those of a
-/// path in whose place the checkpoint has its own copy.
-/// Errors: [config/interpolation] and others of interpolations, all together.
+/// Returns what an export needs from a checkpoint's configuration: `model.llm` and `model.lora`,
+/// with interpolations resolved. Variables that only other blocks use need not be set. The same
+/// holds for variables in a path that the checkpoint's own copy replaces.
+/// Errors: [config/interpolation] and other interpolation errors, all together.
 Config language_model_config(Config config, const std::string& checkpoint);
 
 }  // namespace s2s::run

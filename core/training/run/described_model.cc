@@ -15,7 +15,7 @@
 namespace s2s::run {
 namespace {
 
-/// Stands in for a tokenizer, whose files may not be there yet: shapes do not depend on it.
+/// A placeholder for the tokenizer, whose files may not exist yet. Shapes do not depend on them.
 class NoTokenizer : public Tokenizer {
  public:
   explicit NoTokenizer(const SpecialIds& ids) : ids_(ids) {}
@@ -29,7 +29,7 @@ class NoTokenizer : public Tokenizer {
   SpecialIds ids_;
 };
 
-/// Three ids that `model.tokens` does not give to another special token.
+/// Returns three ids that `model.tokens` does not assign to another special token.
 SpecialIds free_ids(const Config& config) {
   std::vector<int64_t> taken;
   if (const Config* tokens = config.find_path("model.tokens")) {
@@ -44,7 +44,7 @@ SpecialIds free_ids(const Config& config) {
   return {free[1], free[2], free[0]};
 }
 
-/// With the adapters that model.lora asks for.
+/// Adds the LoRA adapters that model.lora configures.
 DescribedModel with_lora(const Config& config, std::shared_ptr<Block> model, Backbone& llm,
                          std::function<ShardPlan(const MeshShape&)> plan) {
   const Config* node = config.find_path("model.lora");

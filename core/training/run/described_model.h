@@ -1,5 +1,5 @@
 #pragma once
-// The model of a configuration, described but without memory.
+// Builds the meta model of a configuration, without allocating it.
 
 #include <cstdint>
 #include <memory>
@@ -21,22 +21,22 @@ struct DescribedModel {
   std::vector<std::string> metrics;  // SpeechModel::metric_names
 };
 
-/// The speech model that `model.type` names, or, when the config has none, the language model of
-/// `model.llm` alone. The tokenizer is not opened. Errors: those of the components,
-/// [config/missing].
+/// Builds the speech model that `model.type` names. When the configuration has no `model.type`,
+/// builds only the language model of `model.llm`. The tokenizer is not opened.
+/// Errors: those of the components, [config/missing].
 DescribedModel describe_model(const Config& config, const Registries& registries);
 
-/// The language model of `model.llm`, without memory. Errors: those of the component,
-/// [config/missing].
+/// Builds the language model of `model.llm` without allocating memory.
+/// Errors: those of the component, [config/missing].
 std::unique_ptr<Backbone> describe_language_model(const Config& config,
                                                   const Registries& registries);
 
-/// A size that trainer.strategy gives ("data_parallel_size"); nothing where it leaves it to the
-/// number of ranks. Errors: [config/type].
+/// Returns a size that trainer.strategy sets ("data_parallel_size"). Returns nothing when the size
+/// follows from the number of ranks. Errors: [config/type].
 std::optional<int64_t> given_axis_size(const Config& config, const std::string& key);
 
-/// How the configured strategy shares so many ranks out; no rank is started.
-/// Errors: those of the strategy, [comm/mesh] when it has no place for them.
+/// Returns the mesh that the configured strategy builds for `num_ranks` ranks. Starts no rank.
+/// Errors: those of the strategy, [comm/mesh] when no mesh has this number of ranks.
 MeshShape mesh_of_strategy(const Registries& registries, const Config& config, int64_t num_ranks);
 
 }  // namespace s2s::run

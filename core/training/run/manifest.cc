@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kLineBytes = 4096;
 constexpr size_t kPackedBytes = size_t{16} << 20;
-constexpr int kMaxReferences = 5;  // as git follows
+constexpr int kMaxReferences = 5;  // the limit of git
 
 std::optional<std::string> first_line(const fs::path& file) {
   try {
@@ -36,14 +36,14 @@ std::optional<std::string> first_line(const fs::path& file) {
   }
 }
 
-/// What follows `key` in a file's first line.
+/// Returns the text after `key` in the first line of a file.
 std::optional<std::string> value_of(const fs::path& file, const std::string& key) {
   const auto line = first_line(file);
   if (!line || !line->starts_with(key)) return std::nullopt;
   return line->substr(key.size());
 }
 
-/// The folder with HEAD: `.git`, or the one that a file of this name names.
+/// Returns the folder that contains HEAD: `.git`, or the folder that a file named `.git` points to.
 std::optional<fs::path> find_git_folder(const fs::path& folder) {
   std::error_code ignored;
   for (fs::path at = folder; !at.empty(); at = at.parent_path()) {
@@ -82,10 +82,10 @@ std::optional<std::string> reference(const fs::path& git, const std::string& nam
   return packed_reference(shared, name);
 }
 
-/// The commit that HEAD of the work tree around `folder` names, in hexadecimal; "" when there is
-/// none, or git keeps its references in another way (reftable). Work trees and submodules count. It
-/// reads git's files: the git of PATH would be a program of whoever made the folder, and may wait
-/// for ever.
+/// Returns the commit, in hexadecimal, at HEAD of the work tree that contains `folder`. Linked work
+/// trees and submodules are supported. Returns "" when there is no commit, or when git uses another
+/// reference format (reftable). Reads the files of git directly: a `git` program found through PATH
+/// may be untrusted and may block.
 std::string git_commit_of(const fs::path& folder) {
   const auto git = find_git_folder(folder);
   if (!git) return "";
@@ -98,7 +98,7 @@ std::string git_commit_of(const fs::path& folder) {
 
 using nlohmann::json;
 
-/// The words this process was started with, without secrets.
+/// Returns the command line of this process, without secrets.
 json command_line() {
   std::ifstream in("/proc/self/cmdline", std::ios::binary);
   std::vector<std::string> words;
@@ -130,7 +130,7 @@ json plugin_facts(const Run& setup) {
   return plugins;
 }
 
-/// The recorded plugin that served `name`, or null.
+/// Returns the recorded plugin that provided `name`, or null.
 const json* recorded_provider(const json& plugins, const json& name) {
   for (const json& plugin : plugins) {
     const json& serves = plugin.at("serves");
@@ -139,14 +139,14 @@ const json* recorded_provider(const json& plugins, const json& name) {
   return nullptr;
 }
 
-/// "adamw 0.1.0 (FILE, sha1 0123456789ab)"
+/// Returns "adamw 0.1.0 (FILE, sha1 0123456789ab)".
 std::string described(const json& plugin) {
   const auto text = [&](const char* key) { return plugin.at(key).get<std::string>(); };
   return fmt::format("{} {} ({}, sha1 {})", text("name"), text("version"), text("file"),
                      text("sha1").substr(0, 12));
 }
 
-/// A line for each loaded plugin whose file is not the one that served its names before.
+/// Returns a line for each loaded plugin whose file differs from the recorded file of its names.
 std::string other_plugins(const json& recorded, const json& loaded) {
   std::string lines;
   for (const json& now : loaded) {
@@ -155,7 +155,7 @@ std::string other_plugins(const json& recorded, const json& loaded) {
       if (before == nullptr || before->at("sha1") == now.at("sha1")) continue;
       lines += fmt::format("\n  {}: {} before, {} now", name.get<std::string>(), described(*before),
                            described(now));
-      break;  // one line a file
+      break;  // one line per file
     }
   }
   return lines;

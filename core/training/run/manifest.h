@@ -1,5 +1,5 @@
 #pragma once
-// manifest.json of a run: what made it, so that it can be made again.
+// manifest.json of a run: the data needed to reproduce it.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace s2s::run {
 
-/// Versions, plugins with file hashes, host, git commit of the working folder, command line.
+/// Versions, plugins with file hashes, host, git commit of the working folder and command line.
 nlohmann::json run_manifest(const Run& setup);
 
-/// For a run that goes on: the warning [run/other-plugin] when loaded plugins' names came from
-/// other files when `path`, the manifest of the run so far, was written, or when it is no manifest.
-/// A file that has only moved is the same one. "" when all are the same, and when there is no such
-/// file.
+/// For a resumed run: compares the loaded plugins with `path`, the manifest of the run so far.
+/// Returns the warning [run/other-plugin] when plugins were loaded from other files, or when `path`
+/// is not a manifest. Files are compared by content, so a moved file counts as the same. Returns ""
+/// when all files are the same or `path` does not exist.
 std::string plugin_changes(const std::string& path, const Run& setup);
 
 }  // namespace s2s::run

@@ -14,9 +14,9 @@ ProgressSettings settings(int64_t first_step, int64_t max_steps) {
   return out;
 }
 
-/// Waiting below this share of a step is not worth a word.
+/// Waiting for data is shown when it takes at least this share of a step.
 constexpr double kShownWait = 0.05;
-/// What a step counts for in the running share, against all before it.
+/// Weight of the newest step in the running mean.
 constexpr double kNewest = 0.1;
 
 std::string losses(const StepReport& report) {
@@ -74,7 +74,7 @@ void ProgressObserver::on_checkpoint(int64_t, const std::string& folder) {
 }
 
 void ProgressObserver::on_end(int64_t steps_done) {
-  if (steps_done > first_step_) bar_.finish();  // else there was nothing to do
+  if (steps_done > first_step_) bar_.finish();  // otherwise no step was run
   log_.debug(fmt::format("{} optimizer steps done", steps_done));
 }
 

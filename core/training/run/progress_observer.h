@@ -1,5 +1,6 @@
 #pragma once
-// Shows a training run: a bar on a terminal, plain lines otherwise; all of it in log.txt.
+// Shows the progress of a training run: a bar on a terminal, plain lines otherwise. Everything is
+// also written to log.txt.
 
 #include "base/log.h"
 #include "base/progress_bar.h"
@@ -19,7 +20,7 @@ class ProgressObserver : public RunObserver {
   void on_end(int64_t steps_done) override;
 
  private:
-  /// How long steps wait for data, when that is worth a word.
+  /// Returns how long steps wait for data, or "" when the share is small.
   std::string waiting() const;
 
   Log& log_;

@@ -8,7 +8,7 @@ Run::Run(const ConfigArguments& arguments, RunPurpose purpose, const RunProgram&
       checked_(arguments, purpose, program, checkpoint),
       warnings_(std::make_unique<Warnings>()) {
   checked_.check().findings.throw_if_any();
-  // A training run logs all its notes.
+  // A training run logs all notes.
   const DroppedParts& dropped = checked_.dropped();
   for (const std::string& part : {dropped.plugins, dropped.commands}) {
     if (purpose != RunPurpose::kTrain && !part.empty()) warnings_->add(part);

@@ -1,5 +1,5 @@
 #pragma once
-// What every program that runs a configuration begins with.
+// The common start of every program that runs a configuration.
 
 #include <string>
 #include <vector>
@@ -11,24 +11,25 @@
 
 namespace s2s::run {
 
-/// A configuration, the plugins it names, and what is built from it.
+/// A configuration, its plugins, and the objects built from it.
 class Run {
  public:
-  /// `checkpoint`: the folder that the model's weights come from, or "". `program` must live on.
+  /// `checkpoint`: the folder that provides the model's weights, or "". `program` must outlive this
+  /// object.
   /// Errors: all findings of the configuration together.
   Run(const ConfigArguments& arguments, RunPurpose purpose, const RunProgram& program,
       const std::string& checkpoint = "");
 
-  /// What was written, with interpolations resolved.
+  /// The configuration as written, with interpolations resolved.
   const Config& config() const { return checked_.check().written; }
   const Registries& registries() const { return checked_.registries(); }
   const PluginHost& host() const { return checked_.host(); }
   const RunBuilder& builder() const { return *builder_; }
   RunBuilder& builder() { return *builder_; }
   const RunProgram& program() const { return program_; }
-  /// What the user should know about the configuration although nothing is wrong.
+  /// Notes for the user about a valid configuration.
   std::vector<std::string> notes() const { return checked_.check().notes.brief(); }
-  /// What parts warn of; a command says where it goes.
+  /// Warnings of the components. The command decides where to print them.
   Warnings& warnings() const { return *warnings_; }
 
  private:

@@ -1,6 +1,7 @@
 #include "run/run_builder.h"
 
 #include <ATen/ATen.h>
+#include <ATen/DeviceAccelerator.h>
 #include <dlfcn.h>
 
 #include <random>
@@ -11,13 +12,14 @@
 #include "config/distrusted_files.h"
 #include "nn/lora.h"
 #include "nn/operators.h"
+#include "run/numerics.h"
 #include "s2s/nn/weights.h"
 #include "train/train_errors.h"
 
 namespace s2s {
 namespace {
 
-/// Opens the CUDA half of LibTorch, which registers its kernels (decision record 0006).
+/// Loads the CUDA library of LibTorch, which registers its kernels (decision record 0006).
 bool open_cuda(std::string& why) {
   if (dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     why = dlerror();
@@ -41,40 +43,6 @@ at::Device choose_device(const std::string& accelerator) {
   return at::kCPU;
 }
 
-class SharedSource : public DataSource {
- public:
-  explicit SharedSource(std::shared_ptr<DataSource> source) : source_(std::move(source)) {}
-  std::optional<Batch> next() override { return source_->next(); }
-  std::string state() const override { return source_->state(); }
-  void restore(const std::string& state) override { source_->restore(state); }
-  std::vector<std::string> texts() override { return source_->texts(); }
-  std::vector<std::string> left_out() const override { return source_->left_out(); }
-
- private:
-  std::shared_ptr<DataSource> source_;
-};
-
-/// A data source that is opened once and read from its beginning again and again, as a validation
-/// set is.
-class KeptSource {
- public:
-  explicit KeptSource(std::function<std::unique_ptr<DataSource>()> open) : open_(std::move(open)) {}
-
-  /// The source at its first batch: the one from before, unless somebody still has it.
-  std::unique_ptr<DataSource> get() {
-    if (source_ && source_.use_count() == 1) {
-      source_->restore("");
-    } else {
-      source_ = open_();
-    }
-    return std::make_unique<SharedSource>(source_);
-  }
-
- private:
-  std::function<std::unique_ptr<DataSource>()> open_;
-  std::shared_ptr<DataSource> source_;
-};
-
 Backbone& language_model(SpeechModel& model) {
   Backbone* const llm = model.language_model();
   if (llm == nullptr) throw_no_language_model();
@@ -92,6 +60,7 @@ RunBuilder::RunBuilder(const Config& config, const Registries& registries, Warni
                                  node_at(config, "trainer.precision").origin().text())),
       device_(choose_device(settings_.trainer.accelerator)),
       entropy_(std::random_device()()) {
+  set_numerics(settings_.trainer);
   if (!device_.is_cpu()) {
     kernels_ = make_device_kernels(device_.type(), context("trainer.accelerator"));
   }
@@ -100,7 +69,10 @@ RunBuilder::RunBuilder(const Config& config, const Registries& registries, Warni
 void RunBuilder::join(const ProcessPlace& process, Communicator& world) {
   process_ = &process;
   world_ = &world;
-  if (device_.is_cuda()) device_ = {at::kCUDA, static_cast<at::DeviceIndex>(process.local_rank)};
+  // A launcher may show each process its own GPU only.
+  if (!device_.is_cpu() && at::accelerator::deviceCount() > 1) {
+    device_ = {device_.type(), static_cast<at::DeviceIndex>(process.local_rank)};
+  }
 }
 
 BuildContext RunBuilder::context(const std::string& path) const {
@@ -123,9 +95,10 @@ std::unique_ptr<Tokenizer> RunBuilder::tokenizer(const std::string& checkpoint) 
   const Config config = with_checkpoint_copies(config_, checkpoint);
   Config node = node_at(config, "model.tokenizer");
   if (node.entries().empty()) return nullptr;
-  if (process_ != nullptr && process_->rank > 0) node.erase("train");  // rank 0 has made it
+  if (process_ != nullptr && process_->rank > 0) node.erase("train");  // rank 0 has created it
   const Config* const train = node.find("train");
-  if (train != nullptr && is_distrusted(train->origin())) node.erase("train");  // it writes a file
+  // Training a tokenizer writes a file.
+  if (train != nullptr && is_distrusted(train->origin())) node.erase("train");
   if (!checkpoint.empty()) require_checkpoint(checkpoint);
   return registries_.create<Tokenizer>(node, context("model.tokenizer"));
 }
@@ -158,7 +131,7 @@ std::unique_ptr<InitialValues> RunBuilder::initial_values(SpeechModel& model,
       model, InitialValuesSettings{device_, precision_.parameter_type,
                                    static_cast<uint64_t>(settings_.trainer.seed),
                                    checkpoint.empty() ? pretrained : From::kNowhere});
-  model.codec().to(device_, at::kFloat);  // whatever the precision
+  model.codec().to(device_, at::kFloat);  // independent of the precision
   const LoraOptions& lora = settings_.model.lora;
   if (lora.r > 0 && lora.path && checkpoint.empty()) {
     Backbone& llm = language_model(model);
@@ -201,7 +174,7 @@ std::vector<NamedMetric> RunBuilder::metrics() const {
     metrics.push_back({name, [this, node = node] {
                          return registries_.create<Metric>(node, context("model.metrics"));
                        }});
-    metrics.back().create();  // a mistake in its options is said before training
+    metrics.back().create();  // reports errors in the options before training starts
   }
   return metrics;
 }
@@ -226,16 +199,19 @@ std::unique_ptr<Scorer> RunBuilder::scorer() const {
 
 std::map<std::string, ShareFactory> RunBuilder::validation_sources(
     const Tokenizer* tokenizer) const {
+  using Kept = std::map<std::pair<int64_t, int64_t>, std::shared_ptr<DataSource>>;
   std::map<std::string, ShareFactory> sources;
   for (const auto& [name, options] : settings_.validation_sets) {
     const std::string path = "data.validation_ds.datasets." + name;
-    const auto open = [this, path, tokenizer, options = options](const DataShare& share) {
-      return registries_.create<DataSource>(options, data_context(path, tokenizer, share));
-    };
-    auto kept = std::make_shared<std::map<std::pair<int64_t, int64_t>, KeptSource>>();
-    sources[name] = [open, kept](const DataShare& share) {
-      const auto opened = [open, share] { return open(share); };
-      return kept->try_emplace({share.rank, share.size}, opened).first->second.get();
+    const auto kept = std::make_shared<Kept>();
+    sources[name] = [this, path, tokenizer, options = options, kept](const DataShare& share) {
+      std::shared_ptr<DataSource>& source = (*kept)[{share.rank, share.size}];
+      if (source && source.use_count() == 1) {  // nobody else has it
+        source->restore("");
+      } else {
+        source = registries_.create<DataSource>(options, data_context(path, tokenizer, share));
+      }
+      return source;
     };
   }
   return sources;

@@ -1,5 +1,6 @@
 #pragma once
-// From a configuration to the objects of a run: looks names up, gives memory, loads, freezes.
+// Builds the objects of a run from its configuration: creates components, allocates the model,
+// loads weights, freezes parameters.
 
 #include <map>
 #include <memory>
@@ -28,14 +29,14 @@ namespace s2s {
 
 class RunBuilder {
  public:
-  /// `config`: a checked one (`RunCheck::written`). `warnings` receives what parts warn of. All
-  /// must live on.
+  /// `config`: a checked configuration (`RunCheck::written`). `warnings` receives the warnings of
+  /// the components. All three arguments must outlive this object.
   RunBuilder(const Config& config, const Registries& registries, Warnings& warnings);
 
-  /// The processes that the run has beside this one: strategies are built for them, and this one
-  /// computes on the GPU of its local rank. Both must live on.
+  /// Joins the other ranks of the run. Strategies are then built for all ranks, and this process
+  /// uses the GPU of its local rank. Both arguments must outlive this object.
   void join(const ProcessPlace& process, Communicator& world);
-  /// The number that seeds are made of which ask for another one at every start (DataContext).
+  /// Entropy for seeds that must differ at every start (DataContext).
   uint64_t entropy() const { return entropy_; }
   void set_entropy(uint64_t entropy) { entropy_ = entropy; }
 
@@ -43,37 +44,40 @@ class RunBuilder {
   const Precision& precision() const { return precision_; }
   at::Device device() const { return device_; }
 
-  /// The tokenizer of model.tokenizer, or null when there is none. One that `checkpoint` (a folder,
-  /// or "") holds a copy of is read from there, whatever has become of the configured path.
+  /// Creates the tokenizer of model.tokenizer, or returns null when there is none. If `checkpoint`
+  /// (a folder, or "") contains a copy of the tokenizer, the copy is read instead of the configured
+  /// path.
   /// Errors: those of the tokenizer, [checkpoint/missing].
   std::unique_ptr<Tokenizer> tokenizer(const std::string& checkpoint = "") const;
-  /// The model with memory and initial values. With a `checkpoint` (a folder, or ""), which brings
-  /// every weight, parameters have memory only. Errors: those of its parts.
+  /// Creates the model with allocated memory and initial values. With a `checkpoint` (a folder, or
+  /// ""), which provides every weight, parameters are allocated but not initialized.
+  /// Errors: those of its components.
   std::unique_ptr<SpeechModel> model(const Tokenizer* tokenizer,
                                      const std::string& checkpoint = "") const;
-  /// The initial values of a meta model, which gets sizes, types and buffers here, and lives on.
-  /// Errors: those of its parts; pretrained files that do not fit.
+  /// Returns the initial values of a meta model. Sets the sizes, dtypes and buffers of `model`,
+  /// which must outlive the result.
+  /// Errors: those of its components; pretrained files that do not fit.
   std::unique_ptr<InitialValues> initial_values(SpeechModel& model,
                                                 const std::string& checkpoint = "") const;
-  /// The model without memory.
   std::unique_ptr<SpeechModel> described_model(const Tokenizer* tokenizer,
                                                const std::string& checkpoint = "") const;
   std::unique_ptr<ParallelStrategy> strategy() const;
   std::unique_ptr<Optimizer> optimizer() const;
   std::unique_ptr<Schedule> schedule() const;
-  /// The part of the training data that belongs to the strategy's rank.
+  /// Opens the share of the training data that belongs to the strategy's data rank.
   std::unique_ptr<DataSource> train_source(const Tokenizer* tokenizer,
                                            const ParallelStrategy& strategy) const;
-  /// All training data, for its texts. Null when the configuration has none.
+  /// Opens all training data, to read its texts. Returns null when the configuration has none.
   std::unique_ptr<DataSource> all_train_data(const Tokenizer* tokenizer) const;
-  /// The metrics of model.metrics. Errors: their own, here.
+  /// Creates the metrics of model.metrics. Errors: those of the metrics.
   std::vector<NamedMetric> metrics() const;
-  /// The loggers of exp_manager.loggers, with the names of their components. Errors: their own.
+  /// Creates the loggers of exp_manager.loggers, with component names. Errors: those of the
+  /// loggers.
   std::vector<NamedLogger> loggers() const;
-  /// The listener of model.scoring_asr (NeMo's key), or null when there is none.
+  /// Creates the ASR scorer of model.scoring_asr (a key of NeMo). Null when there is none.
   std::unique_ptr<Scorer> scorer() const;
-  /// One factory for each of data.validation_ds.datasets. A set is opened once; a later validation
-  /// reads it from its beginning again.
+  /// Returns a factory for each set of data.validation_ds.datasets. A set is opened once. Later
+  /// validations read it from its beginning again.
   std::map<std::string, ShareFactory> validation_sources(const Tokenizer* tokenizer) const;
 
  private:
@@ -87,8 +91,8 @@ class RunBuilder {
   RunOptions settings_;
   Precision precision_;
   at::Device device_;
-  std::unique_ptr<DeviceKernels> kernels_;  // of the device, where a plugin has some
-  const ProcessPlace* process_ = nullptr;   // null: the only one
+  std::unique_ptr<DeviceKernels> kernels_;  // of the device, if a plugin has some
+  const ProcessPlace* process_ = nullptr;   // null: this is the only process
   Communicator* world_ = nullptr;
   uint64_t entropy_;
 };

@@ -28,11 +28,11 @@ std::string folder_of(const std::string& file) {
   return folder.empty() ? "." : folder;
 }
 
-/// The table of `kind:name`, whose plugin is loaded on demand.
+/// Returns the option table of `kind:name`. Loads its plugin on demand.
 OptionTable component_table(const Registries& registries, const std::string& kind,
                             const std::string& name, const Config& name_node,
                             const std::string& name_path) {
-  // The registry adds ".name" by itself.
+  // The registry appends ".name" itself.
   const std::string path =
       name_path.ends_with(".name") ? name_path.substr(0, name_path.size() - 5) : "";
   OptionTable table;
@@ -44,14 +44,14 @@ OptionTable component_table(const Registries& registries, const std::string& kin
   return table;
 }
 
-/// The checkpoint that a run of this configuration goes on from; "" for a fresh one.
+/// Returns the checkpoint that a run of this configuration resumes from, or "" for a new run.
 std::string checkpoint_of_run(const Config& config) {
   const Config* node = config.find("exp_manager");
   ExpManagerBlock manager;
   try {
     if (node != nullptr) manager = read_options<ExpManagerBlock>(*node, "exp_manager");
   } catch (const Error&) {
-    return "";  // the check has these findings already
+    return "";  // the check has already reported these errors
   }
   const std::filesystem::path last =
       std::filesystem::path(manager.run_folder()) / "checkpoints" / "last";
@@ -60,11 +60,12 @@ std::string checkpoint_of_run(const Config& config) {
   try {
     return checkpoint_of(*manager.resume_from_checkpoint);
   } catch (const Error&) {
-    return *manager.resume_from_checkpoint;  // what begins with it says so
+    return *manager.resume_from_checkpoint;  // reading the checkpoint reports a wrong path
   }
 }
 
-/// The ranks that the configuration speaks of, for its strategy; nothing when it leaves them open.
+/// Returns the number of ranks in the configuration, to try its strategy with. Returns nothing when
+/// the configuration does not set it.
 std::optional<int64_t> ranks_to_try(const Config& config) {
   if (const auto configured = configured_ranks(config)) return configured;
   const auto size = [&config](const char* key) -> std::optional<int64_t> {
@@ -72,14 +73,14 @@ std::optional<int64_t> ranks_to_try(const Config& config) {
       const auto given = given_axis_size(config, key);
       return given ? std::optional(std::max<int64_t>(1, *given)) : std::nullopt;
     } catch (const Error&) {
-      return 1;  // the strategy says what is wrong
+      return 1;  // the strategy reports the error
     }
   };
   const auto data = size("data_parallel_size");
   return data ? std::optional(*data * size("tensor_parallel_size").value_or(1)) : std::nullopt;
 }
 
-/// Errors: those of the strategy, [config/strategy] when it has no place for the ranks.
+/// Errors: those of the strategy, [config/strategy] when it cannot use this number of ranks.
 void try_strategy(const Registries& registries, const Config& config) {
   const std::optional<int64_t> num_ranks = ranks_to_try(config);
   if (!num_ranks) return;
@@ -143,8 +144,8 @@ void RunConfig::check_config(const Config& config, const std::string& file, RunP
   }
 }
 
-/// A `plugins` block that cannot be read is the check's to report; folders and files that are not
-/// there are found here, and the check goes on without them.
+/// Errors in the `plugins` block are reported by the check. Missing files and folders are reported
+/// here, and the check continues without them.
 void RunConfig::open_host(const Config& config, const std::string& file, const RunProgram& program,
                           Findings& findings) {
   Config resolved = config;

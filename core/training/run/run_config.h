@@ -1,5 +1,5 @@
 #pragma once
-// A configuration as every command reads it: file, changes, plugins, and one check.
+// Reads a configuration in the same way for every command: file, overrides, plugins and check.
 
 #include <memory>
 #include <string>
@@ -13,20 +13,21 @@
 
 namespace s2s::run {
 
-/// Words CONFIG [key=value ...] of a command line.
+/// The arguments CONFIG [key=value ...] of a command line.
 struct ConfigArguments {
   std::string path;
   std::vector<std::string> overrides;
 };
 
-/// The checked configuration and the plugins it names. Nothing is run.
+/// The checked configuration and its plugins. Runs nothing.
 class RunConfig {
  public:
-  /// `checkpoint`: the folder that the model's weights come from, or "" (the run's own, if it has
-  /// one). Errors: those of reading the file and the overrides; everything else is a finding.
+  /// `checkpoint`: the folder that provides the model's weights, or "". With "", the run's own
+  /// checkpoint is used if there is one.
+  /// Errors: those of reading the file and the overrides. All other errors become findings.
   RunConfig(const ConfigArguments& arguments, RunPurpose purpose, const RunProgram& program,
             std::string checkpoint = "");
-  /// The configuration that `checkpoint` brings, as far as its language model needs it
+  /// Reads the configuration stored in `checkpoint`, as far as its language model needs it
   /// (checkpoint_config.h). Errors: as above.
   RunConfig(const std::string& checkpoint, const RunProgram& program);
   RunConfig(const RunConfig&) = delete;
@@ -35,7 +36,7 @@ class RunConfig {
   const RunCheck& check() const { return check_; }
   const Registries& registries() const { return registries_; }
   const PluginHost& host() const { return *host_; }
-  /// What a checkpoint's configuration has lost; the check's notes say it, too.
+  /// What was removed from a checkpoint's configuration. The notes of the check include it.
   const DroppedParts& dropped() const { return dropped_; }
 
  private:
@@ -43,7 +44,7 @@ class RunConfig {
                     const RunProgram& program);
   void open_host(const Config& config, const std::string& file, const RunProgram& program,
                  Findings& findings);
-  /// `program` must live as long as the schema.
+  /// `program` must outlive the schema.
   RunSchema schema(RunPurpose purpose, const RunProgram& program) const;
 
   Registries registries_;

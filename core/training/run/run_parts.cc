@@ -11,7 +11,8 @@
 namespace s2s::run {
 namespace {
 
-/// Trainable parameters and the learning-rate scale of each (model.optimizer.lr_scales).
+/// Attaches the trainable parameters, each with its learning-rate scale
+/// (model.optimizer.lr_scales).
 void attach_optimizer(const RunParts& parts, const RunOptions& settings, Warnings& warnings) {
   std::vector<NamedTensor> trainable;
   std::vector<double> scales;

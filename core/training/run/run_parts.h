@@ -1,5 +1,5 @@
 #pragma once
-// What a configuration's training is made of: for train, and for bench train, which measures it.
+// Builds everything that a training needs. Used by `train` and `bench train`.
 
 #include <map>
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace s2s::run {
 
-/// The parts in the order they are built; later ones may refer to earlier ones.
+/// In the order in which they are built. Later members may refer to earlier ones.
 struct RunParts {
   std::unique_ptr<Tokenizer> tokenizer;
   std::unique_ptr<SpeechModel> model;
@@ -25,30 +25,31 @@ struct RunParts {
   }
 };
 
-/// The tokenizer; rank 0 may have to make its files first. Null when there is none.
+/// Creates the tokenizer; null when there is none. Rank 0 may have to create its files first.
 std::unique_ptr<Tokenizer> build_tokenizer(const RunBuilder& builder, const RunProcesses& processes,
                                            const std::string& checkpoint);
 
-/// Gives a meta model to its strategy, with the plan that it has for the mesh.
+/// Attaches a meta model to its strategy, with the model's plan for the mesh.
 void attach_strategy(ParallelStrategy& strategy, SpeechModel& model, const InitialValues& values);
 
-/// Seeds the generators, builds the parts, freezes parameters, attaches strategy and optimizer.
-/// What makes files, rank 0 does before the others. `strategy`: of build_strategy. `checkpoint`:
-/// what the run goes on from, or "" (what it holds copies of counts). Patterns that match nothing
-/// are said as warnings of `setup`. Errors: those of the parts.
+/// Seeds the generators, builds the components, freezes parameters, and attaches strategy and
+/// optimizer. Rank 0 creates files before the other ranks continue. `strategy`: the result of
+/// build_strategy. `checkpoint`: the checkpoint to resume from, or ""; its copies of files take
+/// precedence. Patterns that match nothing become warnings of `setup`.
+/// Errors: those of the components.
 RunParts build_training(const Run& setup, const RunProcesses& processes,
                         std::unique_ptr<ParallelStrategy> strategy,
                         const std::string& checkpoint = "");
 
-/// Fits the codec to training data of its own pass, the same on all ranks, unless a checkpoint has
-/// brought its statistics.
+/// Fits the codec to a separate pass over training data, with the same result on all ranks. Does
+/// nothing when a checkpoint has provided the statistics.
 void fit_codec_of(const RunParts& parts, const RunBuilder& builder);
 
-/// The listener, prepared with the texts of all data; null when none is named. Errors: its own.
+/// Returns the ASR scorer, prepared with the texts of all data, or null when none is configured.
+/// Errors: those of the scorer.
 std::unique_ptr<Scorer> prepared_scorer(const RunBuilder& builder, const Tokenizer* tokenizer,
                                         const std::map<std::string, ShareFactory>& sets);
 
-/// The loop's settings from the configuration.
 TrainerSettings trainer_settings(const RunBuilder& builder);
 
 }  // namespace s2s::run

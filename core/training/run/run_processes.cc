@@ -23,7 +23,7 @@ void check_started(const TrainerBlock& trainer, const LaunchPlace& place) {
 
 const char* device_name(at::DeviceType type) { return type == at::kCUDA ? "GPU" : "CPU"; }
 
-/// Version, LibTorch, and the file of every plugin that is loaded.
+/// Returns the version, the LibTorch version, and the file of every loaded plugin.
 std::vector<AgreedFact> program_facts(const PluginHost& host) {
   std::vector<AgreedFact> facts = {{"s2s-run", S2S_VERSION_TEXT},
                                    {"LibTorch", S2S_TORCH_VERSION_TEXT}};
@@ -72,7 +72,7 @@ std::unique_ptr<RunProcesses> meet_other_ranks(Run& setup, std::vector<AgreedFac
   std::string name = options.communicator.name;
   const auto& choose = setup.program().communicator;
   if (name == "auto" && choose) name = choose(device == at::kCUDA);
-  // They go over the network, and into messages.
+  // The values are sent over the network and appear in messages, so secrets are hidden.
   const Config facts_of_config = shown_config(setup.config());
   for (const auto& [path, value] : config_values(facts_of_config)) facts.push_back({path, value});
   const RendezvousSettings settings = {milliseconds(options.communicator.start_timeout_s),

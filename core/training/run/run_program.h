@@ -1,5 +1,5 @@
 #pragma once
-// What a program that runs configurations brings along: s2s-run, or one of your own.
+// Functions that a program provides to run configurations: s2s-run, or a program of yours.
 
 #include <cstdint>
 #include <functional>
@@ -17,30 +17,30 @@ struct OptionRow;
 
 namespace s2s::run {
 
-/// Processes that were started; 0: those that the configuration says.
+/// The number of started processes. 0: the number that the configuration sets.
 struct StartedRanks {
   int64_t all = 0, here = 0;  // here: on this machine
 };
 
-/// Functions that are empty are not called.
+/// An empty function is not called.
 struct RunProgram {
   std::vector<std::string> plugin_paths;  // files and folders, searched before all others
-  /// Turns what other software calls differently into our keys before the check; a note for each.
-  /// llms: the language models that plugins provide.
+  /// Before the check, translates keys of other frameworks into s2s keys, with a note for each.
+  /// `llms`: the language models that plugins provide.
   std::function<void(const std::vector<std::string>& llms, Config& config, Findings& findings,
                      ConfigNotes& notes)>
       translate;
-  /// What to write instead of an unknown key below `path`; "" when nobody knows.
+  /// What to write instead of an unknown key below `path`, or "" when there is no suggestion.
   std::function<std::string(const std::string& path, const std::string& key, const Config& value)>
       instead_of;
-  /// The communicator to take for trainer.communicator.name "auto".
+  /// Returns the communicator to use when trainer.communicator.name is "auto".
   std::function<std::string(bool on_gpus)> communicator;
-  /// Adds the blocks of a configuration that the program itself reads, by their paths.
+  /// Adds the option blocks that the program itself reads, by path.
   std::function<void(std::map<std::string, std::vector<OptionRow>>& blocks)> add_blocks;
-  /// Makes the data that a configuration asks for; called by rank 0 before any is opened.
+  /// Creates the data that a configuration asks for. Rank 0 calls it before any data is opened.
   std::function<void(const Config& config)> make_data;
-  /// Adds what the user should know about the memory of a training run on CPUs; called by rank 0
-  /// before any is spent.
+  /// Adds findings about the memory of a training run on CPUs. Rank 0 calls it before any is
+  /// allocated.
   std::function<void(const Config& config, const Registries& registries, const StartedRanks& ranks,
                      std::vector<std::string>& warnings)>
       forecast_memory;

@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The learning rate of a step by a configuration; nothing where it does not say.
+/// The learning rate of a step according to a configuration, or nothing when it cannot be computed.
 std::optional<double> learning_rate_of(const Config& config, int64_t step,
                                        const Registries& registries) {
   const Config* const schedule = config.find_path("model.lr_scheduler");
@@ -31,11 +31,12 @@ std::optional<double> learning_rate_of(const Config& config, int64_t step,
     return registries.create<Schedule>(*schedule, context)
         ->learning_rate(step, base->as_double("model.optimizer.lr"));
   } catch (const Error&) {
-    return std::nullopt;  // of plugins that are not here any more
+    return std::nullopt;  // a plugin that is no longer available
   }
 }
 
-/// A schedule that ends at trainer.max_steps is another one when those are more.
+/// Reports a jump of the learning rate. A schedule that ends at trainer.max_steps changes when
+/// max_steps changes.
 std::string jump_of_learning_rate(const Config& before, const Run& setup, const RunParts& parts,
                                   int64_t step) {
   const auto old_rate = learning_rate_of(before, step, setup.registries());
@@ -47,13 +48,13 @@ std::string jump_of_learning_rate(const Config& before, const Run& setup, const 
       step, rate, *old_rate);
 }
 
-/// Says what differs from the configuration and the plugins that the run had before.
+/// Logs the differences from the configuration and the plugins of the previous start.
 void report_changes(const RunFolder& folder, const Run& setup, const RunParts& parts,
                     int64_t steps_done, Log& log) {
   const std::string plugins = plugin_changes(folder.file("manifest.json"), setup);
   if (!plugins.empty()) log.warning(plugins);
   if (!std::filesystem::exists(folder.file("config.yaml"))) return;
-  // Both as they are stored: the environment is another one, and secrets are in neither.
+  // Compare both as stored, with secrets removed: the environment may have changed.
   const Config before = load_config(folder.file("config.yaml"));
   for (const std::string& line : config_changes(before, stored_config(setup.config()))) {
     log.warning("the run continues with a changed configuration: " + line);

@@ -33,7 +33,6 @@ constexpr char kTerminated[] = "SIGTERM: stopping after this step with a checkpo
 constexpr char kRankTerminated[] =
     "SIGTERM: stopping after this step, with a checkpoint unless a rank is lost\n";
 
-/// What a run has from its start on, and where it tells about itself.
 struct OpenRun {
   const Run& setup;
   const RunProcesses& processes;
@@ -42,12 +41,12 @@ struct OpenRun {
   Log& log;
 };
 
-/// Rank 0 speaks on the console and writes log.txt; the others write log.RANK.txt.
+/// Rank 0 writes to the console and to log.txt. The other ranks write to log.RANK.txt.
 std::string log_name(const RunProcesses& processes) {
   return processes.is_first() ? "log.txt" : fmt::format("log.{}.txt", processes.place().rank);
 }
 
-/// Says what is unusual, and lets parts say so from now on.
+/// Logs the warnings so far, and connects later warnings of components to the log.
 void report_setup(const OpenRun& run) {
   Log& log = run.log;
   run.setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });
@@ -62,7 +61,7 @@ void report_setup(const OpenRun& run) {
   }
 }
 
-/// The state to start from, and what the run folder says about it.
+/// Returns the state to start from, and writes the files of the run folder.
 RunState prepare(const OpenRun& run, const RunStart& start, RunParts& parts) {
   const RunBuilder& builder = run.setup.builder();
   RunState state = resume(run.setup, start, parts, run.processes.place().rank, run.log);
@@ -108,10 +107,10 @@ CheckpointSettings checkpoint_settings(const OpenRun& run, const ParallelStrateg
   return out;
 }
 
-/// Tells the flight recorder of a run of several processes what the trainer does.
+/// Reports the activity of the trainer to the flight recorder. Used with several processes.
 class RecordedSteps : public RunObserver {
  public:
-  /// recorder: null for a process alone. first_step: 0-based, of this start.
+  /// `recorder`: null for a single process. `first_step`: 0-based first step of this start.
   RecordedSteps(FlightRecorder* recorder, const Trainer& trainer, int64_t first_step)
       : recorder_(recorder), first_step_(first_step) {
     if (recorder != nullptr) recorder->set_stop_probe(trainer.stop_requested);
@@ -136,7 +135,7 @@ class RecordedSteps : public RunObserver {
   int64_t first_step_;
 };
 
-/// What skip_bad left out of this rank's batches, once more at the end.
+/// At the end, logs once more which cuts of this rank skip_bad skipped.
 void report_left_out(const DataSource& data, Log& log) {
   const std::vector<std::string> lines = data.left_out();
   if (lines.empty()) return;
@@ -145,7 +144,7 @@ void report_left_out(const DataSource& data, Log& log) {
   log.warning(text);
 }
 
-/// Trains from `begin` on and tells the run folder, the log and the console.
+/// Trains from `begin` on and reports to the run folder, the log and the console.
 Trainer::End train(const OpenRun& run, RunParts& parts, const RunState& begin,
                    const InterruptWatch& interrupt) {
   const RunBuilder& builder = run.setup.builder();
@@ -199,7 +198,7 @@ Trainer::End train(const OpenRun& run, RunParts& parts, const RunState& begin,
   return end;
 }
 
-/// Before any is spent. What the plan has to say is said where the model is built.
+/// Called before memory is allocated. Findings about the plan are reported when the model is built.
 void forecast_memory(const OpenRun& run) {
   const auto& forecast = run.setup.program().forecast_memory;
   if (!forecast || !run.processes.is_first() || !run.setup.builder().device().is_cpu()) return;
@@ -220,11 +219,11 @@ ExitCode run_in(const OpenRun& run, std::unique_ptr<ParallelStrategy> strategy) 
   forecast_memory(run);
   run.processes.first().run("data.synth", [&] {
     const auto& make_data = run.setup.program().make_data;
-    if (make_data) make_data(run.setup.config());  // it watches for ^C itself
+    if (make_data) make_data(run.setup.config());  // it handles ^C itself
     return std::string();
   });
   keep_freed_memory();
-  // ^C while building ends the run after its first step.
+  // Pressing ^C during the build ends the run after its first step.
   const bool is_alone = run.processes.place().size == 1;
   const char* const terminated = is_alone ? kTerminated : kRankTerminated;
   const bool speaks = run.processes.is_first();
@@ -244,7 +243,7 @@ ExitCode run_training(Run& setup) {
   const std::unique_ptr<RunProcesses> processes = meet_other_ranks(setup);
   std::unique_ptr<ParallelStrategy> strategy = build_strategy(setup, *processes);
   const std::string path = setup.builder().settings().exp_manager.run_folder();
-  std::optional<RunLock> lock;  // of rank 0
+  std::optional<RunLock> lock;  // only on rank 0
   processes->first().run("run folder", [&] {
     const RunFolder locked(path);
     lock.emplace(locked.path());
@@ -263,7 +262,8 @@ ExitCode run_training(Run& setup) {
       return run_in({setup, *processes, folder, console, log}, std::move(strategy));
     });
   } catch (const Error& error) {
-    log.debug(std::string("ended by an error: ") + error.what());  // the program prints it itself
+    // The program prints the error itself.
+    log.debug(std::string("ended by an error: ") + error.what());
     throw;
   }
 }

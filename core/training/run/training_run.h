@@ -1,13 +1,13 @@
 #pragma once
-// A training run: builds the parts, resumes, trains, leaves the run folder of the contract.
+// Runs a training: builds the components, resumes, trains, and leaves a complete run folder.
 
 #include "run/run.h"
 #include "s2s/error.h"
 
 namespace s2s::run {
 
-/// kOk, or kStopped when the user asked to stop and a checkpoint was written. Every rank calls it;
-/// rank 0 alone writes and speaks.
+/// Returns kOk, or kStopped when the user asked to stop and a checkpoint was written. Every rank
+/// calls it. Only rank 0 writes the run folder and the console.
 ExitCode run_training(Run& setup);
 
 }  // namespace s2s::run

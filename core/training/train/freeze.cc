@@ -55,7 +55,7 @@ std::vector<std::string> freeze_parameters(Block& model, const std::vector<std::
   for (const NamedTensor& parameter : parameters) {
     if (!rules.trains(parameter.name)) parameter.tensor->set_requires_grad(false);
   }
-  // Some parts freeze themselves.
+  // A part may have frozen its own parameters already, so check requires_grad and not the rules.
   const bool any = std::any_of(parameters.begin(), parameters.end(),
                                [](const NamedTensor& p) { return p.tensor->requires_grad(); });
   if (!any) throw_nothing_trainable(freeze);

@@ -1,5 +1,5 @@
 #pragma once
-// Which parameters train: model.freeze_params and model.prevent_freeze_params.
+// Selects the parameters to train: model.freeze_params and model.prevent_freeze_params.
 
 #include <string>
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace s2s {
 
-/// A parameter is frozen when a `freeze` pattern matches its name at its start, unless a `keep`
-/// pattern matches too.
+/// Decides which parameters are frozen. A parameter is frozen when a `freeze` pattern matches the
+/// start of its name and no `keep` pattern matches it.
 /// Source: NeMo speechlm2 parts/optim_setup.py (Python's re.match; keep wins).
 class FreezeRules {
  public:
@@ -18,7 +18,7 @@ class FreezeRules {
   FreezeRules(const std::vector<std::string>& freeze, const std::vector<std::string>& keep);
 
   bool trains(const std::string& name) const;
-  /// Freeze patterns that match none of the names.
+  /// Returns the freeze patterns that match no parameter name.
   std::vector<std::string> unmatched(const std::vector<NamedTensor>& parameters) const;
   /// Errors: [config/nothing-trainable] when every parameter is frozen.
   void check_some_train(const std::vector<NamedTensor>& parameters) const;
@@ -28,7 +28,7 @@ class FreezeRules {
   std::vector<ParameterPattern> freeze_, keep_;
 };
 
-/// Freezes the parameters that the rules freeze. Returns the patterns that matched nothing.
+/// Freezes the parameters that the rules select. Returns the patterns that match no parameter.
 /// Errors: [config/pattern], [config/nothing-trainable].
 std::vector<std::string> freeze_parameters(Block& model, const std::vector<std::string>& freeze,
                                            const std::vector<std::string>& keep);

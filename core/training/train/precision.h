@@ -1,5 +1,5 @@
 #pragma once
-// The dtypes of a run (trainer.precision), and the scale of its losses.
+// The dtypes of a run (trainer.precision) and the loss scale.
 
 #include <ATen/core/Tensor.h>
 
@@ -11,15 +11,15 @@ namespace s2s {
 
 struct Precision {
   at::ScalarType parameter_type = at::kFloat;  // parameters and optimizer state
-  /// Of matrix products; none: that of the parameters.
+  /// Dtype of matrix products under autocast. Not set: matrix products use `parameter_type`.
   std::optional<at::ScalarType> autocast;
 
-  /// float16 has no room for small gradients: losses are multiplied.
+  /// Small gradients underflow in float16, so the loss is multiplied by a scale.
   bool scales_loss() const { return autocast == at::kHalf; }
 };
 
-/// "32-true" (also 32, fp32), "bf16-true", "bf16-mixed", "16-mixed" (also fp16).
-/// Errors: [config/precision] with the place, the value and what is known.
+/// Parses "32-true" (also 32, fp32), "bf16-true", "bf16-mixed" or "16-mixed" (also fp16).
+/// Errors: [config/precision] with the origin, the value and the known values.
 Precision parse_precision(const std::string& text, const std::string& origin);
 
 /// Turns autocast on for a scope when the precision asks for it.
@@ -36,8 +36,8 @@ class AutocastScope {
   bool previous_ = false;
 };
 
-/// The factor on losses that are trained in float16, whose gradients would vanish without it. It
-/// changes as torch.amp.GradScaler's does.
+/// The loss scale of float16 training. Without it, small gradients underflow to zero. It changes in
+/// the same way as the scale of torch.amp.GradScaler.
 class LossScale {
  public:
   static constexpr float kInitial = 65536;
@@ -45,14 +45,14 @@ class LossScale {
   static constexpr float kBackoff = 0.5;
   static constexpr int64_t kGrowthInterval = 2000;
 
-  /// `on` false: the scale stays 1.
+  /// With `on` false, the scale is always 1.
   explicit LossScale(bool on) : on_(on), scale_(on ? kInitial : 1) {}
 
   bool is_on() const { return on_; }
   float value() const { return scale_; }
-  /// Updates without an infinite gradient since the scale changed.
+  /// Number of updates with finite gradients since the scale last changed.
   int64_t num_good() const { return num_good_; }
-  /// After each step. `skipped`: its gradients were not finite.
+  /// Call this after each step. `skipped`: the gradients of the step were not finite.
   void update(bool skipped);
   void restore(float scale, int64_t num_good);
 

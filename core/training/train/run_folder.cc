@@ -19,15 +19,15 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-/// Larger than any run's: 10 million steps.
+/// An upper limit: the file of a run with 10 million steps is smaller.
 constexpr size_t kMaxMetricsBytes = size_t{1} << 32U;
 
-/// What is kept of metrics.jsonl.
+/// What remains of metrics.jsonl when a run resumes.
 struct KeptLines {
   std::string text;
-  int64_t last_step = 0;     // of all lines, also of those that go
-  int64_t first_odd = 0;     // 1-based number of the first line that is none; 0: no such line
-  bool is_last_odd = false;  // only the last line is, as a crash leaves it
+  int64_t last_step = 0;     // of all lines, including dropped ones
+  int64_t first_odd = 0;     // 1-based number of the first invalid line; 0: every line is valid
+  bool is_last_odd = false;  // only the last line is invalid, as after a crash during a write
 };
 
 std::optional<int64_t> step_of_line(std::string_view line) {
@@ -37,7 +37,7 @@ std::optional<int64_t> step_of_line(std::string_view line) {
   return step.is_number_integer() ? std::optional(step.get<int64_t>()) : std::nullopt;
 }
 
-/// Lines of steps up to `steps_done`.
+/// Returns the lines of the steps up to `steps_done`.
 KeptLines kept_lines(std::string_view text, int64_t steps_done) {
   KeptLines kept;
   for (int64_t number = 1; !text.empty(); ++number) {
@@ -49,7 +49,7 @@ KeptLines kept_lines(std::string_view text, int64_t steps_done) {
       kept.first_odd = number;
       kept.is_last_odd = text.empty();
     }
-    // A validation line carries the number of steps done, a step line the 1-based step.
+    // Validation lines carry the number of steps done. Step lines carry the 1-based step.
     if (!step) continue;
     kept.last_step = std::max(kept.last_step, *step);
     if (*step <= steps_done) kept.text.append(line) += '\n';
@@ -76,6 +76,10 @@ ordered_json line_of(const StepReport& report) {
   line["data_wait_s"] = report.data_wait_s;
   line["frames_per_s"] = static_cast<double>(report.frames) / report.step_time_s;
   line["peak_memory_bytes"] = peak_memory_bytes();
+  if (const DeviceMemory& device = report.device_memory; device.reserved_bytes > 0) {
+    line["device_peak_bytes"] = device.peak_bytes;
+    line["device_reserved_bytes"] = device.reserved_bytes;
+  }
   return line;
 }
 

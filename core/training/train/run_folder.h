@@ -1,6 +1,6 @@
 #pragma once
-// The folder of a run (a contract; see core/docs/start/runs.md): metrics.jsonl, config.yaml,
-// manifest.json, checkpoints/, report/, log.txt.
+// The run folder (its format is a contract; see core/docs/start/runs.md): metrics.jsonl,
+// config.yaml, manifest.json, checkpoints/, report/, log.txt.
 
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@ namespace s2s {
 
 class RunFolder {
  public:
-  /// Makes the folder, durably. Errors: [run/folder].
+  /// Creates the folder and syncs it to disk. Errors: [run/folder].
   explicit RunFolder(std::string path);
 
   const std::string& path() const { return path_; }
@@ -22,27 +22,28 @@ class RunFolder {
   std::string checkpoints() const { return file("checkpoints"); }
   std::string report() const { return file("report"); }
 
-  /// Removes what files that a killed process was writing have left.
+  /// Removes the partial files of a process that was killed while it wrote them.
   void remove_left_overs() const;
-  /// Errors: [run/not-empty] when metrics or checkpoints are there. For a run that begins anew.
+  /// Checks that the folder has no metrics and no checkpoints. Call it for a new run.
+  /// Errors: [run/not-empty].
   void check_unused() const;
   void write_config(const std::string& yaml) const;
   void write_manifest(const nlohmann::json& manifest) const;
-  /// Copies files into a folder of the run; those that lie there already stay. Errors:
-  /// [run/folder], [io/write].
+  /// Copies files into a subfolder of the run. Files that already exist there are kept.
+  /// Errors: [run/folder], [io/write].
   void keep_copies(const std::string& name, const std::vector<std::string>& files) const;
 
  private:
   std::string path_;
 };
 
-/// Appends a line per step to metrics.jsonl. A resumed run first drops the lines of steps that the
-/// checkpoint does not hold, so that the file reads as if the run had never been cut. Errors:
-/// [run/folder].
+/// Appends a line per step to metrics.jsonl. A resumed run first drops the lines of steps after the
+/// checkpoint, so that the file equals that of an uninterrupted run.
+/// Errors: [run/folder].
 class MetricsLog : public RunObserver {
  public:
-  /// `steps_done`: optimizer steps that are kept. `warn` hears [run/metrics] of lines that are
-  /// none, which are dropped, and of steps that the checkpoint has and the file lacks.
+  /// `steps_done`: optimizer steps whose lines are kept. `warn` receives [run/metrics] for invalid
+  /// lines, which are dropped, and for missing lines of steps that the checkpoint includes.
   MetricsLog(std::string path, int64_t steps_done,
              const std::function<void(const std::string&)>& warn = {});
   void on_step(const StepReport& report) override;
@@ -54,7 +55,7 @@ class MetricsLog : public RunObserver {
   std::string path_;
 };
 
-/// The numbers of a line of metrics.jsonl, in its order.
+/// Returns the names and values of a metrics.jsonl line, in the order of the file.
 std::vector<std::pair<std::string, double>> numbers_of(const StepReport& report);
 
 }  // namespace s2s

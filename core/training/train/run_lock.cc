@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kLargestFile = 4096;
 
-/// The file's content, or nothing when it has gone.
+/// Returns the content of the file, or nothing when the file no longer exists.
 std::optional<std::string> content_of(const std::string& path) {
   try {
     return read_small_file(path, kLargestFile);
@@ -43,20 +43,23 @@ std::string word_in(const std::string& file) {
   return text.substr(0, text.find('\n'));
 }
 
-/// Where process numbers mean the same: this start of this machine, this container.
+/// Identifies the boot of this machine and the container. Process ids are comparable within it
+/// only.
 std::string this_place() {
   std::error_code ignored;
   const std::string container = std::filesystem::read_symlink("/proc/self/ns/pid", ignored);
   return word_in("/proc/sys/kernel/random/boot_id") + " " + container;
 }
 
-/// When a process of this place began, in ticks since the machine did; "" when it has ended,
-/// nothing when it is hidden from us. It tells a process from a later one of the same number.
+/// Start time of a process of this place, in clock ticks since boot. Returns "" when the process
+/// has ended, and nothing when /proc hides it. The start time distinguishes a process from a later
+/// one that reuses its id.
 std::optional<std::string> start_of(pid_t process) {
   if (::kill(process, 0) != 0 && errno == ESRCH) return "";
   const std::optional<std::string> text = content_of(fmt::format("/proc/{}/stat", process));
   if (!text) return std::nullopt;
-  // The second field is the name in brackets, which may have blanks; the start is the 22nd.
+  // The second field is the process name in parentheses, which may contain blanks. Start time:
+  // field 22.
   size_t begin = text->rfind(')');
   const bool is_zombie = begin != std::string::npos && text->substr(begin, 3) == ") Z";
   if (is_zombie) return "";
@@ -67,21 +70,22 @@ std::optional<std::string> start_of(pid_t process) {
   return text->substr(begin + 1, text->find(' ', begin + 1) - begin - 1);
 }
 
-/// "process 17 on node1\nplace ...\nstart 4711\n"
+/// Returns "process 17 on node1\nplace ...\nstart 4711\n".
 std::string identity_of(pid_t process) {
   return fmt::format("{}\nplace {}\nstart {}\n", process_name(process), this_place(),
                      start_of(process).value_or(""));
 }
 
-/// The process that a file of this machine and container names; 0 for other files.
+/// Returns the id of the process that the file names, or 0 when the file was written on another
+/// machine or in another container.
 pid_t process_here(const std::string& text) {
   if (text.find("\nplace " + this_place() + "\n") == std::string::npos) return 0;
   int process = 0;
   return std::sscanf(text.c_str(), "process %d on ", &process) == 1 ? process : 0;
 }
 
-/// Whether the owner that left `text` has ended. One of another machine, or one that is hidden
-/// from us, is watched.
+/// Returns true when the owner that wrote `text` has ended. When the owner runs on another machine
+/// or is hidden from this process, waits to see whether the file changes.
 bool is_dead(const std::string& path, const std::string& text, milliseconds patience) {
   if (const pid_t process = process_here(text)) {
     const std::optional<std::string> start = start_of(process);
@@ -98,13 +102,14 @@ bool is_dead(const std::string& path, const std::string& text, milliseconds pati
   return true;
 }
 
-/// Takes the file of a dead owner away; not the one that another heir has made meanwhile.
+/// Removes the file of a dead owner. Keeps a file that another process has created in the meantime.
 void set_aside(const std::string& path, const std::string& text) {
   const std::string aside = fmt::format("{}.{}", path, ::getpid());
   if (::rename(path.c_str(), aside.c_str()) != 0) return;
   const bool is_other = content_of(aside).value_or(text) != text;
   const bool is_back = is_other && ::link(aside.c_str(), path.c_str()) == 0;
-  static_cast<void>(is_back);  // or somebody has made one again: it counts
+  // The link fails when another process has created the file again. Its file then counts.
+  static_cast<void>(is_back);
   ::unlink(aside.c_str());
 }
 
@@ -157,7 +162,7 @@ void OwnerFile::take(const std::string& folder, milliseconds patience) {
     if (file_ >= 0) break;
     if (errno != EEXIST) throw_run_folder(folder, std::strerror(errno));
     const std::optional<std::string> other = content_of(path_);
-    if (!other) continue;  // just given back
+    if (!other) continue;  // the owner released it just now
     if (!is_dead(path_, *other, patience)) {
       throw_run_in_use(folder, printable_name(other->substr(0, other->find('\n'))));
     }
@@ -166,7 +171,7 @@ void OwnerFile::take(const std::string& folder, milliseconds patience) {
   const ssize_t written = ::pwrite(file_, identity_.data(), identity_.size(), 0);
   if (written == static_cast<ssize_t>(identity_.size())) return;
   const int reason = written < 0 ? errno : ENOSPC;
-  ::unlink(path_.c_str());  // nobody can tell whose it is
+  ::unlink(path_.c_str());  // without an owner's text, the file cannot be identified later
   throw_run_folder(folder, std::strerror(reason));
 }
 
@@ -176,7 +181,8 @@ void OwnerFile::remove() {
   file_ = -1;
   try {
     if (content_of(path_).value_or("").starts_with(identity_)) ::unlink(path_.c_str());
-  } catch (const std::exception&) {  // it stays, and is found to be dead
+    // The file remains. The next run finds that its owner is dead.
+  } catch (const std::exception&) {
   }
 }
 
@@ -186,7 +192,8 @@ void OwnerFile::beat(milliseconds interval) {
     lock.unlock();
     const std::string line = fmt::format("beat {:020}\n", count);
     const auto end = static_cast<off_t>(identity_.size());
-    // Another machine sees what has reached the server. A beat that fails is followed by others.
+    // Other machines see only what has reached the file server. A failed heartbeat is followed by
+    // others.
     const bool is_said =
         ::pwrite(file_, line.data(), line.size(), end) > 0 && ::fdatasync(file_) == 0;
     static_cast<void>(is_said);
@@ -213,7 +220,7 @@ RunLock::RunLock(const std::string& folder, const OwnerSettings& settings) {
     warning_ = no_lock_warning(folder, std::strerror(reason), settings);
     return;
   }
-  // A name for the message only: a full disk is found by what the run writes.
+  // The name is only for messages. A full disk is reported when the run writes its other files.
   const std::string name = process_name(getpid());
   const bool is_written =
       ftruncate(file_, 0) == 0 && pwrite(file_, name.data(), name.size(), 0) > 0;
@@ -222,7 +229,8 @@ RunLock::RunLock(const std::string& folder, const OwnerSettings& settings) {
 
 RunLock::~RunLock() {
   if (file_ < 0) return;
-  const bool is_emptied = ftruncate(file_, 0) == 0;  // nobody holds it: no name
+  // Clear the name of the previous owner while nobody holds the lock.
+  const bool is_emptied = ftruncate(file_, 0) == 0;
   static_cast<void>(is_emptied);
   close(file_);
 }

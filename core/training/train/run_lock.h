@@ -1,5 +1,5 @@
 #pragma once
-// One run at a time in a folder.
+// Allows one run at a time in a run folder.
 
 #include <sys/types.h>
 
@@ -12,20 +12,21 @@
 
 namespace s2s {
 
-/// Of the OwnerFile that stands in for a lock.
+/// Settings of the OwnerFile, which replaces the lock on file systems without locks.
 struct OwnerSettings {
-  /// How often the owner gives a sign of life.
+  /// Interval between two heartbeats of the owner.
   std::chrono::milliseconds beat{5000};
-  /// An owner on another machine that gives none for so long is dead.
+  /// An owner on another machine counts as dead after this time without a heartbeat.
   std::chrono::milliseconds patience{30000};
 };
 
-/// Holds `folder/.owner` as long as it lives: a file that only one process can make, with its
-/// machine, its number and a count that goes on. One that a dead process of this machine has left
-/// is taken over at once, one of another machine after `patience`.
+/// Holds `folder/.owner` during its lifetime. Only one process can create the file. It contains the
+/// machine, the process id and a counter that increases with every heartbeat. A file of a dead
+/// process on this machine is taken over at once. One of another machine is taken over after
+/// `patience`.
 class OwnerFile {
  public:
-  /// Errors: [run/in-use] with the machine and process that own it, [run/folder], [run/threads].
+  /// Errors: [run/in-use] with the machine and process of the owner, [run/folder], [run/threads].
   OwnerFile(const std::string& folder, const OwnerSettings& settings);
   ~OwnerFile();
   OwnerFile(const OwnerFile&) = delete;
@@ -45,8 +46,8 @@ class OwnerFile {
   std::thread thread_;
 };
 
-/// Holds `folder/.lock` (flock) as long as it lives; the system gives it back when the process
-/// ends, however it ends. Where the file system knows no locks, an OwnerFile takes its place.
+/// Holds `folder/.lock` (flock) during its lifetime. The kernel releases the lock when the process
+/// ends, also after a crash. On a file system without locks, an OwnerFile is used instead.
 class RunLock {
  public:
   /// Errors: [run/in-use] with the machine and process that hold it, [run/folder].
@@ -55,16 +56,16 @@ class RunLock {
   RunLock(const RunLock&) = delete;
   RunLock& operator=(const RunLock&) = delete;
 
-  /// "[run/no-lock] ..." when the file system gave no lock; else "".
+  /// "[run/no-lock] ..." when the file system does not support locks; otherwise "".
   const std::string& warning() const { return warning_; }
 
  private:
   int file_ = -1;
-  std::unique_ptr<OwnerFile> owner_;  // null: the lock is held
+  std::unique_ptr<OwnerFile> owner_;  // null when flock works
   std::string warning_;
 };
 
-/// "process 17 on node1", of this machine.
+/// Returns "process 17 on node1" for a process of this machine.
 std::string process_name(pid_t process);
 
 }  // namespace s2s

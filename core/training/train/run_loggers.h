@@ -1,5 +1,5 @@
 #pragma once
-// The loggers of plugins (kind `logger`), which get the numbers of metrics.jsonl.
+// Sends the values of metrics.jsonl to the plugins of kind `logger`.
 
 #include <functional>
 #include <memory>
@@ -16,9 +16,9 @@ struct NamedLogger {
   std::unique_ptr<RunLogger> logger;
 };
 
-/// Hands each step's and each validation's numbers on, under the names of metrics.jsonl; those of
-/// validations as `monitor` has them: val_NAME_SET. A logger that throws is told of by `warn` and
-/// gets nothing more: training goes on.
+/// Sends the values of each step and of each validation to the loggers. The names are those of
+/// metrics.jsonl; validation values are named val_NAME_SET, as in `monitor`. When a logger throws,
+/// `warn` receives the error, the logger gets no further values, and training continues.
 class RunLoggers : public RunObserver {
  public:
   RunLoggers(std::vector<NamedLogger> loggers, std::function<void(const std::string&)> warn);

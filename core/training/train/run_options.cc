@@ -3,8 +3,7 @@
 namespace s2s {
 namespace {
 
-/// The keys of a node that a component reads, so that the trainer's list does not call them
-/// unknown.
+/// The keys of a node that a component reads. The trainer's list must not report them as unknown.
 std::vector<std::string> keys_of(const Config& node) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : node.entries()) keys.push_back(key);
@@ -16,7 +15,7 @@ void read_shared(const Config& node, const std::string& path, T& options, Findin
   OptionReader(node, path, findings, keys_of(node)).read(options);
 }
 
-/// `node` without the keys of an option struct.
+/// Returns `node` without the keys of an option struct.
 template <HasOptions T>
 Config without_keys_of(Config node) {
   for (const OptionRow& row : list_options<T>()) node.erase(row.name);
@@ -37,7 +36,7 @@ RunOptions read_run_options(const Config& config) {
   OptionReader(node_at(config, "trainer"), "trainer", findings).read(options.trainer);
   OptionReader(node_at(config, "exp_manager"), "exp_manager", findings).read(options.exp_manager);
   Config model = node_at(config, "model");
-  if (model.find("type") == nullptr) model["type"] = Config::scalar("", true);  // checked before
+  if (model.find("type") == nullptr) model["type"] = Config::scalar("", true);  // already checked
   read_shared(model, "model", options.model, findings);
   read_shared(node_at(config, "model.optimizer"), "model.optimizer", options.optimizer, findings);
   read_shared(node_at(config, "trainer.communicator"), "trainer.communicator", options.communicator,

@@ -1,5 +1,5 @@
 #pragma once
-// What the training room reads of a checked configuration (config/run_config.h lists the keys).
+// Options that the training layer reads from a checked configuration (config/run_config.h).
 
 #include <map>
 #include <string>
@@ -15,22 +15,22 @@ struct RunOptions {
   ModelBlock model;
   OptimizerBlock optimizer;
   CommunicatorBlock communicator;
-  /// data.validation_ds.datasets: each set with what it inherits from validation_ds.
+  /// data.validation_ds.datasets: each set, with the options it inherits from validation_ds.
   std::map<std::string, Config> validation_sets;
 };
 
-/// The node at a dotted path; an empty map when it is not there, or null.
+/// Returns the node at a dotted path, or an empty map when the node is missing or null.
 const Config& node_at(const Config& config, const std::string& path);
 
-/// Reads `RunCheck::written`; all findings together.
+/// Reads `RunCheck::written`. Reports all findings together.
 RunOptions read_run_options(const Config& config);
 
-/// The model component's node: the `model` block without what the trainer reads of it, and with the
-/// component's name.
+/// Returns the options of the model component: the `model` block without the trainer's own keys,
+/// with the name of the component.
 Config model_component(const Config& config);
-/// The node of the communicator `name` (its name where the configuration says auto).
+/// Returns the options of the communicator `name`. The name replaces `auto` in the configuration.
 Config communicator_component(const Config& config, const std::string& name);
-/// The optimizer component's node: `model.optimizer` without what the trainer reads of it.
+/// The options of the optimizer component: `model.optimizer` without the trainer's own keys.
 Config optimizer_component(const Config& config);
 
 }  // namespace s2s

@@ -12,10 +12,10 @@
 namespace s2s {
 namespace {
 
-/// Parts that travel with the rest; more of them take a message of their own.
+/// Loss terms that share the message with the other values. Further terms need a second message.
 constexpr size_t kPartSlots = 32;
 
-constexpr size_t kShownNames = 512;  // characters of a rank's list of names
+constexpr size_t kShownNames = 512;  // maximum characters of a rank's list of names
 
 std::string names_of(const StepReport& report) {
   std::string names;
@@ -23,16 +23,16 @@ std::string names_of(const StepReport& report) {
   return names;
 }
 
-/// Whether all ranks hold the same text, from sums over the ranks: of small whole numbers that
-/// stand for it, and of their squares. The mean of squares is the square of the mean if they are
-/// all equal.
+/// Checks whether all ranks have the same text. Each rank contributes hash values of its text and
+/// their squares, and both are summed over the ranks. The hash values are equal if and only if the
+/// mean of the squares equals the square of the mean.
 class Digest {
  public:
   static constexpr size_t kSize = 4;
   static void add(const std::string& text, std::vector<double>& numbers) {
     const uint64_t hash = fnv1a(text);
     for (const int shift : {0, 32}) {
-      // 18 bits: sums of squares over 2^17 ranks are exact.
+      // With 18 bits, the sums of squares over 2^17 ranks are exact in a double.
       const auto number = static_cast<double>((hash >> shift) & 0x3ffff);
       numbers.push_back(number);
       numbers.push_back(number * number);
@@ -49,7 +49,7 @@ class Digest {
                           strategy.gather_texts(names_of(report).substr(0, kShownNames)));
 }
 
-/// Of those behind the first kPartSlots; all ranks have as many.
+/// Sums the values after the first kPartSlots. All ranks must have the same number of them.
 std::vector<double> sum_rest(ParallelStrategy& strategy, const std::vector<double>& values) {
   if (values.size() <= kPartSlots) return {};
   return strategy.sum_over_data({values.begin() + kPartSlots, values.end()});
@@ -82,7 +82,8 @@ RankWishes sum_over_data(ParallelStrategy& strategy, StepReport& report, RankWis
   std::vector<double> values;
   for (const auto& [name, value] : report.parts) values.push_back(value);
   const size_t first_part = numbers.size();
-  // Of one length whatever the names are, so that ranks that differ come to know it.
+  // The message has a fixed length, so that ranks with different names can still exchange it and
+  // detect the difference.
   for (size_t i = 0; i < kPartSlots; ++i) numbers.push_back(i < values.size() ? values[i] : 0);
   numbers = strategy.sum_over_data(numbers);
   if (!Digest::is_equal(&numbers[digest], strategy.mesh().data_size())) {

@@ -1,5 +1,5 @@
 #pragma once
-// What ranks tell each other about a training step.
+// Values that ranks exchange about a training step.
 
 #include <vector>
 
@@ -9,17 +9,17 @@
 
 namespace s2s {
 
-/// Before the backward: the frames of the step on all data ranks, and whether all have data.
+/// Before backward: the frames of the step on all data ranks, and whether all ranks have data.
 struct StepFrames {
   double frames = 0;
   bool has_data = false;
 };
 StepFrames agree_on_frames(ParallelStrategy& strategy, int64_t frames, bool has_data);
 
-/// What a rank would have the run do after this step.
+/// What a rank requests after this step. The run acts when any rank requests it.
 struct RankWishes {
   bool stop = false;
-  bool save = false;  // a checkpoint
+  bool save = false;  // write a checkpoint
 
   RankWishes& operator|=(const RankWishes& other) {
     stop = stop || other.stop;
@@ -28,17 +28,17 @@ struct RankWishes {
   }
 };
 
-/// After it: turns a rank's losses and counts into those of all data ranks, its waiting time into
-/// the longest. Returns what any rank wishes.
-/// Errors: [comm/loss-parts] on all ranks when the names of the parts are not the same on all.
+/// After backward: reduces losses and counts over all data ranks (sums), and the waiting time
+/// (maximum). Returns the requests of all ranks combined.
+/// Errors: [comm/loss-parts] on all ranks when the names of the loss terms differ between ranks.
 RankWishes sum_over_data(ParallelStrategy& strategy, StepReport& report, RankWishes own);
 
 class TrainedBuffers {
  public:
-  /// Keeps copies of the stored floating buffers, when there are several data ranks.
+  /// Copies the saved floating-point buffers when there are several data ranks.
   TrainedBuffers(Block& model, const ParallelStrategy& strategy);
-  /// Gives every buffer that a rank has changed the mean over the data ranks. Running averages are
-  /// linear, so how often this is called changes nothing. Every rank calls it.
+  /// Replaces every buffer that a rank has changed by its mean over the data ranks. Running
+  /// averages are linear, so it does not matter how often this is called. Every rank must call it.
   void average(ParallelStrategy& strategy);
 
  private:

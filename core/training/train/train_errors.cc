@@ -13,7 +13,7 @@
 namespace s2s {
 namespace {
 
-/// "nan", whatever its sign.
+/// Returns "nan" for NaN of either sign.
 std::string number_text(double value) {
   return std::isnan(value) ? "nan" : fmt::format("{}", value);
 }
@@ -39,7 +39,7 @@ void throw_not_finite(const std::string& what, double value, int64_t step,
   throw Error(ExitCode::kNumerics, "numerics/not-finite",
               fmt::format("the {} of step {} is {}\n  expected: a finite number; try a lower "
                           "model.optimizer.lr, a longer warm-up, trainer.gradient_clip_val, or "
-                          "trainer.precision: 32-true\n  the batch held:{}",
+                          "trainer.precision: 32-true\n  the batch contained:{}",
                           what, step, number_text(value), lines(batch_ids)));
 }
 
@@ -50,7 +50,7 @@ void throw_gradients_not_finite(const SkippedStep& last) {
                   "for the same reason; the weights are unchanged since then\n"
                   "  expected: no more than trainer.max_skipped_steps such steps in a row; try a "
                   "lower model.optimizer.lr, a longer warm-up, or trainer.precision: 32-true\n"
-                  "  the batch held:{}",
+                  "  the batch contained:{}",
                   last.step + 1, number_text(last.grad_norm), last.in_a_row - 1,
                   lines(last.batch_ids)));
 }
@@ -99,7 +99,7 @@ void throw_no_checkpoint(const std::string& folder, const std::string& why) {
 void throw_other_model(const std::string& folder, const std::vector<std::string>& differences) {
   throw Error(ExitCode::kConfig, "checkpoint/model",
               fmt::format("{} belongs to another model:{}\n  expected: the model block of the "
-                          "config that made it (config.yaml beside it)",
+                          "config that made it (config.yaml in its folder)",
                           folder, lines(differences)));
 }
 
@@ -153,7 +153,7 @@ void throw_link_out(const std::string& file, const std::string& target) {
 
 void throw_no_language_model() {
   throw Error(ExitCode::kConfig, "lora/model",
-              "model.lora asks for adapters, and this type of model has no language model\n  "
+              "model.lora configures adapters, but this type of model has no language model\n  "
               "expected: model.lora.r: 0, or a model that registers a backbone as llm");
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Messages of the training layer to its users.
+// Error and warning texts of the training layer.
 
 #include <string>
 #include <vector>
@@ -13,45 +13,47 @@ namespace s2s {
 /// [numerics/not-finite]: a loss is NaN or infinite. `step`: 1-based.
 [[noreturn]] void throw_not_finite(const std::string& what, double value, int64_t step,
                                    const std::vector<std::string>& batch_ids);
-/// [numerics/not-finite]: more updates were skipped one after the other than the run allows.
+/// [numerics/not-finite]: more consecutive updates were skipped than the run allows.
 [[noreturn]] void throw_gradients_not_finite(const SkippedStep& last);
-/// [numerics/not-finite]: a weight or a moment of the optimizer after `steps_done` steps.
+/// [numerics/not-finite]: a weight or an optimizer moment is not finite after `steps_done` steps.
 [[noreturn]] void throw_weight_not_finite(const std::string& name,
                                           const std::vector<int64_t>& index, double value,
                                           int64_t steps_done);
-/// [comm/loss-parts]: `names`: of the parts of the loss that each data rank has. `step`: 1-based.
+/// [comm/loss-parts]: the ranks have different loss terms. `names`: the names of each data rank's
+/// loss terms. `step`: 1-based.
 [[noreturn]] void throw_loss_parts_differ(int64_t step, const std::vector<std::string>& names);
-/// [data/exhausted]: the training source ended before the run did.
+/// [data/exhausted]: the training data ended before trainer.max_steps.
 [[noreturn]] void throw_data_exhausted(int64_t step, int64_t max_steps);
 [[noreturn]] void throw_no_checkpoint(const std::string& folder, const std::string& why);
-/// [checkpoint/model]: it belongs to another model; every difference in one message.
+/// [checkpoint/model]: the checkpoint belongs to another model. The message lists every difference.
 [[noreturn]] void throw_other_model(const std::string& folder,
                                     const std::vector<std::string>& differences);
 /// [checkpoint/write]
 Error checkpoint_write_error(const std::string& folder, const std::string& reason);
-/// [checkpoint/cleanup]: a checkpoint is whole, and its name, `last` or the removal of older ones
-/// is not on the disk.
+/// [checkpoint/cleanup]: the checkpoint is complete, but renaming it, updating `last` or removing
+/// older checkpoints failed.
 Error checkpoint_cleanup_error(const std::string& folder, const std::string& reason);
-/// The warning [checkpoint/skipped]: `folder` is passed over for `taken`, the name of an older one.
+/// The warning [checkpoint/skipped]: `folder` is incomplete; the older `taken` is used.
 std::string checkpoint_skipped(const std::string& folder, const std::string& fault,
                                const std::string& taken);
 [[noreturn]] void throw_nothing_trainable(const std::vector<std::string>& patterns);
 [[noreturn]] void throw_run_folder(const std::string& path, const std::string& reason);
-/// The warning [run/metrics]: a line of metrics.jsonl (1-based) that is none of a step.
+/// The warning [run/metrics]: line `line` (1-based) of metrics.jsonl does not belong to a step.
 std::string odd_metrics_line(const std::string& path, int64_t line);
-/// The warning [run/metrics]: it ends before the steps that the checkpoint has behind it.
+/// The warning [run/metrics]: the file lacks lines of steps that the checkpoint includes.
 std::string missing_metrics(const std::string& path, int64_t last_step, int64_t steps_done);
-/// [run/in-use]: another run works in the folder; holder: "process 17 on node1", may be "".
+/// [run/in-use]: another run uses the folder. `holder`: "process 17 on node1", or "" when unknown.
 [[noreturn]] void throw_run_in_use(const std::string& folder, const std::string& holder);
-/// [run/not-empty]: a run that must not be resumed would overwrite another.
+/// [run/not-empty]: a run that must not resume would overwrite another run.
 [[noreturn]] void throw_run_not_empty(const std::string& path, const std::string& what);
-/// [checkpoint/exists]: something lies where a checkpoint is to be written.
+/// [checkpoint/exists]: the path of the new checkpoint already exists.
 [[noreturn]] void throw_checkpoint_exists(const std::string& folder);
-/// [checkpoint/export]: what a checkpoint holds has no counterpart in the other format.
+/// [checkpoint/export]: the checkpoint contains something that the other format cannot represent.
 [[noreturn]] void throw_no_export(const std::string& what, const std::string& expected);
-/// [weights/link]: a small file beside weights, which the run would copy, leads out of its folder.
+/// [weights/link]: a small file next to the weights, which the run would copy, is a link to a file
+/// outside of its folder.
 [[noreturn]] void throw_link_out(const std::string& file, const std::string& target);
-/// [lora/model]: adapters for a model that has no language model.
+/// [lora/model]: LoRA adapters are configured for a model without a language model.
 [[noreturn]] void throw_no_language_model();
 [[noreturn]] void throw_accelerator(const std::string& asked, const std::string& why);
 
@@ -60,18 +62,18 @@ Error report_write_error(const std::string& path, const std::string& reason);
 /// [eval/metrics-line]
 Error metrics_line_error(const std::string& path, int64_t line, const std::string& reason);
 
-/// [reference/metadata] a key that is missing or has another value than expected.
+/// [reference/metadata] A metadata key is missing or has an unexpected value.
 Error reference_metadata_error(const std::string& path, const std::string& key,
                                const std::string& value, const std::string& expected);
-/// [reference/no-input] a tensor that the kind needs.
+/// [reference/no-input] A tensor that this kind of reference needs is missing.
 Error reference_input_error(const std::string& path, const std::string& kind,
                             const std::string& name);
-/// [reference/translate] a component that reads no foreign configurations.
+/// [reference/translate] The component cannot read foreign configurations.
 Error reference_translation_error(const std::string& path, const std::string& kind,
                                   const std::string& name);
-/// [reference/dtype] a --dtype that is not known.
+/// [reference/dtype] The value of --dtype is unknown.
 Error reference_dtype_error(const std::string& text);
-/// [reference/device] a --device that is not known or not there.
+/// [reference/device] The value of --device is unknown, or the device is not available.
 Error reference_device_error(const std::string& text, const std::string& why);
 
 }  // namespace s2s

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "train/loss_values.h"
 #include "train/step_sums.h"
 #include "train/train_errors.h"
 
@@ -36,7 +37,7 @@ Trainer::End Trainer::run(int64_t first_step) {
       buffers.average(*parts_.strategy);
       validate_after(done);
     }
-    if (is_alone) agreed_ |= wishes();  // nobody else has to hear of it
+    if (is_alone) agreed_ |= wishes();  // with one rank, no agreement between ranks is needed
     if (settings_.saves.is_due(done) || agreed_.save || agreed_.stop ||
         done == settings_.max_steps) {
       begin_phase(done - 1, TrainingPhase::kSave);
@@ -67,13 +68,6 @@ StepReport Trainer::train_step(int64_t step) {
   begin_phase(step, TrainingPhase::kForwardBackward);
   parts_.model->train(true);
   parts_.strategy->begin_step(*parts_.model);
-  for (const Batch& batch : batches) {
-    const BatchWeight weight = parts_.model->weigh(batch);
-    report.frames += weight.frames;
-    report.padded_frames += weight.padded_frames;
-    report.tokens += weight.tokens;
-    report.batch_size += batch.size();
-  }
   const bool has_data = static_cast<int64_t>(batches.size()) == settings_.accumulate;
   const StepFrames all = agree_on_frames(*parts_.strategy, report.frames, has_data);
   if (!all.has_data) throw_data_exhausted(step, settings_.max_steps);
@@ -87,6 +81,7 @@ StepReport Trainer::train_step(int64_t step) {
   }
   update(batches, report);
   report.step_time_s = now_s() - start_s;
+  report.device_memory = take_device_memory(settings_.device);
   return report;
 }
 
@@ -97,6 +92,11 @@ std::vector<Batch> Trainer::next_batches(StepReport& report) {
     std::optional<Batch> batch = parts_.data->next();
     report.data_wait_s += now_s() - start_s;
     if (!batch) break;
+    const BatchWeight weight = parts_.model->weigh(*batch);  // reads lengths: still on the host
+    report.frames += weight.frames;
+    report.padded_frames += weight.padded_frames;
+    report.tokens += weight.tokens;
+    report.batch_size += batch->size();
     batches.push_back(batch->to(settings_.device, /*non_blocking=*/settings_.device.is_cuda()));
   }
   report.left_out_cuts = static_cast<int64_t>(parts_.data->left_out().size());
@@ -109,6 +109,7 @@ void Trainer::accumulate_gradients(const std::vector<Batch>& batches, double fra
   MicroBatchPlace place = {report.step, 0, settings_.accumulate, parts_.strategy->data_rank(),
                            data_size};
   const StepContext context = {report.step, frames, settings_.accumulate * data_size};
+  LossValues losses;
   for (const Batch& batch : batches) {
     seed_generators(settings_.seed, place);
     parts_.strategy->begin_micro_batch(*parts_.model, ++place.index == settings_.accumulate);
@@ -118,9 +119,9 @@ void Trainer::accumulate_gradients(const std::vector<Batch>& batches, double fra
       loss = parts_.model->training_loss(batch, context);
     }
     (loss_scale_.is_on() ? loss.total * loss_scale_.value() : loss.total).backward();
-    report.loss += loss.total.item<double>();
-    for (const auto& [name, value] : loss.parts) report.parts[name] += value.item<double>();
+    losses.add(loss);
   }
+  losses.add_to(report);
 }
 
 void Trainer::update(const std::vector<Batch>& batches, StepReport& report) {

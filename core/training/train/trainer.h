@@ -1,7 +1,7 @@
 #pragma once
-// Trainer: the loop. It sees five nouns (model, data, strategy, schedule with its optimizer,
-// checkpoints) and no option names; everything is decided before it starts. Each rank of a run has
-// one, and all take the same steps.
+// The training loop. It uses a model, data, a strategy, an optimizer with its schedule, and
+// checkpoints. It reads no options: all settings are fixed before it starts. Each rank has one
+// Trainer, and all ranks take the same steps.
 
 #include <cstdint>
 #include <functional>
@@ -21,15 +21,15 @@
 
 namespace s2s {
 
-/// Where a micro-batch stands in a run. Random numbers of a training step depend on the seed of the
-/// run and on this place alone: on no layout, and on nothing that was drawn before.
+/// The position of a micro-batch in a run. The random numbers of a training step depend only on the
+/// seed of the run and on this position. They do not depend on the layout or on earlier draws.
 struct MicroBatchPlace {
   int64_t step = 0;        // optimizer step, 0-based
-  int64_t index = 0;       // of the rank's micro-batches of this step
-  int64_t accumulate = 1;  // of them in a step
+  int64_t index = 0;       // 0-based micro-batch of this rank in the step
+  int64_t accumulate = 1;  // micro-batches per step on each rank
   int64_t data_rank = 0;
   int64_t data_size = 1;
-  /// Its number in the order in which one process would read all data.
+  /// The index of this micro-batch if a single process read all data.
   int64_t number() const { return (step * accumulate + index) * data_size + data_rank; }
 };
 
@@ -42,14 +42,14 @@ struct TrainerSettings {
   double max_grad_norm = 0;    // 0: no clipping
   int64_t max_skipped = 20;    // updates in a row without finite gradients
   int64_t validate_every = 0;  // optimizer steps; 0: never
-  SaveSchedule saves;          // before the end, where there is always one
+  SaveSchedule saves;          // checkpoints during training; one is always written at the end
   double max_time_s = 0;       // wall clock; 0: no limit
-  uint64_t seed = 0;           // of random numbers in the model
+  uint64_t seed = 0;           // for random numbers in the model
   Precision precision;
   at::Device device = at::kCPU;
 };
 
-/// The five nouns. Not owned.
+/// The objects that the trainer uses. They are not owned.
 struct TrainerParts {
   SpeechModel* model = nullptr;
   DataSource* data = nullptr;
@@ -65,18 +65,18 @@ class Trainer {
   void add_observer(RunObserver* observer) { observers_.push_back(observer); }
   /// Writes a checkpoint after this many steps; returns its folder.
   std::function<std::string(int64_t steps_done)> save_checkpoint;
-  /// Runs all validation sets.
   std::function<ValidationReport(int64_t steps_done)> validate;
-  /// True once the user asked this rank to stop.
+  /// Returns true once the user has asked this rank to stop.
   std::function<bool()> stop_requested;
 
   enum class End { kFinished, kStopped };
-  /// Trains from `first_step` on. When any rank is asked to stop, or late, all finish the step and
-  /// write a checkpoint. Errors: [numerics/not-finite], [data/exhausted], and those of the parts.
+  /// Trains from `first_step` on. When any rank is asked to stop or exceeds max_time_s, all ranks
+  /// finish the step and write a checkpoint.
+  /// Errors: [numerics/not-finite], [data/exhausted], and those of the parts.
   End run(int64_t first_step);
 
-  /// What the next steps depend on beside model, optimizer and data: a short text, the same on all
-  /// ranks. `restore` takes "" for a state that nothing has changed.
+  /// State of the trainer that is not part of the model, the optimizer or the data: a short text,
+  /// equal on all ranks. `restore` accepts "" for the initial state.
   std::string state() const;
   void restore(const std::string& state);
 

@@ -1,4 +1,4 @@
-// What the trainer does between updates: seeds, tells, saves, skips, and goes on where it was.
+// Trainer functions around the updates: seeds, observers, checkpoints, skipped updates, resuming.
 
 #include <ATen/Context.h>
 
@@ -20,7 +20,7 @@ uint64_t mixed(uint64_t x) {
   return x ^ (x >> 31U);
 }
 
-/// "data rank 1: ID" for each line of each rank's text; the lines themselves in a run of one.
+/// "data rank 1: ID" for each line of each rank's text. With one rank, there is no prefix.
 std::vector<std::string> named_lines(const std::vector<std::string>& texts) {
   std::vector<std::string> lines;
   for (size_t rank = 0; rank < texts.size(); ++rank) {
@@ -43,7 +43,9 @@ void Trainer::begin_phase(int64_t step, TrainingPhase phase) {
 }
 
 void Trainer::validate_after(int64_t steps_done) {
+  release_device_memory(settings_.device);
   const ValidationReport result = validate(steps_done);
+  release_device_memory(settings_.device);
   for (RunObserver* observer : observers_) observer->on_validation(result);
 }
 

@@ -14,7 +14,7 @@ namespace s2s::mel_fsq {
 
 namespace {
 
-/// Mel power of what counts as silence; 16-bit rounding noise lies well below it.
+/// Mel power of silence; far above 16-bit rounding noise.
 constexpr double kFloor = 1e-8;
 constexpr int64_t kMelInverseIterations = 10;
 constexpr double kTiny = 1e-20;
@@ -29,8 +29,8 @@ class MelInverse {
         bank_NF_(bank_FN.t().contiguous()),
         iterations_(iterations) {
     const at::Tensor area_F1 = bank_FN_.sum(1, /*keepdim=*/true).clamp_min(kTiny);
-    const at::Tensor share_FN = bank_FN_ / area_F1;  // rows add up to one
-    // A band's power over its area is the mean power of its bins.
+    const at::Tensor share_FN = bank_FN_ / area_F1;  // each row sums to one
+    // The power of a band divided by its area is the mean power of its bins.
     start_FN_ = share_FN / share_FN.sum(0).clamp_min(kTiny) / area_F1;
     weight_N_ = bank_FN_.sum(0).clamp_min(kTiny);
   }
@@ -47,12 +47,12 @@ class MelInverse {
 
  private:
   at::Tensor bank_FN_, bank_NF_;
-  at::Tensor start_FN_;  // spreads each band over its bins
+  at::Tensor start_FN_;  // distributes each band over its bins
   at::Tensor weight_N_;  // sum of the bank in each bin
   int64_t iterations_;
 };
 
-/// Decodes frame by frame: tokens to log-mel to magnitudes to sound.
+/// Decodes frame by frame: tokens to log-mel to magnitudes to audio.
 class MelFsqStream final : public CodecStream {
  public:
   MelFsqStream(const Framing& framing, const MelFsqOptions& options, const Quantizer& quantizer,
@@ -92,7 +92,7 @@ class MelFsqStream final : public CodecStream {
     }
   }
 
-  /// codes [B, K, 1] -> [B, columns, N]; a frame of silence codes is exactly silent.
+  /// codes [B, K, 1] -> [B, columns, N]. A frame of silence codes gives digital silence.
   at::Tensor magnitudes(const at::Tensor& codes_BK1) const {
     const at::Tensor log_mel_B1F = quantizer_.decode(codes_BK1, statistics_);
     const at::Tensor power_BCF =
@@ -140,6 +140,7 @@ MelFsq::~MelFsq() = default;
 
 void MelFsq::reset_buffers() {
   const int64_t elements = kColumnsPerFrame * options_.num_mels;
+  fitted_ = false;
   mean_F_ = at::zeros({elements}, at::kFloat);
   std_F_ = at::zeros({elements}, at::kFloat);
   order_F_ = at::zeros({elements}, at::kLong);
@@ -152,7 +153,11 @@ CodecShape MelFsq::shape() const {
           quantizer_.codebook_size()};
 }
 
-bool MelFsq::is_fitted() const { return std_F_.gt(0).any().item<bool>(); }
+bool MelFsq::is_fitted() const {
+  // Read once: on a device the host waits for it.
+  if (!fitted_) fitted_ = std_F_.gt(0).any().item<bool>();
+  return fitted_;
+}
 
 void MelFsq::check_fitted() const {
   if (!is_fitted()) throw not_fitted(path_);

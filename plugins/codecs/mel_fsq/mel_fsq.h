@@ -1,7 +1,9 @@
 #pragma once
-// A codec without training: log-mel, 2-D cosine transform, grouped scalar quantization, and back
-// through streaming phase reconstruction. 12.5 frames a second at any sample rate.
+// A codec without training. It encodes with log-mel, 2-D cosine transform and grouped scalar
+// quantization, and decodes with streaming phase reconstruction. 12.5 frames per second at every
+// sample rate.
 
+#include <atomic>
 #include <string>
 
 #include "mel_fsq_options.h"
@@ -19,11 +21,10 @@ class MelFsq : public Codec {
   /// Errors: [codec/not-fitted].
   std::pair<at::Tensor, at::Tensor> encode(const at::Tensor& audio_BS,
                                            const at::Tensor& lengths_B) override;
-  /// Equal to pushing the frames through a stream one by one; runs on the CPU.
-  /// Errors: [codec/not-fitted], [codec/code-range].
+  /// Equal to decoding frame by frame with a stream. Runs on the CPU.
   at::Tensor decode(const at::Tensor& codes_BKT) override;
-  /// The audio of frame t is final when frame t + 2 has been pushed, all but its last 22 ms when
-  /// frame t + 1 has.
+  /// The stream returns the audio of frame t when frame t + 2 is pushed; all except its last 22 ms
+  /// already with frame t + 1.
   std::unique_ptr<CodecStream> open_stream(int64_t batch_size) override;
   at::Tensor silence_codes() override;
   /// Errors: [codec/no-audio].
@@ -34,7 +35,7 @@ class MelFsq : public Codec {
   void reset_buffers() override;
 
  private:
-  /// audio [B, S] of whole frames -> log-mel [B, T, F].
+  /// audio [B, S], a multiple of the frame length -> log-mel [B, T, F].
   at::Tensor log_mel(const at::Tensor& audio_BS) const;
   void check_fitted() const;
   Statistics statistics() const { return {mean_F_, std_F_, order_F_}; }
@@ -45,6 +46,7 @@ class MelFsq : public Codec {
   Quantizer quantizer_;
   at::Tensor bank_FN_, window_;          // computed
   at::Tensor mean_F_, std_F_, order_F_;  // measured; all zero before
+  mutable std::atomic<bool> fitted_ = false;
 };
 
 }  // namespace s2s::mel_fsq

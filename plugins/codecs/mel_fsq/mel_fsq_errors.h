@@ -1,5 +1,5 @@
 #pragma once
-// What a user can do wrong with this codec.
+// Errors of this codec.
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// Options of the codec, and the sizes that follow from them.
+// Options of the codec, and the sizes derived from them.
 
 #include <cstdint>
 #include <optional>
@@ -40,13 +40,13 @@ struct MelFsqOptions {
 /// Errors: [codec/sample-rate], [codec/too-many-numbers], [codec/level].
 void check(const MelFsqOptions& options, const std::string& path);
 
-/// Everything that a stretch of audio is cut into. Column c is centered on the middle of samples [c
-/// hop, (c + 1) hop).
+/// Sizes of frames and columns. Column c is centered on the middle of the samples [c hop, (c + 1)
+/// hop).
 struct Framing {
   int64_t sample_rate_hz;
   int64_t hop;      // 20 ms
   int64_t n_fft;    // the smallest even product of 2, 3 and 5 of at least 64 ms
-  int64_t padding;  // samples before column 0 that its window covers
+  int64_t padding;  // samples that the window of column 0 covers before the audio
   int64_t frame_samples() const { return kColumnsPerFrame * hop; }
   int64_t num_bins() const { return n_fft / 2 + 1; }
 };

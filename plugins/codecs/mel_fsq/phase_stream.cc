@@ -125,8 +125,8 @@ void PhaseStream::improve(int64_t first, int64_t last) {
   }
 }
 
-/// Gives the columns from `first` on the phases of the analysis, pushed on by the change since the
-/// last one, and their own magnitudes.
+/// Combines the magnitudes of the columns from `first` on with the phases of the analysis,
+/// extrapolated by the change since the previous analysis.
 void PhaseStream::impose_magnitudes(const at::Tensor& analysed, int64_t first, float momentum) {
   const at::Tensor now_BCN = analysed.contiguous();
   const int64_t bins = framing_.num_bins();
@@ -153,7 +153,7 @@ at::Tensor PhaseStream::commit_older_block() {
   return emit(framing_.frame_samples());
 }
 
-/// The first samples of the final sound, less what lies before the audio's start.
+/// Returns the first samples of the final audio, without those before its start.
 at::Tensor PhaseStream::emit(int64_t num_samples) {
   const int64_t dropped = std::min(overhang_left_, num_samples);
   overhang_left_ -= dropped;
@@ -168,7 +168,7 @@ at::Tensor PhaseStream::emit(int64_t num_samples) {
   return out_BS;
 }
 
-/// Moves on by one block: the newer block becomes the older one.
+/// Advances by one block: the newer block becomes the older one.
 void PhaseStream::shift() {
   const int64_t step = framing_.frame_samples();
   const auto move = [&](float* row) {

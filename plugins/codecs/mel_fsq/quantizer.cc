@@ -10,7 +10,7 @@ namespace s2s::mel_fsq {
 
 namespace {
 
-/// Rows are the basis vectors of the orthonormal DCT-II.
+/// The rows are the basis vectors of the orthonormal DCT-II.
 at::Tensor dct_matrix(int64_t n) {
   const auto options = at::TensorOptions().dtype(at::kDouble);
   const at::Tensor place = (at::arange(n, options) + 0.5) * (M_PI / static_cast<double>(n));
@@ -53,12 +53,23 @@ Quantizer::Quantizer(int64_t num_columns, int64_t num_mels, int64_t num_groups,
                      std::vector<int64_t> levels, double clip)
     : num_groups_(num_groups), levels_(std::move(levels)), clip_(clip) {
   // A frame's elements are (column, mel): the product of both transforms is one matrix.
-  basis_FF_ = at::kron(dct_matrix(num_columns), dct_matrix(num_mels)).to(at::kFloat);
+  on_host_.basis_FF = at::kron(dct_matrix(num_columns), dct_matrix(num_mels)).to(at::kFloat);
   const at::Tensor counts_L = at::tensor(levels_, at::kLong);
-  num_levels_KL_ = counts_L.to(at::kFloat).expand({num_groups_, -1}).contiguous();
+  on_host_.num_levels_KL = counts_L.to(at::kFloat).expand({num_groups_, -1}).contiguous();
   std::vector<int64_t> bases(levels_.size(), 1);
   for (size_t i = 1; i < bases.size(); ++i) bases[i] = bases[i - 1] * levels_[i - 1];
-  bases_L_ = at::tensor(bases, at::kLong);
+  on_host_.bases_L = at::tensor(bases, at::kLong);
+}
+
+Quantizer::Tables Quantizer::on(const at::Device& device) const {
+  if (device.is_cpu()) return on_host_;
+  const std::lock_guard lock(mutex_);
+  Tables& tables = on_devices_[device.str()];
+  if (!tables.basis_FF.defined()) {
+    tables = {on_host_.basis_FF.to(device), on_host_.num_levels_KL.to(device),
+              on_host_.bases_L.to(device)};
+  }
+  return tables;
 }
 
 int64_t Quantizer::codebook_size() const {
@@ -66,13 +77,14 @@ int64_t Quantizer::codebook_size() const {
 }
 
 at::Tensor Quantizer::transform(const at::Tensor& log_mel_F) const {
-  return at::matmul(log_mel_F, basis_FF_.to(log_mel_F.device()).t());
+  return at::matmul(log_mel_F, on(log_mel_F.device()).basis_FF.t());
 }
 
 namespace {
 
-/// The kept elements' statistics, as [levels, K]: number i of the order is level i / K of group i %
-/// K, so that the largest spreads meet the first levels and every group gets a fair share.
+/// Statistics of the kept elements, as [levels, K]. Element i of the order becomes level i / K of
+/// group i % K, so the elements with the largest variance use the first levels, and all groups get
+/// a similar share.
 at::Tensor kept(const at::Tensor& values_F, const at::Tensor& order_F, int64_t num_levels,
                 int64_t num_groups) {
   const at::Tensor which = order_F.slice(0, 0, num_levels * num_groups);
@@ -82,27 +94,27 @@ at::Tensor kept(const at::Tensor& values_F, const at::Tensor& order_F, int64_t n
 }  // namespace
 
 at::Tensor Quantizer::encode(const at::Tensor& log_mel_BTF, const Statistics& statistics) const {
-  const auto device = log_mel_BTF.device();
+  const Tables tables = on(log_mel_BTF.device());
   const auto num_levels = static_cast<int64_t>(levels_.size());
   const at::Tensor which = statistics.order_F.slice(0, 0, num_kept());
-  const at::Tensor basis_DF = basis_FF_.to(device).index_select(0, which);
+  const at::Tensor basis_DF = tables.basis_FF.index_select(0, which);
   const at::Tensor x_BTD = at::matmul(log_mel_BTF, basis_DF.t());
   const at::Tensor x_BTKL =
       x_BTD.view({x_BTD.size(0), x_BTD.size(1), num_levels, num_groups_}).transpose(2, 3);
   const at::Tensor mean_KL = kept(statistics.mean_F, statistics.order_F, num_levels, num_groups_);
   const at::Tensor std_KL = kept(statistics.std_F, statistics.order_F, num_levels, num_groups_);
   const at::Tensor unit = ((x_BTKL - mean_KL) / (std_KL * clip_)).clamp(-1, 1);
-  const at::Tensor level = ((unit + 1) / 2 * (num_levels_KL_.to(device) - 1)).round().to(at::kLong);
-  return (level * bases_L_.to(device)).sum(-1).transpose(1, 2).contiguous();
+  const at::Tensor level = ((unit + 1) / 2 * (tables.num_levels_KL - 1)).round().to(at::kLong);
+  return (level * tables.bases_L).sum(-1).transpose(1, 2).contiguous();
 }
 
 at::Tensor Quantizer::decode(const at::Tensor& codes_BKT, const Statistics& statistics) const {
-  const auto device = codes_BKT.device();
+  const Tables tables = on(codes_BKT.device());
   const auto num_levels = static_cast<int64_t>(levels_.size());
-  const at::Tensor counts_KL = num_levels_KL_.to(device);
+  const at::Tensor& counts_KL = tables.num_levels_KL;
   const at::Tensor codes_BTK1 = codes_BKT.transpose(1, 2).unsqueeze(-1);
   const at::Tensor level =
-      at::div(codes_BTK1, bases_L_.to(device), "floor").remainder(counts_KL.to(at::kLong));
+      at::div(codes_BTK1, tables.bases_L, "floor").remainder(counts_KL.to(at::kLong));
   const at::Tensor unit_BTKL = level.to(at::kFloat) / (counts_KL - 1) * 2 - 1;
   const at::Tensor mean_KL = kept(statistics.mean_F, statistics.order_F, num_levels, num_groups_);
   const at::Tensor std_KL = kept(statistics.std_F, statistics.order_F, num_levels, num_groups_);
@@ -111,7 +123,7 @@ at::Tensor Quantizer::decode(const at::Tensor& codes_BKT, const Statistics& stat
   const at::Tensor which = statistics.order_F.slice(0, 0, num_kept());
   at::Tensor all_BTF = statistics.mean_F.expand({x_BTD.size(0), x_BTD.size(1), -1}).clone();
   all_BTF.index_copy_(2, which, x_BTD);
-  return at::matmul(all_BTF, basis_FF_.to(device));
+  return at::matmul(all_BTF, tables.basis_FF);
 }
 
 }  // namespace s2s::mel_fsq

@@ -1,27 +1,30 @@
 #pragma once
-// Frames of log-mel to tokens and back: a 2-D cosine transform, the elements with the largest
-// spread, and one scalar quantizer for each of them. Shape letters: B batch, T frames, K codebooks,
-// F elements of a frame (columns x mels), D elements that are kept (K x levels).
+// Converts frames of log-mel to tokens and back: a 2-D cosine transform, then one scalar quantizer
+// for each of the elements with the largest variance. Shape letters: B batch, T frames, K
+// codebooks, F elements of a frame (columns x mels), D elements that are kept (K x levels).
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
 #include <vector>
 
 namespace s2s::mel_fsq {
 
-/// What is measured from audio. Plain tensors, so that a codec can keep them as buffers.
+/// Statistics of audio. Plain tensors, so that a codec can store them as buffers.
 struct Statistics {
   at::Tensor mean_F, std_F;  // float32, of the transformed elements
-  at::Tensor order_F;        // int64: elements by falling spread
+  at::Tensor order_F;        // int64: elements by descending variance
 };
 
-/// Sums for the statistics. Frames of silence count for a fifth of all at most: else the long
-/// pauses of a dialogue would narrow the range that speech needs.
+/// Accumulates the statistics. Frames of silence count for at most a fifth of all frames, because
+/// the long pauses of a dialogue would reduce the range for speech.
 class StatisticsFit {
  public:
   explicit StatisticsFit(int64_t num_elements);
-  /// coefficients [N, F] of frames, silent [N] bool.
+  /// Adds frames: coefficients [N, F], silent [N] bool.
   void add(const at::Tensor& coefficients_NF, const at::Tensor& silent_N);
   bool has_speech() const { return speech_count_ > 0; }
   Statistics finish() const;
@@ -39,22 +42,30 @@ class Quantizer {
   int64_t codebook_size() const;
   int64_t num_kept() const { return num_groups_ * static_cast<int64_t>(levels_.size()); }
 
-  /// Orthonormal 2-D DCT-II of each frame.  log_mel [..., F] (column major: F = columns x mels)
+  /// Orthonormal 2-D DCT-II of each frame. log_mel [..., F] (F = columns x mels)
   at::Tensor transform(const at::Tensor& log_mel_F) const;
-  /// [B, T, F] -> [B, K, T] int64.  A number x becomes level round((x' + 1) / 2 (L - 1)) with x' =
-  /// (x - mean) / (clip std), cut to [-1, 1]; a token is the sum of levels times the product of the
-  /// earlier level counts.
+  /// [B, T, F] -> [B, K, T] int64. A value x becomes level round((x' + 1) / 2 (L - 1)) with x' = (x
+  /// - mean) / (clip std), clamped to [-1, 1]. A token is the sum of its levels, each times the
+  /// product of the earlier level counts.
   at::Tensor encode(const at::Tensor& log_mel_BTF, const Statistics& statistics) const;
-  /// [B, K, T] -> log_mel [B, T, F]; elements that are not kept take their mean.
+  /// [B, K, T] -> log_mel [B, T, F]; elements that are not kept get their mean.
   at::Tensor decode(const at::Tensor& codes_BKT, const Statistics& statistics) const;
 
  private:
+  struct Tables {
+    at::Tensor basis_FF;       // rows: elements after the transform
+    at::Tensor num_levels_KL;  // float32, [K, levels]
+    at::Tensor bases_L;        // int64 place values
+  };
+  /// The tables on a device. A copy is made once: each one from the host would wait for the device.
+  Tables on(const at::Device& device) const;
+
   int64_t num_groups_;
   std::vector<int64_t> levels_;
   double clip_;
-  at::Tensor basis_FF_;       // rows: elements after the transform
-  at::Tensor num_levels_KL_;  // float32, [K, levels]
-  at::Tensor bases_L_;        // int64 place values
+  Tables on_host_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, Tables> on_devices_;  // by the device's name
 };
 
 }  // namespace s2s::mel_fsq

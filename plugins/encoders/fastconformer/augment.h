@@ -1,6 +1,6 @@
 #pragma once
-// Augmentation in training. Random numbers come from torch's default CPU generator, whose state a
-// checkpoint keeps.  Shape letters: B batch, T frames, F mel bands.
+// Augmentation in training. Random numbers come from torch's default CPU generator, whose state is
+// part of checkpoints. Shape letters: B batch, T frames, F mel bands.
 
 #include <ATen/core/Tensor.h>
 
@@ -8,13 +8,11 @@
 
 namespace s2s::fastconformer {
 
-/// Warped bands, other loudness and added colored noise, drawn anew for each row.
-/// Shapes: power [B, T, F], frames [B] int64 valid ones -> [B, T, F].
+/// Warps bands, changes loudness and adds colored noise, with new random values for each row.
 at::Tensor augment_power(const at::Tensor& power_BTF, const at::Tensor& frames_B,
                          const AugmentOptions& options);
 
-/// Zeros in random stretches of time and bands of frequencies.
-/// Shapes: [B, T, F], frames [B] -> [B, T, F].
+/// Sets random spans of time and bands of frequencies to zero.
 at::Tensor mask_features(const at::Tensor& x_BTF, const at::Tensor& frames_B,
                          const SpecAugmentOptions& options);
 

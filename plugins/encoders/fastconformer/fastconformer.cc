@@ -13,7 +13,7 @@ FastConformer::FastConformer(FastConformerOptions options, const std::string& pl
                              std::string base_dir)
     : options_(std::move(options)),
       base_dir_(std::move(base_dir)),
-      // Files in Parakeet's layout do not hold the window and the filter bank.
+      // Files in Parakeet's format do not contain the window and the filter bank.
       front_end_(options_.preprocessor, place + ".preprocessor", options_.checkpoint == "nemo"),
       encoder_(options_.encoder, place + ".encoder") {
   register_block("preprocessor", front_end_);
@@ -88,7 +88,7 @@ NameMap nemo_names(const ConformerOptions& options) {
                 {"preprocessor.dtype_sentinel_tensor", "spec_augmentation.**", "decoder.**",
                  "joint.**", "ctc_decoder.**", "aux_ctc.**", "loss.**"}};
   if (options.untie_biases) return names;
-  for (int64_t i = 1; i < options.n_layers; ++i) {  // one pair, stored under every layer
+  for (int64_t i = 1; i < options.n_layers; ++i) {  // shared by all layers, but stored in each
     const std::string layer = "encoder.layers." + std::to_string(i) + ".self_attn.pos_bias_";
     names.ignored.push_back(layer + "u");
     names.ignored.push_back(layer + "v");

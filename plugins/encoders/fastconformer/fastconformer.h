@@ -1,5 +1,5 @@
 #pragma once
-// FastConformer with NeMo's structure, parameter names and numbers.
+// FastConformer with NeMo's structure, parameter names and results.
 
 #include <string>
 
@@ -10,7 +10,7 @@ namespace s2s::fastconformer {
 
 class FastConformer : public Encoder {
  public:
-  /// place: of the options in the config; base_dir: what a relative `path` starts from.
+  /// place: of the options in the config; base_dir: base of a relative `path`.
   FastConformer(FastConformerOptions options, const std::string& place, std::string base_dir);
   ~FastConformer() override;
 

@@ -20,7 +20,7 @@ void AugmentOptions::visit(OptionVisitor& v) {
   v("warp", warp, "maximum fraction by which mel bands are stretched", between(0, 0.5));
 }
 
-/// A small streaming encoder: 80 ms per frame, looks ahead one frame at most.
+/// A small streaming encoder: 80 ms per frame, at most one frame of look-ahead.
 FastConformerOptions::FastConformerOptions() {
   preprocessor.window_size = 0.025;
   preprocessor.n_fft = 512;
@@ -55,7 +55,7 @@ void FastConformerOptions::visit(OptionVisitor& v) {
 
 namespace {
 
-/// The front end makes another number of mel bands than the encoder takes.
+/// [encoder/bands]: the front end has another number of mel bands than the encoder.
 Error bands_differ(const std::string& place, int64_t features, int64_t feat_in) {
   return config_error("encoder/bands",
                       place + ": preprocessor.features is " + std::to_string(features) +
@@ -63,11 +63,11 @@ Error bands_differ(const std::string& place, int64_t features, int64_t feat_in) 
                           "; expected the same number of mel bands; set one to the other");
 }
 
-/// An augmentation option has a meaningless value.
+/// [encoder/augment]: an augmentation option has an invalid value.
 Error bad_augmentation(const std::string& key, const std::string& value,
                        const std::string& expected) {
-  return config_error("encoder/augment", key + ": " + value + "; expected " + expected +
-                                             "; correct it, or leave it out");
+  return config_error("encoder/augment",
+                      key + ": " + value + "; expected " + expected + "; correct it, or remove it");
 }
 
 void check_time_width(const std::string& text, const std::string& key) {

@@ -15,7 +15,7 @@ struct SpecAugmentOptions {
   int64_t freq_masks = 0;
   int64_t time_masks = 0;
   int64_t freq_width = 10;
-  std::string time_width = "10";  // frames, or with a decimal point a share of the row's length
+  std::string time_width = "10";  // frames, or with a decimal point a fraction of the row
   void visit(OptionVisitor& v);
 };
 
@@ -40,8 +40,8 @@ struct FastConformerOptions {
   void check(const std::string& place) const;
 };
 
-/// Options from {"preprocessor", "encoder", "spec_augment"} (NeMo; what is absent has NeMo's
-/// default) or from a ParakeetEncoderConfig.
+/// Converts {"preprocessor", "encoder", "spec_augment"} (NeMo; missing keys have NeMo's defaults)
+/// or a ParakeetEncoderConfig to options.
 /// Errors: [weights/config].
 Config translate(const Config& foreign);
 

@@ -10,7 +10,7 @@ std::string text_of(const Config* node) {
   return node == nullptr || node->is_null() ? "null" : node->text();
 }
 
-/// Throws unless `key` is absent or has one of the values that are implemented.
+/// Throws unless `key` is missing or has one of the implemented values.
 void only(const Config& node, const std::string& place, const char* key,
           std::initializer_list<const char*> known) {
   const Config* found = node.find(key);
@@ -23,7 +23,7 @@ void only(const Config& node, const std::string& place, const char* key,
   throw_unsupported_config(place, key, text_of(found), expected);
 }
 
-/// The defaults of NeMo's class with the keys that the foreign block writes.
+/// The defaults of NeMo's class, overridden by the keys of the foreign block.
 Config overlaid(Config defaults, const Config& written, std::initializer_list<const char*> inert) {
   for (const auto& [key, value] : written.entries()) defaults[key] = value;
   defaults.erase("_target_");
@@ -76,7 +76,7 @@ Config parakeet_front_end(const Config& bands) {
   return node;
 }
 
-/// Keys of ParakeetEncoderConfig and ours; an absent key has transformers' default.
+/// Keys of ParakeetEncoderConfig and ours, and transformers' default for a missing key.
 struct ParakeetKey {
   const char* theirs;
   const char* ours;

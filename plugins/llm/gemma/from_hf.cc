@@ -1,13 +1,14 @@
-// config.json of GemmaConfig, Gemma2Config, Gemma3TextConfig and, for its text model, Gemma3Config,
-// in the spellings of transformers 4 and 5. What a file leaves out has those classes' values.
+// Reads the config.json of GemmaConfig, Gemma2Config, Gemma3TextConfig and (its text model)
+// Gemma3Config, in the formats of transformers 4 and 5. Missing keys have the defaults of those
+// classes.
 
 #include "options.h"
 
 namespace s2s::gemma {
 namespace {
 
-/// Common to all three. Old files of Gemma 1 say "gelu" and mean its tanh approximation, which is
-/// what every version computes; only hidden_activation chooses another.
+/// Rules for all versions. Old files of Gemma 1 contain "gelu" but mean its tanh approximation,
+/// which all versions compute; only hidden_activation can select another.
 ConfigRules shared_rules() {
   ConfigRules rules;
   rules.model_types = {"gemma", "gemma2", "gemma3_text", "gemma3"};
@@ -36,7 +37,7 @@ ConfigRules gemma2_rules() {
   rules.options.insert(rules.options.end(),
                        {"sliding_window", "layer_types", "query_pre_attn_scalar",
                         "attn_logit_softcapping", "final_logit_softcapping"});
-  // An old second spelling that transformers does not read.
+  // An old alternative name that transformers does not read.
   rules.ignored.emplace_back("sliding_window_size");
   rules.defaults["num_key_value_heads"] = "4";
   rules.defaults["sliding_window"] = "4096";
@@ -47,15 +48,15 @@ ConfigRules gemma2_rules() {
   return rules;
 }
 
-/// Sizes have defaults, too: the text part of the larger models leaves them out.
+/// Sizes also have defaults, because the text part of the larger models omits them.
 ConfigRules gemma3_rules() {
   ConfigRules rules = shared_rules();
   rules.options.insert(rules.options.end(), {"sliding_window", "layer_types",
                                              "sliding_window_pattern", "query_pre_attn_scalar",
                                              "final_logit_softcapping", "rope_local_base_freq"});
-  // Written by version 5 beside layer_types, and not read.
+  // transformers 5 writes it in addition to layer_types, but does not read it.
   rules.ignored.emplace_back("_sliding_window_pattern");
-  rules.harmless["attn_logit_softcapping"] = {};  // the class has the key and computes no cap
+  rules.harmless["attn_logit_softcapping"] = {};  // the class has this key but does not use it
   rules.has_local_rope = true;
   rules.defaults["vocab_size"] = "262208";
   rules.defaults["num_attention_heads"] = "8";
@@ -71,7 +72,7 @@ ConfigRules gemma3_rules() {
   return rules;
 }
 
-/// Beside the text_config of a model with images. What those need is not looked at.
+/// Rules for the top level of a model with images. Keys of the image part are ignored.
 ConfigRules image_model_rules() {
   ConfigRules rules;
   rules.model_types = {"gemma3"};

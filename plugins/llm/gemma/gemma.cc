@@ -1,5 +1,4 @@
-// Gemma 1 and 2, and the text model of Gemma 3, as Hugging Face stores them: a family is its
-// options, its spec, its plan and its checkpoint names.
+// Gemma 1 and 2, and the text model of Gemma 3, in Hugging Face's format.
 
 #include "options.h"
 #include "s2s/nn/decoder_family.h"

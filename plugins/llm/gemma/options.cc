@@ -13,9 +13,9 @@ struct Preset : DecoderSizes {
   int64_t window, max_positions;
   double rope_factor;
 };
-// The published config.json files with the defaults of transformers' classes; checked against the
-// tables of torchtune (Gemma 1, 2) and litgpt (1, 2, and 3 but for 270M). Positions of 270M and 1B
-// are Google's 32 K.
+// Values of the published config.json files and the defaults of transformers' classes, checked
+// against the tables of torchtune (Gemma 1, 2) and litgpt (1, 2, and 3 except 270M). The 32 K
+// positions of 270M and 1B are Google's.
 constexpr const char *kOne = "gemma", *kTwo = "gemma2", *kThree = "gemma3_text";
 // clang-format off
 constexpr Preset kPresets[] = {
@@ -44,7 +44,7 @@ void apply(const Preset& preset, GemmaOptions& options) {
   options.rope_scaling.factor = preset.rope_factor;
 }
 
-/// What the classes of transformers take where nothing is said.
+/// The defaults of transformers' classes.
 GemmaOptions of_model_type(const std::string& type) {
   GemmaOptions options;
   options.model_type = type;
@@ -117,7 +117,7 @@ DecoderSpec spec_of(const GemmaOptions& options, const std::string& path) {
   if (options.model_type == "gemma3_text") {
     spec.local_rotary.emplace();
     spec.local_rotary->theta = options.rope_local_base_freq;
-    // Of the checkpoints with images.
+    // Parts of checkpoints with images.
     spec.other_parts = {"vision_tower.**", "model.vision_tower.**", "multi_modal_projector.**",
                         "model.multi_modal_projector.**"};
   }

@@ -8,8 +8,8 @@
 
 namespace s2s::gemma {
 
-/// Gemma's options beside those that all decoders have. Which model it is (`model_type`) says how
-/// many norms a layer has and whether queries and keys are normed; the rest is said by numbers.
+/// Gemma's options in addition to those of all decoders. `model_type` determines the number of
+/// norms per layer and whether queries and keys are normed. All other differences are options.
 struct GemmaOptions : DecoderOptions {
   std::string preset = "none";
   std::string model_type = "gemma3_text";
@@ -22,21 +22,20 @@ struct GemmaOptions : DecoderOptions {
   void visit(OptionVisitor& v);
 };
 
-/// Defaults before the config's own keys: those of the preset or else of the model type that it
-/// names.
+/// Defaults before the config's own keys are read: those of its preset, or else of its model type.
 GemmaOptions defaults_for(const Config& node);
 
 /// Errors: those of decoder_spec and of set_windows.
 DecoderSpec spec_of(const GemmaOptions& options, const std::string& path);
 
-/// config.json as options.  Errors: [weights/config].
+/// Converts config.json to options. Errors: [weights/config].
 Config from_hf(const Config& foreign);
 
-/// The inverse: a config.json with which transformers computes the same; null where it has no class
-/// for it. `spec`: those of the options.
+/// The inverse: the config.json with which transformers computes the same model; null if it has no
+/// class for it. `spec`: the spec of the options.
 Config to_hf(const GemmaOptions& options, const DecoderSpec& spec);
 
-/// Tensor and sequence parallel rows of the decoder proper.
+/// The rows of the decoder layers for tensor and sequence parallelism.
 std::vector<TensorRow> tensor_rows(const DecoderSpec& spec);
 
 }  // namespace s2s::gemma

@@ -1,4 +1,5 @@
-// The inverse of from_hf.cc: a config.json for GemmaConfig, Gemma2Config or Gemma3TextConfig.
+// The inverse of from_hf.cc: writes the config.json of GemmaConfig, Gemma2Config or
+// Gemma3TextConfig.
 
 #include <map>
 #include <string>
@@ -15,13 +16,13 @@ std::string architecture(const std::string& model_type) {
   return names.at(model_type);
 }
 
-/// Removes what a class does not know and what changes nothing where it has this value.
+/// Removes keys that a class does not have, and keys without effect at this value.
 void drop_defaults(const GemmaOptions& options, const DecoderSpec& spec, Config& foreign) {
   const bool is_gemma_1 = options.model_type == "gemma";
   if (options.model_type != "gemma3_text") foreign.erase("rope_local_base_freq");
   const bool is_derived =
       options.model_type == "gemma3_text" && options.windows.layer_types.empty();
-  if (!is_derived) foreign.erase("sliding_window_pattern");  // layer_types says it
+  if (!is_derived) foreign.erase("sliding_window_pattern");  // layer_types defines it
   if (!options.mlp_bias) foreign.erase("mlp_bias");
   if (is_gemma_1 && spec.attention.window == 0) {
     foreign.erase("sliding_window");
@@ -32,7 +33,7 @@ void drop_defaults(const GemmaOptions& options, const DecoderSpec& spec, Config&
 }  // namespace
 
 Config to_hf(const GemmaOptions& options, const DecoderSpec& spec) {
-  GemmaOptions full = options;  // the classes' defaults are not ours: everything is written
+  GemmaOptions full = options;  // write everything, because the classes have other defaults
   full.head_dim = spec.shape.head_dim;
   full.num_key_value_heads = spec.shape.num_key_value_heads;
   full.windows.layer_types = layer_types_of(spec);
@@ -50,7 +51,8 @@ Config to_hf(const GemmaOptions& options, const DecoderSpec& spec) {
     foreign.erase("hidden_act");
     foreign["hidden_activation"] = activation;
   }
-  // Null is not the default of these keys; the operator leaves a value that is there.
+  // Null is not the default of these keys, so they must be present. operator[] adds a missing key
+  // as null and keeps an existing value.
   foreign["pad_token_id"];
   if (options.model_type == "gemma2") foreign["attn_logit_softcapping"];
   if (!is_gemma_1) foreign["final_logit_softcapping"];

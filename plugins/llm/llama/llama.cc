@@ -1,5 +1,4 @@
-// Llama 1, 2, 3, 3.1 and 3.2 as Hugging Face stores them: a family is its options, its spec, its
-// plan and its checkpoint names.
+// Llama 1, 2, 3, 3.1 and 3.2 in Hugging Face's format.
 
 #include "s2s/nn/decoder_family.h"
 #include "s2s/plugin.h"
@@ -12,19 +11,18 @@ struct Preset : DecoderSizes {
   int64_t max_positions;
   bool tied;
 };
-// The published config.json files; checked against the tables of torchtune and litgpt.
-// clang-format off
+// Values of the published config.json files, checked against the tables of torchtune and litgpt.
 constexpr Preset kPresets[] = {
     // name          vocabulary hidden  inner layers heads kv head  theta factor positions tied
-    {{"llama_2_7b",    32000,   4096,  11008, 32,    32,   32, 128}, 1e4, 0,  4096,   false},
-    {{"llama_2_13b",   32000,   5120,  13824, 40,    40,   40, 128}, 1e4, 0,  4096,   false},
-    {{"llama_2_70b",   32000,   8192,  28672, 80,    64,   8,  128}, 1e4, 0,  4096,   false},
-    {{"llama_3_8b",    128256,  4096,  14336, 32,    32,   8,  128}, 5e5, 0,  8192,   false},
-    {{"llama_3_70b",   128256,  8192,  28672, 80,    64,   8,  128}, 5e5, 0,  8192,   false},
-    {{"llama_3.1_8b",  128256,  4096,  14336, 32,    32,   8,  128}, 5e5, 8,  131072, false},
-    {{"llama_3.1_70b", 128256,  8192,  28672, 80,    64,   8,  128}, 5e5, 8,  131072, false},
-    {{"llama_3.2_1b",  128256,  2048,  8192,  16,    32,   8,  64 }, 5e5, 32, 131072, true },
-    {{"llama_3.2_3b",  128256,  3072,  8192,  28,    24,   8,  128}, 5e5, 32, 131072, true },
+    {{"llama_2_7b", 32000, 4096, 11008, 32, 32, 32, 128}, 1e4, 0, 4096, false},
+    {{"llama_2_13b", 32000, 5120, 13824, 40, 40, 40, 128}, 1e4, 0, 4096, false},
+    {{"llama_2_70b", 32000, 8192, 28672, 80, 64, 8, 128}, 1e4, 0, 4096, false},
+    {{"llama_3_8b", 128256, 4096, 14336, 32, 32, 8, 128}, 5e5, 0, 8192, false},
+    {{"llama_3_70b", 128256, 8192, 28672, 80, 64, 8, 128}, 5e5, 0, 8192, false},
+    {{"llama_3.1_8b", 128256, 4096, 14336, 32, 32, 8, 128}, 5e5, 8, 131072, false},
+    {{"llama_3.1_70b", 128256, 8192, 28672, 80, 64, 8, 128}, 5e5, 8, 131072, false},
+    {{"llama_3.2_1b", 128256, 2048, 8192, 16, 32, 8, 64}, 5e5, 32, 131072, true},
+    {{"llama_3.2_3b", 128256, 3072, 8192, 28, 24, 8, 128}, 5e5, 32, 131072, true},
 };
 // clang-format on
 
@@ -39,7 +37,8 @@ struct LlamaOptions : DecoderOptions {
 
 using enum Layout;
 using enum Style;
-constexpr const char* kKvHeads = "num_key_value_heads";  // may be on several ranks each
+// key/value heads may be replicated on several ranks
+constexpr const char* kKvHeads = "num_key_value_heads";
 
 // clang-format off
 std::vector<TensorRow> tensor_rows() {

@@ -1,5 +1,5 @@
-// config.json of Qwen2Config (Qwen 2 and 2.5) and Qwen3Config, in the spellings of transformers 4
-// and 5. What a file leaves out has those classes' values.
+// Converts the config.json of Qwen2Config (Qwen 2 and 2.5) and Qwen3Config, in the formats of
+// transformers 4 and 5. Missing keys have the defaults of those classes.
 
 #include "options.h"
 
@@ -21,14 +21,14 @@ Config from_hf(const Config& foreign) {
   if (type != nullptr && type->text() == "qwen3") {
     rules.defaults["head_dim"] = "128";
   } else {
-    rules.ignored = {"attention_bias"};  // Qwen 2 always has biases on q, k and v, never on o
+    rules.ignored = {"attention_bias"};  // Qwen 2 always has biases on q, k and v, but not on o
   }
   return decoder_from_hf(foreign, rules);
 }
 
 Config to_hf(const QwenOptions& options, const DecoderSpec& spec) {
   const bool is_qwen_2 = options.model_type == "qwen2";
-  if (is_qwen_2 && spec.o_bias) return {};  // no class of transformers has biases there
+  if (is_qwen_2 && spec.o_bias) return {};  // no class of transformers has these biases
   QwenOptions full = options;
   full.head_dim = spec.shape.head_dim;
   full.num_key_value_heads = spec.shape.num_key_value_heads;

@@ -11,25 +11,25 @@ struct Preset : DecoderSizes {
   double rms_norm_eps;
   int64_t max_positions;
 };
-// The published config.json files of the base models (2.5) and of the ones without a suffix (3);
-// checked against the tables of torchtune and litgpt. torchtune gives Qwen 2.5's instruct models of
-// 14B and above an eps of 1e-6, litgpt 1e-5: a folder's own config.json says it.
-// clang-format off
+// Values of the published config.json files of the base models (2.5) and of the models without a
+// suffix (3), checked against the tables of torchtune and litgpt. For Qwen 2.5's instruct models of
+// 14B and above, torchtune has an eps of 1e-6 and litgpt 1e-5; the config.json of a folder has the
+// correct value.
 constexpr Preset kPresets[] = {
     // name           vocabulary hidden inner layers heads kv head   type     tied   eps   positions
-    {{"qwen_2.5_0.5b", 151936,   896,  4864,  24,    14,   2, 64 }, "qwen2",   true,  1e-6, 32768 },
-    {{"qwen_2.5_1.5b", 151936,   1536, 8960,  28,    12,   2, 128}, "qwen2",   true,  1e-6, 131072},
-    {{"qwen_2.5_3b",   151936,   2048, 11008, 36,    16,   2, 128}, "qwen2",   true,  1e-6, 32768 },
-    {{"qwen_2.5_7b",   152064,   3584, 18944, 28,    28,   4, 128}, "qwen2",   false, 1e-6, 131072},
-    {{"qwen_2.5_14b",  152064,   5120, 13824, 48,    40,   8, 128}, "qwen2",   false, 1e-5, 131072},
-    {{"qwen_2.5_32b",  152064,   5120, 27648, 64,    40,   8, 128}, "qwen2",   false, 1e-5, 131072},
-    {{"qwen_2.5_72b",  152064,   8192, 29568, 80,    64,   8, 128}, "qwen2",   false, 1e-5, 131072},
-    {{"qwen_3_0.6b",   151936,   1024, 3072,  28,    16,   8, 128}, "qwen3",   true,  1e-6, 40960 },
-    {{"qwen_3_1.7b",   151936,   2048, 6144,  28,    16,   8, 128}, "qwen3",   true,  1e-6, 40960 },
-    {{"qwen_3_4b",     151936,   2560, 9728,  36,    32,   8, 128}, "qwen3",   true,  1e-6, 40960 },
-    {{"qwen_3_8b",     151936,   4096, 12288, 36,    32,   8, 128}, "qwen3",   false, 1e-6, 40960 },
-    {{"qwen_3_14b",    151936,   5120, 17408, 40,    40,   8, 128}, "qwen3",   false, 1e-6, 40960 },
-    {{"qwen_3_32b",    151936,   5120, 25600, 64,    64,   8, 128}, "qwen3",   false, 1e-6, 40960 },
+    {{"qwen_2.5_0.5b", 151936, 896, 4864, 24, 14, 2, 64}, "qwen2", true, 1e-6, 32768},
+    {{"qwen_2.5_1.5b", 151936, 1536, 8960, 28, 12, 2, 128}, "qwen2", true, 1e-6, 131072},
+    {{"qwen_2.5_3b", 151936, 2048, 11008, 36, 16, 2, 128}, "qwen2", true, 1e-6, 32768},
+    {{"qwen_2.5_7b", 152064, 3584, 18944, 28, 28, 4, 128}, "qwen2", false, 1e-6, 131072},
+    {{"qwen_2.5_14b", 152064, 5120, 13824, 48, 40, 8, 128}, "qwen2", false, 1e-5, 131072},
+    {{"qwen_2.5_32b", 152064, 5120, 27648, 64, 40, 8, 128}, "qwen2", false, 1e-5, 131072},
+    {{"qwen_2.5_72b", 152064, 8192, 29568, 80, 64, 8, 128}, "qwen2", false, 1e-5, 131072},
+    {{"qwen_3_0.6b", 151936, 1024, 3072, 28, 16, 8, 128}, "qwen3", true, 1e-6, 40960},
+    {{"qwen_3_1.7b", 151936, 2048, 6144, 28, 16, 8, 128}, "qwen3", true, 1e-6, 40960},
+    {{"qwen_3_4b", 151936, 2560, 9728, 36, 32, 8, 128}, "qwen3", true, 1e-6, 40960},
+    {{"qwen_3_8b", 151936, 4096, 12288, 36, 32, 8, 128}, "qwen3", false, 1e-6, 40960},
+    {{"qwen_3_14b", 151936, 5120, 17408, 40, 40, 8, 128}, "qwen3", false, 1e-6, 40960},
+    {{"qwen_3_32b", 151936, 5120, 25600, 64, 64, 8, 128}, "qwen3", false, 1e-6, 40960},
 };
 // clang-format on
 

@@ -8,8 +8,8 @@
 
 namespace s2s::qwen {
 
-/// Qwen's options beside those that all decoders have. `model_type` says where biases are and
-/// whether queries and keys are normed.
+/// Qwen's options in addition to those of all decoders. `model_type` determines which layers have
+/// biases and whether queries and keys are normed.
 struct QwenOptions : DecoderOptions {
   std::string preset = "none";
   std::string model_type = "qwen3";
@@ -19,20 +19,20 @@ struct QwenOptions : DecoderOptions {
   void visit(OptionVisitor& v);
 };
 
-/// Defaults before the config's own keys: those of the preset that it names.
+/// Defaults before the config's own keys are read: those of its preset.
 QwenOptions defaults_for(const Config& node);
 
 /// Errors: those of decoder_spec and of set_windows.
 DecoderSpec spec_of(const QwenOptions& options, const std::string& path);
 
-/// config.json as options.  Errors: [weights/config].
+/// Converts config.json to options. Errors: [weights/config].
 Config from_hf(const Config& foreign);
 
-/// The inverse: a config.json with which transformers computes the same; null where it has no class
-/// for it. `spec`: those of the options.
+/// The inverse: the config.json with which transformers computes the same model; null if it has no
+/// class for it. `spec`: the spec of the options.
 Config to_hf(const QwenOptions& options, const DecoderSpec& spec);
 
-/// Tensor and sequence parallel rows of the decoder proper.
+/// The rows of the decoder layers for tensor and sequence parallelism.
 std::vector<TensorRow> tensor_rows(const DecoderSpec& spec);
 
 }  // namespace s2s::qwen

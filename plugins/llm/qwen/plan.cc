@@ -5,10 +5,11 @@ namespace {
 
 using enum Layout;
 using enum Style;
-constexpr const char* kKvHeads = "num_key_value_heads";  // may be on several ranks each
+// key/value heads may be replicated on several ranks
+constexpr const char* kKvHeads = "num_key_value_heads";
 
 // clang-format off
-/// Of Qwen 3, in the order in which modules run; Qwen 2 norms no heads.
+/// Rows of Qwen 3, in execution order. Qwen 2 has no head norms.
 const TensorRow kRows[] = {
     // module                             style      in     out
     {"layers.0",                          kBoundary, kFull, kSeq },

@@ -1,5 +1,4 @@
-// Qwen 2, 2.5 and 3 (dense) as Hugging Face stores them: a family is its options, its spec, its
-// plan and its checkpoint names.
+// Qwen 2, 2.5 and 3 (dense) in Hugging Face's format.
 
 #include "options.h"
 #include "s2s/nn/decoder_family.h"

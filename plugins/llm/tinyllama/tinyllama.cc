@@ -1,6 +1,5 @@
-// TinyLlama 1.1B: the layout of Llama 2 with grouped queries (Zhang et al. 2024, arXiv 2401.02385).
-// The decoder is core's; this plugin adds the sizes, the sharding plan and what it accepts of a
-// config.json.
+// TinyLlama 1.1B: Llama 2's architecture with grouped queries (Zhang et al. 2024, arXiv
+// 2401.02385). This plugin adds sizes, sharding plan and config.json rules to core's decoder.
 
 #include "s2s/nn/decoder_family.h"
 #include "s2s/plugin.h"
@@ -14,13 +13,12 @@ const RopeTypes& rope_types() {
   return types;
 }
 
-// The published config.json; checked against litgpt's table. "tiny" trains in seconds on any
-// machine.
-// clang-format off
+// Values of the published config.json, checked against litgpt's table. "tiny" trains in seconds on
+// any machine.
 constexpr DecoderSizes kPresets[] = {
     // name            vocabulary hidden inner layers heads kv head
-    {"tinyllama_1.1b", 32000,     2048,  5632, 22,    32,   4, 64},
-    {"tiny",           512,       64,    176,  2,     4,    2, 16},
+    {"tinyllama_1.1b", 32000, 2048, 5632, 22, 32, 4, 64},
+    {"tiny", 512, 64, 176, 2, 4, 2, 16},
 };
 // clang-format on
 
@@ -35,7 +33,8 @@ struct TinyLlamaOptions : DecoderOptions {
 
 using enum Layout;
 using enum Style;
-constexpr const char* kKvHeads = "num_key_value_heads";  // may be on several ranks each
+// key/value heads may be replicated on several ranks
+constexpr const char* kKvHeads = "num_key_value_heads";
 
 // clang-format off
 std::vector<TensorRow> tensor_rows() {
@@ -71,7 +70,7 @@ struct TinyLlama : DecoderFamily {
     if (preset == nullptr) preset = kPresets;
     options.preset = preset->name;
     set_sizes(*preset, options);
-    options.head_dim.reset();  // follows hidden_size when that is written
+    options.head_dim.reset();  // derived from hidden_size
     options.rms_norm_eps = 1e-5;
     return options;
   }

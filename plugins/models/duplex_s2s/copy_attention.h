@@ -1,17 +1,17 @@
 #pragma once
-// A way for the text head to repeat what the user said: attention from the decoder's last states
-// over the words heard so far, whose text embeddings are added to the state before the tied head.
-// What to repeat is learned; that a repeated word is the same word is built in. Source: pointer
-// networks (See, Liu, Manning 2017), here with embeddings instead of probabilities.
+// Lets the text head repeat words of the user. The decoder's last states attend to the words heard
+// so far, and the attended text embeddings are added to the states before the tied head. The model
+// learns what to repeat; that the same word is repeated is built in. Source: pointer networks (See,
+// Liu, Manning 2017), here with embeddings instead of probabilities.
 
 #include "s2s/kinds/backbone.h"
 #include "s2s/nn/layers.h"
 
 namespace s2s::duplex {
 
-/// The user's words on their frames.
+/// The user's words, by frame.
 struct HeardWords {
-  at::Tensor words_BTH;  // expected text embedding, PAD left out
+  at::Tensor words_BTH;  // expected text embedding, without PAD
   at::Tensor mass_BT;    // probability that a word ends here
   bool defined() const { return words_BTH.defined(); }
   HeardWords narrow(int64_t first, int64_t num_frames) const;
@@ -22,8 +22,8 @@ class CopyAttention : public Block {
   CopyAttention(int64_t hidden_size, int64_t key_size);
   ~CopyAttention() override;
 
-  /// States [B, T, H] with the words of the same frames added; frame t sees the words up to t.
-  /// With `cache`, the words are appended to those of earlier calls, T frames at a time.
+  /// Adds the attended words to states [B, T, H]; frame t sees the words up to t. With `cache`,
+  /// words of earlier calls are also attended to.
   at::Tensor add_words(const at::Tensor& hidden_BTH, const HeardWords& heard,
                        KvCache* cache = nullptr);
 
@@ -31,7 +31,7 @@ class CopyAttention : public Block {
   int64_t key_size_;
   Linear query_, key_;
   at::Tensor scale_;    // [1]
-  at::Tensor recency_;  // [1], what a word loses for each frame that passes
+  at::Tensor recency_;  // [1], penalty of a word per elapsed frame
 };
 
 }  // namespace s2s::duplex

@@ -16,7 +16,7 @@ DuplexModel::DuplexModel(DuplexOptions options, DuplexParts parts)
                   parts_.llm->shape().hidden_size),
       audio_head_(parts_.llm->shape().hidden_size,
                   parts_.num_codebooks * (parts_.codebook_size + 3)) {
-  // The embedding and the head stand beside the decoder, as in NeMo's checkpoints.
+  // Embedding and head are siblings of the decoder, as in NeMo's checkpoints.
   Block& llm = *parts_.llm;
   Block* embedding = llm.find_block("embed_tokens");
   Block* head = llm.find_block("lm_head");

@@ -1,8 +1,8 @@
 #pragma once
-// DuplexModel: one language model, one text head, one flat audio head over K codebooks; the user is
-// heard frame by frame while the agent's text and codes are predicted.
-// Numbers follow NeMo's DuplexS2SModel; core/docs/internals/duplex.md says where ours go further.
-// Shape letters: B batch, S samples, T frames, H hidden, K codebooks, V vocabulary.
+// DuplexModel: a language model with one text head and one flat audio head over K codebooks. It
+// receives the user's audio frame by frame while it predicts the agent's text and codes. Results
+// follow NeMo's DuplexS2SModel; core/docs/internals/duplex.md lists the extensions. Shape letters:
+// B batch, S samples, T frames, H hidden, K codebooks, V vocabulary.
 
 #include <memory>
 #include <vector>
@@ -18,11 +18,10 @@
 
 namespace s2s::duplex {
 
-/// The parts a model is put together from.
 struct DuplexParts {
   std::unique_ptr<Backbone> llm;
   std::unique_ptr<Encoder> encoder;
-  std::unique_ptr<Codec> codec;  // null when only given codes are used (reference files)
+  std::unique_ptr<Codec> codec;  // null when batches contain codes (reference files)
   int64_t num_codebooks = 0;
   int64_t codebook_size = 0;
   const Tokenizer* tokenizer = nullptr;  // may be null with explicit ids
@@ -53,17 +52,17 @@ class DuplexModel : public SpeechModel {
   double frame_length_s() const override { return parts_.frame_length_s; }
   int64_t source_sample_rate_hz() const override;
 
-  /// What was chosen for one frame.
+  /// The tokens of one frame.
   struct Choice {
     at::Tensor text_B;    // int64
     at::Tensor codes_BK;  // int64
     at::Tensor held_B;    // int64, the last text token that was not PAD
   };
-  /// Start of a conversation: PAD and the delay code.
+  /// The tokens before the first frame: PAD and the delay code.
   Choice initial_choice(int64_t batch_size, at::Device device) const;
-  /// The user as the language model hears them.
+  /// The user's input to the language model.
   struct UserChannel {
-    at::Tensor frames_BTH;  // scaled, with the words fed back
+    at::Tensor frames_BTH;  // scaled, with predicted words added
     HeardWords words;       // undefined without the user-text channel
     UserChannel narrow(int64_t first, int64_t num_frames) const {
       return {frames_BTH.narrow(1, first, num_frames), words.narrow(first, num_frames)};
@@ -71,10 +70,10 @@ class DuplexModel : public SpeechModel {
   };
   /// `told_BT`: see UserTextHead::words.
   UserChannel user_channel(const at::Tensor& features_BTH, const at::Tensor& told_BT = {});
-  /// The state that the text head reads: `hidden`, with repeated words where the model has `copy`.
+  /// The input of the text head: `hidden`, plus attended words if the model has `copy`.
   at::Tensor text_state(const at::Tensor& hidden_BTH, const HeardWords& words,
                         KvCache* cache = nullptr);
-  /// What a conversation remembers.
+  /// The state of a conversation.
   struct Memory {
     explicit Memory(const DuplexModel& model)
         : llm(model.parts_.llm->shape().num_layers),
@@ -83,7 +82,7 @@ class DuplexModel : public SpeechModel {
     KvCache llm, words;
     TokenChoice choice;
   };
-  /// One frame of the user and the previous frame's choice.
+  /// Predicts one frame from the user's frame and the previous frame's tokens.
   Choice step(const UserChannel& user, const Choice& previous, Memory& memory);
   Perception& perception() { return perception_; }
   const SpecialIds& ids() const { return parts_.ids; }
@@ -93,15 +92,16 @@ class DuplexModel : public SpeechModel {
   friend class TrainingStep;
 
   void rest_frozen_parts();
-  /// The language model's plan, in this model's paths.
+  /// The language model's plan with the module paths of this model.
   ShardPlan backbone_plan(const MeshShape& mesh) const;
-  /// sum [B, T, H] plus the embedding of each codebook in turn. The order of the sums is NeMo's:
+  /// Adds the embedding of each codebook to sum [B, T, H]. The order of the sums is NeMo's:
   /// training adds text, codes, user; decoding adds user, text, codes.
   at::Tensor add_codes(at::Tensor sum_BTH, const at::Tensor& audio_BTK);
   at::Tensor text_embedding(const at::Tensor& text_BT);
-  /// `x` plus the embedding of the token that is held; `x` itself without text_hold.
+  /// `x` plus the embedding of the held token; `x` itself without text_hold.
   at::Tensor add_held_text(const at::Tensor& x_BTH, const at::Tensor& held_BT);
-  /// Codes of the batch [B, T, K] and their lengths [B]; runs the codec when they are not given.
+  /// Codes of the batch [B, T, K] and their lengths [B]. Runs the codec when the batch has no
+  /// codes.
   std::pair<at::Tensor, at::Tensor> target_codes(const Batch& batch);
 
   DuplexOptions options_;

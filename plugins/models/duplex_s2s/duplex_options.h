@@ -1,6 +1,6 @@
 #pragma once
-// Options of the duplex speech-to-speech model: the `model` block of a config without what the
-// trainer reads itself. Where NeMo's speechlm2 has a name for something, it is used.
+// Options of the duplex speech-to-speech model: the `model` block of a config, except the keys that
+// the trainer reads. Names follow NeMo's speechlm2 where it has the option.
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace s2s::duplex {
 
-/// What stands between the encoder and the backbone.
+/// The module between encoder and backbone.
 struct ModalityAdapterOptions {
   std::string type = "identity";
   Config conformer;  // options of the Conformer stack
@@ -31,7 +31,7 @@ struct TokenIdOptions {
   }
 };
 
-/// Weights of the text loss by what the label is.
+/// Weights of the text loss by kind of label.
 struct TokenLossWeights {
   double pad = 1, bos = 1, eos = 1, text = 1;
   bool all_one() const { return pad == 1 && bos == 1 && eos == 1 && text == 1; }
@@ -43,7 +43,7 @@ struct TokenLossWeights {
   }
 };
 
-/// An auxiliary head on the encoder that writes down the user's words. Off in the reference mode.
+/// An auxiliary head on the encoder that predicts the user's words. Off in the reference mode.
 struct UserTextOptions {
   bool enabled = false;
   double loss_weight = 0.5;
@@ -69,7 +69,8 @@ struct UserTextOptions {
   }
 };
 
-/// Noise on what the model is told it said before, so that it listens. Training only.
+/// Noise on the model's own history (teacher forcing inputs), so that the model relies on the
+/// user's audio. Training only.
 struct HistoryNoiseOptions {
   double text_dropout = 0;
   double audio_corruption = 0;
@@ -91,7 +92,7 @@ struct HistoryNoiseOptions {
   }
 };
 
-/// From which step on which losses count; the last stage whose `from_step` has come is in force.
+/// Loss weights from a step on. The last stage whose `from_step` has been reached applies.
 struct StageOptions {
   int64_t from_step = 0;
   std::optional<double> text_loss_weight, audio_loss_weight, user_text_loss_weight;
@@ -151,8 +152,8 @@ struct DuplexOptions {
   }
 };
 
-/// A NeMo speechlm2 configuration, {model, llm_config, codec, tokens}, as options of this model in
-/// its reference mode. Errors: [model/translate] for what changes the numbers and is not supported.
+/// Converts a NeMo speechlm2 configuration, {model, llm_config, codec, tokens}, to options of the
+/// reference mode. Errors: [model/translate] for keys that change the result and are not supported.
 Config translate_nemo(const Config& foreign);
 
 }  // namespace s2s::duplex

@@ -1,4 +1,4 @@
-// Decoding: the whole recording at once, and frame by frame in a live session.
+// Decoding: of whole recordings, and frame by frame in a live session.
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -27,7 +27,7 @@ DuplexModel::Choice DuplexModel::step(const UserChannel& user, const Choice& pre
   const at::Tensor hidden_B1H = (*parts_.llm)(x_B1H, info);
   const at::Tensor hidden_BH = hidden_B1H.squeeze(1);
   const at::Tensor text_BH = text_state(hidden_B1H, user.words, &memory.words).squeeze(1);
-  // NeMo calls the head itself, without a family's final soft cap, here as in training.
+  // NeMo skips a family's final soft cap, here as in training.
   const at::Tensor text = memory.choice.text(parts_.llm->logits(text_BH, /*soft_cap=*/false));
   const at::Tensor codes =
       memory.choice.codes(head_logits(hidden_BH, audio_head_.head(), parts_.num_codebooks)

@@ -19,7 +19,7 @@ Perception::Perception(std::unique_ptr<Encoder> encoder, const ModalityAdapterOp
     : encoder_(std::move(encoder)),
       adapter_(build_adapter(adapter)),
       proj_(adapter_ ? adapter_->output_dim() : encoder_->output_dim(), output_dim) {
-  register_block("", *encoder_);  // its names (preprocessor, encoder) are this block's
+  register_block("", *encoder_);  // its names (preprocessor, encoder) become names of this block
   if (adapter_) register_block("modality_adapter", *adapter_);
   register_block("proj", proj_);
 }
@@ -39,7 +39,7 @@ EncoderOutput Perception::forward(const at::Tensor& audio_BS, const at::Tensor& 
 
 namespace {
 
-/// Encoder, adapter and projection on audio that arrives piece by piece.
+/// Encoder, adapter and projection in streaming mode.
 class PerceptionStream : public EncoderStream {
  public:
   PerceptionStream(std::unique_ptr<EncoderStream> encoder, std::unique_ptr<ConformerStream> adapter,

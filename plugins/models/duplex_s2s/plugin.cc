@@ -8,8 +8,8 @@
 namespace s2s::duplex {
 namespace {
 
-/// Builds one part. `translate_from` in its options holds a foreign config (a Hugging Face
-/// config.json, a NeMo block) that the component itself turns into options.
+/// Builds one part. The option `translate_from` contains a foreign config (a Hugging Face
+/// config.json, a NeMo block), which the component converts to options.
 template <class T>
 std::unique_ptr<T> build(const Config& node, const Config& model, const std::string& key,
                          ContextOf<T> context) {
@@ -40,7 +40,7 @@ SpecialIds special_ids(const TokenIdOptions& asked, const Tokenizer* tokenizer,
   for (const auto& [name, id] : {std::pair{"bos", ids.bos}, {"eos", ids.eos}, {"pad", ids.pad}}) {
     if (id >= 0 && id < vocab_size) continue;
     throw_token_ids(std::string(name) + " = " + std::to_string(id) +
-                    " is no id of a vocabulary of " + std::to_string(vocab_size));
+                    " is not an id of a vocabulary of " + std::to_string(vocab_size));
   }
   if (ids.bos == ids.eos || ids.bos == ids.pad || ids.eos == ids.pad) {
     throw_token_ids("bos = " + std::to_string(ids.bos) + ", eos = " + std::to_string(ids.eos) +
@@ -68,7 +68,7 @@ void build_codec(const DuplexOptions& options, const Config& model, const ModelC
   if (options.codec.find("name") == nullptr && options.codec.find("num_codebooks") != nullptr) {
     parts.num_codebooks = options.codec.find("num_codebooks")->as_int("model.codec.num_codebooks");
     parts.codebook_size = options.codec.find("codebook_size")->as_int("model.codec.codebook_size");
-    return;  // codes come with the batches
+    return;  // batches contain the codes
   }
   parts.codec = build<Codec>(options.codec, model, "codec", context);
   const CodecShape shape = parts.codec->shape();
@@ -78,7 +78,7 @@ void build_codec(const DuplexOptions& options, const Config& model, const ModelC
   check_frames("model.codec", shape.frame_rate_hz(), parts.frame_length_s);
 }
 
-/// Refuses or warns of options of the user-text head that have no effect, or less than expected.
+/// Refuses options of the user-text head that have no effect, and warns about weak combinations.
 void check_user_text(const UserTextOptions& asked, const BackboneShape& llm,
                      const BuildContext& context) {
   if (!asked.enabled) return;
@@ -86,13 +86,13 @@ void check_user_text(const UserTextOptions& asked, const BackboneShape& llm,
   if (!asked.feed_back && asked.truth_share > 0) throw_not_fed_back("truth_share");
   if (asked.copy && !llm.tied_head && context.warn) {
     context.warn(
-        "[model/user-text] model.user_text.copy adds the embedding of the word to repeat, and this "
-        "language model's head is not tied to its embedding: it must learn each word. Expected: "
-        "model.llm.tie_word_embeddings: true, for a word to be repeated from the start");
+        "[model/user-text] model.user_text.copy adds the embedding of the word to repeat, but this "
+        "language model's head is not tied to its embedding, so it must learn each word; expected "
+        "model.llm.tie_word_embeddings: true, which makes copying work from the start");
   }
 }
 
-/// Builds the parts that the options name and checks that they fit each other.
+/// Builds the parts that the options name and checks that they are compatible.
 /// Errors: those of the parts, and [model/part-missing], [model/vocabulary], [model/token-id],
 /// [model/frame-rate], [model/sample-rate].
 DuplexParts build_parts(const DuplexOptions& options, const Config& model,
@@ -124,7 +124,7 @@ std::unique_ptr<SpeechModel> create(const Config& model, const ModelContext& con
 
 Component<SpeechModel> component() {
   return {.name = "duplex_s2s",
-          .summary = "listens and speaks at once: one backbone, a text head and a flat audio head",
+          .summary = "duplex model: one backbone, a text head and a flat audio head",
           .create = create,
           .options = list_options<DuplexOptions>,
           .translate = translate_nemo};

@@ -1,4 +1,4 @@
-// What a reference file asks of the model, and which names its checkpoints use.
+// Outputs for reference files, checkpoint names, and the sharding plan.
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -31,7 +31,7 @@ std::map<std::string, at::Tensor> DuplexModel::reference_outputs(
   train(true);
   rest_frozen_parts();
   TrainingStep step(*this);
-  // The file holds the perception's whole width; the training step cuts it to the common one.
+  // The file contains all frames of the perception; the training step truncates them.
   const EncoderOutput heard = perception_.forward(batch.source_audio_BS, batch.source_audio_lens_B);
   const PreparedBatch prepared = step.prepare(batch, heard);
   const StageWeights weights = stage_weights(options_, 0);
@@ -49,7 +49,7 @@ std::map<std::string, at::Tensor> DuplexModel::reference_outputs(
 }
 
 NameMap DuplexModel::checkpoint_names() const {
-  // Our names are NeMo's, but for what the parts themselves call differently.
+  // Our names equal NeMo's, except inside the parts.
   NameMap names;
   names.rules.push_back({"**", "**"});
   names.ignored = {"_control_codes", "perception.preprocessor.featurizer.**", "audio_codec.**"};
@@ -72,7 +72,7 @@ ShardPlan DuplexModel::backbone_plan(const MeshShape& mesh) const {
 }
 
 ShardPlan DuplexModel::configure_model(const MeshShape& mesh) const {
-  ShardPlan plan;  // units in the order in which they run
+  ShardPlan plan;  // units in execution order
   std::vector<UnitRow> inputs;
   const auto add_whole = [&](const char* module, const char* unit) {
     plan.rows.push_back({module, Style::kReplicate, Layout::kFull, Layout::kFull});
@@ -87,7 +87,7 @@ ShardPlan DuplexModel::configure_model(const MeshShape& mesh) const {
   }
   const auto first = static_cast<std::ptrdiff_t>(plan.units.size());
   plan.append(backbone_plan(mesh));
-  auto behind = plan.units.begin() + first;  // the text's embedding, if it is a unit
+  auto behind = plan.units.begin() + first;  // after the text embedding, if it is a unit
   if (behind != plan.units.end() && behind->module == "embed_tokens") ++behind;
   plan.units.insert(behind, inputs.begin(), inputs.end());
   plan.rows.push_back({"audio_head", Style::kVocab, Layout::kFull, Layout::kLast});

@@ -9,8 +9,8 @@ bool guards_repetition(const SamplingOptions& options) {
   return options.repetition_penalty != 1 || options.no_repeat_ngram_size > 0;
 }
 
-/// The same draws without guards: codes of a voice repeat. Another stream of random numbers, so
-/// that what one channel draws does not follow from what the other does.
+/// Audio uses the same sampling without repetition penalties, because codes of speech repeat.
+/// Another seed makes its random numbers independent of the text channel's.
 SamplingOptions of_audio(SamplingOptions options) {
   options.repetition_penalty = 1;
   options.no_repeat_ngram_size = 0;

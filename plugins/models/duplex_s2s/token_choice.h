@@ -1,6 +1,6 @@
 #pragma once
-// From the logits of both channels to tokens: the likeliest, as NeMo, or draws.
-// Shape letters: B batch, T frames, K codebooks, V vocabulary of a channel.
+// Chooses tokens from the logits of both channels: greedily, as NeMo does, or by sampling. Shape
+// letters: B batch, T frames, K codebooks, V vocabulary of a channel.
 
 #include "s2s/kinds/tokenizer.h"
 #include "s2s/nn/token_sampling.h"
@@ -11,18 +11,18 @@ namespace s2s::duplex {
 class TokenChoice {
  public:
   TokenChoice(const SamplingOptions& options, const SpecialIds& ids);
-  /// logits [B, V] -> [B] int64. The guard against repetition is for words: PAD fills most frames,
-  /// and every turn has its BOS and EOS.
+  /// logits [B, V] -> [B] int64. Repetition penalties apply only to words, because PAD fills most
+  /// frames, and every turn has a BOS and an EOS.
   at::Tensor text(const at::Tensor& logits_BV);
   /// logits [B, K, V] -> [B, K] int64.
   at::Tensor codes(const at::Tensor& logits_BKV);
 
  private:
-  bool draws_;       // otherwise the likeliest
-  bool has_guards_;  // against repeated words
+  bool draws_;       // false: greedy
+  bool has_guards_;  // repetition penalties are on
   SpecialIds ids_;
   Sampler text_, audio_;
-  at::Tensor words_BT_;  // what was said, -1 where it was no word; kept for guards only
+  at::Tensor words_BT_;  // words so far, -1 for other tokens; only with penalties
 };
 
 }  // namespace s2s::duplex

@@ -50,7 +50,7 @@ PreparedBatch TrainingStep::prepare(const Batch& batch, EncoderOutput heard) {
       make_channels(tokens_BT, codes_BTK.narrow(1, 0, width).to(at::kLong), ids, m_.speech_);
   out.input_lens_B = out.heard.lengths_B - 1;
   out.valid_lens_B = at::minimum(out.heard.lengths_B, code_lens_B) - 1;
-  // Audio labels are one frame late, so a label's frame is the one before its column.
+  // Audio labels are delayed by one frame, so the frame of a label is the one before its column.
   out.turn_mask_BT = agent_turn_mask(tokens_BT, ids).narrow(1, 0, width - 1);
   if (m_.user_text_ && batch.source_tokens_BT.defined()) {
     out.user_labels_BT = fit_width(batch.source_tokens_BT, width, ids.pad);
@@ -163,6 +163,10 @@ at::Tensor TrainingStep::audio_loss_sum(const at::Tensor& hidden_BTH,
   at::Tensor rows = hidden_BTH.flatten(0, 1);
   at::Tensor labels = prepared.channels.audio_labels_BTK.flatten(0, 1);
   at::Tensor weights = audio_row_weights(prepared);
+  if (weights.defined() && !rows.device().is_cpu()) {  // the host would wait for their number
+    return linear_cross_entropy(rows, m_.audio_head_.head(), labels.contiguous(),
+                                weights.reshape({-1, 1}).expand_as(labels));
+  }
   if (weights.defined()) {  // frames that do not count cost nothing
     const at::Tensor kept = weights.flatten().nonzero().squeeze(-1);
     rows = rows.index_select(0, kept);
@@ -268,14 +272,14 @@ BatchWeight DuplexModel::weigh(const Batch& batch) {
       const int64_t agent = (target_B.data_ptr<int64_t>()[b] + per_frame - 1) / per_frame;
       frames = std::min(frames, agent);
     }
-    weight.frames += std::max<int64_t>(frames - 1, 0);  // one frame has nothing to predict
+    weight.frames += std::max<int64_t>(frames - 1, 0);  // a single frame has no label
   }
   weight.tokens = weight.frames * (parts_.num_codebooks + 1);
   return weight;
 }
 
 void DuplexModel::rest_frozen_parts() {
-  // As NeMo: a part without trainable parameters runs in eval mode (dropout, batch statistics).
+  // As in NeMo, a part without trainable parameters runs in eval mode (dropout, batch statistics).
   for (Block* part :
        {static_cast<Block*>(&perception_.encoder()), static_cast<Block*>(parts_.llm.get())}) {
     const auto parameters = part->named_parameters();

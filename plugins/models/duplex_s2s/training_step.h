@@ -1,11 +1,10 @@
 #pragma once
-// One micro-batch of the duplex model: inputs, labels, what counts, and the losses.
+// One micro-batch of the duplex model: inputs, labels, masks and losses.
 
 #include "duplex_model.h"
 
 namespace s2s::duplex {
 
-/// The loss weights in force at a step.
 struct StageWeights {
   double text = 0, audio = 0, user_text = 0;
   bool train_encoder = true;
@@ -13,12 +12,12 @@ struct StageWeights {
 };
 StageWeights stage_weights(const DuplexOptions& options, int64_t step);
 
-/// Channels and masks of a batch, made once and used by training and validation.
+/// Channels and masks of a batch, for training and validation.
 struct PreparedBatch {
-  EncoderOutput heard;        // cut to the common width T
+  EncoderOutput heard;        // truncated to the common width T
   Channels channels;          // T - 1 frames
-  at::Tensor input_lens_B;    // valid encoder frames less one; NeMo's loss normalizer is their sum
-  at::Tensor valid_lens_B;    // valid in user and agent audio both, less one
+  at::Tensor input_lens_B;    // valid encoder frames minus one; their sum is NeMo's loss normalizer
+  at::Tensor valid_lens_B;    // frames valid in both user and agent audio, minus one
   at::Tensor turn_mask_BT;    // labels inside the agent's turns
   at::Tensor user_labels_BT;  // T frames, for the auxiliary head; undefined without one
 };
@@ -27,18 +26,18 @@ class TrainingStep {
  public:
   explicit TrainingStep(DuplexModel& model) : m_(model) {}
   PreparedBatch prepare(const Batch& batch, bool encoder_gradients);
-  /// The same, from frames that were already computed.
+  /// The same, from frames that are already computed.
   PreparedBatch prepare(const Batch& batch, EncoderOutput heard);
   LossTerms losses(const PreparedBatch& prepared, const StageWeights& weights, double frames);
   MetricSums sums(const PreparedBatch& prepared);
-  /// What the heads read, [B, T-1, H] each; without `copy` they read the same.
+  /// Inputs of the heads, [B, T-1, H] each; equal without `copy`.
   struct States {
     at::Tensor text_BTH, audio_BTH;
   };
   States states(const PreparedBatch& prepared, bool with_noise);
 
  private:
-  /// The user's true words in some rows, -1 in the others; undefined when the option is off.
+  /// The user's true words in some rows, -1 in the others; undefined without truth_share.
   at::Tensor told_words(const PreparedBatch& prepared, int64_t width) const;
   /// The last token of the text channel that is not PAD, [B, T-1]; undefined without text_hold.
   at::Tensor held_text(const PreparedBatch& prepared) const;

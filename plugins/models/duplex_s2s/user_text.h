@@ -1,7 +1,7 @@
 #pragma once
-// The auxiliary user-text channel: a linear head on the perception's frames that writes down the
-// user's words, and the way its word probabilities reach the language model. NeMo's speech-to-text
-// model has such a channel; here it is an option, off in the reference mode.
+// The auxiliary user-text channel: a linear head on the perception's frames that predicts the
+// user's words, and the feedback of its word probabilities to the language model. NeMo's
+// speech-to-text model has such a channel; here it is an option, off in the reference mode.
 
 #include <optional>
 
@@ -21,9 +21,9 @@ class UserTextHead : public Block {
   /// features [B, T, H], labels [B, T] int64, mask [B, T] bool.
   at::Tensor loss_sum(const at::Tensor& features_BTH, const at::Tensor& labels_BT,
                       const at::Tensor& mask_BT, int64_t pad);
-  /// What was heard, for the language model. No gradient reaches the head or the encoder on this
-  /// way. `told_BT` (int64, may be undefined): word ids that stand for what was heard in the rows
-  /// where they are not negative.
+  /// The predicted words as input of the language model. Carries no gradient to the head or the
+  /// encoder. `told_BT` (int64, may be undefined): word ids that replace the prediction where they
+  /// are not negative.
   HeardWords words(const at::Tensor& features_BTH, const at::Tensor& embedding_VH,
                    const SpecialIds& ids, const at::Tensor& told_BT = {});
   /// Null unless the option `copy` is on.

@@ -1,4 +1,4 @@
-// Replicas: the whole model on every rank, each with its part of the data.
+// Data parallelism: each rank has the whole model and its part of the data.
 
 #include "s2s/parallel/parallel_engine.h"
 #include "s2s/plugin.h"

@@ -1,5 +1,5 @@
-// Optimizer state, gradients and parameters split over the data ranks (ZeRO stages 1 to 3; with
-// replicas of the split model: hybrid sharding).
+// Shards optimizer state, gradients and parameters over the data ranks (ZeRO stages 1 to 3). With
+// replicas of the sharded model: hybrid sharding.
 
 #include "s2s/parallel/parallel_engine.h"
 #include "s2s/plugin.h"

@@ -1,4 +1,4 @@
-// Collectives between processes on CPUs, over TCP: LibTorch's Gloo.
+// Collectives between processes on CPUs, over TCP, with LibTorch's Gloo.
 
 #define USE_C10D_GLOO
 #include <ATen/ATen.h>
@@ -32,10 +32,10 @@ struct GlooOptions {
   }
 };
 
-/// Gloo has no average.
+/// A collective of Gloo. Computes averages from sums, because Gloo has no average.
 class GlooWork : public CollectiveWork {
  public:
-  /// `average`: what to divide by `size` in the end, or an undefined tensor.
+  /// `average`: the tensor to divide by `size` in the end; may be undefined.
   explicit GlooWork(WorkPointer work, at::Tensor average = {}, int64_t size = 1)
       : work_(std::move(work)), average_(std::move(average)), size_(size) {}
   void wait() override {
@@ -50,7 +50,8 @@ class GlooWork : public CollectiveWork {
   int64_t size_;
 };
 
-/// Messages that belong together. Gloo itself knows the limit from the time when it connected.
+/// A group of messages. Each wait gets the current timeout, because Gloo only knows the one from
+/// the time of the connection.
 class MessagesWork : public CollectiveWork {
  public:
   MessagesWork(std::vector<WorkPointer> messages, std::chrono::milliseconds timeout)
@@ -59,7 +60,7 @@ class MessagesWork : public CollectiveWork {
     for (const WorkPointer& message : messages_) message->wait(timeout_);
     messages_.clear();
   }
-  /// A message of Gloo's is not known to have arrived before it was waited for.
+  /// Gloo only knows that a message has arrived after waiting for it.
   bool is_done() override { return messages_.empty(); }
 
  private:
@@ -67,11 +68,11 @@ class MessagesWork : public CollectiveWork {
   std::chrono::milliseconds timeout_;
 };
 
-/// Gloo's own reduce_scatter reduces everything everywhere. Here every rank gets the others' parts
-/// of what it keeps, and adds them in the order of ranks, in float32 at least.
+/// Gloo's own reduce_scatter reduces the whole tensor on every rank. Here, every rank receives only
+/// its part from the other ranks and adds the parts in rank order, at least in float32.
 class ReduceScatterWork : public MessagesWork {
  public:
-  /// parts: of what this rank keeps, by rank; complete once the messages are.
+  /// parts: this rank's part of each rank's input; complete after the messages.
   ReduceScatterWork(MessagesWork messages, std::vector<at::Tensor> parts, at::Tensor output,
                     Reduction reduction)
       : MessagesWork(std::move(messages)),
@@ -119,17 +120,16 @@ c10d::ReduceOp reduce_op(Reduction reduction) {
   }
 }
 
-/// How a process reaches the others.
 struct Network {
   std::shared_ptr<::gloo::transport::Device> device;
   int threads = 2;
 };
 
-/// LibTorch's group with its threads started one by one: its own constructor hangs, or ends the
-/// process, where the second one does not start.
+/// LibTorch's group, but with threads that are started one by one. Its own constructor hangs, or
+/// ends the process, if the second thread cannot be started.
 class ThreadedGroup : public ProcessGroupGloo {
  public:
-  /// options: with one thread. Errors: [run/threads]; std::system_error of the first thread.
+  /// options: must have one thread. Errors: [run/threads]; std::system_error of the first thread.
   ThreadedGroup(const StorePointer& store, int rank, int size,
                 const c10::intrusive_ptr<Options>& options, int num_threads)
       : ProcessGroupGloo(store, rank, size, options) {
@@ -156,7 +156,7 @@ class GlooCommunicator : public Communicator {
     group_ = c10::make_intrusive<ThreadedGroup>(store_, static_cast<int>(rank()),
                                                 static_cast<int>(size()), options, network.threads);
   }
-  /// A group whose run ends by an error may have collectives that never end: it is left behind.
+  /// After an error, collectives may never end, so the group is leaked.
   ~GlooCommunicator() override {
     if (std::uncaught_exceptions() > 0) group_.release();
   }
@@ -171,7 +171,7 @@ class GlooCommunicator : public Communicator {
     return std::make_unique<GlooWork>(group().allreduce(tensors, options),
                                       divides ? tensor : at::Tensor(), size());
   }
-  /// c10d's gathers beside its output and copies; messages arrive where they belong.
+  /// c10d's all-gather copies from a buffer; here, messages arrive directly in the output.
   Work start_all_gather(at::Tensor output, at::Tensor input) override {
     std::vector<WorkPointer> messages;
     for (const int64_t other : others()) {
@@ -229,12 +229,13 @@ class GlooCommunicator : public Communicator {
   /// Messages of one kind between two ranks arrive in the order in which they were sent.
   enum Tag { kMessage, kGather, kScatter };
 
-  /// The run's limit may change between collectives.
+  /// The run's timeout may change between collectives.
   ProcessGroupGloo& group() {
     if (timeout_ != place().timeout) group_->setTimeout(timeout_ = place().timeout);
     return *group_;
   }
-  /// The other ranks, the next one first: not all send to the same one at the same time.
+  /// The other ranks, starting with the next one, so that not all ranks send to the same rank at
+  /// once.
   std::vector<int64_t> others() const {
     std::vector<int64_t> out;
     for (int64_t i = 1; i < size(); ++i) out.push_back((rank() + i) % size());
@@ -244,8 +245,8 @@ class GlooCommunicator : public Communicator {
     const int64_t numel = whole.numel() / size();
     return whole.narrow(0, index * numel, numel);
   }
-  /// Memory like `part`, if there is some that nobody uses any more. (Fetching it from the system
-  /// each time takes about as long as the sum.)
+  /// A buffer like `part`, reused if one is free. (Allocating it each time takes about as long as
+  /// the sum.)
   at::Tensor received(const at::Tensor& part) {
     constexpr size_t kMostKept = 4;
     for (const at::Tensor& kept : kept_) {
@@ -269,7 +270,7 @@ class GlooCommunicator : public Communicator {
   StorePointer store_;
   std::vector<at::Tensor> kept_;
   Network network_;
-  std::chrono::milliseconds timeout_;  // what Gloo knows
+  std::chrono::milliseconds timeout_;  // the timeout that Gloo has
   c10::intrusive_ptr<ProcessGroupGloo> group_;
 };
 
@@ -292,7 +293,7 @@ std::shared_ptr<::gloo::transport::Device> open_device(const GlooOptions& option
     }
     return ProcessGroupGloo::createDefaultDevice();
   } catch (const std::system_error&) {
-    throw;  // of a thread
+    throw;  // from starting a thread
   } catch (const c10::Error& error) {
     throw network_error(error.what_without_backtrace());
   } catch (const std::runtime_error& error) {

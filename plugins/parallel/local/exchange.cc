@@ -88,7 +88,7 @@ void Group::wait(const Transfer& transfer, std::chrono::milliseconds timeout) {
   if (transfer.is_done) return;
   const std::string partner = std::to_string(ranks_[static_cast<size_t>(transfer.partner)]);
   throw std::runtime_error(in_time ? "remote process exited: rank " + std::to_string(left_.front())
-                                   : "timed out; rank " + partner + " did not come");
+                                   : "timed out; rank " + partner + " did not call it");
 }
 
 bool Group::is_done(const bool& flag) {

@@ -1,6 +1,6 @@
 #pragma once
-// What the threads of a group have in common. A collective happens when its last rank calls it, on
-// that rank's thread, for all: in the order of ranks, so results are the same in every run.
+// State that the threads of a group share. The last rank that calls a collective runs it for all,
+// on its thread and in rank order, so results are equal in every run.
 
 #include <condition_variable>
 #include <deque>
@@ -15,14 +15,14 @@
 
 namespace s2s::local {
 
-/// What one rank brings to a collective; `what` has to be the same on all.
+/// One rank's call of a collective; `what` must be equal on all ranks.
 struct Call {
   std::string what;
   at::Tensor output;
   at::Tensor input;
 };
 
-/// A collective that some ranks have called.
+/// A collective that at least one rank has called.
 struct Step {
   std::vector<Call> calls;  // by rank
   std::vector<bool> has_come;
@@ -31,14 +31,14 @@ struct Step {
   std::string failure;
 };
 
-/// One of two ends of a message.
+/// One end of a message.
 struct Transfer {
   at::Tensor tensor;
   int64_t partner = 0;
   bool is_done = false;
 };
 
-/// Carries a collective out once all calls are there.
+/// Runs a collective when all ranks have called it.
 using Carry = std::function<void(std::vector<Call>& calls)>;
 
 class Group {
@@ -48,11 +48,11 @@ class Group {
   std::shared_ptr<Step> join(int64_t sequence, int64_t rank, Call call, const Carry& carry);
   std::shared_ptr<Transfer> send(int64_t from, int64_t to, at::Tensor tensor);
   std::shared_ptr<Transfer> recv(int64_t from, int64_t to, at::Tensor tensor);
-  /// Errors: std::runtime_error with the ranks that did not come, or that ended.
+  /// Errors: std::runtime_error with the ranks that did not call it, or that ended.
   void wait(const Step& step, std::chrono::milliseconds timeout);
   void wait(const Transfer& transfer, std::chrono::milliseconds timeout);
   bool is_done(const bool& flag);
-  /// The others need not wait for this rank any more.
+  /// Marks this rank as ended, so that the others stop waiting for it.
   void leave(int64_t rank);
 
  private:
@@ -69,7 +69,7 @@ class Group {
   std::vector<int64_t> left_;
 };
 
-/// The groups of a run by their keys.
+/// The groups of a run, by key.
 class Exchange {
  public:
   std::shared_ptr<Group> group(const std::string& key, const std::vector<int64_t>& ranks);

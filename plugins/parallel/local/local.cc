@@ -1,4 +1,4 @@
-// Ranks that are threads of one process: layouts of many ranks in a test, without a network.
+// Ranks as threads of one process: layouts of many ranks in a test, without a network.
 
 #include <ATen/ATen.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ at::Tensor part_of(const at::Tensor& whole, size_t index, size_t count) {
   return whole.narrow(0, static_cast<int64_t>(index) * size, size);
 }
 
-/// In the order of ranks, in float32 at least.
+/// Reduces in rank order, at least in float32.
 at::Tensor reduce(const std::vector<at::Tensor>& tensors, Reduction reduction) {
   const bool is_half = tensors[0].is_floating_point() && tensors[0].element_size() < 4;
   const at::ScalarType dtype = is_half ? at::kFloat : tensors[0].scalar_type();
@@ -60,7 +60,7 @@ void carry_all_gather(std::vector<Call>& calls) {
 }
 
 void carry_reduce_scatter(std::vector<Call>& calls, Reduction reduction) {
-  std::vector<at::Tensor> results;  // an output may be a part of an input
+  std::vector<at::Tensor> results;  // an output may alias an input
   for (size_t to = 0; to < calls.size(); ++to) {
     std::vector<at::Tensor> parts;
     for (const Call& call : calls) parts.push_back(part_of(call.input, to, calls.size()));
@@ -84,7 +84,7 @@ void carry_all_to_all(std::vector<Call>& calls) {
   }
 }
 
-/// A rank's part in something that the group does: a Step or a Transfer.
+/// A rank's handle of a Step or a Transfer.
 template <class Shared>
 class LocalWork : public CollectiveWork {
  public:
@@ -164,13 +164,15 @@ class LocalCommunicator : public Communicator {
 };
 
 Error other_process_error(int64_t rank) {
-  return {ExitCode::kCommunication, "comm/one-process",
-          "rank " + std::to_string(rank) +
-              " is a process of its own, and the communicator 'local' joins threads of one\n  "
-              "next:      choose 'gloo' or 'nccl'"};
+  return {
+      ExitCode::kCommunication, "comm/one-process",
+      "rank " + std::to_string(rank) +
+          " is a separate process, but the communicator 'local' connects threads of one process\n"
+          "  next:      choose 'gloo' or 'nccl'"};
 }
 
-/// Rank 0 leaves its address in the store; the last one to take it takes the note away.
+/// Exchanges the address of the shared state through the store. The last rank that reads it frees
+/// rank 0's reference.
 std::shared_ptr<Exchange> meet(const ProcessPlace& process) {
   c10d::Store& store = *process.store;
   const std::string self = std::to_string(::getpid());

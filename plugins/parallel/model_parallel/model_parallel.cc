@@ -1,5 +1,5 @@
-// Replicas x shards x tensor axis: the data ranks split the model as in ZeRO, groups of ranks split
-// each layer (NeMo's ModelParallelStrategy, and its keys).
+// Combines data and tensor parallelism: the data ranks shard the model as in ZeRO, and groups of
+// ranks split each layer (NeMo's ModelParallelStrategy, with its keys).
 
 #include "s2s/parallel/parallel_engine.h"
 #include "s2s/plugin.h"
@@ -22,8 +22,8 @@ struct ModelParallelOptions {
   }
 };
 
-/// Where both sizes are auto the data axis takes all ranks. (Lightning's strategy gives a machine's
-/// ranks to the tensor axis then.)
+/// The size of the tensor axis. If both sizes are auto, the data axis uses all ranks. (Lightning's
+/// strategy assigns a machine's ranks to the tensor axis.)
 int64_t tensor_size(const ModelParallelOptions& options, int64_t num_ranks,
                     const std::string& path) {
   const auto asked = parse_axis_size(options.tensor_parallel_size, path + ".tensor_parallel_size");

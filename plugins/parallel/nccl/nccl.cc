@@ -1,12 +1,12 @@
-// Collectives between GPUs: LibTorch's NCCL. Each group has a stream of its own; a collective
-// begins when the current stream comes to its call, and `wait` makes the current stream wait for
-// its end.
+// Collectives between GPUs, with LibTorch's NCCL. Each group has its own stream. A collective
+// starts when the current stream reaches the call, and `wait` makes the current stream wait for it.
 
 #define USE_C10D_NCCL
 #include <ATen/ATen.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <nccl.h>
 
+#include <cstdlib>
 #include <exception>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
@@ -66,9 +66,17 @@ class NcclCommunicator : public Communicator {
     group_ = c10::make_intrusive<ProcessGroupNCCL>(store_, static_cast<int>(rank()),
                                                    static_cast<int>(size()), options);
   }
-  /// A group whose run ends by an error may have collectives that never end.
+  /// A group whose run ends by an error may have collectives that never end. Otherwise they end
+  /// first: without shutdown, LibTorch's destructor aborts what is still on the device.
   ~NcclCommunicator() override {
-    if (std::uncaught_exceptions() > 0) group_->abort();
+    try {
+      if (std::uncaught_exceptions() == 0) {
+        group_->shutdown();
+        return;
+      }
+    } catch (const std::exception&) {  // nothing uses the group any more
+    }
+    group_->abort();
   }
   at::DeviceType device_type() const override { return at::DeviceType::CUDA; }
 
@@ -121,7 +129,7 @@ class NcclCommunicator : public Communicator {
     return std::make_unique<NcclWork>(std::move(started));
   }
 
-  /// The run's limit may change between collectives.
+  /// The run's timeout may change between collectives.
   ProcessGroupNCCL& group() {
     if (timeout_ != place().timeout) group_->setTimeout(timeout_ = place().timeout);
     return *group_;
@@ -130,7 +138,7 @@ class NcclCommunicator : public Communicator {
   StorePointer store_;
   c10::DeviceIndex device_;
   bool high_priority_;
-  std::chrono::milliseconds timeout_;  // what NCCL's watch knows
+  std::chrono::milliseconds timeout_;  // the timeout of NCCL's watchdog
   c10::intrusive_ptr<ProcessGroupNCCL> group_;
 };
 
@@ -141,7 +149,7 @@ Error no_gpu_error(const ProcessPlace& process, int num_gpus) {
               "\n  next:      start one process for each GPU, or choose the communicator 'gloo'"};
 }
 
-/// LibTorch's structures hold NCCL's by value.
+/// LibTorch's structures contain NCCL's by value, so versions must be equal.
 Error version_error(int version) {
   return {ExitCode::kCommunication, "comm/nccl-version",
           "the plugin was built with NCCL " + std::to_string(NCCL_VERSION_CODE) +
@@ -149,16 +157,22 @@ Error version_error(int version) {
               "\n  next:      build again with this LibTorch"};
 }
 
+/// SLURM's --gpus-per-task and many containers show each process its own GPU only.
+int64_t gpu_of(const ProcessPlace& process, int num_gpus) {
+  const bool is_bound = num_gpus == 1 && std::getenv("CUDA_VISIBLE_DEVICES") != nullptr;
+  return is_bound ? 0 : process.local_rank;
+}
+
 std::unique_ptr<Communicator> create(const Config& node, const ProcessContext& context) {
   const auto options = read_options<NcclOptions>(node, context.path);
   const ProcessPlace process = context.process == nullptr ? ProcessPlace() : *context.process;
   const int num_gpus = c10::cuda::device_count();
-  if (process.local_rank >= num_gpus) throw no_gpu_error(process, num_gpus);
+  if (gpu_of(process, num_gpus) >= num_gpus) throw no_gpu_error(process, num_gpus);
   int version = 0;
   ncclGetVersion(&version);
   if (version != NCCL_VERSION_CODE) throw version_error(version);
   if (process.store == nullptr) return make_solo_communicator({}, at::DeviceType::CUDA);
-  const auto device = static_cast<c10::DeviceIndex>(process.local_rank);
+  const auto device = static_cast<c10::DeviceIndex>(gpu_of(process, num_gpus));
   c10::cuda::set_device(device);
   auto store =
       c10::make_intrusive<c10d::PrefixStore>("nccl", StorePointer::reclaim_copy(process.store));

@@ -1,4 +1,4 @@
-// One process, one device: the plain reference that every layout has to agree with.
+// One process on one device: the reference for all layouts.
 
 #include "s2s/kinds/strategy.h"
 #include "s2s/parallel/gradients.h"

@@ -8,14 +8,13 @@ namespace s2s::pocketsphinx {
 
 namespace {
 
-constexpr double kLogZero = -99;  // how the format writes "never"
+constexpr double kLogZero = -99;  // probability 0 in the ARPA format
 
 double log10_or_zero(double probability) {
   return probability > 0 ? std::log10(probability) : kLogZero;
 }
 
-/// A word's place in the model: what it takes from its followers and gives to
-/// the others.
+/// Statistics of a word as the first word of pairs.
 struct Context {
   double discount = 0;
   double back_off = 1;
@@ -56,7 +55,7 @@ std::string BigramModel::arpa() const {
       context.total += count;
       seen += probability(second);
     }
-    // A word that everything follows has nobody to give to.
+    // If every word has followed this word, no probability is left for unseen pairs.
     const bool gives = counts.size() < unigrams_.size();
     context.discount = gives ? discount_ : 0;
     const double given = context.discount * static_cast<double>(counts.size()) / context.total;

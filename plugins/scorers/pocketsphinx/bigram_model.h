@@ -9,19 +9,17 @@ namespace s2s::pocketsphinx {
 
 using Sentence = std::vector<std::string>;
 
-/// What follows what. Sentences are bounded by <s> and </s>.
+/// Counts of words and pairs. Sentences begin with <s> and end with </s>.
 class BigramModel {
  public:
-  /// discount: what every seen pair gives away to pairs that were not seen, in
-  /// [0, 1).
+  /// discount: the count in [0, 1) that is moved from every seen pair to unseen pairs.
   explicit BigramModel(double discount) : discount_(discount) {}
   void add(const Sentence& sentence);
-  /// Part of a sentence, between words that are left out: its pairs count, its
-  /// ends do not.
+  /// Adds a part of a sentence between unknown words. Its pairs count, its ends do not.
   void add_part(const Sentence& words);
   bool empty() const { return unigrams_.empty(); }
-  /// P(b | a) = (c(a b) - D) / c(a .) for seen pairs, else bow(a) P(b), with
-  /// bow(a) such that all add up to one. P(b) is the relative frequency of b.
+  /// The model as an ARPA file. P(b | a) = (c(a b) - D) / c(a .) for seen pairs, else bow(a) P(b),
+  /// with bow(a) such that the sum is one. P(b) is the relative frequency of b.
   /// Source: Ney, Essen and Kneser 1994, in back-off form; format: ARPA.
   std::string arpa() const;
 

@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kRateHz = 16000;
-/// The recognizer wants some silence before and after.
+/// The recognizer needs some silence before and after speech.
 constexpr int64_t kLeadSamples = kRateHz / 5;
 constexpr int64_t kTailSamples = kRateHz * 3 / 10;
 
@@ -55,8 +55,8 @@ void write_wav(const fs::path& path, const at::Tensor& samples_S) {
   if (sf_close(file) != 0 || !written) throw cannot_write(path.string(), "could not be written");
 }
 
-/// The words of a text in lower case. Letters and apostrophes make words; other characters part
-/// them.
+/// The words of a text in lower case. Words consist of letters and apostrophes; other characters
+/// separate them.
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
   std::string word;
@@ -82,10 +82,10 @@ std::string text_of(const std::filesystem::path& path) {
   }
 }
 
-/// Pronunciations of the words that can be heard.
+/// Pronunciations of the words that can be recognized.
 struct Dictionary {
-  std::string lines;            // of the requested words, in the file's format
-  std::set<std::string> words;  // the requested words that the file has
+  std::string lines;  // entries of the requested words, in the file's format
+  std::set<std::string> words;
 };
 
 /// Reads the entries of `wanted` from a dictionary in CMU's format. Errors: [scorer/model].
@@ -93,7 +93,7 @@ Dictionary read_dictionary(const std::filesystem::path& path, const std::set<std
   std::istringstream in(text_of(path));
   Dictionary dictionary;
   for (std::string line; std::getline(in, line);) {
-    // A second pronunciation is written as "word(2)".
+    // Alternative pronunciations are written as "word(2)".
     const std::string word = line.substr(0, line.find_first_of(" \t("));
     if (wanted.count(word) == 0) continue;
     dictionary.lines += line + "\n";
@@ -104,7 +104,7 @@ Dictionary read_dictionary(const std::filesystem::path& path, const std::set<std
 
 std::string clip_name(size_t i) { return fmt::format("{:06}", i); }
 
-/// The clips that can hold speech, as files of 16 kHz; returns their indices.
+/// Writes the clips that are not silent as WAV files at 16 kHz. Returns their indices.
 std::vector<size_t> write_clips(const std::vector<AudioClip>& clips, const fs::path& folder) {
   std::map<int64_t, Resampler> resamplers;
   std::vector<size_t> written;
@@ -144,7 +144,7 @@ std::string list_some(const std::set<std::string>& words) {
   return all;
 }
 
-/// Counts a text; words that cannot be heard part it.
+/// Adds a text to the model; unknown words split it.
 void add_text(BigramModel& model, const Sentence& words, const std::set<std::string>& known) {
   const auto is_known = [&](const std::string& word) { return known.count(word) != 0; };
   if (std::all_of(words.begin(), words.end(), is_known)) {
@@ -190,7 +190,7 @@ void PocketsphinxScorer::prepare(const std::vector<std::string>& texts) {
   if (!unknown.empty()) {
     notes_.push_back(
         fmt::format("{} of {} words are not in the scorer's "
-                    "dictionary and can never be heard: {}",
+                    "dictionary and cannot be recognized: {}",
                     unknown.size(), wanted.size(), list_some(unknown)));
   }
   folder_ = std::make_unique<TemporaryFolder>();

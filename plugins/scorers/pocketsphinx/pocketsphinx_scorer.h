@@ -1,6 +1,6 @@
 #pragma once
-// A scorer that runs pocketsphinx_batch with a bigram model of the domain's
-// texts. It shares neither code nor data with what it judges.
+// A scorer that runs pocketsphinx_batch with a bigram model of the domain's texts. It shares no
+// code or data with the models that it scores.
 
 #include <filesystem>
 #include <memory>

@@ -46,9 +46,9 @@ std::string last_lines(const fs::path& log, size_t count) {
   return end.empty() ? "  (nothing)" : end.substr(0, end.size() - 1);
 }
 
-/// A process group of its own, and the terminal's signals held back, for a new process is in our
-/// group for a moment: ^C is for the training, which goes on to a checkpoint and needs what the
-/// program says.
+/// Spawn attributes: a separate process group and blocked terminal signals, because a new process
+/// is in our group for a moment. ^C must only reach the training, which writes a checkpoint and
+/// still needs the program's output.
 class SpawnAttributes {
  public:
   SpawnAttributes() {
@@ -95,7 +95,8 @@ std::string find_program(const std::string& name) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
   for (std::string folder; std::getline(folders, folder, ':');) {
-    if (!folder.starts_with('/')) continue;  // an empty one is the current folder: anybody's
+    // skip relative folders: the current folder is not trusted
+    if (!folder.starts_with('/')) continue;
     const std::string file = folder + "/" + name;
     if (access(file.c_str(), X_OK) == 0) return file;
   }
@@ -153,20 +154,20 @@ void Process::wait(std::chrono::duration<double> most_silence) {
     if (now_said != num_said) last_word = Clock::now();
     num_said = now_said;
     if (Clock::now() - last_word > most_silence) {
-      throw program_failed(
-          program_,
-          fmt::format("said nothing for {:g} s and was ended (timeout_s)", most_silence.count()),
-          last_lines(log_, 5));
+      throw program_failed(program_,
+                           fmt::format("printed nothing for {:g} s and was killed (timeout_s)",
+                                       most_silence.count()),
+                           last_lines(log_, 5));
     }
     std::this_thread::sleep_for(pause);
   }
   pid_ = -1;
   if (WIFSIGNALED(status)) {
-    throw program_failed(program_, std::string("was ended: ") + strsignal(WTERMSIG(status)),
+    throw program_failed(program_, std::string("was killed: ") + strsignal(WTERMSIG(status)),
                          last_lines(log_, 5));
   }
   if (WEXITSTATUS(status) != 0) {
-    throw program_failed(program_, "ended with code " + std::to_string(WEXITSTATUS(status)),
+    throw program_failed(program_, "ended with exit code " + std::to_string(WEXITSTATUS(status)),
                          last_lines(log_, 5));
   }
 }

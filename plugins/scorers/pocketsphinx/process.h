@@ -1,5 +1,5 @@
 #pragma once
-// Programs that run beside this one, and a folder for what they read and write.
+// Child processes, and a temporary folder for their files.
 
 #include <chrono>
 #include <filesystem>
@@ -8,8 +8,7 @@
 
 namespace s2s::pocketsphinx {
 
-/// A new folder below the system's temporary one, removed with all that is in
-/// it.
+/// A new temporary folder. The destructor removes it and its content.
 class TemporaryFolder {
  public:
   /// Errors: [scorer/write].
@@ -23,13 +22,13 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// The file that a shell would run for this name, in the absolute folders of PATH; "" when there is
-/// none.
+/// The file that a shell would run for this name, searched in the absolute folders of PATH; "" when
+/// there is none.
 std::string find_program(const std::string& name);
 
-/// A child process whose output goes to a file, in a process group of its own: a ^C in the terminal
-/// does not reach it. When it still runs at the end it
-/// is told to end, killed five seconds later, and reaped.
+/// A child process in its own process group, with its output in a file. ^C in the terminal does not
+/// reach it. The destructor stops a running process: SIGTERM, SIGKILL after five seconds, then
+/// reap.
 class Process {
  public:
   /// Errors: [scorer/failed] when it cannot be started.
@@ -37,8 +36,8 @@ class Process {
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
-  /// Waits for its end. Errors: [scorer/failed] with the end of the log unless it ended with 0, and
-  /// when it adds nothing to its log for so long; then it is ended with this object.
+  /// Waits for its end. Errors: [scorer/failed] with the end of the log, when the exit code is not
+  /// 0 or the log does not grow for `most_silence`; then the destructor stops the process.
   void wait(std::chrono::duration<double> most_silence);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// What can go wrong for a user of this scorer.
+// Errors of this scorer.
 
 #include <string>
 

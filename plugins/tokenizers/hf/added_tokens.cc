@@ -14,7 +14,7 @@ bool is_single_word(std::string_view text, const TokenSpan& span) {
   return !word_before && !word_after;
 }
 
-/// Where the white space that ends before `end` begins.
+/// Start of the white space that ends at `end`.
 size_t space_begin(std::string_view text, size_t end) {
   while (end > 0) {
     const CodePoint c = code_point_before(text, end);
@@ -122,7 +122,7 @@ void TokenFinder::split(std::string_view text, std::vector<TokenSpan>& out) cons
   for (size_t from = 0; find(text, from, found, token);) {
     from = found.end;
     if (token->single_word && !is_single_word(text, found)) continue;
-    // White space that an earlier token took is gone.
+    // White space that the previous token consumed is not consumed again.
     if (token->lstrip) found.begin = std::max(space_begin(text, found.begin), done);
     if (token->rstrip) found.end = space_end(text, found.end);
     if (done < found.begin) out.push_back({done, found.begin, -1});

@@ -1,6 +1,6 @@
 #pragma once
-// The member `added_tokens` of tokenizer.json: texts that are one id each, found before anything is
-// split.
+// The member `added_tokens` of tokenizer.json: texts that map to one id each. They are found before
+// the text is split.
 
 #include <array>
 #include <cstdint>
@@ -27,21 +27,23 @@ struct AddedToken {
 /// Errors: [tokenizer/definition], [tokenizer/unsupported].
 std::vector<AddedToken> read_added_tokens(const JsonPlace& place);
 
-/// A part of a text: an added token (with the white space it takes), or what lies between (-1).
+/// A part of a text: an added token with the white space that it consumes (`id`), or the text
+/// between two added tokens (-1).
 struct TokenSpan {
   size_t begin = 0;
   size_t end = 0;
   int32_t id = -1;
 };
 
-/// Finds tokens in texts: the leftmost, and of these the longest; they do not overlap.
+/// Finds added tokens in texts: the leftmost match, and the longest of several there. Matches do
+/// not overlap.
 class TokenFinder {
  public:
-  /// The text looked for may differ from the token's content (its normalized form).
+  /// `text` may differ from the token's content: it is the normalized form for normalized tokens.
   void add(std::string_view text, const AddedToken& token);
   bool empty() const { return tokens_.empty(); }
 
-  /// Cuts `text` (valid UTF-8); `out` is replaced.
+  /// Splits `text` (valid UTF-8) into `out`, which is cleared first.
   void split(std::string_view text, std::vector<TokenSpan>& out) const;
 
  private:
@@ -50,7 +52,7 @@ class TokenFinder {
     int32_t token = -1;
   };
   int32_t child(int32_t node, uint8_t byte) const;
-  /// The next token at or after `from`; false: none.
+  /// The next token at or after `from`. Returns false if there is none.
   bool find(std::string_view text, size_t from, TokenSpan& found, const AddedToken*& token) const;
   size_t next_candidate(std::string_view text, size_t from) const;
 

@@ -10,11 +10,10 @@
 namespace s2s::hf_plugin {
 namespace {
 
-constexpr std::string_view kWordMark = "\xE2\x96\x81";  // U+2581, a space to SentencePiece
-// Up to this length, another look at all pairs costs less than a queue.
+constexpr std::string_view kWordMark = "\xE2\x96\x81";  // U+2581, SentencePiece's mark for a space
+// Up to this number of symbols, scanning all pairs is faster than a queue.
 constexpr size_t kShortWord = 32;
 
-// Limits of the cache of words.
 constexpr size_t kNumSlots = size_t{1} << 15;
 constexpr size_t kMaxWords = kNumSlots / 2;
 constexpr size_t kMaxTextBytes = size_t{2} << 20;
@@ -131,7 +130,7 @@ void Bpe::encode(std::string_view piece, BpeWorkspace& work, std::vector<int64_t
   }
 }
 
-/// The next word mark that no merge joins with what stands before it.
+/// Position of the next word mark that no merge joins with the character before it.
 size_t Bpe::word_end(std::string_view piece, size_t begin) const {
   for (size_t at = begin + 1;; at += kWordMark.size()) {
     at = piece.find(kWordMark, at);
@@ -163,8 +162,9 @@ void Bpe::encode_word(std::string_view word, BpeWorkspace& work, std::vector<int
   if (kept) work.cache.put(word, ids, from);
 }
 
-/// What no symbol stands for becomes its bytes, else the unknown id; that one waits for the next
-/// character that has a symbol (others may join it), as the tokenizers package has it.
+/// A character without a symbol becomes its bytes (byte_fallback), else the unknown id. The unknown
+/// id is added only at the next character that has a symbol, so that fuse_unk can join several.
+/// Source: the tokenizers package.
 void Bpe::read_symbols(std::string_view word, std::vector<int32_t>& symbols) const {
   symbols.clear();
   bool pending = false;
@@ -197,7 +197,7 @@ void Bpe::add_unknown(std::string_view character, std::vector<int32_t>& symbols,
   pending = true;
 }
 
-/// Joins the pair of lowest rank, the leftmost of equals, until none is left.
+/// Merges the pair with the lowest rank, the leftmost of equal ones, until no pair can be merged.
 void Bpe::merge_short(BpeWorkspace& work) const {
   std::vector<int32_t>& symbols = work.symbols;
   auto& merges = work.merges;
@@ -227,7 +227,8 @@ void Bpe::push_merge(BpeWorkspace& work, int32_t left, int32_t right) const {
   std::push_heap(work.queue.begin(), work.queue.end(), std::greater<>());
 }
 
-/// The same with a queue of rank and place; n log n. Entries whose pair has gone are passed over.
+/// The same with a priority queue of (rank, position), O(n log n). Entries whose pair no longer
+/// exists are skipped.
 void Bpe::merge_long(BpeWorkspace& work) const {
   std::vector<int32_t>& symbols = work.symbols;
   const auto count = static_cast<int32_t>(symbols.size());

@@ -1,5 +1,5 @@
 #pragma once
-// Byte-pair encoding of one piece: the member `model` of tokenizer.json.
+// Byte-pair encoding (BPE) of one piece: the member `model` of tokenizer.json.
 
 #include <cstdint>
 #include <optional>
@@ -12,16 +12,16 @@
 
 namespace s2s::hf_plugin {
 
-/// U+2581, a space to SentencePiece.
+/// SentencePiece's mark for a space.
 constexpr char32_t kWordMarkCode = 0x2581;
 
-/// What the pieces are made of.
+/// The symbols that pieces consist of.
 enum class Alphabet {
   kCharacters,
-  kBytes,  // each byte stands for its character of the byte-level alphabet
+  kBytes,  // one character of the byte-level alphabet per byte
 };
 
-/// Maps two neighbors to the merge that joins them. Open addressing; the key holds both ids.
+/// Maps two adjacent ids to the merge that joins them. Open addressing; the key contains both ids.
 class MergeTable {
  public:
   struct Merge {
@@ -29,7 +29,7 @@ class MergeTable {
     int32_t result = -1;
   };
   void reserve(size_t num_merges);
-  /// A later rank of the same pair wins.
+  /// If a pair is added twice, the later rank is used.
   void add(int32_t left, int32_t right, Merge merge);
   Merge find(int32_t left, int32_t right) const;
 
@@ -43,23 +43,23 @@ class MergeTable {
   int shift_ = 64;
 };
 
-/// A bounded map from short words to ids. It clears itself when it is full. Not thread-safe.
+/// A cache from short words to ids. It is cleared when it is full. Not thread-safe.
 class WordCache {
  public:
   static constexpr size_t kMaxWordBytes = 256;
 
   WordCache();
-  /// Appends the ids of `word` and returns true, or returns false.
+  /// Appends the ids of `word` and returns true. Returns false if the word is not in the cache.
   bool append(std::string_view word, std::vector<int64_t>& ids);
-  /// Keeps ids[from..] for the word that the last `append` did not find.
+  /// Stores ids[from..] for the word that the last `append` did not find.
   void put(std::string_view word, const std::vector<int64_t>& ids, size_t from);
 
  private:
   struct Slot {
     uint64_t hash = 0;
-    uint32_t text = 0;        // where the word begins in texts_
-    uint32_t ids = 0;         // where its ids begin in ids_
-    uint32_t word_bytes = 0;  // 0: free
+    uint32_t text = 0;
+    uint32_t ids = 0;
+    uint32_t word_bytes = 0;  // 0: empty slot
     uint32_t num_ids = 0;
   };
   size_t find(std::string_view word, uint64_t hash) const;
@@ -71,11 +71,11 @@ class WordCache {
   std::vector<int32_t> ids_;
 };
 
-/// The state of one thread that encodes.
+/// Buffers of one encoding thread.
 struct BpeWorkspace {
   WordCache cache;
   std::vector<int32_t> symbols;
-  std::vector<MergeTable::Merge> merges;  // of a symbol and the next
+  std::vector<MergeTable::Merge> merges;  // of each symbol with the next one
   std::vector<int32_t> previous;
   std::vector<int32_t> next;
   std::vector<uint64_t> queue;
@@ -89,21 +89,21 @@ class Bpe {
   /// Appends the ids of a piece (not empty).
   void encode(std::string_view piece, BpeWorkspace& work, std::vector<int64_t>& ids) const;
 
-  /// One more than the largest id.
+  /// The largest id plus 1.
   int32_t num_ids() const { return static_cast<int32_t>(pieces_.size()); }
-  /// Number of pieces, ids without one not counted.
+  /// Number of pieces. Ids without a piece are not counted.
   size_t num_pieces() const { return ids_.size(); }
-  /// The piece as the file writes it; null: the id has none.
+  /// The piece as written in the file. Null if the id has no piece.
   const std::string* piece(int32_t id) const;
   std::optional<int32_t> find(std::string_view piece) const;
-  /// The id for what the vocabulary cannot spell. Empty: such text is left out.
+  /// The id of text that the vocabulary cannot represent. Empty: such text is dropped.
   std::optional<int32_t> unknown() const;
 
  private:
   void read_settings(const JsonPlace& place);
   void read_vocab(const JsonPlace& place);
   void read_merges(const JsonPlace& place);
-  /// Returns false when one of the three pieces does not exist.
+  /// Returns false if one of the three pieces does not exist.
   bool add_merge(std::string_view left, std::string_view right);
   void note_join(std::string_view left, std::string_view right);
   void index_symbols();
@@ -128,13 +128,13 @@ class Bpe {
   bool byte_fallback_ = false;
   bool ignore_merges_ = false;
   std::vector<int32_t> symbol_ids_;  // by code point or byte; -1: none
-  std::vector<int32_t> byte_ids_;    // of <0x00> and on; -1: none
-  // Whole pieces, as encode gets them, for ignore_merges.
+  std::vector<int32_t> byte_ids_;    // of <0x00> to <0xFF>; -1: none
+  // Whole pieces in the form that `encode` receives, for ignore_merges.
   std::unordered_map<std::string, int32_t> whole_pieces_;
   size_t longest_piece_bytes_ = 0;
-  // When no merge reaches over a word mark, a piece is cut before it.
+  // True if no merge crosses a word mark. A piece is then split before each word mark.
   bool cuts_words_ = false;
-  std::vector<bool> joins_mark_;  // by code point: a merge joins it with a word mark behind it
+  std::vector<bool> joins_mark_;  // by code point: a merge joins it with a following word mark
 };
 
 }  // namespace s2s::hf_plugin

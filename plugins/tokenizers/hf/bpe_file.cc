@@ -12,7 +12,8 @@ namespace {
 
 constexpr int64_t kMaxId = int64_t{1} << 22;
 
-/// Memory is spent by the largest id, so few pieces may not have a large one.
+/// The tables have one entry for each id up to the largest, so a file with few pieces and a very
+/// large id is refused.
 int64_t max_id(size_t num_pieces) {
   return std::min(4 * static_cast<int64_t>(num_pieces) + 4096, kMaxId) - 1;
 }
@@ -31,7 +32,7 @@ void expect_empty(const JsonPlace& place) {
   if (!place.is_null() && !place.text().empty()) place.refuse("none");
 }
 
-/// Both halves of "a b" or ["a", "b"]; false: it is neither.
+/// Both halves of "a b" or ["a", "b"]. Returns false for other values.
 bool split_merge(const nlohmann::json& merge, std::string& left, std::string& right) {
   if (merge.is_array()) {
     if (merge.size() != 2 || !merge[0].is_string() || !merge[1].is_string()) return false;
@@ -138,9 +139,7 @@ void Bpe::read_merges(const JsonPlace& place) {
     if (!add_merge(left, right)) {
       const nlohmann::json shown = left + " " + right;
       JsonPlace(shown, place.item(i).where())
-          .damaged(
-              "two pieces that, like what they make "
-              "together, are in the vocabulary");
+          .damaged("two pieces of the vocabulary whose concatenation is in the vocabulary, too");
     }
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The byte-level alphabet: every byte as a printable character. Source: GPT-2's encoder.
+// The byte-level alphabet: a printable character for every byte. Source: GPT-2's encoder.
 
 #include <cstdint>
 #include <optional>
@@ -8,11 +8,13 @@
 
 namespace s2s::hf_plugin {
 
-/// The character for a byte: itself where Latin-1 prints it, U+0100 and on for the other 68.
+/// The character of a byte: the same code point if Latin-1 prints it, else one of the 68 from
+/// U+0100.
 char32_t byte_character(uint8_t byte);
-/// All bytes of `text` as their characters, in UTF-8.
+/// The characters of all bytes of `text`, in UTF-8.
 std::string to_byte_characters(std::string_view text);
-/// The bytes that `text` (UTF-8) spells; none when a character stands for no byte.
+/// The bytes that the characters of `text` (UTF-8) represent. Empty if a character represents no
+/// byte.
 std::optional<std::string> from_byte_characters(std::string_view text);
 
 }  // namespace s2s::hf_plugin

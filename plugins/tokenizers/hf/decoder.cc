@@ -29,7 +29,7 @@ class FuseStep final : public DecoderStep {
   }
 };
 
-/// A piece with a character that stands for no byte is its own bytes.
+/// A piece with a character that represents no byte is used as its UTF-8 bytes.
 class ByteLevelStep final : public DecoderStep {
  public:
   void apply(std::vector<std::string>& pieces, MatchState&) const override {
@@ -67,7 +67,8 @@ std::optional<int> hex_digit(char c) {
   return std::nullopt;
 }
 
-/// Runs of pieces like <0xE2> become their text, or one U+FFFD each when they spell none.
+/// Replaces each run of pieces like <0xE2> by its text, or by one U+FFFD per piece if the bytes are
+/// not valid UTF-8.
 class ByteFallbackStep final : public DecoderStep {
  public:
   void apply(std::vector<std::string>& pieces, MatchState&) const override {
@@ -92,7 +93,7 @@ class ByteFallbackStep final : public DecoderStep {
     }
     const auto high = hex_digit(piece[3]);
     const auto low = hex_digit(piece[4]);
-    // The library that defines it reads a sign, too.
+    // The tokenizers library also accepts a sign here.
     if (piece[3] == '+' && low) return static_cast<char>(*low);
     if (!high || !low) return std::nullopt;
     return static_cast<char>(*high * 16 + *low);
@@ -109,7 +110,8 @@ class ByteFallbackStep final : public DecoderStep {
   }
 };
 
-/// At most `start` characters `content` at the front of each piece, `stop` at its end.
+/// Removes up to `start` copies of `content` from the front of each piece and up to `stop` from its
+/// end.
 class StripDecoder final : public DecoderStep {
  public:
   StripDecoder(std::string content, int64_t start, int64_t stop)
@@ -136,7 +138,8 @@ class StripDecoder final : public DecoderStep {
   int64_t stop_;
 };
 
-/// Word marks are spaces; in the first piece they vanish, unless none was put before the text.
+/// Word marks become spaces. In the first piece they are removed if the encoder put one before the
+/// text.
 class MetaspaceDecoder final : public DecoderStep {
  public:
   MetaspaceDecoder(std::string mark, bool prepended)
@@ -154,7 +157,7 @@ class MetaspaceDecoder final : public DecoderStep {
   bool prepended_;
 };
 
-/// The suffix of a word's last piece is a space, after the last word nothing.
+/// The suffix of a word's last piece becomes a space, or nothing after the last word.
 class SuffixStep final : public DecoderStep {
  public:
   explicit SuffixStep(std::string suffix) : suffix_(Pattern::literal(std::move(suffix))) {}

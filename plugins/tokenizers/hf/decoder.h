@@ -1,5 +1,5 @@
 #pragma once
-// The member `decoder` of tokenizer.json: pieces back to text.
+// The member `decoder` of tokenizer.json: converts pieces back to text.
 
 #include <memory>
 #include <string>
@@ -13,14 +13,13 @@ namespace s2s::hf_plugin {
 class DecoderStep {
  public:
   virtual ~DecoderStep() = default;
-  /// Rewrites the pieces; it may make fewer of them.
+  /// Changes the pieces in place. Their number may decrease.
   virtual void apply(std::vector<std::string>& pieces, MatchState& state) const = 0;
 };
 
 class Decoder {
  public:
-  /// Null: the pieces, with a space between two.
-  /// Errors: [tokenizer/unsupported], [tokenizer/definition].
+  /// Null: the pieces are joined with spaces.
   explicit Decoder(const JsonPlace& place);
 
   std::string decode(std::vector<std::string> pieces, MatchState& state) const;

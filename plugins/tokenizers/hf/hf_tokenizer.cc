@@ -8,7 +8,7 @@
 namespace s2s::hf_plugin {
 namespace {
 
-/// Checks what is read nowhere else, and returns `root`.
+/// Checks the members that no other code reads, and returns `root`.
 const JsonPlace& checked(const JsonPlace& root) {
   root.expect_only({"version", "truncation", "padding", "added_tokens", "normalizer",
                     "pre_tokenizer", "post_processor", "decoder", "model"});
@@ -24,7 +24,7 @@ Alphabet alphabet_of(const PreTokenizer& pre_tokenizer) {
 
 }  // namespace
 
-/// A workspace for one call; calls of several threads have one each.
+/// A workspace for one call. Calls from different threads use different ones.
 class HfTokenizer::Lease {
  public:
   explicit Lease(const HfTokenizer& owner) : owner_(owner) {
@@ -86,7 +86,7 @@ std::vector<int64_t> HfTokenizer::encode(std::string_view text) const {
   return ids;
 }
 
-/// Between the added tokens that are looked for first.
+/// Encodes the text between two added tokens that are matched before normalization.
 void HfTokenizer::encode_between(std::string_view text, size_t num_first_bytes, Workspace& work,
                                  std::vector<int64_t>& ids) const {
   const TokenFinder& finder = parts_->vocabulary.normalized_finder();
@@ -107,7 +107,7 @@ void HfTokenizer::encode_between(std::string_view text, size_t num_first_bytes, 
   }
 }
 
-/// What is normalized and holds no added token.
+/// Encodes text that is normalized and contains no added token.
 void HfTokenizer::encode_plain(std::string_view text, size_t num_first_bytes, Workspace& work,
                                std::vector<int64_t>& ids) const {
   Pieces& pieces = work.pieces;

@@ -16,7 +16,7 @@
 
 namespace s2s::hf_plugin {
 
-/// Buffers, and what the libraries need, of one call.
+/// Buffers and library state of one call.
 struct Workspace {
   MatchState match;
   BpeWorkspace bpe;
@@ -25,20 +25,18 @@ struct Workspace {
   Pieces pieces;
 };
 
-/// A tokenizer.json with a BPE model. Safe to use from several threads.
+/// A tokenizer.json with a BPE model. Thread-safe.
 class HfTokenizer : public Tokenizer {
  public:
-  /// The file's `truncation` and `padding` are not applied: they are settings of a call.
-  /// Errors: [tokenizer/missing-file], [tokenizer/unreadable], [tokenizer/definition],
-  /// [tokenizer/unsupported], [tokenizer/special-ids].
+  /// The file's `truncation` and `padding` are ignored: they are settings of a call.
   HfTokenizer(const HfOptions& options, const std::string& path, const std::string& place);
   ~HfTokenizer() override;
 
-  /// Ids of `text`; bytes that are no UTF-8 count as U+FFFD.
+  /// Ids of `text`. Bytes that are not valid UTF-8 count as U+FFFD.
   /// Errors: [tokenizer/pattern-limit], [tokenizer/text-growth].
   /// Source: ids of the tokenizers package 0.23 (tests/reference/hf_tokenizers.py).
   std::vector<int64_t> encode(std::string_view text) const override;
-  /// Tokens that the file calls special, BOS, EOS, PAD and ids without a token are skipped.
+  /// Skips tokens marked as special in the file, BOS, EOS, PAD and ids without a token.
   std::string decode(const std::vector<int64_t>& ids) const override;
   int64_t vocab_size() const override { return parts_->vocabulary.num_ids(); }
   const SpecialIds& special_ids() const override { return special_; }

@@ -42,7 +42,7 @@ JsonPlace JsonPlace::item(size_t index) const {
 }
 
 std::string JsonPlace::text() const {
-  if (!value_->is_string()) damaged("a text");
+  if (!value_->is_string()) damaged("a string");
   return value_->get<std::string>();
 }
 
@@ -75,8 +75,8 @@ void JsonPlace::expect_only(std::initializer_list<std::string_view> keys) const 
   if (!value_->is_object()) damaged("an object");
   for (const auto& [key, member] : value_->items()) {
     if (key == "type" || std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-    std::string expected = "no such key beside";
-    for (const std::string_view known : keys) expected += " " + std::string(known);
+    std::string expected = "only the keys type";
+    for (const std::string_view known : keys) expected += ", " + std::string(known);
     JsonPlace(member, file_, path_.empty() ? key : path_ + "." + key).refuse(expected);
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A value of a JSON file that knows where it stands, for messages.
+// A value of a JSON file together with its path in the file, for error messages.
 
 #include <cstdint>
 #include <initializer_list>
@@ -13,35 +13,37 @@ namespace s2s::hf_plugin {
 
 class JsonPlace {
  public:
-  /// `value` must outlive this. `file` names the document, `path` the value in it ("" for all).
+  /// `value` must outlive this object. `file` names the file, `path` the value in it ("" for the
+  /// root).
   JsonPlace(const nlohmann::json& value, std::string file, std::string path = {});
 
   const nlohmann::json& value() const { return *value_; }
   bool is_null() const { return value_->is_null(); }
   /// "FILE: path".
   std::string where() const;
-  /// What stands there, cut short: "'Unigram'", "7", "a list".
+  /// The value for messages, shortened: "'Unigram'", "7", "a list".
   std::string shown() const;
 
-  /// The member `key`; null where there is none. Errors: [tokenizer/definition] for no object.
+  /// The member `key`, or null if there is none. Errors: [tokenizer/definition] if this is not an
+  /// object.
   JsonPlace operator[](const char* key) const;
   JsonPlace item(size_t index) const;
   size_t size() const { return value_->size(); }
 
   /// Typed reads. Errors: [tokenizer/definition].
   std::string text() const;
-  bool flag(bool otherwise) const;  // null: `otherwise`
-  int64_t count() const;            // whole, at least 0
-  /// A text of one character.
+  bool flag(bool otherwise) const;  // `otherwise` if null
+  int64_t count() const;            // an integer >= 0
+  /// A string of one character.
   std::string character() const;
   void expect_list() const;
 
-  /// Its member `type`. Errors: [tokenizer/definition].
+  /// The member `type`. Errors: [tokenizer/definition].
   std::string type() const;
-  /// Members beside `type` that are not among `keys`. Errors: [tokenizer/unsupported].
+  /// Refuses members other than `type` and `keys`. Errors: [tokenizer/unsupported].
   void expect_only(std::initializer_list<std::string_view> keys) const;
   [[noreturn]] void refuse(const std::string& expected) const;       // [tokenizer/unsupported]
-  [[noreturn]] void refuse_type(const std::string& expected) const;  // its member `type`
+  [[noreturn]] void refuse_type(const std::string& expected) const;  // for the member `type`
   [[noreturn]] void damaged(const std::string& expected) const;      // [tokenizer/definition]
 
  private:
@@ -50,9 +52,9 @@ class JsonPlace {
   std::string path_;
 };
 
-/// Calls `visit(place)` on every part of `place`: itself, or, where its type is Sequence, the items
-/// of its member `list_key`, again and again. Null has no parts.
-/// Errors: [tokenizer/definition]; [tokenizer/unsupported] when Sequences nest deeper than 8.
+/// Calls `visit` for `place`, or, if its type is Sequence, for each item of its member `list_key`,
+/// recursively. Null has no parts.
+/// Errors: [tokenizer/definition]; [tokenizer/unsupported] if Sequences are nested deeper than 8.
 template <class Visit>
 void for_each_part(const JsonPlace& place, const char* list_key, const Visit& visit,
                    int depth = 0) {

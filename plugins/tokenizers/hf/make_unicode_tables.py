@@ -1,11 +1,11 @@
-"""Writes unicode_tables.cc: where the `tokenizers` package (0.23.3) and our libraries differ.
+"""Writes unicode_tables.cc: differences of the `tokenizers` package (0.23.3) and our libraries.
 
     python plugins/tokenizers/hf/make_unicode_tables.py > plugins/tokenizers/hf/unicode_tables.cc
 
-Needs tokenizers from PyPI, libutf8proc (2.8, Unicode 15) and a Python whose unicodedata is that of
-Unicode 14, as PCRE2 10.42 is. The package is asked, character by character: its regular expressions
-know Unicode 16, its normalizers Unicode 9, its letter cases Unicode 17. Ids equal the package's
-only when the same characters count as letters, digits and marks.
+Needs tokenizers from PyPI, libutf8proc (2.8, Unicode 15) and a Python whose unicodedata has
+Unicode 14, like PCRE2 10.42. The script tests the package with each character: its regular
+expressions use Unicode 16, its normalizers Unicode 9, its letter cases Unicode 17. Ids equal the
+package's ids only if the same characters are letters, digits and marks.
 """
 
 import ctypes
@@ -23,8 +23,8 @@ FORMS = {
     "NFKC": STABLE | COMPOSE | COMPAT,
     "NFKD": STABLE | DECOMPOSE | COMPAT,
 }
-# Neighbors that show a decomposition, a composition or a combining class. The last one: utf8proc
-# lets U+11A7, which is no final consonant, vanish behind a Hangul syllable.
+# Contexts that show a decomposition, a composition or a combining class. The last one: utf8proc
+# drops U+11A7, which is not a final consonant, after a Hangul syllable.
 PROBES = ["{}", "a\u0301{}", "{}\u0345\u0334", "a{}\u0301\u0327", "e{}\u0302", "\uac00{}"]
 
 CHARS = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
@@ -48,7 +48,7 @@ def mapped(utf8proc, text, options):
 
 
 def categories():
-    """Characters whose category in the package's patterns is not that of Unicode 14."""
+    """Characters whose category in the package's patterns differs from Unicode 14."""
     text, found = "".join(CHARS), []
     for name in CATEGORIES:
         split = pre_tokenizers.Split(Regex(rf"\p{{{name}}}"), "removed", invert=True)
@@ -59,7 +59,7 @@ def categories():
 
 
 def normalizer_newer(utf8proc):
-    """Characters that the package's normalizers take for plain ones, and utf8proc does not."""
+    """Characters that utf8proc's normal forms change and those of the package do not."""
     newer = set()
     for name, options in FORMS.items():
         normalizer = getattr(normalizers, name)()
@@ -69,7 +69,7 @@ def normalizer_newer(utf8proc):
             ours = mapped(utf8proc, text, options).split("\n")
             assert len(theirs) == len(ours) == len(LINES)
             newer.update(c for c, a, b in zip(LINES, theirs, ours) if a != b)
-    # What composes with a second half that is itself no mark.
+    # Also the second parts of their decompositions, which need not be marks.
     for c in list(newer):
         parts = mapped(utf8proc, c, FORMS["NFD"])
         newer.update(parts[1:])
@@ -84,7 +84,7 @@ def lowercase(utf8proc):
 
 
 def ranges(rows):
-    """Neighboring code points of equal value as (first, last, value)."""
+    """Ranges of adjacent code points with equal values as (first, last, value)."""
     out = []
     for code, value in rows:
         if out and out[-1][1] == code - 1 and out[-1][2] == value:

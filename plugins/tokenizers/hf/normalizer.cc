@@ -12,12 +12,12 @@ namespace {
 constexpr const char* kKnownNormalizers =
     "Sequence, NFC, NFD, NFKC, NFKD, Lowercase, Replace, Prepend or Strip";
 
-/// What comes of the first bytes when all of a text is rewritten character by character: as much as
-/// both the rewritten first bytes and the rewritten text begin with.
+/// Size of the part of `whole` that comes from its first bytes, after a rewrite of all of a text:
+/// the longest common prefix of the rewritten first bytes and the rewritten text.
 size_t common_prefix(const std::string& first, const std::string& whole) {
   const auto ends = std::mismatch(first.begin(), first.end(), whole.begin(), whole.end());
   auto size = static_cast<size_t>(ends.second - whole.begin());
-  // Only whole characters.
+  // Ends at a whole character.
   const auto continues = [](char c) { return (static_cast<uint8_t>(c) & 0xC0) == 0x80; };
   while (size > 0 && size < whole.size() && continues(whole[size])) --size;
   return size;
@@ -30,7 +30,7 @@ class FormStep final : public NormalizerStep {
     const std::string first = text.text.substr(0, text.num_first_bytes);
     text.text = normalize(text.text, form_);
     const size_t kept = common_prefix(normalize(first, form_), text.text);
-    // A composition keeps the place of its first part.
+    // A composed character counts as its first part.
     const bool composed = kept == 0 && !first.empty() && !text.text.empty();
     text.num_first_bytes = composed ? code_point_at(text.text, 0).size : kept;
   }
@@ -94,7 +94,7 @@ class ReplaceStep final : public NormalizerStep {
   void apply(NormalizedText& text, MatchState& state) const override {
     std::vector<Span> spans;
     std::string replaced = replace_matches(text.text, pattern_, content_, state, spans);
-    // What replaces several characters stands for the last of them.
+    // A replacement of several characters counts as the last of them.
     size_t num_first = 0;
     for (const Span& span : spans) {
       const size_t last = !span.matched || span.end == span.begin

@@ -1,5 +1,5 @@
 #pragma once
-// The member `normalizer` of tokenizer.json: what texts pass through before they are split.
+// The member `normalizer` of tokenizer.json: changes a text before it is split.
 
 #include <memory>
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace s2s::hf_plugin {
 
-/// A text on its way.
 struct NormalizedText {
   std::string text;
-  /// So many bytes at its front stand for the first character of the text that was given to encode.
+  /// Number of bytes at the front of `text` that come from the first character of the text given to
+  /// encode.
   size_t num_first_bytes = 0;
 };
 
@@ -26,7 +26,7 @@ class NormalizerStep {
 
 class Normalizer {
  public:
-  /// Null is none. Errors: [tokenizer/unsupported], [tokenizer/definition].
+  /// Null: no normalization. Errors: [tokenizer/unsupported], [tokenizer/definition].
   explicit Normalizer(const JsonPlace& place);
 
   bool changes_nothing() const { return steps_.empty(); }
@@ -40,7 +40,8 @@ class Normalizer {
 /// Errors: [tokenizer/unsupported], [tokenizer/definition].
 Pattern read_pattern(const JsonPlace& place);
 
-/// `text` with `content` in place of each match; `spans`: the matches and what lies between.
+/// `text` with each match replaced by `content`. `spans` gets the matches and the parts between
+/// them.
 /// Errors: [tokenizer/pattern-limit], [tokenizer/text-growth].
 std::string replace_matches(std::string_view text, const Pattern& pattern,
                             const std::string& content, MatchState& state,

@@ -8,7 +8,7 @@
 
 namespace s2s::hf_plugin {
 
-/// How a tokenizer.json is made when it does not exist yet.
+/// How to train a tokenizer.json if it does not exist yet.
 struct TrainOptions {
   Config input;
   int64_t vocab_size = 8000;

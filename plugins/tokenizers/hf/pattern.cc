@@ -19,8 +19,8 @@ constexpr uint32_t kHeapKibibytes = 64 << 10;
 constexpr size_t kGrowth = 64;
 constexpr size_t kGrowthBytes = 1024;
 
-/// Steps from one start of a match: as many as a pattern that does not go back again and again
-/// needs, and never more than PCRE2's own limit.
+/// Limit of steps from one start of a match: enough for patterns without heavy backtracking, and at
+/// most PCRE2's own limit.
 uint32_t match_limit(size_t num_bytes) {
   constexpr size_t kFewest = 20'000;
   constexpr size_t kMost = 10'000'000;
@@ -106,7 +106,7 @@ std::optional<Span> Pattern::search(std::string_view text, size_t from, MatchSta
 void Pattern::split(std::string_view text, MatchState& state, std::vector<Span>& out) const {
   out.clear();
   if (text.empty()) return;
-  size_t done = 0;  // everything before it is in `out`
+  size_t done = 0;  // end of the part that `out` already covers
   std::optional<size_t> last_match_end;
   for (size_t from = 0; from <= text.size();) {
     const std::optional<Span> found = search(text, from, state);

@@ -1,5 +1,5 @@
 #pragma once
-// What splits and replaces text: a literal, or a regular expression.
+// Patterns that split and replace text: a literal or a regular expression.
 
 #include <cstddef>
 #include <memory>
@@ -15,21 +15,22 @@ struct pcre2_real_jit_stack_8;
 
 namespace s2s::hf_plugin {
 
-/// Bytes [begin, end) of a text; `matched`: the pattern is there.
+/// Bytes [begin, end) of a text. `matched`: the pattern matches here.
 struct Span {
   size_t begin = 0;
   size_t end = 0;
   bool matched = false;
 };
 
-/// What matching needs and threads do not share, and how far the text of a call may grow.
+/// The state of matching, one per thread, and the size limit for the text of a call.
 class MatchState {
  public:
   MatchState();
-  /// A call begins on a text of so many bytes. What the steps of a file make of it may have 64
-  /// times as many, and 1 KiB; files that replace again and again would fill the memory.
+  /// Starts a call on a text of `num_bytes` bytes. The steps of a file may turn it into at most 64
+  /// times as many bytes plus 1 KiB. Without a limit, files with repeated replacements could use up
+  /// the memory.
   void begin(size_t num_bytes);
-  /// Errors: [tokenizer/text-growth] when `num_bytes` is more than that.
+  /// Errors: [tokenizer/text-growth] if `num_bytes` exceeds this limit.
   void check(size_t num_bytes) const;
 
  private:
@@ -47,14 +48,14 @@ class MatchState {
 
 class Pattern {
  public:
-  /// Matches `text` itself; not empty.
+  /// Matches the string `text`, which must not be empty.
   static Pattern literal(std::string text);
-  /// A pattern of tokenizer.json. Errors: UnsupportedSyntax, also for what PCRE2 refuses.
+  /// A pattern of tokenizer.json. Errors: UnsupportedSyntax, also if PCRE2 refuses the pattern.
   static Pattern regex(std::string_view pattern);
 
-  /// Cuts `text` (valid UTF-8) into matches and what lies between them; `out` is replaced. An empty
-  /// match right behind another match is none.
-  /// Errors: [tokenizer/pattern-limit] when a match takes too many steps, or too much memory.
+  /// Splits `text` (valid UTF-8) into matches and the parts between them. `out` is cleared first.
+  /// An empty match directly after another match does not count.
+  /// Errors: [tokenizer/pattern-limit] if a match takes too many steps or too much memory.
   /// Source: the match iterators of the Rust crates regex and onig.
   void split(std::string_view text, MatchState& state, std::vector<Span>& out) const;
 
@@ -66,7 +67,7 @@ class Pattern {
     void operator()(pcre2_real_code_8* code) const;
   };
   std::string source_;
-  std::unique_ptr<pcre2_real_code_8, Free> code_;  // none: a literal
+  std::unique_ptr<pcre2_real_code_8, Free> code_;  // null for a literal
   bool jit_ = false;
 };
 

@@ -10,7 +10,8 @@
 namespace s2s::hf_plugin {
 namespace {
 
-/// Ranges of characters that are of a category (one letter: of its group) since PCRE2's tables.
+/// Ranges of characters that got a category after the Unicode version of PCRE2's tables. One
+/// letter: a group of categories.
 std::string newer_ranges(std::string_view category) {
   std::string out;
   for (const CategoryRange& range : kNewerCategories) {
@@ -34,7 +35,7 @@ const std::string& word_class() {
   return text;
 }
 
-/// Walks a pattern once and writes it out again.
+/// Reads a pattern once and writes it in PCRE2's syntax.
 class Translator {
  public:
   explicit Translator(std::string_view pattern) : in_(pattern) {}
@@ -93,7 +94,7 @@ class Translator {
     group_options();
   }
 
-  /// `(?i:...)`, or `(?i)` at the start of the whole pattern, where it means the same to both.
+  /// `(?i:...)`, or `(?i)` at the start of the whole pattern, where Oniguruma and PCRE2 agree.
   void group_options() {
     const bool at_start = at_ == 0;
     at_ += 2;
@@ -120,8 +121,8 @@ class Translator {
     out_ += in_[at_++];
   }
 
-  /// `a{2,3}+` is `(?:a{2,3})+` to Oniguruma. `{,n}` counts from 0, and a `{` that begins no
-  /// interval is itself.
+  /// Oniguruma reads `a{2,3}+` as `(?:a{2,3})+` and `{,n}` as `{0,n}`. A `{` that starts no
+  /// interval is a literal.
   void interval() {
     const size_t end = in_.find('}', at_);
     const std::string_view inside = end == in_.npos ? "" : in_.substr(at_ + 1, end - at_ - 1);
@@ -194,7 +195,7 @@ class Translator {
     static constexpr std::string_view kSame = "tnrfaevxRAzZ0123456789";
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     if (letter && kSame.find(c) == kSame.npos) refuse(std::string("the escape \\") + c);
-    if (c == 'v') return put("\\x0b");  // any vertical white space to PCRE2
+    if (c == 'v') return put("\\x0b");  // PCRE2's \v is any vertical white space
     if (c == 'x' && in_.substr(at_ + 2, 1) == "{") {
       const size_t end = in_.find('}', at_);
       if (end == in_.npos) refuse("\\x{ without }");
@@ -217,7 +218,7 @@ class Translator {
     }
     at_ = end + 1;
     if (!is_category(name)) {
-      // Of a script that is not a category, PCRE2 would take the extensions as well.
+      // For a script, PCRE2 would also match the script extensions.
       static constexpr std::string_view kScripts[] = {
           "Han",      "Hiragana", "Katakana", "Hangul", "Latin",    "Greek",
           "Cyrillic", "Arabic",   "Hebrew",   "Thai",   "Bopomofo", "Devanagari"};
@@ -261,8 +262,8 @@ class Translator {
   std::string_view in_;
   size_t at_ = 0;
   std::string out_;
-  size_t atom_ = 0;             // where the last repeatable part begins in out_
-  std::vector<size_t> groups_;  // where the open groups begin
+  size_t atom_ = 0;             // start of the last repeatable part in out_
+  std::vector<size_t> groups_;  // starts of the open groups
 };
 
 }  // namespace

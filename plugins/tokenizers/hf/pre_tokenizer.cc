@@ -15,7 +15,7 @@ constexpr const char* kKnownPreTokenizers =
     "Sequence, ByteLevel, Split, Metaspace, Digits, Whitespace, WhitespaceSplit or "
     "CharDelimiterSplit";
 
-// GPT-2's split, which ByteLevel does unless use_regex is false.
+// GPT-2's split pattern. ByteLevel uses it unless use_regex is false.
 constexpr const char* kGpt2Pattern =
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
@@ -49,7 +49,6 @@ class SplitStep final : public PreTokenizerStep {
   bool invert_;
 };
 
-/// Writes every piece anew.
 class RewriteStep : public PreTokenizerStep {
  public:
   void apply(Pieces& pieces, MatchState& state) const final {
@@ -75,7 +74,7 @@ class RewriteStep : public PreTokenizerStep {
   }
 
  private:
-  /// `first`: the piece begins with what stands for the first character of the given text.
+  /// `first`: the piece starts with the first character of the given text.
   virtual void append(std::string_view piece, bool first, std::string& out) const = 0;
 };
 
@@ -130,7 +129,7 @@ SplitBehavior read_behavior(const JsonPlace& place) {
 }
 
 PrependScheme read_scheme(const JsonPlace& place) {
-  // Older files say it with add_prefix_space.
+  // Older files use add_prefix_space.
   const bool prefix = place["add_prefix_space"].flag(true);
   const JsonPlace scheme = place["prepend_scheme"];
   if (scheme.is_null()) return prefix ? PrependScheme::kAlways : PrependScheme::kNever;
@@ -147,7 +146,7 @@ std::unique_ptr<SplitStep> make_split(Pattern pattern, SplitBehavior behavior,
   return std::make_unique<SplitStep>(std::move(pattern), behavior, invert);
 }
 
-/// Joins a part with the one before it where `joins(part, is the one before it a match)` says so.
+/// Joins a part with the previous one if `joins(part, previous_matched)` returns true.
 template <class Joins>
 void join_parts(std::vector<Span>& parts, const Joins& joins) {
   bool previous_matched = false;
@@ -166,7 +165,7 @@ void join_parts(std::vector<Span>& parts, const Joins& joins) {
   parts.resize(count);
 }
 
-/// A delimiter that follows another one stays a piece of its own.
+/// Joins a delimiter with the previous part, unless that is a delimiter, too.
 void attach_to_previous(std::vector<Span>& parts) {
   join_parts(parts, [](const Span& part, bool previous_matched) {
     return part.matched && !previous_matched;
@@ -214,7 +213,7 @@ void PreTokenizer::add(const JsonPlace& place, bool last) {
                                 place["invert"].flag(false)));
   } else if (type == "Digits") {
     place.expect_only({"individual_digits"});
-    // Unicode 17's numbers, not those of the package's patterns.
+    // Numbers of Unicode 17, which the package uses here; its patterns use an older version.
     const char* numbers = "[\\p{N}\\x{11de0}-\\x{11de9}\\x{16ff4}-\\x{16ff6}]";
     steps_.push_back(make_split(Pattern::regex(numbers), place["individual_digits"].flag(false)
                                                              ? SplitBehavior::kIsolated
@@ -224,7 +223,7 @@ void PreTokenizer::add(const JsonPlace& place, bool last) {
     steps_.push_back(make_split(Pattern::regex("\\s"), SplitBehavior::kRemoved));
   } else if (type == "Whitespace") {
     place.expect_only({});
-    // The words of this one hold no number but decimal digits and letter numbers.
+    // Of the numbers, words contain only decimal digits and letter numbers here.
     const std::string word =
         "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}"
         "\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}\\x{200c}\\x{200d}";

@@ -1,6 +1,6 @@
 #pragma once
-// The member `pre_tokenizer` of tokenizer.json: cuts a text into the pieces that the model works
-// on.
+// The member `pre_tokenizer` of tokenizer.json: splits a text into the pieces that the model
+// encodes.
 
 #include <memory>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace s2s::hf_plugin {
 
-/// A text and the pieces it is cut into: in order, not empty; bytes between them are dropped.
+/// A text and its pieces: in order, not empty. Bytes between pieces are dropped.
 struct Pieces {
   std::string text;
   std::vector<Span> spans;
@@ -30,20 +30,20 @@ class PreTokenizerStep {
   virtual void apply(Pieces& pieces, MatchState& state) const = 0;
 };
 
-/// What a Split does with what its pattern matches.
+/// How a Split handles matches of its pattern.
 enum class SplitBehavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
 
-/// Applies a behavior to matches and the parts between them; `matches` is used up.
+/// Applies a behavior to matches and the parts between them. `matches` is moved from.
 void merge_matches(std::vector<Span>& matches, SplitBehavior behavior);
 
 class PreTokenizer {
  public:
-  /// Null is none: each text is one piece.
+  /// Null: each text is one piece.
   /// Errors: [tokenizer/unsupported], [tokenizer/definition].
   explicit PreTokenizer(const JsonPlace& place);
 
-  /// True when it ends with ByteLevel: the model then reads the bytes of a piece, each as its
-  /// character of the byte-level alphabet; `apply` leaves that mapping to it.
+  /// True if the last step is ByteLevel. The model then maps the bytes of a piece to the byte-level
+  /// alphabet; `apply` does not.
   bool ends_in_bytes() const { return ends_in_bytes_; }
   void apply(Pieces& pieces, MatchState& state) const;
 

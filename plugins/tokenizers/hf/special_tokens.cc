@@ -20,8 +20,8 @@ constexpr const char* kSettings[] = {"tokenizer_config.json", "special_tokens_ma
 struct Role {
   const char* option;              // bos_id
   const char* setting;             // bos_token
-  std::vector<std::string> names;  // usual ones
-  std::vector<std::string> parts;  // of names that would do, the best first
+  std::vector<std::string> names;  // common names of the token
+  std::vector<std::string> parts;  // parts of names of suitable tokens, the best first
 };
 
 const Role& bos_role() {
@@ -49,7 +49,7 @@ const Role& pad_role() {
   return role;
 }
 
-/// The only .json of a folder that is no settings file; "" when there is none or several.
+/// The only .json of a folder that is not a settings file; "" if there are none or several.
 std::string only_json(const fs::path& folder) {
   std::vector<std::string> found;
   std::error_code ignored;
@@ -62,14 +62,15 @@ std::string only_json(const fs::path& folder) {
   return found.size() == 1 ? found.front() : "";
 }
 
-/// What a settings file says: a text, or an object with `content`; null and absent say nothing.
+/// The token of a settings file: a string, or an object with `content`. Empty if the value is null
+/// or missing.
 std::optional<std::string> token_of_settings(const JsonPlace& setting) {
   if (setting.is_null()) return std::nullopt;
   if (setting.value().is_object()) return setting["content"].text();
   return setting.text();
 }
 
-/// The first special token of a template's pieces; "" when the text stands on that side.
+/// The special token at the start (`first`) or end of a template; "" if there is none.
 std::string template_token(const JsonPlace& single, bool first) {
   if (single.is_null() || single.size() == 0) return "";
   const JsonPlace piece = single.item(first ? 0 : single.size() - 1);
@@ -88,15 +89,15 @@ class SpecialTokenFinder {
     if (const auto id = from_template(role)) return *id;
     if (const auto id = from_names(role)) return *id;
     if (&role == &pad_role() && vocabulary_.bpe().unknown()) return *vocabulary_.bpe().unknown();
-    throw no_special_id(
-        place_, role.option,
-        "'" + files_.tokenizer + "' and the files beside it do not say the " + role.option,
-        proposal(role, taken));
+    throw no_special_id(place_, role.option,
+                        "'" + files_.tokenizer +
+                            "' and the settings in its folder do not define the " + role.option,
+                        proposal(role, taken));
   }
 
  private:
-  /// "128004 (<|finetune_right_pad_id|>)": a special token of this very file that would do; "" when
-  /// there is none.
+  /// A suitable special token of this file for messages, such as "128004
+  /// (<|finetune_right_pad_id|>)"; "" if there is none.
   std::string proposal(const Role& role, const std::vector<int64_t>& taken) const {
     for (const std::string& part : role.parts) {
       for (const AddedToken& token : vocabulary_.added()) {
@@ -182,7 +183,7 @@ TokenizerFiles find_files(const std::string& path, const std::string& place) {
     if (!fs::exists(file, ignored)) file = only_json(path);
   }
   if (!fs::is_regular_file(file, ignored)) throw errors::missing_file(place, path);
-  if (file != path) require_no_link_out(file, place);  // else the user named it
+  if (file != path) require_no_link_out(file, place);  // a file named by the user may be a link
   files.tokenizer = file.string();
   if (file.filename() != kUsualFile) return files;
   for (const char* name : kSettings) {
@@ -209,7 +210,7 @@ nlohmann::json read_json(const std::string& path, const std::string& place) {
   } catch (const std::system_error& error) {
     throw errors::unreadable(place, path, error.code().message());
   } catch (const nlohmann::json::exception& error) {
-    // It quotes what it read last, which may be no UTF-8, or long.
+    // The message quotes the last input, which may be long or invalid UTF-8.
     const std::string reason = error.what();
     const size_t tag = reason.find("] ");
     throw errors::unreadable(place, path,

@@ -1,5 +1,5 @@
 #pragma once
-// BOS, EOS and PAD of a tokenizer.json: asked for, or what its files say.
+// Chooses BOS, EOS and PAD of a tokenizer.json from the options or its files.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,30 +11,31 @@
 
 namespace s2s::hf_plugin {
 
-/// The file and those beside it, as far as they exist and belong to it.
+/// The tokenizer's file and the files that belong to it in the same folder, if they exist.
 struct TokenizerFiles {
   std::string tokenizer;              // tokenizer.json
   std::vector<std::string> settings;  // tokenizer_config.json, special_tokens_map.json
-  std::vector<std::string> unread;    // chat_template.jinja, for an export
+  std::vector<std::string> unread;    // chat_template.jinja, copied by an export
 
   std::vector<std::string> all() const;
 };
 
-/// `path`: the file, or a folder with a tokenizer.json or else one .json. Only a file of that name
-/// has settings beside it. Errors: [tokenizer/missing-file], [tokenizer/link].
+/// `path`: the file, or a folder with a tokenizer.json or with exactly one .json. Settings are read
+/// only for a file named tokenizer.json. Errors: [tokenizer/missing-file], [tokenizer/link].
 TokenizerFiles find_files(const std::string& path, const std::string& place);
 
 /// Errors: [tokenizer/unreadable].
 nlohmann::json read_json(const std::string& path, const std::string& place);
 
-/// Checks the post-processor: TemplateProcessing, ByteLevel and Sequences of them, which add
-/// special tokens and nothing else. Errors: [tokenizer/unsupported], [tokenizer/definition].
+/// Checks the post-processor: TemplateProcessing, ByteLevel or Sequences of them, which only add
+/// special tokens. Errors: [tokenizer/unsupported], [tokenizer/definition].
 void check_post_processor(const JsonPlace& place);
 
-/// In this order: the options; bos_token, eos_token, pad_token of the settings; what the template
-/// of the post-processor puts before (BOS) and behind (EOS) a text; the one added token with a
-/// usual name; for PAD the unknown token. Errors: [tokenizer/special-ids], [tokenizer/unreadable].
-/// Source of PAD's last choice: NeMo get_pad_id, but never silently 0.
+/// Tried in this order: the options; bos_token, eos_token, pad_token of the settings; the token
+/// that the template of the post-processor puts before (BOS) or after (EOS) a text; the only added
+/// token with a common name; for PAD the unknown token. Errors: [tokenizer/special-ids],
+/// [tokenizer/unreadable]. Source of the last choice for PAD: NeMo get_pad_id, but never silently
+/// 0.
 SpecialIds choose_special_ids(const HfOptions& options, const TokenizerFiles& files,
                               const JsonPlace& post_processor, const Vocabulary& vocabulary,
                               const std::string& place);

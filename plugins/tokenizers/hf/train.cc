@@ -29,7 +29,7 @@ struct Word {
 struct Candidate {
   int64_t count = 0;
   Pair pair;
-  /// For a queue that hands out the largest: more frequent, then older.
+  /// Order of a max-heap: the more frequent pair first, then the older one.
   bool operator<(const Candidate& other) const {
     return count != other.count ? count < other.count : pair > other.pair;
   }
@@ -77,7 +77,7 @@ class Learner {
   }
 
  private:
-  /// Bytes by the code of their characters.
+  /// Bytes, sorted by the code of their characters.
   static std::vector<std::pair<std::string, size_t>> byte_symbols() {
     std::vector<std::pair<char32_t, size_t>> order;
     for (size_t byte = 0; byte < static_cast<size_t>(kNumBytes); ++byte) {
@@ -110,7 +110,7 @@ class Learner {
     if (places.empty() || places.back() != word) places.push_back(word);
   }
 
-  /// Two pairs may spell the same piece.
+  /// Two pairs may form the same piece.
   int32_t symbol_for(const std::string& piece) {
     const auto [found, is_new] = made_.emplace(piece, static_cast<int32_t>(pieces_.size()));
     if (is_new) pieces_.push_back(piece);
@@ -149,11 +149,12 @@ class Learner {
   }
 
   int64_t min_count_;
-  std::vector<std::string> pieces_;  // by symbol, as tokenizer.json writes them
+  std::vector<std::string> pieces_;  // by symbol, as in tokenizer.json
   int32_t symbol_of_byte_[kNumBytes] = {};
   std::vector<Word> words_;
   std::unordered_map<Pair, int64_t, PairHash> counts_;
-  std::unordered_map<Pair, std::vector<size_t>, PairHash> places_;  // words that have had the pair
+  // words that contain or contained the pair
+  std::unordered_map<Pair, std::vector<size_t>, PairHash> places_;
   std::unordered_map<std::string, int32_t> made_;
   std::vector<Pair> changed_;
   std::priority_queue<Candidate> queue_;

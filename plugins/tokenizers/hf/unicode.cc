@@ -17,7 +17,7 @@ uint8_t byte_at(std::string_view text, size_t at) { return static_cast<uint8_t>(
 
 bool continues(uint8_t byte) { return (byte & 0xC0) == 0x80; }
 
-/// Bytes of the character that `lead` starts; 0: it starts none.
+/// Number of bytes of a character with the first byte `lead`; 0 if no character starts with it.
 size_t character_size(uint8_t lead) {
   if (lead < 0x80) return 1;
   if (lead >= 0xC2 && lead <= 0xDF) return 2;
@@ -25,7 +25,8 @@ size_t character_size(uint8_t lead) {
   return lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
 }
 
-/// The second byte is narrower where longer forms, surrogates or numbers past U+10FFFF begin.
+/// The second byte has a smaller range after some first bytes, which excludes overlong forms,
+/// surrogates and values above U+10FFFF.
 bool second_fits(uint8_t lead, uint8_t second) {
   if (lead == 0xE0) return second >= 0xA0 && second <= 0xBF;
   if (lead == 0xED) return second >= 0x80 && second <= 0x9F;
@@ -34,8 +35,8 @@ bool second_fits(uint8_t lead, uint8_t second) {
   return continues(second);
 }
 
-/// How many bytes from `at` are a character, or the start of one that breaks off (then `whole` is
-/// false); at least 1.
+/// Number of bytes (>= 1) from `at` that are a character, or an incomplete start of one (then
+/// `whole` is false).
 size_t well_formed_prefix(std::string_view text, size_t at, bool& whole) {
   const uint8_t lead = byte_at(text, at);
   const size_t size = character_size(lead);
@@ -64,8 +65,8 @@ const Row* find_range(std::span<const Row> rows, char32_t code) {
   return code <= it->last ? &*it : nullptr;
 }
 
-/// Characters, most of all text, that no form but the compatibility ones changes: they are
-/// composed, of combining class 0, and no second half of a composition.
+/// Common characters that NFC and NFD do not change: composed, of combining class 0, and never the
+/// second part of a composition.
 bool is_composed(char32_t code) {
   return code < 0x300 || (code >= 0x3400 && code <= 0x9FFF) || (code >= 0xAC00 && code <= 0xD7A3) ||
          (code >= 0x0410 && code <= 0x0482) || (code >= 0x3041 && code <= 0x3096) ||
@@ -117,7 +118,7 @@ bool is_word_category(const char* category) {
   return name[0] == 'L' || name[0] == 'M' || name == "Nd" || name == "Nl" || name == "Pc";
 }
 
-/// Other_Alphabetic that is no letter or mark: the circled and squared letters.
+/// Other_Alphabetic without letters and marks: the circled and squared letters.
 bool is_letter_symbol(char32_t code) {
   return (code >= 0x24B6 && code <= 0x24E9) || (code >= 0x1F130 && code <= 0x1F149) ||
          (code >= 0x1F150 && code <= 0x1F169) || (code >= 0x1F170 && code <= 0x1F189);

@@ -31,7 +31,7 @@ std::optional<int32_t> Vocabulary::find(std::string_view token) const {
 
 void Vocabulary::add(AddedToken token, const JsonPlace& place, const Normalizer& normalizer,
                      MatchState& state) {
-  // The tokenizers library counts on from the model's pieces, whatever the file says.
+  // The tokenizers library numbers new tokens after the model's pieces and ignores the file's ids.
   const std::optional<int32_t> known = find(token.content);
   const int32_t id = known ? *known : next_id_++;
   if (token.id != id) {

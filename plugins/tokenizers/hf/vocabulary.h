@@ -1,5 +1,5 @@
 #pragma once
-// Model and added tokens together: what an id is, and which id a token has.
+// Maps between ids and tokens of the model and the added tokens.
 
 #include <cstdint>
 #include <optional>
@@ -16,23 +16,24 @@ namespace s2s::hf_plugin {
 
 class Vocabulary {
  public:
-  /// `tokens`: as the file has them; they get their ids here: of the piece with that text, else the
-  /// next free one, which must be what the file says.
+  /// `tokens`: the member added_tokens of the file. A token gets the id of the piece with the same
+  /// text, else the next free id. The file must contain the same id.
   /// Errors: [tokenizer/definition].
   Vocabulary(Bpe bpe, const JsonPlace& tokens, const Normalizer& normalizer);
 
   const Bpe& bpe() const { return bpe_; }
   int64_t num_ids() const { return static_cast<int64_t>(decoded_.size()); }
   std::optional<int32_t> find(std::string_view token) const;
-  /// Null: the id has none.
+  /// Null if the id has no piece.
   const std::string* piece(int64_t id) const;
-  /// What the decoder gets for an id, a normalized token in that form. Null: nothing.
+  /// The decoder's input for an id: a normalized token in its normalized form. Null if there is
+  /// none.
   const std::string* decoded(int64_t id) const;
-  /// Ids that decoding leaves out.
+  /// True for ids that decoding skips.
   bool is_special(int64_t id) const;
   const std::vector<AddedToken>& added() const { return added_; }
 
-  /// Finds the tokens that are looked for before, and those after normalization.
+  /// Find the tokens that are matched before, and those that are matched after normalization.
   const TokenFinder& raw_finder() const { return raw_finder_; }
   const TokenFinder& normalized_finder() const { return normalized_finder_; }
 
@@ -42,9 +43,9 @@ class Vocabulary {
   void index_decoded();
 
   Bpe bpe_;
-  int32_t next_id_;  // of the next token that the model does not have
+  int32_t next_id_;  // of the next token without a piece in the model
   std::vector<AddedToken> added_;
-  std::vector<std::string> normalized_;  // beside added_
+  std::vector<std::string> normalized_;  // parallel to added_
   std::unordered_map<int32_t, size_t> added_by_id_;
   std::unordered_map<std::string, int32_t> added_ids_;
   std::vector<std::optional<std::string>> decoded_;

@@ -7,19 +7,19 @@
 namespace s2s::sentencepiece_plugin {
 namespace {
 
-// Protobuf's wire types.
+// Wire types of protobuf.
 constexpr uint64_t kVarint = 0, kFixed64 = 1, kBytes = 2, kGroup = 3, kGroupEnd = 4, kFixed32 = 5;
 
-/// One field of a message: its number, and its value as its wire type gives it.
+/// One field of a message: its number and its value, stored by wire type.
 struct Field {
   uint64_t number = 0, wire_type = 0, integer = 0;
   std::string_view bytes;  // of kBytes, kFixed32 and kFixed64
 
-  /// True for the field of this number, unless somebody gave it another type: protobuf skips those.
+  /// True if the field has this number and type. Protobuf skips fields with an unexpected type.
   bool is(uint64_t wanted, uint64_t type) const { return number == wanted && wire_type == type; }
 };
 
-/// Reads the fields of a message one by one.
+/// Reads the fields of a message one after another.
 class FieldReader {
  public:
   explicit FieldReader(std::string_view bytes) : rest_(bytes) {}
@@ -65,7 +65,7 @@ class FieldReader {
   std::string_view rest_;
 };
 
-/// Calls `read` with each field that lies in no group; models have none.
+/// Calls `read` for each field outside of groups. Models have no groups.
 void read_fields(std::string_view bytes, const std::function<void(const Field&)>& read) {
   int64_t depth = 0;
   for (FieldReader reader(bytes); !reader.done();) {
@@ -91,7 +91,7 @@ Piece read_piece(std::string_view bytes) {
   read_fields(bytes, [&](const Field& field) {
     if (field.is(1, kBytes)) piece.text = field.bytes;
     if (field.is(2, kFixed32)) piece.score = as_float(field.bytes);
-    // Protobuf skips values that an enumeration lacks.
+    // Protobuf skips unknown values of an enumeration.
     const bool is_known = field.integer >= 1 && field.integer <= 6;
     if (field.is(3, kVarint) && is_known) piece.type = static_cast<PieceType>(field.integer);
   });
@@ -126,7 +126,7 @@ ModelProto read_model_proto(std::string_view bytes) {
     if (field.is(1, kBytes)) model.pieces.push_back(read_piece(field.bytes));
     if (field.is(2, kBytes)) read_trainer_spec(field.bytes, model);
     if (field.is(3, kBytes)) read_normalizer_spec(field.bytes, model);
-    if (field.is(5, kBytes)) {  // a NormalizerSpec; only one with a map changes texts
+    if (field.is(5, kBytes)) {  // a NormalizerSpec; it changes texts only if it has a map
       ModelProto denormalizer;
       read_normalizer_spec(field.bytes, denormalizer);
       model.has_denormalizer = !denormalizer.charsmap.empty();

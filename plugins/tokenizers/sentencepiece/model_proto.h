@@ -1,5 +1,5 @@
 #pragma once
-// What a tokenizer for transformers needs of a SentencePiece model file.
+// The fields of a SentencePiece model file that the export for transformers needs.
 
 #include <cstdint>
 #include <string>
@@ -24,8 +24,8 @@ struct ModelProto {
   bool byte_fallback = false;
   bool treat_whitespace_as_suffix = false;
   std::string unk_surface = " \xE2\x81\x87 ";
-  std::string normalization;  // the name of its rules
-  std::string charsmap;       // what they are; "": texts stay as they are
+  std::string normalization;  // the name of the rules
+  std::string charsmap;       // the compiled rules; "": texts are not changed
   bool add_dummy_prefix = true;
   bool remove_extra_whitespaces = true;
   bool escape_whitespaces = true;
@@ -33,7 +33,7 @@ struct ModelProto {
 };
 
 /// Reads the fields above from a serialized model and skips all others.
-/// Errors: std::runtime_error for bytes that are no message of protobuf.
+/// Errors: std::runtime_error for bytes that are not a protobuf message.
 ModelProto read_model_proto(std::string_view bytes);
 
 }  // namespace s2s::sentencepiece_plugin

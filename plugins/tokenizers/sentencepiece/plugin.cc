@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace plugin = s2s::sentencepiece_plugin;
 
-/// The model file that `path` means: itself, or what lies in it when it is a folder.
+/// The model file at `path`: the file itself, or the model in the folder.
 std::string model_file(const std::string& path, const std::string& base_dir) {
   const fs::path given = (fs::path(base_dir) / path).lexically_normal();
   std::error_code ignored;

@@ -13,12 +13,12 @@
 namespace s2s::sentencepiece_plugin {
 namespace {
 
-// The library's own failures on good input are defects, not the user's.
+// Errors of the library on valid input are bugs, not user errors.
 void must(const sentencepiece::util::Status& status) {
   if (!status.ok()) throw std::runtime_error("sentencepiece: " + status.ToString());
 }
 
-/// The model's id for the option "bos_id", "eos_id" or "pad_id"; negative: it has none.
+/// The model's id for the option "bos_id", "eos_id" or "pad_id". Negative if it has none.
 int special_id_of(const sentencepiece::SentencePieceProcessor& processor,
                   const std::string& option) {
   if (option == "bos_id") return processor.bos_id();
@@ -48,7 +48,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(const SentencePieceOptions& optio
   try {
     const auto status = processor_.LoadFromSerializedProto(model);
     if (!status.ok()) problem = status.ToString();
-  } catch (const std::exception& error) {  // its trie throws, for a piece that begins with NUL
+  } catch (const std::exception& error) {  // its trie throws for a piece that starts with NUL
     problem = error.what();
   }
   if (!problem.empty()) throw errors::unreadable(place, model_path, problem);
@@ -69,7 +69,7 @@ std::vector<int64_t> SentencePieceTokenizer::encode(std::string_view text) const
   return {ids.begin(), ids.end()};
 }
 
-// A model may have more output rows than the tokenizer has pieces; those ids have no text.
+// A model may have more output rows than the tokenizer has pieces. Those ids have no text.
 std::string SentencePieceTokenizer::decode(const std::vector<int64_t>& ids) const {
   std::vector<int> known;
   for (const int64_t id : ids) {

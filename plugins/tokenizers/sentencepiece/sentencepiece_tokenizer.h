@@ -12,7 +12,7 @@
 
 namespace s2s::sentencepiece_plugin {
 
-/// A SentencePiece model. Safe to use from several threads.
+/// A SentencePiece model. Thread-safe.
 class SentencePieceTokenizer : public Tokenizer {
  public:
   /// Errors: [tokenizer/missing-file], [tokenizer/unreadable], [tokenizer/special-ids].

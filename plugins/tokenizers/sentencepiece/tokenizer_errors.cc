@@ -7,29 +7,30 @@ namespace s2s::sentencepiece_plugin::errors {
 Error no_path(const std::string& place) {
   return config_error("tokenizer/no-path",
                       fmt::format("{}.path is missing; expected a SentencePiece model "
-                                  "(.model); 's2s-run tokenizer train' makes one",
+                                  "(.model); 's2s-run tokenizer train' creates one",
                                   place));
 }
 
 Error missing_file(const std::string& place, const std::string& path) {
-  return config_error("tokenizer/missing-file",
-                      fmt::format("{}.path: there is no SentencePiece model at '{}'; expected a "
-                                  ".model file or a folder with one; check the path, make it with "
-                                  "'s2s-run tokenizer train', or name texts under train.input",
-                                  place, path));
+  return config_error(
+      "tokenizer/missing-file",
+      fmt::format("{}.path: there is no SentencePiece model at '{}'; expected a "
+                  ".model file or a folder with one; check the path, create it with "
+                  "'s2s-run tokenizer train', or set train.input to texts",
+                  place, path));
 }
 
 Error unreadable(const std::string& place, const std::string& path, const std::string& reason) {
   return config_error("tokenizer/unreadable",
-                      fmt::format("{}.path: '{}' is no SentencePiece model: {}; expected what "
-                                  "spm_train or 's2s-run tokenizer train' writes",
+                      fmt::format("{}.path: '{}' is not a SentencePiece model: {}; expected a file "
+                                  "written by spm_train or 's2s-run tokenizer train'",
                                   place, path, reason));
 }
 
 Error cannot_read_now(const std::string& path, const std::string& reason) {
   return data_error("io/read",
-                    fmt::format("{}: cannot be read: {}; run again when the disk or the limit that "
-                                "stops it is in order",
+                    fmt::format("{}: cannot be read: {}; run again after the disk is repaired or "
+                                "the limit is raised",
                                 path, reason));
 }
 
@@ -42,11 +43,12 @@ Error no_transformers(const std::string& place, const std::string& reason) {
 }
 
 Error training(const std::string& place, const std::string& reason) {
-  return data_error("tokenizer/training",
-                    fmt::format("{}.train: SentencePiece made no model: {}; expected enough text "
-                                "for the asked vocab_size; lower vocab_size, give more text, or "
-                                "use model_type: word",
-                                place, reason));
+  return data_error(
+      "tokenizer/training",
+      fmt::format("{}.train: SentencePiece cannot train a model: {}; expected enough text "
+                  "for this vocab_size; lower vocab_size, use more text, or set "
+                  "model_type: word",
+                  place, reason));
 }
 
 }  // namespace s2s::sentencepiece_plugin::errors

@@ -8,7 +8,7 @@
 
 namespace s2s::sentencepiece_plugin {
 
-/// How a model is made when its file does not exist yet.
+/// How to train a model if its file does not exist yet.
 struct TrainOptions {
   Config input;
   std::string model_type = "word";

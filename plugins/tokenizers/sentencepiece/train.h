@@ -7,7 +7,7 @@
 
 namespace s2s::sentencepiece_plugin {
 
-/// Makes a model (unknown 0, BOS 1, EOS 2, PAD 3) and writes it to `path` whole or not at all.
+/// Trains a model (unknown 0, BOS 1, EOS 2, PAD 3) and writes it to `path` atomically.
 /// Errors: [tokenizer/training], [tokenizer/cannot-write].
 void train_model(const std::vector<std::string>& texts, const TrainOptions& options,
                  const std::string& place, const std::string& path);

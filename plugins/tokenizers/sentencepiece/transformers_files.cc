@@ -23,7 +23,7 @@ bool has_type(const ModelProto& model, PieceType type) {
                      [type](const Piece& piece) { return piece.type == type; });
 }
 
-/// Why transformers cannot express a model; "" when it can.
+/// The reason why transformers cannot express a model; "" if it can.
 std::string obstacle(const ModelProto& model) {
   const bool is_word = model.model_type == ModelType::kWord;
   const bool is_unigram = model.model_type == ModelType::kUnigram;
@@ -34,7 +34,7 @@ std::string obstacle(const ModelProto& model) {
   }
   if (is_word && model.byte_fallback) return "is a word model with byte_fallback";
   if (!is_unigram && has_type(model, PieceType::kUnused)) {
-    return "has unused pieces and is no unigram model";
+    return "has unused pieces and is not a unigram model";
   }
   const bool is_long =
       std::any_of(model.pieces.begin(), model.pieces.end(),
@@ -42,11 +42,12 @@ std::string obstacle(const ModelProto& model) {
   if (is_long) return "has a piece of more than 1024 bytes";
   const bool is_finite = std::all_of(model.pieces.begin(), model.pieces.end(),
                                      [](const Piece& piece) { return std::isfinite(piece.score); });
-  return is_finite ? "" : "has a score that is no finite number";
+  return is_finite ? "" : "has a score that is not finite";
 }
 
-/// Scores of a unigram model. The package takes the smallest of all for unknown characters,
-/// SentencePiece that of normal pieces: what no text finds may not be smaller.
+/// The unigram model. The package derives the score of unknown characters from the smallest of all
+/// scores, SentencePiece from the smallest of normal pieces. Pieces that are never found in a text
+/// must therefore not have a smaller score.
 json unigram(const ModelProto& model, const PieceNames& pieces) {
   const bool is_word = model.model_type == ModelType::kWord;
   float smallest = 0;
@@ -63,7 +64,7 @@ json unigram(const ModelProto& model, const PieceNames& pieces) {
     if (piece.type == PieceType::kUnknown) unk_id = static_cast<int64_t>(id);
     const bool is_normal = piece.type == PieceType::kNormal;
     double score = is_normal ? piece.score : smallest;
-    // A byte that has an escape's name is as probable as the unknown character that it stands for.
+    // A byte piece named like an escape has the score of an unknown character, which it replaces.
     if (piece.type == PieceType::kByte && pieces.names[id] != piece.text) score = smallest - 10.0;
     vocab.push_back({pieces.names[id], is_word ? 0.0 : score});
   }
@@ -73,14 +74,15 @@ json unigram(const ModelProto& model, const PieceNames& pieces) {
           {"byte_fallback", model.byte_fallback}};
 }
 
-/// Every pair of pieces that makes a piece, by descending score of what it makes.
+/// Every pair of pieces that forms a piece, by descending score of the formed piece.
 json merges(const ModelProto& model, const Ids& ids) {
   if (model.model_type == ModelType::kChar) return json::array();
   const auto is_part = [&](std::string_view name) {
     const auto found = ids.find(name);
     if (found == ids.end()) return false;
     const PieceType type = model.pieces[found->second].type;
-    return type == PieceType::kNormal || type == PieceType::kByte;  // named as a character
+    // a byte piece may have a character as its name
+    return type == PieceType::kNormal || type == PieceType::kByte;
   };
   std::vector<size_t> order;
   for (size_t id = 0; id < model.pieces.size(); ++id) {
@@ -133,7 +135,7 @@ AddedTokens added_tokens(const ModelProto& model, const PieceNames& pieces,
   for (size_t id = 0; id < model.pieces.size(); ++id) {
     const PieceType type = model.pieces[id].type;
     const bool is_special = type == PieceType::kControl || ids.contains(static_cast<int64_t>(id));
-    // Word models do not look for these within a word.
+    // Word models do not find user-defined symbols within a word.
     const bool is_symbol =
         !is_special && type == PieceType::kUserDefined && model.model_type != ModelType::kWord;
     if (!is_special && !is_symbol) continue;
@@ -159,8 +161,8 @@ json tokenizer_config(const ModelProto& model, const PieceNames& pieces,
                  {"clean_up_tokenization_spaces", false},
                  {"split_special_tokens", true},
                  {"s2s_tokenizer", "sentencepiece"}};
-  // transformers leaves an unk_token out of decoded texts. SentencePiece writes it, unless it is
-  // the PAD as well.
+  // transformers drops an unk_token from decoded texts. SentencePiece prints it, unless it is also
+  // the PAD token.
   const auto pad = static_cast<size_t>(special.pad);
   if (model.pieces[pad].type == PieceType::kUnknown) config["unk_token"] = name(special.pad);
   return config;

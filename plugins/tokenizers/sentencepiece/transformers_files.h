@@ -1,5 +1,5 @@
 #pragma once
-// A SentencePiece model as the files that transformers' AutoTokenizer reads.
+// Writes a SentencePiece model as files for transformers' AutoTokenizer.
 
 #include <map>
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace s2s::sentencepiece_plugin {
 
-/// tokenizer.json and tokenizer_config.json, which give the ids and texts of SentencePieceTokenizer
-/// (core/docs/reference/tokenizers.md lists the exceptions). Special tokens in a text stay text.
-/// `place` names the tokenizer in messages.
+/// tokenizer.json and tokenizer_config.json. They give the same ids and texts as
+/// SentencePieceTokenizer (exceptions: core/docs/reference/tokenizers.md). Special tokens in a text
+/// are treated as text. `place` names the tokenizer in messages.
 /// Errors: [tokenizer/transformers].
 std::map<std::string, std::string> transformers_files(const ModelProto& model,
                                                       const SpecialIds& special,

@@ -8,7 +8,7 @@
 namespace s2s::sentencepiece_plugin {
 namespace {
 
-/// The four bytes of a character of U+10000 and up.
+/// UTF-8 of a code point from U+10000: four bytes.
 std::string utf8(uint32_t code) {
   std::string text;
   for (const unsigned shift : {18U, 12U, 6U, 0U}) {
@@ -22,7 +22,6 @@ bool is_ascii_mark(const std::string& character) {
   return character.size() == 1 && std::ispunct(static_cast<unsigned char>(character[0])) != 0;
 }
 
-/// The characters that texts are known to have: those of normal pieces.
 std::set<std::string> known_characters(const ModelProto& model) {
   std::set<std::string> known;
   for (const Piece& piece : model.pieces) {
@@ -32,7 +31,7 @@ std::set<std::string> known_characters(const ModelProto& model) {
   return known;
 }
 
-/// What to escape of a piece: a punctuation mark, if it has one.
+/// The character of a piece to escape: a punctuation mark if there is one.
 std::string character_to_escape(const std::string& piece) {
   const std::vector<std::string> all = characters(piece);
   const auto mark = std::find_if(all.begin(), all.end(), is_ascii_mark);
@@ -47,7 +46,7 @@ std::map<std::string, std::string> choose_escapes(const ModelProto& model, FreeC
   const bool is_word = model.model_type == ModelType::kWord;
   for (const Piece& piece : model.pieces) {
     const bool is_found = piece.type == PieceType::kNormal || piece.type == PieceType::kUnused;
-    // Added tokens find user-defined symbols first, but a word model has no such step.
+    // Added tokens match user-defined symbols first. A word model has no such step.
     if (is_found || (piece.type == PieceType::kUserDefined && !is_word)) continue;
     const std::vector<std::string> all = characters(piece.text);
     const bool is_escaped = std::any_of(
@@ -58,8 +57,9 @@ std::map<std::string, std::string> choose_escapes(const ModelProto& model, FreeC
   return escapes;
 }
 
-/// Byte fallback would write the bytes of an escape's private character. The byte's own piece
-/// takes its name where the escaped character has no piece, and BPE's merges need it, too.
+/// Byte fallback would emit the bytes of an escape's private character. The byte piece therefore
+/// takes the name of the private character if the escaped character has no piece. BPE merges need
+/// such a name, too.
 void name_byte_pieces(const ModelProto& model, PieceNames& pieces) {
   const bool is_bpe = model.model_type == ModelType::kBpe;
   const std::set<std::string> known = known_characters(model);
@@ -132,7 +132,8 @@ PieceNames name_pieces(const ModelProto& model, FreeCharacters& free) {
     const bool is_found = piece.type == PieceType::kNormal || piece.type == PieceType::kUnused;
     std::string name = is_unigram && is_found ? escaped(piece.text, pieces.escapes) : piece.text;
     if (is_unused) name = pieces.unused_mark + name;
-    // A word model's pieces are whole words: each ends with a space, as the words of texts do.
+    // Pieces of a word model are whole words. Each ends with a space, like the words of the
+    // normalized text.
     pieces.names.push_back(is_word && is_found ? name + " " : name);
   }
   if (model.byte_fallback) name_byte_pieces(model, pieces);

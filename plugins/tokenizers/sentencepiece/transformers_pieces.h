@@ -1,5 +1,5 @@
 #pragma once
-// A SentencePiece vocabulary as the `tokenizers` package takes it.
+// The vocabulary of a SentencePiece model for the `tokenizers` package.
 
 #include <cstdint>
 #include <map>
@@ -14,7 +14,7 @@ namespace s2s::sentencepiece_plugin {
 
 inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581
 
-/// Characters of the private use area (U+10FF00 and up) that no piece contains.
+/// Characters of the private use area (from U+10FF00) that no piece contains.
 class FreeCharacters {
  public:
   explicit FreeCharacters(const ModelProto& model);
@@ -25,16 +25,17 @@ class FreeCharacters {
   uint32_t next_ = 0x10FF00;
 };
 
-/// The names that pieces have in tokenizer.json. The package's Unigram finds every name of its
-/// vocabulary in a text, SentencePiece only normal pieces: a text "<s>" is no BOS. One character of
-/// each other piece is escaped: texts and normal pieces have a private character in its place.
+/// Names of the pieces in tokenizer.json. The package's Unigram finds every name of its vocabulary
+/// in a text; SentencePiece finds only normal pieces, so the text "<s>" is not BOS. One character
+/// of each other piece is therefore escaped: texts and normal pieces get a private character
+/// instead of it.
 struct PieceNames {
   std::vector<std::string> names;              // by id
-  std::map<std::string, std::string> escapes;  // character -> its private one
-  std::string unused_mark;  // begins the names of unused pieces; "": there are none
+  std::map<std::string, std::string> escapes;  // character -> private character
+  std::string unused_mark;  // prefix of the names of unused pieces; "": there are none
 };
 
-/// The characters of UTF-8 text; a byte that begins none is one of its own.
+/// Splits UTF-8 text into characters. A byte that starts no character counts as one.
 std::vector<std::string> characters(std::string_view text);
 
 std::string escaped(const std::string& text, const std::map<std::string, std::string>& escapes);

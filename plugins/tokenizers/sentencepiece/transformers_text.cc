@@ -20,7 +20,7 @@ json replace_pattern(const std::string& pattern, const std::string& content) {
   return replacement("Regex", pattern, content);
 }
 
-/// A pattern of Oniguruma that matches exactly `text`.
+/// An Oniguruma pattern that matches exactly `text`.
 std::string quoted(const std::string& text) {
   std::string pattern;
   for (const char c : text) {
@@ -47,8 +47,9 @@ std::string base64(const std::string& bytes) {
   return text;
 }
 
-/// Places where NFKC does more than the rules: it sorts marks, and adds a final to a Korean
-/// syllable. Pairs of marks that make one character together (Vietnamese, Greek) stay.
+/// Places where NFKC does more than the model's rules: it sorts marks, and adds a final consonant
+/// to a Korean syllable. Pairs of marks that compose to one character (Vietnamese, Greek) are
+/// excluded.
 std::string places_without_composition() {
   const std::string mark = R"((?=[\p{Mn}\x{1D165}-\x{1D172}]))";
   const std::string after_mark = R"((?<=[\p{Mn}\x{1D165}-\x{1D172}]))";
@@ -58,16 +59,16 @@ std::string places_without_composition() {
          R"(|(?<=[\u031B\u0323\u0327\u0328])(?![\u0300-\u0314\u0323\u0342\u0345]))" + mark;
 }
 
-/// The model's own rules. The package applies them to a grapheme of up to five bytes as to one
-/// character, and of what follows the character that has a rule nothing stays; in longer ones it
-/// finds no rule of several characters. Those rules compose, which NFKC does before, and with
-/// a cut between the characters no grapheme has two of them.
+/// Adds the model's rules. The package treats a grapheme of up to five bytes as one character, and
+/// drops the characters after the one with a rule. In longer graphemes it does not find rules of
+/// several characters. Those rules are compositions, which NFKC does first; the cuts then split
+/// graphemes so that none has two such characters.
 void add_rules(const ModelProto& model, FreeCharacters& free, json& steps) {
   if (model.charsmap.empty()) return;
   const bool is_nfkc = model.normalization.find("nfkc") != std::string::npos;
   const std::string cut = free.take();
   if (is_nfkc) {
-    // Rules of the kind nmt keep the wide tilde, which Japanese needs.
+    // The nmt rules keep the wide tilde, which Japanese needs.
     const std::string wide_tilde = "\xEF\xBD\x9E", kept_tilde = free.take();
     steps.push_back(replace_pattern(places_without_composition(), cut));
     steps.push_back(replace_text(wide_tilde, kept_tilde));
@@ -79,8 +80,8 @@ void add_rules(const ModelProto& model, FreeCharacters& free, json& steps) {
   if (is_nfkc) steps.push_back(replace_text(cut, ""));
 }
 
-/// Puts `mark` before every text that is not empty. The package sends the added tokens' own
-/// contents through the normalizer, too, and those stay as they are.
+/// Puts `mark` before every text that is not empty. The package also normalizes the contents of
+/// added tokens; those must not change.
 json dummy_prefix(const std::string& mark, const std::vector<std::string>& added,
                   const std::map<std::string, std::string>& escapes) {
   if (added.empty()) return {{"type", "Prepend"}, {"prepend", mark}};
@@ -101,7 +102,7 @@ json transformers_normalizer(const ModelProto& model, const PieceNames& pieces,
                              const std::vector<std::string>& added, FreeCharacters& free) {
   const std::string mark = model.escape_whitespaces ? kMark : " ";
   json steps = json::array();
-  // Spaces that are stripped may leave nothing, and nothing gets no prefix.
+  // A text may be empty after spaces are stripped. An empty text gets no prefix.
   const bool is_prefix_last = model.remove_extra_whitespaces;
   if (model.add_dummy_prefix && !is_prefix_last) steps.push_back(dummy_prefix(mark, added, {}));
   add_rules(model, free, steps);
@@ -126,8 +127,8 @@ json transformers_normalizer(const ModelProto& model, const PieceNames& pieces,
 }
 
 json transformers_decoder(const ModelProto& model, const PieceNames& pieces, FreeCharacters& free) {
-  // What becomes a space or the unknown piece's text is marked until all pieces are one text: the
-  // first space mark goes, and neither an unknown piece's space nor a byte's goes with it.
+  // Spaces and the unknown piece's text use private marks until all pieces are one text. Only the
+  // first space mark is removed, and not a space from an unknown piece or a byte.
   const std::string space = free.take(), unknown = free.take();
   json steps = json::array();
   if (model.model_type == ModelType::kWord) steps.push_back(replace_text(" ", ""));

@@ -1,5 +1,5 @@
 #pragma once
-// How texts pass through a SentencePiece model, as members of tokenizer.json.
+// The text steps of a SentencePiece model as members of tokenizer.json.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace s2s::sentencepiece_plugin {
 
-/// The member `normalizer`. `added`: the user-defined symbols that added tokens find.
+/// The member `normalizer`. `added`: the user-defined symbols that are added tokens.
 /// Source: sentencepiece 0.1.97, src/normalizer.cc Normalizer::Normalize.
 nlohmann::json transformers_normalizer(const ModelProto& model, const PieceNames& pieces,
                                        const std::vector<std::string>& added, FreeCharacters& free);

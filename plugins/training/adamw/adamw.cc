@@ -1,4 +1,4 @@
-// AdamW: one fused pass over all parameters of one learning-rate scale.
+// AdamW: one fused update for all parameters with the same learning-rate scale.
 // Source: PyTorch's torch.optim.AdamW; the kernel is ATen's _fused_adamw_.
 
 #include <ATen/ATen.h>
@@ -23,7 +23,7 @@ struct AdamWOptions {
   }
 };
 
-/// Parameters that share a learning-rate scale, with their moments, in one order.
+/// Parameters with the same learning-rate scale, and their moments, in the same order.
 struct Group {
   double lr_scale = 1;
   std::vector<std::string> names;
@@ -105,7 +105,7 @@ class AdamW : public Optimizer {
     return groups_.back();
   }
 
-  /// Parameters without a gradient are left alone, as PyTorch does.
+  /// Skips parameters without a gradient, as PyTorch does.
   void step_group(Group& group, double learning_rate) {
     std::vector<at::Tensor> parameters, gradients, first, second, steps;
     for (size_t i = 0; i < group.parameters.size(); ++i) {

@@ -15,7 +15,7 @@ struct CosineOptions {
   std::optional<int64_t> constant_steps;
   std::optional<double> constant_ratio;
   double min_lr = 0;
-  int64_t max_steps = 1;  // the config has to say it
+  int64_t max_steps = 1;  // required in the config
   std::vector<int64_t> restarts;
   void visit(OptionVisitor& v) {
     v("warmup_steps", warmup_steps, "number of optimizer steps of linear warm-up", at_least(0));
@@ -53,7 +53,7 @@ class Phase {
 
   double learning_rate(int64_t step, double base) const {
     if (warmup_ > 0 && step <= warmup_) {
-      // With a constant phase the warm-up starts at 0, without one at one step's share.
+      // With a constant phase, the warm-up starts at 0; without one, at the fraction of one step.
       return constant_ > 0
                  ? base * static_cast<double>(step) / static_cast<double>(warmup_)
                  : base * static_cast<double>(step + 1) / static_cast<double>(warmup_ + 1);
@@ -100,8 +100,8 @@ class CosineAnnealing : public Schedule {
       ExitCode::kConfig, "schedule/steps",
       path + ": " + problem + " (" + options.origin().text() +
           ")\n  expected: warm-up and constant steps that leave room below max_steps (with "
-          "restarts: in every phase), each given as steps or as a ratio, not both; restarts "
-          "that rise");
+          "restarts: in every phase), each given as steps or as a ratio, not both; restarts in "
+          "ascending order");
 }
 
 std::unique_ptr<Schedule> create(const Config& options, const BuildContext& context) {
@@ -111,7 +111,7 @@ std::unique_ptr<Schedule> create(const Config& options, const BuildContext& cont
   }
   const auto& steps = read.restarts;
   if (std::adjacent_find(steps.begin(), steps.end(), std::greater_equal<>()) != steps.end()) {
-    throw_steps(context.path, "the restarts do not rise", options);
+    throw_steps(context.path, "the restarts are not in ascending order", options);
   }
   auto schedule = std::make_unique<CosineAnnealing>(read);
   for (const Phase& phase : schedule->phases()) {

@@ -104,7 +104,7 @@ TEST_CASE("an index that names files that are not there") {
                        {{"model.norm.weight", "model-00001-of-00002.safetensors"},
                         {"lm_head.weight", "model.safetensors"}}}};
   write_text(folder.path() / "model.safetensors.index.json", index.dump());
-  folder.check_refused(5, {"[weights/index]", "model-00001-of-00002.safetensors' is not there",
+  folder.check_refused(5, {"[weights/index]", "model-00001-of-00002.safetensors' is missing",
                            "has no tensor 'lm_head.weight'"});
 }
 

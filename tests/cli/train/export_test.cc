@@ -127,7 +127,7 @@ TEST_CASE("every family's export is what transformers' class of it reads") {
     train_tiny(run, all);
     const Outcome outcome = export_to(run, output);
     REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
-    CHECK(contains(outcome.output, "AutoTokenizer of transformers 5 gives other ids") ==
+    CHECK(contains(outcome.output, "AutoTokenizer of transformers 5 gives different ids") ==
           (name == "qwen"));
     // Our own reader takes the folder, sizes included, and gives the same model.
     Words again = {"model.llm={name: " + name + ", path: '" + output.string() + "'}",

@@ -111,7 +111,7 @@ TEST_CASE("a run's folder, a folder of recordings and a channel are all that gen
   CHECK_FALSE(fs::exists(output));
   const Outcome done = with({"0"});
   REQUIRE_MESSAGE(done.exit_code == 0, done.output);
-  CHECK(contains(done.output, "takes " + (uninterrupted_run() / "checkpoints/step=24").string()));
+  CHECK(contains(done.output, "loading " + (uninterrupted_run() / "checkpoints/step=24").string()));
   CHECK(contains(done.output, "a.wav has 2 channels; channel 0 is used"));
   CHECK(contains(done.output, "  speech: " + (output / "000_a.wav").string()));
   CHECK(contains(done.output, "  text:   "));

@@ -76,7 +76,7 @@ TEST_CASE("a folder that lacks a group, a file or its state gets no name") {
     if (missing < files.size()) files.erase(files.begin() + static_cast<int64_t>(missing));
     s2s::CheckpointIndex index = s2s::write_rank_files(partial, files, 0, 1);
     if (missing != 3) write(partial / "state.json", s2s::state_json({}, {}).dump());
-    CHECK_THROWS_WITH(s2s::publish(target, std::move(index)), doctest::Contains("read again"));
+    CHECK_THROWS_WITH(s2s::publish(target, std::move(index)), doctest::Contains("is not complete"));
     CHECK_FALSE(fs::exists(target));
   }
 }
@@ -299,6 +299,8 @@ TEST_CASE("a checkpoint with what no index lists, and one through links, is told
   fs::create_directory_symlink("/", path + "/root");
   const auto findings = s2s::verify_checkpoint(path).findings;
   REQUIRE(findings.size() == 2);
-  CHECK((findings[0] + findings[1]).find("/root is not of this checkpoint") != std::string::npos);
-  CHECK((findings[0] + findings[1]).find("tokenizer/more.json is not") != std::string::npos);
+  CHECK((findings[0] + findings[1]).find("/root does not belong to this checkpoint") !=
+        std::string::npos);
+  CHECK((findings[0] + findings[1]).find("tokenizer/more.json does not belong") !=
+        std::string::npos);
 }

@@ -96,7 +96,7 @@ TEST_CASE("ranks that differ are told in what, before anything else") {
                           unused_port(), milliseconds(20000));
   CHECK(contains(heard[0], "comm/ranks-differ: "));
   CHECK(contains(heard[0], "trainer.seed: 1 (ranks 0, 2), 2 (rank 1)"));
-  CHECK(contains(heard[0], "x: y (ranks 0, 1), not there (rank 2)"));
+  CHECK(contains(heard[0], "x: y (ranks 0, 1), missing (rank 2)"));
   CHECK(contains(heard[1], "comm/ranks-differ: rank 1 does not start"));
   CHECK(contains(heard[2], "comm/ranks-differ: rank 2 does not start"));
 }

@@ -173,7 +173,7 @@ TEST_CASE("a store keeps what c10d stores keep") {
   const std::string large(3000000, 'x');
   store->set("large", large);
   CHECK(store->clone()->get_to_str("large") == large);
-  CHECK(contains(error_of([&] { store->add("a", 1); }), "another kind of value"));
+  CHECK(contains(error_of([&] { store->add("a", 1); }), "an unexpected answer"));
 }
 
 TEST_CASE("who waits hears at once, or after the limit") {
@@ -283,7 +283,7 @@ TEST_CASE("texts that no rank has written end the start with a message for all")
       store->set("s2s/0/rank/2", text);
       store->wait({"s2s/0/verdict"}, milliseconds(20000));
     });
-    CHECK(contains(heard[0], "[comm/introduction] what rank 1 has left"));
+    CHECK(contains(heard[0], "[comm/introduction] the message of rank 1"));
     CHECK(contains(heard[1], "[comm/introduction] rank 1 does not start"));
     CHECK(contains(heard[2], "[comm/introduction] rank 2 does not start"));
   }
@@ -301,7 +301,7 @@ TEST_CASE("a verdict that rank 0 has not written ends the others with a message"
   CHECK(contains(error_of([&] {
                    const Rendezvous met(place, {}, {timeout, timeout});
                  }),
-                 "[comm/introduction] what rank 0 has left"));
+                 "[comm/introduction] the message of rank 0"));
 }
 
 TEST_CASE("rank 0 listens where it was told, and nowhere else") {

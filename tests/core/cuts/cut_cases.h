@@ -125,10 +125,10 @@ inline CaseJson run_case(const CaseJson& test_case) {
     CaseJson result = CaseJson::array();
     for (const Cut& cut : operations().at(name)(cuts, test_case.at("args"))) {
       CaseJson made = CaseJson::parse(to_json(cut));
-      made["derived"] = {{"duration", cut.duration_s}, {"supervisions", CaseJson::array()}};
-      for (const Supervision& turn : cut.supervisions) {
-        made["derived"]["supervisions"].push_back(CaseJson::parse(to_json(turn)));
-      }
+      Cut turns;  // of a mix, too
+      turns.supervisions = cut.supervisions;
+      made["derived"] = {{"duration", cut.duration_s},
+                         {"supervisions", CaseJson::parse(to_json(turns))["supervisions"]}};
       result.push_back(std::move(made));
     }
     return result;

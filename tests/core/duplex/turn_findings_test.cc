@@ -85,9 +85,9 @@ TEST_CASE("some swapped cuts among many are named, few are not") {
 TEST_CASE("what to do about swapped channels depends on where they are") {
   const TurnFit swapped = of_order(ChannelOrder::kSwapped);
   CHECK(sentence(report_of({{3, swapped}}).findings[0]) ==
-        "in 3 of 3 cuts the user's turns lie where the user's channel is silent and the agent's is "
+        "in 3 of 3 cuts the user's channel is silent during the user's turns and the agent's is "
         "not; the channels are swapped (the first: cuts.jsonl:1: cut 'd1'); swap 'recording' and "
-        "'target_audio' in these cuts, or the speakers of their turns; listen to one first");
+        "'target_audio' in these cuts, or the speakers of their turns; listen to one cut first");
   Cut stereo = numbered(1);
   stereo.recording->sources.front().channels = {0, 1};
   stereo.set_custom("target_audio", *stereo.recording);
@@ -101,7 +101,7 @@ TEST_CASE("what to do about swapped channels depends on where they are") {
   of_agent.user.num_turns = 0;
   const TurnFinding finding = report_of({{3, of_agent}}).findings.at(0);
   CHECK(finding.which == "agent");
-  CHECK(finding.text.find("the agent's turns lie where the agent's channel is silent and the "
+  CHECK(finding.text.find("the agent's channel is silent during the agent's turns and the "
                           "user's is not") != std::string::npos);
 }
 
@@ -142,7 +142,7 @@ TEST_CASE("speech without turns and turns without speech are summed over their c
   const TurnReport report = report_of({{3, cut_off}, {2, good()}});
   REQUIRE(report.findings.size() == 2);
   CHECK(report.findings[0].text ==
-        "in 3 of 5 cuts turns of the user lie where the user's channel is silent: 3 turns, 4.5 s");
+        "in 3 of 5 cuts the user's channel is silent during turns of the user: 3 turns, 4.5 s");
   CHECK(report.findings[1].seconds == doctest::Approx(12));
   CHECK(report.findings[1].text ==
         "in 3 of 5 cuts much of the speech in the agent's channel has no turn: 12.0 of 30.0 s, of "

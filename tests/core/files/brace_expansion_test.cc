@@ -11,22 +11,22 @@ namespace {
 using Names = std::vector<std::string>;
 
 TEST_CASE("braces stand for what braceexpand makes of them") {
-  CHECK(expand_braces("plain") == Names{"plain"});
-  CHECK(expand_braces("item{1..3}") == Names{"item1", "item2", "item3"});
-  CHECK(expand_braces("{a..c}") == Names{"a", "b", "c"});
-  CHECK(expand_braces("i{,.bak}") == Names{"i", "i.bak"});
-  CHECK(expand_braces("p{2.{5..6},3.{2,3}}") == Names{"p2.5", "p2.6", "p3.2", "p3.3"});
-  CHECK(expand_braces("{07..10}") == Names{"07", "08", "09", "10"});
-  CHECK(expand_braces("{a..g..2}") == Names{"a", "c", "e", "g"});
-  CHECK(expand_braces("{4..1}") == Names{"4", "3", "2", "1"});
-  CHECK(expand_braces("{2..-1}") == Names{"2", "1", "0", "-1"});
-  CHECK(expand_braces("{-01..1}") == Names{"-01", "000", "001"});
-  CHECK(expand_braces("x{one}y{}") == Names{"x{one}y{}"});
-  CHECK(expand_braces("{x{1..2}y}") == Names{"{x1y}", "{x2y}"});
-  CHECK(expand_braces("{a,b}{1,2}") == Names{"a1", "a2", "b1", "b2"});
-  CHECK(expand_braces("\\{1,2}") == Names{"\\1", "\\2"});
-  CHECK(expand_braces("{5..5}") == Names{"5"});
-  CHECK(expand_braces("{0..5..-2}") == Names{"0", "2", "4"});
+  CHECK(expand_shard_pattern("plain") == Names{"plain"});
+  CHECK(expand_shard_pattern("item{1..3}") == Names{"item1", "item2", "item3"});
+  CHECK(expand_shard_pattern("{a..c}") == Names{"a", "b", "c"});
+  CHECK(expand_shard_pattern("i{,.bak}") == Names{"i", "i.bak"});
+  CHECK(expand_shard_pattern("p{2.{5..6},3.{2,3}}") == Names{"p2.5", "p2.6", "p3.2", "p3.3"});
+  CHECK(expand_shard_pattern("{07..10}") == Names{"07", "08", "09", "10"});
+  CHECK(expand_shard_pattern("{a..g..2}") == Names{"a", "c", "e", "g"});
+  CHECK(expand_shard_pattern("{4..1}") == Names{"4", "3", "2", "1"});
+  CHECK(expand_shard_pattern("{2..-1}") == Names{"2", "1", "0", "-1"});
+  CHECK(expand_shard_pattern("{-01..1}") == Names{"-01", "000", "001"});
+  CHECK(expand_shard_pattern("x{one}y{}") == Names{"x{one}y{}"});
+  CHECK(expand_shard_pattern("{x{1..2}y}") == Names{"{x1y}", "{x2y}"});
+  CHECK(expand_shard_pattern("{a,b}{1,2}") == Names{"a1", "a2", "b1", "b2"});
+  CHECK(expand_shard_pattern("\\{1,2}") == Names{"\\1", "\\2"});
+  CHECK(expand_shard_pattern("{5..5}") == Names{"5"});
+  CHECK(expand_shard_pattern("{0..5..-2}") == Names{"0", "2", "4"});
 }
 
 TEST_CASE("patterns of shards as in NeMo") {
@@ -41,7 +41,7 @@ TEST_CASE("patterns of shards as in NeMo") {
 TEST_CASE("patterns that are none") {
   const auto message = [](const std::string& pattern) -> std::string {
     try {
-      expand_braces(pattern);
+      expand_shard_pattern(pattern);
     } catch (const Error& error) {
       return error.what();
     }
@@ -55,7 +55,7 @@ TEST_CASE("patterns that are none") {
   CHECK(test::contains(message(std::string(70000, 'x')), "64 KiB"));
   CHECK(test::contains(message("{0..99999999999999999999}"), "too large"));
   CHECK(test::contains(message(std::string(100, '{') + std::string(100, '}')), "deep"));
-  CHECK(expand_braces("{9223372036854775805..9223372036854775807}").size() == 3);
+  CHECK(expand_shard_pattern("{9223372036854775805..9223372036854775807}").size() == 3);
 }
 
 }  // namespace

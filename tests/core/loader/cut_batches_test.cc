@@ -229,7 +229,7 @@ TEST_CASE("seeds are numbers, the run's, or drawn") {
   CutBatchesContext context = context_of();
   context.seed = 5;
   CutBatchesContext other = context;
-  other.entropy = [] { return uint64_t{5}; };
+  other.draw_entropy = [] { return uint64_t{5}; };
   CHECK(first_ids("", context) == first_ids(", seed: 5", context_of()));
   CHECK(first_ids("", context) == first_ids(", shard_seed: trng", other));
   CHECK(first_ids("", context) == first_ids(", seed: randomized", context));

@@ -35,7 +35,7 @@ struct Sources {
     parts.open = [this](const s2s::data::CutBatchesContext& where) {
       FakeSet made = set;
       made.repeat = where.allow_infinite;
-      made.seed += where.seed_shift + (trng ? where.entropy() : 0);
+      made.seed += where.seed_shift + (trng ? where.draw_entropy() : 0);
       auto batches = std::make_unique<FakeBatches>(made);
       last = batches.get();
       return batches;
@@ -47,7 +47,7 @@ struct Sources {
   }
 
   s2s::test::TableTokenizer tokenizer;
-  s2s::CutSourceContext context;
+  s2s::DataContext context;
   CutsSourceOptions options;
   FakeSet set;
   bool trng = false;
@@ -196,7 +196,7 @@ TEST_CASE("too many bad cuts are listed, with the rank that met them") {
     const std::string text = error.what();
     CAPTURE(text);
     CHECK(text.find(
-              "data.train_ds: data rank 1: 2 cuts cannot be used, but skip_bad allows only 1") !=
+              "data.train_ds: data rank 1: 2 cuts cannot be used; expected at most 1 (skip_bad)") !=
           std::string::npos);
     CHECK(text.find("\n  [test/bad-audio] made-up.jsonl:2: cut 's0e0b1r2p0'") != std::string::npos);
   }

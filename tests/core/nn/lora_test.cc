@@ -112,7 +112,7 @@ TEST_CASE("an adapter of PEFT gives PEFT's logits and gradients") {
   }
 }
 
-TEST_CASE("merged adapters compute the same alone, and come out again") {
+TEST_CASE("merged adapters compute the same alone") {
   Adapted adapted;
   const at::NoGradGuard no_grad;
   const at::Tensor ids = adapted.file.tensor("input/ids");
@@ -124,11 +124,6 @@ TEST_CASE("merged adapters compute the same alone, and come out again") {
   const s2s::TensorMap merged =
       s2s::export_weights(adapted.model, adapted.model.checkpoint_names());
   for (const auto& [name, tensor] : expected) CHECK(is_close(merged.at(name), tensor));
-  s2s::unmerge_lora(adapted.model);
-  for (const auto& [name, tensor] : adapted.file.tensors("weights/")) {
-    CHECK(is_close(merged.at(name), tensor));  // a view of what is unmerged
-  }
-  CHECK(is_close(logits(adapted.model, ids), adapted.file.tensor("output/logits")));
 }
 
 TEST_CASE("a new adapter changes nothing until it is trained, and drops inputs only in training") {
@@ -197,14 +192,14 @@ TEST_CASE("an adapter that does not fit the options is an error") {
   };
   s2s::LoraOptions options = peft_options();
   options.r = 4;
-  CHECK(has(load(options, kData + "peft_lora"), "'r' is 3, expected 4, as model.lora says"));
+  CHECK(has(load(options, kData + "peft_lora"), "'r' is 3, expected 4, as in model.lora"));
   std::filesystem::copy(kData + "peft_lora", folder.path(),
                         std::filesystem::copy_options::overwrite_existing);
   const std::string config = folder / "adapter_config.json";
   write_bytes(config, R"({"r":3,"lora_alpha":12,"use_dora":true})");
   CHECK(has(load(peft_options(), folder.path()), "'use_dora' is true, expected false"));
   write_bytes(config, R"({"r":3})");
-  CHECK(has(load(peft_options(), folder.path()), "'lora_alpha' is no number"));
+  CHECK(has(load(peft_options(), folder.path()), "'lora_alpha' is not a number"));
   CHECK(has(load(peft_options(), folder / "none"), "[weights/unreadable]"));
 }
 

@@ -52,6 +52,29 @@ TEST_CASE("chunked cross entropy equals the plain one, forward and backward") {
   }
 }
 
+TEST_CASE("in bfloat16 the head's gradient is not rounded after each chunk") {
+  // 48 chunks of 16 rows; each adds -0.48 to the row of the label.
+  const int64_t rows = 768, vocab = int64_t{1} << 18;
+  const auto options = at::TensorOptions().dtype(at::kBFloat16);
+  const at::Tensor x = at::full({rows, 1}, 0.03, options).set_requires_grad(true);
+  const at::Tensor weight = at::zeros({vocab, 1}, options).set_requires_grad(true);
+  s2s::linear_cross_entropy(x, {weight, {}}, at::zeros({rows, 1}, at::kLong)).backward();
+  const double expected = -static_cast<double>(rows) * x[0][0].item<double>();
+  CHECK((weight.grad().scalar_type() == at::kBFloat16));
+  CHECK(weight.grad()[0][0].item<double>() == doctest::Approx(expected).epsilon(0.005));
+}
+
+TEST_CASE("a frozen head gets no gradient, and what it passes on is the same") {
+  Case a = make_case(9, 2, 11);
+  Case b = make_case(9, 2, 11);
+  b.weight.set_requires_grad(false);
+  b.bias.set_requires_grad(false);
+  s2s::linear_cross_entropy(a.x, {a.weight, a.bias}, a.labels).backward();
+  s2s::linear_cross_entropy(b.x, {b.weight, b.bias}, b.labels).backward();
+  CHECK(a.x.grad().equal(b.x.grad()));
+  CHECK_FALSE(b.weight.grad().defined());
+}
+
 TEST_CASE("cross entropy without bias and without row weights") {
   Case c = make_case(9, 2, 11);
   const at::Tensor ours = s2s::linear_cross_entropy(c.x, {c.weight, {}}, c.labels);

@@ -119,8 +119,8 @@ TEST_CASE("a row may be held by several ranks where the axis is larger than the 
               "ranks hold the same one)"});
   plan.rows[3].repeats = "num_heads";
   CHECK(findings(model, plan, on_tensor(1)) ==
-        Texts{"[plan/repeats] row 'layers.*.up' (colwise) repeats 'num_heads', which is no number "
-              "of the plan; expected one of its divisors: num_kv_heads"});
+        Texts{"[plan/repeats] row 'layers.*.up' (colwise) repeats 'num_heads', which the plan "
+              "does not define; expected one of its divisors: num_kv_heads"});
 }
 
 TEST_CASE("a vocabulary that does not divide is rounded up, each of a head's groups alone") {

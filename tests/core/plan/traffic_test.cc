@@ -100,7 +100,7 @@ TEST_CASE("a boundary from split to whole positions costs what one all-reduce co
   const s2s::Traffic unknown = traffic(inputs, boundaries);
   CHECK(unknown.tensor_per_position.total() == 0);
   CHECK(unknown.not_counted.size() == 3);
-  CHECK(unknown.not_counted[0] == "'layers.0': no weight says how wide its activation is");
+  CHECK(unknown.not_counted[0] == "'layers.0': the width of its activation is unknown");
   boundaries.rows.back() = {"layers.*.up", Style::kColwise, Layout::kFull, Layout::kLast};
   CHECK(traffic(inputs, boundaries).tensor_per_position.total() == 3 * 4 * 2 * 12 / 2.0);
   inputs.settings.mesh.sequence_parallel = false;
@@ -112,7 +112,7 @@ TEST_CASE("what is not counted is said") {
   plan_with_custom.rows[0].style = Style::kCustom;
   const s2s::Traffic partly = traffic(inputs_of("tensor=2,context=2,pipeline=2"), plan_with_custom);
   REQUIRE(partly.not_counted.size() == 3);
-  CHECK(partly.not_counted[0] == "row 'table' (custom): its strategy says");
+  CHECK(partly.not_counted[0] == "row 'table' (custom): only its strategy knows its traffic");
   CHECK(partly.not_counted[1].find("the pipeline axis") == 0);
   CHECK(partly.not_counted[2].find("the context axis") == 0);
 }
@@ -130,7 +130,7 @@ TEST_CASE("the printed plan says the traffic of the axes that the mesh has") {
         std::string::npos);
   CHECK(sharded.find("replicate  ") == std::string::npos);
   CHECK(text("tensor=2", 0)
-            .find("for each position of a micro-batch 216 B: all-gather 96 B, "
+            .find("per position of a micro-batch 216 B: all-gather 96 B, "
                   "reduce-scatter 72 B, all-reduce 48 B\n") != std::string::npos);
   CHECK(text("tensor=2", 10).find("activations 2.2 kB: all-gather 960 B") != std::string::npos);
 }

@@ -71,7 +71,7 @@ TEST_CASE("parts of tensors are read out of an archive, and released") {
 
 TEST_CASE("an archive that would fill the disk is refused before anything is unpacked") {
   const std::string bomb = tar_header("model_weights.ckpt", size_t{300} << 20) + tar_end();
-  CHECK(has(archive_error(gzip(bomb)), "a member of 314572800 bytes comes out of an archive of"));
+  CHECK(has(archive_error(gzip(bomb)), "bytes contains a member of 314572800 bytes"));
 }
 
 TEST_CASE("archives that are damaged, or hold something else, say so") {

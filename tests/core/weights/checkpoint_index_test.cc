@@ -80,11 +80,11 @@ TEST_CASE("shards have to be every element once") {
   s2s::TensorEntry tensor = example().groups["model"]["w"];
   CHECK(s2s::tiling_fault(tensor).empty());
   tensor.shards[1].runs[0].count = 3;
-  CHECK(s2s::tiling_fault(tensor) == "no rank holds number 5");
+  CHECK(s2s::tiling_fault(tensor) == "no rank has element 5");
   tensor.shards[1].runs[0] = {1, 5, 6, 4};
-  CHECK(s2s::tiling_fault(tensor) == "two ranks hold number 1");
+  CHECK(s2s::tiling_fault(tensor) == "two ranks have element 1");
   tensor.shards.clear();
-  CHECK(s2s::tiling_fault(tensor) == "no rank holds number 0");
+  CHECK(s2s::tiling_fault(tensor) == "no rank has element 0");
   tensor.sizes = {0, 6};
   CHECK(s2s::tiling_fault(tensor).empty());
 }

@@ -87,7 +87,7 @@ TEST_CASE("a run is not repeated more often than its file has room for") {
   set(json, "/tensors/model/w/shape", "[1099511627776, 2]");
   set(json, "/tensors/model/w/pieces", "[[0, [[0, 1, 2, 1099511627776]]]]");
   CHECK_THROWS_WITH_AS(s2s::parse_checkpoint_index("i", signed_text(json)),
-                       doctest::Contains("a shard larger than its file"), s2s::Error);
+                       doctest::Contains("a shard is larger than its file"), s2s::Error);
 }
 
 TEST_CASE("an index of more ranks than files is told at once") {
@@ -95,7 +95,7 @@ TEST_CASE("an index of more ranks than files is told at once") {
   index.num_ranks = int64_t{1} << 62;
   const auto faults = s2s::index_faults(index, /*is_weights_only=*/true);
   REQUIRE(faults.size() == 2);
-  CHECK(faults[1] == "it is of 4611686018427387904 ranks and lists 1 files");
+  CHECK(faults[1] == "it has 4611686018427387904 ranks and lists 1 files");
 }
 
 TEST_CASE("elements are counted with checks") {

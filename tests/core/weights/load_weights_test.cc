@@ -130,7 +130,7 @@ TEST_CASE("everything that is wrong with an index is listed") {
       R"("d":"gone.safetensors"}})");
   CHECK(has(error, "[weights/index]"));
   CHECK(has(error, "2 differences"));
-  CHECK(has(error, "gone.safetensors' is not there (2 tensors)"));
+  CHECK(has(error, "gone.safetensors' is missing (2 tensors)"));
   CHECK(has(error, "one.safetensors' has no tensor 'b'"));
   CHECK(has(index_error(R"({"weight_map":{"a":3}})"), "tensor 'a': number is not the name"));
   CHECK(has(index_error("[]"), "no 'weight_map'"));

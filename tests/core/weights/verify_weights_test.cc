@@ -47,7 +47,7 @@ TEST_CASE("all that is wrong with a folder is named at once") {
               R"({"metadata":{"total_size":1},"weight_map":{"a":"one.safetensors",)"
               R"("lost":"one.safetensors","b":"two.safetensors","c":"three.safetensors"}})");
   const std::string all = findings(folder.path());
-  CHECK(has(all, "three.safetensors' is not there; the index expects 1 tensors in it"));
+  CHECK(has(all, "three.safetensors' is missing; the index expects 1 tensors in it"));
   CHECK(has(all, "'a' is nan at [2, 1]"));
   CHECK(has(all, "[weights/format]"));
   CHECK(has(all, "tensor 'lost' is in"));

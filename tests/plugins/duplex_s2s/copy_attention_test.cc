@@ -48,6 +48,22 @@ TEST_CASE("a frame sees the words up to its own, not later ones") {
   CHECK_FALSE(after.select(1, 5).equal(before.select(1, 5)));
 }
 
+TEST_CASE("in bfloat16 no frame sees a later one, after the 256th neither") {
+  Fixture f;
+  f.copy.to(at::kCPU, at::kBFloat16);
+  const auto options = at::TensorOptions().dtype(at::kBFloat16);
+  f.hidden_BTH = at::randn({1, 400, kHidden}).to(options);
+  f.words_BTH = at::randn({1, 400, kHidden}).to(options);
+  f.mass_BT = at::rand({1, 400});
+  const at::Tensor before = f.whole();
+  for (const int64_t later : {201, 301, 399}) {
+    const at::Tensor kept = f.words_BTH.clone();
+    f.words_BTH.slice(1, later).add_(8);
+    CHECK(f.whole().slice(1, 0, later).equal(before.slice(1, 0, later)));
+    f.words_BTH = kept;
+  }
+}
+
 TEST_CASE("words that were not heard add nothing") {
   Fixture f;
   f.mass_BT.zero_();

@@ -15,6 +15,6 @@ int main() {
   model->materialize(at::kCPU, at::kFloat, 1);
   const auto answers = s2s::conformance::broken_promises(*model);
   for (const std::string& answer : answers) std::fprintf(stderr, "%s\n", answer.c_str());
-  if (answers.empty()) std::puts("all promises are kept");
+  if (answers.empty()) std::puts("ok");
   return answers.empty() ? 0 : 1;
 }

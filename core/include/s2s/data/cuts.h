@@ -1,7 +1,7 @@
 #pragma once
-// Lhotse cuts: types. A dialogue with the user's recording, the agent's recording and the turns is
-// a mono cut; multi-channel, padding and mixed cuts are what Lhotse's operations make of such.
-// Names and meaning of the fields are Lhotse's; cut_files.h reads and writes them.
+// Types of Lhotse cuts. A dialogue with the user's recording, the agent's recording and the turns
+// is a mono cut. Lhotse's operations create multi-channel, padding and mixed cuts from such cuts.
+// Field names and meanings are Lhotse's; cut_files.h reads and writes them.
 
 #include <cstdint>
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace s2s {
 
-/// A value that is kept as it was written, for instance a custom field: JSON on one line.
+/// A value that is kept as it was written (JSON on one line), for instance a custom field.
 struct JsonText {
   std::string text;
   bool operator==(const JsonText&) const = default;
@@ -23,13 +23,13 @@ struct JsonText {
 
 /// Where encoded audio (or an array) is.
 struct AudioSource {
-  /// What `source` is.
+  /// How to read `source`.
   enum class Type {
     kFile,     // `source` is a path
     kCommand,  // a shell command whose standard output is the encoded audio
     kUrl,
     kMemory,       // `bytes`
-    kShar,         // a placeholder; the bytes are in a tar beside the cuts
+    kShar,         // a placeholder; the bytes are in the Shar tar of this field
     kSharPointer,  // "TAR?o=BEGIN&e=END": `source` is TAR, the member's header begins at `begin`
   };
   Type type = Type::kFile;
@@ -41,14 +41,14 @@ struct AudioSource {
   std::optional<JsonText> video = {};  // kept, not used
 };
 
-/// One step of a recording's or mixed cut's processing at load time, as Lhotse writes it: a class
-/// name and its arguments ({"factor":1.1}).
+/// One processing step that is applied when a recording or a mixed cut is loaded, as Lhotse writes
+/// it: a class name and its arguments ({"factor":1.1}).
 struct AudioTransform {
   std::string name;
   JsonText kwargs = {"{}"};
 };
 
-/// Audio of one session: its sources hold its channels. Times are in seconds.
+/// Audio of one session. Each source contains some of the channels. Times are in seconds.
 struct Recording {
   std::string id;
   std::vector<AudioSource> sources;
@@ -58,12 +58,12 @@ struct Recording {
   std::vector<int64_t> channel_ids;  // empty: the sorted union of the sources' channels
   std::vector<AudioTransform> transforms;
 
-  /// channel_ids, or what the sources have.
+  /// channel_ids if set, else the channels of all sources.
   std::vector<int64_t> all_channels() const;
 };
 
-/// A stored array (Lhotse's Array, TemporalArray, Image or Features), kept as JSON; `bytes` is the
-/// encoded data (npy, llc) when it came out of a Shar tar.
+/// A stored array (Lhotse's Array, TemporalArray, Image or Features), kept as JSON. `bytes` is the
+/// encoded data (npy, llc) if it was read from a Shar tar.
 struct StoredArray {
   JsonText manifest;
   std::shared_ptr<const std::string> bytes = {};
@@ -73,7 +73,8 @@ using CustomValue = std::variant<JsonText, Recording, StoredArray>;
 /// Custom fields in their order.
 using CustomFields = std::vector<std::pair<std::string, CustomValue>>;
 
-/// A word (or another unit) and when it is spoken, on the clock that its supervision's start has.
+/// A word (or another unit) and when it is spoken. Times have the same origin as the start of its
+/// supervision.
 struct AlignedWord {
   std::string text;
   double start_s = 0;
@@ -84,14 +85,14 @@ struct AlignedWord {
   double end_s() const { return start_s + duration_s; }
 };
 
-/// One turn. Times are on the cut's clock.
+/// One turn. Times are relative to the start of the cut.
 struct Supervision {
   std::string id;
   std::string recording_id;
   double start_s = 0;
   double duration_s = 0;
   std::vector<int64_t> channels = {0};
-  bool channel_is_list = false;  // how it is written
+  bool channel_is_list = false;  // true: the manifest has a list
   std::optional<std::string> text;
   std::optional<std::string> language;
   std::string speaker;  // "": none
@@ -99,7 +100,7 @@ struct Supervision {
   CustomFields custom;
   std::vector<std::pair<std::string, std::vector<AlignedWord>>> alignment;  // by kind
 
-  /// Rounded to 8 decimals, as Lhotse's.
+  /// Rounded to 8 decimals, as in Lhotse.
   double end_s() const;
   /// Alignment "word"; empty when there is none.
   const std::vector<AlignedWord>& words() const;
@@ -119,7 +120,7 @@ struct MixTrack {
   bool mute = false;
 };
 
-/// What a padding cut has in place of a recording and features.
+/// Fields of a padding cut, which has no recording and no features.
 struct CutPadding {
   int64_t sample_rate_hz = 0;
   double feat_value = 0;
@@ -130,7 +131,7 @@ struct CutPadding {
   std::optional<JsonText> video = {};
 };
 
-/// A stretch of a recording, or several mixed on tracks, with what is said in it. Times in seconds.
+/// A span of a recording, or several cuts mixed as tracks, with supervisions. Times in seconds.
 struct Cut {
   enum class Kind { kMono, kMulti, kPadding, kMixed };
   Kind kind = Kind::kMono;
@@ -150,27 +151,28 @@ struct Cut {
   std::vector<MixTrack> tracks;
   std::vector<AudioTransform> transforms;  // after mixing
 
-  // Where it is written.
+  // Where the cut was read from.
   std::string manifest;
   int64_t line = 0;
 
   /// "file:line: cut 'id'".
   std::string place() const;
-  /// Rate of the features or the recording, of padding, of the first audible track of a mix that is
-  /// not padding; 0: it has no audio.
+  /// Sample rate: of the features or the recording, of the padding, or (mixed cuts) of the first
+  /// audible track that is not padding; 0 when there is no audio.
   int64_t sample_rate_hz() const;
-  /// A custom field; of mixed cuts that of the first track that has it. Null: absent.
+  /// A custom field; for mixed cuts, from the first track that has it. Null: absent.
   const CustomValue* find_custom(const std::string& name) const;
-  /// A custom recording ("target_audio": the agent), as above. Null: absent or of another type.
+  /// A custom recording ("target_audio": the agent), found as above. Null: absent or of another
+  /// type.
   const Recording* find_recording(const std::string& name) const;
-  /// A custom string, number or flag. Nothing: absent or of another type.
+  /// A custom string, number or flag. Empty (or false): absent or of another type.
   std::optional<std::string> custom_text(const std::string& name) const;
   std::optional<double> custom_number(const std::string& name) const;
   bool custom_flag(const std::string& name) const;
-  /// A custom whole number or list of such; empty: absent or of another type.
+  /// A custom integer or list of integers; empty: absent or of another type.
   std::vector<int64_t> custom_integers(const std::string& name) const;
-  /// Replaces or adds; `erase_custom` removes. Of mixed cuts the first track that is not padding is
-  /// changed.
+  /// Sets or adds a custom field; `erase_custom` removes it. For mixed cuts, this changes the first
+  /// track that is not padding.
   void set_custom(const std::string& name, CustomValue value);
   void erase_custom(const std::string& name);
 };

@@ -1,6 +1,6 @@
 #pragma once
-// From cuts to the batches of a duplex model: the `data` block, token channels, collation.
-// Numbers and names follow NeMo's DuplexS2SDataset.
+// Converts cuts to batches of a duplex model: the `data` block, text channels, collation. Values
+// and names follow NeMo's DuplexS2SDataset.
 
 #include <cstdint>
 #include <string>
@@ -16,7 +16,7 @@
 
 namespace s2s {
 
-/// The `data` block of a config without its data sets.
+/// Options of the `data` block of a config, without its data sets.
 struct DuplexDataOptions {
   double frame_length = 0.08;
   int64_t source_sample_rate = 16000;
@@ -32,44 +32,45 @@ struct DuplexDataOptions {
   double command_timeout_s = 600;
 
   void visit(OptionVisitor& v);
-  /// Keys of the block that belong to others: train_ds, validation_ds, ...
+  /// Keys of the block that other code reads: train_ds, validation_ds, ...
   static std::vector<std::string> other_keys();
 };
 
-/// What happened to text while a token channel was written.
+/// Counts of tokens and turns while a text channel is built.
 struct TokenChannelCounts {
   int64_t turns = 0;
   int64_t long_turns = 0;          // text (with BOS) longer than its turn
   int64_t overwritten_tokens = 0;  // by an EOS or by another turn
   int64_t truncated_tokens = 0;    // beyond the end of the cut
-  int64_t dropped_tokens = 0;      // left out because their turn was over (LongText::kDrop)
+  int64_t dropped_tokens = 0;      // dropped because their turn had ended (LongText::kDrop)
   int64_t skipped_turns = 0;       // begin beyond the end of the cut
-  int64_t open_turns = 0;          // end at the end of the cut: no EOS
+  int64_t open_turns = 0;          // last until the end of the cut: no EOS
 
   TokenChannelCounts& operator+=(const TokenChannelCounts& other);
 };
 
-/// Where a channel's frames lie.
+/// Duration and frame rate of a text channel.
 struct FrameGrid {
   double duration_s = 0;
   double frame_length_s = 0.08;
   int64_t sample_rate_hz = 0;
 };
 
-/// `text` without time marks ("<|12|>"), runs of white space as one blank, none at the ends.
+/// Returns `text` without time marks ("<|12|>"). Runs of white space become one space, and none
+/// remains at either end.
 /// Source: NeMo s2s_dataset.py _strip_timestamps.
 std::string clean_text(const std::string& text);
 
-/// What becomes of a turn's tokens that come after its end.
+/// What to do with tokens of a turn that do not fit before the end of the turn.
 enum class LongText {
-  kKeep,  // they are written behind the EOS, as NeMo does
-  kDrop,  // they are left out: the EOS ends the turn
+  kKeep,  // write them after the EOS, as NeMo does
+  kDrop,  // drop them: the EOS ends the turn
 };
 
-/// Text channel [T] of the speakers in `roles`: PAD; for each turn in list order BOS and its ids
-/// from the frame of its start, cut off at the channel's end, then EOS at the frame of its end if
-/// that is inside. An EOS may overwrite a token; a later turn may overwrite an earlier one; a turn
-/// that begins beyond the end is skipped.
+/// Text channel [T] of the speakers in `roles`, filled with PAD. Each turn, in list order, writes
+/// BOS and its ids from the frame of its start, cut off at the end of the channel, and then EOS at
+/// the frame of its end if that frame exists. An EOS may overwrite a token, and a later turn may
+/// overwrite an earlier one. A turn that begins after the end of the channel is skipped.
 /// Source: NeMo s2s_dataset.py build_token_channel.
 std::vector<int64_t> build_token_channel(const std::vector<Supervision>& supervisions,
                                          const std::vector<std::string>& roles,
@@ -77,9 +78,9 @@ std::vector<int64_t> build_token_channel(const std::vector<Supervision>& supervi
                                          TokenChannelCounts* counts = nullptr,
                                          LongText long_text = LongText::kKeep);
 
-/// Text channel [T] as above, but each aligned word's ids begin `lead_frames` before the frame of
-/// the word's start, or behind what was written before it: the text goes along with the voice. A
-/// turn without word times is written as above. Source: the idea of Moshi's inner monologue
+/// Text channel [T] as above, but with word timing: the ids of each aligned word begin
+/// `lead_frames` before the frame in which the word starts, or after the ids of the previous word.
+/// A turn without word times is written as above. Source: inspired by Moshi's inner monologue
 /// (Defossez et al. 2024).
 std::vector<int64_t> build_spoken_channel(const std::vector<Supervision>& supervisions,
                                           const std::vector<std::string>& roles,
@@ -88,38 +89,39 @@ std::vector<int64_t> build_spoken_channel(const std::vector<Supervision>& superv
                                           TokenChannelCounts* counts = nullptr,
                                           LongText long_text = LongText::kKeep);
 
-/// Word channel [T]: PAD, and the ids of each aligned word from `delay_frames` after the frame of
-/// its end, or behind the word before when that is still being written. No BOS, no EOS.
+/// Word channel [T], filled with PAD. The ids of each aligned word begin `delay_frames` after the
+/// frame in which the word ends, or after the ids of the previous word. No BOS, no EOS.
 std::vector<int64_t> build_word_channel(const std::vector<Supervision>& supervisions,
                                         const std::vector<std::string>& roles,
                                         const FrameGrid& grid, int64_t delay_frames,
                                         const Tokenizer& tokenizer,
                                         TokenChannelCounts* counts = nullptr);
 
-/// A cut and the frame of the sequence where it begins.
+/// A cut and the frame of the sequence at which it begins.
 struct SequencePart {
   const Cut* cut = nullptr;
   int64_t first_frame = 0;
 };
 
-/// One row of a batch: a cut as it is, or several one after the other on the frame grid.
+/// One row of a batch: a single cut, or several cuts placed one after another on the frame grid.
 struct CutSequence {
   std::vector<SequencePart> parts;
-  /// Whole length in frames; 0: the only cut's own duration.
+  /// Total length in frames; 0: the duration of the only cut.
   int64_t num_frames = 0;
 
-  /// The cut's id; for several parts "id@frame+id@frame".
+  /// The cut's id; for several cuts "id@frame+id@frame".
   std::string id() const;
 };
 
-/// How a batch is made. `frames_rate_hz`: rate of the frame arithmetic; 0: the recording's own, or
-/// source_sample_rate for several parts (NeMo: the loader's sample_rate).
+/// How to build a batch. `frames_rate_hz`: the sample rate used to compute frames. 0: the
+/// recording's own rate, or source_sample_rate for rows of several cuts (NeMo: the loader's
+/// sample_rate).
 struct BatchSpec {
   DuplexDataOptions data;
   int64_t frames_rate_hz = 0;
 };
 
-/// Text channel arithmetic of one sequence, without audio.
+/// The text channels and turns of one sequence, without audio.
 struct SequenceText {
   std::vector<int64_t> target_tokens;
   std::vector<int64_t> source_tokens;
@@ -128,11 +130,11 @@ struct SequenceText {
   TokenChannelCounts target_counts;
   TokenChannelCounts source_counts;
 };
-/// The text channels and turns of one row, without its audio.
+/// Computes the text channels and turns of one row.
 SequenceText make_sequence_text(const CutSequence& sequence, const BatchSpec& spec,
                                 const Tokenizer& tokenizer);
 
-/// One row of a batch, loaded: audio float32 [S], as long as the row says.
+/// One loaded row of a batch. Audio is float32 [S].
 struct LoadedRow {
   std::string id;
   SequenceText text;
@@ -144,19 +146,18 @@ LoadedRow load_row(const CutSequence& sequence, const BatchSpec& spec, const Tok
 /// Pads rows to the longest: audio with zeros, tokens with `pad`.
 Batch collate_rows(std::vector<LoadedRow> rows, int64_t pad);
 
-/// Loads and pads. Errors: those of loading audio.
+/// Loads all rows and pads them. Errors: those of loading audio.
 Batch make_batch(const std::vector<CutSequence>& rows, const BatchSpec& spec,
                  const Tokenizer& tokenizer, AudioLoader& loader);
 
-/// What check_duplex_cuts finds in one cut, without looking for its files.
+/// Checks one cut like check_duplex_cuts, but does not look for its files.
 void check_duplex_cut(const Cut& cut, const DuplexDataOptions& options, bool allow_no_turns,
                       Findings& findings);
 
-/// Finds what makes cuts useless for a duplex model: [data/no-recording], [data/no-target],
+/// Reports cuts that a duplex model cannot use: [data/no-recording], [data/no-target],
 /// [data/no-turns] (no turn of either role, unless `allow_no_turns`), [data/turn-time] (a turn
-/// begins before its cut), [data/no-text],
-/// [data/no-alignment] (user_text: word_end or agent_text: word_start without word times), and with
-/// `check_files` [data/missing-file].
+/// begins before its cut), [data/no-text], [data/no-alignment] (user_text: word_end or agent_text:
+/// word_start without word times), and with `check_files` [data/missing-file].
 void check_duplex_cuts(const std::vector<Cut>& cuts, const DuplexDataOptions& options,
                        bool allow_no_turns, bool check_files, Findings& findings);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Frame and sample arithmetic of duplex data. Whether two programs agree on a token's frame
-// depends on how halves are rounded here, so the rules are Lhotse's to the last sample.
+// Frame and sample arithmetic of duplex data. The rounding of halves decides in which frame a token
+// is placed, so these functions round exactly as Lhotse does.
 
 #include <cstdint>
 
@@ -8,20 +8,20 @@
 
 namespace s2s {
 
-/// Number of frames in a stretch of audio; the nearest whole number, a half counts up.
+/// Number of frames in a duration, rounded to the nearest integer (halves up).
 /// Units: seconds, hertz. Negative durations give negative numbers.
 /// Rounding: samples and hop are first rounded to whole samples, halves to even (as Python's
-/// round); then (samples + hop / 2) / hop, both divisions towards minus infinity.
+/// round); then (samples + hop / 2) / hop, both divisions rounded towards minus infinity.
 /// Errors: [data/frames] when the rate is not positive or the hop is shorter than one sample.
 /// Source: lhotse/utils.py compute_num_frames.
 int64_t compute_num_frames(double duration_s, double frame_length_s, int64_t sample_rate_hz);
 
-/// The same from a sample count. Source: lhotse/utils.py compute_num_frames_from_samples.
+/// The same, from a number of samples. Source: lhotse/utils.py compute_num_frames_from_samples.
 int64_t compute_num_frames_from_samples(int64_t num_samples, double frame_length_s,
                                         int64_t sample_rate_hz);
 
-/// Number of samples in a duration. Unlike above, the product is first rounded to 8 decimals, and
-/// halves then count away from zero.
+/// Number of samples in a duration. Unlike compute_num_frames, rounds the product to 8 decimals
+/// first, and then halves away from zero.
 /// Units: seconds, hertz. Source: lhotse/utils.py compute_num_samples.
 int64_t compute_num_samples(double duration_s, int64_t sample_rate_hz);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Change of sample rate, equal to torchaudio's default method.
+// Resampling, equal to torchaudio's default method.
 // Shape letters: B batch, S samples.
 
 #include <ATen/core/Tensor.h>
@@ -15,26 +15,26 @@ namespace data {
 class Polyphase;
 }
 
-/// A windowed-sinc resampler (Hann, 6 zero crossings, roll-off 0.99). Its kernel is computed once:
-/// keep the object where many recordings of one rate come by.
+/// A windowed-sinc resampler (Hann, 6 zero crossings, roll-off 0.99). The constructor computes the
+/// kernel: keep the object to resample many recordings of one rate.
 /// Source: torchaudio.functional.resample (kernel in float32) and torchaudio.transforms.Resample
-/// (`double_kernel`: computed in float64, then rounded; lhotse uses this one).
+/// (`double_kernel`: computed in float64, then rounded; Lhotse uses this one).
 class Resampler {
  public:
   Resampler(int64_t from_hz, int64_t to_hz, bool double_kernel = false);
 
-  /// Samples that come out of so many: from * n / to rounded up, in float as torchaudio does.
+  /// Number of output samples: n * to / from, rounded up, computed in float as torchaudio does.
   int64_t num_samples(int64_t num_input_samples) const;
   /// Shapes: [B, S] or [S], float32 -> the same with num_samples(S). Computed on the calling thread
   /// of the CPU; carries no gradient.
   at::Tensor operator()(const at::Tensor& audio_BS) const;
 
  private:
-  int64_t from_, to_;                              // without their common divisor
+  int64_t from_, to_;                              // divided by their greatest common divisor
   std::shared_ptr<const data::Polyphase> phases_;  // null when the rates are equal
 };
 
-/// One recording; equal to torchaudio.functional.resample.
+/// Resamples one recording; equal to torchaudio.functional.resample.
 at::Tensor resample(const at::Tensor& audio_BS, int64_t from_hz, int64_t to_hz);
 
 }  // namespace s2s

@@ -1,5 +1,5 @@
 #pragma once
-// What tokenizer plugins share that make a vocabulary from texts.
+// Functions for tokenizer plugins that train a vocabulary on texts.
 
 #include <string>
 #include <string_view>
@@ -10,14 +10,14 @@
 
 namespace s2s {
 
-/// Texts of `input` (a file or a list of files, relative ones beside `base_dir`): the lines of a
-/// text file, the turns of cuts (.jsonl, .jsonl.gz), each as clean_text leaves it; no empty ones.
-/// `place` names the tokenizer's options in messages.
+/// Reads the texts of `input`, a file or a list of files (relative to `base_dir`): the lines of a
+/// text file, or the turns of cuts (.jsonl, .jsonl.gz). Each text is cleaned with clean_text; empty
+/// ones are dropped. `place` names the tokenizer's options in messages.
 /// Errors: [tokenizer/training-input], those of read_cuts.
 std::vector<std::string> read_training_texts(const Config& input, const std::string& place,
                                              const std::string& base_dir);
 
-/// Writes a tokenizer's file, and its folder, whole or not at all.
+/// Writes a tokenizer's file atomically, and creates its folder.
 /// Errors: [tokenizer/cannot-write].
 void write_tokenizer_file(const std::string& path, std::string_view bytes);
 

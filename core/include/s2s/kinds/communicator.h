@@ -1,12 +1,12 @@
 #pragma once
-// How the ranks of a run exchange tensors: kind `communicator`.
+// Collective communication between the ranks of a run: kind `communicator`.
 //
 //   Collective gathered = group.all_gather(full, shard, "layers.3");
 //   ...                       // work that does not touch `full` and `shard`
 //   gathered.wait();
 //
 // Every rank of a group calls the same collectives in the same order. Tensors are contiguous and
-// stay untouched until `wait` has returned. (core/docs/guides/parallelism.md)
+// must not be read or written until `wait` has returned. (core/docs/guides/parallelism.md)
 
 #include <ATen/core/Tensor.h>
 
@@ -24,12 +24,12 @@ class Store;
 
 namespace s2s {
 
-/// How elements of several ranks become one.
+/// How the elements of several ranks are combined.
 enum class Reduction { kSum, kAverage, kMax, kMin };
 /// As messages have it.
 const char* to_string(Reduction reduction);
 
-/// What ranks do together.
+/// The collective operations.
 enum class CollectiveKind {
   kAllReduce,
   kAllGather,
@@ -43,19 +43,19 @@ enum class CollectiveKind {
 /// As messages have it.
 const char* to_string(CollectiveKind kind);
 
-/// One collective as a rank called it: for messages, tests and the flight record.
+/// One collective as a rank called it. Used in messages, tests and the flight recorder.
 struct CollectiveRecord {
   CollectiveKind kind = CollectiveKind::kBarrier;
   std::string group;      // the communicator's name
   int64_t sequence = 0;   // 0-based, of this group and rank
-  std::string name;       // what the caller called it, or ""
+  std::string name;       // the caller's name for it, or ""
   int64_t num_bytes = 0;  // of the whole tensor: all_gather's output, reduce_scatter's input
   at::ScalarType dtype = at::kByte;
   Reduction reduction = Reduction::kSum;  // of all_reduce and reduce_scatter
   int64_t peer = -1;                      // broadcast's root, the other rank of send and recv
 };
 
-/// What a back end has started.
+/// A running collective of a back end.
 class CollectiveWork {
  public:
   virtual ~CollectiveWork();
@@ -66,12 +66,12 @@ class CollectiveWork {
 
 class Communicator;
 
-/// A collective under way. One that is dropped without `wait` leaves its outputs undefined.
-/// Its communicator has to outlive it.
+/// A running collective. If it is dropped without `wait`, its outputs are undefined. Its
+/// communicator must outlive it.
 class [[nodiscard]] Collective final {
  public:
-  /// See CollectiveWork. Later calls return at once. Errors: [comm/timeout], [comm/lost],
-  /// [comm/failed], each with the collective, its group and the ranks.
+  /// Waits as CollectiveWork::wait does. Later calls return at once. Errors: [comm/timeout],
+  /// [comm/lost], [comm/failed], each with the collective, its group and the ranks.
   void wait();
   bool is_done();
 
@@ -84,34 +84,33 @@ class [[nodiscard]] Collective final {
   std::unique_ptr<CollectiveWork> work_;  // null once waited for
 };
 
-/// Who belongs to a group, and where this rank stands in it.
+/// The members of a group, and this rank's index among them.
 struct GroupPlace {
   std::string name = "world";
-  std::vector<int64_t> ranks = {0};  // as the run numbers them
+  std::vector<int64_t> ranks = {0};  // global ranks
   int64_t rank = 0;                  // this rank's index in `ranks`
   std::chrono::milliseconds timeout{600000};
 };
 
-/// Hears of every collective of a communicator and its subgroups, on the calling thread.
+/// Is notified of every collective of a communicator and its subgroups, on the calling thread.
 class CollectiveObserver {
  public:
   virtual ~CollectiveObserver();
-  /// place: of the record's group.
+  /// A collective starts. place: that of the record's group.
   virtual void started(const CollectiveRecord& record, const GroupPlace& place) = 0;
-  /// At `wait`; `failed` when it throws.
+  /// `wait` ends; `failed`: it throws.
   virtual void finished(const CollectiveRecord& record, bool failed) = 0;
   /// `wait` begins.
   virtual void waiting(const CollectiveRecord& record);
-  /// How long a collective that starts now may take. usual: what was true of the one before.
-  /// Here: usual.
+  /// Timeout of a collective that starts now. usual: the current timeout. Default: usual.
   virtual std::chrono::milliseconds time_limit(std::chrono::milliseconds usual) const;
-  /// The collective has failed on this rank with `reason`, the back end's text. Returns what is
-  /// known about the cause: lines that begin with "\n  ", or "" (here). May take a few seconds.
+  /// A collective failed on this rank with `reason`, the back end's message. Returns what is known
+  /// about the cause: lines that begin with "\n ", or "" (the default). May take a few seconds.
   virtual std::string explain_failure(const CollectiveRecord& record, const GroupPlace& place,
                                       const std::string& reason);
 };
 
-/// A group of ranks. Roots and peers are numbered within the group.
+/// A group of ranks. Roots and peers are ranks within the group.
 class Communicator {
  public:
   virtual ~Communicator();
@@ -121,16 +120,17 @@ class Communicator {
   int64_t rank() const { return place_.rank; }
   int64_t size() const { return static_cast<int64_t>(place_.ranks.size()); }
   const GroupPlace& place() const { return place_; }
-  /// Where tensors have to be.
+  /// The device type on which tensors must be.
   virtual at::DeviceType device_type() const = 0;
 
-  /// In place; equal on all ranks to the last bit.
+  /// In place. The result is bit-identical on all ranks.
   Collective all_reduce(const at::Tensor& tensor, Reduction reduction = Reduction::kSum,
                         std::string_view name = {});
-  /// output: size() times as many elements as input, in the order of ranks.
+  /// Concatenates the inputs of all ranks in rank order. output: size() times as many elements as
+  /// input.
   Collective all_gather(const at::Tensor& output, const at::Tensor& input,
                         std::string_view name = {});
-  /// input: size() times as many elements as output; rank r gets the r-th part.
+  /// Reduces over ranks; rank r gets the r-th part. input: size() times as many elements as output.
   Collective reduce_scatter(const at::Tensor& output, const at::Tensor& input,
                             Reduction reduction = Reduction::kSum, std::string_view name = {});
   Collective broadcast(const at::Tensor& tensor, int64_t root, std::string_view name = {});
@@ -142,20 +142,21 @@ class Communicator {
   Collective recv(const at::Tensor& tensor, int64_t from, std::string_view name = {});
   Collective barrier(std::string_view name = {});
 
-  /// A group of some of these ranks (ascending, numbered within this group, this rank among them)
-  /// with an order of collectives of its own: two groups of the same ranks do not wait for each
-  /// other. All its members call this, in the same order; the others need not.
+  /// Creates a group of some of these ranks (ascending, numbered within this group, including this
+  /// rank). It has its own order of collectives: two groups of the same ranks do not wait for each
+  /// other. All members of the new group must call this, in the same order; other ranks need not.
   std::unique_ptr<Communicator> subgroup(const std::vector<int64_t>& ranks,
                                          const std::string& name);
 
-  /// Null: none. Subgroups made from now on have it, too. Not owned.
+  /// Sets the observer (not owned); null: none. Subgroups that are created later inherit it.
   void set_observer(CollectiveObserver* observer) { observer_ = observer; }
 
  protected:
   explicit Communicator(GroupPlace place);
 
   using Work = std::unique_ptr<CollectiveWork>;
-  /// Tensors were checked, have elements, and are flat; the group has two ranks or more.
+  /// The arguments are already checked: tensors are flat and not empty, and the group has two ranks
+  /// or more.
   virtual Work start_all_reduce(at::Tensor tensor, Reduction reduction) = 0;
   virtual Work start_all_gather(at::Tensor output, at::Tensor input) = 0;
   virtual Work start_reduce_scatter(at::Tensor output, at::Tensor input, Reduction reduction) = 0;
@@ -164,7 +165,7 @@ class Communicator {
   virtual Work start_send(at::Tensor tensor, int64_t to) = 0;
   virtual Work start_recv(at::Tensor tensor, int64_t from) = 0;
   virtual Work start_barrier() = 0;
-  /// `key`: a text that only this group has.
+  /// `key`: a string that is unique to this group.
   virtual std::unique_ptr<Communicator> make_subgroup(GroupPlace place, const std::string& key) = 0;
 
  private:
@@ -179,25 +180,25 @@ class Communicator {
   CollectiveObserver* observer_ = nullptr;
 };
 
-/// Each rank's text, in the order of ranks, on every rank. All of them call it.
+/// Gathers each rank's text, in rank order, on every rank. All ranks call it.
 /// Errors: those of collectives.
 std::vector<std::string> all_gather_texts(Communicator& group, const std::string& text);
 
-/// A group of one rank, which needs no plugin.
+/// Creates a group of one rank, which needs no plugin.
 std::unique_ptr<Communicator> make_solo_communicator(
     GroupPlace place, at::DeviceType device_type = at::DeviceType::CPU);
 
-/// Where this process stands among those of its run, and the store through which they meet.
+/// This process's rank in the run, and the store for the rendezvous of all processes.
 struct ProcessPlace {
   int64_t rank = 0;
   int64_t size = 1;
   int64_t local_rank = 0;  // among the processes of this machine
   int64_t local_size = 1;
-  c10d::Store* store = nullptr;  // lives as long as the run
+  c10d::Store* store = nullptr;  // valid until the run ends
   std::chrono::milliseconds timeout{600000};
 };
 
-/// The place of the group of all ranks.
+/// The place of this process in the group of all ranks.
 GroupPlace world_place(const ProcessPlace& process);
 
 }  // namespace s2s

@@ -1,5 +1,5 @@
 #pragma once
-// RunLogger: receives what metrics.jsonl gets. Kind `logger`.
+// RunLogger: receives the same values as metrics.jsonl. Kind `logger`.
 
 #include <cstdint>
 #include <map>
@@ -7,13 +7,13 @@
 
 namespace s2s {
 
-/// Receives the numbers of a run. Kind `logger`.
+/// Receives the metrics of a run. Kind `logger`.
 class RunLogger {
  public:
   virtual ~RunLogger();
-  /// Numbers of an optimizer step (0-based), by name.
+  /// Logs the values of an optimizer step (0-based), by name.
   virtual void log(int64_t step, const std::map<std::string, double>& values) = 0;
-  /// What was logged is stored on return. Called at checkpoints and at the end.
+  /// Writes all logged values to storage before it returns. Called at checkpoints and at the end.
   virtual void flush() = 0;
 };
 

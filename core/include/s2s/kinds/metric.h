@@ -1,17 +1,16 @@
 #pragma once
-// Metric: one value over a set of examples. Kind `metric`.
 
 #include <string>
 
 namespace s2s {
 
-/// One number over a set of examples. Kind `metric`.
+/// Metric: one number over a set of examples. Kind `metric`.
 class Metric {
  public:
   virtual ~Metric();
-  /// One example: what the model said, and what it should have said.
+  /// Adds one example: the model's text and the expected text.
   virtual void add(const std::string& hypothesis, const std::string& reference) = 0;
-  /// Over all examples that were added.
+  /// The metric over all added examples.
   virtual double value() const = 0;
 };
 

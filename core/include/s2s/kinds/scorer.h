@@ -1,5 +1,5 @@
 #pragma once
-// Scorer: an independent listener that writes down what it hears. Kind `scorer`.
+// Scorer: an independent speech recognizer that transcribes the model's audio. Kind `scorer`.
 
 #include <ATen/core/Tensor.h>
 
@@ -8,21 +8,23 @@
 
 namespace s2s {
 
-/// What a scorer hears.
+/// The input of a scorer.
 struct AudioClip {
   at::Tensor samples_S;  // float32 in [-1, 1]
   int64_t sample_rate_hz = 0;
 };
 
-/// Transcribes the audio of a model, so that its texts can be compared.
+/// Transcribes the audio of a model, so that the transcripts can be compared with texts.
 class Scorer {
  public:
   virtual ~Scorer();
-  /// Texts of the domain, for the language model. Call once, before transcribing.
+  /// Sets texts of the domain, for the recognizer's language model. Call it once, before
+  /// transcribing.
   virtual void prepare(const std::vector<std::string>& texts) = 0;
-  /// One text per clip; "" when nothing was understood.
+  /// One text per clip; "" when no words were recognized.
   virtual std::vector<std::string> transcribe(const std::vector<AudioClip>& clips) = 0;
-  /// What a reader of the scores should know (words that can never be heard); after `prepare`.
+  /// Remarks that help to interpret the scores (words that cannot be recognized). Call it after
+  /// `prepare`.
   virtual std::vector<std::string> notes() const { return {}; }
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// The special ids of a tokenizer that is read from files: options to set them, and their checks.
+// Special ids of tokenizers that are read from files: options to set them, and checks.
 
 #include <cstdint>
 #include <functional>
@@ -13,29 +13,30 @@
 
 namespace s2s {
 
-/// The options `bos_id`, `eos_id` and `pad_id`; null: what the tokenizer's files say. A struct of
-/// options derives from this.
+/// The options `bos_id`, `eos_id` and `pad_id`; null: use the value from the tokenizer's files.
+/// Option structs derive from this.
 struct SpecialIdOptions {
   std::optional<int64_t> bos_id;
   std::optional<int64_t> eos_id;
   std::optional<int64_t> pad_id;
 
-  /// Called from the struct's own `visit`. `turns`, `silence`: which ids null stands for, of BOS
-  /// and EOS, and of PAD ("the model's").
+  /// Call this from the `visit` of the derived struct. `turns`, `silence`: the documented default
+  /// of BOS and EOS, and of PAD ("the model's").
   void visit(OptionVisitor& v, const std::string& turns, const std::string& silence);
 
-  /// The id that the files say for an option ("bos_id"); `taken`: the ids that were chosen before.
+  /// Returns the id that the files define for an option ("bos_id"); `taken`: the ids chosen so far.
   using Find = std::function<int64_t(const std::string& option, const std::vector<int64_t>& taken)>;
-  /// The ids that are set, and for each other one what `find` says, in the order BOS, EOS, PAD.
-  /// `place`: of the options in the config; `owner`: of the ids, in messages ("the model").
-  /// Errors: [tokenizer/special-ids] for an id out of 0 to vocab_size - 1 and for equal ids; those
+  /// Returns the configured ids, and for each other one the result of `find`, in the order BOS,
+  /// EOS, PAD. `place`: of the options in the config; `owner`: of the ids, in messages ("the
+  /// model").
+  /// Errors: [tokenizer/special-ids] for an id outside 0 to vocab_size - 1 and for equal ids; those
   /// of `find`.
   SpecialIds choose(const Find& find, int64_t vocab_size, const std::string& place,
                     const std::string& owner) const;
 };
 
-/// [tokenizer/special-ids] for `option`, which neither the config nor the files say. `lack`: what
-/// lacks it ("the model 'x' has no bos_id of its own"); `proposal`: an id of the files, or "".
+/// [tokenizer/special-ids] for an `option` that neither the config nor the files define. `lack`:
+/// the reason ("the model 'x' has no bos_id of its own"); `proposal`: an id of the files, or "".
 Error no_special_id(const std::string& place, const std::string& option, const std::string& lack,
                     const std::string& proposal = "");
 

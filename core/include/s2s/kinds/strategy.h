@@ -1,5 +1,5 @@
 #pragma once
-// ParallelStrategy: how a model is spread over the ranks of a run. Kind `strategy`.
+// ParallelStrategy: distributes a model over the ranks of a run. Kind `strategy`.
 
 #include <cstdint>
 #include <string>
@@ -16,50 +16,50 @@ class InitialValues;
 /// The only code that changes a model for a layout. Every rank calls the same functions in the same
 /// order:
 ///
-///   attach; then for each step begin_step, (begin_micro_batch, forward, backward) for each of its
-///   micro-batches, finish_backward, scale_gradients, clip_grad_norm, Optimizer::step,
-///   after_update.
+///   attach; then for each step begin_step, (begin_micro_batch, forward, backward) for each
+///   micro-batch, finish_backward, scale_gradients, clip_grad_norm, Optimizer::step, after_update.
 class ParallelStrategy {
  public:
   virtual ~ParallelStrategy();
   /// Sizes of the axes; their product is the number of ranks.
   virtual MeshShape mesh() const = 0;
-  /// This rank's place among mesh().data_size() parts of the data.
+  /// This rank's index among the mesh().data_size() parts of the data.
   virtual int64_t data_rank() const = 0;
-  /// Takes a model that has its memory and initial values, the same on all ranks, and knows what is
-  /// frozen.
+  /// Prepares a materialized model. Its initial values are the same on all ranks, and it is already
+  /// set which parameters are frozen.
   virtual void attach(Block& model, const ShardPlan& plan) = 0;
-  /// The same for a model that is only described: `values` has its initial values, and knows where
-  /// they are to live. Strategies that split parameters make their parts one after the other here,
-  /// so that no rank holds the whole model. Here: gives all of it memory and values, and attaches.
+  /// The same for a meta model; `values` has its initial values and the target device. Strategies
+  /// that shard parameters create their shards one after another here, so that no rank holds the
+  /// whole model. Default: materializes the whole model and calls `attach`.
   virtual void attach_meta(Block& model, const ShardPlan& plan, const InitialValues& values);
-  /// What the optimizer updates, under the model's names: this rank's part of each parameter that
-  /// requires gradients. Here: the parameters themselves.
+  /// The tensors that the optimizer updates, under the model's names: this rank's shard of each
+  /// parameter that requires gradients. Default: the parameters themselves.
   virtual std::vector<NamedTensor> optimizer_parameters(Block& model);
-  /// What this rank holds of parameters and stored buffers; their tensors may be written to, and
-  /// after_update says so. Here: all of them.
+  /// This rank's shards of parameters and persistent buffers. Callers may write to the tensors and
+  /// must call after_update afterwards. Default: the whole tensors.
   virtual std::vector<LocalShard> parts(Block& model);
-  /// Forgets the gradients of the step before.
+  /// Clears the gradients of the previous step.
   virtual void begin_step(Block& model);
-  /// Before the forward of a micro-batch. `is_last`: of the optimizer step, its backward completes
-  /// the gradients, and they may be reduced as they come.
+  /// Called before the forward of a micro-batch. `is_last`: the last of the optimizer step; its
+  /// backward completes the gradients, which may be reduced as they become ready.
   virtual void begin_micro_batch(Block& model, bool is_last);
-  /// After the last micro-batch's backward: gradients are complete on return.
+  /// Called after the backward of the last micro-batch. Gradients are complete on return.
   virtual void finish_backward(Block& model) = 0;
   /// Multiplies all gradients, once they are complete.
   virtual void scale_gradients(Block& model, double factor);
-  /// Global norm of all gradients, in float32; gradients are scaled when it exceeds max_norm > 0.
-  /// The same number on all ranks.
+  /// Computes the global norm of all gradients in float32, equal on all ranks. Scales the gradients
+  /// when it exceeds max_norm > 0.
   virtual double clip_grad_norm(Block& model, double max_norm) = 0;
-  /// The parts (of optimizer_parameters, or of `parts`) have new values.
+  /// Called after the tensors of optimizer_parameters or `parts` have new values.
   virtual void after_update(Block& model);
-  /// Each value's sum over the data ranks, the same bits on all ranks of the run: for loss
-  /// normalizers and metrics. Of ranks that read the same data the mean counts, so that a value
-  /// that one rank alone has set does not vanish.
+  /// Sums each value over the data ranks; the result is bit-identical on all ranks. For loss
+  /// normalizers and metrics. Ranks that read the same data contribute their mean, so that a value
+  /// that only one of them has set is not lost.
   virtual std::vector<double> sum_over_data(std::vector<double> values) = 0;
-  /// The texts of all data ranks, in their order, on every rank of the run: for messages and small
-  /// reports. Ranks that read the same data have the same text. Here: this rank's, for a mesh of
-  /// one data rank; others call all_gather_texts over theirs.
+  /// Gathers the texts of all data ranks, in their order, on every rank of the run. For messages
+  /// and small reports. Ranks that read the same data have the same text. Default: this rank's
+  /// text, for a mesh with one data rank; other strategies call all_gather_texts on their data
+  /// axis.
   virtual std::vector<std::string> gather_texts(const std::string& text);
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Tokenizer: text to ids and back. Kind `tokenizer`.
+// Tokenizer: encodes text to ids and decodes ids. Kind `tokenizer`.
 
 #include <cstdint>
 #include <map>
@@ -9,14 +9,14 @@
 
 namespace s2s {
 
-/// Ids with a meaning for the text channel. All three are distinct.
+/// The special ids of the text channel. All three are distinct.
 struct SpecialIds {
   int64_t bos = -1;
   int64_t eos = -1;
-  int64_t pad = -1;  // the text channel's silence
+  int64_t pad = -1;  // fills the frames of the text channel without text
 };
 
-/// Const functions are safe to call from several threads.
+/// Const functions are thread-safe.
 class Tokenizer {
  public:
   virtual ~Tokenizer();
@@ -28,11 +28,12 @@ class Tokenizer {
   virtual const SpecialIds& special_ids() const = 0;
   /// Printable form of one id ("_hello", "<s>").
   virtual std::string piece(int64_t id) const = 0;
-  /// The files that define it. Checkpoints keep copies, and hand their folder back as the option
-  /// `path`. Empty: it needs none.
+  /// The files that define the tokenizer. Checkpoints contain copies; when they are loaded, the
+  /// option `path` is the folder of the copies. Default: none.
   virtual std::vector<std::string> files() const { return {}; }
-  /// File name -> content: what a folder needs beside copies of `files()` for transformers'
-  /// AutoTokenizer to give the same ids and texts. Empty: the copies are enough, or nobody knows.
+  /// Additional files (name -> content) that a folder with copies of `files()` needs, so that
+  /// transformers' AutoTokenizer gives the same ids and texts. Default: none; the copies are
+  /// enough, or it is unknown.
   /// Errors: the plugin's, when transformers cannot express this tokenizer.
   virtual std::map<std::string, std::string> transformers_files() const { return {}; }
 };

@@ -1,12 +1,12 @@
 #pragma once
-// Block: a piece of a model. It names its parameters, and it has the hook where a parallel
-// strategy works: `operator()` calls the author's plain single-device `forward`, or gives it to the
-// strategy to call. Model code contains no `if (tensor_parallel)`.
+// Block: a module of a model. It registers its parameters and has a hook for parallel strategies:
+// `operator()` calls the author's plain single-device `forward`, or passes it to the strategy,
+// which calls it. Model code contains no `if (tensor_parallel)`.
 //
-// Parameters are described first (name, sizes, how to initialize) and given memory later
-// (`materialize`, or part by part: s2s/nn/initial_values.h), so that a plan for 70 billion
-// parameters can be checked on a laptop, and no rank holds all of them. Shape letters: B batch, T
-// frames, S samples, H hidden, K codebooks, V vocabulary, F mel bands.
+// Parameters are first described (name, sizes, initialization) and get memory later (`materialize`,
+// or shard by shard: s2s/nn/initial_values.h). Therefore a plan for 70 billion parameters can be
+// checked on a laptop, and no rank holds all of them. Shape letters: B batch, T frames, S samples,
+// H hidden, K codebooks, V vocabulary, F mel bands.
 
 #include <ATen/core/Tensor.h>
 
@@ -22,11 +22,11 @@
 
 namespace s2s {
 
-/// A named group of tensors, as checkpoints store them.
+/// Tensors by name, as checkpoints store them.
 using TensorMap = std::map<std::string, at::Tensor>;
 
-/// How a parameter gets its initial values. A parameter's random stream depends on the run's seed
-/// and its own full name only, hence is the same on every layout.
+/// How a parameter is initialized. A parameter's random stream depends only on the run's seed and
+/// the parameter's full name, so it is the same on every layout.
 struct Init {
   enum class Kind { kZeros, kOnes, kNormal, kUniform };
   Kind kind = Kind::kNormal;
@@ -35,45 +35,51 @@ struct Init {
 
 /// A parameter or buffer of a tree of blocks.
 struct NamedTensor {
-  std::string name;    // dotted path from the block that was asked
-  at::Tensor* tensor;  // the member itself: assigning replaces it
+  std::string name;    // dotted path relative to the block that listed it
+  at::Tensor* tensor;  // points to the member; assigning to it replaces the tensor
   std::vector<int64_t> sizes;
   Init init;  // parameters only
   bool is_parameter = true;
-  bool persistent = true;  // false: a buffer that is computed, never stored
+  bool persistent = true;  // false: a buffer that is computed and never saved
 };
 
-/// Values of some of a model's parameters and buffers that lie elsewhere, as in a file, and are
-/// read when they are asked for (s2s/nn/weights.h has those of files).
+/// Values of some parameters and buffers that are stored elsewhere, for example in a file, and are
+/// read on demand (s2s/nn/weights.h reads files).
 class WeightSource {
  public:
   virtual ~WeightSource();
-  /// Whose values they are: members of blocks (NamedTensor::tensor).
+  /// The tensors that have values: members of blocks (NamedTensor::tensor).
   virtual std::vector<const at::Tensor*> members() const = 0;
-  /// Writes all values of a member. destination: of its sizes, contiguous, of any type and device.
+  /// Writes all values of a member to `destination`, which has the member's sizes, is contiguous,
+  /// and may have any dtype and device.
   virtual void write(const at::Tensor* member, const at::Tensor& destination) const = 0;
 };
+
+/// The type of a buffer in a model whose parameters have type `dtype`: float32 or wider (windows,
+/// filter banks and running statistics lose too much in bfloat16); integers stay as they are.
+at::ScalarType buffer_type(const at::Tensor& buffer, at::ScalarType dtype);
 
 class Block;
 class InitialValues;
 struct VocabularySplit;
 
-/// What a parallel strategy does at a block's hook. Not owned by blocks.
+/// The interface of a parallel strategy to a block's hook. Not owned by blocks.
 class BlockHooks {
  public:
-  /// The author's code with copies of its other arguments: it may run again later.
+  /// The author's forward with copies of its other arguments. It may be called again later
+  /// (activation checkpointing).
   using Forward = std::function<at::Tensor(const at::Tensor& x)>;
   virtual ~BlockHooks();
-  /// Stands for `forward(x)`.
+  /// Called in place of `forward(x)`.
   virtual at::Tensor call(Block& block, const at::Tensor& x, const Forward& forward) = 0;
-  /// Somebody is about to read the block's parameters without its hook.
+  /// Called before code reads the block's parameters without calling the block.
   virtual void use(Block&) {}
-  /// How the block's rows are split over the tensor axis; null: they are whole.
+  /// How the block's rows are split over the tensor axis; null: not split.
   virtual const VocabularySplit* vocabulary_split(const Block&) const { return nullptr; }
 };
 
-/// Base of every model part. Children are members of the derived class; registering them only
-/// records name and address, so a block is neither copied nor moved.
+/// Base class of every module. Children are members of the derived class. Registering a child
+/// records only its name and address, so a block can be neither copied nor moved.
 class Block {
  public:
   Block() = default;
@@ -81,8 +87,8 @@ class Block {
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
-  /// All parameters / buffers below, depth first in registration order. A tied tensor (one member
-  /// registered at two places) is listed once, under its first name.
+  /// All parameters / buffers of this block and its descendants, depth first in registration order.
+  /// A tied tensor (one member registered at two places) is listed once, under its first name.
   std::vector<NamedTensor> named_parameters();
   std::vector<NamedTensor> named_buffers();
   /// Calls `visit(path, block)` for this block (path "") and every block below.
@@ -90,40 +96,41 @@ class Block {
   /// The child with this dotted path, or nullptr.
   Block* find_block(std::string_view path);
 
-  /// Gives memory to everything, and initial values: drawn or, unless `pretrained` is false, those
-  /// that parts have stored (`initial_values`).
+  /// Allocates and initializes all parameters. Values are drawn at random or, unless `pretrained`
+  /// is false, read from stored weights where blocks have some (`initial_values`).
   void materialize(at::Device device, at::ScalarType dtype, uint64_t seed, bool pretrained = true);
-  /// Moves parameters and buffers; floating tensors get `dtype`, others keep theirs. Parameters
+  /// Moves parameters and buffers; parameters get `dtype`, buffers `buffer_type` of it. Parameters
   /// that have no memory get the type only.
   void to(at::Device device, at::ScalarType dtype);
 
-  /// Training or evaluation mode of this block and all below.
+  /// Sets training or evaluation mode of this block and its descendants.
   void train(bool on = true);
   bool is_training() const { return training_; }
   void set_requires_grad(bool on);
 
-  /// True for blocks that are called, false for those that only hold others.
+  /// True for blocks that are called; false for containers.
   virtual bool is_hooked() const { return false; }
   void set_hooks(BlockHooks* hooks) { hooks_ = hooks; }
   BlockHooks* hooks() const { return hooks_; }
 
-  /// Registers a child under `name`; "" splices the child's names into this block's own. Public
-  /// because a model assembles parts it did not write.
+  /// Registers a child under `name`. With "", the child's names become names of this block. Public
+  /// because a model assembles modules of other authors.
   void register_block(std::string name, Block& child);
-  /// Forgets a child, so that another block can register it (a model that keeps the embedding
-  /// apart from the decoder it came with).
+  /// Unregisters a child, so that another block can register it (for example a model that keeps the
+  /// embedding apart from its decoder).
   void release_block(std::string_view name);
 
  protected:
-  /// A tensor that is trained. `slot`: the member; it has no memory before `materialize`.
+  /// Registers a trained tensor. `slot`: the member; it has no memory before `materialize`.
   void register_parameter(std::string name, at::Tensor& slot, std::vector<int64_t> sizes,
                           Init init);
-  /// A tensor that is not trained; `reset_buffers` fills it.
+  /// A tensor that is not trained; `reset_buffers` fills it. See buffer_type for its type.
   void register_buffer(std::string name, at::Tensor& slot, bool persistent = true);
-  /// Computes buffers (tables, windows), before a move to the device. Parameters have no memory.
+  /// Computes buffers (tables, windows). Called before they are moved to the device, when
+  /// parameters have no memory.
   virtual void reset_buffers() {}
-  /// Initial values that are not drawn, for tensors at or below this block: a checkpoint's, where
-  /// the options name one. Parameters have sizes and types then, and no memory. Null: none.
+  /// Stored initial values for tensors at or below this block, for example a checkpoint's that the
+  /// options name. When this is called, parameters have sizes and dtypes but no memory. Null: none.
   virtual std::unique_ptr<WeightSource> initial_values();
 
  private:
@@ -141,7 +148,7 @@ class Block {
     Block* block;
   };
   void collect(const std::string& prefix, bool parameters, std::vector<NamedTensor>& out);
-  /// Spliced blocks, too, which have no path.
+  /// Visits also blocks that were registered with the name "".
   void visit_all(const std::function<void(Block&)>& visit);
 
   std::vector<Slot> slots_;
@@ -150,7 +157,8 @@ class Block {
   bool training_ = true;
 };
 
-/// A block with one tensor in and one out, and further arguments that the hook leaves alone.
+/// A block with one input tensor, one output tensor, and further arguments that the hook passes on
+/// unchanged.
 template <class... Args>
 class BlockOf : public Block {
  public:
@@ -164,7 +172,7 @@ class BlockOf : public Block {
   }
 
  protected:
-  /// The author's code: plain, for one device.
+  /// The author's code, written for a single device.
   virtual at::Tensor forward(const at::Tensor& x, Args... args) = 0;
 };
 

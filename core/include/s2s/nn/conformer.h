@@ -1,7 +1,7 @@
 #pragma once
-// A stack of Conformer blocks with NeMo's options, parameter names and numbers: the trunk of speech
-// encoders, and a connector between an encoder and a language model.
-// Shape letters: B batch, T frames, F features in, H features out.
+// A stack of Conformer blocks with NeMo's options, parameter names and values. Used as the main
+// part of speech encoders, and as a connector between an encoder and a language model. Shape
+// letters: B batch, T frames, F features in, H features out.
 // Source: NeMo, ConformerEncoder; Gulati et al. 2020 (arxiv.org/abs/2005.08100); relative positions
 // as in Transformer-XL (arxiv.org/abs/1901.02860).
 
@@ -19,8 +19,8 @@
 
 namespace s2s {
 
-/// NeMo's names and NeMo's defaults. Values that would change the numbers and are not implemented
-/// are errors of `check`.
+/// NeMo's option names and defaults. `check` reports values that would change the result and are
+/// not implemented.
 struct ConformerOptions {
   int64_t feat_in = 80;
   int64_t feat_out = -1;
@@ -67,19 +67,19 @@ struct ConformerOptions {
   /// Errors: [encoder/unsupported], [encoder/value]; `path` names the options in the config.
   void check(const std::string& path) const;
 
-  using Context = std::array<int64_t, 2>;  // frames to the left and to the right, -1: all
-  /// In frames, as the options say. Errors: those of `check`.
+  using Context = std::array<int64_t, 2>;  // frames to the left and to the right; -1: unlimited
+  /// The attention contexts of the options, in frames. Errors: those of `check`.
   std::vector<Context> attention_contexts(const std::string& path) const;
   Context convolution_context(const std::string& path) const;
 };
 
-/// The stack on frames that arrive piece by piece.
+/// The stack in streaming mode: frames arrive in chunks.
 class ConformerStream {
  public:
   virtual ~ConformerStream();
-  /// x [B, T, F] -> the frames that became ready, [B, T', H]; T' may be 0.
+  /// x [B, T, F] -> the frames that are now complete, [B, T', H]; T' may be 0.
   virtual at::Tensor push(const at::Tensor& x_BTF) = 0;
-  /// No more input: the remaining frames.
+  /// Ends the stream and returns the remaining frames.
   virtual at::Tensor finish() = 0;
 };
 
@@ -90,22 +90,24 @@ class ConformerEncoder : public Block {
   explicit ConformerEncoder(const ConformerOptions& options, const std::string& path = "encoder");
   ~ConformerEncoder() override;
 
-  /// Frames, and how many of each row are valid.
+  /// Output frames, and the number of valid frames per row.
   struct Output {
     at::Tensor features_BTH;
     at::Tensor lengths_B;  // int64
   };
-  /// Shapes: x [B, T, F], lengths [B] -> [B, output_frames(T), H] and lengths through
-  /// output_frames. Values beyond a row's length are what NeMo computes there, not zeros.
+  /// Shapes: x [B, T, F], lengths [B] -> [B, output_frames(T), H] and output_frames(lengths).
+  /// Values beyond a row's length are not zero; they equal NeMo's.
   Output forward(const at::Tensor& x_BTF, const at::Tensor& lengths_B);
 
-  /// Frames after subsampling; holds for lengths and for widths.
+  /// Number of frames after subsampling, for a length or for a padded width.
   int64_t output_frames(int64_t num_frames) const;
   int64_t output_dim() const;
   int64_t subsampling_factor() const;
-  /// All modules replicated; one unit per layer.
+  /// The sharding plan: all modules are replicated on the tensor axis; each layer is a sharded
+  /// unit.
   ShardPlan configure_model() const;
-  /// Equal to `forward` in eval mode (of the first context size) on the valid frames.
+  /// Opens a stream. Its frames equal the valid frames of `forward` in eval mode (with the first
+  /// context size).
   /// Errors: [encoder/not-streamable] naming the option that looks ahead.
   std::unique_ptr<ConformerStream> open_stream(int64_t batch_size);
 

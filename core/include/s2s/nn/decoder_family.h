@@ -1,9 +1,9 @@
 #pragma once
-// A family of decoders as one type that says what is different about it; the component that is
-// registered, its options and its sharding follow from that.
+// Defines a family of decoders by one type that contains only the differences to other families.
+// The registered component, its options and its sharding plan are derived from it.
 //
 //   struct Acme : DecoderFamily {
-//     using Options = DecoderOptions;     // or a struct of one's own that derives from it
+//     using Options = DecoderOptions;     // or your own struct that derives from it
 //     static constexpr const char* kName = "acme";
 //     static constexpr const char* kSummary = "Acme's decoders";
 //     static constexpr const char* kTiny = R"({"vocab_size": 50, ...})";  // Component::tiny
@@ -25,26 +25,25 @@
 
 namespace s2s {
 
-/// What a family need not say. Beside that, it may have
-///   static Options defaults_for(const Config& node);     before the config's own keys (presets)
+/// Defaults for a family. A family may also define
+///   static Options defaults_for(const Config& node);     values under the config's keys (presets)
 ///   static Config to_hf(const Options& options, const DecoderSpec& spec);  for exports:
-/// a config.json with which transformers computes the same; null where it has no class for it.
+///                       the config.json for transformers; null if transformers has no class for it
 struct DecoderFamily {
-  /// What is gathered and freed together on the data axis.
+  /// The sharded units.
   static std::vector<UnitRow> unit_rows() { return {{"layers.*"}}; }
 };
 
-/// Sizes of a published model. A family's table has rows of this or of something that derives from
-/// it.
+/// Sizes of a published model. A family's preset table consists of these, or of a derived struct.
 struct DecoderSizes {
   const char* name;
   int64_t vocab_size, hidden_size, intermediate_size, num_layers, num_heads, num_kv_heads, head_dim;
 };
 
-/// The sizes as options.
+/// Copies the sizes into the options.
 void set_sizes(const DecoderSizes& sizes, DecoderOptions& options);
 
-/// The row whose name the key `preset` has in `node`; null when it has none of them.
+/// The row that the key `preset` of `node` names; null when there is no such key or row.
 template <class Preset, size_t N>
 const Preset* chosen_preset(const Config& node, const Preset (&presets)[N]) {
   const Config* name = node.find("preset");
@@ -54,7 +53,7 @@ const Preset* chosen_preset(const Config& node, const Preset (&presets)[N]) {
   return nullptr;
 }
 
-/// Names that the option `preset` may have: "none", then the table's.
+/// The accepted values of the option `preset`: "none", then the names of the table.
 template <class Preset, size_t N>
 std::vector<std::string> preset_names(const Preset (&presets)[N]) {
   std::vector<std::string> names = {"none"};
@@ -72,7 +71,7 @@ class FamilyDecoder : public Decoder {
   }
 };
 
-/// The options of a family before the config's own keys.
+/// The options of a family before the config's own keys are read.
 template <class Family>
 typename Family::Options family_defaults(const Config& node) {
   if constexpr (requires { Family::defaults_for(node); }) {
@@ -82,8 +81,9 @@ typename Family::Options family_defaults(const Config& node) {
   }
 }
 
-/// Builds a family's decoder from its options, with the config.json of the folder `path` under
-/// them. Errors: those of with_folder_config, of reading options, and of the family's spec_of.
+/// Builds a family's decoder from its options. If the key `path` names a folder, its config.json
+/// provides the keys that the config does not set. Errors: those of with_folder_config, of reading
+/// options, and of the family's spec_of.
 template <class Family>
 std::unique_ptr<Backbone> create_decoder(const Config& options, const BuildContext& context) {
   const Config node = with_folder_config(options, context, Family::from_hf);
@@ -107,7 +107,7 @@ OptionTable decoder_options() {
       [](OptionVisitor& v, void* object) { static_cast<Options*>(object)->visit(v); }, &defaults);
 }
 
-/// What a plugin adds to the registrar.
+/// The component that a plugin adds to the registrar.
 template <class Family>
 Component<Backbone> decoder_component() {
   Component<Backbone> component;

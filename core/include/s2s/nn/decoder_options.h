@@ -1,6 +1,6 @@
 #pragma once
-// Options that decoder families share, under Hugging Face's names, and the reading of its
-// config.json in the spellings of transformers 4 and 5.
+// Options that decoder families share, under Hugging Face's names, and a reader of Hugging Face's
+// config.json in the formats of transformers 4 and 5.
 
 #include <map>
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace s2s {
 
-/// How rotary positions are stretched; names and defaults are transformers'.
+/// How rotary positions are scaled; names and defaults are those of transformers.
 struct RopeScalingOptions {
   std::string rope_type = "default";
   double factor = 1.0;
@@ -27,7 +27,7 @@ struct RopeScalingOptions {
   void visit(OptionVisitor& v);
 };
 
-/// Options that all families of decoders have; names are transformers'.
+/// Options that all decoder families have; names are those of transformers.
 struct DecoderOptions {
   std::optional<std::string> path;
   int64_t vocab_size = 32000;
@@ -37,7 +37,7 @@ struct DecoderOptions {
   int64_t num_attention_heads = 8;
   std::optional<int64_t> num_key_value_heads;
   std::optional<int64_t> head_dim;
-  std::string hidden_act = "silu";  // a family's value is the only one it accepts
+  std::string hidden_act = "silu";  // each family accepts only its own value
   double rms_norm_eps = 1e-6;
   double rope_theta = 10000.0;
   RopeScalingOptions rope_scaling;
@@ -50,74 +50,73 @@ struct DecoderOptions {
   void visit(OptionVisitor& v);
 };
 
-/// Options of families in which some layers see only the newest positions. Add them to one's own:
-/// `windows.visit(v)`.
+/// Options of families with sliding-window layers. Add them to your own with `windows.visit(v)`.
 struct WindowOptions {
   std::optional<int64_t> sliding_window;
   std::vector<std::string> layer_types;  // "full_attention", "sliding_attention"; empty: derived
   void visit(OptionVisitor& v);
 };
 
-/// Spellings of rope_scaling.rope_type that a family knows.
+/// Values of rope_scaling.rope_type that a family accepts.
 using RopeTypes = std::map<std::string, RotaryScaling>;
 
-/// All that core computes: default, linear, dynamic, llama3, yarn.
+/// All types that core implements: default, linear, dynamic, llama3, yarn.
 const RopeTypes& all_rope_types();
 
-/// The spec that the options say. `path` names the options in messages ("model.llm").
-/// Errors: [llm/sizes] for heads that do not fit each other, [llm/rope-type], [llm/pad-token].
+/// Converts options to a spec. `path` names the options in messages ("model.llm").
+/// Errors: [llm/sizes] for head counts or sizes that do not match, [llm/rope-type],
+/// [llm/pad-token].
 DecoderSpec decoder_spec(const DecoderOptions& options, const RopeTypes& rope_types,
                          const std::string& path);
 
-/// Sets the window and the local layers of `spec`: those that layer_types says, or, when it is
-/// empty, `derived` (by layer, true: local).
+/// Sets the window and the local layers of `spec`, from layer_types or, when it is empty, from
+/// `derived` (by layer, true: local).
 /// Errors: [llm/layer-types] for a list of another length, and for local layers without a window.
 void set_windows(const WindowOptions& options, std::vector<bool> derived, const std::string& path,
                  DecoderSpec& spec);
 
-/// The inverse: what layer_types says of the spec, an entry for each layer.
+/// The inverse: the layer_types of a spec, one entry per layer.
 std::vector<std::string> layer_types_of(const DecoderSpec& spec);
 
-/// What a family's config.json may say beside what all decoders share.
+/// The keys that a family's config.json may have in addition to the keys of all decoders.
 struct ConfigRules {
   std::vector<std::string> model_types;
   RopeTypes rope_types;
-  /// Further keys that are options under the same name; null stays null.
+  /// Additional keys that are options under the same name; null stays null.
   std::vector<std::string> options = {};
-  /// Keys without effect on the numbers, before what all decoders share.
+  /// Keys that do not change the result. Checked before the shared list.
   std::vector<std::string> ignored = {};
-  /// Keys whose other values would change the numbers: the harmless ones, the usual one first; null
-  /// is harmless for all. Before what all decoders share.
+  /// Keys of which only the listed values are supported, the usual value first. Null is always
+  /// accepted. Checked before the shared list.
   std::map<std::string, std::vector<std::string>> harmless = {};
-  /// Values of options that the file leaves out, where the family's class in transformers has
-  /// others than most.
+  /// Default values of keys that are missing in the file, where the family's class in transformers
+  /// has unusual defaults.
   std::map<std::string, std::string> defaults = {};
-  /// Local layers have a rotary base of their own, rope_local_base_freq, and version 5 writes
-  /// rope_parameters by layer type.
+  /// Local layers have their own rotary base, rope_local_base_freq; transformers 5 writes
+  /// rope_parameters per layer type.
   bool has_local_rope = false;
-  /// Before keys in messages, where the rules are for a block of the file ("text_config.").
+  /// Prefix of keys in messages, when the rules are for a block of the file ("text_config.").
   std::string prefix = "";
 };
 
-/// A Hugging Face config.json as options. Keys without effect on the numbers are dropped.
-/// Errors: [weights/config], all findings together: another model_type than the rules', a key that
-/// is not known, a value that is not implemented, a rope_type not among the rules'.
+/// Converts a Hugging Face config.json to options. Keys that do not change the result are dropped.
+/// Errors: [weights/config], all findings together: a model_type that is not in the rules, an
+/// unknown key, a value that is not implemented, a rope_type that is not in the rules.
 Config decoder_from_hf(const Config& foreign, const ConfigRules& rules);
 
-/// The block `text_config` in the config.json of a larger model (one that also sees, say), with
-/// what the keys beside it say about the language model. `rules` are for those keys. Errors:
-/// [weights/config], as above; also for a tie_word_embeddings that the two disagree on.
+/// The block `text_config` of a multimodal model's config.json, plus the keys at the top level that
+/// concern the language model. `rules` apply to the top level. Errors: [weights/config], as above;
+/// also when both levels have a different tie_word_embeddings.
 Config text_config_of(const Config& foreign, const ConfigRules& rules);
 
-/// The inverse: a config.json that transformers 4 and 5 read. `options`: all of a family's options,
-/// as write_options gives them; `architecture`: the class in transformers ("LlamaForCausalLM").
+/// The inverse: a config.json that transformers 4 and 5 can read. `options`: all of a family's
+/// options, from write_options; `architecture`: the class in transformers ("LlamaForCausalLM").
 Config decoder_to_hf(const Config& options, const std::string& model_type,
                      const std::string& architecture);
 
-/// `node` with what config.json says in the folder of its key `path` (when it has one) under it:
-/// keys that are written in `node` win. `path` becomes absolute or relative to the working folder.
-/// Where the language model is only a part of the folder's (its config.json has a text_config), the
-/// context's `warn` is told so.
+/// Adds the keys of config.json in the folder `path` (if `node` has this key) to `node`; keys of
+/// `node` win. Resolves `path` against the base folder. Calls the context's `warn` when the
+/// language model is only a part of the model in the folder (its config.json has a text_config).
 /// Errors: [weights/unreadable], [weights/json], those of `from_hf`.
 Config with_folder_config(const Config& node, const BuildContext& context,
                           Config (*translate)(const Config& foreign));

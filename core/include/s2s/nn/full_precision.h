@@ -1,13 +1,13 @@
 #pragma once
-// Work that stays in its own type where a training step runs in mixed precision.
+// Keeps operations in their own dtype when a training step uses autocast.
 
 #include <c10/core/DispatchKeySet.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 namespace s2s {
 
-/// Turns autocast off for a scope, on every device: for features, codecs and whatever else would
-/// lose its meaning in bfloat16. Source: NeMo's fp32_precision around the codec.
+/// Disables autocast for a scope, on every device. For features, codecs and other code that is not
+/// accurate enough in bfloat16. Source: NeMo's fp32_precision around the codec.
 class FullPrecision {
  public:
   FullPrecision() = default;

@@ -1,7 +1,7 @@
 #pragma once
-// Initial values of a model's parameters, made together with their memory: a model that is too
-// large for one process is described whole, and each rank makes its part of it, some parameters at
-// a time.
+// Initial values of parameters, created together with their memory. A model that is too large for
+// one process is first described as a meta model; then each rank creates its shards of a few
+// parameters at a time.
 
 #include <ATen/core/Tensor.h>
 
@@ -14,13 +14,13 @@
 
 namespace s2s {
 
-/// Where parameters get memory, and from where their values.
+/// On which device parameters get memory, and the source of their values.
 struct InitialValuesSettings {
   /// Source of the values.
   enum class From {
-    kNowhere,  // memory with undefined content, which a checkpoint of all parameters replaces
-    kInit,     // drawn as the parameters' Init says
-    kFiles,    // the same, but what blocks have stored values for (Block::initial_values)
+    kNowhere,  // uninitialized memory, to be filled from a checkpoint of all parameters
+    kInit,     // drawn according to the parameters' Init
+    kFiles,    // stored values where blocks have some (Block::initial_values), else as kInit
   };
   at::Device device = at::kCPU;
   at::ScalarType dtype = at::kFloat;
@@ -31,27 +31,29 @@ struct InitialValuesSettings {
 /// The initial values of a model whose parameters have no memory yet.
 class InitialValues {
  public:
-  /// Describes `model`, which lives on: each parameter becomes a tensor on the meta device, which
-  /// has sizes, type and requires_grad, but no memory. Buffers are computed, moved to the device
-  /// and, where files hold some, read.
-  /// Errors: those of Block::initial_values; files that do not fit the model are found here.
+  /// Turns `model`, which must outlive this object, into a meta model: each parameter becomes a
+  /// tensor on the meta device with sizes, dtype and requires_grad but no memory. Buffers are
+  /// computed, moved to the device and, if files contain them, read.
+  /// Errors: those of Block::initial_values; also reports files that do not fit the model.
   InitialValues(Block& model, const InitialValuesSettings& settings);
   ~InitialValues();
   InitialValues(const InitialValues&) = delete;
   InitialValues& operator=(const InitialValues&) = delete;
 
-  /// Further values of the model's parameters. They go before earlier ones.
+  /// Adds another source of values. It takes precedence over earlier ones.
   void add(std::unique_ptr<WeightSource> values);
 
-  /// Where parameters are to live.
+  /// The device of the parameters.
   at::Device device() const { return settings_.device; }
-  /// False when nothing is known of them: `write` leaves everything as it is.
+  /// False when there are no values (kNowhere); then `write` changes nothing.
   bool any() const { return settings_.from != InitialValuesSettings::From::kNowhere; }
-  /// Writes all values of a parameter (a member of the model, NamedTensor::tensor). destination: of
-  /// the parameter's sizes, contiguous, of any type and device. The same bits on all ranks.
-  /// Errors: those of reading, as [weights/not-finite].
+  /// Writes all values of a parameter (a member of the model, NamedTensor::tensor) to
+  /// `destination`, which has the parameter's sizes, is contiguous, and may have any dtype and
+  /// device. The values are bit-identical on all ranks.
+  /// Errors: those of reading, such as [weights/not-finite].
   void write(const at::Tensor* parameter, const at::Tensor& destination) const;
-  /// Gives those that have none memory of their type on the device, and their values.
+  /// Allocates parameters that have no memory, on the device and with their dtype, and writes their
+  /// values.
   void fill(const std::vector<NamedTensor>& parameters) const;
 
  private:
@@ -61,7 +63,8 @@ class InitialValues {
   InitialValuesSettings settings_;
   std::unordered_map<const at::Tensor*, NamedTensor> parameters_;
   std::vector<std::unique_ptr<WeightSource>> sources_;
-  std::unordered_map<const at::Tensor*, const WeightSource*> stored_;  // the one that counts
+  // the source that takes precedence
+  std::unordered_map<const at::Tensor*, const WeightSource*> stored_;
 };
 
 }  // namespace s2s

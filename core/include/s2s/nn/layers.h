@@ -1,5 +1,5 @@
 #pragma once
-// The leaf blocks that models are made of. Names and initial values follow PyTorch's modules.
+// The basic layers of models. Names and initial values follow PyTorch's modules.
 
 #include <memory>
 #include <optional>
@@ -16,15 +16,15 @@ class Linear : public BlockOf<> {
   Linear(int64_t in, int64_t out, bool bias = true, std::optional<Init> weight_init = {});
   ~Linear() override;
   at::Tensor weight, bias;  // bias undefined without one
-  /// For logits: the parameters, read without the hook.
+  /// For logits: the parameters, without calling the hook.
   HeadWeight head();
 
-  /// Adds lora_A [r, in] and lora_B [out, r]: y += scale * B A dropout(x). Before the block gets
-  /// memory; once only. nn/lora.h does it for whole models.
+  /// Adds lora_A [r, in] and lora_B [out, r]: y += scale * B A dropout(x). Call it at most once,
+  /// before the block has memory. nn/lora.h adds LoRA to whole models.
   void add_lora(int64_t r, double scale, double dropout);
   bool has_lora() const { return lora_ != nullptr; }
-  /// Moves scale * B A into the weight (true) or out of it again.
-  void set_lora_merged(bool merged);
+  /// Moves scale * B A into the weight, which then computes alone.
+  void merge_lora();
 
  protected:
   at::Tensor forward(const at::Tensor& x) override;
@@ -35,7 +35,7 @@ class Linear : public BlockOf<> {
   std::unique_ptr<Lora> lora_;
 };
 
-/// Rows of a table.  ids [...] int64 -> [..., H].
+/// Looks up rows of a table. ids [...] int64 -> [..., H].
 class Embedding : public BlockOf<> {
  public:
   /// padding_idx: an id whose row gets no gradient from look-ups (torch's padding_idx); -1: none.
@@ -43,10 +43,10 @@ class Embedding : public BlockOf<> {
             int64_t padding_idx = -1);
   ~Embedding() override;
   at::Tensor weight;
-  /// Of a language model whose head is its embedding.
+  /// For a language model that ties its head to its embedding.
   HeadWeight head();
   int64_t padding_idx() const { return padding_idx_; }
-  /// For a strategy that leaves other rows here.
+  /// For strategies that keep only some of the rows on this rank.
   void set_padding_idx(int64_t id) { padding_idx_ = id; }
 
  protected:
@@ -56,13 +56,14 @@ class Embedding : public BlockOf<> {
   int64_t padding_idx_;
 };
 
-/// What the weight w of a norm is: the factor itself (first value 1), or what is added to 1 to give
-/// the factor (first value 0).
+/// Meaning of a norm's weight: the factor itself (initial value 1), or an offset that is added to 1
+/// (initial value 0).
 enum class NormWeight { kFactor, kAddedToOne };
 
-/// x / rms(x) * w, the mean square in float32; the result is cast to x's type before w. With
-/// NormWeight::kAddedToOne x / rms(x) * (1 + w), all in float32, and cast last (Hugging Face's
-/// two orders).  Source: transformers' RMSNorm classes.
+/// x / rms(x) * w. The mean square is in float32, and the result is cast to x's dtype before the
+/// product with w. With NormWeight::kAddedToOne: x / rms(x) * (1 + w), all in float32 and cast
+/// last. Hugging Face has both orders.
+/// Source: transformers' RMSNorm classes.
 class RmsNorm : public BlockOf<> {
  public:
   RmsNorm(int64_t dim, double eps, NormWeight kind = NormWeight::kFactor);

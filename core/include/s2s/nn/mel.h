@@ -11,7 +11,7 @@
 
 namespace s2s {
 
-/// A bank of triangles on Slaney's mel scale.
+/// Options of a bank of triangular filters on Slaney's mel scale.
 struct MelBank {
   int64_t sample_rate_hz = 16000;
   int64_t n_fft = 512;
@@ -21,26 +21,26 @@ struct MelBank {
   bool slaney_norm = true;  // triangles of equal area
 };
 
-/// Weights of a bank, computed in double and rounded to float.
-/// Shapes: [F, N].   Source: librosa.filters.mel (htk=False), equal bit for bit.
+/// Filter weights, computed in double and rounded to float.
+/// Shapes: [F, N]. Source: librosa.filters.mel (htk=False), bit-identical.
 at::Tensor mel_filterbank(const MelBank& bank);
 
 /// A window for the STFT.  name: hann, hamming, blackman, bartlett or none (ones).
 /// Shapes: [length] float32.   Source: torch.hann_window and its relatives.
 at::Tensor stft_window(const std::string& name, int64_t length, bool periodic);
 
-/// Power of a centered short-time Fourier transform; the audio is extended by zeros. The window may
-/// be shorter than n_fft and stands in its middle.
+/// Power of a centered short-time Fourier transform; the audio is padded with zeros. If the window
+/// is shorter than n_fft, it is centered.
 /// Shapes: audio [B, S] float32 -> [B, T, N], T = floor(S / hop) + 1 for even n_fft.
 at::Tensor power_spectrogram(const at::Tensor& audio_BS, const at::Tensor& window, int64_t n_fft,
                              int64_t hop_samples);
 
-/// log(mel power + floor), for whoever needs a spectrogram without more ado.
+/// A simple spectrogram: log(mel power + floor).
 /// Shapes: audio [B, S], bank [F, N] -> [B, T, F] with n_fft = 2 (N - 1), T as above.
 at::Tensor log_mel(const at::Tensor& audio_BS, const at::Tensor& window, const at::Tensor& bank_FN,
                    int64_t hop_samples, double floor);
 
-/// Options of the front end: NeMo's names and NeMo's defaults.
+/// Options of the front end, with NeMo's names and defaults.
 struct MelOptions {
   int64_t sample_rate = 16000;
   double window_size = 0.02;
@@ -68,7 +68,7 @@ struct MelOptions {
   std::optional<std::string> mel_norm = "slaney";
 
   void visit(OptionVisitor& v);
-  /// In samples.
+  /// Sizes in samples.
   int64_t window_samples() const;
   int64_t hop_samples() const;
   int64_t fft_size() const;
@@ -76,19 +76,17 @@ struct MelOptions {
   void check(const std::string& path) const;
 };
 
-/// The front end on audio that arrives piece by piece; its frames are the offline ones.
+/// The front end in streaming mode. Its frames equal the offline frames.
 class MelStream {
  public:
   virtual ~MelStream();
-  /// audio [B, S] -> features of the frames that became ready, [B, T', F].
+  /// audio [B, S] -> features of the frames that are now complete, [B, T', F].
   virtual at::Tensor push(const at::Tensor& audio_BS) = 0;
   virtual at::Tensor finish() = 0;
 };
 
-/// Audio to normalized log-mel features. Dither is accepted and has no effect: NeMo's speech
-/// language models train with the front end in eval mode. No gradient flows through.
-/// Buffers: featurizer.window, featurizer.fb.
-/// Source: NeMo, FilterbankFeatures.
+/// Computes normalized log-mel features. Dither is accepted and ignored: NeMo's speech language
+/// models train with the front end in eval mode. Carries no gradient.
 class MelFrontEnd : public Block {
  public:
   /// stored: checkpoints hold the buffers.  Errors: those of MelOptions::check.
@@ -96,14 +94,14 @@ class MelFrontEnd : public Block {
                        bool stored = true);
   ~MelFrontEnd() override;
 
-  /// Valid frames of so many samples: floor(n / hop).
+  /// Number of valid frames of `num_samples` samples: floor(n / hop).
   int64_t frames(int64_t num_samples) const;
   at::Tensor frames(const at::Tensor& lengths_B) const;
-  /// Width T' of the features of a batch that is so many samples wide: one frame more than is
-  /// valid, then rounded up to `pad_to`.
+  /// Width T' of the features of a batch that is `num_samples` wide: one frame more than the valid
+  /// frames, rounded up to `pad_to`.
   int64_t width(int64_t num_samples) const;
 
-  /// Pre-emphasis (nothing beyond each length) and mel power.  [B, S] -> [B, T, F].
+  /// Pre-emphasis (zero beyond each row's length) and mel power. [B, S] -> [B, T, F].
   at::Tensor mel_power(const at::Tensor& audio_BS, const at::Tensor& lengths_B) const;
   /// Logarithm, normalization over valid frames, zeros beyond them, padding. [B, T, F] -> [B, T',
   /// F].

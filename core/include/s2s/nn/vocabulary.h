@@ -1,7 +1,6 @@
 #pragma once
-// Heads: weights whose products with hidden states are logits over a vocabulary, and how a tensor
-// axis splits them.
-// Shape letters: N positions, H hidden, K vocabularies, V ids of each.
+// Heads: weights that map hidden states to logits over a vocabulary, and how the tensor axis splits
+// them. Shape letters: N positions, H hidden, K vocabularies, V ids of each.
 
 #include <ATen/core/Tensor.h>
 
@@ -11,8 +10,8 @@ namespace s2s {
 
 class Communicator;
 
-/// What a rank of the tensor axis holds of each of a head's vocabularies: the ids from `begin` on,
-/// `count` of them. Ranks hold equal parts, rounded up; the last ones may hold fewer.
+/// The ids that a rank of the tensor axis has of each vocabulary of a head: `count` ids from
+/// `begin` on. Ranks have equal parts, rounded up; the last ranks may have fewer.
 struct VocabularySplit {
   Communicator* ranks = nullptr;  // the tensor axis
   int64_t size = 0;               // ids of each vocabulary, all ranks together
@@ -20,15 +19,15 @@ struct VocabularySplit {
   int64_t count = 0;
 };
 
-/// A head, ready to be read.
+/// The weights of a head, unsharded and ready to be read.
 struct HeadWeight {
   at::Tensor weight;                       // [K * V, H]; with a split [K * count, H]
   at::Tensor bias;                         // [K * V] likewise, or undefined
   const VocabularySplit* split = nullptr;  // null: whole
 };
 
-/// Logits x W^T + b over all ids, [..., H] -> [..., K * V]; ranks of a split exchange theirs.
-/// num_groups: K. No gradient flows through the exchange.
+/// Logits x W^T + b over all ids, [..., H] -> [..., K * V]. Ranks of a split all-gather theirs;
+/// this carries no gradient. num_groups: K.
 at::Tensor head_logits(const at::Tensor& x, const HeadWeight& head, int64_t num_groups = 1);
 
 }  // namespace s2s

@@ -1,5 +1,5 @@
 #pragma once
-// What strategies do with gradients.
+// Gradient functions for strategies.
 
 #include <ATen/core/Tensor.h>
 
@@ -9,14 +9,13 @@
 
 namespace s2s {
 
-/// The gradients that there are, in the order of parameters.
+/// All defined gradients, in the order of parameters.
 std::vector<at::Tensor> gradients_of(Block& model);
 
-/// Norm of all gradients together (the norm of their norms), in float32; 0 without gradients.
+/// Global norm of all gradients (the norm of their norms), in float32; 0 without gradients.
 double gradient_norm(const std::vector<at::Tensor>& gradients);
 
-/// Scales gradients whose norm together is `norm` so that it is at most `max_norm`; 0: never.
-/// Source: torch/nn/utils/clip_grad.py.
+/// Scales gradients with the global norm `norm` so that it is at most `max_norm`; 0: never scales.
 void clip_gradients(std::vector<at::Tensor>& gradients, double norm, double max_norm);
 
 }  // namespace s2s

@@ -1,5 +1,5 @@
 #pragma once
-// Which elements of a model a rank holds: how layouts tell checkpoints what to write and read.
+// Describes which elements of a model a rank has. Checkpoints use it to write and read shards.
 
 #include <ATen/core/Tensor.h>
 
@@ -9,7 +9,7 @@
 
 namespace s2s {
 
-/// Elements that lie one after the other in the flattened whole tensor.
+/// A contiguous range of elements of the flattened whole tensor.
 struct TensorSpan {
   int64_t begin = 0;
   int64_t count = 0;
@@ -19,12 +19,12 @@ struct TensorSpan {
 struct LocalShard {
   std::string name;
   std::vector<int64_t> sizes;     // of the whole
-  std::vector<TensorSpan> spans;  // in the order in which `tensor` holds them; may be none
-  at::Tensor tensor;              // contiguous, as many elements as the spans together
-  bool is_owner = true;  // of the ranks that hold the same elements, the one that saves them
+  std::vector<TensorSpan> spans;  // in the order of `tensor`; may be empty
+  at::Tensor tensor;              // contiguous; the elements of all spans
+  bool is_owner = true;           // true on the one rank that saves these elements
 };
 
-/// A tensor as the part that is all of it.
+/// The shard that is a whole tensor.
 LocalShard whole_shard(const std::string& name, const at::Tensor& tensor);
 
 }  // namespace s2s

@@ -1,7 +1,7 @@
 #pragma once
-// A sharding plan is data: what each module of a model does with its weights and activations on
-// the tensor axis, and which modules are gathered and freed together on the data axis.
-// `configure_model` returns one; it is printed, checked and lowered without touching a model.
+// A sharding plan is data: how each module of a model splits its weights and activations over the
+// tensor axis, and which modules are sharded units on the data axis. `configure_model` returns it.
+// It is printed, checked and applied without changing model code.
 
 #include <cstdint>
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace s2s {
 
-/// What a module's weight does on the tensor axis (core/docs/internals/sharding.md has the full
-/// table).
+/// How a module's weight is split over the tensor axis (core/docs/internals/sharding.md has the
+/// full table).
 enum class Style {
   kColwise,
   kRowwise,
@@ -24,27 +24,28 @@ enum class Style {
 /// Layout of an activation: whole, split over the sequence, or split over the last dim.
 enum class Layout { kFull, kSeq, kLast };
 
-/// As in printed plans.
+/// The names in printed plans.
 const char* to_string(Style style);
 const char* to_string(Layout layout);
 
-/// One row: modules (a dotted path pattern, `*` matches one segment), style, layouts in and out.
+/// One row: a dotted path pattern of modules (`*` matches one segment), style, layouts of input and
+/// output.
 struct TensorRow {
   std::string module;
   Style style = Style::kReplicate;
   Layout in = Layout::kFull;
   Layout out = Layout::kFull;
-  /// Name of a divisor whose parts (key/value heads) may be held by several ranks each, where the
-  /// tensor axis is a multiple of it; "": the axis must divide it.
+  /// Name of a divisor whose parts (key/value heads) may be replicated on several ranks, if the
+  /// tensor axis is a multiple of it; "": the tensor axis must divide it.
   std::string repeats = "";
 };
 
-/// Modules that are gathered and freed together on the data axis.
+/// Modules that are one sharded unit each.
 struct UnitRow {
   std::string module;
 };
 
-/// A number of the model that the tensor axis must divide ("num_key_value_heads", 4).
+/// A size of the model that must be divisible by the tensor axis ("num_key_value_heads", 4).
 struct Divisor {
   std::string name;
   int64_t value = 0;
@@ -52,26 +53,27 @@ struct Divisor {
 
 struct MeshShape;
 
-/// A weight [groups * V, H] whose product with a last hidden state is logits over `groups`
-/// vocabularies. Where its row splits it, a rank has a part of each vocabulary (rounded up, the
-/// last ranks may have fewer) and the loss is computed on split logits.
+/// A head: a weight [groups * V, H] that maps the last hidden state to logits over `groups`
+/// vocabularies. If its row splits it, each rank has a part of each vocabulary (rounded up; the
+/// last ranks may have fewer), and the loss is computed on split logits.
 struct HeadRow {
   std::string module;
   int64_t groups = 1;
 };
 
-/// Attention between split projections, of which no row says what it keeps for the backward pass.
+/// Attention between split projections. Used to estimate the activations that it keeps for
+/// backward.
 struct AttentionRow {
   std::string module;
   int64_t num_heads = 0;
   int64_t num_key_value_heads = 0;
   int64_t head_dim = 0;
-  int64_t window = 0;         // newest positions that a query sees; 0: all before it
-  bool keeps_scores = false;  // a score for each pair of positions is kept (soft caps)
-  bool norms_heads = false;   // queries and keys are normed head by head
+  int64_t window = 0;         // positions that a query sees; 0: no limit
+  bool keeps_scores = false;  // keeps the full score matrix (soft caps)
+  bool norms_heads = false;   // norms queries and keys per head
 };
 
-/// What modules do on all axes; module names are patterns, seen from the model of the plan.
+/// The plan for all axes. Module names are patterns relative to the plan's model.
 struct ShardPlan {
   std::vector<TensorRow> rows;
   std::vector<UnitRow> units;
@@ -79,11 +81,12 @@ struct ShardPlan {
   std::vector<HeadRow> heads = {};
   std::vector<AttentionRow> attentions = {};
 
-  /// Ranks of the tensor axis that hold the same part of a row's weights: tensor / n for a row that
-  /// repeats a divisor n of which the axis is a multiple (rank r holds part r / copies), else 1.
+  /// Number of ranks of the tensor axis that have the same part of a row's weights: tensor / n if
+  /// the row repeats a divisor n and the axis is a multiple of n (rank r has part r / copies), else
+  /// 1.
   int64_t copies(const TensorRow& row, const MeshShape& mesh) const;
 
-  /// The plan of a part, seen from the model that holds it under `prefix`.
+  /// The same plan relative to a parent model that has this module under `prefix`.
   ShardPlan nested_under(const std::string& prefix) const;
   void append(const ShardPlan& other);
 };
@@ -96,12 +99,12 @@ struct MeshShape {
   int64_t context = 1;
   int64_t tensor = 1;
   bool sequence_parallel = true;
-  bool replicate_kv_heads = true;  // rows may repeat what they name
+  bool replicate_kv_heads = true;  // rows may replicate their divisor's parts
   int64_t world_size() const { return pipeline * replicate * shard * context * tensor; }
   int64_t data_size() const { return replicate * shard; }
 };
 
-/// True when a dotted path matches a pattern in which `*` stands for exactly one segment.
+/// True when a dotted path matches a pattern; `*` matches exactly one segment.
 bool path_matches(const std::string& pattern, const std::string& path);
 
 }  // namespace s2s

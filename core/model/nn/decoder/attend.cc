@@ -13,7 +13,7 @@
 namespace s2s {
 namespace {
 
-/// Key/value heads [B, kv, T, D] repeated for every query head that shares them.
+/// Repeats key/value heads [B, kv, T, D] for every query head that shares them.
 at::Tensor repeat_heads(const at::Tensor& x, int64_t times) {
   if (times == 1) return x;
   return x.unsqueeze(2)
@@ -21,7 +21,8 @@ at::Tensor repeat_heads(const at::Tensor& x, int64_t times) {
       .reshape({x.size(0), x.size(1) * times, x.size(2), x.size(3)});
 }
 
-/// Keys or values as `rows::OneQuery` takes them: positions and elements contiguous.
+/// Returns true for keys or values in the layout that `rows::OneQuery` needs: positions and
+/// elements contiguous.
 bool is_cache_like(const at::Tensor& x, const at::Tensor& like) {
   return x.is_cpu() && x.scalar_type() == like.scalar_type() && x.stride(3) == 1 &&
          x.stride(2) == x.size(3) && x.strides().equals(like.strides());
@@ -31,8 +32,8 @@ double scale_of(const at::Tensor& q, const AttentionSpec& spec) {
   return spec.scale != 0 ? spec.scale : 1 / std::sqrt(static_cast<double>(q.size(-1)));
 }
 
-/// Attention with capped scores, which LibTorch's own has not. Scores are kept in float32 (or
-/// wider), one per pair of positions.
+/// Attention with soft-capped scores, which LibTorch's attention does not support. Scores are kept
+/// in float32 (or wider), one per pair of positions.
 /// Shapes: q [B, heads, T, D], k, v [B, heads, S, D], visible [T, S] bool, or undefined for all.
 at::Tensor attend_capped(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                          const at::Tensor& visible, const AttentionSpec& spec) {
@@ -67,8 +68,8 @@ at::Tensor attend_one_of(const at::Tensor& q_BH1D, const at::Tensor& k, const at
   return y;
 }
 
-/// One new position sees everything, so the query heads that share a key/value head can stand in
-/// for a row of positions: nothing is repeated.
+/// Attention of a single new position. It sees all keys, so the query heads that share a key/value
+/// head are treated as positions. No keys or values are repeated.
 at::Tensor attend_one(const at::Tensor& q_BH1D, const at::Tensor& k, const at::Tensor& v,
                       const AttentionSpec& spec) {
   const int64_t dim = q_BH1D.size(3);
@@ -91,12 +92,28 @@ at::Tensor attend_one(const at::Tensor& q_BH1D, const at::Tensor& k, const at::T
   return y.reshape_as(q_BH1D);
 }
 
-/// [T, S] bool: which of S keys each of the T newest positions sees.
+/// Returns [T, S] bool: which of S keys each of the T newest positions sees.
 at::Tensor visible_keys(int64_t num_new, int64_t num_all, int64_t window, at::Device device) {
   const int64_t before = num_all - num_new;
   const at::Tensor past =
       at::ones({num_new, num_all}, at::TensorOptions(device).dtype(at::kBool)).tril(before);
   return window > 0 ? past.triu(before - window + 1) : past;
+}
+
+/// CUDA's flash kernel knows windows and shared heads, and stores no mask. Not yet run on a GPU.
+bool has_flash(const at::Tensor& q) {
+  return q.is_cuda() && (q.scalar_type() == at::kBFloat16 || q.scalar_type() == at::kHalf) &&
+         q.size(-1) % 8 == 0 && q.size(-1) <= 256;
+}
+
+/// The newest positions see `window` positions, themselves included.
+at::Tensor flash_in_window(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                           const AttentionSpec& spec) {
+  const at::Tensor y_BTHD = std::get<0>(at::_flash_attention_forward(
+      q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), {}, {}, q.size(2), k.size(2),
+      /*dropout_p=*/0.0, /*is_causal=*/true, /*return_debug_mask=*/false, scale_of(q, spec),
+      /*window_size_left=*/spec.window - 1, /*window_size_right=*/0));
+  return y_BTHD.transpose(1, 2);
 }
 
 /// The last `count` positions of [B, kv, S, D].
@@ -109,7 +126,7 @@ at::Tensor newest(const at::Tensor& x, int64_t count) {
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k_all, const at::Tensor& v_all,
                   const AttentionSpec& spec) {
   const int64_t num_new = q.size(2);
-  // Keys before the window of the first new position are seen by none.
+  // No position sees the keys before the window of the first new position.
   const int64_t reach =
       spec.window > 0 ? std::min(k_all.size(2), spec.window - 1 + num_new) : k_all.size(2);
   const at::Tensor k = newest(k_all, reach);
@@ -117,15 +134,19 @@ at::Tensor attend(const at::Tensor& q, const at::Tensor& k_all, const at::Tensor
   const bool wants_gradient =
       at::GradMode::is_enabled() && (q.requires_grad() || k.requires_grad() || v.requires_grad());
   if (num_new == 1 && !wants_gradient) return attend_one(q, k, v, spec);
-  const int64_t shared = q.size(1) / k.size(1);
-  const at::Tensor keys = repeat_heads(k, shared);
-  const at::Tensor values = repeat_heads(v, shared);
   const bool is_causal = num_new == reach && (spec.window == 0 || reach <= spec.window);
+  const bool flash = has_flash(q) && spec.soft_cap == 0;
+  if (flash && !is_causal && spec.window > 0) return flash_in_window(q, k, v, spec);
+  const bool repeats = !(flash && is_causal);
+  const int64_t shared = q.size(1) / k.size(1);
+  const at::Tensor keys = repeats ? repeat_heads(k, shared) : k;
+  const at::Tensor values = repeats ? repeat_heads(v, shared) : v;
   const auto visible = [&] { return visible_keys(num_new, reach, spec.window, q.device()); };
   if (spec.soft_cap > 0) return attend_capped(q, keys, values, visible(), spec);
   std::optional<at::Tensor> mask;
   if (!is_causal) mask = visible();
-  return at::scaled_dot_product_attention(q, keys, values, mask, 0.0, is_causal, scale_of(q, spec));
+  return at::scaled_dot_product_attention(q, keys, values, mask, 0.0, is_causal, scale_of(q, spec),
+                                          /*enable_gqa=*/keys.size(1) != q.size(1));
 }
 
 }  // namespace s2s

@@ -1,5 +1,5 @@
 #pragma once
-// Attention over keys and values that are there already.
+// Attention over cached keys and values.
 
 #include <ATen/core/Tensor.h>
 

@@ -23,7 +23,7 @@ std::optional<RotaryTables> local_tables(const DecoderSpec& spec) {
   return RotaryTables(*spec.local_rotary, spec.shape.head_dim);
 }
 
-/// Keeps short wavelengths, stretches long ones by factor, blends between.
+/// Keeps short wavelengths, stretches long ones by `factor`, and interpolates between them.
 double stretched_frequency(double inv_freq, const RotarySpec& spec) {
   const double original = spec.original_max_position_embeddings;
   const double wavelength = 2 * M_PI / inv_freq;
@@ -34,7 +34,7 @@ double stretched_frequency(double inv_freq, const RotarySpec& spec) {
   return (1 - smooth) * inv_freq / spec.factor + smooth * inv_freq;
 }
 
-/// The base that stretches a text of `num_positions` over the original angles.
+/// Returns the base with which a text of `num_positions` covers the range of the original angles.
 /// Source: transformers' "dynamic" scaling (NTK-aware).
 double grown_theta(const RotarySpec& spec, int64_t head_dim, int64_t num_positions) {
   const double original = spec.original_max_position_embeddings;
@@ -44,7 +44,8 @@ double grown_theta(const RotarySpec& spec, int64_t head_dim, int64_t num_positio
   return spec.theta * std::pow(growth, dim / (dim - 2));
 }
 
-/// Pair numbers between which YaRN's ramp lies.  Source: Peng et al. 2023, arXiv 2309.00071.
+/// Returns the indices of the pairs between which YaRN's ramp runs.  Source: Peng et al. 2023,
+/// arXiv 2309.00071.
 std::pair<double, double> yarn_ramp(const RotarySpec& spec, double dim) {
   const auto pair_that_turns = [&](double turns) {
     return dim * std::log(spec.original_max_position_embeddings / (turns * 2 * M_PI)) /
@@ -145,7 +146,7 @@ Decoder::~Decoder() = default;
 at::Tensor Decoder::embed(const at::Tensor& ids_BT) {
   const at::Tensor rows_BTH = embed_tokens_(ids_BT);
   if (spec_.embedding_scale == 1) return rows_BTH;
-  // Rounded to float32 first, as transformers keeps it.
+  // Round to float32 first, as transformers does.
   const at::TensorOptions wide = rows_BTH.options().dtype(at::kFloat);
   const at::Tensor scale = at::scalar_tensor(spec_.embedding_scale, wide);
   return rows_BTH * scale.to(embed_tokens_.weight.scalar_type());
@@ -185,10 +186,11 @@ std::unique_ptr<WeightSource> Decoder::initial_values() {
 NameMap Decoder::checkpoint_names() const {
   NameMap map;
   map.rules = {{"lm_head.weight", "lm_head.weight"}, {"**", "model.**"}};
-  map.ignored = {"model.layers.*.self_attn.rotary_emb.inv_freq"};  // files of transformers < 4.32
+  // In files of transformers < 4.32.
+  map.ignored = {"model.layers.*.self_attn.rotary_emb.inv_freq"};
   if (spec_.shape.tied_head) map.ignored.push_back("lm_head.weight");
   if (spec_.other_parts.empty()) return map;
-  // As transformers writes a language model inside a larger one, and as it calls it in memory.
+  // The names in transformers of a language model inside a larger one, in files and in memory.
   map.other_spellings = {{"lm_head.weight", "language_model.lm_head.weight"},
                          {"**", "language_model.model.**"},
                          {"**", "model.language_model.**"}};
@@ -199,11 +201,11 @@ NameMap Decoder::checkpoint_names() const {
 
 ShardPlan Decoder::plan_with(std::vector<TensorRow> rows, std::vector<UnitRow> units) const {
   ShardPlan plan;
-  // What leaves the embedding is whole: a speech model adds the encoder's frames to it.
+  // The output of the embedding is not split: a speech model adds the encoder's frames to it.
   plan.rows.push_back({"embed_tokens", Style::kVocab, Layout::kFull, Layout::kFull});
   plan.rows.insert(plan.rows.end(), rows.begin(), rows.end());
   if (lm_head_) plan.rows.push_back({"lm_head", Style::kVocab, Layout::kFull, Layout::kLast});
-  // The embedding and the head as units of their own: they are as large as several layers.
+  // The embedding and the head are separate units, because each is as large as several layers.
   plan.units = {{"embed_tokens"}};
   plan.units.insert(plan.units.end(), units.begin(), units.end());
   if (lm_head_) plan.units.push_back({"lm_head"});

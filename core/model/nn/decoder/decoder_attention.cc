@@ -17,7 +17,7 @@ at::Tensor split_heads(const at::Tensor& x, int64_t head_dim) {
   return x.view({x.size(0), x.size(1), -1, head_dim});
 }
 
-/// What a layer does: the window is for local ones.
+/// Returns the attention settings of a layer. Only local layers have a window.
 AttentionSpec attention_of(const DecoderSpec& spec, int64_t layer) {
   AttentionSpec attention = spec.attention;
   if (!spec.is_local(layer)) attention.window = 0;
@@ -26,8 +26,8 @@ AttentionSpec attention_of(const DecoderSpec& spec, int64_t layer) {
 
 constexpr int64_t kFirstFrames = 64;
 
-/// The same positions at the beginning of memory for at least `needed`; in the same memory when
-/// that is at least twice as large, so that moving costs less than the appending since.
+/// Moves the kept positions to the start of a memory for at least `needed` positions. Reuses the
+/// same memory when it is at least twice as large. Moving then costs less than appending.
 at::Tensor moved_to_front(const at::Tensor& memory, const at::Tensor& kept, int64_t needed,
                           const at::Tensor& like) {
   const int64_t before = memory.defined() ? memory.size(2) : kFirstFrames / 2;

@@ -1,4 +1,4 @@
-// Translates Hugging Face's config.json to the options of a decoder, and back.
+// Translates Hugging Face's config.json to decoder options and back.
 // Source: transformers configuration classes, versions 4.46 and 5.
 
 #include <algorithm>
@@ -15,14 +15,14 @@ namespace {
 
 using Names = std::set<std::string, std::less<>>;
 
-/// Keys that are options here under the same name.
+/// Keys that have the same name as an option.
 const Names kCopied = {"vocab_size",          "hidden_size",         "intermediate_size",
                        "num_hidden_layers",   "num_attention_heads", "head_dim",
                        "num_key_value_heads", "rms_norm_eps",        "rope_theta",
                        "attention_bias",      "tie_word_embeddings", "mlp_bias",
                        "initializer_range",   "pad_token_id",        "max_position_embeddings"};
 
-/// Keys that say nothing about the numbers: names, versions, types of storage, generation.
+/// Keys without effect on the results: names, versions, storage dtypes, generation.
 const Names kNoEffect = {"architectures",
                          "_name_or_path",
                          "transformers_version",
@@ -55,10 +55,9 @@ const Names kNoEffect = {"architectures",
                          "attn_implementation",
                          "_attn_implementation_autoset"};
 
-/// Options that may be null.
 const Names kNullable = {"num_key_value_heads", "head_dim", "pad_token_id"};
 
-/// Keys whose other values would change the numbers, and the harmless ones; null always is.
+/// Keys that can change the results, with the values that do not. Null is always allowed.
 const std::map<std::string, std::vector<std::string>> kHarmless = {
     {"hidden_act", {"silu", "swish"}},
     {"attention_dropout", {"0", "0.0"}},
@@ -76,7 +75,7 @@ const std::map<std::string, std::vector<std::string>> kHarmless = {
     {"logit_scale", {"1", "1.0"}},
 };
 
-/// Values of options that a file leaves out, in most of transformers' classes.
+/// Defaults of keys that a file may omit, as in most of transformers' classes.
 const std::map<std::string, std::string> kDefaults = {{"rms_norm_eps", "1e-6"},
                                                       {"rope_theta", "10000.0"},
                                                       {"attention_bias", "false"},
@@ -118,14 +117,14 @@ class Translation {
     const Config* type = foreign.find("model_type");
     const std::string name = type == nullptr ? "" : type->text();
     if (!contains(rules.model_types, name)) {
-      // What its other keys mean is not known.
+      // The meaning of the other keys is unknown.
       throw weights_errors::family(place_, rules.prefix + "model_type", name,
                                    quoted_list(rules.model_types));
     }
     for (const auto& [key, value] : foreign.entries()) read(key, value);
   }
 
-  /// Keys that the file leaves out have transformers' defaults, not ours; sizes have none.
+  /// Keys that the file omits get transformers' defaults, not those of s2s. Sizes have none.
   Config finish() {
     for (const auto& [key, text] : rules_.defaults) set_default(key, text);
     for (const auto& [key, text] : kDefaults) set_default(key, text);
@@ -138,7 +137,7 @@ class Translation {
     return std::move(options_);
   }
 
-  /// The language model's block of a larger model's file.
+  /// Translates the language model's block in the file of a larger model.
   Config finish_text_config() {
     const Config* block = options_.find("text_config");
     if (block == nullptr || !block->is_map()) {
@@ -200,7 +199,7 @@ class Translation {
            nearest.empty() ? "no such key" : "no such key, or '" + nearest + "'");
   }
 
-  /// rope_scaling of version 4 (type, or rope_type), rope_parameters of version 5.
+  /// Reads rope_scaling of version 4 (type, or rope_type) or rope_parameters of version 5.
   void read_rope(const std::string& name, const Config& value) {
     if (!value.is_map()) return refuse(name, value_text(value), "a map or null");
     const bool is_by_type = rules_.has_local_rope && name == "rope_parameters";
@@ -234,7 +233,7 @@ class Translation {
     }
   }
 
-  /// Local layers turn at their own base, which nothing stretches.
+  /// Local layers use a separate base, which is never scaled.
   void read_local_rope(const std::string& place, const std::string& key, const Config& item) {
     if (key == "rope_theta") {
       options_["rope_local_base_freq"] = item;
@@ -253,7 +252,7 @@ class Translation {
     refuse(place, "'" + value_text(value) + "'", quoted_list(known));
   }
 
-  /// Scaling needs its factor; the original length is that of the weights unless the file says so.
+  /// Scaling requires its factor. Unless set, the original length is that of the weights.
   void finish_rope() {
     Config& rope = options_["rope_scaling"];
     if (rope.find("rope_type") == nullptr) rope["rope_type"] = Config::scalar("default");
@@ -282,20 +281,20 @@ Config text_config_of(const Config& foreign, const ConfigRules& rules) {
 
 namespace {
 
-/// Options that are not keys of a config.json.
+/// Options that have no key in config.json.
 const Names kOwnOptions = {"path", "preset", "rope_scaling"};
 
-/// Options that are floating-point here and integers in transformers 5.
+/// Options that are floating-point in s2s and integers in transformers 5.
 const Names kWholeKeys = {"original_max_position_embeddings", "query_pre_attn_scalar"};
 
-/// Writes integral values of those keys without ".0".
+/// Writes integral values of these keys without ".0".
 Config written(const std::string& key, const Config& value) {
   const std::string& text = value.text();
   const bool is_whole = value.is_scalar() && text.ends_with(".0") && kWholeKeys.count(key) != 0;
   return is_whole ? Config::scalar(text.substr(0, text.size() - 2)) : value;
 }
 
-/// Keys of rope_scaling that each type reads. transformers warns about others.
+/// Keys of rope_scaling that each type reads. transformers warns about other keys.
 const std::map<std::string, Names> kRopeKeys = {
     {"linear", {"factor"}},
     {"dynamic", {"factor", "original_max_position_embeddings"}},
@@ -306,7 +305,7 @@ const std::map<std::string, Names> kRopeKeys = {
       "attention_factor", "mscale", "mscale_all_dim"}},
 };
 
-/// rope_scaling in the spelling of version 4, which version 5 reads too. Null without scaling.
+/// rope_scaling in the format of version 4, which version 5 also reads. Null without scaling.
 Config rope_scaling(const Config* options) {
   const Config* type = options == nullptr ? nullptr : options->find("rope_type");
   const auto keys = type == nullptr ? kRopeKeys.end() : kRopeKeys.find(type->text());
@@ -334,7 +333,7 @@ Config decoder_to_hf(const Config& options, const std::string& model_type,
     }
   }
   foreign["rope_scaling"] = rope_scaling(options.find("rope_scaling"));
-  // The defaults of transformers' classes belong to one tokenizer. Models with others set the ids.
+  // The defaults of transformers' classes belong to one tokenizer. Other models set the ids.
   foreign["bos_token_id"] = Config();
   foreign["eos_token_id"] = Config();
   return foreign;

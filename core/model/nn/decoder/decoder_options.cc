@@ -24,7 +24,7 @@ void RopeScalingOptions::visit(OptionVisitor& v) {
     at_least(1e-6));
   v("beta_slow", beta_slow, "yarn: pairs that turn less often are stretched by factor",
     at_least(1e-6));
-  v("truncate", truncate, "yarn: the ramp between the two begins and ends at whole pairs");
+  v("truncate", truncate, "yarn: round the ends of the ramp between the two to whole pairs");
   v("attention_factor", attention_factor, "yarn: multiplies cos and sin; null: from factor",
     at_least(0));
   v("mscale", mscale, "yarn: with mscale_all_dim, how attention_factor follows from factor");
@@ -50,7 +50,7 @@ const RopeTypes& all_rope_types() {
 
 namespace {
 
-// Far beyond any model, and small enough that bytes and operations of all layers fit in 64 bits.
+// Larger than any known model. Byte and operation counts of all layers still fit in 64 bits.
 constexpr double kMaxVocab = 1 << 24, kMaxWidth = 1 << 18, kMaxInner = 1 << 22;
 constexpr double kMaxLayers = 1 << 13, kMaxHeads = 1 << 12;
 
@@ -83,12 +83,12 @@ void DecoderOptions::visit(OptionVisitor& v) {
 
 namespace {
 
-/// [llm/sizes] sizes that do not fit each other.
+/// [llm/sizes] Sizes that do not fit together.
 Error sizes_error(const std::string& path, const std::string& what) {
   return {ExitCode::kConfig, "llm/sizes", fmt::format("{}: {}", path, what)};
 }
 
-/// [llm/rope-type] a kind of rotary scaling that the family does not know.
+/// [llm/rope-type] A type of rotary scaling that the family does not support.
 Error rope_type_error(const std::string& path, const std::string& type,
                       const std::vector<std::string>& known) {
   return {ExitCode::kConfig, "llm/rope-type",
@@ -96,14 +96,14 @@ Error rope_type_error(const std::string& path, const std::string& type,
                       fmt::join(known, ", "))};
 }
 
-/// [llm/pad-token] a padding id outside the vocabulary.
+/// [llm/pad-token] A padding id outside of the vocabulary.
 Error pad_token_error(const std::string& path, int64_t id, int64_t vocab_size) {
   return {ExitCode::kConfig, "llm/pad-token",
           fmt::format("{}.pad_token_id is {}, expected an id below vocab_size = {}, or null", path,
                       id, vocab_size)};
 }
 
-/// [llm/layer-types] layer_types and sliding_window do not agree with the model.
+/// [llm/layer-types] layer_types and sliding_window do not fit the model.
 Error layer_types_error(const std::string& path, const std::string& what) {
   return {ExitCode::kConfig, "llm/layer-types", fmt::format("{}.{}", path, what)};
 }

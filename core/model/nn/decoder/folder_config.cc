@@ -1,4 +1,4 @@
-// The options of a decoder that a Hugging Face folder and the configuration give together.
+// Combines the decoder options of a Hugging Face folder and of the configuration.
 
 #include <filesystem>
 
@@ -9,7 +9,7 @@
 namespace s2s {
 namespace {
 
-/// "FOLDER holds a 'gemma3' model; its text_config is used, its vision_config is not".
+/// Warns: "FOLDER holds a 'gemma3' model; its text_config is used, its vision_config is not".
 void tell_of_unused_parts(const Config& foreign, const std::string& folder,
                           const BuildContext& context) {
   std::string unused;
@@ -24,7 +24,7 @@ void tell_of_unused_parts(const Config& foreign, const std::string& folder,
                (unused.empty() ? "no further *_config" : unused));
 }
 
-/// 10000 and 1e4 are one number.
+/// Compares values, so that 10000 and 1e4 are equal.
 bool says_the_same(const Config& written, const Config& of_folder) {
   if (!written.is_scalar() || !of_folder.is_scalar()) return true;  // maps are merged elsewhere
   const auto a = parse_float(written.text());
@@ -32,7 +32,7 @@ bool says_the_same(const Config& written, const Config& of_folder) {
   return a && b ? *a == *b : written.text() == of_folder.text();
 }
 
-/// A number that the weights were made with, and another one in the configuration.
+/// Warns when the configuration overrides a value that the weights were trained with.
 void tell_of_other_values(const Config& node, const Config& of_folder, const std::string& folder,
                           const BuildContext& context) {
   for (const auto& [key, value] : node.entries()) {

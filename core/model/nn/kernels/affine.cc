@@ -17,10 +17,10 @@ namespace s2s {
 namespace rows {
 namespace {
 
-/// The product of a few rows with a large weight, as in generation. Reading the weight is the whole
-/// cost, so each element is read once and nothing is prepared.
+/// Multiplies a few rows with a large weight, as in generation. Reading the weight dominates the
+/// cost, so each element is read once and nothing is repacked.
 /// W, Y: both float, both bfloat16, or float and bfloat16. In the last case each weight is rounded
-/// to bfloat16 when it is read, as autocast would do beforehand (x has been rounded already).
+/// to bfloat16 when it is read, with the same result as autocast (x is already rounded).
 template <class W, class Y>
 struct FewRows {
   const W* x;                      // [M, K]
@@ -37,7 +37,7 @@ S2S_BODY Wide<W> load_weight(const W* from) {
   return wide;
 }
 
-/// The last elements of a row, too few for a Wide, with zeros after them.
+/// Loads the last elements of a row, fewer than a Wide, padded with zeros.
 template <class T>
 struct Tail {
   T elements[Wide<T>::kElements] = {};
@@ -57,7 +57,7 @@ S2S_BODY void add_up(const Lanes (&sums)[4], float (&results)[4]) {
   std::memcpy(results, &quad, sizeof results);
 }
 
-/// kOut outputs of kRows rows: all dot products side by side, so that every load is used often.
+/// Computes kOut outputs of kRows rows at once, so that every loaded value is used several times.
 template <int64_t kRows, int64_t kOut, class W, class Y>
 S2S_BODY void tile(const FewRows<W, Y>& job, int64_t row, int64_t out) {
   constexpr int64_t kStep = Wide<W>::kElements;
@@ -69,7 +69,8 @@ S2S_BODY void tile(const FewRows<W, Y>& job, int64_t row, int64_t out) {
     Wide<W> taken[kOut];
     for (int64_t n = 0; n < kOut; ++n) {
       const W* const from = weight + n * job.inner + k;
-      if (kRows > 1) __builtin_prefetch(from + kOut * job.inner);  // the next outputs' weights
+      // The weights of the next outputs.
+      if (kRows > 1) __builtin_prefetch(from + kOut * job.inner);
       taken[n] = load_weight<W, Y>(from);
     }
     for (int64_t m = 0; m < kRows; ++m) {
@@ -112,7 +113,7 @@ struct FewRowsBody {
   }
 };
 
-/// Outputs [begin, end) of every row; summed in float.
+/// Computes outputs [begin, end) of every row. Sums are in float.
 template <class W, class Y>
 void run(const FewRows<W, Y>& job, int64_t begin, int64_t end) {
   run_best<FewRowsBody>(job, begin, end);
@@ -125,7 +126,7 @@ namespace {
 
 bool wants_gradient(const at::Tensor& x) { return x.defined() && x.requires_grad(); }
 
-/// True in generation: there are few rows, and no gradient is needed.
+/// Returns true in generation: few rows, and no gradient needed.
 bool is_small_gemm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   constexpr int64_t kMostRows = 16;
   for (const at::Tensor& t : {x, weight, bias}) {
@@ -139,7 +140,7 @@ bool is_small_gemm(const at::Tensor& x, const at::Tensor& weight, const at::Tens
   return num_rows > 0 && num_rows <= kMostRows && weight.is_contiguous();
 }
 
-/// The type in which LibTorch would compute the product, or nothing without a kernel for it.
+/// The dtype in which LibTorch would compute the product, or nothing if there is no kernel for it.
 std::optional<at::ScalarType> small_gemm_type(const at::Tensor& x, const at::Tensor& weight,
                                               const at::Tensor& bias) {
   const auto is_known = [](const at::Tensor& t) {
@@ -155,8 +156,9 @@ std::optional<at::ScalarType> small_gemm_type(const at::Tensor& x, const at::Ten
   return type;
 }
 
-/// A weight as small_gemm_product reads it. Autocast keeps rounded copies of trained weights until
-/// its scope ends, which halves what a frame reads; others are rounded while they are read.
+/// Returns a weight as small_gemm_product reads it. Autocast caches rounded copies of trained
+/// weights until its scope ends, which halves the bytes read per frame. Other weights are rounded
+/// while they are read.
 at::Tensor weight_to_read(const at::Tensor& weight, at::ScalarType type) {
   const bool is_kept = type == at::kBFloat16 && weight.requires_grad() && weight.is_leaf() &&
                        !weight.is_view() && at::autocast::is_autocast_cache_enabled();
@@ -186,7 +188,7 @@ at::Tensor small_gemm_of(const at::Tensor& x, const at::Tensor& weight, const at
   return y;
 }
 
-/// `type`: the type to which the inputs and the result are rounded.
+/// `type`: the dtype to which the inputs and the result are rounded.
 at::Tensor small_gemm_product(const at::Tensor& x_in, const at::Tensor& weight_in,
                               const at::Tensor& bias_in, at::ScalarType type) {
   const at::Tensor weight = weight_to_read(weight_in, type);

@@ -5,8 +5,8 @@
 
 namespace s2s {
 
-/// x W^T + b, with gradients of all three. On the CPU, products of a few rows without gradients, as
-/// in generation, have their own kernels.
+/// Returns x W^T + b, differentiable in all three. On the CPU, products of a few rows without
+/// gradients, as in generation, use separate kernels.
 /// Shapes: x [..., in], weight [out, in], bias [out] or undefined -> [..., out].
 at::Tensor affine(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias = {});
 

@@ -9,7 +9,7 @@
 namespace s2s::rows {
 namespace {
 
-/// Products of one query head with the keys of kCount positions.
+/// Dot products of one query head with the keys of kCount positions.
 template <int64_t kCount, class T>
 S2S_BODY void compare(const OneQuery<T>& job, const T* q, const T* keys, Lanes (&sums)[kCount]) {
   for (int64_t d = 0; d < job.dim; d += Wide<T>::kElements) {
@@ -28,7 +28,7 @@ S2S_BODY float capped(float score, float cap) {
   return cap - 2 * cap / (1.0F + exp_of(2 * score / cap));
 }
 
-/// Scores of one query head, then their exponentials; returns their sum.
+/// Computes the scores of one query head and their exponentials. Returns their sum.
 template <class T>
 S2S_BODY float weigh(const OneQuery<T>& job, const T* q, const T* keys, float* weights) {
   int64_t t = 0;

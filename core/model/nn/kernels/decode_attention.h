@@ -1,13 +1,13 @@
 #pragma once
-// Attention of a single new position per row, as generation asks for it.
+// Attention of a single new position per row, for generation.
 
 #include <cstdint>
 
 namespace s2s::rows {
 
-/// One query per head over keys and values that lie [B, kv heads, positions, D] with any stride
-/// between rows and heads, positions and elements contiguous. `shared` query heads use each kv
-/// head. T: float or bfloat16; arithmetic in float either way.
+/// One query per head. Keys and values are [B, kv heads, positions, D] with any stride between rows
+/// and heads; positions and elements are contiguous. `shared` query heads use each kv head. T:
+/// float or bfloat16. Arithmetic is in float.
 template <class T>
 struct OneQuery {
   const T *q, *k, *v;  // q [B, kv heads * shared, D]
@@ -15,11 +15,11 @@ struct OneQuery {
   int64_t kv_heads, shared, positions, dim;
   int64_t row_stride, head_stride;  // of k and v, in elements
   float scale;
-  float soft_cap = 0;  // scores become cap * tanh(score / cap); 0: they stay
+  float soft_cap = 0;  // scores become cap * tanh(score / cap); 0: no cap
 };
 
-/// Kv heads [begin, end) counted over all rows: row * kv_heads + head. dim fills whole
-/// vectors (a multiple of kDimStep) and is at most kMostDim.
+/// Processes kv heads [begin, end), counted over all rows: row * kv_heads + head. `dim` must be a
+/// multiple of kDimStep and at most kMostDim.
 constexpr int64_t kMostDim = 256;
 template <class T>
 constexpr int64_t kDimStep = 64 / sizeof(T);

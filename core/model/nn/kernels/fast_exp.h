@@ -1,5 +1,5 @@
 #pragma once
-// An exponential that the compiler turns into vector code.
+// An exponential function that the compiler can vectorize.
 
 #include <cstdint>
 #include <cstring>
@@ -8,12 +8,12 @@
 
 namespace s2s::rows {
 
-/// e^x within 2 units in the last place; x is clamped to the range where the result is normal.
+/// Returns e^x within 2 units in the last place. x is clamped to the range of normal results.
 /// Source: Cephes expf (range reduction by ln 2 in two parts, polynomial of degree 5).
 S2S_BODY float exp_of(float x) {
   x = x < -87.0F ? -87.0F : x;
   x = x > 88.0F ? 88.0F : x;
-  const float shifted = x * 1.44269504F + 12582912.0F;  // 1.5 * 2^23: the sum rounds to a whole
+  const float shifted = x * 1.44269504F + 12582912.0F;  // 1.5 * 2^23: the sum rounds to an integer
   const float n = shifted - 12582912.0F;
   const float r = (x - n * 0.693359375F) + n * 2.12194440e-4F;
   float p = 1.9875691500e-4F;

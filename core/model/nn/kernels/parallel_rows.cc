@@ -19,7 +19,8 @@ void parallel_rows(int64_t count, int64_t grain, c10::function_ref<void(int64_t,
                       .build();
   const char* base = static_cast<const char*>(rows.const_data_ptr());
   iterator.for_each(
-      // Two-dimensional form: the other one makes GCC 12 doubt an array inside LibTorch's header.
+      // Use the two-dimensional form: the other one causes a false array warning of GCC 12 in
+      // LibTorch's header.
       [&](char** data, const int64_t*, int64_t size, int64_t) {
         const int64_t begin = data[0] - base;
         body(begin, begin + size);

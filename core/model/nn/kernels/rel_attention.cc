@@ -18,8 +18,8 @@ struct Sizes {
   int64_t positions() const { return queries + keys - 1; }
 };
 
-/// [B, T, M] -> [H, B, T, D], contiguous: the batch stands beside the frames, so that products with
-/// the positions take both at once.
+/// [B, T, M] -> [H, B, T, D], contiguous. Batch and frames are adjacent, so that products with the
+/// positions treat them as one dim.
 at::Tensor split_heads(const at::Tensor& x_BTM, const Sizes& s) {
   return x_BTM.view({s.batch, x_BTM.size(1), s.heads, s.dim}).permute({2, 0, 1, 3}).contiguous();
 }
@@ -38,8 +38,8 @@ at::Tensor biased_query(const at::Tensor& q_BTM, const at::Tensor& bias_HD, doub
   return out.mul_(scale);
 }
 
-/// Row i of a position's scores begins T - 1 - i columns later: a view with one element less per
-/// row.  [H, B T, P] -> [H B, T, U].
+/// Row i of the position scores starts T - 1 - i columns later. This is a view with one element
+/// less per row.  [H, B T, P] -> [H B, T, U].
 at::Tensor shifted(const at::Tensor& by_position, const Sizes& s) {
   const int64_t positions = s.positions();
   return by_position.as_strided({s.heads * s.batch, s.queries, s.keys},
@@ -111,7 +111,7 @@ class RelAttention : public torch::autograd::Function<RelAttention> {
   }
 
  private:
-  /// Gradients of the arguments from those of the scaled, biased, split tensors.
+  /// Returns the gradients of the arguments, given those of the scaled, biased, split tensors.
   static variable_list finish(at::Tensor& grad_qu, at::Tensor& grad_qv, const at::Tensor& grad_k,
                               const at::Tensor& grad_v, const at::Tensor& grad_p, const Sizes& s,
                               at::ScalarType bias_type) {

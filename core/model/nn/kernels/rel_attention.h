@@ -10,13 +10,13 @@ struct RelAttentionInput {
   at::Tensor q_BTM, k_BUM, v_BUM;
   at::Tensor p_PM;  // projected positions, from U - 1 down to -(T - 1)
   at::Tensor bias_u_HD, bias_v_HD;
-  at::Tensor mask;     // added to the scores, broadcast to [B, T, U]; or undefined
+  at::Tensor mask;     // added to the scores, broadcast to [B, T, U]; may be undefined
   double dropout = 0;  // of the attention weights
 };
 
-/// softmax(((q + u) k^T + shift((q + v) p^T)) / sqrt(D) + mask) v.  The last query stands at the
-/// last key. One [B, H, T, U] tensor is kept for backward; the positions' scores are shifted by a
-/// view and summed over the batch in one product.
+/// softmax(((q + u) k^T + shift((q + v) p^T)) / sqrt(D) + mask) v. The last query is at the
+/// position of the last key. Only one [B, H, T, U] tensor is kept for backward. The position scores
+/// are shifted by a view and summed over the batch in one product.
 /// Shapes: -> [B, T, M].   Source: Dai et al. 2019, arxiv.org/abs/1901.02860, appendix B.
 at::Tensor rel_attention(const RelAttentionInput& input);
 

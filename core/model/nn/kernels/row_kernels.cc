@@ -9,7 +9,7 @@
 namespace s2s::rows {
 namespace {
 
-/// value as it is after a trip through T.
+/// Rounds value to T and back to float.
 template <class T>
 S2S_BODY float rounded(float value) {
   T out;
@@ -17,7 +17,7 @@ S2S_BODY float rounded(float value) {
   return load(out);
 }
 
-/// The sum of kLanes partial sums: their number and order are fixed, whatever the processor.
+/// Sums kLanes partial sums. Their number and order are the same on every processor.
 S2S_BODY float sum_lanes(const float* lanes) {
   float total = 0;
   for (int64_t j = 0; j < kLanes; ++j) total += lanes[j];
@@ -72,7 +72,7 @@ S2S_BODY void body(const RmsNormGradRows<T>& job, int64_t begin, int64_t end) {
   }
 }
 
-/// Both activations are x * sigmoid(z), since (1 + tanh(a)) / 2 = sigmoid(2 a). z, and its slope.
+/// Both activations are x * sigmoid(z), since (1 + tanh(a)) / 2 = sigmoid(2 a). Returns z.
 S2S_BODY float z_of(Silu, float x) { return x; }
 S2S_BODY float slope_of(Silu, float) { return 1.0F; }
 

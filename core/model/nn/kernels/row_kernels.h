@@ -1,7 +1,7 @@
 #pragma once
-// Element-wise work of a decoder on rows of elements, one pass over memory each. Plain loops that
-// the compiler turns into vector code; the processor's best variant is chosen at run time. Element
-// types: float, or bfloat16 (arithmetic in float either way).
+// Element-wise operations of a decoder on rows of elements, each in one pass over memory. They are
+// plain loops that the compiler vectorizes. The best variant for the processor is chosen at run
+// time. Dtypes: float or bfloat16. Arithmetic is in float.
 
 #include <c10/util/BFloat16.h>
 
@@ -9,8 +9,8 @@
 
 namespace s2s::rows {
 
-/// y = w * x * r with r = 1 / sqrt(mean(x^2) + eps), kept in inv_rms; x * r is rounded to T before
-/// w. adds_one: y = (1 + w) * x * r, rounded at the end only.
+/// y = w * x * r with r = 1 / sqrt(mean(x^2) + eps), stored in inv_rms. x * r is rounded to T
+/// before the multiplication by w. adds_one: y = (1 + w) * x * r, rounded only at the end.
 template <class T>
 struct RmsNormRows {
   const T* x;
@@ -21,7 +21,7 @@ struct RmsNormRows {
   float eps;
   bool adds_one;
 };
-/// dx from dy; adds this range's share to weight_grad [dim].
+/// Computes dx from dy. Adds this range's contribution to weight_grad [dim].
 template <class T>
 struct RmsNormGradRows {
   const T* dy;
@@ -33,7 +33,7 @@ struct RmsNormGradRows {
   int64_t dim;
   bool adds_one;
 };
-/// Activations of a gate: x * sigmoid(x), and GELU by tanh.
+/// Activations of a gate: x * sigmoid(x), and GELU with the tanh approximation.
 struct Silu {};
 struct GeluTanh {};
 /// y = activation(gate) * up.
@@ -51,11 +51,11 @@ struct GatedGradRows {
   T* d_gate;
   T* d_up;
 };
-/// Split-half rotation of x [rows, heads, dim] by angles of row % frames. sign -1 turns back.
+/// Split-half rotation of x [rows, heads, dim] by the angles of row % frames. sign -1 rotates back.
 template <class T>
 struct RotaryRows {
   const T* x;
-  const float* cos;  // [frames, dim]; the first half of a row is used
+  const float* cos;  // [frames, dim]; only the first half of a row is used
   const float* sin;
   T* y;
   int64_t heads;
@@ -64,7 +64,7 @@ struct RotaryRows {
   float sign;
 };
 
-/// Each runs rows (or elements, where gated) begin .. end - 1.
+/// Each function processes rows (or elements, for gated ones) begin .. end - 1.
 template <class T>
 void run(const RmsNormRows<T>& job, int64_t begin, int64_t end);
 template <class T>

@@ -14,7 +14,7 @@ using torch::autograd::variable_list;
 
 int64_t thinned(int64_t size, int64_t left) { return (size + left + 1 - 3) / 2 + 1; }
 
-/// [C, 1, 3, 3] -> [9, C], and back.
+/// Converts [C, 1, 3, 3] to [9, C], and back.
 at::Tensor taps_of(const at::Tensor& weight) { return weight.view({-1, 9}).t().contiguous(); }
 at::Tensor weight_of(const at::Tensor& taps) {
   return taps.t().contiguous().view({taps.size(1), 1, 3, 3});
@@ -162,7 +162,7 @@ class MaskedRelu : public torch::autograd::Function<MaskedRelu> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& outputs) {
-    // What was masked is zero, as what was negative.
+    // Masked values are zero, as are the negative ones.
     return {at::threshold_backward(outputs[0], context->get_saved_variables()[0], 0), {}};
   }
 };
@@ -177,7 +177,7 @@ bool is_striding_fused(const at::Tensor& x, const at::Tensor& weight_C133) {
 at::Tensor first_two_convolutions(const at::Tensor& x_BTF, const at::Tensor& lengths_B,
                                   const StridingWeights& first, const StridingWeights& depthwise,
                                   int64_t left) {
-  // One zero more than the convolution takes on an even axis is never looked at.
+  // On an axis of even size this pads one zero more than the convolution reads.
   const at::Tensor image = at::constant_pad_nd(x_BTF.detach().to(at::kFloat), {left, 1, left, 1});
   return FirstTwoConvolutions::apply(image, lengths_B.contiguous(), first.weight, first.bias,
                                      depthwise.weight, depthwise.bias, left);

@@ -28,14 +28,14 @@ S2S_BODY void add_taps(const Taps& taps, float* to, int64_t channels, int64_t ch
   }
 }
 
-/// Three rows of activations or of their gradients, with zero bands around.
+/// Three rows of activations or of their gradients, with zero padding around the bands.
 class Ring {
  public:
   explicit Ring(const Geometry& size)
       : row_size_((size.left + std::max(size.bands, 2 * size.out_bands) + 2) * kLanes),
         memory_(static_cast<size_t>(row_size_) * 4) {}
   float* row(int64_t frame) { return memory_.data() + (frame + 3) % 3 * row_size_; }
-  /// A row that stays zero (activations) or that nobody reads (gradients).
+  /// A row that stays zero (activations) or is never read (gradients).
   float* outside() { return memory_.data() + 3 * row_size_; }
   void clear(float* row) const {
     std::memset(row, 0, static_cast<size_t>(row_size_) * sizeof(float));
@@ -47,12 +47,12 @@ class Ring {
   std::vector<float> memory_;
 };
 
-/// What a block of channels needs of its stage while a batch row is run.
+/// The position of a block of channels in a batch row.
 struct Place {
   int64_t batch, channel, valid;
 };
 
-/// Activations of one frame: [left + F + ..., 16].
+/// Computes the activations of one frame: [left + F + ..., 16].
 S2S_BODY void fill_row(const Geometry& size, const Source& source, const Place& place,
                        int64_t frame, float* row) {
   float* to = row + size.left * kLanes;
@@ -78,7 +78,7 @@ S2S_BODY void fill_row(const Geometry& size, const Source& source, const Place& 
   }
 }
 
-/// Makes sure that the ring holds the three rows under output frame `u`; returns where they lie.
+/// Fills the ring with the three rows of output frame `u`, and returns their addresses.
 struct Rows {
   float* at[3];
 };
@@ -115,7 +115,7 @@ S2S_BODY void forward_row(const Forward& job, const Place& place, Ring& ring) {
   }
 }
 
-/// A row's gradient is complete: passes it through the ReLU to what lies before.
+/// Called when a row's gradient is complete: passes it through the ReLU to the input.
 S2S_BODY void finish_row(const Backward& job, const Place& place, int64_t frame,
                          const float* active, const float* grad) {
   const Geometry& size = job.size;
@@ -148,7 +148,7 @@ S2S_BODY void finish_row(const Backward& job, const Place& place, int64_t frame,
               job.grad_first_bias + place.channel);
 }
 
-/// One output row's share in the gradients of the weights and of the three rows under it.
+/// Adds one output row's contribution to the gradients of the weights and of its input rows.
 S2S_BODY void spread_row(const Backward& job, const Place& place, int64_t u, const Rows& active,
                          const Rows& grads) {
   const Geometry& size = job.size;

@@ -1,7 +1,7 @@
 #pragma once
-// The thinning convolutions of a subsampling stage as loops over sixteen channels at a time: what a
-// ReLU lets through is convolved channel by channel (kernel 3 x 3, stride 2 x 2) without ever being
-// stored whole. See striding_fused.h for the gradients' bookkeeping.
+// The strided depth-wise convolutions of a subsampling stage, as loops over sixteen channels. The
+// outputs of a ReLU are convolved per channel (kernel 3 x 3, stride 2 x 2) without being stored as
+// a whole. striding_fused.h describes the gradients.
 // Shape letters: T frames, F bands of the input; U, G of the output; C channels, last and
 // contiguous.
 
@@ -9,19 +9,20 @@
 
 namespace s2s::striding {
 
-constexpr int64_t kBlock = 16;  // channels of one block, as many as kLanes
+constexpr int64_t kBlock = 16;  // channels per block, as many as kLanes
 constexpr int64_t kTaps = 9;    // of a 3 x 3 kernel
 
-/// Sizes of one depth-wise stage. Padding is `left` before and whatever it takes after.
+/// Sizes of a depth-wise stage. `left` zeros are padded before, and as many as needed after.
 struct Geometry {
   int64_t batch, frames, bands;         // of the activations
   int64_t out_frames, out_bands, left;  // of the result
   int64_t channels;
 };
 
-/// Where activations come from. Rows at or beyond a row's `valid` frames count as zero.
-/// Either a first convolution of one channel, computed on the way: `image` [B, 2 T + 1 or more, 2 F
-/// + 1 or more] is padded already; or numbers before their ReLU: `before` [B, T, F, C].
+/// The source of the activations. Frames at or after a row's `valid` count as zero. Either the
+/// output of a first convolution with one input channel, computed on the fly: `image` [B, 2 T + 1
+/// or more, 2 F + 1 or more] is already padded. Or stored values before their ReLU: `before` [B, T,
+/// F, C].
 struct Source {
   const int64_t* valid;          // [B]
   const float* image = nullptr;  // first convolution
@@ -48,10 +49,11 @@ struct Backward {
   float* grad_bias;                  // [C]
   float* grad_first_taps = nullptr;  // [9, C], for an image
   float* grad_first_bias = nullptr;  // [C], for an image
-  float* grad_before = nullptr;      // [B, T, F, C], otherwise; zero where nothing is written
+  float* grad_before = nullptr;      // [B, T, F, C], otherwise; must be zero-initialized
 };
 
-/// Channel blocks [begin, end) of all rows; results do not depend on how blocks are dealt out.
+/// Processes channel blocks [begin, end) of all rows. Results do not depend on the assignment of
+/// blocks to threads.
 void run(const Forward& job, int64_t begin, int64_t end);
 void run(const Backward& job, int64_t begin, int64_t end);
 

@@ -19,13 +19,13 @@ struct ConformerEncoder::Parts {
   ConformerOptions options;
   std::string path;
   std::vector<ConformerOptions::Context> contexts;
-  std::unique_ptr<Linear> linear;  // one of linear and striding
+  std::unique_ptr<Linear> linear;  // either linear or striding is set
   std::unique_ptr<StridingSubsampling> striding;
   std::vector<std::unique_ptr<ConformerLayer>> layers;
-  std::unique_ptr<Linear> out_proj;  // null without one
+  std::unique_ptr<Linear> out_proj;  // null without an output projection
   PositionBiases tied;
   ShardPlan plan;
-  at::Tensor visible_TT, positions_PH;  // of the last shape
+  at::Tensor visible_TT, positions_PH;  // cached for the last shape
   ConformerOptions::Context visible_context{-1, -1};
 
   const at::Tensor& first_weight() const { return striding ? striding->weight() : linear->weight; }
@@ -36,10 +36,10 @@ ConformerEncoder::~ConformerEncoder() = default;
 
 namespace {
 
-constexpr double kMasked = -10000;  // NeMo's; the weight is exactly zero after softmax
+constexpr double kMasked = -10000;  // as in NeMo; the weight is exactly zero after softmax
 constexpr double kLongestWave = 10000;
 
-/// Sinusoids of the relative positions from `first` down to `last`, both included, in float32.
+/// The sinusoids of the relative positions from `first` down to `last`, inclusive, in float32.
 /// Shapes: [first - last + 1, width].   Source: NeMo, RelPositionalEncoding.
 at::Tensor relative_positions(int64_t first, int64_t last, int64_t width, at::Device device) {
   const auto options = at::TensorOptions().dtype(at::kFloat).device(device);
@@ -50,8 +50,9 @@ at::Tensor relative_positions(int64_t first, int64_t last, int64_t width, at::De
   return at::stack({angles.sin(), angles.cos()}, -1).view({positions.size(0), width});
 }
 
-/// True where a frame (row) sees another (column). Undefined when all frames see each other.
-/// chunked: frames see their own chunk of right + 1 frames and left / (right + 1) chunks before it.
+/// Returns true where a frame (row) sees another (column). Undefined if all frames see each other.
+/// chunked: frames see their own chunk of right + 1 frames and the left / (right + 1) chunks before
+/// it.
 /// Shapes: [T, T] bool.
 at::Tensor visible_frames(int64_t num_frames, ConformerOptions::Context context, bool chunked,
                           at::Device device) {
@@ -68,7 +69,7 @@ at::Tensor visible_frames(int64_t num_frames, ConformerOptions::Context context,
   return visible;
 }
 
-/// The mask that is added to attention scores: 0 for visible valid frames, -10000 elsewhere.
+/// Returns the mask to add to attention scores: 0 for visible valid frames, -10000 elsewhere.
 /// Shapes: visible [T, T] or undefined, padding [B, T, 1] bool or undefined -> [B or 1, T or 1, T],
 /// undefined when both are.
 at::Tensor score_mask(const at::Tensor& visible_TT, const at::Tensor& padding_BT1,
@@ -93,8 +94,8 @@ StridingShape striding_shape(const ConformerOptions& o) {
   return shape;
 }
 
-/// One row per module that owns parameters, with `*` for the numbers of layers. A row includes the
-/// modules below its own, which get no rows.
+/// Returns one row per module that owns parameters, with `*` for layer numbers. A row includes the
+/// modules below it, which get no separate rows.
 ShardPlan replicated_plan(Block& block) {
   ShardPlan plan;
   std::set<std::string> owners;
@@ -159,7 +160,7 @@ ShardPlan ConformerEncoder::configure_model() const { return parts_->plan; }
 
 namespace {
 
-/// The first context, or in training a random one from the default generator of torch.
+/// Returns the first context. In training, draws a random one from torch's default generator.
 ConformerOptions::Context choose_context(const ConformerEncoder::Parts& parts, bool training) {
   if (!training || parts.contexts.size() < 2) return parts.contexts.front();
   const size_t count = parts.contexts.size();
@@ -172,7 +173,8 @@ ConformerOptions::Context choose_context(const ConformerEncoder::Parts& parts, b
   return parts.contexts.back();
 }
 
-/// True beyond each row's length, or undefined when no row ends early (known on the CPU only).
+/// Returns true beyond each row's length. Undefined when lengths_B is on the CPU and no row is
+/// shorter than the width.
 at::Tensor padding_of(const at::Tensor& lengths_B, int64_t width, at::Device device) {
   if (lengths_B.is_cpu() && lengths_B.numel() > 0 && lengths_B.min().item<int64_t>() >= width) {
     return {};
@@ -195,7 +197,7 @@ void remember_visible(ConformerEncoder::Parts& parts, ConformerOptions::Context 
 
 }  // namespace
 
-/// The table of relative positions, kept until the number of frames changes.
+/// Returns the table of relative positions, cached until the number of frames changes.
 const at::Tensor& ConformerEncoder::positions(int64_t num_frames) {
   at::Tensor& table = parts_->positions_PH;
   const at::Tensor& weight = parts_->first_weight();
@@ -263,7 +265,7 @@ void check_streamable(const ConformerEncoder::Parts& parts) {
   }
 }
 
-/// Buffers frames until a chunk is complete, then passes the chunk through all layers.
+/// Buffers frames until a chunk is complete, then runs the chunk through all layers.
 class OpenConformerStream final : public ConformerStream {
  public:
   OpenConformerStream(ConformerEncoder& encoder, ConformerEncoder::Parts& parts, int64_t batch_size)
@@ -302,7 +304,7 @@ class OpenConformerStream final : public ConformerStream {
     pending_BTH_ = at::cat({pending_BTH_, x}, 1);
   }
 
-  /// Passes the first `count` pending frames through the layers, chunk by chunk.
+  /// Runs the first `count` pending frames through the layers, chunk by chunk.
   at::Tensor take(int64_t count) {
     std::vector<at::Tensor> done{
         at::zeros({pending_BTH_.size(0), 0, encoder_.output_dim()}, pending_BTH_.options())};
@@ -323,8 +325,9 @@ class OpenConformerStream final : public ConformerStream {
     return parts_.out_proj ? (*parts_.out_proj)(x) : x;
   }
 
-  /// Projected positions from keys - 1 down to 1 - queries. They are a part of a table that each
-  /// layer computes once. Without a left limit the table doubles when the conversation outgrows it.
+  /// Returns the projected positions from keys - 1 down to 1 - queries. They are a slice of a table
+  /// that each layer computes once. Without a left limit, the table doubles when a conversation
+  /// becomes longer than it.
   at::Tensor projected(size_t layer, int64_t keys, int64_t queries) {
     at::Tensor& table = projected_[layer];
     const int64_t known = table.defined() ? table.size(0) + 1 - chunk_ : 0;

@@ -9,7 +9,7 @@
 
 namespace s2s {
 
-/// Batch or layer normalization; both are stored under the name batch_norm.
+/// Batch or layer normalization. Both are stored under the name batch_norm.
 class ConformerConvolution::Norm : public Block {
  public:
   Norm(int64_t channels, bool over_batch) : channels_(channels), over_batch_(over_batch) {
@@ -21,12 +21,14 @@ class ConformerConvolution::Norm : public Block {
     register_buffer("num_batches_tracked", count_);
   }
 
-  /// In training, batch statistics count padding frames too, as NeMo's do.
+  /// In training, batch statistics include padding frames, as in NeMo.
   at::Tensor forward(const at::Tensor& x_BTC) {
     if (!over_batch_) return at::layer_norm(x_BTC, {channels_}, weight_, bias_);
     if (is_training()) count_.add_(1);
     const at::Tensor rows = x_BTC.reshape({-1, channels_});
-    return at::batch_norm(rows, weight_, bias_, mean_, variance_, is_training(), 0.1, 1e-5, false)
+    const auto type = mean_.scalar_type();  // batch_norm wants one type for these four
+    return at::batch_norm(rows, weight_.to(type), bias_.to(type), mean_, variance_, is_training(),
+                          0.1, 1e-5, false)
         .view(x_BTC.sizes());
   }
 
@@ -73,7 +75,7 @@ at::Tensor ConformerConvolution::gated(const at::Tensor& x_BTH) {
 }
 
 at::Tensor ConformerConvolution::finish(const at::Tensor& padded_BTH) {
-  // Seen as an image of height one whose channels lie innermost, where the kernel is fastest.
+  // Treat the frames as an image of height one with channels last, for which the kernel is fastest.
   const at::Tensor image = padded_BTH.transpose(1, 2).unsqueeze(2);
   const auto bias = depthwise_.bias.defined() ? std::optional(depthwise_.bias) : std::nullopt;
   constexpr std::array<int64_t, 2> kOne{1, 1}, kNone{0, 0};
@@ -134,7 +136,7 @@ at::Tensor ConformerAttention::forward(const at::Tensor& x_BTH, const FrameConte
       biases_.u_HD,     biases_.v_HD,     context.mask};
   input.dropout = is_training() ? dropout_ : 0;
   at::Tensor y = rel_attention(input);
-  // A padded frame sees nothing, so nothing is what it gets.
+  // A padding frame sees no other frames, so its output is zero.
   if (context.padding_BT1.defined()) y = y.masked_fill(context.padding_BT1, 0.0);
   return linear_out_(y);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// One Conformer block.
+// A Conformer block.
 // Shape letters: B batch, T frames, U keys, P relative positions, H width, C = H.
 
 #include <memory>
@@ -11,20 +11,20 @@
 
 namespace s2s {
 
-/// What all blocks of a forward pass share.
+/// Inputs that all blocks of a forward pass share.
 struct FrameContext {
   at::Tensor positions_PH;  // sinusoids from T - 1 down to -(T - 1)
-  at::Tensor mask;          // added to scores, broadcast to [B, T, T]; undefined: all is visible
-  at::Tensor padding_BT1;   // true beyond a row's length; undefined: no row is padded
+  at::Tensor mask;  // added to scores, broadcast to [B, T, T]; undefined: all frames are visible
+  at::Tensor padding_BT1;  // true beyond a row's length; undefined: no row has padding
 };
 
-/// What one block remembers of a live conversation.
+/// The state of one block in a live conversation.
 struct LayerCache {
   at::Tensor k_BUH, v_BUH;  // of the left context
   at::Tensor conv_BTH;      // inputs of the depth-wise convolution
 };
 
-/// Biases of the position scores; shared by all blocks where they are tied.
+/// Biases of the position scores. When tied, all blocks share them.
 struct PositionBiases {
   at::Tensor u_HD, v_HD;
 };
@@ -46,8 +46,8 @@ class ConformerAttention : public Block {
   ConformerAttention(const ConformerOptions& options, PositionBiases* tied);
   ~ConformerAttention() override;
   at::Tensor forward(const at::Tensor& x_BTH, const FrameContext& context);
-  /// The frames of one chunk, which see the cache and each other. positions: from U - 1 down to
-  /// -(T - 1), already projected.
+  /// Processes the frames of one chunk, which see the cache and each other. positions: from U - 1
+  /// down to -(T - 1), already projected.
   at::Tensor stream(const at::Tensor& x_BTH, const at::Tensor& projected_PH, int64_t left_frames,
                     LayerCache& cache);
   at::Tensor project_positions(const at::Tensor& positions_PH) { return linear_pos_(positions_PH); }
@@ -69,7 +69,7 @@ class ConformerConvolution : public Block {
  private:
   class Norm;
   at::Tensor gated(const at::Tensor& x_BTH);
-  /// Depth-wise convolution of frames that are padded already, norm, activation, 1 x 1.
+  /// Depth-wise convolution of padded frames, norm, activation and 1 x 1 convolution.
   at::Tensor finish(const at::Tensor& padded_BTH);
 
   ConvWeights pointwise1_, depthwise_, pointwise2_;

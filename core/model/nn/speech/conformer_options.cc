@@ -6,50 +6,58 @@
 namespace s2s {
 
 void ConformerOptions::visit(OptionVisitor& v) {
-  v("feat_in", feat_in, "features in, the mel bands", at_least(1));
-  v("feat_out", feat_out, "features out; -1: d_model");
-  v("n_layers", n_layers, "Conformer blocks", at_least(0));
+  v("feat_in", feat_in, "input features (mel bands)", at_least(1));
+  v("feat_out", feat_out, "output features; -1: d_model");
+  v("n_layers", n_layers, "number of Conformer blocks", at_least(0));
   v("d_model", d_model, "width of the blocks", at_least(1));
-  v("subsampling", subsampling, "how frames are thinned; dw_striding");
-  v("subsampling_factor", subsampling_factor, "frames in per frame out; 1: a linear layer only",
+  v("subsampling", subsampling, "type of subsampling; only dw_striding");
+  v("subsampling_factor", subsampling_factor,
+    "input frames per output frame; 1: a linear layer only", at_least(1));
+  v("subsampling_conv_channels", subsampling_conv_channels,
+    "channels of the subsampling; -1: d_model", at_least(-1));
+  v("subsampling_conv_chunking_factor", subsampling_conv_chunking_factor, "accepted and ignored");
+  v("causal_downsampling", causal_downsampling, "causal subsampling, without future frames");
+  v("reduction", reduction, "second subsampling; only null");
+  v("reduction_position", reduction_position, "accepted and ignored, because reduction is null");
+  v("reduction_factor", reduction_factor, "accepted and ignored, because reduction is null");
+  v("ff_expansion_factor", ff_expansion_factor, "feed-forward width divided by d_model",
     at_least(1));
-  v("subsampling_conv_channels", subsampling_conv_channels, "-1: d_model", at_least(-1));
-  v("subsampling_conv_chunking_factor", subsampling_conv_chunking_factor,
-    "accepted, without effect on the numbers");
-  v("causal_downsampling", causal_downsampling, "thin without looking ahead");
-  v("reduction", reduction, "second thinning; only null");
-  v("reduction_position", reduction_position, "accepted, without effect as reduction is null");
-  v("reduction_factor", reduction_factor, "accepted, without effect as reduction is null");
-  v("ff_expansion_factor", ff_expansion_factor, "feed-forward width over d_model", at_least(1));
-  v("self_attention_model", self_attention_model, "only rel_pos");
+  v("self_attention_model", self_attention_model, "type of attention; only rel_pos");
   v("n_heads", n_heads, "attention heads", at_least(1));
   v("att_context_size", att_context_size,
-    "frames of attention [left, right], -1: all; a list of pairs: one per training step at random");
-  v("att_context_probs", att_context_probs, "of the pairs; empty: equal", between(0, 1));
-  v("att_chunk_context_size", att_chunk_context_size, "only null");
+    "attention context [left, right] in frames, -1: all; or a list of pairs: one is drawn per "
+    "step");
+  v("att_context_probs", att_context_probs, "probabilities of the pairs; empty: equal",
+    between(0, 1));
+  v("att_chunk_context_size", att_chunk_context_size, "chunk sizes of attention; only null");
   v("att_context_style", att_context_style,
     "regular: a sliding window; chunked_limited: chunks of right + 1 frames");
-  v("xscaling", xscaling, "multiply the input by the root of d_model");
-  v("untie_biases", untie_biases, "position biases per layer, or one pair for all");
-  v("pos_emb_max_len", pos_emb_max_len, "accepted, without effect: positions have no limit");
-  v("conv_kernel_size", conv_kernel_size, "frames of the depth-wise convolution, odd", at_least(1));
-  v("conv_norm_type", conv_norm_type, "batch_norm or layer_norm (stored under batch_norm)");
-  v("conv_context_size", conv_context_size, "causal, or [left, right]; null: symmetric");
-  v("conv_context_style", conv_context_style, "only regular");
-  v("use_bias", use_bias, "biases in the blocks' linear layers and convolutions");
-  v("dropout", dropout, "in the blocks", between(0, 1));
-  v("dropout_pre_encoder", dropout_pre_encoder, "before the blocks", between(0, 1));
-  v("dropout_emb", dropout_emb, "of the position table", between(0, 1));
-  v("dropout_att", dropout_att, "of the attention weights", between(0, 1));
-  v("stochastic_depth_drop_prob", stochastic_depth_drop_prob, "only 0");
-  v("stochastic_depth_mode", stochastic_depth_mode, "accepted, without effect");
-  v("stochastic_depth_start_layer", stochastic_depth_start_layer, "accepted, without effect");
-  v("global_tokens", global_tokens, "accepted, without effect for rel_pos");
-  v("global_tokens_spacing", global_tokens_spacing, "accepted, without effect for rel_pos");
-  v("global_attn_separate", global_attn_separate, "accepted, without effect for rel_pos");
-  v("use_pytorch_sdpa", use_pytorch_sdpa, "accepted, without effect on the numbers");
-  v("use_pytorch_sdpa_backends", use_pytorch_sdpa_backends, "accepted, without effect");
-  v("sync_max_audio_length", sync_max_audio_length, "accepted, without effect on the numbers");
+  v("xscaling", xscaling, "multiply the input by sqrt(d_model)");
+  v("untie_biases", untie_biases,
+    "separate position biases for each layer; false: one shared pair");
+  v("pos_emb_max_len", pos_emb_max_len, "accepted and ignored: the length is not limited");
+  v("conv_kernel_size", conv_kernel_size, "kernel of the depth-wise convolution in frames, odd",
+    at_least(1));
+  v("conv_norm_type", conv_norm_type, "batch_norm or layer_norm (stored as batch_norm)");
+  v("conv_context_size", conv_context_size,
+    "padding of the convolution: causal, or [left, right]; null: symmetric");
+  v("conv_context_style", conv_context_style, "style of the convolution's context; only regular");
+  v("use_bias", use_bias, "use biases in linear layers and convolutions of the blocks");
+  v("dropout", dropout, "dropout probability in the blocks", between(0, 1));
+  v("dropout_pre_encoder", dropout_pre_encoder, "dropout probability before the blocks",
+    between(0, 1));
+  v("dropout_emb", dropout_emb, "dropout probability of the position embeddings", between(0, 1));
+  v("dropout_att", dropout_att, "dropout probability of the attention weights", between(0, 1));
+  v("stochastic_depth_drop_prob", stochastic_depth_drop_prob,
+    "probability of dropping a layer; only 0");
+  v("stochastic_depth_mode", stochastic_depth_mode, "accepted and ignored");
+  v("stochastic_depth_start_layer", stochastic_depth_start_layer, "accepted and ignored");
+  v("global_tokens", global_tokens, "accepted and ignored for rel_pos");
+  v("global_tokens_spacing", global_tokens_spacing, "accepted and ignored for rel_pos");
+  v("global_attn_separate", global_attn_separate, "accepted and ignored for rel_pos");
+  v("use_pytorch_sdpa", use_pytorch_sdpa, "accepted and ignored");
+  v("use_pytorch_sdpa_backends", use_pytorch_sdpa_backends, "accepted and ignored");
+  v("sync_max_audio_length", sync_max_audio_length, "accepted and ignored");
 }
 
 namespace {
@@ -71,7 +79,7 @@ Context pair_of(const Config& node, const std::string& key) {
   return {node.items()[0].as_int(key + ".0"), node.items()[1].as_int(key + ".1")};
 }
 
-/// A chunk must fit a whole number of times into the left context.
+/// The left context must be a multiple of the chunk length.
 void check_chunks(const Context& context, const std::string& key) {
   const std::string text =
       "[" + std::to_string(context[0]) + ", " + std::to_string(context[1]) + "]";

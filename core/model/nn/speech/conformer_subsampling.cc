@@ -26,7 +26,7 @@ StridingSubsampling::StridingSubsampling(const StridingShape& shape) : shape_(sh
     frequencies = thinned(frequencies);
     Stage stage;
     stage.strided = std::make_unique<ConvWeights>(std::vector<int64_t>{channels, 1, 3, 3}, true);
-    // NeMo's list has a ReLU after each stage, which takes a number of its own.
+    // NeMo's module list has a ReLU after each stage, which takes an index.
     register_block("conv." + std::to_string(i == 0 ? 0 : 3 * i - 1), *stage.strided);
     if (i > 0) {
       stage.pointwise =
@@ -74,7 +74,7 @@ at::Tensor StridingSubsampling::first_stage(const at::Tensor& x_BTF, Padding tim
 at::Tensor StridingSubsampling::convolve(size_t stage, const at::Tensor& x_BTFC, Padding time) {
   const ConvWeights& strided = *stages_[stage].strided;
   const Padding band = padding();
-  // Padding both sides by the left amount costs a frame that is cut off, and saves a copy.
+  // Padding both sides by the left amount adds a frame that is cut off, but saves a copy.
   const at::Tensor wide = at::conv2d(x_BTFC.permute({0, 3, 1, 2}), strided.weight, strided.bias,
                                      {2, 2}, {time.left, band.left}, {1, 1}, shape_.channels);
   const int64_t frames = (x_BTFC.size(1) + time.left + time.right - 3) / 2 + 1;
@@ -89,7 +89,7 @@ at::Tensor StridingSubsampling::mix_channels(size_t stage, const at::Tensor& x_B
 }
 
 at::Tensor StridingSubsampling::project(const at::Tensor& x_BTFC) {
-  // NeMo flattens channels first; the small weight is turned instead of the large activations.
+  // NeMo flattens channels first. Permuting the weight is cheaper than permuting activations.
   const int64_t bands = x_BTFC.size(2), channels = shape_.channels;
   const at::Tensor weight = out_->weight.view({shape_.d_model, channels, bands}).transpose(1, 2);
   return affine(x_BTFC.flatten(2), weight.reshape({shape_.d_model, -1}), out_->bias);
@@ -100,7 +100,7 @@ bool StridingSubsampling::is_fused(const at::Tensor& x_BTF, const at::Tensor& le
          is_striding_fused(x_BTF, stages_[0].strided->weight);
 }
 
-/// The same numbers with each ReLU and the depth-wise convolution after it in one pass.
+/// Gives the same results, with each ReLU and the following depth-wise convolution in one pass.
 at::Tensor StridingSubsampling::fused_stages(const at::Tensor& x_BTF, const at::Tensor& lengths_B) {
   const auto weights = [&](size_t stage) {
     return StridingWeights{stages_[stage].strided->weight, stages_[stage].strided->bias};

@@ -1,5 +1,5 @@
 #pragma once
-// Frames thinned by strided convolutions over time and frequency ("dw_striding").
+// Subsampling by strided convolutions over time and frequency ("dw_striding").
 // Shape letters: B batch, T frames, F frequencies, C channels, H features out.
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace s2s {
 
-/// Holds a convolution's weights.  Names and initial values as torch.nn.Conv1d and Conv2d.
+/// The weights of a convolution. Names and initial values are those of torch.nn.Conv1d and Conv2d.
 class ConvWeights : public Block {
  public:
   /// sizes: [out, in per group, kernel...].
@@ -23,16 +23,17 @@ struct StridingShape {
   int64_t feat_in = 80;
   int64_t channels = 256;
   int64_t d_model = 512;
-  int64_t num_stages = 3;  // of factor two
+  int64_t num_stages = 3;  // each by a factor of two
   bool causal = false;
 };
 
 class StridingStream;
 
-/// num_stages convolutions of kernel 3 and stride 2 on both axes, the first full, the others
-/// depth-wise and followed by a 1 x 1 one; ReLU; a linear layer over channels and frequencies.
-/// Nothing beyond a row's length reaches a valid frame. Works on [B, T, F, C] throughout, because
-/// depth-wise kernels and matrix products are fast there.
+/// num_stages convolutions with kernel 3 and stride 2 on both axes. The first is a full
+/// convolution. The others are depth-wise and followed by a 1 x 1 convolution. Each stage ends in a
+/// ReLU. A linear layer over channels and frequencies follows. Frames beyond a row's length do not
+/// affect valid frames. All stages use [B, T, F, C], because depth-wise kernels and matrix products
+/// are fast in this layout.
 /// Source: NeMo, ConvSubsampling and MaskedConvSequential.
 /// Shapes: x [B, T, F], lengths [B] -> [B, output_frames(T), H].
 class StridingSubsampling : public BlockOf<const at::Tensor&> {
@@ -58,10 +59,9 @@ class StridingSubsampling : public BlockOf<const at::Tensor&> {
   Padding padding() const { return shape_.causal ? Padding{2, 1} : Padding{1, 1}; }
   int64_t thinned(int64_t frames) const;
   at::Tensor thinned(const at::Tensor& lengths_B) const;
-  /// One stage before its ReLU; `time` is the padding of the time axis.
+  /// Runs one stage without its ReLU. `time`: the padding of the time axis.
   at::Tensor convolve(size_t stage, const at::Tensor& x_BTFC, Padding time);
   at::Tensor first_stage(const at::Tensor& x_BTF, Padding time);
-  /// A stage's 1 x 1 convolution.
   at::Tensor mix_channels(size_t stage, const at::Tensor& x_BTFC);
   bool is_fused(const at::Tensor& x_BTF, const at::Tensor& lengths_B) const;
   at::Tensor fused_stages(const at::Tensor& x_BTF, const at::Tensor& lengths_B);
@@ -72,7 +72,7 @@ class StridingSubsampling : public BlockOf<const at::Tensor&> {
   std::unique_ptr<Linear> out_;
 };
 
-/// Thins frames that arrive piece by piece; causal only.
+/// Subsamples frames that arrive in chunks. Causal only.
 class StridingStream {
  public:
   StridingStream(StridingSubsampling& subsampling, int64_t batch_size);
@@ -84,7 +84,7 @@ class StridingStream {
   at::Tensor run(const at::Tensor& x_BTF, bool last);
 
   StridingSubsampling& subsampling_;
-  std::vector<at::Tensor> pending_;  // per stage [B, t, F, C], padding included
+  std::vector<at::Tensor> pending_;  // per stage [B, t, F, C], including padding
 };
 
 }  // namespace s2s

@@ -1,5 +1,5 @@
 #pragma once
-// Mistakes in the options of speech encoders.
+// Error texts for the options of speech encoders.
 
 #include <string>
 
@@ -7,13 +7,13 @@
 
 namespace s2s {
 
-/// A key whose value would change the numbers and is not implemented.
+/// A key has a value that would change the results and is not implemented.
 Error unsupported_encoder_option(const std::string& key, const std::string& value,
                                  const std::string& supported);
-/// A value that cannot be right.
+/// A key has an invalid value.
 Error bad_encoder_value(const std::string& key, const std::string& value,
                         const std::string& expected);
-/// A configuration that cannot run on audio piece by piece; the key is what prevents it.
+/// The configuration does not support live audio because of `key`.
 Error encoder_not_streamable(const std::string& key, const std::string& value,
                              const std::string& needed);
 

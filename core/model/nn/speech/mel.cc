@@ -14,34 +14,38 @@
 namespace s2s {
 
 void MelOptions::visit(OptionVisitor& v) {
-  v("sample_rate", sample_rate, "of the audio, in Hz", at_least(1));
-  v("window_size", window_size, "of the STFT, in seconds", at_least(0));
+  v("sample_rate", sample_rate, "sample rate of the audio, in Hz", at_least(1));
+  v("window_size", window_size, "window of the STFT, in seconds", at_least(0));
   v("window_stride", window_stride, "hop of the STFT, in seconds", at_least(0));
-  v("n_window_size", n_window_size, "window in samples, in place of window_size", at_least(1));
-  v("n_window_stride", n_window_stride, "hop in samples, in place of window_stride", at_least(1));
-  v("window", window, "shape of the window",
-    one_of({"hann", "hamming", "blackman", "bartlett", "none"}));
-  v("normalize", normalize, "per_feature, all_features, or NA: none (needed for streaming)");
-  v("n_fft", n_fft, "samples of the transform; null: the power of two that holds the window",
+  v("n_window_size", n_window_size, "window of the STFT in samples, replaces window_size",
     at_least(1));
-  v("preemph", preemph, "pre-emphasis; null: none");
-  v("features", features, "mel bands", at_least(1));
+  v("n_window_stride", n_window_stride, "hop of the STFT in samples, replaces window_stride",
+    at_least(1));
+  v("window", window, "window function",
+    one_of({"hann", "hamming", "blackman", "bartlett", "none"}));
+  v("normalize", normalize,
+    "normalization: per_feature, all_features, or NA: none (required for streaming)");
+  v("n_fft", n_fft, "FFT size in samples; null: the smallest power of two that fits the window",
+    at_least(1));
+  v("preemph", preemph, "pre-emphasis coefficient; null: none");
+  v("features", features, "number of mel bands", at_least(1));
   v("lowfreq", lowfreq, "lowest frequency, in Hz", at_least(0));
   v("highfreq", highfreq, "highest frequency, in Hz; null: half the sample rate");
-  v("log", log, "take the logarithm");
-  v("log_zero_guard_type", log_zero_guard_type, "how zero power is avoided",
+  v("log", log, "return the logarithm of the mel power");
+  v("log_zero_guard_type", log_zero_guard_type, "how to avoid the logarithm of zero",
     one_of({"add", "clamp"}));
-  v("log_zero_guard_value", log_zero_guard_value, "smallest power", at_least(0));
-  v("dither", dither, "accepted, without effect: training keeps the front end in eval mode");
-  v("pad_to", pad_to, "round the number of frames up to a multiple of this; 0: leave it",
+  v("log_zero_guard_value", log_zero_guard_value,
+    "value that is added, or the minimum power (clamp)", at_least(0));
+  v("dither", dither, "accepted and ignored: in training the front end is in eval mode");
+  v("pad_to", pad_to, "round the number of frames up to a multiple of this; 0: no rounding",
     at_least(0));
-  v("frame_splicing", frame_splicing, "frames stacked into one; only 1");
-  v("exact_pad", exact_pad, "only false");
-  v("pad_value", pad_value, "value of the frames beyond each length");
-  v("mag_power", mag_power, "exponent of the magnitude", at_least(0));
+  v("frame_splicing", frame_splicing, "number of frames stacked into one; only 1");
+  v("exact_pad", exact_pad, "padding without centering; only false");
+  v("pad_value", pad_value, "value of padding frames");
+  v("mag_power", mag_power, "exponent of the magnitude spectrum", at_least(0));
   v("nb_augmentation_prob", nb_augmentation_prob, "narrow-band augmentation; only 0");
-  v("nb_max_freq", nb_max_freq, "accepted, without effect while nb_augmentation_prob is 0");
-  v("mel_norm", mel_norm, "slaney: triangles of equal area; null: of equal height");
+  v("nb_max_freq", nb_max_freq, "accepted and ignored while nb_augmentation_prob is 0");
+  v("mel_norm", mel_norm, "slaney: triangles of equal area; null: triangles of equal height");
 }
 
 int64_t MelOptions::window_samples() const {
@@ -117,7 +121,7 @@ at::Tensor centered_window(const at::Tensor& window, int64_t n_fft) {
   return at::constant_pad_nd(window.to(at::kFloat), {left, n_fft - window.size(0) - left});
 }
 
-/// Power spectrum of the frames of an extended signal: [B, S'] -> [B, T, N].
+/// Power spectrum of the frames of a padded signal: [B, S'] -> [B, T, N].
 at::Tensor power_of_frames(const at::Tensor& extended_BS, const at::Tensor& window_of_fft,
                            int64_t hop_samples) {
   const int64_t n_fft = window_of_fft.size(0);
@@ -131,7 +135,7 @@ bool is_none(const std::optional<std::string>& normalize) {
   return !normalize || *normalize == "NA" || *normalize == "none";
 }
 
-/// True where frames are valid: [B, T, 1].
+/// Returns true for valid frames: [B, T, 1].
 at::Tensor valid_frames(const at::Tensor& frames_B, int64_t width) {
   const at::Tensor range = at::arange(width, frames_B.options());
   return (range.unsqueeze(0) < frames_B.unsqueeze(1)).unsqueeze(-1);
@@ -141,7 +145,7 @@ struct Moments {
   at::Tensor mean, deviation;  // [B, 1, F] or [B, 1, 1]
 };
 
-/// Mean and unbiased standard deviation over valid frames (a single frame deviates by 0).
+/// Mean and unbiased standard deviation over valid frames (0 for a single frame).
 Moments moments(const at::Tensor& x_BTF, const at::Tensor& valid_BT1, bool per_feature) {
   const auto dims = per_feature ? std::vector<int64_t>{1} : std::vector<int64_t>{1, 2};
   const at::Tensor frames = valid_BT1.sum(1, true);
@@ -153,7 +157,7 @@ Moments moments(const at::Tensor& x_BTF, const at::Tensor& valid_BT1, bool per_f
   return {mean, deviation};
 }
 
-// Slaney's scale: linear up to 1000 Hz, logarithmic above.
+// The Slaney mel scale: linear up to 1000 Hz, logarithmic above.
 constexpr double kHzPerMel = 200.0 / 3;
 constexpr double kBreakHz = 1000;
 constexpr double kBreakMel = kBreakHz / kHzPerMel;
@@ -167,7 +171,7 @@ double hz_of_mel(double mel) {
   return mel < kBreakMel ? kHzPerMel * mel : kBreakHz * std::exp(kLogStep * (mel - kBreakMel));
 }
 
-/// Corners of the triangles, evenly spaced in mel.
+/// Corner frequencies of the triangles, evenly spaced in mel.
 std::vector<double> corners_hz(const MelBank& bank, double high_hz) {
   const double low = mel_of_hz(bank.low_hz), high = mel_of_hz(high_hz);
   const int64_t count = bank.num_mels + 2;
@@ -248,7 +252,7 @@ at::Tensor MelFrontEnd::mel_power(const at::Tensor& audio_BS, const at::Tensor& 
     inner.narrow(1, 1, samples - 1)
         .sub_(audio_BS.narrow(1, 0, samples - 1).to(at::kFloat), *options_.preemph);
   }
-  if (options_.preemph) {  // NeMo masks as part of pre-emphasis
+  if (options_.preemph) {  // NeMo masks in the same place as pre-emphasis
     const at::Tensor lengths = lengths_B.to(audio_BS.device(), at::kLong);
     inner.masked_fill_(valid_frames(lengths, samples).squeeze(-1).logical_not(), 0.0);
   }
@@ -295,7 +299,7 @@ class OpenMelStream final : public MelStream {
     const c10::NoGradGuard no_grad;
     const at::Tensor audio = audio_BS.to(window_.options());
     if (audio.size(1) > 0) append(audio);
-    // A frame waits for the right end of its window, and until it counts as valid.
+    // A frame is complete once the end of its window has arrived and it counts as valid.
     const int64_t reach =
         (options_.fft_size() - options_.window_samples()) / 2 + options_.window_samples();
     const int64_t whole = pending_BS_.size(1) < reach
@@ -360,7 +364,7 @@ at::Tensor mel_filterbank(const MelBank& bank) {
       const double hz = static_cast<double>(n) * (rate / static_cast<double>(bank.n_fft));
       const double rise = (hz - corners[i]) / (corners[i + 1] - corners[i]);
       const double fall = (corners[i + 2] - hz) / (corners[i + 2] - corners[i + 1]);
-      // librosa keeps the triangle in float before it scales it.
+      // librosa rounds the triangle to float before scaling it.
       const auto triangle = static_cast<float>(std::max(0.0, std::min(rise, fall)));
       cells[m][n] = static_cast<float>(triangle * area);
     }

@@ -8,10 +8,10 @@
 namespace PLUGIN_NAME {
 namespace {
 
-constexpr double kQuietest = -80;  // dB; what is below is silence
+constexpr double kQuietest = -80;  // dB; lower levels are silence
 constexpr double kLowestHz = 80;
 
-/// Each frame is decoded without its neighbors, so nothing waits for `finish`.
+/// Each frame is decoded independently, so `finish` has nothing to return.
 class Stream : public s2s::CodecStream {
  public:
   Stream(Bands& bands, int64_t batch_size) : bands_(bands), batch_size_(batch_size) {}
@@ -42,7 +42,7 @@ void Bands::reset_buffers() {
                                 .clamp_max(static_cast<double>(options_.num_bands - 1));
   const at::Tensor band_K1 = at::arange(options_.num_bands, at::kDouble).unsqueeze(1);
   bank_KF_ = band_F.unsqueeze(0).eq(band_K1).to(at::kFloat);
-  // Phases that jump from bin to bin without a pattern to hear.
+  // Pseudo-random phases, which avoid an audible pattern.
   const at::Tensor angle_F = at::arange(num_frequencies, at::kDouble).square() * 2.399963;
   phase_F2_ = at::stack({at::cos(angle_F), at::sin(angle_F)}, -1).to(at::kFloat);
 }
@@ -80,7 +80,7 @@ at::Tensor Bands::decode(const at::Tensor& codes_BKT) {
   const at::Tensor level_BTK = codes_BKT.transpose(1, 2).to(at::kFloat);
   const at::Tensor power_BTK =
       at::pow(10.0, (level_BTK * step + kQuietest) / 10).masked_fill(level_BTK.eq(0), 0);
-  // A band's power, shared by its frequencies.
+  // Distributes the power of a band over its frequencies.
   const at::Tensor share_KF = bank_KF_ / bank_KF_.sum(1, /*keepdim=*/true).clamp_min(1);
   const at::Tensor size_BTF = at::matmul(power_BTK, share_KF).sqrt();
   const at::Tensor spectrum_BTF =

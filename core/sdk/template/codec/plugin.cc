@@ -4,7 +4,7 @@ namespace {
 
 s2s::Component<s2s::Codec> component() {
   return {.name = "COMPONENT_NAME",
-          .summary = "loudness of frequency bands, 12.5 frames/s; spoken back as a whisper",
+          .summary = "loudness of frequency bands, 12.5 frames/s; decodes to a whisper",
           .create = PLUGIN_NAME::create,
           .options = s2s::list_options<PLUGIN_NAME::Options>,
           .tiny = PLUGIN_NAME::kTiny};

@@ -44,7 +44,7 @@ double seconds(const Line& line, size_t field, const char* expected) {
   double value = 0;
   const auto [stopped, error] = std::from_chars(text.data(), end, value);
   const bool is_time = error == std::errc() && stopped == end && value >= 0 && value < 1e6;
-  if (!is_time) throw bad_line(line, "'" + text + "' is no time in seconds", expected);
+  if (!is_time) throw bad_line(line, "'" + text + "' is not a time in seconds", expected);
   return value;
 }
 
@@ -115,7 +115,7 @@ std::vector<s2s::Cut> read_dialogs(const std::string& path, int64_t sample_rate_
       throw bad_line(line, what, std::string(kDialog) + " or " + kTurn);
     }
   }
-  if (cuts.empty()) throw bad_list(path, "has no dialogue");
+  if (cuts.empty()) throw bad_list(path, "contains no dialogue");
   return cuts;
 }
 

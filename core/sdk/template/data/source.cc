@@ -15,25 +15,25 @@ namespace {
 s2s::Error no_tokenizer(const std::string& place) {
   return {s2s::ExitCode::kConfig, "PLUGIN_NAME/no-tokenizer",
           place +
-              " needs a tokenizer for its text channels, and there is none; expected one "
-              "under model.tokenizer; name it"};
+              " needs a tokenizer for its text channels, but there is none; "
+              "set model.tokenizer"};
 }
 
 std::string long_text(const std::string& place, const s2s::TokenChannelCounts& counts,
                       const s2s::Cut& first) {
   return place + ": " + std::to_string(counts.long_turns) + " of " + std::to_string(counts.turns) +
          " agent turns have more tokens than frames, the first in " + first.place() +
-         "; expected at most one token a frame; shorten texts, or choose with data.long_text";
+         "; expected at most one token per frame; shorten texts, or set data.long_text";
 }
 
 s2s::Error bad_state(const std::string& place, const std::string& state,
                      const std::string& expected) {
   return {s2s::ExitCode::kData, "PLUGIN_NAME/state",
-          place + ": the checkpoint stands at '" + state.substr(0, 80) + "'; expected '" +
-              expected + "'; put list and batch_size back, or start a new run"};
+          place + ": the position in the checkpoint is '" + state.substr(0, 80) + "'; expected '" +
+              expected + "'; restore the list and batch_size, or start a new run"};
 }
 
-/// 0 .. count - 1 in an order that is the same on every machine.
+/// 0 .. count - 1 in an order that is equal on every machine.
 std::vector<size_t> order_of(size_t count, bool shuffle, uint64_t seed, int64_t epoch) {
   std::vector<size_t> order(count);
   std::iota(order.begin(), order.end(), size_t{0});
@@ -99,7 +99,7 @@ std::optional<s2s::Batch> Source::next() {
   if (is_over(position_)) return std::nullopt;
   const int64_t mine = position_ + rank_;
   position_ += num_ranks_;
-  if (is_over(mine)) return std::nullopt;  // other ranks have the last ones
+  if (is_over(mine)) return std::nullopt;  // other ranks have the last batches
   return s2s::make_batch(rows_of(mine), spec_, *tokenizer_, loader_);
 }
 
@@ -131,7 +131,7 @@ std::unique_ptr<s2s::DataSource> create(const s2s::Config& options,
                                         const s2s::DataContext& context) {
   s2s::Findings findings;
   Options read;
-  s2s::DuplexDataOptions data;  // the block around all data sets
+  s2s::DuplexDataOptions data;  // the `data` block
   s2s::OptionReader(options, context.path, findings).read(read);
   if (context.data != nullptr) {
     s2s::OptionReader(*context.data, "data", findings, s2s::DuplexDataOptions::other_keys())

@@ -19,22 +19,20 @@ struct Options {
   bool shuffle = true;
   bool repeat = true;
   void visit(s2s::OptionVisitor& v) {
-    v("path", path, "the list of dialogues", s2s::required());
-    v("sample_rate", sample_rate, "of its audio in Hz", s2s::at_least(1));
-    v("batch_size", batch_size, "dialogues of a batch; an epoch's last may have fewer",
+    v("path", path, "list of dialogues", s2s::required());
+    v("sample_rate", sample_rate, "sample rate of its audio in Hz", s2s::at_least(1));
+    v("batch_size", batch_size, "dialogues per batch; the last batch of an epoch may have fewer",
       s2s::at_least(1));
-    v("shuffle", shuffle, "another order in each epoch, which follows from trainer.seed");
+    v("shuffle", shuffle, "new order in each epoch, from trainer.seed");
     // s2s-run sets it to false for validation sets.
     v("repeat", repeat, "start over at the end; false: one pass");
   }
 };
 
-/// Batch i of the order is rank i % (number of data ranks)'s.
+/// Batch i belongs to data rank i % (number of data ranks).
 class Source final : public s2s::DataSource {
  public:
-  /// Reads and checks the list; warns of texts that are too long for their turns.
-  /// Errors: those of read_dialogs and s2s::check_duplex_cuts, [PLUGIN_NAME/no-tokenizer],
-  /// [PLUGIN_NAME/long-text] with data.long_text: error.
+  /// Reads and checks the list. Warns about texts that are too long for their turns.
   Source(const Options& options, const s2s::DuplexDataOptions& data,
          const s2s::DataContext& context);
 
@@ -47,7 +45,7 @@ class Source final : public s2s::DataSource {
 
  private:
   void check_texts(const s2s::DataContext& context) const;
-  int64_t num_batches() const;  // of an epoch
+  int64_t num_batches() const;  // batches per epoch
   std::vector<s2s::CutSequence> rows_of(int64_t batch);
 
   Options options_;
@@ -58,8 +56,8 @@ class Source final : public s2s::DataSource {
   const s2s::Tokenizer* tokenizer_;
   s2s::AudioLoader loader_;
   std::vector<s2s::Cut> dialogs_;
-  int64_t position_ = 0;  // batches that all data ranks together were given
-  int64_t epoch_ = -1;    // whose order is `order_`
+  int64_t position_ = 0;  // number of batches that all data ranks have read
+  int64_t epoch_ = -1;    // the epoch of `order_`
   std::vector<size_t> order_;
 };
 

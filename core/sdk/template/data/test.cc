@@ -1,4 +1,5 @@
-// Asks for what s2s expects of a data source, on dialogues of noise; prints what does not hold.
+// Checks the source against the requirements of all data sources, with noise as audio. Prints the
+// violations.
 
 #include <unistd.h>
 
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr int kRateHz = 8000;
 
-/// A token for each letter.
+/// One token per letter.
 struct Letters final : s2s::Tokenizer {
   s2s::SpecialIds ids{1, 2, 0};
   std::vector<int64_t> encode(std::string_view text) const override {
@@ -34,11 +35,11 @@ struct Letters final : s2s::Tokenizer {
 int num_wrong = 0;
 
 void expect(bool holds, const std::string& what) {
-  if (!holds) std::fprintf(stderr, "not so: %s\n", what.c_str());
+  if (!holds) std::fprintf(stderr, "failed: %s\n", what.c_str());
   num_wrong += holds ? 0 : 1;
 }
 
-/// One channel of 16 bits, on machines whose low byte is the first.
+/// Writes 16-bit mono. Only for little-endian machines.
 void write_wave(const fs::path& path, int num_samples, int seed) {
   std::ofstream out(path, std::ios::binary);
   const auto number = [&](int64_t value, int num_bytes) {
@@ -106,11 +107,11 @@ void ask(const std::string& list) {
     expect(batch.ids == (i % 2 == 0 ? even : odd)->next()->ids, "two ranks share the same order");
     if (i < 3) epoch.insert(batch.ids.begin(), batch.ids.end());
   }
-  expect(epoch.size() == 5, "an epoch has each dialogue once");
-  expect(even->state() == odd->state(), "the state is the same on every data rank");
+  expect(epoch.size() == 5, "an epoch contains each dialogue once");
+  expect(even->state() == odd->state(), "the state is equal on every data rank");
   const s2s::Batch first = *open(list, R"(, "shuffle": false)")->next();
   expect(first.source_audio_BS.size(1) == 16000 * 6 / 5 && first.target_texts[0] == "yes",
-         "audio and texts are the list's");
+         "audio and texts come from the list");
 }
 
 void expect_error(const std::string& id, const std::function<void()>& action) {
@@ -141,6 +142,6 @@ int main() {
     open(list, "");
   });
   fs::remove_all(folder);
-  if (num_wrong == 0) std::puts("all promises are kept");
+  if (num_wrong == 0) std::puts("ok");
   return num_wrong == 0 ? 0 : 1;
 }

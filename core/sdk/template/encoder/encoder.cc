@@ -7,7 +7,7 @@
 namespace PLUGIN_NAME {
 namespace {
 
-constexpr int64_t kStride = 8;  // mel frames of a frame
+constexpr int64_t kStride = 8;  // mel frames per frame
 
 int64_t frames_of(int64_t num_mel_frames) { return (num_mel_frames + kStride - 1) / kStride; }
 
@@ -17,7 +17,7 @@ s2s::MelOptions mel_options(const Options& options) {
   mel.window_size = 0.025;
   mel.window_stride = 0.01;
   mel.features = options.features;
-  mel.normalize = "NA";  // statistics of a whole recording would look ahead
+  mel.normalize = "NA";  // normalizing over a whole recording would look ahead
   mel.pad_to = 0;
   return mel;
 }
@@ -26,7 +26,7 @@ s2s::Error bad_rate(const std::string& path, int64_t sample_rate) {
   return {s2s::ExitCode::kConfig, "PLUGIN_NAME/sample-rate",
           path + ".sample_rate = " + std::to_string(sample_rate) +
               "; expected a multiple of 100 Hz, for whole samples in 10 ms; correct it, and "
-              "data.source_sample_rate with it"};
+              "data.source_sample_rate too"};
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ int64_t Encoder::output_width(int64_t num_samples) const {
   return frames_of(front_end_.width(num_samples));
 }
 
-/// Keeps the mel frames that the next frame hears.
+/// Keeps the mel frames that are the context of the next frame.
 class Encoder::Stream final : public s2s::EncoderStream {
  public:
   Stream(Encoder& encoder, int64_t batch_size)
@@ -107,7 +107,7 @@ std::unique_ptr<s2s::EncoderStream> Encoder::open_stream(int64_t batch_size) {
   return std::make_unique<Stream>(*this, batch_size);
 }
 
-/// Whole on each rank of the tensor axis; the two layers are gathered and freed on the data axis.
+/// Replicated on the tensor axis; the two layers are sharded units on the data axis.
 s2s::ShardPlan Encoder::configure_model(const s2s::MeshShape&) const {
   s2s::ShardPlan plan;
   for (const char* module : {"in", "norm", "out"}) plan.rows.push_back({module});

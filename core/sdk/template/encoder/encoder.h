@@ -1,7 +1,8 @@
 #pragma once
 // The encoder COMPONENT_NAME: log-mel features of 10 ms, and one causal convolution over them with
-// a stride of 80 ms. Nothing looks ahead, so live audio gives the frames of a whole recording.
-// Shape letters: B batch, S samples, M mel frames (10 ms), T frames (80 ms), F mel bands, H hidden.
+// a stride of 80 ms. It has no look-ahead, so a stream gives the same frames as the offline
+// forward. Shape letters: B batch, S samples, M mel frames (10 ms), T frames (80 ms), F mel bands,
+// H hidden.
 
 #include <memory>
 #include <string>
@@ -19,16 +20,16 @@ struct Options {
   int64_t context = 24;
   int64_t d_model = 256;
   void visit(s2s::OptionVisitor& v) {
-    v("sample_rate", sample_rate, "of the user's audio in Hz, a multiple of 100",
+    v("sample_rate", sample_rate, "sample rate of the user's audio in Hz, a multiple of 100",
       s2s::between(8000, 96000));
     v("features", features, "mel bands", s2s::between(1, 512));
-    v("context", context, "mel frames of 10 ms that a frame hears before its own eight",
+    v("context", context, "mel frames (10 ms) of context before the eight of a frame",
       s2s::between(0, 10000));
     v("d_model", d_model, "width of a frame and of the hidden layer", s2s::at_least(1));
   }
 };
 
-/// Options of an instance that is built in a moment; `s2s-run plugin check` and test.cc build it.
+/// Options of the tiny instance that `s2s-run plugin check` and test.cc build.
 inline constexpr char kTiny[] = R"({"features": 20, "context": 5, "d_model": 16})";
 
 class Encoder final : public s2s::Encoder {
@@ -47,7 +48,7 @@ class Encoder final : public s2s::Encoder {
 
  private:
   class Stream;
-  /// The learned part. Shapes: [B, context + 8 T, F] with T >= 1, the context first -> [B, T, H].
+  /// The learned layers. Shapes: [B, context + 8 T, F] with T >= 1, the context first -> [B, T, H].
   at::Tensor encode(const at::Tensor& mel_BMF);
 
   Options options_;
@@ -56,7 +57,7 @@ class Encoder final : public s2s::Encoder {
   s2s::LayerNorm norm_;
 };
 
-/// Errors: [PLUGIN_NAME/sample-rate] for a rate at which 10 ms are no whole number of samples.
+/// Errors: [PLUGIN_NAME/sample-rate] if 10 ms are not a whole number of samples at this rate.
 std::unique_ptr<s2s::Encoder> create(const s2s::Config& options, const s2s::BuildContext& context);
 
 }  // namespace PLUGIN_NAME

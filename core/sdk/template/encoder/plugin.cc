@@ -6,7 +6,7 @@ namespace {
 
 s2s::Component<s2s::Encoder> component() {
   return {.name = "COMPONENT_NAME",
-          .summary = "log-mel features and a causal convolution, 12.5 frames/s; streams",
+          .summary = "log-mel features and a causal convolution, 12.5 frames/s; supports streaming",
           .create = PLUGIN_NAME::create,
           .options = s2s::list_options<PLUGIN_NAME::Options>,
           .tiny = PLUGIN_NAME::kTiny};

@@ -5,7 +5,8 @@ namespace {
 
 using enum s2s::Layout;
 using enum s2s::Style;
-constexpr const char* kKvHeads = "num_key_value_heads";  // may be on several ranks each
+// key/value heads may be replicated on several ranks
+constexpr const char* kKvHeads = "num_key_value_heads";
 
 }  // namespace
 

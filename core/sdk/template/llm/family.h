@@ -1,6 +1,6 @@
 #pragma once
-// The family `COMPONENT_NAME`: what tells it from other decoders. The decoder itself is s2s's own
-// (s2s/nn/decoder.h); whatever it lacks is written here as a Block.
+// The family `COMPONENT_NAME`: its differences to other decoders. The decoder itself is part of s2s
+// (s2s/nn/decoder.h); write additional layers here as Blocks.
 
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace PLUGIN_NAME {
 
-/// Sizes and switches under Hugging Face's names; own ones are added in `visit`.
+/// Options under Hugging Face's names; add your own in `visit`.
 struct Options : s2s::DecoderOptions {
   void visit(s2s::OptionVisitor& v) { DecoderOptions::visit(v); }
 };
@@ -17,18 +17,18 @@ struct Options : s2s::DecoderOptions {
 struct Family : s2s::DecoderFamily {
   using Options = PLUGIN_NAME::Options;
   static constexpr const char* kName = "COMPONENT_NAME";
-  static constexpr const char* kSummary = "a decoder of one's own";
-  /// Options of an instance that is built in a moment; `s2s-run plugin check` and test.cc build it.
+  static constexpr const char* kSummary = "a decoder family";
+  /// Options of the tiny instance that `s2s-run plugin check` and test.cc build.
   static constexpr const char* kTiny = R"({"vocab_size": 50, "hidden_size": 32,
     "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
     "num_key_value_heads": 2})";
 
-  /// What the options say. `path` names them in messages ("model.llm").
+  /// Converts options to a spec. `path` names them in messages ("model.llm").
   static s2s::DecoderSpec spec_of(const Options& options, const std::string& path);
-  /// From the config.json of a Hugging Face folder. Errors: [weights/config] for whatever would
-  /// change the numbers and is not implemented.
+  /// Converts the config.json of a Hugging Face folder. Errors: [weights/config] for keys that
+  /// change the result and are not implemented.
   static s2s::Config from_hf(const s2s::Config& foreign);
-  /// How the weights are cut for tensor and sequence parallelism.
+  /// How weights are split for tensor and sequence parallelism.
   static std::vector<s2s::TensorRow> tensor_rows(const s2s::DecoderSpec& spec);
 };
 

@@ -1,4 +1,4 @@
-// A logger outside the s2s tree: one line of a CSV file for each number of a run.
+// An example logger: one line of a CSV file per value of a run.
 
 #include "s2s/plugin.h"
 
@@ -14,10 +14,10 @@ namespace PLUGIN_NAME {
 
 namespace {
 
-/// The options of the component, written once: `s2s-run plugin inspect COMPONENT_NAME` shows them.
+/// The options of the component. `s2s-run plugin inspect COMPONENT_NAME` lists them.
 struct CsvOptions {
   std::string path = "numbers.csv";
-  void visit(s2s::OptionVisitor& v) { v("path", path, "file that lines are appended to"); }
+  void visit(s2s::OptionVisitor& v) { v("path", path, "CSV file; lines are appended"); }
 };
 
 class CsvLogger final : public s2s::RunLogger {
@@ -26,7 +26,8 @@ class CsvLogger final : public s2s::RunLogger {
     file_.open(options_.path, std::ios::app);
     if (!file_) {
       throw s2s::Error(s2s::ExitCode::kConfig, "PLUGIN_NAME/path",
-                       "'" + options_.path + "' cannot be opened for writing");
+                       "'" + options_.path +
+                           "' cannot be opened for writing; expected a writable path; correct it");
     }
   }
 
@@ -48,7 +49,7 @@ std::unique_ptr<s2s::RunLogger> create(const s2s::Config& options,
 
 s2s::Component<s2s::RunLogger> component() {
   return {.name = "COMPONENT_NAME",
-          .summary = "a CSV file of all numbers",
+          .summary = "writes all values of a run to a CSV file",
           .create = create,
           .options = s2s::list_options<CsvOptions>};
 }

@@ -1,4 +1,4 @@
-// A metric outside the s2s tree: how many words too many or too few a hypothesis has.
+// An example metric: the difference between the numbers of words of hypothesis and reference.
 
 #include "s2s/plugin.h"
 
@@ -20,7 +20,7 @@ int64_t count_words(const std::string& text) {
   return count;
 }
 
-/// The options of the component, written once: `s2s-run plugin inspect COMPONENT_NAME` shows them.
+/// The options of the component. `s2s-run plugin inspect COMPONENT_NAME` lists them.
 struct LengthOptions {
   bool relative = true;
   void visit(s2s::OptionVisitor& v) {
@@ -55,7 +55,7 @@ std::unique_ptr<s2s::Metric> create(const s2s::Config& options, const s2s::Build
 
 s2s::Component<s2s::Metric> component() {
   return {.name = "COMPONENT_NAME",
-          .summary = "words too many or too few",
+          .summary = "difference in the number of words",
           .create = create,
           .options = s2s::list_options<LengthOptions>};
 }

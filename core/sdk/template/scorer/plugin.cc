@@ -6,7 +6,7 @@ namespace {
 
 s2s::Component<s2s::Scorer> component() {
   return {.name = "COMPONENT_NAME",
-          .summary = "your program transcribes the answers' WAV files",
+          .summary = "transcribes answers with a program of yours",
           .create = PLUGIN_NAME::create,
           .options = s2s::list_options<PLUGIN_NAME::Options>};
 }

@@ -33,11 +33,10 @@ std::string end_of(const std::string& log) {
 
 s2s::Error failed(const std::string& program, const std::string& what, const std::string& log) {
   return {s2s::ExitCode::kCheckFailed, "PLUGIN_NAME/failed",
-          program + " " + what + "; expected it to end with 0; the end of what it said:\n  " +
-              end_of(log)};
+          program + " " + what + "; expected exit code 0; the end of its log:\n  " + end_of(log)};
 }
 
-/// Starts it; returns its process id, which is its group's, too.
+/// Starts the program. Returns its process id, which is also its process group id.
 pid_t start(const std::string& program, const ProgramFiles& files) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -71,7 +70,8 @@ void run_program(const std::string& program, const ProgramFiles& files, double t
   for (pid_t ended = 0; ended != id;) {
     ended = waitpid(id, &status, WNOHANG);
     if (ended < 0 && errno != EINTR) {
-      throw failed(program, std::string("is lost: ") + std::strerror(errno), files.log);
+      throw failed(program, std::string("cannot be waited for: ") + std::strerror(errno),
+                   files.log);
     }
     if (ended == 0 && Clock::now() > deadline) {
       kill(-id, SIGKILL);
@@ -81,10 +81,10 @@ void run_program(const std::string& program, const ProgramFiles& files, double t
     if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   if (WIFSIGNALED(status)) {
-    throw failed(program, std::string("was ended: ") + strsignal(WTERMSIG(status)), files.log);
+    throw failed(program, std::string("was killed: ") + strsignal(WTERMSIG(status)), files.log);
   }
   if (WEXITSTATUS(status) != 0) {
-    throw failed(program, "ended with code " + std::to_string(WEXITSTATUS(status)), files.log);
+    throw failed(program, "ended with exit code " + std::to_string(WEXITSTATUS(status)), files.log);
   }
 }
 

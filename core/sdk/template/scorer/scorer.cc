@@ -28,18 +28,19 @@ s2s::Error no_program(const std::string& place, const std::string& program) {
 }
 
 s2s::Error bad_lines(const std::string& program, size_t given, size_t wanted) {
-  return {s2s::ExitCode::kCheckFailed, "PLUGIN_NAME/lines",
-          program + " printed " + std::to_string(given) + " lines for " + std::to_string(wanted) +
-              " files; expected one for each, an empty one if nothing was understood; correct it"};
+  return {
+      s2s::ExitCode::kCheckFailed, "PLUGIN_NAME/lines",
+      program + " printed " + std::to_string(given) + " lines for " + std::to_string(wanted) +
+          " files; expected one per file, empty if no words were recognized; correct the program"};
 }
 
 s2s::Error cannot_write(const std::string& path) {
   return {s2s::ExitCode::kData, "PLUGIN_NAME/write",
           path + " cannot be written: " + std::strerror(errno) +
-              "; expected room for the clips; set TMPDIR to a folder with some"};
+              "; expected free space for the clips; set TMPDIR to a folder with free space"};
 }
 
-/// A new folder below the system's temporary one, removed with all that is in it.
+/// A new temporary folder. The destructor removes it and its content.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -67,20 +68,20 @@ void write(const std::string& path, const std::string& bytes) {
   if (!out) throw cannot_write(path);
 }
 
-/// A number as WAV files have it, on machines whose low byte is the first.
+/// The bytes of a number in a WAV file. Only for little-endian machines.
 template <class T>
 std::string bytes_of(T number) {
   return {reinterpret_cast<const char*>(&number), sizeof(number)};
 }
 
-/// samples_S: float32 in [-1, 1] -> one channel of 16 bits.
+/// samples_S: float32 in [-1, 1] -> 16-bit mono.
 std::string wave_of(const at::Tensor& samples_S, int64_t sample_rate_hz) {
   const at::Tensor pcm_S = (samples_S.clamp(-1, 1) * 32767).round().to(at::kShort).contiguous();
   const auto size = static_cast<uint32_t>(pcm_S.numel() * 2);
   const auto rate = static_cast<uint32_t>(sample_rate_hz);
   std::string wave = "RIFF" + bytes_of<uint32_t>(36 + size) + "WAVEfmt " + bytes_of<uint32_t>(16);
   wave += bytes_of<uint16_t>(1) + bytes_of<uint16_t>(1);  // PCM, one channel
-  wave += bytes_of(rate) + bytes_of(rate * 2);            // bytes in a second
+  wave += bytes_of(rate) + bytes_of(rate * 2);            // bytes per second
   wave += bytes_of<uint16_t>(2) + bytes_of<uint16_t>(16) + "data" + bytes_of(size);
   return wave.append(static_cast<const char*>(pcm_S.const_data_ptr()), size);
 }
@@ -99,7 +100,7 @@ void Scorer::prepare(const std::vector<std::string>&) {
   const bool is_file = fs::is_regular_file(options_.program, ignored);
   if (!is_file || access(options_.program.c_str(), X_OK) != 0)
     throw no_program(place_, options_.program);
-  notes_ = {"heard by " + options_.program};
+  notes_ = {"transcribed by " + options_.program};
 }
 
 std::vector<std::string> Scorer::transcribe(const std::vector<s2s::AudioClip>& clips) {

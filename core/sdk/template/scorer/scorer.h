@@ -1,5 +1,5 @@
 #pragma once
-// The scorer COMPONENT_NAME: a program of the user's writes down what it hears in WAV files.
+// The scorer COMPONENT_NAME: a program of the user transcribes WAV files.
 
 #include <memory>
 #include <string>
@@ -16,12 +16,13 @@ struct Options {
   double quietest = 1e-4;
   double timeout_s = 3600;
   void visit(s2s::OptionVisitor& v) {
-    v("program", program, "executable: reads paths of WAV files, prints a line for each",
+    v("program", program, "executable that reads paths of WAV files and prints one line for each",
       s2s::program(s2s::required()));
-    v("sample_rate", sample_rate, "of the WAV files in Hz", s2s::between(1000, 192000));
-    v("quietest", quietest, "clips without a sample of this size (full scale 1) count as silence",
+    v("sample_rate", sample_rate, "sample rate of the WAV files in Hz", s2s::between(1000, 192000));
+    v("quietest", quietest, "clips whose peak is below this (full scale 1) count as silence",
       s2s::between(0, 1));
-    v("timeout_s", timeout_s, "s for all clips of a validation; then the program is killed",
+    v("timeout_s", timeout_s,
+      "time limit in s for all clips of a validation; then the program is killed",
       s2s::at_least(0.001));
   }
 };
@@ -31,10 +32,10 @@ class Scorer final : public s2s::Scorer {
   /// place: of the options in the config, for messages.
   Scorer(const Options& options, const std::string& place) : options_(options), place_(place) {}
 
-  /// Looks for the program; the texts are not used. Errors: [PLUGIN_NAME/program].
+  /// Checks that the program exists; the texts are not used. Errors: [PLUGIN_NAME/program].
   void prepare(const std::vector<std::string>& texts) override;
-  /// Errors: [PLUGIN_NAME/failed] when the program ends badly, [PLUGIN_NAME/lines] when it prints
-  /// more or fewer lines than there are files, [PLUGIN_NAME/write].
+  /// Errors: [PLUGIN_NAME/failed] when the program fails, [PLUGIN_NAME/lines] when it prints more
+  /// or fewer lines than there are files, [PLUGIN_NAME/write].
   std::vector<std::string> transcribe(const std::vector<s2s::AudioClip>& clips) override;
   std::vector<std::string> notes() const override { return notes_; }
 

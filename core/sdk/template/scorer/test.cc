@@ -1,4 +1,4 @@
-// Lets small shell scripts listen; prints what is not as it should be.
+// Runs the scorer with small shell scripts, and prints what differs from the expectation.
 
 #include <ATen/ATen.h>
 #include <unistd.h>
@@ -18,13 +18,13 @@ namespace fs = std::filesystem;
 int num_wrong = 0;
 
 void expect(bool holds, const std::string& what) {
-  if (!holds) std::fprintf(stderr, "not so: %s\n", what.c_str());
+  if (!holds) std::fprintf(stderr, "failed: %s\n", what.c_str());
   num_wrong += holds ? 0 : 1;
 }
 
-/// What a program says of two sounds with silence between them: 0.5 s at 8 kHz, silence, 1 s at
-/// 16 kHz.
-std::vector<std::string> heard_by(const std::string& program, const std::string& more = "") {
+/// The transcripts of a program for two tones with silence between them: 0.5 s at 8 kHz, silence, 1
+/// s at 16 kHz.
+std::vector<std::string> transcripts_of(const std::string& program, const std::string& more = "") {
   const at::Tensor tone_S = at::sin(at::arange(16000, at::kFloat) * 0.1) * 0.5;
   s2s::BuildContext context;
   context.path = "model.scoring_asr";
@@ -37,7 +37,7 @@ std::vector<std::string> heard_by(const std::string& program, const std::string&
 
 void expect_error(const std::string& name, const std::string& program, const std::string& more) {
   try {
-    heard_by(program, more);
+    transcripts_of(program, more);
     expect(false, name + " was not thrown");
   } catch (const s2s::Error& error) {
     expect(error.id() == "PLUGIN_NAME/" + name, std::string(error.what()) + ", expected " + name);
@@ -57,13 +57,13 @@ int main() {
     return path.string();
   };
   const std::string sizes = script("sizes", "while read -r f; do wc -c < \"$f\"; done");
-  expect(heard_by(sizes) == std::vector<std::string>{"16044", "", "32044"},
-         "each clip is a WAV file at 16 kHz, and silence is not shown");
+  expect(transcripts_of(sizes) == std::vector<std::string>{"16044", "", "32044"},
+         "each clip is a WAV file at 16 kHz, and silent clips are skipped");
   expect_error("lines", script("mute", "cat > /dev/null"), "");
   expect_error("failed", script("broken", "echo no model >&2; exit 3"), "");
   expect_error("failed", script("slow", "sleep 60"), R"(, "timeout_s": 0.1)");
   expect_error("program", (folder / "none").string(), "");
   fs::remove_all(folder);
-  if (num_wrong == 0) std::puts("all promises are kept");
+  if (num_wrong == 0) std::puts("ok");
   return num_wrong == 0 ? 0 : 1;
 }

@@ -1,9 +1,9 @@
 #!/bin/bash
 # usage: equality.sh S2S_RUN PLUGIN_FOLDER [CONFIG [key=value...]]
-# Trains CONFIG (s2s's smallest: ten steps) in four processes under COMPONENT_NAME, with 4 and with
-# 2 data ranks, and in one process that accumulates as many batches. Losses and norms of all steps
-# have to be equal to 1e-4. Words behind CONFIG change all of these runs, for example
-# model.llm.name=your.own to prove a language model's plan.
+# Trains CONFIG (default: tiny.yaml, ten steps) in four processes with COMPONENT_NAME, with 4 and
+# with 2 data ranks, and in one process that accumulates the same number of batches. Losses and
+# gradient norms of all steps must agree to 1e-4. Arguments after CONFIG change all runs, for
+# example model.llm.name=your.own to test a language model's plan.
 set -euo pipefail
 s2s_run=$(realpath "$1")
 export S2S_PLUGIN_PATH=$(realpath "$2")${S2S_PLUGIN_PATH:+:$S2S_PLUGIN_PATH} OMP_NUM_THREADS=1

@@ -1,6 +1,6 @@
-// The strategy COMPONENT_NAME: groups of neighboring ranks split the model, and the groups are
-// replicas. It is a setting of s2s's engine (s2s/parallel/parallel_engine.h), which gathers,
-// reduces, recomputes, offloads and writes checkpoints; what is yours is how ranks are laid out.
+// The strategy COMPONENT_NAME: the ranks of a group shard the model, and the groups are replicas.
+// It configures s2s's engine (s2s/parallel/parallel_engine.h), which communicates, recomputes,
+// offloads and writes checkpoints. Your code only defines the layout of the ranks.
 
 #include "s2s/plugin.h"
 
@@ -17,10 +17,10 @@ struct Options {
   int64_t tensor_parallel_size = 1;
   s2s::EngineOptions engine;  // activation_checkpointing, offload, dtypes, ...
   void visit(s2s::OptionVisitor& v) {
-    v("group_size", group_size, "data ranks that split the model; groups of them are replicas",
+    v("group_size", group_size, "data ranks that shard the model; the groups are replicas",
       s2s::at_least(1));
     v("tensor_parallel_size", tensor_parallel_size,
-      "ranks that split each layer, as the language model's plan says", s2s::at_least(1));
+      "ranks that split each layer, by the language model's plan", s2s::at_least(1));
     engine.visit(v);
   }
 };
@@ -32,8 +32,7 @@ std::unique_ptr<s2s::ParallelStrategy> create(const s2s::Config& node,
   s2s::EngineSettings settings;
   settings.mesh.tensor = options.tensor_parallel_size;
   settings.mesh.shard = options.group_size;
-  // Where this does not come out even the engine says how many ranks the mesh has, and were
-  // started.
+  // If the sizes do not divide the number of ranks, the engine reports both.
   settings.mesh.replicate =
       std::max<int64_t>(1, num_ranks / (options.tensor_parallel_size * options.group_size));
   options.engine.apply(settings);
@@ -42,7 +41,7 @@ std::unique_ptr<s2s::ParallelStrategy> create(const s2s::Config& node,
 
 s2s::Component<s2s::ParallelStrategy> component() {
   return {.name = "COMPONENT_NAME",
-          .summary = "groups of ranks split the model, and are replicas of each other",
+          .summary = "groups of ranks shard the model; the groups are replicas",
           .create = create,
           .options = s2s::list_options<Options>};
 }

@@ -6,7 +6,7 @@ namespace {
 
 s2s::Component<s2s::Tokenizer> component() {
   return {.name = "COMPONENT_NAME",
-          .summary = "pieces of a text file, and bytes where none fits",
+          .summary = "pieces of a text file, with single bytes as fallback",
           .create = PLUGIN_NAME::create,
           .options = s2s::list_options<PLUGIN_NAME::Options>};
 }

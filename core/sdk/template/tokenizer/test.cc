@@ -1,4 +1,5 @@
-// Asks for what s2s expects of a tokenizer, with and without pieces; prints what does not hold.
+// Checks the tokenizer, with and without pieces, against the requirements of all tokenizers. Prints
+// the violations.
 
 #include <unistd.h>
 
@@ -14,7 +15,7 @@ namespace {
 int num_wrong = 0;
 
 void expect(bool holds, const char* what) {
-  if (!holds) std::fprintf(stderr, "not so: %s\n", what);
+  if (!holds) std::fprintf(stderr, "failed: %s\n", what);
   num_wrong += holds ? 0 : 1;
 }
 
@@ -25,7 +26,7 @@ void ask(const s2s::Tokenizer& tokenizer) {
                                           "na\xC3\xAFve \xE6\x97\xA5\xE6\x9C\xAC",
                                           "\xF0\x9F\x98\x80!",
                                           std::string("nul\0!", 5),
-                                          "<s> is no special id"};
+                                          "<s> is not a special id"};
   for (const std::string& answer : s2s::conformance::broken_promises(tokenizer, texts)) {
     expect(false, answer.c_str());
   }
@@ -38,7 +39,7 @@ int main() {
   const Tokenizer bytes("");
   ask(bytes);
   expect(bytes.vocab_size() == 259 && bytes.files().empty(), "bytes need no file");
-  expect(bytes.encode("A") == std::vector<int64_t>{3 + 'A'}, "a byte's id is its value and three");
+  expect(bytes.encode("A") == std::vector<int64_t>{3 + 'A'}, "a byte's id is its value plus three");
   expect(bytes.decode({3 + 0xC3, 3 + 'A', 9999, -1}) ==
              "\xEF\xBF\xBD"
              "A",
@@ -55,6 +56,6 @@ int main() {
   expect(words.vocab_size() == 262 && words.files() == std::vector<std::string>{file},
          "pieces follow the bytes");
   std::filesystem::remove_all(folder);
-  if (num_wrong == 0) std::puts("all promises are kept");
+  if (num_wrong == 0) std::puts("ok");
   return num_wrong == 0 ? 0 : 1;
 }

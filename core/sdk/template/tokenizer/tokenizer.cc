@@ -19,13 +19,13 @@ constexpr int64_t kNumBytes = 256;
 s2s::Error bad_file(const std::string& file, const std::string& reason) {
   return {s2s::ExitCode::kConfig, "PLUGIN_NAME/file",
           "cannot read '" + file + "': " + reason +
-              "; expected a text file with a piece a line; correct the tokenizer's path"};
+              "; expected a text file with one piece per line; correct the tokenizer's path"};
 }
 
 s2s::Error bad_piece(const std::string& file, int64_t line, const std::string& problem) {
   return {s2s::ExitCode::kConfig, "PLUGIN_NAME/piece",
           file + ":" + std::to_string(line) + " " + problem +
-              "; expected a piece a line, each once; correct the line"};
+              "; expected one piece per line, without duplicates; correct the line"};
 }
 
 std::string content_of(const std::string& file) {
@@ -36,7 +36,7 @@ std::string content_of(const std::string& file) {
   }
 }
 
-/// Bytes of the UTF-8 character that begins at `at`; 0: none does.
+/// Size in bytes of the UTF-8 character at `at`; 0: invalid UTF-8.
 size_t character_size(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) -> unsigned {
     return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U;
@@ -52,7 +52,7 @@ size_t character_size(std::string_view text, size_t at) {
   return is_too_long || is_no_code ? 0 : size;
 }
 
-/// `path`, or when it is a folder (a checkpoint's copies) the only text file in it.
+/// `path`; if it is a folder (a checkpoint's copies), the only text file in it.
 std::string pieces_file(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(path, ignored)) return path;
@@ -93,7 +93,7 @@ Tokenizer::Tokenizer(const std::string& file) : file_(file) {
     if (line.back() == '\r') throw bad_piece(file, number, "ends with a carriage return");
     if (line.size() == 1) continue;  // a byte
     if (!ids_.emplace(line, vocab_size()).second) {
-      throw bad_piece(file, number, "'" + s2s::printable_name(line) + "' is there twice");
+      throw bad_piece(file, number, "'" + s2s::printable_name(line) + "' is a duplicate");
     }
     longest_ = std::max(longest_, line.size());
     pieces_.push_back(line);
@@ -106,7 +106,7 @@ std::vector<int64_t> Tokenizer::encode(std::string_view text) const {
     size_t size = std::min(longest_, text.size() - at);
     auto found = ids_.find(std::string(text.substr(at, size)));
     while (found == ids_.end()) found = ids_.find(std::string(text.substr(at, --size)));
-    ids.push_back(found->second);  // at the latest that of a byte
+    ids.push_back(found->second);  // single bytes always match
     at += size;
   }
   return ids;

@@ -1,5 +1,5 @@
 #pragma once
-// The tokenizer COMPONENT_NAME: pieces of a file, and bytes where no piece fits.
+// The tokenizer COMPONENT_NAME: pieces of a file, and single bytes where no piece matches.
 
 #include <memory>
 #include <string>
@@ -14,20 +14,20 @@ namespace PLUGIN_NAME {
 struct Options {
   std::string path;
   void visit(s2s::OptionVisitor& v) {
-    v("path", path, "text file with a piece a line, or the folder it lies in; \"\": bytes alone");
+    v("path", path, "text file with one piece per line, or its folder; \"\": bytes only");
   }
 };
 
-/// Safe to use from several threads.
+/// Thread-safe.
 class Tokenizer final : public s2s::Tokenizer {
  public:
-  /// file: of the pieces, "" for none; each line is one as it stands, blanks included.
+  /// file: one piece per line, including spaces; "": no pieces.
   /// Errors: [PLUGIN_NAME/file] when it cannot be read, [PLUGIN_NAME/piece] for a line that is
-  /// empty, there twice or ends with a carriage return.
+  /// empty, a duplicate, or ends with a carriage return.
   explicit Tokenizer(const std::string& file);
 
   std::vector<int64_t> encode(std::string_view text) const override;
-  /// Bytes that make no UTF-8 (a model may say any) come out as U+FFFD, ids beyond the pieces not.
+  /// Invalid UTF-8 (a model may generate any bytes) becomes U+FFFD. Unknown ids are skipped.
   std::string decode(const std::vector<int64_t>& ids) const override;
   int64_t vocab_size() const override { return static_cast<int64_t>(pieces_.size()); }
   const s2s::SpecialIds& special_ids() const override { return special_; }
@@ -39,7 +39,7 @@ class Tokenizer final : public s2s::Tokenizer {
   s2s::SpecialIds special_;
   std::vector<std::string> pieces_;               // by id; "" for special ids
   std::unordered_map<std::string, int64_t> ids_;  // of pieces
-  size_t longest_ = 1;                            // bytes of a piece
+  size_t longest_ = 1;                            // bytes of the longest piece
 };
 
 std::unique_ptr<s2s::Tokenizer> create(const s2s::Config& options,

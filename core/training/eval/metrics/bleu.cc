@@ -12,7 +12,8 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_point(char c) { return c == '.' || c == ','; }
 
-/// ASCII symbols that always stand alone; '.', ',', '-' and the apostrophe are not among them.
+/// Returns true for ASCII symbols that are always tokens by themselves. '.', ',', '-' and the
+/// apostrophe are not among them.
 bool is_symbol(char c) {
   return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') ||
          (c >= '(' && c <= '+') || (c >= ':' && c <= '@') || c == '/';
@@ -25,8 +26,8 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   }
 }
 
-/// Rewrites every pair of neighbors for which `matches` holds as left, `glue`s and right. Like a
-/// regular expression, a character that was part of one pair is not part of the next.
+/// Replaces every adjacent pair of characters that `matches` accepts by left, `glue` and right. As
+/// in a regular expression, matches do not overlap.
 template <class Matches>
 std::string space_pairs(const std::string& text, Matches matches, bool before, bool after) {
   std::string out;
@@ -136,7 +137,7 @@ BleuScore BleuCounts::score(bool effective_order) const {
   size_t num_orders = BleuScore::kMaxOrder;
   for (size_t i = 0; i < BleuScore::kMaxOrder; ++i) {
     if (result.totals[i] == 0) {
-      // An order without n-grams makes the product zero, unless it is left out.
+      // An order without n-grams makes the score zero, unless effective_order skips it.
       if (!effective_order) return result;
       num_orders = i;
       break;

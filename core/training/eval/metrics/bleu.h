@@ -1,5 +1,5 @@
 #pragma once
-// BLEU with the numbers of sacrebleu: tokenizer 13a, exponential smoothing, one reference.
+// BLEU with the results of sacrebleu: tokenizer 13a, exponential smoothing, one reference.
 
 #include <array>
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace s2s {
 
-/// Tokens of a segment as mteval-v13a cuts them (sacrebleu's default). Case is kept.
+/// Splits a segment into tokens as mteval-v13a does (the default of sacrebleu). Case is kept.
 /// Source: sacrebleu 2.6.0, tokenizers 13a and re.
 std::vector<std::string> tokenize_13a(std::string_view segment);
 
-/// A score and what it was made of. `score` and `precisions` are in percent.
+/// A score with its components. `score` and `precisions` are in percent.
 struct BleuScore {
   static constexpr size_t kMaxOrder = 4;
   double score = 0;
@@ -25,19 +25,19 @@ struct BleuScore {
   int64_t reference_tokens = 0;
 };
 
-/// Matching n-grams added up over segments.
+/// Matching n-grams, summed over segments.
 class BleuCounts {
  public:
   void add(std::string_view hypothesis, std::string_view reference);
-  /// effective_order: use only the orders for which the hypothesis has n-grams, as
-  /// sacrebleu.sentence_bleu does and corpus_bleu does not.
+  /// effective_order: uses only the orders for which the hypothesis has n-grams.
+  /// sacrebleu.sentence_bleu does so, corpus_bleu does not.
   BleuScore score(bool effective_order = false) const;
 
  private:
   BleuScore counts_;
 };
 
-/// sacrebleu.sentence_bleu(hypothesis, [reference]).
+/// Equals sacrebleu.sentence_bleu(hypothesis, [reference]).
 BleuScore sentence_bleu(std::string_view hypothesis, std::string_view reference);
 
 }  // namespace s2s

@@ -7,7 +7,7 @@ namespace {
 using Better = ScoreTable::Better;
 using Cell = std::optional<double>;
 
-/// In the order of kTextSources with the answer first: what one wants to know comes first.
+/// The order of kTextSources, with the answer first because it matters most.
 constexpr std::array kColumns = {TextSource::kModelAudio, TextSource::kTextChannel,
                                  TextSource::kRoundTripAudio, TextSource::kReferenceAudio};
 
@@ -38,7 +38,7 @@ struct TurnRow {
   const char* unit;
   Better better;
   Cell DuplexScores::*value;
-  const char* name;  // of the number; "": only a row of the table
+  const char* name;  // name of the value in metrics; "": shown in the table only
 };
 
 // clang-format off
@@ -115,7 +115,6 @@ ScoreTable DataSetBoard::table() const {
   return table;
 }
 
-/// A row for each metric of a plugin.
 void DataSetBoard::add_metrics(ScoreTable& table) const {
   std::map<std::string, std::vector<Cell>> rows;
   for (size_t column = 0; column < kColumns.size(); ++column) {

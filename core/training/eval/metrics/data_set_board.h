@@ -12,12 +12,12 @@
 
 namespace s2s {
 
-/// A table of scores: rows of numbers under named columns.
+/// A table of scores: rows of values under named columns.
 struct ScoreTable {
   enum class Better { kNeither, kHigher, kLower };
   struct Row {
     std::string label;
-    std::string hint;  // one sentence that says what it is
+    std::string hint;  // one sentence that explains the row
     std::string unit;  // "%", "s" or ""; a "%" cell is a fraction of one
     Better better = Better::kNeither;
     std::vector<std::optional<double>> cells;  // one per column
@@ -27,10 +27,10 @@ struct ScoreTable {
   std::vector<Row> rows;
 };
 
-/// Adds examples of one data set up.
+/// Sums the examples of one data set.
 class DataSetBoard {
  public:
-  /// metrics: of plugins, computed for every source of text.
+  /// `metrics`: metrics of plugins, computed for every text source.
   explicit DataSetBoard(std::string name, const std::vector<NamedMetric>& metrics = {});
   void add(const ReportExample& example, const ExampleMeasures& measures);
 
@@ -38,13 +38,13 @@ class DataSetBoard {
   int64_t num_examples() const { return num_examples_; }
   const ScoreBoard& texts() const { return texts_; }
 
-  /// Answer, text channel, codec round trip and reference side by side.
+  /// Returns the scores of answer, text channel, codec round trip and reference, one column each.
   ScoreTable table() const;
-  /// The model's scores by name: txt_bleu, asr_bleu, asr_wer, ...; beside them what the scorer
-  /// makes of the reference audio and of its round trip through the codec: asr_bleu_reference,
-  /// asr_bleu_round_trip, ... A metric NAME of a plugin is txt_NAME, asr_NAME, ...
+  /// Returns the model's scores by name: txt_bleu, asr_bleu, asr_wer, ... Also returns the scores
+  /// of the reference audio and of its codec round trip: asr_bleu_reference, asr_bleu_round_trip,
+  /// ... The metric NAME of a plugin becomes txt_NAME, asr_NAME, ...
   std::map<std::string, double> numbers() const;
-  /// {"examples": n, "texts": {...}, "turn_taking": {"model": {...}, ...}}
+  /// Returns {"examples": n, "texts": {...}, "turn_taking": {"model": {...}, ...}}.
   nlohmann::ordered_json to_json() const;
 
  private:

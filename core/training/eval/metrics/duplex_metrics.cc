@@ -6,14 +6,18 @@ namespace {
 
 using Segments = std::vector<SpeechSegment>;
 
-// Seconds.
-constexpr double kTolerance = 1.04;     // an answer within this of the user's end takes the turn
-constexpr double kShortestPause = 0.4;  // silence inside a user's turn that counts as a pause
-constexpr double kStopWithin = 1.0;     // an interrupted agent should be silent after this
-constexpr double kInterruptedAfter = 0.16;  // it must have spoken this long to be interrupted
+// All constants are in seconds.
+// An answer within this time after the user's end takes the turn.
+constexpr double kTolerance = 1.04;
+// A silence inside a user's turn of at least this length is a pause.
+constexpr double kShortestPause = 0.4;
+constexpr double kStopWithin = 1.0;  // an interrupted agent should be silent after this time
+// The agent must have spoken this long before it counts as interrupted.
+constexpr double kInterruptedAfter = 0.16;
 constexpr double kContinuesWithin =
-    1.0;                                // a new start this soon after a stop is the same utterance
-constexpr double kShortestQuiet = 2.0;  // stretches without any turn that can show false starts
+    1.0;  // a new start this soon after a stop is the same utterance
+// Minimum length of a stretch without turns to look for false starts.
+constexpr double kShortestQuiet = 2.0;
 
 Segments turns_of(const std::vector<Turn>& turns, bool agent) {
   Segments out;
@@ -29,7 +33,7 @@ bool holds(const SpeechSegment& segment, double time_s) {
   return segment.start_s <= time_s && time_s < segment.end_s;
 }
 
-/// One dialogue being counted; each member fills its own part of the counts.
+/// Counts one dialogue. Each member function computes its own part of the counts.
 class TurnTaking {
  public:
   explicit TurnTaking(const DialogueTimes& times)
@@ -62,7 +66,8 @@ class TurnTaking {
     return i + 1 < users_.size() ? users_[i + 1].start_s : times_.duration_s;
   }
 
-  /// A planned agent turn follows before the user's next one. Without a plan everyone wants one.
+  /// Returns true when a planned agent turn follows before the user's next turn. Without a plan,
+  /// every user turn wants an answer.
   bool wants_answer(size_t i) const {
     if (agents_.empty()) return true;
     return std::any_of(agents_.begin(), agents_.end(), [&](const SpeechSegment& agent) {
@@ -70,7 +75,7 @@ class TurnTaking {
     });
   }
 
-  /// The answer is the first speech that began after the user did and lasts beyond the user's end.
+  /// The answer is the first agent speech that began after the user did and outlasts the user.
   void count_answer(size_t i) {
     ++counts_.turn_ends;
     for (size_t k = 0; k < times_.agent.size(); ++k) {
@@ -123,7 +128,7 @@ class TurnTaking {
     }
   }
 
-  /// Goes on after a short stop, with no user turn begun in between.
+  /// Returns true when the speech resumes after a short stop and no user turn began in between.
   bool continues(size_t k) const {
     if (k == 0) return false;
     const double stop_s = times_.agent[k - 1].end_s;
@@ -158,7 +163,7 @@ class TurnTaking {
     }
   }
 
-  /// From the start or an agent's planned end to the next planned turn or the end.
+  /// Stretches from the start, or from an agent's planned end, to the next planned turn or the end.
   Segments quiet_stretches() const {
     Segments turns = turns_of(times_.turns, false);
     turns.insert(turns.end(), agents_.begin(), agents_.end());
@@ -188,7 +193,7 @@ class TurnTaking {
 
   const DialogueTimes& times_;
   Segments users_, agents_;
-  std::vector<bool> explained_;  // for each stretch of agent speech
+  std::vector<bool> explained_;  // one flag per stretch of agent speech
   DuplexCounts counts_;
 };
 

@@ -151,7 +151,7 @@ void add_examples(const Bytes& bytes, std::vector<ReportExample>& examples) {
   for (const json& example : theirs) examples.push_back(example_of(example));
 }
 
-/// As one process would have validated them.
+/// Restores the order in which a single process validates the examples.
 void put_in_order(std::vector<ReportExample>& examples) {
   std::stable_sort(examples.begin(), examples.end(),
                    [](const ReportExample& a, const ReportExample& b) {

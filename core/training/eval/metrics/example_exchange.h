@@ -1,5 +1,5 @@
 #pragma once
-// Examples that the ranks of a run have validated, brought together for one report.
+// Collects the validated examples of all ranks for one report.
 
 #include <vector>
 
@@ -10,12 +10,14 @@
 
 namespace s2s {
 
-/// Rank 0 gets the examples of all ranks, in the order in which one process would have validated
-/// them; the others keep none. Of ranks that read the same data one sends. All ranks call it.
+/// Gathers the examples of all ranks on rank 0, in the order in which a single process validates
+/// them. The other ranks keep none. Among ranks that read the same data, only one sends. All ranks
+/// must call it.
 void gather_examples(Communicator& world, const MeshShape& mesh,
                      std::vector<ReportExample>& examples);
 
-/// Every data rank gets the examples of all, in that order; clips do not travel (keep_times_only).
+/// Gives every data rank the examples of all data ranks, in the same order. Clips are replaced by
+/// their times (keep_times_only).
 void share_examples(ParallelStrategy& strategy, std::vector<ReportExample>& examples);
 
 }  // namespace s2s

@@ -20,7 +20,6 @@ TextMeasure measure_text(const std::string& reference, const std::string& hypoth
   return measure;
 }
 
-/// Measures agent channels of one dialogue.
 class ChannelMeter {
  public:
   ChannelMeter(const ReportExample& example, const ExampleMeasures& measures)

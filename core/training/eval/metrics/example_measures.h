@@ -1,5 +1,5 @@
 #pragma once
-// Everything that is measured on one example.
+// Computes all measures of one example.
 
 #include <array>
 #include <optional>
@@ -11,14 +11,14 @@
 
 namespace s2s {
 
-/// One text against the example's reference, both normalized.
+/// A text compared with the example's reference, both normalized.
 struct TextMeasure {
   std::vector<WordEdit> alignment;
   ErrorCounts words;
   double bleu = 0;
 };
 
-/// One agent channel against the user's.
+/// An agent channel compared with the user's channel.
 struct ChannelMeasure {
   std::vector<SpeechSegment> speech;
   DuplexCounts turn_taking;
@@ -35,10 +35,9 @@ struct ExampleMeasures {
   }
 };
 
-/// Replaces the clips by what turn taking needs of them.
+/// Replaces the clips by the speech times that turn-taking metrics need.
 void keep_times_only(ReportExample& example);
 
-/// Measures what the example holds.
 ExampleMeasures measure(const ReportExample& example);
 
 }  // namespace s2s

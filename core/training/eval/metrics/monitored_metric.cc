@@ -37,13 +37,13 @@ bool has_scorer(const RunOptions& settings) {
   return !settings.model.scoring_asr.entries().empty();
 }
 
-/// A number that is made of the model's answers.
+/// A metric of the model's answers.
 struct OfAnswers {
   bool needs_scorer = false;
-  std::optional<bool> is_larger_better;  // unknown of a plugin's metric
+  std::optional<bool> is_larger_better;  // not set for a plugin's metric
 };
 
-/// Of answer_metrics() and of the metrics of plugins; nothing for other names.
+/// Looks `name` up in answer_metrics() and in the metrics of plugins. Nothing for other names.
 std::optional<OfAnswers> of_answers(const RunOptions& settings, const std::string& name) {
   if (const AnswerMetric* const known = find_answer_metric(name)) {
     return OfAnswers{known->needs_scorer, known->is_larger_better};
@@ -55,8 +55,9 @@ std::optional<OfAnswers> of_answers(const RunOptions& settings, const std::strin
   return std::nullopt;
 }
 
-/// val_text_loss_far_dev -> text_loss, with sets `dev` and `far_dev`: what is measured decides. The
-/// name without its prefix when nothing is.
+/// Returns the metric of a monitor name: val_text_loss_far_dev -> text_loss, with sets `dev` and
+/// `far_dev`. Measured metrics decide where the set name begins. Without a match, returns the name
+/// without its prefix.
 std::string metric_of(const RunOptions& settings, std::string name,
                       const std::vector<std::string>& of_model) {
   if (name.starts_with(kPrefix)) name.erase(0, kPrefix.size());
@@ -78,7 +79,7 @@ std::optional<bool> is_larger_better(const RunOptions& settings, const std::stri
   return std::nullopt;
 }
 
-/// What the run measures, under the names that a monitor has.
+/// Returns the metrics that the run measures, by the names that `monitor` accepts.
 std::vector<std::string> measured_names(const RunOptions& settings,
                                         const std::vector<std::string>& of_model) {
   std::vector<std::string> names;
@@ -96,7 +97,7 @@ std::vector<std::string> measured_names(const RunOptions& settings,
   return names;
 }
 
-/// Why it is not measured; "" when it is.
+/// Returns why the metric is not measured, or "" when it is.
 std::string absence(const RunOptions& settings, const std::string& metric,
                     const std::vector<std::string>& of_model) {
   if (!settings.trainer.val_check_interval || settings.validation_sets.empty()) {
@@ -111,7 +112,8 @@ std::string absence(const RunOptions& settings, const std::string& metric,
     if (answered_batches(settings)) return "";
     return "trainer.limit_val_generate_batches is 0: remove the key, or set a number above 0";
   }
-  if (of_model.empty()) return "";  // the model does not say; the first validation will
+  // The model does not list its metrics; the first validation will show.
+  if (of_model.empty()) return "";
   if (contains(of_model, metric)) return "";
   return fmt::format("write one of {}, alone for the mean over the sets, or followed by _SET",
                      fmt::join(measured_names(settings, of_model), ", "));

@@ -1,5 +1,5 @@
 #pragma once
-// Which numbers a training run's validations have, and whether `monitor` names one of them.
+// Lists the metrics of a training run's validations, and checks `monitor` against them.
 
 #include <cstdint>
 #include <optional>
@@ -12,25 +12,25 @@
 namespace s2s {
 
 struct AnswerMetric {
-  std::string_view name;      // as DataSetBoard::numbers has it
-  bool needs_scorer = false;  // it is made of what a listener hears
+  std::string_view name;      // as in DataSetBoard::numbers
+  bool needs_scorer = false;  // computed from the transcribed answers
   bool is_larger_better = true;
 };
 
-/// Those of the model itself: what says how good codec and scorer are is left out.
+/// The metrics of the model itself. Scores of the codec and of the scorer are not included.
 /// Definitions: core/docs/reference/metrics.md.
 const std::vector<AnswerMetric>& answer_metrics();
 
-/// Null for another name.
+/// Returns null for an unknown name.
 const AnswerMetric* find_answer_metric(std::string_view name);
 
-/// The batches of each set that the model answers at a validation of a training run. 0: all that
-/// are validated. Nothing: none, so that only losses and accuracies are measured.
+/// Returns how many batches of each set the model answers in a validation of a training run. 0: all
+/// validated batches. Nothing: the model answers none, and only losses and accuracies are measured.
 std::optional<int64_t> answered_batches(const RunOptions& settings);
 
-/// Why exp_manager.checkpoint_callback_params.monitor cannot find the best checkpoint: the run has
-/// no validations, nothing of that name is measured, or `mode` has the wrong end. "" when it can,
-/// and without a monitor. `of_model`: SpeechModel::metric_names.
+/// Returns why exp_manager.checkpoint_callback_params.monitor cannot select the best checkpoint:
+/// the run has no validations, the metric is not measured, or `mode` has the wrong direction.
+/// Returns "" when it can, or when there is no monitor. `of_model`: SpeechModel::metric_names.
 std::string monitor_fault(const RunOptions& settings, const std::vector<std::string>& of_model);
 
 }  // namespace s2s

@@ -10,7 +10,7 @@ std::vector<std::pair<std::string, Config>> metric_components(const Config& node
   std::set<std::string> taken;
   const auto take = [&](const Config& component) {
     const Config* const written = component.find("name");
-    if (written == nullptr) return;  // a finding of the check
+    if (written == nullptr) return;  // the check has reported this
     std::string name = written->text();
     std::replace(name.begin(), name.end(), '.', '_');
     std::string own = name;

@@ -1,5 +1,5 @@
 #pragma once
-// Metrics of plugins (kind `metric`) under the names that reports and metrics.jsonl have for them.
+// Metrics of plugins (kind `metric`), with their names in reports and in metrics.jsonl.
 
 #include <functional>
 #include <map>
@@ -13,25 +13,25 @@
 
 namespace s2s {
 
-/// A metric that can be made any number of times.
+/// A metric that can be created any number of times.
 struct NamedMetric {
   std::string name;
-  std::function<std::unique_ptr<Metric>()> create;  // has seen no example
+  std::function<std::unique_ptr<Metric>()> create;  // returns a metric without examples
 };
 
-/// The components that `node` lists (model.metrics): none, one map, or a list of maps. With each
-/// its name in reports: the component's, with "_" in place of the point of "vendor.name", and "_2"
-/// and so on behind a name that is there already.
+/// Returns the components that `node` (model.metrics) lists: none, one map, or a list of maps. Each
+/// gets its name in reports: the name of the component, with "_" for the point in "vendor.name". A
+/// repeated name gets the suffix "_2", "_3" and so on.
 std::vector<std::pair<std::string, Config>> metric_components(const Config& node);
 
-/// The metrics over the examples of one data set and one source of text.
+/// Computes the metrics over the examples of one data set and one text source.
 class MetricBoard {
  public:
   MetricBoard() = default;
   explicit MetricBoard(const std::vector<NamedMetric>& metrics);
-  /// The texts as they are: what has to be normalized, the metric normalizes.
+  /// Adds texts without normalization. A metric normalizes what it needs.
   void add(const std::string& hypothesis, const std::string& reference);
-  /// By name; empty before the first example.
+  /// Returns the values by name. Empty before the first example.
   std::map<std::string, double> values() const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// One validated dialogue: what was said to the model, what it should and what it did answer.
+// One validated dialogue: the user's audio, the reference answer and the model's answer.
 
 #include <cstdint>
 #include <map>
@@ -14,36 +14,37 @@
 
 namespace s2s {
 
-/// A token of a text channel on its frame. Silence (PAD) is not listed.
+/// A token of the text channel in a frame. Silence (PAD) is not listed.
 struct TokenMark {
   enum class Kind { kText, kBos, kEos };
   int64_t frame = 0;
   Kind kind = Kind::kText;
-  std::string text;  // as a reader should see it; a leading blank begins a word
+  std::string text;  // text to show; a leading blank begins a word
 };
 
-/// Who spoke when, of clips that were not kept.
+/// Speech times of clips that were not kept.
 struct SpokenTimes {
   std::vector<SpeechSegment> user;
   std::vector<SpeechSegment> answer;
   double duration_s = 0;  // of the longest clip
 };
 
-/// All clips start at the dialogue's time 0. A clip without samples was not made.
+/// All clips start at time 0 of the dialogue. A clip without samples was not produced.
 struct ReportExample {
   std::string id;
   std::string data_set;
-  int64_t batch = 0;  // that held it, in the order of the set
+  int64_t batch = 0;  // index of its batch in the set
   std::vector<Turn> turns;
   SpokenTexts texts;
   AudioClip user;
-  AudioClip answer;      // what the model said
-  AudioClip reference;   // what the agent should have said
-  AudioClip round_trip;  // the reference through the codec: the best that the codec allows
-  std::optional<SpokenTimes> times;  // in place of the clips
+  AudioClip answer;     // the model's speech
+  AudioClip reference;  // the reference speech of the agent
+  // The reference after codec encode and decode: the best result the codec allows.
+  AudioClip round_trip;
+  std::optional<SpokenTimes> times;  // replaces the clips
   std::vector<TokenMark> answer_tokens;
   std::vector<TokenMark> reference_tokens;
-  std::map<std::string, double> numbers;  // further numbers to list, e.g. text_loss
+  std::map<std::string, double> numbers;  // further values to list, e.g. text_loss
 };
 
 }  // namespace s2s

@@ -8,7 +8,7 @@ namespace s2s {
 
 namespace {
 
-/// JSON has no NaN; an undefined rate is null.
+/// JSON has no NaN, so an undefined rate becomes null.
 nlohmann::ordered_json number_or_null(double value) {
   if (std::isnan(value)) return nullptr;
   return value;

@@ -1,5 +1,6 @@
 #pragma once
-// Scores of what was said and heard, over a set of examples, the model beside its ceilings.
+// Scores of written and spoken answers over a set of examples, with the scores of reference audio
+// and codec round trip as upper bounds.
 
 #include <array>
 #include <nlohmann/json.hpp>
@@ -13,26 +14,26 @@
 
 namespace s2s {
 
-/// Texts of one example. What was not produced is left empty (not the same as "").
+/// Texts of one example. A text that was not produced is not set, which differs from "".
 struct SpokenTexts {
-  std::string reference;                        // what the agent should say
-  std::optional<std::string> text_channel;      // what the model wrote
-  std::optional<std::string> heard_model;       // the scorer on the model's audio
-  std::optional<std::string> heard_reference;   // ... on the reference audio
-  std::optional<std::string> heard_round_trip;  // ... on the reference through the codec
+  std::string reference;                       // the reference answer
+  std::optional<std::string> text_channel;     // the model's text channel
+  std::optional<std::string> heard_model;      // transcript of the model's audio
+  std::optional<std::string> heard_reference;  // transcript of the reference audio
+  // Transcript of the codec round trip of the reference.
+  std::optional<std::string> heard_round_trip;
 };
 
-/// What a text came from, in the order of the columns of a report.
+/// The source of a text, in the order of the report's columns.
 enum class TextSource { kTextChannel, kModelAudio, kReferenceAudio, kRoundTripAudio };
 constexpr std::array kTextSources = {TextSource::kTextChannel, TextSource::kModelAudio,
                                      TextSource::kReferenceAudio, TextSource::kRoundTripAudio};
 
-/// "text_channel", "model", "reference", "round_trip".
+/// Returns "text_channel", "model", "reference" or "round_trip".
 const char* name_of(TextSource source);
-/// The example's text from a source.
 const std::optional<std::string>& text_of(const SpokenTexts& texts, TextSource source);
 
-/// Scores of one source against the references; rates are fractions, BLEU is in percent.
+/// Scores of one source against the references. Rates are fractions; BLEU is in percent.
 struct TextScores {
   int64_t num_examples = 0;
   BleuScore bleu;
@@ -44,15 +45,16 @@ struct TextScores {
   double exact_rate() const;
 };
 
-/// Adds examples up. References and hypotheses go through normalize_english.
+/// Sums examples. References and hypotheses are normalized with normalize_english.
 class ScoreBoard {
  public:
   void add(const SpokenTexts& texts);
-  /// Against the references; a source that no example had has num_examples 0.
+  /// Returns the scores against the references. A source without examples has num_examples 0.
   TextScores scores(TextSource source) const;
-  /// What was heard in the model's audio against what the model wrote: do the channels agree?
+  /// Returns the scores of the transcript of the model's audio against the model's text channel.
+  /// They show whether both channels agree.
   TextScores agreement() const;
-  /// One JSON object: txt_bleu, asr_bleu, wer, ... for each source that has examples.
+  /// Returns one JSON object: txt_bleu, asr_bleu, wer, ... for each source with examples.
   nlohmann::ordered_json to_json() const;
 
  private:

@@ -23,7 +23,7 @@ std::optional<Batch> SharedSets::next_of(DataSource& source) {
   return source.next();
 }
 
-/// Any batch: what is computed from it is thrown away.
+/// Returns any batch. Its results are discarded.
 const Batch& SharedSets::spare_batch() {
   for (auto set = sets_.begin(); !spare_ && set != sets_.end(); ++set) {
     spare_ = set->second({})->next();
@@ -77,7 +77,7 @@ void add_sums(MetricSums& sums, const MetricSums& more) {
 std::map<std::string, MetricSums> sums_of_all_ranks(ParallelStrategy& strategy,
                                                     const std::map<std::string, MetricSums>& sums) {
   if (strategy.mesh().data_size() == 1) return sums;
-  json mine = json::object();  // numbers as their bits: JSON has neither NaN nor infinity
+  json mine = json::object();  // values as bit patterns, because JSON has neither NaN nor infinity
   for (const auto& [set, values] : sums) {
     for (const auto& [name, value] : values) {
       mine[set][name] = {std::bit_cast<uint64_t>(value.first),

@@ -1,6 +1,6 @@
 #pragma once
-// Validation sets that the data ranks of a run read together, in rounds: in each one a rank has a
-// batch of every set, until nobody has.
+// Validation sets that the data ranks of a run read together in rounds. In each round, every rank
+// has one batch of every set. The rounds end when no rank has a batch left.
 
 #include <cstdint>
 #include <functional>
@@ -16,37 +16,36 @@
 
 namespace s2s {
 
-/// Every `size`-th batch, from the `rank`-th on.
+/// Selects every `size`-th batch, starting with batch `rank`.
 struct DataShare {
   int64_t rank = 0;
   int64_t size = 1;
 };
-/// Opens a fresh pass over a share of a data set.
-using ShareFactory = std::function<std::unique_ptr<DataSource>(const DataShare& share)>;
+/// A share of a data set at its first batch. The factory may keep the source for a later pass.
+using ShareFactory = std::function<std::shared_ptr<DataSource>(const DataShare& share)>;
 
 class SharedSets {
  public:
-  /// `strategy`: null for one process. `limit`: batches of each set that count, of all data ranks
-  /// together; 0: all. All must live on.
+  /// `strategy`: null for one process. `limit`: number of batches of each set to use, over all data
+  /// ranks; 0: all. All arguments must outlive this object.
   SharedSets(const std::map<std::string, ShareFactory>& sets, ParallelStrategy* strategy,
              int64_t limit);
 
-  /// A batch to run.
   struct Turn {
     std::string set;
     Batch batch;
-    int64_t number = 0;  // of the batch, in the order of the set
-    int64_t first = 0;   // the number that rank 0's batch of this round has
-    /// False: the set has no batch left for this rank. Others have one, and a model whose weights
-    /// are split is run by all of its ranks together.
+    int64_t number = 0;  // index of the batch in the set
+    int64_t first = 0;   // index of rank 0's batch in this round
+    /// False: the set has no batch left for this rank. Other ranks have one, and all ranks of a
+    /// sharded model must run it together.
     bool counts = true;
-    int64_t num_ranks = 1;  // whose batches count
+    int64_t num_ranks = 1;  // ranks with a batch that counts
   };
-  /// Reads the next batches; false when no rank has any. Every rank calls it.
+  /// Reads the next batches. Returns false when no rank has one. Every rank must call it.
   bool next_round();
   const std::vector<Turn>& turns() const { return turns_; }
-  /// What has a step for each frame takes as many on all ranks that split a model: the largest of
-  /// their widths. Else the width itself.
+  /// Ranks of a sharded model must run the same number of frames. Returns the largest width of
+  /// these ranks. For a model that is not sharded, returns `width`.
   int64_t common_width(int64_t width);
 
  private:
@@ -58,16 +57,15 @@ class SharedSets {
   ParallelStrategy* strategy_;
   int64_t limit_;
   DataShare share_;
-  std::map<std::string, std::unique_ptr<DataSource>> open_;
+  std::map<std::string, std::shared_ptr<DataSource>> open_;
   std::vector<Turn> turns_;
   std::optional<Batch> spare_;
   int64_t round_ = 0;
 };
 
-/// Adds one batch's sums to a set's.
 void add_sums(MetricSums& sums, const MetricSums& more);
 
-/// The sums of all data ranks added up in their order, the same bits on every rank. `sums`: set ->
+/// Sums over all data ranks in rank order, so that every rank gets the same bits. `sums`: set ->
 /// sums of this rank.
 std::map<std::string, MetricSums> sums_of_all_ranks(ParallelStrategy& strategy,
                                                     const std::map<std::string, MetricSums>& sums);

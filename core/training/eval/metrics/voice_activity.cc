@@ -7,7 +7,8 @@
 namespace s2s {
 namespace {
 
-/// Root mean square level of each frame in dB re full scale [T]; a started frame counts as whole.
+/// Returns the root mean square level of each frame [T] in dB relative to full scale. An incomplete
+/// last frame counts as a full frame.
 at::Tensor frame_levels_db(const at::Tensor& samples_S, int64_t samples_per_frame) {
   S2S_ASSERT(samples_S.dim() == 1 && samples_per_frame > 0, "one channel, whole frames");
   const int64_t num_frames = (samples_S.size(0) + samples_per_frame - 1) / samples_per_frame;

@@ -1,5 +1,5 @@
 #pragma once
-// Finds speech in a channel from its energy.
+// Detects speech in a channel by its energy.
 
 #include <ATen/core/Tensor.h>
 
@@ -10,15 +10,14 @@
 
 namespace s2s {
 
-/// Speech segments of a clip [S], in time order; boundaries lie on frames.
+/// Returns the speech segments of a clip [S] in time order. Boundaries are multiples of a frame.
 /// Rules: core/docs/reference/metrics.md, "Voice activity".
 std::vector<SpeechSegment> find_speech(const at::Tensor& samples_S, int64_t sample_rate_hz,
                                        const VoiceActivityOptions& options = {});
 
-/// Seconds of speech.
 double speech_seconds(const std::vector<SpeechSegment>& segments);
 
-/// Seconds in which both lists have speech.
+/// Returns the seconds in which both lists have speech.
 double overlap_seconds(const std::vector<SpeechSegment>& a, const std::vector<SpeechSegment>& b);
 
 }  // namespace s2s

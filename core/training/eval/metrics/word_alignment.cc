@@ -8,7 +8,7 @@ namespace s2s {
 
 namespace {
 
-/// Edit distances of all prefixes, (reference + 1) x (hypothesis + 1), row major.
+/// Edit distances of all prefix pairs, (reference + 1) x (hypothesis + 1), row-major.
 class DistanceTable {
  public:
   DistanceTable(const std::vector<std::string>& reference,

@@ -17,7 +17,7 @@ namespace {
 constexpr double kVorbisQuality = 0.3;
 constexpr int64_t kBlockSamples = 4096;
 
-/// The clip's samples, or a single zero for an empty clip: libsndfile writes no empty file.
+/// The clip's samples, or a single zero for an empty clip: libsndfile cannot write an empty file.
 at::Tensor playable(const AudioClip& clip) {
   if (!clip.samples_S.defined() || clip.samples_S.numel() == 0) return at::zeros({1});
   return at::nan_to_num(clip.samples_S.to(at::kCPU, at::kFloat), 0.0, 1.0, -1.0)
@@ -40,7 +40,7 @@ std::string encode_audio(const AudioClip& clip, AudioEncoding encoding) {
   S2S_ASSERT(file != nullptr, "libsndfile writes these formats at any rate in use");
   double quality = kVorbisQuality;
   if (is_vorbis) sf_command(file, SFC_SET_VBR_ENCODING_QUALITY, &quality, sizeof(quality));
-  // In blocks: the Vorbis encoder keeps a whole write on the stack.
+  // Write in blocks: the Vorbis encoder puts a whole write on the stack.
   const float* samples = samples_S.const_data_ptr<float>();
   for (int64_t i = 0; i < samples_S.numel(); i += kBlockSamples) {
     sf_write_float(file, samples + i, std::min(kBlockSamples, samples_S.numel() - i));

@@ -1,5 +1,5 @@
 #pragma once
-// Encodes clips: WAV files beside a report, compressed audio inside it.
+// Encodes clips: WAV files next to a report, and compressed audio inside it.
 
 #include <filesystem>
 #include <string>
@@ -11,13 +11,13 @@ namespace s2s {
 
 enum class AudioEncoding { kOggVorbis, kWav };
 
-/// The bytes of a mono file with the clip [S]. Samples are clipped to [-1, 1]; NaN becomes silence.
+/// Returns a mono audio file of the clip [S]. Samples are clamped to [-1, 1]. NaN becomes silence.
 std::string encode_audio(const AudioClip& clip, AudioEncoding encoding);
 
-/// Writes a whole file. Errors: [eval/report-write].
+/// Writes a file. Errors: [eval/report-write].
 void write_bytes(const std::filesystem::path& path, std::string_view bytes);
 
-/// "data:MIME;base64,..."
+/// Returns "data:MIME;base64,...".
 std::string data_uri(const char* mime, std::string_view bytes);
 
 }  // namespace s2s

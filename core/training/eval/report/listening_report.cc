@@ -28,7 +28,7 @@ constexpr std::array<NamedClip, 4> kClips = {{{"user", &ReportExample::user},
                                               {"round_trip", &ReportExample::round_trip},
                                               {"reference", &ReportExample::reference}}};
 
-/// The id as part of a file name, with the example's number so that names are unique.
+/// Returns the id as part of a file name. The example's number makes the name unique.
 std::string file_stem(size_t number, const std::string& id) {
   std::string digits = std::to_string(number);
   digits.insert(0, digits.size() < 4 ? 4 - digits.size() : 0, '0');
@@ -40,7 +40,7 @@ std::string file_stem(size_t number, const std::string& id) {
   return digits + "_" + name;
 }
 
-/// How much an example deserves a listener: word errors first, then missing answers.
+/// Returns a rank for examples to listen to first: more word errors first, then missing answers.
 double badness(const ExampleMeasures& measures) {
   const auto& spoken = measures.text(TextSource::kModelAudio);
   const auto& written = measures.text(TextSource::kTextChannel);
@@ -52,7 +52,7 @@ double badness(const ExampleMeasures& measures) {
          0.25 * static_cast<double>(turns.pauses_spoken + turns.false_starts);
 }
 
-/// Replaces "{{name}}" once.
+/// Replaces one occurrence of "{{name}}".
 void fill(std::string& page, const std::string& name, std::string_view text) {
   const std::string mark = "{{" + name + "}}";
   const size_t at = page.find(mark);
@@ -60,7 +60,6 @@ void fill(std::string& page, const std::string& name, std::string_view text) {
   page.replace(at, mark.size(), text);
 }
 
-/// The text before and after a mark.
 std::pair<std::string, std::string> split_at(std::string_view text, std::string_view mark) {
   const size_t at = text.find(mark);
   S2S_ASSERT(at != std::string_view::npos, "the page has a place for every part");
@@ -129,7 +128,7 @@ std::string ListeningReport::media_json(const ReportExample& example) const {
   return html_safe(media);
 }
 
-/// The example, and what the metrics of plugins say of it alone.
+/// Returns the example with the values of plugin metrics on this example.
 ReportExample ListeningReport::with_metrics(const ReportExample& example) const {
   ReportExample out = example;
   for (const TextSource source : {TextSource::kTextChannel, TextSource::kModelAudio}) {
@@ -192,13 +191,13 @@ std::string ListeningReport::page(const ReportSummary& summary) const {
   std::string scripts;
   for (const char* name : kScripts) scripts.append(report_file(name)).append("\n");
 
-  // Only our own texts are searched for marks, never an example's.
+  // Search for marks only in the page template, never in the text of an example.
   auto [head, rest] = split_at(report_file("page.html"), "{{data}}");
   auto [middle, tail] = split_at(rest, "{{media}}");
   fill(head, "title", escape_html(summary.title));
   fill(head, "style", report_file("style.css"));
   fill(middle, "script", scripts);
-  // The page shows itself before the browser has read the audio and pictures that follow.
+  // The browser shows the page before it has read the audio and pictures below.
   return head + "<script type=\"application/json\" id=\"report-data\">" + html_safe(data) +
          "</script>\n<script type=\"application/json\" id=\"report-examples\">[" + examples +
          "]</script>\n" + middle + media + tail;

@@ -1,5 +1,5 @@
 #pragma once
-// Writes a run's report folder: index.html (one file, works offline), predictions.jsonl, wav files.
+// Writes a run's report folder: index.html (one file, works offline), predictions.jsonl, WAV files.
 
 #include <filesystem>
 #include <fstream>
@@ -18,38 +18,39 @@
 namespace s2s {
 
 struct ReportOptions {
-  std::vector<NamedMetric> metrics;  // of plugins, per data set and per example
-  double frame_s = 0.08;             // of the token channels
-  /// Examples whose audio and pictures stand in the page: half of them the worst, the others spread
-  /// evenly. The rest can be heard from the wav files as long as these lie beside the page.
+  std::vector<NamedMetric> metrics;  // plugin metrics, computed per data set and per example
+  double frame_s = 0.08;             // frame length of the token channels
+  /// Number of examples with audio and pictures inside the page. Half of them are the worst, the
+  /// others are evenly spaced. The remaining examples play from the WAV files next to the page.
   size_t max_embedded = 60;
 };
 
-/// The head of the page.
 struct ReportSummary {
   std::string title;
-  std::vector<std::pair<std::string, std::string>> facts;  // what run this is; in order
-  std::vector<ScoreTable> extra_tables;                    // after those of the data sets
-  std::string metrics_path;  // the run's metrics.jsonl for the curves; "" or missing: no curves
-  std::vector<std::string> notes;  // what a reader of the scores should know
+  // What identifies the run, in display order.
+  std::vector<std::pair<std::string, std::string>> facts;
+  std::vector<ScoreTable> extra_tables;  // shown after the tables of the data sets
+  std::string metrics_path;  // metrics.jsonl of the run, for the curves; "" or missing: no curves
+  std::vector<std::string> notes;  // notes for readers of the scores
 };
 
-/// Examples are added one by one, so that only their compressed forms stay in memory.
+/// Writes a report. Examples are added one by one: only their compressed form stays in memory.
 class ListeningReport {
  public:
-  /// Makes the folder; a report that was there stays until `finish`, except predictions and wavs.
+  /// Creates the folder. An existing report page remains until `finish`; predictions and WAV files
+  /// are replaced.
   /// Errors: [eval/report-write].
   explicit ListeningReport(std::filesystem::path folder, ReportOptions options = {});
 
-  /// Measures the example, writes its wav files and its line in predictions.jsonl.
+  /// Measures the example, and writes its WAV files and its line in predictions.jsonl.
   /// Errors: [eval/report-write].
   ExampleMeasures add(const ReportExample& example);
 
-  /// Scores so far, one board per data set in the order of their first example.
+  /// Scores so far, one board per data set, in the order of their first example.
   const std::vector<std::unique_ptr<DataSetBoard>>& boards() const { return boards_; }
 
-  /// Writes index.html (under another name first, then renamed) and scores.json; returns the page's
-  /// path. Errors: [eval/report-write], [eval/metrics-line].
+  /// Writes index.html (under a temporary name, then renamed) and scores.json. Returns the path of
+  /// the page. Errors: [eval/report-write], [eval/metrics-line].
   std::filesystem::path finish(const ReportSummary& summary);
 
  private:

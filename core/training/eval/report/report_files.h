@@ -1,11 +1,11 @@
 #pragma once
-// The report's page, style and scripts, put into the program when it is built.
+// The HTML page, style and scripts of the report, embedded into the program at build time.
 
 #include <string_view>
 
 namespace s2s {
 
-/// Text of a file of core/training/eval/report/page. Programmer's mistake to ask for another.
+/// Returns the text of a file of core/training/eval/report/page. Asserts that the file exists.
 std::string_view report_file(std::string_view name);
 
 }  // namespace s2s

@@ -6,7 +6,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Enough for seconds and rates, and half the size of full precision.
+/// Precise enough for seconds and rates, at half the size of full precision.
 double rounded(double value) { return std::round(value * 1e4) / 1e4; }
 
 Json json_of(const std::vector<SpeechSegment>& segments) {
@@ -65,7 +65,7 @@ Json texts_json(const ReportExample& example, const ExampleMeasures& measures) {
   return out;
 }
 
-/// [[when, how long], ...]
+/// Returns [[start, length], ...].
 Json pairs(const std::vector<double>& times_s, const std::vector<double>& lengths_s) {
   Json out = Json::array();
   for (size_t i = 0; i < times_s.size(); ++i) {
@@ -94,7 +94,7 @@ const char* better_name(ScoreTable::Better better) {
   }
 }
 
-/// What is wrong with an example, for the table's filter: "wrong words", "no answer", "late", ...
+/// The problems of an example, for the table's filter: "wrong words", "no answer", "late", ...
 std::vector<std::string> findings_of(const ExampleMeasures& measures) {
   std::vector<std::string> out;
   const auto& spoken = measures.text(TextSource::kModelAudio);
@@ -184,7 +184,7 @@ std::string html_safe(const Json& json) {
   std::string out;
   out.reserve(text.size());
   for (const char c : text) {
-    // "</script>" and "<!--" end or change a script element wherever they stand.
+    // "</script>" and "<!--" end or change a script element at any position in it.
     if (c == '<') {
       out += "\\u003c";
     } else {

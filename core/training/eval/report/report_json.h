@@ -1,5 +1,5 @@
 #pragma once
-// What the report's page reads: examples, tables and curves as JSON.
+// Converts examples, tables and curves to the JSON that the page of the report reads.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,19 +11,19 @@
 
 namespace s2s {
 
-/// Without audio and pictures. The keys are those that core/training/eval/report/page/*.js read.
+/// An example without audio and pictures. core/training/eval/report/page/*.js reads these keys.
 nlohmann::ordered_json example_json(const ReportExample& example, const ExampleMeasures& measures);
 
 nlohmann::ordered_json table_json(const ScoreTable& table);
 
 nlohmann::ordered_json curve_json(const Curve& curve);
 
-/// One line of predictions.jsonl. `files`: names of the clips that were written.
+/// Returns one line of predictions.jsonl. `files`: names of the clips that were written.
 nlohmann::ordered_json prediction_json(const ReportExample& example,
                                        const ExampleMeasures& measures,
                                        const std::map<std::string, std::string>& files);
 
-/// JSON text that may stand inside an HTML script element; broken UTF-8 becomes U+FFFD.
+/// Returns JSON text that is safe inside an HTML script element. Invalid UTF-8 becomes U+FFFD.
 std::string html_safe(const nlohmann::ordered_json& json);
 
 }  // namespace s2s

@@ -46,7 +46,8 @@ std::string deflate_all(const std::string& raw) {
 constexpr double kColumn_s = 0.02;
 constexpr double kWindowColumns = 2;  // window length in columns
 constexpr int64_t kNumMels = 64;
-constexpr double kQuietest_db = -85;  // re a full-scale sine; this and below is the darkest color
+// Relative to a full-scale sine; lower levels get the darkest color.
+constexpr double kQuietest_db = -85;
 constexpr double kLoudest_db = -20;
 constexpr int64_t kNumColors = 32;
 
@@ -56,8 +57,8 @@ int64_t next_power_of_two(int64_t value) {
   return power;
 }
 
-/// A picture of palette indices as a PNG file. pixels: [height * width], row by row from the top;
-/// palette: at most 256 colors. Source: the PNG specification, ISO/IEC 15948.
+/// Encodes palette indices as a PNG file. `pixels`: [height * width], in rows from the top.
+/// `palette`: at most 256 colors. Source: the PNG specification, ISO/IEC 15948.
 std::string encode_png(const std::vector<uint8_t>& pixels, uint32_t width,
                        const std::vector<Rgb>& palette) {
   S2S_ASSERT(width > 0 && !pixels.empty() && pixels.size() % width == 0, "whole rows");
@@ -70,7 +71,7 @@ std::string encode_png(const std::vector<uint8_t>& pixels, uint32_t width,
   for (const Rgb& color : palette) colors.append(color.begin(), color.end());
   std::string rows;
   for (uint32_t y = 0; y < height; ++y) {
-    rows += '\0';  // no filter: palette indices of neighbors say little about each other
+    rows += '\0';  // no filter: neighboring palette indices are not correlated enough
     const auto first = pixels.begin() + static_cast<std::ptrdiff_t>(y) * width;
     rows.append(first, first + width);
   }
@@ -115,7 +116,7 @@ at::Tensor mel_levels_db(const AudioClip& clip) {
   const at::Tensor audio_BS = clip.samples_S.to(at::kCPU, at::kFloat).unsqueeze(0);
   const at::Tensor power_TN = power_spectrogram(audio_BS, window, n_fft, hop).squeeze(0);
   const at::Tensor mel_FT = at::matmul(mel_filterbank(bank), power_TN.t());
-  // A full-scale sine has |X| = half the window's sum.
+  // For a full-scale sine, |X| is half the sum of the window.
   const double full_scale = std::pow(window.sum().item<double>() / 2, 2);
   return (mel_FT / full_scale).clamp_min(1e-12).log10().mul(10);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The numbers of a run over its steps, thinned out for drawing.
+// The metrics of a run over its steps, downsampled for drawing.
 
 #include <cstdint>
 #include <string>
@@ -14,10 +14,10 @@ struct Curve {
   std::vector<double> values;
 };
 
-/// Reads a run's metrics.jsonl: one curve per number and data set. Curves longer than `max_points`
-/// are averaged over equal stretches of steps. A missing file gives no curves; an unfinished last
-/// line is left out; after a resumed run the later line of a step counts.
-/// Errors: [eval/metrics-line] for a line in the middle that is not a JSON object.
+/// Reads metrics.jsonl: one curve per metric and data set. Curves longer than `max_points` are
+/// averaged over equal intervals of steps. A missing file gives no curves. An incomplete last line
+/// is ignored. If a resumed run repeats a step, the later line counts.
+/// Errors: [eval/metrics-line] for another line that is not a JSON object.
 std::vector<Curve> read_curves(const std::string& path, size_t max_points = 500);
 
 }  // namespace s2s

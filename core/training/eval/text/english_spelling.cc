@@ -10,7 +10,7 @@ namespace {
 
 using Spellings = std::unordered_map<std::string, std::string>;
 
-/// "changes | endings | stems", each a list of pieces.
+/// "changes | endings | stems", each a list of strings.
 using Family = std::array<std::vector<std::string>, 3>;
 
 void spell_out(const Family& family, Spellings& spellings) {

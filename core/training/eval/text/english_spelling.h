@@ -5,10 +5,10 @@
 
 namespace s2s {
 
-/// The families of spellings as text: parts of a family are separated by "|", families by ";".
+/// The spelling families as text. "|" separates the parts of a family, ";" separates families.
 extern const char* const kSpellingFamilies;
 
-/// The American spelling of a lower-case word; the word itself when there is none.
+/// The American spelling of a lower-case word, or the word itself when it has no other spelling.
 const std::string& american_spelling(const std::string& word);
 
 }  // namespace s2s

@@ -4,7 +4,7 @@
 
 namespace s2s {
 
-// One family each: British part, American part, endings, stems. "-" is nothing.
+// One family per line: British part, American part, endings, stems. "-" means empty.
 const char* const kSpellingFamilies = R"(
 - a | eological | arch ; - e | red | cent louv ; - e | - | battleax ; - e | red ring | reconnoit ;
 - iz | zazz | p ; - l | - s | appal distil enrol enthral instil ; - l | - ment ments s | instal ;

@@ -25,9 +25,9 @@ std::string add_digits(const std::string& a, const std::string& b) {
   return without_leading_zeros(sum);
 }
 
-/// A number that is being read: exact, of any size, kept as decimal digits. It is either an integer
-/// ("205") or a run of characters that only looks like a number ("007", "1.5", "10.0."). The
-/// difference decides how the next number word joins it.
+/// A number during reading: exact, of any size, stored as decimal digits. It is either an integer
+/// ("205") or a string of characters that only looks like a number ("007", "1.5", "10.0."). The
+/// kind decides how the next number word is combined with it.
 class NumberSoFar {
  public:
   static NumberSoFar integer(const std::string& digits) {
@@ -39,31 +39,31 @@ class NumberSoFar {
   bool is_zero() const { return !is_run_ && text_ == "0"; }
   const std::string& text() const { return text_; }
 
-  /// Whether the integer is a multiple of 10^zeros.
+  /// Returns true when the integer is a multiple of 10^zeros.
   bool is_multiple_of_power(size_t zeros) const {
     if (is_zero()) return true;
     return text_.size() > zeros &&
            text_.find_first_not_of('0', text_.size() - zeros) == std::string::npos;
   }
 
-  /// The integer plus a number that fits into its trailing zeros.
+  /// Adds a number that fits into the trailing zeros of the integer.
   NumberSoFar plus_in_zeros(const std::string& digits) const {
     return integer(add_digits(text_, digits));
   }
 
-  /// Characters appended; a plain zero counts as nothing.
+  /// Appends characters. A plain zero is dropped first.
   NumberSoFar followed_by(const std::string& text) const {
     return run((is_zero() ? "" : text_) + text);
   }
 
-  /// Only what stands below a thousand is multiplied by 10^zeros; the rest is added as it is.
+  /// Multiplies only the part below one thousand by 10^zeros, and adds the rest unchanged.
   NumberSoFar scale_below_thousand(size_t zeros) const {
     const size_t split = text_.size() > 3 ? text_.size() - 3 : 0;
     const std::string thousands = text_.substr(0, split) + (split > 0 ? "000" : "");
     return integer(add_digits(thousands, text_.substr(split) + std::string(zeros, '0')));
   }
 
-  /// The value times 10^zeros when that is a whole number; nothing for what is no number.
+  /// Returns the value times 10^zeros when that is a whole number. Returns nothing otherwise.
   std::optional<NumberSoFar> times_power(size_t zeros) const {
     const size_t point = text_.find('.');
     const std::string whole = text_.substr(0, point);
@@ -89,14 +89,14 @@ bool is_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// Digits, or digits, a point and digits.
+/// Returns true for digits, and for digits with a decimal point between them.
 bool is_numeric(std::string_view text) {
   const size_t point = text.find('.');
   if (point == std::string_view::npos) return is_digits(text);
   return is_digits(text.substr(0, point)) && is_digits(text.substr(point + 1));
 }
 
-/// The currency sign or sign that a word starts with, or "".
+/// Returns the currency symbol or sign at the start of a word, or "".
 std::string leading_symbol(const std::string& word) {
   for (const char* symbol : {"-", "+", "$", "\u00A3", "\u20AC", "\u00A2"}) {
     if (word.starts_with(symbol)) return symbol;
@@ -112,13 +112,13 @@ bool is_plain_tens(const NumberWord& word) {
   return word.kind == Kind::kTens && word.suffix.empty();
 }
 
-/// Can stand behind a decimal point.
+/// Returns true for a word that can follow a decimal point.
 bool is_decimal_word(const NumberWord& word) {
   return word.kind == Kind::kZero || is_plain_unit(word) || is_plain_tens(word);
 }
 
-/// One pass over the words. A number grows until a word ends it; then it is emitted with the sign
-/// or currency that was heard for it.
+/// Reads the words in one pass. A number grows until a word ends it. It is then emitted with its
+/// sign or currency.
 class NumberReader {
  public:
   explicit NumberReader(const std::vector<std::string>& words) : words_(words) {}
@@ -136,7 +136,7 @@ class NumberReader {
   std::string next_text() const { return text_at(words_, at_ + 1); }
   const NumberWord& next() const { return number_word(next_text()); }
   bool next_is_numeric() const { return is_numeric(next_text()); }
-  /// The word before this one, whatever became of it.
+  /// Returns the word before this one, even if it was not part of a number.
   const NumberWord& previous() const {
     return number_word(at_ == 0 ? std::string() : words_[at_ - 1]);
   }
@@ -215,7 +215,7 @@ class NumberReader {
     }
   }
 
-  /// The number with `digits` in its last `num_digits` places if these are zero, else behind it.
+  /// Puts `digits` into the last `num_digits` places if these are zero. Otherwise appends them.
   NumberSoFar joined(const std::string& digits, size_t num_digits) const {
     if (!value_) return NumberSoFar::integer(digits);
     if (value_->is_run() || !value_->is_multiple_of_power(num_digits)) {

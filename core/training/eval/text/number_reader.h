@@ -6,8 +6,8 @@
 
 namespace s2s {
 
-/// Words with numbers rewritten in digits: "twenty", "five", "dollars" -> "$25"; runs of digits
-/// join ("one", "oh", "one" -> "101"). Words are lower case.
+/// Rewrites number words as digits: "twenty", "five", "dollars" -> "$25". Adjacent digits are
+/// joined ("one", "oh", "one" -> "101"). Words must be lower case.
 /// Source: behavior of whisper_normalizer 0.1.15, EnglishNumberNormalizer.process_words.
 std::vector<std::string> rewrite_numbers(const std::vector<std::string>& words);
 

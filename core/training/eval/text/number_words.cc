@@ -37,7 +37,7 @@ NumberWord unit(size_t value, std::string suffix = "") {
   return {Kind::kUnit, std::to_string(value), 0, std::move(suffix), ""};
 }
 
-/// The rule writes "eightth" as "eighth", but also "nineth": kept, for equal scores.
+/// whisper_normalizer's rule: "eightth" becomes "eighth", "nineth" stays. Kept for equal scores.
 std::string ordinal_of(const std::string& unit_word) {
   return unit_word + (unit_word.back() == 't' ? "h" : "th");
 }

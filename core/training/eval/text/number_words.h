@@ -1,11 +1,10 @@
 #pragma once
-// What English words mean inside a number: twenty, oh, hundredth, dollars, percent, point.
+// Meanings of English words inside a number: twenty, oh, hundredth, dollars, percent, point.
 
 #include <string>
 
 namespace s2s {
 
-/// What a word can mean inside a number.
 struct NumberWord {
   enum class Kind {
     kOther,
@@ -13,8 +12,8 @@ struct NumberWord {
     kUnit,        // one .. nineteen; digits "1".."19"
     kTens,        // twenty .. ninety; digits "20".."90"
     kMultiplier,  // hundred, thousand ..; `zeros` is the power of ten
-    kSign,        // minus, plus; symbol "-" or "+", stands before a number
-    kCurrency,    // dollars, cents; symbol "$", stands after a number
+    kSign,        // minus, plus; symbol "-" or "+" before a number
+    kCurrency,    // dollars, cents; symbol "$"; the word follows a number
     kPercent,     // percent, or "per" before "cent"
     kConnector,   // and, double, triple, point
   };
@@ -27,7 +26,6 @@ struct NumberWord {
   bool is_number_word() const { return kind != Kind::kOther; }
 };
 
-/// Meaning of a lower-case word.
 const NumberWord& number_word(const std::string& word);
 
 }  // namespace s2s

@@ -48,7 +48,7 @@ constexpr auto kTitles = std::to_array<Pair>({
     {"esq", "esquire"},
 });
 
-/// Ends of words; the longer ones first, because they decide what a short one means.
+/// Word endings. Longer ones come first, because they contain shorter ones.
 constexpr auto kEndings = std::to_array<Pair>({
     {"'d been", "had been"},
     {"'s been", "has been"},
@@ -66,7 +66,7 @@ constexpr auto kEndings = std::to_array<Pair>({
     {"'m", "am"},
 });
 
-/// Letters that decomposition leaves whole.
+/// Letters that NFKD does not decompose.
 constexpr auto kPlainLetters = std::to_array<std::pair<char32_t, const char*>>({
     {0x153, "oe"},
     {0x152, "OE"},
@@ -129,7 +129,7 @@ bool is_symbol(utf8proc_category_t category) {
   }
 }
 
-/// One decomposed code point without diacritics; symbols become blanks unless numbers use them.
+/// One decomposed code point without diacritics. Symbols become blanks unless numbers use them.
 std::string plain(char32_t c) {
   if (std::find(kNumericSymbols.begin(), kNumericSymbols.end(), c) != kNumericSymbols.end()) {
     return encode_utf8({c});

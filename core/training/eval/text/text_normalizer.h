@@ -1,19 +1,20 @@
 #pragma once
-// Brings English texts into one spelling before they are compared.
+// Normalizes English texts before they are compared.
 
 #include <string>
 #include <string_view>
 
 namespace s2s {
 
-/// Whisper's English rules: lower case; brackets and fillers dropped; contractions and titles
-/// written out; number words, currencies and percentages in digits; British spellings as American;
-/// symbols and diacritics dropped; white space collapsed. The list: core/docs/reference/metrics.md.
-/// The result may begin or end with one blank, as its model's does.
+/// Applies Whisper's English rules: lower case; brackets and fillers dropped; contractions and
+/// titles written out; number words, currencies and percentages in digits; British spellings as
+/// American; symbols and diacritics dropped; white space collapsed. The list:
+/// core/docs/reference/metrics.md. The result may begin or end with one blank, as in the reference
+/// implementation.
 /// Source: behavior of whisper_normalizer 0.1.15, EnglishTextNormalizer.
 std::string normalize_english(std::string_view text);
 
-/// White space collapsed and trimmed, nothing else changed.
+/// Collapses and trims white space. Changes nothing else.
 std::string collapse_white_space(std::string_view text);
 
 }  // namespace s2s

@@ -56,6 +56,18 @@ TEST_CASE("mel filter bank holds librosa's numbers") {
         doctest::Approx(359.59099817392416).epsilon(1e-12));
 }
 
+TEST_CASE("features do not depend on the precision of the parameters") {
+  s2s::MelFrontEnd rounded(streaming_mel_options());
+  rounded.materialize(at::kCPU, at::kBFloat16, 0);
+  const FrontEnd exact(streaming_mel_options());
+  at::manual_seed(4);
+  const at::Tensor audio_BS = at::randn({2, 4000});
+  const at::Tensor lengths_B = at::tensor({4000, 2500}, at::kLong);
+  CHECK(rounded.mel_power(audio_BS, lengths_B).equal(exact.block.mel_power(audio_BS, lengths_B)));
+  rounded.to(at::kCPU, at::kHalf);
+  CHECK(rounded.mel_power(audio_BS, lengths_B).equal(exact.block.mel_power(audio_BS, lengths_B)));
+}
+
 TEST_CASE("spectrogram of a sine peaks at its frequency and has a column more than whole hops") {
   const at::Tensor time = at::arange(1600, at::kFloat) / 16000;
   const at::Tensor sine = at::sin(time * (2 * M_PI * 1000)).unsqueeze(0);

@@ -1,2 +1,2 @@
 #pragma once
-// Nothing of it is named.
+// Empty: ProcessGroupGloo.hpp includes it but uses nothing of it.
