@@ -18,11 +18,14 @@ complain() {
 # of the field; of these only the quoted name and kind:name count.
 words=" adamw bleu console cosine cuts hf jsonl local loss single wer "
 kind_names="llm|encoder|codec|model|strategy|communicator|data|tokenizer|metric|scorer"
-kind_names+="|logger|optimizer|schedule"
+kind_names+="|logger|optimizer|schedule|kernels"
+# Kernels have the name of a type of device, which LibTorch gives and core uses.
+device_types=" cuda "
 for name in $(find plugins -mindepth 3 -maxdepth 3 -name CMakeLists.txt | xargs -r -n1 dirname |
     xargs -r -n1 basename | sort -u); do
   pattern="\\b$name\\b"
   [ "${words#* $name }" = "$words" ] || pattern="\"$name\"|\\b($kind_names):$name\\b"
+  [ "${device_types#* $name }" = "$device_types" ] || pattern="\\b($kind_names):$name\\b"
   # The field of a Shar set is called so by Lhotse.
   complain "core/ names the plugin '$name'" "$(grep -rniE "$pattern" \
     core/{include,foundation,data,model,training,conformance,sdk} core/CMakeLists.txt |

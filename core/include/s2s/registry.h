@@ -20,6 +20,7 @@ class Backbone;
 class Codec;
 class Communicator;
 class DataSource;
+class DeviceKernels;
 class Encoder;
 class Metric;
 class Optimizer;
@@ -53,6 +54,7 @@ S2S_KIND(Scorer, "scorer", BuildContext);
 S2S_KIND(RunLogger, "logger", BuildContext);
 S2S_KIND(Optimizer, "optimizer", BuildContext);
 S2S_KIND(Schedule, "schedule", BuildContext);
+S2S_KIND(DeviceKernels, "kernels", BuildContext);
 #undef S2S_KIND
 
 /// The context type of a kind: BuildContext, or a type derived from it.
@@ -116,7 +118,7 @@ class Registries {
       std::tuple<Registry<Backbone>, Registry<Encoder>, Registry<Codec>, Registry<SpeechModel>,
                  Registry<ParallelStrategy>, Registry<Communicator>, Registry<DataSource>,
                  Registry<Tokenizer>, Registry<Metric>, Registry<Scorer>, Registry<RunLogger>,
-                 Registry<Optimizer>, Registry<Schedule>>;
+                 Registry<Optimizer>, Registry<Schedule>, Registry<DeviceKernels>>;
 
   /// The registry of a kind.
   template <class T>

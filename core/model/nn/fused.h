@@ -1,9 +1,12 @@
 #pragma once
 // Element-wise operations of a decoder as single differentiable operations. On a CPU, in float32 or
 // bfloat16, each is one pass over memory (row_kernels.h). Otherwise the same formula runs as ATen
-// operations (`*_plain`). Tests compare both.
+// operations (`*_plain`). Tests compare both. The norms are operators of LibTorch's dispatcher, so a
+// plugin can bring kernels for another device (nn/operators.h).
 
 #include <ATen/core/Tensor.h>
+
+#include <utility>
 
 #include "s2s/nn/layers.h"
 
@@ -14,6 +17,10 @@ at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps,
                     NormWeight kind = NormWeight::kFactor);
 at::Tensor rms_norm_plain(const at::Tensor& x, const at::Tensor& weight, double eps,
                           NormWeight kind = NormWeight::kFactor);
+/// x + y, and its norm: one operator where a plugin implements it for the device, else two.
+std::pair<at::Tensor, at::Tensor> add_rms_norm(const at::Tensor& x, const at::Tensor& y,
+                                               const at::Tensor& weight, double eps,
+                                               NormWeight kind = NormWeight::kFactor);
 
 /// silu(gate) * up, elementwise.
 at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up);

@@ -98,6 +98,12 @@ RmsNorm::~RmsNorm() = default;
 
 at::Tensor RmsNorm::forward(const at::Tensor& x) { return rms_norm(x, weight, eps_, kind_); }
 
+std::pair<at::Tensor, at::Tensor> RmsNorm::of_sum(const at::Tensor& x, const at::Tensor& y) {
+  if (hooks() == nullptr) return add_rms_norm(x, y, weight, eps_, kind_);
+  const at::Tensor sum = x + y;
+  return {sum, (*this)(sum)};
+}
+
 LayerNorm::LayerNorm(int64_t dim, double eps) : eps_(eps) {
   register_parameter("weight", weight, {dim}, {Init::Kind::kOnes, 1});
   register_parameter("bias", bias, {dim}, {Init::Kind::kZeros, 0});

@@ -5,6 +5,7 @@
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/codec.h"
 #include "s2s/kinds/communicator.h"
+#include "s2s/kinds/device_kernels.h"
 #include "s2s/kinds/encoder.h"
 #include "s2s/kinds/logger.h"
 #include "s2s/kinds/metric.h"
@@ -43,5 +44,6 @@ CollectiveWork::~CollectiveWork() = default;
 Communicator::~Communicator() = default;
 Metric::~Metric() = default;
 RunLogger::~RunLogger() = default;
+DeviceKernels::~DeviceKernels() = default;
 
 }  // namespace s2s

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/accelerator.h"
+#include "nn/operators.h"
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/codec.h"
 #include "s2s/kinds/encoder.h"
@@ -203,6 +204,13 @@ void compare_grads(Block& block, const NameMap& names, const TensorMap& expected
 
 std::vector<TensorDifference> compare_reference(const CompareJob& job) {
   Comparison comparison(job.reference, job.settings);
+  std::unique_ptr<DeviceKernels> kernels;
+  if (!job.settings.device.is_cpu()) {
+    BuildContext context;
+    context.registries = &job.registries;
+    context.path = "--device";
+    kernels = make_device_kernels(job.settings.device.type(), context);
+  }
   for (const Run& run : kRuns) {
     if (job.reference.kind != run.kind) continue;
     run.compare(job, comparison);

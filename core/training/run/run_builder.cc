@@ -11,6 +11,7 @@
 #include "config/config_errors.h"
 #include "config/distrusted_files.h"
 #include "nn/lora.h"
+#include "nn/operators.h"
 #include "run/numerics.h"
 #include "s2s/nn/weights.h"
 #include "train/train_errors.h"
@@ -50,6 +51,9 @@ RunBuilder::RunBuilder(const Config& config, const Registries& registries, Warni
       device_(choose_device(settings_.trainer.accelerator, warnings)),
       entropy_(std::random_device()()) {
   set_numerics(settings_.trainer);
+  if (!device_.is_cpu()) {
+    kernels_ = make_device_kernels(device_.type(), context("trainer.accelerator"));
+  }
 }
 
 void RunBuilder::join(const ProcessPlace& process, Communicator& world) {

@@ -12,6 +12,7 @@
 #include "eval/metrics/shared_sets.h"
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/communicator.h"
+#include "s2s/kinds/device_kernels.h"
 #include "s2s/kinds/optimizer.h"
 #include "s2s/kinds/schedule.h"
 #include "s2s/kinds/scorer.h"
@@ -90,7 +91,8 @@ class RunBuilder {
   RunOptions settings_;
   Precision precision_;
   at::Device device_;
-  const ProcessPlace* process_ = nullptr;  // null: this is the only process
+  std::unique_ptr<DeviceKernels> kernels_;  // of the device, if a plugin has some
+  const ProcessPlace* process_ = nullptr;   // null: this is the only process
   Communicator* world_ = nullptr;
   uint64_t entropy_;
 };

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "s2s/nn/block.h"
 #include "s2s/nn/vocabulary.h"
@@ -68,6 +69,9 @@ class RmsNorm : public BlockOf<> {
   RmsNorm(int64_t dim, double eps, NormWeight kind = NormWeight::kFactor);
   ~RmsNorm() override;
   at::Tensor weight;
+  /// x + y, and the block's result for it. In one pass on a device that has one, when no parallel
+  /// strategy works at the block's hook.
+  std::pair<at::Tensor, at::Tensor> of_sum(const at::Tensor& x, const at::Tensor& y);
 
  protected:
   at::Tensor forward(const at::Tensor& x) override;

@@ -112,11 +112,12 @@ DecoderLayer::~DecoderLayer() = default;
 at::Tensor DecoderLayer::forward(const at::Tensor& x_BTH, const SequenceInfo& info) {
   const at::Tensor attended_BTH = self_attn(input_layernorm(x_BTH), info);
   if (!pre_feedforward_layernorm) {
-    const at::Tensor y_BTH = x_BTH + attended_BTH;
-    return y_BTH + mlp(post_attention_layernorm(y_BTH));
+    const auto [y_BTH, normed_BTH] = post_attention_layernorm.of_sum(x_BTH, attended_BTH);
+    return y_BTH + mlp(normed_BTH);
   }
-  const at::Tensor y_BTH = x_BTH + post_attention_layernorm(attended_BTH);
-  return y_BTH + (*post_feedforward_layernorm)(mlp((*pre_feedforward_layernorm)(y_BTH)));
+  const auto [y_BTH, normed_BTH] =
+      pre_feedforward_layernorm->of_sum(x_BTH, post_attention_layernorm(attended_BTH));
+  return y_BTH + (*post_feedforward_layernorm)(mlp(normed_BTH));
 }
 
 Decoder::Decoder(DecoderSpec spec)

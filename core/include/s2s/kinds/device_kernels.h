@@ -1,0 +1,25 @@
+#pragma once
+// DeviceKernels: one-pass implementations of s2s's operators for one type of device. Kind
+// `kernels`.
+
+#include <string>
+#include <vector>
+
+namespace s2s {
+
+/// Registers implementations of s2s's operators in LibTorch's dispatcher, for its type of device,
+/// and keeps them there while it lives. The name of the component is the type of device as LibTorch
+/// writes it in lower case. A run that computes on such a device builds it first; operators that it
+/// lacks run as plain formulas. The schemas are in core/model/nn/operators.cc.
+///
+/// An operator and its backward (`NAME`, `NAME_backward`) are registered together. They get
+/// contiguous tensors of one type (float32, bfloat16 or float16) and have to compute every size.
+class DeviceKernels {
+ public:
+  virtual ~DeviceKernels();
+  /// What is registered ("rms_norm"), without the backward operators; empty when the machine lacks
+  /// what is needed, which the component has then warned of.
+  virtual std::vector<std::string> operators() const = 0;
+};
+
+}  // namespace s2s

@@ -1,0 +1,40 @@
+#pragma once
+// How add_rms_norm.cu is compiled for rows of one size and type.
+
+#include <c10/core/ScalarType.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace s2s::cuda {
+
+/// What a norm's kernels depend on.
+struct NormCase {
+  int64_t dim = 0;  // elements of a row
+  c10::ScalarType type = c10::ScalarType::Float;
+  bool adds = false;
+  bool adds_one = false;
+  bool is_aligned = true;  // every row of every tensor begins at a multiple of 16 bytes
+
+  auto key() const { return std::tuple(dim, type, adds, adds_one, is_aligned); }
+  bool operator<(const NormCase& other) const { return key() < other.key(); }
+};
+
+struct NormPlan {
+  int64_t elements_per_load = 1;
+  int64_t lanes = 32;  // threads of a row
+  int64_t rows = 1;    // of a block
+  int64_t threads() const { return lanes * rows; }
+  bool operator==(const NormPlan&) const = default;
+};
+
+/// Nothing for types that the kernels do not have, and for rows that do not fit into registers.
+std::optional<NormPlan> plan_norm(const NormCase& norm);
+
+/// The macros of add_rms_norm.cu.
+std::vector<std::string> norm_macros(const NormCase& norm, const NormPlan& plan);
+
+}  // namespace s2s::cuda

@@ -1,0 +1,188 @@
+#include "nn/operators.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+#include "nn/fused.h"
+#include "s2s/nn/decoder.h"
+
+namespace {
+
+using s2s::Operators;
+
+/// As a plugin does, for the CPU: in float64, and it counts its calls.
+class CountedKernels : public s2s::DeviceKernels {
+ public:
+  CountedKernels() : library_(torch::Library::IMPL, "s2s", c10::DispatchKey::CPU, __FILE__, 0) {
+    library_.impl("add_rms_norm", [this](const at::Tensor& x, const at::Tensor& y,
+                                         const at::Tensor& weight, double eps, bool adds_one) {
+      ++forwards;
+      const at::Tensor sum = x + y;
+      const at::Tensor wide = sum.to(at::kDouble);
+      const at::Tensor inv_rms = at::rsqrt(wide.square().mean(-1, true) + eps);
+      const at::Tensor factor = weight.to(at::kDouble) + (adds_one ? 1 : 0);
+      const at::Tensor normed = (wide * inv_rms * factor).to(x.scalar_type());
+      return Operators::Three(sum, normed, inv_rms.reshape(-1).to(at::kFloat));
+    });
+    library_.impl("add_rms_norm_backward",
+                  [this](const at::Tensor& d_sum, const at::Tensor& d_normed, const at::Tensor& sum,
+                         const at::Tensor& weight, const at::Tensor& inv_rms, bool adds_one) {
+                    ++backwards;
+                    const auto [dx, d_weight] = s2s::operators().rms_norm_backward.call(
+                        d_normed, sum, weight, inv_rms, adds_one);
+                    return Operators::Two(dx + d_sum, d_weight);
+                  });
+  }
+  std::vector<std::string> operators() const override { return {"add_rms_norm"}; }
+
+  int forwards = 0;
+  int backwards = 0;
+
+ private:
+  torch::Library library_;
+};
+
+/// y = x + y and its norm, summed with fixed weights; the gradients of x, y and weight.
+struct Passed {
+  at::Tensor sum, normed, dx, dy, d_weight;
+};
+
+Passed pass(at::ScalarType type, s2s::NormWeight kind) {
+  at::manual_seed(3);
+  const auto leaf = [&](at::IntArrayRef sizes) {
+    return at::randn(sizes).to(type).set_requires_grad(true);
+  };
+  const at::Tensor x = leaf({3, 5, 40});
+  const at::Tensor y = leaf({3, 5, 40});
+  const at::Tensor weight = leaf({40});
+  const auto [sum, normed] = s2s::add_rms_norm(x, y, weight, 1e-5, kind);
+  const at::Tensor a = at::randn({3, 5, 40}).to(type);
+  const at::Tensor b = at::randn({3, 5, 40}).to(type);
+  (sum * a + normed * b).sum().backward();
+  return {sum.detach(), normed.detach(), x.grad(), y.grad(), weight.grad()};
+}
+
+double largest(const at::Tensor& a, const at::Tensor& b) {
+  return (a - b).abs().max().item<double>();
+}
+
+class PlainDecoder : public s2s::Decoder {
+ public:
+  using Decoder::Decoder;
+  s2s::ShardPlan configure_model(const s2s::MeshShape&) const override { return plan_with({}, {}); }
+};
+
+constexpr int kLayers = 3;
+
+/// Hidden states of fixed ids, and the gradient of the first layer's second norm.
+std::pair<at::Tensor, at::Tensor> decoded(bool post_norms) {
+  s2s::DecoderSpec spec;
+  spec.shape = {40, 24, kLayers, 4, 2, 8, 36, true};
+  spec.initializer_range = 0.3;
+  spec.post_norms = post_norms;
+  PlainDecoder model(spec);
+  model.materialize(at::kCPU, at::kFloat, 5);
+  model.set_requires_grad(true);
+  const at::Tensor ids = at::arange(18).reshape({2, 9});
+  const at::Tensor hidden = model(model.embed(ids), {});
+  hidden.square().sum().backward();
+  for (const s2s::NamedTensor& parameter : model.named_parameters()) {
+    if (parameter.name == "layers.0.post_attention_layernorm.weight") {
+      return {hidden.detach(), parameter.tensor->grad()};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("the operators of s2s are in LibTorch's dispatcher, with the CPU's norm") {
+  const Operators& operators = s2s::operators();
+  CHECK(&operators == &s2s::operators());
+  const at::Tensor x = at::ones({2, 3});
+  CHECK(s2s::is_implemented(operators.rms_norm, x));
+  CHECK(s2s::is_implemented(operators.rms_norm_backward, x));
+  CHECK_FALSE(s2s::is_implemented(operators.add_rms_norm, x));
+  CHECK_FALSE(s2s::is_implemented(operators.rms_norm, x.to(at::kMeta)));
+}
+
+TEST_CASE("without a kernel a norm of a sum is an addition and a norm, to the last bit") {
+  at::manual_seed(4);
+  const at::Tensor x = at::randn({4, 40});
+  const at::Tensor y = at::randn({4, 40});
+  const at::Tensor weight = at::randn({40});
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16, at::kDouble}) {
+    const auto [sum, normed] = s2s::add_rms_norm(x.to(type), y.to(type), weight.to(type), 1e-6);
+    CHECK(sum.equal(x.to(type) + y.to(type)));
+    CHECK(normed.equal(s2s::rms_norm(sum, weight.to(type), 1e-6)));
+  }
+}
+
+TEST_CASE("a plugin's kernel takes the norm of a sum over, with the gradients of the plain one") {
+  for (const auto kind : {s2s::NormWeight::kFactor, s2s::NormWeight::kAddedToOne}) {
+    const Passed plain = pass(at::kFloat, kind);
+    Passed ours;
+    {
+      const CountedKernels kernels;
+      CHECK(s2s::is_implemented(s2s::operators().add_rms_norm, plain.sum));
+      ours = pass(at::kFloat, kind);
+      CHECK(kernels.forwards == 1);
+      CHECK(kernels.backwards == 1);
+      pass(at::kDouble, kind);  // of a type that kernels do not get
+      CHECK(kernels.forwards == 1);
+    }
+    CHECK_FALSE(s2s::is_implemented(s2s::operators().add_rms_norm, plain.sum));
+    CHECK(ours.sum.equal(plain.sum));
+    CHECK(largest(ours.normed, plain.normed) < 1e-6);
+    CHECK(largest(ours.dx, plain.dx) < 1e-5);
+    CHECK(largest(ours.dy, plain.dy) < 1e-5);
+    CHECK(largest(ours.d_weight, plain.d_weight) < 1e-5);
+  }
+}
+
+TEST_CASE("kernels of a device come from the registries, unless S2S_KERNELS is plain") {
+  s2s::Registries registries;
+  std::vector<std::string> said;
+  s2s::BuildContext context;
+  context.registries = &registries;
+  context.warn = [&](const std::string& message) { said.push_back(message); };
+  registries.set_missing_handler([](const std::string&, const std::string& name, const s2s::Config&,
+                                    const std::string&) {
+    throw s2s::Error(s2s::ExitCode::kPlugin, name == "cuda" ? "plugin/unknown" : "plugin/abi", "");
+  });
+  CHECK(s2s::make_device_kernels(at::kCUDA, context) == nullptr);
+  CHECK_THROWS_AS(s2s::make_device_kernels(at::kXPU, context), s2s::Error);
+
+  s2s::Component<s2s::DeviceKernels> component;
+  component.name = "cuda";
+  component.create = [](const s2s::Config&, const s2s::BuildContext&) {
+    return std::unique_ptr<s2s::DeviceKernels>(std::make_unique<CountedKernels>());
+  };
+  registries.of<s2s::DeviceKernels>().add(component);
+  const auto kernels = s2s::make_device_kernels(at::kCUDA, context);
+  REQUIRE(kernels != nullptr);
+  CHECK(kernels->operators() == std::vector<std::string>{"add_rms_norm"});
+  ::setenv("S2S_KERNELS", "plain", 1);
+  CHECK(s2s::make_device_kernels(at::kCUDA, context) == nullptr);
+  CHECK(said.empty());
+  ::setenv("S2S_KERNELS", "fast", 1);
+  CHECK(s2s::make_device_kernels(at::kCUDA, context) != nullptr);
+  ::unsetenv("S2S_KERNELS");
+  REQUIRE(said.size() == 1);
+  CHECK(said[0] == "S2S_KERNELS: 'fast' is ignored; the only value is 'plain'");
+}
+
+TEST_CASE("a decoder's layers call the norm of a sum, one each") {
+  for (const bool post_norms : {false, true}) {
+    const auto [plain, plain_grad] = decoded(post_norms);
+    const CountedKernels kernels;
+    const auto [ours, grad] = decoded(post_norms);
+    CHECK(kernels.forwards == kLayers);
+    CHECK(kernels.backwards == kLayers);
+    CHECK(largest(ours, plain) < 2e-5);
+    CHECK(largest(grad, plain_grad) < 2e-4 * plain_grad.abs().max().item<double>());
+  }
+}
