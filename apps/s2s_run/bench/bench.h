@@ -25,6 +25,25 @@ struct BenchModelArguments {
 };
 int bench_model(const BenchModelArguments& arguments, const Invocation& invocation);
 
+/// bench llm: a language model on one fixed batch of random tokens, on one device.
+struct BenchLlmArguments {
+  std::string preset = "tiny";  // or a Hugging Face folder
+  std::string device = "auto";
+  std::string precision = "32-true";
+  int64_t positions = 512;
+  int64_t batch_size = 1;
+  int64_t steps = 20;
+  int64_t warm_up = 5;  // steps before these; the first one's loss and gradient are printed
+  std::string recompute = "none";
+  double clip = 0;  // 0: no clipping
+  std::string init = "seeded";
+  double peak_teraflops = 0;  // 0: of the measured square product
+  bool no_ceilings = false;
+  std::string export_folder;  // "": none
+  bool force = false;
+};
+int bench_llm(const BenchLlmArguments& arguments, const Invocation& invocation);
+
 /// bench train: steps of a configuration's training on its own data, nothing written.
 struct BenchTrainArguments {
   ConfigArguments config;

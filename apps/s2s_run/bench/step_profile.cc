@@ -4,6 +4,7 @@
 #include <ATen/record_function.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <ctime>
 #include <map>
@@ -135,6 +136,28 @@ std::vector<OpTime> OpProfile::sorted() const {
   return out;
 }
 
+namespace {
+
+std::atomic<int64_t> operator_count;
+
+std::unique_ptr<at::ObserverContext> count_operator(const at::RecordFunction&) {
+  ++operator_count;
+  return nullptr;
+}
+
+}  // namespace
+
+// Backward passes on other threads take over the callbacks of the thread that started them.
+OperatorCount::OperatorCount() {
+  operator_count = 0;
+  handle_ = at::addThreadLocalCallback(
+      at::RecordFunctionCallback(count_operator).scopes({at::RecordScope::FUNCTION}));
+}
+
+OperatorCount::~OperatorCount() { at::removeCallback(handle_); }
+
+int64_t OperatorCount::value() const { return operator_count; }
+
 nlohmann::ordered_json split_json(const StepClock& clock) {
   nlohmann::ordered_json out;
   for (const auto& [name, seconds] : clock.medians()) out[name] = 1000 * seconds;
@@ -157,6 +180,15 @@ double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const size_t middle = values.size() / 2;
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+double quantile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const double place = share * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<size_t>(place);
+  const size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
 }  // namespace s2s::run

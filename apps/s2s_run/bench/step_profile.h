@@ -73,6 +73,21 @@ class OpProfile {
   unsigned long handle_;
 };
 
+/// Counts the operators that this thread, and the backward passes that it starts, run while it
+/// lives. Operators within others count, too. One at a time.
+class OperatorCount {
+ public:
+  OperatorCount();
+  ~OperatorCount();
+  OperatorCount(const OperatorCount&) = delete;
+  OperatorCount& operator=(const OperatorCount&) = delete;
+
+  int64_t value() const;
+
+ private:
+  unsigned long handle_;
+};
+
 /// Milliseconds of each part of a step, in its order.
 nlohmann::ordered_json split_json(const StepClock& clock);
 
@@ -81,5 +96,9 @@ nlohmann::ordered_json ops_json(const OpProfile& profile, int64_t count, int64_t
 
 /// The middle value, or the mean of the two middle ones; 0 when there is none.
 double median(std::vector<double> values);
+
+/// The value below which the given share of the values lies, interpolated between two; 0 when there
+/// is none.
+double quantile(std::vector<double> values, double share);
 
 }  // namespace s2s::run

@@ -29,6 +29,8 @@ bool open_cuda(std::string& why) {
   return true;
 }
 
+}  // namespace
+
 at::Device choose_device(const std::string& accelerator) {
   if (accelerator == "cpu") return at::kCPU;
   if (accelerator != "auto" && accelerator != "gpu" && accelerator != "cuda") {
@@ -39,6 +41,8 @@ at::Device choose_device(const std::string& accelerator) {
   if (accelerator != "auto") throw_accelerator(accelerator, why);
   return at::kCPU;
 }
+
+namespace {
 
 class SharedSource : public DataSource {
  public:

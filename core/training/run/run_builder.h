@@ -25,6 +25,10 @@
 
 namespace s2s {
 
+/// The device of `trainer.accelerator`: cpu, gpu (also cuda), or auto, the GPU if there is one.
+/// Errors: [config/accelerator].
+at::Device choose_device(const std::string& accelerator);
+
 class RunBuilder {
  public:
   /// `config`: a checked one (`RunCheck::written`). `warnings` receives what parts warn of. All
