@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
@@ -101,6 +103,18 @@ TEST_CASE("what bench llm recomputes changes no number, and other options are ru
       bench_llm("--no-ceilings --precision bf16-mixed --init fast --clip 0.5");
   CHECK(std::abs(first_loss(mixed) - std::log(512)) < 0.1);
   CHECK(mixed["precision"] == "bf16-mixed");
+}
+
+TEST_CASE("bench llm writes a timeline of a step") {
+  const s2s::test::TemporaryFolder folder;
+  const std::string trace = (folder.path() / "trace.json").string();
+  bench_llm("--no-ceilings --profile " + trace);
+  std::ifstream file(trace);
+  const nlohmann::json events = nlohmann::json::parse(file)["traceEvents"];
+  const bool has_products = std::any_of(events.begin(), events.end(), [](const auto& event) {
+    return event.value("name", "") == "aten::mm";
+  });
+  CHECK(has_products);
 }
 
 TEST_CASE("bench llm prints tables, and says what an option takes") {

@@ -28,6 +28,9 @@ void add_bench_model(const Command& bench) {
       .required();
   command.option("--steps", arguments.steps, "timed steps, after one warm-up step").positive();
   command.option("--threads", arguments.threads, "threads").positive();
+  command.option("--device", arguments.device, kDeviceDoc)
+      .one_of({"auto", "cpu", "gpu"})
+      .shows_default();
   command.option("--precision", arguments.precision, "32, bf16-mixed or bf16-true");
   command.option("--batch-size", arguments.batch_size, "rows").positive();
   command.option("--seconds", arguments.seconds, "audio per row in seconds").positive();
@@ -168,7 +171,7 @@ void add_bench_llm(const Command& bench) {
       .shows_default();
   command
       .option("--peak-tflops", arguments.peak_teraflops,
-              "TFLOP/s that MFU is relative to (default: those of a large square product, measured "
+              "TFLOP/s that MFU is relative to (default: those of the fastest product, measured "
               "here)")
       .positive();
   command.flag("--no-ceilings", arguments.no_ceilings,
@@ -177,6 +180,9 @@ void add_bench_llm(const Command& bench) {
                  "folder for weights, configuration and batch, from which "
                  "tests/benchmark/gpu_peer.py trains the same");
   command.force(arguments.force);
+  command.option("--profile", arguments.profile_file,
+                 "file for a timeline of one more step (LibTorch's profiler), for Perfetto or "
+                 "chrome://tracing");
   command.json("print one JSON object");
 }
 

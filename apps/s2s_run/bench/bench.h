@@ -15,6 +15,7 @@ namespace s2s::run {
 /// bench model: a duplex model of a NeMo options file on random data.
 struct BenchModelArguments {
   std::string options_path;
+  std::string device = "cpu";
   int64_t steps = 10;
   int threads = 2;
   std::string precision = "32";
@@ -37,9 +38,10 @@ struct BenchLlmArguments {
   std::string recompute = "none";
   double clip = 0;  // 0: no clipping
   std::string init = "seeded";
-  double peak_teraflops = 0;  // 0: of the measured square product
+  double peak_teraflops = 0;  // 0: of the fastest measured product
   bool no_ceilings = false;
   std::string export_folder;  // "": none
+  std::string profile_file;   // "": none
   bool force = false;
 };
 int bench_llm(const BenchLlmArguments& arguments, const Invocation& invocation);

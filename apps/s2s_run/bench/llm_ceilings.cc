@@ -176,6 +176,16 @@ double ProductTimes::teraflops(double seconds) const {
          static_cast<double>(columns) / seconds;
 }
 
+double Ceilings::best_teraflops() const {
+  double best = square_teraflops;
+  for (const ProductTimes& p : products) {
+    for (const double seconds : {p.forward_s, p.input_gradient_s, p.weight_gradient_s}) {
+      best = std::max(best, p.teraflops(seconds));
+    }
+  }
+  return best;
+}
+
 Ceilings measure_ceilings(const LlmSizes& sizes, at::Device device) {
   const CeilingBench bench(sizes, device);
   Ceilings out;

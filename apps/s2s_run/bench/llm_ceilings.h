@@ -59,6 +59,8 @@ struct Ceilings {
   std::vector<ProductTimes> products;
   double attention_forward_s = 0, attention_s = 0;  // of one layer; forward and both ways
   std::vector<PassTimes> passes;
+  /// The fastest product. On some CPUs the square one is none of the fast ones.
+  double best_teraflops() const;
   /// Seconds of a step that had nothing but its products and attention, at these rates.
   double attainable_s = 0;
 };

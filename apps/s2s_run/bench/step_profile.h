@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "s2s/nn/block.h"
+#include "s2s_run/bench/bench_device.h"
 
 namespace s2s::run {
 
@@ -15,22 +16,23 @@ namespace s2s::run {
 double now_s(bool processor_time);
 
 /// Attributes the time between two marks to the name of the second one. A part that the model does
-/// not have, or that a step does not run, leaves its time with the next mark.
+/// not have, or that a step does not run, leaves its time with the next mark. Marks are moments of
+/// the device: they are read when the steps are over, and the host waits for none of them before.
 class StepClock : public BlockHooks {
  public:
   /// Puts itself at the hooks of `model`; both live as long as steps are run. `processor_time`:
   /// count what this thread computes instead of what passes, which a busy machine does not
-  /// lengthen.
-  StepClock(Block& model, bool processor_time);
+  /// lengthen (CPU only).
+  StepClock(Block& model, at::Device device, bool processor_time);
   ~StepClock() override;
 
   /// Begins a step.
   void start();
   /// The time since the last mark belongs to `name`.
   void mark(const std::string& name);
-  /// Seconds of the current step so far.
-  double step_s() const;
-  /// Median over the steps of each name's seconds, in the order of a step.
+  /// Seconds of each step, from its begin to its last mark. Waits for the device.
+  std::vector<double> step_s() const;
+  /// Median over the steps of each name's seconds, in the order of a step. Waits for the device.
   std::vector<std::pair<std::string, double>> medians() const;
   /// Forgets the steps so far.
   void clear() { steps_.clear(); }
@@ -42,14 +44,18 @@ class StepClock : public BlockHooks {
   struct Hook {
     std::string before, after, gradient_in, gradient_out;
   };
+  struct Mark {
+    std::string name;  // of what ends here; "" at the begin of a step
+    Moment at;
+  };
   void mark_gradient(const at::Tensor& x, const std::string& name);
 
   std::map<const Block*, Hook> hooks_;
   std::vector<Block*> blocks_;
-  std::vector<std::map<std::string, double>> steps_;
+  std::vector<std::vector<Mark>> steps_;
   std::vector<std::string> order_;
+  at::Device device_;
   bool processor_time_;
-  double last_s_ = 0;
 };
 
 struct OpTime {
@@ -58,15 +64,18 @@ struct OpTime {
   long calls = 0;
 };
 
-/// Records the operators of this thread while it lives. One at a time.
+/// Records the operators of this thread, and of the backward passes that it starts, while it lives.
+/// One at a time. On a device that computes asynchronously the times are those between events
+/// before and after an operator: its work there, and the device's wait for the host where there was
+/// one.
 class OpProfile {
  public:
-  OpProfile();
+  explicit OpProfile(at::Device device);
   ~OpProfile();
   OpProfile(const OpProfile&) = delete;
   OpProfile& operator=(const OpProfile&) = delete;
 
-  /// Most expensive first.
+  /// Most expensive first. Waits for the device.
   std::vector<OpTime> sorted() const;
 
  private:
