@@ -8,6 +8,7 @@
 #include <torch/csrc/profiler/kineto_shim.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/io_errors.h"
@@ -39,6 +40,8 @@ void write_device_trace(const std::string& path, at::Device device,
   const std::set<ActivityType> activities = activities_of(device);
   const torch::profiler::impl::ProfilerConfig config(torch::profiler::impl::ProfilerState::KINETO,
                                                      /*report_input_shapes=*/true);
+  // Kineto reports on standard error that a machine has no GPU. A level that is set is kept.
+  if (device.is_cpu()) setenv("KINETO_LOG_LEVEL", "99", /*overwrite=*/0);
   wait_for_device(device);
   profiler::prepareProfiler(config, activities);
   profiler::enableProfiler(config, activities,
