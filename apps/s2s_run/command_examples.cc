@@ -28,6 +28,7 @@ std::string example_footer(const std::string& words) {
       {"data convert", "s2s-run data convert recordings cuts.jsonl.gz"},
       {"data shar", "s2s-run data shar cuts.jsonl.gz shards --shard-size 1000"},
       {"data estimate-bins", "s2s-run data estimate-bins cuts.jsonl.gz"},
+      {"bench llm", "s2s-run bench llm --preset tiny --device cpu --positions 128"},
       {"plugin list", "s2s-run plugin list --kind llm"},
       {"plugin inspect", "s2s-run plugin inspect llama"},
       {"plugin new", "s2s-run plugin new llm acme.mine"},

@@ -1,7 +1,7 @@
 """Time and memory of NVIDIA NeMo's DuplexS2SModel with 41 million parameters on the CPU.
 
     python tests/benchmark/nemo_duplex_bench.py --steps 10 --threads 2 --precision 32
-    python tests/benchmark/nemo_duplex_bench.py --write-options options.json
+    python tests/benchmark/nemo_duplex_bench.py --write-options options.json [--size 1.1b]
 
 Prints one JSON object. The model is described by the same `options` object that reference files
 carry (tests/reference), so another program can build the identical one from --write-options.
@@ -38,39 +38,57 @@ SAMPLE_RATE, FRAME_SAMPLES = 16000, 1280
 VOCAB = 4096
 
 
-def bench_options(max_steps) -> dict:
+# Of the backbone, and of the encoder.
+SIZES = {
+    "41m": (
+        {
+            "hidden_size": 512,
+            "intermediate_size": 1408,
+            "num_attention_heads": 8,
+            "num_key_value_heads": 8,
+            "num_hidden_layers": 8,
+            "vocab_size": VOCAB,
+        },
+        {"n_layers": 4, "d_model": 256, "n_heads": 4},
+    ),
+    # TinyLlama with the sizes of FastConformer large, which has 0.1 billion parameters.
+    "1.1b": (
+        {
+            "hidden_size": 2048,
+            "intermediate_size": 5632,
+            "num_attention_heads": 32,
+            "num_key_value_heads": 4,
+            "num_hidden_layers": 22,
+            "vocab_size": 32000,
+        },
+        {"n_layers": 17, "d_model": 512, "n_heads": 8},
+    ),
+}
+
+
+def bench_options(max_steps, size="41m") -> dict:
+    backbone, layers = SIZES[size]
     encoder = cases.encoder(
         **{
             **cases.STREAMING,
+            **layers,
             "feat_in": 80,
-            "n_layers": 4,
-            "d_model": 256,
             "subsampling_conv_channels": 256,
             "ff_expansion_factor": 4,
             "att_context_size": [70, 1],
             "pos_emb_max_len": 5000,
         }
     )
-    llm = cases.llm_config(
-        hidden_size=512,
-        head_dim=64,
-        intermediate_size=1408,
-        max_position_embeddings=2048,
-        num_attention_heads=8,
-        num_key_value_heads=8,
-        num_hidden_layers=8,
-        vocab_size=VOCAB,
-    )
     options = cases.options(
         pre=cases.preprocessor(normalize="NA", features=80),
         enc=encoder,
-        adapter=cases.identity_adapter(256),
-        llm=llm,
+        adapter=cases.identity_adapter(layers["d_model"]),
+        llm=cases.llm_config(head_dim=64, max_position_embeddings=2048, **backbone),
         codec={"num_codebooks": 4, "codebook_size": 1024},
         optimizer={"lr": 3e-4, "eps": 1e-8},
         lr_scheduler={"warmup_steps": 0, "min_lr": 1e-6, "max_steps": max_steps},
     )
-    options["model"]["perception"]["output_dim"] = 512
+    options["model"]["perception"]["output_dim"] = backbone["hidden_size"]
     options["trainer"]["max_steps"] = max_steps
     return options
 
@@ -205,9 +223,10 @@ def main() -> None:
     parser.add_argument("--processor-time", action="store_true", help="count what is computed")
     parser.add_argument("--max-steps", type=int, default=1000, help="length of the schedule")
     parser.add_argument("--write-options", metavar="FILE", help="write the options and stop")
+    parser.add_argument("--size", choices=SIZES, default="41m", help="of the written options")
     args = parser.parse_args()
     if args.write_options:
-        text = json.dumps(bench_options(args.max_steps), indent=1)
+        text = json.dumps(bench_options(args.max_steps, args.size), indent=1)
         Path(args.write_options).write_text(text + "\n")
         return
     if args.processor_time:

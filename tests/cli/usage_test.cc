@@ -90,6 +90,7 @@ TEST_CASE("the help of a command ends with an example that is understood") {
                               "data convert",
                               "data shar",
                               "data estimate-bins",
+                              "bench llm",
                               "plugin list",
                               "plugin inspect",
                               "plugin new",

@@ -2,6 +2,8 @@
 
 #include "s2s_run/bench/bench.h"
 
+#include "s2s_run/bench/bench_device.h"
+#include "s2s_run/bench/llm_training.h"
 #include "s2s_run/config/config_arguments.h"
 #include "s2s_run/subcommands.h"
 
@@ -26,6 +28,9 @@ void add_bench_model(const Command& bench) {
       .required();
   command.option("--steps", arguments.steps, "timed steps, after one warm-up step").positive();
   command.option("--threads", arguments.threads, "threads").positive();
+  command.option("--device", arguments.device, kDeviceDoc)
+      .one_of({"auto", "cpu", "gpu"})
+      .shows_default();
   command.option("--precision", arguments.precision, "32, bf16-mixed or bf16-true");
   command.option("--batch-size", arguments.batch_size, "rows").positive();
   command.option("--seconds", arguments.seconds, "audio per row in seconds").positive();
@@ -124,12 +129,70 @@ void add_bench_parallel(const Command& bench) {
                "allocate the whole model before it is split, to measure the cost");
 }
 
+void add_bench_llm(const Command& bench) {
+  const Command command =
+      bench.command("llm",
+                    "time training steps of a language model on one device, on random tokens, and "
+                    "what the device gives their parts");
+  BenchLlmArguments& arguments = command.runs(bench_llm);
+  command
+      .option("--preset", arguments.preset,
+              "tiny: 0.2 million parameters; 1.1b: TinyLlama; 8b: Llama 3; or a Hugging Face "
+              "folder, whose weights are read")
+      .check(llm_preset_problem, "PRESET")
+      .shows_default();
+  command.option("--device", arguments.device, kDeviceDoc)
+      .one_of({"auto", "cpu", "gpu"})
+      .shows_default();
+  command.option("--precision", arguments.precision, "32-true, bf16-true or bf16-mixed")
+      .one_of({"32-true", "bf16-true", "bf16-mixed"})
+      .shows_default();
+  command.option("--positions", arguments.positions, "tokens per row").positive().shows_default();
+  command.option("--batch-size", arguments.batch_size, "rows").positive().shows_default();
+  command.option("--steps", arguments.steps, "timed steps, once without waits and once with them")
+      .positive()
+      .shows_default();
+  command.option("--warm-up", arguments.warm_up, "warm-up steps").positive().shows_default();
+  command
+      .option("--recompute", arguments.recompute,
+              "what the backward pass recomputes: none, full (every layer), every:N (every N-th "
+              "layer) or norm_and_mlp")
+      .check(llm_recompute_problem, "WHAT")
+      .shows_default();
+  command
+      .option("--clip", arguments.clip,
+              "maximum gradient norm (default: no clipping); each step then waits for the norm")
+      .positive();
+  command
+      .option("--init", arguments.init,
+              "initial values: seeded (the same on every device) or fast (drawn on the device; "
+              "replaces a folder's weights)")
+      .one_of({"seeded", "fast"})
+      .shows_default();
+  command
+      .option("--peak-tflops", arguments.peak_teraflops,
+              "TFLOP/s that MFU is relative to (default: those of the fastest product, measured "
+              "here)")
+      .positive();
+  command.flag("--no-ceilings", arguments.no_ceilings,
+               "do not measure the copy rate and the single products");
+  command.option("--export", arguments.export_folder,
+                 "folder for weights, configuration and batch, from which "
+                 "tests/benchmark/gpu_peer.py trains the same");
+  command.force(arguments.force);
+  command.option("--profile", arguments.profile_file,
+                 "file for a timeline of one more step (LibTorch's profiler), for Perfetto or "
+                 "chrome://tracing");
+  command.json("print one JSON object");
+}
+
 }  // namespace
 
 void setup_bench(const Command& program) {
   const Command bench =
       program.group("bench", "measure the speed of training, data loading and communication");
   add_bench_model(bench);
+  add_bench_llm(bench);
   add_bench_train(bench);
   add_bench_data(bench);
   add_bench_collectives(bench);

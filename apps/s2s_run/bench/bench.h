@@ -15,6 +15,7 @@ namespace s2s::run {
 /// bench model: times a duplex model from a NeMo options file on random data.
 struct BenchModelArguments {
   std::string options_path;
+  std::string device = "cpu";
   int64_t steps = 10;
   int threads = 2;
   std::string precision = "32";
@@ -24,6 +25,26 @@ struct BenchModelArguments {
   bool processor_time = false;
 };
 int bench_model(const BenchModelArguments& arguments, const Invocation& invocation);
+
+/// bench llm: times a language model on one fixed batch of random tokens, on one device.
+struct BenchLlmArguments {
+  std::string preset = "tiny";  // or a Hugging Face folder
+  std::string device = "auto";
+  std::string precision = "32-true";
+  int64_t positions = 512;
+  int64_t batch_size = 1;
+  int64_t steps = 20;
+  int64_t warm_up = 5;  // steps before these; the first one's loss and gradient are printed
+  std::string recompute = "none";
+  double clip = 0;  // 0: no clipping
+  std::string init = "seeded";
+  double peak_teraflops = 0;  // 0: of the fastest measured product
+  bool no_ceilings = false;
+  std::string export_folder;  // "": none
+  std::string profile_file;   // "": none
+  bool force = false;
+};
+int bench_llm(const BenchLlmArguments& arguments, const Invocation& invocation);
 
 /// bench train: times training steps of a configuration on its own data. Writes nothing.
 struct BenchTrainArguments {

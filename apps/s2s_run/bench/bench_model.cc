@@ -12,8 +12,10 @@
 
 #include "base/machine.h"
 #include "config/load_config.h"
+#include "nn/operators.h"
 #include "plugin/plugin_host.h"
 #include "s2s_run/bench/bench.h"
+#include "s2s_run/bench/bench_device.h"
 #include "s2s_run/bench/step_profile.h"
 #include "s2s_run/subcommands.h"
 #include "train/precision.h"
@@ -61,29 +63,56 @@ Batch random_batch(const BenchModelArguments& arguments, const Config& options, 
   return batch;
 }
 
+/// Seconds of each step's parts.
 struct StepTimes {
   std::vector<double> forward, backward, optimizer, whole;
 };
 
+/// Where one step begins and what it has behind it. Read when all steps are done: until then the
+/// host need not wait for the device.
+struct StepMoments {
+  Moment start, zeroed, forward, backward, done;
+};
+
+StepTimes times_of(const std::vector<StepMoments>& steps) {
+  StepTimes times;
+  for (const StepMoments& step : steps) {
+    times.forward.push_back(step.forward.since(step.zeroed));
+    times.backward.push_back(step.backward.since(step.forward));
+    times.optimizer.push_back(step.zeroed.since(step.start) + step.done.since(step.backward));
+    times.whole.push_back(step.done.since(step.start));
+  }
+  return times;
+}
+
 struct Bench {
+  std::unique_ptr<DeviceKernels> kernels;  // null on a CPU and where no plugin has some
   std::unique_ptr<SpeechModel> model;
   std::unique_ptr<Optimizer> optimizer;
   std::unique_ptr<Schedule> schedule;
   std::unique_ptr<ParallelStrategy> strategy;
   Precision precision;
+  at::Device device = at::kCPU;
   bool processor_time = false;
-  double now() const { return now_s(processor_time); }
+  Moment now() const { return Moment(device, processor_time); }
 };
 
-Bench build(const Config& options, const Registries& registries, const std::string& precision) {
+Bench build(const Config& options, const Registries& registries,
+            const BenchModelArguments& arguments) {
   Bench bench;
-  bench.precision = parse_precision(precision, "--precision");
+  bench.precision = parse_precision(arguments.precision, "--precision");
+  bench.device = bench_device(arguments.device);
+  bench.processor_time = arguments.processor_time;
   ModelContext context;
   context.registries = &registries;
+  context.path = "--device";
+  if (!bench.device.is_cpu()) {
+    bench.kernels = make_device_kernels(bench.device.type(), context);
+  }
   context.path = "model";
   const auto& component = registries.get<SpeechModel>("duplex_s2s");
   bench.model = component.create(component.translate(options), context);
-  bench.model->materialize(at::kCPU, bench.precision.parameter_type, 1);
+  bench.model->materialize(bench.device, bench.precision.parameter_type, 1);
   const auto named = [](const char* name) {
     Config node = Config::map();
     node["name"] = Config::scalar(name);
@@ -100,39 +129,48 @@ Bench build(const Config& options, const Registries& registries, const std::stri
   return bench;
 }
 
-double train_step(Bench& bench, const Batch& batch, double max_norm, int64_t step,
-                  StepTimes* times) {
-  const double start = bench.now();
+/// Returns the loss on the device, and adds to `moments`.
+at::Tensor train_step(Bench& bench, const Batch& batch, double max_norm, int64_t step,
+                      std::vector<StepMoments>* moments) {
+  Moment start = bench.now();
   bench.model->train(true);
   for (const NamedTensor& p : bench.model->named_parameters()) p.tensor->mutable_grad().reset();
-  const double zeroed = bench.now();
+  Moment zeroed = bench.now();
   LossTerms loss;
   {
-    const AutocastScope autocast(bench.precision, at::kCPU);
+    const AutocastScope autocast(bench.precision, bench.device.type());
     loss = bench.model->training_loss(batch, {step, 0});
   }
-  const double forward = bench.now();
+  Moment forward = bench.now();
   loss.total.backward();
-  const double backward = bench.now();
+  Moment backward = bench.now();
   bench.strategy->clip_grad_norm(*bench.model, max_norm);
   bench.optimizer->step(bench.schedule->learning_rate(step, bench.optimizer->base_learning_rate()));
-  const double done = bench.now();
-  if (times != nullptr) {
-    times->forward.push_back(forward - zeroed);
-    times->backward.push_back(backward - forward);
-    times->optimizer.push_back(zeroed - start + done - backward);
-    times->whole.push_back(done - start);
+  if (moments != nullptr) {
+    moments->push_back({std::move(start), std::move(zeroed), std::move(forward),
+                        std::move(backward), bench.now()});
   }
-  return loss.total.item<double>();
+  return loss.total.detach();
 }
 
 /// Generates greedily; returns milliseconds per frame of the whole batch, including the encoder.
 double generate_ms(Bench& bench, const Batch& batch) {
-  const double begin = bench.now();
-  const AutocastScope autocast(bench.precision, at::kCPU);
+  const Moment begin = bench.now();
+  const AutocastScope autocast(bench.precision, bench.device.type());
   const Generation generated =
       bench.model->generate(batch.source_audio_BS, batch.source_audio_lens_B, false);
-  return 1000 * (bench.now() - begin) / static_cast<double>(generated.tokens_text_BT.size(1));
+  return 1000 * bench.now().since(begin) / static_cast<double>(generated.tokens_text_BT.size(1));
+}
+
+/// What a second trains: frames that the language model sees, text and audio tokens that it
+/// predicts, and hours of conversation (each side of it as long).
+nlohmann::ordered_json rates_json(const Bench& bench, const Batch& batch,
+                                  const BenchModelArguments& arguments, double step_s) {
+  const BatchWeight weight = bench.model->weigh(batch);
+  const double hours = static_cast<double>(arguments.batch_size) * arguments.seconds / 3600;
+  return {{"frames", static_cast<double>(weight.frames) / step_s},
+          {"tokens", static_cast<double>(weight.tokens) / step_s},
+          {"audio_hours", hours / step_s}};
 }
 
 /// Profiles a few more steps and one generation.
@@ -140,7 +178,7 @@ void add_profiles(Bench& bench, const Batch& batch, double max_norm, int64_t cou
                   nlohmann::ordered_json& result) {
   constexpr int64_t kSteps = 3;
   {
-    StepClock clock(*bench.model, bench.processor_time);
+    StepClock clock(*bench.model, bench.device, bench.processor_time);
     for (int64_t step = 0; step < kSteps; ++step) {
       clock.start();
       train_step(bench, batch, max_norm, step, nullptr);
@@ -149,13 +187,13 @@ void add_profiles(Bench& bench, const Batch& batch, double max_norm, int64_t cou
     result["split_ms"] = split_json(clock);
   }
   {
-    const OpProfile profile;
+    const OpProfile profile(bench.device);
     for (int64_t step = 0; step < kSteps; ++step) {
       train_step(bench, batch, max_norm, step, nullptr);
     }
     result["ops"] = ops_json(profile, count, kSteps);
   }
-  const OpProfile profile;
+  const OpProfile profile(bench.device);
   generate_ms(bench, batch);
   result["generate_ops"] = ops_json(profile, count, 1);
 }
@@ -169,20 +207,23 @@ int bench_model(const BenchModelArguments& arguments, const Invocation& invocati
   PluginHost host(process_search_inputs(invocation.plugin_paths));
   Registries registries;
   host.install(registries);
-  Bench bench = build(options, registries, arguments.precision);
-  bench.processor_time = arguments.processor_time;
+  Bench bench = build(options, registries, arguments);
   const Batch batch = random_batch(arguments, options, bench.model->source_sample_rate_hz(),
-                                   bench.model->frame_length_s());
+                                   bench.model->frame_length_s())
+                          .to(bench.device);
   const double max_norm =
       options.find_path("trainer.gradient_clip_val")->as_double("trainer.gradient_clip_val");
-  const double first_loss = train_step(bench, batch, max_norm, 0, nullptr);
+  const double first_loss = train_step(bench, batch, max_norm, 0, nullptr).item<double>();
   const double first_s = arguments.processor_time ? process_processor_s() : process_age_s();
-  StepTimes times;
-  double last_loss = first_loss;
+  reset_device_peaks(bench.device);
+  std::vector<StepMoments> moments;
+  at::Tensor last_loss;
   for (int64_t step = 1; step <= arguments.steps; ++step) {
-    last_loss = train_step(bench, batch, max_norm, step, &times);
+    last_loss = train_step(bench, batch, max_norm, step, &moments);
   }
+  const StepTimes times = times_of(moments);
   const int64_t train_memory = peak_memory_bytes();
+  const std::optional<DevicePeaks> peaks = device_peaks(bench.device);
   int64_t num_parameters = 0;
   for (const NamedTensor& p : bench.model->named_parameters()) num_parameters += p.tensor->numel();
   nlohmann::ordered_json result = {
@@ -200,7 +241,13 @@ int bench_model(const BenchModelArguments& arguments, const Invocation& invocati
       {"num_parameters", num_parameters},
       {"threads", arguments.threads},
       {"precision", arguments.precision},
-      {"losses", {first_loss, last_loss}}};
+      {"losses", {first_loss, last_loss.item<double>()}},
+      {"device", bench.device.str()},
+      {"per_s", rates_json(bench, batch, arguments, median(times.whole))}};
+  if (peaks) {
+    result["device_memory_bytes"] = {{"allocated_peak", peaks->allocated},
+                                     {"reserved_peak", peaks->reserved}};
+  }
   if (arguments.ops > 0) add_profiles(bench, batch, max_norm, arguments.ops, result);
   std::cout << result.dump(arguments.ops > 0 ? 1 : -1) << std::endl;
   return 0;

@@ -73,19 +73,13 @@ class StepEnd : public RunObserver {
   StepEnd(StepClock& clock, int64_t first_step) : clock_(clock), first_step_(first_step) {}
   void on_step(const StepReport& report) override {
     clock_.mark("optimizer");
-    if (report.step + 1 - first_step_ == kWarmUpSteps) {
-      clock_.clear();
-    } else if (report.step + 1 - first_step_ > kWarmUpSteps) {
-      step_s_.push_back(clock_.step_s());
-    }
+    if (report.step + 1 - first_step_ == kWarmUpSteps) clock_.clear();
     clock_.start();
   }
-  double median_s() const { return median(step_s_); }
 
  private:
   StepClock& clock_;
   int64_t first_step_;
-  std::vector<double> step_s_;
 };
 
 }  // namespace
@@ -102,7 +96,7 @@ int bench_train(const BenchTrainArguments& arguments, const Invocation& invocati
   const RunParts parts = build_training(setup, *processes, build_strategy(setup, *processes));
   fit_codec_of(parts, builder);
 
-  StepClock clock(*parts.model, arguments.processor_time);
+  StepClock clock(*parts.model, builder.device(), arguments.processor_time);
   ClockedStrategy strategy(*parts.strategy, clock);
   TrainerSettings settings = trainer_settings(builder);
   settings.max_steps = arguments.from_step + kWarmUpSteps + arguments.steps;
@@ -113,10 +107,10 @@ int bench_train(const BenchTrainArguments& arguments, const Invocation& invocati
   StepEnd end(clock, arguments.from_step);
   trainer.add_observer(&end);
   std::unique_ptr<OpProfile> profile;
-  if (arguments.ops > 0) profile = std::make_unique<OpProfile>();
+  if (arguments.ops > 0) profile = std::make_unique<OpProfile>(builder.device());
   clock.start();
   trainer.run(arguments.from_step);
-  nlohmann::ordered_json result = {{"step_ms", 1000 * end.median_s()},
+  nlohmann::ordered_json result = {{"step_ms", 1000 * median(clock.step_s())},
                                    {"split_ms", split_json(clock)},
                                    {"steps", arguments.steps},
                                    {"threads", at::get_num_threads()},

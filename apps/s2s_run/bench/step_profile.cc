@@ -4,10 +4,12 @@
 #include <ATen/record_function.h>
 
 #include <algorithm>
-#include <chrono>
+#include <atomic>
 #include <ctime>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace s2s::run {
 
@@ -17,7 +19,8 @@ double now_s(bool processor_time) {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-StepClock::StepClock(Block& model, bool processor_time) : processor_time_(processor_time) {
+StepClock::StepClock(Block& model, at::Device device, bool processor_time)
+    : device_(device), processor_time_(processor_time) {
   const auto add = [&](const char* path, Hook hook) {
     Block* const block = model.find_block(path);
     if (block == nullptr || block->hooks() != nullptr) return;
@@ -37,29 +40,36 @@ StepClock::~StepClock() {
 
 void StepClock::start() {
   steps_.emplace_back();
-  last_s_ = now_s(processor_time_);
+  steps_.back().push_back({"", Moment(device_, processor_time_)});
 }
 
 void StepClock::mark(const std::string& name) {
   if (steps_.empty()) return;
-  const double now = now_s(processor_time_);
-  steps_.back()[name] += now - last_s_;
-  last_s_ = now;
+  steps_.back().push_back({name, Moment(device_, processor_time_)});
   if (std::find(order_.begin(), order_.end(), name) == order_.end()) order_.push_back(name);
 }
 
-double StepClock::step_s() const {
-  double sum = 0;
-  for (const auto& [name, seconds] : steps_.back()) sum += seconds;
-  return sum;
+std::vector<double> StepClock::step_s() const {
+  std::vector<double> out;
+  for (const auto& marks : steps_) {
+    if (marks.size() > 1) out.push_back(marks.back().at.since(marks.front().at));
+  }
+  return out;
 }
 
 std::vector<std::pair<std::string, double>> StepClock::medians() const {
+  std::vector<std::map<std::string, double>> steps;
+  for (const auto& marks : steps_) {
+    if (marks.size() == 1) continue;  // begun, not run
+    steps.emplace_back();
+    for (size_t i = 1; i < marks.size(); ++i) {
+      steps.back()[marks[i].name] += marks[i].at.since(marks[i - 1].at);
+    }
+  }
   std::vector<std::pair<std::string, double>> out;
   for (const std::string& name : order_) {
     std::vector<double> values;
-    for (const auto& step : steps_) {
-      if (step.empty()) continue;  // started but not run
+    for (const auto& step : steps) {
       const auto found = step.find(name);
       values.push_back(found == step.end() ? 0 : found->second);
     }
@@ -85,55 +95,95 @@ at::Tensor StepClock::call(Block& block, const at::Tensor& x, const Forward& for
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-struct OpenOp {
-  Clock::time_point begin;
-  double inside_s = 0;
+/// One call of an operator. Times are read when the profile is.
+struct OpCall {
+  std::string name;
+  Moment begin;
+  std::optional<Moment> end;
+  std::optional<size_t> caller;  // the operator that called it
   bool backward = false;
 };
 
-/// The profiler's callbacks are plain functions, so their state is thread-local.
-struct Record {
-  std::vector<OpenOp> open;
-  std::map<std::string, OpTime> times;
-};
-thread_local Record record;
+/// The profiler's callbacks are plain functions, so their state is global.
+struct OpRecord {
+  std::mutex mutex;
+  std::optional<at::Device> device;
+  std::vector<OpCall> calls;
+} op_record;
+/// The open calls of this thread. The backward pass of a device has a thread of its own.
+thread_local std::vector<size_t> open_calls;
 
 std::unique_ptr<at::ObserverContext> enter(const at::RecordFunction& op) {
-  const bool inside = !record.open.empty() && record.open.back().backward;
-  const bool backward = inside || op.scope() == at::RecordScope::BACKWARD_FUNCTION;
-  record.open.push_back({Clock::now(), 0, backward});
+  const std::lock_guard lock(op_record.mutex);
+  std::optional<size_t> caller;
+  if (!open_calls.empty()) caller = open_calls.back();
+  const bool backward = (caller && op_record.calls[*caller].backward) ||
+                        op.scope() == at::RecordScope::BACKWARD_FUNCTION;
+  open_calls.push_back(op_record.calls.size());
+  op_record.calls.push_back({op.name(), Moment(*op_record.device), {}, caller, backward});
   return nullptr;
 }
 
-void leave(const at::RecordFunction& op, at::ObserverContext*) {
-  if (record.open.empty()) return;
-  const OpenOp closed = record.open.back();
-  record.open.pop_back();
-  const double whole_s = std::chrono::duration<double>(Clock::now() - closed.begin).count();
-  OpTime& time = record.times[std::string(op.name()) + (closed.backward ? " (backward)" : "")];
-  time.own_s += whole_s - closed.inside_s;
-  ++time.calls;
-  if (!record.open.empty()) record.open.back().inside_s += whole_s;
+void leave(const at::RecordFunction&, at::ObserverContext*) {
+  if (open_calls.empty()) return;
+  const std::lock_guard lock(op_record.mutex);
+  op_record.calls[open_calls.back()].end.emplace(*op_record.device);
+  open_calls.pop_back();
 }
 
 }  // namespace
 
-OpProfile::OpProfile() {
-  record = {};
+OpProfile::OpProfile(at::Device device) {
+  op_record.device = device;
+  op_record.calls.clear();
+  open_calls.clear();
   handle_ = at::addThreadLocalCallback(at::RecordFunctionCallback(enter, leave));
 }
 
 OpProfile::~OpProfile() { at::removeCallback(handle_); }
 
 std::vector<OpTime> OpProfile::sorted() const {
+  const std::lock_guard lock(op_record.mutex);
+  std::map<std::string, OpTime> times;
+  const auto time_of = [&times](const OpCall& call) -> OpTime& {
+    return times[call.backward ? call.name + " (backward)" : call.name];
+  };
+  for (const OpCall& call : op_record.calls) {
+    if (!call.end) continue;
+    const double whole_s = call.end->since(call.begin);
+    OpTime& time = time_of(call);
+    time.own_s += whole_s;
+    ++time.calls;
+    if (call.caller) time_of(op_record.calls[*call.caller]).own_s -= whole_s;
+  }
   std::vector<OpTime> out;
-  for (const auto& [name, time] : record.times) out.push_back({name, time.own_s, time.calls});
+  for (const auto& [name, time] : times) out.push_back({name, time.own_s, time.calls});
   std::sort(out.begin(), out.end(),
             [](const OpTime& a, const OpTime& b) { return a.own_s > b.own_s; });
   return out;
 }
+
+namespace {
+
+std::atomic<int64_t> operator_count;
+
+std::unique_ptr<at::ObserverContext> count_operator(const at::RecordFunction&) {
+  ++operator_count;
+  return nullptr;
+}
+
+}  // namespace
+
+// Backward passes on other threads take over the callbacks of the thread that started them.
+OperatorCount::OperatorCount() {
+  operator_count = 0;
+  handle_ = at::addThreadLocalCallback(
+      at::RecordFunctionCallback(count_operator).scopes({at::RecordScope::FUNCTION}));
+}
+
+OperatorCount::~OperatorCount() { at::removeCallback(handle_); }
+
+int64_t OperatorCount::value() const { return operator_count; }
 
 nlohmann::ordered_json split_json(const StepClock& clock) {
   nlohmann::ordered_json out;
@@ -157,6 +207,15 @@ double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const size_t middle = values.size() / 2;
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+double quantile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const double place = share * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<size_t>(place);
+  const size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
 }  // namespace s2s::run

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "s2s/nn/block.h"
+#include "s2s_run/bench/bench_device.h"
 
 namespace s2s::run {
 
@@ -15,19 +16,23 @@ namespace s2s::run {
 double now_s(bool processor_time);
 
 /// Assigns the time between two marks to the name of the second one. If a step does not run a part,
-/// its time counts for the next mark.
+/// its time counts for the next mark. Marks are moments of the device. They are read after the
+/// steps, so that the host does not wait in between.
 class StepClock : public BlockHooks {
  public:
   /// Sets the hooks of `model`, which must stay alive while steps run. `processor_time`: count CPU
-  /// time of this thread instead of wall time, so that other load on the machine does not matter.
-  StepClock(Block& model, bool processor_time);
+  /// time of this thread instead of wall time, so that other load on the machine does not matter
+  /// (CPU only).
+  StepClock(Block& model, at::Device device, bool processor_time);
   ~StepClock() override;
 
   void start();
   /// Adds the time since the last mark to `name`.
   void mark(const std::string& name);
-  double step_s() const;
-  /// Median seconds of each name over the steps, in the order of a step.
+  /// Returns the seconds of each step, from its start to its last mark. Waits for the device.
+  std::vector<double> step_s() const;
+  /// Returns the median seconds of each name over the steps, in the order of a step. Waits for the
+  /// device.
   std::vector<std::pair<std::string, double>> medians() const;
   /// Forgets the steps so far.
   void clear() { steps_.clear(); }
@@ -40,14 +45,18 @@ class StepClock : public BlockHooks {
   struct Hook {
     std::string before, after, gradient_in, gradient_out;
   };
+  struct Mark {
+    std::string name;  // of what ends here; "" at the begin of a step
+    Moment at;
+  };
   void mark_gradient(const at::Tensor& x, const std::string& name);
 
   std::map<const Block*, Hook> hooks_;
   std::vector<Block*> blocks_;
-  std::vector<std::map<std::string, double>> steps_;
+  std::vector<std::vector<Mark>> steps_;
   std::vector<std::string> order_;
+  at::Device device_;
   bool processor_time_;
-  double last_s_ = 0;
 };
 
 struct OpTime {
@@ -56,16 +65,34 @@ struct OpTime {
   long calls = 0;
 };
 
-/// Records the operators of this thread during its lifetime. Only one may exist at a time.
+/// Records the operators of this thread, and of the backward passes that it starts, during its
+/// lifetime. Only one may exist at a time. On an asynchronous device a time is that between events
+/// before and after the operator: its work there, and the time in which the device waited for the
+/// host.
 class OpProfile {
  public:
-  OpProfile();
+  explicit OpProfile(at::Device device);
   ~OpProfile();
   OpProfile(const OpProfile&) = delete;
   OpProfile& operator=(const OpProfile&) = delete;
 
-  /// Most expensive first.
+  /// Most expensive first. Waits for the device.
   std::vector<OpTime> sorted() const;
+
+ private:
+  unsigned long handle_;
+};
+
+/// Counts the operators of this thread, and of the backward passes that it starts, during its
+/// lifetime. Nested operators count too. Only one may exist at a time.
+class OperatorCount {
+ public:
+  OperatorCount();
+  ~OperatorCount();
+  OperatorCount(const OperatorCount&) = delete;
+  OperatorCount& operator=(const OperatorCount&) = delete;
+
+  int64_t value() const;
 
  private:
   unsigned long handle_;
@@ -79,5 +106,9 @@ nlohmann::ordered_json ops_json(const OpProfile& profile, int64_t count, int64_t
 
 /// The median; 0 when there are no values.
 double median(std::vector<double> values);
+
+/// The value below which the given share of the values lies, interpolated between two; 0 when there
+/// is none.
+double quantile(std::vector<double> values, double share);
 
 }  // namespace s2s::run

@@ -17,7 +17,6 @@
 #include "train/train_errors.h"
 
 namespace s2s {
-namespace {
 
 at::Device choose_device(const std::string& accelerator, Warnings& warnings) {
   if (accelerator == "cpu") return at::kCPU;
@@ -32,6 +31,8 @@ at::Device choose_device(const std::string& accelerator, Warnings& warnings) {
   }
   return at::kCPU;
 }
+
+namespace {
 
 Backbone& language_model(SpeechModel& model) {
   Backbone* const llm = model.language_model();

@@ -27,6 +27,10 @@
 
 namespace s2s {
 
+/// Returns the device of `trainer.accelerator`: cpu, gpu (also cuda), or auto, the GPU if there is
+/// one. Loads the libraries of the device. Errors: [config/accelerator].
+at::Device choose_device(const std::string& accelerator, Warnings& warnings);
+
 class RunBuilder {
  public:
   /// `config`: a checked configuration (`RunCheck::written`). `warnings` receives the warnings of

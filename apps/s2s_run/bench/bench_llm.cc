@@ -1,0 +1,289 @@
+// s2s-run bench llm: training steps of a language model on one device, with what that device gives
+// the parts of a step; tests/benchmark/gpu_peer.py trains the same elsewhere.
+
+#include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/machine.h"
+#include "s2s_run/bench/bench.h"
+#include "s2s_run/bench/bench_device.h"
+#include "s2s_run/bench/device_trace.h"
+#include "s2s_run/bench/llm_ceilings.h"
+#include "s2s_run/bench/llm_training.h"
+#include "s2s_run/bench/step_profile.h"
+#include "s2s_run/columns.h"
+
+namespace s2s::run {
+namespace {
+
+using nlohmann::ordered_json;
+
+/// Of steps in turn. Units: seconds.
+struct LlmTimes {
+  std::vector<double> steps;    // the host gives work ahead
+  std::vector<double> enqueue;  // the host's part of a step that begins on an idle device
+  std::vector<double> waited;   // such a step until the device has done it
+  double first_loss = 0, last_loss = 0, first_norm = 0;
+  int64_t operators = 0;
+  std::optional<DevicePeaks> peaks;
+  int64_t resident_bytes = 0;
+};
+
+/// The first step, whose loss and gradient a peer is compared with, and further ones that do not
+/// count.
+void warm_up(LlmTraining& training, int64_t steps, LlmTimes& times) {
+  const at::Tensor loss = training.forward_backward();
+  times.first_loss = loss.item<double>();
+  times.first_norm = training.gradient_norm();
+  training.update();
+  for (int64_t i = 1; i < steps; ++i) training.step();
+}
+
+LlmTimes time_steps(LlmTraining& training, const BenchLlmArguments& arguments, at::Device device) {
+  LlmTimes times;
+  warm_up(training, arguments.warm_up, times);
+  wait_for_device(device);
+  reset_device_peaks(device);
+  std::vector<Moment> moments;
+  moments.reserve(static_cast<size_t>(arguments.steps) + 1);
+  moments.emplace_back(device);
+  at::Tensor loss;
+  for (int64_t i = 0; i < arguments.steps; ++i) {
+    loss = training.step();
+    moments.emplace_back(device);
+  }
+  for (size_t i = 1; i < moments.size(); ++i) {
+    times.steps.push_back(moments[i].since(moments[i - 1]));
+  }
+  times.last_loss = loss.item<double>();
+  times.peaks = device_peaks(device);
+  times.resident_bytes = peak_memory_bytes();
+  for (int64_t i = 0; i < arguments.steps; ++i) {
+    wait_for_device(device);
+    const double begin = now_s(/*processor_time=*/false);
+    training.step();
+    times.enqueue.push_back(now_s(false) - begin);
+    wait_for_device(device);
+    times.waited.push_back(now_s(false) - begin);
+  }
+  const OperatorCount count;
+  training.step();
+  times.operators = count.value();
+  return times;
+}
+
+ordered_json spread_json(const std::vector<double>& seconds) {
+  return {{"median", median(seconds)},
+          {"p10", quantile(seconds, 0.1)},
+          {"p90", quantile(seconds, 0.9)}};
+}
+
+ordered_json ceilings_json(const Ceilings& ceilings, double step_s) {
+  ordered_json products = ordered_json::array(), passes = ordered_json::array();
+  for (const ProductTimes& p : ceilings.products) {
+    products.push_back({{"name", p.name},
+                        {"rows", p.rows},
+                        {"inner", p.inner},
+                        {"columns", p.columns},
+                        {"per_step", p.per_step},
+                        {"forward_teraflops", p.teraflops(p.forward_s)},
+                        {"input_gradient_teraflops", p.teraflops(p.input_gradient_s)},
+                        {"weight_gradient_teraflops", p.teraflops(p.weight_gradient_s)},
+                        {"ms", 1000 * p.sum_s()}});
+  }
+  const auto share = [&](double bytes, double seconds) {
+    return bytes / seconds / ceilings.copy_bytes_per_s;
+  };
+  for (const PassTimes& p : ceilings.passes) {
+    passes.push_back({{"name", p.name},
+                      {"forward_ms", 1000 * p.forward_s},
+                      {"forward_share_of_copy", share(p.forward_bytes, p.forward_s)},
+                      {"backward_ms", 1000 * p.backward_s},
+                      {"backward_share_of_copy", share(p.backward_bytes, p.backward_s)}});
+  }
+  return {{"copy_gigabytes_per_s", 1e-9 * ceilings.copy_bytes_per_s},
+          {"square_product",
+           {{"size", ceilings.square_size}, {"teraflops", ceilings.square_teraflops}}},
+          {"products", products},
+          {"attention",
+           {{"forward_ms", 1000 * ceilings.attention_forward_s},
+            {"both_ways_ms", 1000 * ceilings.attention_s}}},
+          {"passes", passes},
+          {"attainable_step_s", ceilings.attainable_s},
+          {"attainable_share", ceilings.attainable_s / step_s}};
+}
+
+ordered_json memory_json(const LlmTimes& times) {
+  if (!times.peaks) return {{"resident_peak", times.resident_bytes}};
+  return {{"allocated_peak", times.peaks->allocated},
+          {"reserved_peak", times.peaks->reserved},
+          {"resident_peak", times.resident_bytes}};
+}
+
+struct LlmResult {
+  const BenchLlmArguments& arguments;
+  at::Device device;
+  LlmSizes sizes;
+  int64_t num_parameters;
+  LlmTimes times;
+  std::optional<Ceilings> ceilings;
+
+  double step_s() const { return median(times.steps); }
+  /// What model FLOPs are held against. 0: not known.
+  double peak_teraflops() const {
+    if (arguments.peak_teraflops > 0) return arguments.peak_teraflops;
+    return ceilings ? ceilings->best_teraflops() : 0;
+  }
+  ordered_json json() const;
+  ordered_json utilization_json() const;
+  void print() const;
+  void print_ceilings() const;
+};
+
+ordered_json LlmResult::utilization_json() const {
+  const LlmWork work = llm_work(sizes);
+  ordered_json out = {{"teraflops_full", 1e-12 * work.full / step_s()},
+                      {"teraflops_causal", 1e-12 * work.causal / step_s()}};
+  if (peak_teraflops() == 0) return out;
+  out["full"] = 1e-12 * work.full / step_s() / peak_teraflops();
+  out["causal"] = 1e-12 * work.causal / step_s() / peak_teraflops();
+  out["peak_teraflops"] = peak_teraflops();
+  out["peak"] = arguments.peak_teraflops > 0 ? "given" : "fastest measured product";
+  return out;
+}
+
+ordered_json LlmResult::json() const {
+  ordered_json out = {{"model", arguments.preset},
+                      {"num_parameters", num_parameters},
+                      {"device", device.str()},
+                      {"threads", at::get_num_threads()},
+                      {"precision", arguments.precision},
+                      {"recompute", arguments.recompute},
+                      {"clip", arguments.clip},
+                      {"batch_size", sizes.rows},
+                      {"positions", sizes.positions},
+                      {"losses", {times.first_loss, times.last_loss}},
+                      {"gradient_norm", times.first_norm},
+                      {"step_s", spread_json(times.steps)},
+                      {"tokens_per_s", static_cast<double>(sizes.tokens()) / step_s()},
+                      {"mfu", utilization_json()},
+                      {"waited_step_s", spread_json(times.waited)},
+                      {"enqueue_s", spread_json(times.enqueue)},
+                      {"enqueue_share", median(times.enqueue) / step_s()},
+                      {"operators_per_step", times.operators},
+                      {"memory_bytes", memory_json(times)}};
+  if (ceilings) out["ceilings"] = ceilings_json(*ceilings, step_s());
+  return out;
+}
+
+void LlmResult::print() const {
+  const ordered_json all = json();
+  const ordered_json& mfu = all["mfu"];
+  const auto spread = [](const std::vector<double>& seconds) {
+    return fmt::format("{:.3f} ms (10 %: {:.3f}, 90 %: {:.3f})", 1000 * median(seconds),
+                       1000 * quantile(seconds, 0.1), 1000 * quantile(seconds, 0.9));
+  };
+  std::vector<std::vector<std::string>> rows = {
+      {"model",
+       fmt::format("{}, {} parameters, {}", arguments.preset, num_parameters, arguments.precision)},
+      {"batch", fmt::format("{} x {} tokens on {}", sizes.rows, sizes.positions, device.str())},
+      {"loss", fmt::format("{:.6f} first, {:.6f} last; gradient norm {:.6f} first",
+                           times.first_loss, times.last_loss, times.first_norm)},
+      {"step", spread(times.steps)},
+      {"tokens", fmt::format("{:.1f} a second", all["tokens_per_s"].get<double>())},
+      {"model FLOPs",
+       fmt::format("{:.4g} TFLOP/s; with the causal half of attention {:.4g}",
+                   mfu["teraflops_full"].get<double>(), mfu["teraflops_causal"].get<double>())}};
+  if (peak_teraflops() > 0) {
+    rows.push_back(
+        {"MFU", fmt::format("{:.1f} %; with the causal half {:.1f} % (of {:.4g} "
+                            "TFLOP/s, {})",
+                            100 * mfu["full"].get<double>(), 100 * mfu["causal"].get<double>(),
+                            peak_teraflops(), mfu["peak"].get<std::string>())});
+  }
+  if (!device.is_cpu()) {  // where the host and the device are two
+    rows.push_back({"with waits", spread(times.waited)});
+    rows.push_back(
+        {"host", fmt::format("{:.3f} ms to enqueue a step, {:.2f} of its time",
+                             1000 * median(times.enqueue), all["enqueue_share"].get<double>())});
+  }
+  rows.push_back({"operators", fmt::format("{} a step", times.operators)});
+  std::string memory = gigabytes_text(static_cast<double>(times.resident_bytes)) + " resident";
+  if (times.peaks) {
+    memory = gigabytes_text(static_cast<double>(times.peaks->allocated)) + " allocated, " +
+             gigabytes_text(static_cast<double>(times.peaks->reserved)) + " reserved; host " +
+             memory;
+  }
+  rows.push_back({"peak memory", memory});
+  print_columns(rows);
+  if (ceilings) print_ceilings();
+}
+
+void LlmResult::print_ceilings() const {
+  std::cout << "\nwhat the device gives the parts, one by one:\n" << std::flush;
+  std::vector<std::vector<std::string>> rows = {
+      {"product", "sizes", "forward", "input gradient", "weight gradient", "a step"}};
+  const auto rate = [](double teraflops) { return fmt::format("{:.4g} TFLOP/s", teraflops); };
+  for (const ProductTimes& p : ceilings->products) {
+    rows.push_back({p.name, fmt::format("{} x {} x {}", p.rows, p.inner, p.columns),
+                    rate(p.teraflops(p.forward_s)), rate(p.teraflops(p.input_gradient_s)),
+                    rate(p.teraflops(p.weight_gradient_s)),
+                    fmt::format("{:.3f} ms", 1000 * static_cast<double>(p.per_step) * p.sum_s())});
+  }
+  print_columns(rows);
+  std::cout << '\n' << std::flush;
+  rows = {{"pass", "forward", "of the copy rate", "backward", "of the copy rate"}};
+  const ordered_json measured = ceilings_json(*ceilings, step_s());
+  for (const auto& p : measured["passes"]) {
+    const auto number = [&p](const char* key) { return p[key].get<double>(); };
+    rows.push_back({p["name"].get<std::string>(), fmt::format("{:.3f} ms", number("forward_ms")),
+                    fmt::format("{:.2f}", number("forward_share_of_copy")),
+                    fmt::format("{:.3f} ms", number("backward_ms")),
+                    fmt::format("{:.2f}", number("backward_share_of_copy"))});
+  }
+  print_columns(rows);
+  fmt::print(
+      "\ncopy {:.1f} GB/s; square product of {} {}; attention of a layer {:.3f} ms\n"
+      "products and attention alone: {:.3f} ms, {:.2f} of a step\n",
+      1e-9 * ceilings->copy_bytes_per_s, ceilings->square_size, rate(ceilings->square_teraflops),
+      1000 * ceilings->attention_s, 1000 * ceilings->attainable_s,
+      ceilings->attainable_s / step_s());
+}
+
+}  // namespace
+
+int bench_llm(const BenchLlmArguments& arguments, const Invocation& invocation) {
+  keep_freed_memory();
+  const at::Device device = bench_device(arguments.device);
+  PluginHost host(process_search_inputs(invocation.plugin_paths));
+  Registries registries;
+  host.install(registries);
+  auto training = std::make_unique<LlmTraining>(arguments, host, registries, device);
+  if (!arguments.export_folder.empty()) export_llm_training(*training, arguments);
+  LlmResult result{arguments,
+                   device,
+                   {training->model().shape(), arguments.batch_size, arguments.positions,
+                    training->product_type()},
+                   training->num_parameters(),
+                   time_steps(*training, arguments, device),
+                   std::nullopt};
+  if (!arguments.profile_file.empty()) {
+    write_device_trace(arguments.profile_file, device, [&] { training->step(); });
+  }
+  training.reset();  // a large model leaves no room for the largest products
+  empty_device_cache(device);
+  if (!arguments.no_ceilings) result.ceilings = measure_ceilings(result.sizes, device);
+  if (invocation.json) {
+    std::cout << result.json().dump() << std::endl;
+  } else {
+    result.print();
+  }
+  return static_cast<int>(ExitCode::kOk);
+}
+
+}  // namespace s2s::run
