@@ -1,8 +1,8 @@
 #pragma once
 // Element-wise operations of a decoder as single differentiable operations. On a CPU, in float32 or
 // bfloat16, each is one pass over memory (row_kernels.h). Otherwise the same formula runs as ATen
-// operations (`*_plain`). Tests compare both. The norms are operators of LibTorch's dispatcher, so a
-// plugin can bring kernels for another device (nn/operators.h).
+// operations (`*_plain`). Tests compare both. The norms are operators of LibTorch's dispatcher, so
+// a plugin can bring kernels for another device (nn/operators.h).
 
 #include <ATen/core/Tensor.h>
 
