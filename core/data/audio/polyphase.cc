@@ -24,13 +24,15 @@ struct Polyphase::Job {
   float* output;
 };
 
+template <class In>
 struct Polyphase::DotProducts {
-  static S2S_BODY Lanes products(const Polyphase& of, const float* frame, int64_t phase) {
+  static S2S_BODY typename In::Type products(const Polyphase& of, const float* frame,
+                                             int64_t phase) {
     const float* const input = frame + of.starts_[static_cast<size_t>(phase)];
     const float* const weights = of.weights_.data() + phase * of.taps_;
-    Lanes sum = load_lanes(input) * load_lanes(weights);
+    typename In::Type sum = load_lanes<In>(input) * load_lanes<In>(weights);
     for (int64_t k = kLanes; k < of.taps_; k += kLanes) {
-      sum += load_lanes(input + k) * load_lanes(weights + k);
+      sum += load_lanes<In>(input + k) * load_lanes<In>(weights + k);
     }
     return sum;
   }
@@ -42,7 +44,7 @@ struct Polyphase::DotProducts {
       float* const output = job.output + n * of.to_;
       int64_t p = 0;
       for (; p + 4 <= of.to_; p += 4) {
-        Lanes sums[4];
+        typename In::Type sums[4];
         for (int64_t i = 0; i < 4; ++i) sums[i] = products(of, frame, p + i);
         const QuadLanes four = totals(sums);
         std::memcpy(output + p, &four, sizeof four);
@@ -136,7 +138,7 @@ void Polyphase::run(const float* input, float* output, int64_t num_frames) const
 #if defined(__x86_64__)
   if (!blocks_.empty()) return run_avx512<Blocks>(job, 0, num_frames);
 #endif
-  run_best<DotProducts>(job, 0, num_frames);
+  run_best<DotProducts<InLanes>, DotProducts<InPairs>>(job, 0, num_frames);
 }
 
 void Polyphase::operator()(const float* input, int64_t num_inputs, float* output,

@@ -30,6 +30,7 @@ class Polyphase {
     int32_t offsets[16] = {};  // of each phase's input from the first one's
   };
   struct Job;
+  template <class In>
   struct DotProducts;
   struct Blocks;
 

@@ -35,14 +35,16 @@ struct Fit {
   float* sums;
 };
 
+template <class In>
 struct Differences {
   static S2S_BODY void run(const Fit& fit, int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; ++at) {
       const float* const input = fit.input + at * fit.channels;
-      Lanes sum = {};
+      typename In::Type sum = {};
       int64_t i = 0;
       for (; i + kLanes <= fit.length; i += kLanes) {
-        const Lanes difference = load_lanes(input + i) - load_lanes(fit.last + i);
+        const typename In::Type difference =
+            load_lanes<In>(input + i) - load_lanes<In>(fit.last + i);
         sum += difference * difference;
       }
       float rest = 0;
@@ -81,7 +83,7 @@ class Stretcher {
   int64_t best_offset(const float* input) {
     std::vector<float> sums(static_cast<size_t>(std::max<int64_t>(1, lengths_.search)));
     const Fit fit = {last_.data(), input, channels_, channels_ * lengths_.overlap, sums.data()};
-    run_best<Differences>(fit, 0, static_cast<int64_t>(sums.size()));
+    run_best<Differences<InLanes>, Differences<InPairs>>(fit, 0, static_cast<int64_t>(sums.size()));
     return std::min_element(sums.begin(), sums.end()) - sums.begin();
   }
 

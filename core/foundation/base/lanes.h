@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #define S2S_BODY inline __attribute__((always_inline))
 #define S2S_VECTORIZED optimize("O3", "no-trapping-math", "no-math-errno")
@@ -19,56 +20,127 @@ constexpr int64_t kLanes = 16;
 /// The compiler splits it where the processor's registers are smaller.
 using Lanes = float __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
 using HalfLanes = float __attribute__((vector_size(kLanes / 2 * sizeof(float))));
+using LooseHalf =
+    float __attribute__((vector_size(kLanes / 2 * sizeof(float)), aligned(4), may_alias));
 
-S2S_BODY Lanes load_lanes(const float* from) { return *reinterpret_cast<const Lanes*>(from); }
+/// Lanes in two halves, with the same elements and sums. Without AVX-512, GCC keeps these in
+/// registers and Lanes in memory.
+struct LanePair {
+  HalfLanes low, high;
+};
+S2S_BODY LanePair operator-(const LanePair& a, const LanePair& b) {
+  return {a.low - b.low, a.high - b.high};
+}
+S2S_BODY LanePair operator*(const LanePair& a, const LanePair& b) {
+  return {a.low * b.low, a.high * b.high};
+}
+S2S_BODY LanePair operator*(const LanePair& a, float b) { return {a.low * b, a.high * b}; }
+S2S_BODY void operator+=(LanePair& a, const LanePair& b) {
+  a.low += b.low;
+  a.high += b.high;
+}
+S2S_BODY void operator/=(LanePair& a, float b) {
+  a.low /= b;
+  a.high /= b;
+}
+
+/// What a body holds its lanes in: the template argument that run_best's two bodies differ in.
+struct InLanes {
+  using Type = Lanes;
+};
+struct InPairs {
+  using Type = LanePair;
+};
+
+S2S_BODY void load_lanes(const float* from, Lanes& to) {
+  to = *reinterpret_cast<const Lanes*>(from);
+}
+S2S_BODY void load_lanes(const float* from, LanePair& to) {
+  to.low = *reinterpret_cast<const LooseHalf*>(from);
+  to.high = *reinterpret_cast<const LooseHalf*>(from + kLanes / 2);
+}
+template <class In = InLanes>
+S2S_BODY typename In::Type load_lanes(const float* from) {
+  typename In::Type lanes;
+  load_lanes(from, lanes);
+  return lanes;
+}
 S2S_BODY void store_lanes(const Lanes& value, float* to) { *reinterpret_cast<Lanes*>(to) = value; }
 
 using LaneBits = uint32_t __attribute__((vector_size(kLanes * sizeof(uint32_t))));
+using HalfLaneBits = uint32_t __attribute__((vector_size(kLanes / 2 * sizeof(uint32_t))));
+
+/// Bits of float -> bits of bfloat16 and zeros.
+template <class Bits>
+S2S_BODY Bits rounded_bits(const Bits& bits) {
+  const Bits magnitude = bits & 0x7FFFFFFFU;
+  const Bits nearest = bits + 0x7FFFU + ((bits >> 16U) & 1U);
+  return (magnitude > 0x7F800000U ? bits | 0x400000U : nearest) & 0xFFFF0000U;
+}
 
 /// Rounded to bfloat16's precision: to nearest, ties to even; NaN stays NaN.
 S2S_BODY Lanes as_bfloat16(const Lanes& value) {
   LaneBits bits;
   std::memcpy(&bits, &value, sizeof bits);
-  const LaneBits magnitude = bits & 0x7FFFFFFFU;
-  const LaneBits nearest = bits + 0x7FFFU + ((bits >> 16U) & 1U);
-  const LaneBits rounded = (magnitude > 0x7F800000U ? bits | 0x400000U : nearest) & 0xFFFF0000U;
+  bits = rounded_bits(bits);
   Lanes out;
-  std::memcpy(&out, &rounded, sizeof out);
+  std::memcpy(&out, &bits, sizeof out);
+  return out;
+}
+S2S_BODY LanePair as_bfloat16(const LanePair& value) {
+  HalfLaneBits bits[2];
+  std::memcpy(&bits[0], &value.low, sizeof bits[0]);
+  std::memcpy(&bits[1], &value.high, sizeof bits[1]);
+  for (HalfLaneBits& half : bits) half = rounded_bits(half);
+  LanePair out;
+  std::memcpy(&out.low, &bits[0], sizeof bits[0]);
+  std::memcpy(&out.high, &bits[1], sizeof bits[1]);
   return out;
 }
 
 /// As many elements of type T as fit into the same bytes, each widened to float. Those of bfloat16
 /// lie by parity of their place, which needs no shuffling: fit for sums and for storing the same
 /// way.
-template <class T>
-struct Wide;
-
-template <>
-struct Wide<float> {
-  static constexpr int64_t kElements = kLanes;
-  static constexpr int kParts = 1;
-  Lanes parts[kParts];
+template <class T, class In = InLanes>
+struct Wide {
+  static constexpr int kParts = sizeof(float) / sizeof(T);
+  static constexpr int64_t kElements = kParts * kLanes;
+  typename In::Type parts[kParts];  // of bfloat16: elements 0, 2, 4, ... and 1, 3, 5, ...
 };
 
-template <>
-struct Wide<c10::BFloat16> {
-  static constexpr int64_t kElements = 2 * kLanes;
-  static constexpr int kParts = 2;
-  Lanes parts[kParts];  // elements 0, 2, 4, ... and 1, 3, 5, ...
-};
-
-S2S_BODY Wide<float> load_wide(const float* from) { return {{load_lanes(from)}}; }
-S2S_BODY Wide<c10::BFloat16> load_wide(const c10::BFloat16* from) {
+/// 32 of bfloat16, 16 even ones and 16 odd ones.
+S2S_BODY void load_parts(const c10::BFloat16* from, Lanes (&parts)[2]) {
   LaneBits both;
   std::memcpy(&both, from, sizeof both);
   const LaneBits even = both << 16U, odd = both & 0xFFFF0000U;
-  Wide<c10::BFloat16> wide;
-  std::memcpy(&wide.parts[0], &even, sizeof even);
-  std::memcpy(&wide.parts[1], &odd, sizeof odd);
+  std::memcpy(&parts[0], &even, sizeof even);
+  std::memcpy(&parts[1], &odd, sizeof odd);
+}
+S2S_BODY void load_parts(const c10::BFloat16* from, LanePair (&parts)[2]) {
+  HalfLaneBits low, high;
+  std::memcpy(&low, from, sizeof low);
+  std::memcpy(&high, from + kLanes, sizeof high);
+  const HalfLaneBits even[2] = {low << 16U, high << 16U};
+  const HalfLaneBits odd[2] = {low & 0xFFFF0000U, high & 0xFFFF0000U};
+  std::memcpy(&parts[0], even, sizeof even);
+  std::memcpy(&parts[1], odd, sizeof odd);
+}
+
+template <class In = InLanes>
+S2S_BODY Wide<float, In> load_wide(const float* from) {
+  return {{load_lanes<In>(from)}};
+}
+template <class In = InLanes>
+S2S_BODY Wide<c10::BFloat16, In> load_wide(const c10::BFloat16* from) {
+  Wide<c10::BFloat16, In> wide;
+  load_parts(from, wide.parts);
   return wide;
 }
 
-S2S_BODY void store_wide(const Wide<float>& wide, float* to) { store_lanes(wide.parts[0], to); }
+template <class In>
+S2S_BODY void store_wide(const Wide<float, In>& wide, float* to) {
+  std::memcpy(to, &wide.parts[0], sizeof wide.parts[0]);
+}
 S2S_BODY void store_wide(const Wide<c10::BFloat16>& wide, c10::BFloat16* to) {
   const Lanes rounded[2] = {as_bfloat16(wide.parts[0]), as_bfloat16(wide.parts[1])};
   LaneBits even, odd;
@@ -76,6 +148,16 @@ S2S_BODY void store_wide(const Wide<c10::BFloat16>& wide, c10::BFloat16* to) {
   std::memcpy(&odd, &rounded[1], sizeof odd);
   const LaneBits both = even >> 16U | odd;
   std::memcpy(to, &both, sizeof both);
+}
+S2S_BODY void store_wide(const Wide<c10::BFloat16, InPairs>& wide, c10::BFloat16* to) {
+  HalfLaneBits even[2], odd[2];
+  const LanePair rounded[2] = {as_bfloat16(wide.parts[0]), as_bfloat16(wide.parts[1])};
+  std::memcpy(even, &rounded[0], sizeof even);
+  std::memcpy(odd, &rounded[1], sizeof odd);
+  for (int half = 0; half < 2; ++half) {
+    const HalfLaneBits both = even[half] >> 16U | odd[half];
+    std::memcpy(to + half * kLanes, &both, sizeof both);
+  }
 }
 
 S2S_BODY float load(float x) { return x; }
@@ -99,32 +181,38 @@ S2S_BODY void store(float value, c10::BFloat16& out) {
 using QuadLanes = float __attribute__((vector_size(kLanes / 4 * sizeof(float))));
 
 /// Four sums of every fourth lane.
-S2S_BODY QuadLanes quad_of(const Lanes& lanes) {
-  const HalfLanes half = __builtin_shufflevector(lanes, lanes, 0, 1, 2, 3, 4, 5, 6, 7) +
-                         __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15);
+S2S_BODY QuadLanes quad_of(const LanePair& lanes) {
+  const HalfLanes half = lanes.low + lanes.high;
   return __builtin_shufflevector(half, half, 0, 1, 2, 3) +
          __builtin_shufflevector(half, half, 4, 5, 6, 7);
 }
-
-/// The sum of all lanes, in a fixed order.
-S2S_BODY float total(const Lanes& lanes) {
-  const QuadLanes quad = quad_of(lanes);
-  return (quad[0] + quad[1]) + (quad[2] + quad[3]);
+S2S_BODY QuadLanes quad_of(const Lanes& lanes) {
+  return quad_of({__builtin_shufflevector(lanes, lanes, 0, 1, 2, 3, 4, 5, 6, 7),
+                  __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15)});
 }
 
+S2S_BODY float total(const QuadLanes& quad) { return (quad[0] + quad[1]) + (quad[2] + quad[3]); }
+
+/// The sum of all lanes, in a fixed order.
+S2S_BODY float total(const Lanes& lanes) { return total(quad_of(lanes)); }
+S2S_BODY float total(const LanePair& lanes) { return total(quad_of(lanes)); }
+
 /// The totals of four, each in the order of `total`.
-S2S_BODY QuadLanes totals(const Lanes (&lanes)[4]) {
-  const QuadLanes a = quad_of(lanes[0]), b = quad_of(lanes[1]), c = quad_of(lanes[2]),
-                  d = quad_of(lanes[3]);
+S2S_BODY QuadLanes totals(const QuadLanes& a, const QuadLanes& b, const QuadLanes& c,
+                          const QuadLanes& d) {
   const QuadLanes ab =
       __builtin_shufflevector(a, b, 0, 4, 2, 6) + __builtin_shufflevector(a, b, 1, 5, 3, 7);
   const QuadLanes cd =
       __builtin_shufflevector(c, d, 0, 4, 2, 6) + __builtin_shufflevector(c, d, 1, 5, 3, 7);
   return __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
 }
+S2S_BODY QuadLanes totals(const Lanes (&lanes)[4]) {
+  return totals(quad_of(lanes[0]), quad_of(lanes[1]), quad_of(lanes[2]), quad_of(lanes[3]));
+}
+S2S_BODY QuadLanes totals(const LanePair (&lanes)[4]) {
+  return totals(quad_of(lanes[0]), quad_of(lanes[1]), quad_of(lanes[2]), quad_of(lanes[3]));
+}
 
-/// Runs `job` on [begin, end) with the best instructions this processor has.
-/// Body: a type whose always inlined `static void run(job, begin, end)` does the work.
 template <class Body, class Job>
 __attribute__((S2S_VECTORIZED)) void run_any(const Job& job, int64_t begin, int64_t end) {
   Body::run(job, begin, end);
@@ -157,14 +245,18 @@ inline bool has_avx512() {
 #endif
 }
 
-template <class Body, class Job>
+/// Runs `job` on [begin, end) with the best instructions this processor has.
+/// Body: a type whose always inlined `static void run(job, begin, end)` does the work. SmallBody:
+/// the same work for processors without AVX-512, with InPairs. They have half as many registers,
+/// of half the size.
+template <class Body, class SmallBody = Body, class Job>
 void run_best(const Job& job, int64_t begin, int64_t end) {
 #if defined(__x86_64__)
   if (has_avx512()) return run_avx512<Body>(job, begin, end);
   static const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (has_avx2) return run_avx2<Body>(job, begin, end);
+  if (has_avx2) return run_avx2<SmallBody>(job, begin, end);
 #endif
-  run_any<Body>(job, begin, end);
+  run_any<SmallBody>(job, begin, end);
 }
 
 }  // namespace s2s

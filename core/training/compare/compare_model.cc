@@ -9,11 +9,11 @@
 #include <cctype>
 
 #include "compare/compare.h"
-#include "config/parameter_pattern.h"
 #include "s2s/kinds/optimizer.h"
 #include "s2s/kinds/schedule.h"
 #include "s2s/kinds/speech_model.h"
 #include "s2s/nn/weights.h"
+#include "train/freeze.h"
 
 namespace s2s {
 namespace {
@@ -55,28 +55,21 @@ std::unique_ptr<T> build_target(const CompareJob& job, const Config& block,
   return component.create(options, context);
 }
 
-std::vector<ParameterPattern> read_patterns(const Config& options, const std::string& path) {
-  std::vector<ParameterPattern> patterns;
+std::vector<std::string> texts_at(const Config& options, const std::string& path) {
+  std::vector<std::string> texts;
   const Config* list = options.find_path(path);
-  if (list == nullptr) return patterns;
-  for (const Config& item : list->items()) patterns.emplace_back(item, path);
-  return patterns;
-}
-
-bool any_matches(const std::vector<ParameterPattern>& patterns, const std::string& name) {
-  return std::any_of(patterns.begin(), patterns.end(),
-                     [&](const ParameterPattern& pattern) { return pattern.matches(name); });
+  if (list == nullptr) return texts;
+  for (const Config& item : list->items()) texts.push_back(item.as_string(path));
+  return texts;
 }
 
 /// freeze_params and prevent_freeze_params are regular expressions on checkpoint names.
 void freeze(SpeechModel& model, const NameMap& names, const Config& options) {
-  const auto frozen = read_patterns(options, "model.freeze_params");
-  const auto kept = read_patterns(options, "model.prevent_freeze_params");
+  const FreezeRules rules(texts_at(options, "model.freeze_params"),
+                          texts_at(options, "model.prevent_freeze_params"));
   for (NamedTensor& parameter : model.named_parameters()) {
     const std::string name = names.to_theirs(parameter.name).value_or(parameter.name);
-    if (any_matches(frozen, name) && !any_matches(kept, name)) {
-      parameter.tensor->set_requires_grad(false);
-    }
+    if (!rules.trains(name)) parameter.tensor->set_requires_grad(false);
   }
 }
 

@@ -30,9 +30,9 @@ struct FewRows {
   int64_t num_rows, inner, outer;  // M, K, N
 };
 
-template <class W, class Y>
-S2S_BODY Wide<W> load_weight(const W* from) {
-  Wide<W> wide = load_wide(from);
+template <class In, class W, class Y>
+S2S_BODY Wide<W, In> load_weight(const W* from) {
+  Wide<W, In> wide = load_wide<In>(from);
   if constexpr (!std::is_same_v<W, Y>) wide.parts[0] = as_bfloat16(wide.parts[0]);
   return wide;
 }
@@ -46,50 +46,58 @@ struct Tail {
   }
 };
 
-template <class T>
-S2S_BODY void add_products(const Wide<T>& a, const Wide<T>& b, Lanes& sum) {
-  for (int part = 0; part < Wide<T>::kParts; ++part) sum += a.parts[part] * b.parts[part];
+template <class T, class In>
+S2S_BODY void add_products(const Wide<T, In>& a, const Wide<T, In>& b, typename In::Type& sum) {
+#pragma GCC unroll 2
+  for (int part = 0; part < Wide<T, In>::kParts; ++part) sum += a.parts[part] * b.parts[part];
 }
 
-S2S_BODY void add_up(const Lanes (&sums)[1], float (&results)[1]) { results[0] = total(sums[0]); }
-S2S_BODY void add_up(const Lanes (&sums)[4], float (&results)[4]) {
-  const QuadLanes quad = totals(sums);
-  std::memcpy(results, &quad, sizeof results);
+template <class In, int64_t kOut>
+S2S_BODY void add_up(const typename In::Type (&sums)[kOut], float (&results)[kOut]) {
+  if constexpr (kOut == 4) {
+    const QuadLanes quad = totals(sums);
+    std::memcpy(results, &quad, sizeof results);
+  } else {
+    for (int64_t n = 0; n < kOut; ++n) results[n] = total(sums[n]);
+  }
 }
 
 /// Computes kOut outputs of kRows rows at once, so that every loaded value is used several times.
-template <int64_t kRows, int64_t kOut, class W, class Y>
+template <int64_t kRows, int64_t kOut, class In, class W, class Y>
 S2S_BODY void tile(const FewRows<W, Y>& job, int64_t row, int64_t out) {
-  constexpr int64_t kStep = Wide<W>::kElements;
+  constexpr int64_t kStep = Wide<W, In>::kElements;
   const W* const x = job.x + row * job.inner;
   const W* const weight = job.weight + out * job.inner;
-  Lanes sums[kRows][kOut] = {};
+  typename In::Type sums[kRows][kOut] = {};
   int64_t k = 0;
   for (; k + kStep <= job.inner; k += kStep) {
-    Wide<W> taken[kOut];
+    Wide<W, In> taken[kOut];
+#pragma GCC unroll 4
     for (int64_t n = 0; n < kOut; ++n) {
       const W* const from = weight + n * job.inner + k;
       // The weights of the next outputs.
       if (kRows > 1) __builtin_prefetch(from + kOut * job.inner);
-      taken[n] = load_weight<W, Y>(from);
+      taken[n] = load_weight<In, W, Y>(from);
     }
+#pragma GCC unroll 4
     for (int64_t m = 0; m < kRows; ++m) {
-      const Wide<W> given = load_wide(x + m * job.inner + k);
+      const Wide<W, In> given = load_wide<In>(x + m * job.inner + k);
+#pragma GCC unroll 4
       for (int64_t n = 0; n < kOut; ++n) add_products(given, taken[n], sums[m][n]);
     }
   }
   const int64_t rest = job.inner - k;
   for (int64_t n = 0; rest > 0 && n < kOut; ++n) {
     const Tail<W> weight_tail(weight + n * job.inner + k, rest);
-    const Wide<W> taken = load_weight<W, Y>(weight_tail.elements);
+    const Wide<W, In> taken = load_weight<In, W, Y>(weight_tail.elements);
     for (int64_t m = 0; m < kRows; ++m) {
       const Tail<W> x_tail(x + m * job.inner + k, rest);
-      add_products(load_wide(x_tail.elements), taken, sums[m][n]);
+      add_products(load_wide<In>(x_tail.elements), taken, sums[m][n]);
     }
   }
   for (int64_t m = 0; m < kRows; ++m) {
     float results[kOut];
-    add_up(sums[m], results);
+    add_up<In>(sums[m], results);
     for (int64_t n = 0; n < kOut; ++n) {
       const float bias = job.bias == nullptr ? 0.0F : job.bias[out + n];
       store(results[n] + bias, job.y[(row + m) * job.outer + out + n]);
@@ -97,26 +105,28 @@ S2S_BODY void tile(const FewRows<W, Y>& job, int64_t row, int64_t out) {
   }
 }
 
-template <int64_t kOut, class W, class Y>
+template <int64_t kRows, int64_t kOut, class In, class W, class Y>
 S2S_BODY void tiles(const FewRows<W, Y>& job, int64_t out) {
   int64_t row = 0;
-  for (; row + 4 <= job.num_rows; row += 4) tile<4, kOut>(job, row, out);
-  for (; row < job.num_rows; ++row) tile<1, kOut>(job, row, out);
+  for (; row + kRows <= job.num_rows; row += kRows) tile<kRows, kOut, In>(job, row, out);
+  for (; row < job.num_rows; ++row) tile<1, kOut, In>(job, row, out);
 }
 
+/// Tiles of kSide x kSide sums. They should fit into registers.
+template <int64_t kSide, class In>
 struct FewRowsBody {
   template <class W, class Y>
   static S2S_BODY void run(const FewRows<W, Y>& job, int64_t begin, int64_t end) {
     int64_t out = begin;
-    for (; out + 4 <= end; out += 4) tiles<4>(job, out);
-    for (; out < end; ++out) tiles<1>(job, out);
+    for (; out + kSide <= end; out += kSide) tiles<kSide, kSide, In>(job, out);
+    for (; out < end; ++out) tiles<kSide, 1, In>(job, out);
   }
 };
 
 /// Computes outputs [begin, end) of every row. Sums are in float.
 template <class W, class Y>
 void run(const FewRows<W, Y>& job, int64_t begin, int64_t end) {
-  run_best<FewRowsBody>(job, begin, end);
+  run_best<FewRowsBody<4, InLanes>, FewRowsBody<2, InPairs>>(job, begin, end);
 }
 
 }  // namespace

@@ -10,13 +10,14 @@ namespace s2s::rows {
 namespace {
 
 /// Dot products of one query head with the keys of kCount positions.
-template <int64_t kCount, class T>
-S2S_BODY void compare(const OneQuery<T>& job, const T* q, const T* keys, Lanes (&sums)[kCount]) {
-  for (int64_t d = 0; d < job.dim; d += Wide<T>::kElements) {
-    const Wide<T> asked = load_wide(q + d);
+template <class In, int64_t kCount, class T>
+S2S_BODY void compare(const OneQuery<T>& job, const T* q, const T* keys,
+                      typename In::Type (&sums)[kCount]) {
+  for (int64_t d = 0; d < job.dim; d += Wide<T, In>::kElements) {
+    const Wide<T, In> asked = load_wide<In>(q + d);
     for (int64_t i = 0; i < kCount; ++i) {
-      const Wide<T> key = load_wide(keys + i * job.dim + d);
-      for (int part = 0; part < Wide<T>::kParts; ++part) {
+      const Wide<T, In> key = load_wide<In>(keys + i * job.dim + d);
+      for (int part = 0; part < Wide<T, In>::kParts; ++part) {
         sums[i] += asked.parts[part] * key.parts[part];
       }
     }
@@ -29,18 +30,18 @@ S2S_BODY float capped(float score, float cap) {
 }
 
 /// Computes the scores of one query head and their exponentials. Returns their sum.
-template <class T>
+template <class In, class T>
 S2S_BODY float weigh(const OneQuery<T>& job, const T* q, const T* keys, float* weights) {
   int64_t t = 0;
   for (; t + 4 <= job.positions; t += 4) {
-    Lanes sums[4] = {};
-    compare(job, q, keys + t * job.dim, sums);
+    typename In::Type sums[4] = {};
+    compare<In>(job, q, keys + t * job.dim, sums);
     const QuadLanes scores = totals(sums) * job.scale;
     std::memcpy(weights + t, &scores, sizeof scores);
   }
   for (; t < job.positions; ++t) {
-    Lanes sums[1] = {};
-    compare(job, q, keys + t * job.dim, sums);
+    typename In::Type sums[1] = {};
+    compare<In>(job, q, keys + t * job.dim, sums);
     weights[t] = total(sums[0]) * job.scale;
   }
   if (job.soft_cap > 0) {
@@ -53,26 +54,27 @@ S2S_BODY float weigh(const OneQuery<T>& job, const T* q, const T* keys, float* w
   return sum;
 }
 
-template <class T>
+template <class In, class T>
 S2S_BODY void answer(const OneQuery<T>& job, const float* weights, float sum, const T* values,
                      T* y) {
-  constexpr int64_t kStep = Wide<T>::kElements;
-  Wide<T> sums[kMostDim / kStep] = {};
+  constexpr int64_t kStep = Wide<T, In>::kElements;
+  Wide<T, In> sums[kMostDim / kStep] = {};
   for (int64_t t = 0; t < job.positions; ++t, values += job.dim) {
     for (int64_t d = 0; d < job.dim; d += kStep) {
-      const Wide<T> value = load_wide(values + d);
-      for (int part = 0; part < Wide<T>::kParts; ++part) {
+      const Wide<T, In> value = load_wide<In>(values + d);
+      for (int part = 0; part < Wide<T, In>::kParts; ++part) {
         sums[d / kStep].parts[part] += value.parts[part] * weights[t];
       }
     }
   }
   for (int64_t d = 0; d < job.dim; d += kStep) {
-    Wide<T>& mean = sums[d / kStep];
-    for (int part = 0; part < Wide<T>::kParts; ++part) mean.parts[part] /= sum;
+    Wide<T, In>& mean = sums[d / kStep];
+    for (int part = 0; part < Wide<T, In>::kParts; ++part) mean.parts[part] /= sum;
     store_wide(mean, y + d);
   }
 }
 
+template <class In>
 struct OneQueryBody {
   template <class T>
   static S2S_BODY void run(const OneQuery<T>& job, int64_t begin, int64_t end) {
@@ -81,8 +83,8 @@ struct OneQueryBody {
       const int64_t place = i / job.kv_heads * job.row_stride + i % job.kv_heads * job.head_stride;
       for (int64_t h = 0; h < job.shared; ++h) {
         const int64_t head = (i * job.shared + h) * job.dim;
-        const float sum = weigh(job, job.q + head, job.k + place, weights.data());
-        answer(job, weights.data(), sum, job.v + place, job.y + head);
+        const float sum = weigh<In>(job, job.q + head, job.k + place, weights.data());
+        answer<In>(job, weights.data(), sum, job.v + place, job.y + head);
       }
     }
   }
@@ -92,7 +94,7 @@ struct OneQueryBody {
 
 template <class T>
 void run(const OneQuery<T>& job, int64_t begin, int64_t end) {
-  run_best<OneQueryBody>(job, begin, end);
+  run_best<OneQueryBody<InLanes>, OneQueryBody<InPairs>>(job, begin, end);
 }
 
 template void run(const OneQuery<float>&, int64_t, int64_t);
