@@ -13,6 +13,10 @@ expect() {  # expect TEXT COMMAND...: the command succeeds and prints TEXT
 build() {  # build FOLDER: configures, builds, runs its own test
   local generator=()
   [ -z "$(type -p ninja)" ] || generator=(-G Ninja)
+  if [ -n "$(type -p ccache)" ]; then  # the folder is another one each time, the sources are not
+    export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$scratch CCACHE_NOHASHDIR=1
+    export CCACHE_SLOPPINESS=include_file_mtime,include_file_ctime
+  fi
   { cmake "${generator[@]}" -S "$1" -B "$1/build" -DCMAKE_PREFIX_PATH="$prefix" &&
     cmake --build "$1/build" && ctest --test-dir "$1/build" --output-on-failure
   } > "$scratch/log" 2>&1 || fail "$1: $(tail -40 "$scratch/log")"

@@ -5,7 +5,6 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include <algorithm>
 #include <cctype>
 
 #include "compare/compare.h"
