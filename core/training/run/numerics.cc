@@ -3,8 +3,23 @@
 #include <ATen/Context.h>
 
 #include <cstdlib>
+#include <string>
 
 namespace s2s {
+namespace {
+
+/// Without them, LibTorch's substitute took twenty times as long as float32
+/// (core/docs/internals/benchmarks.md).
+bool has_products(at::ScalarType type) {
+#if defined(__x86_64__)
+  return type == at::kHalf ? __builtin_cpu_supports("avx512fp16")
+                           : __builtin_cpu_supports("avx512bf16");
+#else
+  return type == at::kBFloat16;
+#endif
+}
+
+}  // namespace
 
 void set_numerics(const TrainerBlock& trainer) {
   at::Context& torch = at::globalContext();
@@ -20,6 +35,15 @@ void set_numerics(const TrainerBlock& trainer) {
   torch.setDeterministicAlgorithms(true, /*warn_only=*/false);
   torch.setDeterministicFillUninitializedMemory(false);
   torch.setDeterministicCuDNN(true);
+}
+
+void warn_of_slow_precision(const Precision& precision, at::Device device, Warnings& warnings) {
+  const at::ScalarType type = precision.autocast.value_or(precision.parameter_type);
+  if (!device.is_cpu() || type == at::kFloat || has_products(type)) return;
+  warnings.add(std::string("this processor has no products of ") +
+               (type == at::kHalf ? "float16" : "bfloat16") +
+               ", so steps may take many times as long as in float32; for speed set "
+               "trainer.precision=32-true");
 }
 
 }  // namespace s2s

@@ -1,11 +1,18 @@
 #pragma once
 
+#include <c10/core/Device.h>
+
+#include "base/warnings.h"
 #include "config/run_blocks.h"
+#include "train/precision.h"
 
 namespace s2s {
 
 /// How LibTorch computes in this process: trainer.deterministic and trainer.float32_matmul. Call it
 /// before the first operator on a GPU.
 void set_numerics(const TrainerBlock& trainer);
+
+/// Warns if this processor computes in trainer.precision many times slower than in float32.
+void warn_of_slow_precision(const Precision& precision, at::Device device, Warnings& warnings);
 
 }  // namespace s2s

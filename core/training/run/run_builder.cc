@@ -52,6 +52,7 @@ RunBuilder::RunBuilder(const Config& config, const Registries& registries, Warni
       device_(choose_device(settings_.trainer.accelerator, warnings)),
       entropy_(std::random_device()()) {
   set_numerics(settings_.trainer);
+  warn_of_slow_precision(precision_, device_, warnings);
   if (!device_.is_cpu()) {
     kernels_ = make_device_kernels(device_.type(), context("trainer.accelerator"));
   }
