@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -51,4 +52,24 @@ TEST_CASE("deterministic asks LibTorch and cuBLAS for deterministic algorithms")
   CHECK(torch.deterministicCuDNN());
   REQUIRE(getenv("CUBLAS_WORKSPACE_CONFIG") != nullptr);
   CHECK(std::string(getenv("CUBLAS_WORKSPACE_CONFIG")) == ":4096:8");
+}
+
+TEST_CASE("a precision that this processor computes slowly is warned of, float32 never") {
+  std::vector<std::string> said;
+  s2s::Warnings warnings;
+  warnings.send_to([&](const std::string& message) { said.push_back(message); });
+  s2s::warn_of_slow_precision(s2s::parse_precision("32-true", ""), at::kCPU, warnings);
+  s2s::warn_of_slow_precision(s2s::parse_precision("bf16-true", ""), {at::kCUDA, 0}, warnings);
+  CHECK(said.empty());
+  s2s::warn_of_slow_precision(s2s::parse_precision("bf16-mixed", ""), at::kCPU, warnings);
+#if defined(__x86_64__)
+  const bool is_fast = __builtin_cpu_supports("avx512bf16");
+  CHECK(said.size() == (is_fast ? 0 : 1));
+  for (const std::string& message : said) {
+    CHECK(message.find("no products of bfloat16") != std::string::npos);
+    CHECK(message.find("trainer.precision=32-true") != std::string::npos);
+  }
+#else
+  CHECK(said.empty());
+#endif
 }
