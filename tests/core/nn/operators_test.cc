@@ -65,11 +65,11 @@ Passed pass(at::ScalarType type, s2s::NormWeight kind) {
   return {sum.detach(), normed.detach(), x.grad(), y.grad(), weight.grad()};
 }
 
-double largest(const at::Tensor& a, const at::Tensor& b) {
+double distance(const at::Tensor& a, const at::Tensor& b) {
   return (a - b).abs().max().item<double>();
 }
 
-class PlainDecoder : public s2s::Decoder {
+class TinyDecoder : public s2s::Decoder {
  public:
   using Decoder::Decoder;
   s2s::ShardPlan configure_model(const s2s::MeshShape&) const override { return plan_with({}, {}); }
@@ -83,7 +83,7 @@ std::pair<at::Tensor, at::Tensor> decoded(bool post_norms) {
   spec.shape = {40, 24, kLayers, 4, 2, 8, 36, true};
   spec.initializer_range = 0.3;
   spec.post_norms = post_norms;
-  PlainDecoder model(spec);
+  TinyDecoder model(spec);
   model.materialize(at::kCPU, at::kFloat, 5);
   model.set_requires_grad(true);
   const at::Tensor ids = at::arange(18).reshape({2, 9});
@@ -136,10 +136,10 @@ TEST_CASE("a plugin's kernel takes the norm of a sum over, with the gradients of
     }
     CHECK_FALSE(s2s::is_implemented(s2s::operators().add_rms_norm, plain.sum));
     CHECK(ours.sum.equal(plain.sum));
-    CHECK(largest(ours.normed, plain.normed) < 1e-6);
-    CHECK(largest(ours.dx, plain.dx) < 1e-5);
-    CHECK(largest(ours.dy, plain.dy) < 1e-5);
-    CHECK(largest(ours.d_weight, plain.d_weight) < 1e-5);
+    CHECK(distance(ours.normed, plain.normed) < 1e-6);
+    CHECK(distance(ours.dx, plain.dx) < 1e-5);
+    CHECK(distance(ours.dy, plain.dy) < 1e-5);
+    CHECK(distance(ours.d_weight, plain.d_weight) < 1e-5);
   }
 }
 
@@ -182,7 +182,7 @@ TEST_CASE("a decoder's layers call the norm of a sum, one each") {
     const auto [ours, grad] = decoded(post_norms);
     CHECK(kernels.forwards == kLayers);
     CHECK(kernels.backwards == kLayers);
-    CHECK(largest(ours, plain) < 2e-5);
-    CHECK(largest(grad, plain_grad) < 2e-4 * plain_grad.abs().max().item<double>());
+    CHECK(distance(ours, plain) < 2e-5);
+    CHECK(distance(grad, plain_grad) < 2e-4 * plain_grad.abs().max().item<double>());
   }
 }
