@@ -19,7 +19,7 @@ struct Case {
 Case make_case(int64_t queries, int64_t keys, bool masked) {
   at::manual_seed(21);
   const auto leaf = [](std::initializer_list<int64_t> sizes) {
-    return at::randn(sizes, device()).set_requires_grad(true);
+    return at::randn(sizes).to(device()).set_requires_grad(true);
   };
   Case c{{leaf({2, queries, 12}),
           leaf({2, keys, 12}),
@@ -28,8 +28,10 @@ Case make_case(int64_t queries, int64_t keys, bool masked) {
           leaf({3, 4}),
           leaf({3, 4}),
           {}},
-         at::randn({2, queries, 12}, device())};
-  if (masked) c.input.mask = (at::rand({2, 1, keys}, device()) < 0.3).to(at::kFloat).mul_(-1e4);
+         at::randn({2, queries, 12}).to(device())};
+  if (masked) {
+    c.input.mask = (at::rand({2, 1, keys}) < 0.3).to(at::kFloat).mul_(-1e4).to(device());
+  }
   return c;
 }
 

@@ -62,24 +62,24 @@ TEST_CASE("mel filter bank holds librosa's numbers") {
 
 TEST_CASE("features do not depend on the precision of the parameters") {
   s2s::MelFrontEnd rounded(streaming_mel_options());
-  rounded.materialize(at::kCPU, at::kBFloat16, 0);
+  rounded.materialize(device(), at::kBFloat16, 0);
   const FrontEnd exact(streaming_mel_options());
   at::manual_seed(4);
-  const at::Tensor audio_BS = at::randn({2, 4000});
-  const at::Tensor lengths_B = at::tensor({4000, 2500}, at::kLong);
+  const at::Tensor audio_BS = at::randn({2, 4000}, device());
+  const at::Tensor lengths_B = at::tensor({4000, 2500}, at::kLong).to(device());
   CHECK(rounded.mel_power(audio_BS, lengths_B).equal(exact.block.mel_power(audio_BS, lengths_B)));
-  rounded.to(at::kCPU, at::kHalf);
+  rounded.to(device(), at::kHalf);
   CHECK(rounded.mel_power(audio_BS, lengths_B).equal(exact.block.mel_power(audio_BS, lengths_B)));
 }
 
 TEST_CASE("spectrogram of a sine peaks at its frequency and has a column more than whole hops") {
   const at::Tensor time = at::arange(1600, on_device(at::kFloat)) / 16000;
   const at::Tensor sine = at::sin(time * (2 * M_PI * 1000)).unsqueeze(0);
-  const auto window = s2s::stft_window("hann", 400, false);
+  const auto window = s2s::stft_window("hann", 400, false).to(device());
   const at::Tensor power = s2s::power_spectrogram(sine, window, 512, 160);
   CHECK(power.sizes() == at::IntArrayRef{1, 11, 257});
   CHECK(power[0][5].argmax().item<int64_t>() == 32);
-  const at::Tensor bank = s2s::mel_filterbank({16000, 512, 40});
+  const at::Tensor bank = s2s::mel_filterbank({16000, 512, 40}).to(device());
   const at::Tensor mel = s2s::log_mel(sine, window, bank, 160, 1e-6);
   CHECK(largest_level_difference(mel, at::log(at::matmul(power, bank.t()) + 1e-6)) < 1e-5);
 }
