@@ -116,6 +116,13 @@ TEST_CASE("a checkpoint of the device is read on the CPU, and validated on both"
   const Outcome here = run_s2s(tiny_words("validate", folder.path() / "here", words));
   REQUIRE_MESSAGE(there.exit_code == 0, there.output);
   REQUIRE_MESSAGE(here.exit_code == 0, here.output);
+  const auto texts = [&](const char* name) {
+    const auto scores =
+        nlohmann::json::parse(read_text(folder.path() / name / "report/scores.json"));
+    return scores.at("dev").at("texts");
+  };
+  CHECK(texts("there").at("text_channel").at("examples") == 4);
+  CHECK(texts("there") == texts("here"));
 }
 
 TEST_CASE("answers of the device are those of the CPU, whole and frame by frame") {
