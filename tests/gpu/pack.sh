@@ -101,16 +101,12 @@ copy_data() {
   mkdir -p "$stage/tests/gpu" "$stage/tests/benchmark" "$stage/tests/reference"
   cp -r "$root/tests/reference/data" "$stage/tests/reference/"
   cp "$root/tests/gpu/report.py" "$stage/tests/gpu/"
-  local script
-  for script in gpu_peer.py compare_llm.py; do
-    if [ -f "$root/tests/benchmark/$script" ]; then
-      cp "$root/tests/benchmark/$script" "$stage/tests/benchmark/"
-    else say "no tests/benchmark/$script, so the peers are not measured"; fi
+  cp "$root"/tests/benchmark/{gpu_peer,compare_llm}.py "$stage/tests/benchmark/"
+  local size
+  for size in 41m 1.1b; do
+    python3 "$root/tests/benchmark/nemo_duplex_bench.py" --size $size \
+      --write-options "$stage/tests/benchmark/duplex_$size.json"
   done
-  local options=$root/tests/benchmark/nemo_duplex_bench.py
-  python3 "$options" --write-options "$stage/tests/benchmark/duplex_41m.json"
-  python3 "$options" --size 1.1b --write-options "$stage/tests/benchmark/duplex_1.1b.json" \
-    2> /dev/null || say "no options of a duplex model with 1.1 billion parameters"
   say "data: the tiny set of configs/tiny.yaml"
   "$build/bin/s2s-run" data synth "$stage/runs/tiny-data" --tiny --workers 1 \
     > "$scratch/synth" 2>&1 ||

@@ -167,11 +167,6 @@ not_measured() {  # not_measured NAME WHY: nothing failed, and nothing was measu
   note "$1" "not measured" 0 "$2"
 }
 
-has_bench_llm() {
-  "$s2s" bench --help 2> /dev/null | grep -q '^ *llm ' ||
-    { not_measured "$1" "s2s-run of this bundle has no 'bench llm'"; return 1; }
-}
-
 # tiny NAME COMMAND [OVERRIDE...]: a command on the configuration tiny.yaml; its run is runs/NAME.
 tiny() {
   local name=$1 command=$2
@@ -246,7 +241,6 @@ phase_equality() {
 # bench NAME PRESET POSITIONS ROWS RECOMPUTE [PRECISION]: ours and the peers that the machine has.
 bench() {
   local name=$1 preset=$2 positions=$3 rows=$4 recompute=$5 precision=bf16-true steps=20
-  has_bench_llm "$name" || return
   if [ $device = cpu ]; then preset=tiny positions=64 rows=1 precision=32-true steps=2; fi
   local common=(--preset "$preset" --device "$device" --precision "$precision")
   common+=(--positions "$positions" --batch-size "$rows" --steps "$steps")
@@ -260,13 +254,12 @@ bench() {
       [ $device = cpu ] || variants+=(compile)
     fi
   fi
-  local script=$tree/tests/benchmark/compare_llm.py
-  if [ -f "$script" ] && [ -f "$tree/tests/benchmark/gpu_peer.py" ] && [ ${#variants[@]} -gt 0 ]
-  then
-    step 1800 "$name" "$python" "$script" --ours "$s2s" "${common[@]}" --rounds "$rounds" \
-      --limit 400 --keep "$out/$name" --variants "${variants[@]}"
+  if [ ${#variants[@]} -gt 0 ]; then
+    step 1800 "$name" "$python" "$tree/tests/benchmark/compare_llm.py" --ours "$s2s" \
+      "${common[@]}" --rounds "$rounds" --limit 400 --keep "$out/$name" \
+      --variants "${variants[@]}"
   else
-    not_measured "${name}_peers" "the bundle has no peers' scripts, or Python no safetensors"
+    not_measured "${name}_peers" "Python has no safetensors"
     step 600 "$name" "$s2s" bench llm "${common[@]}" --json
   fi
   [ $device = cpu ] || step 400 "${name}_plain_kernels" env S2S_KERNELS=plain "$s2s" bench llm \
@@ -290,16 +283,9 @@ phase_bench-8b() {
 # duplex NAME ROWS SECONDS STEPS
 duplex() {
   local options=$tree/tests/benchmark/duplex_1.1b.json precision=bf16-mixed
-  local words=(--device "$device")
   if [ $device = cpu ]; then options=$tree/tests/benchmark/duplex_41m.json precision=32; fi
-  "$s2s" bench model --help 2> /dev/null | grep -q -- --device || words=()
-  if [ ${#words[@]} = 0 ] && [ $device = gpu ]; then
-    not_measured "$1" "'bench model' of this bundle has no --device"
-    return
-  fi
-  [ -f "$options" ] || { not_measured "$1" "the bundle has no $(basename "$options")"; return; }
   step 300 "$1" "$s2s" bench model --options "$options" --precision $precision --batch-size "$2" \
-    --seconds "$3" --steps "$4" "${words[@]}"
+    --seconds "$3" --steps "$4" --device "$device"
 }
 
 phase_bench-duplex() {
@@ -318,13 +304,10 @@ phase_decode() {
 }
 
 phase_profile() {
-  has_bench_llm profile || return
   local words=(bench llm --preset 1.1b --positions 2048 --batch-size 8 --precision bf16-true)
   [ $device = gpu ] || words=(bench llm --preset tiny --positions 64 --batch-size 1)
   words+=(--device "$device" --steps 3 --warm-up 2 --no-ceilings --init fast)
-  if "$s2s" bench llm --help | grep -q -- --profile; then
-    step 300 timeline "$s2s" "${words[@]}" --profile "$out/timeline.json" --force --json
-  else not_measured timeline "'bench llm' of this bundle has no --profile"; fi
+  step 300 timeline "$s2s" "${words[@]}" --profile "$out/timeline.json" --force --json
   if [ -n "$(type -p ncu)" ]; then
     step 300 kernels ncu --clock-control none --set basic --kernel-name regex:s2s_ \
       --launch-count 16 "$s2s" "${words[@]}"

@@ -53,7 +53,7 @@ done
   fail "the bundle has libraries of the machine"
 [ "$(stat -c %s "$scratch/gpu/bundle.tar.xz")" -lt $((64 << 20)) ] || fail "more than 64 MiB"
 
-expect 0 "all passed" bash "$scratch/gpu/run.sh" --rehearse --work "$scratch/work" \
+expect 0 "all passed" bash "$scratch/gpu/run.sh" --rehearse --work "$scratch/there" \
   --torch "$(sed -n 's/^S2S_TORCH_ROOT:[A-Z]*=//p' "$build/CMakeCache.txt")" facts smoke
-grep -q '^## On a GPU: none' "$scratch/work/results/report.md" || fail "no report"
+grep -q '^## On a GPU: none' "$scratch/there/results/report.md" || fail "no report"
 echo "ok: the bundle has its parts"
