@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "base/warnings.h"
+#include "run/numerics.h"
 #include "run/run_builder.h"
 #include "s2s_run/bench/step_profile.h"
 
@@ -13,7 +14,8 @@ namespace s2s::run {
 at::Device bench_device(const std::string& accelerator) {
   Warnings warnings;
   warnings.send_to([](const std::string& message) { std::cerr << "warning: " << message << '\n'; });
-  return choose_device(accelerator, warnings);
+  set_numerics({});
+  return choose_device("--device", accelerator, warnings);
 }
 
 void wait_for_device(at::Device device) {

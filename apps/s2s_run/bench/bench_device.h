@@ -11,13 +11,14 @@
 
 namespace s2s::run {
 
-/// What --device may be.
+/// The help text of --device.
 constexpr const char* kDeviceDoc = "cpu, gpu, or auto: the GPU if there is one";
 
-/// The device that --device asks for. Errors: [config/accelerator].
+/// Returns the device that --device asks for. From now on LibTorch computes as in a run with
+/// default options (run/numerics.h). Errors: [config/accelerator].
 at::Device bench_device(const std::string& accelerator);
 
-/// Waits until the device has done all work that it was given. Returns at once on a CPU.
+/// Waits until the device has finished its work. Returns at once on a CPU.
 void wait_for_device(at::Device device);
 
 /// A point in time. On a device that computes asynchronously this is an event on its current
@@ -39,11 +40,11 @@ struct DevicePeaks {
   int64_t allocated = 0;
   int64_t reserved = 0;
 };
-/// None for a CPU, whose peak is the process's (peak_memory_bytes).
+/// Returns nothing for a CPU; see peak_memory_bytes.
 std::optional<DevicePeaks> device_peaks(at::Device device);
-/// Begins the peaks again at what is in use now.
+/// Resets the peaks to what is in use now.
 void reset_device_peaks(at::Device device);
-/// Gives unused cached memory back to the device.
+/// Returns unused cached memory to the device.
 void empty_device_cache(at::Device device);
 
 }  // namespace s2s::run

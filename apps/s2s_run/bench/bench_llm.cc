@@ -6,10 +6,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/io_errors.h"
 #include "base/machine.h"
+#include "eval/metrics/duplex_metrics.h"
 #include "s2s_run/bench/bench.h"
 #include "s2s_run/bench/bench_device.h"
 #include "s2s_run/bench/device_trace.h"
@@ -17,10 +21,12 @@
 #include "s2s_run/bench/llm_training.h"
 #include "s2s_run/bench/step_profile.h"
 #include "s2s_run/columns.h"
+#include "s2s_run/new_output.h"
 
 namespace s2s::run {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 /// Of steps in turn. Units: seconds.
@@ -79,8 +85,8 @@ LlmTimes time_steps(LlmTraining& training, const BenchLlmArguments& arguments, a
 
 ordered_json spread_json(const std::vector<double>& seconds) {
   return {{"median", median(seconds)},
-          {"p10", quantile(seconds, 0.1)},
-          {"p90", quantile(seconds, 0.9)}};
+          {"p10", percentile(seconds, 10).value()},
+          {"p90", percentile(seconds, 90).value()}};
 }
 
 ordered_json ceilings_json(const Ceilings& ceilings, double step_s) {
@@ -186,7 +192,8 @@ void LlmResult::print() const {
   const ordered_json& mfu = all["mfu"];
   const auto spread = [](const std::vector<double>& seconds) {
     return fmt::format("{:.3f} ms (10 %: {:.3f}, 90 %: {:.3f})", 1000 * median(seconds),
-                       1000 * quantile(seconds, 0.1), 1000 * quantile(seconds, 0.9));
+                       1000 * percentile(seconds, 10).value(),
+                       1000 * percentile(seconds, 90).value());
   };
   std::vector<std::vector<std::string>> rows = {
       {"model",
@@ -255,10 +262,18 @@ void LlmResult::print_ceilings() const {
       ceilings->attainable_s / step_s());
 }
 
+/// Refuses a timeline's file before the steps, not after them.
+void require_writable(const std::string& path, bool force) {
+  require_new({path}, force);
+  const bool has_folder = fs::is_directory(fs::absolute(path).parent_path());
+  if (!has_folder) throw write_error(path, "cannot write", ENOENT);
+}
+
 }  // namespace
 
 int bench_llm(const BenchLlmArguments& arguments, const Invocation& invocation) {
   keep_freed_memory();
+  if (!arguments.profile_file.empty()) require_writable(arguments.profile_file, arguments.force);
   const at::Device device = bench_device(arguments.device);
   PluginHost host(process_search_inputs(invocation.plugin_paths));
   Registries registries;

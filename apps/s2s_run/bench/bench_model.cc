@@ -47,6 +47,7 @@ Batch random_batch(const BenchModelArguments& arguments, const Config& options, 
   const auto samples = static_cast<int64_t>(arguments.seconds * static_cast<double>(rate_hz));
   const auto frames = static_cast<int64_t>(arguments.seconds / frame_length_s + 0.5);
   const int64_t rows = arguments.batch_size;
+  at::manual_seed(1);
   Batch batch;
   batch.source_audio_BS = at::randn({rows, samples}) * 0.1;
   batch.source_audio_lens_B = at::full({rows}, samples, at::kLong);
@@ -106,9 +107,7 @@ Bench build(const Config& options, const Registries& registries,
   ModelContext context;
   context.registries = &registries;
   context.path = "--device";
-  if (!bench.device.is_cpu()) {
-    bench.kernels = make_device_kernels(bench.device.type(), context);
-  }
+  bench.kernels = make_device_kernels(bench.device.type(), context);
   context.path = "model";
   const auto& component = registries.get<SpeechModel>("duplex_s2s");
   bench.model = component.create(component.translate(options), context);

@@ -65,7 +65,7 @@ struct Ceilings {
   double attainable_s = 0;
 };
 
-/// Takes seconds on a GPU, and memory for the largest product.
+/// Measures all of them. Takes seconds on a GPU, and memory for the largest product.
 Ceilings measure_ceilings(const LlmSizes& sizes, at::Device device);
 
 }  // namespace s2s::run

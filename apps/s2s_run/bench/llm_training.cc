@@ -103,12 +103,6 @@ void draw_on_device(Block& model) {
 
 }  // namespace
 
-std::vector<std::string> llm_presets() {
-  std::vector<std::string> names;
-  for (const LlmPreset& preset : kLlmPresets) names.emplace_back(preset.name);
-  return names;
-}
-
 std::string llm_preset_problem(const std::string& value) {
   for (const LlmPreset& preset : kLlmPresets) {
     if (value == preset.name) return "";
@@ -133,7 +127,7 @@ LlmTraining::LlmTraining(const BenchLlmArguments& arguments, const PluginHost& h
   ProcessContext context;
   context.registries = &registries;
   context.path = "--device";
-  if (!device.is_cpu()) kernels_ = make_device_kernels(device.type(), context);
+  kernels_ = make_device_kernels(device.type(), context);
   context.path = "model.llm";
   model_ = registries.create<Backbone>(llm_node(arguments.preset, host), context);
   context.path = "trainer.strategy";

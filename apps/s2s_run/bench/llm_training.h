@@ -6,7 +6,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "plugin/plugin_host.h"
 #include "s2s/kinds/backbone.h"
@@ -19,11 +18,9 @@
 
 namespace s2s::run {
 
-/// Names that --preset takes beside folders.
-std::vector<std::string> llm_presets();
-/// What is wrong with a value of --preset; "" when nothing is.
+/// Returns what is wrong with a value of --preset; "" if it is right.
 std::string llm_preset_problem(const std::string& value);
-/// The same of --recompute.
+/// The same for --recompute.
 std::string llm_recompute_problem(const std::string& value);
 
 /// The hyperparameters of the optimizer. They are constants, so that a peer can have the same.
@@ -51,14 +48,14 @@ class LlmTraining {
   /// The token that follows each position.
   const at::Tensor& labels_BT() const { return labels_BT_; }
 
-  /// Gradients of the mean loss over all positions, in place of those of the step before. Returns
-  /// the loss on the device and waits for nothing.
+  /// Computes the gradients of the mean loss over all positions and replaces the previous ones.
+  /// Returns the loss on the device. Does not wait.
   at::Tensor forward_backward();
-  /// The norm of all gradients. Waits for them.
+  /// Returns the norm of all gradients. Waits for them.
   double gradient_norm();
   /// Clips, if asked for, and updates the parameters.
   void update();
-  /// All of a training step. Only clipping waits for the device.
+  /// Runs a whole training step. Only clipping waits for the device.
   at::Tensor step();
 
  private:

@@ -60,7 +60,7 @@ std::vector<double> StepClock::step_s() const {
 std::vector<std::pair<std::string, double>> StepClock::medians() const {
   std::vector<std::map<std::string, double>> steps;
   for (const auto& marks : steps_) {
-    if (marks.size() == 1) continue;  // begun, not run
+    if (marks.size() == 1) continue;  // started but not run
     steps.emplace_back();
     for (size_t i = 1; i < marks.size(); ++i) {
       steps.back()[marks[i].name] += marks[i].at.since(marks[i - 1].at);
@@ -174,7 +174,7 @@ std::unique_ptr<at::ObserverContext> count_operator(const at::RecordFunction&) {
 
 }  // namespace
 
-// Backward passes on other threads take over the callbacks of the thread that started them.
+// Backward passes on other threads inherit the callbacks of the thread that started them.
 OperatorCount::OperatorCount() {
   operator_count = 0;
   handle_ = at::addThreadLocalCallback(
@@ -207,15 +207,6 @@ double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const size_t middle = values.size() / 2;
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
-double quantile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const double place = share * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<size_t>(place);
-  const size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
 }  // namespace s2s::run

@@ -46,7 +46,7 @@ class StepClock : public BlockHooks {
     std::string before, after, gradient_in, gradient_out;
   };
   struct Mark {
-    std::string name;  // of what ends here; "" at the begin of a step
+    std::string name;  // of what ends here; "" at the start of a step
     Moment at;
   };
   void mark_gradient(const at::Tensor& x, const std::string& name);
@@ -106,9 +106,5 @@ nlohmann::ordered_json ops_json(const OpProfile& profile, int64_t count, int64_t
 
 /// The median; 0 when there are no values.
 double median(std::vector<double> values);
-
-/// The value below which the given share of the values lies, interpolated between two; 0 when there
-/// is none.
-double quantile(std::vector<double> values, double share);
 
 }  // namespace s2s::run

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "plugin/plugin_host.h"
+#include "run/numerics.h"
 #include "s2s_run/subcommands.h"
 
 namespace s2s::run {
@@ -21,6 +22,7 @@ int compare(const Arguments& arguments, const Invocation& invocation) {
   CompareSettings settings;
   settings.dtype = parse_dtype(arguments.dtype);
   settings.device = parse_device(arguments.device);
+  set_numerics({});
   const ReferenceFile reference = read_reference(arguments.reference);
   Registries registries;
   PluginHost host(process_search_inputs(invocation.plugin_paths));

@@ -33,7 +33,7 @@ c10::TypedOperatorHandle<Signature> find_operator(const char* name) {
   return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
 }
 
-/// A device without a plugin is no mistake.
+/// Returns null if no plugin has kernels for the device. That is no error.
 const Component<DeviceKernels>* find_kernels(const std::string& device,
                                              const Registries& registries) {
   try {
@@ -64,6 +64,7 @@ bool is_implemented(const c10::OperatorHandle& op, const at::Tensor& x) {
 
 std::unique_ptr<DeviceKernels> make_device_kernels(at::DeviceType device,
                                                    const BuildContext& context) {
+  if (device == at::kCPU) return nullptr;
   S2S_ASSERT(context.registries != nullptr, "kernels are looked up in the registries");
   if (const char* const wish = std::getenv("S2S_KERNELS"); wish != nullptr && *wish != '\0') {
     if (std::string_view(wish) == "plain") return nullptr;

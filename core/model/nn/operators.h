@@ -35,14 +35,15 @@ struct Operators {
   c10::TypedOperatorHandle<AddNormBackward> add_rms_norm_backward;
 };
 
-/// Defined at the first call and for good, for LibTorch has one dispatcher in a process.
+/// Defines the operators at the first call. They stay: LibTorch has one dispatcher in a process.
 const Operators& operators();
 
-/// True when the type of device of `x` has an implementation of its own.
+/// Returns true if the type of device of `x` has an implementation of its own.
 bool is_implemented(const c10::OperatorHandle& op, const at::Tensor& x);
 
-/// The component `kernels` of a type of device; null when no plugin provides one, or S2S_KERNELS is
-/// `plain`. Its operators are in use while it lives. Errors: those of the plugin.
+/// Makes the component `kernels` of a type of device. Its operators are in use while it lives.
+/// Returns null for the CPU, if no plugin provides one, or if S2S_KERNELS is `plain`. Errors: those
+/// of the plugin.
 std::unique_ptr<DeviceKernels> make_device_kernels(at::DeviceType device,
                                                    const BuildContext& context);
 

@@ -1,5 +1,5 @@
-// RMS norm, and RMS norm of a sum: one autograd function each, whatever the device. Where a device
-// has no implementation of the operator, the plain formulas and their own gradients.
+// RMS norm, and RMS norm of a sum: one autograd function each for all devices. If a device has no
+// implementation of the operator, the plain formulas run, with their own gradients.
 
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -60,7 +60,7 @@ class AddRmsNormFunction : public torch::autograd::Function<AddRmsNormFunction> 
   }
 };
 
-/// Of the operator's tensors, whatever the device.
+/// Returns true for tensors that the operators take on any device.
 bool fits(const at::Tensor& x, const at::Tensor& weight) {
   return weight.scalar_type() == x.scalar_type() && weight.is_contiguous() && x.numel() > 0;
 }

@@ -12,7 +12,7 @@ namespace s2s {
 
 constexpr int64_t kElementsPerTask = 32768;
 
-/// True for tensors that the row kernels take.
+/// Returns true for tensors that the row kernels take.
 inline bool runs_in_rows(const at::Tensor& x) {
   return x.device().is_cpu() && (x.scalar_type() == at::kFloat || x.scalar_type() == at::kBFloat16);
 }
@@ -22,7 +22,7 @@ T* data_of(const at::Tensor& tensor) {
   return tensor.mutable_data_ptr<T>();
 }
 
-/// Calls `body` with a value of the tensor's element type.
+/// Calls `body` with a value of the tensor's dtype.
 template <class Body>
 void with_type(const at::Tensor& x, Body body) {
   if (x.scalar_type() == at::kFloat) {
@@ -38,7 +38,7 @@ void run_rows(const Job& job, int64_t count, int64_t elements_per_row) {
                 [&](int64_t begin, int64_t end) { rows::run(job, begin, end); });
 }
 
-/// Element-wise jobs, in pieces that are worth a thread.
+/// Runs element-wise work in ranges large enough for a thread.
 template <class Job>
 void run_elements(const Job& job, int64_t count) {
   const int64_t pieces = (count + kElementsPerTask - 1) / kElementsPerTask;

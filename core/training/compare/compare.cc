@@ -98,14 +98,17 @@ at::Device parse_device(const std::string& text) {
   const auto accelerator = open_accelerator(why);  // LibTorch knows its name from now on
   if (text == "gpu" && accelerator) return *accelerator;
   if (text == "gpu") throw reference_device_error(text, why);
+  std::optional<at::Device> device;
   try {
-    const at::Device device(text);
-    if (!accelerator) throw reference_device_error(text, why);
-    if (device.type() == *accelerator) return device;
-    throw reference_device_error(text, "the kind is not supported");
-  } catch (const c10::Error& error) {
-    throw reference_device_error(text, error.what_without_backtrace());
+    device.emplace(text);
+  } catch (const c10::Error&) {
+    throw reference_device_error(text, "the name is not known");
   }
+  if (!accelerator) throw reference_device_error(text, why);
+  if (device->type() != *accelerator) {
+    throw reference_device_error(text, "the kind is not supported");
+  }
+  return *device;
 }
 
 Comparison::Comparison(const ReferenceFile& reference, const CompareSettings& settings)
@@ -204,13 +207,10 @@ void compare_grads(Block& block, const NameMap& names, const TensorMap& expected
 
 std::vector<TensorDifference> compare_reference(const CompareJob& job) {
   Comparison comparison(job.reference, job.settings);
-  std::unique_ptr<DeviceKernels> kernels;
-  if (!job.settings.device.is_cpu()) {
-    BuildContext context;
-    context.registries = &job.registries;
-    context.path = "--device";
-    kernels = make_device_kernels(job.settings.device.type(), context);
-  }
+  BuildContext context;
+  context.registries = &job.registries;
+  context.path = "--device";
+  const auto kernels = make_device_kernels(job.settings.device.type(), context);
   for (const Run& run : kRuns) {
     if (job.reference.kind != run.kind) continue;
     run.compare(job, comparison);

@@ -18,14 +18,15 @@
 
 namespace s2s {
 
-at::Device choose_device(const std::string& accelerator, Warnings& warnings) {
+at::Device choose_device(const std::string& place, const std::string& accelerator,
+                         Warnings& warnings) {
   if (accelerator == "cpu") return at::kCPU;
   if (accelerator != "auto" && accelerator != "gpu" && accelerator != "cuda") {
-    throw_accelerator(accelerator, "not known");
+    throw_accelerator(place, accelerator, "not known");
   }
   std::string why;
   if (const auto type = open_accelerator(why)) return {*type, 0};
-  if (accelerator != "auto") throw_accelerator(accelerator, why);
+  if (accelerator != "auto") throw_accelerator(place, accelerator, why);
   if (has_accelerator_driver()) {
     warnings.add("the run uses the CPU, although this machine has a GPU's driver: " + why);
   }
@@ -49,13 +50,11 @@ RunBuilder::RunBuilder(const Config& config, const Registries& registries, Warni
       settings_(read_run_options(config)),
       precision_(parse_precision(settings_.trainer.precision,
                                  node_at(config, "trainer.precision").origin().text())),
-      device_(choose_device(settings_.trainer.accelerator, warnings)),
+      device_(choose_device("trainer.accelerator", settings_.trainer.accelerator, warnings)),
       entropy_(std::random_device()()) {
   set_numerics(settings_.trainer);
   warn_of_slow_precision(precision_, device_, warnings);
-  if (!device_.is_cpu()) {
-    kernels_ = make_device_kernels(device_.type(), context("trainer.accelerator"));
-  }
+  kernels_ = make_device_kernels(device_.type(), context("trainer.accelerator"));
 }
 
 void RunBuilder::join(const ProcessPlace& process, Communicator& world) {

@@ -27,9 +27,11 @@
 
 namespace s2s {
 
-/// Returns the device of `trainer.accelerator`: cpu, gpu (also cuda), or auto, the GPU if there is
-/// one. Loads the libraries of the device. Errors: [config/accelerator].
-at::Device choose_device(const std::string& accelerator, Warnings& warnings);
+/// Returns the device of `accelerator`: cpu, gpu (also cuda), or auto, the GPU if there is one.
+/// Loads the libraries of the device. `place`: where the user wrote it. Errors:
+/// [config/accelerator].
+at::Device choose_device(const std::string& place, const std::string& accelerator,
+                         Warnings& warnings);
 
 class RunBuilder {
  public:

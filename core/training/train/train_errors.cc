@@ -194,12 +194,11 @@ void throw_run_not_empty(const std::string& path, const std::string& what) {
                           path, what));
 }
 
-void throw_accelerator(const std::string& asked, const std::string& why) {
-  throw Error(
-      ExitCode::kConfig, "config/accelerator",
-      fmt::format("trainer.accelerator = '{}': {}\n  expected: a machine with a GPU and its driver "
-                  "(nvidia-smi lists it), or trainer.accelerator: cpu or auto",
-                  asked, why));
+void throw_accelerator(const std::string& place, const std::string& asked, const std::string& why) {
+  throw Error(ExitCode::kConfig, "config/accelerator",
+              fmt::format("{} = '{}': {}\n  expected: a machine with a GPU and its driver "
+                          "(nvidia-smi lists it), or {}: cpu or auto",
+                          place, asked, why, place));
 }
 
 Error report_write_error(const std::string& path, const std::string& reason) {

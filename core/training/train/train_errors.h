@@ -55,7 +55,8 @@ std::string missing_metrics(const std::string& path, int64_t last_step, int64_t 
 [[noreturn]] void throw_link_out(const std::string& file, const std::string& target);
 /// [lora/model]: LoRA adapters are configured for a model without a language model.
 [[noreturn]] void throw_no_language_model();
-[[noreturn]] void throw_accelerator(const std::string& asked, const std::string& why);
+[[noreturn]] void throw_accelerator(const std::string& place, const std::string& asked,
+                                    const std::string& why);
 
 /// [eval/report-write]
 Error report_write_error(const std::string& path, const std::string& reason);

@@ -17,8 +17,8 @@ namespace s2s {
 class DeviceKernels {
  public:
   virtual ~DeviceKernels();
-  /// What is registered ("rms_norm"), without the backward operators; empty when the machine lacks
-  /// what is needed, which the component has then warned of.
+  /// Returns the names of the registered operators ("rms_norm"), without the backward operators.
+  /// Empty if the machine lacks what they need; the component then has given a warning.
   virtual std::vector<std::string> operators() const = 0;
 };
 
