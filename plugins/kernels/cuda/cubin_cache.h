@@ -8,22 +8,22 @@ namespace s2s::cuda {
 
 class CubinCache {
  public:
-  /// folder: "" keeps nothing.
+  /// If `folder` is "", nothing is kept.
   explicit CubinCache(std::string folder) : folder_(std::move(folder)) {}
 
-  /// Nothing when there is none, or its file is damaged.
+  /// Returns nothing if there is no file for `key` or it is damaged.
   std::optional<std::string> find(const std::string& key) const;
-  /// Keeps it where that is possible: a full disk or a read-only home cost a compilation at the
-  /// next start, and no error.
+  /// Writes the file if that is possible. A full disk or a read-only home is no error: the next
+  /// start compiles again.
   void keep(const std::string& key, const std::string& cubin) const;
-  /// Of the file of a key.
+  /// Returns the path of the file of `key`.
   std::string path(const std::string& key) const;
 
  private:
   std::string folder_;
 };
 
-/// s2s/kernels in XDG_CACHE_HOME, or in .cache of the home folder; "" without either.
+/// Returns $XDG_CACHE_HOME/s2s/kernels or ~/.cache/s2s/kernels; "" when neither variable is set.
 std::string kernel_cache_folder();
 
 }  // namespace s2s::cuda

@@ -1,5 +1,5 @@
 #pragma once
-// Kernels of this process: source -> cubin -> something that can be launched.
+// Compiles and loads the kernels of this process.
 
 #include <cuda_runtime_api.h>
 
@@ -16,7 +16,7 @@
 
 namespace s2s::cuda {
 
-/// One file, compiled with certain macros.
+/// A file and the macros that it is compiled with.
 struct KernelSource {
   std::string file;  // cuda_source's name
   std::vector<std::string> macros;
@@ -33,7 +33,8 @@ class Jit {
  public:
   Jit(std::unique_ptr<Nvrtc> nvrtc, CubinCache cache, std::function<void(const std::string&)> warn);
 
-  /// The kernel for the current device; null when it cannot be made, which is warned of once.
+  /// Returns the kernel for the current device. If it cannot be compiled, warns once and returns
+  /// null.
   cudaKernel_t kernel(const KernelSource& source, const char* name);
 
  private:

@@ -31,10 +31,10 @@ struct NormPlan {
   bool operator==(const NormPlan&) const = default;
 };
 
-/// Nothing for types that the kernels do not have, and for rows that do not fit into registers.
+/// Returns nothing for dtypes that the kernels lack and for rows that do not fit into registers.
 std::optional<NormPlan> plan_norm(const NormCase& norm);
 
-/// The macros of add_rms_norm.cu.
+/// Returns the macros of add_rms_norm.cu.
 std::vector<std::string> norm_macros(const NormCase& norm, const NormPlan& plan);
 
 }  // namespace s2s::cuda

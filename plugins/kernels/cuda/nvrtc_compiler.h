@@ -14,7 +14,7 @@ struct CompiledSource {
 
 class Nvrtc {
  public:
-  /// Null when it cannot be opened; `why` says the reason.
+  /// Returns null, with the reason in `why`, if the library cannot be opened.
   static std::unique_ptr<Nvrtc> open(std::string& why);
   virtual ~Nvrtc();
 

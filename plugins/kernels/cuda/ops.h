@@ -27,7 +27,7 @@ class NormOps {
                             const at::Tensor& inv_rms, bool adds_one) const;
 
  private:
-  /// y undefined: nothing is added. False: there is no kernel, and nothing was computed.
+  /// Adds nothing if `y` is undefined. Returns false, and computes nothing, if there is no kernel.
   bool forward(const at::Tensor& x, const at::Tensor& y, const at::Tensor& weight, double eps,
                bool adds_one, Three& result) const;
   bool backward(const at::Tensor& d_sum, const at::Tensor& dy, const at::Tensor& x,
