@@ -62,6 +62,10 @@ S2S_BODY void add_up(const typename In::Type (&sums)[kOut], float (&results)[kOu
   }
 }
 
+/// Weights are fetched into the L2 cache so many outputs before they are used. More lines can be on
+/// their way to L2 than to L1.
+constexpr int64_t kOutputsAhead = 8;
+
 /// Computes kOut outputs of kRows rows at once, so that every loaded value is used several times.
 template <int64_t kRows, int64_t kOut, class In, class W, class Y>
 S2S_BODY void tile(const FewRows<W, Y>& job, int64_t row, int64_t out) {
@@ -75,8 +79,7 @@ S2S_BODY void tile(const FewRows<W, Y>& job, int64_t row, int64_t out) {
 #pragma GCC unroll 4
     for (int64_t n = 0; n < kOut; ++n) {
       const W* const from = weight + n * job.inner + k;
-      // The weights of the next outputs.
-      if (kRows > 1) __builtin_prefetch(from + kOut * job.inner);
+      __builtin_prefetch(from + kOutputsAhead * job.inner, /*rw=*/0, /*locality=*/2);
       taken[n] = load_weight<In, W, Y>(from);
     }
 #pragma GCC unroll 4
