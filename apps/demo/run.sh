@@ -31,8 +31,6 @@ done
 
 bash core/setup.sh
 s2s=build/bin/s2s-run
-# Waiting OpenMP threads spin only briefly, so other processes on the machine slow training less.
-export GOMP_SPINCOUNT=20000
 
 config=configs/demo.yaml
 size=full synth=() changes=()

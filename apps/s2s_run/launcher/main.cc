@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -89,7 +90,17 @@ Error library_error(const std::string& reason) {
               "all accounts can read, or make this one readable (chmod o+rx)"};
 }
 
+/// LibTorch's OpenMP threads spin while they wait for the next operator. They then keep processors
+/// from each other when another program runs, and training takes many times as long. With this they
+/// spin about as long as a wake-up takes, then sleep. What the user has set stays.
+/// Must come before LibTorch is loaded: libgomp reads its environment only then.
+void limit_spinning() {
+  if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
+  setenv("GOMP_SPINCOUNT", "2000", /*overwrite=*/0);
+}
+
 int run_all_commands(int argc, char** argv) {
+  limit_spinning();
   const std::filesystem::path prefix =
       std::filesystem::path(this_executable()).parent_path().parent_path();
   const std::string library = prefix / S2S_LIBDIR "/libs2s_run.so";

@@ -14,8 +14,8 @@ ProgressSettings settings(int64_t first_step, int64_t max_steps) {
   return out;
 }
 
-/// Waiting for data is shown when it takes at least this share of a step.
-constexpr double kShownWait = 0.05;
+/// Waiting is shown when it takes at least this share of a step.
+constexpr double kShownDataWait = 0.05, kShownProcessorWait = 0.2;
 /// Weight of the newest step in the running mean.
 constexpr double kNewest = 0.1;
 
@@ -36,7 +36,8 @@ ProgressObserver::ProgressObserver(Console& console, Log& log, int64_t first_ste
 
 void ProgressObserver::on_step(const StepReport& report) {
   const int64_t done = report.step + 1;
-  wait_s_ += kNewest * (report.data_wait_s - wait_s_);
+  data_wait_s_ += kNewest * (report.data_wait_s - data_wait_s_);
+  processor_wait_s_ += kNewest * (processor_waits_.since_last_call() - processor_wait_s_);
   step_s_ += kNewest * (report.step_time_s - step_s_);
   bar_.update(done, losses(report) + waiting());
   if (done % log_every_n_steps_ != 0) return;
@@ -46,8 +47,14 @@ void ProgressObserver::on_step(const StepReport& report) {
 }
 
 std::string ProgressObserver::waiting() const {
-  if (wait_s_ <= kShownWait * step_s_) return "";
-  return fmt::format("  waits for data {:.0f} %", 100 * wait_s_ / step_s_);
+  std::string text;
+  if (data_wait_s_ > kShownDataWait * step_s_) {
+    text += fmt::format("  waits for data {:.0f} %", 100 * data_wait_s_ / step_s_);
+  }
+  if (processor_wait_s_ > kShownProcessorWait * step_s_) {
+    text += fmt::format("  waits for a processor {:.0f} %", 100 * processor_wait_s_ / step_s_);
+  }
+  return text;
 }
 
 void ProgressObserver::on_skipped_step(const SkippedStep& skipped) {

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/progress_bar.h"
+#include "run/processor_waits.h"
 #include "train/step_report.h"
 
 namespace s2s::run {
@@ -20,14 +21,15 @@ class ProgressObserver : public RunObserver {
   void on_end(int64_t steps_done) override;
 
  private:
-  /// Returns how long steps wait for data, or "" when the share is small.
+  /// Returns how long steps wait for data and for a processor, or "" when the shares are small.
   std::string waiting() const;
 
   Log& log_;
   int64_t first_step_;
   ProgressBar bar_;
   int64_t log_every_n_steps_;
-  double wait_s_ = 0, step_s_ = 0;  // running means
+  ProcessorWaits processor_waits_;
+  double data_wait_s_ = 0, processor_wait_s_ = 0, step_s_ = 0;  // running means
 };
 
 }  // namespace s2s::run
