@@ -117,7 +117,7 @@ TEST_CASE("many tensors are checked for finite elements with one wait") {
   const int64_t before = host_waits();
   CHECK(all_finite(tensors));
   CHECK(host_waits() - before == 1);
-  for (const double bad : {INFINITY, -INFINITY, std::nan("")}) {
+  for (const double bad : {HUGE_VAL, -HUGE_VAL, std::nan("")}) {
     CAPTURE(bad);
     for (const size_t place : {size_t{1}, size_t{2}, size_t{5}}) {
       std::vector<at::Tensor> some = tensors;
