@@ -55,9 +55,7 @@ Engine::Engine(const EngineSettings& settings, Communicator* world)
   const auto along = [&](const MeshAxes& axes, const char* name) {
     return world_.subgroup(ranks_along(settings_.mesh, world_.rank(), axes), name);
   };
-  if (settings_.mesh.shard * settings_.mesh.tensor < world_.size()) {
-    model_ranks_ = along({.shard = true, .tensor = true}, "model");
-  }
+  model_ranks_ = along({.shard = true, .tensor = true}, "model");
   self_ = along({}, "self");
   if (const int64_t near = near_group_size(settings_)) {
     const std::vector<int64_t> ranks =
@@ -246,9 +244,9 @@ double Engine::clip_grad_norm(Block&, double max_norm) {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> gradients = shard_gradients();
   double norm = gradient_norm(shard_gradients(/*first_copies_only=*/true));
-  Communicator& ranks = model_ranks_ ? *model_ranks_ : world_;
-  if (ranks.size() > 1) {
-    norm = std::sqrt(all_reduced(ranks, {norm * norm}, Reduction::kSum, "gradient norm").front());
+  if (model_ranks_->size() > 1) {
+    norm = std::sqrt(
+        all_reduced(*model_ranks_, {norm * norm}, Reduction::kSum, "gradient norm").front());
   }
   clip_gradients(gradients, norm, max_norm);
   return norm;
