@@ -8,6 +8,7 @@
 #include "parallel/equality.h"
 #include "parallel/joined_process.h"
 #include "parallel/process_ranks.h"
+#include "parallel/thread_ranks.h"
 #include "parallel/trained_models.h"
 
 using namespace s2s;
@@ -81,6 +82,17 @@ TEST_CASE("one process on the device equals one on the CPU, in every family and 
       if (!is_first && layout.name != "fsdp 1, recomputed") continue;
       check_layout(plugins.registries(), reference, trained, layout, nullptr);
     }
+  }
+}
+
+TEST_CASE("ranks that are threads are told that ranks with devices are processes") {
+  const at::Tensor tensor = at::ones({4}, test_device());
+  const auto errors = run_thread_ranks(
+      2, [&](Communicator& world) { world.all_reduce(tensor, Reduction::kSum, "loss").wait(); });
+  for (const std::string& error : errors) {
+    CHECK(error.find("[comm/device]") == 0);
+    CHECK(error.find("and got one on " + test_device().str()) != std::string::npos);
+    CHECK(error.find("start one process for each rank") != std::string::npos);
   }
 }
 

@@ -172,6 +172,18 @@ Error other_device(const std::string& communicator, const std::string& its_devic
                                 communicator, its_device, device));
 }
 
+Error tensor_device(const GroupPlace& place, at::DeviceType its_device, at::Device device) {
+  return comm_error(
+      "comm/device",
+      fmt::format("rank {}: group {} exchanges tensors on the {}, and got one on {}\n  next:      "
+                  "start one process for each rank, with a device each (trainer.communicator.name: "
+                  "auto); ranks that are threads of one process would wait for each other in the "
+                  "one backward thread of a device",
+                  place.ranks[static_cast<size_t>(place.rank)], place.name,
+                  its_device == at::kCPU ? "CPU" : c10::DeviceTypeName(its_device, true),
+                  device.str()));
+}
+
 Error rank0_failed(int64_t rank, const std::string& what, const std::string& first_line) {
   return comm_error("comm/rank-0-failed",
                     fmt::format("rank {} ends because rank 0 failed ({}): {}\n  next:      see the "

@@ -38,6 +38,8 @@ Error one_process(const std::string& command, int64_t num_ranks);
 /// `communicator` exchanges tensors on another device than the run uses.
 Error other_device(const std::string& communicator, const std::string& its_device,
                    const std::string& device);
+/// A collective of the group got a tensor on `device`.
+Error tensor_device(const GroupPlace& place, at::DeviceType its_device, at::Device device);
 /// For the ranks that wait for the work `what` of rank 0.
 Error rank0_failed(int64_t rank, const std::string& what, const std::string& first_line);
 Error rank0_lost(int64_t rank, const std::string& what, const std::string& reason);

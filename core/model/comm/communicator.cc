@@ -46,8 +46,8 @@ void tell_started(CollectiveObserver* observer, const CollectiveRecord& record, 
 
 void check_tensor(const at::Tensor& tensor, const Communicator& group) {
   S2S_ASSERT(tensor.defined() && tensor.is_contiguous(), "collectives take contiguous tensors");
-  S2S_ASSERT(group.size() == 1 || tensor.device().type() == group.device_type(),
-             "the back end's device");
+  if (group.size() == 1 || tensor.device().type() == group.device_type()) return;
+  throw comm_errors::tensor_device(group.place(), group.device_type(), tensor.device());
 }
 
 void check_pair(const at::Tensor& whole, const at::Tensor& part, const Communicator& group) {
@@ -137,15 +137,22 @@ Collective::Collective(Communicator& communicator, CollectiveRecord record,
 
 void Collective::wait() {
   if (!work_) return;
-  const std::unique_ptr<CollectiveWork> work = std::move(work_);
-  if (communicator_->observer_ != nullptr) communicator_->observer_->waiting(record_);
+  std::unique_ptr<CollectiveWork> work = std::move(work_);
+  CollectiveObserver* const observer = communicator_->observer_;
+  if (observer != nullptr) observer->waiting(record_);
+  bool is_over = true;
   try {
     work->wait();
+    is_over = observer == nullptr || communicator_->device_type() == at::kCPU || work->is_done();
   } catch (...) {
     communicator_->finish(record_, /*failed=*/true);
-    rethrow(record_, communicator_->place(), communicator_->observer_);
+    rethrow(record_, communicator_->place(), observer);
   }
-  communicator_->finish(record_, /*failed=*/false);
+  if (is_over) {
+    communicator_->finish(record_, /*failed=*/false);
+  } else {
+    observer->enqueued(record_, std::move(work));
+  }
 }
 
 bool Collective::is_done() { return !work_ || work_->is_done(); }

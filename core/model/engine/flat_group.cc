@@ -281,10 +281,17 @@ void FlatGroup::finish_reduce() {
   sum_.reset();
 }
 
+/// Memory for the gradient of the part. Pinned memory stays allocated between steps in any case.
+at::Tensor FlatGroup::host_gradient(int64_t numel, at::ScalarType type) {
+  if (!settings_.host->keeps_memory()) return settings_.host->empty(numel, type);
+  if (!host_gradient_.defined()) host_gradient_ = settings_.host->empty(numel, type);
+  return host_gradient_;
+}
+
 void FlatGroup::add_to_part(const at::Tensor& sum) {
   const bool is_first = !part_gradient_.defined();
   if (settings_.host != nullptr && settings_.replicas->size() == 1) {
-    if (is_first) part_gradient_ = settings_.host->empty(sum.numel(), part_.scalar_type());
+    if (is_first) part_gradient_ = host_gradient(sum.numel(), part_.scalar_type());
     settings_.host->bring(sum, part_gradient_, is_first);
   } else if (is_first) {
     part_gradient_ = sum.to(part_.scalar_type());
@@ -304,7 +311,7 @@ void FlatGroup::finish_replica_sum() {
   reducing_.reset();
   if (settings_.host == nullptr) return;
   const at::Tensor sum = std::move(part_gradient_);
-  part_gradient_ = settings_.host->empty(sum.numel(), sum.scalar_type());
+  part_gradient_ = host_gradient(sum.numel(), sum.scalar_type());
   settings_.host->bring(sum, part_gradient_, /*is_first=*/true);
 }
 

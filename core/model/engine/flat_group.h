@@ -117,6 +117,7 @@ class FlatGroup {
   at::Tensor own_slice() const;
   void fill_own_slice();
   void add_to_part(const at::Tensor& sum);
+  at::Tensor host_gradient(int64_t numel, at::ScalarType type);
 
   std::vector<FlatParameter> parameters_;
   FlatGroupSettings settings_;
@@ -128,6 +129,7 @@ class FlatGroup {
   at::Tensor near_part_;        // part of a freed group in the reshard group, for backward
   at::Tensor host_copy_;        // with a part in host memory: the elements in gather_type
   bool host_copy_is_new_ = false;
+  at::Tensor host_gradient_;  // memory of part_gradient_, kept between steps
   StreamMark came_from_host_;
   std::vector<at::Tensor> shards_;
   bool is_whole_ = false;

@@ -65,8 +65,11 @@ void FlightRecord::start(const CollectiveRecord& record, const GroupPlace& place
   const std::lock_guard lock(mutex_);
   const size_t group = group_of(record, place);
   ++groups_[group].num_started;
-  ++num_open_;
-  Entry& entry = entries_[num_entries_++ % entries_.size()];
+  Entry& entry = entries_[num_entries_ % entries_.size()];
+  // A device may have more collectives to run than are kept.
+  const bool replaces_open = num_entries_ >= entries_.size() && entry.state == State::kStarted;
+  if (!replaces_open) ++num_open_;
+  ++num_entries_;
   entry.record = record;  // assigning reuses the strings' memory
   entry.group = group;
   entry.step = step_;

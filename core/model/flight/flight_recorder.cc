@@ -69,6 +69,7 @@ FlightRecorder::FlightRecorder(const ProcessPlace& process, FlightSettings setti
 }
 
 FlightRecorder::~FlightRecorder() {
+  enqueued_.reset();
   {
     const std::lock_guard lock(mutex_);
     if (state_ == "running") {
@@ -94,6 +95,11 @@ void FlightRecorder::started(const CollectiveRecord& record, const GroupPlace& p
 
 void FlightRecorder::finished(const CollectiveRecord& record, bool failed) {
   record_.finish(record, failed);
+}
+
+void FlightRecorder::enqueued(const CollectiveRecord& record,
+                              std::unique_ptr<CollectiveWork> work) {
+  enqueued_->add(record, std::move(work));
 }
 
 RankFlight FlightRecorder::self() const {

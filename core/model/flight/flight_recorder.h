@@ -16,6 +16,7 @@
 #include <optional>
 #include <thread>
 
+#include "flight/enqueued_works.h"
 #include "flight/flight_record.h"
 #include "flight/flight_signals.h"
 #include "flight/progress_board.h"
@@ -61,6 +62,7 @@ class FlightRecorder : public CollectiveObserver {
   void started(const CollectiveRecord& record, const GroupPlace& place) override;
   std::chrono::milliseconds time_limit(std::chrono::milliseconds) const override { return limit_; }
   void finished(const CollectiveRecord& record, bool failed) override;
+  void enqueued(const CollectiveRecord& record, std::unique_ptr<CollectiveWork> work) override;
   std::string explain_failure(const CollectiveRecord& record, const GroupPlace& place,
                               const std::string& reason) override;
 
@@ -85,6 +87,7 @@ class FlightRecorder : public CollectiveObserver {
   FlightSettings settings_;
   std::atomic<std::chrono::milliseconds> limit_;  // time limit of a collective
   FlightRecord record_;
+  std::unique_ptr<EnqueuedWorks> enqueued_ = std::make_unique<EnqueuedWorks>(record_);
   FlightSignals signals_;
   std::unique_ptr<ProgressBoard> board_;  // null: one process
 

@@ -33,6 +33,9 @@ Optimizer::~Optimizer() = default;
 Schedule::~Schedule() = default;
 CollectiveObserver::~CollectiveObserver() = default;
 void CollectiveObserver::waiting(const CollectiveRecord&) {}
+void CollectiveObserver::enqueued(const CollectiveRecord& record, std::unique_ptr<CollectiveWork>) {
+  finished(record, /*failed=*/false);
+}
 std::chrono::milliseconds CollectiveObserver::time_limit(std::chrono::milliseconds usual) const {
   return usual;
 }

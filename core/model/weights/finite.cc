@@ -2,7 +2,9 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "weights/tensor_runs.h"
 #include "weights/weights_errors.h"
@@ -81,6 +83,27 @@ bool all_finite(const at::Tensor& tensor) {
   if (known) return *known;
   // The largest magnitude: a reduction, without a temporary as large as the tensor.
   return at::isfinite(at::linalg_vector_norm(widened(tensor), INFINITY)).item<bool>();
+}
+
+bool all_finite(const std::vector<at::Tensor>& tensors) {
+  std::map<std::string, std::map<at::ScalarType, std::vector<at::Tensor>>> on_devices;
+  for (const at::Tensor& tensor : tensors) {
+    if (tensor.device().is_cpu()) {
+      if (!all_finite(tensor)) return false;
+    } else if (tensor.is_floating_point() && tensor.numel() > 0) {
+      const at::Tensor wide = widened(tensor);
+      on_devices[tensor.device().str()][wide.scalar_type()].push_back(wide);
+    }
+  }
+  return std::all_of(on_devices.begin(), on_devices.end(), [](const auto& entry) {
+    std::vector<at::Tensor> largest;
+    for (const auto& [type, some] : entry.second) {
+      for (const at::Tensor& one : at::_foreach_norm(some, INFINITY)) {
+        largest.push_back(one.to(at::kDouble));
+      }
+    }
+    return at::isfinite(at::stack(largest)).all().template item<bool>();
+  });
 }
 
 std::optional<NotFinite> find_not_finite(const at::Tensor& tensor) {

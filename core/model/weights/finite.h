@@ -19,6 +19,10 @@ struct NotFinite {
 /// CPU tensors of the common dtypes need one pass over their bytes.
 bool all_finite(const at::Tensor& tensor);
 
+/// Returns true when that holds for all of them. Tensors on a device are reduced without large
+/// temporary tensors, and the host waits once for each device.
+bool all_finite(const std::vector<at::Tensor>& tensors);
+
 /// Checks `count` contiguous elements. Returns nothing for dtypes without a bit test.
 std::optional<bool> all_finite(const void* data, int64_t count, at::ScalarType type);
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/atomic_file.h"
+#include "weights/device_chunks.h"
 #include "weights/safetensors_header.h"
 #include "weights/weight_mapping.h"
 #include "weights/weights_errors.h"
@@ -145,12 +146,11 @@ FileChecksums write_safetensors(const std::string& path, const TensorMap& tensor
   CheckedFile file(path);
   file.write(length, sizeof length);
   file.write(text.data(), text.size());
+  DeviceChunks chunks([&file](const void* data, size_t bytes) { file.write(data, bytes); });
   for (const auto* entry : order) {
-    const at::Tensor& tensor = entry->second;
-    const at::Tensor bytes =
-        tensor.detach().to(at::kCPU, written_type(tensor, float_type)).contiguous();
-    file.write(bytes.const_data_ptr(), bytes.nbytes());
+    chunks.push(entry->second, written_type(entry->second, float_type));
   }
+  chunks.finish();
   return file.commit();
 }
 

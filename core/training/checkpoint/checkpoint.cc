@@ -39,9 +39,8 @@ std::optional<at::DeviceType> device_of(const std::vector<LocalShard>& parts) {
   return std::nullopt;
 }
 
-/// Refuses to save non-finite values. Such a checkpoint cannot be resumed, and rotation would
-/// replace a usable one with it.
-void check_numbers(const RankFile& file, int64_t steps_done) {
+/// Throws the error of the first element that is not finite.
+void throw_if_not_finite(const RankFile& file, int64_t steps_done) {
   for (const auto& [name, tensor] : file.tensors) {
     const std::optional<NotFinite> bad = find_not_finite(tensor);
     if (!bad) continue;
@@ -52,6 +51,17 @@ void check_numbers(const RankFile& file, int64_t steps_done) {
     }
     throw_weight_not_finite(name, place, bad->value, steps_done);
   }
+}
+
+/// Refuses to save non-finite values. Such a checkpoint cannot be resumed, and rotation would
+/// replace a usable one with it.
+void check_numbers(const std::vector<RankFile>& files, int64_t steps_done) {
+  std::vector<at::Tensor> tensors;
+  for (const RankFile& file : files) {
+    for (const auto& [name, tensor] : file.tensors) tensors.push_back(tensor);
+  }
+  if (all_finite(tensors)) return;
+  for (const RankFile& file : files) throw_if_not_finite(file, steps_done);
 }
 
 bool is_alone(const Communicator* world) { return ranks_of(world) == 1; }
@@ -160,7 +170,7 @@ std::string CheckpointFolder::save(const std::vector<LocalShard>& parts, const O
   job->state = state;
   const auto prepare = [&] {
     job->files = {model_shards(parts), optimizer_shards(optimizer.state(), parts, rank)};
-    for (const RankFile& file : job->files) check_numbers(file, state.steps_done);
+    check_numbers(job->files, state.steps_done);
     job->files.push_back({"random", random_states(device_of(parts)), {}});
     if (settings_.is_async) staging_->stage(job->files);
     if (rank == 0) make_partial(job->target);
@@ -286,7 +296,7 @@ void write_first_checkpoint(const std::string& folder, Block& model, const Attac
   fs::path target = fs::path(folder).lexically_normal();
   if (!target.has_filename()) target = target.parent_path();  // the path ends in a slash
   const std::vector<RankFile> files = {model_shards(whole_parts(model))};
-  check_numbers(files[0], 0);
+  check_numbers(files, 0);
   const auto write = [&] {
     make_partial(target);
     const fs::path partial = partial_name(target);

@@ -15,8 +15,6 @@
 namespace s2s {
 namespace {
 
-constexpr int64_t kAlignment = 64;
-
 bool has_first_number(const LocalShard& part) {
   return std::any_of(part.spans.begin(), part.spans.end(),
                      [](const TensorSpan& span) { return span.begin == 0 && span.count > 0; });
@@ -114,33 +112,30 @@ RankFile optimizer_shards(const TensorMap& state, const std::vector<LocalShard>&
 }
 
 void StagingBuffer::stage(std::vector<RankFile>& files) {
-  int64_t bytes = 0;
+  std::vector<at::Tensor*> tensors;
   std::set<c10::Device, bool (*)(c10::Device, c10::Device)> devices(
       [](c10::Device a, c10::Device b) { return a.str() < b.str(); });
-  const auto aligned = [](uint64_t n) {
-    return (static_cast<int64_t>(n) + kAlignment - 1) / kAlignment * kAlignment;
-  };
-  for (const RankFile& file : files) {
-    for (const auto& [name, tensor] : file.tensors) {
-      bytes += aligned(tensor.nbytes());
+  int64_t bytes = 0;
+  for (RankFile& file : files) {
+    for (auto& [name, tensor] : file.tensors) {
+      tensors.push_back(&tensor);
+      bytes += PinnedBlocks::aligned(static_cast<int64_t>(tensor.nbytes()));
       if (!tensor.device().is_cpu()) devices.insert(tensor.device());
     }
   }
-  if (!memory_.defined() || memory_.numel() < bytes) {
-    memory_ = at::Tensor();  // free the old block first
-    memory_ =
-        at::empty({bytes}, at::TensorOptions().dtype(at::kByte).pinned_memory(!devices.empty()));
-  }
-  int64_t offset = 0;
-  for (RankFile& file : files) {
-    for (auto& [name, tensor] : file.tensors) {
-      const auto size = static_cast<int64_t>(tensor.nbytes());
-      at::Tensor copy =
-          memory_.narrow(0, offset, size).view(tensor.scalar_type()).view(tensor.sizes());
-      copy.copy_(tensor, /*non_blocking=*/true);
-      tensor = std::move(copy);
-      offset += aligned(static_cast<uint64_t>(size));
-    }
+  // The largest first: smaller ones fit into what they leave of a block.
+  std::stable_sort(tensors.begin(), tensors.end(), [](const at::Tensor* a, const at::Tensor* b) {
+    return a->nbytes() > b->nbytes();
+  });
+  if (!memory_) memory_.emplace(/*is_pinned=*/!devices.empty());
+  memory_->reuse();
+  if (memory_->bytes() < bytes) memory_->clear();  // free it before more is allocated
+  for (at::Tensor* const tensor : tensors) {
+    const auto size = static_cast<int64_t>(tensor->nbytes());
+    at::Tensor copy = memory_->take(size, bytes).view(tensor->scalar_type()).view(tensor->sizes());
+    copy.copy_(*tensor, /*non_blocking=*/true);
+    *tensor = std::move(copy);
+    bytes -= PinnedBlocks::aligned(size);
   }
   for (const c10::Device device : devices) {
     c10::impl::VirtualGuardImpl(device.type()).synchronizeDevice(device.index());

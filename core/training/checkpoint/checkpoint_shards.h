@@ -2,9 +2,11 @@
 // Selects what a rank writes into a checkpoint: its elements and their positions in full tensors.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/pinned_blocks.h"
 #include "s2s/nn/block.h"
 #include "s2s/parallel/local_shard.h"
 #include "weights/checkpoint_index.h"
@@ -46,15 +48,15 @@ class PartsByName {
 /// Returns true for a state tensor that is sharded like its parameter.
 bool is_cut_like(const at::Tensor& state, const LocalShard& part);
 
-/// Copies the tensors of files into one reused block of memory, which grows to the largest set so
-/// far. Tensors on a GPU are copied to pinned memory. The originals may change after the call.
+/// Copies the tensors of files into reused memory, which grows to the largest set so far. If some
+/// are on a GPU, it is pinned and in blocks. The originals may change after the call.
 class StagingBuffer {
  public:
   void stage(std::vector<RankFile>& files);
-  uint64_t bytes() const { return memory_.defined() ? memory_.nbytes() : 0; }
+  uint64_t bytes() const { return memory_ ? static_cast<uint64_t>(memory_->bytes()) : 0; }
 
  private:
-  at::Tensor memory_;
+  std::optional<PinnedBlocks> memory_;
 };
 
 }  // namespace s2s

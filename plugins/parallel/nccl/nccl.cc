@@ -1,5 +1,6 @@
 // Collectives between GPUs, with LibTorch's NCCL. Each group has its own stream. A collective
 // starts when the current stream reaches the call, and `wait` makes the current stream wait for it.
+// Not yet run on a GPU.
 
 #define USE_C10D_NCCL
 #include <ATen/ATen.h>
@@ -31,10 +32,20 @@ struct NcclOptions {
 class NcclWork : public CollectiveWork {
  public:
   explicit NcclWork(c10::intrusive_ptr<c10d::Work> work) : work_(std::move(work)) {}
-  void wait() override { work_->wait(); }
+  void wait() override {
+    work_->wait();
+    let_go_of_outputs();
+  }
   bool is_done() override { return work_->isCompleted(); }
 
  private:
+  /// A copy of LibTorch's object has its events, but not the outputs: their memory is needed before
+  /// the device has come to the collective.
+  void let_go_of_outputs() {
+    const auto* const whole = dynamic_cast<ProcessGroupNCCL::WorkNCCL*>(work_.get());
+    if (whole != nullptr) work_ = c10::make_intrusive<ProcessGroupNCCL::WorkNCCL>(*whole);
+  }
+
   c10::intrusive_ptr<c10d::Work> work_;
 };
 
@@ -53,8 +64,9 @@ c10d::ReduceOp reduce_op(Reduction reduction) {
 
 class NcclCommunicator : public Communicator {
  public:
+  /// Connects the group. parent: a group of the same ranks, or null.
   NcclCommunicator(GroupPlace where, StorePointer store, c10::DeviceIndex device,
-                   bool high_priority)
+                   bool high_priority, c10::intrusive_ptr<ProcessGroupNCCL> parent = {})
       : Communicator(std::move(where)),
         store_(std::move(store)),
         device_(device),
@@ -63,8 +75,20 @@ class NcclCommunicator : public Communicator {
     auto options = ProcessGroupNCCL::Options::create(high_priority);
     options->timeout = timeout_;
     options->group_name = place().name;
+    for (const int64_t member : place().ranks) {
+      options->global_ranks_in_group.push_back(static_cast<uint64_t>(member));
+    }
+    // Only a group of all ranks of its parent is split from it: all ranks of a parent have to take
+    // part, and ranks outside of a group do not. Resources are not shared, because NCCL would then
+    // run the collectives of both groups in one order.
+    if (parent) {
+      options->split_from = std::move(parent);
+      options->split_color = 0;
+    }
     group_ = c10::make_intrusive<ProcessGroupNCCL>(store_, static_cast<int>(rank()),
                                                    static_cast<int>(size()), options);
+    // Otherwise the first collective connects, perhaps in a hook of the backward pass.
+    group_->eagerConnectSingleDevice(at::Device(at::kCUDA, device_));
   }
   /// A group whose run ends by an error may have collectives that never end. Otherwise they end
   /// first: without shutdown, LibTorch's destructor aborts what is still on the device.
@@ -120,8 +144,10 @@ class NcclCommunicator : public Communicator {
   }
   std::unique_ptr<Communicator> make_subgroup(GroupPlace where, const std::string& key) override {
     auto store = c10::make_intrusive<c10d::PrefixStore>(key, store_);
-    return std::make_unique<NcclCommunicator>(std::move(where), std::move(store), device_,
-                                              high_priority_);
+    const bool has_all_ranks = where.ranks == place().ranks;
+    return std::make_unique<NcclCommunicator>(
+        std::move(where), std::move(store), device_, high_priority_,
+        has_all_ranks ? group_ : c10::intrusive_ptr<ProcessGroupNCCL>());
   }
 
  private:

@@ -126,6 +126,16 @@ TEST_CASE("mistakes of the caller are assertions") {
   CHECK_THROWS_AS((void)group.subgroup({0, 2}, "without this rank"), std::logic_error);
 }
 
+TEST_CASE("a tensor on another device than the group's is an error that says what to start") {
+  Failing group("never asked");
+  const s2s::Error error = communication_error_of(
+      [&] { (void)group.all_reduce(at::empty({4}, at::TensorOptions(at::kMeta))); });
+  CHECK(error.id() == "comm/device");
+  CHECK(contains(error.message(), "rank 2: group data exchanges tensors on the CPU, and got one"));
+  CHECK(contains(error.message(), "on meta"));
+  CHECK(contains(error.message(), "start one process for each rank"));
+}
+
 TEST_CASE("lists of ranks are short") {
   CHECK(s2s::rank_list({0, 1, 2, 5}) == "0-2, 5");
   CHECK(s2s::rank_list({1, 2}) == "1, 2");

@@ -59,8 +59,10 @@ struct CollectiveRecord {
 class CollectiveWork {
  public:
   virtual ~CollectiveWork();
-  /// CPU: returns when the outputs are complete. GPU: the current stream waits for them.
+  /// CPU: returns when the outputs are complete. GPU: the current stream waits for them. From then
+  /// on, this object must not hold the memory of the outputs.
   virtual void wait() = 0;
+  /// Does not wait. After `wait`, it may be called on another thread.
   virtual bool is_done() = 0;
 };
 
@@ -92,14 +94,18 @@ struct GroupPlace {
   std::chrono::milliseconds timeout{600000};
 };
 
-/// Is notified of every collective of a communicator and its subgroups, on the calling thread.
+/// Is notified of every collective of a communicator and its subgroups, on the calling thread. Each
+/// collective is started, and later either finished or enqueued.
 class CollectiveObserver {
  public:
   virtual ~CollectiveObserver();
   /// A collective starts. place: that of the record's group.
   virtual void started(const CollectiveRecord& record, const GroupPlace& place) = 0;
-  /// `wait` ends; `failed`: it throws.
+  /// `wait` ends and the collective is over; `failed`: it throws.
   virtual void finished(const CollectiveRecord& record, bool failed) = 0;
+  /// `wait` ends, and the collective still runs on the device, where the current stream waits for
+  /// it. work: `is_done` tells when it is over. Default: calls `finished`.
+  virtual void enqueued(const CollectiveRecord& record, std::unique_ptr<CollectiveWork> work);
   /// `wait` begins.
   virtual void waiting(const CollectiveRecord& record);
   /// Timeout of a collective that starts now. usual: the current timeout. Default: usual.

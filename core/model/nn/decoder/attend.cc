@@ -4,11 +4,12 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
+#include "nn/decoder/capped_attention.h"
 #include "nn/kernels/decode_attention.h"
 #include "nn/kernels/parallel_rows.h"
+#include "nn/operators.h"
 
 namespace s2s {
 namespace {
@@ -26,23 +27,6 @@ at::Tensor repeat_heads(const at::Tensor& x, int64_t times) {
 bool is_cache_like(const at::Tensor& x, const at::Tensor& like) {
   return x.is_cpu() && x.scalar_type() == like.scalar_type() && x.stride(3) == 1 &&
          x.stride(2) == x.size(3) && x.strides().equals(like.strides());
-}
-
-double scale_of(const at::Tensor& q, const AttentionSpec& spec) {
-  return spec.scale != 0 ? spec.scale : 1 / std::sqrt(static_cast<double>(q.size(-1)));
-}
-
-/// Attention with soft-capped scores, which LibTorch's attention does not support. Scores are kept
-/// in float32 (or wider), one per pair of positions.
-/// Shapes: q [B, heads, T, D], k, v [B, heads, S, D], visible [T, S] bool, or undefined for all.
-at::Tensor attend_capped(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                         const at::Tensor& visible, const AttentionSpec& spec) {
-  const at::Tensor products = at::matmul(q, k.transpose(2, 3));
-  const at::Tensor wide =
-      products.scalar_type() == at::kDouble ? products : products.to(at::kFloat);
-  at::Tensor scores = (wide * (scale_of(q, spec) / spec.soft_cap)).tanh() * spec.soft_cap;
-  if (visible.defined()) scores = scores.masked_fill(visible.logical_not(), -INFINITY);
-  return at::matmul(at::softmax(scores, -1).to(v.scalar_type()), v);
 }
 
 template <class T>
@@ -100,10 +84,14 @@ at::Tensor visible_keys(int64_t num_new, int64_t num_all, int64_t window, at::De
   return window > 0 ? past.triu(before - window + 1) : past;
 }
 
-/// CUDA's flash kernel knows windows and shared heads, and stores no mask. Not yet run on a GPU.
+/// LibTorch's flash kernel knows windows and shared heads, and stores no mask. Not every type of
+/// device has it. Not yet run on a GPU.
 bool has_flash(const at::Tensor& q) {
-  return q.is_cuda() && (q.scalar_type() == at::kBFloat16 || q.scalar_type() == at::kHalf) &&
-         q.size(-1) % 8 == 0 && q.size(-1) <= 256;
+  if (q.is_cpu() || (q.scalar_type() != at::kBFloat16 && q.scalar_type() != at::kHalf))
+    return false;
+  static const c10::OperatorHandle flash =
+      c10::Dispatcher::singleton().findSchemaOrThrow("aten::_flash_attention_forward", "");
+  return is_implemented(flash, q) && q.size(-1) % 8 == 0 && q.size(-1) <= 256;
 }
 
 /// The newest positions see `window` positions, themselves included.

@@ -1,12 +1,14 @@
 #include "nn/decoder/attend.h"
 
 #include <ATen/ATen.h>
+#include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 
 #include <cmath>
 
 #include "common/device.h"
+#include "nn/decoder/capped_attention.h"
 #include "nn/kernels/decode_attention.h"
 
 using s2s::test::device;
@@ -109,5 +111,53 @@ TEST_CASE("one query in bfloat16 sees its window under its cap, with the kernel 
       const at::Tensor v = at::randn({2, 2, 20, head_dim}, device()).to(at::kBFloat16);
       CHECK(largest(s2s::attend(q, k, v, facts), by_formula(q, k, v, facts)) < 0.03);
     }
+  }
+}
+
+TEST_CASE("capped attention is the same for a few heads at a time, with its gradients") {
+  at::manual_seed(6);
+  const s2s::AttentionSpec spec{0, 1.5, 0};
+  const at::Tensor visible = at::ones({7, 7}, device()).to(at::kBool).tril();
+  std::vector<at::Tensor> inputs;
+  for (int i = 0; i < 3; ++i) inputs.push_back(at::randn({2, 5, 7, 6}, device()));
+  const at::Tensor direction = at::randn({2, 5, 7, 6}, device());
+  const auto results = [&](int64_t most_bytes) {
+    std::vector<at::Tensor> leaves;
+    for (const at::Tensor& x : inputs) leaves.push_back(x.clone().set_requires_grad(true));
+    const at::Tensor y =
+        s2s::attend_capped(leaves[0], leaves[1], leaves[2], visible, spec, most_bytes);
+    (y * direction).sum().backward();
+    return std::vector<at::Tensor>{y, leaves[0].grad(), leaves[1].grad(), leaves[2].grad()};
+  };
+  const std::vector<at::Tensor> all_heads = results(s2s::kMostScoreBytes);
+  const int64_t bytes_of_head = 2 * 7 * 7 * 4;
+  for (const int64_t most_bytes : {int64_t{1}, 2 * bytes_of_head, 3 * bytes_of_head}) {
+    const std::vector<at::Tensor> some_heads = results(most_bytes);
+    for (size_t i = 0; i < all_heads.size(); ++i) {
+      CHECK(largest(some_heads[i], all_heads[i]) < 1e-6);
+    }
+  }
+}
+
+TEST_CASE("capped attention under autocast computes its products in autocast's dtype") {
+  at::manual_seed(7);
+  const at::DeviceType type = device().type();
+  std::vector<at::Tensor> leaves;
+  for (int i = 0; i < 3; ++i) {
+    leaves.push_back(at::randn({1, 2, 9, 8}, device()).set_requires_grad(true));
+  }
+  at::autocast::set_autocast_dtype(type, at::kBFloat16);
+  at::autocast::set_autocast_enabled(type, true);
+  const at::Tensor y = s2s::attend(leaves[0], leaves[1], leaves[2], {0, 1.5, 0});
+  at::autocast::set_autocast_enabled(type, false);
+  at::autocast::clear_cache();
+  CHECK((y.scalar_type() == at::kBFloat16));
+  y.sum().backward();
+  std::vector<at::Tensor> plain;
+  for (const at::Tensor& x : leaves) plain.push_back(x.detach().clone().set_requires_grad(true));
+  by_formula(plain[0], plain[1], plain[2], {0, 1.5, 0}).sum().backward();
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    CHECK((leaves[i].grad().scalar_type() == at::kFloat));
+    CHECK(largest(leaves[i].grad(), plain[i].grad()) < 0.1);
   }
 }
