@@ -4,7 +4,6 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "base/machine.h"
@@ -20,14 +19,12 @@ Communicator& given_or(Communicator* world, const std::unique_ptr<Communicator>&
   return world != nullptr ? *world : *alone;
 }
 
-/// Sums each value over `ranks`. All ranks get the same bits.
-std::vector<double> all_reduced(Communicator& ranks, const std::vector<double>& values,
-                                Reduction reduction, const char* name) {
-  at::Tensor all = at::tensor(values, at::kDouble);
-  if (ranks.size() > 1) all = all.to(ranks.device_type());
+/// Combines each value over `ranks`. All ranks get the same bits. The host waits for nothing.
+at::Tensor all_reduced(Communicator& ranks, const at::Tensor& values, Reduction reduction,
+                       const char* name) {
+  at::Tensor all = values.to(ranks.device_type(), /*non_blocking=*/true, /*copy=*/true);
   ranks.all_reduce(all, reduction, name).wait();
-  const at::Tensor here = all.cpu();
-  return {here.data_ptr<double>(), here.data_ptr<double>() + here.numel()};
+  return all;
 }
 
 /// Returns the position in the full parameter of a range of this rank's elements.
@@ -210,8 +207,9 @@ void Engine::share_flags() {
   }
   const std::vector<double> completion = flow_->completion();
   flags.insert(flags.end(), completion.begin(), completion.end());
-  const std::vector<double> shared = all_reduced(world_, flags, Reduction::kMax, "flags");
-  const double* const reached = shared.data();
+  at::Tensor shared = at::tensor(flags, at::kDouble);
+  if (world_.size() > 1) shared = all_reduced(world_, shared, Reduction::kMax, "flags").cpu();
+  const double* const reached = shared.const_data_ptr<double>();
   schedule_->expect({reached, reached + num_units});
   size_t next = num_units;
   for (const auto& group : flat_groups_) {
@@ -240,16 +238,13 @@ void Engine::scale_gradients(Block&, double factor) {
   if (!gradients.empty()) at::_foreach_mul_(gradients, factor);
 }
 
-double Engine::clip_grad_norm(Block&, double max_norm) {
+at::Tensor Engine::grad_norm(Block&) {
   const at::NoGradGuard no_grad;
-  std::vector<at::Tensor> gradients = shard_gradients();
-  double norm = gradient_norm(shard_gradients(/*first_copies_only=*/true));
-  if (model_ranks_->size() > 1) {
-    norm = std::sqrt(
-        all_reduced(*model_ranks_, {norm * norm}, Reduction::kSum, "gradient norm").front());
-  }
-  clip_gradients(gradients, norm, max_norm);
-  return norm;
+  const at::Tensor norm = gradient_norm(shard_gradients(/*first_copies_only=*/true));
+  if (model_ranks_->size() == 1) return norm;
+  const at::Tensor square =
+      all_reduced(*model_ranks_, norm.square().view({1}), Reduction::kSum, "gradient norm");
+  return square.sqrt().squeeze(0).to(norm.device());
 }
 
 void Engine::after_update(Block&) {
@@ -260,12 +255,10 @@ void Engine::after_update(Block&) {
   schedule_->outdated();
 }
 
-std::vector<double> Engine::sum_over_data(std::vector<double> values) {
-  if (world_.size() == 1 || values.empty()) return values;
-  values = all_reduced(world_, values, Reduction::kSum, "sum_over_data");
+at::Tensor Engine::reduce_over_data(const at::Tensor& values) {
+  if (world_.size() == 1) return values;
   const auto others = static_cast<double>(world_.size() / settings_.mesh.data_size());
-  for (double& value : values) value /= others;
-  return values;
+  return all_reduced(world_, values, Reduction::kSum, "sum_over_data").div_(others);
 }
 
 std::vector<std::string> Engine::gather_texts(const std::string& text) {

@@ -29,9 +29,9 @@ class Engine : public ParallelStrategy {
   void begin_micro_batch(Block& model, bool is_last) override;
   void finish_backward(Block& model) override;
   void scale_gradients(Block& model, double factor) override;
-  double clip_grad_norm(Block& model, double max_norm) override;
+  at::Tensor grad_norm(Block& model) override;
   void after_update(Block& model) override;
-  std::vector<double> sum_over_data(std::vector<double> values) override;
+  at::Tensor reduce_over_data(const at::Tensor& values) override;
   std::vector<std::string> gather_texts(const std::string& text) override;
 
  private:

@@ -1,11 +1,14 @@
 #include "train/trainer.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
-#include "train/loss_values.h"
+#include "s2s/error.h"
+#include "train/loss_sums.h"
 #include "train/step_sums.h"
 #include "train/train_errors.h"
 
@@ -19,32 +22,37 @@ double now_s() {
 }  // namespace
 
 Trainer::Trainer(TrainerSettings settings, TrainerParts parts)
-    : settings_(settings), parts_(parts), loss_scale_(settings.precision.scales_loss()) {}
+    : settings_(settings),
+      parts_(parts),
+      loss_scale_(settings.precision.scales_loss(), settings.device),
+      update_(*parts.model, *parts.strategy, *parts.optimizer, settings.max_grad_norm),
+      copies_(settings.device),
+      is_alone_(parts.strategy->mesh().world_size() == 1) {}
 
 Trainer::End Trainer::run(int64_t first_step) {
   started_s_ = saved_s_ = now_s();
   TrainedBuffers buffers(*parts_.model, *parts_.strategy);
-  const bool is_alone = parts_.strategy->mesh().world_size() == 1;
   int64_t saved = first_step;
   int64_t done = first_step;
   while (done < settings_.max_steps && !agreed_.stop) {
-    const StepReport report = train_step(done);
-    ++done;
-    for (RunObserver* observer : observers_) observer->on_step(report);
+    train_step(done++);
     const bool is_due = settings_.validate_every > 0 && done % settings_.validate_every == 0;
     if (is_due && validate) {
+      report_queued_step();
       begin_phase(done - 1, TrainingPhase::kValidate);
       buffers.average(*parts_.strategy);
       validate_after(done);
     }
-    if (is_alone) agreed_ |= wishes();  // with one rank, no agreement between ranks is needed
+    if (is_alone_) agreed_ |= wishes();  // with one rank, no agreement between ranks is needed
     if (settings_.saves.is_due(done) || agreed_.save || agreed_.stop ||
         done == settings_.max_steps) {
+      report_queued_step();
       begin_phase(done - 1, TrainingPhase::kSave);
       buffers.average(*parts_.strategy);
       write_checkpoint(done);
       saved = done;
       saved_s_ = now_s();
+      agreed_.save = false;
     }
   }
   S2S_ASSERT(saved == done, "a run ends with a checkpoint of its last step");
@@ -59,30 +67,46 @@ RankWishes Trainer::wishes() const {
   return {late || (stop_requested && stop_requested()), every_s > 0 && now - saved_s_ > every_s};
 }
 
-StepReport Trainer::train_step(int64_t step) {
-  const double start_s = now_s();
-  StepReport report;
+/// Queues a step. Then reports the one before it, which the device has done or is about to end, so
+/// that the device does not wait for the host. A CPU has done the step itself.
+void Trainer::train_step(int64_t step) {
+  try {
+    QueuedStep queued = queue_step(step);
+    report_queued_step();
+    queued_ = std::move(queued);
+    if (settings_.device.is_cpu()) report_queued_step();
+  } catch (const Error&) {
+    if (is_alone_) report_queued_step();  // other ranks may not take part
+    throw;
+  }
+}
+
+Trainer::QueuedStep Trainer::queue_step(int64_t step) {
+  QueuedStep queued;
+  queued.start_s = now_s();
+  StepReport& report = queued.report;
   report.step = step;
   begin_phase(step, TrainingPhase::kData);
   const std::vector<Batch> batches = next_batches(report);
+  for (const Batch& batch : batches) {
+    for (const std::string& id : batch.ids) queued.batch_ids += id + "\n";
+  }
   begin_phase(step, TrainingPhase::kForwardBackward);
   parts_.model->train(true);
   parts_.strategy->begin_step(*parts_.model);
   const bool has_data = static_cast<int64_t>(batches.size()) == settings_.accumulate;
   const StepFrames all = agree_on_frames(*parts_.strategy, report.frames, has_data);
-  if (!all.has_data) throw_data_exhausted(step, settings_.max_steps);
-  accumulate_gradients(batches, all.frames, report);
+  if (!all.has_data) {
+    report_queued_step();
+    throw_data_exhausted(step, settings_.max_steps);
+  }
+  const LossSums losses = accumulate_gradients(batches, all.frames, report);
   begin_phase(step, TrainingPhase::kUpdate);
   parts_.strategy->finish_backward(*parts_.model);
-  const bool is_finite = std::isfinite(report.loss);
-  agreed_ = sum_over_data(*parts_.strategy, report, wishes());
-  if (!std::isfinite(report.loss)) {
-    throw_not_finite("loss", report.loss, step + 1, ids_of_all_ranks(batches, !is_finite));
-  }
-  update(batches, report);
-  report.step_time_s = now_s() - start_s;
+  queued.sums = sum_over_data(*parts_.strategy, report, losses, wishes());
+  queued.numbers = update(report, queued.sums);
   report.device_memory = take_device_memory(settings_.device);
-  return report;
+  return queued;
 }
 
 std::vector<Batch> Trainer::next_batches(StepReport& report) {
@@ -97,19 +121,29 @@ std::vector<Batch> Trainer::next_batches(StepReport& report) {
     report.padded_frames += weight.padded_frames;
     report.tokens += weight.tokens;
     report.batch_size += batch->size();
-    batches.push_back(batch->to(settings_.device, /*non_blocking=*/!settings_.device.is_cpu()));
+    batches.push_back(on_device(*batch));
   }
   report.left_out_cuts = static_cast<int64_t>(parts_.data->left_out().size());
   return batches;
 }
 
-void Trainer::accumulate_gradients(const std::vector<Batch>& batches, double frames,
-                                   StepReport& report) {
+/// Copied while the device computes the step before.
+Batch Trainer::on_device(const Batch& batch) const {
+  Batch copy;
+  const StreamMark copied = copies_.run_ahead(
+      [&] { copy = batch.to(settings_.device, /*non_blocking=*/!settings_.device.is_cpu()); });
+  copies_.wait_for(copied);
+  copy.for_each([&](const at::Tensor& tensor) { copies_.hand_over(tensor); });
+  return copy;
+}
+
+LossSums Trainer::accumulate_gradients(const std::vector<Batch>& batches, double frames,
+                                       const StepReport& report) {
   const int64_t data_size = parts_.strategy->mesh().data_size();
   MicroBatchPlace place = {report.step, 0, settings_.accumulate, parts_.strategy->data_rank(),
                            data_size};
   const StepContext context = {report.step, frames, settings_.accumulate * data_size};
-  LossValues losses;
+  LossSums losses;
   for (const Batch& batch : batches) {
     seed_generators(settings_.seed, place);
     parts_.strategy->begin_micro_batch(*parts_.model, ++place.index == settings_.accumulate);
@@ -121,27 +155,53 @@ void Trainer::accumulate_gradients(const std::vector<Batch>& batches, double fra
     (loss_scale_.is_on() ? loss.total * loss_scale_.value() : loss.total).backward();
     losses.add(loss);
   }
-  losses.add_to(report);
+  return losses;
 }
 
-void Trainer::update(const std::vector<Batch>& batches, StepReport& report) {
-  if (loss_scale_.is_on()) {
-    report.loss_scale = loss_scale_.value();
-    parts_.strategy->scale_gradients(*parts_.model, 1 / report.loss_scale);
-  }
-  report.grad_norm = parts_.strategy->clip_grad_norm(*parts_.model, settings_.max_grad_norm);
+/// Updates the parameters. Returns all numbers of the step.
+LateNumbers Trainer::update(StepReport& report, const StepSums& sums) {
+  const at::NoGradGuard no_grad;
   report.learning_rate =
       parts_.schedule->learning_rate(report.step, parts_.optimizer->base_learning_rate());
-  const bool skips = !std::isfinite(report.grad_norm);
-  if (skips) {
-    skip_update(batches, report);
-  } else {
-    parts_.optimizer->step(report.learning_rate);
-    parts_.strategy->after_update(*parts_.model);
-    num_skipped_in_a_row_ = 0;
+  const at::Tensor scale = loss_scale_.is_on() ? loss_scale_.value().clone() : at::Tensor();
+  const UpdateNumbers update = update_.run(report.learning_rate, scale);
+  loss_scale_.update(update.found_inf);
+  std::vector<at::Tensor> numbers = {sums.numbers};
+  for (const at::Tensor& number : {update.grad_norm, scale}) {
+    if (!number.defined()) continue;
+    numbers.push_back(
+        number.to(sums.numbers.device(), at::kDouble, /*non_blocking=*/true).view({1}));
   }
-  loss_scale_.update(skips);
+  return LateNumbers(at::cat(numbers));
+}
+
+/// Reads the numbers of the queued step, if there is one, and tells them to the observers.
+void Trainer::report_queued_step() {
+  if (!queued_) return;
+  QueuedStep step = std::move(*queued_);
+  queued_.reset();
+  StepReport& report = step.report;
+  const std::vector<double> numbers = step.numbers.read();
+  const RankWishes agreed = read_sums(*parts_.strategy, step.sums, numbers, report);
+  if (!is_alone_) agreed_ |= agreed;
+  if (!std::isfinite(report.loss)) {
+    const bool is_own = !std::isfinite(numbers.front());
+    throw_not_finite("loss", report.loss, report.step + 1,
+                     ids_of_all_ranks(is_own ? step.batch_ids : ""));
+  }
+  const double* number = &numbers[static_cast<size_t>(step.sums.numbers.numel())];
+  report.grad_norm = *number++;
+  if (loss_scale_.is_on()) report.loss_scale = *number;
+  if (std::isfinite(report.grad_norm)) {
+    num_skipped_in_a_row_ = 0;
+  } else {
+    skip_update(step);
+  }
   report.skipped_steps = num_skipped_;
+  const double now = now_s();
+  report.step_time_s = now - std::max(step.start_s, reported_s_);
+  reported_s_ = now;
+  for (RunObserver* observer : observers_) observer->on_step(report);
 }
 
 }  // namespace s2s

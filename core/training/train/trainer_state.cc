@@ -55,20 +55,16 @@ void Trainer::write_checkpoint(int64_t steps_done) {
   for (RunObserver* observer : observers_) observer->on_checkpoint(steps_done, folder);
 }
 
-std::vector<std::string> Trainer::ids_of_all_ranks(const std::vector<Batch>& batches,
-                                                   bool own) const {
-  std::string ids;
-  for (const Batch& batch : batches) {
-    for (const std::string& id : batch.ids) ids += own ? id + "\n" : "";
-  }
-  return named_lines(parts_.strategy->gather_texts(ids));
+std::vector<std::string> Trainer::ids_of_all_ranks(const std::string& own) const {
+  return named_lines(parts_.strategy->gather_texts(own));
 }
 
-void Trainer::skip_update(const std::vector<Batch>& batches, const StepReport& report) {
+/// Counts an update that was skipped, and tells the observers.
+void Trainer::skip_update(const QueuedStep& step) {
   ++num_skipped_;
   ++num_skipped_in_a_row_;
-  SkippedStep skipped = {report.step, report.grad_norm, report.loss_scale, num_skipped_in_a_row_,
-                         ids_of_all_ranks(batches, true)};
+  SkippedStep skipped = {step.report.step, step.report.grad_norm, step.report.loss_scale,
+                         num_skipped_in_a_row_, ids_of_all_ranks(step.batch_ids)};
   if (num_skipped_in_a_row_ > settings_.max_skipped) {
     throw_gradients_not_finite(skipped);
   }
@@ -79,7 +75,7 @@ std::string Trainer::state() const {
   nlohmann::ordered_json json = {{"skipped_steps", num_skipped_},
                                  {"skipped_in_a_row", num_skipped_in_a_row_}};
   if (loss_scale_.is_on()) {
-    json["loss_scale"] = loss_scale_.value();
+    json["loss_scale"] = loss_scale_.read();
     json["good_steps"] = loss_scale_.num_good();
   }
   return json.dump();
