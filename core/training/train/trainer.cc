@@ -1,11 +1,6 @@
 #include "train/trainer.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
-
-#include <algorithm>
-#include <chrono>
-#include <cmath>
 
 #include "s2s/error.h"
 #include "train/loss_sums.h"
@@ -13,13 +8,6 @@
 #include "train/train_errors.h"
 
 namespace s2s {
-namespace {
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
 
 Trainer::Trainer(TrainerSettings settings, TrainerParts parts)
     : settings_(settings),
@@ -27,7 +15,9 @@ Trainer::Trainer(TrainerSettings settings, TrainerParts parts)
       loss_scale_(settings.precision.scales_loss(), settings.device),
       update_(*parts.model, *parts.strategy, *parts.optimizer, settings.max_grad_norm),
       copies_(settings.device),
-      is_alone_(parts.strategy->mesh().world_size() == 1) {}
+      is_alone_(parts.strategy->mesh().world_size() == 1) {
+  if (settings.update_in_backward) update_in_backward();
+}
 
 Trainer::End Trainer::run(int64_t first_step) {
   started_s_ = saved_s_ = now_s();
@@ -100,6 +90,9 @@ Trainer::QueuedStep Trainer::queue_step(int64_t step) {
     report_queued_step();
     throw_data_exhausted(step, settings_.max_steps);
   }
+  report.learning_rate =
+      parts_.schedule->learning_rate(step, parts_.optimizer->base_learning_rate());
+  if (backward_update_) backward_update_->begin(report.learning_rate);
   const LossSums losses = accumulate_gradients(batches, all.frames, report);
   begin_phase(step, TrainingPhase::kUpdate);
   parts_.strategy->finish_backward(*parts_.model);
@@ -127,16 +120,6 @@ std::vector<Batch> Trainer::next_batches(StepReport& report) {
   return batches;
 }
 
-/// Copied while the device computes the step before.
-Batch Trainer::on_device(const Batch& batch) const {
-  Batch copy;
-  const StreamMark copied = copies_.run_ahead(
-      [&] { copy = batch.to(settings_.device, /*non_blocking=*/!settings_.device.is_cpu()); });
-  copies_.wait_for(copied);
-  copy.for_each([&](const at::Tensor& tensor) { copies_.hand_over(tensor); });
-  return copy;
-}
-
 LossSums Trainer::accumulate_gradients(const std::vector<Batch>& batches, double frames,
                                        const StepReport& report) {
   const int64_t data_size = parts_.strategy->mesh().data_size();
@@ -156,52 +139,6 @@ LossSums Trainer::accumulate_gradients(const std::vector<Batch>& batches, double
     losses.add(loss);
   }
   return losses;
-}
-
-/// Updates the parameters. Returns all numbers of the step.
-LateNumbers Trainer::update(StepReport& report, const StepSums& sums) {
-  const at::NoGradGuard no_grad;
-  report.learning_rate =
-      parts_.schedule->learning_rate(report.step, parts_.optimizer->base_learning_rate());
-  const at::Tensor scale = loss_scale_.is_on() ? loss_scale_.value().clone() : at::Tensor();
-  const UpdateNumbers update = update_.run(report.learning_rate, scale);
-  loss_scale_.update(update.found_inf);
-  std::vector<at::Tensor> numbers = {sums.numbers};
-  for (const at::Tensor& number : {update.grad_norm, scale}) {
-    if (!number.defined()) continue;
-    numbers.push_back(
-        number.to(sums.numbers.device(), at::kDouble, /*non_blocking=*/true).view({1}));
-  }
-  return LateNumbers(at::cat(numbers));
-}
-
-/// Reads the numbers of the queued step, if there is one, and tells them to the observers.
-void Trainer::report_queued_step() {
-  if (!queued_) return;
-  QueuedStep step = std::move(*queued_);
-  queued_.reset();
-  StepReport& report = step.report;
-  const std::vector<double> numbers = step.numbers.read();
-  const RankWishes agreed = read_sums(*parts_.strategy, step.sums, numbers, report);
-  if (!is_alone_) agreed_ |= agreed;
-  if (!std::isfinite(report.loss)) {
-    const bool is_own = !std::isfinite(numbers.front());
-    throw_not_finite("loss", report.loss, report.step + 1,
-                     ids_of_all_ranks(is_own ? step.batch_ids : ""));
-  }
-  const double* number = &numbers[static_cast<size_t>(step.sums.numbers.numel())];
-  report.grad_norm = *number++;
-  if (loss_scale_.is_on()) report.loss_scale = *number;
-  if (std::isfinite(report.grad_norm)) {
-    num_skipped_in_a_row_ = 0;
-  } else {
-    skip_update(step);
-  }
-  report.skipped_steps = num_skipped_;
-  const double now = now_s();
-  report.step_time_s = now - std::max(step.start_s, reported_s_);
-  reported_s_ = now;
-  for (RunObserver* observer : observers_) observer->on_step(report);
 }
 
 }  // namespace s2s

@@ -20,6 +20,7 @@
 #include "s2s/kinds/schedule.h"
 #include "s2s/kinds/speech_model.h"
 #include "s2s/kinds/strategy.h"
+#include "train/backward_update.h"
 #include "train/gradient_update.h"
 #include "train/precision.h"
 #include "train/step_report.h"
@@ -44,13 +45,14 @@ void seed_generators(uint64_t seed, const MicroBatchPlace& place);
 
 struct TrainerSettings {
   int64_t max_steps = 0;
-  int64_t accumulate = 1;      // micro-batches per optimizer step, on each rank
-  double max_grad_norm = 0;    // 0: no clipping
-  int64_t max_skipped = 20;    // updates in a row without finite gradients
-  int64_t validate_every = 0;  // optimizer steps; 0: never
-  SaveSchedule saves;          // checkpoints during training; one is always written at the end
-  double max_time_s = 0;       // wall clock; 0: no limit
-  uint64_t seed = 0;           // for random numbers in the model
+  int64_t accumulate = 1;           // micro-batches per optimizer step, on each rank
+  double max_grad_norm = 0;         // 0: no clipping
+  bool update_in_backward = false;  // each parameter when its gradient is complete
+  int64_t max_skipped = 20;         // updates in a row without finite gradients
+  int64_t validate_every = 0;       // optimizer steps; 0: never
+  SaveSchedule saves;               // checkpoints during training; one is always written at the end
+  double max_time_s = 0;            // wall clock; 0: no limit
+  uint64_t seed = 0;                // for random numbers in the model
   Precision precision;
   at::Device device = at::kCPU;
 };
@@ -66,6 +68,7 @@ struct TrainerParts {
 
 class Trainer {
  public:
+  /// Errors: [config/update-in-backward].
   Trainer(TrainerSettings settings, TrainerParts parts);
 
   void add_observer(RunObserver* observer) { observers_.push_back(observer); }
@@ -96,6 +99,8 @@ class Trainer {
     LateNumbers numbers;  // of `sums`, then the gradient norm and the loss scale
   };
 
+  static double now_s();
+  void update_in_backward();
   void begin_phase(int64_t step, TrainingPhase phase);
   QueuedStep queue_step(int64_t step);
   void train_step(int64_t step);
@@ -104,7 +109,7 @@ class Trainer {
   Batch on_device(const Batch& batch) const;
   LossSums accumulate_gradients(const std::vector<Batch>& batches, double frames,
                                 const StepReport& report);
-  LateNumbers update(StepReport& report, const StepSums& sums);
+  LateNumbers update(const StepReport& report, const StepSums& sums);
   void skip_update(const QueuedStep& step);
   std::vector<std::string> ids_of_all_ranks(const std::string& own) const;
   RankWishes wishes() const;
@@ -116,7 +121,8 @@ class Trainer {
   std::vector<RunObserver*> observers_;
   LossScale loss_scale_;
   GradientUpdate update_;
-  SideStream copies_;  // of batches
+  std::unique_ptr<BackwardUpdate> backward_update_;  // null: the update follows the backward
+  SideStream copies_;                                // of batches
   bool is_alone_;
   std::optional<QueuedStep> queued_;
   int64_t num_skipped_ = 0;

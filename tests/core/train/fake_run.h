@@ -126,7 +126,7 @@ class FakeStrategy : public ParallelStrategy {
   at::Tensor grad_norm(Block& model) override {
     std::vector<at::Tensor> squares;
     for (const NamedTensor& p : model.named_parameters()) {
-      squares.push_back(p.tensor->grad().square().sum());
+      if (p.tensor->grad().defined()) squares.push_back(p.tensor->grad().square().sum());
     }
     return at::stack(squares).to(at::kDouble).sum().sqrt();
   }
@@ -141,6 +141,7 @@ class ScaledOptimizer : public FakeOptimizer {
     const at::Tensor made = 1 - scale.found_inf;
     for (const NamedTensor& p : parameters_) {
       at::Tensor gradient = p.tensor->grad();
+      if (!gradient.defined()) continue;
       if (scale.divisor.defined()) gradient = gradient / scale.divisor;
       gradient = at::where(made > 0, gradient, at::zeros_like(gradient));
       at::Tensor& momentum = momentum_[p.name];

@@ -252,6 +252,34 @@ TEST_CASE("a device has the next step before the host reports one, a CPU has not
   }
 }
 
+TEST_CASE("updates in the backward are refused where the whole gradient is needed") {
+  const auto message = [](const TrainerSettings& some, s2s::Optimizer* optimizer = nullptr) {
+    FakeRun run;
+    s2s::TrainerParts parts = run.parts();
+    if (optimizer != nullptr) parts.optimizer = optimizer;
+    try {
+      Trainer(some, parts).run(0);
+    } catch (const s2s::Error& error) {
+      return error.id() + ": " + error.message();
+    }
+    return std::string("it was taken");
+  };
+  TrainerSettings fits = settings(1);
+  fits.accumulate = 1;
+  fits.update_in_backward = true;
+  CHECK(message(fits) == "it was taken");
+  TrainerSettings clips = fits, accumulates = fits, scales = fits;
+  clips.max_grad_norm = 1;
+  accumulates.accumulate = 2;
+  scales.precision = s2s::parse_precision("16-mixed", "here");
+  const std::string id = "config/update-in-backward: trainer.update_in_backward is true, but ";
+  CHECK(message(clips).starts_with(id + "gradients are clipped"));
+  CHECK(message(accumulates).starts_with(id + "gradients are accumulated"));
+  CHECK(message(scales).starts_with(id + "losses are scaled"));
+  s2s::test::FakeOptimizer plain;
+  CHECK(message(fits, &plain).starts_with(id + "the optimizer takes all gradients at once"));
+}
+
 TEST_CASE("a precision that nobody knows is refused with those that are known") {
   try {
     s2s::parse_precision("fp8", "run.yaml:3");
