@@ -2,9 +2,11 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "base/machine.h"
 #include "comm/comm_errors.h"
@@ -54,6 +56,13 @@ Engine::Engine(const EngineSettings& settings, Communicator* world)
   };
   model_ranks_ = along({.shard = true, .tensor = true}, "model");
   self_ = along({}, "self");
+  if (world_.size() > 1 && world_.device_type() != at::kCPU) {
+    std::vector<int64_t> all(static_cast<size_t>(world_.size()));
+    std::iota(all.begin(), all.end(), 0);
+    const at::Device device = c10::impl::VirtualGuardImpl(world_.device_type()).getDevice();
+    messages_ = std::make_unique<HostMessages>(
+        HostMessages{world_.subgroup(all, "hosts"), SideStream(device)});
+  }
   if (const int64_t near = near_group_size(settings_)) {
     const std::vector<int64_t> ranks =
         ranks_along(settings_.mesh, world_.rank(), MeshAxes{.shard = true});
@@ -207,8 +216,8 @@ void Engine::share_flags() {
   }
   const std::vector<double> completion = flow_->completion();
   flags.insert(flags.end(), completion.begin(), completion.end());
-  at::Tensor shared = at::tensor(flags, at::kDouble);
-  if (world_.size() > 1) shared = all_reduced(world_, shared, Reduction::kMax, "flags").cpu();
+  const at::Tensor shared =
+      reduce_for_hosts(at::tensor(flags, at::kDouble), Reduction::kMax, "flags");
   const double* const reached = shared.const_data_ptr<double>();
   schedule_->expect({reached, reached + num_units});
   size_t next = num_units;
@@ -255,10 +264,24 @@ void Engine::after_update(Block&) {
   schedule_->outdated();
 }
 
+/// Combines numbers that the hosts know and need. They do not wait for their devices' work.
+at::Tensor Engine::reduce_for_hosts(const at::Tensor& values, Reduction reduction,
+                                    const char* name) {
+  if (world_.size() == 1) return values;
+  if (!messages_) return all_reduced(world_, values, reduction, name);
+  at::Tensor combined;
+  messages_->stream.run_ahead(
+      [&] { combined = all_reduced(*messages_->ranks, values, reduction, name).cpu(); });
+  return combined;
+}
+
 at::Tensor Engine::reduce_over_data(const at::Tensor& values) {
   if (world_.size() == 1) return values;
   const auto others = static_cast<double>(world_.size() / settings_.mesh.data_size());
-  return all_reduced(world_, values, Reduction::kSum, "sum_over_data").div_(others);
+  const at::Tensor sums = values.is_cpu()
+                              ? reduce_for_hosts(values, Reduction::kSum, "sum_over_data")
+                              : all_reduced(world_, values, Reduction::kSum, "sum_over_data");
+  return sums / others;
 }
 
 std::vector<std::string> Engine::gather_texts(const std::string& text) {
