@@ -112,6 +112,31 @@ TEST_CASE("one rank of the layouts on the device" * doctest::skip()) {
   check_layouts(*world, tensor_layouts());
 }
 
+TEST_CASE("one rank of the messages of hosts" * doctest::skip()) {
+  JoinedProcess process("gloo");
+  const std::unique_ptr<Communicator> world = staged_world(process);
+  BuiltPlugins plugins;
+  load(plugins);
+  Config node = Config::map();
+  node["name"] = Config::scalar("ddp");
+  ProcessContext context;
+  context.world = world.get();
+  const auto strategy = plugins.registries().create<ParallelStrategy>(node, context);
+  const at::Tensor x = at::full({3}, 2.0, test_device());
+  const at::Tensor late = at::empty({3}, at::TensorOptions().pinned_memory(true));
+  late.copy_(x, /*non_blocking=*/true);  // stands for a step that the device computes
+  CHECK(strategy->sum_over_data({1.0, 0.5}) == std::vector<double>{2, 1});
+  CHECK(late.isnan().all().item<bool>());
+  const at::Tensor sums =
+      strategy->reduce_over_data(at::ones({2}, at::TensorOptions(at::kDouble).device(x.device())));
+  CHECK_FALSE(sums.is_cpu());
+  CHECK(sums.cpu().equal(at::full({2}, 2.0, at::kDouble)));
+}
+
+TEST_CASE("hosts exchange numbers while their devices compute") {
+  CHECK(run_process_ranks(2, "one rank of the messages of hosts") == std::vector<int>(2));
+}
+
 TEST_CASE("layouts of two ranks with devices equal one process on the CPU") {
   CHECK(run_process_ranks(2, "one rank of the layouts on the device") == std::vector<int>(2));
 }

@@ -79,6 +79,20 @@ TEST_CASE("float16 with a scaled loss trains on the device as float32 does") {
   check_near(losses(folder.path() / "run"), losses_of_cpu("32-true"), 0.05);
 }
 
+TEST_CASE("updates in the backward are those after it") {
+  const TemporaryFolder folder;
+  const Words plain = {"trainer.gradient_clip_val=null", "trainer.accumulate_grad_batches=1"};
+  Words in_backward = plain;
+  in_backward.push_back("trainer.update_in_backward=true");
+  train_on_device(folder.path() / "after", steps(3, plain));
+  train_on_device(folder.path() / "during", steps(3, in_backward));
+  CHECK(losses(folder.path() / "during") == losses(folder.path() / "after"));
+  const Outcome clipped = run_on_device("train", folder.path() / "clipped",
+                                        steps(1, {"trainer.update_in_backward=true"}));
+  CHECK(clipped.exit_code == 3);
+  CHECK(contains(clipped.output, "[config/update-in-backward]"));
+}
+
 TEST_CASE("every strategy trains on the device, alone") {
   const TemporaryFolder folder;
   const std::vector<double> expected = losses_of_cpu("32-true");

@@ -5,6 +5,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <doctest/doctest.h>
 
+#include "base/side_stream.h"
 #include "device/test_device.h"
 
 namespace {
@@ -134,4 +135,48 @@ TEST_CASE("memory that is freed while its own stream copies it is copied first")
   x = at::Tensor();
   default_stream().synchronize();
   CHECK(first(here) == 2);
+}
+
+TEST_CASE("a copy that runs ahead does not wait for the work of the current stream") {
+  const at::Tensor early = pinned(3), late = pinned(3);
+  early.fill_(1);
+  const at::Tensor x = at::full({3}, 2.0, test_device());
+  late.copy_(x, /*non_blocking=*/true);  // work of the current stream
+  const s2s::SideStream side(test_device());
+  at::Tensor there;
+  const auto copy = [&] { there = early.to(test_device(), /*non_blocking=*/true); };
+  SUBCASE("ahead") {
+    const s2s::StreamMark mark = side.run_ahead(copy);
+    mark->synchronize();
+    CHECK(is_poisoned(late));
+  }
+  SUBCASE("after it") {
+    const s2s::StreamMark mark = side.run(copy);
+    mark->synchronize();
+    CHECK(first(late) == 2);
+  }
+  CHECK(first(there) == 1);
+}
+
+TEST_CASE("what runs ahead is there once the current stream has waited for it") {
+  const at::Tensor here = pinned(3);
+  here.fill_(1);
+  const s2s::SideStream side(test_device());
+  at::Tensor there;
+  const s2s::StreamMark mark =
+      side.run_ahead([&] { there = here.to(test_device(), /*non_blocking=*/true); });
+  CHECK(is_poisoned(there.clone()));
+  side.wait_for(mark);
+  side.hand_over(there);
+  CHECK(first(there.clone()) == 1);
+}
+
+TEST_CASE("late numbers are read once, as they were when they left") {
+  at::Tensor x = at::full({2}, 2.0, at::TensorOptions(at::kDouble).device(test_device()));
+  const int64_t before = s2s::test::host_waits();
+  const s2s::LateNumbers late(x);
+  CHECK(s2s::test::host_waits() == before);
+  CHECK(late.read() == std::vector<double>{2, 2});
+  CHECK(s2s::test::host_waits() == before + 1);
+  CHECK(s2s::LateNumbers(at::ones({3}, at::kDouble)).read() == std::vector<double>{1, 1, 1});
 }

@@ -114,8 +114,8 @@ class SplitStrategy : public FakeStrategy {
     return shape;
   }
   int64_t data_rank() const override { return inner_.data_rank(); }
-  std::vector<double> sum_over_data(std::vector<double> values) override {
-    return inner_.sum_over_data(std::move(values));
+  at::Tensor reduce_over_data(const at::Tensor& values) override {
+    return inner_.reduce_over_data(values);
   }
   std::vector<std::string> gather_texts(const std::string& text) override {
     return inner_.gather_texts(text);

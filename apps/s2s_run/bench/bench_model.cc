@@ -18,6 +18,7 @@
 #include "s2s_run/bench/bench_device.h"
 #include "s2s_run/bench/step_profile.h"
 #include "s2s_run/subcommands.h"
+#include "train/gradient_update.h"
 #include "train/precision.h"
 
 namespace s2s::run {
@@ -143,8 +144,8 @@ at::Tensor train_step(Bench& bench, const Batch& batch, double max_norm, int64_t
   Moment forward = bench.now();
   loss.total.backward();
   Moment backward = bench.now();
-  bench.strategy->clip_grad_norm(*bench.model, max_norm);
-  bench.optimizer->step(bench.schedule->learning_rate(step, bench.optimizer->base_learning_rate()));
+  GradientUpdate(*bench.model, *bench.strategy, *bench.optimizer, max_norm)
+      .run(bench.schedule->learning_rate(step, bench.optimizer->base_learning_rate()));
   if (moments != nullptr) {
     moments->push_back({std::move(start), std::move(zeroed), std::move(forward),
                         std::move(backward), bench.now()});

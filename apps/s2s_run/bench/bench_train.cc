@@ -42,20 +42,21 @@ class ClockedStrategy : public ParallelStrategy {
   }
   void scale_gradients(Block& model, double factor) override {
     inner_.scale_gradients(model, factor);
+    clock_.mark("gradient norm");  // clipping
   }
   void after_update(Block& model) override { inner_.after_update(model); }
   void finish_backward(Block& model) override {
     clock_.mark("subsampling, backward");
     inner_.finish_backward(model);
   }
-  double clip_grad_norm(Block& model, double max_norm) override {
-    const double norm = inner_.clip_grad_norm(model, max_norm);
+  at::Tensor grad_norm(Block& model) override {
+    at::Tensor norm = inner_.grad_norm(model);
     clock_.mark("gradient norm");
     return norm;
   }
-  std::vector<double> sum_over_data(std::vector<double> values) override {
+  at::Tensor reduce_over_data(const at::Tensor& values) override {
     if (std::exchange(is_before_forward_, false)) clock_.mark("data");
-    return inner_.sum_over_data(std::move(values));
+    return inner_.reduce_over_data(values);
   }
   std::vector<std::string> gather_texts(const std::string& text) override {
     return inner_.gather_texts(text);
@@ -71,15 +72,22 @@ class ClockedStrategy : public ParallelStrategy {
 class StepEnd : public RunObserver {
  public:
   StepEnd(StepClock& clock, int64_t first_step) : clock_(clock), first_step_(first_step) {}
-  void on_step(const StepReport& report) override {
-    clock_.mark("optimizer");
-    if (report.step + 1 - first_step_ == kWarmUpSteps) clock_.clear();
+  void on_phase(int64_t step, TrainingPhase phase) override {
+    const bool begins = phase == TrainingPhase::kData;
+    if (is_in_step_ && (begins || phase == TrainingPhase::kSave)) {
+      clock_.mark("optimizer");
+      is_in_step_ = false;
+    }
+    if (!begins) return;
+    if (step - first_step_ == kWarmUpSteps) clock_.clear();
     clock_.start();
+    is_in_step_ = true;
   }
 
  private:
   StepClock& clock_;
   int64_t first_step_;
+  bool is_in_step_ = false;
 };
 
 }  // namespace
@@ -108,7 +116,6 @@ int bench_train(const BenchTrainArguments& arguments, const Invocation& invocati
   trainer.add_observer(&end);
   std::unique_ptr<OpProfile> profile;
   if (arguments.ops > 0) profile = std::make_unique<OpProfile>(builder.device());
-  clock.start();
   trainer.run(arguments.from_step);
   nlohmann::ordered_json result = {{"step_ms", 1000 * median(clock.step_s())},
                                    {"split_ms", split_json(clock)},

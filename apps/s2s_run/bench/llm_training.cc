@@ -11,6 +11,7 @@
 #include "s2s/nn/initial_values.h"
 #include "s2s/nn/losses.h"
 #include "s2s_run/config/foreign_keys.h"
+#include "train/gradient_update.h"
 
 namespace s2s::run {
 namespace {
@@ -178,10 +179,13 @@ at::Tensor LlmTraining::forward_backward() {
   return loss.detach();
 }
 
-double LlmTraining::gradient_norm() { return strategy_->clip_grad_norm(*model_, 0); }
+double LlmTraining::gradient_norm() { return strategy_->grad_norm(*model_).item<double>(); }
 
 void LlmTraining::update() {
-  if (clip_ > 0) strategy_->clip_grad_norm(*model_, clip_);
+  if (clip_ > 0) {
+    GradientUpdate(*model_, *strategy_, *optimizer_, clip_).run(LlmOptimizer::kLearningRate);
+    return;
+  }
   optimizer_->step(LlmOptimizer::kLearningRate);
   strategy_->after_update(*model_);
 }

@@ -3,14 +3,16 @@
 namespace s2s {
 namespace {
 
+constexpr at::Tensor Batch::*kTensors[] = {&Batch::source_audio_BS,  &Batch::source_audio_lens_B,
+                                           &Batch::target_audio_BS,  &Batch::target_audio_lens_B,
+                                           &Batch::target_tokens_BT, &Batch::target_token_lens_B,
+                                           &Batch::source_tokens_BT, &Batch::source_token_lens_B,
+                                           &Batch::codes_BKT,        &Batch::code_lens_B};
+
 template <class Change>
 Batch changed(Batch batch, const Change& change) {
-  for (at::Tensor* tensor :
-       {&batch.source_audio_BS, &batch.source_audio_lens_B, &batch.target_audio_BS,
-        &batch.target_audio_lens_B, &batch.target_tokens_BT, &batch.target_token_lens_B,
-        &batch.source_tokens_BT, &batch.source_token_lens_B, &batch.codes_BKT,
-        &batch.code_lens_B}) {
-    if (tensor->defined()) *tensor = change(*tensor);
+  for (at::Tensor Batch::*const tensor : kTensors) {
+    if ((batch.*tensor).defined()) batch.*tensor = change(batch.*tensor);
   }
   return batch;
 }
@@ -23,6 +25,12 @@ Batch Batch::to(at::Device device, bool non_blocking) const {
 
 Batch Batch::pin_memory() const {
   return changed(*this, [](const at::Tensor& tensor) { return tensor.pin_memory(); });
+}
+
+void Batch::for_each(const std::function<void(const at::Tensor&)>& use) const {
+  for (at::Tensor Batch::*const tensor : kTensors) {
+    if ((this->*tensor).defined()) use(this->*tensor);
+  }
 }
 
 }  // namespace s2s

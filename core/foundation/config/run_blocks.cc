@@ -37,6 +37,9 @@ void TrainerBlock::visit(OptionVisitor& v) {
     at_least(1));
   v("gradient_clip_val", gradient_clip_val,
     "clip the gradients to this global norm; null: no clipping", at_least(0));
+  v("update_in_backward", update_in_backward,
+    "update each parameter in the backward and free its gradient, to save the memory of gradients; "
+    "one process, without clipping and accumulation");
   v("accumulate_grad_batches", accumulate_grad_batches, "micro-batches per optimizer step",
     at_least(1));
   v("seed", seed, "random seed of the initial values and of random choices in the model");

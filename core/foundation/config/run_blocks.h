@@ -38,6 +38,7 @@ struct TrainerBlock {
   std::optional<int64_t> limit_val_generate_batches;
   int64_t log_every_n_steps = 10;
   std::optional<double> gradient_clip_val;
+  bool update_in_backward = false;
   int64_t accumulate_grad_batches = 1;
   int64_t seed = 0;
   std::optional<int64_t> num_threads;

@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,8 @@ struct Batch {
   /// Copies the batch to pinned (page-locked) memory, from which a GPU can copy asynchronously.
   /// Needs a GPU.
   Batch pin_memory() const;
+  /// Calls `use` for each tensor that the batch has.
+  void for_each(const std::function<void(const at::Tensor&)>& use) const;
 };
 
 }  // namespace s2s

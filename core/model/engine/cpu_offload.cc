@@ -2,8 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-#include <c10/core/StreamGuard.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
 #include <utility>
@@ -16,40 +14,7 @@ namespace {
 // Maximum number of sums kept on the device until they are copied.
 constexpr size_t kMaxArrivals = 2;
 
-c10::Stream current_stream(at::Device device) {
-  return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
-}
-
 }  // namespace
-
-SideStream::SideStream(at::Device device) {
-  if (device.is_cpu()) return;
-  stream_ = c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device);
-}
-
-StreamMark SideStream::run(const std::function<void()>& body) const {
-  if (!stream_) {
-    body();
-    return {};
-  }
-  c10::Event start(stream_->device_type()), end(stream_->device_type());
-  start.record(current_stream(stream_->device()));
-  start.block(*stream_);
-  {
-    const c10::StreamGuard guard(*stream_);
-    body();
-  }
-  end.record(*stream_);
-  return end;
-}
-
-void SideStream::wait_for(const StreamMark& mark) const {
-  if (mark) mark->block(current_stream(stream_->device()));
-}
-
-void SideStream::synchronize() const {
-  if (stream_) stream_->synchronize();
-}
 
 CpuOffload::CpuOffload(at::Device device, int64_t piece_bytes)
     : device_(device),

@@ -4,40 +4,19 @@
 // Not yet run on a GPU.
 
 #include <ATen/core/Tensor.h>
-#include <c10/core/Event.h>
-#include <c10/core/Stream.h>
 
 #include <condition_variable>
 #include <deque>
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <vector>
 
 #include "base/pinned_blocks.h"
+#include "base/side_stream.h"
 
 namespace s2s {
-
-/// A position in a stream, as an event. Not set on a CPU.
-using StreamMark = std::optional<c10::Event>;
-
-/// A stream in addition to the one that computes.
-class SideStream {
- public:
-  explicit SideStream(at::Device device);
-  /// Runs `body` on this stream. Its work starts after all work so far on the current stream, and
-  /// overlaps with later work. Returns a mark after the work of `body`. Memory that `body` uses
-  /// must be allocated before.
-  StreamMark run(const std::function<void()>& body) const;
-  /// Later work on the current stream waits for the mark.
-  void wait_for(const StreamMark& mark) const;
-  void synchronize() const;
-
- private:
-  std::optional<c10::Stream> stream_;  // not set on a CPU
-};
 
 /// Moves the tensors that a strategy keeps in host memory to the device and back. Its calls come
 /// from one thread at a time.

@@ -2,10 +2,11 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
+#include <numeric>
 
 #include "base/machine.h"
 #include "comm/comm_errors.h"
@@ -20,14 +21,12 @@ Communicator& given_or(Communicator* world, const std::unique_ptr<Communicator>&
   return world != nullptr ? *world : *alone;
 }
 
-/// Sums each value over `ranks`. All ranks get the same bits.
-std::vector<double> all_reduced(Communicator& ranks, const std::vector<double>& values,
-                                Reduction reduction, const char* name) {
-  at::Tensor all = at::tensor(values, at::kDouble);
-  if (ranks.size() > 1) all = all.to(ranks.device_type());
+/// Combines each value over `ranks`. All ranks get the same bits. The host waits for nothing.
+at::Tensor all_reduced(Communicator& ranks, const at::Tensor& values, Reduction reduction,
+                       const char* name) {
+  at::Tensor all = values.to(ranks.device_type(), /*non_blocking=*/true, /*copy=*/true);
   ranks.all_reduce(all, reduction, name).wait();
-  const at::Tensor here = all.cpu();
-  return {here.data_ptr<double>(), here.data_ptr<double>() + here.numel()};
+  return all;
 }
 
 /// Returns the position in the full parameter of a range of this rank's elements.
@@ -57,6 +56,13 @@ Engine::Engine(const EngineSettings& settings, Communicator* world)
   };
   model_ranks_ = along({.shard = true, .tensor = true}, "model");
   self_ = along({}, "self");
+  if (world_.size() > 1 && world_.device_type() != at::kCPU) {
+    std::vector<int64_t> all(static_cast<size_t>(world_.size()));
+    std::iota(all.begin(), all.end(), 0);
+    const at::Device device = c10::impl::VirtualGuardImpl(world_.device_type()).getDevice();
+    messages_ = std::make_unique<HostMessages>(
+        HostMessages{world_.subgroup(all, "hosts"), SideStream(device)});
+  }
   if (const int64_t near = near_group_size(settings_)) {
     const std::vector<int64_t> ranks =
         ranks_along(settings_.mesh, world_.rank(), MeshAxes{.shard = true});
@@ -210,8 +216,9 @@ void Engine::share_flags() {
   }
   const std::vector<double> completion = flow_->completion();
   flags.insert(flags.end(), completion.begin(), completion.end());
-  const std::vector<double> shared = all_reduced(world_, flags, Reduction::kMax, "flags");
-  const double* const reached = shared.data();
+  const at::Tensor shared =
+      reduce_for_hosts(at::tensor(flags, at::kDouble), Reduction::kMax, "flags");
+  const double* const reached = shared.const_data_ptr<double>();
   schedule_->expect({reached, reached + num_units});
   size_t next = num_units;
   for (const auto& group : flat_groups_) {
@@ -240,16 +247,13 @@ void Engine::scale_gradients(Block&, double factor) {
   if (!gradients.empty()) at::_foreach_mul_(gradients, factor);
 }
 
-double Engine::clip_grad_norm(Block&, double max_norm) {
+at::Tensor Engine::grad_norm(Block&) {
   const at::NoGradGuard no_grad;
-  std::vector<at::Tensor> gradients = shard_gradients();
-  double norm = gradient_norm(shard_gradients(/*first_copies_only=*/true));
-  if (model_ranks_->size() > 1) {
-    norm = std::sqrt(
-        all_reduced(*model_ranks_, {norm * norm}, Reduction::kSum, "gradient norm").front());
-  }
-  clip_gradients(gradients, norm, max_norm);
-  return norm;
+  const at::Tensor norm = gradient_norm(shard_gradients(/*first_copies_only=*/true));
+  if (model_ranks_->size() == 1) return norm;
+  const at::Tensor square =
+      all_reduced(*model_ranks_, norm.square().view({1}), Reduction::kSum, "gradient norm");
+  return square.sqrt().squeeze(0).to(norm.device());
 }
 
 void Engine::after_update(Block&) {
@@ -260,12 +264,24 @@ void Engine::after_update(Block&) {
   schedule_->outdated();
 }
 
-std::vector<double> Engine::sum_over_data(std::vector<double> values) {
-  if (world_.size() == 1 || values.empty()) return values;
-  values = all_reduced(world_, values, Reduction::kSum, "sum_over_data");
+/// Combines numbers that the hosts know and need. They do not wait for their devices' work.
+at::Tensor Engine::reduce_for_hosts(const at::Tensor& values, Reduction reduction,
+                                    const char* name) {
+  if (world_.size() == 1) return values;
+  if (!messages_) return all_reduced(world_, values, reduction, name);
+  at::Tensor combined;
+  messages_->stream.run_ahead(
+      [&] { combined = all_reduced(*messages_->ranks, values, reduction, name).cpu(); });
+  return combined;
+}
+
+at::Tensor Engine::reduce_over_data(const at::Tensor& values) {
+  if (world_.size() == 1) return values;
   const auto others = static_cast<double>(world_.size() / settings_.mesh.data_size());
-  for (double& value : values) value /= others;
-  return values;
+  const at::Tensor sums = values.is_cpu()
+                              ? reduce_for_hosts(values, Reduction::kSum, "sum_over_data")
+                              : all_reduced(world_, values, Reduction::kSum, "sum_over_data");
+  return sums / others;
 }
 
 std::vector<std::string> Engine::gather_texts(const std::string& text) {

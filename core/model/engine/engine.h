@@ -6,12 +6,20 @@
 #include <optional>
 #include <vector>
 
+#include "base/side_stream.h"
 #include "engine/engine_hooks.h"
 #include "engine/tensor_split.h"
 #include "plan/mesh.h"
 #include "s2s/parallel/parallel_engine.h"
 
 namespace s2s {
+
+/// What hosts with devices tell each other. It goes through the devices, but overtakes what they
+/// compute: a group and a stream of its own.
+struct HostMessages {
+  std::unique_ptr<Communicator> ranks;
+  SideStream stream;
+};
 
 class Engine : public ParallelStrategy {
  public:
@@ -29,9 +37,9 @@ class Engine : public ParallelStrategy {
   void begin_micro_batch(Block& model, bool is_last) override;
   void finish_backward(Block& model) override;
   void scale_gradients(Block& model, double factor) override;
-  double clip_grad_norm(Block& model, double max_norm) override;
+  at::Tensor grad_norm(Block& model) override;
   void after_update(Block& model) override;
-  std::vector<double> sum_over_data(std::vector<double> values) override;
+  at::Tensor reduce_over_data(const at::Tensor& values) override;
   std::vector<std::string> gather_texts(const std::string& text) override;
 
  private:
@@ -43,6 +51,7 @@ class Engine : public ParallelStrategy {
   void make_groups(Block& model, const Units& units);
   std::vector<ScheduledUnit> scheduled(const Units& units) const;
   std::vector<int64_t> slot_numels(const std::vector<NamedTensor>& parameters) const;
+  at::Tensor reduce_for_hosts(const at::Tensor& values, Reduction reduction, const char* name);
   void share_flags();
   /// first_copies_only: only the shards that count in a norm over the ranks of the model.
   std::vector<at::Tensor> shard_gradients(bool first_copies_only = false);
@@ -56,6 +65,7 @@ class Engine : public ParallelStrategy {
   std::unique_ptr<Communicator> model_ranks_;
   std::unique_ptr<Communicator> near_ranks_;  // adjacent ranks of a shard group
   std::unique_ptr<Communicator> self_;        // only this rank
+  std::unique_ptr<HostMessages> messages_;    // null: ranks without devices
   std::unique_ptr<FlatMemory> memory_ = std::make_unique<FlatMemory>();
   std::unique_ptr<CpuOffload> host_;  // null: no offload
   std::vector<std::unique_ptr<FlatGroup>> flat_groups_;

@@ -25,9 +25,9 @@ bool is_long(const at::Tensor& gradient) {
 
 }  // namespace
 
-double gradient_norm(const std::vector<at::Tensor>& gradients) {
+at::Tensor gradient_norm(const std::vector<at::Tensor>& gradients) {
   const at::NoGradGuard no_grad;
-  if (gradients.empty()) return 0;
+  if (gradients.empty()) return at::zeros({}, at::kDouble);
   std::vector<at::Tensor> norms, rest;
   for (const at::Tensor& gradient : gradients) {
     if (!is_long(gradient)) {
@@ -41,13 +41,7 @@ double gradient_norm(const std::vector<at::Tensor>& gradients) {
     if (in_rows < flat.numel()) rest.push_back(flat.narrow(0, in_rows, flat.numel() - in_rows));
   }
   if (!rest.empty()) norms.push_back(at::stack(at::_foreach_norm(rest, 2, at::kFloat)));
-  return at::cat(norms).to(at::kDouble).norm().item<double>();
-}
-
-void clip_gradients(std::vector<at::Tensor>& gradients, double norm, double max_norm) {
-  const at::NoGradGuard no_grad;
-  const double scale = max_norm / (norm + 1e-6);
-  if (max_norm > 0 && scale < 1 && !gradients.empty()) at::_foreach_mul_(gradients, scale);
+  return at::cat(norms).to(at::kDouble).norm();
 }
 
 }  // namespace s2s

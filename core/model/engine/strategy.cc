@@ -58,6 +58,12 @@ void ParallelStrategy::scale_gradients(Block& model, double factor) {
 
 void ParallelStrategy::after_update(Block&) {}
 
+std::vector<double> ParallelStrategy::sum_over_data(const std::vector<double>& values) {
+  if (values.empty()) return {};
+  const at::Tensor sums = reduce_over_data(at::tensor(values, at::kDouble)).cpu();
+  return {sums.const_data_ptr<double>(), sums.const_data_ptr<double>() + sums.numel()};
+}
+
 std::vector<std::string> ParallelStrategy::gather_texts(const std::string& text) {
   S2S_ASSERT(mesh().data_size() == 1, "a strategy of several data ranks has a gather_texts");
   return {text};

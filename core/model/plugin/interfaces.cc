@@ -30,6 +30,7 @@ SpeechModel::~SpeechModel() = default;
 Backbone* SpeechModel::language_model() { return nullptr; }
 std::vector<std::string> SpeechModel::metric_names() const { return {}; }
 Optimizer::~Optimizer() = default;
+bool Optimizer::step_scaled(double, const GradientScale&) { return false; }
 Schedule::~Schedule() = default;
 CollectiveObserver::~CollectiveObserver() = default;
 void CollectiveObserver::waiting(const CollectiveRecord&) {}

@@ -120,6 +120,7 @@ TrainerSettings trainer_settings(const RunBuilder& builder) {
   TrainerSettings out;
   out.max_steps = settings.trainer.max_steps;
   out.accumulate = settings.trainer.accumulate_grad_batches;
+  out.update_in_backward = settings.trainer.update_in_backward;
   out.max_skipped = settings.trainer.max_skipped_steps;
   out.seed = static_cast<uint64_t>(settings.trainer.seed);
   out.max_grad_norm = settings.trainer.gradient_clip_val.value_or(0);

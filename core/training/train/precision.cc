@@ -1,8 +1,7 @@
 #include "train/precision.h"
 
+#include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
-
-#include <cmath>
 
 #include "train/train_errors.h"
 
@@ -31,23 +30,26 @@ AutocastScope::~AutocastScope() {
   at::autocast::set_autocast_enabled(device_, previous_);
 }
 
-// Source: aten/src/ATen/native/cuda/AmpKernels.cu, amp_update_scale.
-void LossScale::update(bool skipped) {
-  if (!on_) return;
-  if (skipped) {
-    scale_ *= kBackoff;
-    num_good_ = 0;
-  } else if (++num_good_ == kGrowthInterval) {
-    const float grown = scale_ * kGrowth;
-    if (std::isfinite(grown)) scale_ = grown;
-    num_good_ = 0;
-  }
+LossScale::LossScale(bool is_on, at::Device device) {
+  if (!is_on) return;
+  scale_ = at::full({}, kInitial, at::TensorOptions().device(device).dtype(at::kFloat));
+  num_good_ = at::zeros({}, scale_.options().dtype(at::kInt));
 }
 
+void LossScale::update(const at::Tensor& found_inf) {
+  if (!is_on()) return;
+  at::_amp_update_scale_(scale_, num_good_, found_inf.to(scale_.device(), /*non_blocking=*/true),
+                         kGrowth, kBackoff, kGrowthInterval);
+}
+
+float LossScale::read() const { return scale_.item<float>(); }
+
+int64_t LossScale::num_good() const { return num_good_.item<int>(); }
+
 void LossScale::restore(float scale, int64_t num_good) {
-  if (!on_) return;
-  scale_ = scale;
-  num_good_ = num_good;
+  if (!is_on()) return;
+  scale_.fill_(scale);
+  num_good_.fill_(num_good);
 }
 
 }  // namespace s2s

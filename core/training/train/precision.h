@@ -37,7 +37,7 @@ class AutocastScope {
 };
 
 /// The loss scale of float16 training. Without it, small gradients underflow to zero. It changes in
-/// the same way as the scale of torch.amp.GradScaler.
+/// the same way as the scale of torch.amp.GradScaler, on the device and without a wait of the host.
 class LossScale {
  public:
   static constexpr float kInitial = 65536;
@@ -45,21 +45,22 @@ class LossScale {
   static constexpr float kBackoff = 0.5;
   static constexpr int64_t kGrowthInterval = 2000;
 
-  /// With `on` false, the scale is always 1.
-  explicit LossScale(bool on) : on_(on), scale_(on ? kInitial : 1) {}
+  /// With `is_on` false, there is no scale.
+  LossScale(bool is_on, at::Device device);
 
-  bool is_on() const { return on_; }
-  float value() const { return scale_; }
-  /// Number of updates with finite gradients since the scale last changed.
-  int64_t num_good() const { return num_good_; }
-  /// Call this after each step. `skipped`: the gradients of the step were not finite.
-  void update(bool skipped);
+  bool is_on() const { return scale_.defined(); }
+  /// float32 without dimensions, on the device; undefined: no scale. `update` changes it in place.
+  const at::Tensor& value() const { return scale_; }
+  /// Call this after each step. found_inf: float32, 1 when its gradients were not finite, else 0.
+  void update(const at::Tensor& found_inf);
+
+  /// The scale, and the number of updates with finite gradients since it last changed. Waits.
+  float read() const;
+  int64_t num_good() const;
   void restore(float scale, int64_t num_good);
 
  private:
-  bool on_;
-  float scale_;
-  int64_t num_good_ = 0;
+  at::Tensor scale_, num_good_;
 };
 
 }  // namespace s2s

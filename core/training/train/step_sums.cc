@@ -13,14 +13,16 @@ namespace s2s {
 namespace {
 
 /// Loss terms that share the message with the other values. Further terms need a second message.
-constexpr size_t kPartSlots = 32;
+/// The message has a fixed length, so that ranks with different names can still exchange it and
+/// detect the difference.
+constexpr int64_t kPartSlots = 32;
 
 constexpr size_t kShownNames = 512;  // maximum characters of a rank's list of names
 
-std::string names_of(const StepReport& report) {
-  std::string names;
-  for (const auto& [name, value] : report.parts) names += (names.empty() ? "" : ", ") + name;
-  return names;
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
 }
 
 /// Checks whether all ranks have the same text. Each rank contributes hash values of its text and
@@ -44,15 +46,34 @@ class Digest {
   }
 };
 
-[[noreturn]] void throw_names_differ(ParallelStrategy& strategy, const StepReport& report) {
-  throw_loss_parts_differ(report.step + 1,
-                          strategy.gather_texts(names_of(report).substr(0, kShownNames)));
+std::vector<int64_t*> counts_of(StepReport& report) {
+  return {&report.frames, &report.padded_frames, &report.tokens, &report.batch_size,
+          &report.left_out_cuts};
 }
 
-/// Sums the values after the first kPartSlots. All ranks must have the same number of them.
-std::vector<double> sum_rest(ParallelStrategy& strategy, const std::vector<double>& values) {
-  if (values.size() <= kPartSlots) return {};
-  return strategy.sum_over_data({values.begin() + kPartSlots, values.end()});
+/// Places in `StepSums::numbers`.
+constexpr size_t kOwnLoss = 0;
+constexpr size_t kLoss = kOwnLoss + 1;
+constexpr size_t kParts = kLoss + 1;
+constexpr size_t kWishes = kParts + kPartSlots;
+constexpr size_t kCounts = kWishes + 2;
+constexpr size_t kDigest = kCounts + 5;
+constexpr size_t kWaits = kDigest + Digest::kSize;  // one for each data rank
+
+/// What the hosts know, from kWishes on.
+at::Tensor host_numbers(const ParallelStrategy& strategy, StepReport report,
+                        const std::vector<std::string>& names, RankWishes own) {
+  std::vector<double> numbers = {own.stop ? 1.0 : 0.0, own.save ? 1.0 : 0.0};
+  for (const int64_t* count : counts_of(report)) numbers.push_back(static_cast<double>(*count));
+  Digest::add(joined(names), numbers);
+  const size_t waits = numbers.size();
+  numbers.resize(waits + static_cast<size_t>(strategy.mesh().data_size()), 0);
+  numbers[waits + static_cast<size_t>(strategy.data_rank())] = report.data_wait_s;
+  return at::tensor(numbers, at::kDouble);
+}
+
+at::Tensor on_device(const at::Tensor& numbers, at::Device device) {
+  return device.is_cpu() ? numbers : numbers.pin_memory().to(device, /*non_blocking=*/true);
 }
 
 std::vector<double> numbers_of(const at::Tensor& tensor) {
@@ -68,38 +89,39 @@ StepFrames agree_on_frames(ParallelStrategy& strategy, int64_t frames, bool has_
   return {sums[0], sums[1] == 0};
 }
 
-RankWishes sum_over_data(ParallelStrategy& strategy, StepReport& report, RankWishes own) {
-  int64_t* const counts[] = {&report.frames, &report.padded_frames, &report.tokens,
-                             &report.batch_size, &report.left_out_cuts};
-  std::vector<double> numbers = {own.stop ? 1.0 : 0.0, own.save ? 1.0 : 0.0, report.loss};
-  for (const int64_t* count : counts) numbers.push_back(static_cast<double>(*count));
-  const size_t waits = numbers.size();
-  const auto num_ranks = static_cast<size_t>(strategy.mesh().data_size());
-  numbers.resize(waits + num_ranks, 0);
-  numbers[waits + static_cast<size_t>(strategy.data_rank())] = report.data_wait_s;
-  const size_t digest = numbers.size();
-  Digest::add(names_of(report), numbers);
-  std::vector<double> values;
-  for (const auto& [name, value] : report.parts) values.push_back(value);
-  const size_t first_part = numbers.size();
-  // The message has a fixed length, so that ranks with different names can still exchange it and
-  // detect the difference.
-  for (size_t i = 0; i < kPartSlots; ++i) numbers.push_back(i < values.size() ? values[i] : 0);
-  numbers = strategy.sum_over_data(numbers);
-  if (!Digest::is_equal(&numbers[digest], strategy.mesh().data_size())) {
-    throw_names_differ(strategy, report);
+StepSums sum_over_data(ParallelStrategy& strategy, const StepReport& report, const LossSums& losses,
+                       RankWishes own) {
+  StepSums sums;
+  sums.names = losses.names();
+  at::Tensor values = losses.numbers();
+  const at::Device device = values.device();
+  const int64_t num_rest = std::max<int64_t>(values.numel() - 1 - kPartSlots, 0);
+  if (num_rest > 0) sums.rest = values.narrow(0, 1 + kPartSlots, num_rest);
+  values = at::constant_pad_nd(values, {0, 1 + kPartSlots - values.numel()});
+  const at::Tensor known = on_device(host_numbers(strategy, report, sums.names, own), device);
+  const at::Tensor summed = strategy.reduce_over_data(at::cat({values, known}));
+  sums.numbers = at::cat({values.narrow(0, 0, 1), summed.to(device, /*non_blocking=*/true)});
+  return sums;
+}
+
+RankWishes read_sums(ParallelStrategy& strategy, const StepSums& sums,
+                     const std::vector<double>& numbers, StepReport& report) {
+  if (!Digest::is_equal(&numbers[kDigest], strategy.mesh().data_size())) {
+    throw_loss_parts_differ(report.step + 1,
+                            strategy.gather_texts(joined(sums.names).substr(0, kShownNames)));
   }
-  const std::vector<double> rest = sum_rest(strategy, values);
-  size_t next = 2;
-  report.loss = numbers[next++];
-  for (int64_t* count : counts) *count = std::llround(numbers[next++]);
-  for (size_t rank = 0; rank < num_ranks; ++rank) {
-    report.data_wait_s = std::max(report.data_wait_s, numbers[waits + rank]);
+  report.loss += numbers[kLoss];
+  std::vector<double> parts(&numbers[kParts], &numbers[kWishes]);
+  if (sums.rest.defined()) {
+    const std::vector<double> rest = numbers_of(strategy.reduce_over_data(sums.rest));
+    parts.insert(parts.end(), rest.begin(), rest.end());
   }
-  next = first_part;
-  numbers.insert(numbers.end(), rest.begin(), rest.end());
-  for (auto& [name, value] : report.parts) value = numbers[next++];
-  return {numbers[0] > 0, numbers[1] > 0};
+  for (size_t i = 0; i < sums.names.size(); ++i) report.parts[sums.names[i]] += parts[i];
+  size_t next = kCounts;
+  for (int64_t* count : counts_of(report)) *count = std::llround(numbers[next++]);
+  const double* const waits = &numbers[kWaits];
+  report.data_wait_s = *std::max_element(waits, waits + strategy.mesh().data_size());
+  return {numbers[kWishes] > 0, numbers[kWishes + 1] > 0};
 }
 
 TrainedBuffers::TrainedBuffers(Block& model, const ParallelStrategy& strategy) {

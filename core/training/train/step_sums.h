@@ -1,10 +1,12 @@
 #pragma once
 // Values that ranks exchange about a training step.
 
+#include <string>
 #include <vector>
 
 #include "s2s/kinds/speech_model.h"
 #include "s2s/kinds/strategy.h"
+#include "train/loss_sums.h"
 #include "train/step_report.h"
 
 namespace s2s {
@@ -28,10 +30,23 @@ struct RankWishes {
   }
 };
 
-/// After backward: reduces losses and counts over all data ranks (sums), and the waiting time
-/// (maximum). Returns the requests of all ranks combined.
+/// What the data ranks add up about a step. On a device, the host has not read it.
+struct StepSums {
+  std::vector<std::string> names;  // of the loss terms
+  at::Tensor numbers;              // float64, one dim: this rank's loss, then the sums
+  at::Tensor rest;                 // this rank's terms that are not among the sums; often undefined
+};
+
+/// After backward: sums losses, counts, waiting times and requests over all data ranks, in one
+/// message and without a wait of the host.
+StepSums sum_over_data(ParallelStrategy& strategy, const StepReport& report, const LossSums& losses,
+                       RankWishes own);
+
+/// Writes losses and counts of all data ranks into `report`, and the longest waiting time. Returns
+/// the requests of all ranks combined. numbers: the elements of `sums.numbers`. All ranks call it.
 /// Errors: [comm/loss-parts] on all ranks when the names of the loss terms differ between ranks.
-RankWishes sum_over_data(ParallelStrategy& strategy, StepReport& report, RankWishes own);
+RankWishes read_sums(ParallelStrategy& strategy, const StepSums& sums,
+                     const std::vector<double>& numbers, StepReport& report);
 
 class TrainedBuffers {
  public:

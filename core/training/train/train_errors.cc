@@ -34,6 +34,15 @@ void throw_unknown_precision(const std::string& text, const std::string& origin)
                           text, origin));
 }
 
+void throw_no_update_in_backward(const std::string& reason) {
+  throw Error(ExitCode::kConfig, "config/update-in-backward",
+              fmt::format("trainer.update_in_backward is true, but {}\n"
+                          "  expected: trainer.gradient_clip_val: null, "
+                          "trainer.accumulate_grad_batches: 1, another precision than 16-mixed, "
+                          "trainer.strategy: single, and an optimizer such as adamw",
+                          reason));
+}
+
 void throw_not_finite(const std::string& what, double value, int64_t step,
                       const std::vector<std::string>& batch_ids) {
   throw Error(ExitCode::kNumerics, "numerics/not-finite",

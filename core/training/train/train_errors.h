@@ -10,6 +10,8 @@
 namespace s2s {
 
 [[noreturn]] void throw_unknown_precision(const std::string& text, const std::string& origin);
+/// [config/update-in-backward]. reason: what is in the way, as "gradients are clipped".
+[[noreturn]] void throw_no_update_in_backward(const std::string& reason);
 /// [numerics/not-finite]: a loss is NaN or infinite. `step`: 1-based.
 [[noreturn]] void throw_not_finite(const std::string& what, double value, int64_t step,
                                    const std::vector<std::string>& batch_ids);

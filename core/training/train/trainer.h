@@ -2,19 +2,26 @@
 // The training loop. It uses a model, data, a strategy, an optimizer with its schedule, and
 // checkpoints. It reads no options: all settings are fixed before it starts. Each rank has one
 // Trainer, and all ranks take the same steps.
+//
+// On a device, the host is one step ahead: it reports a step when the next one has been queued, and
+// before a validation or a checkpoint (decision record 0026).
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/side_stream.h"
 #include "config/save_schedule.h"
 #include "s2s/kinds/data_source.h"
 #include "s2s/kinds/optimizer.h"
 #include "s2s/kinds/schedule.h"
 #include "s2s/kinds/speech_model.h"
 #include "s2s/kinds/strategy.h"
+#include "train/backward_update.h"
+#include "train/gradient_update.h"
 #include "train/precision.h"
 #include "train/step_report.h"
 #include "train/step_sums.h"
@@ -38,13 +45,14 @@ void seed_generators(uint64_t seed, const MicroBatchPlace& place);
 
 struct TrainerSettings {
   int64_t max_steps = 0;
-  int64_t accumulate = 1;      // micro-batches per optimizer step, on each rank
-  double max_grad_norm = 0;    // 0: no clipping
-  int64_t max_skipped = 20;    // updates in a row without finite gradients
-  int64_t validate_every = 0;  // optimizer steps; 0: never
-  SaveSchedule saves;          // checkpoints during training; one is always written at the end
-  double max_time_s = 0;       // wall clock; 0: no limit
-  uint64_t seed = 0;           // for random numbers in the model
+  int64_t accumulate = 1;           // micro-batches per optimizer step, on each rank
+  double max_grad_norm = 0;         // 0: no clipping
+  bool update_in_backward = false;  // each parameter when its gradient is complete
+  int64_t max_skipped = 20;         // updates in a row without finite gradients
+  int64_t validate_every = 0;       // optimizer steps; 0: never
+  SaveSchedule saves;               // checkpoints during training; one is always written at the end
+  double max_time_s = 0;            // wall clock; 0: no limit
+  uint64_t seed = 0;                // for random numbers in the model
   Precision precision;
   at::Device device = at::kCPU;
 };
@@ -60,6 +68,7 @@ struct TrainerParts {
 
 class Trainer {
  public:
+  /// Errors: [config/update-in-backward].
   Trainer(TrainerSettings settings, TrainerParts parts);
 
   void add_observer(RunObserver* observer) { observers_.push_back(observer); }
@@ -81,13 +90,28 @@ class Trainer {
   void restore(const std::string& state);
 
  private:
+  /// A step whose work has been given to the device. The host has not read its numbers.
+  struct QueuedStep {
+    StepReport report;  // what the host knows
+    std::string batch_ids;
+    double start_s = 0;
+    StepSums sums;
+    LateNumbers numbers;  // of `sums`, then the gradient norm and the loss scale
+  };
+
+  static double now_s();
+  void update_in_backward();
   void begin_phase(int64_t step, TrainingPhase phase);
-  StepReport train_step(int64_t step);
+  QueuedStep queue_step(int64_t step);
+  void train_step(int64_t step);
+  void report_queued_step();
   std::vector<Batch> next_batches(StepReport& report);
-  void accumulate_gradients(const std::vector<Batch>& batches, double frames, StepReport& report);
-  void update(const std::vector<Batch>& batches, StepReport& report);
-  void skip_update(const std::vector<Batch>& batches, const StepReport& report);
-  std::vector<std::string> ids_of_all_ranks(const std::vector<Batch>& batches, bool own) const;
+  Batch on_device(const Batch& batch) const;
+  LossSums accumulate_gradients(const std::vector<Batch>& batches, double frames,
+                                const StepReport& report);
+  LateNumbers update(const StepReport& report, const StepSums& sums);
+  void skip_update(const QueuedStep& step);
+  std::vector<std::string> ids_of_all_ranks(const std::string& own) const;
   RankWishes wishes() const;
   void validate_after(int64_t steps_done);
   void write_checkpoint(int64_t steps_done);
@@ -96,11 +120,17 @@ class Trainer {
   TrainerParts parts_;
   std::vector<RunObserver*> observers_;
   LossScale loss_scale_;
+  GradientUpdate update_;
+  std::unique_ptr<BackwardUpdate> backward_update_;  // null: the update follows the backward
+  SideStream copies_;                                // of batches
+  bool is_alone_;
+  std::optional<QueuedStep> queued_;
   int64_t num_skipped_ = 0;
   int64_t num_skipped_in_a_row_ = 0;
   double started_s_ = 0;
   double saved_s_ = 0;
-  RankWishes agreed_;  // the same on all ranks
+  double reported_s_ = 0;  // when the last step was reported
+  RankWishes agreed_;      // the same on all ranks
 };
 
 }  // namespace s2s

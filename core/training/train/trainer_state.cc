@@ -1,9 +1,9 @@
-// Trainer functions around the updates: seeds, observers, checkpoints, skipped updates, resuming.
+// Trainer functions around the steps: seeds, batches, observers, checkpoints, resuming.
 
 #include <ATen/Context.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "base/foreign_json.h"
 #include "train/train_errors.h"
@@ -20,22 +20,14 @@ uint64_t mixed(uint64_t x) {
   return x ^ (x >> 31U);
 }
 
-/// "data rank 1: ID" for each line of each rank's text. With one rank, there is no prefix.
-std::vector<std::string> named_lines(const std::vector<std::string>& texts) {
-  std::vector<std::string> lines;
-  for (size_t rank = 0; rank < texts.size(); ++rank) {
-    std::istringstream in(texts[rank]);
-    for (std::string line; std::getline(in, line);) {
-      lines.push_back(texts.size() == 1 ? line : "data rank " + std::to_string(rank) + ": " + line);
-    }
-  }
-  return lines;
-}
-
 }  // namespace
 
 void seed_generators(uint64_t seed, const MicroBatchPlace& place) {
   at::manual_seed(mixed(mixed(seed) ^ static_cast<uint64_t>(place.number())));
+}
+
+double Trainer::now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 void Trainer::begin_phase(int64_t step, TrainingPhase phase) {
@@ -55,31 +47,21 @@ void Trainer::write_checkpoint(int64_t steps_done) {
   for (RunObserver* observer : observers_) observer->on_checkpoint(steps_done, folder);
 }
 
-std::vector<std::string> Trainer::ids_of_all_ranks(const std::vector<Batch>& batches,
-                                                   bool own) const {
-  std::string ids;
-  for (const Batch& batch : batches) {
-    for (const std::string& id : batch.ids) ids += own ? id + "\n" : "";
-  }
-  return named_lines(parts_.strategy->gather_texts(ids));
-}
-
-void Trainer::skip_update(const std::vector<Batch>& batches, const StepReport& report) {
-  ++num_skipped_;
-  ++num_skipped_in_a_row_;
-  SkippedStep skipped = {report.step, report.grad_norm, report.loss_scale, num_skipped_in_a_row_,
-                         ids_of_all_ranks(batches, true)};
-  if (num_skipped_in_a_row_ > settings_.max_skipped) {
-    throw_gradients_not_finite(skipped);
-  }
-  for (RunObserver* observer : observers_) observer->on_skipped_step(skipped);
+/// Copied while the device computes the step before.
+Batch Trainer::on_device(const Batch& batch) const {
+  Batch copy;
+  const StreamMark copied = copies_.run_ahead(
+      [&] { copy = batch.to(settings_.device, /*non_blocking=*/!settings_.device.is_cpu()); });
+  copies_.wait_for(copied);
+  copy.for_each([&](const at::Tensor& tensor) { copies_.hand_over(tensor); });
+  return copy;
 }
 
 std::string Trainer::state() const {
   nlohmann::ordered_json json = {{"skipped_steps", num_skipped_},
                                  {"skipped_in_a_row", num_skipped_in_a_row_}};
   if (loss_scale_.is_on()) {
-    json["loss_scale"] = loss_scale_.value();
+    json["loss_scale"] = loss_scale_.read();
     json["good_steps"] = loss_scale_.num_good();
   }
   return json.dump();

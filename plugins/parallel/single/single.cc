@@ -18,14 +18,8 @@ class Single : public ParallelStrategy {
   void attach(Block&, const ShardPlan&) override {}
   void finish_backward(Block&) override {}
 
-  double clip_grad_norm(Block& model, double max_norm) override {
-    std::vector<at::Tensor> gradients = gradients_of(model);
-    const double norm = gradient_norm(gradients);
-    clip_gradients(gradients, norm, max_norm);
-    return norm;
-  }
-
-  std::vector<double> sum_over_data(std::vector<double> values) override { return values; }
+  at::Tensor grad_norm(Block& model) override { return gradient_norm(gradients_of(model)); }
+  at::Tensor reduce_over_data(const at::Tensor& values) override { return values; }
 };
 
 std::unique_ptr<ParallelStrategy> create(const Config& options, const ProcessContext& context) {

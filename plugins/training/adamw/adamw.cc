@@ -23,6 +23,10 @@ struct AdamWOptions {
   }
 };
 
+std::optional<at::Tensor> optional_of(const at::Tensor& tensor) {
+  return tensor.defined() ? std::optional(tensor) : std::nullopt;
+}
+
 /// Parameters with the same learning-rate scale, and their moments, in the same order.
 struct Group {
   double lr_scale = 1;
@@ -57,9 +61,12 @@ class AdamW : public Optimizer {
     }
   }
 
-  void step(double learning_rate) override {
+  void step(double learning_rate) override { step_scaled(learning_rate, {}); }
+
+  bool step_scaled(double learning_rate, const GradientScale& scale) override {
     const at::NoGradGuard no_grad;
-    for (Group& group : groups_) step_group(group, learning_rate * group.lr_scale);
+    for (Group& group : groups_) step_group(group, learning_rate * group.lr_scale, scale);
+    return true;
   }
 
   double base_learning_rate() const override { return options_.lr; }
@@ -106,7 +113,7 @@ class AdamW : public Optimizer {
   }
 
   /// Skips parameters without a gradient, as PyTorch does.
-  void step_group(Group& group, double learning_rate) {
+  void step_group(Group& group, double learning_rate, const GradientScale& scale) {
     std::vector<at::Tensor> parameters, gradients, first, second, steps;
     for (size_t i = 0; i < group.parameters.size(); ++i) {
       const at::Tensor& gradient = group.parameters[i].grad();
@@ -121,7 +128,12 @@ class AdamW : public Optimizer {
     at::_foreach_add_(steps, 1);
     at::_fused_adamw_(parameters, gradients, first, second, {}, steps, learning_rate,
                       options_.betas[0], options_.betas[1], options_.weight_decay, options_.eps,
-                      /*amsgrad=*/false, /*maximize=*/false);
+                      /*amsgrad=*/false, /*maximize=*/false, optional_of(scale.divisor),
+                      optional_of(scale.found_inf));
+    if (!scale.found_inf.defined()) return;
+    // A skipped update does not count. Source: torch/optim/adamw.py, _fused_adamw.
+    const std::vector<at::Tensor> not_made(steps.size(), scale.found_inf);
+    at::_foreach_sub_(steps, not_made);
   }
 
   AdamWOptions options_;

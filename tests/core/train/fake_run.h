@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "common/device.h"
 #include "s2s/kinds/optimizer.h"
 #include "s2s/kinds/schedule.h"
 #include "s2s/kinds/speech_model.h"
@@ -29,8 +30,9 @@ class FakeModel : public SpeechModel {
     const at::Tensor error = linear_(x) - batch.source_audio_BS.mean(1, true);
     LossTerms terms;
     terms.total = error.square().sum() / context.loss_frames;
-    if (poison) terms.total = terms.total * std::nan("");
-    if (poison_gradients) {  // the loss stays what it was
+    if (poison || context.step == poisoned_step) terms.total = terms.total * std::nan("");
+    if (poison_gradients ||
+        context.step == poisoned_gradients_step) {  // the loss stays what it was
       terms.total = terms.total + (linear_(x) * 0).square().sum().sqrt();
     }
     terms.parts["text_loss"] = terms.total.detach();
@@ -53,6 +55,7 @@ class FakeModel : public SpeechModel {
   int64_t width() const { return width_; }
   bool poison = false;
   bool poison_gradients = false;
+  int64_t poisoned_step = -1, poisoned_gradients_step = -1;
 
  private:
   Linear linear_;
@@ -99,10 +102,10 @@ class FakeOptimizer : public Optimizer {
   double base_learning_rate() const override { return 0.1; }
   TensorMap state() const override { return momentum_; }
   void restore(const TensorMap& state) override {
-    for (const auto& [name, value] : state) momentum_[name] = value.clone();
+    for (const auto& [name, value] : state) momentum_[name].copy_(value);
   }
 
- private:
+ protected:
   std::vector<NamedTensor> parameters_;
   TensorMap momentum_;
 };
@@ -120,27 +123,46 @@ class FakeStrategy : public ParallelStrategy {
   int64_t data_rank() const override { return 0; }
   void attach(Block&, const ShardPlan&) override {}
   void finish_backward(Block&) override {}
-  double clip_grad_norm(Block& model, double) override {
-    double sum = 0;
+  at::Tensor grad_norm(Block& model) override {
+    std::vector<at::Tensor> squares;
     for (const NamedTensor& p : model.named_parameters()) {
-      sum += p.tensor->grad().square().sum().item<double>();
+      if (p.tensor->grad().defined()) squares.push_back(p.tensor->grad().square().sum());
     }
-    return std::sqrt(sum);
+    return at::stack(squares).to(at::kDouble).sum().sqrt();
   }
-  std::vector<double> sum_over_data(std::vector<double> values) override { return values; }
+  at::Tensor reduce_over_data(const at::Tensor& values) override { return values; }
+};
+
+/// Takes scales that the host has not read, as AdamW does.
+class ScaledOptimizer : public FakeOptimizer {
+ public:
+  bool step_scaled(double learning_rate, const GradientScale& scale) override {
+    const at::NoGradGuard no_grad;
+    const at::Tensor made = 1 - scale.found_inf;
+    for (const NamedTensor& p : parameters_) {
+      at::Tensor gradient = p.tensor->grad();
+      if (!gradient.defined()) continue;
+      if (scale.divisor.defined()) gradient = gradient / scale.divisor;
+      gradient = at::where(made > 0, gradient, at::zeros_like(gradient));
+      at::Tensor& momentum = momentum_[p.name];
+      momentum.copy_(at::where(made > 0, momentum * 0.9 + gradient, momentum));
+      p.tensor->sub_(momentum * made * learning_rate);
+    }
+    return true;
+  }
 };
 
 /// The objects of one run, ready to train.
 struct FakeRun {
   FakeRun() {
-    model.materialize(at::kCPU, at::kFloat, 3);
+    model.materialize(device(), at::kFloat, 3);
     auto parameters = model.named_parameters();
     optimizer.attach(parameters, std::vector<double>(parameters.size(), 1.0));
   }
   TrainerParts parts() { return {&model, &data, &strategy, &optimizer, &schedule}; }
   FakeModel model;
   FakeData data;
-  FakeOptimizer optimizer;
+  ScaledOptimizer optimizer;
   FakeSchedule schedule;
   FakeStrategy strategy;
 };
@@ -148,7 +170,11 @@ struct FakeRun {
 /// Keeps every report.
 class Recorder : public RunObserver {
  public:
-  void on_step(const StepReport& report) override { steps.push_back(report); }
+  void on_phase(int64_t step, TrainingPhase) override { step_ = static_cast<size_t>(step); }
+  void on_step(const StepReport& report) override {
+    steps.push_back(report);
+    reported_at.push_back(step_);
+  }
   void on_skipped_step(const SkippedStep& step) override { skipped.push_back(step); }
   void on_checkpoint(int64_t steps_done, const std::string&) override {
     checkpoints.push_back(steps_done);
@@ -156,6 +182,10 @@ class Recorder : public RunObserver {
   std::vector<StepReport> steps;
   std::vector<SkippedStep> skipped;
   std::vector<int64_t> checkpoints;
+  std::vector<size_t> reported_at;  // the step that ran when each was reported
+
+ private:
+  size_t step_ = 0;
 };
 
 }  // namespace s2s::test

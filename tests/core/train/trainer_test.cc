@@ -22,6 +22,7 @@ TrainerSettings settings(int64_t max_steps, std::vector<int64_t> save_every = {}
   TrainerSettings out;
   out.max_steps = max_steps;
   out.accumulate = 2;
+  out.device = s2s::test::device();
   out.saves.every_steps = std::move(save_every);
   return out;
 }
@@ -67,7 +68,7 @@ TEST_CASE("a stop request ends the run after the step, with a checkpoint") {
   Trainer trainer(settings(100), run.parts());
   trainer.add_observer(&recorder);
   trainer.save_checkpoint = [](int64_t) { return std::string("x"); };
-  trainer.stop_requested = [&] { return recorder.steps.size() == 3; };
+  trainer.stop_requested = [&] { return run.data.state() == "6"; };
   CHECK(trainer.run(0) == Trainer::End::kStopped);
   CHECK(recorder.steps.size() == 3);
   CHECK(recorder.checkpoints == std::vector<int64_t>{3});
@@ -205,11 +206,7 @@ TEST_CASE("float16 trains with a loss scale that halves at a skipped update and 
   Recorder recorder;
   Trainer trainer(some, run.parts());
   trainer.add_observer(&recorder);
-  run.model.poison_gradients = true;
-  trainer.stop_requested = [&] {
-    run.model.poison_gradients = recorder.steps.empty();
-    return false;
-  };
+  run.model.poisoned_gradients_step = 0;
   trainer.run(0);
   CHECK(recorder.steps[0].loss_scale == 65536);
   CHECK(recorder.steps[1].loss_scale == 32768);
@@ -222,6 +219,65 @@ TEST_CASE("float16 trains with a loss scale that halves at a skipped update and 
   CHECK(trainer.state().find("\"skipped_steps\":1") != std::string::npos);
   resumed.restore("");  // of a checkpoint without one
   CHECK(resumed.state() == trainer.state());
+}
+
+TEST_CASE("a loss that is not finite never reaches a checkpoint") {
+  for (const int64_t every : {3, 4, 9}) {  // at once, one step later, at the end of the run
+    FakeRun run;
+    run.model.poisoned_step = 2;
+    TrainerSettings some = settings(9);
+    some.saves.every_steps = {every};
+    Recorder recorder;
+    Trainer trainer(some, run.parts());
+    trainer.add_observer(&recorder);
+    trainer.save_checkpoint = [](int64_t) { return std::string("x"); };
+    CHECK_THROWS_WITH_AS(trainer.run(0), doctest::Contains("the loss of step 3 is nan"),
+                         s2s::Error);
+    CHECK(recorder.checkpoints.empty());
+    CHECK(recorder.steps.size() == 2);
+  }
+}
+
+TEST_CASE("a device has the next step before the host reports one, a CPU has not") {
+  FakeRun run;
+  Recorder recorder;
+  Trainer trainer(settings(5), run.parts());
+  trainer.add_observer(&recorder);
+  trainer.run(0);
+  const size_t ahead = s2s::test::device().is_cpu() ? 0 : 1;
+  REQUIRE(recorder.reported_at.size() == 5);
+  for (size_t step = 0; step < 5; ++step) {
+    CHECK(recorder.reported_at[step] == std::min<size_t>(step + ahead, 4));
+    CHECK(recorder.steps[step].step == static_cast<int64_t>(step));
+  }
+}
+
+TEST_CASE("updates in the backward are refused where the whole gradient is needed") {
+  const auto message = [](const TrainerSettings& some, s2s::Optimizer* optimizer = nullptr) {
+    FakeRun run;
+    s2s::TrainerParts parts = run.parts();
+    if (optimizer != nullptr) parts.optimizer = optimizer;
+    try {
+      Trainer(some, parts).run(0);
+    } catch (const s2s::Error& error) {
+      return error.id() + ": " + error.message();
+    }
+    return std::string("it was taken");
+  };
+  TrainerSettings fits = settings(1);
+  fits.accumulate = 1;
+  fits.update_in_backward = true;
+  CHECK(message(fits) == "it was taken");
+  TrainerSettings clips = fits, accumulates = fits, scales = fits;
+  clips.max_grad_norm = 1;
+  accumulates.accumulate = 2;
+  scales.precision = s2s::parse_precision("16-mixed", "here");
+  const std::string id = "config/update-in-backward: trainer.update_in_backward is true, but ";
+  CHECK(message(clips).starts_with(id + "gradients are clipped"));
+  CHECK(message(accumulates).starts_with(id + "gradients are accumulated"));
+  CHECK(message(scales).starts_with(id + "losses are scaled"));
+  s2s::test::FakeOptimizer plain;
+  CHECK(message(fits, &plain).starts_with(id + "the optimizer takes all gradients at once"));
 }
 
 TEST_CASE("a precision that nobody knows is refused with those that are known") {

@@ -30,17 +30,14 @@ class Plain : public s2s::ParallelStrategy {
     if (size() == 1) return;
     for (const at::Tensor& gradient : s2s::gradients_of(model)) world_->all_reduce(gradient).wait();
   }
-  double clip_grad_norm(s2s::Block& model, double max_norm) override {
-    std::vector<at::Tensor> gradients = s2s::gradients_of(model);
-    const double norm = s2s::gradient_norm(gradients);
-    s2s::clip_gradients(gradients, norm, max_norm);
-    return norm;
+  at::Tensor grad_norm(s2s::Block& model) override {
+    return s2s::gradient_norm(s2s::gradients_of(model));
   }
-  std::vector<double> sum_over_data(std::vector<double> values) override {
+  at::Tensor reduce_over_data(const at::Tensor& values) override {
     if (size() == 1) return values;
-    const at::Tensor sums = at::tensor(values, at::kDouble);
+    const at::Tensor sums = values.clone();
     world_->all_reduce(sums).wait();
-    return {sums.data_ptr<double>(), sums.data_ptr<double>() + sums.numel()};
+    return sums;
   }
   std::vector<std::string> gather_texts(const std::string& text) override {
     if (size() == 1) return {text};

@@ -17,7 +17,10 @@ class InitialValues;
 /// order:
 ///
 ///   attach; then for each step begin_step, (begin_micro_batch, forward, backward) for each
-///   micro-batch, finish_backward, scale_gradients, clip_grad_norm, Optimizer::step, after_update.
+///   micro-batch, finish_backward, grad_norm, Optimizer::step, after_update. scale_gradients may be
+///   called before or after grad_norm.
+///
+/// A step on a device makes the host wait for nothing that the strategy does not have to know.
 class ParallelStrategy {
  public:
   virtual ~ParallelStrategy();
@@ -47,15 +50,18 @@ class ParallelStrategy {
   virtual void finish_backward(Block& model) = 0;
   /// Multiplies all gradients, once they are complete.
   virtual void scale_gradients(Block& model, double factor);
-  /// Computes the global norm of all gradients in float32, equal on all ranks. Scales the gradients
-  /// when it exceeds max_norm > 0.
-  virtual double clip_grad_norm(Block& model, double max_norm) = 0;
+  /// Returns the global norm of all gradients: float64 without dimensions, equal on all ranks,
+  /// where the gradients are. The host need not wait for it.
+  virtual at::Tensor grad_norm(Block& model) = 0;
   /// Called after the tensors of optimizer_parameters or `parts` have new values.
   virtual void after_update(Block& model);
-  /// Sums each value over the data ranks; the result is bit-identical on all ranks. For loss
-  /// normalizers and metrics. Ranks that read the same data contribute their mean, so that a value
-  /// that only one of them has set is not lost.
-  virtual std::vector<double> sum_over_data(std::vector<double> values) = 0;
+  /// Sums each value over the data ranks; the result is bit-identical on all ranks. Ranks that read
+  /// the same data contribute their mean, so that a value that only one of them has set is not
+  /// lost. values: float64, one dim, on any device. The sums may be on another one, and the host
+  /// need not wait for them.
+  virtual at::Tensor reduce_over_data(const at::Tensor& values) = 0;
+  /// The same for values of the host, which waits. For loss normalizers and metrics.
+  std::vector<double> sum_over_data(const std::vector<double>& values);
   /// Gathers the texts of all data ranks, in their order, on every rank of the run. For messages
   /// and small reports. Ranks that read the same data have the same text. Default: this rank's
   /// text, for a mesh with one data rank; other strategies call all_gather_texts on their data

@@ -12,10 +12,8 @@ namespace s2s {
 /// All defined gradients, in the order of parameters.
 std::vector<at::Tensor> gradients_of(Block& model);
 
-/// Global norm of all gradients (the norm of their norms), in float32; 0 without gradients.
-double gradient_norm(const std::vector<at::Tensor>& gradients);
-
-/// Scales gradients with the global norm `norm` so that it is at most `max_norm`; 0: never scales.
-void clip_gradients(std::vector<at::Tensor>& gradients, double norm, double max_norm);
+/// Global norm of all gradients (the norm of their norms, which are float32): float64 without
+/// dimensions, where the gradients are. 0 without gradients.
+at::Tensor gradient_norm(const std::vector<at::Tensor>& gradients);
 
 }  // namespace s2s

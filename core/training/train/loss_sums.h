@@ -1,0 +1,27 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "s2s/kinds/speech_model.h"
+
+namespace s2s {
+
+/// The losses of a step's micro-batches, summed in float64 where they were computed. The host waits
+/// for nothing.
+class LossSums {
+ public:
+  void add(const LossTerms& loss);
+  /// Names of the loss terms, in order.
+  std::vector<std::string> names() const;
+  /// The sum of the loss, then those of its terms, as `names` has them: float64, one dim. Needs one
+  /// call of `add` or more.
+  at::Tensor numbers() const;
+
+ private:
+  at::Tensor total_;
+  std::map<std::string, at::Tensor> parts_;
+};
+
+}  // namespace s2s
