@@ -10,11 +10,25 @@
 #include "parallel/process_ranks.h"
 #include "parallel/thread_ranks.h"
 #include "parallel/trained_models.h"
+#include "s2s/nn/decoder.h"
 
 using namespace s2s;
 using namespace s2s::test;
 
 namespace {
+
+/// In flat memory without biases between them, the layers of an attention are one product.
+void check_joined(Block& model) {
+  model.for_each_block([](const std::string& path, Block& block) {
+    auto* const attention = dynamic_cast<GroupedQueryAttention*>(&block);
+    if (attention == nullptr || attention->q_proj.bias.defined()) return;
+    CAPTURE(path);
+    const Linear &q = attention->q_proj, &k = attention->k_proj;
+    CHECK((q.hooks() == nullptr || q.hooks()->only_calls(q)));
+    if (!k.weight.is_alias_of(q.weight)) return;  // the next bucket of ddp
+    CHECK(k.weight.storage_offset() == q.weight.storage_offset() + q.weight.numel());
+  });
+}
 
 /// The same model with its memory on the device.
 TrainedModel on_device(TrainedModel trained) {
@@ -23,6 +37,10 @@ TrainedModel on_device(TrainedModel trained) {
     auto model = make(registries);
     model->to(test_device(), at::kFloat);
     return model;
+  };
+  trained.attached = [](Communicator*, SpeechModel& model, const ShardPlan&) {
+    const bool is_flat = model.hooks() != nullptr;
+    if (is_flat) check_joined(model);
   };
   return trained;
 }

@@ -225,8 +225,9 @@ def duplex_rows(entries):
     for entry in entries:
         figures = entry.get("figures")
         if entry["name"].startswith("decode_") and figures:
-            rows = entry["name"].removeprefix("decode_")
-            yield (f"| decode | {figures['precision']}, {rows} conversations | ours "
+            rows, _, is_plain = entry["name"].removeprefix("decode_").partition("_")
+            what = "ours, S2S_GRAPHS=off" if is_plain else "ours"
+            yield (f"| decode | {figures['precision']}, {rows} conversations | {what} "
                    f"| {figures['generate_frame_ms']:.2f} a frame | | | | |")
 
 

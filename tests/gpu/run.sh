@@ -14,7 +14,8 @@
 #   bench-1b      training steps of 1.1 billion parameters; ours, transformers', PyTorch's
 #   bench-8b      the same of 8 billion
 #   bench-duplex  training steps of a duplex model with 1.2 billion parameters
-#   decode        time of a frame while a duplex model answers, for 1, 8 and 32 conversations
+#   decode        time of a frame while a duplex model answers, for 1, 8 and 32 conversations, with
+#                 graphs and with S2S_GRAPHS=off
 #   profile       a timeline of one step, and the kernels' counters where ncu is there
 #   all           all of them
 #
@@ -280,9 +281,9 @@ phase_bench-8b() {
   else bench bench-8b 8b 4096 1 none; fi
 }
 
-# duplex NAME ROWS SECONDS STEPS
+# duplex NAME ROWS SECONDS STEPS [PRECISION]
 duplex() {
-  local options=$tree/tests/benchmark/duplex_1.1b.json precision=bf16-mixed
+  local options=$tree/tests/benchmark/duplex_1.1b.json precision=${5:-bf16-mixed}
   if [ $device = cpu ]; then options=$tree/tests/benchmark/duplex_41m.json precision=32; fi
   step 300 "$1" "$s2s" bench model --options "$options" --precision $precision --batch-size "$2" \
     --seconds "$3" --steps "$4" --device "$device"
@@ -299,7 +300,9 @@ phase_decode() {
   local rows
   for rows in 1 8 32; do
     if [ $device = cpu ]; then duplex "decode_$rows" 1 2 1; break; fi
-    duplex "decode_$rows" $rows 10 1
+    # Under autocast frames are not repeated as graphs.
+    duplex "decode_$rows" $rows 10 1 bf16-true
+    S2S_GRAPHS=off duplex "decode_${rows}_plain" $rows 10 1 bf16-true
   done
 }
 

@@ -175,6 +175,30 @@ TEST_CASE("adapters beside split weights get the whole model's gradients, the fr
   }
 }
 
+TEST_CASE("a split leaves alone the layers whose boundary does the work for them") {
+  LlmPlugins plugins;
+  const Case test{plugins, kFamilies[1] + std::string(kSizes)};
+  auto models = models_of_ranks(test, 2);
+  const auto errors = run_thread_ranks(2, [&](Communicator& world) {
+    const MeshShape shape = tensor_mesh(2, true);
+    const MeshGroups mesh(world, shape);
+    Backbone& model = *models[static_cast<size_t>(world.rank())];
+    const SplitDoors hooks(model, test.plan(model, shape), mesh);
+    const auto leaves = [&](const char* path) {
+      return hooks.split().leaves_alone(*model.find_block(path));
+    };
+    for (const char* path : {"layers.1.self_attn.q_proj", "layers.0.self_attn.v_proj",
+                             "layers.0.mlp.gate_proj", "layers.0.mlp.up_proj"}) {
+      if (!leaves(path)) throw std::runtime_error(path);
+    }
+    for (const char* path : {"layers.1.self_attn", "layers.1.self_attn.o_proj", "layers.0.mlp",
+                             "layers.0.mlp.down_proj", "embed_tokens"}) {
+      if (leaves(path)) throw std::runtime_error(path);
+    }
+  });
+  CHECK(errors == std::vector<std::string>(2));
+}
+
 TEST_CASE("a model in eval mode gives the whole model's gradients, too") {
   LlmPlugins plugins;
   const auto rest = [](Backbone& model) { model.train(false); };

@@ -68,6 +68,12 @@ EngineHooks::~EngineHooks() {
 
 void EngineHooks::use(Block& block) { inside_.schedule->pre_forward(hooks_.at(&block).unit); }
 
+bool EngineHooks::only_calls(const Block& block) const {
+  const Hook& hook = hooks_.at(&block);
+  return !hook.is_unit && !hook.recomputes &&
+         (inside_.split == nullptr || inside_.split->leaves_alone(block));
+}
+
 const VocabularySplit* EngineHooks::vocabulary_split(const Block& block) const {
   return inside_.split != nullptr ? inside_.split->vocabulary_split(block) : nullptr;
 }

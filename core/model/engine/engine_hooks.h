@@ -29,6 +29,7 @@ class EngineHooks : public BlockHooks {
 
   at::Tensor call(Block& block, const at::Tensor& x, const Forward& forward) override;
   void use(Block& block) override;
+  bool only_calls(const Block& block) const override;
   const VocabularySplit* vocabulary_split(const Block& block) const override;
 
  private:

@@ -179,6 +179,13 @@ at::Tensor TensorSplit::exchanged(const Hook& hook, const at::Tensor& x,
   return exchange(x, pair, mesh_.tensor(), length_, hook.path);
 }
 
+bool TensorSplit::leaves_alone(const Block& block) const {
+  const auto found = hooks_.find(&block);
+  if (found == hooks_.end()) return true;
+  const Hook& hook = found->second;
+  return hook.entry == Entry::kNone && hook.exit == Exit::kNone && hook.bias == nullptr;
+}
+
 at::Tensor TensorSplit::before(Block& block, const at::Tensor& x) {
   const auto found = hooks_.find(&block);
   if (found == hooks_.end()) return x;

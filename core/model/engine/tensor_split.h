@@ -54,6 +54,8 @@ class TensorSplit {
 
   /// Returns the vocabulary split of a head; null when its rows are not split.
   const VocabularySplit* vocabulary_split(const Block& block) const;
+  /// True if `before` and `after` return what they are given.
+  bool leaves_alone(const Block& block) const;
   /// `parameter`: the address of the member (NamedTensor::tensor).
   const TensorPlacement& share(const at::Tensor* parameter) const;
 

@@ -5,6 +5,9 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
+#include <map>
+#include <string>
+
 #include "base/fnv.h"
 #include "s2s/error.h"
 
@@ -34,6 +37,25 @@ void draw(const NamedTensor& parameter, uint64_t seed, const at::Tensor& destina
     value.uniform_(-init.scale, init.scale, generator);
   }
   if (!is_direct) destination.copy_(value);
+}
+
+/// Layers of one block with inputs of one size have the same key for their weights, and another one
+/// for their biases: on a device they lie one after the other, so that one product can compute all
+/// (nn/joined_linear.h). Parameters whose end is no good beginning for the next stand alone.
+std::string sibling_key(const NamedTensor& parameter) {
+  constexpr size_t kAlignment = 64;  // bytes
+  const at::Tensor& tensor = *parameter.tensor;
+  const size_t own = parameter.name.rfind('.');
+  const size_t bytes = static_cast<size_t>(tensor.numel()) * tensor.element_size();
+  if (own == std::string::npos || own == 0 || tensor.dim() == 0 || bytes % kAlignment != 0) {
+    return parameter.name;
+  }
+  const size_t layer = parameter.name.rfind('.', own - 1);
+  const std::string block = layer == std::string::npos ? "" : parameter.name.substr(0, layer);
+  std::string key =
+      block + "/" + parameter.name.substr(own) + "/" + c10::toString(tensor.scalar_type());
+  for (const int64_t size : tensor.sizes().slice(1)) key += "/" + std::to_string(size);
+  return key;
 }
 
 }  // namespace
@@ -93,12 +115,41 @@ void InitialValues::write(const at::Tensor* parameter, const at::Tensor& destina
   }
 }
 
-void InitialValues::fill(const std::vector<NamedTensor>& parameters) const {
-  std::vector<std::pair<at::Tensor*, at::Tensor>> values, drawn;
-  for (const NamedTensor& parameter : parameters) {
-    at::Tensor& member = *parameter.tensor;
+std::vector<at::Tensor> InitialValues::allocate(const std::vector<NamedTensor>& parameters) const {
+  std::vector<at::Tensor> memory(parameters.size());
+  std::map<std::string, std::vector<size_t>> siblings;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const at::Tensor& member = *parameters[i].tensor;
     if (!member.is_meta()) continue;
-    at::Tensor value = at::empty(member.sizes(), member.options().device(settings_.device));
+    if (settings_.device.is_cpu()) {
+      memory[i] = at::empty(member.sizes(), member.options().device(settings_.device));
+    } else {
+      siblings[sibling_key(parameters[i])].push_back(i);
+    }
+  }
+  for (const auto& [key, members] : siblings) {
+    int64_t numel = 0;
+    for (const size_t i : members) numel += parameters[i].tensor->numel();
+    const at::TensorOptions options = parameters[members.front()].tensor->options();
+    const at::Tensor all = at::empty({numel}, options.device(settings_.device));
+    int64_t begin = 0;
+    for (const size_t i : members) {
+      const at::IntArrayRef sizes = parameters[i].tensor->sizes();
+      memory[i] = at::empty({0}, all.options());
+      memory[i].set_(all.storage(), begin, sizes, c10::contiguous_strides(sizes));
+      begin += parameters[i].tensor->numel();
+    }
+  }
+  return memory;
+}
+
+void InitialValues::fill(const std::vector<NamedTensor>& parameters) const {
+  const std::vector<at::Tensor> memory = allocate(parameters);
+  std::vector<std::pair<at::Tensor*, at::Tensor>> values, drawn;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    at::Tensor& member = *parameters[i].tensor;
+    if (!member.is_meta()) continue;
+    const at::Tensor& value = memory[i];
     if (stored_.contains(&member)) {
       write(&member, value);
     } else {

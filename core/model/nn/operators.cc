@@ -44,6 +44,18 @@ const Component<DeviceKernels>* find_kernels(const std::string& device,
   }
 }
 
+/// Returns true if the environment variable has its only value.
+bool is_chosen(const char* variable, std::string_view value, const BuildContext& context) {
+  const char* const wish = std::getenv(variable);
+  if (wish == nullptr || *wish == '\0') return false;
+  if (wish == value) return true;
+  if (context.warn) {
+    context.warn(std::string(variable) + ": '" + wish + "' is ignored; the only value is '" +
+                 std::string(value) + "'");
+  }
+  return false;
+}
+
 }  // namespace
 
 Operators::Operators()
@@ -66,16 +78,14 @@ std::unique_ptr<DeviceKernels> make_device_kernels(at::DeviceType device,
                                                    const BuildContext& context) {
   if (device == at::kCPU) return nullptr;
   S2S_ASSERT(context.registries != nullptr, "kernels are looked up in the registries");
-  if (const char* const wish = std::getenv("S2S_KERNELS"); wish != nullptr && *wish != '\0') {
-    if (std::string_view(wish) == "plain") return nullptr;
-    if (context.warn) {
-      context.warn(std::string("S2S_KERNELS: '") + wish +
-                   "' is ignored; the only value is 'plain'");
-    }
-  }
+  if (is_chosen("S2S_KERNELS", "plain", context)) return nullptr;
+  const bool with_graphs = !is_chosen("S2S_GRAPHS", "off", context);
   const auto* const component =
       find_kernels(c10::DeviceTypeName(device, /*lower_case=*/true), *context.registries);
-  return component == nullptr ? nullptr : component->create(Config::map(), context);
+  if (component == nullptr) return nullptr;
+  std::unique_ptr<DeviceKernels> kernels = component->create(Config::map(), context);
+  if (with_graphs) offer_graphs(device, *kernels);
+  return kernels;
 }
 
 }  // namespace s2s

@@ -41,10 +41,13 @@ const Operators& operators();
 /// Returns true if the type of device of `x` has an implementation of its own.
 bool is_implemented(const c10::OperatorHandle& op, const at::Tensor& x);
 
-/// Makes the component `kernels` of a type of device. Its operators are in use while it lives.
-/// Returns null for the CPU, if no plugin provides one, or if S2S_KERNELS is `plain`. Errors: those
-/// of the plugin.
+/// Makes the component `kernels` of a type of device. Its operators and graphs are in use while it
+/// lives. Returns null for the CPU, if no plugin provides one, or if S2S_KERNELS is `plain`. With
+/// S2S_GRAPHS `off`, its graphs are not used. Errors: those of the plugin.
 std::unique_ptr<DeviceKernels> make_device_kernels(at::DeviceType device,
                                                    const BuildContext& context);
+
+/// Lets make_device_graph ask these kernels, as long as they live.
+void offer_graphs(at::DeviceType device, DeviceKernels& kernels);
 
 }  // namespace s2s

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
@@ -86,9 +87,17 @@ at::Tensor sampling_scores(const at::Tensor& logits_BV, const at::Tensor& so_far
   return options.top_p < 1 ? nucleus(scores_BV, options.top_p) : scores_BV;
 }
 
-Sampler::Sampler(SamplingOptions options)
-    : options_(options),
-      generator_(at::detail::createCPUGenerator(static_cast<uint64_t>(options.seed))) {}
+Sampler::Sampler(SamplingOptions options) : options_(options) {}
+
+const at::Generator& Sampler::generator(at::Device device) {
+  if (generator_.defined() && generator_.device().type() == device.type()) return generator_;
+  generator_ = device.is_cpu() ? at::detail::createCPUGenerator()
+                               : at::globalContext()
+                                     .getAcceleratorHooksInterface(device.type())
+                                     .getNewGenerator(device.index());
+  generator_.set_current_seed(static_cast<uint64_t>(options_.seed));
+  return generator_;
+}
 
 at::Tensor Sampler::next(const at::Tensor& logits_BV, const at::Tensor& so_far_BT) {
   const at::NoGradGuard no_grad;
@@ -96,12 +105,12 @@ at::Tensor Sampler::next(const at::Tensor& logits_BV, const at::Tensor& so_far_B
   if (options_.temperature == 0) return scores_BV.argmax(-1);
   const at::Tensor chances_BV = scores_BV.to(at::kDouble).softmax(-1);
   const at::Tensor drawn =
-      at::rand({chances_BV.size(0), 1}, generator_, at::TensorOptions(at::kDouble));
+      at::rand({chances_BV.size(0), 1}, generator(chances_BV.device()), chances_BV.options());
   // Pick the first token at which the cumulative probability exceeds the draw. A token of
   // probability 0 is never picked.
   const at::Tensor sums_BV = chances_BV.cumsum(-1);
   const at::Tensor total_B1 = sums_BV.narrow(1, sums_BV.size(1) - 1, 1);
-  const at::Tensor is_before = sums_BV <= drawn.to(sums_BV.device()) * total_B1;
+  const at::Tensor is_before = sums_BV <= drawn * total_B1;
   return is_before.logical_and(sums_BV < total_B1).sum(-1);
 }
 
@@ -113,6 +122,7 @@ at::Tensor generate_tokens(Backbone& model, const at::Tensor& prompt_BP, int64_t
   const at::Tensor all = at::empty({prompt_BP.size(0), begin + count}, prompt_BP.options());
   all.narrow(1, 0, begin).copy_(prompt_BP);
   KvCache cache(model.shape().num_layers);
+  cache.reserve(begin + count, prompt_BP.device());
   SequenceInfo info;
   info.cache = &cache;
   at::Tensor step = prompt_BP;

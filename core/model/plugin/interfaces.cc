@@ -5,7 +5,6 @@
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/codec.h"
 #include "s2s/kinds/communicator.h"
-#include "s2s/kinds/device_kernels.h"
 #include "s2s/kinds/encoder.h"
 #include "s2s/kinds/logger.h"
 #include "s2s/kinds/metric.h"
@@ -17,9 +16,9 @@
 
 namespace s2s {
 
-KvCache::~KvCache() = default;
 Backbone::~Backbone() = default;
 Config Backbone::hf_config() const { return {}; }
+bool Backbone::steps_repeat() const { return false; }
 EncoderStream::~EncoderStream() = default;
 Encoder::~Encoder() = default;
 CodecStream::~CodecStream() = default;
@@ -48,6 +47,5 @@ CollectiveWork::~CollectiveWork() = default;
 Communicator::~Communicator() = default;
 Metric::~Metric() = default;
 RunLogger::~RunLogger() = default;
-DeviceKernels::~DeviceKernels() = default;
 
 }  // namespace s2s

@@ -1,8 +1,10 @@
-// One-pass kernels for NVIDIA GPUs, compiled for the device at first use. No CUDA toolkit is
-// needed, neither to build this nor to run it: the compiler is NVRTC, which LibTorch brings.
+// One-pass kernels for NVIDIA GPUs, compiled for the device at first use, and graphs. No CUDA
+// toolkit is needed, neither to build this nor to run it: the compiler is NVRTC, which LibTorch
+// brings.
 
 #include <torch/library.h>
 
+#include "graph.h"
 #include "ops.h"
 #include "s2s/kinds/device_kernels.h"
 #include "s2s/plugin.h"
@@ -17,8 +19,9 @@ struct KernelOptions {
 class CudaKernels : public DeviceKernels {
  public:
   /// jit: null registers nothing.
-  explicit CudaKernels(std::shared_ptr<Jit> jit)
-      : library_(torch::Library::IMPL, "s2s", c10::DispatchKey::CUDA, __FILE__, __LINE__) {
+  CudaKernels(std::shared_ptr<Jit> jit, std::function<void(const std::string&)> warn)
+      : library_(torch::Library::IMPL, "s2s", c10::DispatchKey::CUDA, __FILE__, __LINE__),
+        warn_(std::move(warn)) {
     if (jit == nullptr) return;
     const auto ops = std::make_shared<NormOps>(std::move(jit));
     using at::Tensor;
@@ -41,9 +44,11 @@ class CudaKernels : public DeviceKernels {
     names_ = {"rms_norm", "add_rms_norm"};
   }
   std::vector<std::string> operators() const override { return names_; }
+  std::unique_ptr<DeviceGraph> make_graph() override { return cuda::make_graph(warn_); }
 
  private:
   torch::Library library_;
+  std::function<void(const std::string&)> warn_;
   std::vector<std::string> names_;
 };
 
@@ -58,15 +63,16 @@ std::unique_ptr<DeviceKernels> create(const Config& node, const BuildContext& co
           "slower: " +
           why);
     }
-    return std::make_unique<CudaKernels>(nullptr);
+    return std::make_unique<CudaKernels>(nullptr, context.warn);
   }
   return std::make_unique<CudaKernels>(
-      std::make_shared<Jit>(std::move(nvrtc), CubinCache(kernel_cache_folder()), context.warn));
+      std::make_shared<Jit>(std::move(nvrtc), CubinCache(kernel_cache_folder()), context.warn),
+      context.warn);
 }
 
 Component<DeviceKernels> component() {
   return {.name = "cuda",
-          .summary = "one-pass norms for NVIDIA GPUs, compiled at first use",
+          .summary = "one-pass norms for NVIDIA GPUs, compiled at first use, and graphs",
           .create = create,
           .options = list_options<KernelOptions>};
 }

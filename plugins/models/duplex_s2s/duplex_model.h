@@ -84,6 +84,8 @@ class DuplexModel : public SpeechModel {
   };
   /// Predicts one frame from the user's frame and the previous frame's tokens.
   Choice step(const UserChannel& user, const Choice& previous, Memory& memory);
+  /// True if a graph of the device can repeat `step`. It then reads no words of the user.
+  bool steps_repeat();
   Perception& perception() { return perception_; }
   const SpecialIds& ids() const { return parts_.ids; }
   const SpeechIds& speech_ids() const { return speech_; }

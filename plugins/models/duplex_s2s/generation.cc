@@ -5,6 +5,7 @@
 
 #include "duplex_errors.h"
 #include "duplex_model.h"
+#include "frames.h"
 #include "s2s/nn/full_precision.h"
 
 namespace s2s::duplex {
@@ -35,11 +36,18 @@ DuplexModel::Choice DuplexModel::step(const UserChannel& user, const Choice& pre
   return {text, codes, at::where(text.eq(parts_.ids.pad), previous.held_B, text)};
 }
 
+bool DuplexModel::steps_repeat() {
+  // Parallel strategies do what a graph does not repeat, and copying looks at more words each time.
+  const bool copies = user_text_ && user_text_->copy() != nullptr;
+  return !copies && parts_.llm->hooks() == nullptr && parts_.llm->steps_repeat();
+}
+
 namespace {
 
+/// ids [T] of the CPU.
 std::vector<int64_t> to_vector(const at::Tensor& ids_T) {
-  const at::Tensor cpu = ids_T.to(at::kCPU, at::kLong).contiguous();
-  return {cpu.data_ptr<int64_t>(), cpu.data_ptr<int64_t>() + cpu.numel()};
+  const at::Tensor ids = ids_T.contiguous();
+  return {ids.const_data_ptr<int64_t>(), ids.const_data_ptr<int64_t>() + ids.numel()};
 }
 
 /// Switches a model to eval mode for a scope.
@@ -65,11 +73,10 @@ Generation DuplexModel::generate(const at::Tensor& audio_BS, const at::Tensor& l
   const EvalScope eval(*this);
   const EncoderOutput heard = perception_.forward(audio_BS, lengths_B);
   const UserChannel user = user_channel(heard.features_BTH);
-  Memory memory(*this);
-  Choice choice = initial_choice(audio_BS.size(0), audio_BS.device());
+  Frames frames(*this, audio_BS.size(0), user.frames_BTH.size(1));
   std::vector<at::Tensor> text, codes;
   for (int64_t t = 0; t < user.frames_BTH.size(1); ++t) {
-    choice = step(user.narrow(t, 1), choice, memory);
+    const Choice& choice = frames.next(user.narrow(t, 1));
     text.push_back(choice.text_B);
     codes.push_back(choice.codes_BK);
   }
@@ -77,10 +84,13 @@ Generation DuplexModel::generate(const at::Tensor& audio_BS, const at::Tensor& l
   out.tokens_text_BT = at::stack(text, 1);
   out.tokens_audio_BTK = at::stack(codes, 1);
   out.token_lens_B = heard.lengths_B;
-  for (int64_t b = 0; parts_.tokenizer != nullptr && b < audio_BS.size(0); ++b) {
-    const int64_t length = heard.lengths_B[b].item<int64_t>();
-    out.text.push_back(
-        parts_.tokenizer->decode(to_vector(out.tokens_text_BT[b].narrow(0, 0, length))));
+  if (parts_.tokenizer != nullptr) {
+    const at::Tensor text_BT = out.tokens_text_BT.cpu();
+    const at::Tensor lengths = heard.lengths_B.cpu();
+    for (int64_t b = 0; b < audio_BS.size(0); ++b) {
+      const int64_t length = lengths[b].item<int64_t>();
+      out.text.push_back(parts_.tokenizer->decode(to_vector(text_BT[b].narrow(0, 0, length))));
+    }
   }
   if (decode_audio) {
     const FullPrecision full_precision;
@@ -94,10 +104,6 @@ Generation DuplexModel::generate(const at::Tensor& audio_BS, const at::Tensor& l
 
 namespace {
 
-at::Device device_of(DuplexModel& model) {
-  return model.named_parameters().front().tensor->device();
-}
-
 class Session : public DuplexSession {
  public:
   explicit Session(DuplexModel& model)
@@ -105,9 +111,8 @@ class Session : public DuplexSession {
         eval_(model),
         encoder_(model.perception().open_stream(1)),
         decoder_(model.codec().open_stream(1)),
-        silence_K_(model.codec().silence_codes()),
-        memory_(model),
-        choice_(model.initial_choice(1, device_of(model))) {}
+        silence_K_(model.codec().silence_codes().cpu()),
+        frames_(model, 1, 0) {}
 
   Output push(const at::Tensor& samples_S) override {
     const at::NoGradGuard no_grad;
@@ -120,22 +125,32 @@ class Session : public DuplexSession {
   }
 
  private:
+  /// Decodes the new frames and returns their tokens [T, 1 + K] on the CPU, text first. The host
+  /// waits for the device once.
+  at::Tensor tokens_of(const at::Tensor& frames_1TH) {
+    const DuplexModel::UserChannel user = model_.user_channel(frames_1TH);
+    std::vector<at::Tensor> tokens;
+    for (int64_t t = 0; t < user.frames_BTH.size(1); ++t) {
+      const DuplexModel::Choice& choice = frames_.next(user.narrow(t, 1));
+      tokens.push_back(at::cat({choice.text_B.unsqueeze(1), choice.codes_BK}, 1));
+    }
+    return at::cat(tokens).cpu();
+  }
+
   Output answer(const at::Tensor& frames_1TH, bool last) {
     Output out;
-    std::vector<at::Tensor> audio, codes;
-    const DuplexModel::UserChannel user = model_.user_channel(frames_1TH);
-    for (int64_t t = 0; t < user.frames_BTH.size(1); ++t) {
-      choice_ = model_.step(user.narrow(t, 1), choice_, memory_);
-      out.text_tokens.push_back(choice_.text_B.item<int64_t>());
-      codes.push_back(choice_.codes_BK);
-      const at::Tensor spoken =
-          replace_control_codes(choice_.codes_BK.unsqueeze(1), silence_K_, model_.speech_ids());
-      audio.push_back(decoder_->push(spoken.transpose(1, 2).contiguous()));
+    std::vector<at::Tensor> audio;
+    out.codes_TK = at::empty({0, 0}, at::kLong);
+    if (frames_1TH.size(1) > 0) {
+      const at::Tensor tokens = tokens_of(frames_1TH);
+      out.text_tokens = to_vector(tokens.select(1, 0));
+      out.codes_TK = tokens.narrow(1, 1, tokens.size(1) - 1);
+      const at::Tensor spoken_KT =
+          replace_control_codes(out.codes_TK, silence_K_, model_.speech_ids()).t();
+      audio.push_back(decoder_->push(spoken_KT.unsqueeze(0).contiguous()));
     }
     if (last) audio.push_back(decoder_->finish());
-    const at::Tensor none = at::empty({1, 0});
-    out.audio_S = (audio.empty() ? none : at::cat(audio, 1)).squeeze(0);
-    out.codes_TK = codes.empty() ? at::empty({0, 0}, at::kLong) : at::cat(codes, 0);
+    out.audio_S = (audio.empty() ? at::empty({1, 0}) : at::cat(audio, 1)).squeeze(0);
     return out;
   }
 
@@ -144,8 +159,7 @@ class Session : public DuplexSession {
   std::unique_ptr<EncoderStream> encoder_;
   std::unique_ptr<CodecStream> decoder_;
   at::Tensor silence_K_;
-  DuplexModel::Memory memory_;
-  DuplexModel::Choice choice_;
+  Frames frames_;
 };
 
 }  // namespace

@@ -5,6 +5,8 @@
 namespace s2s::duplex {
 namespace {
 
+constexpr int64_t kFirstFrames = 64;
+
 bool guards_repetition(const SamplingOptions& options) {
   return options.repetition_penalty != 1 || options.no_repeat_ngram_size > 0;
 }
@@ -29,15 +31,31 @@ TokenChoice::TokenChoice(const SamplingOptions& options, const SpecialIds& ids)
 
 at::Tensor TokenChoice::text(const at::Tensor& logits_BV) {
   if (!draws_ && !has_guards_) return logits_BV.argmax(-1);
-  const auto ids = at::TensorOptions(at::kLong).device(logits_BV.device());
-  if (!words_BT_.defined()) words_BT_ = at::empty({logits_BV.size(0), 0}, ids);
-  const at::Tensor chosen_B = text_.next(logits_BV, words_BT_);
+  const at::Tensor chosen_B = text_.next(logits_BV, words_so_far(logits_BV));
   if (has_guards_) {
     const at::Tensor is_mark =
         chosen_B.eq(ids_.pad).logical_or(chosen_B.eq(ids_.bos)).logical_or(chosen_B.eq(ids_.eos));
-    words_BT_ = at::cat({words_BT_, chosen_B.masked_fill(is_mark, -1).unsqueeze(1)}, 1);
+    words_BT_.select(1, num_words_).copy_(chosen_B.masked_fill(is_mark, -1));
+    ++num_words_;
   }
   return chosen_B;
+}
+
+at::Tensor TokenChoice::words_so_far(const at::Tensor& logits_BV) {
+  const auto ids = at::TensorOptions(at::kLong).device(logits_BV.device());
+  if (!has_guards_) return at::empty({logits_BV.size(0), 0}, ids);
+  if (!words_BT_.defined()) words_BT_ = at::empty({logits_BV.size(0), kFirstFrames}, ids);
+  if (num_words_ == words_BT_.size(1)) {
+    const at::Tensor larger = at::empty({logits_BV.size(0), 2 * num_words_}, ids);
+    larger.narrow(1, 0, num_words_).copy_(words_BT_);
+    words_BT_ = larger;
+  }
+  return words_BT_.narrow(1, 0, num_words_);
+}
+
+std::vector<at::Generator> TokenChoice::generators(at::Device device) {
+  if (!draws_) return {};
+  return {text_.generator(device), audio_.generator(device)};
 }
 
 at::Tensor TokenChoice::codes(const at::Tensor& logits_BKV) {

@@ -8,10 +8,18 @@
 
 #include "nn/fused.h"
 #include "s2s/nn/decoder.h"
+#include "s2s/nn/device_graph.h"
 
 namespace {
 
 using s2s::Operators;
+
+struct NoGraph : s2s::DeviceGraph {
+  bool record(const std::function<void()>&, const std::vector<at::Generator>&) override {
+    return false;
+  }
+  void replay() override {}
+};
 
 /// As a plugin does, for the CPU: in float64, and it counts its calls.
 class CountedKernels : public s2s::DeviceKernels {
@@ -37,6 +45,7 @@ class CountedKernels : public s2s::DeviceKernels {
                   });
   }
   std::vector<std::string> operators() const override { return {"add_rms_norm"}; }
+  std::unique_ptr<s2s::DeviceGraph> make_graph() override { return std::make_unique<NoGraph>(); }
 
   int forwards = 0;
   int backwards = 0;
@@ -174,6 +183,39 @@ TEST_CASE("kernels of a device come from the registries, unless S2S_KERNELS is p
   ::unsetenv("S2S_KERNELS");
   REQUIRE(said.size() == 1);
   CHECK(said[0] == "S2S_KERNELS: 'fast' is ignored; the only value is 'plain'");
+}
+
+TEST_CASE("graphs come from the kernels that live, unless S2S_GRAPHS is off") {
+  s2s::Registries registries;
+  std::vector<std::string> said;
+  s2s::BuildContext context;
+  context.registries = &registries;
+  context.warn = [&](const std::string& message) { said.push_back(message); };
+  s2s::Component<s2s::DeviceKernels> component;
+  component.name = "cuda";
+  component.create = [](const s2s::Config&, const s2s::BuildContext&) {
+    return std::unique_ptr<s2s::DeviceKernels>(std::make_unique<CountedKernels>());
+  };
+  registries.of<s2s::DeviceKernels>().add(component);
+  const auto has_graph = [] { return s2s::make_device_graph({at::kCUDA, 0}) != nullptr; };
+  CHECK_FALSE(has_graph());
+  {
+    const auto kernels = s2s::make_device_kernels(at::kCUDA, context);
+    CHECK(has_graph());
+    CHECK(s2s::make_device_graph(at::kCPU) == nullptr);
+  }
+  CHECK_FALSE(has_graph());
+  ::setenv("S2S_GRAPHS", "off", 1);
+  const auto kernels = s2s::make_device_kernels(at::kCUDA, context);
+  CHECK(kernels != nullptr);
+  CHECK_FALSE(has_graph());
+  CHECK(said.empty());
+  ::setenv("S2S_GRAPHS", "no", 1);
+  const auto others = s2s::make_device_kernels(at::kCUDA, context);
+  CHECK(has_graph());
+  ::unsetenv("S2S_GRAPHS");
+  REQUIRE(said.size() == 1);
+  CHECK(said[0] == "S2S_GRAPHS: 'no' is ignored; the only value is 'off'");
 }
 
 TEST_CASE("a decoder's layers call the norm of a sum, one each") {

@@ -1,12 +1,14 @@
 // The plugin itself: what it registers, and on a GPU what its kernels compute.
 
 #include <ATen/ATen.h>
+#include <ATen/Context.h>
 #include <doctest/doctest.h>
 
 #include "nn/fused.h"
 #include "nn/operators.h"
 #include "parallel/gpus.h"
 #include "plugins/built_plugins.h"
+#include "s2s/nn/device_graph.h"
 
 namespace {
 
@@ -75,8 +77,50 @@ TEST_CASE("the plugin registers its operators for as long as its object lives") 
   CHECK(has_cuda(operators.rms_norm_backward));
   CHECK(has_cuda(operators.add_rms_norm));
   CHECK(has_cuda(operators.add_rms_norm_backward));
+  const at::Device gpu(at::kCUDA, 0);
+  CHECK(s2s::make_device_graph(gpu) != nullptr);
   kernels.reset();
   CHECK_FALSE(has_cuda(operators.add_rms_norm));
+  CHECK(s2s::make_device_graph(gpu) == nullptr);
+}
+
+TEST_CASE("on a GPU a graph repeats work on the same memory, and its draws go on") {
+  if (s2s::test::num_gpus() == 0) {
+    MESSAGE("skipped: no GPU here");
+    return;
+  }
+  BuiltPlugins plugins;
+  std::vector<std::string> said;
+  const auto kernels = make_kernels(plugins, said);
+  const at::Device gpu(at::kCUDA, 0);
+  const auto options = at::TensorOptions(gpu).dtype(at::kFloat);
+  const auto new_generator = [&] {
+    at::Generator generator =
+        at::globalContext().getAcceleratorHooksInterface(at::kCUDA).getNewGenerator(0);
+    generator.set_current_seed(3);
+    return generator;
+  };
+  const at::Generator drawing = new_generator(), expected = new_generator();
+  at::Tensor position = at::zeros({1}, options.dtype(at::kLong));
+  at::Tensor memory = at::zeros({8, 4}, options), draws = at::zeros({4}, options);
+  const auto work = [&] {
+    draws.copy_(at::rand({4}, drawing, options));
+    memory.index_copy_(0, position, draws.unsqueeze(0));
+    position.add_(1);
+  };
+  const auto graph = s2s::make_device_graph(gpu);
+  REQUIRE(graph->record(work, {drawing}));
+  CHECK(position.item<int64_t>() == 0);  // recorded, not run
+  for (int64_t i = 0; i < 8; ++i) {
+    graph->replay();
+    CHECK(position.item<int64_t>() == i + 1);
+    CHECK(memory[i].equal(at::rand({4}, expected, options)));
+  }
+  const auto waiting = s2s::make_device_graph(gpu);
+  CHECK_FALSE(waiting->record([&] { position.item<int64_t>(); }, {}));
+  REQUIRE(said.size() == 1);
+  CHECK(said[0].find("cannot repeat this work as a graph") != std::string::npos);
+  CHECK((memory + 1).sum().item<float>() > 0);  // the GPU goes on
 }
 
 TEST_CASE("on a GPU the kernels equal float64, forward and backward") {

@@ -25,6 +25,8 @@ struct BackboneShape {
   bool tied_head = false;  // lm_head uses the embedding's weight
 };
 
+class FixedKeys;
+
 /// Keys and values of the frames seen so far, one pair per layer. The memory grows by doubling.
 class KvCache {
  public:
@@ -38,8 +40,19 @@ class KvCache {
   /// Number of cached frames, not counting the current step.
   int64_t length() const { return length_; }
   /// Called by the backbone once per forward, after the last layer.
-  void advance(int64_t num_frames) { length_ += num_frames; }
+  void advance(int64_t num_frames);
+  /// Called in place of `advance` for a step that the device repeats from a graph.
+  void advance_host(int64_t num_frames) { length_ += num_frames; }
   void clear();
+
+  /// Gives the keys memory for at least `positions` frames in all, so that steps with one frame
+  /// have the same shapes until that many are cached. Begins with an empty cache, and is called
+  /// before each step. Does nothing on a CPU: there, shapes cost nothing.
+  void reserve(int64_t positions, at::Device device);
+  /// Frames that there is memory for; 0 unless it was reserved.
+  int64_t capacity() const;
+  /// The reserved memory, for core's own attention; null unless there is some.
+  FixedKeys* fixed() { return fixed_.get(); }
 
  private:
   struct Entry {
@@ -49,6 +62,7 @@ class KvCache {
   };
   std::vector<Entry> entries_;
   int64_t length_ = 0;
+  std::unique_ptr<FixedKeys> fixed_;
 };
 
 /// What a decoder block needs in addition to its input.
@@ -80,6 +94,9 @@ class Backbone : public BlockOf<const SequenceInfo&> {
   virtual NameMap checkpoint_names() const = 0;
   /// The config.json of this model for transformers. Default: null, no counterpart there.
   virtual Config hf_config() const;
+  /// True if forward with one position and a cache with reserved memory launches the same work
+  /// every time, so that a graph of the device can repeat it. Default: false.
+  virtual bool steps_repeat() const;
 };
 
 }  // namespace s2s

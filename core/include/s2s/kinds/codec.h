@@ -28,7 +28,8 @@ class CodecStream {
  public:
   virtual ~CodecStream();
   /// codes [B, K, T] -> audio [B, S'] that will not change any more. S' may be less than T frames,
-  /// because of look-ahead.
+  /// because of look-ahead. The codes are on the CPU, wherever the codec is: a session has read
+  /// them.
   virtual at::Tensor push(const at::Tensor& codes_BKT) = 0;
   virtual at::Tensor finish() = 0;
 };

@@ -2,8 +2,11 @@
 // DeviceKernels: one-pass implementations of s2s's operators for one type of device. Kind
 // `kernels`.
 
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "s2s/nn/device_graph.h"
 
 namespace s2s {
 
@@ -20,6 +23,8 @@ class DeviceKernels {
   /// Returns the names of the registered operators ("rms_norm"), without the backward operators.
   /// Empty if the machine lacks what they need; the component then has given a warning.
   virtual std::vector<std::string> operators() const = 0;
+  /// Returns an empty graph for work of this type of device. Default: null, it has none.
+  virtual std::unique_ptr<DeviceGraph> make_graph();
 };
 
 }  // namespace s2s

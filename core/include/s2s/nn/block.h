@@ -74,6 +74,9 @@ class BlockHooks {
   virtual at::Tensor call(Block& block, const at::Tensor& x, const Forward& forward) = 0;
   /// Called before code reads the block's parameters without calling the block.
   virtual void use(Block&) {}
+  /// True if `call` does nothing but `use` and `forward`, so that a block above may compute several
+  /// such blocks at once. Default: false.
+  virtual bool only_calls(const Block&) const { return false; }
   /// How the block's rows are split over the tensor axis; null: not split.
   virtual const VocabularySplit* vocabulary_split(const Block&) const { return nullptr; }
 };

@@ -49,15 +49,21 @@ class RotaryTables {
   /// shorter than the original length. Keys in a cache keep the angles that they were rotated by.
   /// Source: transformers modeling_rope_utils, dynamic_rope_update.
   std::pair<at::Tensor, at::Tensor> at_positions(int64_t begin, int64_t count, at::Device device);
+  /// cos and sin [1, D] of a position [1] int64 that the host does not read, below `end`. Not for
+  /// dynamic scaling.
+  std::pair<at::Tensor, at::Tensor> at_position(const at::Tensor& position_1, int64_t end);
+  bool is_dynamic() const { return spec_.scaling == RotaryScaling::kDynamic; }
 
  private:
+  void grow(int64_t end, at::Device device);
   std::pair<at::Tensor, at::Tensor> compute(int64_t begin, int64_t end, int64_t text_length,
                                             at::Device device) const;
 
   RotarySpec spec_;
   int64_t head_dim_;
-  int64_t longest_ = 0;         // longest text so far, for dynamic scaling
-  at::Tensor cos_TD_, sin_TD_;  // grow on demand
+  int64_t longest_ = 0;               // longest text so far, for dynamic scaling
+  at::Tensor cos_TD_, sin_TD_;        // grow on demand
+  std::vector<at::Tensor> outgrown_;  // a graph that was recorded with them may still read them
 };
 
 /// How attention scales scores, and which keys a query sees.
@@ -118,6 +124,11 @@ class GroupedQueryAttention : public BlockOf<const SequenceInfo&> {
   at::Tensor forward(const at::Tensor& x_BTH, const SequenceInfo& info) override;
 
  private:
+  /// The products of queries, keys and values if they are computed as one; else empty.
+  std::vector<at::Tensor> joined_parts(const at::Tensor& x_BTH);
+  at::Tensor attend_cached(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                           KvCache* cache) const;
+
   int64_t layer_;
   int64_t head_dim_;
   AttentionSpec attention_;
@@ -170,6 +181,7 @@ class Decoder : public Backbone {
   /// Adds "model." to every name except lm_head's.
   NameMap checkpoint_names() const override;
   Config hf_config() const override { return spec_.foreign_config; }
+  bool steps_repeat() const override;
 
  protected:
   at::Tensor forward(const at::Tensor& x_BTH, const SequenceInfo& info) override;
@@ -187,6 +199,10 @@ class Decoder : public Backbone {
   RmsNorm norm_;
   std::unique_ptr<Linear> lm_head_;  // null when tied
   std::vector<NamedTensor> own_;     // tensors of this family's checkpoints
+  /// The tables of the step's positions.
+  std::pair<at::Tensor, at::Tensor> tables(RotaryTables& rotary, const at::Tensor& x_BTH,
+                                           KvCache* cache) const;
+
   RotaryTables rotary_;
   std::optional<RotaryTables> local_rotary_;
 };

@@ -59,6 +59,8 @@ class InitialValues {
  private:
   void describe(Block& model);
   void read_buffers(Block& model) const;
+  /// Memory for those parameters that have none.
+  std::vector<at::Tensor> allocate(const std::vector<NamedTensor>& parameters) const;
 
   InitialValuesSettings settings_;
   std::unordered_map<const at::Tensor*, NamedTensor> parameters_;

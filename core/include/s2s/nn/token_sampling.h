@@ -31,13 +31,15 @@ struct SamplingOptions {
 at::Tensor sampling_scores(const at::Tensor& logits_BV, const at::Tensor& so_far_BT,
                            const SamplingOptions& options);
 
-/// Chooses tokens. Random numbers come from one stream on the CPU, so that a seed gives the same
-/// tokens on every device if the logits are equal.
+/// Chooses tokens without a wait for the device. Random numbers come from a generator of the
+/// logits' device, so a seed gives the same tokens on one kind of device, and others elsewhere.
 class Sampler {
  public:
   explicit Sampler(SamplingOptions options);
   /// Shapes: as sampling_scores -> [B] int64, on the logits' device.
   at::Tensor next(const at::Tensor& logits_BV, const at::Tensor& so_far_BT);
+  /// The stream of random numbers on a device, which begins at the seed.
+  const at::Generator& generator(at::Device device);
 
  private:
   SamplingOptions options_;

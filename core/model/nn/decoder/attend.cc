@@ -52,8 +52,26 @@ at::Tensor attend_one_of(const at::Tensor& q_BH1D, const at::Tensor& k, const at
   return y;
 }
 
-/// Attention of a single new position. It sees all keys, so the query heads that share a key/value
-/// head are treated as positions. No keys or values are repeated.
+/// Attention of a single new position. The query heads that share a key/value head are treated as
+/// positions, so no keys or values are repeated.
+/// Shapes: visible [S] bool, or undefined for all.
+at::Tensor attend_grouped(const at::Tensor& q_BH1D, const at::Tensor& k, const at::Tensor& v,
+                          const at::Tensor& visible_S, const AttentionSpec& spec) {
+  const at::Tensor grouped =
+      q_BH1D.reshape({q_BH1D.size(0), k.size(1), q_BH1D.size(1) / k.size(1), q_BH1D.size(3)});
+  at::Tensor y;
+  if (spec.soft_cap > 0) {
+    y = attend_capped(grouped, k, v, visible_S, spec);
+  } else {
+    std::optional<at::Tensor> mask;
+    if (visible_S.defined()) mask = visible_S.view({1, 1, 1, -1});
+    y = at::scaled_dot_product_attention(grouped, k, v, mask, 0.0, /*is_causal=*/false,
+                                         scale_of(q_BH1D, spec));
+  }
+  return y.reshape_as(q_BH1D);
+}
+
+/// Attention of a single new position that sees all keys.
 at::Tensor attend_one(const at::Tensor& q_BH1D, const at::Tensor& k, const at::Tensor& v,
                       const AttentionSpec& spec) {
   const int64_t dim = q_BH1D.size(3);
@@ -67,13 +85,7 @@ at::Tensor attend_one(const at::Tensor& q_BH1D, const at::Tensor& k, const at::T
       return attend_one_of<at::BFloat16>(q_BH1D, k, v, spec);
     }
   }
-  const at::Tensor grouped =
-      q_BH1D.reshape({q_BH1D.size(0), k.size(1), q_BH1D.size(1) / k.size(1), dim});
-  const at::Tensor y = spec.soft_cap > 0 ? attend_capped(grouped, k, v, {}, spec)
-                                         : at::scaled_dot_product_attention(grouped, k, v, {}, 0.0,
-                                                                            /*is_causal=*/false,
-                                                                            scale_of(q_BH1D, spec));
-  return y.reshape_as(q_BH1D);
+  return attend_grouped(q_BH1D, k, v, {}, spec);
 }
 
 /// Returns [T, S] bool: which of S keys each of the T newest positions sees.
@@ -102,6 +114,22 @@ at::Tensor flash_in_window(const at::Tensor& q, const at::Tensor& k, const at::T
       /*dropout_p=*/0.0, /*is_causal=*/true, /*return_debug_mask=*/false, scale_of(q, spec),
       /*window_size_left=*/spec.window - 1, /*window_size_right=*/0));
   return y_BTHD.transpose(1, 2);
+}
+
+/// One query of each row. The kernel reads on the device how many keys a row has.
+at::Tensor flash_in_places(const at::Tensor& q_BH1D, const FixedReach& reach,
+                           const AttentionSpec& spec) {
+  const auto rows = [](const at::Tensor& x_BHSD) { return x_BHSD.transpose(1, 2).flatten(0, 1); };
+  std::optional<int64_t> left, right;
+  if (spec.window > 0) {
+    left = spec.window - 1;
+    right = 0;
+  }
+  const at::Tensor y_BHD = std::get<0>(at::_flash_attention_forward(
+      rows(q_BH1D), rows(reach.keys), rows(reach.values), reach.query_begins, reach.key_begins,
+      /*max_q=*/1, /*max_k=*/reach.keys.size(2), /*dropout_p=*/0.0, /*is_causal=*/false,
+      /*return_debug_mask=*/false, scale_of(q_BH1D, spec), left, right, reach.used_B));
+  return y_BHD.unsqueeze(2);
 }
 
 /// The last `count` positions of [B, kv, S, D].
@@ -135,6 +163,12 @@ at::Tensor attend(const at::Tensor& q, const at::Tensor& k_all, const at::Tensor
   if (!is_causal) mask = visible();
   return at::scaled_dot_product_attention(q, keys, values, mask, 0.0, is_causal, scale_of(q, spec),
                                           /*enable_gqa=*/keys.size(1) != q.size(1));
+}
+
+at::Tensor attend_fixed(const at::Tensor& q_BH1D, const FixedReach& reach,
+                        const AttentionSpec& spec) {
+  if (has_flash(q_BH1D) && spec.soft_cap == 0) return flash_in_places(q_BH1D, reach, spec);
+  return attend_grouped(q_BH1D, reach.keys, reach.values, reach.visible_S, spec);
 }
 
 }  // namespace s2s

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "nn/decoder/fixed_keys.h"
 #include "s2s/nn/decoder.h"
 
 namespace s2s {
@@ -12,5 +13,11 @@ namespace s2s {
 /// Shapes: q [B, heads, T, D] at the end of k, v [B, kv, S, D], S >= T  ->  [B, heads, T, D].
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                   const AttentionSpec& spec);
+
+/// Attention of one new position over memory of a fixed size, without gradients. The reach was
+/// stored with the window of `spec`.
+/// Shapes: q [B, heads, 1, D] -> [B, heads, 1, D].
+at::Tensor attend_fixed(const at::Tensor& q_BH1D, const FixedReach& reach,
+                        const AttentionSpec& spec);
 
 }  // namespace s2s

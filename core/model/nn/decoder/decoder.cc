@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nn/decoder/fixed_keys.h"
 #include "nn/fused.h"
+#include "nn/joined_linear.h"
 #include "s2s/error.h"
 #include "s2s/nn/weights.h"
 
@@ -86,6 +88,8 @@ GatedMlp::GatedMlp(const DecoderSpec& spec)
 GatedMlp::~GatedMlp() = default;
 
 at::Tensor GatedMlp::forward(const at::Tensor& x_BTH) {
+  const at::Tensor both = joined_linear(x_BTH, {&gate_proj, &up_proj});
+  if (both.defined()) return down_proj(gated_halves(both, activation_));
   const at::Tensor gate = gate_proj(x_BTH);
   const at::Tensor up = up_proj(x_BTH);
   return down_proj(activation_ == GateActivation::kSilu ? swiglu(gate, up) : geglu(gate, up));
@@ -160,14 +164,25 @@ at::Tensor Decoder::logits(const at::Tensor& hidden, bool soft_cap) {
   return soft_cap && cap > 0 ? (plain / cap).tanh() * cap : plain;
 }
 
+std::pair<at::Tensor, at::Tensor> Decoder::tables(RotaryTables& rotary, const at::Tensor& x_BTH,
+                                                  KvCache* cache) const {
+  FixedKeys* const fixed = cache != nullptr ? cache->fixed() : nullptr;
+  if (fixed != nullptr && x_BTH.size(1) == 1 && !rotary.is_dynamic()) {
+    return rotary.at_position(fixed->position(x_BTH.device()), fixed->capacity());
+  }
+  return rotary.at_positions(cache != nullptr ? cache->length() : 0, x_BTH.size(1), x_BTH.device());
+}
+
+bool Decoder::steps_repeat() const {
+  return !rotary_.is_dynamic() && !(local_rotary_ && local_rotary_->is_dynamic());
+}
+
 at::Tensor Decoder::forward(const at::Tensor& x_BTH, const SequenceInfo& info) {
-  const int64_t begin = info.cache != nullptr ? info.cache->length() : 0;
   SequenceInfo here = info;
-  std::tie(here.cos_TD, here.sin_TD) = rotary_.at_positions(begin, x_BTH.size(1), x_BTH.device());
+  std::tie(here.cos_TD, here.sin_TD) = tables(rotary_, x_BTH, info.cache);
   SequenceInfo local = here;
   if (local_rotary_) {
-    std::tie(local.cos_TD, local.sin_TD) =
-        local_rotary_->at_positions(begin, x_BTH.size(1), x_BTH.device());
+    std::tie(local.cos_TD, local.sin_TD) = tables(*local_rotary_, x_BTH, info.cache);
   }
   at::Tensor hidden_BTH = x_BTH;
   for (int64_t i = 0; i < spec_.shape.num_layers; ++i) {
@@ -257,21 +272,34 @@ std::pair<at::Tensor, at::Tensor> RotaryTables::compute(int64_t begin, int64_t e
   return {cos_TD.to(device), sin_TD.to(device)};
 }
 
+void RotaryTables::grow(int64_t end, at::Device device) {
+  if (cos_TD_.defined() && cos_TD_.size(0) >= end && cos_TD_.device() == device) return;
+  int64_t positions = std::max<int64_t>(256, 2 * end);
+  if (is_dynamic()) {
+    positions = std::min(positions, static_cast<int64_t>(spec_.original_max_position_embeddings));
+  }
+  if (cos_TD_.defined() && !cos_TD_.is_cpu()) {
+    outgrown_.insert(outgrown_.end(), {cos_TD_, sin_TD_});
+  }
+  std::tie(cos_TD_, sin_TD_) = compute(0, positions, positions, device);
+}
+
 std::pair<at::Tensor, at::Tensor> RotaryTables::at_positions(int64_t begin, int64_t count,
                                                              at::Device device) {
   const int64_t end = begin + count;
-  const auto original = static_cast<int64_t>(spec_.original_max_position_embeddings);
-  const bool is_dynamic = spec_.scaling == RotaryScaling::kDynamic;
-  if (is_dynamic) {
+  if (is_dynamic()) {
+    const auto original = static_cast<int64_t>(spec_.original_max_position_embeddings);
     longest_ = end < original ? 0 : std::max(longest_, end);
     if (longest_ > original) return compute(begin, end, longest_, device);
   }
-  if (!cos_TD_.defined() || cos_TD_.size(0) < end || cos_TD_.device() != device) {
-    int64_t positions = std::max<int64_t>(256, 2 * end);
-    if (is_dynamic) positions = std::min(positions, original);
-    std::tie(cos_TD_, sin_TD_) = compute(0, positions, positions, device);
-  }
+  grow(end, device);
   return {cos_TD_.narrow(0, begin, count), sin_TD_.narrow(0, begin, count)};
+}
+
+std::pair<at::Tensor, at::Tensor> RotaryTables::at_position(const at::Tensor& position_1,
+                                                            int64_t end) {
+  grow(end, position_1.device());
+  return {cos_TD_.index_select(0, position_1), sin_TD_.index_select(0, position_1)};
 }
 
 }  // namespace s2s

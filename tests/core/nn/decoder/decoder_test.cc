@@ -37,24 +37,34 @@ at::Tensor run(s2s::Decoder& model, const at::Tensor& ids, s2s::KvCache* cache =
   return model.logits(model(model.embed(ids), info));
 }
 
-}  // namespace
-
-TEST_CASE("decoding piece by piece with the cache equals the whole sequence") {
-  for (const int64_t kv_heads : {1, 2, 4}) {
-    PlainDecoder model(small_facts(kv_heads));
-    model.materialize(device(), at::kFloat, 5);
-    const at::NoGradGuard no_grad;
-    const at::Tensor ids = at::randint(40, {2, 90}, on_device(at::kLong));
-    const at::Tensor whole = run(model, ids);
+/// Decodes 90 positions in pieces, also with reserved memory, which a device has and a CPU has not.
+void check_pieces(const s2s::DecoderSpec& spec, const std::vector<int64_t>& counts) {
+  PlainDecoder model(spec);
+  model.materialize(device(), at::kFloat, 5);
+  const at::NoGradGuard no_grad;
+  const at::Tensor ids = at::randint(40, {2, 90}, on_device(at::kLong));
+  const at::Tensor whole = run(model, ids);
+  for (const bool reserves : {false, true}) {
+    CAPTURE(reserves);
     s2s::KvCache cache(3);
     int64_t begin = 0;
-    for (const int64_t count : {7, 1, 1, 66, 1, 14}) {
+    for (const int64_t count : counts) {
+      if (reserves) cache.reserve(begin + count, device());
       const at::Tensor part = run(model, ids.narrow(1, begin, count), &cache);
       CHECK((part - whole.narrow(1, begin, count)).abs().max().item<float>() < 2e-4);
       begin += count;
       CHECK(cache.length() == begin);
     }
+    CHECK(begin == 90);
+    CHECK(cache.capacity() == (reserves && !device().is_cpu() ? 128 : 0));
   }
+}
+
+}  // namespace
+
+TEST_CASE("decoding piece by piece with the cache equals the whole sequence") {
+  for (const int64_t kv_heads : {1, 2, 4})
+    check_pieces(small_facts(kv_heads), {7, 1, 1, 66, 1, 14});
 }
 
 namespace {
@@ -82,21 +92,18 @@ TEST_CASE("with windows, caps and head norms, piece by piece with the cache equa
     for (const double soft_cap : {0.0, 1.5}) {
       s2s::DecoderSpec spec = rich_facts(head_dim);
       spec.attention.soft_cap = soft_cap;
-      PlainDecoder model(spec);
-      model.materialize(device(), at::kFloat, 5);
-      const at::NoGradGuard no_grad;
-      const at::Tensor ids = at::randint(40, {2, 90}, on_device(at::kLong));
-      const at::Tensor whole = run(model, ids);
-      s2s::KvCache cache(3);
-      int64_t begin = 0;
-      for (const int64_t count : {5, 1, 1, 1, 1, 40, 1, 7, 8, 1, 24}) {
-        const at::Tensor part = run(model, ids.narrow(1, begin, count), &cache);
-        CHECK((part - whole.narrow(1, begin, count)).abs().max().item<float>() < 2e-4);
-        begin += count;
-      }
-      CHECK(begin == 90);
+      check_pieces(spec, {5, 1, 1, 1, 1, 40, 1, 7, 8, 1, 24});
     }
   }
+}
+
+TEST_CASE("texts longer than the original length have other angles, with reserved memory too") {
+  s2s::DecoderSpec spec = small_facts(2);
+  spec.rotary.original_max_position_embeddings = 128;
+  CHECK(PlainDecoder(spec).steps_repeat());
+  spec.rotary.scaling = s2s::RotaryScaling::kDynamic;
+  CHECK_FALSE(PlainDecoder(spec).steps_repeat());
+  check_pieces(spec, {30, 1, 1, 1, 50, 1, 1, 5});
 }
 
 TEST_CASE("a local layer sees its window and nothing before") {

@@ -1,0 +1,14 @@
+#pragma once
+// Graphs of CUDA devices, by LibTorch's CUDAGraph. Not yet run on a GPU.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "s2s/nn/device_graph.h"
+
+namespace s2s::cuda {
+
+std::unique_ptr<DeviceGraph> make_graph(std::function<void(const std::string&)> warn);
+
+}  // namespace s2s::cuda

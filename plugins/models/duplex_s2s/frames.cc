@@ -1,0 +1,70 @@
+#include "frames.h"
+
+#include <ATen/ATen.h>
+#include <ATen/autocast_mode.h>
+
+namespace s2s::duplex {
+namespace {
+
+DuplexModel::Choice copy_of(const DuplexModel::Choice& choice) {
+  return {choice.text_B.clone(), choice.codes_BK.clone(), choice.held_B.clone()};
+}
+
+void write(const DuplexModel::Choice& from, DuplexModel::Choice& to) {
+  to.text_B.copy_(from.text_B);
+  to.codes_BK.copy_(from.codes_BK);
+  to.held_B.copy_(from.held_B);
+}
+
+}  // namespace
+
+Frames::Frames(DuplexModel& model, int64_t batch_size, int64_t num_frames)
+    : model_(model),
+      memory_(model),
+      device_(model.named_parameters().front().tensor->device()),
+      choice_(model.initial_choice(batch_size, device_)) {
+  memory_.llm.reserve(num_frames, device_);
+}
+
+const DuplexModel::Choice& Frames::next(const DuplexModel::UserChannel& user) {
+  memory_.llm.reserve(memory_.llm.length() + 1, device_);
+  const bool has_moved = capacity_ != memory_.llm.capacity();
+  capacity_ = memory_.llm.capacity();
+  if (has_moved) recorded_ = nullptr;
+  // The first frame on new memory allocates it.
+  const bool is_recorded = !has_moved && repeats() && (recorded_ || record(user));
+  if (!is_recorded) {
+    choice_ = model_.step(user, choice_, memory_);
+    return choice_;
+  }
+  recorded_->user_B1H.copy_(user.frames_BTH);
+  write(choice_, recorded_->before);
+  recorded_->graph->replay();
+  memory_.llm.advance_host(1);
+  choice_ = copy_of(recorded_->after);
+  return choice_;
+}
+
+bool Frames::repeats() const {
+  // Autocast frees its copies of the weights at the end of its scope.
+  return may_record_ && !device_.is_cpu() && memory_.choice.steps_repeat() &&
+         model_.steps_repeat() && !at::autocast::is_autocast_enabled(device_.type());
+}
+
+bool Frames::record(const DuplexModel::UserChannel& user) {
+  auto recorded = std::make_unique<Recorded>();
+  recorded->graph = make_device_graph(device_);
+  may_record_ = recorded->graph != nullptr;
+  if (!may_record_) return false;
+  recorded->user_B1H = user.frames_BTH.clone();
+  recorded->before = copy_of(choice_);
+  const auto frame = [&] {
+    recorded->after = model_.step({recorded->user_B1H, {}}, recorded->before, memory_);
+  };
+  may_record_ = recorded->graph->record(frame, memory_.choice.generators(device_));
+  memory_.llm.advance_host(-1);  // recorded, not run
+  if (may_record_) recorded_ = std::move(recorded);
+  return may_record_;
+}
+
+}  // namespace s2s::duplex

@@ -1,0 +1,37 @@
+#pragma once
+// Frame after frame of decoding. Where the device has graphs, a frame is recorded once and then
+// launched as one. Shape letters: B batch, K codebooks, H hidden.
+
+#include "duplex_model.h"
+#include "s2s/nn/device_graph.h"
+
+namespace s2s::duplex {
+
+/// Decodes the frames of one conversation, or of one batch of them. The host waits for nothing.
+class Frames {
+ public:
+  /// num_frames: how many are expected; 0: not known.
+  Frames(DuplexModel& model, int64_t batch_size, int64_t num_frames);
+  /// Predicts the next frame from the user's frame [B, 1, H].
+  const DuplexModel::Choice& next(const DuplexModel::UserChannel& user);
+
+ private:
+  /// A frame on memory that stays where it is.
+  struct Recorded {
+    std::unique_ptr<DeviceGraph> graph;
+    at::Tensor user_B1H;
+    DuplexModel::Choice before, after;
+  };
+  bool repeats() const;
+  bool record(const DuplexModel::UserChannel& user);
+
+  DuplexModel& model_;
+  DuplexModel::Memory memory_;
+  at::Device device_;
+  DuplexModel::Choice choice_;
+  std::unique_ptr<Recorded> recorded_;
+  bool may_record_ = true;
+  int64_t capacity_ = 0;  // of the memory that the last frame had
+};
+
+}  // namespace s2s::duplex
