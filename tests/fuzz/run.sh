@@ -153,7 +153,8 @@ compile() {  # compile UNIT NAME
 }
 export -f compile
 export launcher torch work
-xargs -0 -P "$(nproc)" -n 2 bash -c 'compile "$@"' compile < "$work/units"
+jobs=$(env -u OMP_NUM_THREADS nproc)
+xargs -0 -P "$jobs" -n 2 bash -c 'compile "$@"' compile < "$work/units"
 clang++ -fsanitize=fuzzer,address,undefined "$work"/objects/*.o -Lbuild/lib -L"$torch/lib" \
   -Wl,-rpath,"$PWD/build/lib:$torch/lib" $libraries -o "$work/fuzz"
 
