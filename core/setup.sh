@@ -126,7 +126,7 @@ install_torch() {
 # Compile jobs: a file that includes ATen takes about 1.2 GiB.
 num_jobs() {
   local cores memory
-  cores=$(nproc)
+  cores=$(env -u OMP_NUM_THREADS nproc)  # nproc would answer OMP_NUM_THREADS
   memory=$(awk '/MemAvailable/ {print int($2 / 1258291)}' /proc/meminfo)
   [ "$memory" -ge 1 ] || memory=1
   echo "${S2S_JOBS:-$((cores < memory ? cores : memory))}"

@@ -126,22 +126,36 @@ esac
 
 corpus=tests/fuzz/corpus/$target
 work=build-fuzz/$target
-mkdir -p "$work/found"
-launcher=$(command -v ccache || true)
-compile=($launcher clang++ -std=c++20 -O1 -g -fsanitize=fuzzer-no-link,address,undefined
-  -fno-sanitize-recover=undefined -DFMT_HEADER_ONLY=1 -Icore/include -Icore/foundation
-  -Icore/data -Icore/model -Icore/training -Itests -Iplugins
-  -Iplugins/tokenizers/sentencepiece -isystem "$torch/include"
-  -isystem "$torch/include/torch/csrc/api/include")
-objects=()
+rm -rf "$work/objects"
+mkdir -p "$work"/{found,objects} build-fuzz/units
+
+# The sources of a folder are compiled together, as in the build. Targets share these units, so that
+# ccache finds them again.
+declare -A units
 for source in "tests/fuzz/fuzz_$target.cc" $(eval echo "$sources"); do
-  object=$work/${source//\//.}.o
-  plugin=$(basename "$source" .cc)  # several plugins in one program
-  "${compile[@]}" -Ds2s_plugin_register="register_$plugin" -Ds2s_plugin_note_v1="note_$plugin" \
-    -c "$source" -o "$object"
-  objects+=("$object")
+  units[${source%/*}]+="#include \"$source\""$'\n'
 done
-clang++ -fsanitize=fuzzer,address,undefined "${objects[@]}" -Lbuild/lib -L"$torch/lib" \
+for folder in "${!units[@]}"; do
+  sum=$(cksum <<< "${units[$folder]}")
+  unit=build-fuzz/units/${folder//\//.}.${sum%% *}.cc
+  [ -f "$unit" ] || printf '%s' "${units[$folder]}" > "$unit"
+  # Several plugins in one program: each registration function has its folder's name.
+  printf '%s\0%s\0' "$unit" "${folder##*/}"
+done > "$work/units"
+launcher=$(command -v ccache || true)
+compile() {  # compile UNIT NAME
+  $launcher clang++ -std=c++20 -O1 -g -fsanitize=fuzzer-no-link,address,undefined \
+    -fno-sanitize-recover=undefined -DFMT_HEADER_ONLY=1 -iquote . -Icore/include \
+    -Icore/foundation -Icore/data -Icore/model -Icore/training -Itests -Iplugins \
+    -Iplugins/tokenizers/sentencepiece -isystem "$torch/include" \
+    -isystem "$torch/include/torch/csrc/api/include" -Ds2s_plugin_register="register_$2" \
+    -Ds2s_plugin_note_v1="note_$2" -c "$1" -o "$work/objects/$(basename "$1" .cc).o"
+}
+export -f compile
+export launcher torch work
+jobs=$(env -u OMP_NUM_THREADS nproc)
+xargs -0 -P "$jobs" -n 2 bash -c 'compile "$@"' compile < "$work/units"
+clang++ -fsanitize=fuzzer,address,undefined "$work"/objects/*.o -Lbuild/lib -L"$torch/lib" \
   -Wl,-rpath,"$PWD/build/lib:$torch/lib" $libraries -o "$work/fuzz"
 
 limits=(-max_len=4096 -rss_limit_mb=2048 -timeout=10)

@@ -123,7 +123,8 @@ write_facts() {
       "$torch_root/include/torch/headeronly/version.h"
   done | paste -sd.)
   local glibc
-  glibc=$(elf_files | xargs objdump -T 2> /dev/null | grep -oE 'GLIBC_[0-9.]+' | sort -Vu | tail -1)
+  glibc=$({ elf_files; find "$stage/deb" -type f; } | xargs objdump -T 2> /dev/null |
+    grep -oE 'GLIBC_[0-9.]+' | sort -Vu | tail -1)
   cat > "$stage/bundle.json" <<JSON
 {"commit": "$(git -C "$root" describe --always --dirty 2> /dev/null || echo unknown)",
  "torch": "$version", "glibc": "${glibc#GLIBC_}"}

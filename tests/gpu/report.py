@@ -137,6 +137,10 @@ def losses_of(folder):
 
 
 def losses(one, other, tolerance):
+    missing = [run for run in (one, other) if not (Path(run) / "metrics.jsonl").exists()]
+    if missing:
+        print(f"no losses to compare: the training run {Path(missing[0]).name} failed")
+        return 1
     a, b = losses_of(one), losses_of(other)
     worst = 0.0
     for step in sorted(a.keys() & b.keys()):

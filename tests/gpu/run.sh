@@ -113,14 +113,27 @@ write_wrapper() {
     > "$s2s"
   chmod +x "$s2s"
   export S2S_TEST_SOURCE_DIR=$tree S2S_TEST_BINARY_DIR=$tree/build TMPDIR=$work/tmp
+  require_versions
+}
+
+bundle_value() {  # bundle_value KEY: of bundle.json
+  "$python" -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' \
+    "$tree/bundle.json" "$1"
+}
+
+require_versions() {
   local need have
-  need=$("$python" -c 'import json, sys; print(json.load(open(sys.argv[1]))["torch"])' \
-    "$tree/bundle.json")
+  need=$(bundle_value torch)
   have=$(cut -d+ -f1 < "$torch/version.py" 2> /dev/null |
     sed -n "s/^__version__ = '\([0-9.]*\).*/\1/p")
   [ -z "$have" ] || [ "$have" = "$need" ] ||
     fail torch "LibTorch in $torch is $have and the bundle was built with $need; name another with\
  --torch, or build with that version"
+  need=$(bundle_value glibc)
+  have=$(getconf GNU_LIBC_VERSION 2> /dev/null | sed 's/.* //')
+  [ -z "$have" ] || [ "$(printf '%s\n' "$need" "$have" | sort -V | head -n 1)" = "$need" ] ||
+    fail glibc "this machine's glibc is $have and the bundle needs $need or newer; use a newer\
+ system or a container with one, or build on an older one"
 }
 
 # The rest of the phase's time, at most $1.
@@ -161,6 +174,11 @@ step() {
   note "$name" failed $took "$why"
   failed+=("$name")
   return 1
+}
+
+# What an earlier call wrote about this phase.
+forget_phase() {
+  [ ! -f "$out/steps.tsv" ] || sed -i "/^$phase\t/d" "$out/steps.tsv"
 }
 
 not_measured() {  # not_measured NAME WHY: nothing failed, and nothing was measured
@@ -246,6 +264,7 @@ bench() {
   local common=(--preset "$preset" --device "$device" --precision "$precision")
   common+=(--positions "$positions" --batch-size "$rows" --steps "$steps")
   common+=(--recompute "$recompute" --init fast)
+  rm -rf "${out:?}/$name"
   local variants=()
   if "$python" -c 'import torch, safetensors' 2> /dev/null; then
     variants=(plain)
@@ -341,6 +360,7 @@ write_wrapper
 for phase in "${phases[@]}"; do
   phase_end=$((SECONDS + ${phase_limit:-$(limit_of "$phase")}))
   say "$phase"
+  forget_phase
   "phase_$phase"
 done
 report

@@ -68,7 +68,7 @@ timed() {  # timed WHAT COMMAND...
   shift
   read -r load _ < /proc/loadavg
   TIMEFORMAT="bare debian: $what took %R s (%U s user, %S s system;"
-  TIMEFORMAT+=" $(nproc) cores, load $load before)"
+  TIMEFORMAT+=" $(env -u OMP_NUM_THREADS nproc) cores, load $load before)"
   time "$@"
 }
 

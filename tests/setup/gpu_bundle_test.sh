@@ -53,7 +53,14 @@ done
   fail "the bundle has libraries of the machine"
 [ "$(stat -c %s "$scratch/gpu/bundle.tar.xz")" -lt $((64 << 20)) ] || fail "more than 64 MiB"
 
-expect 0 "all passed" bash "$scratch/gpu/run.sh" --rehearse --work "$scratch/there" \
-  --torch "$(sed -n 's/^S2S_TORCH_ROOT:[A-Z]*=//p' "$build/CMakeCache.txt")" facts smoke
+torch=$(sed -n 's/^S2S_TORCH_ROOT:[A-Z]*=//p' "$build/CMakeCache.txt")
+rehearse=(bash "$scratch/gpu/run.sh" --rehearse --work "$scratch/there" --torch "$torch")
+expect 0 "all passed" "${rehearse[@]}" facts smoke
 grep -q '^## On a GPU: none' "$scratch/there/results/report.md" || fail "no report"
+printf 'facts\tgone\tfailed\t0\t\n' >> "$scratch/there/results/steps.tsv"
+expect 0 "- facts: 3 of 3 steps passed" "${rehearse[@]}" facts
+printf '#!/bin/sh\necho glibc 2.31\n' > "$scratch/path/getconf"
+chmod +x "$scratch/path/getconf"
+expect 3 "error: [gpu/glibc] this machine's glibc is 2.31" env "PATH=$scratch/path:$PATH" \
+  "${rehearse[@]}" facts
 echo "ok: the bundle has its parts"
