@@ -21,8 +21,8 @@
 #include "s2s/kinds/tokenizer.h"
 #include "s2s/nn/initial_values.h"
 #include "s2s/registry.h"
+#include "run/run_loggers.h"
 #include "train/precision.h"
-#include "train/run_loggers.h"
 #include "train/run_options.h"
 
 namespace s2s {
