@@ -111,7 +111,9 @@ const Keyword* find_keyword(std::string_view logger, const std::string& name) {
   return found == kKeywords.end() ? nullptr : &*found;
 }
 
-bool is_true(const Config* node) { return node != nullptr && node->is_scalar() && node->text() == "true"; }
+bool is_true(const Config* node) {
+  return node != nullptr && node->is_scalar() && node->text() == "true";
+}
 
 class Loggers {
  public:
@@ -128,8 +130,8 @@ class Loggers {
       } else if (const Config* keywords = manager->find(one.keywords)) {
         if (!keywords->is_null() && !(keywords->is_map() && keywords->entries().empty())) {
           notes_.without_effect.push_back(
-              config_place(std::string("exp_manager.") + one.keywords, *keywords) + ": " +
-              one.key + " is not true");
+              config_place(std::string("exp_manager.") + one.keywords, *keywords) + ": " + one.key +
+              " is not true");
         }
       }
       forget(one);
@@ -187,12 +189,12 @@ class Loggers {
     if (keywords != nullptr) add_options(component, one, *keywords);
     Config& loggers = config_["exp_manager"]["loggers"];
     if (!loggers.is_list()) {
-      loggers = Config::list(loggers.is_map() && !loggers.entries().empty()
-                                 ? std::vector<Config>{loggers}
-                                 : std::vector<Config>());
+      loggers =
+          Config::list(loggers.is_map() && !loggers.entries().empty() ? std::vector<Config>{loggers}
+                                                                      : std::vector<Config>());
     }
-    const bool is_there = std::any_of(
-        loggers.items().begin(), loggers.items().end(), [&](const Config& item) {
+    const bool is_there =
+        std::any_of(loggers.items().begin(), loggers.items().end(), [&](const Config& item) {
           const Config* name = item.is_map() ? item.find("name") : nullptr;
           return name != nullptr && name->text() == one.logger;
         });

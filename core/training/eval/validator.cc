@@ -123,9 +123,9 @@ void Validator::answer(const SharedSets::Turn& turn, const Batch& batch, int64_t
 
 /// Copies the example to the report, if it is one of the first of its set.
 void Validator::keep(const ReportExample& example) {
-  const int64_t num_kept = std::count_if(
-      kept_.begin(), kept_.end(),
-      [&](const ValidationExample& kept) { return kept.set == example.data_set; });
+  const int64_t num_kept =
+      std::count_if(kept_.begin(), kept_.end(),
+                    [&](const ValidationExample& kept) { return kept.set == example.data_set; });
   if (num_kept >= settings_.kept_examples) return;
   ValidationExample kept{example.data_set, example.id, {}, example.user, example.answer};
   kept.texts.emplace_back("reference", example.texts.reference);

@@ -10,6 +10,7 @@
 #include "base/warnings.h"
 #include "eval/metrics/named_metric.h"
 #include "eval/metrics/shared_sets.h"
+#include "run/run_loggers.h"
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/communicator.h"
 #include "s2s/kinds/device_kernels.h"
@@ -21,7 +22,6 @@
 #include "s2s/kinds/tokenizer.h"
 #include "s2s/nn/initial_values.h"
 #include "s2s/registry.h"
-#include "run/run_loggers.h"
 #include "train/precision.h"
 #include "train/run_options.h"
 

@@ -27,7 +27,8 @@ std::map<std::string, double> values_of(const ValidationReport& report) {
 /// A big-endian number of a PNG file.
 int64_t number_at(const std::string& png, size_t at) {
   int64_t number = 0;
-  for (size_t i = at; i < at + 4; ++i) number = number * 256 + static_cast<unsigned char>(png.at(i));
+  for (size_t i = at; i < at + 4; ++i)
+    number = number * 256 + static_cast<unsigned char>(png.at(i));
   return number;
 }
 
@@ -69,8 +70,8 @@ void RunLoggers::on_validation(const ValidationReport& report) {
   log(report.step, values_of(report));
   std::map<std::string, int64_t> num_logged;
   for (const ValidationExample& example : report.examples) {
-    log_example(report.step,
-                fmt::format("val_{}/{}/", example.set, num_logged[example.set]++), example);
+    log_example(report.step, fmt::format("val_{}/{}/", example.set, num_logged[example.set]++),
+                example);
   }
   for (const auto& [name, histogram] : report.histograms) {
     each([&, &name = name, &histogram = histogram](RunLogger& logger) {

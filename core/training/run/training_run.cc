@@ -146,8 +146,7 @@ ValidationReport validate(const OpenRun& run, const RunParts& parts, const Valid
   }
   ValidationReport report = Validator(*parts.model, sets, settings).run(steps_done);
   if (has_loggers(builder) && manager.log_histograms) {
-    report.histograms =
-        parameter_histograms(*parts.strategy, *parts.model, run.processes.world());
+    report.histograms = parameter_histograms(*parts.strategy, *parts.model, run.processes.world());
   }
   return report;
 }

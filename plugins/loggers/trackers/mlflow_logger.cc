@@ -173,8 +173,8 @@ void MlflowLogger::write_meta(Status status) const {
                   "source_name: ''\nsource_type: 4\nsource_version: ''\nstart_time: {}\n"
                   "status: {}\ntags: []\nuser_id: {}\n",
                   yaml_quoted(file_uri(artifacts_)),
-                  has_ended ? std::to_string(unix_time_ms()) : "null", experiment_id_, yaml_quoted(run_id_),
-                  yaml_quoted(run_name_), yaml_quoted(run_id_), start_ms_,
+                  has_ended ? std::to_string(unix_time_ms()) : "null", experiment_id_,
+                  yaml_quoted(run_id_), yaml_quoted(run_name_), yaml_quoted(run_id_), start_ms_,
                   static_cast<int>(status), yaml_quoted(user_name())));
 }
 

@@ -21,7 +21,8 @@ struct MlflowOptions {
     v("experiment_name", experiment_name, "experiment of the run");
     v("run_name", run_name, "name of the run; null: exp_manager.name");
     v("save_dir", save_dir,
-      "folder of the file store; null: the folder mlruns beside the run folder, for all runs there");
+      "folder of the file store; null: the folder mlruns beside the run folder, for all runs "
+      "there");
     v("tracking_uri", tracking_uri, "file:PATH or a path; replaces save_dir");
     v("artifact_location", artifact_location,
       "folder of the artifacts of a new experiment; null: in the file store");

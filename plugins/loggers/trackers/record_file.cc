@@ -104,8 +104,8 @@ std::string path_of_tag(std::string_view tag) {
     if (c == '/') {
       end_part();
     } else {
-      const bool stays = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
-                         c == '-' || c == '.';
+      const bool stays =
+          std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
       part += stays ? c : '_';
     }
   }

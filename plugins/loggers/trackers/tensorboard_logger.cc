@@ -125,10 +125,8 @@ void TensorboardLogger::add_hyper_parameters(const LoggedRun& run) {
 }
 
 void TensorboardLogger::add_event(int64_t step, uint32_t field, const ProtoMessage& content) {
-  const ProtoMessage event = ProtoMessage()
-                                 .number(kWallTime, unix_time_s())
-                                 .integer(kStep, step)
-                                 .message(field, content);
+  const ProtoMessage event =
+      ProtoMessage().number(kWallTime, unix_time_s()).integer(kStep, step).message(field, content);
   file_->append(tf_record(event.bytes()));
 }
 
@@ -139,9 +137,9 @@ void TensorboardLogger::add_value(int64_t step, const ProtoMessage& value) {
 void TensorboardLogger::log(int64_t step, const std::map<std::string, double>& values) {
   ProtoMessage summary;
   for (const auto& [name, value] : values) {
-    summary.message(1, ProtoMessage()
-                           .text(kTag, tag_of(name))
-                           .float32(kSimpleValue, static_cast<float>(value)));
+    summary.message(
+        1,
+        ProtoMessage().text(kTag, tag_of(name)).float32(kSimpleValue, static_cast<float>(value)));
   }
   add_event(step, kSummary, summary);
 }

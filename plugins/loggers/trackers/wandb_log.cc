@@ -17,8 +17,8 @@ enum PartType { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 uint32_t part_checksum(std::string_view part, int type) {
   const auto first = static_cast<Bytef>(type);
   const uLong checksum = crc32(crc32(0, nullptr, 0), &first, 1);
-  return static_cast<uint32_t>(crc32(checksum, reinterpret_cast<const Bytef*>(part.data()),
-                                     static_cast<uInt>(part.size())));
+  return static_cast<uint32_t>(
+      crc32(checksum, reinterpret_cast<const Bytef*>(part.data()), static_cast<uInt>(part.size())));
 }
 
 uint64_t little_endian_number(std::string_view bytes) {

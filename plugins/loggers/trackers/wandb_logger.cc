@@ -146,8 +146,8 @@ void WandbLogger::start(const LoggedRun& run) {
   std::filesystem::create_directories(folder_ + "/logs");
   replace_file(folder_ + "/files/config.yaml", run.config_yaml);
   if (!continues) {
-    add_record(kHeader, ProtoMessage().message(
-                            1, ProtoMessage().text(1, "0.19.11").text(2, kMinConsumer)));
+    add_record(kHeader,
+               ProtoMessage().message(1, ProtoMessage().text(1, "0.19.11").text(2, kMinConsumer)));
     add_run(run, id, run.steps_done > 0);
     add_record(kMetric, ProtoMessage().text(1, kGlobalStep));
     add_record(kMetric, ProtoMessage()

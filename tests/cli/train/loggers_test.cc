@@ -64,12 +64,12 @@ TEST_CASE("NeMo's switches and report_to choose loggers; a resumed run repeats n
 TEST_CASE("a logger that cannot write says so once, and training goes on") {
   const TemporaryFolder folder;
   const std::string file = folder.write("file", "");
-  const std::string output = train_tiny(
-      folder.path() / "run",
-      {"trainer.max_steps=3", "~trainer.val_check_interval",
-       "exp_manager.loggers=[{name: csv, save_dir: " + file + "/a}, {name: tensorboard, save_dir: " +
-           file + "}, {name: wandb, save_dir: " + file + "}, {name: mlflow, save_dir: " + file +
-           "/m}]"});
+  const std::string output =
+      train_tiny(folder.path() / "run", {"trainer.max_steps=3", "~trainer.val_check_interval",
+                                         "exp_manager.loggers=[{name: csv, save_dir: " + file +
+                                             "/a}, {name: tensorboard, save_dir: " + file +
+                                             "}, {name: wandb, save_dir: " + file +
+                                             "}, {name: mlflow, save_dir: " + file + "/m}]"});
   CAPTURE(output);
   CHECK(num_steps_logged(folder.path() / "run") == 3);
   for (const char* const name : {"csv", "tensorboard", "wandb", "mlflow"}) {
@@ -83,12 +83,12 @@ TEST_CASE("unknown arguments of a logger are one message, known ones without eff
   const Outcome outcome = run_s2s(
       tiny_words("train", folder.path() / "run",
                  {"exp_manager.create_wandb_logger=true",
-                  "exp_manager.wandb_logger_kwargs={name: a, resume: true, colour: red, size: 1}",
+                  "exp_manager.wandb_logger_kwargs={name: a, resume: true, kolor: red, size: 1}",
                   "exp_manager.create_neptune_logger=true", "+trainer.report_to=[comet_ml]"}));
   CAPTURE(outcome.output);
   CHECK(outcome.exit_code == 3);
   CHECK(count_of(outcome.output, "[config/loggers]") == 3);
-  CHECK(contains(outcome.output, "unknown colour, size; expected project, name, entity, "));
+  CHECK(contains(outcome.output, "unknown kolor, size; expected project, name, entity, "));
   CHECK(contains(outcome.output, "there is no logger for Neptune"));
   CHECK(contains(outcome.output, "comet_ml"));
 }

@@ -86,9 +86,7 @@ class Calls : public RunLogger {
     into_.push_back(tag);
   }
   void flush() override { into_.push_back("flush"); }
-  void finish(bool is_complete) override {
-    into_.push_back(is_complete ? "complete" : "stopped");
-  }
+  void finish(bool is_complete) override { into_.push_back(is_complete ? "complete" : "stopped"); }
 
  private:
   std::vector<std::string>& into_;
@@ -114,13 +112,15 @@ TEST_CASE("loggers get the run, the examples of validations, histograms and the 
   loggers.on_validation(report);
   loggers.on_end(3);
   loggers.on_end(4);
-  CHECK(calls == std::vector<std::string>{
-                     "start tiny", "log", "val_dev/0/text: **cut-1**\n\nreference: on\n\n"
-                     "text channel: off", "val_dev/0/user RIFF1600",
-                     "val_dev/0/user_spectrogram 6x64", "val_dev/1/text: **cut-2**\n\n"
-                     "reference: up", "val_dev/1/answer RIFF1600",
-                     "val_dev/1/answer_spectrogram 6x64", "parameters/llm.norm", "stopped",
-                     "flush", "complete", "flush"});
+  CHECK(calls ==
+        std::vector<std::string>{"start tiny", "log",
+                                 "val_dev/0/text: **cut-1**\n\nreference: on\n\n"
+                                 "text channel: off",
+                                 "val_dev/0/user RIFF1600", "val_dev/0/user_spectrogram 6x64",
+                                 "val_dev/1/text: **cut-2**\n\n"
+                                 "reference: up",
+                                 "val_dev/1/answer RIFF1600", "val_dev/1/answer_spectrogram 6x64",
+                                 "parameters/llm.norm", "stopped", "flush", "complete", "flush"});
 }
 
 }  // namespace

@@ -2,17 +2,16 @@
 
 #include <doctest/doctest.h>
 
+#include <system_error>
+
+#include "common/full_disk.h"
+#include "common/temporary_folder.h"
 #include "plugins/loggers/trackers/plain_value.h"
 #include "plugins/loggers/trackers/proto_message.h"
 #include "plugins/loggers/trackers/record_file.h"
 #include "plugins/loggers/trackers/sha256.h"
 #include "plugins/loggers/trackers/tensorboard_logger.h"
 #include "plugins/loggers/trackers/wandb_log.h"
-
-#include "common/full_disk.h"
-#include "common/temporary_folder.h"
-
-#include <system_error>
 
 using namespace s2s::trackers;
 using s2s::test::TemporaryFolder;

@@ -22,8 +22,13 @@ namespace fs = std::filesystem;
 namespace {
 
 LoggedRun run_in(const TemporaryFolder& folder, int64_t steps_done = 0) {
-  return {"abcdefgh", "tiny",          folder / "run", steps_done,
-          10,         "trainer: {}\n", {{"model.optimizer.lr", "1e-3"}, {"a", "x"}}};
+  return {"abcdefgh",
+          "tiny",
+          folder / "run",
+          steps_done,
+          10,
+          "trainer: {}\n",
+          {{"model.optimizer.lr", "1e-3"}, {"a", "x"}}};
 }
 
 /// Names of the files below a folder that end so.

@@ -22,12 +22,14 @@ struct LoggedRun {
   std::vector<std::pair<std::string, std::string>> hyper_parameters;
 };
 
+/// A clip.
 struct LoggedAudio {
   std::string wav;  // a WAV file: mono, 16 bits
   int64_t sample_rate_hz = 0;
   int64_t num_samples = 0;
 };
 
+/// A picture.
 struct LoggedImage {
   std::string png;  // a PNG file
   int64_t width = 0;
