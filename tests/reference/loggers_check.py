@@ -44,7 +44,7 @@ STEPS = 10
 OPTIONS = [
     "exp_manager.create_tensorboard_logger=true", "exp_manager.create_wandb_logger=true",
     "exp_manager.wandb_logger_kwargs={name: tiny run, project: loggers, resume: true, tags: [a]}",
-    "+trainer.report_to=[mlflow]", "exp_manager.loggers=[{name: csv}]",
+    "trainer.report_to=[mlflow]", "exp_manager.loggers=[{name: csv}]",
     "exp_manager.log_histograms=true", "trainer.limit_val_generate_batches=1",
 ]
 CLIPS = ["user", "answer"]

@@ -15,22 +15,22 @@
 namespace s2s::run {
 namespace {
 
-struct Switch {
+struct NemoLogger {
   const char* logger;
   const char* key;
   const char* keywords;
 };
 
 /// NeMo's keys of exp_manager.
-constexpr std::array kSwitches = {
-    Switch{"tensorboard", "create_tensorboard_logger", "summary_writer_kwargs"},
-    Switch{"wandb", "create_wandb_logger", "wandb_logger_kwargs"},
-    Switch{"mlflow", "create_mlflow_logger", "mlflow_logger_kwargs"},
+constexpr std::array kNemoLoggers = {
+    NemoLogger{"tensorboard", "create_tensorboard_logger", "summary_writer_kwargs"},
+    NemoLogger{"wandb", "create_wandb_logger", "wandb_logger_kwargs"},
+    NemoLogger{"mlflow", "create_mlflow_logger", "mlflow_logger_kwargs"},
 };
-constexpr std::array kAbsent = {
-    Switch{"DLLogger", "create_dllogger_logger", "dllogger_logger_kwargs"},
-    Switch{"ClearML", "create_clearml_logger", "clearml_logger_kwargs"},
-    Switch{"Neptune", "create_neptune_logger", "neptune_logger_kwargs"},
+constexpr std::array kAbsentLoggers = {
+    NemoLogger{"DLLogger", "create_dllogger_logger", "dllogger_logger_kwargs"},
+    NemoLogger{"ClearML", "create_clearml_logger", "clearml_logger_kwargs"},
+    NemoLogger{"Neptune", "create_neptune_logger", "neptune_logger_kwargs"},
 };
 
 struct Keyword {
@@ -41,8 +41,8 @@ struct Keyword {
 
 constexpr const char* kOffline = "runs are always written to files; wandb sync sends them";
 constexpr const char* kSameRecord = "a resumed run always continues its record";
-constexpr const char* kModels = "checkpoints stay in the run folder";
-constexpr const char* kFolder = "the run folder is the one given";
+constexpr const char* kNoModels = "checkpoints stay in the run folder";
+constexpr const char* kGivenFolder = "the run folder is the one given";
 
 /// Arguments of Lightning's TensorBoardLogger, WandbLogger and MLFlowLogger, and of what these give
 /// them to (SummaryWriter, wandb.init).
@@ -53,9 +53,9 @@ constexpr std::array kKeywords = {
     Keyword{"tensorboard", "prefix", "prefix"},
     Keyword{"tensorboard", "flush_secs", "flush_secs"},
     Keyword{"tensorboard", "filename_suffix", "filename_suffix"},
-    Keyword{"tensorboard", "name", "", kFolder},
-    Keyword{"tensorboard", "version", "", kFolder},
-    Keyword{"tensorboard", "comment", "", kFolder},
+    Keyword{"tensorboard", "name", "", kGivenFolder},
+    Keyword{"tensorboard", "version", "", kGivenFolder},
+    Keyword{"tensorboard", "comment", "", kGivenFolder},
     Keyword{"tensorboard", "log_graph", "", "the graph of a model is not logged"},
     Keyword{"tensorboard", "default_hp_metric", "", "train_loss and val_loss are the metrics"},
     Keyword{"tensorboard", "max_queue", "", "the buffer is written by age and size"},
@@ -76,8 +76,8 @@ constexpr std::array kKeywords = {
     Keyword{"wandb", "offline", "", kOffline},
     Keyword{"wandb", "mode", "", kOffline},
     Keyword{"wandb", "anonymous", "", kOffline},
-    Keyword{"wandb", "log_model", "", kModels},
-    Keyword{"wandb", "checkpoint_name", "", kModels},
+    Keyword{"wandb", "log_model", "", kNoModels},
+    Keyword{"wandb", "checkpoint_name", "", kNoModels},
     Keyword{"wandb", "config", "", "the whole configuration is logged"},
     Keyword{"mlflow", "experiment_name", "experiment_name"},
     Keyword{"mlflow", "run_name", "run_name"},
@@ -87,8 +87,8 @@ constexpr std::array kKeywords = {
     Keyword{"mlflow", "run_id", "run_id"},
     Keyword{"mlflow", "tags", "tags"},
     Keyword{"mlflow", "prefix", "prefix"},
-    Keyword{"mlflow", "log_model", "", kModels},
-    Keyword{"mlflow", "checkpoint_path_prefix", "", kModels},
+    Keyword{"mlflow", "log_model", "", kNoModels},
+    Keyword{"mlflow", "checkpoint_path_prefix", "", kNoModels},
     Keyword{"mlflow", "synchronous", "", "values are written in the order in which they come"},
 };
 
@@ -111,20 +111,20 @@ const Keyword* find_keyword(std::string_view logger, const std::string& name) {
   return found == kKeywords.end() ? nullptr : &*found;
 }
 
-bool is_true(const Config* node) {
+bool is_switched_on(const Config* node) {
   return node != nullptr && node->is_scalar() && node->text() == "true";
 }
 
-class Loggers {
+class LoggerTranslation {
  public:
-  Loggers(Config& config, Findings& findings, ConfigNotes& notes)
+  LoggerTranslation(Config& config, Findings& findings, ConfigNotes& notes)
       : config_(config), findings_(findings), notes_(notes) {}
 
   void from_nemo() {
     Config* const manager = config_.find("exp_manager");
     if (manager == nullptr || !manager->is_map()) return;
-    for (const Switch& one : kSwitches) {
-      if (is_true(manager->find(one.key))) {
+    for (const NemoLogger& one : kNemoLoggers) {
+      if (is_switched_on(manager->find(one.key))) {
         add(one, std::string("exp_manager.") + one.key, *manager->find(one.key),
             manager->find(one.keywords));
       } else if (const Config* keywords = manager->find(one.keywords)) {
@@ -136,8 +136,8 @@ class Loggers {
       }
       forget(one);
     }
-    for (const Switch& one : kAbsent) {
-      if (is_true(manager->find(one.key))) {
+    for (const NemoLogger& one : kAbsentLoggers) {
+      if (is_switched_on(manager->find(one.key))) {
         findings_.add(loggers_error(
             config_place(std::string("exp_manager.") + one.key, *manager->find(one.key)) +
             ": there is no logger for " + one.logger +
@@ -160,7 +160,7 @@ class Loggers {
       if (name.is_null() || name.text() == "none") continue;
       const bool is_all = name.text() == "all";
       bool is_known = false;
-      for (const Switch& one : kSwitches) {
+      for (const NemoLogger& one : kNemoLoggers) {
         if (!is_all && name.text() != one.logger) continue;
         is_known = true;
         add(one, path, name, nullptr);
@@ -173,14 +173,15 @@ class Loggers {
   }
 
  private:
-  void forget(const Switch& one) {
+  void forget(const NemoLogger& one) {
     Config& manager = *config_.find("exp_manager");
     manager.erase(one.key);
     manager.erase(one.keywords);
   }
 
-  /// Appends to exp_manager.loggers, unless a logger of this name is there.
-  void add(const Switch& one, const std::string& path, const Config& origin,
+  /// Appends to exp_manager.loggers, unless a logger of this name is there. `origin`: a copy, as
+  /// the block may get another key.
+  void add(const NemoLogger& one, const std::string& path, const Config origin,
            const Config* keywords) {
     Config component = Config::map();
     component.set_origin(origin.origin());
@@ -208,7 +209,7 @@ class Loggers {
     loggers.items().push_back(std::move(component));
   }
 
-  void add_options(Config& component, const Switch& one, const Config& keywords) {
+  void add_options(Config& component, const NemoLogger& one, const Config& keywords) {
     const std::string path = std::string("exp_manager.") + one.keywords;
     if (keywords.is_null()) return;
     if (!keywords.is_map()) {
@@ -244,7 +245,7 @@ class Loggers {
 }  // namespace
 
 void translate_loggers(Config& config, Findings& findings, ConfigNotes& notes) {
-  Loggers loggers(config, findings, notes);
+  LoggerTranslation loggers(config, findings, notes);
   loggers.from_nemo();
   for (const char* const block : {"training", "trainer"}) loggers.from_report_to(block);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/crc.hpp>
+#include <cstdlib>
 #include <filesystem>
 
 #include "plain_value.h"
@@ -173,16 +174,17 @@ void TensorboardLogger::log_image(int64_t step, const std::string& tag, const Lo
 void TensorboardLogger::log_histogram(int64_t step, const std::string& tag,
                                       const LoggedHistogram& histogram) {
   // Leave out the empty intervals at both ends, but for one: TensorBoard draws from limit to limit.
-  size_t begin = 0, end = histogram.counts.size();
-  while (begin + 1 < end && histogram.counts[begin + 1] == 0) ++begin;
-  while (end > begin + 1 && histogram.counts[end - 1] == 0) --end;
+  const std::vector<double>& counts = histogram.counts;
+  size_t begin = 0, end = counts.size();
+  while (begin + 1 < end && counts[begin] == 0 && counts[begin + 1] == 0) ++begin;
+  while (end > begin + 1 && counts[end - 1] == 0) --end;
   const auto part = [&](const std::vector<double>& values) {
     const auto first = values.begin();
     return std::vector<double>(first + static_cast<std::ptrdiff_t>(begin),
                                first + static_cast<std::ptrdiff_t>(end));
   };
   double count = 0;
-  for (const double in_interval : histogram.counts) count += in_interval;
+  for (const double in_interval : counts) count += in_interval;
   const ProtoMessage content = ProtoMessage()
                                    .number(1, histogram.min)
                                    .number(2, histogram.max)
@@ -190,7 +192,7 @@ void TensorboardLogger::log_histogram(int64_t step, const std::string& tag,
                                    .number(4, histogram.sum)
                                    .number(5, histogram.sum_of_squares)
                                    .numbers(6, part(histogram.limits))
-                                   .numbers(7, part(histogram.counts));
+                                   .numbers(7, part(counts));
   add_value(step, ProtoMessage().text(kTag, tag_of(tag)).message(kHisto, content));
 }
 

@@ -132,7 +132,9 @@ bool WandbLogger::open(const LoggedRun& run, const std::string& id) {
       ++num_records_;
     }
   } else {
-    folder_ = wandb + "/offline-run-" + date_text(start_s_) + "-" + id;
+    for (double time_s = start_s_; folder_.empty() || std::filesystem::exists(folder_); ++time_s) {
+      folder_ = wandb + "/offline-run-" + date_text(time_s) + "-" + id;
+    }
   }
   log_ = std::make_unique<WandbLog>(folder_ + name, end, options_.flush_secs);
   return end > 0;
