@@ -50,9 +50,9 @@ OPTIONS = [
 CLIPS = ["user", "answer"]
 
 
-def train(run, folder):
-    words = [run, "train", ROOT / "configs/tiny.yaml", f"tiny.data={folder / 'data'}",
-             f"tiny.run={folder / 'run'}", *OPTIONS]
+def train(run, folder, name="run", launcher=(), more=()):
+    words = [run, *launcher, "train", ROOT / "configs/tiny.yaml", f"tiny.data={folder / 'data'}",
+             f"tiny.run={folder / name}", *OPTIONS, *more]
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
     if done.returncode != 0 or "receives no further values" in done.stderr:
         sys.exit(f"train: exit code {done.returncode}\n{done.stdout}{done.stderr}")
@@ -97,10 +97,15 @@ def check_wav(data):
         return audio.getframerate(), audio.getnframes()
 
 
-def check_tensorboard(folder, expected):
+def events_of(folder):
     events = EventAccumulator(str(folder), size_guidance={
         kind: 0 for kind in ("scalars", "images", "audio", "histograms", "tensors")})
     events.Reload()
+    return events
+
+
+def check_tensorboard(folder, expected):
+    events = events_of(folder)
     tags = events.Tags()
     found = {tag: once("tensorboard", tag, [(e.step, e.value) for e in events.Scalars(tag)])
              for tag in tags["scalars"]}
@@ -240,6 +245,21 @@ def check_csv(folder, expected):
     print(f"csv: {len(rows)} rows, {len(found)} columns")
 
 
+def check_ranks(folder):
+    """Of two ranks that share each parameter, one writes, and its histograms count all elements."""
+    found = []
+    for name in ("run", "ranks"):
+        events = events_of(folder / name)
+        found.append({tag: events.Histograms(tag)[-1].histogram_value.num
+                      for tag in events.Tags()["histograms"]})
+    assert found[0] == found[1], found
+    for pattern in ("events.out.tfevents.*", "wandb/*/*.wandb"):
+        assert len(list((folder / "ranks").glob(pattern))) == 1, pattern
+    with open(folder / "ranks/metrics.csv", newline="") as file:
+        assert [row["step"] for row in csv.DictReader(file)] == ["1", "2", "2"]
+    print(f"two ranks: {len(found[0])} histograms")
+
+
 def check(folder):
     expected = expected_values(folder)
     check_tensorboard(folder, expected)
@@ -264,6 +284,10 @@ def main():
         (folder / "run/checkpoints/last").symlink_to("step=5")
         train(arguments.run, folder)
         check(folder / "run")
+        train(arguments.run, folder, "ranks", ("launch", "local", "-n", "2", "--"),
+              ("trainer.strategy={name: fsdp}", "trainer.max_steps=2",
+               "trainer.val_check_interval=2", "model.lr_scheduler.warmup_steps=1"))
+        check_ranks(folder)
     print("ok: every value once, also after a resume")
 
 
