@@ -35,6 +35,7 @@ try:
 
     wandb._assert_is_internal_process = True
     from wandb.sdk.internal.datastore import DataStore
+    from wandb.sdk.lib.proto_util import dict_from_proto_list
 except ImportError as missing:
     print(f"skipped: {missing}; pip install -r tests/reference/requirements-peers.txt")
     sys.exit(77)
@@ -158,19 +159,19 @@ def check_wandb(folder, expected):
     assert len(files) == 1, files
     records = wandb_records(files[0])
     kinds = [record.WhichOneof("record_type") for record in records]
-    assert kinds[:2] == ["header", "run"] and kinds[-3:] == ["summary", "exit", "footer"], kinds
+    assert kinds[:2] == ["header", "run"] and kinds[-2:] == ["summary", "exit"], kinds
     assert kinds.count("run") == kinds.count("exit") == 1
     run = records[1].run
     assert files[0].parent.name.endswith("-" + run.run_id)
     assert files[0].name == f"run-{run.run_id}.wandb"
     assert (run.project, run.display_name, list(run.tags)) == ("loggers", "tiny run", ["a"])
-    config = {item.key: json.loads(item.value_json) for item in run.config.update}
+    config = dict_from_proto_list(run.config.update)
     assert config["model"]["optimizer"]["lr"] == 1e-3 and config["trainer"]["max_steps"] == STEPS
     rows, found, media = [], {}, []
     for record in records:
         if record.WhichOneof("record_type") != "history":
             continue
-        row = {item.key: json.loads(item.value_json) for item in record.history.item}
+        row = dict_from_proto_list(record.history.item)
         step = row.pop("_step")
         assert step == record.history.step.num == row.pop("trainer/global_step")
         assert row.pop("_timestamp") > 0 and row.pop("_runtime") >= 0
@@ -184,6 +185,8 @@ def check_wandb(folder, expected):
                 assert name.endswith("/text") and "reference: " in value
     assert rows == list(range(1, STEPS + 1)), rows
     compare("wandb", found, expected)
+    defined = {record.metric.name for record in records if record.HasField("metric")}
+    assert defined >= {"trainer/global_step", *found}, found.keys() - defined
     uploads = {file.path for record in records for file in record.files.files}
     for step, name, value in media:
         assert step in (5, 10)
@@ -199,6 +202,10 @@ def check_wandb(folder, expected):
         else:
             assert Image.open(io.BytesIO(data)).size == (value["width"], value["height"])
     assert {kind["_type"] for _, _, kind in media} == {"audio-file", "image-file", "histogram"}
+    summary = {}
+    for record in records:
+        summary.update(dict_from_proto_list(record.summary.update))
+    assert summary["train_loss"] == expected["train_loss"][STEPS], summary["train_loss"]
     print(f"wandb: {len(records)} records, {len(rows)} rows, {len(found)} values, "
           f"{len(media)} media and histograms")
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <ctime>
 #include <filesystem>
+#include <utility>
 
 #include "plain_value.h"
 #include "sha256.h"
@@ -16,24 +17,24 @@ using nlohmann::json;
 
 // Fields of Record. Source: wandb/proto/wandb_internal.proto.
 constexpr uint32_t kNum = 1, kHistory = 2, kSummaryOf = 3, kConfig = 5, kFiles = 6, kMetric = 12,
-                   kRun = 17, kExit = 18, kHeader = 21, kFooter = 22;
+                   kRun = 17, kExit = 18, kHeader = 21;
 constexpr uint32_t kHistoryStep = 2;
 constexpr int64_t kMediaType = 2;
 constexpr char kGlobalStep[] = "trainer/global_step";
-/// The oldest reader of records like these.
-constexpr char kMinConsumer[] = "0.12.0";
+/// The version of wandb that writes such records, and the oldest that reads them.
+constexpr char kProducer[] = "0.19.11";
+constexpr char kMinConsumer[] = "0.40.0";
 
-/// A key and a value as HistoryItem, SummaryItem and ConfigItem have them.
+/// A key and a value as HistoryItem, SummaryItem and ConfigItem have them. Numbers that JSON lacks
+/// are written as Python does.
 ProtoMessage json_item(const std::string& key, const json& value) {
-  return ProtoMessage().text(1, key).text(
-      16, value.dump(-1, ' ', false, json::error_handler_t::replace));
-}
-
-/// Numbers that JSON lacks are text for W&B.
-json json_number(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return value;
+  std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  if (value.is_number_float()) {
+    const double number = value.get<double>();
+    if (std::isnan(number)) text = "NaN";
+    if (std::isinf(number)) text = number > 0 ? "Infinity" : "-Infinity";
+  }
+  return ProtoMessage().text(2, key).text(16, text);  // nested_key, value_json
 }
 
 /// The configuration as a tree again. A path that does not fit the tree stays a dotted key.
@@ -149,13 +150,11 @@ void WandbLogger::start(const LoggedRun& run) {
   replace_file(folder_ + "/files/config.yaml", run.config_yaml);
   if (!continues) {
     add_record(kHeader,
-               ProtoMessage().message(1, ProtoMessage().text(1, "0.19.11").text(2, kMinConsumer)));
+               ProtoMessage().message(1, ProtoMessage().text(1, kProducer).text(2, kMinConsumer)));
     add_run(run, id, run.steps_done > 0);
-    add_record(kMetric, ProtoMessage().text(1, kGlobalStep));
     add_record(kMetric, ProtoMessage()
-                            .text(2, "*")
-                            .text(4, kGlobalStep)
-                            .message(6, ProtoMessage().integer(1, 1)));  // options.step_sync
+                            .text(1, kGlobalStep)
+                            .message(6, ProtoMessage().integer(3, 1)));  // options.defined
   } else {
     ProtoMessage config;
     const json tree = config_tree(run.hyper_parameters);
@@ -172,6 +171,7 @@ void WandbLogger::add_run(const LoggedRun& run, const std::string& id, bool is_r
   ProtoMessage record;
   record.text(1, id);
   if (options_.entity) record.text(2, *options_.entity);
+  config.message(1, json_item("_wandb", json::object()));
   record.text(3, options_.project).message(4, config);
   if (options_.group) record.text(6, *options_.group);
   if (options_.job_type) record.text(7, *options_.job_type);
@@ -203,9 +203,11 @@ void WandbLogger::write_row() {
   row_["_runtime"] = now_s - start_s_;
   ProtoMessage history;
   for (const auto& [key, value] : row_.items()) {
+    if (key.front() != '_' && key != kGlobalStep && !summary_.contains(key)) define(key);
     history.message(1, json_item(key, value));
     summary_[key] = value;
   }
+  has_new_summary_ = true;
   history.message(kHistoryStep, ProtoMessage().integer(1, row_step_));
   row_ = Json::object();
   add_record(kHistory, history);
@@ -218,8 +220,19 @@ void WandbLogger::write_row() {
   add_record(kFiles, files);
 }
 
+/// What the client makes of Lightning's define_metric("*", step_metric="trainer/global_step",
+/// step_sync=True) when a name comes for the first time.
+void WandbLogger::define(const std::string& name) {
+  add_record(kMetric, ProtoMessage()
+                          .text(1, name)
+                          .text(4, kGlobalStep)
+                          .message(6, ProtoMessage().integer(1, 1))  // options.step_sync
+                          .message(9, ProtoMessage().integer(1, 1))  // _control.overwrite
+                          .integer(10, 1));                          // expanded_from_glob
+}
+
 void WandbLogger::log(int64_t step, const std::map<std::string, double>& values) {
-  for (const auto& [name, value] : values) add_value(step, name, json_number(value));
+  for (const auto& [name, value] : values) add_value(step, name, value);
 }
 
 void WandbLogger::log_text(int64_t step, const std::string& tag, const std::string& text) {
@@ -269,21 +282,26 @@ void WandbLogger::log_histogram(int64_t step, const std::string& tag,
   add_value(step, tag, {{"_type", "histogram"}, {"values", counts}, {"bins", limits}});
 }
 
+void WandbLogger::write_summary() {
+  if (!std::exchange(has_new_summary_, false)) return;
+  ProtoMessage summary;
+  for (const auto& [key, value] : summary_.items()) summary.message(1, json_item(key, value));
+  add_record(kSummaryOf, summary);
+}
+
 void WandbLogger::flush() {
   write_row();
+  write_summary();
   log_->flush();
 }
 
 void WandbLogger::finish(bool is_complete) {
   write_row();
-  ProtoMessage summary;
-  for (const auto& [key, value] : summary_.items()) summary.message(1, json_item(key, value));
-  add_record(kSummaryOf, summary);
+  write_summary();
   ProtoMessage end;
   end.integer(1, 0).integer(2, static_cast<int64_t>(unix_time_s() - start_s_));
   if (!is_complete) end.integer(3, 1);
   add_record(kExit, end);
-  add_record(kFooter, {});
 }
 
 }  // namespace s2s::trackers

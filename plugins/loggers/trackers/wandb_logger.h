@@ -63,6 +63,8 @@ class WandbLogger : public RunLogger {
   /// Adds a value to the row of the step. A row is written when the next one begins.
   void add_value(int64_t step, const std::string& name, const Json& value);
   void write_row();
+  void define(const std::string& name);
+  void write_summary();
   /// Writes a file below files/media; returns its value of this type.
   Json media(int64_t step, const std::string& tag, const char* type, const char* folder,
              const char* extension, const std::string& bytes);
@@ -75,6 +77,7 @@ class WandbLogger : public RunLogger {
   Json row_ = Json::object();
   std::vector<std::string> row_files_;
   Json summary_ = Json::object();
+  bool has_new_summary_ = false;
   double start_s_ = 0;
 };
 
