@@ -5,7 +5,8 @@
 Trains configs/tiny.yaml with all loggers, named as NeMo and Hugging Face do. TensorBoard's
 EventAccumulator, wandb's DataStore, MLflow's client and Python's csv module must then give every
 value of metrics.jsonl, once, and the configuration, texts, audio and images. The same is required
-after the run has resumed from an older checkpoint and repeated some steps.
+after the run has resumed from an older checkpoint and repeated some steps. `wandb sync` must send
+all of it to a server (wandb_server.py), and of two ranks only one may write.
 Exit code 77 where one of the packages is missing.
 """
 
@@ -39,6 +40,8 @@ try:
 except ImportError as missing:
     print(f"skipped: {missing}; pip install -r tests/reference/requirements-peers.txt")
     sys.exit(77)
+
+from wandb_server import WandbServer
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = 10
@@ -210,6 +213,24 @@ def check_wandb(folder, expected):
           f"{len(media)} media and histograms")
 
 
+def check_wandb_sync(folder, expected):
+    """`wandb sync` sends every row and every file of the run."""
+    (offline,) = folder.glob("wandb/offline-run-*")
+    with WandbServer() as server:
+        server.sync(offline)
+    assert [row["_step"] for row in server.rows] == list(range(1, STEPS + 1)), server.rows
+    found = {}
+    for row in server.rows:
+        for name in expected:
+            if name in row:
+                found.setdefault(name, {})[row["_step"]] = row[name]
+    compare("wandb sync", found, expected)
+    media = {str(path.relative_to(offline / "files")): path.read_bytes()
+             for path in (offline / "files/media").rglob("*.*")}
+    assert media and media.items() <= server.files.items(), set(media) - set(server.files)
+    print(f"wandb sync: sent {len(server.rows)} rows and {len(server.files)} files")
+
+
 def check_mlflow(folder, expected):
     client = mlflow.MlflowClient(tracking_uri=(folder.parent / "mlruns").as_uri())
     experiments = [e for e in client.search_experiments() if e.name == "s2s"]
@@ -291,6 +312,7 @@ def main():
         (folder / "run/checkpoints/last").symlink_to("step=5")
         train(arguments.run, folder)
         check(folder / "run")
+        check_wandb_sync(folder / "run", expected_values(folder / "run"))
         train(arguments.run, folder, "ranks", ("launch", "local", "-n", "2", "--"),
               ("trainer.strategy={name: fsdp}", "trainer.max_steps=2",
                "trainer.val_check_interval=2", "model.lr_scheduler.warmup_steps=1"))
