@@ -61,7 +61,7 @@ constexpr std::array kKeywords = {
     Keyword{"tensorboard", "max_queue", "", "the buffer is written by age and size"},
     Keyword{"tensorboard", "purge_step", "", kSameRecord},
     Keyword{"wandb", "project", "project"},
-    Keyword{"wandb", "name", "name"},
+    Keyword{"wandb", "name", "run_name"},
     Keyword{"wandb", "entity", "entity"},
     Keyword{"wandb", "group", "group"},
     Keyword{"wandb", "job_type", "job_type"},

@@ -23,6 +23,8 @@ constexpr int64_t kClassTensor = 2;
 constexpr int64_t kStatusSuccess = 1, kStatusRunning = 3;
 
 constexpr char kPrefixOfFiles[] = "events.out.tfevents.";
+/// Of a record, in addition to its data.
+constexpr size_t kRecordBytes = 16;
 
 /// TensorBoard reads the files of a folder in the order of their names, which begin with their
 /// time in seconds: two processes of a run must not share one.
@@ -34,6 +36,32 @@ int64_t next_time_s(const std::string& folder) {
     time_s = std::max<int64_t>(time_s, std::atoll(name.c_str() + sizeof kPrefixOfFiles - 1) + 1);
   }
   return time_s;
+}
+
+/// The step of an event with a summary; -1 for others.
+int64_t summary_step(std::string_view event) {
+  int64_t step = 0;
+  for (const ProtoField& field : proto_fields(event)) {
+    if (field.number == kStep) step = static_cast<int64_t>(field.integer);
+    if (field.number == kSummary) return step;
+  }
+  return -1;
+}
+
+/// Cuts an event file before its first event of a later step, and before a record that a crash has
+/// cut off.
+void cut_events(const std::string& path, int64_t steps_done) {
+  const std::string file = text_of_file(path);
+  size_t at = 0;
+  while (at + kRecordBytes <= file.size()) {
+    uint64_t length = 0;
+    for (size_t i = 8; i-- > 0;) length = length << 8U | static_cast<uint8_t>(file[at + i]);
+    if (length > file.size() - at - kRecordBytes) break;
+    const std::string_view event = std::string_view(file).substr(at + kRecordBytes - 4, length);
+    if (summary_step(event) > steps_done) break;
+    at += kRecordBytes + length;
+  }
+  if (at < file.size()) std::filesystem::resize_file(path, at);
 }
 
 /// A tensor of one element. Field 5: float_val, 8: string_val.
@@ -97,10 +125,16 @@ void TensorboardLogger::start(const LoggedRun& run) {
   std::string folder = options_.save_dir.value_or(run.folder);
   if (!options_.sub_dir.empty()) folder += "/" + options_.sub_dir;
   std::filesystem::create_directories(folder);
-  file_ = std::make_unique<RecordFile>(
-      folder + "/" + kPrefixOfFiles + std::to_string(next_time_s(folder)) + "." + host_name() +
-          "." + std::to_string(getpid()) + ".0" + options_.filename_suffix,
-      options_.flush_secs);
+  const std::string ending = "." + run.id + options_.filename_suffix;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_of_run = name.starts_with(kPrefixOfFiles) && name.ends_with(ending);
+    if (is_of_run) cut_events(entry.path().string(), run.steps_done);
+  }
+  file_ = std::make_unique<RecordFile>(folder + "/" + kPrefixOfFiles +
+                                           std::to_string(next_time_s(folder)) + "." + host_name() +
+                                           "." + std::to_string(getpid()) + ending,
+                                       options_.flush_secs);
   const ProtoMessage version =
       ProtoMessage().number(kWallTime, unix_time_s()).text(kFileVersion, "brain.Event:2");
   file_->append(tf_record(version.bytes()));

@@ -33,8 +33,9 @@ uint32_t masked_crc32c(std::string_view bytes);
 /// tensorflow/core/lib/io/record_writer.cc.
 std::string tf_record(std::string_view data);
 
-/// Each process of a run writes one file. A resumed one begins with SessionLog START at the first
-/// step that it repeats: TensorBoard then drops what earlier files have of this and later steps.
+/// Each process of a run writes one file, whose name ends with the id of the run. A resumed run
+/// cuts the earlier files after its checkpoint's step, and its own begins with SessionLog START at
+/// the first step that it repeats: a TensorBoard that has read these steps drops them.
 class TensorboardLogger : public RunLogger {
  public:
   explicit TensorboardLogger(TensorboardOptions options) : options_(std::move(options)) {}

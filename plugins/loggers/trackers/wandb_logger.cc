@@ -175,7 +175,7 @@ void WandbLogger::add_run(const LoggedRun& run, const std::string& id, bool is_r
   record.text(3, options_.project).message(4, config);
   if (options_.group) record.text(6, *options_.group);
   if (options_.job_type) record.text(7, *options_.job_type);
-  record.text(8, options_.name.value_or(run.name));
+  record.text(8, options_.run_name.value_or(run.name));
   if (options_.notes) record.text(9, *options_.notes);
   for (const std::string& tag : options_.tags) record.text(10, tag);
   record.text(13, host_name());

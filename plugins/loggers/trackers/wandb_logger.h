@@ -17,13 +17,13 @@ namespace s2s::trackers {
 
 struct WandbOptions {
   std::string project = "s2s";
-  std::optional<std::string> name, entity, group, job_type, notes, id, save_dir;
+  std::optional<std::string> run_name, entity, group, job_type, notes, id, save_dir;
   std::vector<std::string> tags;
   std::string prefix;
   double flush_secs = 30;
   void visit(OptionVisitor& v) {
     v("project", project, "project of the run");
-    v("name", name, "displayed name of the run; null: exp_manager.name");
+    v("run_name", run_name, "displayed name of the run; null: exp_manager.name");
     v("entity", entity, "user or team that owns the project; null: the one that synchronizes");
     v("group", group, "group of the run");
     v("job_type", job_type, "type of the run");
