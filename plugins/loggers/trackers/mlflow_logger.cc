@@ -4,6 +4,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <sstream>
@@ -72,10 +73,24 @@ std::string file_uri(const std::string& path) {
   return uri;
 }
 
+/// %XX as the byte XX.
+std::string percent_decoded(const std::string& text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    unsigned byte = 0;
+    const char* const end = text.data() + std::min(i + 3, text.size());
+    const bool is_code = text[i] == '%' && i + 2 < text.size() &&
+                         std::from_chars(text.data() + i + 1, end, byte, 16).ptr == end;
+    out += is_code ? static_cast<char>(byte) : text[i];
+    if (is_code) i += 2;
+  }
+  return out;
+}
+
 /// The path of file:PATH, file:///PATH or PATH. Errors: [logger/tracking-uri].
 std::string path_of_uri(const std::string& uri) {
-  if (uri.starts_with("file://")) return uri.substr(7);
-  if (uri.starts_with("file:")) return uri.substr(5);
+  if (uri.starts_with("file://")) return percent_decoded(uri.substr(7));
+  if (uri.starts_with("file:")) return percent_decoded(uri.substr(5));
   if (uri.find("://") == std::string::npos && uri != "databricks") return uri;
   throw Error(ExitCode::kConfig, "logger/tracking-uri",
               "tracking_uri '" + printable_name(uri) +

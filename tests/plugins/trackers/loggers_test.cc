@@ -194,6 +194,9 @@ TEST_CASE("mlflow: a run that an error ends is FAILED, and a server is refused")
         std::string::npos);
   CHECK(files_below(folder / "mlruns", "/metrics/.._x").size() == 1);
   MlflowOptions options;
+  options.tracking_uri = "file://" + folder.path().string() + "/a%20b";
+  MlflowLogger(options).start(run_in(folder));
+  CHECK(files_below(folder / "a b", "/params/a").size() == 1);
   options.tracking_uri = "http://localhost:5000";
   try {
     const MlflowLogger logger(options);
