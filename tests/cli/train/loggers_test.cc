@@ -78,6 +78,19 @@ TEST_CASE("a logger that cannot write says so once, and training goes on") {
   CHECK(count_of(output, "it receives no further values from this run") == 4);
 }
 
+TEST_CASE("config check builds the loggers: what their options refuse is found before training") {
+  const TemporaryFolder folder;
+  Words words = tiny_words("check", folder.path() / "run",
+                           {"exp_manager.create_mlflow_logger=true",
+                            "exp_manager.mlflow_logger_kwargs={tracking_uri: \"http://a:1\"}"});
+  words.insert(words.begin(), "config");
+  const Outcome outcome = run_s2s(words);
+  CAPTURE(outcome.output);
+  CHECK(outcome.exit_code == 3);
+  CHECK(contains(outcome.output, "[logger/tracking-uri]"));
+  CHECK_FALSE(fs::exists(folder.path() / "run"));
+}
+
 TEST_CASE("unknown arguments of a logger are one message, known ones without effect are notes") {
   const TemporaryFolder folder;
   const Outcome outcome = run_s2s(
