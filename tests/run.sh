@@ -35,7 +35,9 @@ site=$(sed -n 's|^S2S_TORCH_ROOT:[A-Z]*=\(.*\)/torch$|\1|p' build/CMakeCache.txt
 if peers=$(bash tests/reference/peers.sh "$site" 2>build/peers.log); then
   cmake -S . -B build -DS2S_PEER_PYTHON="$peers" > build/configure.log 2>&1 ||
     { cat build/configure.log >&2; exit 1; }
-else skipped+=("comparisons with transformers, PEFT, lhotse and the readers of loggers: $(tail -n 1 build/peers.log)")
+else
+  skipped+=("comparisons with transformers, PEFT, lhotse; the readers of what loggers write: $(
+    tail -n 1 build/peers.log)")
 fi
 
 labels='unit|parallel|cli|sdk|reference|device'
