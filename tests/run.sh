@@ -30,12 +30,14 @@ install_launchers ||
   skipped+=("mpirun, srun: apt-get install ${launchers[*]} did not work or needs root")
 export OMP_WAIT_POLICY=PASSIVE
 
-# What is exported is loaded by the software it is for.
+# What is exported and logged is read by the software it is for.
 site=$(sed -n 's|^S2S_TORCH_ROOT:[A-Z]*=\(.*\)/torch$|\1|p' build/CMakeCache.txt)
 if peers=$(bash tests/reference/peers.sh "$site" 2>build/peers.log); then
   cmake -S . -B build -DS2S_PEER_PYTHON="$peers" > build/configure.log 2>&1 ||
     { cat build/configure.log >&2; exit 1; }
-else skipped+=("comparisons with transformers, PEFT and lhotse: $(tail -n 1 build/peers.log)")
+else
+  skipped+=("comparisons with transformers, PEFT, lhotse; the readers of what loggers write: $(
+    tail -n 1 build/peers.log)")
 fi
 
 labels='unit|parallel|cli|sdk|reference|device'

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Makes a Python with transformers, PEFT and lhotse, which ours is compared with, on the torch that
-# core/setup.sh installed; prints its path. Doing it twice does nothing twice.
+# Makes a Python with transformers, PEFT, lhotse, TensorBoard, wandb and MLflow, which ours is
+# compared with, on the torch that core/setup.sh installed; prints its path. Doing it twice does
+# nothing twice.
 #
 #   bash tests/reference/peers.sh SITE_PACKAGES_OF_TORCH
 #
@@ -26,7 +27,8 @@ if [ ! -f "$venv/.complete" ]; then
   echo "$site" > "$(echo "$venv"/lib/python3*/site-packages)/torch.pth"
   timeout 300 "$venv/bin/pip" install -q --no-cache-dir --retries 1 --timeout 20 \
     -r "$here/requirements-peers.txt" >&2 || skip "pip could not install the peers; no network?"
-  "$venv/bin/python" -c 'import transformers, peft, safetensors, lhotse, torchaudio' ||
+  "$venv/bin/python" -c 'import transformers, peft, safetensors, lhotse, torchaudio' &&
+    "$venv/bin/python" -c 'import tensorboard, wandb, mlflow' ||
     skip "the peers that were installed cannot be imported"
   touch "$venv/.complete"
 fi

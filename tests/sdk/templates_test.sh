@@ -37,7 +37,7 @@ train scored_run trainer.val_check_interval=10 trainer.limit_val_batches=1 \
   'exp_manager.loggers=[{name: acme.logger, path: logged.csv}]' \
   exp_manager.checkpoint_callback_params.monitor=val_txt_acme_metric
 grep -q '"txt_acme_metric"' scored_run/metrics.jsonl || fail "the metric is in no validation"
-for line in 1,loss, 10,learning_rate, 10,val_txt_acme_metric_dev,; do
+for line in 1,train_loss, 10,learning_rate, 10,val_txt_acme_metric_dev,; do
   grep -q "^$line" logged.csv || fail "the logger did not get $line: $(head -30 logged.csv)"
 done
 expect 'acme_metric' "$run" validate --checkpoint scored_run

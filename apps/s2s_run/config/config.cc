@@ -68,6 +68,7 @@ class FileCheck {
     attempt([this] { open_tokenizer(); });
     attempt([this] { describe_model(); });
     attempt([this] { check_monitor(); });
+    attempt([this] { builder_.loggers(); });
     attempt([this] { check_start(); });
     attempt([this] { open_set("data.train_ds", *config_.find_path("data.train_ds")); });
     for (const auto& [name, block] : builder_.settings().validation_sets) {

@@ -50,6 +50,11 @@ void name_language_model(Config& config, const std::vector<std::string>& familie
 /// that model. Errors: [config/missing] for its type, added to `findings`.
 void translate_parts(Config& config, Findings& findings, ConfigNotes& notes);
 
+/// Turns NeMo's switches of exp_manager (create_wandb_logger and its kwargs) and Hugging Face's
+/// `report_to`, in `trainer` or `training`, into `exp_manager.loggers`. Errors: [config/loggers],
+/// added to `findings`.
+void translate_loggers(Config& config, Findings& findings, ConfigNotes& notes);
+
 /// Sets the name of data sources that have none. NeMo has only one data source.
 void name_data_sources(Config& config, ConfigNotes& notes);
 

@@ -119,9 +119,15 @@ void ExpManagerBlock::visit(OptionVisitor& v) {
   v("resume_if_exists", resume_if_exists, "resume from the newest checkpoint in the run folder");
   v("checkpoint_callback_params", checkpoint_callback_params, "when checkpoints are written");
   v("loggers", loggers,
-    "logger plugins, which receive the values of metrics.jsonl: a map with a name and its options, "
-    "or a list of them",
+    "logger plugins, which receive the values of metrics.jsonl, the configuration and examples of "
+    "validations: a map with a name and its options, or a list of them",
     "logger");
+  v("log_examples", log_examples,
+    "number of answered examples of each validation set whose audio, spectrograms and texts the "
+    "loggers receive; see trainer.limit_val_generate_batches",
+    at_least(0));
+  v("log_histograms", log_histograms,
+    "give the loggers a histogram of each trained parameter after each validation");
 }
 
 std::string ExpManagerBlock::run_folder() const {

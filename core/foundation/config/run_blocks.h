@@ -93,6 +93,8 @@ struct ExpManagerBlock {
   bool resume_if_exists = true;
   CheckpointBlock checkpoint_callback_params;
   Config loggers;
+  int64_t log_examples = 2;
+  bool log_histograms = false;
   void visit(OptionVisitor& v);
 
   /// explicit_log_dir, or exp_dir/name.

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
+
 #include "eval/metrics/data_set_board.h"
 #include "eval/metrics/example_exchange.h"
 #include "eval/metrics/example_measures.h"
@@ -84,6 +86,7 @@ ValidationReport Validator::run(int64_t steps_done) {
   report.step = steps_done;
   for (const auto& [name, value] : sums) report.sets[name] = means(value);
   if (settings_.answers == Answers::kNumbers) add_numbers(report);
+  report.examples = std::move(kept_);
   return report;
 }
 
@@ -112,7 +115,24 @@ void Validator::answer(const SharedSets::Turn& turn, const Batch& batch, int64_t
   }
   if (settings_.answers == Answers::kExamples) return add_best_case(batch, first);
   listen(first);
-  for (size_t i = first; i < examples_.size(); ++i) keep_times_only(examples_[i]);
+  for (size_t i = first; i < examples_.size(); ++i) {
+    keep(examples_[i]);
+    keep_times_only(examples_[i]);
+  }
+}
+
+/// Copies the example to the report, if it is one of the first of its set.
+void Validator::keep(const ReportExample& example) {
+  const int64_t num_kept =
+      std::count_if(kept_.begin(), kept_.end(),
+                    [&](const ValidationExample& kept) { return kept.set == example.data_set; });
+  if (num_kept >= settings_.kept_examples) return;
+  ValidationExample kept{example.data_set, example.id, {}, example.user, example.answer};
+  kept.texts.emplace_back("reference", example.texts.reference);
+  const SpokenTexts& texts = example.texts;
+  if (texts.text_channel) kept.texts.emplace_back("text channel", *texts.text_channel);
+  if (texts.heard_model) kept.texts.emplace_back("transcript", *texts.heard_model);
+  kept_.push_back(std::move(kept));
 }
 
 ReportExample Validator::example_of(const SharedSets::Turn& turn, const Batch& batch,

@@ -30,6 +30,7 @@ struct ValidationSettings {
   int64_t limit_batches = 0;  // per set, over all data ranks; 0: all
   Answers answers = Answers::kNone;
   int64_t limit_answers = 0;         // answered batches of each set; 0: all of limit_batches
+  int64_t kept_examples = 0;         // this rank's answered examples of each set in the report
   Scorer* scorer = nullptr;          // transcribes the answers
   std::vector<NamedMetric> metrics;  // plugin metrics, in addition to answer_metrics()
   Precision precision;
@@ -59,12 +60,14 @@ class Validator {
   void add_best_case(const Batch& batch, size_t first);
   bool is_answered(int64_t number) const;
   void listen(size_t first);
+  void keep(const ReportExample& example);
   void add_numbers(ValidationReport& report);
 
   SpeechModel& model_;
   const Sets& sets_;
   ValidationSettings settings_;
   std::vector<ReportExample> examples_;
+  std::vector<ValidationExample> kept_;
 };
 
 }  // namespace s2s

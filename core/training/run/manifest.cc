@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <random>
 #include <sstream>
 #include <system_error>
 
@@ -173,6 +174,22 @@ json run_manifest(const Run& setup) {
           {"git_commit", git_commit_of(fs::current_path(ignored))},
           {"host", host_facts()},
           {"plugins", plugin_facts(setup)}};
+}
+
+std::string run_id_of(const std::string& path) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
+  constexpr size_t kLength = 8;
+  try {
+    const json manifest = try_parse_foreign_json(read_small_file(path));
+    const std::string id = manifest.is_object() ? manifest.value("run_id", "") : "";
+    if (id.size() == kLength && id.find_first_not_of(kLetters) == std::string::npos) return id;
+  } catch (const json::exception&) {
+  } catch (const std::system_error&) {
+  }
+  std::random_device random;
+  std::string id;
+  while (id.size() < kLength) id += kLetters[random() % kLetters.size()];
+  return id;
 }
 
 std::string plugin_changes(const std::string& path, const Run& setup) {

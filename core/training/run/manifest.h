@@ -11,6 +11,10 @@ namespace s2s::run {
 /// Versions, plugins with file hashes, host, git commit of the working folder and command line.
 nlohmann::json run_manifest(const Run& setup);
 
+/// The `run_id` in the manifest at `path`, which a run keeps when it resumes: eight characters of
+/// a-z and 0-9. A new one when there is no such manifest.
+std::string run_id_of(const std::string& path);
+
 /// For a resumed run: compares the loaded plugins with `path`, the manifest of the run so far.
 /// Returns the warning [run/other-plugin] when plugins were loaded from other files, or when `path`
 /// is not a manifest. Files are compared by content, so a moved file counts as the same. Returns ""

@@ -10,6 +10,7 @@
 #include "base/warnings.h"
 #include "eval/metrics/named_metric.h"
 #include "eval/metrics/shared_sets.h"
+#include "run/run_loggers.h"
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/communicator.h"
 #include "s2s/kinds/device_kernels.h"
@@ -22,7 +23,6 @@
 #include "s2s/nn/initial_values.h"
 #include "s2s/registry.h"
 #include "train/precision.h"
-#include "train/run_loggers.h"
 #include "train/run_options.h"
 
 namespace s2s {

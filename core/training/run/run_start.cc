@@ -110,7 +110,9 @@ void write_run_files(const Run& setup, const RunFolder& folder, const RunStart& 
   if (goes_on && !is_weights_only(start.checkpoint))
     report_changes(folder, setup, parts, steps_done, log);
   folder.write_config(effective_text(setup.config()));
-  folder.write_manifest(run_manifest(setup));
+  json manifest = run_manifest(setup);
+  manifest["run_id"] = run_id_of(folder.file("manifest.json"));
+  folder.write_manifest(manifest);
   if (parts.tokenizer) folder.keep_copies(kTokenizerCopy, parts.tokenizer->files());
   folder.keep_copies(kLlmCopy, llm_files(with_checkpoint_copies(setup.config(), start.checkpoint)));
 }

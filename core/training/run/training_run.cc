@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -14,15 +15,20 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_copies.h"
 #include "checkpoint/checkpoint_observer.h"
+#include "config/config_tree.h"
+#include "config/load_config.h"
+#include "config/secrets.h"
 #include "eval/metrics/monitored_metric.h"
 #include "eval/validator.h"
+#include "run/manifest.h"
+#include "run/parameter_histograms.h"
 #include "run/progress_observer.h"
+#include "run/run_loggers.h"
 #include "run/run_parts.h"
 #include "run/run_processes.h"
 #include "run/run_start.h"
 #include "train/run_folder.h"
 #include "train/run_lock.h"
-#include "train/run_loggers.h"
 
 namespace s2s::run {
 namespace {
@@ -107,6 +113,44 @@ CheckpointSettings checkpoint_settings(const OpenRun& run, const ParallelStrateg
   return out;
 }
 
+/// Describes the run to its loggers.
+LoggedRun logged_run(const OpenRun& run, int64_t steps_done) {
+  const RunOptions& settings = run.setup.builder().settings();
+  const ExpManagerBlock& manager = settings.exp_manager;
+  const std::filesystem::path folder = std::filesystem::absolute(run.folder.path());
+  LoggedRun logged;
+  logged.id = run_id_of(run.folder.file("manifest.json"));
+  logged.name = manager.explicit_log_dir && manager.name == ExpManagerBlock().name
+                    ? folder.filename().string()
+                    : manager.name;
+  logged.folder = folder.string();
+  logged.steps_done = steps_done;
+  logged.max_steps = settings.trainer.max_steps;
+  logged.config_yaml = effective_text(run.setup.config());
+  logged.hyper_parameters = config_values(stored_config(run.setup.config()));
+  return logged;
+}
+
+bool has_loggers(const RunBuilder& builder) {
+  return !builder.settings().exp_manager.loggers.is_null();
+}
+
+/// Validates the model, and adds what only loggers use.
+ValidationReport validate(const OpenRun& run, const RunParts& parts, const Validator::Sets& sets,
+                          Scorer* scorer, int64_t steps_done) {
+  const RunBuilder& builder = run.setup.builder();
+  const ExpManagerBlock& manager = builder.settings().exp_manager;
+  ValidationSettings settings = validation_settings(builder, parts, scorer);
+  if (has_loggers(builder) && run.processes.is_first()) {
+    settings.kept_examples = manager.log_examples;
+  }
+  ValidationReport report = Validator(*parts.model, sets, settings).run(steps_done);
+  if (has_loggers(builder) && manager.log_histograms) {
+    report.histograms = parameter_histograms(*parts.strategy, *parts.model, run.processes.world());
+  }
+  return report;
+}
+
 /// Reports the activity of the trainer to the flight recorder. Used with several processes.
 class RecordedSteps : public RunObserver {
  public:
@@ -160,6 +204,7 @@ Trainer::End train(const OpenRun& run, RunParts& parts, const RunState& begin,
   }
   RunLoggers loggers(run.processes.is_first() ? builder.loggers() : std::vector<NamedLogger>(),
                      warn);
+  if (run.processes.is_first()) loggers.start(logged_run(run, begin.steps_done));
   trainer.add_observer(&loggers);
   ProgressObserver progress(run.console, run.log, begin.steps_done, options.max_steps,
                             options.log_every_n_steps);
@@ -186,8 +231,7 @@ Trainer::End train(const OpenRun& run, RunParts& parts, const RunState& begin,
       scorer = prepared_scorer(builder, parts.tokenizer.get(), sets);
     }
     trainer.validate = [&](int64_t steps_done) {
-      return Validator(*parts.model, sets, validation_settings(builder, parts, scorer.get()))
-          .run(steps_done);
+      return validate(run, parts, sets, scorer.get(), steps_done);
     };
   }
   trainer.stop_requested = [&] { return interrupt.requested(); };

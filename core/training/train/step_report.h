@@ -4,8 +4,11 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "s2s/kinds/logger.h"
+#include "s2s/kinds/scorer.h"
 #include "train/device_memory.h"
 
 namespace s2s {
@@ -38,9 +41,20 @@ struct SkippedStep {
   std::vector<std::string> batch_ids;  // of all data ranks
 };
 
+/// A validated dialogue, for loggers.
+struct ValidationExample {
+  std::string set;
+  std::string id;
+  std::vector<std::pair<std::string, std::string>> texts;  // "reference", "text channel", ...
+  AudioClip user, answer;
+};
+
 struct ValidationReport {
   int64_t step = 0;                                           // optimizer steps done
   std::map<std::string, std::map<std::string, double>> sets;  // name -> metric -> value
+  // On rank 0, for loggers.
+  std::vector<ValidationExample> examples;
+  std::map<std::string, LoggedHistogram> histograms;  // by the name of the parameter
 };
 
 enum class TrainingPhase { kData, kForwardBackward, kUpdate, kValidate, kSave };

@@ -5,9 +5,9 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
-#include "s2s/error.h"
 #include "s2s/kinds/logger.h"
 
 namespace PLUGIN_NAME {
@@ -22,13 +22,12 @@ struct CsvOptions {
 
 class CsvLogger final : public s2s::RunLogger {
  public:
-  explicit CsvLogger(const CsvOptions& options) : options_(options) {
+  explicit CsvLogger(const CsvOptions& options) : options_(options) {}
+
+  // An error here is a warning of the run, which then continues without this logger.
+  void start(const s2s::LoggedRun&) override {
     file_.open(options_.path, std::ios::app);
-    if (!file_) {
-      throw s2s::Error(s2s::ExitCode::kConfig, "PLUGIN_NAME/path",
-                       "'" + options_.path +
-                           "' cannot be opened for writing; expected a writable path; correct it");
-    }
+    if (!file_) throw std::runtime_error("'" + options_.path + "' cannot be opened for writing");
   }
 
   void log(int64_t step, const std::map<std::string, double>& values) override {
