@@ -83,6 +83,8 @@ RankCommand command_for(const LocalLaunchSettings& settings, int attempt) {
                          {"MASTER_PORT", port != nullptr ? port : std::to_string(free_port())},
                          {"TORCHELASTIC_RESTART_COUNT", std::to_string(attempt)},
                          {"TORCHELASTIC_USE_AGENT_STORE", ""},
+                         {"TORCHELASTIC_ERROR_FILE", ""},
+                         {"S2S_STOPPED_FILE", ""},
                          {"S2S_JOB_TOKEN", new_token()}};
   if (std::getenv("OMP_NUM_THREADS") == nullptr) {
     const int threads = std::max(1, num_processors() / settings.num_ranks);

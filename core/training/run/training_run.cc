@@ -55,9 +55,10 @@ void report_setup(const OpenRun& run) {
     log.info(fmt::format("{}:{} comes from {}, which shadows {}", shadowed.id.kind,
                          shadowed.id.name, shadowed.winner, shadowed.loser));
   }
-  if (run.processes.place().size > 1) {
-    log.info(fmt::format("rank {} of {}, started by {}", run.processes.place().rank,
-                         run.processes.place().size, to_string(run.processes.place().launcher)));
+  const LaunchPlace& place = run.processes.place();
+  if (place.size > 1) {
+    log.info(fmt::format("rank {} of {}, started by {} ({})", place.rank, place.size,
+                         to_string(place.launcher), place.reason));
   }
 }
 
