@@ -39,6 +39,7 @@ struct TrainerBlock {
   int64_t log_every_n_steps = 10;
   std::optional<double> gradient_clip_val;
   int64_t accumulate_grad_batches = 1;
+  std::optional<int64_t> elastic_ranks;
   int64_t seed = 0;
   std::optional<int64_t> num_threads;
   int64_t codec_fit_batches = 32;
