@@ -21,12 +21,12 @@ submit() { # submit STYLE FILE WORDS...: sets `id`
     "${@:3}" -- "${train[@]}"
   id=$(sed -nE 's/^job ([0-9]+).*/\1/p' "$2" | head -n 1)
 }
-wait_for_state() { # wait_for_state ID STATE
-  for _ in $(seq 600); do
+wait_for_state() { # wait_for_state ID STATE: "" when it has left the queue
+  for _ in $(seq 300); do
     [ "$(squeue -h -j "$1" -o %T 2> /dev/null)" = "$2" ] && return
     sleep 0.2
   done
-  complain "job $1 is not $2" "$folder/job.$1.log"
+  complain "job $1 is not '$2'" "$folder/job.$1.log"
 }
 
 styles=(task node)
@@ -47,17 +47,17 @@ for style in "${styles[@]}"; do
   scancel -s USR1 "$id"
   # It ends with 8, and the script requeues it. SLURM holds a requeued job back for a while.
   wait_for_lines "$folder/job.$id.log" 1 "run the same command to continue"
-  for _ in $(seq 100); do
-    [ "$(squeue -h -j "$id" -o %T)" = PENDING ] && break
-    sleep 0.2
+  wait_for_state "$id" PENDING
+  for _ in $(seq 60); do
+    scontrol update "JobId=$id" StartTime=now 2> /dev/null
+    grep -q "resumed from" "$folder/job.$id.log" && break
+    sleep 1
   done
-  [ "$(squeue -h -j "$id" -o %T)" = PENDING ] || complain "not requeued" "$folder/job.$id.log"
-  scontrol update "JobId=$id" StartTime=now 2> /dev/null
   wait_for_lines "$folder/job.$id.log" 1 "resumed from"
   stopped=$(readlink "$folder/run/checkpoints/last")
   expect_text "$folder/job.$id.log" "resumed from" "${stopped#step=}"
   scancel "$id"
-  for _ in $(seq 100); do [ -z "$(squeue -h -j "$id")" ] && break; sleep 0.2; done
+  wait_for_state "$id" ""
 done
 
 # N jobs in a row: each goes on where the one before stopped, with a seed that the run records.

@@ -42,7 +42,10 @@ LaunchPlace from_torchrun(const LaunchVariables& variables) {
   if (out.size > 1) variables.number("MASTER_PORT", 1, 65535);
   read_address(variables, out);
   out.launcher_has_store = variables.text("TORCHELASTIC_USE_AGENT_STORE") == "True";
-  out.attempt = variables.number_or("TORCHELASTIC_RESTART_COUNT", 0, 0, kMaxRanks);
+  // Each of torchrun's agents counts its own restarts, and one that came later counts fewer.
+  if (out.launcher == Launcher::kLocal) {
+    out.attempt = variables.number_or("TORCHELASTIC_RESTART_COUNT", 0, 0, kMaxRanks);
+  }
   return out;
 }
 

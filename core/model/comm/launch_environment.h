@@ -24,7 +24,7 @@ struct LaunchPlace {
   std::string host = "127.0.0.1";  // host of rank 0
   uint16_t port = 0;
   bool launcher_has_store = false;  // the launcher listens at `port`, not rank 0
-  int64_t attempt = 0;              // number of restarts by the launcher
+  int64_t attempt = 0;              // number of restarts, where all ranks know the same
   /// The token that ranks send to the store of rank 0: S2S_JOB_TOKEN, otherwise the job name. The
   /// job name keeps other runs out, but it is not secret.
   std::string token;
