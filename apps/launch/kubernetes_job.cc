@@ -11,8 +11,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr const char* kPort = "29500";
-/// The training operator takes this exit code for a failure that a new pod may fix, and codes below
-/// 128 for permanent ones.
+/// After this exit code the training operator makes a new pod; after 1 or 2 it does not.
 constexpr const char* kRetryCode = "138";
 
 Error manifest_error(const std::string& problem, const std::string& next) {

@@ -1,6 +1,7 @@
 #!/bin/bash
 # usage: remote_test.sh S2S_RUN
-# s2s-run launch pdsh with pdsh's local module, and launch ssh with an ssh server of this test.
+# s2s-run launch pdsh with pdsh's local module, launch ssh with an ssh server of this test, and
+# launch node in the environments of Kubernetes.
 set -uo pipefail
 s2s_run=$1
 source "$(dirname "$0")/checks.sh"
@@ -84,7 +85,7 @@ else
 fi
 
 sshd=$(PATH=$PATH:/usr/sbin type -P sshd)
-if [ -n "$sshd" ] && type -P ssh ssh-keygen > /dev/null; then
+if [ -n "$sshd" ] && [ "$(id -u)" = 0 ] && type -P ssh ssh-keygen > /dev/null; then
   port=$(free_port)
   mkdir -p ssh /run/sshd 2> /dev/null
   ssh-keygen -q -t ed25519 -N '' -f ssh/host
@@ -122,14 +123,41 @@ CONF
     --launcher-args=-F --launcher-args="$folder/ssh/ssh.conf" -- "${bench[@]}"
   expect_text unreachable "[launch/node-failed] worker-0"
   if type -P pdsh > /dev/null; then  # pdsh over ssh, as DeepSpeed uses it
-    export PDSH_SSH_ARGS="-F $folder/ssh/ssh.conf -p $port -l $(id -un) %h"
+    export PDSH_SSH_ARGS="-F $folder/ssh/ssh.conf -p $port -l root %h"
     "$s2s_run" launch pdsh -H hosts --master-addr 127.0.0.1 -- "${bench[@]}" --json > good \
       2> good.err ||
       complain "pdsh over ssh fails" good.err
     expect_right good "s2s-run launch node" 4
   fi
 else
-  echo "skipped: no sshd here (apt-get install openssh-server)"
+  echo "skipped: no sshd here (apt-get install openssh-server), or not root"
 fi
 
-finish "launch pdsh and ssh"
+# launch node in the environments of Kubernetes: two pods of two ranks each.
+node_in() { # node_in FILE VARIABLES...
+  env "${@:2}" "$s2s_run" launch node -n 2 -- "${bench[@]}" --json > "$1" 2> "$1.err"
+}
+for engine in trainjob indexed pytorchjob; do
+  port=$(free_port)
+  pods=()
+  for pod in 0 1; do
+    case $engine in
+      trainjob) variables=(PET_NNODES=2 "PET_NODE_RANK=$pod" PET_NPROC_PER_NODE=2
+        PET_MASTER_ADDR=127.0.0.1 "PET_MASTER_PORT=$port") ;;
+      indexed) variables=("JOB_COMPLETION_INDEX=$pod" NUM_NODES=2 MASTER_ADDR=127.0.0.1
+        "MASTER_PORT=$port") ;;
+      pytorchjob) variables=("RANK=$pod" WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 "MASTER_PORT=$port") ;;
+    esac
+    node_in "$engine.$pod" "${variables[@]}" &
+    pods+=($!)
+  done
+  wait "${pods[@]}"
+  expect_right "$engine.0" "s2s-run launch node" 4
+done
+node=(launch node -n 2 --retry-code 138)
+expect_code 138 retried "$s2s_run" "${node[@]}" -- bench fault kill --step 1 --timeout 5 --rank 1
+expect_code 4 permanent "$s2s_run" "${node[@]}" -- "${bench[@]}" --communicator none
+expect_code 7 varies env PET_NNODES=1:2 PET_NODE_RANK=0 "$s2s_run" "${node[@]}" -- "${bench[@]}"
+expect_text varies "[comm/environment] PET_NNODES=1:2"
+
+finish "launch pdsh, ssh and node"
