@@ -17,7 +17,8 @@ case ${1:-} in
 esac
 
 # Launchers of other people: their tests start real ones.
-launchers=(openmpi-bin munge slurmctld slurmd slurm-client)
+launchers=(openmpi-bin munge slurmctld slurmd slurm-client pdsh openssh-server openssh-client
+  shellcheck python3-yaml)
 install_launchers() {
   dpkg-query -W "${launchers[@]}" > /dev/null 2>&1 && return
   [ "$(id -u)" = 0 ] || return 1
@@ -27,7 +28,7 @@ install_launchers() {
 
 bash core/setup.sh --tests
 install_launchers ||
-  skipped+=("mpirun, srun: apt-get install ${launchers[*]} did not work or needs root")
+  skipped+=("mpirun, srun, pdsh, ssh: apt-get install ${launchers[*]} did not work or needs root")
 export OMP_WAIT_POLICY=PASSIVE
 
 # What is exported and logged is read by the software it is for.

@@ -2,12 +2,10 @@
 
 #include <arpa/inet.h>
 #include <sched.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +13,8 @@
 #include <system_error>
 
 #include "base/interrupt.h"
+#include "launch/job_token.h"
+#include "launch/node_records.h"
 #include "launch/rank_group.h"
 #include "launch/signal_queue.h"
 #include "s2s/error.h"
@@ -51,41 +51,38 @@ int num_processors() {
   return CPU_COUNT(&set);
 }
 
-/// 128 random bits that the ranks of this start share. Other users cannot read them.
-std::string new_token() {
-  std::array<unsigned char, 16> bytes{};
-  size_t num_read = 0;
-  while (num_read < bytes.size()) {
-    const ssize_t count = ::getrandom(bytes.data() + num_read, bytes.size() - num_read, 0);
-    if (count < 0 && errno != EINTR) {
-      throw std::system_error(errno, std::generic_category(), "getrandom");
-    }
-    num_read += static_cast<size_t>(std::max<ssize_t>(count, 0));
+/// Where the ranks meet, and how many they are.
+void place_ranks(const LocalLaunchSettings& settings, int num_ranks, RankCommand& command) {
+  auto& environment = command.environment;
+  const char* const port = std::getenv("MASTER_PORT");
+  environment["LOCAL_WORLD_SIZE"] = environment["WORLD_SIZE"] = std::to_string(num_ranks);
+  if (!settings.is_node) {
+    environment["S2S_LAUNCH_LOCAL"] = "1";
+    environment["MASTER_ADDR"] = "127.0.0.1";
+    environment["MASTER_PORT"] = port != nullptr ? port : std::to_string(free_port());
+    environment["S2S_JOB_TOKEN"] = new_token();
+    return;
   }
-  std::string out;
-  for (const unsigned char byte : bytes) {
-    out += "0123456789abcdef"[byte >> 4];
-    out += "0123456789abcdef"[byte & 15];
-  }
-  return out;
+  const NodeOfRun& node = settings.node;
+  environment["S2S_LAUNCH_NODE"] = "1";
+  environment["S2S_LAUNCH_LOCAL"] = "";
+  environment["WORLD_SIZE"] = std::to_string(node.world_size);
+  environment["MASTER_ADDR"] = node.host;
+  environment["MASTER_PORT"] = std::to_string(node.port == 0 ? free_port() : node.port);
+  if (!node.devices.empty()) environment["CUDA_VISIBLE_DEVICES"] = node.devices;
 }
 
-RankCommand command_for(const LocalLaunchSettings& settings, int attempt) {
+RankCommand command_for(const LocalLaunchSettings& settings, int num_ranks, int attempt) {
   RankCommand command;
   command.words = {settings.program};
   command.words.insert(command.words.end(), settings.words.begin(), settings.words.end());
-  const char* const port = std::getenv("MASTER_PORT");
-  const std::string size = std::to_string(settings.num_ranks);
-  command.environment = {{"S2S_LAUNCH_LOCAL", "1"},
-                         {"WORLD_SIZE", size},
-                         {"LOCAL_WORLD_SIZE", size},
-                         {"MASTER_ADDR", "127.0.0.1"},
-                         {"MASTER_PORT", port != nullptr ? port : std::to_string(free_port())},
-                         {"TORCHELASTIC_RESTART_COUNT", std::to_string(attempt)},
+  command.environment = {{"TORCHELASTIC_RESTART_COUNT", std::to_string(attempt)},
                          {"TORCHELASTIC_USE_AGENT_STORE", ""},
-                         {"S2S_JOB_TOKEN", new_token()}};
+                         {"TORCHELASTIC_ERROR_FILE", ""},
+                         {"S2S_STOPPED_FILE", ""}};
+  place_ranks(settings, num_ranks, command);
   if (std::getenv("OMP_NUM_THREADS") == nullptr) {
-    const int threads = std::max(1, num_processors() / settings.num_ranks);
+    const int threads = std::max(1, num_processors() / num_ranks);
     command.environment["OMP_NUM_THREADS"] = std::to_string(threads);
   }
   return command;
@@ -97,46 +94,104 @@ bool is_mistake(const RankEnd& end) {
          end.exit_code <= static_cast<int>(ExitCode::kNumerics);
 }
 
-void report(const RankGroup& group, int rank, int num_ranks) {
-  std::fprintf(stderr, "error: %s%d of %d %s\n", "[launch/rank-failed] rank ", rank, num_ranks,
-               group.end_of(rank).text().c_str());
+/// What to print about the rank that failed first. `rank`: on this machine.
+std::string report_of(const LocalLaunchSettings& settings, const RankGroup& group, int rank,
+                      int num_ranks) {
+  const int first = settings.node.first_rank;
+  const int world = settings.is_node ? settings.node.world_size : num_ranks;
+  std::string text = std::string("error: ") + "[launch/rank-failed] rank " +
+                     std::to_string(first + rank) + " of " + std::to_string(world) + " " +
+                     group.end_of(rank).text() + "\n";
   for (const int halted : group.halted()) {
-    std::fprintf(stderr, "  halted:    rank %d, by SIGSTOP or a debugger, when that happened\n",
-                 halted);
+    text += "  halted:    rank " + std::to_string(first + halted) +
+            ", by SIGSTOP or a debugger, when that happened\n";
   }
-  if (rank == 0) return;  // its output is already on the launcher's standard error
+  if (first + rank == 0) return text;  // its output is already on the launcher's standard error
   const RankOutput& output = group.output_of(rank);
-  if (!output.file().empty()) {
-    std::fprintf(stderr, "  log:       %s\n", printable_name(output.file()).c_str());
+  if (!output.file().empty()) text += "  log:       " + printable_name(output.file()) + "\n";
+  if (!output.last_lines().empty()) text += "  its last lines:\n";
+  for (const std::string& line : output.last_lines()) text += "    " + printable(line) + "\n";
+  return text;
+}
+
+bool is_asked_for(const RankEnd& end) {
+  return end.code() == 128 + SIGINT || end.code() == 128 + SIGTERM || end.code() == 128 + SIGHUP;
+}
+
+/// Prints the failure, or tells the launcher of all machines.
+void report(const LocalLaunchSettings& settings, const RankGroup& group, int failed,
+            bool asked_to_end) {
+  const RankEnd& end = group.end_of(failed);
+  const int rank = settings.node.first_rank + failed;
+  const std::string text = report_of(settings, group, failed, settings.num_ranks);
+  if (settings.node.reports) {
+    return write_record({NodeRecord::kFailure, rank, text, end.code()});
   }
-  if (!output.last_lines().empty()) std::fprintf(stderr, "  its last lines:\n");
-  for (const std::string& line : output.last_lines()) {
-    std::fprintf(stderr, "    %s\n", printable(line).c_str());
+  const bool is_told =
+      end.signal == 0 && group.messages().is_one(rank, /*everybody=*/!is_mistake(end));
+  if (!is_told && !(asked_to_end && is_asked_for(end))) std::fputs(text.c_str(), stderr);
+}
+
+/// How one start of the ranks ended.
+struct Outcome {
+  std::optional<RankEnd> failed;  // the rank that failed first
+  bool was_stopped = false;       // on request, with a checkpoint
+  bool may_rejoin = false;        // the request was to start all ranks again
+};
+
+Outcome run_once(const LocalLaunchSettings& settings, int all_ranks, int attempt,
+                 SignalQueue& signals) {
+  RankCommand command = command_for(settings, settings.num_ranks, attempt);
+  command.signal_mask = signals.old_mask();
+  const NodeOfRun& node = settings.node;
+  RankGroup group(command, settings.num_ranks, settings.log_folder, node.first_rank);
+  if (node.reports) {
+    group.tell([](int rank, const std::string& message) {
+      write_record({NodeRecord::kMessage, rank, message, 0});
+    });
   }
+  if (settings.num_ranks < all_ranks && settings.rejoin_s > 0) group.stop_after(settings.rejoin_s);
+  group.run(signals, settings.grace_s, node.ends_with_input);
+  Outcome outcome;
+  outcome.was_stopped = group.was_stopped();
+  outcome.may_rejoin = group.was_asked_to_stop() && !signals.asked_to_end;
+  if (!group.first_failure()) return outcome;
+  report(settings, group, *group.first_failure(), signals.asked_to_end);
+  outcome.failed = group.end_of(*group.first_failure());
+  return outcome;
+}
+
+/// The exit code for an engine that starts the run again after `retry_code` only.
+int code_for_engine(const LocalLaunchSettings& settings, int code, bool may_work_again) {
+  return settings.retry_code != 0 && may_work_again ? settings.retry_code : code;
 }
 
 }  // namespace
 
-int launch_local(const LocalLaunchSettings& settings) {
+int launch_local(const LocalLaunchSettings& given) {
   outlive_readers();  // a closed output must not kill this process and with it the ranks
   SignalQueue signals;
+  LocalLaunchSettings settings = given;
+  int restarts = 0;
   for (int attempt = 0;; ++attempt) {
-    RankCommand command = command_for(settings, attempt);
-    command.signal_mask = signals.old_mask();
-    RankGroup group(command, settings.num_ranks, settings.log_folder);
-    group.run(signals, settings.grace_s);
-    const std::optional<int> failed = group.first_failure();
-    if (!failed) return group.was_stopped() ? static_cast<int>(ExitCode::kStopped) : 0;
-    const RankEnd& end = group.end_of(*failed);
-    const bool is_told =
-        end.signal == 0 && group.messages().is_one(*failed, /*everybody=*/!is_mistake(end));
-    const bool is_asked_for =
-        signals.asked_to_end &&
-        (end.code() == 128 + SIGINT || end.code() == 128 + SIGTERM || end.code() == 128 + SIGHUP);
-    if (!is_told && !is_asked_for) report(group, *failed, settings.num_ranks);
-    const bool again = attempt < settings.restarts && !is_mistake(end);
-    if (!again || signals.asked_to_end) return end.code();
-    std::fprintf(stderr, "launch: restart %d of %d\n", attempt + 1, settings.restarts);
+    const Outcome outcome = run_once(settings, given.num_ranks, attempt, signals);
+    const std::optional<RankEnd>& failed = outcome.failed;
+    if (!failed && !outcome.was_stopped) return 0;
+    if (!failed && outcome.may_rejoin) {
+      settings.num_ranks = given.num_ranks;
+      std::fprintf(stderr, "launch: all %d ranks again\n", settings.num_ranks);
+      continue;
+    }
+    if (!failed) return code_for_engine(settings, static_cast<int>(ExitCode::kStopped), true);
+    const bool may_work_again = !is_mistake(*failed);
+    const bool again = restarts < settings.restarts && may_work_again;
+    if (!again || signals.asked_to_end) {
+      return code_for_engine(settings, failed->code(), may_work_again);
+    }
+    if (settings.min_ranks > 0 && settings.num_ranks > settings.min_ranks) --settings.num_ranks;
+    std::fprintf(stderr, "launch: restart %d of %d", ++restarts, settings.restarts);
+    if (settings.min_ranks > 0) std::fprintf(stderr, ", with %d ranks", settings.num_ranks);
+    std::fprintf(stderr, "\n");
   }
 }
 

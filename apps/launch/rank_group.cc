@@ -45,8 +45,9 @@ struct Pipe {
 
 }  // namespace
 
-RankGroup::RankGroup(const RankCommand& command, int num_ranks, const std::string& log_folder)
-    : messages_(num_ranks) {
+RankGroup::RankGroup(const RankCommand& command, int num_ranks, const std::string& log_folder,
+                     int first_rank)
+    : first_rank_(first_rank), messages_(num_ranks) {
   for (int rank = 0; rank < num_ranks; ++rank) start(command, rank, log_folder);
 }
 
@@ -61,16 +62,17 @@ RankGroup::~RankGroup() {
 
 void RankGroup::start(const RankCommand& command, int rank, const std::string& log_folder) {
   RankCommand own = command;
-  own.environment["RANK"] = own.environment["LOCAL_RANK"] = std::to_string(rank);
+  own.environment["RANK"] = std::to_string(first_rank_ + rank);
+  own.environment["LOCAL_RANK"] = std::to_string(rank);
   const Pipe line;
   own.line = line.ends[1];
   own.environment[kLineVariable] = line_value(own.line);
   Rank started;
   started.line = line.ends[0];
-  if (rank == 0) {
+  if (first_rank_ + rank == 0) {
     started.process = start_rank(own, -1);
   } else {
-    started.output = RankOutput(rank, log_folder);
+    started.output = RankOutput(first_rank_ + rank, log_folder);
     const Pipe pipe;
     started.pipe = pipe.ends[0];
     started.process = start_rank(own, pipe.ends[1]);
@@ -137,7 +139,12 @@ void RankGroup::take_messages() {
     if (rank.message.empty() || (!is_whole && rank.line >= 0)) continue;
     if (is_whole) rank.message.pop_back();
     rank.points_at_rank_0 = rank.points_at_rank_0 || points_at_rank_0(rank.message);
-    if (!rank.output.add_message(rank.message)) messages_.hold(static_cast<int>(i), rank.message);
+    const bool is_in_log = rank.output.add_message(rank.message);
+    if (listener_) {
+      listener_(first_rank_ + static_cast<int>(i), rank.message);
+    } else if (!is_in_log) {
+      messages_.hold(first_rank_ + static_cast<int>(i), rank.message);
+    }
     rank.message.clear();
   }
   const bool others_may_follow = is_start_ && !first_failure_;
@@ -159,19 +166,28 @@ void RankGroup::read_outputs() {
   }
 }
 
-void RankGroup::poll(const SignalQueue& signals) {
+void RankGroup::poll(const SignalQueue& signals, bool watches_input) {
   std::vector<pollfd> waiting = {{signals.descriptor(), POLLIN, 0}};
+  if (watches_input) waiting.push_back({STDIN_FILENO, POLLIN, 0});
   for (const Rank& rank : ranks_) {
     if (rank.pipe >= 0) waiting.push_back({rank.pipe, POLLIN, 0});
     if (rank.line >= 0) waiting.push_back({rank.line, POLLIN, 0});
   }
-  const int timeout_ms = failures_.empty() && !messages_.holds_any() ? -1 : 50;
-  ::poll(waiting.data(), waiting.size(), timeout_ms);
+  const bool is_quiet = failures_.empty() && !messages_.holds_any() && !must_end_;
+  const int timeout_ms = is_quiet ? -1 : 50;
+  ::poll(waiting.data(), waiting.size(), stop_at_ && is_quiet ? 200 : timeout_ms);
+}
+
+bool RankGroup::input_ended() {
+  pollfd input = {STDIN_FILENO, POLLIN, 0};
+  char buffer[256];
+  return ::poll(&input, 1, 0) == 1 && ::read(STDIN_FILENO, buffer, sizeof(buffer)) <= 0;
 }
 
 /// True while a failed rank blames rank 0, and rank 0 has not ended yet. Rank 0 reports its error
 /// before it cleans up.
 bool RankGroup::waits_for_rank_0() const {
+  if (first_rank_ > 0) return false;
   if (ranks_[0].has_ended || Clock::now() >= settle_until_ + kSettlingOfStart) return false;
   return std::any_of(failures_.begin(), failures_.end(), [this](int rank) {
     return ranks_[static_cast<size_t>(rank)].points_at_rank_0;
@@ -182,6 +198,7 @@ bool RankGroup::waits_for_rank_0() const {
 /// grace time.
 void RankGroup::judge(double grace_s) {
   const Clock::time_point now = Clock::now();
+  if (must_end_ && now >= kill_at_) signal_all(SIGKILL);
   if (failures_.empty() || (!all_ended() && now < settle_until_)) return;
   if (!first_failure_) {
     if (waits_for_rank_0()) return;
@@ -204,14 +221,32 @@ void RankGroup::judge(double grace_s) {
   }
 }
 
-void RankGroup::run(SignalQueue& signals, double grace_s) {
+void RankGroup::stop_after(double seconds) {
+  stop_at_ = Clock::now() +
+             std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+void RankGroup::run(SignalQueue& signals, double grace_s, bool ends_with_input) {
   while (!all_ended()) {
-    poll(signals);
+    poll(signals, ends_with_input);
+    if (ends_with_input && input_ended()) {
+      ends_with_input = false;
+      signals.asked_to_end = true;
+      signal_all(SIGTERM);
+      kill_at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                    std::chrono::duration<double>(grace_s));
+      must_end_ = true;
+    }
     while (const std::optional<int> signal = signals.next()) {
       if (*signal == SIGCHLD) continue;
       // SIGUSR2 only requests a flight record.
       signals.asked_to_end = signals.asked_to_end || *signal != SIGUSR2;
       signal_all(*signal);
+    }
+    if (stop_at_ && Clock::now() >= *stop_at_) {
+      stop_at_.reset();
+      was_asked_to_stop_ = true;
+      signal_all(SIGUSR1);
     }
     reap();
     read_lines();

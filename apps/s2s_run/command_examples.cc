@@ -41,6 +41,18 @@ std::string example_footer(const std::string& words) {
       {"checkpoint export", "s2s-run checkpoint export runs/my exported --dtype bfloat16"},
       {"checkpoint import", "s2s-run checkpoint import llama-folder first --config my.yaml"},
       {"launch local", "s2s-run launch local -n 2 -- train my.yaml trainer.strategy.name=fsdp"},
+      {"launch node",
+       "s2s-run launch node -n 8 --num-nodes 2 --node-rank 1 --master-addr worker-0 "
+       "--master-port 29500 -- train my.yaml"},
+      {"launch ssh", "s2s-run launch ssh --hostfile hosts -- train my.yaml"},
+      {"launch pdsh",
+       "s2s-run launch pdsh --hostfile hosts --include worker-0@worker-1:0,2 -- train my.yaml"},
+      {"launch slurm",
+       "s2s-run launch slurm --nodes 2 -n 8 --partition gpu --dry-run -- train my.yaml\n"
+       "  s2s-run launch slurm --nodes 2 -n 8 --submit --jobs 8 -- train my.yaml"},
+      {"launch kubernetes",
+       "s2s-run launch kubernetes --image registry/s2s --nodes 2 -n 8 -- train my.yaml"},
+      {"launch ray", "s2s-run launch ray -n 16 -- train my.yaml"},
       {"completion bash", "source <(s2s-run completion bash)"},
       {"completion zsh", "source <(s2s-run completion zsh)"},
       {"completion fish", "s2s-run completion fish | source"},

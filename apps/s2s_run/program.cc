@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/machine.h"
+#include "launch/engine_contract.h"
 #include "launch/launcher_line.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
@@ -22,6 +23,7 @@ namespace {
 /// Prints the error message that ends this process. A rank sends it to its launcher instead.
 void show(const launch::LauncherLine& launcher, const std::string& text) {
   const std::string message = printable(text);
+  launch::write_error_file(message);
   if (!launcher.tell(message)) std::fprintf(stderr, "%s\n", message.c_str());
 }
 
@@ -219,7 +221,7 @@ int run_program(int argc, char** argv, void (*setup)(const Command&)) {
   app.footer(example_footer(""));  // set last, because commands would inherit it
   try {
     app.parse(arguments_of(argc, argv));
-    return invocation.selected ? invocation.selected() : 0;
+    return invocation.selected ? launch::answer_engine(invocation.selected()) : 0;
   } catch (const CLI::ParseError& error) {
     const bool is_answer = error.get_exit_code() == 0;  // --help, --version
     return is_answer ? app.exit(error) : report(launcher, usage_error(app, error));

@@ -25,10 +25,18 @@ done
 wait
 expect_right "$folder/node.0" torchrun 2
 
-# torchrun ends with 1 whatever its ranks end with; the message says it.
+# torchrun ends with 1 whatever its ranks end with. It prints our message as the cause.
 expect_code 1 "$folder/fault" "${torchrun[@]}" --standalone --nproc-per-node 2 \
   "$s2s_run" bench collectives --communicator nothing
-expect_text "$folder/fault" "error: [plugin/unknown]"
+expect_text "$folder/fault" "error: [plugin/unknown]" "traceback : error: [plugin/unknown]"
+
+# A run that stops on request says so in a file, and torchrun ends well.
+words_of stopped trainer.strategy.name=ddp trainer.max_steps=100000 \
+  exp_manager.max_time_per_run=00:00:00:01
+expect_code 0 "$folder/stopped.out" env "S2S_STOPPED_FILE=$folder/stopped.file" \
+  "${torchrun[@]}" --standalone --nproc-per-node 2 "$s2s_run" "${train[@]}"
+[ -e "$folder/stopped.file" ] || complain "no file says that it stopped" "$folder/stopped.out"
+expect_text "$folder/stopped/log.txt" "started by torchrun (RANK and LOCAL_RANK are set)"
 
 # Training, with the numbers of one process.
 expect_same_under trained "${torchrun[@]}" --standalone --nproc-per-node 2

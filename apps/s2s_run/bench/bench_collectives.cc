@@ -240,6 +240,7 @@ ordered_json to_json(const RunProcesses& processes, const std::string& communica
                        {"right", m.is_right}});
   }
   return {{"launcher", to_string(processes.place().launcher)},
+          {"launcher_reason", processes.place().reason},
           {"communicator", communicator},
           {"ranks", ranks},
           {"collectives", results}};
@@ -253,8 +254,8 @@ std::string bytes_text(int64_t bytes) {
 
 void print_tables(const RunProcesses& processes, const std::string& communicator,
                   const std::vector<Measurement>& measurements) {
-  fmt::print("launcher:      {}\ncommunicator:  {}\n\n", to_string(processes.place().launcher),
-             communicator);
+  fmt::print("launcher:      {} ({})\ncommunicator:  {}\n\n", to_string(processes.place().launcher),
+             processes.place().reason, communicator);
   std::vector<std::vector<std::string>> ranks = {{"rank", "host", "local rank", "process"}};
   for (const RankIdentity& one : processes.rendezvous().identities()) {
     ranks.push_back({std::to_string(ranks.size() - 1), one.host, std::to_string(one.local_rank),

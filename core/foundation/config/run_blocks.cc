@@ -42,6 +42,11 @@ void TrainerBlock::visit(OptionVisitor& v) {
     "one process, without clipping and accumulation");
   v("accumulate_grad_batches", accumulate_grad_batches, "micro-batches per optimizer step",
     at_least(1));
+  v("elastic_ranks", elastic_ranks,
+    "number of ranks for which accumulate_grad_batches is meant; with another number, it is "
+    "changed "
+    "so that an optimizer step has as many micro-batches; null: it is never changed",
+    at_least(1));
   v("seed", seed, "random seed of the initial values and of random choices in the model");
   v("num_threads", num_threads, "number of CPU threads; null: one per core", at_least(1));
   v("codec_fit_batches", codec_fit_batches,

@@ -40,6 +40,7 @@ struct TrainerBlock {
   std::optional<double> gradient_clip_val;
   bool update_in_backward = false;
   int64_t accumulate_grad_batches = 1;
+  std::optional<int64_t> elastic_ranks;
   int64_t seed = 0;
   std::optional<int64_t> num_threads;
   int64_t codec_fit_batches = 32;

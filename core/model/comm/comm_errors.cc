@@ -52,10 +52,6 @@ const char* id_of(CollectiveFailure failure) {
   return kIds[static_cast<size_t>(failure)];
 }
 
-Error environment(const std::string& what, const std::string& next) {
-  return comm_error("comm/environment", what + "\n  next:      " + next);
-}
-
 Error port_busy(const std::string& address) {
   return comm_error(
       "comm/port-busy",

@@ -12,8 +12,6 @@
 
 namespace s2s::comm_errors {
 
-/// An environment variable of the launcher is wrong: `what` is wrong, `next` is the next step.
-Error environment(const std::string& what, const std::string& next);
 Error port_busy(const std::string& address);
 Error unreachable(const std::string& address, int64_t rank, double waited_s,
                   const std::string& reason);

@@ -1,91 +1,56 @@
 #include "comm/launch_environment.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <sstream>
-
-#include "base/number_text.h"
-#include "comm/comm_errors.h"
+#include <vector>
 
 namespace s2s {
 namespace {
 
-constexpr int64_t kMaxRanks = 1 << 20;
 constexpr size_t kMaxTokenBytes = 1024;
-/// Ports below the ephemeral range (Linux: 32768 and above).
-constexpr uint64_t kFirstPort = 12000;
-constexpr uint64_t kNumPorts = 20000;
-
-class Variables {
- public:
-  explicit Variables(const ReadVariable& read) : read_(read) {}
-
-  std::optional<std::string> text(const char* name) const { return read_(name); }
-  bool has(const char* name) const { return read_(name).has_value(); }
-
-  /// Reads an integer in [low, high]. Errors: [comm/environment].
-  int64_t number(const char* name, int64_t low, int64_t high) const {
-    const std::optional<std::string> value = read_(name);
-    if (!value) {
-      throw comm_errors::environment(fmt::format("the launcher did not set {}", name),
-                                     "start the run with torchrun, srun, mpirun or s2s-run launch "
-                                     "local, or set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT");
-    }
-    const auto out = read_number<int64_t>(*value);
-    if (!out || *out < low || *out > high) {
-      throw comm_errors::environment(
-          fmt::format("{}={}: expected a whole number from {} to {}", name, *value, low, high),
-          fmt::format("correct {}, or unset it to run as one process", name));
-    }
-    return *out;
-  }
-  int64_t number_or(const char* name, int64_t otherwise, int64_t low, int64_t high) const {
-    return has(name) ? number(name, low, high) : otherwise;
-  }
-
- private:
-  const ReadVariable& read_;
-};
 
 /// Reads rank and world size from two variables, and local rank and local size from two more.
-void read_ranks(const Variables& variables, const char* rank, const char* size, LaunchPlace& out) {
+void read_ranks(const LaunchVariables& variables, const char* rank, const char* size,
+                LaunchPlace& out) {
   out.size = variables.number(size, 1, kMaxRanks);
   out.rank = variables.number(rank, 0, out.size - 1);
 }
 
-void read_local_ranks(const Variables& variables, const char* rank, const char* size,
+void read_local_ranks(const LaunchVariables& variables, const char* rank, const char* size,
                       LaunchPlace& out) {
   out.local_size = variables.number_or(size, 1, 1, out.size);
   out.local_rank = variables.number_or(rank, 0, 0, kMaxRanks);
 }
 
-uint16_t port_for(uint64_t number) {
-  return static_cast<uint16_t>(kFirstPort + number % kNumPorts);
-}
-
-void read_address(const Variables& variables, LaunchPlace& out) {
+void read_address(const LaunchVariables& variables, LaunchPlace& out) {
   if (const auto host = variables.text("MASTER_ADDR")) out.host = *host;
   if (variables.has("MASTER_PORT")) {
     out.port = static_cast<uint16_t>(variables.number("MASTER_PORT", 1, 65535));
   }
 }
 
-LaunchPlace from_torchrun(const Variables& variables) {
+LaunchPlace from_torchrun(const LaunchVariables& variables) {
   LaunchPlace out;
-  out.launcher = variables.has("S2S_LAUNCH_LOCAL") ? Launcher::kLocal : Launcher::kTorchrun;
+  out.launcher = variables.has("S2S_LAUNCH_LOCAL")  ? Launcher::kLocal
+                 : variables.has("S2S_LAUNCH_NODE") ? Launcher::kNode
+                                                    : Launcher::kTorchrun;
   read_ranks(variables, "RANK", "WORLD_SIZE", out);
   read_local_ranks(variables, "LOCAL_RANK", "LOCAL_WORLD_SIZE", out);
   if (out.size > 1) variables.number("MASTER_PORT", 1, 65535);
   read_address(variables, out);
   out.launcher_has_store = variables.text("TORCHELASTIC_USE_AGENT_STORE") == "True";
-  out.attempt = variables.number_or("TORCHELASTIC_RESTART_COUNT", 0, 0, kMaxRanks);
+  // Each of torchrun's agents counts its own restarts, and one that came later counts fewer.
+  if (out.launcher == Launcher::kLocal) {
+    out.attempt = variables.number_or("TORCHELASTIC_RESTART_COUNT", 0, 0, kMaxRanks);
+  }
   return out;
 }
 
 /// Reads the variables of Open MPI, or those of MPICH and Intel MPI (Hydra).
-LaunchPlace from_mpi(const Variables& variables) {
+LaunchPlace from_mpi(const LaunchVariables& variables) {
   LaunchPlace out;
   out.launcher = Launcher::kMpi;
   if (variables.has("OMPI_COMM_WORLD_RANK")) {
@@ -96,10 +61,7 @@ LaunchPlace from_mpi(const Variables& variables) {
     read_local_ranks(variables, "MPI_LOCALRANKID", "MPI_LOCALNRANKS", out);
   }
   // Two runs on one machine must not use the same port. All ranks of a run have the same job name.
-  const std::string job = variables.text("PMIX_NAMESPACE").value_or("");
-  uint64_t sum = 0;
-  for (const char letter : job) sum = sum * 31 + static_cast<unsigned char>(letter);
-  out.port = port_for(sum);
+  out.port = port_for_name(variables.text("PMIX_NAMESPACE").value_or(""));
   read_address(variables, out);
   if (out.local_size < out.size && !variables.has("MASTER_ADDR")) {
     throw comm_errors::environment(
@@ -122,7 +84,7 @@ int64_t tasks_on_node(const std::string& list, int64_t node) {
   return tasks;
 }
 
-LaunchPlace from_slurm(const Variables& variables) {
+LaunchPlace from_slurm(const LaunchVariables& variables) {
   LaunchPlace out;
   out.launcher = Launcher::kSlurm;
   read_ranks(variables, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", out);
@@ -140,53 +102,100 @@ LaunchPlace from_slurm(const Variables& variables) {
   return out;
 }
 
+/// One process for each pod. Where a pod has several, a launcher in the pod starts them.
+LaunchPlace from_pods(const LaunchVariables& variables) {
+  const std::string processes = variables.text("PET_NPROC_PER_NODE").value_or("1");
+  if (processes != "1") {
+    throw comm_errors::environment(
+        fmt::format("PET_NPROC_PER_NODE={}: this pod has several ranks, and nothing started them",
+                    processes),
+        "let the container run 's2s-run launch node -- train ...', or 'torchrun --no-python "
+        "s2s-run train ...'");
+  }
+  LaunchPlace out;
+  out.launcher = Launcher::kPods;
+  read_ranks(variables, "PET_NODE_RANK", "PET_NNODES", out);
+  if (out.size > 1) variables.number("PET_MASTER_PORT", 1, 65535);
+  out.port = static_cast<uint16_t>(variables.number_or("PET_MASTER_PORT", 0, 1, 65535));
+  if (const auto host = variables.text("PET_MASTER_ADDR")) out.host = *host;
+  return out;
+}
+
+/// The index is Kubernetes's; the manifest sets WORLD_SIZE, MASTER_ADDR and MASTER_PORT.
+LaunchPlace from_indexed_job(const LaunchVariables& variables) {
+  LaunchPlace out;
+  out.launcher = Launcher::kIndexedJob;
+  read_ranks(variables, "JOB_COMPLETION_INDEX", "WORLD_SIZE", out);
+  if (out.size > 1) variables.number("MASTER_PORT", 1, 65535);
+  read_address(variables, out);
+  return out;
+}
+
 }  // namespace
 
 const char* to_string(Launcher launcher) {
-  constexpr const char* kNames[] = {"none", "s2s-run launch local", "torchrun", "mpirun", "srun"};
+  constexpr const char* kNames[] = {"none",     "s2s-run launch local",     "s2s-run launch node",
+                                    "torchrun", "a pod of Kubeflow",        "mpirun",
+                                    "srun",     "an indexed Kubernetes Job"};
   return kNames[static_cast<size_t>(launcher)];
-}
-
-std::optional<std::string> process_variable(const char* name) {
-  const char* const value = std::getenv(name);
-  if (value == nullptr || *value == '\0') return std::nullopt;
-  return value;
-}
-
-std::string first_host(const std::string& host_list) {
-  std::string host;
-  for (size_t i = 0; i < host_list.size() && host_list[i] != ','; ++i) {
-    if (host_list[i] != '[') {
-      host += host_list[i];
-      continue;
-    }
-    const size_t number = i + 1;
-    const size_t number_end = host_list.find_first_of("-,]", number);
-    i = host_list.find(']', number);
-    if (i == std::string::npos) break;
-    host += host_list.substr(number, number_end - number);
-  }
-  return host;
 }
 
 namespace {
 
-LaunchPlace read_place(const Variables& variables) {
-  // Scripts may set WORLD_SIZE alone for other purposes.
-  if (variables.has("RANK")) return from_torchrun(variables);
-  if (variables.has("OMPI_COMM_WORLD_RANK") || variables.has("PMI_RANK")) {
-    return from_mpi(variables);
+/// A launcher, the variables that show it, and how to read them.
+struct Sign {
+  const char* name;
+  std::vector<const char*> variables;
+  LaunchPlace (*read)(const LaunchVariables&);
+
+  bool is_seen(const LaunchVariables& of) const {
+    return std::all_of(variables.begin(), variables.end(),
+                       [&of](const char* variable) { return of.has(variable); });
   }
-  // A batch script without srun has SLURM_PROCID too, but it is a single process.
-  if (variables.has("SLURM_PROCID") && variables.has("SLURM_STEP_NUM_TASKS")) {
-    return from_slurm(variables);
+};
+
+/// From the innermost launcher to the outermost. RANK is there before WORLD_SIZE, because scripts
+/// set WORLD_SIZE alone for other purposes. A batch script without srun has SLURM_PROCID, too, but
+/// it is a single process. A pod of an indexed Job without MASTER_ADDR works alone.
+const std::vector<Sign>& signs() {
+  static const std::vector<Sign> kSigns = {
+      {"torchrun", {"RANK", "LOCAL_RANK"}, from_torchrun},
+      {"a pod of Kubeflow", {"PET_NNODES", "PET_NODE_RANK"}, from_pods},
+      {"torchrun", {"RANK"}, from_torchrun},
+      {"mpirun", {"OMPI_COMM_WORLD_RANK"}, from_mpi},
+      {"mpirun", {"PMI_RANK"}, from_mpi},
+      {"srun", {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}, from_slurm},
+      {"an indexed Kubernetes Job", {"JOB_COMPLETION_INDEX", "MASTER_ADDR"}, from_indexed_job},
+  };
+  return kSigns;
+}
+
+/// "RANK and LOCAL_RANK are set; not used: the variables of mpirun, srun"
+std::string reason_for(const Sign& sign, const LaunchVariables& variables) {
+  std::string others, last = sign.name;
+  for (const Sign& other : signs()) {
+    if (other.name == last || other.name == std::string(sign.name)) continue;
+    if (!other.is_seen(variables)) continue;
+    others += (others.empty() ? "; not used: the variables of " : ", ") + std::string(other.name);
+    last = other.name;
   }
-  return {};
+  return fmt::format("{} {} set{}", fmt::join(sign.variables, " and "),
+                     sign.variables.size() == 1 ? "is" : "are", others);
+}
+
+LaunchPlace read_place(const LaunchVariables& variables) {
+  for (const Sign& sign : signs()) {
+    if (!sign.is_seen(variables)) continue;
+    LaunchPlace place = sign.read(variables);
+    place.reason = reason_for(sign, variables);
+    return place;
+  }
+  return {.reason = "no launcher's variables are set"};
 }
 
 /// The name of the run. It is equal on all ranks. It differs between runs if the launcher supports
 /// it.
-std::string job_name(const Variables& variables, Launcher launcher) {
+std::string job_name(const LaunchVariables& variables, Launcher launcher) {
   const auto text = [&](const char* name) { return variables.text(name).value_or(""); };
   if (launcher == Launcher::kTorchrun) return text("TORCHELASTIC_RUN_ID");
   if (launcher == Launcher::kMpi) return text("PMIX_NAMESPACE");
@@ -198,7 +207,7 @@ std::string job_name(const Variables& variables, Launcher launcher) {
 }  // namespace
 
 LaunchPlace read_launch_environment(const ReadVariable& read) {
-  const Variables variables(read);
+  const LaunchVariables variables(read);
   LaunchPlace out = read_place(variables);
   const auto token = variables.text("S2S_JOB_TOKEN");
   if (token && token->size() > kMaxTokenBytes) {

@@ -6,6 +6,7 @@
 #include <exception>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "base/foreign_json.h"
@@ -15,6 +16,7 @@
 #include "comm/rank0.h"
 #include "comm/rank_list.h"
 #include "comm/rendezvous_store.h"
+#include "comm/store_generation.h"
 
 namespace s2s {
 namespace {
@@ -55,6 +57,8 @@ using std::chrono::milliseconds;
 
 /// How much longer than rank 0 the other ranks wait. So rank 0 reports the reason first.
 constexpr milliseconds kVerdictGrace{10000};
+/// How often a rank looks whether rank 0 was started again.
+constexpr milliseconds kLookAgain{1000};
 
 /// The data that a rank sends about itself.
 struct Introduction {
@@ -90,7 +94,7 @@ class Meeting {
 
   /// Errors: [comm/duplicate-rank].
   void introduce(const Introduction& self) {
-    if (store_.add(key("seat", place_.rank), 1) > 1) {
+    if (store_.add(key(kSeatKey, place_.rank), 1) > 1) {
       const Error error =
           comm_errors::duplicate_rank(place_.rank, who_sits(place_.rank), to_string(self.identity));
       store_.set("duplicate", error.message());
@@ -120,11 +124,12 @@ class Meeting {
     }
   }
 
-  /// On the other ranks. Errors: those that rank 0 reports.
-  std::vector<RankIdentity> hear() {
+  /// On the other ranks. Nothing when `generation` is over before rank 0 answers. Errors: those
+  /// that rank 0 reports.
+  std::vector<RankIdentity> hear(const StoreGeneration* generation) {
     std::string text;
     try {
-      store_.wait({"verdict"}, timeout_ + kVerdictGrace);
+      if (!await_verdict(generation)) return {};
       text = store_.get_to_str("verdict");
       store_.add("parted", 1);
     } catch (const std::exception& error) {
@@ -151,6 +156,21 @@ class Meeting {
   }
 
  private:
+  /// False when the generation is over. Errors: those of the store, after the time limit.
+  bool await_verdict(const StoreGeneration* generation) {
+    const Clock::time_point end = Clock::now() + timeout_ + kVerdictGrace;
+    while (generation != nullptr && Clock::now() + kLookAgain < end) {
+      try {
+        store_.wait({"verdict"}, kLookAgain);
+        return true;
+      } catch (const std::exception&) {  // not available yet
+        if (generation->is_over()) return false;
+      }
+    }
+    store_.wait({"verdict"}, std::chrono::duration_cast<milliseconds>(end - Clock::now()));
+    return true;
+  }
+
   static std::string key(const char* name, int64_t rank) {
     return std::string(name) + "/" + std::to_string(rank);
   }
@@ -240,6 +260,22 @@ class Meeting {
   Clock::time_point deadline_;
 };
 
+using StorePointer = c10::intrusive_ptr<c10d::Store>;
+
+/// Meets the other ranks. Replaces `store` by its part for this start of the run. Returns nothing
+/// when rank 0 was started again in the meantime.
+std::vector<RankIdentity> meet(StorePointer& store, const LaunchPlace& place,
+                               const Introduction& self, milliseconds timeout) {
+  std::optional<StoreGeneration> generation;
+  if (place.launcher_has_store) {
+    generation.emplace(store, place, timeout);
+    store = generation->keys();
+  }
+  Meeting meeting(*store, place, timeout);
+  meeting.introduce(self);
+  return place.rank == 0 ? meeting.judge() : meeting.hear(generation ? &*generation : nullptr);
+}
+
 }  // namespace
 
 std::vector<std::string> fact_differences(const std::vector<std::vector<AgreedFact>>& facts) {
@@ -282,15 +318,16 @@ Rendezvous::Rendezvous(const LaunchPlace& place, const std::vector<AgreedFact>& 
     return;
   }
   outlive_readers();  // back ends expect that SIGPIPE is ignored when they write to sockets
-  store_ = open_store(place, settings.start_timeout);
-  process_.store = store_.get();
-  Meeting meeting(*store_, place, settings.start_timeout);
+  const StorePointer store = open_store(place, settings.start_timeout);
   try {
-    meeting.introduce(self);
-    identities_ = place.rank == 0 ? meeting.judge() : meeting.hear();
+    while (identities_.empty()) {
+      store_ = store;
+      identities_ = meet(store_, place, self, settings.start_timeout);
+    }
   } catch (const c10::Error& error) {
     throw comm_errors::no_verdict(place.rank, reason_of(error));
   }
+  process_.store = store_.get();
   keeps_store_ = place.rank == 0 && !place.launcher_has_store;
 }
 

@@ -250,8 +250,8 @@ StorePointer open_store(const LaunchPlace& place, std::chrono::milliseconds time
         std::chrono::steady_clock::now() - begun));
   };
   try {
-    const StorePointer store =
-        place.launcher_has_store ? connect_to_launcher(place, timeout) : open_own(place, timeout);
+    if (place.launcher_has_store) return connect_to_launcher(place, timeout);
+    const StorePointer store = open_own(place, timeout);
     return c10::make_intrusive<c10d::PrefixStore>("s2s/" + std::to_string(place.attempt), store);
   } catch (const Error&) {
     throw;

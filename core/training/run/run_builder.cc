@@ -2,7 +2,9 @@
 
 #include <ATen/ATen.h>
 #include <ATen/DeviceAccelerator.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <random>
 
 #include "base/accelerator.h"
@@ -64,6 +66,19 @@ void RunBuilder::join(const ProcessPlace& process, Communicator& world) {
   if (!device_.is_cpu() && at::accelerator::deviceCount() > 1) {
     device_ = {device_.type(), static_cast<at::DeviceIndex>(process.local_rank)};
   }
+}
+
+void RunBuilder::keep_global_batch(int64_t num_ranks) {
+  TrainerBlock& trainer = settings_.trainer;
+  if (!trainer.elastic_ranks || *trainer.elastic_ranks == num_ranks) return;
+  const int64_t wanted = trainer.accumulate_grad_batches * *trainer.elastic_ranks;
+  trainer.accumulate_grad_batches = std::max<int64_t>(1, (wanted + num_ranks / 2) / num_ranks);
+  const int64_t found = trainer.accumulate_grad_batches * num_ranks;
+  if (found == wanted) return;
+  warnings_.add(fmt::format(
+      "[run/global-batch] {} micro-batches of a step cannot be divided among {} rank{}: a step has "
+      "{} now\n  next:      nothing, or take a number of ranks that divides {}",
+      wanted, num_ranks, num_ranks == 1 ? "" : "s", found, wanted));
 }
 
 BuildContext RunBuilder::context(const std::string& path) const {

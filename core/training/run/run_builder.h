@@ -42,6 +42,9 @@ class RunBuilder {
   /// Joins the other ranks of the run. Strategies are then built for all ranks, and this process
   /// uses the GPU of its local rank. Both arguments must outlive this object.
   void join(const ProcessPlace& process, Communicator& world);
+  /// With trainer.elastic_ranks, changes accumulate_grad_batches to keep the micro-batches of a
+  /// step on all ranks. Warns where they cannot be kept.
+  void keep_global_batch(int64_t num_ranks);
   /// Entropy for seeds that must differ at every start (DataContext).
   uint64_t entropy() const { return entropy_; }
   void set_entropy(uint64_t entropy) { entropy_ = entropy; }

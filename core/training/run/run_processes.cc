@@ -67,6 +67,7 @@ std::unique_ptr<RunProcesses> meet_other_ranks(Run& setup, std::vector<AgreedFac
   const LaunchPlace place = read_launch_environment();
   const RunOptions& options = setup.builder().settings();
   check_started(options.trainer, place);
+  setup.builder().keep_global_batch(place.size);
   if (place.size == 1) return std::make_unique<RunProcesses>();
   const at::DeviceType device = setup.builder().device().type();
   std::string name = options.communicator.name;

@@ -61,9 +61,15 @@ void report_setup(const OpenRun& run) {
     log.info(fmt::format("{}:{} comes from {}, which shadows {}", shadowed.id.kind,
                          shadowed.id.name, shadowed.winner, shadowed.loser));
   }
-  if (run.processes.place().size > 1) {
-    log.info(fmt::format("rank {} of {}, started by {}", run.processes.place().rank,
-                         run.processes.place().size, to_string(run.processes.place().launcher)));
+  const LaunchPlace& place = run.processes.place();
+  const TrainerBlock& trainer = run.setup.builder().settings().trainer;
+  if (trainer.elastic_ranks && *trainer.elastic_ranks != place.size) {
+    log.info(fmt::format("{} of {} elastic ranks: a step accumulates {} micro-batches on each",
+                         place.size, *trainer.elastic_ranks, trainer.accumulate_grad_batches));
+  }
+  if (place.size > 1) {
+    log.info(fmt::format("rank {} of {}, started by {} ({})", place.rank, place.size,
+                         to_string(place.launcher), place.reason));
   }
 }
 

@@ -65,7 +65,10 @@ TEST_CASE("torchrun's variables are read") {
   CHECK(place.local_size == 2);
   CHECK(place.address() == "node7:29511");
   CHECK(place.launcher_has_store);
-  CHECK(place.attempt == 2);
+  CHECK(place.attempt == 0);  // of this agent only
+  Variables local = kTorchrun;
+  local["S2S_LAUNCH_LOCAL"] = "1";
+  CHECK(read(local).attempt == 2);
 }
 
 TEST_CASE("Open MPI's variables are read; runs of one machine meet at ports of their own") {
@@ -127,6 +130,53 @@ TEST_CASE("the innermost launcher counts") {
   Variables both = kSlurm;
   both.insert(kTorchrun.begin(), kTorchrun.end());
   CHECK(read(both).launcher == s2s::Launcher::kTorchrun);
+}
+
+TEST_CASE("the reason names the variables that decided, and the launchers that do not count") {
+  CHECK(read({}).reason == "no launcher's variables are set");
+  CHECK(read(kTorchrun).reason == "RANK and LOCAL_RANK are set");
+  Variables all = kSlurm;
+  all.insert(kTorchrun.begin(), kTorchrun.end());
+  all.insert({{"OMPI_COMM_WORLD_RANK", "0"}, {"PMI_RANK", "0"}});
+  CHECK(read(all).reason == "RANK and LOCAL_RANK are set; not used: the variables of mpirun, srun");
+}
+
+TEST_CASE("a pod of Kubeflow with one process is a rank; one with several needs a launcher") {
+  Variables pod = {{"PET_NNODES", "2"},
+                   {"PET_NODE_RANK", "1"},
+                   {"PET_NPROC_PER_NODE", "1"},
+                   {"PET_MASTER_ADDR", "run-node-0-0.run"},
+                   {"PET_MASTER_PORT", "29400"}};
+  const s2s::LaunchPlace place = read(pod);
+  CHECK(place.launcher == s2s::Launcher::kPods);
+  CHECK(place.rank == 1);
+  CHECK(place.size == 2);
+  CHECK(place.address() == "run-node-0-0.run:29400");
+  // A PyTorchJob sets these for a pod, too.
+  pod.insert({{"RANK", "1"}, {"WORLD_SIZE", "2"}});
+  CHECK(read(pod).launcher == s2s::Launcher::kPods);
+  pod["PET_NPROC_PER_NODE"] = "8";
+  CHECK(s2s::test::contains(error_of(pod), "PET_NPROC_PER_NODE=8: this pod has several ranks"));
+  CHECK(s2s::test::contains(error_of(pod), "s2s-run launch node -- train"));
+  // What a launcher in the pod sets counts first.
+  pod.insert(kTorchrun.begin(), kTorchrun.end());
+  pod["RANK"] = "3", pod["WORLD_SIZE"] = "4";
+  CHECK(read(pod).launcher == s2s::Launcher::kTorchrun);
+}
+
+TEST_CASE("a pod of an indexed Job is a rank when the manifest says where ranks meet") {
+  Variables pod = {{"JOB_COMPLETION_INDEX", "2"}};
+  CHECK(read(pod).launcher ==
+        s2s::Launcher::kNone);  // pods that have nothing to do with each other
+  pod["MASTER_ADDR"] = "run-0.run";
+  CHECK(s2s::test::contains(error_of(pod), "did not set WORLD_SIZE"));
+  pod["WORLD_SIZE"] = "4";
+  CHECK(s2s::test::contains(error_of(pod), "did not set MASTER_PORT"));
+  pod["MASTER_PORT"] = "29500";
+  const s2s::LaunchPlace place = read(pod);
+  CHECK(place.launcher == s2s::Launcher::kIndexedJob);
+  CHECK(place.rank == 2);
+  CHECK(place.size == 4);
 }
 
 TEST_CASE("variables that are incomplete or contradict each other are named") {

@@ -1,0 +1,120 @@
+#include "launch/carrier.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+namespace s2s::launch {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct CarrierPipe {
+  CarrierPipe() {
+    if (::pipe2(ends, O_CLOEXEC) != 0) {
+      throw std::system_error(errno, std::generic_category(), "pipe");
+    }
+  }
+  int ends[2] = {-1, -1};
+};
+
+std::string host_list(const Words& hosts) {
+  std::string out;
+  for (const std::string& host : hosts) out += (out.empty() ? "" : ",") + host;
+  return out;
+}
+
+void close_one(int& descriptor) {
+  if (descriptor >= 0) ::close(descriptor);
+  descriptor = -1;
+}
+
+}  // namespace
+
+Words carrier_words(const CarrierSettings& settings, const Words& hosts,
+                    const std::string& command) {
+  Words words;
+  if (settings.is_pdsh) {
+    // -S: the exit code of the command; -N: no host before each line; -f: all at once.
+    words = {"pdsh", "-S", "-N", "-f", "1024", "-R", settings.module, "-w", host_list(hosts)};
+    words.insert(words.end(), settings.words.begin(), settings.words.end());
+    // The module exec runs a program, not a line of a shell.
+    if (settings.module == "exec") words.insert(words.end(), {"sh", "-c"});
+  } else {
+    words = {"ssh", "-o", "BatchMode=yes"};
+    if (settings.port != 0) words.insert(words.end(), {"-p", std::to_string(settings.port)});
+    words.insert(words.end(), settings.words.begin(), settings.words.end());
+    words.insert(words.end(), {"--", hosts.front()});
+  }
+  words.push_back(command);
+  return words;
+}
+
+Carrier::Carrier(const Words& given, const sigset_t& signal_mask) {
+  Words words = given;
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  const CarrierPipe in, out, error;
+  const pid_t parent = ::getpid();
+  process_ = ::fork();
+  if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
+  if (process_ == 0) {  // system calls only
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (::getppid() != parent) ::_exit(127);
+    ::dup2(in.ends[0], STDIN_FILENO);
+    ::dup2(out.ends[1], STDOUT_FILENO);
+    ::dup2(error.ends[1], STDERR_FILENO);
+    ::sigprocmask(SIG_SETMASK, &signal_mask, nullptr);
+    ::execvp(pointers[0], pointers.data());
+    ::_exit(127);
+  }
+  ::setpgid(process_, process_);
+  for (const int end : {in.ends[0], out.ends[1], error.ends[1]}) ::close(end);
+  input_ = in.ends[1];
+  output_ = out.ends[0];
+  errors_ = error.ends[0];
+  for (const int end : {output_, errors_}) ::fcntl(end, F_SETFL, O_NONBLOCK);
+}
+
+Carrier::~Carrier() {
+  if (!has_ended()) {
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+  close_one(input_);
+  close_one(output_);
+  close_one(errors_);
+}
+
+std::string Carrier::read(int descriptor) {
+  std::string out;
+  std::array<char, 8192> buffer{};
+  ssize_t count = 0;
+  while (descriptor >= 0 && (count = ::read(descriptor, buffer.data(), buffer.size())) > 0) {
+    out.append(buffer.data(), static_cast<size_t>(count));
+  }
+  if (count == 0 && descriptor >= 0) close_one(descriptor == output_ ? output_ : errors_);
+  return out;
+}
+
+bool Carrier::has_ended() {
+  int status = 0;
+  if (!code_ && ::waitpid(process_, &status, WNOHANG) == process_) {
+    code_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  }
+  return code_.has_value();
+}
+
+void Carrier::end(int signal) {
+  close_one(input_);
+  if (!code_) ::kill(process_, signal);
+}
+
+}  // namespace s2s::launch

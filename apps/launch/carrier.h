@@ -1,0 +1,52 @@
+#pragma once
+// A program that takes a command to other machines: ssh to one, pdsh to all.
+
+#include <sys/types.h>
+
+#include <csignal>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace s2s::launch {
+
+/// How commands get to the machines.
+struct CarrierSettings {
+  bool is_pdsh = false;
+  std::string module = "ssh";      // pdsh's rcmd module: ssh, exec, rsh, ...
+  int port = 0;                    // of ssh; 0: its configuration's
+  std::vector<std::string> words;  // more options of the program
+};
+
+/// The words that run `command` on one host (ssh) or on all (pdsh). In `command`, `%n` is the
+/// number of the host for pdsh, and a literal % is %%.
+std::vector<std::string> carrier_words(const CarrierSettings& settings,
+                                       const std::vector<std::string>& hosts,
+                                       const std::string& command);
+
+/// A running carrier. Its standard input stays open; it ends with this process.
+class Carrier {
+ public:
+  /// Errors: std::system_error.
+  Carrier(const std::vector<std::string>& words, const sigset_t& signal_mask);
+  ~Carrier();
+  Carrier(const Carrier&) = delete;
+  Carrier& operator=(const Carrier&) = delete;
+
+  int output() const { return output_; }
+  int errors() const { return errors_; }
+  /// Reads what there is; "" for nothing. Closes the descriptor at its end.
+  std::string read(int descriptor);
+  /// True when it has ended, now or before.
+  bool has_ended();
+  /// The exit code; 128 plus the number of a signal.
+  int code() const { return *code_; }
+  void end(int signal);
+
+ private:
+  pid_t process_ = 0;
+  int input_ = -1, output_ = -1, errors_ = -1;
+  std::optional<int> code_;
+};
+
+}  // namespace s2s::launch

@@ -1,0 +1,23 @@
+#pragma once
+// The environment variables that a launcher takes to other machines.
+// Source: deepspeed/launcher/runner.py (EXPORT_ENVS, DEEPSPEED_ENVIRONMENT_NAME).
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace s2s::launch {
+
+using Assignments = std::vector<std::pair<std::string, std::string>>;
+
+/// This process's variables whose names begin with NCCL, PYTHON, MV2, UCX, OMP_, S2S_ or GLOO_,
+/// then NAME=VALUE of `.deepspeed_env` in the home folder and in this folder (or of the file that
+/// DS_ENV_FILE names), then `given`, each NAME=VALUE or the name of a variable of this process.
+/// Later ones replace earlier ones. Errors: [launch/environment].
+Assignments exported_environment(const std::vector<std::string>& given);
+
+/// NAME=VALUE. Errors: [launch/environment], also for a name whose value a launcher sets.
+std::pair<std::string, std::string> parse_assignment(const std::string& text,
+                                                     const std::string& where);
+
+}  // namespace s2s::launch
