@@ -5,9 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
+#include <chrono>
+#include <filesystem>
 #include <mutex>
 #include <set>
+#include <sstream>
+
+#include "s2s/foreign_text.h"
 
 namespace s2s::run {
 namespace {
@@ -23,28 +27,37 @@ std::set<pid_t> training_threads() {
 }
 
 double waited_s(const std::string& schedstat) {
-  std::ifstream file(schedstat);
+  if (!std::filesystem::exists(schedstat)) return 0;
+  std::istringstream numbers(read_small_file(schedstat, /*max_bytes=*/4096));
   double ran_ns = 0, waited_ns = 0;
-  return file >> ran_ns >> waited_ns ? waited_ns / 1e9 : 0;
+  return numbers >> ran_ns >> waited_ns ? waited_ns / 1e9 : 0;
+}
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace
 
-ProcessorWaits::ProcessorWaits() {
+ProcessorWaits::ProcessorWaits() : asked_s_(now_s()) {
   for (const pid_t id : training_threads()) {
     const std::string file = fmt::format("/proc/self/task/{}/schedstat", id);
     threads_.push_back({file, waited_s(file)});
   }
 }
 
-double ProcessorWaits::since_last_call() {
+double ProcessorWaits::share() {
+  const double passed_s = now_s() - asked_s_;
+  if (passed_s < 1) return share_;
   double longest_s = 0;
   for (Thread& thread : threads_) {
-    const double now_s = waited_s(thread.file);
-    longest_s = std::max(longest_s, now_s - thread.waited_s);
-    thread.waited_s = now_s;
+    const double waited_now_s = waited_s(thread.file);
+    longest_s = std::max(longest_s, waited_now_s - thread.waited_s);
+    thread.waited_s = waited_now_s;
   }
-  return longest_s;
+  asked_s_ += passed_s;
+  share_ = longest_s / passed_s;
+  return share_;
 }
 
 }  // namespace s2s::run

@@ -14,7 +14,7 @@ ProgressSettings settings(int64_t first_step, int64_t max_steps) {
   return out;
 }
 
-/// Waiting is shown when it takes at least this share of a step.
+/// Waiting is shown when it takes at least this share of a step, or of a second.
 constexpr double kShownDataWait = 0.05, kShownProcessorWait = 0.2;
 /// Weight of the newest step in the running mean.
 constexpr double kNewest = 0.1;
@@ -37,7 +37,6 @@ ProgressObserver::ProgressObserver(Console& console, Log& log, int64_t first_ste
 void ProgressObserver::on_step(const StepReport& report) {
   const int64_t done = report.step + 1;
   data_wait_s_ += kNewest * (report.data_wait_s - data_wait_s_);
-  processor_wait_s_ += kNewest * (processor_waits_.since_last_call() - processor_wait_s_);
   step_s_ += kNewest * (report.step_time_s - step_s_);
   bar_.update(done, losses(report) + waiting());
   if (done % log_every_n_steps_ != 0) return;
@@ -46,13 +45,13 @@ void ProgressObserver::on_step(const StepReport& report) {
                          static_cast<double>(report.frames) / report.step_time_s));
 }
 
-std::string ProgressObserver::waiting() const {
+std::string ProgressObserver::waiting() {
   std::string text;
   if (data_wait_s_ > kShownDataWait * step_s_) {
     text += fmt::format("  waits for data {:.0f} %", 100 * data_wait_s_ / step_s_);
   }
-  if (processor_wait_s_ > kShownProcessorWait * step_s_) {
-    text += fmt::format("  waits for a processor {:.0f} %", 100 * processor_wait_s_ / step_s_);
+  if (const double share = processor_waits_.share(); share > kShownProcessorWait) {
+    text += fmt::format("  waits for a processor {:.0f} %", 100 * share);
   }
   return text;
 }

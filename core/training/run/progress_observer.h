@@ -22,14 +22,14 @@ class ProgressObserver : public RunObserver {
 
  private:
   /// Returns how long steps wait for data and for a processor, or "" when the shares are small.
-  std::string waiting() const;
+  std::string waiting();
 
   Log& log_;
   int64_t first_step_;
   ProgressBar bar_;
   int64_t log_every_n_steps_;
   ProcessorWaits processor_waits_;
-  double data_wait_s_ = 0, processor_wait_s_ = 0, step_s_ = 0;  // running means
+  double data_wait_s_ = 0, step_s_ = 0;  // running means
 };
 
 }  // namespace s2s::run
