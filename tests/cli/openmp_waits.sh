@@ -6,7 +6,8 @@ set -euo pipefail
 
 # The spin count that libgomp reads, in the environment of the arguments.
 spin_count() {
-  env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT OMP_DISPLAY_ENV=verbose "$@" "$s2s_run" plan --help 2>&1 |
+  env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT OMP_DISPLAY_ENV=verbose "$@" \
+    "$s2s_run" plan --help 2>&1 |
     sed -n "s/.*GOMP_SPINCOUNT = '\(.*\)'.*/\1/p" | sort -u
 }
 

@@ -172,9 +172,9 @@ Error tensor_device(const GroupPlace& place, at::DeviceType its_device, at::Devi
   return comm_error(
       "comm/device",
       fmt::format("rank {}: group {} exchanges tensors on the {}, and got one on {}\n  next:      "
-                  "start one process for each rank, with a device each (trainer.communicator.name: "
-                  "auto); ranks that are threads of one process would wait for each other in the "
-                  "one backward thread of a device",
+                  "start one process for each rank, with a device each, and "
+                  "trainer.communicator.name: auto; ranks that are threads of one process would "
+                  "wait for each other in the one backward thread of a device",
                   place.ranks[static_cast<size_t>(place.rank)], place.name,
                   its_device == at::kCPU ? "CPU" : c10::DeviceTypeName(its_device, true),
                   device.str()));
