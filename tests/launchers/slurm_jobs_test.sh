@@ -48,7 +48,7 @@ for style in "${styles[@]}"; do
   # It ends with 8, and the script requeues it. SLURM holds a requeued job back for a while.
   wait_for_lines "$folder/job.$id.log" 1 "run the same command to continue"
   wait_for_state "$id" PENDING
-  for _ in $(seq 60); do
+  for _ in $(seq 180); do
     scontrol update "JobId=$id" StartTime=now 2> /dev/null
     grep -q "resumed from" "$folder/job.$id.log" && break
     sleep 1

@@ -5,6 +5,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <numeric>
 
@@ -71,7 +72,15 @@ Engine::Engine(const EngineSettings& settings, Communicator* world)
   }
 }
 
-Engine::~Engine() = default;
+/// The last update has begun to unshard what is always unsharded, for a step that does not come. A
+/// rank that closed its connections now would end the ranks that have yet to begin.
+Engine::~Engine() {
+  if (std::uncaught_exceptions() > 0) return;
+  try {
+    for (const auto& group : flat_groups_) group->outdate();
+  } catch (const std::exception&) {  // the run is over, and has told of a lost rank if it needed it
+  }
+}
 
 int64_t Engine::data_rank() const { return groups_of_mesh_.place().data(settings_.mesh); }
 
