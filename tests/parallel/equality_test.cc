@@ -6,6 +6,9 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "parallel/joined_process.h"
 #include "parallel/process_ranks.h"
 #include "parallel/trained_models.h"
@@ -70,4 +73,27 @@ TEST_CASE("one rank of the layouts" * doctest::skip()) {
 TEST_CASE("layouts equal one process with processes as ranks") {
   CHECK(run_process_ranks(2, "one rank of the layouts") == std::vector<int>(2));
   CHECK(run_process_ranks(4, "one rank of the layouts") == std::vector<int>(4));
+}
+
+TEST_CASE("one rank of a run whose ranks end at different times" * doctest::skip()) {
+  BuiltPlugins plugins;
+  load(plugins);
+  JoinedProcess process("gloo");
+  const std::unique_ptr<SpeechModel> model = families()[1].make(plugins.registries());
+  {
+    ProcessContext context;
+    context.world = &process.world();
+    const auto strategy = plugins.registries().create<ParallelStrategy>(
+        parse_json(R"({"name": "fsdp"})", "strategy"), context);
+    strategy->attach(*model, model->configure_model(strategy->mesh()));
+    process.world().barrier().wait();
+    if (process.world().rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    strategy->after_update(*model);  // begins to unshard what is always unsharded
+  }
+  process.world().barrier().wait();
+}
+
+TEST_CASE("a rank that ends early does not end those that are behind") {
+  CHECK(run_process_ranks(2, "one rank of a run whose ranks end at different times") ==
+        std::vector<int>(2));
 }
