@@ -19,6 +19,7 @@
 #include "run/described_model.h"
 #include "run/run_builder.h"
 #include "run/run_config.h"
+#include "run/run_parts.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/config/config_arguments.h"
 #include "s2s_run/data/data_inspect_source.h"
@@ -69,6 +70,7 @@ class FileCheck {
     attempt([this] { describe_model(); });
     attempt([this] { check_monitor(); });
     attempt([this] { builder_.loggers(); });
+    attempt([this] { check_update_in_backward(trainer_settings(builder_)); });
     attempt([this] { check_start(); });
     attempt([this] { open_set("data.train_ds", *config_.find_path("data.train_ds")); });
     for (const auto& [name, block] : builder_.settings().validation_sets) {

@@ -58,6 +58,9 @@ struct TrainerSettings {
 };
 
 /// The objects that the trainer uses. They are not owned.
+/// Errors: [config/update-in-backward] when other settings rule `update_in_backward` out.
+void check_update_in_backward(const TrainerSettings& settings);
+
 struct TrainerParts {
   SpeechModel* model = nullptr;
   DataSource* data = nullptr;

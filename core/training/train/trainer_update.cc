@@ -28,10 +28,15 @@ std::vector<std::string> named_lines(const std::vector<std::string>& texts) {
 
 }  // namespace
 
+void check_update_in_backward(const TrainerSettings& settings) {
+  if (!settings.update_in_backward) return;
+  if (settings.max_grad_norm > 0) throw_no_update_in_backward("gradients are clipped");
+  if (settings.accumulate > 1) throw_no_update_in_backward("gradients are accumulated");
+  if (settings.precision.scales_loss()) throw_no_update_in_backward("losses are scaled");
+}
+
 void Trainer::update_in_backward() {
-  if (settings_.max_grad_norm > 0) throw_no_update_in_backward("gradients are clipped");
-  if (settings_.accumulate > 1) throw_no_update_in_backward("gradients are accumulated");
-  if (settings_.precision.scales_loss()) throw_no_update_in_backward("losses are scaled");
+  check_update_in_backward(settings_);
   std::set<const at::Tensor*> own;
   for (const NamedTensor& parameter : parts_.model->named_parameters())
     own.insert(parameter.tensor);
