@@ -93,7 +93,7 @@ void CsvLogger::add_columns(const std::vector<std::string>& names) {
 void CsvLogger::log(int64_t step, const std::map<std::string, double>& values) {
   std::map<std::string, double> row;
   for (const auto& [name, value] : values) {
-    row[options_.prefix.empty() ? name : options_.prefix + "-" + name] = value;
+    row[prefixed(options_.prefix, name)] = value;
   }
   std::vector<std::string> added;
   for (const auto& [name, value] : row) {

@@ -225,8 +225,7 @@ void MlflowLogger::keep_metrics(int64_t steps_done) const {
 void MlflowLogger::log(int64_t step, const std::map<std::string, double>& values) {
   const int64_t now_ms = unix_time_ms();
   for (const auto& [name, value] : values) {
-    lines_[options_.prefix.empty() ? name : options_.prefix + "-" + name] +=
-        fmt::format("{} {} {}\n", now_ms, value, step);
+    lines_[prefixed(options_.prefix, name)] += fmt::format("{} {} {}\n", now_ms, value, step);
   }
   if (timer_.is_due()) flush();
 }

@@ -118,6 +118,10 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
+std::string prefixed(const std::string& prefix, const std::string& name) {
+  return prefix.empty() ? name : prefix + "-" + name;
+}
+
 double unix_time_s() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();

@@ -58,6 +58,9 @@ std::string path_of_tag(std::string_view tag);
 
 std::string host_name();
 
+/// "PREFIX-NAME", or the name when there is no prefix.
+std::string prefixed(const std::string& prefix, const std::string& name);
+
 /// Seconds since 1970.
 double unix_time_s();
 

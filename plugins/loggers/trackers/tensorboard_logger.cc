@@ -118,7 +118,7 @@ std::string tf_record(std::string_view data) {
 }
 
 std::string TensorboardLogger::tag_of(const std::string& name) const {
-  return options_.prefix.empty() ? name : options_.prefix + "-" + name;
+  return prefixed(options_.prefix, name);
 }
 
 void TensorboardLogger::start(const LoggedRun& run) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "plain_value.h"
+#include "record_file.h"
 #include "sha256.h"
 
 namespace s2s::trackers {
@@ -191,7 +192,7 @@ void WandbLogger::add_record(uint32_t field, const ProtoMessage& content) {
 void WandbLogger::add_value(int64_t step, const std::string& name, const Json& value) {
   if (step != row_step_) write_row();
   row_step_ = step;
-  row_[options_.prefix.empty() ? name : options_.prefix + "-" + name] = value;
+  row_[prefixed(options_.prefix, name)] = value;
 }
 
 void WandbLogger::write_row() {
