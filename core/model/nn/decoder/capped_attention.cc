@@ -20,36 +20,38 @@ struct Cap {
   double scale, soft_cap;
 };
 
-/// The scores before the cap, through tanh.
-at::Tensor bent(const at::Tensor& q, const at::Tensor& k, const Cap& cap) {
+/// tanh(q k' scale / soft_cap), float32 or wider.
+at::Tensor tanh_scores(const at::Tensor& q, const at::Tensor& k, const Cap& cap) {
   const at::Tensor products = at::matmul(q, k.transpose(2, 3));
   const at::Tensor wide =
       products.scalar_type() == at::kDouble ? products : products.to(at::kFloat);
   return (wide * (cap.scale / cap.soft_cap)).tanh();
 }
 
-at::Tensor probabilities(const at::Tensor& bent_scores, const at::Tensor& visible, const Cap& cap) {
-  at::Tensor scores = bent_scores * cap.soft_cap;
+at::Tensor probabilities(const at::Tensor& tanh_of_scores, const at::Tensor& visible,
+                         const Cap& cap) {
+  at::Tensor scores = tanh_of_scores * cap.soft_cap;
   if (visible.defined()) scores = scores.masked_fill(visible.logical_not(), -INFINITY);
   return at::softmax(scores, -1);
 }
 
 at::Tensor attend_plain(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                         const at::Tensor& visible, const Cap& cap) {
-  const at::Tensor weights = probabilities(bent(q, k, cap), visible, cap);
+  const at::Tensor weights = probabilities(tanh_scores(q, k, cap), visible, cap);
   return at::matmul(weights.to(v.scalar_type()), v);
 }
 
 /// The gradients of q, k and v of `attend_plain`.
 variable_list gradients(const at::Tensor& dy, const at::Tensor& q, const at::Tensor& k,
                         const at::Tensor& v, const at::Tensor& visible, const Cap& cap) {
-  const at::Tensor curve = bent(q, k, cap);
-  const at::Tensor weights = probabilities(curve, visible, cap);
+  const at::Tensor tanh_of_scores = tanh_scores(q, k, cap);
+  const at::Tensor weights = probabilities(tanh_of_scores, visible, cap);
   const at::Tensor dv = at::matmul(weights.to(v.scalar_type()).transpose(2, 3), dy);
   const at::Tensor d_weights = at::matmul(dy, v.transpose(2, 3)).to(weights.scalar_type());
   const at::Tensor d_scores =
       at::_softmax_backward_data(d_weights, weights, -1, weights.scalar_type());
-  const at::Tensor d_products = (d_scores * (1 - curve.square()) * cap.scale).to(q.scalar_type());
+  const at::Tensor d_products =
+      (d_scores * (1 - tanh_of_scores.square()) * cap.scale).to(q.scalar_type());
   return {at::matmul(d_products, k), at::matmul(d_products.transpose(2, 3), q), dv};
 }
 
