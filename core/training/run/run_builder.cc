@@ -77,7 +77,8 @@ void RunBuilder::keep_global_batch(int64_t num_ranks) {
   if (found == wanted) return;
   warnings_.add(fmt::format(
       "[run/global-batch] {} micro-batches of a step cannot be divided among {} rank{}: a step has "
-      "{} now\n  next:      nothing, or take a number of ranks that divides {}",
+      "{} now\n  next:      start a number of ranks that divides {} if the batch has to stay the "
+      "same",
       wanted, num_ranks, num_ranks == 1 ? "" : "s", found, wanted));
 }
 
