@@ -1,5 +1,7 @@
 #include "launch/container.h"
 
+#include "base/text.h"
+
 namespace s2s::launch {
 namespace {
 
@@ -7,12 +9,6 @@ using Words = std::vector<std::string>;
 
 void add_each(Words& words, const std::string& option, const Words& values) {
   for (const std::string& value : values) words.insert(words.end(), {option, value});
-}
-
-std::string comma_list(const Words& values) {
-  std::string out;
-  for (const std::string& value : values) out += (out.empty() ? "" : ",") + value;
-  return out;
 }
 
 Words apptainer_words(const Container& container) {
@@ -51,12 +47,12 @@ Words srun_container_words(const Container& container) {
   Words words = {"--container-image=" + container.image};
   Words mounts = container.binds;
   if (!container.home.empty()) mounts.push_back(container.home);
-  if (!mounts.empty()) words.push_back("--container-mounts=" + comma_list(mounts));
+  if (!mounts.empty()) words.push_back("--container-mounts=" + joined(mounts, ","));
   if (!container.folder.empty()) words.push_back("--container-workdir=" + container.folder);
   Words names;
   for (const std::string& one : container.environment)
     names.push_back(one.substr(0, one.find('=')));
-  if (!names.empty()) words.push_back("--container-env=" + comma_list(names));
+  if (!names.empty()) words.push_back("--container-env=" + joined(names, ","));
   return words;
 }
 

@@ -47,8 +47,8 @@ std::string process_file(const std::string& token, const std::string& node) {
 }
 
 /// pdsh reads % in a command.
-std::string for_carrier(const CarrierSettings& carrier, const std::string& text) {
-  if (!carrier.is_pdsh) return text;
+std::string for_remote_shell(const RemoteShell& shell, const std::string& text) {
+  if (!shell.is_pdsh) return text;
   std::string out;
   for (const char c : text) out += c == '%' ? "%%" : std::string(1, c);
   return out;
@@ -86,7 +86,7 @@ class RemoteGroup {
  private:
   struct Node {
     std::string name;  // host, or all hosts for pdsh
-    std::unique_ptr<Carrier> carrier;
+    std::unique_ptr<ChildProgram> program;
     std::unique_ptr<NodeRecordReader> reader;
     bool is_counted = false;  // its end was looked at
     bool has_failure = false;
@@ -116,7 +116,7 @@ class RemoteGroup {
   SignalQueue signals_;
   RankMessages messages_;
   std::vector<Node> nodes_;
-  std::vector<std::unique_ptr<Carrier>> errands_;  // that take a signal to the machines
+  std::vector<std::unique_ptr<ChildProgram>> signal_senders_;  // that take a signal to the machines
   std::vector<Failure> failures_;
   Clock::time_point settle_until_, end_at_;
   bool is_ending_ = false, was_stopped_ = false;
@@ -133,7 +133,8 @@ void RemoteGroup::add_node(const std::string& name, const Words& hosts, const st
   const std::string command = node_command(settings_, node, token_);
   Node added;
   added.name = name;
-  added.carrier = std::make_unique<Carrier>(carrier_words(settings_.carrier, hosts, command), mask);
+  added.program =
+      std::make_unique<ChildProgram>(remote_shell_words(settings_.shell, hosts, command), mask);
   const size_t index = nodes_.size();
   added.reader = std::make_unique<NodeRecordReader>(
       [this, index](const NodeRecord& record) {
@@ -148,7 +149,7 @@ void RemoteGroup::add_node(const std::string& name, const Words& hosts, const st
 void RemoteGroup::start(const sigset_t& mask) {
   Words hosts;
   for (const HostSlots& host : settings_.hosts) hosts.push_back(host.host);
-  if (settings_.carrier.is_pdsh) return add_node("pdsh", hosts, "%n", mask);
+  if (settings_.shell.is_pdsh) return add_node("pdsh", hosts, "%n", mask);
   for (size_t i = 0; i < hosts.size(); ++i) {
     add_node(hosts[i], {hosts[i]}, std::to_string(i), mask);
   }
@@ -171,10 +172,10 @@ void RemoteGroup::send(int signal) {
   Words hosts;
   for (const HostSlots& host : settings_.hosts) hosts.push_back(host.host);
   const auto add = [&](const Words& to, const std::string& node) {
-    errands_.push_back(std::make_unique<Carrier>(
-        carrier_words(settings_.carrier, to, command(node)), signals_.old_mask()));
+    signal_senders_.push_back(std::make_unique<ChildProgram>(
+        remote_shell_words(settings_.shell, to, command(node)), signals_.old_mask()));
   };
-  if (settings_.carrier.is_pdsh) return add(hosts, "%n");
+  if (settings_.shell.is_pdsh) return add(hosts, "%n");
   for (size_t i = 0; i < hosts.size(); ++i) add({hosts[i]}, std::to_string(i));
 }
 
@@ -193,14 +194,14 @@ void RemoteGroup::take_signals() {
 
 bool RemoteGroup::all_ended() const {
   return std::all_of(nodes_.begin(), nodes_.end(), [](const Node& node) {
-    return node.is_counted && node.carrier->output() < 0 && node.carrier->errors() < 0;
+    return node.is_counted && node.program->output() < 0 && node.program->errors() < 0;
   });
 }
 
 void RemoteGroup::wait() {
   std::vector<pollfd> waiting = {{signals_.descriptor(), POLLIN, 0}};
   for (const Node& node : nodes_) {
-    for (const int one : {node.carrier->output(), node.carrier->errors()}) {
+    for (const int one : {node.program->output(), node.program->errors()}) {
       if (one >= 0) waiting.push_back({one, POLLIN, 0});
     }
   }
@@ -210,20 +211,20 @@ void RemoteGroup::wait() {
 
 void RemoteGroup::read_outputs() {
   for (Node& node : nodes_) {
-    const std::string output = node.carrier->read(node.carrier->output());
+    const std::string output = node.program->read(node.program->output());
     std::fwrite(output.data(), 1, output.size(), stdout);
     if (!output.empty()) std::fflush(stdout);
-    const std::string errors = node.carrier->read(node.carrier->errors());
+    const std::string errors = node.program->read(node.program->errors());
     node.reader->add(errors.data(), errors.size());
-    if (node.carrier->errors() < 0) node.reader->end();
+    if (node.program->errors() < 0) node.reader->end();
   }
 }
 
 void RemoteGroup::reap() {
   for (Node& node : nodes_) {
-    if (node.is_counted || !node.carrier->has_ended() || node.carrier->errors() >= 0) continue;
+    if (node.is_counted || !node.program->has_ended() || node.program->errors() >= 0) continue;
     node.is_counted = true;
-    const int code = node.carrier->code();
+    const int code = node.program->code();
     if (code == 0 || node.has_failure || is_ending_) continue;
     if (code == static_cast<int>(ExitCode::kStopped)) {
       was_stopped_ = true;
@@ -232,8 +233,11 @@ void RemoteGroup::reap() {
     const Error error = node_error(node.name, code);
     fail({static_cast<int>(error.exit_code()), -1, std::string("error: ") + error.what() + "\n"});
   }
-  const auto is_done = [](const std::unique_ptr<Carrier>& errand) { return errand->has_ended(); };
-  errands_.erase(std::remove_if(errands_.begin(), errands_.end(), is_done), errands_.end());
+  const auto is_done = [](const std::unique_ptr<ChildProgram>& sender) {
+    return sender->has_ended();
+  };
+  signal_senders_.erase(std::remove_if(signal_senders_.begin(), signal_senders_.end(), is_done),
+                        signal_senders_.end());
 }
 
 /// After a failure, asks the other machines to end, and ends what goes there after the grace time.
@@ -248,7 +252,7 @@ void RemoteGroup::judge() {
   }
   if (!is_ending_ || now < end_at_) return;
   const bool is_late = now >= end_at_ + kNodeGrace;
-  for (Node& node : nodes_) node.carrier->end(is_late ? SIGKILL : SIGTERM);
+  for (Node& node : nodes_) node.program->end(is_late ? SIGKILL : SIGTERM);
 }
 
 int RemoteGroup::result() const {
@@ -307,7 +311,9 @@ std::string node_command(const RemoteLaunchSettings& settings, const std::string
   }
   Words command = {"--"};
   command.insert(command.end(), settings.words.begin(), settings.words.end());
-  const auto text = [&](const std::string& plain) { return for_carrier(settings.carrier, plain); };
+  const auto text = [&](const std::string& plain) {
+    return for_remote_shell(settings.shell, plain);
+  };
   return text("cd " + shell_word(settings.folder) + " && exec " + shell_words(words)) +
          " --node-rank " + node + " --process-file " + process_file(token, node) +
          text(" " + shell_words(command));
@@ -317,11 +323,11 @@ std::string shown_commands(const RemoteLaunchSettings& settings) {
   Words hosts;
   for (const HostSlots& host : settings.hosts) hosts.push_back(host.host);
   const auto shown = [&](const Words& to, const std::string& node) {
-    Words words = carrier_words(settings.carrier, to, "");
+    Words words = remote_shell_words(settings.shell, to, "");
     words.pop_back();
     return shell_words(words) + "\n  " + node_command(settings, node, "TOKEN") + "\n";
   };
-  if (settings.carrier.is_pdsh) return shown(hosts, "%n");
+  if (settings.shell.is_pdsh) return shown(hosts, "%n");
   std::string out;
   for (size_t i = 0; i < hosts.size(); ++i) out += shown({hosts[i]}, std::to_string(i));
   return out;

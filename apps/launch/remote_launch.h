@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "launch/carrier.h"
 #include "launch/exported_environment.h"
 #include "launch/hostfile.h"
+#include "launch/remote_shell.h"
 
 namespace s2s::launch {
 
 struct RemoteLaunchSettings {
-  CarrierSettings carrier;
+  RemoteShell shell;
   std::vector<HostSlots> hosts;
   std::string master_host;  // "": the first host
   int master_port = 0;      // 0: one that depends on this start
@@ -30,7 +30,7 @@ struct RemoteLaunchSettings {
 std::string node_command(const RemoteLaunchSettings& settings, const std::string& node,
                          const std::string& token);
 
-/// What launch_remote would start: for each carrier its words, and the line of a shell below.
+/// What launch_remote would start: for each program its words, and the line of a shell below.
 std::string shown_commands(const RemoteLaunchSettings& settings);
 
 /// Starts the ranks, forwards signals and waits. Exit codes and messages are those of launch_local,

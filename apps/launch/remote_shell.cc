@@ -1,4 +1,4 @@
-#include "launch/carrier.h"
+#include "launch/remote_shell.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -9,25 +9,21 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/text.h"
+
 namespace s2s::launch {
 namespace {
 
 using Words = std::vector<std::string>;
 
-struct CarrierPipe {
-  CarrierPipe() {
+struct ChildPipe {
+  ChildPipe() {
     if (::pipe2(ends, O_CLOEXEC) != 0) {
       throw std::system_error(errno, std::generic_category(), "pipe");
     }
   }
   int ends[2] = {-1, -1};
 };
-
-std::string host_list(const Words& hosts) {
-  std::string out;
-  for (const std::string& host : hosts) out += (out.empty() ? "" : ",") + host;
-  return out;
-}
 
 void close_one(int& descriptor) {
   if (descriptor >= 0) ::close(descriptor);
@@ -36,12 +32,12 @@ void close_one(int& descriptor) {
 
 }  // namespace
 
-Words carrier_words(const CarrierSettings& settings, const Words& hosts,
-                    const std::string& command) {
+Words remote_shell_words(const RemoteShell& settings, const Words& hosts,
+                         const std::string& command) {
   Words words;
   if (settings.is_pdsh) {
     // -S: the exit code of the command; -N: no host before each line; -f: all at once.
-    words = {"pdsh", "-S", "-N", "-f", "1024", "-R", settings.module, "-w", host_list(hosts)};
+    words = {"pdsh", "-S", "-N", "-f", "1024", "-R", settings.module, "-w", joined(hosts, ",")};
     words.insert(words.end(), settings.words.begin(), settings.words.end());
     // The module exec runs a program, not a line of a shell.
     if (settings.module == "exec") words.insert(words.end(), {"sh", "-c"});
@@ -55,12 +51,12 @@ Words carrier_words(const CarrierSettings& settings, const Words& hosts,
   return words;
 }
 
-Carrier::Carrier(const Words& given, const sigset_t& signal_mask) {
+ChildProgram::ChildProgram(const Words& given, const sigset_t& signal_mask) {
   Words words = given;
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
-  const CarrierPipe in, out, error;
+  const ChildPipe in, out, error;
   const pid_t parent = ::getpid();
   process_ = ::fork();
   if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
@@ -83,7 +79,7 @@ Carrier::Carrier(const Words& given, const sigset_t& signal_mask) {
   for (const int end : {output_, errors_}) ::fcntl(end, F_SETFL, O_NONBLOCK);
 }
 
-Carrier::~Carrier() {
+ChildProgram::~ChildProgram() {
   if (!has_ended()) {
     ::kill(process_, SIGKILL);
     ::waitpid(process_, nullptr, 0);
@@ -93,7 +89,7 @@ Carrier::~Carrier() {
   close_one(errors_);
 }
 
-std::string Carrier::read(int descriptor) {
+std::string ChildProgram::read(int descriptor) {
   std::string out;
   std::array<char, 8192> buffer{};
   ssize_t count = 0;
@@ -104,7 +100,7 @@ std::string Carrier::read(int descriptor) {
   return out;
 }
 
-bool Carrier::has_ended() {
+bool ChildProgram::has_ended() {
   int status = 0;
   if (!code_ && ::waitpid(process_, &status, WNOHANG) == process_) {
     code_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -112,7 +108,7 @@ bool Carrier::has_ended() {
   return code_.has_value();
 }
 
-void Carrier::end(int signal) {
+void ChildProgram::end(int signal) {
   close_one(input_);
   if (!code_) ::kill(process_, signal);
 }

@@ -11,7 +11,7 @@
 namespace s2s::launch {
 
 /// How commands get to the machines.
-struct CarrierSettings {
+struct RemoteShell {
   bool is_pdsh = false;
   std::string module = "ssh";      // pdsh's rcmd module: ssh, exec, rsh, ...
   int port = 0;                    // of ssh; 0: its configuration's
@@ -20,18 +20,19 @@ struct CarrierSettings {
 
 /// The words that run `command` on one host (ssh) or on all (pdsh). In `command`, `%n` is the
 /// number of the host for pdsh, and a literal % is %%.
-std::vector<std::string> carrier_words(const CarrierSettings& settings,
-                                       const std::vector<std::string>& hosts,
-                                       const std::string& command);
+std::vector<std::string> remote_shell_words(const RemoteShell& settings,
+                                            const std::vector<std::string>& hosts,
+                                            const std::string& command);
 
-/// A running carrier. Its standard input stays open; it ends with this process.
-class Carrier {
+/// A running program with pipes for its output and errors. Its standard input stays open; it ends
+/// with this process.
+class ChildProgram {
  public:
   /// Errors: std::system_error.
-  Carrier(const std::vector<std::string>& words, const sigset_t& signal_mask);
-  ~Carrier();
-  Carrier(const Carrier&) = delete;
-  Carrier& operator=(const Carrier&) = delete;
+  ChildProgram(const std::vector<std::string>& words, const sigset_t& signal_mask);
+  ~ChildProgram();
+  ChildProgram(const ChildProgram&) = delete;
+  ChildProgram& operator=(const ChildProgram&) = delete;
 
   int output() const { return output_; }
   int errors() const { return errors_; }

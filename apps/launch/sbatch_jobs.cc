@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <system_error>
 
-#include "launch/carrier.h"
+#include "launch/remote_shell.h"
 #include "launch/shell_words.h"
 #include "s2s/error.h"
 
@@ -25,7 +25,7 @@ Error sbatch_error(const std::string& command, const std::string& output) {
 int run_command(const std::vector<std::string>& words, std::string& output) {
   sigset_t mask;
   ::sigprocmask(SIG_SETMASK, nullptr, &mask);
-  Carrier command(words, mask);
+  ChildProgram command(words, mask);
   while (!command.has_ended() || command.output() >= 0 || command.errors() >= 0) {
     pollfd ends[] = {{command.output(), POLLIN, 0}, {command.errors(), POLLIN, 0}};
     ::poll(ends, 2, 100);

@@ -44,7 +44,7 @@ std::vector<launch::HostSlots> read_hosts(const RemoteArguments& arguments) {
 
 int launch_remote(RemoteArguments arguments, const Invocation& invocation) {
   launch::RemoteLaunchSettings& settings = arguments.settings;
-  require_rank_command(settings.carrier.is_pdsh ? "pdsh" : "ssh", settings.words);
+  require_rank_command(settings.shell.is_pdsh ? "pdsh" : "ssh", settings.words);
   settings.hosts = read_hosts(arguments);
   settings.environment = launch::exported_environment(arguments.environment);
   settings.program = this_executable();
@@ -86,7 +86,7 @@ void add_remote(const Command& command, RemoteArguments& arguments) {
               ".deepspeed_env and NCCL*, PYTHON*, UCX*, OMP_*, S2S_* are taken along anyway")
       .takes_one();
   command
-      .option("--launcher-args,--launcher_args", settings.carrier.words,
+      .option("--launcher-args,--launcher_args", settings.shell.words,
               "another argument of the program that connects; may be repeated")
       .takes_one();
   command.option("--grace", settings.grace_s, "seconds between the request to stop and the kill")
@@ -103,8 +103,8 @@ void add_remote(const Command& command, RemoteArguments& arguments) {
 void setup_launch_pdsh(const Command& group) {
   const Command command = group.command("pdsh", "start ranks on several machines with pdsh");
   RemoteArguments& arguments = command.runs(launch_remote);
-  arguments.settings.carrier.is_pdsh = true;
-  command.option("--module", arguments.settings.carrier.module, "pdsh's module that connects")
+  arguments.settings.shell.is_pdsh = true;
+  command.option("--module", arguments.settings.shell.module, "pdsh's module that connects")
       .shows_default();
   add_remote(command, arguments);
 }
@@ -113,7 +113,7 @@ void setup_launch_ssh(const Command& group) {
   const Command command = group.command("ssh", "start ranks on several machines with ssh");
   RemoteArguments& arguments = command.runs(launch_remote);
   command
-      .option("--ssh-port,--ssh_port", arguments.settings.carrier.port,
+      .option("--ssh-port,--ssh_port", arguments.settings.shell.port,
               "port of the machines' ssh servers")
       .between(1, 65535);
   add_remote(command, arguments);

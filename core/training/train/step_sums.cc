@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/fnv.h"
+#include "base/text.h"
 #include "train/train_errors.h"
 
 namespace s2s {
@@ -18,12 +19,6 @@ namespace {
 constexpr int64_t kPartSlots = 32;
 
 constexpr size_t kShownNames = 512;  // maximum characters of a rank's list of names
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
 
 /// Checks whether all ranks have the same text. Each rank contributes hash values of its text and
 /// their squares, and both are summed over the ranks. The hash values are equal if and only if the
@@ -65,7 +60,7 @@ at::Tensor host_numbers(const ParallelStrategy& strategy, StepReport report,
                         const std::vector<std::string>& names, RankWishes own) {
   std::vector<double> numbers = {own.stop ? 1.0 : 0.0, own.save ? 1.0 : 0.0};
   for (const int64_t* count : counts_of(report)) numbers.push_back(static_cast<double>(*count));
-  Digest::add(joined(names), numbers);
+  Digest::add(joined(names, ", "), numbers);
   const size_t waits = numbers.size();
   numbers.resize(waits + static_cast<size_t>(strategy.mesh().data_size()), 0);
   numbers[waits + static_cast<size_t>(strategy.data_rank())] = report.data_wait_s;
@@ -108,7 +103,7 @@ RankWishes read_sums(ParallelStrategy& strategy, const StepSums& sums,
                      const std::vector<double>& numbers, StepReport& report) {
   if (!Digest::is_equal(&numbers[kDigest], strategy.mesh().data_size())) {
     throw_loss_parts_differ(report.step + 1,
-                            strategy.gather_texts(joined(sums.names).substr(0, kShownNames)));
+                            strategy.gather_texts(joined(sums.names, ", ").substr(0, kShownNames)));
   }
   report.loss += numbers[kLoss];
   std::vector<double> parts(&numbers[kParts], &numbers[kWishes]);
