@@ -55,7 +55,9 @@ Engine::Engine(const EngineSettings& settings, Communicator* world)
   const auto along = [&](const MeshAxes& axes, const char* name) {
     return world_.subgroup(ranks_along(settings_.mesh, world_.rank(), axes), name);
   };
-  model_ranks_ = along({.shard = true, .tensor = true}, "model");
+  if (settings_.mesh.shard * settings_.mesh.tensor < world_.size()) {
+    model_ranks_ = along({.shard = true, .tensor = true}, "model");
+  }
   self_ = along({}, "self");
   if (world_.size() > 1 && world_.device_type() != at::kCPU) {
     std::vector<int64_t> all(static_cast<size_t>(world_.size()));
@@ -259,9 +261,10 @@ void Engine::scale_gradients(Block&, double factor) {
 at::Tensor Engine::grad_norm(Block&) {
   const at::NoGradGuard no_grad;
   const at::Tensor norm = gradient_norm(shard_gradients(/*first_copies_only=*/true));
-  if (model_ranks_->size() == 1) return norm;
+  Communicator& ranks = model_ranks_ ? *model_ranks_ : world_;
+  if (ranks.size() == 1) return norm;
   const at::Tensor square =
-      all_reduced(*model_ranks_, norm.square().view({1}), Reduction::kSum, "gradient norm");
+      all_reduced(ranks, norm.square().view({1}), Reduction::kSum, "gradient norm");
   return square.sqrt().squeeze(0).to(norm.device());
 }
 

@@ -97,7 +97,9 @@ MeshGroups::MeshGroups(Communicator& world, const MeshShape& shape) : world_(wor
   shard_gathers_ = group("shard_gathers", {.shard = true});
   context_ = group("context", {.context = true});
   tensor_ = group("tensor", {.tensor = true});
-  data_ = group("data", {.replicate = true, .shard = true});
+  if (shape.data_size() < world.size()) {
+    data_ = group("data", {.replicate = true, .shard = true});
+  }
 }
 
 std::unique_ptr<Communicator> make_simulated_ranks(int64_t size) {

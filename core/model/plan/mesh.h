@@ -57,8 +57,9 @@ class MeshGroups {
   Communicator& shard_gathers() const { return *shard_gathers_; }
   Communicator& context() const { return *context_; }
   Communicator& tensor() const { return *tensor_; }
-  /// replicate x shard: the ranks that read different data.
-  Communicator& data() const { return *data_; }
+  /// replicate x shard: the ranks that read different data. The world itself if they are all ranks:
+  /// it is used between steps only, so that it needs no queue of its own.
+  Communicator& data() const { return data_ ? *data_ : world_; }
 
  private:
   std::unique_ptr<Communicator> group(const char* name, const MeshAxes& axes) const;

@@ -48,3 +48,15 @@ TEST_CASE("a mesh of another size than the world is refused with both") {
   shape.shard = 1;
   CHECK(s2s::MeshGroups(*world, shape).data().size() == 1);
 }
+
+TEST_CASE("the data group is the world if all ranks read different data") {
+  const auto world = s2s::make_simulated_ranks(4);
+  s2s::MeshShape shape;
+  shape.shard = 4;
+  const s2s::MeshGroups all(*world, shape);
+  CHECK(&all.data() == world.get());
+  CHECK(&all.shard() != world.get());  // has a queue of its own
+  shape.shard = shape.tensor = 2;
+  const s2s::MeshGroups some(*world, shape);
+  CHECK(some.data().place().ranks == std::vector<int64_t>{0, 2});
+}
