@@ -55,13 +55,14 @@ void check_close(const at::Tensor& got, const at::Tensor& expected) {
   CHECK(at::allclose(got.to(at::kDouble), expected.to(at::kDouble), 1e-2, 1e-3));
 }
 
-void check_reductions(Communicator& group, at::ScalarType dtype) {
-  const int64_t size = group.size(), count = 6 * size;
+/// part: the elements that each rank gets.
+void check_reductions(Communicator& group, at::ScalarType dtype, int64_t part_size) {
+  const int64_t size = group.size(), count = part_size * size;
   for (const Reduction reduction : reductions_of(dtype)) {
     CAPTURE(to_string(reduction));
     const at::Tensor expected = reduced(group, count, dtype, reduction);
     const at::Tensor whole = elements(group, count, group.rank(), dtype).view({2, -1});
-    const at::Tensor part = at::empty({6}, whole.options());
+    const at::Tensor part = at::empty({part_size}, whole.options());
     group.reduce_scatter(part, whole, reduction).wait();
     check_close(part, part_of(expected, group.rank(), size));
     group.all_reduce(whole, reduction).wait();
@@ -69,23 +70,24 @@ void check_reductions(Communicator& group, at::ScalarType dtype) {
   }
 }
 
-void check_moves(Communicator& group, at::ScalarType dtype) {
+/// part: the elements of each rank.
+void check_moves(Communicator& group, at::ScalarType dtype, int64_t part_size) {
   const int64_t size = group.size(), rank = group.rank();
-  const at::Tensor own = elements(group, 4, rank, dtype);
-  at::Tensor whole = at::zeros({4 * size}, own.options());
+  const at::Tensor own = elements(group, part_size, rank, dtype);
+  at::Tensor whole = at::zeros({part_size * size}, own.options());
   group.all_gather(whole, own).wait();
   for (int64_t from = 0; from < size; ++from) {
-    CHECK(at::equal(part_of(whole, from, size), elements(group, 4, from, dtype)));
+    CHECK(at::equal(part_of(whole, from, size), elements(group, part_size, from, dtype)));
   }
   whole.zero_();  // the input may be this rank's part of the output
   part_of(whole, rank, size).copy_(own);
   group.all_gather(whole, part_of(whole, rank, size)).wait();
-  CHECK(at::equal(part_of(whole, size - 1, size), elements(group, 4, size - 1, dtype)));
+  CHECK(at::equal(part_of(whole, size - 1, size), elements(group, part_size, size - 1, dtype)));
 
   for (int64_t root = 0; root < size; ++root) {
     const at::Tensor copy = own.clone();
     group.broadcast(copy, root).wait();
-    CHECK(at::equal(copy, elements(group, 4, root, dtype)));
+    CHECK(at::equal(copy, elements(group, part_size, root, dtype)));
   }
   const at::Tensor sent = elements(group, 3 * size, rank, dtype), got = at::empty_like(sent);
   group.all_to_all(got, sent).wait();
@@ -96,10 +98,10 @@ void check_moves(Communicator& group, at::ScalarType dtype) {
 }
 
 /// Fractions add up to the same bits on every rank.
-void check_same_bits(Communicator& group) {
-  const at::Tensor tensor = elements(group, 1001, group.rank(), at::kFloat).div_(7).sin_();
+void check_same_bits(Communicator& group, int64_t count) {
+  const at::Tensor tensor = elements(group, count, group.rank(), at::kFloat).div_(7).sin_();
   group.all_reduce(tensor).wait();
-  const at::Tensor all = at::empty({group.size() * 1001}, tensor.options());
+  const at::Tensor all = at::empty({group.size() * count}, tensor.options());
   group.all_gather(all, tensor).wait();
   for (int64_t rank = 0; rank < group.size(); ++rank) {
     CHECK(at::equal(part_of(all, rank, group.size()), tensor));
@@ -263,10 +265,14 @@ void check_time_limit(Communicator& world, const std::function<void()>& stay_awa
 void check_communicator(Communicator& world) {
   for (const at::ScalarType dtype : {at::kFloat, at::kDouble, at::kBFloat16, at::kLong}) {
     CAPTURE(c10::toString(dtype));
-    check_reductions(world, dtype);
-    check_moves(world, dtype);
+    for (const int64_t part_size : {4, 33002}) {  // back ends move few and many bytes differently
+      CAPTURE(part_size);
+      check_reductions(world, dtype, part_size);
+      check_moves(world, dtype, part_size);
+    }
   }
-  check_same_bits(world);
+  check_same_bits(world, 1001);
+  check_same_bits(world, 100001);
   check_messages(world);
   check_handles(world);
   check_subgroups(world);

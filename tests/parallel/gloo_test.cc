@@ -3,8 +3,10 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <doctest/doctest.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 
 #include "common/contains.h"
@@ -31,11 +33,41 @@ TEST_CASE("gloo keeps the contract of communicators") {
   }
 }
 
-TEST_CASE("one rank whose partner ends" * doctest::skip()) {
+TEST_CASE("one rank of gloo's contract over TCP" * doctest::skip()) {
+  at::set_num_threads(1);
+  JoinedProcess process("gloo", std::chrono::minutes(2), {{"peer_memory", "false"}});
+  s2s::test::check_communicator(process.world());
+}
+
+TEST_CASE("gloo keeps the contract without peer memory") {
+  CHECK(run_process_ranks(3, "one rank of gloo's contract over TCP") == std::vector<int>(3));
+}
+
+TEST_CASE("one rank that adds in rank order" * doctest::skip()) {
+  JoinedProcess process("gloo");
+  constexpr std::array<double, 3> kValues = {1e8, 1, -1e8};
+  const double own = kValues[static_cast<size_t>(process.world().rank())];
+  const at::Tensor large = at::full({90000}, own, at::kFloat);
+  process.world().all_reduce(large).wait();
+  CHECK(at::equal(large, at::zeros({90000})));  // 1e8 + 1 is 1e8 in float32
+}
+
+// Gloo's own sum starts each part at another rank, so that some of them would be 1.
+TEST_CASE("ranks of one machine read each other's memory") {
+  uint64_t value = 0;
+  const iovec place = {&value, sizeof value}, nowhere = {nullptr, sizeof value};
+  if (::process_vm_readv(::getppid(), &place, 1, &nowhere, 1, 0) == -1 && errno != EFAULT) {
+    MESSAGE("skipped: this system does not let processes read each other's memory");
+    return;
+  }
+  CHECK(run_process_ranks(3, "one rank that adds in rank order") == std::vector<int>(3));
+}
+
+void check_lost(int64_t num_elements) {
   JoinedProcess process("gloo");
   if (process.world().rank() == 1) ::_exit(0);
   try {
-    process.world().all_reduce(at::ones({4}), s2s::Reduction::kSum, "loss").wait();
+    process.world().all_reduce(at::ones({num_elements}), s2s::Reduction::kSum, "loss").wait();
     FAIL("no error");
   } catch (const s2s::Error& error) {
     CHECK(error.id() == "comm/lost");
@@ -43,8 +75,13 @@ TEST_CASE("one rank whose partner ends" * doctest::skip()) {
   }
 }
 
+TEST_CASE("one rank whose partner ends" * doctest::skip()) { check_lost(4); }
+TEST_CASE("one rank whose partner ends before a large sum" * doctest::skip()) { check_lost(90000); }
+
 TEST_CASE("a rank of gloo that ends is missed at once") {
   CHECK(run_process_ranks(2, "one rank whose partner ends") == std::vector<int>(2));
+  CHECK(run_process_ranks(2, "one rank whose partner ends before a large sum") ==
+        std::vector<int>(2));
 }
 
 TEST_CASE("one rank that writes to one that closed" * doctest::skip()) {

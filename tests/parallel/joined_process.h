@@ -3,6 +3,9 @@
 
 #include <ATen/Parallel.h>
 
+#include <map>
+#include <string>
+
 #include "../plugins/built_plugins.h"
 #include "comm/rendezvous.h"
 
@@ -10,13 +13,15 @@ namespace s2s::test {
 
 class JoinedProcess {
  public:
-  /// `communicator`: the component's name.
+  /// communicator: the component's name. options: of the component.
   explicit JoinedProcess(const std::string& communicator,
-                         std::chrono::milliseconds timeout = std::chrono::minutes(2))
+                         std::chrono::milliseconds timeout = std::chrono::minutes(2),
+                         const std::map<std::string, std::string>& options = {})
       : rendezvous_(read_launch_environment(), {}, {std::chrono::minutes(1), timeout}) {
     at::set_num_threads(1);  // processes share the machine
     Config node = Config::map();
     node["name"] = Config::scalar(communicator);
+    for (const auto& [key, value] : options) node[key] = Config::scalar(value);
     ProcessContext context;
     context.process = &rendezvous_.process();
     world_ = plugins_.create<Communicator>(node, context);

@@ -4,12 +4,15 @@
 #include <ATen/ATen.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <stdexcept>
 #include <system_error>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
+#include "peer_collectives.h"
+#include "peer_memory.h"
 #include "s2s/kinds/communicator.h"
 #include "s2s/plugin.h"
 #include "s2s/threads.h"
@@ -24,11 +27,16 @@ using StorePointer = c10::intrusive_ptr<c10d::Store>;
 struct GlooOptions {
   std::optional<std::string> interface;
   int64_t threads = 2;
+  bool peer_memory = true;
   void visit(OptionVisitor& v) {
     v("interface", interface,
       "network interface, as listed by `ip link`; null: GLOO_SOCKET_IFNAME, or the interface of "
       "this machine's host name");
     v("threads", threads, "number of concurrent collectives per group", between(1, 64));
+    v("peer_memory", peer_memory,
+      "ranks of one machine read large tensors from each other's memory where the system lets "
+      "them; "
+      "false: over TCP, as ranks of several machines");
   }
 };
 
@@ -123,6 +131,7 @@ c10d::ReduceOp reduce_op(Reduction reduction) {
 struct Network {
   std::shared_ptr<::gloo::transport::Device> device;
   int threads = 2;
+  std::shared_ptr<const PeerMemory> memory;
 };
 
 /// LibTorch's group, but with threads that are started one by one. Its own constructor hangs, or
@@ -155,15 +164,22 @@ class GlooCommunicator : public Communicator {
     options->threads = 1;
     group_ = c10::make_intrusive<ThreadedGroup>(store_, static_cast<int>(rank()),
                                                 static_cast<int>(size()), options, network.threads);
+    if (!network.memory->joins(place().ranks)) return;
+    peers_ = std::make_unique<PeerCollectives>(
+        network.memory, place(),
+        [this](PeerPart own, std::chrono::milliseconds timeout) { return exchange(own, timeout); });
   }
   /// After an error, collectives may never end, so the group is leaked.
   ~GlooCommunicator() override {
-    if (std::uncaught_exceptions() > 0) group_.release();
+    if (std::uncaught_exceptions() == 0) return;
+    peers_.release();  // NOLINT
+    group_.release();
   }
   at::DeviceType device_type() const override { return at::DeviceType::CPU; }
 
  protected:
   Work start_all_reduce(at::Tensor tensor, Reduction reduction) override {
+    if (is_for_peers(tensor)) return peers_->all_reduce(tensor, reduction, place().timeout);
     std::vector<at::Tensor> tensors = {tensor};
     c10d::AllreduceOptions options;
     options.reduceOp = reduce_op(reduction);
@@ -173,6 +189,7 @@ class GlooCommunicator : public Communicator {
   }
   /// c10d's all-gather copies from a buffer; here, messages arrive directly in the output.
   Work start_all_gather(at::Tensor output, at::Tensor input) override {
+    if (is_for_peers(input)) return peers_->all_gather(output, input, place().timeout);
     std::vector<WorkPointer> messages;
     for (const int64_t other : others()) {
       at::Tensor place = part_of(output, other);
@@ -186,6 +203,12 @@ class GlooCommunicator : public Communicator {
     return std::make_unique<MessagesWork>(std::move(messages), place().timeout);
   }
   Work start_reduce_scatter(at::Tensor output, at::Tensor input, Reduction reduction) override {
+    // Elsewhere in the input, the output would overwrite what others have not read.
+    const bool fits =
+        !output.is_alias_of(input) || output.data_ptr() == part_of(input, rank()).data_ptr();
+    if (fits && is_for_peers(output)) {
+      return peers_->reduce_scatter(output, input, reduction, place().timeout);
+    }
     at::Tensor own = part_of(input, rank());
     if (output.is_alias_of(input)) own = own.clone();
     std::vector<at::Tensor> parts(static_cast<size_t>(size()), own);
@@ -227,7 +250,34 @@ class GlooCommunicator : public Communicator {
 
  private:
   /// Messages of one kind between two ranks arrive in the order in which they were sent.
-  enum Tag { kMessage, kGather, kScatter };
+  enum Tag { kMessage, kGather, kScatter, kPeer };
+
+  /// Below, the messages that say where memory is take longer than TCP.
+  bool is_for_peers(const at::Tensor& tensor) const {
+    constexpr size_t kLeastBytes = 64 << 10;
+    return peers_ && tensor.nbytes() >= kLeastBytes;
+  }
+  std::vector<PeerPart> exchange(PeerPart own, std::chrono::milliseconds timeout) {
+    const at::Tensor sent = at::empty({2}, at::kLong);
+    std::memcpy(sent.mutable_data_ptr(), &own, sizeof own);
+    std::vector<at::Tensor> received(static_cast<size_t>(size()), sent);
+    std::vector<WorkPointer> messages;
+    for (const int64_t other : others()) {
+      at::Tensor& place = received[static_cast<size_t>(other)] = at::empty_like(sent);
+      std::vector<at::Tensor> tensors = {place};
+      messages.push_back(group_->recv(tensors, static_cast<int>(other), kPeer));
+    }
+    for (const int64_t other : others()) {
+      std::vector<at::Tensor> tensors = {sent};
+      messages.push_back(group_->send(tensors, static_cast<int>(other), kPeer));
+    }
+    for (const WorkPointer& message : messages) message->wait(timeout);
+    std::vector<PeerPart> parts(received.size());
+    for (size_t rank = 0; rank < parts.size(); ++rank) {
+      std::memcpy(&parts[rank], received[rank].const_data_ptr(), sizeof(PeerPart));
+    }
+    return parts;
+  }
 
   /// The run's timeout may change between collectives.
   ProcessGroupGloo& group() {
@@ -272,6 +322,7 @@ class GlooCommunicator : public Communicator {
   Network network_;
   std::chrono::milliseconds timeout_;  // the timeout that Gloo has
   c10::intrusive_ptr<ProcessGroupGloo> group_;
+  std::unique_ptr<PeerCollectives> peers_;  // null: not all ranks can read each other's memory
 };
 
 Error network_error(const std::string& reason) {
@@ -309,7 +360,9 @@ std::unique_ptr<Communicator> create(const Config& node, const ProcessContext& c
   const ProcessPlace& process = *context.process;
   auto store =
       c10::make_intrusive<c10d::PrefixStore>("gloo", StorePointer::reclaim_copy(process.store));
-  const Network network = {open_device(options, process), static_cast<int>(options.threads)};
+  const Network network = {
+      open_device(options, process), static_cast<int>(options.threads),
+      std::make_shared<const PeerMemory>(process, *store, options.peer_memory)};
   return std::make_unique<GlooCommunicator>(world_place(process), std::move(store), network);
 }
 
