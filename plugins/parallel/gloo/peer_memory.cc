@@ -10,10 +10,13 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <fstream>
+#include <filesystem>
 #include <sstream>
 #include <stdexcept>
+#include <system_error>
 #include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include "s2s/foreign_text.h"
 
 namespace s2s::gloo {
 namespace {
@@ -29,13 +32,15 @@ struct Introduction {
 };
 
 std::string this_machine() {
-  std::string boot;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
-  std::array<char, 64> names{};
-  if (boot.empty() || ::readlink("/proc/self/ns/pid", names.data(), names.size() - 1) < 0) {
+  std::error_code failed;
+  const std::string names = std::filesystem::read_symlink("/proc/self/ns/pid", failed);
+  if (failed) return "?";
+  try {
+    const std::string boot = read_small_file("/proc/sys/kernel/random/boot_id");
+    return boot.substr(0, boot.find('\n')) + names;
+  } catch (const std::system_error&) {
     return "?";
   }
-  return boot + names.data();
 }
 
 std::string key_of(const char* what, int64_t rank) {
