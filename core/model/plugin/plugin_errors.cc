@@ -123,6 +123,14 @@ Error unknown_error(const UnknownName& unknown) {
   return plugin_error("plugin/unknown", text);
 }
 
+Error model_type_error(const std::string& model_type, const std::vector<std::string>& readers,
+                       const std::string& place) {
+  std::string text = "several language models read the model_type '" + model_type + "'";
+  if (!place.empty()) text += " (" + place + ")";
+  return plugin_error("plugin/model-type", text + "\n  found:     " + joined(readers, ", ") +
+                                               "\n  next:      write one of these names instead");
+}
+
 Error unknown_plugin_error(const std::string& name, const std::vector<std::string>& available) {
   std::string text = "no component or plugin named '" + name + "'";
   const std::string nearest = nearest_name(name, available);

@@ -40,6 +40,9 @@ struct UnknownName {
   std::vector<std::string> searched;     // directories
 };
 Error unknown_error(const UnknownName& unknown);
+/// [plugin/model-type] readers: names of language models.
+Error model_type_error(const std::string& model_type, const std::vector<std::string>& readers,
+                       const std::string& place);
 Error unknown_plugin_error(const std::string& name, const std::vector<std::string>& available);
 Error unknown_kind_error(const std::string& kind);
 

@@ -33,6 +33,17 @@ std::vector<std::string> split_lines(const std::string& text) {
   return lines;
 }
 
+/// Not a kind: lines with it name what a language model reads.
+constexpr const char* kModelType = "model_type";
+
+std::vector<ComponentId> valid_lines(const PluginFacts& facts) {
+  std::vector<ComponentId> ids;
+  for (const std::string& line : facts.provides) {
+    if (std::optional<ComponentId> id = parse_component_id(line)) ids.push_back(*std::move(id));
+  }
+  return ids;
+}
+
 std::string major_of(const std::string& version) { return version.substr(0, version.find('.')); }
 
 }  // namespace
@@ -95,12 +106,19 @@ std::vector<std::string> field_findings(const PluginFacts& facts) {
   if (facts.license.empty()) findings.emplace_back("license is empty");
   if (facts.provides.empty()) findings.emplace_back("provides is empty, expected kind:name");
   const std::vector<std::string> kinds = kind_names();
+  const std::vector<ComponentId> ids = provided_ids(facts);
+  const auto num_llms =
+      std::count_if(ids.begin(), ids.end(), [](const ComponentId& id) { return id.kind == "llm"; });
   std::set<std::string> seen;
   for (const std::string& line : facts.provides) {
     const std::optional<ComponentId> id = parse_component_id(line);
     if (!id) {
       findings.push_back("provides '" + line +
                          "', expected kind:name with a name of a-z, 0-9 and _, or vendor.name");
+    } else if (id->kind == kModelType) {
+      if (num_llms != 1) {
+        findings.push_back("provides '" + line + "', which needs exactly one llm:NAME beside it");
+      }
     } else if (std::find(kinds.begin(), kinds.end(), id->kind) == kinds.end()) {
       findings.push_back("provides '" + line + "', but there is no kind '" + id->kind + "'");
     }
@@ -110,11 +128,17 @@ std::vector<std::string> field_findings(const PluginFacts& facts) {
 }
 
 std::vector<ComponentId> provided_ids(const PluginFacts& facts) {
-  std::vector<ComponentId> ids;
-  for (const std::string& line : facts.provides) {
-    if (std::optional<ComponentId> id = parse_component_id(line)) ids.push_back(*std::move(id));
-  }
+  std::vector<ComponentId> ids = valid_lines(facts);
+  std::erase_if(ids, [](const ComponentId& id) { return id.kind == kModelType; });
   return ids;
+}
+
+std::vector<std::string> model_types_of(const PluginFacts& facts) {
+  std::vector<std::string> names;
+  for (const ComponentId& id : valid_lines(facts)) {
+    if (id.kind == kModelType) names.push_back(id.name);
+  }
+  return names;
 }
 
 std::string abi_text(const PluginFacts& facts) {

@@ -37,11 +37,15 @@ struct AbiDifference {
 std::vector<AbiDifference> compare_abi(const PluginFacts& plugin, const PluginFacts& host);
 
 /// Returns the problems of the fields that the author wrote: an empty name, version or license; a
-/// line of `provides` that is not "kind:name", names an unknown kind, or is repeated.
+/// line of `provides` that is not "kind:name", names an unknown kind, or is repeated; a model_type
+/// without exactly one language model that reads it.
 std::vector<std::string> field_findings(const PluginFacts& facts);
 
-/// Returns the valid lines of `provides`.
+/// Returns the components of the valid lines of `provides`.
 std::vector<ComponentId> provided_ids(const PluginFacts& facts);
+
+/// Returns the names of the lines "model_type:NAME" of `provides`.
+std::vector<std::string> model_types_of(const PluginFacts& facts);
 
 /// Returns "api 2, torch 2.11.0, libstdc++ cxx11abi=1 debug=0 sdk=0123456789ab".
 std::string abi_text(const PluginFacts& facts);

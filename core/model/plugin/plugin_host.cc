@@ -41,8 +41,26 @@ void PluginHost::install(Registries& registries) {
 
 void PluginHost::load(const ComponentId& id, Registries& registries, const std::string& place) {
   const auto owner = scan_.owners.find(id);
-  if (owner == scan_.owners.end()) throw_unknown(id, registries, place);
+  if (owner == scan_.owners.end()) {
+    if (id.kind == KindName<Backbone>::value && load_reader(id.name, registries, place)) return;
+    throw_unknown(id, registries, place);
+  }
   load_file(scan_.files[owner->second], registries);
+}
+
+bool PluginHost::load_reader(const std::string& model_type, Registries& registries,
+                             const std::string& place) {
+  const auto found = scan_.readers.find(model_type);
+  if (found == scan_.readers.end()) return false;
+  if (found->second.size() > 1) throw model_type_error(model_type, found->second, place);
+  const std::string& name = found->second.front();
+  if (registries.of<Backbone>().find(name) == nullptr) {
+    load({KindName<Backbone>::value, name}, registries, place);
+  }
+  Component<Backbone> reader = *registries.of<Backbone>().find(name);
+  reader.name = model_type;
+  registries.of<Backbone>().add(std::move(reader));
+  return true;
 }
 
 void PluginHost::load_file(const PluginFile& file, Registries& registries) {

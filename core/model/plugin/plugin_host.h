@@ -37,8 +37,9 @@ class PluginHost {
   void install(Registries& registries);
 
   /// Loads the plugin that provides `id` into `registries`. `place`: the position of the name in
-  /// the config.
-  /// Errors: [plugin/unknown], [plugin/abi], those of plugin_loader.h.
+  /// the config. The name of a language model may also be a `model_type` (config.json) that one
+  /// plugin says it reads.
+  /// Errors: [plugin/unknown], [plugin/model-type], [plugin/abi], those of plugin_loader.h.
   void load(const ComponentId& id, Registries& registries, const std::string& place = {});
 
   /// Loads one file, and registers the names that it serves.
@@ -51,6 +52,7 @@ class PluginHost {
  private:
   [[noreturn]] void throw_unknown(const ComponentId& id, const Registries& registries,
                                   const std::string& place) const;
+  bool load_reader(const std::string& model_type, Registries& registries, const std::string& place);
   std::vector<ComponentId> served_by(const PluginFile& file) const;
 
   SearchPath search_;

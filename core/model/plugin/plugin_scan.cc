@@ -131,6 +131,12 @@ PluginScan scan_plugins(const SearchPath& search) {
   for (const SearchDirectory& directory : search.directories) {
     if (directory.exists) scanner.scan_place(directory.path, shared_objects(directory.path));
   }
+  for (const auto& [id, index] : scan.owners) {
+    if (id.kind != KindName<Backbone>::value) continue;
+    for (const std::string& type : model_types_of(scan.files[index].facts)) {
+      scan.readers[type].push_back(id.name);
+    }
+  }
   return scan;
 }
 

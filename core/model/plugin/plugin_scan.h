@@ -43,6 +43,7 @@ struct Shadowing {
 struct PluginScan {
   std::vector<PluginFile> files;         // in search order, by file name inside a directory
   std::map<ComponentId, size_t> owners;  // index into `files` of the file that serves a name
+  std::map<std::string, std::vector<std::string>> readers;  // model_type -> names of llm components
   std::vector<Shadowing> shadowed;
   Findings duplicates;  // [plugin/duplicate]
 };

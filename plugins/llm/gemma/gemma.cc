@@ -25,6 +25,7 @@ struct Gemma : DecoderFamily {
 }  // namespace
 }  // namespace s2s::gemma
 
-S2S_PLUGIN("gemma", "0.1.0", "Apache-2.0", "llm:gemma") {
+S2S_PLUGIN("gemma", "0.1.0", "Apache-2.0",
+           "llm:gemma\nmodel_type:gemma2\nmodel_type:gemma3\nmodel_type:gemma3_text") {
   registrar.add(s2s::decoder_component<s2s::gemma::Gemma>());
 }

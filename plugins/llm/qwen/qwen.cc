@@ -25,6 +25,6 @@ struct Qwen : DecoderFamily {
 }  // namespace
 }  // namespace s2s::qwen
 
-S2S_PLUGIN("qwen", "0.1.0", "Apache-2.0", "llm:qwen") {
+S2S_PLUGIN("qwen", "0.1.0", "Apache-2.0", "llm:qwen\nmodel_type:qwen2\nmodel_type:qwen3") {
   registrar.add(s2s::decoder_component<s2s::qwen::Qwen>());
 }

@@ -183,6 +183,29 @@ TEST_CASE("an incompatible plugin of an earlier directory is not quietly passed 
   CHECK(error_of_asking({"wrong_api", "wrong_torch"}, "fixture_wrong").id() == "plugin/abi");
 }
 
+TEST_CASE("a language model is found by a model_type that one plugin reads") {
+  PluginHost host(fixture_inputs({"reader", "reader_too"}));
+  Registries registries;
+  host.install(registries);
+  CHECK(registries.get<Backbone>("type_of_fixture_reader_too").summary == "reads folders");
+  CHECK(registries.of<Backbone>().find("fixture_reader_too") != nullptr);
+  CHECK(registries.of<Backbone>().find("fixture_reader") == nullptr);
+  REQUIRE(host.loaded().size() == 1);
+  CHECK(s2s::join_ids(host.loaded()[0].serves) == "llm:fixture_reader_too");
+
+  const Error error = error_of([&] { registries.get<Backbone>("fixture_shared"); });
+  CHECK(error.id() == "plugin/model-type");
+  CHECK(contains(error.message(), "several language models read the model_type 'fixture_shared'"));
+  CHECK(contains(error.message(), "found:     fixture_reader, fixture_reader_too"));
+}
+
+TEST_CASE("a plugin without a language model has no model_type to read") {
+  const PluginFile file = read_plugin_file(fixture_file("reads_for_nobody"));
+  REQUIRE(file.problem.has_value());
+  CHECK(contains(file.problem->message(),
+                 "provides 'model_type:fixture_own', which needs exactly one llm:NAME beside it"));
+}
+
 TEST_CASE("a plugin whose note is not filled is refused") {
   CHECK(error_of_asking({"empty_fields"}, "fixture_wrong").id() == "plugin/unknown");
   const PluginFile file = read_plugin_file(fixture_file("empty_fields"));
