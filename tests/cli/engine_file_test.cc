@@ -54,7 +54,8 @@ CommandResult show(const std::string& config, const std::string& file,
   folder.write("run.yaml", config);
   folder.write("engine.json", file);
   return run_shell("cd " + folder.path().string() + " && " + environment + " " +
-                   s2s::test::binary_dir() + "/bin/s2s-run config show run.yaml " + words);
+                   s2s::test::binary_dir() + "/bin/s2s-run config show run.yaml " + words +
+                   " > out 2> err; code=$?; cat out err; exit $code");
 }
 
 CommandResult show_strategy(const std::string& name, const std::string& file,

@@ -34,6 +34,9 @@ void train_two_ranks(const fs::path& run, const Words& more) {
 const Words kOptimizer = {
     "model.optimizer={name: adamw, lr: 1e-3, betas: [0.9, 0.95], eps: 1e-8, weight_decay: 0.01}"};
 
+const std::string kSchedule =
+    "model.lr_scheduler={name: cosine_annealing, warmup_steps: 1, max_steps: 4}";
+
 Words joined_words(const Words& first, const Words& more) {
   Words all = first;
   all.insert(all.end(), more.begin(), more.end());
@@ -77,15 +80,17 @@ TEST_CASE("an FSDP file, named by the block distributed, trains as the same keys
     "fsdp_backward_prefetch_policy": "BACKWARD_PRE", "fsdp_mixed_precision": "BFLOAT16"})");
   train_two_ranks(
       folder.path() / "theirs",
-      joined_words(kOptimizer, {"distributed={use_fsdp: true, fsdp_config: " + file +
+      joined_words(kOptimizer, {kSchedule,
+                                "distributed={use_fsdp: true, fsdp_config: " + file +
                                     ", gradient_accumulation_steps: 2}",
                                 "training={gradient_checkpointing: true, mixed_precision: "
                                 "bf16, micro_batch_size: 1, max_grad_norm: 0.3}"}));
   train_two_ranks(
       folder.path() / "ours",
-      joined_words(kOptimizer, {"data.train_ds.batch_size=1", "trainer.accumulate_grad_batches=2",
-                                "trainer.gradient_clip_val=0.3", "trainer.precision=bf16-mixed",
-                                "trainer.strategy={name: fsdp, param_dtype: bfloat16, "
-                                "activation_checkpointing: full}"}));
+      joined_words(kOptimizer,
+                   {kSchedule, "data.train_ds.batch_size=1", "trainer.accumulate_grad_batches=2",
+                    "trainer.gradient_clip_val=0.3", "trainer.precision=bf16-mixed",
+                    "trainer.strategy={name: fsdp, param_dtype: bfloat16, "
+                    "activation_checkpointing: full}"}));
   check_same_run(folder.path() / "theirs", folder.path() / "ours");
 }
