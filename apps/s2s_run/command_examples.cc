@@ -14,6 +14,7 @@ std::string example_footer(const std::string& words) {
       {"train",
        "s2s-run train my.yaml trainer.max_steps=50\n"
        "  s2s-run launch local -n 2 -- train my.yaml trainer.strategy.name=fsdp"},
+      {"deepspeed-args", "s2s-run deepspeed-args --init_ckpt llama --data_path a.jsonl --dry-run"},
       {"validate", "s2s-run validate my.yaml --checkpoint runs/my"},
       {"generate", "s2s-run generate --checkpoint runs/my --input question.wav --output answers"},
       {"plan",

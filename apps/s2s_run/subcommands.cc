@@ -2,9 +2,9 @@
 
 #include "files/command_rules.h"
 #include "s2s_run/config/config_arguments.h"
-#include "s2s_run/engines/engine_file.h"
 #include "s2s_run/config/foreign_keys.h"
 #include "s2s_run/data/data_synth.h"
+#include "s2s_run/engines/engine_file.h"
 #include "s2s_run/plan/plan_inputs.h"
 
 namespace s2s::run {
@@ -41,6 +41,7 @@ void setup_subcommands(const Command& program) {
   invocation.search = config_search_inputs;
   setup_new(program);
   setup_train(program);
+  setup_deepspeed_args(program);
   setup_validate(program);
   setup_generate(program);
   setup_plan(program);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: engine_configs_test.sh S2S_RUN
-# s2s-run launch deepspeed, fsdp, launcher and slurm, as seed 003 types them, and distributed_setup.py:
-# our trainer reads what they write, and the scripts train.
+# s2s-run launch deepspeed, fsdp, launcher and slurm, as seed 003 types them, and
+# distributed_setup.py: our trainer reads what they write, and the scripts train.
 set -uo pipefail
 s2s_run=$1
 source "$(dirname "$0")/checks.sh"

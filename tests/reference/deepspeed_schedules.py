@@ -1,6 +1,6 @@
 """The learning rates of DeepSpeed's schedules, as JSON.
 
-    python tests/reference/deepspeed_schedules.py LR_SCHEDULES.PY tests/reference/data/deepspeed_schedules.json
+    python tests/reference/deepspeed_schedules.py LR_SCHEDULES.PY data/deepspeed_schedules.json
 
 The first argument is deepspeed/runtime/lr_schedules.py of DeepSpeed; only that file is run, because
 the package needs a compiler. A record has the schedule's type, its parameters, the optimizer's rate
