@@ -41,7 +41,6 @@ void setup_subcommands(const Command& program) {
   invocation.search = config_search_inputs;
   setup_new(program);
   setup_train(program);
-  setup_deepspeed_args(program);
   setup_validate(program);
   setup_generate(program);
   setup_plan(program);
@@ -66,6 +65,7 @@ void setup_subcommands(const Command& program) {
   setup_checkpoint_export(checkpoint);
   setup_bench(program);
   setup_launch(program);
+  setup_deepspeed_args(program);
   setup_completion(program);
 }
 

@@ -95,7 +95,7 @@ expect_code 0 slurm.out python3 "$setup" slurm --config config.yaml --num_nodes 
 check_script scripts/slurm_job.sh
 expect_text scripts/slurm_job.sh "#SBATCH --nodes=4" "#SBATCH --ntasks-per-node=8" \
   "#SBATCH --gpus-per-node=8" "#SBATCH --time=48:00:00" \
-  "train config.yaml distributed.use_deepspeed=true"
+  "train config.yaml distributed.use_deepspeed=true" "unset CUDA_DEVICE_MAX_CONNECTIONS"
 expect_code 0 four.out "$s2s_run" launch slurm --config config.yaml --num_gpus_per_node 4 \
   --use_fsdp --dry-run
 expect_text four.out "#SBATCH --ntasks-per-node=4" "distributed.use_fsdp=true"

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "config/config_errors.h"
+#include "config/distrusted_files.h"
 #include "config/interpolation.h"
 #include "config/load_config.h"
 #include "s2s_run/config/foreign_keys.h"
@@ -81,6 +82,13 @@ class StrategyFile {
   /// The content of a file, or of a map that is written in its place. Errors become findings.
   Config node_of(const Config& given, std::string& place) {
     if (given.is_map()) return given;
+    if (is_distrusted(given.origin())) {
+      findings_.add(Error(ExitCode::kConfig, "config/engine-key",
+                          config_place(place, given) + " is " + config_value(given) +
+                              "; the configuration of a checkpoint must not name a file to read; "
+                              "give trainer.strategy on the command line"));
+      return {};
+    }
     try {
       place = given.as_string(place);
       return load_config(place);

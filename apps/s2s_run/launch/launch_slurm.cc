@@ -32,9 +32,11 @@ void complete_job(SlurmArguments& arguments) {
   if (has_config != job.words.empty()) {
     throw words_error("give the command of each rank after `--`, or --config FILE");
   }
+  const bool uses_engine = arguments.config.uses_deepspeed || arguments.config.uses_fsdp;
   if (has_config) {
+    if (uses_engine && job.strategy.empty()) job.strategy = "fsdp";
     job.words = words_of_config("slurm", arguments.config);
-  } else if (arguments.config.uses_deepspeed || arguments.config.uses_fsdp) {
+  } else if (uses_engine) {
     throw words_error("--use_deepspeed and --use_fsdp go with --config FILE");
   }
   if (arguments.num_ranks) {

@@ -93,4 +93,16 @@ TEST_CASE("an FSDP file, named by the block distributed, trains as the same keys
                     "trainer.strategy={name: fsdp, param_dtype: bfloat16, "
                     "activation_checkpointing: full}"}));
   check_same_run(folder.path() / "theirs", folder.path() / "ours");
+
+  // A checkpoint of somebody else must not choose a file of this machine.
+  const fs::path config = fs::canonical(folder.path() / "ours/checkpoints/last") / "config.yaml";
+  std::string text = read_text(config);
+  const size_t at = text.find("  strategy:\n");
+  REQUIRE(at != std::string::npos);
+  write_text(config, text.insert(at + 12, "    config: " + file + "\n"));
+  const Outcome refused = run_s2s({"config", "check", config.string()});
+  CHECK(refused.exit_code == 3);
+  CHECK_MESSAGE(
+      refused.output.find("a checkpoint must not name a file to read") != std::string::npos,
+      refused.output);
 }
