@@ -14,6 +14,7 @@ std::string example_footer(const std::string& words) {
       {"train",
        "s2s-run train my.yaml trainer.max_steps=50\n"
        "  s2s-run launch local -n 2 -- train my.yaml trainer.strategy.name=fsdp"},
+      {"deepspeed-args", "s2s-run deepspeed-args --init_ckpt llama --data_path a.jsonl --dry-run"},
       {"validate", "s2s-run validate my.yaml --checkpoint runs/my"},
       {"generate", "s2s-run generate --checkpoint runs/my --input question.wav --output answers"},
       {"plan",
@@ -50,6 +51,9 @@ std::string example_footer(const std::string& words) {
       {"launch slurm",
        "s2s-run launch slurm --nodes 2 -n 8 --partition gpu --dry-run -- train my.yaml\n"
        "  s2s-run launch slurm --nodes 2 -n 8 --submit --jobs 8 -- train my.yaml"},
+      {"launch deepspeed", "s2s-run launch deepspeed --zero-stage 2 --offload-optimizer --bf16"},
+      {"launch fsdp", "s2s-run launch fsdp --sharding-strategy FULL_SHARD"},
+      {"launch launcher", "s2s-run launch launcher --config my.yaml --num-gpus-per-node 4"},
       {"launch kubernetes",
        "s2s-run launch kubernetes --image registry/s2s --nodes 2 -n 8 -- train my.yaml"},
       {"launch ray", "s2s-run launch ray -n 16 -- train my.yaml"},

@@ -4,6 +4,7 @@
 #include "s2s_run/config/config_arguments.h"
 #include "s2s_run/config/foreign_keys.h"
 #include "s2s_run/data/data_synth.h"
+#include "s2s_run/engines/engine_file.h"
 #include "s2s_run/plan/plan_inputs.h"
 
 namespace s2s::run {
@@ -12,6 +13,8 @@ namespace {
 
 void translate_config(const std::vector<std::string>& llms, Config& config, Findings& findings,
                       ConfigNotes& notes) {
+  translate_engine_blocks(config, findings, notes);
+  translate_engine_file(config, findings, notes);
   translate_strategy(config, findings, notes);
   translate_parts(config, findings, notes);
   translate_loggers(config, findings, notes);
@@ -62,6 +65,7 @@ void setup_subcommands(const Command& program) {
   setup_checkpoint_export(checkpoint);
   setup_bench(program);
   setup_launch(program);
+  setup_deepspeed_args(program);
   setup_completion(program);
 }
 

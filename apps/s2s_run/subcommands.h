@@ -10,6 +10,7 @@ void setup_bench(const Command& program);
 void setup_completion(const Command& program);
 void setup_compare(const Command& program);
 void setup_config(const Command& program);
+void setup_deepspeed_args(const Command& program);
 void setup_generate(const Command& program);
 void setup_launch(const Command& program);
 void setup_new(const Command& program);

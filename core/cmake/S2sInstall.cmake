@@ -20,7 +20,7 @@ install(FILES
   DESTINATION ${s2s_package_dir})
 
 install(DIRECTORY core/sdk/template core/sdk/template_project DESTINATION share/s2s)
-file(GLOB launch_scripts apps/launch/*.sh apps/launch/*.sbatch)
+file(GLOB launch_scripts apps/launch/*.sh apps/launch/*.sbatch apps/launch/*.py)
 install(PROGRAMS ${launch_scripts} DESTINATION share/s2s/launch)
 foreach(folder configs core/docs)
   if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}")

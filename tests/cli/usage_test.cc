@@ -80,6 +80,7 @@ TEST_CASE("the help of a command ends with an example that is understood") {
   const s2s::test::TemporaryFolder folder;
   for (const char* command : {"new",
                               "train",
+                              "deepspeed-args",
                               "validate",
                               "generate",
                               "plan",
@@ -106,6 +107,9 @@ TEST_CASE("the help of a command ends with an example that is understood") {
                               "launch ssh",
                               "launch pdsh",
                               "launch slurm",
+                              "launch deepspeed",
+                              "launch fsdp",
+                              "launch launcher",
                               "launch kubernetes",
                               "launch ray",
                               "launch diagnose"}) {
@@ -163,6 +167,7 @@ TEST_CASE("arguments that are missing or not known say which command wants what"
 TEST_CASE("every command explains itself") {
   for (const char* command : {"",
                               "train",
+                              "deepspeed-args",
                               "validate",
                               "generate",
                               "plan",

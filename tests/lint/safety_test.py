@@ -28,7 +28,7 @@ RULES = [
       "apps/s2s_run/bench/bench_parallel.cc": "/proc/self/status",
       "apps/s2s_run/bench/bench_model.cc": "/proc/self/stat",
       "core/training/run/manifest.cc": "/proc/self/cmdline",
-      "apps/s2s_run/launch/launch_slurm.cc": "/proc/self/cmdline"}),
+      "apps/s2s_run/launch/launch_files.cc": "/proc/self/cmdline"}),
     (r"std::w?c?regex\b|<regex>", "Regex (base/regex.h)", {}),
     (r"\bpopen\(|\bstd::system\(|[^.\w>]system\(", "posix_spawn of an absolute path", {}),
     (r"\bumask\(", "the mask read from /proc/self/status (base/atomic_file.cc)", {}),

@@ -23,6 +23,7 @@
 #include "s2s/foreign_text.h"
 #include "s2s_run/config/config_arguments.h"
 #include "s2s_run/data/data_inspect_source.h"
+#include "s2s_run/engines/engine_file.h"
 #include "s2s_run/plan/plan_inputs.h"
 #include "s2s_run/subcommands.h"
 
@@ -269,6 +270,11 @@ int run_show(ConfigArguments arguments, const Invocation& invocation) {
   return exit_code(checked);
 }
 
+int run_keys() {
+  std::printf("%s", engine_keys_page().c_str());
+  return 0;
+}
+
 }  // namespace
 
 void setup_config(const Command& program) {
@@ -284,6 +290,11 @@ void setup_config(const Command& program) {
       "report all problems that would stop training before its first step, without training");
   add_config_arguments(check, check.runs(run_check));
   check.json("print JSON");
+  group
+      .command("keys",
+               "print what each key of DeepSpeed's, FSDP's and accelerate's files is here, as "
+               "Markdown")
+      .runs(run_keys);
 }
 
 }  // namespace s2s::run

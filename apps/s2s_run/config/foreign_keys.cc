@@ -173,8 +173,7 @@ constexpr std::array kAdvice = {
     Advice{"trainer.strategy", "allgather_bucket_size", kBucket},
     Advice{"trainer.strategy", "pipeline_model_parallel_size", kNoAxis},
     Advice{"trainer.strategy", "context_parallel_size", kNoAxis},
-    Advice{"trainer.strategy", "config",
-           "write the values of the DeepSpeed file here: zero_stage, offload"},
+    Advice{"trainer.strategy", "config", "only name: deepspeed, fsdp and accelerate read a file"},
     Advice{"model", "pretrained_llm", kLlm},
     Advice{"model", "pretrained_asr", kEncoder},
     Advice{"model", "perception", kEncoder},
@@ -213,15 +212,14 @@ constexpr std::array kAdvice = {
     Advice{
         "trainer", "sync_batchnorm",
         "running statistics are averaged over the data ranks before validations; remove the key"},
-    Advice{"trainer", "deepspeed", kZero},
+    Advice{"trainer", "deepspeed", "write trainer.strategy: {name: deepspeed, config: FILE}"},
     Advice{"trainer", "fsdp", kLayout},
     Advice{"trainer", "data_parallel_size", "write trainer.strategy.data_parallel_size"},
     Advice{"trainer", "tensor_parallel_size", "write trainer.strategy.tensor_parallel_size"},
-    Advice{"", "distributed", kLayout},
     Advice{"", "distributed_type", kLayout},
     Advice{"", "zero_optimization", kZero},
-    Advice{"", "deepspeed_config", kZero},
-    Advice{"", "fsdp_config", "write trainer.strategy: {name: fsdp}"},
+    Advice{"", "deepspeed_config", "write trainer.strategy: {name: deepspeed, config: FILE}"},
+    Advice{"", "fsdp_config", "write trainer.strategy: {name: fsdp, config: FILE}"},
     Advice{"", "bf16", kPrecision},
     Advice{"", "fp16", kPrecision},
     Advice{"", "mixed_precision", kPrecision},
@@ -233,7 +231,6 @@ constexpr std::array kAdvice = {
            "write data.train_ds.batch_size; ranks and trainer.accumulate_grad_batches multiply it"},
     Advice{"", "num_processes", "write trainer.devices"},
     Advice{"", "num_machines", "write trainer.num_nodes"},
-    Advice{"", "training", "write trainer"},
 };
 
 bool says(std::string_view wanted, const Config& value) {

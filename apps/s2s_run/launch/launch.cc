@@ -116,6 +116,9 @@ void setup_launch(const Command& program) {
   setup_launch_slurm(group);
   setup_launch_kubernetes(group);
   setup_launch_ray(group);
+  setup_launch_deepspeed(group);
+  setup_launch_fsdp(group);
+  setup_launch_launcher(group);
   setup_launch_diagnose(group);
 }
 

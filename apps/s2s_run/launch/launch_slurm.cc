@@ -1,8 +1,6 @@
 // s2s-run launch slurm: writes the batch script of a run, and submits it.
 
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 
 #include "launch/exported_environment.h"
 #include "launch/sbatch_jobs.h"
@@ -18,37 +16,40 @@ struct SlurmArguments {
   launch::SlurmJob job;
   std::string file;
   bool is_dry_run = false, submits = false, overwrites = false;
-  std::optional<int64_t> num_jobs;
+  std::optional<int64_t> num_jobs, num_ranks;
+  ConfigWords config;
 };
 
-Error exists_error(const std::string& file) {
-  return {ExitCode::kUsage, "launch/output",
-          file + " exists\n  next:      give another -o FILE, or --force to overwrite it"};
+Error words_error(const std::string& problem) {
+  return {ExitCode::kUsage, "usage/arguments",
+          "s2s-run launch slurm: " + problem + "\n  see:       s2s-run launch slurm --help"};
 }
 
-Error write_error(const std::string& file) {
-  return {ExitCode::kData, "io/write", file + " cannot be written; check the folder and its space"};
-}
-
-void write_script(const std::string& file, const std::string& text, bool overwrites) {
-  if (!overwrites && std::filesystem::exists(file)) throw exists_error(file);
-  std::ofstream out(file);
-  out << text;
-  if (!out.flush()) throw write_error(file);
-}
-
-/// The command line of this process.
-std::string own_command() {
-  std::ifstream in("/proc/self/cmdline");
-  std::vector<std::string> words;
-  for (std::string word; std::getline(in, word, '\0');) words.push_back(word);
-  if (!words.empty()) words.front() = "s2s-run";
-  return launch::shell_words(words);
+/// The command of a rank, or --config in its place; the ranks of a node, or its GPUs.
+void complete_job(SlurmArguments& arguments) {
+  launch::SlurmJob& job = arguments.job;
+  const bool has_config = !arguments.config.config.empty();
+  if (has_config != job.words.empty()) {
+    throw words_error("give the command of each rank after `--`, or --config FILE");
+  }
+  const bool uses_engine = arguments.config.uses_deepspeed || arguments.config.uses_fsdp;
+  if (has_config) {
+    if (uses_engine && job.strategy.empty()) job.strategy = "fsdp";
+    job.words = words_of_config("slurm", arguments.config);
+  } else if (uses_engine) {
+    throw words_error("--use_deepspeed and --use_fsdp go with --config FILE");
+  }
+  if (arguments.num_ranks) {
+    job.num_ranks = static_cast<int>(*arguments.num_ranks);
+  } else if (job.num_gpus > 0) {
+    job.num_ranks = job.num_gpus;
+  }
 }
 
 int launch_slurm(SlurmArguments arguments, const Invocation& invocation) {
   launch::SlurmJob& job = arguments.job;
-  job.written_by = own_command();
+  complete_job(arguments);
+  job.written_by = own_command_line();
   add_plugin_paths(job.words, invocation);
   const std::string text = launch::slurm_script(job);
   if (arguments.is_dry_run) {
@@ -56,7 +57,7 @@ int launch_slurm(SlurmArguments arguments, const Invocation& invocation) {
     return 0;
   }
   const std::string file = arguments.file.empty() ? job.name + ".sbatch" : arguments.file;
-  write_script(file, text, arguments.overwrites);
+  write_launch_file(file, text, arguments.overwrites);
   if (!arguments.submits) {
     std::printf("wrote %s; submit it: sbatch %s\n", file.c_str(), launch::shell_word(file).c_str());
     return 0;
@@ -66,7 +67,8 @@ int launch_slurm(SlurmArguments arguments, const Invocation& invocation) {
   return 0;
 }
 
-void add_size(const Command& command, launch::SlurmJob& job) {
+void add_size(const Command& command, SlurmArguments& arguments) {
+  launch::SlurmJob& job = arguments.job;
   command
       .option("--style", job.style,
               "task: srun starts each rank; torchrun: torchrun on each node; node: 's2s-run launch "
@@ -76,9 +78,10 @@ void add_size(const Command& command, launch::SlurmJob& job) {
   command.option("--nodes,--num-nodes,--num_nodes", job.num_nodes, "number of nodes")
       .between(1, 100000)
       .shows_default();
-  command.option("-n,--num-ranks", job.num_ranks, "number of ranks on each node")
-      .between(1, 1024)
-      .shows_default();
+  command
+      .option("-n,--num-ranks", arguments.num_ranks,
+              "number of ranks on each node; as many as GPUs by default, or 8")
+      .between(1, 1024);
   command
       .option("--gpus-per-node,--num_gpus_per_node", job.num_gpus,
               "0 for CPUs; otherwise one for each rank, which is the default")
@@ -134,7 +137,7 @@ void add_container(const Command& command, launch::Container& container) {
 void setup_launch_slurm(const Command& group) {
   const Command command = group.command("slurm", "write the batch script of a run, and submit it");
   SlurmArguments& arguments = command.runs(launch_slurm);
-  add_size(command, arguments.job);
+  add_size(command, arguments);
   add_job(command, arguments.job);
   add_container(command, arguments.job.container);
   command.option("-o,--output", arguments.file, "file of the script; JOB_NAME.sbatch by default");
@@ -148,7 +151,8 @@ void setup_launch_slurm(const Command& group) {
       .between(1, 1000)
       .needs(submit);
   command.force(arguments.overwrites);
-  command.option("command", arguments.job.words, kRankCommandDoc).required();
+  add_config_words(command, arguments.config);
+  command.option("command", arguments.job.words, kRankCommandDoc);
 }
 
 }  // namespace s2s::run

@@ -1,0 +1,115 @@
+#pragma once
+// Files and blocks in which DeepSpeed, FSDP and accelerate are configured, read as ours. Each
+// format is a table of its keys; core/docs/reference/engine_files.md is printed from the same
+// tables.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config_notes.h"
+#include "s2s/config.h"
+#include "s2s/error.h"
+
+namespace s2s::run {
+
+class EngineFile;
+
+enum class KeyUse {
+  kRead,      // it sets a key of ours
+  kNoEffect,  // it changes nothing here
+  kOnlyOff,   // it is accepted only when it is off
+};
+
+/// One key of a format.
+struct EngineKey {
+  std::string_view key;  // dotted
+  KeyUse use;
+  /// kRead: the key that it sets, or what it does (for people, when `read` is given). Otherwise:
+  /// why it has no effect, or why it must be off.
+  const char* says;
+  /// Reads the value; null: `says` is set to it.
+  void (*read)(EngineFile& file, const Config& value) = nullptr;
+};
+
+using EngineKeys = std::span<const EngineKey>;
+EngineKeys deepspeed_keys();
+EngineKeys fsdp_keys();
+EngineKeys accelerate_keys();
+EngineKeys distributed_keys();
+EngineKeys training_keys();
+
+/// One file or block of another framework, and the configuration that it is read into. Problems
+/// become findings: [config/two-values] when the configuration already has another value,
+/// [config/engine-key] for what is not implemented, [config/unknown-key], [config/choice].
+class EngineFile {
+ public:
+  /// node: what the file holds. place: what messages call its top ("ds.json", "distributed").
+  EngineFile(Config& config, const Config& node, std::string place, Findings& findings,
+             ConfigNotes& notes)
+      : config(config), findings(findings), notes(notes), node_(node), place_(std::move(place)) {}
+
+  /// Reads each entry by its row. `prefix`: the block of the table that the node is; "": all of it.
+  void read(EngineKeys keys, const std::string& prefix = "");
+  /// One note for what was set, and one for the values that are "auto".
+  void add_notes();
+
+  /// A value of the file, or null. `path` is dotted, from the top of the node.
+  const Config* find(std::string_view path) const { return node_.find_path(path); }
+  /// Whether the file has a true there.
+  bool is_true(std::string_view path) const;
+  /// The path of a key in messages: "zero_optimization.stage", "distributed.fsdp_config".
+  std::string path_of(std::string_view key) const;
+
+  /// Sets our key at `path`, with the origin of `from`. When the configuration has another value,
+  /// that is a finding.
+  void set(const std::string& path, const Config& value, const Config& from);
+  void set(const std::string& path, const std::string& text, const Config& from);
+  /// The same, unless the configuration has a value.
+  void set_default(const std::string& path, const std::string& text, const Config& from);
+  /// trainer.precision. Values of the same dtype (bf16-true, bf16-mixed) do not contradict.
+  void set_precision(const std::string& precision, const Config& from);
+  /// Adds {name: LOGGER, ...} to exp_manager.loggers, unless one of this name is there.
+  void add_logger(Config logger, const Config& from);
+  /// [config/engine-key]: "KEY (origin): VALUE: REASON".
+  void refuse(std::string_view key, const Config& value, const std::string& reason);
+  void no_effect(std::string_view key, const Config& value, const std::string& reason);
+
+  Config& config;
+  Findings& findings;
+  ConfigNotes& notes;
+
+ private:
+  void read_entry(EngineKeys keys, const std::string& key, const Config& value);
+
+  const Config& node_;
+  std::string place_;
+  std::vector<std::string> set_, autos_;
+};
+
+/// Whether a value switches something on: true, a name, a map without `enabled: false`.
+bool is_switched_on(const Config& value);
+/// Whether two scalars say the same, numbers by value (5e8 and 500000000).
+bool says_the_same(const Config& a, const Config& b);
+
+/// Reads `trainer.strategy.config` of DeepSpeed, FSDP or accelerate: a file, or a map. What it says
+/// goes to our keys, and the strategy gets our name. Errors, added to `findings`: see EngineFile,
+/// those of reading the file, [config/global-batch].
+void translate_engine_file(Config& config, Findings& findings, ConfigNotes& notes);
+
+/// The same for the blocks `distributed` and `training` of the configuration, which it removes
+/// (training.report_to stays for the loggers). To be called before translate_engine_file.
+void translate_engine_blocks(Config& config, Findings& findings, ConfigNotes& notes);
+
+/// The finish of a DeepSpeed file: train_batch_size = micro-batch * accumulation * data ranks,
+/// where two of them give the third. Errors: [config/global-batch], added to the findings.
+void read_global_batch(EngineFile& file);
+
+/// Data ranks of the configuration, or of the launcher of this process; 0 when neither says it.
+int64_t known_data_ranks(const Config& config);
+
+/// The tables as Markdown, for the documentation.
+std::string engine_keys_page();
+
+}  // namespace s2s::run

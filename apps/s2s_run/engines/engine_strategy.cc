@@ -1,0 +1,163 @@
+// trainer.strategy: {name: deepspeed, config: FILE}, and the same for fsdp and accelerate.
+
+#include "base/text.h"
+#include "config/config_errors.h"
+#include "config/distrusted_files.h"
+#include "config/interpolation.h"
+#include "config/load_config.h"
+#include "s2s_run/config/foreign_keys.h"
+#include "s2s_run/engines/deepspeed_values.h"
+#include "s2s_run/engines/engine_file.h"
+
+namespace s2s::run {
+namespace {
+
+enum class Format { kNone, kDeepSpeed, kFsdp, kAccelerate };
+
+Format format_of(const std::string& name) {
+  const std::string last = lower(name.substr(name.rfind('.') + 1));
+  if (last.starts_with("deepspeed")) return Format::kDeepSpeed;
+  if (last.starts_with("fsdp")) return Format::kFsdp;
+  return last == "accelerate" ? Format::kAccelerate : Format::kNone;
+}
+
+/// transformers writes the keys of FSDP without `fsdp_`.
+Config with_prefixes(const Config& node) {
+  if (!node.is_map()) return node;
+  Config out = Config::map();
+  out.set_origin(node.origin());
+  for (const auto& [key, value] : node.entries()) {
+    const std::string full = "fsdp_" + key;
+    bool is_short = false;
+    for (const EngineKey& row : fsdp_keys()) is_short = is_short || row.key == full;
+    out[is_short ? full : key] = value;
+  }
+  return out;
+}
+
+class StrategyFile {
+ public:
+  StrategyFile(Config& config, Findings& findings, ConfigNotes& notes)
+      : config_(config), findings_(findings), notes_(notes) {}
+
+  void run() {
+    const Config* const strategy = config_.find_path("trainer.strategy");
+    if (strategy == nullptr || !strategy->is_map() || has_unresolved(*strategy)) return;
+    const Config* const given = strategy->find("config");
+    const Config* const target = strategy->find("_target_");
+    const Config* const written = target != nullptr ? target : strategy->find("name");
+    if (given == nullptr || given->is_null() || written == nullptr || !written->is_scalar()) return;
+    name_ = *written;
+    const Format format = format_of(name_.text());
+    if (format == Format::kNone) return;
+    const Config file = *given;
+    for (const char* const key : {"config", "_target_", "name"}) block().erase(key);
+    take_stage_of_name();
+    read(format, file);
+    block()["name"] = Config::scalar(ours_);
+    block()["name"].set_origin(name_.origin());
+  }
+
+ private:
+  Config& block() { return *config_.find("trainer")->find("strategy"); }
+
+  /// "deepspeed_stage_3" says more than "deepspeed".
+  void take_stage_of_name() {
+    if (!name_.text().starts_with("deepspeed_")) return;
+    const Config ours = our_strategy(name_.text());
+    for (const auto& [key, value] : ours.entries()) {
+      if (key != "name" && block().find(key) == nullptr) block()[key] = value;
+    }
+  }
+
+  void read(Format format, const Config& given) {
+    std::string place = "trainer.strategy.config";
+    const Config node = node_of(given, place);
+    if (node.is_null()) return;
+    if (format == Format::kDeepSpeed) read_deepspeed(node, place);
+    if (format == Format::kFsdp) read_fsdp(node, place);
+    if (format == Format::kAccelerate) read_accelerate(node, place);
+  }
+
+  /// The content of a file, or of a map that is written in its place. Errors become findings.
+  Config node_of(const Config& given, std::string& place) {
+    if (given.is_map()) return given;
+    if (is_distrusted(given.origin())) {
+      findings_.add(Error(ExitCode::kConfig, "config/engine-key",
+                          config_place(place, given) + " is " + config_value(given) +
+                              "; the configuration of a checkpoint must not name a file to read; "
+                              "give trainer.strategy on the command line"));
+      return {};
+    }
+    try {
+      place = given.as_string(place);
+      return load_config(place);
+    } catch (const Error& error) {
+      findings_.add(error);
+      return {};
+    }
+  }
+
+  void read_deepspeed(const Config& node, const std::string& place) {
+    EngineFile file(config_, node, place, findings_, notes_);
+    file.read(deepspeed_keys());
+    read_global_batch(file);
+    finish_deepspeed(file);
+    name_by_stage();
+    file.add_notes();
+  }
+
+  /// Without a stage the model is whole on each rank.
+  void name_by_stage() {
+    const Config* const tensor = block().find("tensor_parallel_size");
+    const bool is_sharded = block().find("zero_stage") != nullptr;
+    ours_ = tensor != nullptr ? "model_parallel" : is_sharded ? "fsdp" : "ddp";
+    if (tensor == nullptr || is_sharded) return;
+    const Origin origin = tensor->origin();
+    block()["zero_stage"] = Config::scalar("1");  // the least that model_parallel has
+    block()["zero_stage"].set_origin(origin);
+  }
+
+  void read_fsdp(const Config& node, const std::string& place) {
+    const Config full = with_prefixes(node);
+    EngineFile file(config_, full, place, findings_, notes_);
+    file.read(fsdp_keys());
+    file.add_notes();
+    const Config* const sharding = full.is_map() ? full.find("fsdp_sharding_strategy") : nullptr;
+    const bool is_whole = sharding != nullptr && sharding->is_scalar() &&
+                          (sharding->text() == "NO_SHARD" || sharding->text() == "3");
+    if (is_whole) ours_ = "ddp";
+  }
+
+  void read_accelerate(const Config& node, const std::string& place) {
+    EngineFile file(config_, node, place, findings_, notes_);
+    file.read(accelerate_keys());
+    file.add_notes();
+    const Config* const type = node.find("distributed_type");
+    const std::string text = type != nullptr && type->is_scalar() ? type->text() : "NO";
+    if (text == "FSDP") {
+      const Config* const inner = node.find("fsdp_config");
+      if (inner != nullptr && !inner->is_null()) read_fsdp(*inner, place + ": fsdp_config");
+    } else if (text == "DEEPSPEED") {
+      const Config* const inner = node.find_path("deepspeed_config.deepspeed_config_file");
+      if (inner != nullptr && !inner->is_null()) return read(Format::kDeepSpeed, *inner);
+      name_by_stage();
+    } else {
+      ours_ = "ddp";
+    }
+  }
+
+  Config& config_;
+  Findings& findings_;
+  ConfigNotes& notes_;
+  Config name_;
+  std::string ours_ = "fsdp";
+};
+
+}  // namespace
+
+void translate_engine_file(Config& config, Findings& findings, ConfigNotes& notes) {
+  StrategyFile(config, findings, notes).run();
+}
+
+}  // namespace s2s::run
