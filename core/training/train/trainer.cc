@@ -19,42 +19,70 @@ Trainer::Trainer(TrainerSettings settings, TrainerParts parts)
   if (settings.update_in_backward) update_in_backward();
 }
 
+bool Trainer::is_validation_due(int64_t steps_done) const {
+  return validate && settings_.validate_every > 0 && steps_done % settings_.validate_every == 0;
+}
+
+bool Trainer::is_last(int64_t steps_done) const {
+  return steps_done == settings_.max_steps || is_finished_early_;
+}
+
 Trainer::End Trainer::run(int64_t first_step) {
   started_s_ = saved_s_ = now_s();
   TrainedBuffers buffers(*parts_.model, *parts_.strategy);
   int64_t saved = first_step;
-  int64_t done = first_step;
-  while (done < settings_.max_steps && !agreed_.stop) {
-    train_step(done++);
-    const bool is_due = settings_.validate_every > 0 && done % settings_.validate_every == 0;
-    if (is_due && validate) {
-      report_queued_step();
-      begin_phase(done - 1, TrainingPhase::kValidate);
-      buffers.average(*parts_.strategy);
-      validate_after(done);
-    }
+  done_ = first_step;
+  if (owes_validation_ && is_validation_due(done_)) {
+    begin_phase(done_ - 1, TrainingPhase::kValidate);
+    validate_after(done_);
+  }
+  owes_validation_ = false;
+  while (done_ < settings_.max_steps && !agreed_.stop && !is_finished_early_) {
+    train_step(done_++);
     if (is_alone_) agreed_ |= wishes();  // with one rank, no agreement between ranks is needed
-    if (settings_.saves.is_due(done) || agreed_.save || agreed_.stop ||
-        done == settings_.max_steps) {
+    if (is_validation_due(done_)) {
       report_queued_step();
-      begin_phase(done - 1, TrainingPhase::kSave);
+      // Whoever asks to stop may not wait for a validation.
+      owes_validation_ = agreed_.stop && !is_last(done_);
+      if (!owes_validation_) {
+        begin_phase(done_ - 1, TrainingPhase::kValidate);
+        buffers.average(*parts_.strategy);
+        validate_after(done_);
+        if (is_alone_) agreed_ |= wishes();
+      }
+    }
+    if (settings_.saves.is_due(done_) || agreed_.save || agreed_.stop || is_last(done_)) {
+      report_queued_step();
+      begin_phase(done_ - 1, TrainingPhase::kSave);
       buffers.average(*parts_.strategy);
-      write_checkpoint(done);
-      saved = done;
+      write_checkpoint(done_);
+      saved = done_;
       saved_s_ = now_s();
       agreed_.save = false;
     }
   }
-  S2S_ASSERT(saved == done, "a run ends with a checkpoint of its last step");
-  for (RunObserver* observer : observers_) observer->on_end(done);
-  return done < settings_.max_steps ? End::kStopped : End::kFinished;
+  S2S_ASSERT(saved == done_, "a run ends with a checkpoint of its last step");
+  for (RunObserver* observer : observers_) observer->on_end(done_);
+  return is_last(done_) || done_ > settings_.max_steps ? End::kFinished : End::kStopped;
+}
+
+/// True when there is no time left for one more step and a save. Ranks of a group hear of each
+/// other's wishes a step later. The times of the last step, validation and save are expected again.
+bool Trainer::is_late(double now) const {
+  if (settings_.max_time_s <= 0) return false;
+  const int64_t steps = is_alone_ ? 1 : 2;
+  double needed_s = static_cast<double>(steps) * step_s_ + save_s_;
+  for (int64_t step = 0; step < steps; ++step) {
+    if (is_validation_due(done_ + step)) needed_s += validation_s_;
+  }
+  return settings_.used_time_s + now - started_s_ + needed_s > settings_.max_time_s;
 }
 
 RankWishes Trainer::wishes() const {
   const double now = now_s();
-  const bool late = settings_.max_time_s > 0 && now - started_s_ > settings_.max_time_s;
   const double every_s = settings_.saves.every_s;
-  return {late || (stop_requested && stop_requested()), every_s > 0 && now - saved_s_ > every_s};
+  return {is_late(now) || (stop_requested && stop_requested()),
+          every_s > 0 && now - saved_s_ > every_s};
 }
 
 /// Queues a step. Then reports the one before it, which the device has done or is about to end, so

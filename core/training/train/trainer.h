@@ -51,7 +51,9 @@ struct TrainerSettings {
   int64_t max_skipped = 20;         // updates in a row without finite gradients
   int64_t validate_every = 0;       // optimizer steps; 0: never
   SaveSchedule saves;               // checkpoints during training; one is always written at the end
-  double max_time_s = 0;            // wall clock; 0: no limit
+  double max_time_s = 0;            // wall clock, its last checkpoint included; 0: no limit
+  double used_time_s = 0;           // of it, before `run` is called
+  bool keeps_average = false;       // the optimizer is an AveragingOptimizer
   uint64_t seed = 0;                // for random numbers in the model
   Precision precision;
   at::Device device = at::kCPU;
@@ -80,12 +82,17 @@ class Trainer {
   std::function<ValidationReport(int64_t steps_done)> validate;
   /// Returns true once the user has asked this rank to stop.
   std::function<bool()> stop_requested;
+  /// Returns how long the last save took. Not set: as long as `save_checkpoint` took.
+  std::function<double()> last_save_s;
 
   enum class End { kFinished, kStopped };
-  /// Trains from `first_step` on. When any rank is asked to stop or exceeds max_time_s, all ranks
-  /// finish the step and write a checkpoint.
+  /// Trains from `first_step` on. When any rank is asked to stop, or one more step and a save like
+  /// the last one would exceed max_time_s, all ranks finish the step and write a checkpoint. A
+  /// validation that is due then follows when the run is resumed.
   /// Errors: [numerics/not-finite], [data/exhausted], and those of the parts.
   End run(int64_t first_step);
+  /// Ends the run after this step, as after the last one. All ranks must call it in the same step.
+  void finish_early() { is_finished_early_ = true; }
 
   /// State of the trainer that is not part of the model, the optimizer or the data: a short text,
   /// equal on all ranks. `restore` accepts "" for the initial state.
@@ -116,6 +123,9 @@ class Trainer {
   void skip_update(const QueuedStep& step);
   std::vector<std::string> ids_of_all_ranks(const std::string& own) const;
   RankWishes wishes() const;
+  bool is_late(double now) const;
+  bool is_validation_due(int64_t steps_done) const;
+  bool is_last(int64_t steps_done) const;
   void validate_after(int64_t steps_done);
   void write_checkpoint(int64_t steps_done);
 
@@ -133,6 +143,10 @@ class Trainer {
   double started_s_ = 0;
   double saved_s_ = 0;
   double reported_s_ = 0;  // when the last step was reported
+  int64_t done_ = 0;       // steps that have begun
+  double step_s_ = 0, save_s_ = 0, validation_s_ = 0;  // what the last one took
+  bool owes_validation_ = false;  // the run stopped before a validation that was due
+  bool is_finished_early_ = false;
   RankWishes agreed_;      // the same on all ranks
 };
 

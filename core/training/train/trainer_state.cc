@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -35,15 +36,19 @@ void Trainer::begin_phase(int64_t step, TrainingPhase phase) {
 }
 
 void Trainer::validate_after(int64_t steps_done) {
+  const double begin_s = now_s();
   release_device_memory(settings_.device);
   const ValidationReport result = validate(steps_done);
   release_device_memory(settings_.device);
+  validation_s_ = now_s() - begin_s;
   for (RunObserver* observer : observers_) observer->on_validation(result);
 }
 
 void Trainer::write_checkpoint(int64_t steps_done) {
   if (!save_checkpoint) return;
+  const double begin_s = now_s();
   const std::string folder = save_checkpoint(steps_done);
+  save_s_ = std::max(now_s() - begin_s, last_save_s ? last_save_s() : 0);
   for (RunObserver* observer : observers_) observer->on_checkpoint(steps_done, folder);
 }
 
@@ -64,6 +69,7 @@ std::string Trainer::state() const {
     json["loss_scale"] = loss_scale_.read();
     json["good_steps"] = loss_scale_.num_good();
   }
+  if (owes_validation_) json["owes_validation"] = true;
   return json.dump();
 }
 
@@ -72,6 +78,7 @@ void Trainer::restore(const std::string& state) {
   if (!json.is_object()) return;
   num_skipped_ = json.value("skipped_steps", int64_t{0});
   num_skipped_in_a_row_ = json.value("skipped_in_a_row", int64_t{0});
+  owes_validation_ = json.value("owes_validation", false);
   loss_scale_.restore(json.value("loss_scale", LossScale::kInitial),
                       json.value("good_steps", int64_t{0}));
 }
