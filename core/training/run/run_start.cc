@@ -17,6 +17,7 @@
 #include "config/load_config.h"
 #include "config/secrets.h"
 #include "run/manifest.h"
+#include "run/snapshot.h"
 #include "train/train_errors.h"
 
 namespace s2s::run {
@@ -111,9 +112,10 @@ void report_average(const std::string& checkpoint, const RunParts& parts, Log& l
     log.warning(fmt::format("{} has no moving average of the weights; it begins with its weights",
                             checkpoint));
   } else if (parts.average == nullptr && has_one) {
-    log.warning(fmt::format("the moving average of the weights in {} does not continue; set "
-                            "exp_manager.ema.enable: true to keep it",
-                            checkpoint));
+    log.warning(
+        fmt::format("the moving average of the weights in {} does not continue; set "
+                    "exp_manager.ema.enable: true to keep it",
+                    checkpoint));
   }
 }
 
@@ -165,6 +167,8 @@ void write_run_files(const Run& setup, const RunFolder& folder, const RunStart& 
   json manifest = run_manifest(setup);
   manifest["run_id"] = run_id_of(folder.file("manifest.json"));
   folder.write_manifest(manifest);
+  write_snapshot(folder, setup.builder().settings().exp_manager.files_to_copy,
+                 [&log](const std::string& message) { log.warning(message); });
   if (parts.tokenizer) folder.keep_copies(kTokenizerCopy, parts.tokenizer->files());
   folder.keep_copies(kLlmCopy, llm_files(with_checkpoint_copies(setup.config(), start.checkpoint)));
 }
