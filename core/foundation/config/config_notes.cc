@@ -75,7 +75,6 @@ const std::vector<KeyWithoutEffect>& keys_without_effect() {
       {"trainer.enable_model_summary", "s2s-run plan prints it"},
       {"trainer.benchmark", "kernels are not chosen by benchmarks"},
       {"trainer.max_epochs", kSteps, "-1"},
-      {"trainer.max_epochs", kSteps, "null"},
       {"trainer.min_steps", kSteps, "null"},
       {"trainer.inference_mode", "validations always compute without gradients"},
       {"trainer.detect_anomaly", "values that are not finite always end a run or are skipped"},

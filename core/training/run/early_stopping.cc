@@ -57,9 +57,10 @@ void EarlyStopping::on_validation(const ValidationReport& report) {
   const std::optional<double> value = find_monitored(report, settings_.monitor);
   if (!value) {
     if (warn_) {
-      warn_(fmt::format("exp_manager.early_stopping_callback_params.monitor: '{}' is not a metric "
-                        "of this run's validations; they do not end the run",
-                        settings_.monitor));
+      warn_(
+          fmt::format("exp_manager.early_stopping_callback_params.monitor: '{}' is not a metric "
+                      "of this run's validations; they do not end the run",
+                      settings_.monitor));
     }
     warn_ = nullptr;
     return;

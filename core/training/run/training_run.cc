@@ -155,8 +155,8 @@ void swap_average(const OpenRun& run, const RunParts& parts) {
   if (parts.average->swap()) parts.strategy->after_update(*parts.model);
 }
 
-/// Validates the model, and adds what only loggers use. The average of the weights is validated, and
-/// an error in between ends the run.
+/// Validates the model, and adds what only loggers use. The average of the weights is validated,
+/// and an error in between ends the run.
 ValidationReport validate(const OpenRun& run, const RunParts& parts, const Validator::Sets& sets,
                           Scorer* scorer, int64_t steps_done) {
   const RunBuilder& builder = run.setup.builder();
@@ -269,10 +269,10 @@ Trainer::End train(const OpenRun& run, RunParts& parts, const RunState& begin,
   stopping.restore(begin.trainer_state);
   trainer.add_observer(&stopping);
   trainer.save_checkpoint = [&](int64_t steps_done) {
-    return checkpoints.save(
-        parts.strategy->parts(*parts.model), *parts.optimizer,
-        {steps_done, parts.data->state(), stopping.add_state(trainer.state()),
-         saving.monitored(steps_done), link_name(builder.settings(), saving.numbers(), steps_done)});
+    return checkpoints.save(parts.strategy->parts(*parts.model), *parts.optimizer,
+                            {steps_done, parts.data->state(), stopping.add_state(trainer.state()),
+                             saving.monitored(steps_done),
+                             link_name(builder.settings(), saving.numbers(), steps_done)});
   };
   trainer.last_save_s = [&] { return checkpoints.last_save_s(); };
   const Validator::Sets sets = builder.validation_sources(parts.tokenizer.get());

@@ -48,7 +48,7 @@ Trainer::End Trainer::run(int64_t first_step) {
         begin_phase(done_ - 1, TrainingPhase::kValidate);
         buffers.average(*parts_.strategy);
         validate_after(done_);
-        if (is_alone_) agreed_ |= wishes();
+        if (is_alone_) agreed_ |= wishes(/*validates=*/false);
       }
     }
     if (settings_.saves.is_due(done_) || agreed_.save || agreed_.stop || is_last(done_)) {
@@ -58,6 +58,7 @@ Trainer::End Trainer::run(int64_t first_step) {
       write_checkpoint(done_);
       saved = done_;
       saved_s_ = now_s();
+      if (is_alone_) agreed_ |= wishes(/*validates=*/false);
       agreed_.save = false;
     }
   }
@@ -66,22 +67,22 @@ Trainer::End Trainer::run(int64_t first_step) {
   return is_last(done_) || done_ > settings_.max_steps ? End::kFinished : End::kStopped;
 }
 
-/// True when there is no time left for one more step and a save. Ranks of a group hear of each
-/// other's wishes a step later. The times of the last step, validation and save are expected again.
-bool Trainer::is_late(double now) const {
+/// True when there is no time left for what follows if the run does not stop after this step: the
+/// validation that is due, a step, and its save. The last step, validation and save tell how long
+/// each takes. Ranks of a group hear of each other's wishes a step later, behind the save that is
+/// due after this step.
+bool Trainer::is_late(double now, bool validates) const {
   if (settings_.max_time_s <= 0) return false;
-  const int64_t steps = is_alone_ ? 1 : 2;
-  double needed_s = static_cast<double>(steps) * step_s_ + save_s_;
-  for (int64_t step = 0; step < steps; ++step) {
-    if (is_validation_due(done_ + step)) needed_s += validation_s_;
-  }
+  double needed_s = step_s_ + save_s_;
+  if (!is_alone_) needed_s += step_s_ + (settings_.saves.is_due(done_) ? save_s_ : 0);
+  if (validates && is_validation_due(done_)) needed_s += validation_s_;
   return settings_.used_time_s + now - started_s_ + needed_s > settings_.max_time_s;
 }
 
-RankWishes Trainer::wishes() const {
+RankWishes Trainer::wishes(bool validates) const {
   const double now = now_s();
   const double every_s = settings_.saves.every_s;
-  return {is_late(now) || (stop_requested && stop_requested()),
+  return {is_late(now, validates) || (stop_requested && stop_requested()),
           every_s > 0 && now - saved_s_ > every_s};
 }
 

@@ -122,8 +122,9 @@ class Trainer {
   LateNumbers update(const StepReport& report, const StepSums& sums);
   void skip_update(const QueuedStep& step);
   std::vector<std::string> ids_of_all_ranks(const std::string& own) const;
-  RankWishes wishes() const;
-  bool is_late(double now) const;
+  /// `validates`: a validation that is due after this step has not been done.
+  RankWishes wishes(bool validates = true) const;
+  bool is_late(double now, bool validates) const;
   bool is_validation_due(int64_t steps_done) const;
   bool is_last(int64_t steps_done) const;
   void validate_after(int64_t steps_done);

@@ -14,20 +14,20 @@ namespace {
 
 const std::string kManager = "exp_manager.", kSaves = "exp_manager.checkpoint_callback_params.";
 
-Words with(Words words, const Words& more) {
+Words joined_words(Words words, const Words& more) {
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
 
 /// Six short steps with a moving average and two validations.
 Words averaged(const Words& more = {}) {
-  return with(
+  return joined_words(
       {"trainer.max_steps=6", "model.lr_scheduler.max_steps=6", "trainer.val_check_interval=3",
        kManager + "ema.enable=true", kManager + "ema.decay=0.5", kSaves + "every_n_train_steps=3"},
       more);
 }
 
-std::vector<std::string> names_in(const fs::path& folder) {
+std::vector<std::string> sorted_names(const fs::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) {
     names.push_back(entry.path().filename().string());
@@ -36,7 +36,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-double validated(const fs::path& run) {
+double last_validation(const fs::path& run) {
   double loss = 0;
   for (const auto& line : metrics(run)) {
     if (line.contains("validation")) loss = line.at("text_loss");
@@ -45,10 +45,10 @@ double validated(const fs::path& run) {
 }
 
 /// text_loss of `validate` of the newest checkpoint.
-double validate(const fs::path& run, const Words& more) {
-  const Outcome outcome = run_s2s(
-      tiny_words("validate", run,
-                 with({"--checkpoint", run.string(), "--limit-batches", "1", "--json"}, more)));
+double validated_again(const fs::path& run, const Words& more) {
+  const Outcome outcome = run_s2s(tiny_words(
+      "validate", run,
+      joined_words({"--checkpoint", run.string(), "--limit-batches", "1", "--json"}, more)));
   REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
   const std::string text = outcome.output.substr(outcome.output.find("{\n"));
   return nlohmann::json::parse(text).at("sets").at("dev").at("text_loss");
@@ -63,13 +63,13 @@ TEST_CASE("a moving average is validated, saved, and goes on after a resume bit 
   train_tiny(cut, averaged({"trainer.max_steps=3"}));
   train_tiny(cut, averaged());
   check_same_run(cut, whole);
-  const double average = validate(whole, {"--ema"}), weights = validate(whole, {});
-  CHECK(average == doctest::Approx(validated(whole)).epsilon(1e-6));
+  const double average = validated_again(whole, {"--ema"}), weights = validated_again(whole, {});
+  CHECK(average == doctest::Approx(last_validation(whole)).epsilon(1e-6));
   CHECK(std::abs(average - weights) > 1e-3);
   // Without the average in validations, training is the same and validations are of the weights.
   const fs::path original = folder.path() / "original";
   train_tiny(original, averaged({kManager + "ema.validate_original_weights=true"}));
-  CHECK(weights == doctest::Approx(validated(original)).epsilon(1e-6));
+  CHECK(weights == doctest::Approx(last_validation(original)).epsilon(1e-6));
   CHECK(read_text(original / "checkpoints/last/optimizer.safetensors") ==
         read_text(whole / "checkpoints/last/optimizer.safetensors"));
   // The run goes on without it, and a checkpoint without one says so.
@@ -87,11 +87,12 @@ TEST_CASE("a sanity check validates before the first step and changes nothing") 
   const fs::path plain = folder.path() / "plain", checked = folder.path() / "checked";
   const Words words = {"trainer.max_steps=4", "model.encoder.encoder.dropout=0.1"};
   train_tiny(plain, words);
-  const std::string output = train_tiny(checked, with(words, {"trainer.num_sanity_val_steps=1"}));
+  const std::string output =
+      train_tiny(checked, joined_words(words, {"trainer.num_sanity_val_steps=1"}));
   CHECK(contains(output, "sanity check: validation works"));
   CHECK(lasting_metrics(plain) == lasting_metrics(checked));
-  const std::string again =
-      train_tiny(checked, with(words, {"trainer.num_sanity_val_steps=1", "trainer.max_steps=5"}));
+  const std::string again = train_tiny(
+      checked, joined_words(words, {"trainer.num_sanity_val_steps=1", "trainer.max_steps=5"}));
   CHECK(!contains(again, "sanity check"));  // a resumed run has been checked
 }
 
@@ -102,7 +103,7 @@ TEST_CASE("checkpoints get the names that a pattern gives, and the best one a li
                    "trainer.limit_train_batches=4", kSaves + "every_n_train_steps=2",
                    kSaves + "save_top_k=2", kSaves + "monitor=val_text_loss",
                    kSaves + "filename='run--{val_text_loss:.2f}-{epoch}-{step:03d}'"});
-  const std::vector<std::string> names = names_in(run / "checkpoints");
+  const std::vector<std::string> names = sorted_names(run / "checkpoints");
   REQUIRE(names.size() == 6);
   CHECK(names[0] == "best");
   CHECK(names[1] == "last");
@@ -115,20 +116,20 @@ TEST_CASE("checkpoints get the names that a pattern gives, and the best one a li
 
 TEST_CASE("a run that does not resume gets a folder of its own, dated or numbered") {
   const TemporaryFolder folder;
-  const Words words = {"~exp_manager.explicit_log_dir", kManager + "exp_dir=" + folder.path(),
-                       kManager + "name=exp", kManager + "resume_if_exists=false",
-                       "trainer.max_steps=3"};
+  const Words words = {"~exp_manager.explicit_log_dir",
+                       kManager + "exp_dir=" + folder.path().string(), kManager + "name=exp",
+                       kManager + "resume_if_exists=false", "trainer.max_steps=3"};
   const fs::path runs = folder.path() / "exp";
   train_tiny("unused", words);
-  REQUIRE(names_in(runs).size() == 1);
-  CHECK(
-      std::regex_match(names_in(runs)[0], std::regex("\\d{4}-\\d\\d-\\d\\d_\\d\\d-\\d\\d-\\d\\d")));
-  CHECK(num_steps_logged(runs / names_in(runs)[0]) == 3);
+  REQUIRE(sorted_names(runs).size() == 1);
+  CHECK(std::regex_match(sorted_names(runs)[0],
+                         std::regex("\\d{4}-\\d\\d-\\d\\d_\\d\\d-\\d\\d-\\d\\d")));
+  CHECK(num_steps_logged(runs / sorted_names(runs)[0]) == 3);
   for (int i = 0; i < 2; ++i)
-    train_tiny("unused", with(words, {kManager + "use_datetime_version=false"}));
+    train_tiny("unused", joined_words(words, {kManager + "use_datetime_version=false"}));
   CHECK(num_steps_logged(runs / "version_0") == 3);
   CHECK(num_steps_logged(runs / "version_1") == 3);
-  train_tiny("unused", with(words, {kManager + "version=mine"}));
+  train_tiny("unused", joined_words(words, {kManager + "version=mine"}));
   CHECK(num_steps_logged(runs / "mine") == 3);
 }
 

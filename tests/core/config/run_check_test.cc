@@ -259,14 +259,14 @@ TEST_CASE("the processes of a run are checked with the rest") {
 
 TEST_CASE("every key without effect is accepted with a note") {
   Config config = yaml("model: {type: d}");
-  for (const auto& [path, reason] : s2s::keys_without_effect()) {
+  for (const auto& [path, reason, only] : s2s::keys_without_effect()) {
     CHECK(reason != "");
     Config* node = &config;
     size_t start = 0;
     for (size_t dot; (dot = path.find('.', start)) != std::string::npos; start = dot + 1) {
       node = &(*node)[path.substr(start, dot - start)];
     }
-    (*node)[path.substr(start)] = yaml("1");
+    (*node)[path.substr(start)] = yaml(only.empty() ? "1" : only);
   }
   const RunCheck checked = check(s2s::write_yaml(config));
   CHECK(checked.findings.empty());
@@ -279,6 +279,12 @@ TEST_CASE("every key without effect is accepted with a note") {
   CHECK(check(kGood).notes.brief() == check(kGood).notes.all());
   CHECK(check(kGood).notes.all().at(0) ==
         "ignored: trainer.logger (test.yaml:14:39): metrics.jsonl always contains all values");
+}
+
+TEST_CASE("a key that has no effect with one value only is unknown with others") {
+  const std::string start = "model: {type: d}\ntrainer: {max_epochs: ";
+  CHECK(run_findings_of(start + "-1}\n") == "");
+  CHECK(run_findings_of(start + "3}\n").find("unknown key 'max_epochs'") != std::string::npos);
 }
 
 TEST_CASE("as JSON, values have their types and every leaf its origin") {
