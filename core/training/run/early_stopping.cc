@@ -12,7 +12,10 @@
 namespace s2s::run {
 namespace {
 
-constexpr const char* kKey = "early_stopping";  // in the state of the trainer
+// Numbers in the state of the trainer.
+constexpr const char* kWaits = "early_stopping_waits";
+constexpr const char* kBest = "early_stopping_best";
+constexpr const char* kEnded = "early_stopping_ended";
 
 }  // namespace
 
@@ -65,28 +68,27 @@ void EarlyStopping::on_validation(const ValidationReport& report) {
     warn_ = nullptr;
     return;
   }
-  reason_ = judge(*value);
-  if (!reason_.empty()) reason_ = settings_.monitor + " " + reason_;
-  if (!reason_.empty()) finish_(reason_);
+  const std::string reason = judge(*value);
+  has_ended_ = !reason.empty();
+  if (has_ended_) finish_(settings_.monitor + " " + reason);
 }
 
 std::string EarlyStopping::add_state(const std::string& trainer_state) const {
   if (!is_on_) return trainer_state;
   auto state = nlohmann::ordered_json::parse(trainer_state);
-  nlohmann::ordered_json& own = state[kKey];
-  own = {{"waits", num_waits_}, {"reason", reason_}};
-  if (std::isfinite(best_)) own["best"] = best_;
+  state[kWaits] = num_waits_;
+  state[kEnded] = has_ended_ ? 1 : 0;
+  if (std::isfinite(best_)) state[kBest] = best_;
   return state.dump();
 }
 
 void EarlyStopping::restore(const std::string& trainer_state) {
   const nlohmann::json state = try_parse_foreign_json(trainer_state);
-  if (!is_on_ || !state.is_object() || !state.contains(kKey)) return;
-  const nlohmann::json& own = state.at(kKey);
-  num_waits_ = own.value("waits", int64_t{0});
-  best_ = own.value("best", best_);
-  reason_ = own.value("reason", "");
-  if (!reason_.empty()) finish_(reason_);
+  if (!is_on_ || !state.is_object()) return;
+  num_waits_ = state.value(kWaits, int64_t{0});
+  best_ = state.value(kBest, best_);
+  has_ended_ = state.value(kEnded, 0) != 0;
+  if (has_ended_) finish_(settings_.monitor + " has already ended this run");
 }
 
 }  // namespace s2s::run

@@ -38,7 +38,7 @@ class EarlyStopping : public RunObserver {
   std::function<void(const std::string&)> warn_;
   double best_;
   int64_t num_waits_ = 0;  // validations in a row without improvement
-  std::string reason_;     // "": the run goes on
+  bool has_ended_ = false;
 };
 
 }  // namespace s2s::run

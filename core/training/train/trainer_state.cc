@@ -69,7 +69,7 @@ std::string Trainer::state() const {
     json["loss_scale"] = loss_scale_.read();
     json["good_steps"] = loss_scale_.num_good();
   }
-  if (owes_validation_) json["owes_validation"] = true;
+  if (owes_validation_) json["owes_validation"] = 1;
   return json.dump();
 }
 
@@ -78,7 +78,7 @@ void Trainer::restore(const std::string& state) {
   if (!json.is_object()) return;
   num_skipped_ = json.value("skipped_steps", int64_t{0});
   num_skipped_in_a_row_ = json.value("skipped_in_a_row", int64_t{0});
-  owes_validation_ = json.value("owes_validation", false);
+  owes_validation_ = json.value("owes_validation", 0) != 0;
   loss_scale_.restore(json.value("loss_scale", LossScale::kInitial),
                       json.value("good_steps", int64_t{0}));
 }

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "core/train/fake_run.h"
@@ -80,6 +81,7 @@ TEST_CASE("who stops a run waits for no validation; it follows when the run goes
     CHECK(trainer.run(0) == Trainer::End::kStopped);
     CHECK(validated.empty());
     state = trainer.state();
+    for (const auto& value : nlohmann::json::parse(state)) CHECK(value.is_number());
   }
   FakeRun run;
   run.data.restore("4");
