@@ -17,51 +17,11 @@ using namespace s2s::test;
 
 namespace {
 
-// ExpManagerConfig of NeMo 3.0.0 with its defaults (tests/reference/nemo_experiment.py lists the
-// keys).
-const char* const kBlock = R"(
-explicit_log_dir: null
-exp_dir: RUNS
-name: null
-version: null
-use_datetime_version: true
-resume_if_exists: false
-resume_past_end: false
-resume_ignore_no_checkpoint: false
-resume_from_checkpoint: null
-create_tensorboard_logger: true
-summary_writer_kwargs: null
-create_wandb_logger: false
-wandb_logger_kwargs: null
-create_mlflow_logger: false
-mlflow_logger_kwargs: {experiment_name: null, run_name: null, tracking_uri: null, tags: null, save_dir: ./mlruns, prefix: "", artifact_location: null, run_id: null, log_model: false}
-create_dllogger_logger: false
-dllogger_logger_kwargs: {verbose: false, stdout: false, json_file: ./dllogger.json}
-create_clearml_logger: false
-clearml_logger_kwargs: {project: null, task: null, connect_pytorch: false, model_name: null, tags: null, log_model: false, log_cfg: false, log_metrics: false}
-create_neptune_logger: false
-neptune_logger_kwargs: null
-create_checkpoint_callback: true
-checkpoint_callback_params: {filepath: null, dirpath: null, filename: null, monitor: val_text_loss, verbose: true, save_last: true, save_top_k: 3, save_weights_only: false, mode: min, auto_insert_metric_name: true, every_n_epochs: 1, every_n_train_steps: null, train_time_interval: null, prefix: null, postfix: .nemo, save_best_model: false, always_save_nemo: false, save_nemo_on_train_end: true, model_parallel_size: null, save_on_train_epoch_end: false, async_save: false, save_last_n_optim_states: -1}
-create_early_stopping_callback: false
-create_ipl_epoch_stopper_callback: false
-early_stopping_callback_params: {monitor: val_loss, mode: min, min_delta: 0.001, patience: 10, verbose: true, strict: true, check_finite: true, stopping_threshold: null, divergence_threshold: null, check_on_train_epoch_end: null, log_rank_zero_only: false}
-ipl_epoch_stopper_callback_params: {enable_stop: true, stop_every_n_epochs: 1}
-create_preemption_callback: true
-files_to_copy: null
-log_step_timing: true
-log_delta_step_timing: false
-step_timing_kwargs: {reduction: mean, sync_cuda: false, buffer_size: 1}
-disable_validation_on_resume: true
-ema: {enable: false, decay: 0.999, cpu_offload: false, validate_original_weights: false, every_n_steps: 1}
-max_time_per_run: null
-seconds_to_sleep: 5
-create_straggler_detection_callback: false
-straggler_detection_params: {report_time_interval: 300, calc_relative_gpu_perf: true, calc_individual_gpu_perf: true, num_gpu_perf_scores_to_log: 5, gpu_relative_perf_threshold: 0.7, gpu_individual_perf_threshold: 0.7, stop_if_detected: false}
-create_fault_tolerance_callback: false
-fault_tolerance: {workload_check_interval: 5.0, initial_rank_heartbeat_timeout: 3600.0, rank_heartbeat_timeout: 2700.0, calculate_timeouts: true, safety_factor: 5.0, rank_termination_signal: SIGKILL, log_level: INFO, max_rank_restarts: 0, max_subsequent_job_failures: 0, additional_ft_launcher_args: "", simulated_fault: null}
-log_tflops_per_sec_per_gpu: true
-)";
+/// ExpManagerConfig of NeMo with its defaults.
+std::string nemo_block() {
+  const std::string text = s2s::read_small_file(source_dir() + "/tests/cli/nemo_exp_manager.yaml");
+  return text.substr(text.find('\n') + 1);  // without the comment
+}
 
 /// configs/tiny.yaml with this exp_manager block.
 std::string tiny_with(const std::string& block) {
@@ -98,7 +58,7 @@ std::vector<std::string> keys_of(const std::string& block) {
 
 TEST_CASE("every key of NeMo's exp_manager is used, or answered by its name") {
   const TemporaryFolder folder;
-  std::string block = kBlock;
+  std::string block = nemo_block();
   block.replace(block.find("RUNS"), 4, folder / "runs");
   write_text(folder / "nemo.yaml", tiny_with(block));
   const CommandResult checked = run_cli("config check " + (folder / "nemo.yaml"));

@@ -19,7 +19,8 @@ PATTERNS = ["{step}", "{epoch}-{step}", "{step:06d}-{val_loss:.3f}", "run--{val_
 for inserts in (True, False):
     for pattern in PATTERNS:
         callback = ModelCheckpoint(dirpath="x", filename=pattern, auto_insert_metric_name=inserts)
-        name = callback._format_checkpoint_name(pattern, dict(METRICS), auto_insert_metric_name=inserts)
+        name = callback._format_checkpoint_name(pattern, dict(METRICS),
+                                                auto_insert_metric_name=inserts)
         print(inserts, repr(pattern), repr(name))
 
 CASES = [dict(patience=2), dict(patience=2, min_delta=0.5), dict(mode="max", patience=1),

@@ -126,7 +126,7 @@ class CheckpointFolder {
   std::unique_ptr<StagingBuffer> staging_;
   std::unique_ptr<Job> job_;  // the pending save
   double last_save_s_ = 0;
-  int failed_in_a_row_ = 0;   // consecutive failures of the cleanup after complete checkpoints
+  int failed_in_a_row_ = 0;  // consecutive failures of the cleanup after complete checkpoints
 };
 
 /// Adds files to the folder of a checkpoint before it is renamed.

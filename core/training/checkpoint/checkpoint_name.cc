@@ -13,8 +13,8 @@ namespace {
 /// A value in Python's format: a count is a whole number unless the format is one of a fraction.
 std::string formatted(const std::string& format, double value, bool is_count) {
   const std::string spec = "{:" + format + "}";
-  const bool is_fraction = !format.empty() && std::string_view("eEfFgG%").find(format.back()) !=
-                                                  std::string_view::npos;
+  const bool is_fraction =
+      !format.empty() && std::string_view("eEfFgG%").find(format.back()) != std::string_view::npos;
   if (!is_count || is_fraction) return fmt::format(fmt::runtime(spec), value);
   return fmt::format(fmt::runtime(spec), static_cast<int64_t>(value));
 }
@@ -26,8 +26,8 @@ bool is_plain_name(const std::string& name) {
 
 }  // namespace
 
-std::string checkpoint_name(const std::string& pattern,
-                            const std::map<std::string, double>& values, bool inserts_names) {
+std::string checkpoint_name(const std::string& pattern, const std::map<std::string, double>& values,
+                            bool inserts_names) {
   std::string name;
   size_t at = 0;
   for (size_t open = pattern.find('{'); open != std::string::npos; open = pattern.find('{', at)) {

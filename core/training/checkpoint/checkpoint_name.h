@@ -11,7 +11,7 @@ namespace s2s {
 /// `inserts_names`: {step} becomes step=N.
 /// Errors: [config/filename] when the result would be no plain file name, or a format is not known.
 /// Source: lightning/pytorch/callbacks/model_checkpoint.py, _format_checkpoint_name.
-std::string checkpoint_name(const std::string& pattern,
-                            const std::map<std::string, double>& values, bool inserts_names);
+std::string checkpoint_name(const std::string& pattern, const std::map<std::string, double>& values,
+                            bool inserts_names);
 
 }  // namespace s2s

@@ -75,7 +75,7 @@ void EarlyStopping::on_validation(const ValidationReport& report) {
 
 std::string EarlyStopping::add_state(const std::string& trainer_state) const {
   if (!is_on_) return trainer_state;
-  auto state = nlohmann::ordered_json::parse(trainer_state);
+  nlohmann::json state = parse_foreign_json(trainer_state);
   state[kWaits] = num_waits_;
   state[kEnded] = has_ended_ ? 1 : 0;
   if (std::isfinite(best_)) state[kBest] = best_;

@@ -17,8 +17,8 @@ struct RunStart {
 };
 
 /// Gives a run that does not resume a folder of its own in exp_dir/name: its local date and time,
-/// or version_N. Rank 0 chooses for all ranks. Does nothing where the configuration names the folder.
-/// Source: nemo/utils/exp_manager.py, get_log_dir.
+/// or version_N. Rank 0 chooses for all ranks. Does nothing where the configuration names the
+/// folder. Source: nemo/utils/exp_manager.py, get_log_dir.
 void choose_version(Run& setup, const RunProcesses& processes);
 
 /// Returns the newest checkpoint of the run folder, or the requested one. Rank 0 searches, and all

@@ -228,6 +228,14 @@ void report_left_out(const DataSource& data, Log& log) {
   log.warning(text);
 }
 
+/// What early stopping calls with its reason.
+std::function<void(const std::string&)> early_end(const OpenRun& run, Trainer& trainer) {
+  return [&log = run.log, &trainer](const std::string& reason) {
+    log.info("early stopping: " + reason);
+    trainer.finish_early();
+  };
+}
+
 /// Trains from `begin` on and reports to the run folder, the log and the console.
 Trainer::End train(const OpenRun& run, RunParts& parts, const RunState& begin,
                    const InterruptWatch& interrupt) {
@@ -261,11 +269,7 @@ Trainer::End train(const OpenRun& run, RunParts& parts, const RunState& begin,
       checkpoints, builder.settings().exp_manager.checkpoint_callback_params.monitor.value_or(""),
       fault.empty() ? std::function<void(const std::string&)>(warn) : nullptr);
   trainer.add_observer(&saving);
-  const auto finish = [&](const std::string& reason) {
-    run.log.info("early stopping: " + reason);
-    trainer.finish_early();
-  };
-  EarlyStopping stopping(builder.settings().exp_manager, finish, warn);
+  EarlyStopping stopping(builder.settings().exp_manager, early_end(run, trainer), warn);
   stopping.restore(begin.trainer_state);
   trainer.add_observer(&stopping);
   trainer.save_checkpoint = [&](int64_t steps_done) {

@@ -190,12 +190,13 @@ void throw_bad_filename(const std::string& pattern, const std::string& why) {
 }
 
 void throw_nothing_to_resume(const std::string& folder) {
-  throw Error(ExitCode::kConfig, "run/no-checkpoint",
-              fmt::format("{} has no checkpoint to resume from, and "
-                          "exp_manager.resume_ignore_no_checkpoint is false\n  expected: the folder "
-                          "of a run that has written a checkpoint; remove the key to start a new "
-                          "run there",
-                          folder));
+  throw Error(
+      ExitCode::kConfig, "run/no-checkpoint",
+      fmt::format("{} has no checkpoint to resume from, and "
+                  "exp_manager.resume_ignore_no_checkpoint is false\n  expected: the folder "
+                  "of a run that has written a checkpoint; remove the key to start a new "
+                  "run there",
+                  folder));
 }
 
 void throw_run_folder(const std::string& path, const std::string& reason) {

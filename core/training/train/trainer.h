@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "base/side_stream.h"
-#include "config/save_schedule.h"
 #include "s2s/kinds/data_source.h"
 #include "s2s/kinds/optimizer.h"
 #include "s2s/kinds/schedule.h"
@@ -22,47 +21,13 @@
 #include "s2s/kinds/strategy.h"
 #include "train/backward_update.h"
 #include "train/gradient_update.h"
-#include "train/precision.h"
 #include "train/step_report.h"
 #include "train/step_sums.h"
+#include "train/trainer_settings.h"
 
 namespace s2s {
 
-/// The position of a micro-batch in a run. The random numbers of a training step depend only on the
-/// seed of the run and on this position. They do not depend on the layout or on earlier draws.
-struct MicroBatchPlace {
-  int64_t step = 0;        // optimizer step, 0-based
-  int64_t index = 0;       // 0-based micro-batch of this rank in the step
-  int64_t accumulate = 1;  // micro-batches per step on each rank
-  int64_t data_rank = 0;
-  int64_t data_size = 1;
-  /// The index of this micro-batch if a single process read all data.
-  int64_t number() const { return (step * accumulate + index) * data_size + data_rank; }
-};
-
-/// Seeds LibTorch's default generators for one micro-batch.
-void seed_generators(uint64_t seed, const MicroBatchPlace& place);
-
-struct TrainerSettings {
-  int64_t max_steps = 0;
-  int64_t accumulate = 1;           // micro-batches per optimizer step, on each rank
-  double max_grad_norm = 0;         // 0: no clipping
-  bool update_in_backward = false;  // each parameter when its gradient is complete
-  int64_t max_skipped = 20;         // updates in a row without finite gradients
-  int64_t validate_every = 0;       // optimizer steps; 0: never
-  SaveSchedule saves;               // checkpoints during training; one is always written at the end
-  double max_time_s = 0;            // wall clock, its last checkpoint included; 0: no limit
-  double used_time_s = 0;           // of it, before `run` is called
-  bool keeps_average = false;       // the optimizer is an AveragingOptimizer
-  uint64_t seed = 0;                // for random numbers in the model
-  Precision precision;
-  at::Device device = at::kCPU;
-};
-
 /// The objects that the trainer uses. They are not owned.
-/// Errors: [config/update-in-backward] when other settings rule `update_in_backward` out.
-void check_update_in_backward(const TrainerSettings& settings);
-
 struct TrainerParts {
   SpeechModel* model = nullptr;
   DataSource* data = nullptr;
@@ -143,12 +108,12 @@ class Trainer {
   int64_t num_skipped_in_a_row_ = 0;
   double started_s_ = 0;
   double saved_s_ = 0;
-  double reported_s_ = 0;  // when the last step was reported
-  int64_t done_ = 0;       // steps that have begun
+  double reported_s_ = 0;                              // when the last step was reported
+  int64_t done_ = 0;                                   // steps that have begun
   double step_s_ = 0, save_s_ = 0, validation_s_ = 0;  // what the last one took
   bool owes_validation_ = false;  // the run stopped before a validation that was due
   bool is_finished_early_ = false;
-  RankWishes agreed_;      // the same on all ranks
+  RankWishes agreed_;  // the same on all ranks
 };
 
 }  // namespace s2s

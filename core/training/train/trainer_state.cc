@@ -35,6 +35,33 @@ void Trainer::begin_phase(int64_t step, TrainingPhase phase) {
   for (RunObserver* observer : observers_) observer->on_phase(step, phase);
 }
 
+bool Trainer::is_validation_due(int64_t steps_done) const {
+  return validate && settings_.validate_every > 0 && steps_done % settings_.validate_every == 0;
+}
+
+bool Trainer::is_last(int64_t steps_done) const {
+  return steps_done == settings_.max_steps || is_finished_early_;
+}
+
+/// True when there is no time left for what follows if the run does not stop after this step: the
+/// validation that is due, a step, and its save. The last step, validation and save tell how long
+/// each takes. Ranks of a group hear of each other's wishes a step later, behind the save that is
+/// due after this step.
+bool Trainer::is_late(double now, bool validates) const {
+  if (settings_.max_time_s <= 0) return false;
+  double needed_s = step_s_ + save_s_;
+  if (!is_alone_) needed_s += step_s_ + (settings_.saves.is_due(done_) ? save_s_ : 0);
+  if (validates && is_validation_due(done_)) needed_s += validation_s_;
+  return settings_.used_time_s + now - started_s_ + needed_s > settings_.max_time_s;
+}
+
+RankWishes Trainer::wishes(bool validates) const {
+  const double now = now_s();
+  const double every_s = settings_.saves.every_s;
+  return {is_late(now, validates) || (stop_requested && stop_requested()),
+          every_s > 0 && now - saved_s_ > every_s};
+}
+
 void Trainer::validate_after(int64_t steps_done) {
   const double begin_s = now_s();
   release_device_memory(settings_.device);

@@ -31,7 +31,8 @@ void AveragingOptimizer::attach(std::vector<NamedTensor> parameters,
   for (const NamedTensor& parameter : parameters) {
     const at::Tensor& tensor = *parameter.tensor;
     const at::Device device = settings_.cpu_offload ? at::kCPU : tensor.device();
-    all_.push_back({parameter.name, tensor,
+    all_.push_back({parameter.name,
+                    tensor,
                     at::empty(tensor.sizes(), at::TensorOptions().dtype(at::kFloat).device(device)),
                     {}});
   }

@@ -281,12 +281,6 @@ TEST_CASE("every key without effect is accepted with a note") {
         "ignored: trainer.logger (test.yaml:14:39): metrics.jsonl always contains all values");
 }
 
-TEST_CASE("a key that has no effect with one value only is unknown with others") {
-  const std::string start = "model: {type: d}\ntrainer: {max_epochs: ";
-  CHECK(run_findings_of(start + "-1}\n") == "");
-  CHECK(run_findings_of(start + "3}\n").find("unknown key 'max_epochs'") != std::string::npos);
-}
-
 TEST_CASE("as JSON, values have their types and every leaf its origin") {
   const Config config = yaml("a: {b: 1, c: [x, 2.5, true, ~, '3', .inf]}\nd: {}\n");
   CHECK(s2s::config_json(config).dump() ==
