@@ -72,6 +72,7 @@ class FileCheck {
     attempt([this] { check_monitor(); });
     attempt([this] { builder_.loggers(); });
     attempt([this] { check_update_in_backward(trainer_settings(builder_)); });
+    attempt([this] { link_name(builder_.settings(), {}, 1); });
     attempt([this] { check_start(); });
     attempt([this] { open_set("data.train_ds", *config_.find_path("data.train_ds")); });
     for (const auto& [name, block] : builder_.settings().validation_sets) {

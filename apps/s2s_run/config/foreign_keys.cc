@@ -148,6 +148,8 @@ constexpr const char* kCodec =
 constexpr const char* kTokenizer = "write tokenizer: {name: hf, path: FOLDER}";
 constexpr const char* kPartName =
     "write name (see s2s-run plugin list); Python classes are not loaded";
+constexpr const char* kRunFolder =
+    "checkpoints are in checkpoints/ of the run folder; write exp_manager.explicit_log_dir";
 constexpr const char* kNoAxis = "this axis is not implemented; remove the key";
 
 constexpr std::array kAdvice = {
@@ -188,6 +190,11 @@ constexpr std::array kAdvice = {
     Advice{"model.lora", "dropout", "write lora_dropout"},
     Advice{"model.optimizer", "_target_", kPartName},
     Advice{"model.lr_scheduler", "_target_", kPartName},
+    Advice{"exp_manager", "create_ipl_epoch_stopper_callback", kSteps},
+    Advice{"exp_manager.checkpoint_callback_params", "dirpath", kRunFolder},
+    Advice{"exp_manager.checkpoint_callback_params", "filepath", kRunFolder},
+    Advice{"trainer", "default_root_dir", "write exp_manager.exp_dir"},
+    Advice{"trainer", "min_steps", kSteps},
     Advice{"trainer", "max_epochs", kSteps},
     Advice{"trainer", "min_epochs", kSteps},
     Advice{"trainer", "max_time", "write exp_manager.max_time_per_run: DD:HH:MM:SS"},

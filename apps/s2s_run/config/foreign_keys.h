@@ -50,6 +50,11 @@ void name_language_model(Config& config, const std::vector<std::string>& familie
 /// that model. Errors: [config/missing] for its type, added to `findings`.
 void translate_parts(Config& config, Findings& findings, ConfigNotes& notes);
 
+/// Turns parts of an epoch, as Lightning writes them, into optimizer steps and batches:
+/// trainer.val_check_interval: 0.5, limit_val_batches: 1.0, limit_train_batches: 1.0.
+/// Errors: [config/type], added to `findings`.
+void translate_epochs(Config& config, Findings& findings, ConfigNotes& notes);
+
 /// Turns NeMo's switches of exp_manager (create_wandb_logger and its kwargs) and Hugging Face's
 /// `report_to`, in `trainer` or `training`, into `exp_manager.loggers`. Errors: [config/loggers],
 /// added to `findings`.

@@ -113,6 +113,8 @@ PlanReport PlannedRun::report(const EngineSettings& settings) const {
   inputs.settings = settings;
   const std::string& precision = options_.trainer.precision;
   inputs.bytes_per_number = precision == "bf16-true" ? 2 : 4;
+  const EmaBlock& ema = options_.exp_manager.ema;
+  if (ema.enable && !ema.cpu_offload) inputs.optimizer_numbers += 4 / inputs.bytes_per_number;
   inputs.product_bytes = precision.starts_with("32") ? 4 : 2;
   inputs.is_trained = [this](const std::string& name) { return rules_.trains(name); };
   inputs.step.micro_batches = options_.trainer.accumulate_grad_batches;

@@ -15,6 +15,7 @@
 #include "base/progress_bar.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_shards.h"
 #include "eval/metrics/example_exchange.h"
 #include "eval/report/listening_report.h"
 #include "eval/validator.h"
@@ -36,6 +37,7 @@ struct ValidateArguments {
   std::string checkpoint;
   std::string report;  // "": report/ in the run folder
   bool force = false;
+  bool ema = false;
   int64_t limit_batches = 0;
 };
 
@@ -87,9 +89,17 @@ void print_json(const ValidationReport& losses, const ListeningReport& report,
   fmt::print("{}\n", out.dump(2));
 }
 
+/// The folder of the run: that of the checkpoint, where the run has chosen its version.
+std::string run_folder(const ValidateArguments& arguments, const RunOptions& settings) {
+  const std::filesystem::path checkpoints =
+      std::filesystem::path(arguments.checkpoint).parent_path();
+  const bool is_in_run = checkpoints.filename() == "checkpoints" && checkpoints.has_parent_path();
+  return settings.exp_manager.needs_version() && is_in_run ? checkpoints.parent_path().string()
+                                                           : settings.exp_manager.run_folder();
+}
+
 /// The log file of the run folder, if the folder exists.
-std::string log_file(const RunOptions& settings) {
-  const std::filesystem::path folder = settings.exp_manager.run_folder();
+std::string log_file(const std::filesystem::path& folder) {
   return std::filesystem::is_directory(folder) ? (folder / "log.txt").string() : "";
 }
 
@@ -97,13 +107,13 @@ ReportSummary summary_of(const ValidateArguments& arguments, const RunOptions& s
                          const ValidationReport& losses, const RunFolder& folder) {
   ReportSummary summary;
   // Prefer the folder's name to the default name of runs.
-  const std::string folder_name =
-      std::filesystem::path(settings.exp_manager.run_folder()).filename().string();
+  const std::string folder_name = std::filesystem::path(folder.path()).filename().string();
   const bool is_named = settings.exp_manager.name != ExpManagerBlock().name;
   summary.title = is_named || folder_name.empty() ? settings.exp_manager.name : folder_name;
   summary.facts = {{"checkpoint", arguments.checkpoint},
                    {"steps", std::to_string(losses.step)},
                    {"model", settings.model.type}};
+  if (arguments.ema) summary.facts.emplace_back("weights", "moving average (EMA)");
   summary.metrics_path = folder.file("metrics.jsonl");
   return summary;
 }
@@ -131,11 +141,14 @@ ValidationParts build_parts(const ValidateArguments& arguments, const Run& setup
   const auto values = builder.initial_values(*parts.model, arguments.checkpoint);
   if (parts.strategy) {  // each rank reads its shards
     attach_strategy(*parts.strategy, *parts.model, *values);
-    load_model(arguments.checkpoint, *parts.model, parts.strategy->parts(*parts.model));
+    const std::vector<LocalShard> held = parts.strategy->parts(*parts.model);
+    load_model(arguments.checkpoint, *parts.model, held);
+    if (arguments.ema) load_average(arguments.checkpoint, held);
     parts.strategy->after_update(*parts.model);
   } else {
     values->fill(parts.model->named_parameters());
     load_model(arguments.checkpoint, *parts.model);
+    if (arguments.ema) load_average(arguments.checkpoint, whole_parts(*parts.model));
   }
   return parts;
 }
@@ -166,7 +179,7 @@ ValidationReport measure(const ValidateArguments& arguments, Validator& validato
 void tell(const ValidateArguments& arguments, const Invocation& invocation,
           const RunOptions& settings, Validator& validator, const ValidationParts& parts,
           const ValidationReport& losses) {
-  const RunFolder folder(settings.exp_manager.run_folder());
+  const RunFolder folder(run_folder(arguments, settings));
   ReportOptions options;
   options.frame_s = parts.model->frame_length_s();
   options.metrics = parts.metrics;
@@ -191,13 +204,13 @@ int validate(const ValidateArguments& arguments, const Invocation& invocation, c
   std::ofstream nowhere;
   Console console(speaks ? static_cast<std::ostream&>(std::cerr) : nowhere,
                   speaks && standard_error_is_terminal(), terminal_width());
-  Log log(&console, {LogLevel::kInfo, speaks ? log_file(settings) : ""});
+  Log log(&console, {LogLevel::kInfo, speaks ? log_file(run_folder(arguments, settings)) : ""});
   setup.warnings().send_to([&log](const std::string& message) { log.warning(message); });
   log.info(fmt::format("loading {}", arguments.checkpoint));
   ValidationParts parts = build_parts(arguments, setup, processes);
   processes.first().run("run folder", [&] {  // fail early if it cannot be created
     if (!arguments.report.empty()) make_folders(arguments.report);
-    return RunFolder(settings.exp_manager.run_folder()).path();
+    return RunFolder(run_folder(arguments, settings)).path();
   });
   parts.scorer = prepared_scorer(builder, parts.tokenizer.get(), parts.sets);
 
@@ -237,6 +250,7 @@ int run_validate(ValidateArguments arguments, const Invocation& invocation) {
   Run setup(arguments.config, RunPurpose::kValidate, invocation, arguments.checkpoint);
   const std::unique_ptr<RunProcesses> processes =
       meet_other_ranks(setup, {{"--checkpoint", arguments.checkpoint},
+                               {"--ema", arguments.ema ? "given" : "not given"},
                                {"--limit-batches", std::to_string(arguments.limit_batches)}});
   return processes->watched([&] { return validate(arguments, invocation, setup, *processes); });
 }
@@ -254,6 +268,8 @@ void setup_validate(const Command& program) {
   command
       .option("--limit-batches", arguments.limit_batches, "maximum number of batches from each set")
       .positive();
+  command.flag("--ema", arguments.ema,
+               "evaluate the moving average of the weights (exp_manager.ema)");
   command.force(arguments.force);
   command.json("print JSON");
 }

@@ -22,7 +22,9 @@ void TrainerBlock::visit(OptionVisitor& v) {
     "CPUs are deterministic anyway");
   v("max_steps", max_steps, "total number of optimizer steps", at_least(1));
   v("val_check_interval", val_check_interval,
-    "optimizer steps between validations; null: no validation", at_least(1));
+    "optimizer steps between validations, or a part of limit_train_batches as 0.5; null: no "
+    "validation",
+    at_least(1));
   v("limit_train_batches", limit_train_batches,
     "batches per pseudo epoch, a unit for the checkpoint schedule; null: no pseudo epochs",
     at_least(1));
@@ -33,6 +35,10 @@ void TrainerBlock::visit(OptionVisitor& v) {
     "none; null: all if model.scoring_asr or model.metrics is set or monitor needs them, otherwise "
     "none",
     at_least(0));
+  v("num_sanity_val_steps", num_sanity_val_steps,
+    "number of batches of each set that are validated before the first step of a new run, to find "
+    "errors early; the results are dropped; -1: all",
+    at_least(-1));
   v("log_every_n_steps", log_every_n_steps, "steps between progress lines on the console",
     at_least(1));
   v("gradient_clip_val", gradient_clip_val,
@@ -111,18 +117,55 @@ void CheckpointBlock::visit(OptionVisitor& v) {
     one_of({"min", "max"}));
   v("async_save", async_save,
     "write checkpoints in the background from a copy in memory, while training continues");
+  v("filename", filename,
+    "name of a link to each checkpoint, beside step=N, with {step}, {epoch} and metrics such as "
+    "{val_text_loss:.3f}; null: no link");
+  v("auto_insert_metric_name", auto_insert_metric_name,
+    "{step} in filename becomes step=N; false: N");
+}
+
+void EmaBlock::visit(OptionVisitor& v) {
+  v("enable", enable, "keep an exponential moving average (EMA) of the trained weights");
+  v("decay", decay, "average = decay * average + (1 - decay) * weights", between(0, 1));
+  v("every_n_steps", every_n_steps, "optimizer steps between updates of the average", at_least(1));
+  v("validate_original_weights", validate_original_weights,
+    "validate the weights themselves, not their average");
+  v("cpu_offload", cpu_offload, "keep the average in the memory of the host");
+}
+
+void EarlyStoppingBlock::visit(OptionVisitor& v) {
+  v("monitor", monitor, "validation metric that has to improve");
+  v("mode", mode, "min: lower values of monitor are better; max: higher values are better",
+    one_of({"min", "max"}));
+  v("min_delta", min_delta, "a smaller change is no improvement", at_least(0));
+  v("patience", patience, "validations without improvement after which the run ends", at_least(0));
+  v("check_finite", check_finite, "end the run when monitor is NaN or infinite");
+  v("stopping_threshold", stopping_threshold, "end the run when monitor is better than this");
+  v("divergence_threshold", divergence_threshold, "end the run when monitor is worse than this");
 }
 
 void ExpManagerBlock::visit(OptionVisitor& v) {
   v("exp_dir", exp_dir, "parent folder of runs; the run folder is exp_dir/name");
   v("explicit_log_dir", explicit_log_dir, "run folder; replaces exp_dir/name");
   v("name", name, "name of the run");
+  v("version", version, "folder of the run in exp_dir/name; null: see use_datetime_version");
+  v("use_datetime_version", use_datetime_version,
+    "a run with resume_if_exists: false and without explicit_log_dir gets a folder of its own in "
+    "exp_dir/name: its date and time, or with false version_N");
   v("max_time_per_run", max_time_per_run,
     "maximum run time as DD:HH:MM:SS; the run then writes a checkpoint and stops");
   v("resume_from_checkpoint", resume_from_checkpoint,
     "checkpoint to start from, or a run folder (its last checkpoint)");
   v("resume_if_exists", resume_if_exists, "resume from the newest checkpoint in the run folder");
+  v("resume_ignore_no_checkpoint", resume_ignore_no_checkpoint,
+    "with resume_if_exists, start a new run where there is no checkpoint; false: that is an error");
   v("checkpoint_callback_params", checkpoint_callback_params, "when checkpoints are written");
+  v("ema", ema, "exponential moving average of the weights");
+  v("create_early_stopping_callback", create_early_stopping_callback,
+    "end the run when a metric no longer improves");
+  v("early_stopping_callback_params", early_stopping_callback_params,
+    "when create_early_stopping_callback ends a run");
+  v("files_to_copy", files_to_copy, "files that are copied into the folder snapshot of the run");
   v("loggers", loggers,
     "logger plugins, which receive the values of metrics.jsonl, the configuration and examples of "
     "validations: a map with a name and its options, or a list of them",
@@ -139,7 +182,12 @@ std::string ExpManagerBlock::run_folder() const {
   // "s2s_results/" of NeMo's files would be shown as s2s_results//checkpoints.
   std::string folder = explicit_log_dir.value_or(exp_dir.value_or("runs"));
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
-  return explicit_log_dir ? folder : folder + "/" + name;
+  if (explicit_log_dir) return folder;
+  return folder + "/" + name + (version ? "/" + *version : "");
+}
+
+bool ExpManagerBlock::needs_version() const {
+  return !resume_if_exists && !explicit_log_dir && !version;
 }
 
 double CheckpointBlock::interval_s() const {

@@ -36,6 +36,7 @@ struct TrainerBlock {
   std::optional<int64_t> limit_train_batches;
   std::optional<int64_t> limit_val_batches;
   std::optional<int64_t> limit_val_generate_batches;
+  int64_t num_sanity_val_steps = 0;
   int64_t log_every_n_steps = 10;
   std::optional<double> gradient_clip_val;
   bool update_in_backward = false;
@@ -78,10 +79,33 @@ struct CheckpointBlock {
   std::optional<std::string> monitor;
   std::string mode = "min";
   bool async_save = false;
+  std::optional<std::string> filename;
+  bool auto_insert_metric_name = true;
   void visit(OptionVisitor& v);
 
   /// train_time_interval in seconds; 0 when there is none. Errors: [config/duration].
   double interval_s() const;
+};
+
+/// `exp_manager.ema`: an exponential moving average of the weights (train/weight_average.h).
+struct EmaBlock {
+  bool enable = false;
+  double decay = 0.999;
+  int64_t every_n_steps = 1;
+  bool validate_original_weights = false;
+  bool cpu_offload = false;
+  void visit(OptionVisitor& v);
+};
+
+/// `exp_manager.early_stopping_callback_params`
+struct EarlyStoppingBlock {
+  std::string monitor = "val_loss";
+  std::string mode = "min";
+  double min_delta = 0.001;
+  int64_t patience = 10;
+  bool check_finite = true;
+  std::optional<double> stopping_threshold, divergence_threshold;
+  void visit(OptionVisitor& v);
 };
 
 /// `exp_manager`
@@ -89,17 +113,27 @@ struct ExpManagerBlock {
   std::optional<std::string> exp_dir;
   std::optional<std::string> explicit_log_dir;
   std::string name = "run";
+  std::optional<std::string> version;
+  bool use_datetime_version = true;
   std::optional<std::string> max_time_per_run;
   std::optional<std::string> resume_from_checkpoint;
   bool resume_if_exists = true;
+  bool resume_ignore_no_checkpoint = true;
   CheckpointBlock checkpoint_callback_params;
+  EmaBlock ema;
+  bool create_early_stopping_callback = false;
+  EarlyStoppingBlock early_stopping_callback_params;
+  std::vector<std::string> files_to_copy;
   Config loggers;
   int64_t log_examples = 2;
   bool log_histograms = false;
   void visit(OptionVisitor& v);
 
-  /// explicit_log_dir, or exp_dir/name.
+  /// explicit_log_dir, or exp_dir/name, with /version where that is set.
   std::string run_folder() const;
+  /// True where the start of a run has to choose a version: a run that does not resume, without
+  /// explicit_log_dir and version.
+  bool needs_version() const;
   /// max_time_per_run in seconds; 0 when there is none. Errors: [config/duration].
   double max_time_s() const;
 };

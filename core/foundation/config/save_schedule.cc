@@ -9,12 +9,6 @@ namespace {
 
 constexpr double kDefaultSeconds = 30.0 * 60;
 
-/// Optimizer steps of a pseudo epoch; 0: there is none. Its last step may have fewer batches.
-int64_t epoch_steps(const TrainerBlock& trainer) {
-  const int64_t batches = trainer.limit_train_batches.value_or(0);
-  return (batches + trainer.accumulate_grad_batches - 1) / trainer.accumulate_grad_batches;
-}
-
 template <HasOptions T>
 T read_block(const Config& config, const std::string& path) {
   const Config* const node = config.find_path(path);
@@ -22,6 +16,11 @@ T read_block(const Config& config, const std::string& path) {
 }
 
 }  // namespace
+
+int64_t epoch_steps(const TrainerBlock& trainer) {
+  const int64_t batches = trainer.limit_train_batches.value_or(0);
+  return (batches + trainer.accumulate_grad_batches - 1) / trainer.accumulate_grad_batches;
+}
 
 bool SaveSchedule::is_due(int64_t steps_done) const {
   return std::any_of(every_steps.begin(), every_steps.end(),

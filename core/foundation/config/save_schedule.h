@@ -16,6 +16,10 @@ struct SaveSchedule {
   bool is_due(int64_t steps_done) const;
 };
 
+/// Optimizer steps of a pseudo epoch (trainer.limit_train_batches); 0: there is none. Its last step
+/// may have fewer batches.
+int64_t epoch_steps(const TrainerBlock& trainer);
+
 /// What `checkpoint_callback_params` asks for. When it says nothing: each validation, each pseudo
 /// epoch and half an hour.
 SaveSchedule save_schedule(const CheckpointBlock& saving, const TrainerBlock& trainer);

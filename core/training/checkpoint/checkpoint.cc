@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -131,6 +132,7 @@ void write_state(const fs::path& folder, const nlohmann::json& content) {
 
 /// A save, from the copy of its tensors to the rename.
 struct CheckpointFolder::Job {
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   fs::path target;
   RunState state;
   std::vector<RankFile> files;
@@ -243,6 +245,8 @@ void CheckpointFolder::complete() {
     drop_partial(job->target, rank);
     throw;
   }
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - job->begin;
+  last_save_s_ = taken.count();
 }
 
 /// Rank 0 renames the checkpoint once all ranks have written. `written`: the index of each rank.
@@ -260,20 +264,23 @@ void CheckpointFolder::name(Job& job, const std::vector<std::string>& written) {
     warn(error.what());
   }
   publish(job.target, std::move(job.index));
-  settle_and_rotate(job.target.string(), job.state.steps_done);
+  settle_and_rotate(job.target.string(), job.state);
 }
 
 /// The checkpoint is already complete, so a failure here does not end the run at once. The next
 /// save repeats this cleanup.
-void CheckpointFolder::settle_and_rotate(const std::string& target, int64_t step) {
+void CheckpointFolder::settle_and_rotate(const std::string& target, const RunState& state) {
   try {
     settle(target);
-    point_last(target);
+    point_link(target, "last");
+    if (!state.link.empty()) point_link(target, state.link);
     if (settings_.rotation) {
-      for (const std::string& left : rotate_checkpoints(folder_, *settings_.rotation, step)) {
+      for (const std::string& left :
+           rotate_checkpoints(folder_, *settings_.rotation, state.steps_done)) {
         warn("an older checkpoint was not removed completely; the next save tries again: " + left);
       }
     }
+    remove_dead_links(folder_);
     failed_in_a_row_ = 0;
   } catch (const Error& error) {
     cleanup_failed(target, error.message());
@@ -347,7 +354,7 @@ std::string CheckpointFolder::find_newest() const {
     }
     std::error_code ignored;
     if (fs::read_symlink(fs::path(folder_) / "last", ignored) != folder.filename()) {
-      point_last(folder);
+      point_link(folder, "last");
     }
     return folder.string();
   }

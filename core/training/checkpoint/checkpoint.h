@@ -1,6 +1,7 @@
 #pragma once
 // The checkpoints of a run, one folder each. A checkpoint is written under a temporary name, synced
-// and renamed, so a folder named step=N is always complete. `last` points to the newest checkpoint.
+// and renamed, so a folder named step=N is always complete. `last` points to the newest checkpoint,
+// `best` to the one with the best monitored metric, and a run can name links to the others.
 // (core/docs/start/runs.md)
 //
 //   checkpoints/step=N/model.safetensors      parameters and persistent buffers, our names
@@ -41,6 +42,8 @@ struct RunState {
   std::string trainer_state = "";
   /// The monitored metric, which selects the best checkpoints. Set if it was measured.
   std::optional<double> monitored = std::nullopt;
+  /// Name of a link to the checkpoint, beside step=N; "" for none. Not part of the checkpoint.
+  std::string link = "";
 };
 
 /// Selects the checkpoints to keep: the `keep` newest ones (including the one just saved), or with
@@ -96,6 +99,8 @@ class CheckpointFolder {
   bool poll();
   /// Waits for a pending save and completes it.
   void finish();
+  /// Seconds from the begin of the last complete save to its name; 0 before the first one.
+  double last_save_s() const { return last_save_s_; }
 
   /// Returns the newest complete checkpoint, or "" when there is none. Newer incomplete ones are
   /// skipped with the warning [checkpoint/skipped]. Removes the partial files of interrupted saves,
@@ -110,7 +115,7 @@ class CheckpointFolder {
   void write(Job& job) const;
   void complete();
   void name(Job& job, const std::vector<std::string>& written);
-  void settle_and_rotate(const std::string& target, int64_t step);
+  void settle_and_rotate(const std::string& target, const RunState& state);
   void cleanup_failed(const std::string& target, const std::string& reason);
   std::string find_newest() const;
   void warn(const std::string& message) const;
@@ -120,7 +125,8 @@ class CheckpointFolder {
   CheckpointSettings settings_;
   std::unique_ptr<StagingBuffer> staging_;
   std::unique_ptr<Job> job_;  // the pending save
-  int failed_in_a_row_ = 0;   // consecutive failures of the cleanup after complete checkpoints
+  double last_save_s_ = 0;
+  int failed_in_a_row_ = 0;  // consecutive failures of the cleanup after complete checkpoints
 };
 
 /// Adds files to the folder of a checkpoint before it is renamed.
@@ -151,6 +157,12 @@ void check_same_parts(const std::string& checkpoint, const Config& config);
 void load_model(const std::string& checkpoint, Block& model, const std::vector<LocalShard>& parts);
 /// Loads a model that is not sharded.
 void load_model(const std::string& checkpoint, Block& model);
+/// Returns true if the checkpoint has a moving average of the weights (exp_manager.ema).
+bool has_average(const std::string& checkpoint);
+/// Loads this rank's shards of the averages over the parameters that have one. Call it after
+/// load_model; the caller must then call after_update of the strategy.
+/// Errors: [checkpoint/no-ema], [checkpoint/damaged], [weights/not-finite].
+void load_average(const std::string& checkpoint, const std::vector<LocalShard>& parts);
 /// Returns the number of optimizer steps done. Errors: [checkpoint/incomplete].
 int64_t steps_of_checkpoint(const std::string& checkpoint);
 

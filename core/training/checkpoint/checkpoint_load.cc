@@ -14,6 +14,7 @@
 #include "checkpoint/checkpoint_write.h"
 #include "config/load_config.h"
 #include "train/train_errors.h"
+#include "train/weight_average.h"
 #include "weights/checkpoint_files.h"
 #include "weights/checkpoint_proof.h"
 #include "weights/finite.h"
@@ -215,6 +216,26 @@ void load_model(const std::string& checkpoint, Block& model) {
   load_model(checkpoint, model, whole_parts(model));
 }
 
+bool has_average(const std::string& checkpoint) {
+  if (is_weights_only(checkpoint)) return false;
+  const ShardFiles states = open_group(open_files(checkpoint), "optimizer");
+  return std::any_of(states.entries().begin(), states.entries().end(),
+                     [](const auto& entry) { return entry.first.ends_with(kAverageSuffix); });
+}
+
+void load_average(const std::string& checkpoint, const std::vector<LocalShard>& parts) {
+  if (!has_average(checkpoint)) throw_no_average(checkpoint);
+  const at::NoGradGuard no_grad;
+  const ShardFiles states = open_group(open_files(checkpoint), "optimizer");
+  for (const LocalShard& part : parts) {
+    const std::string name = part.name + kAverageSuffix;
+    if (!states.contains(name)) continue;  // frozen, or a buffer
+    check_numbers(states, name, part.spans);
+    part.tensor.detach().view({-1}).copy_(states.elements(name, part.spans));
+    states.release(name);
+  }
+}
+
 bool is_weights_only(const std::string& checkpoint) {
   return says_weights_only(read_state_json(checkpoint));
 }
@@ -231,7 +252,9 @@ RunState load_run_state(const std::string& checkpoint, Optimizer& optimizer,
   if (files->index() != nullptr) files->check_whole("state.json");
   const ShardFiles moments = open_group(files, "optimizer");
   const TensorMap random = stored_random(*files, content, place);
-  optimizer.restore(stored_optimizer(moments, optimizer.state(), parts));
+  const TensorMap own = optimizer.state();
+  TensorMap stored = stored_optimizer(moments, own, parts);
+  optimizer.restore(has_averages(own) ? std::move(stored) : without_averages(std::move(stored)));
   set_random_states(random);
   return state;
 }

@@ -46,6 +46,14 @@ CheckpointObserver::CheckpointObserver(CheckpointFolder& checkpoints, std::strin
 void CheckpointObserver::on_step(const StepReport&) { checkpoints_.poll(); }
 
 void CheckpointObserver::on_validation(const ValidationReport& report) {
+  numbers_.clear();
+  for (const auto& [set, numbers] : report.sets) {
+    for (const auto& [name, value] : numbers) {
+      const std::string full = std::string(kPrefix) + name;
+      numbers_[full + "_" + set] = value;
+      numbers_[full] = find_monitored(report, full).value_or(value);
+    }
+  }
   if (monitor_.empty()) return;
   step_ = report.step;
   value_ = find_monitored(report, monitor_);

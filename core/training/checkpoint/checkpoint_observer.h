@@ -3,6 +3,7 @@
 // monitored metric that selects the best checkpoints.
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -28,6 +29,8 @@ class CheckpointObserver : public RunObserver {
 
   /// Returns the metric if it was measured after exactly this many steps.
   std::optional<double> monitored(int64_t steps_done) const;
+  /// Returns the numbers of the newest validation by their NeMo names, for names of checkpoints.
+  const std::map<std::string, double>& numbers() const { return numbers_; }
 
  private:
   CheckpointFolder& checkpoints_;
@@ -35,6 +38,7 @@ class CheckpointObserver : public RunObserver {
   std::function<void(const std::string&)> warn_;
   int64_t step_ = -1;
   std::optional<double> value_;
+  std::map<std::string, double> numbers_;
 };
 
 }  // namespace s2s

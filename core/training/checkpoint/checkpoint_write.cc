@@ -227,11 +227,25 @@ void settle(const fs::path& target) {
   fs::remove_all(beside(target, kReplaced));
 }
 
-void point_last(const fs::path& target) {
-  const fs::path fresh = parent_of(target) / ".last.new";
+void point_link(const fs::path& target, const std::string& name) {
+  const fs::path link = parent_of(target) / name;
+  if (fs::exists(fs::symlink_status(link)) && !fs::is_symlink(link)) {
+    if (link == target) return;  // the name of the checkpoint itself
+    throw std::runtime_error(link.string() + " exists and is no link");
+  }
+  const fs::path fresh = parent_of(target) / ("." + name + ".new");
   fs::remove(fresh);
   fs::create_symlink(target.filename(), fresh);
-  rename_durably(fresh.string(), (parent_of(target) / "last").string());
+  rename_durably(fresh.string(), link.string());
+}
+
+void remove_dead_links(const fs::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (!entry.is_symlink(ignored) || entry.path().filename() == "last") continue;
+    const bool is_ours = step_of(fs::read_symlink(entry.path(), ignored).string()) >= 0;
+    if (is_ours && !fs::exists(entry.path(), ignored)) fs::remove(entry.path(), ignored);
+  }
 }
 
 std::vector<std::string> remove_partials(const fs::path& folder) {
@@ -247,7 +261,7 @@ std::vector<std::pair<int64_t, fs::path>> list_checkpoints(const fs::path& folde
   if (problem && !says_no_file(problem.value())) throw read_error(folder.string(), problem.value());
   for (const auto& entry : entries) {
     const int64_t step = step_of(entry.path().filename().string());
-    if (step >= 0) found.emplace_back(step, entry.path());
+    if (step >= 0 && !entry.is_symlink(problem)) found.emplace_back(step, entry.path());
   }
   std::sort(found.begin(), found.end());
   return found;
@@ -255,12 +269,14 @@ std::vector<std::pair<int64_t, fs::path>> list_checkpoints(const fs::path& folde
 
 std::vector<std::string> rotate_checkpoints(const std::string& folder, const Rotation& rotation,
                                             int64_t saved) {
-  if (rotation.keep < 0) return {};
+  if (rotation.keep < 0 && !rotation.is_monitored) return {};
   std::vector<Candidate> all = find_candidates(folder, rotation, saved);
   std::sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
     return is_better(a, b, rotation.is_larger_better);
   });
-  for (size_t i = static_cast<size_t>(rotation.keep); i < all.size(); ++i) {
+  if (!all.empty() && all.front().monitored) point_link(all.front().path, "best");
+  const size_t keep = rotation.keep < 0 ? all.size() : static_cast<size_t>(rotation.keep);
+  for (size_t i = keep; i < all.size(); ++i) {
     if (all[i].step != saved) remove_checkpoint(all[i].path);
   }
   return remove_named(folder, kRemoved);

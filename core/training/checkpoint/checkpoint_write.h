@@ -39,8 +39,11 @@ void publish(const std::filesystem::path& target, CheckpointIndex index);
 /// Errors: [io/write], std::filesystem::filesystem_error. The checkpoint stays complete.
 void settle(const std::filesystem::path& target);
 
-/// Points the link `last`, next to the checkpoint, to it.
-void point_last(const std::filesystem::path& target);
+/// Points the link `name` ("last"), next to the checkpoint, to it.
+/// Errors: std::runtime_error when a file or folder that is no link has this name; [io/write].
+void point_link(const std::filesystem::path& target, const std::string& name);
+/// Removes the links in `folder` to checkpoints that no longer exist.
+void remove_dead_links(const std::filesystem::path& folder);
 /// Cleans up after interrupted saves. A complete checkpoint that was about to be replaced gets its
 /// name back. All other partial folders are removed. Returns a line for each that remains.
 std::vector<std::string> remove_partials(const std::filesystem::path& folder);
@@ -50,7 +53,8 @@ std::vector<std::string> remove_partials(const std::filesystem::path& folder);
 std::vector<std::pair<int64_t, std::filesystem::path>> list_checkpoints(
     const std::filesystem::path& folder);
 
-/// Removes the checkpoints that `rotation` does not keep, once step `saved` is complete. Returns a
+/// Removes the checkpoints that `rotation` does not keep, once step `saved` is complete, and points
+/// the link `best` to the one with the best monitored metric, if there is one. Returns a
 /// line for each checkpoint that was renamed but not removed; the next call tries again. Incomplete
 /// checkpoints are neither counted nor removed, because a resume skips them. Errors: [io/read],
 /// [io/write], std::filesystem::filesystem_error when a rename fails.

@@ -45,6 +45,8 @@ class RunBuilder {
   /// With trainer.elastic_ranks, changes accumulate_grad_batches to keep the micro-batches of a
   /// step on all ranks. Warns where they cannot be kept.
   void keep_global_batch(int64_t num_ranks);
+  /// Chooses exp_manager.version, part of the run folder, at the start of a run that needs one.
+  void set_version(const std::string& version) { settings_.exp_manager.version = version; }
   /// Entropy for seeds that must differ at every start (DataContext).
   uint64_t entropy() const { return entropy_; }
   void set_entropy(uint64_t entropy) { entropy_ = entropy; }

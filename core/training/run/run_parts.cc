@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "checkpoint/checkpoint_name.h"
 #include "nn/lora.h"
 #include "train/freeze.h"
 
@@ -71,6 +72,11 @@ RunParts build_training(const Run& setup, const RunProcesses& processes,
   parts.strategy = std::move(strategy);
   parts.data = builder.train_source(parts.tokenizer.get(), *parts.strategy);
   parts.optimizer = builder.optimizer();
+  if (const EmaBlock& ema = settings.exp_manager.ema; ema.enable) {
+    auto averaging = std::make_unique<AveragingOptimizer>(std::move(parts.optimizer), ema);
+    parts.average = averaging.get();
+    parts.optimizer = std::move(averaging);
+  }
   parts.schedule = builder.schedule();
   for (const std::string& pattern :
        freeze_parameters(*parts.model, settings.model.frozen(), settings.model.kept())) {
@@ -115,6 +121,16 @@ std::unique_ptr<Scorer> prepared_scorer(const RunBuilder& builder, const Tokeniz
   return scorer;
 }
 
+std::string link_name(const RunOptions& settings, std::map<std::string, double> numbers,
+                      int64_t steps_done) {
+  const CheckpointBlock& block = settings.exp_manager.checkpoint_callback_params;
+  if (!block.filename) return "";
+  const int64_t epoch = epoch_steps(settings.trainer);
+  numbers["step"] = static_cast<double>(steps_done);
+  numbers["epoch"] = epoch == 0 ? 0 : static_cast<double>((steps_done - 1) / epoch);
+  return checkpoint_name(*block.filename, numbers, block.auto_insert_metric_name);
+}
+
 TrainerSettings trainer_settings(const RunBuilder& builder) {
   const RunOptions& settings = builder.settings();
   TrainerSettings out;
@@ -127,6 +143,7 @@ TrainerSettings trainer_settings(const RunBuilder& builder) {
   out.validate_every = settings.trainer.val_check_interval.value_or(0);
   out.saves = save_schedule(settings.exp_manager.checkpoint_callback_params, settings.trainer);
   out.max_time_s = settings.exp_manager.max_time_s();
+  out.keeps_average = settings.exp_manager.ema.enable;
   out.precision = builder.precision();
   out.device = builder.device();
   return out;

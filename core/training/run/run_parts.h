@@ -8,6 +8,7 @@
 #include "run/run.h"
 #include "run/run_processes.h"
 #include "train/trainer.h"
+#include "train/weight_average.h"
 
 namespace s2s::run {
 
@@ -19,6 +20,7 @@ struct RunParts {
   std::unique_ptr<DataSource> data;
   std::unique_ptr<Optimizer> optimizer;
   std::unique_ptr<Schedule> schedule;
+  AveragingOptimizer* average = nullptr;  // the optimizer, if exp_manager.ema is enabled
 
   TrainerParts of_trainer() const {
     return {model.get(), data.get(), strategy.get(), optimizer.get(), schedule.get()};
@@ -49,6 +51,11 @@ void fit_codec_of(const RunParts& parts, const RunBuilder& builder);
 /// Errors: those of the scorer.
 std::unique_ptr<Scorer> prepared_scorer(const RunBuilder& builder, const Tokenizer* tokenizer,
                                         const std::map<std::string, ShareFactory>& sets);
+
+/// Returns the name of the link to a checkpoint (checkpoint_callback_params.filename), or "".
+/// `numbers`: of the newest validation. Errors: [config/filename].
+std::string link_name(const RunOptions& settings, std::map<std::string, double> numbers,
+                      int64_t steps_done);
 
 TrainerSettings trainer_settings(const RunBuilder& builder);
 

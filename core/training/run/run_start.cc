@@ -2,17 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/foreign_json.h"
+#include "base/number_text.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_copies.h"
 #include "config/config_tree.h"
 #include "config/load_config.h"
 #include "config/secrets.h"
 #include "run/manifest.h"
+#include "run/snapshot.h"
+#include "train/train_errors.h"
 
 namespace s2s::run {
 namespace {
@@ -70,11 +76,58 @@ RunStart look_for_start(const ExpManagerBlock& manager, const RunFolder& folder,
   CheckpointSettings settings;
   settings.warn = [&](const std::string& message) { warnings.add(message); };
   const std::string newest = CheckpointFolder(folder.checkpoints(), {}, settings).newest();
+  const bool must_resume = manager.resume_if_exists && !manager.resume_ignore_no_checkpoint;
+  if (newest.empty() && must_resume) throw_nothing_to_resume(folder.path());
   if (!newest.empty() || !manager.resume_from_checkpoint) return {newest, true};
   return {checkpoint_of(*manager.resume_from_checkpoint), false};
 }
 
+/// "version_3", after version_2. Other names are not counted.
+std::string next_version(const std::filesystem::path& folder) {
+  constexpr std::string_view kPrefix = "version_";
+  int64_t next = 0;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kPrefix)) continue;
+    next = std::max(next, read_number<int64_t>(name.substr(kPrefix.size())).value_or(-1) + 1);
+  }
+  return fmt::format("{}{}", kPrefix, next);
+}
+
+/// "2026-01-31_23-59-59", local time, as NeMo writes it.
+std::string date_version() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%d_%H-%M-%S", &local);
+  return text.data();
+}
+
+/// Says what becomes of the moving average of a checkpoint.
+void report_average(const std::string& checkpoint, const RunParts& parts, Log& log) {
+  const bool has_one = has_average(checkpoint);
+  if (parts.average != nullptr && !has_one) {
+    log.warning(fmt::format("{} has no moving average of the weights; it begins with its weights",
+                            checkpoint));
+  } else if (parts.average == nullptr && has_one) {
+    log.warning(
+        fmt::format("the moving average of the weights in {} does not continue; set "
+                    "exp_manager.ema.enable: true to keep it",
+                    checkpoint));
+  }
+}
+
 }  // namespace
+
+void choose_version(Run& setup, const RunProcesses& processes) {
+  const ExpManagerBlock& manager = setup.builder().settings().exp_manager;
+  if (!manager.needs_version()) return;
+  setup.builder().set_version(processes.first().run("exp_manager.version", [&] {
+    return manager.use_datetime_version ? date_version() : next_version(manager.run_folder());
+  }));
+}
 
 RunStart find_start(const Run& setup, const RunFolder& folder, const RunProcesses& processes) {
   const std::string found = processes.first().run("checkpoint to start from", [&] {
@@ -97,6 +150,7 @@ RunState resume(const Run& setup, const RunStart& start, RunParts& parts, int64_
     log.info(fmt::format("starting from the weights of {}", start.checkpoint));
     return {};
   }
+  report_average(start.checkpoint, parts, log);
   RunState state =
       load_run_state(start.checkpoint, *parts.optimizer, held, {strategy.mesh(), rank});
   parts.data->restore(state.data_state);
@@ -113,6 +167,8 @@ void write_run_files(const Run& setup, const RunFolder& folder, const RunStart& 
   json manifest = run_manifest(setup);
   manifest["run_id"] = run_id_of(folder.file("manifest.json"));
   folder.write_manifest(manifest);
+  write_snapshot(folder, setup.builder().settings().exp_manager.files_to_copy,
+                 [&log](const std::string& message) { log.warning(message); });
   if (parts.tokenizer) folder.keep_copies(kTokenizerCopy, parts.tokenizer->files());
   folder.keep_copies(kLlmCopy, llm_files(with_checkpoint_copies(setup.config(), start.checkpoint)));
 }

@@ -16,8 +16,13 @@ struct RunStart {
   bool is_of_this_run = true;  // false: exp_manager.resume_from_checkpoint
 };
 
+/// Gives a run that does not resume a folder of its own in exp_dir/name: its local date and time,
+/// or version_N. Rank 0 chooses for all ranks. Does nothing where the configuration names the
+/// folder. Source: nemo/utils/exp_manager.py, get_log_dir.
+void choose_version(Run& setup, const RunProcesses& processes);
+
 /// Returns the newest checkpoint of the run folder, or the requested one. Rank 0 searches, and all
-/// ranks use its result. Errors: [run/not-empty].
+/// ranks use its result. Errors: [run/not-empty], [run/no-checkpoint].
 RunStart find_start(const Run& setup, const RunFolder& folder, const RunProcesses& processes);
 
 /// Loads this rank's state from the checkpoint, which may have been written with another layout.

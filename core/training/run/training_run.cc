@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -20,6 +21,7 @@
 #include "config/secrets.h"
 #include "eval/metrics/monitored_metric.h"
 #include "eval/validator.h"
+#include "run/early_stopping.h"
 #include "run/manifest.h"
 #include "run/parameter_histograms.h"
 #include "run/progress_observer.h"
@@ -45,6 +47,11 @@ struct OpenRun {
   const RunFolder& folder;
   Console& console;
   Log& log;
+  std::chrono::steady_clock::time_point started;
+
+  double used_time_s() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  }
 };
 
 /// Rank 0 writes to the console and to log.txt. The other ranks write to log.RANK.txt.
@@ -141,7 +148,15 @@ bool has_loggers(const RunBuilder& builder) {
   return !builder.settings().exp_manager.loggers.is_null();
 }
 
-/// Validates the model, and adds what only loggers use.
+/// Exchanges the weights with their moving average, if the run keeps one and validates it.
+void swap_average(const OpenRun& run, const RunParts& parts) {
+  const EmaBlock& ema = run.setup.builder().settings().exp_manager.ema;
+  if (parts.average == nullptr || ema.validate_original_weights) return;
+  if (parts.average->swap()) parts.strategy->after_update(*parts.model);
+}
+
+/// Validates the model, and adds what only loggers use. The average of the weights is validated,
+/// and an error in between ends the run.
 ValidationReport validate(const OpenRun& run, const RunParts& parts, const Validator::Sets& sets,
                           Scorer* scorer, int64_t steps_done) {
   const RunBuilder& builder = run.setup.builder();
@@ -150,11 +165,30 @@ ValidationReport validate(const OpenRun& run, const RunParts& parts, const Valid
   if (has_loggers(builder) && run.processes.is_first()) {
     settings.kept_examples = manager.log_examples;
   }
+  swap_average(run, parts);
   ValidationReport report = Validator(*parts.model, sets, settings).run(steps_done);
+  swap_average(run, parts);
   if (has_loggers(builder) && manager.log_histograms) {
     report.histograms = parameter_histograms(*parts.strategy, *parts.model, run.processes.world());
   }
   return report;
+}
+
+/// Validates a few batches before the first step of a new run, so that an error of the validation
+/// does not wait for the first one.
+void check_validation(const OpenRun& run, const RunParts& parts, const Validator::Sets& sets,
+                      Scorer* scorer) {
+  const RunBuilder& builder = run.setup.builder();
+  const int64_t batches = builder.settings().trainer.num_sanity_val_steps;
+  if (batches == 0 || sets.empty()) return;
+  ValidationSettings settings = validation_settings(builder, parts, scorer);
+  if (batches > 0) settings.limit_batches = batches;
+  release_device_memory(builder.device());
+  Validator(*parts.model, sets, settings).run(0);
+  release_device_memory(builder.device());
+  run.log.info(batches < 0 ? "sanity check: all validation sets work"
+                           : fmt::format("sanity check: validation works (batches of each set: {})",
+                                         batches));
 }
 
 /// Reports the activity of the trainer to the flight recorder. Used with several processes.
@@ -194,12 +228,22 @@ void report_left_out(const DataSource& data, Log& log) {
   log.warning(text);
 }
 
+/// What early stopping calls with its reason.
+std::function<void(const std::string&)> early_end(const OpenRun& run, Trainer& trainer) {
+  return [&log = run.log, &trainer](const std::string& reason) {
+    log.info("early stopping: " + reason);
+    trainer.finish_early();
+  };
+}
+
 /// Trains from `begin` on and reports to the run folder, the log and the console.
 Trainer::End train(const OpenRun& run, RunParts& parts, const RunState& begin,
                    const InterruptWatch& interrupt) {
   const RunBuilder& builder = run.setup.builder();
   const TrainerBlock& options = builder.settings().trainer;
-  Trainer trainer(trainer_settings(builder), parts.of_trainer());
+  TrainerSettings its_settings = trainer_settings(builder);
+  its_settings.used_time_s = run.used_time_s();
+  Trainer trainer(its_settings, parts.of_trainer());
   trainer.restore(begin.trainer_state);
   const auto warn = [&](const std::string& message) { run.log.warning(message); };
   std::unique_ptr<MetricsLog> metrics;
@@ -225,11 +269,16 @@ Trainer::End train(const OpenRun& run, RunParts& parts, const RunState& begin,
       checkpoints, builder.settings().exp_manager.checkpoint_callback_params.monitor.value_or(""),
       fault.empty() ? std::function<void(const std::string&)>(warn) : nullptr);
   trainer.add_observer(&saving);
+  EarlyStopping stopping(builder.settings().exp_manager, early_end(run, trainer), warn);
+  stopping.restore(begin.trainer_state);
+  trainer.add_observer(&stopping);
   trainer.save_checkpoint = [&](int64_t steps_done) {
-    return checkpoints.save(
-        parts.strategy->parts(*parts.model), *parts.optimizer,
-        {steps_done, parts.data->state(), trainer.state(), saving.monitored(steps_done)});
+    return checkpoints.save(parts.strategy->parts(*parts.model), *parts.optimizer,
+                            {steps_done, parts.data->state(), stopping.add_state(trainer.state()),
+                             saving.monitored(steps_done),
+                             link_name(builder.settings(), saving.numbers(), steps_done)});
   };
+  trainer.last_save_s = [&] { return checkpoints.last_save_s(); };
   const Validator::Sets sets = builder.validation_sources(parts.tokenizer.get());
   std::unique_ptr<Scorer> scorer;
   if (!sets.empty()) {
@@ -239,6 +288,7 @@ Trainer::End train(const OpenRun& run, RunParts& parts, const RunState& begin,
     trainer.validate = [&](int64_t steps_done) {
       return validate(run, parts, sets, scorer.get(), steps_done);
     };
+    if (begin.steps_done == 0) check_validation(run, parts, sets, scorer.get());
   }
   trainer.stop_requested = [&] { return interrupt.requested(); };
   RecordedSteps recorded(run.processes.recorder(), trainer, begin.steps_done);
@@ -265,6 +315,7 @@ void forecast_memory(const OpenRun& run) {
 ExitCode run_in(const OpenRun& run, std::unique_ptr<ParallelStrategy> strategy) {
   const TrainerBlock& options = run.setup.builder().settings().trainer;
   if (options.num_threads) at::set_num_threads(static_cast<int>(*options.num_threads));
+  link_name(run.setup.builder().settings(), {}, 1);  // a wrong pattern is found before training
   report_setup(run);
   forecast_memory(run);
   run.processes.first().run("data.synth", [&] {
@@ -289,9 +340,11 @@ ExitCode run_in(const OpenRun& run, std::unique_ptr<ParallelStrategy> strategy) 
 }  // namespace
 
 ExitCode run_training(Run& setup) {
+  const auto started = std::chrono::steady_clock::now();
   outlive_readers();
   const std::unique_ptr<RunProcesses> processes = meet_other_ranks(setup);
   std::unique_ptr<ParallelStrategy> strategy = build_strategy(setup, *processes);
+  choose_version(setup, *processes);
   const std::string path = setup.builder().settings().exp_manager.run_folder();
   std::optional<RunLock> lock;  // only on rank 0
   processes->first().run("run folder", [&] {
@@ -309,7 +362,7 @@ ExitCode run_training(Run& setup) {
   if (lock && !lock->warning().empty()) log.warning(lock->warning());
   try {
     return processes->watched([&] {
-      return run_in({setup, *processes, folder, console, log}, std::move(strategy));
+      return run_in({setup, *processes, folder, console, log, started}, std::move(strategy));
     });
   } catch (const Error& error) {
     // The program prints the error itself.

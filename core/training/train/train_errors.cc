@@ -166,6 +166,39 @@ void throw_no_language_model() {
               "expected: model.lora.r: 0, or a model that registers a backbone as llm");
 }
 
+void throw_other_averages(const std::vector<std::string>& differences) {
+  throw Error(ExitCode::kConfig, "checkpoint/optimizer",
+              fmt::format("the moving averages of the weights do not belong to this model\n  "
+                          "{}\n  expected: a checkpoint of the same model, with the same frozen "
+                          "parameters",
+                          fmt::join(differences, "\n  ")));
+}
+
+void throw_no_average(const std::string& checkpoint) {
+  throw Error(ExitCode::kConfig, "checkpoint/no-ema",
+              fmt::format("{} has no moving average of the weights\n  expected: a checkpoint of a "
+                          "run with exp_manager.ema.enable: true; leave out --ema",
+                          checkpoint));
+}
+
+void throw_bad_filename(const std::string& pattern, const std::string& why) {
+  throw Error(ExitCode::kConfig, "config/filename",
+              fmt::format("exp_manager.checkpoint_callback_params.filename: '{}': {}\n  expected: "
+                          "a file name with {{step}}, {{epoch}} and metrics such as "
+                          "{{val_text_loss:.3f}}; set explicit_log_dir for another folder",
+                          printable(pattern), printable(why)));
+}
+
+void throw_nothing_to_resume(const std::string& folder) {
+  throw Error(
+      ExitCode::kConfig, "run/no-checkpoint",
+      fmt::format("{} has no checkpoint to resume from, and "
+                  "exp_manager.resume_ignore_no_checkpoint is false\n  expected: the folder "
+                  "of a run that has written a checkpoint; remove the key to start a new "
+                  "run there",
+                  folder));
+}
+
 void throw_run_folder(const std::string& path, const std::string& reason) {
   throw Error(ExitCode::kData, "run/folder",
               fmt::format("{} cannot be written: {}\n  expected: a folder with free space and the "

@@ -38,6 +38,14 @@ Error checkpoint_cleanup_error(const std::string& folder, const std::string& rea
 /// The warning [checkpoint/skipped]: `folder` is incomplete; the older `taken` is used.
 std::string checkpoint_skipped(const std::string& folder, const std::string& fault,
                                const std::string& taken);
+/// [checkpoint/optimizer]: the moving averages are of other parameters.
+[[noreturn]] void throw_other_averages(const std::vector<std::string>& differences);
+/// [checkpoint/no-ema]: the checkpoint has no moving average of the weights.
+[[noreturn]] void throw_no_average(const std::string& checkpoint);
+/// [config/filename]: exp_manager.checkpoint_callback_params.filename cannot name checkpoints.
+[[noreturn]] void throw_bad_filename(const std::string& pattern, const std::string& why);
+/// [run/no-checkpoint]: a run that must resume has no checkpoint.
+[[noreturn]] void throw_nothing_to_resume(const std::string& folder);
 [[noreturn]] void throw_nothing_trainable(const std::vector<std::string>& patterns);
 [[noreturn]] void throw_run_folder(const std::string& path, const std::string& reason);
 /// The warning [run/metrics]: line `line` (1-based) of metrics.jsonl does not belong to a step.

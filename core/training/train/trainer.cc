@@ -23,38 +23,40 @@ Trainer::End Trainer::run(int64_t first_step) {
   started_s_ = saved_s_ = now_s();
   TrainedBuffers buffers(*parts_.model, *parts_.strategy);
   int64_t saved = first_step;
-  int64_t done = first_step;
-  while (done < settings_.max_steps && !agreed_.stop) {
-    train_step(done++);
-    const bool is_due = settings_.validate_every > 0 && done % settings_.validate_every == 0;
-    if (is_due && validate) {
-      report_queued_step();
-      begin_phase(done - 1, TrainingPhase::kValidate);
-      buffers.average(*parts_.strategy);
-      validate_after(done);
-    }
+  done_ = first_step;
+  if (owes_validation_ && is_validation_due(done_)) {
+    begin_phase(done_ - 1, TrainingPhase::kValidate);
+    validate_after(done_);
+  }
+  owes_validation_ = false;
+  while (done_ < settings_.max_steps && !agreed_.stop && !is_finished_early_) {
+    train_step(done_++);
     if (is_alone_) agreed_ |= wishes();  // with one rank, no agreement between ranks is needed
-    if (settings_.saves.is_due(done) || agreed_.save || agreed_.stop ||
-        done == settings_.max_steps) {
+    if (is_validation_due(done_)) {
       report_queued_step();
-      begin_phase(done - 1, TrainingPhase::kSave);
+      // Whoever asks to stop may not wait for a validation.
+      owes_validation_ = agreed_.stop && !is_last(done_);
+      if (!owes_validation_) {
+        begin_phase(done_ - 1, TrainingPhase::kValidate);
+        buffers.average(*parts_.strategy);
+        validate_after(done_);
+        if (is_alone_) agreed_ |= wishes(/*validates=*/false);
+      }
+    }
+    if (settings_.saves.is_due(done_) || agreed_.save || agreed_.stop || is_last(done_)) {
+      report_queued_step();
+      begin_phase(done_ - 1, TrainingPhase::kSave);
       buffers.average(*parts_.strategy);
-      write_checkpoint(done);
-      saved = done;
+      write_checkpoint(done_);
+      saved = done_;
       saved_s_ = now_s();
+      if (is_alone_) agreed_ |= wishes(/*validates=*/false);
       agreed_.save = false;
     }
   }
-  S2S_ASSERT(saved == done, "a run ends with a checkpoint of its last step");
-  for (RunObserver* observer : observers_) observer->on_end(done);
-  return done < settings_.max_steps ? End::kStopped : End::kFinished;
-}
-
-RankWishes Trainer::wishes() const {
-  const double now = now_s();
-  const bool late = settings_.max_time_s > 0 && now - started_s_ > settings_.max_time_s;
-  const double every_s = settings_.saves.every_s;
-  return {late || (stop_requested && stop_requested()), every_s > 0 && now - saved_s_ > every_s};
+  S2S_ASSERT(saved == done_, "a run ends with a checkpoint of its last step");
+  for (RunObserver* observer : observers_) observer->on_end(done_);
+  return is_last(done_) || done_ > settings_.max_steps ? End::kFinished : End::kStopped;
 }
 
 /// Queues a step. Then reports the one before it, which the device has done or is about to end, so

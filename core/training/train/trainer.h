@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "base/side_stream.h"
-#include "config/save_schedule.h"
 #include "s2s/kinds/data_source.h"
 #include "s2s/kinds/optimizer.h"
 #include "s2s/kinds/schedule.h"
@@ -22,45 +21,13 @@
 #include "s2s/kinds/strategy.h"
 #include "train/backward_update.h"
 #include "train/gradient_update.h"
-#include "train/precision.h"
 #include "train/step_report.h"
 #include "train/step_sums.h"
+#include "train/trainer_settings.h"
 
 namespace s2s {
 
-/// The position of a micro-batch in a run. The random numbers of a training step depend only on the
-/// seed of the run and on this position. They do not depend on the layout or on earlier draws.
-struct MicroBatchPlace {
-  int64_t step = 0;        // optimizer step, 0-based
-  int64_t index = 0;       // 0-based micro-batch of this rank in the step
-  int64_t accumulate = 1;  // micro-batches per step on each rank
-  int64_t data_rank = 0;
-  int64_t data_size = 1;
-  /// The index of this micro-batch if a single process read all data.
-  int64_t number() const { return (step * accumulate + index) * data_size + data_rank; }
-};
-
-/// Seeds LibTorch's default generators for one micro-batch.
-void seed_generators(uint64_t seed, const MicroBatchPlace& place);
-
-struct TrainerSettings {
-  int64_t max_steps = 0;
-  int64_t accumulate = 1;           // micro-batches per optimizer step, on each rank
-  double max_grad_norm = 0;         // 0: no clipping
-  bool update_in_backward = false;  // each parameter when its gradient is complete
-  int64_t max_skipped = 20;         // updates in a row without finite gradients
-  int64_t validate_every = 0;       // optimizer steps; 0: never
-  SaveSchedule saves;               // checkpoints during training; one is always written at the end
-  double max_time_s = 0;            // wall clock; 0: no limit
-  uint64_t seed = 0;                // for random numbers in the model
-  Precision precision;
-  at::Device device = at::kCPU;
-};
-
 /// The objects that the trainer uses. They are not owned.
-/// Errors: [config/update-in-backward] when other settings rule `update_in_backward` out.
-void check_update_in_backward(const TrainerSettings& settings);
-
 struct TrainerParts {
   SpeechModel* model = nullptr;
   DataSource* data = nullptr;
@@ -80,12 +47,17 @@ class Trainer {
   std::function<ValidationReport(int64_t steps_done)> validate;
   /// Returns true once the user has asked this rank to stop.
   std::function<bool()> stop_requested;
+  /// Returns how long the last save took. Not set: as long as `save_checkpoint` took.
+  std::function<double()> last_save_s;
 
   enum class End { kFinished, kStopped };
-  /// Trains from `first_step` on. When any rank is asked to stop or exceeds max_time_s, all ranks
-  /// finish the step and write a checkpoint.
+  /// Trains from `first_step` on. When any rank is asked to stop, or one more step and a save like
+  /// the last one would exceed max_time_s, all ranks finish the step and write a checkpoint. A
+  /// validation that is due then follows when the run is resumed.
   /// Errors: [numerics/not-finite], [data/exhausted], and those of the parts.
   End run(int64_t first_step);
+  /// Ends the run after this step, as after the last one. All ranks must call it in the same step.
+  void finish_early() { is_finished_early_ = true; }
 
   /// State of the trainer that is not part of the model, the optimizer or the data: a short text,
   /// equal on all ranks. `restore` accepts "" for the initial state.
@@ -115,7 +87,11 @@ class Trainer {
   LateNumbers update(const StepReport& report, const StepSums& sums);
   void skip_update(const QueuedStep& step);
   std::vector<std::string> ids_of_all_ranks(const std::string& own) const;
-  RankWishes wishes() const;
+  /// `validates`: a validation that is due after this step has not been done.
+  RankWishes wishes(bool validates = true) const;
+  bool is_late(double now, bool validates) const;
+  bool is_validation_due(int64_t steps_done) const;
+  bool is_last(int64_t steps_done) const;
   void validate_after(int64_t steps_done);
   void write_checkpoint(int64_t steps_done);
 
@@ -132,8 +108,12 @@ class Trainer {
   int64_t num_skipped_in_a_row_ = 0;
   double started_s_ = 0;
   double saved_s_ = 0;
-  double reported_s_ = 0;  // when the last step was reported
-  RankWishes agreed_;      // the same on all ranks
+  double reported_s_ = 0;                              // when the last step was reported
+  int64_t done_ = 0;                                   // steps that have begun
+  double step_s_ = 0, save_s_ = 0, validation_s_ = 0;  // what the last one took
+  bool owes_validation_ = false;  // the run stopped before a validation that was due
+  bool is_finished_early_ = false;
+  RankWishes agreed_;  // the same on all ranks
 };
 
 }  // namespace s2s

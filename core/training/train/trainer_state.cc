@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -34,16 +35,47 @@ void Trainer::begin_phase(int64_t step, TrainingPhase phase) {
   for (RunObserver* observer : observers_) observer->on_phase(step, phase);
 }
 
+bool Trainer::is_validation_due(int64_t steps_done) const {
+  return validate && settings_.validate_every > 0 && steps_done % settings_.validate_every == 0;
+}
+
+bool Trainer::is_last(int64_t steps_done) const {
+  return steps_done == settings_.max_steps || is_finished_early_;
+}
+
+/// True when there is no time left for what follows if the run does not stop after this step: the
+/// validation that is due, a step, and its save. The last step, validation and save tell how long
+/// each takes. Ranks of a group hear of each other's wishes a step later, behind the save that is
+/// due after this step.
+bool Trainer::is_late(double now, bool validates) const {
+  if (settings_.max_time_s <= 0) return false;
+  double needed_s = step_s_ + save_s_;
+  if (!is_alone_) needed_s += step_s_ + (settings_.saves.is_due(done_) ? save_s_ : 0);
+  if (validates && is_validation_due(done_)) needed_s += validation_s_;
+  return settings_.used_time_s + now - started_s_ + needed_s > settings_.max_time_s;
+}
+
+RankWishes Trainer::wishes(bool validates) const {
+  const double now = now_s();
+  const double every_s = settings_.saves.every_s;
+  return {is_late(now, validates) || (stop_requested && stop_requested()),
+          every_s > 0 && now - saved_s_ > every_s};
+}
+
 void Trainer::validate_after(int64_t steps_done) {
+  const double begin_s = now_s();
   release_device_memory(settings_.device);
   const ValidationReport result = validate(steps_done);
   release_device_memory(settings_.device);
+  validation_s_ = now_s() - begin_s;
   for (RunObserver* observer : observers_) observer->on_validation(result);
 }
 
 void Trainer::write_checkpoint(int64_t steps_done) {
   if (!save_checkpoint) return;
+  const double begin_s = now_s();
   const std::string folder = save_checkpoint(steps_done);
+  save_s_ = std::max(now_s() - begin_s, last_save_s ? last_save_s() : 0);
   for (RunObserver* observer : observers_) observer->on_checkpoint(steps_done, folder);
 }
 
@@ -64,6 +96,7 @@ std::string Trainer::state() const {
     json["loss_scale"] = loss_scale_.read();
     json["good_steps"] = loss_scale_.num_good();
   }
+  if (owes_validation_) json["owes_validation"] = 1;
   return json.dump();
 }
 
@@ -72,6 +105,7 @@ void Trainer::restore(const std::string& state) {
   if (!json.is_object()) return;
   num_skipped_ = json.value("skipped_steps", int64_t{0});
   num_skipped_in_a_row_ = json.value("skipped_in_a_row", int64_t{0});
+  owes_validation_ = json.value("owes_validation", 0) != 0;
   loss_scale_.restore(json.value("loss_scale", LossScale::kInitial),
                       json.value("good_steps", int64_t{0}));
 }

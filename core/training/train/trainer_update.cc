@@ -32,6 +32,7 @@ void check_update_in_backward(const TrainerSettings& settings) {
   if (!settings.update_in_backward) return;
   if (settings.max_grad_norm > 0) throw_no_update_in_backward("gradients are clipped");
   if (settings.accumulate > 1) throw_no_update_in_backward("gradients are accumulated");
+  if (settings.keeps_average) throw_no_update_in_backward("exp_manager.ema is enabled");
   if (settings.precision.scales_loss()) throw_no_update_in_backward("losses are scaled");
 }
 
@@ -92,6 +93,7 @@ void Trainer::report_queued_step() {
   const double now = now_s();
   report.step_time_s = now - std::max(step.start_s, reported_s_);
   reported_s_ = now;
+  step_s_ = report.step_time_s;
   for (RunObserver* observer : observers_) observer->on_step(report);
 }
 

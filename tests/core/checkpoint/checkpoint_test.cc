@@ -96,6 +96,29 @@ TEST_CASE("a save removes what its rotation says, and the newest always stays") 
   CHECK(fs::read_symlink(folder / "last") == "step=4");
 }
 
+TEST_CASE("links name the best checkpoint and those that a run names, as long as they are there") {
+  TemporaryFolder folder;
+  FakeRun run;
+  s2s::CheckpointSettings settings;
+  settings.rotation = s2s::Rotation{2, true, false};
+  s2s::CheckpointFolder checkpoints(folder.path(), {}, settings);
+  const std::vector<double> monitored = {5, 1, 4, 3};
+  for (int64_t step = 1; step <= 4; ++step) {
+    s2s::RunState state{step, "here"};
+    state.monitored = monitored[static_cast<size_t>(step - 1)];
+    state.link = "step=0" + std::to_string(step);  // of a pattern {step:02d}
+    checkpoints.save(s2s::whole_parts(run.model), run.optimizer, state);
+  }
+  CHECK(fs::read_symlink(folder / "best") == "step=2");
+  CHECK(fs::read_symlink(folder / "last") == "step=4");
+  CHECK(fs::read_symlink(folder / "step=02") == "step=2");
+  CHECK(fs::read_symlink(folder / "step=04") == "step=4");
+  CHECK(!fs::exists(fs::symlink_status(folder / "step=01")));
+  CHECK(!fs::exists(fs::symlink_status(folder / "step=03")));
+  CHECK(s2s::list_checkpoints(folder.path()).size() == 2);
+  CHECK(checkpoints.last_save_s() > 0);
+}
+
 TEST_CASE("an asynchronous save holds the elements of its step, whatever training does meanwhile") {
   TemporaryFolder folder;
   FakeRun run;

@@ -1,0 +1,31 @@
+#pragma once
+// The folder `snapshot` of a run: what the run was started with, beside its configuration.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "train/run_folder.h"
+
+namespace s2s::run {
+
+/// Returns the environment variables that programs of a training read (CUDA_*, NCCL_*, OMP_*,
+/// SLURM_*, PATH, ...), without secrets: *** is the value of a variable with a secret name, and of
+/// a text that contains one or a password in an address. `environment`: NAME=VALUE, as `environ`.
+std::map<std::string, std::string> recorded_environment(
+    const std::vector<std::string>& environment);
+
+/// Writes the files of the last start, in place of those before:
+///   environment.json   recorded_environment
+///   packages.json      the shared libraries of the process, with the file that each is and its
+///                      build id; the operating system
+///   git.json           work tree, branch, commit, tracked files that differ from git's index
+///   modified/          copies of these files, up to 1 MiB each and 16 MiB in all
+///   files/             copies of `files` (exp_manager.files_to_copy)
+/// Checkpoints do not contain the snapshot. `warn` receives what could not be written.
+/// Errors: [run/folder] for a file of `files` that cannot be copied.
+void write_snapshot(const RunFolder& folder, const std::vector<std::string>& files,
+                    const std::function<void(const std::string&)>& warn);
+
+}  // namespace s2s::run
