@@ -22,6 +22,7 @@
 #include "s2s/kinds/strategy.h"
 #include "train/backward_update.h"
 #include "train/gradient_update.h"
+#include "train/phase_clock.h"
 #include "train/precision.h"
 #include "train/step_report.h"
 #include "train/step_sums.h"
@@ -53,6 +54,7 @@ struct TrainerSettings {
   SaveSchedule saves;               // checkpoints during training; one is always written at the end
   double max_time_s = 0;            // wall clock; 0: no limit
   uint64_t seed = 0;                // for random numbers in the model
+  double peak_flops = 0;            // of all ranks, in a second; 0: unknown
   Precision precision;
   at::Device device = at::kCPU;
 };
@@ -67,6 +69,14 @@ struct TrainerParts {
   ParallelStrategy* strategy = nullptr;
   Optimizer* optimizer = nullptr;
   Schedule* schedule = nullptr;
+  CommWaits* comm_waits = nullptr;  // of the run's collectives; may be null
+};
+
+/// The times of a run on this rank.
+struct RunTimes {
+  PhaseTimes phases;
+  double wall_s = 0;  // measured apart
+  int64_t steps = 0;
 };
 
 class Trainer {
@@ -87,6 +97,9 @@ class Trainer {
   /// Errors: [numerics/not-finite], [data/exhausted], and those of the parts.
   End run(int64_t first_step);
 
+  /// The times of the last `run`.
+  const RunTimes& times() const { return times_; }
+
   /// State of the trainer that is not part of the model, the optimizer or the data: a short text,
   /// equal on all ranks. `restore` accepts "" for the initial state.
   std::string state() const;
@@ -100,11 +113,12 @@ class Trainer {
     double start_s = 0;
     StepSums sums;
     LateNumbers numbers;  // of `sums`, then the gradient norm and the loss scale
+    std::vector<PhaseClock::Mark> marks;
   };
 
-  static double now_s();
   void update_in_backward();
   void begin_phase(int64_t step, TrainingPhase phase);
+  void end_run(int64_t steps_done);
   QueuedStep queue_step(int64_t step);
   void train_step(int64_t step);
   void report_queued_step();
@@ -126,6 +140,8 @@ class Trainer {
   GradientUpdate update_;
   std::unique_ptr<BackwardUpdate> backward_update_;  // null: the update follows the backward
   SideStream copies_;                                // of batches
+  PhaseClock clock_;
+  RunTimes times_;
   bool is_alone_;
   std::optional<QueuedStep> queued_;
   int64_t num_skipped_ = 0;

@@ -2,7 +2,6 @@
 
 #include <ATen/Context.h>
 
-#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "base/foreign_json.h"
@@ -26,12 +25,15 @@ void seed_generators(uint64_t seed, const MicroBatchPlace& place) {
   at::manual_seed(mixed(mixed(seed) ^ static_cast<uint64_t>(place.number())));
 }
 
-double Trainer::now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 void Trainer::begin_phase(int64_t step, TrainingPhase phase) {
   for (RunObserver* observer : observers_) observer->on_phase(step, phase);
+  clock_.begin(phase);
+}
+
+void Trainer::end_run(int64_t steps_done) {
+  times_.phases.add(clock_.finish());
+  times_.wall_s = now_s() - started_s_;
+  for (RunObserver* observer : observers_) observer->on_end(steps_done);
 }
 
 void Trainer::validate_after(int64_t steps_done) {

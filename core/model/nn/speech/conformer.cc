@@ -154,6 +154,27 @@ int64_t ConformerEncoder::output_dim() const {
   return parts_->out_proj ? parts_->options.feat_out : parts_->options.d_model;
 }
 
+double ConformerEncoder::forward_flops(int64_t rows, int64_t num_frames) {
+  const auto frames = static_cast<double>(output_frames(num_frames));
+  const auto width = static_cast<double>(parts_->options.d_model);
+  const double positions = 2 * frames - 1;  // relative ones, shared by all rows
+  double weights = 0, of_positions = 0;
+  for (const NamedTensor& parameter : named_parameters()) {
+    if (parameter.sizes.size() < 2 || parameter.name.find("pos_bias") != std::string::npos)
+      continue;
+    if (parts_->striding && parameter.name.starts_with("pre_encode.")) continue;
+    const bool is_of_positions = parameter.name.find("linear_pos.") != std::string::npos;
+    (is_of_positions ? of_positions : weights) +=
+        static_cast<double>(c10::multiply_integers(parameter.sizes));
+  }
+  // Scores of the contents and of the positions, and the weighted values.
+  const double attention = frames * (2 * frames + positions) * width;
+  const double row =
+      2 * (weights * frames + static_cast<double>(parts_->layers.size()) * attention);
+  const double subsampling = parts_->striding ? parts_->striding->forward_flops(num_frames) : 0;
+  return static_cast<double>(rows) * (row + subsampling) + 2 * of_positions * positions;
+}
+
 int64_t ConformerEncoder::subsampling_factor() const { return parts_->options.subsampling_factor; }
 
 ShardPlan ConformerEncoder::configure_model() const { return parts_->plan; }
