@@ -11,7 +11,7 @@
 namespace s2s::run {
 namespace {
 
-constexpr const char* kPath = "trainer.callbacks";
+constexpr const char* kCallbacks = "trainer.callbacks";
 
 bool is_nsight(const Config& callback) {
   const Config* const target = callback.is_map() ? callback.find("_target_") : nullptr;
@@ -101,7 +101,7 @@ void translate_profile(Config& config, Findings& findings, ConfigNotes& notes) {
       others.push_back(callbacks[i]);
       continue;
     }
-    const std::string path = fmt::format("{}.{}", kPath, i);
+    const std::string path = fmt::format("{}.{}", kCallbacks, i);
     Config profile = Callback(callbacks[i], path, micro_batches(*trainer), findings).profile();
     if (trainer->find("profile") != nullptr) {
       notes.without_effect.push_back(config_place(path, callbacks[i]) +

@@ -13,15 +13,16 @@ BatchSearch::BatchSearch(int64_t guess, double threshold, double limit_bytes, in
 
 /// Rows between two results that count as equal.
 int64_t BatchSearch::step_above() const {
-  return std::max<int64_t>(1, std::llround(std::floor(threshold_ * static_cast<double>(largest()))));
+  return std::max<int64_t>(1,
+                           std::llround(std::floor(threshold_ * static_cast<double>(largest()))));
 }
 
 /// Rows that fill the memory, from the last trial that fitted; 0: unknown.
 int64_t BatchSearch::estimate() const {
   const double of_rows = fits_->peak_bytes - fits_->model_bytes;
   if (limit_bytes_ <= 0 || of_rows <= 0) return 0;
-  const double rows = static_cast<double>(fits_->rows) *
-                      std::max(0.0, limit_bytes_ - fits_->model_bytes) / of_rows;
+  const double rows =
+      static_cast<double>(fits_->rows) * std::max(0.0, limit_bytes_ - fits_->model_bytes) / of_rows;
   return std::llround(std::floor(std::min(rows, static_cast<double>(most_))));
 }
 

@@ -1,5 +1,7 @@
 // The buckets of tune-batch, and what the plan predicts for them.
 
+#include "samplers/buckets.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +12,6 @@
 #include "s2s_run/plan/plan_inputs.h"
 #include "s2s_run/tune/tune_batch.h"
 #include "s2s_run/tune/tune_errors.h"
-#include "samplers/buckets.h"
 
 namespace s2s::run {
 namespace {

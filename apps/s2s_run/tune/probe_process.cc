@@ -45,10 +45,9 @@ std::optional<launch::RankEnd> end_of(pid_t process, double timeout_s) {
 /// A process that has no memory left may also crash, or be ended by the system.
 bool ran_out(const launch::RankEnd& end, const std::string& output) {
   const int code = end.code();
-  const bool is_killed = code == 128 + SIGKILL || code == 128 + SIGSEGV ||
-                         code == 128 + SIGABRT || code == 128 + SIGBUS;
-  return code == kOutOfMemory || is_killed ||
-         output.find("out of memory: ") != std::string::npos;
+  const bool is_killed = code == 128 + SIGKILL || code == 128 + SIGSEGV || code == 128 + SIGABRT ||
+                         code == 128 + SIGBUS;
+  return code == kOutOfMemory || is_killed || output.find("out of memory: ") != std::string::npos;
 }
 
 std::string last_lines(const std::string& output) {
@@ -87,8 +86,7 @@ std::vector<std::string> ProbeRunner::words(const ProbeBatch& batch) const {
   }
   words.emplace_back("tune-batch");
   words.push_back(arguments_.config.path);
-  words.insert(words.end(), arguments_.config.overrides.begin(),
-               arguments_.config.overrides.end());
+  words.insert(words.end(), arguments_.config.overrides.begin(), arguments_.config.overrides.end());
   words.emplace_back("--probe");
   words.push_back(fmt::format("{},{},{}", batch.rows, batch.duration_s, batch.tokens));
   if (limit_bytes_ > 0) {

@@ -65,8 +65,7 @@ class Tuner {
     BatchSearch search(guess(tuned.predicted, length), arguments_.threshold,
                        static_cast<double>(limit_bytes_), arguments_.most);
     while (const std::optional<int64_t> rows = search.next()) {
-      const BatchTrial trial =
-          probes_.run({*rows, bucket.duration_s, bucket.tokens.value_or(0)});
+      const BatchTrial trial = probes_.run({*rows, bucket.duration_s, bucket.tokens.value_or(0)});
       say(bucket, trial);
       search.add(trial);
     }
@@ -86,8 +85,8 @@ class Tuner {
  private:
   int64_t positions_of(double duration_s) const {
     const Config* const node = setup_.config().find_path("data.frame_length");
-    const double frame_s = node == nullptr || node->is_null() ? 0.08
-                                                              : node->as_double("data.frame_length");
+    const double frame_s =
+        node == nullptr || node->is_null() ? 0.08 : node->as_double("data.frame_length");
     return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(duration_s / frame_s)));
   }
 
@@ -100,9 +99,9 @@ class Tuner {
   }
 
   void say(const Bucket& bucket, const BatchTrial& trial) const {
-    std::cerr << fmt::format("{:g} s x {} rows: {}", bucket.duration_s, trial.rows,
-                             trial.fits ? "trains, " + gigabytes_text(trial.peak_bytes)
-                                        : "out of memory")
+    std::cerr << fmt::format(
+                     "{:g} s x {} rows: {}", bucket.duration_s, trial.rows,
+                     trial.fits ? "trains, " + gigabytes_text(trial.peak_bytes) : "out of memory")
               << std::endl;
   }
 
@@ -263,33 +262,39 @@ void setup_tune_batch(const Command& program) {
                  "durations in seconds '[5,10,20]', or with text tokens '[[5,30],[10,60]]'; "
                  "default: data.train_ds.bucket_duration_bins, or num_buckets estimated from the "
                  "training data");
-  command.option("--memory-limit", arguments.memory_limit,
-                 "memory of each rank, for example 4GiB; default: --memory-fraction")
+  command
+      .option("--memory-limit", arguments.memory_limit,
+              "memory of each rank, for example 4GiB; default: --memory-fraction")
       .size_with_unit()
       .positive();
-  command.option("-f,--memory-fraction", arguments.memory_fraction,
-                 "share of the device's memory, or of this machine's for all its ranks")
+  command
+      .option("-f,--memory-fraction", arguments.memory_fraction,
+              "share of the device's memory, or of this machine's for all its ranks")
       .share()
       .shows_default();
-  command.option("-t,--threshold", arguments.threshold,
-                 "end the search of a bucket when the range is smaller than this share")
+  command
+      .option("-t,--threshold", arguments.threshold,
+              "end the search of a bucket when the range is smaller than this share")
       .share()
       .shows_default();
-  command.option("-s,--start-batch-size", arguments.start_batch_size,
-                 "rows of a bucket's first trial; default: what the plan predicts, then the last "
-                 "bucket's positions")
+  command
+      .option("-s,--start-batch-size", arguments.start_batch_size,
+              "rows of a bucket's first trial; default: what the plan predicts, then the last "
+              "bucket's positions")
       .positive();
   command.option("--max-batch-size", arguments.most, "rows that are never exceeded")
       .positive()
       .shows_default();
-  command.option("--num-ranks,--nproc-per-node", arguments.ranks,
-                 "ranks, all on this machine; default: trainer.devices, or 1")
+  command
+      .option("--num-ranks,--nproc-per-node", arguments.ranks,
+              "ranks, all on this machine; default: trainer.devices, or 1")
       .positive();
   command.option("--probe-timeout-seconds", arguments.timeout_s, "time limit of a trial")
       .positive()
       .shows_default();
-  command.option("--max-probe-retries", arguments.retries,
-                 "retries of a trial that fails for another reason than memory")
+  command
+      .option("--max-probe-retries", arguments.retries,
+              "retries of a trial that fails for another reason than memory")
       .not_negative()
       .shows_default();
   command.option("--probe-log-dir", arguments.log_folder,
