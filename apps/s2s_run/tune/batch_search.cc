@@ -30,7 +30,7 @@ std::optional<int64_t> BatchSearch::next() const {
   if (num_trials_ == 0) return guess_;
   if (!fits_) {
     if (*too_many_ == 1) return std::nullopt;
-    return std::max<int64_t>(1, *too_many_ / 2);
+    return std::max<int64_t>(1, *too_many_ / 4);  // what fits says how much more does
   }
   const int64_t above = largest() + step_above();
   const int64_t end = too_many_.value_or(most_ + 1);
@@ -40,8 +40,8 @@ std::optional<int64_t> BatchSearch::next() const {
     const int64_t doubled = wanted > 0 ? wanted : 2 * largest();
     return std::clamp(doubled, above, std::min(most_, 8 * largest()));
   }
-  const bool is_inside = wanted >= above && wanted < end;
-  return is_inside ? wanted : std::max(above, (largest() + end) / 2);
+  if (wanted > 0 && wanted < end) return std::max(wanted, above);
+  return std::max(above, (largest() + end) / 2);
 }
 
 void BatchSearch::add(const BatchTrial& trial) {

@@ -65,7 +65,7 @@ class RandomRows : public DataSource {
 };
 
 /// A field of /proc/self/status, in bytes.
-double resident(const std::string& field) {
+double status_bytes(const std::string& field) {
   std::ifstream status("/proc/self/status");
   std::string name;
   double kibibytes = 0;
@@ -76,9 +76,13 @@ double resident(const std::string& field) {
   return 0;
 }
 
-/// Memory that is this process's own: without the files that it maps.
+/// Memory that this process has, or the most that it had. On a CPU this is what RLIMIT_DATA counts,
+/// whose peak the system does not keep: that of all addresses, less the ones that are no data.
 double own_bytes(at::Device device, bool peak) {
-  if (device.is_cpu()) return resident(peak ? "VmHWM" : "VmRSS") - resident("RssFile");
+  if (device.is_cpu()) {
+    const double data = status_bytes("VmData");
+    return peak ? status_bytes("VmPeak") - (status_bytes("VmSize") - data) : data;
+  }
   const auto stats = at::accelerator::getDeviceStats(device.index());
   return static_cast<double>(peak ? stats.reserved_bytes[0].peak : stats.reserved_bytes[0].current);
 }
@@ -114,6 +118,7 @@ void fit_codec_to_noise(Codec& codec) {
 
 void train_two_steps(const TuneArguments& arguments, const ProbeBatch& shape,
                      const Invocation& invocation) {
+  keep_freed_memory();
   Run setup(arguments.config, RunPurpose::kTrain, invocation);
   const std::unique_ptr<RunProcesses> processes = meet_other_ranks(setup);
   const RunBuilder& builder = setup.builder();

@@ -17,11 +17,6 @@ namespace {
 const Words kFourSteps = {"trainer.max_steps=4", "trainer.val_check_interval=2",
                           "trainer.limit_val_batches=1"};
 
-Words with(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 /// A complete event of a trace.
 struct Span {
   std::string name, category;
@@ -200,7 +195,7 @@ TEST_CASE("NeMo's NsightProfiling starts and stops nsys, with ranges that nest")
   while (std::getline(lines, line)) {
     all.push_back(line);
     if (line.starts_with("push ")) open.push_back(line.substr(5));
-    has_module |= line.starts_with("push llm.layers.0.mlp") && open.front() == "forward";
+    has_module |= line.starts_with("push llm.layers.0.mlp") && open.front().starts_with("forward,");
     has_shape |= contains(line, "aten::") && contains(line, "sizes = [[");
     if (line == "pop") {
       REQUIRE_FALSE(open.empty());
@@ -213,15 +208,18 @@ TEST_CASE("NeMo's NsightProfiling starts and stops nsys, with ranges that nest")
   CHECK(open.empty());
   CHECK(has_module);
   CHECK(has_shape);
-  CHECK(std::count(all.begin(), all.end(), "push update") == 1);
+  CHECK(std::count_if(all.begin(), all.end(), [](const std::string& call) {
+          return call.starts_with("push update,");
+        }) == 1);
 }
 
 TEST_CASE("where there is no CUDA, nsys is a warning, and training goes on") {
   const TemporaryFolder folder;
   const std::string output = train_tiny(
-      folder.path() / "run", {"trainer.max_steps=1", "~trainer.val_check_interval",
+      folder.path() / "run", {"trainer.max_steps=3", "~trainer.val_check_interval",
                               "trainer.profile={begin_step: 0, tool: nsys, nvtx_ranges: false}"});
-  CHECK(contains(output, "[run/profile] nsys records nothing of this run: no CUDA runtime"));
+  // No runtime is loaded, or one is, with LibTorch, and finds no driver.
+  CHECK(contains(output, "[run/profile] nsys records nothing of this run: "));
 }
 
 TEST_CASE("config check tells what is wrong with a profile and with NeMo's callback") {
@@ -234,11 +232,11 @@ TEST_CASE("config check tells what is wrong with a profile and with NeMo's callb
   CHECK(contains(checked("trainer.profile={begin_step: 5, end_step: 4}"),
                  "expected at least begin_step, 5"));
   CHECK(contains(checked("trainer.profile={end_step: 4}"), "trainer.profile.begin_step"));
-  CHECK(contains(checked("trainer.profile={begin_step: 5, tool: vtune}"), "trace or nsys"));
+  CHECK(contains(checked("trainer.profile={begin_step: 5, tool: vtune}"), "one of: trace, nsys"));
   const std::string target = "trainer.callbacks=[{_target_: parts.nsight.NsightProfiling, ";
   CHECK(contains(checked(target + "end_step: 4}]"), "trainer.callbacks.0.begin_step"));
   CHECK(contains(checked(target + "start_step: 3, end_step: 4, shape: 1}]"),
-                 "trainer.callbacks.0.shape"));
+                 "unknown key 'shape' in trainer.callbacks.0"));
   const std::string read = checked(target + "start_step: 3, end_step: 9}]");
   CHECK(contains(read,
                  "read as trainer.profile: {tool: nsys, begin_step: 3, end_step: 9, "

@@ -12,11 +12,6 @@ using nlohmann::json;
 
 namespace {
 
-Words with(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 Outcome tuned(const TemporaryFolder& folder, const Words& more) {
   return run_s2s(with(tiny_words("tune-batch", folder.path() / "run"), more));
 }
@@ -101,17 +96,18 @@ TEST_CASE(
   const TemporaryFolder folder;
   const Outcome none = tuned(folder, {"--buckets", "[4]", "--memory-limit", "60MB"});
   CHECK(none.exit_code == 1);
-  CHECK_MESSAGE(contains(none.output, "[tune/no-batch] one row of 4 s does not fit in 0.1 GB"),
+  CHECK_MESSAGE(contains(none.output, "[tune/no-batch] one row of 4 s does not fit in 60.0 MB"),
                 none.output);
   const Outcome slow = tuned(
       folder, {"--buckets", "[4]", "--probe-timeout-seconds", "0.05", "--max-probe-retries", "0"});
   CHECK(slow.exit_code == 1);
   CHECK(contains(slow.output, "[tune/probe] the trial with"));
   CHECK(contains(slow.output, "did not end within 0.05 s"));
+  const std::string empty = folder.write("empty.jsonl", "");
+  CHECK(contains(tuned(folder, {"data.train_ds.cuts_path=" + empty}).output, "[tune/no-cuts]"));
   CHECK(contains(run_s2s({"tune-batch"}).output, "CONFIG is missing"));
   CHECK(contains(run_s2s({"tune-batch", "-n", "canary"}).output, "model.llm.path"));
   CHECK(contains(tuned(folder, {"--supervisor-nnodes", "2"}).output, "--nproc-per-node"));
   CHECK(contains(tuned(folder, {"--buckets", "[0]"}).output, "[config/bounds] --buckets"));
-  CHECK(contains(tuned(folder, {"data.train_ds.limit=0", "--buckets", "[]"}).output,
-                 "[config/type] --buckets"));
+  CHECK(contains(tuned(folder, {"--buckets", "[]"}).output, "[config/type] --buckets"));
 }
