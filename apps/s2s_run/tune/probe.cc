@@ -6,15 +6,15 @@
 #include <sys/resource.h>
 
 #include <cmath>
-#include <fstream>
 #include <iostream>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/machine.h"
-#include "base/text.h"
 #include "run/run_parts.h"
 #include "run/run_processes.h"
+#include "s2s/foreign_text.h"
 #include "s2s_run/tune/tune_batch.h"
 
 namespace s2s::run {
@@ -66,12 +66,9 @@ class RandomRows : public DataSource {
 
 /// A field of /proc/self/status, in bytes.
 double status_bytes(const std::string& field) {
-  std::ifstream status("/proc/self/status");
-  std::string name;
-  double kibibytes = 0;
-  while (status >> name) {
-    if (name == field + ":" && status >> kibibytes) return kibibytes * 1024;
-    status.ignore(4096, '\n');
+  std::istringstream status(read_small_file("/proc/self/status", /*max_bytes=*/1 << 16));
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(field + ":")) return 1024 * std::stod(line.substr(field.size() + 1));
   }
   return 0;
 }

@@ -66,12 +66,16 @@ nlohmann::json result_in(const std::string& output) {
   return found;
 }
 
-/// The caching allocator of a GPU gets a share of its memory.
+/// The caching allocator of a GPU gets a share of its memory. LibTorch reads both variables.
 std::map<std::string, std::string> environment_of(double memory_fraction) {
-  const char* const name = "PYTORCH_ALLOC_CONF";
-  const char* const before = std::getenv(name);
-  const std::string fraction = fmt::format("per_process_memory_fraction:{}", memory_fraction);
-  return {{name, before == nullptr || *before == '\0' ? fraction : before + ("," + fraction)}};
+  const char* const names[] = {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"};
+  std::string settings;
+  for (const char* const name : names) {
+    const char* const written = std::getenv(name);
+    if (written != nullptr && *written != '\0') settings = std::string(written) + ",";
+  }
+  settings += fmt::format("per_process_memory_fraction:{}", memory_fraction);
+  return {{names[0], settings}, {names[1], settings}};
 }
 
 }  // namespace

@@ -229,7 +229,7 @@ int tune_batch(TuneArguments arguments, const Invocation& invocation) {
 }
 
 void add_nemo_options(const Command& command, TuneArguments& arguments) {
-  const char* const kNothing = "accepted for scripts of NeMo; without effect here";
+  const char* const kNothing = "ignored; accepted for scripts of NeMo";
   command.option("-c,--config-path", arguments.given_config, "CONFIG, as NeMo's scripts take it");
   command.option("-m,--module-name", arguments.module_name, kNothing);
   command.option("-n,--pretrained-name", arguments.pretrained_name, kNothing);

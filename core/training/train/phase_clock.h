@@ -10,6 +10,13 @@
 
 namespace s2s {
 
+/// The times of a run on this rank.
+struct RunTimes {
+  PhaseTimes phases;
+  double wall_s = 0;  // measured apart
+  int64_t steps = 0;
+};
+
 class PhaseClock {
  public:
   /// `waits`: of the collectives of the run, or null.

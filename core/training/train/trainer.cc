@@ -107,29 +107,6 @@ Trainer::QueuedStep Trainer::queue_step(int64_t step) {
   return queued;
 }
 
-std::vector<Batch> Trainer::next_batches(StepReport& report) {
-  std::vector<Batch> batches;
-  for (int64_t i = 0; i < settings_.accumulate; ++i) {
-    if (i > 0) begin_phase(report.step, TrainingPhase::kData);
-    const double start_s = now_s();
-    std::optional<Batch> batch = parts_.data->next();
-    report.data_wait_s += now_s() - start_s;
-    if (!batch) break;
-    const BatchWeight weight = parts_.model->weigh(*batch);  // reads lengths: still on the host
-    report.frames += weight.frames;
-    report.padded_frames += weight.padded_frames;
-    report.tokens += weight.tokens;
-    report.batch_size += batch->size();
-    report.audio_s += weight.audio_s;
-    report.model_flops += weight.model_flops;
-    report.encoder_flops += weight.encoder_flops;
-    begin_phase(report.step, TrainingPhase::kToDevice);
-    batches.push_back(on_device(*batch));
-  }
-  report.left_out_cuts = static_cast<int64_t>(parts_.data->left_out().size());
-  return batches;
-}
-
 LossSums Trainer::accumulate_gradients(const std::vector<Batch>& batches, double frames,
                                        const StepReport& report) {
   const int64_t data_size = parts_.strategy->mesh().data_size();

@@ -72,13 +72,6 @@ struct TrainerParts {
   CommWaits* comm_waits = nullptr;  // of the run's collectives; may be null
 };
 
-/// The times of a run on this rank.
-struct RunTimes {
-  PhaseTimes phases;
-  double wall_s = 0;  // measured apart
-  int64_t steps = 0;
-};
-
 class Trainer {
  public:
   /// Errors: [config/update-in-backward].

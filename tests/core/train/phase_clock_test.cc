@@ -81,9 +81,9 @@ TEST_CASE("every moment of a run belongs to a phase; each step's times add up to
   double steps_s = 0, phases_s = 0;
   for (const StepReport& step : recorder.steps) {
     steps_s += step.step_time_s;
-    for (const TrainingPhase phase : {TrainingPhase::kData, TrainingPhase::kToDevice,
-                                      TrainingPhase::kForward, TrainingPhase::kBackward,
-                                      TrainingPhase::kUpdate}) {
+    for (const TrainingPhase phase :
+         {TrainingPhase::kData, TrainingPhase::kToDevice, TrainingPhase::kForward,
+          TrainingPhase::kBackward, TrainingPhase::kUpdate}) {
       CHECK(step.phases.of(phase) > 0);
       phases_s += step.phases.of(phase);
     }
