@@ -20,6 +20,9 @@ std::string example_footer(const std::string& words) {
       {"plan",
        "s2s-run plan my.yaml --world-size 8 --gpu-memory 80GB --layouts\n"
        "  s2s-run plan my.yaml --mesh data=4,tensor=2 --sequence-length 2048"},
+      {"tune-batch",
+       "s2s-run tune-batch my.yaml --buckets '[5,10,20]' --memory-limit 4GiB\n"
+       "  s2s-run tune-batch my.yaml --nproc-per-node 8"},
       {"config show", "s2s-run config show my.yaml trainer.max_steps=50"},
       {"config check", "s2s-run config check my.yaml"},
       {"data synth", "s2s-run data synth runs/data --tiny"},

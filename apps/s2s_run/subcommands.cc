@@ -19,6 +19,7 @@ void translate_config(const std::vector<std::string>& llms, Config& config, Find
   translate_parts(config, findings, notes);
   translate_epochs(config, findings, notes);
   translate_loggers(config, findings, notes);
+  translate_profile(config, findings, notes);
   name_data_sources(config, notes);
   name_language_model(config, llms, findings, notes);
 }
@@ -45,6 +46,7 @@ void setup_subcommands(const Command& program) {
   setup_validate(program);
   setup_generate(program);
   setup_plan(program);
+  setup_tune_batch(program);
   setup_compare(program);
   setup_config(program);
   const Command data = program.group("data", "create, inspect and convert data sets");

@@ -17,6 +17,7 @@ void setup_new(const Command& program);
 void setup_plan(const Command& program);
 void setup_tokenizer(const Command& program);
 void setup_train(const Command& program);
+void setup_tune_batch(const Command& program);
 void setup_validate(const Command& program);
 
 void setup_checkpoint_export(const Command& group);

@@ -21,7 +21,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 CLASSES = ["open", "read", "write", "sync", "rename", "link", "unlink", "mkdir", "rmdir", "mmap",
            "flock", "thread", "spawn", "malloc", "truncate", "close", "stdio"]
 FIRED = 31
-OF_THE_MACHINE = {"step_time_s", "data_wait_s", "frames_per_s", "peak_memory_bytes"}
+OF_THE_MACHINE = {"utilization", "peak_memory_bytes"}  # and what ends in seconds
 ERROR = re.compile(r"^(?:\[rank \d+\] )?error: \[([a-z]+/[a-z0-9-]+|internal)\]", re.MULTILINE)
 STEP = re.compile(r"^step=(\d+)$")
 
@@ -129,7 +129,8 @@ def lasting_metrics(run_folder):
     path = run_folder / "metrics.jsonl"
     for line in path.read_text().splitlines() if path.exists() else []:
         try:
-            lines.append({k: v for k, v in json.loads(line).items() if k not in OF_THE_MACHINE})
+            lines.append({k: v for k, v in json.loads(line).items()
+                          if k not in OF_THE_MACHINE and not k.endswith("_s")})
         except ValueError:
             lines.append(None)
     return lines

@@ -8,13 +8,17 @@ Every number of every line of metrics.jsonl, relative to its size; times and mem
 import json
 import sys
 
-OF_THE_MACHINE = {"step_time_s", "data_wait_s", "frames_per_s", "peak_memory_bytes"}
+OF_THE_MACHINE = {"utilization", "peak_memory_bytes"}  # and what ends in seconds
+
+
+def lasts(key):
+    return key not in OF_THE_MACHINE and not key.endswith("_s")
 
 
 def lines(folder):
     with open(folder + "/metrics.jsonl") as file:
         found = [json.loads(line) for line in file]
-    return [{k: v for k, v in line.items() if k not in OF_THE_MACHINE} for line in found]
+    return [{k: v for k, v in line.items() if lasts(k)} for line in found]
 
 
 def difference(a, b):

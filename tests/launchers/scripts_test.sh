@@ -116,5 +116,9 @@ expect_text "$folder/run" \
   "torchrun --no-python --standalone --nproc-per-node 4 s2s-run train my.yaml a=b"
 expect_code 0 "$folder/profile" env "PATH=$folder/tools:$PATH" PROFILING=1 "$scripts/run.sh" my.yaml
 expect_text "$folder/profile" "nsys profile" "torchrun --no-python"
+expect_code 0 "$folder/steps" env "PATH=$folder/tools:$PATH" PROFILING=1 PROFILE_STEPS=5-10 \
+  "$scripts/run.sh" my.yaml
+expect_text "$folder/steps" "--capture-range=cudaProfilerApi" \
+  "train my.yaml trainer.profile={begin_step: 5, end_step: 10, tool: nsys, ranks: []}"
 
 finish "scripts for SLURM"

@@ -36,7 +36,7 @@ train_until_hit() {
     grep -qE "error: \[comm/(lost|timeout)\] rank $rank: [a-z_]+ '.*ranks 0-2; " \
       "$folder/$name.out" || complain "rank $rank names no collective" "$folder/$name.out"
   done
-  expect_twice "$name" "step:      [0-9]+, (data|forward and backward|update)$"
+  expect_twice "$name" "step:      [0-9]+, (data|forward|backward|update|report)$"
   expect_code 0 "$folder/$name.diagnosis" "$s2s_run" launch diagnose "$folder/$name"
 }
 

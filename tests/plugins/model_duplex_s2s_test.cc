@@ -51,6 +51,26 @@ TEST_CASE("padding does not count: a batch's losses are those of its rows") {
   }
 }
 
+TEST_CASE("the operations of a step are those that PyTorch counts, and of the parts that train") {
+  DuplexFixture f;
+  const Batch batch = make_batch({14, 9});
+  const auto model = f.model();
+  // 26 positions. tests/reference/flops_reference.py llm: a Llama of these sizes, both ways.
+  const double llm = 3654144, heads = 6.0 * 26 * (32 * 32 + 2 * 23 * 32);
+  CHECK(model->weigh(batch).model_flops == llm + heads);
+  CHECK(model->weigh(batch).audio_s == doctest::Approx(23 * 0.08));
+  const double encoder = model->weigh(batch).encoder_flops;
+  CHECK(encoder > 0);
+  const auto frozen = f.model();
+  for (const NamedTensor& p : frozen->named_parameters()) {
+    if (p.name.starts_with("llm.") || p.name.starts_with("perception.encoder.")) {
+      p.tensor->set_requires_grad(false);
+    }
+  }
+  CHECK(frozen->weigh(batch).encoder_flops == encoder / 3);
+  CHECK(frozen->weigh(batch).model_flops == llm + heads - 2.0 * 26 * 2 * 7680);
+}
+
 TEST_CASE("a row of a single frame has nothing to predict and takes nothing away") {
   DuplexFixture f;
   const Batch batch = make_batch({14, 1});

@@ -3,11 +3,12 @@
 // was used. The same code measures a CPU.
 
 #include <c10/core/Device.h>
-#include <c10/core/Event.h>
 
 #include <cstdint>
 #include <optional>
 #include <string>
+
+#include "base/moment.h"
 
 namespace s2s::run {
 
@@ -20,20 +21,6 @@ at::Device bench_device(const std::string& accelerator);
 
 /// Waits until the device has finished its work. Returns at once on a CPU.
 void wait_for_device(at::Device device);
-
-/// A point in time. On a device that computes asynchronously this is an event on its current
-/// stream, which nobody waits for here. On a CPU it is the host's clock.
-class Moment {
- public:
-  /// Now. `processor_time`: count what this thread computes instead (CPU only).
-  explicit Moment(at::Device device, bool processor_time = false);
-  /// Seconds from `earlier` to this moment. Waits until the device has passed both.
-  double since(const Moment& earlier) const;
-
- private:
-  double host_s_ = 0;
-  std::optional<c10::Event> event_;
-};
 
 /// Peaks of a device's caching allocator since `reset_device_peaks`. Units: bytes.
 struct DevicePeaks {

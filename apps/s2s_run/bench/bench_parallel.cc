@@ -198,7 +198,7 @@ ordered_json measure(const BenchParallelArguments& arguments, const RunProcesses
   const int64_t setup_bytes = resident("VmHWM");
   forget_high_water();
   measurement.run(world);
-  world.set_observer(processes.recorder());
+  world.set_observer(processes.waits());
   const int64_t peak_bytes = resident("VmHWM");
   const auto as_largest = [&world](int64_t bytes) {
     return static_cast<int64_t>(largest(world, static_cast<double>(bytes)));

@@ -73,12 +73,12 @@ class StepEnd : public RunObserver {
  public:
   StepEnd(StepClock& clock, int64_t first_step) : clock_(clock), first_step_(first_step) {}
   void on_phase(int64_t step, TrainingPhase phase) override {
-    const bool begins = phase == TrainingPhase::kData;
-    if (is_in_step_ && (begins || phase == TrainingPhase::kSave)) {
+    if (is_in_step_ && phase == TrainingPhase::kReport) {
       clock_.mark("optimizer");
       is_in_step_ = false;
     }
-    if (!begins) return;
+    if (phase != TrainingPhase::kData || step == step_) return;  // each micro-batch has the phase
+    step_ = step;
     if (step - first_step_ == kWarmUpSteps) clock_.clear();
     clock_.start();
     is_in_step_ = true;
@@ -87,6 +87,7 @@ class StepEnd : public RunObserver {
  private:
   StepClock& clock_;
   int64_t first_step_;
+  int64_t step_ = -1;
   bool is_in_step_ = false;
 };
 

@@ -5,19 +5,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <ctime>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 namespace s2s::run {
-
-double now_s(bool processor_time) {
-  timespec now{};
-  clock_gettime(processor_time ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 StepClock::StepClock(Block& model, at::Device device, bool processor_time)
     : device_(device), processor_time_(processor_time) {

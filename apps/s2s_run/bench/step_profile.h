@@ -12,9 +12,6 @@
 
 namespace s2s::run {
 
-/// Seconds of a monotonic clock: wall time, or CPU time of this thread.
-double now_s(bool processor_time);
-
 /// Assigns the time between two marks to the name of the second one. If a step does not run a part,
 /// its time counts for the next mark. Marks are moments of the device. They are read after the
 /// steps, so that the host does not wait in between.

@@ -201,6 +201,9 @@ constexpr std::array kAdvice = {
     Advice{"trainer", "check_val_every_n_epoch", kValidations},
     Advice{"trainer", "callbacks",
            "the functions of Lightning callbacks are built in; remove the key"},
+    Advice{"trainer", "profiler",
+           "write trainer.profile: {begin_step: N, end_step: M}; log.txt always has the times of "
+           "the phases"},
     Advice{"trainer", "overfit_batches", "write data.train_ds.limit: CUTS"},
     Advice{"trainer", "fast_dev_run", "write trainer.max_steps: 1"},
     Advice{"trainer", "gradient_accumulation_steps", kAccumulate},

@@ -60,6 +60,11 @@ void translate_epochs(Config& config, Findings& findings, ConfigNotes& notes);
 /// added to `findings`.
 void translate_loggers(Config& config, Findings& findings, ConfigNotes& notes);
 
+/// Turns NeMo's callback NsightProfiling (trainer.callbacks) into `trainer.profile`. Other
+/// callbacks stay. Errors: [config/unknown-key] and [config/missing] for its options, added to
+/// `findings`.
+void translate_profile(Config& config, Findings& findings, ConfigNotes& notes);
+
 /// Sets the name of data sources that have none. NeMo has only one data source.
 void name_data_sources(Config& config, ConfigNotes& notes);
 

@@ -63,8 +63,28 @@ void TrainerBlock::visit(OptionVisitor& v) {
     at_least(0));
   v("devices", devices, "number of processes on each machine; null, auto, -1: any number");
   v("num_nodes", num_nodes, "number of machines; null: any number", at_least(1));
+  v("peak_tflops", peak_tflops,
+    "TFLOP/s of each rank's device, to which the utilization in metrics.jsonl is relative; null: "
+    "those of a matrix product that is timed at the start",
+    at_least(0));
+  v("profile", profile, "the steps that a profiler records");
   v("strategy", strategy, "name of the parallel strategy, and its options", "strategy");
   v("communicator", communicator, "how the processes exchange tensors", "communicator");
+}
+
+void ProfileBlock::visit(OptionVisitor& v) {
+  v("begin_step", begin_step,
+    "first optimizer step to profile, counted from 0; null: no profile is recorded", at_least(0));
+  v("end_step", end_step, "last optimizer step to profile; null: begin_step", at_least(0));
+  v("ranks", ranks, "ranks to profile; empty: all", at_least(0));
+  v("shapes", shapes, "record the shapes of the operators' inputs");
+  v("tool", tool,
+    "trace: write a timeline (LibTorch's Kineto, for Perfetto, chrome://tracing and TensorBoard) "
+    "to profile/ in the run folder; nsys: switch Nsight Systems on and off with cudaProfilerStart "
+    "and cudaProfilerStop, for nsys profile --capture-range=cudaProfilerApi",
+    one_of({"trace", "nsys"}));
+  v("nvtx_ranges", nvtx_ranges,
+    "with nsys: ranges of phases, modules, operators, data and communication");
 }
 
 void CommunicatorBlock::visit(OptionVisitor& v) {

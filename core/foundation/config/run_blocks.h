@@ -25,6 +25,18 @@ struct LoraOptions {
   double scale() const { return lora_alpha / static_cast<double>(r); }
 };
 
+/// `trainer.profile`: the steps that a profiler records. Steps count from 0, as NeMo's do.
+struct ProfileBlock {
+  std::optional<int64_t> begin_step;  // none: no profile
+  std::optional<int64_t> end_step;    // the last one; none: begin_step
+  std::vector<int64_t> ranks = {0};
+  bool shapes = false;
+  std::string tool = "trace";
+  bool nvtx_ranges = true;
+  void visit(OptionVisitor& v);
+  int64_t last_step() const { return end_step.value_or(begin_step.value_or(-1)); }
+};
+
 /// `trainer`
 struct TrainerBlock {
   std::string accelerator = "auto";
@@ -48,6 +60,8 @@ struct TrainerBlock {
   int64_t max_skipped_steps = 20;
   std::optional<std::string> devices;
   std::optional<int64_t> num_nodes;
+  std::optional<double> peak_tflops;
+  ProfileBlock profile;
   Config strategy, communicator;
   void visit(OptionVisitor& v);
 };

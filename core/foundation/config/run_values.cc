@@ -65,6 +65,24 @@ void add_missing(const Config& node, const std::string& path, Findings& findings
   }
 }
 
+/// The last profiled step does not come before the first.
+void check_profile(const Config& config, Findings& findings) {
+  const std::string place = "trainer.profile.end_step";
+  const Config* const begin = config.find_path("trainer.profile.begin_step");
+  const bool has_begin = begin != nullptr && begin->is_scalar() && !begin->is_null();
+  const auto read = [&](const Config& node) {
+    if (!has_begin && !node.is_null()) {
+      throw missing_key_error("trainer.profile.begin_step", node, "the first step to profile");
+    }
+    if (!has_begin || node.is_null() || is_unresolved(*begin)) return;
+    const int64_t first = begin->as_int("trainer.profile.begin_step");
+    if (node.as_int(place) < first) {
+      throw bounds_error(place, node, "at least begin_step, " + std::to_string(first));
+    }
+  };
+  check_value(config.find_path(place), read, findings);
+}
+
 }  // namespace
 
 void check_missing(const Config& config, Findings& findings) { add_missing(config, "", findings); }
@@ -99,6 +117,7 @@ void check_run_values(const Config& config, Findings& findings) {
         config.find_path(path), [path](const Config& node) { duration_s(path, node); }, findings);
   }
   check_value(config.find_path("trainer.devices"), num_devices, findings);
+  check_profile(config, findings);
   check_patterns(config, "model.freeze_params", "", findings);
   check_patterns(config, "model.prevent_freeze_params", "", findings);
   check_patterns(config, "model.optimizer.lr_scales", "params", findings);

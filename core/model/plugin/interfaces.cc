@@ -21,6 +21,13 @@ Config Backbone::hf_config() const { return {}; }
 bool Backbone::steps_repeat() const { return false; }
 EncoderStream::~EncoderStream() = default;
 Encoder::~Encoder() = default;
+double Encoder::forward_flops(int64_t rows, int64_t num_samples) {
+  double parameters = 0;
+  for (const NamedTensor& parameter : named_parameters()) {
+    parameters += static_cast<double>(c10::multiply_integers(parameter.sizes));
+  }
+  return 2 * parameters * static_cast<double>(rows * output_width(num_samples));
+}
 CodecStream::~CodecStream() = default;
 Codec::~Codec() = default;
 Scorer::~Scorer() = default;

@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <mutex>
 #include <set>
 #include <sstream>
 
+#include "base/moment.h"
 #include "s2s/foreign_text.h"
 
 namespace s2s::run {
@@ -31,10 +31,6 @@ double waited_s(const std::string& schedstat) {
   std::istringstream numbers(read_small_file(schedstat, /*max_bytes=*/4096));
   double ran_ns = 0, waited_ns = 0;
   return numbers >> ran_ns >> waited_ns ? waited_ns / 1e9 : 0;
-}
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace

@@ -19,6 +19,19 @@ constexpr double kShownDataWait = 0.05, kShownProcessorWait = 0.2;
 /// Weight of the newest step in the running mean.
 constexpr double kNewest = 0.1;
 
+std::string rates(const StepReport& report) {
+  const auto per_s = [&report](double amount) { return amount / report.step_time_s; };
+  std::string text = fmt::format("{:.0f} frames/s  {:.0f} tokens/s  {:.2f} audio hours/h",
+                                 per_s(static_cast<double>(report.frames)),
+                                 per_s(static_cast<double>(report.tokens)), per_s(report.audio_s));
+  const double flops = report.model_flops + report.encoder_flops;
+  if (flops > 0) text += fmt::format("  {:.3g} TFLOP/s", 1e-12 * per_s(flops));
+  if (flops > 0 && report.peak_flops > 0) {
+    text += fmt::format("  utilization {:.1f} %", 100 * report.utilization());
+  }
+  return text;
+}
+
 std::string losses(const StepReport& report) {
   std::string text = fmt::format("loss {:.3f}", report.loss);
   for (const auto& [name, value] : report.parts) text += fmt::format("  {} {:.3f}", name, value);
@@ -40,9 +53,8 @@ void ProgressObserver::on_step(const StepReport& report) {
   step_s_ += kNewest * (report.step_time_s - step_s_);
   bar_.update(done, losses(report) + waiting());
   if (done % log_every_n_steps_ != 0) return;
-  log_.debug(fmt::format("step {}  {}  grad norm {:.3f}  lr {:.3g}  {:.0f} frames/s", done,
-                         losses(report), report.grad_norm, report.learning_rate,
-                         static_cast<double>(report.frames) / report.step_time_s));
+  log_.debug(fmt::format("step {}  {}  grad norm {:.3f}  lr {:.3g}  {}", done, losses(report),
+                         report.grad_norm, report.learning_rate, rates(report)));
 }
 
 std::string ProgressObserver::waiting() {

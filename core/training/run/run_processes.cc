@@ -46,6 +46,7 @@ RunProcesses::RunProcesses(const PluginHost& host, const Registries& registries,
   all.insert(all.end(), facts.begin(), facts.end());
   rendezvous_ = std::make_unique<Rendezvous>(place, all, settings);
   if (place.size > 1) recorder_ = std::make_unique<FlightRecorder>(rendezvous_->process(), flight);
+  if (recorder_) waits_ = std::make_unique<CommWaits>(recorder_.get());
   communicator_place_ = rendezvous_->process();
   if (recorder_) communicator_place_.timeout = recorder_->time_limit(communicator_place_.timeout);
   ProcessContext context;
@@ -53,7 +54,7 @@ RunProcesses::RunProcesses(const PluginHost& host, const Registries& registries,
   context.process = &communicator_place_;
   world_ = connect_group("world", place.rank,
                          [&] { return registries.create<Communicator>(communicator, context); });
-  world_->set_observer(recorder_.get());
+  world_->set_observer(waits_.get());
   first_ = std::make_unique<Rank0>(rendezvous_->process());
 }
 
@@ -88,6 +89,7 @@ std::unique_ptr<RunProcesses> meet_other_ranks(Run& setup, std::vector<AgreedFac
     throw comm_errors::other_device(name, device_name(its_device), device_name(device));
   }
   setup.builder().join(processes->rendezvous().process(), processes->world());
+  processes->waits()->set_device(setup.builder().device());
   setup.builder().set_entropy(std::stoull(
       processes->first().run("seeds", [&] { return std::to_string(setup.builder().entropy()); })));
   return processes;

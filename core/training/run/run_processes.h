@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/comm_waits.h"
 #include "comm/rank0.h"
 #include "comm/rendezvous.h"
 #include "flight/flight_recorder.h"
@@ -36,6 +37,9 @@ class RunProcesses {
   Communicator& world() const { return *world_; }
   /// Records the collectives of `world` and of its groups. Null for a single process.
   FlightRecorder* recorder() const { return recorder_.get(); }
+  /// Measures how long this rank waits for the collectives of `world` and of its groups. Null for
+  /// a single process.
+  CommWaits* waits() const { return waits_.get(); }
   /// Runs `body` and returns its result. When it throws, the other ranks are notified of the error.
   template <class Body>
   auto watched(const Body& body) const {
@@ -55,6 +59,7 @@ class RunProcesses {
   ProcessPlace communicator_place_;  // with the time limit for starting
   std::unique_ptr<Rendezvous> rendezvous_;
   std::unique_ptr<FlightRecorder> recorder_;
+  std::unique_ptr<CommWaits> waits_;
   std::unique_ptr<Communicator> world_;
   std::unique_ptr<Rank0> first_;
 };

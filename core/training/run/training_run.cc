@@ -29,6 +29,8 @@
 #include "run/run_parts.h"
 #include "run/run_processes.h"
 #include "run/run_start.h"
+#include "run/run_times.h"
+#include "run/step_profiler.h"
 #include "train/run_folder.h"
 #include "train/run_lock.h"
 
@@ -236,14 +238,42 @@ std::function<void(const std::string&)> early_end(const OpenRun& run, Trainer& t
   };
 }
 
+ProfiledRun profiled_run(const OpenRun& run, const RunParts& parts) {
+  ProfiledRun out{parts.model.get(), run.processes.waits(), run.setup.builder().device()};
+  out.rank = run.processes.place().rank;
+  out.folder = run.folder.path();
+  out.info = [&log = run.log](const std::string& message) { log.info(message); };
+  out.warn = [&log = run.log](const std::string& message) { log.warning(message); };
+  return out;
+}
+
+/// The trainer's settings, with what the ranks can compute in a second.
+TrainerSettings settings_with_peak(const OpenRun& run) {
+  const RunBuilder& builder = run.setup.builder();
+  TrainerSettings settings = trainer_settings(builder);
+  const std::optional<double>& given = builder.settings().trainer.peak_tflops;
+  const Precision& precision = builder.precision();
+  const at::ScalarType type = precision.autocast.value_or(precision.parameter_type);
+  const double of_rank = given ? 1e12 * *given : measured_flops(builder.device(), type);
+  settings.peak_flops = of_rank * static_cast<double>(run.processes.place().size);
+  return settings;
+}
+
+void log_times(const RunTimes& times, const OpenRun& run) {
+  const std::string table = time_table(times);
+  if (!table.empty()) run.log.debug(table);
+}
+
 /// Trains from `begin` on and reports to the run folder, the log and the console.
 Trainer::End train(const OpenRun& run, RunParts& parts, const RunState& begin,
                    const InterruptWatch& interrupt) {
   const RunBuilder& builder = run.setup.builder();
   const TrainerBlock& options = builder.settings().trainer;
-  TrainerSettings its_settings = trainer_settings(builder);
+  TrainerSettings its_settings = settings_with_peak(run);
   its_settings.used_time_s = run.used_time_s();
-  Trainer trainer(its_settings, parts.of_trainer());
+  TrainerParts trained = parts.of_trainer();
+  trained.comm_waits = run.processes.waits();
+  Trainer trainer(its_settings, trained);
   trainer.restore(begin.trainer_state);
   const auto warn = [&](const std::string& message) { run.log.warning(message); };
   std::unique_ptr<MetricsLog> metrics;
@@ -293,7 +323,10 @@ Trainer::End train(const OpenRun& run, RunParts& parts, const RunState& begin,
   trainer.stop_requested = [&] { return interrupt.requested(); };
   RecordedSteps recorded(run.processes.recorder(), trainer, begin.steps_done);
   trainer.add_observer(&recorded);
+  StepProfiler profiler(options.profile, profiled_run(run, parts));
+  trainer.add_observer(&profiler);
   const Trainer::End end = trainer.run(begin.steps_done);
+  log_times(trainer.times(), run);
   report_left_out(*parts.data, run.log);
   return end;
 }

@@ -57,6 +57,25 @@ KeptLines kept_lines(std::string_view text, int64_t steps_done) {
   return kept;
 }
 
+void add_rates(const StepReport& report, ordered_json& line) {
+  line["frames_per_s"] = static_cast<double>(report.frames) / report.step_time_s;
+  line["tokens_per_s"] = static_cast<double>(report.tokens) / report.step_time_s;
+  line["audio_hours_per_s"] = report.audio_s / 3600 / report.step_time_s;
+  if (report.model_flops + report.encoder_flops == 0) return;
+  line["model_tflops_per_s"] = 1e-12 * report.model_flops / report.step_time_s;
+  line["encoder_tflops_per_s"] = 1e-12 * report.encoder_flops / report.step_time_s;
+  if (report.peak_flops > 0) line["utilization"] = report.utilization();
+}
+
+void add_phases(const PhaseTimes& phases, ordered_json& line) {
+  line["time_data_s"] = phases.of(TrainingPhase::kData);
+  line["time_to_device_s"] = phases.of(TrainingPhase::kToDevice);
+  line["time_forward_s"] = phases.of(TrainingPhase::kForward);
+  line["time_backward_s"] = phases.of(TrainingPhase::kBackward);
+  line["time_communication_s"] = phases.communication_s;
+  line["time_optimizer_s"] = phases.of(TrainingPhase::kUpdate);
+}
+
 ordered_json line_of(const StepReport& report) {
   ordered_json line;
   line["step"] = report.step + 1;
@@ -74,7 +93,8 @@ ordered_json line_of(const StepReport& report) {
       1 - static_cast<double>(report.frames) / static_cast<double>(report.padded_frames);
   line["step_time_s"] = report.step_time_s;
   line["data_wait_s"] = report.data_wait_s;
-  line["frames_per_s"] = static_cast<double>(report.frames) / report.step_time_s;
+  add_rates(report, line);
+  add_phases(report.phases, line);
   line["peak_memory_bytes"] = peak_memory_bytes();
   if (const DeviceMemory& device = report.device_memory; device.reserved_bytes > 0) {
     line["device_peak_bytes"] = device.peak_bytes;

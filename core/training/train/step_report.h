@@ -1,6 +1,7 @@
 #pragma once
 // Reports and observers of a run. The trainer itself prints nothing.
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -12,6 +13,34 @@
 #include "train/device_memory.h"
 
 namespace s2s {
+
+enum class TrainingPhase {
+  kData,      // the batches
+  kToDevice,  // their copies to the device
+  kForward,
+  kBackward,
+  kUpdate,
+  kReport,  // reading the numbers of a step, metrics, loggers, the console
+  kValidate,
+  kSave
+};
+constexpr size_t kNumTrainingPhases = 8;
+inline const char* to_string(TrainingPhase phase) {
+  constexpr std::array<const char*, kNumTrainingPhases> kNames = {
+      "data", "host to device", "forward", "backward", "update", "report", "validate", "save"};
+  return kNames[static_cast<size_t>(phase)];
+}
+
+/// Seconds of the phases of a rank.
+struct PhaseTimes {
+  std::array<double, kNumTrainingPhases> phase_s{};  // without the next one
+  double communication_s = 0;                        // waiting for collectives, in all phases
+
+  double& of(TrainingPhase phase) { return phase_s[static_cast<size_t>(phase)]; }
+  double of(TrainingPhase phase) const { return phase_s[static_cast<size_t>(phase)]; }
+  double sum() const;
+  void add(const PhaseTimes& other);
+};
 
 /// One optimizer step, over all data ranks.
 struct StepReport {
@@ -25,11 +54,17 @@ struct StepReport {
   int64_t frames = 0;         // valid predicted frames of all micro-batches
   int64_t padded_frames = 0;  // frames of all micro-batches, including padding
   int64_t tokens = 0;
-  int64_t batch_size = 0;  // rows of all micro-batches
+  int64_t batch_size = 0;                     // rows of all micro-batches
+  double audio_s = 0;                         // user audio of all micro-batches, without padding
+  double model_flops = 0, encoder_flops = 0;  // as in BatchWeight
+  double peak_flops = 0;                      // what all ranks can do in a second; 0: unknown
   double step_time_s = 0;
   double data_wait_s = 0;     // of it: waiting for batches, the longest of the data ranks
+  PhaseTimes phases;          // of this rank; kReport, kValidate and kSave are from before the step
   int64_t left_out_cuts = 0;  // bad cuts that were left out so far
   DeviceMemory device_memory;
+  /// The share of peak_flops that the products of forward and backward took.
+  double utilization() const { return (model_flops + encoder_flops) / step_time_s / peak_flops; }
 };
 
 /// An update that was skipped because its gradients were not finite.
@@ -56,12 +91,6 @@ struct ValidationReport {
   std::vector<ValidationExample> examples;
   std::map<std::string, LoggedHistogram> histograms;  // by the name of the parameter
 };
-
-enum class TrainingPhase { kData, kForwardBackward, kUpdate, kValidate, kSave };
-inline const char* to_string(TrainingPhase phase) {
-  constexpr const char* kNames[] = {"data", "forward and backward", "update", "validate", "save"};
-  return kNames[static_cast<size_t>(phase)];
-}
 
 /// Receives the events of a training run. The trainer's thread calls the observers in the order in
 /// which they were added.

@@ -46,13 +46,18 @@ std::vector<int64_t*> counts_of(StepReport& report) {
           &report.left_out_cuts};
 }
 
+std::vector<double*> amounts_of(StepReport& report) {
+  return {&report.audio_s, &report.model_flops, &report.encoder_flops};
+}
+
 /// Places in `StepSums::numbers`.
 constexpr size_t kOwnLoss = 0;
 constexpr size_t kLoss = kOwnLoss + 1;
 constexpr size_t kParts = kLoss + 1;
 constexpr size_t kWishes = kParts + kPartSlots;
 constexpr size_t kCounts = kWishes + 2;
-constexpr size_t kDigest = kCounts + 5;
+constexpr size_t kAmounts = kCounts + 5;
+constexpr size_t kDigest = kAmounts + 3;
 constexpr size_t kWaits = kDigest + Digest::kSize;  // one for each data rank
 
 /// What the hosts know, from kWishes on.
@@ -60,6 +65,7 @@ at::Tensor host_numbers(const ParallelStrategy& strategy, StepReport report,
                         const std::vector<std::string>& names, RankWishes own) {
   std::vector<double> numbers = {own.stop ? 1.0 : 0.0, own.save ? 1.0 : 0.0};
   for (const int64_t* count : counts_of(report)) numbers.push_back(static_cast<double>(*count));
+  for (const double* amount : amounts_of(report)) numbers.push_back(*amount);
   Digest::add(joined(names, ", "), numbers);
   const size_t waits = numbers.size();
   numbers.resize(waits + static_cast<size_t>(strategy.mesh().data_size()), 0);
@@ -114,6 +120,7 @@ RankWishes read_sums(ParallelStrategy& strategy, const StepSums& sums,
   for (size_t i = 0; i < sums.names.size(); ++i) report.parts[sums.names[i]] += parts[i];
   size_t next = kCounts;
   for (int64_t* count : counts_of(report)) *count = std::llround(numbers[next++]);
+  for (double* amount : amounts_of(report)) *amount = numbers[next++];
   const double* const waits = &numbers[kWaits];
   report.data_wait_s = *std::max_element(waits, waits + strategy.mesh().data_size());
   return {numbers[kWishes] > 0, numbers[kWishes + 1] > 0};

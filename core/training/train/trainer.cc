@@ -15,12 +15,15 @@ Trainer::Trainer(TrainerSettings settings, TrainerParts parts)
       loss_scale_(settings.precision.scales_loss(), settings.device),
       update_(*parts.model, *parts.strategy, *parts.optimizer, settings.max_grad_norm),
       copies_(settings.device),
+      clock_(settings.device, parts.comm_waits),
       is_alone_(parts.strategy->mesh().world_size() == 1) {
   if (settings.update_in_backward) update_in_backward();
 }
 
 Trainer::End Trainer::run(int64_t first_step) {
+  times_ = {};
   started_s_ = saved_s_ = now_s();
+  clock_.begin(TrainingPhase::kReport);
   TrainedBuffers buffers(*parts_.model, *parts_.strategy);
   int64_t saved = first_step;
   done_ = first_step;
@@ -55,7 +58,7 @@ Trainer::End Trainer::run(int64_t first_step) {
     }
   }
   S2S_ASSERT(saved == done_, "a run ends with a checkpoint of its last step");
-  for (RunObserver* observer : observers_) observer->on_end(done_);
+  end_run(done_);
   return is_last(done_) || done_ > settings_.max_steps ? End::kFinished : End::kStopped;
 }
 
@@ -75,15 +78,15 @@ void Trainer::train_step(int64_t step) {
 
 Trainer::QueuedStep Trainer::queue_step(int64_t step) {
   QueuedStep queued;
-  queued.start_s = now_s();
   StepReport& report = queued.report;
   report.step = step;
   begin_phase(step, TrainingPhase::kData);
+  queued.start_s = now_s();
   const std::vector<Batch> batches = next_batches(report);
   for (const Batch& batch : batches) {
     for (const std::string& id : batch.ids) queued.batch_ids += id + "\n";
   }
-  begin_phase(step, TrainingPhase::kForwardBackward);
+  begin_phase(step, TrainingPhase::kForward);
   parts_.model->train(true);
   parts_.strategy->begin_step(*parts_.model);
   const bool has_data = static_cast<int64_t>(batches.size()) == settings_.accumulate;
@@ -96,30 +99,14 @@ Trainer::QueuedStep Trainer::queue_step(int64_t step) {
       parts_.schedule->learning_rate(step, parts_.optimizer->base_learning_rate());
   if (backward_update_) backward_update_->begin(report.learning_rate);
   const LossSums losses = accumulate_gradients(batches, all.frames, report);
-  begin_phase(step, TrainingPhase::kUpdate);
   parts_.strategy->finish_backward(*parts_.model);
+  begin_phase(step, TrainingPhase::kUpdate);
   queued.sums = sum_over_data(*parts_.strategy, report, losses, wishes());
   queued.numbers = update(report, queued.sums);
   report.device_memory = take_device_memory(settings_.device);
+  report.peak_flops = settings_.peak_flops;
+  queued.marks = clock_.take();
   return queued;
-}
-
-std::vector<Batch> Trainer::next_batches(StepReport& report) {
-  std::vector<Batch> batches;
-  for (int64_t i = 0; i < settings_.accumulate; ++i) {
-    const double start_s = now_s();
-    std::optional<Batch> batch = parts_.data->next();
-    report.data_wait_s += now_s() - start_s;
-    if (!batch) break;
-    const BatchWeight weight = parts_.model->weigh(*batch);  // reads lengths: still on the host
-    report.frames += weight.frames;
-    report.padded_frames += weight.padded_frames;
-    report.tokens += weight.tokens;
-    report.batch_size += batch->size();
-    batches.push_back(on_device(*batch));
-  }
-  report.left_out_cuts = static_cast<int64_t>(parts_.data->left_out().size());
-  return batches;
 }
 
 LossSums Trainer::accumulate_gradients(const std::vector<Batch>& batches, double frames,
@@ -130,6 +117,7 @@ LossSums Trainer::accumulate_gradients(const std::vector<Batch>& batches, double
   const StepContext context = {report.step, frames, settings_.accumulate * data_size};
   LossSums losses;
   for (const Batch& batch : batches) {
+    if (place.index > 0) begin_phase(report.step, TrainingPhase::kForward);
     seed_generators(settings_.seed, place);
     parts_.strategy->begin_micro_batch(*parts_.model, ++place.index == settings_.accumulate);
     LossTerms loss;
@@ -137,6 +125,7 @@ LossSums Trainer::accumulate_gradients(const std::vector<Batch>& batches, double
       const AutocastScope autocast(settings_.precision, settings_.device.type());
       loss = parts_.model->training_loss(batch, context);
     }
+    begin_phase(report.step, TrainingPhase::kBackward);
     (loss_scale_.is_on() ? loss.total * loss_scale_.value() : loss.total).backward();
     losses.add(loss);
   }

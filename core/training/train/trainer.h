@@ -21,6 +21,7 @@
 #include "s2s/kinds/strategy.h"
 #include "train/backward_update.h"
 #include "train/gradient_update.h"
+#include "train/phase_clock.h"
 #include "train/step_report.h"
 #include "train/step_sums.h"
 #include "train/trainer_settings.h"
@@ -34,6 +35,7 @@ struct TrainerParts {
   ParallelStrategy* strategy = nullptr;
   Optimizer* optimizer = nullptr;
   Schedule* schedule = nullptr;
+  CommWaits* comm_waits = nullptr;  // of the run's collectives; may be null
 };
 
 class Trainer {
@@ -59,6 +61,9 @@ class Trainer {
   /// Ends the run after this step, as after the last one. All ranks must call it in the same step.
   void finish_early() { is_finished_early_ = true; }
 
+  /// The times of the last `run`.
+  const RunTimes& times() const { return times_; }
+
   /// State of the trainer that is not part of the model, the optimizer or the data: a short text,
   /// equal on all ranks. `restore` accepts "" for the initial state.
   std::string state() const;
@@ -72,11 +77,12 @@ class Trainer {
     double start_s = 0;
     StepSums sums;
     LateNumbers numbers;  // of `sums`, then the gradient norm and the loss scale
+    std::vector<PhaseClock::Mark> marks;
   };
 
-  static double now_s();
   void update_in_backward();
   void begin_phase(int64_t step, TrainingPhase phase);
+  void end_run(int64_t steps_done);
   QueuedStep queue_step(int64_t step);
   void train_step(int64_t step);
   void report_queued_step();
@@ -102,6 +108,8 @@ class Trainer {
   GradientUpdate update_;
   std::unique_ptr<BackwardUpdate> backward_update_;  // null: the update follows the backward
   SideStream copies_;                                // of batches
+  PhaseClock clock_;
+  RunTimes times_;
   bool is_alone_;
   std::optional<QueuedStep> queued_;
   int64_t num_skipped_ = 0;

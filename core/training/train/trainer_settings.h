@@ -37,6 +37,7 @@ struct TrainerSettings {
   double used_time_s = 0;           // of it, before `run` is called
   bool keeps_average = false;       // the optimizer is an AveragingOptimizer
   uint64_t seed = 0;                // for random numbers in the model
+  double peak_flops = 0;            // of all ranks, in a second; 0: unknown
   Precision precision;
   at::Device device = at::kCPU;
 };

@@ -3,7 +3,6 @@
 #include <ATen/Context.h>
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "base/foreign_json.h"
@@ -27,12 +26,15 @@ void seed_generators(uint64_t seed, const MicroBatchPlace& place) {
   at::manual_seed(mixed(mixed(seed) ^ static_cast<uint64_t>(place.number())));
 }
 
-double Trainer::now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 void Trainer::begin_phase(int64_t step, TrainingPhase phase) {
   for (RunObserver* observer : observers_) observer->on_phase(step, phase);
+  clock_.begin(phase);
+}
+
+void Trainer::end_run(int64_t steps_done) {
+  times_.phases.add(clock_.finish());
+  times_.wall_s = now_s() - started_s_;
+  for (RunObserver* observer : observers_) observer->on_end(steps_done);
 }
 
 bool Trainer::is_validation_due(int64_t steps_done) const {
@@ -77,6 +79,29 @@ void Trainer::write_checkpoint(int64_t steps_done) {
   const std::string folder = save_checkpoint(steps_done);
   save_s_ = std::max(now_s() - begin_s, last_save_s ? last_save_s() : 0);
   for (RunObserver* observer : observers_) observer->on_checkpoint(steps_done, folder);
+}
+
+std::vector<Batch> Trainer::next_batches(StepReport& report) {
+  std::vector<Batch> batches;
+  for (int64_t i = 0; i < settings_.accumulate; ++i) {
+    if (i > 0) begin_phase(report.step, TrainingPhase::kData);
+    const double start_s = now_s();
+    std::optional<Batch> batch = parts_.data->next();
+    report.data_wait_s += now_s() - start_s;
+    if (!batch) break;
+    const BatchWeight weight = parts_.model->weigh(*batch);  // reads lengths: still on the host
+    report.frames += weight.frames;
+    report.padded_frames += weight.padded_frames;
+    report.tokens += weight.tokens;
+    report.batch_size += batch->size();
+    report.audio_s += weight.audio_s;
+    report.model_flops += weight.model_flops;
+    report.encoder_flops += weight.encoder_flops;
+    begin_phase(report.step, TrainingPhase::kToDevice);
+    batches.push_back(on_device(*batch));
+  }
+  report.left_out_cuts = static_cast<int64_t>(parts_.data->left_out().size());
+  return batches;
 }
 
 /// Copied while the device computes the step before.

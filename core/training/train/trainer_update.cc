@@ -58,6 +58,7 @@ LateNumbers Trainer::update(const StepReport& report, const StepSums& sums) {
       backward_update_ ? backward_update_->end() : update_.run(report.learning_rate, scale);
   if (backward_update_) parts_.strategy->after_update(*parts_.model);
   loss_scale_.update(update.found_inf);
+  begin_phase(report.step, TrainingPhase::kReport);  // before the mark that the numbers wait for
   std::vector<at::Tensor> numbers = {sums.numbers};
   for (const at::Tensor& number : {update.grad_norm, scale}) {
     if (!number.defined()) continue;
@@ -74,6 +75,9 @@ void Trainer::report_queued_step() {
   queued_.reset();
   StepReport& report = step.report;
   const std::vector<double> numbers = step.numbers.read();
+  report.phases = PhaseClock::read(step.marks);
+  times_.phases.add(report.phases);
+  ++times_.steps;
   const RankWishes agreed = read_sums(*parts_.strategy, step.sums, numbers, report);
   if (!is_alone_) agreed_ |= agreed;
   if (!std::isfinite(report.loss)) {

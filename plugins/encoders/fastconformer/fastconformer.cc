@@ -42,6 +42,10 @@ int64_t FastConformer::output_width(int64_t num_samples) const {
 
 int64_t FastConformer::output_dim() const { return encoder_.output_dim(); }
 
+double FastConformer::forward_flops(int64_t rows, int64_t num_samples) {
+  return encoder_.forward_flops(rows, front_end_.width(num_samples));
+}
+
 int64_t FastConformer::sample_rate_hz() const { return options_.preprocessor.sample_rate; }
 
 double FastConformer::frame_rate_hz() const {

@@ -18,6 +18,7 @@ class FastConformer : public Encoder {
   int64_t output_frames(int64_t num_samples) const override;
   int64_t output_width(int64_t num_samples) const override;
   int64_t output_dim() const override;
+  double forward_flops(int64_t rows, int64_t num_samples) override;
   int64_t sample_rate_hz() const override;
   double frame_rate_hz() const override;
   std::unique_ptr<EncoderStream> open_stream(int64_t batch_size) override;

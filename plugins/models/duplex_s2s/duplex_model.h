@@ -10,6 +10,7 @@
 #include "channels.h"
 #include "duplex_options.h"
 #include "perception.h"
+#include "product_weights.h"
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/speech_model.h"
 #include "s2s/registry.h"
@@ -94,6 +95,9 @@ class DuplexModel : public SpeechModel {
   friend class TrainingStep;
 
   void rest_frozen_parts();
+  /// Adds the floating-point operations of a micro-batch to its counts. `width`: frames that the
+  /// language model gets from each row.
+  void add_flops(const Batch& batch, int64_t width, BatchWeight& weight);
   /// The language model's plan with the module paths of this model.
   ShardPlan backbone_plan(const MeshShape& mesh) const;
   /// Adds the embedding of each codebook to sum [B, T, H]. The order of the sums is NeMo's:
@@ -115,6 +119,7 @@ class DuplexModel : public SpeechModel {
   std::unique_ptr<Embedding> embed_held_text_;
   Linear audio_head_;
   std::unique_ptr<UserTextHead> user_text_;
+  std::unique_ptr<ProductWeights> product_weights_;  // null before the first micro-batch
 };
 
 }  // namespace s2s::duplex

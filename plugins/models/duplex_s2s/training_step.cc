@@ -275,6 +275,8 @@ BatchWeight DuplexModel::weigh(const Batch& batch) {
     weight.frames += std::max<int64_t>(frames - 1, 0);  // a single frame has no label
   }
   weight.tokens = weight.frames * (parts_.num_codebooks + 1);
+  weight.audio_s = lens_B.sum().item<double>() / static_cast<double>(source_sample_rate_hz());
+  add_flops(batch, width - 1, weight);
   return weight;
 }
 

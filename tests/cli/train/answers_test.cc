@@ -17,11 +17,6 @@ const Words kListening = {"trainer.max_steps=4", "trainer.val_check_interval=2",
                           "trainer.limit_val_batches=3", "model.lr_scheduler.warmup_steps=0",
                           "model.scoring_asr={name: pocketsphinx}"};
 
-Words with(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 std::vector<ordered_json> lines_of(const fs::path& run, bool are_validations) {
   std::vector<ordered_json> lines;
   for (const ordered_json& line : metrics(run)) {

@@ -77,10 +77,13 @@ std::vector<nlohmann::ordered_json> metrics(const fs::path& folder) {
 std::vector<std::string> lasting_metrics(const fs::path& folder) {
   std::vector<std::string> lines;
   for (nlohmann::ordered_json& line : metrics(folder)) {
-    for (const char* key : {"step_time_s", "data_wait_s", "frames_per_s", "peak_memory_bytes"}) {
-      line.erase(key);
+    nlohmann::ordered_json lasting;
+    for (const auto& [key, value] : line.items()) {
+      if (!key.ends_with("_s") && key != "utilization" && key != "peak_memory_bytes") {
+        lasting[key] = value;
+      }
     }
-    lines.push_back(line.dump());
+    lines.push_back(lasting.dump());
   }
   return lines;
 }

@@ -14,6 +14,10 @@
 namespace s2s::test {
 
 using Words = std::vector<std::string>;
+inline Words with(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
 
 /// The spoken set that all tests of this program share, made at its first use.
 const std::filesystem::path& tiny_set();

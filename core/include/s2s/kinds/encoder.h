@@ -39,6 +39,9 @@ class Encoder : public Block {
   /// wider than its longest valid row when the samples fill whole frames.)
   virtual int64_t output_width(int64_t num_samples) const = 0;
   virtual int64_t output_dim() const = 0;
+  /// Floating-point operations of the products of one `forward` with `rows` rows that are padded to
+  /// `num_samples`. Default: 2 for each parameter and output frame.
+  virtual double forward_flops(int64_t rows, int64_t num_samples);
   virtual int64_t sample_rate_hz() const = 0;
   virtual double frame_rate_hz() const = 0;
   /// Errors: [encoder/not-streamable] when the configuration has unlimited look-ahead.

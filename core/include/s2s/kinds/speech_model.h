@@ -31,6 +31,11 @@ struct BatchWeight {
   int64_t frames = 0;         // the loss normalizer N: valid frames minus one, summed over rows
   int64_t padded_frames = 0;  // frames including padding, for the padding ratio
   int64_t tokens = 0;         // text and audio tokens that are predicted
+  double audio_s = 0;         // user audio, without padding
+  /// Floating-point operations of the products of forward and backward, by formula: those of the
+  /// encoder, and those of all other parts. 0: unknown.
+  double encoder_flops = 0;
+  double model_flops = 0;
 };
 
 /// Properties of the optimizer step that the losses of a micro-batch depend on.

@@ -103,6 +103,9 @@ class ConformerEncoder : public Block {
   int64_t output_frames(int64_t num_frames) const;
   int64_t output_dim() const;
   int64_t subsampling_factor() const;
+  /// Floating-point operations of the products of one `forward` with `rows` rows of `num_frames`
+  /// input frames. Attention counts all pairs of frames.
+  double forward_flops(int64_t rows, int64_t num_frames);
   /// The sharding plan: all modules are replicated on the tensor axis; each layer is a sharded
   /// unit.
   ShardPlan configure_model() const;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -27,6 +28,11 @@ struct ConformerEncoder::Parts {
   ShardPlan plan;
   at::Tensor visible_TT, positions_PH;  // cached for the last shape
   ConformerOptions::Context visible_context{-1, -1};
+  /// Elements of the matrices that every frame, and every relative position, is multiplied with.
+  struct Matrices {
+    double of_frames = 0, of_positions = 0;
+  };
+  std::optional<Matrices> matrices;  // counted at the first use
 
   const at::Tensor& first_weight() const { return striding ? striding->weight() : linear->weight; }
 };
@@ -152,6 +158,37 @@ int64_t ConformerEncoder::output_frames(int64_t num_frames) const {
 
 int64_t ConformerEncoder::output_dim() const {
   return parts_->out_proj ? parts_->options.feat_out : parts_->options.d_model;
+}
+
+namespace {
+
+ConformerEncoder::Parts::Matrices count_matrices(Block& encoder, bool is_striding) {
+  ConformerEncoder::Parts::Matrices matrices;
+  for (const NamedTensor& parameter : encoder.named_parameters()) {
+    const std::string& name = parameter.name;
+    if (parameter.sizes.size() < 2 || name.find("pos_bias") != std::string::npos) continue;
+    if (is_striding && name.starts_with("pre_encode.")) continue;
+    const bool is_of_positions = name.find("linear_pos.") != std::string::npos;
+    (is_of_positions ? matrices.of_positions : matrices.of_frames) +=
+        static_cast<double>(c10::multiply_integers(parameter.sizes));
+  }
+  return matrices;
+}
+
+}  // namespace
+
+double ConformerEncoder::forward_flops(int64_t rows, int64_t num_frames) {
+  Parts& parts = *parts_;
+  if (!parts.matrices) parts.matrices = count_matrices(*this, parts.striding != nullptr);
+  const auto frames = static_cast<double>(output_frames(num_frames));
+  const double positions = 2 * frames - 1;  // relative ones, shared by all rows
+  // Scores of the contents and of the positions, and the weighted values.
+  const double attention = frames * (2 * frames + positions) *
+                           static_cast<double>(parts.options.d_model * parts.options.n_layers);
+  const double row = 2 * (parts.matrices->of_frames * frames + attention);
+  const double subsampling = parts.striding ? parts.striding->forward_flops(num_frames) : 0;
+  return static_cast<double>(rows) * (row + subsampling) +
+         2 * parts.matrices->of_positions * positions;
 }
 
 int64_t ConformerEncoder::subsampling_factor() const { return parts_->options.subsampling_factor; }

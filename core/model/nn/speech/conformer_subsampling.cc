@@ -54,6 +54,20 @@ int64_t StridingSubsampling::output_frames(int64_t num_frames) const {
   return num_frames;
 }
 
+double StridingSubsampling::forward_flops(int64_t num_frames) const {
+  const auto channels = static_cast<double>(shape_.channels);
+  int64_t bands = shape_.feat_in;
+  double products = 0;
+  for (size_t i = 0; i < stages_.size(); ++i) {
+    num_frames = thinned(num_frames);
+    bands = thinned(bands);
+    const double of_place = 9 * channels + (i == 0 ? 0 : channels * channels);
+    products += static_cast<double>(num_frames * bands) * of_place;
+  }
+  const auto width = static_cast<double>(shape_.d_model);
+  return 2 * (products + static_cast<double>(num_frames * bands) * channels * width);
+}
+
 at::Tensor StridingSubsampling::output_frames(const at::Tensor& lengths_B) const {
   at::Tensor lengths = lengths_B;
   for (int64_t i = 0; i < shape_.num_stages; ++i) lengths = thinned(lengths);

@@ -44,6 +44,8 @@ class StridingSubsampling : public BlockOf<const at::Tensor&> {
   int64_t output_frames(int64_t num_frames) const;
   at::Tensor output_frames(const at::Tensor& lengths_B) const;
   const at::Tensor& weight() const { return out_->weight; }
+  /// Floating-point operations of the products for one row of `num_frames` input frames.
+  double forward_flops(int64_t num_frames) const;
 
  protected:
   at::Tensor forward(const at::Tensor& x_BTF, const at::Tensor& lengths_B) override;
