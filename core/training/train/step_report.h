@@ -26,6 +26,7 @@ struct StepReport {
   int64_t padded_frames = 0;  // frames of all micro-batches, including padding
   int64_t tokens = 0;
   int64_t batch_size = 0;  // rows of all micro-batches
+  int64_t batch_hash = 0;  // of the ids of all rows, in any order: equal for equal batches
   double step_time_s = 0;
   double data_wait_s = 0;     // of it: waiting for batches, the longest of the data ranks
   int64_t left_out_cuts = 0;  // bad cuts that were left out so far
@@ -70,6 +71,9 @@ class RunObserver {
   virtual ~RunObserver() = default;
   /// Called when a phase begins. `step` is 0-based.
   virtual void on_phase(int64_t /*step*/, TrainingPhase /*phase*/) {}
+  /// Called when the batch of a step is there. `step` is 0-based. `ids`: those of this rank's
+  /// rows, each followed by a newline.
+  virtual void on_batch(int64_t /*step*/, const std::string& /*ids*/) {}
   virtual void on_step(const StepReport&) {}
   virtual void on_skipped_step(const SkippedStep&) {}
   virtual void on_validation(const ValidationReport&) {}

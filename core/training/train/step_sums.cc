@@ -43,7 +43,7 @@ class Digest {
 
 std::vector<int64_t*> counts_of(StepReport& report) {
   return {&report.frames, &report.padded_frames, &report.tokens, &report.batch_size,
-          &report.left_out_cuts};
+          &report.left_out_cuts, &report.batch_hash};
 }
 
 /// Places in `StepSums::numbers`.
@@ -52,7 +52,7 @@ constexpr size_t kLoss = kOwnLoss + 1;
 constexpr size_t kParts = kLoss + 1;
 constexpr size_t kWishes = kParts + kPartSlots;
 constexpr size_t kCounts = kWishes + 2;
-constexpr size_t kDigest = kCounts + 5;
+constexpr size_t kDigest = kCounts + 6;
 constexpr size_t kWaits = kDigest + Digest::kSize;  // one for each data rank
 
 /// What the hosts know, from kWishes on.

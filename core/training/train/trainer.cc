@@ -2,12 +2,21 @@
 
 #include <ATen/ATen.h>
 
+#include "base/fnv.h"
 #include "s2s/error.h"
 #include "train/loss_sums.h"
 #include "train/step_sums.h"
 #include "train/train_errors.h"
 
 namespace s2s {
+namespace {
+
+/// The sums of 32 bits of two million ids are exact in a double, in which ranks add them up.
+int64_t hash_of_id(const std::string& id) {
+  return static_cast<int64_t>(fnv1a(id) & 0xffffffffU);
+}
+
+}  // namespace
 
 Trainer::Trainer(TrainerSettings settings, TrainerParts parts)
     : settings_(settings),
@@ -79,8 +88,12 @@ Trainer::QueuedStep Trainer::queue_step(int64_t step) {
   begin_phase(step, TrainingPhase::kData);
   const std::vector<Batch> batches = next_batches(report);
   for (const Batch& batch : batches) {
-    for (const std::string& id : batch.ids) queued.batch_ids += id + "\n";
+    for (const std::string& id : batch.ids) {
+      queued.batch_ids += id + "\n";
+      report.batch_hash += hash_of_id(id);
+    }
   }
+  for (RunObserver* observer : observers_) observer->on_batch(step, queued.batch_ids);
   begin_phase(step, TrainingPhase::kForwardBackward);
   parts_.model->train(true);
   parts_.strategy->begin_step(*parts_.model);
