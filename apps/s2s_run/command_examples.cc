@@ -31,6 +31,7 @@ std::string example_footer(const std::string& words) {
       {"runs list", "s2s-run runs list runs"},
       {"runs show", "s2s-run runs show runs/my"},
       {"runs compare", "s2s-run runs compare runs/my runs/other --html compare.html"},
+      {"doctor", "s2s-run doctor --folder runs"},
       {"explain", "s2s-run explain config/type"},
       {"bench llm", "s2s-run bench llm --preset tiny --device cpu --positions 128"},
       {"plugin list", "s2s-run plugin list --kind llm"},

@@ -10,6 +10,7 @@ void setup_bench(const Command& program);
 void setup_completion(const Command& program);
 void setup_compare(const Command& program);
 void setup_config(const Command& program);
+void setup_doctor(const Command& program);
 void setup_explain(const Command& program);
 void setup_generate(const Command& program);
 void setup_launch(const Command& program);

@@ -57,8 +57,7 @@ void finish(std::vector<ErrorEntry>& open, std::vector<ErrorEntry>& entries) {
 }
 
 /// Several ids may share a section: "### a/b, a/c".
-void begin_entries(std::string_view ids, const ErrorEntry& section,
-                   std::vector<ErrorEntry>& open) {
+void begin_entries(std::string_view ids, const ErrorEntry& section, std::vector<ErrorEntry>& open) {
   while (!ids.empty()) {
     const size_t end = ids.find(", ");
     open.push_back(section);

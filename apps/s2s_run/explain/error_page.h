@@ -16,7 +16,7 @@ namespace s2s::run {
 
 /// A section of the page.
 struct ErrorEntry {
-  std::string id;    // "config/type"
+  std::string id;  // "config/type"
   int exit_code = 1;
   std::string area;  // the heading above: "Configuration"
   std::string text;  // what happened and what to do: lines of Markdown without links

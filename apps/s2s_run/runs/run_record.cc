@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <set>
+#include <sstream>
 
 #include "base/foreign_json.h"
 #include "base/number_text.h"
@@ -19,13 +19,14 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr int kMaxDepth = 4;  // of runs below a given folder
+constexpr size_t kMaxMetricsBytes = size_t{1} << 32U;
 constexpr const char* kMissing = "-";
 
 Error no_run_error(const std::string& folder) {
-  return data_error("run/none",
-                    folder + " has no run\n  expected:  a run folder, with config.yaml and "
-                             "metrics.jsonl, or a folder above some\n  next:      give "
-                             "exp_manager.explicit_log_dir of the run");
+  return data_error("run/none", folder +
+                                    " has no run\n  expected:  a run folder, with config.yaml and "
+                                    "metrics.jsonl, or a folder above some\n  next:      give "
+                                    "exp_manager.explicit_log_dir of the run");
 }
 
 bool is_run(const fs::path& folder) {
@@ -59,7 +60,9 @@ json read_object(const fs::path& file) {
 
 /// Lines that are no JSON objects are left out: a run may be writing, or have crashed.
 void read_metrics(const fs::path& file, RunRecord& run) {
-  std::ifstream in(file);
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return;
+  std::istringstream in(read_small_file(file.string(), kMaxMetricsBytes));
   for (std::string line; std::getline(in, line);) {
     json values = try_parse_foreign_json(line);
     if (!values.is_object() || !values.contains("step")) continue;
@@ -252,9 +255,14 @@ std::vector<ConfigDifference> program_differences(const std::vector<RunRecord>& 
 
 Parting find_parting(const RunRecord& first, const RunRecord& second, double rtol) {
   // What the clock and the memory say differs between any two runs.
-  static const std::set<std::string> kOfTheMachine = {
-      "step", "loss", "step_time_s", "data_wait_s", "frames_per_s", "peak_memory_bytes",
-      "device_peak_bytes", "device_reserved_bytes"};
+  static const std::set<std::string> kOfTheMachine = {"step",
+                                                      "loss",
+                                                      "step_time_s",
+                                                      "data_wait_s",
+                                                      "frames_per_s",
+                                                      "peak_memory_bytes",
+                                                      "device_peak_bytes",
+                                                      "device_reserved_bytes"};
   Parting parting;
   std::set<std::string> differing;
   for (const auto& [step, line] : first.steps) {

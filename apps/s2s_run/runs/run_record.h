@@ -14,8 +14,8 @@ namespace s2s::run {
 /// What a run folder says about its run.
 struct RunRecord {
   std::string path;
-  std::string name;          // short, unique among the runs that were read together
-  nlohmann::json manifest;   // an empty object when there is none
+  std::string name;         // short, unique among the runs that were read together
+  nlohmann::json manifest;  // an empty object when there is none
   std::vector<std::pair<std::string, std::string>> config;  // path and text of each value
   std::map<int64_t, nlohmann::json> steps;                  // lines of metrics.jsonl, by step
   /// The last line of each validation set.
@@ -53,10 +53,10 @@ struct Parting {
     std::string key;
     std::string first, second;  // the values
   };
-  int64_t num_common = 0;        // steps that both runs have
-  std::optional<Change> loss;    // the first step whose loss differs
-  bool has_batches = false;      // both runs recorded what was in the batch of that step
-  bool is_same_batch = false;    // the batch of that step has the same ids
+  int64_t num_common = 0;      // steps that both runs have
+  std::optional<Change> loss;  // the first step whose loss differs
+  bool has_batches = false;    // both runs recorded what was in the batch of that step
+  bool is_same_batch = false;  // the batch of that step has the same ids
   /// The first step at which each other value differs, up to the step of the loss, in order.
   std::vector<Change> before;
 };

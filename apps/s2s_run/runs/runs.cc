@@ -34,8 +34,7 @@ std::string last_loss(const RunRecord& run) {
 
 std::string steps_text(const RunRecord& run) {
   const int64_t max = run.max_steps();
-  return max > 0 ? fmt::format("{} of {}", run.last_step(), max)
-                 : std::to_string(run.last_step());
+  return max > 0 ? fmt::format("{} of {}", run.last_step(), max) : std::to_string(run.last_step());
 }
 
 ordered_json facts_json(const RunRecord& run) {

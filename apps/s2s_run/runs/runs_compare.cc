@@ -4,6 +4,7 @@
 
 #include <iostream>
 
+#include "base/number_text.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
 #include "s2s_run/columns.h"
@@ -11,8 +12,6 @@
 #include "s2s_run/runs/run_record.h"
 #include "s2s_run/runs/runs_page.h"
 #include "s2s_run/subcommands.h"
-
-#include "base/number_text.h"
 
 namespace s2s::run {
 namespace {
@@ -52,8 +51,8 @@ std::vector<std::string> sentences(const RunRecord& a, const RunRecord& b, const
                                               b.name, loss.step, loss.first, loss.second)};
   for (const Parting::Change& change : parting.before) {
     if (change.key == "batch") continue;
-    out.push_back(fmt::format("step {}: {} {} and {}", change.step, change.key, change.first,
-                              change.second));
+    out.push_back(
+        fmt::format("step {}: {} {} and {}", change.step, change.key, change.first, change.second));
   }
   if (!parting.has_batches) {
     out.push_back("the batch: not recorded by both runs");
@@ -129,7 +128,8 @@ int compare_runs(const CompareRunsArguments& arguments, const Invocation& invoca
                         {"config", rows_json(config_differences(runs))},
                         {"program", rows_json(program_differences(runs))},
                         {"partings", partings}};
-    for (const RunRecord& run : runs) out["runs"].push_back({{"name", run.name}, {"folder", run.path}});
+    for (const RunRecord& run : runs)
+      out["runs"].push_back({{"name", run.name}, {"folder", run.path}});
     std::cout << out.dump(2, ' ', false, ordered_json::error_handler_t::replace) << '\n';
     return 0;
   }

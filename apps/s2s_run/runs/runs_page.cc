@@ -29,9 +29,10 @@ std::string table(const std::string& title, const std::vector<RunRecord>& runs,
   if (rows.empty()) return "";
   std::vector<std::string> head = {"key"};
   for (const RunRecord& run : runs) head.push_back(run.name);
-  std::string out = fmt::format("<h2>{}</h2><div class=\"card scroll\"><table><thead><tr>{}</tr>"
-                                "</thead><tbody>",
-                                title, cells("th", head));
+  std::string out = fmt::format(
+      "<h2>{}</h2><div class=\"card scroll\"><table><thead><tr>{}</tr>"
+      "</thead><tbody>",
+      title, cells("th", head));
   for (const ConfigDifference& row : rows) {
     out += "<tr><th scope=\"row\">" + escape_html(row.key) + "</th>" + cells("td", row.values) +
            "</tr>";

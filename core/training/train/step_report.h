@@ -76,6 +76,9 @@ class RunObserver {
   virtual void on_batch(int64_t /*step*/, const std::string& /*ids*/) {}
   virtual void on_step(const StepReport&) {}
   virtual void on_skipped_step(const SkippedStep&) {}
+  /// Called when a step that went wrong was saved. `step` is 0-based.
+  virtual void on_saved_step(int64_t /*step*/, const std::string& /*reason*/,
+                             const std::string& /*file*/) {}
   virtual void on_validation(const ValidationReport&) {}
   virtual void on_checkpoint(int64_t /*steps_done*/, const std::string& /*folder*/) {}
   virtual void on_end(int64_t /*steps_done*/) {}

@@ -42,8 +42,8 @@ class Digest {
 };
 
 std::vector<int64_t*> counts_of(StepReport& report) {
-  return {&report.frames, &report.padded_frames, &report.tokens, &report.batch_size,
-          &report.left_out_cuts, &report.batch_hash};
+  return {&report.frames,     &report.padded_frames, &report.tokens,
+          &report.batch_size, &report.left_out_cuts, &report.batch_hash};
 }
 
 /// Places in `StepSums::numbers`.
@@ -97,6 +97,11 @@ StepSums sum_over_data(ParallelStrategy& strategy, const StepReport& report, con
   const at::Tensor summed = strategy.reduce_over_data(at::cat({values, known}));
   sums.numbers = at::cat({values.narrow(0, 0, 1), summed.to(device, /*non_blocking=*/true)});
   return sums;
+}
+
+StepLosses losses_of(const StepSums& sums) {
+  const std::vector<double> losses = numbers_of(sums.numbers.narrow(0, 0, kLoss + 1));
+  return {losses[kOwnLoss], losses[kLoss]};
 }
 
 RankWishes read_sums(ParallelStrategy& strategy, const StepSums& sums,

@@ -12,9 +12,7 @@ namespace s2s {
 namespace {
 
 /// The sums of 32 bits of two million ids are exact in a double, in which ranks add them up.
-int64_t hash_of_id(const std::string& id) {
-  return static_cast<int64_t>(fnv1a(id) & 0xffffffffU);
-}
+int64_t hash_of_id(const std::string& id) { return static_cast<int64_t>(fnv1a(id) & 0xffffffffU); }
 
 }  // namespace
 
@@ -86,7 +84,9 @@ Trainer::QueuedStep Trainer::queue_step(int64_t step) {
   StepReport& report = queued.report;
   report.step = step;
   begin_phase(step, TrainingPhase::kData);
+  if (keeps_steps()) queued.data_state = parts_.data->state();
   const std::vector<Batch> batches = next_batches(report);
+  if (keeps_steps()) queued.batches = batches;
   for (const Batch& batch : batches) {
     for (const std::string& id : batch.ids) {
       queued.batch_ids += id + "\n";
@@ -106,38 +106,23 @@ Trainer::QueuedStep Trainer::queue_step(int64_t step) {
   report.learning_rate =
       parts_.schedule->learning_rate(step, parts_.optimizer->base_learning_rate());
   if (backward_update_) backward_update_->begin(report.learning_rate);
-  const LossSums losses = accumulate_gradients(batches, all.frames, report);
+  queued.frames = settings_.replay ? settings_.replay->frames : all.frames;
+  const LossSums losses = accumulate_gradients(batches, queued.frames, report);
   begin_phase(step, TrainingPhase::kUpdate);
   parts_.strategy->finish_backward(*parts_.model);
   queued.sums = sum_over_data(*parts_.strategy, report, losses, wishes());
+  if (settings_.device.is_cpu()) keep_spike(queued);
   queued.numbers = update(report, queued.sums);
   report.device_memory = take_device_memory(settings_.device);
   return queued;
 }
 
-std::vector<Batch> Trainer::next_batches(StepReport& report) {
-  std::vector<Batch> batches;
-  for (int64_t i = 0; i < settings_.accumulate; ++i) {
-    const double start_s = now_s();
-    std::optional<Batch> batch = parts_.data->next();
-    report.data_wait_s += now_s() - start_s;
-    if (!batch) break;
-    const BatchWeight weight = parts_.model->weigh(*batch);  // reads lengths: still on the host
-    report.frames += weight.frames;
-    report.padded_frames += weight.padded_frames;
-    report.tokens += weight.tokens;
-    report.batch_size += batch->size();
-    batches.push_back(on_device(*batch));
-  }
-  report.left_out_cuts = static_cast<int64_t>(parts_.data->left_out().size());
-  return batches;
-}
-
 LossSums Trainer::accumulate_gradients(const std::vector<Batch>& batches, double frames,
                                        const StepReport& report) {
-  const int64_t data_size = parts_.strategy->mesh().data_size();
-  MicroBatchPlace place = {report.step, 0, settings_.accumulate, parts_.strategy->data_rank(),
-                           data_size};
+  const ReplayedPlace own = settings_.replay.value_or(
+      ReplayedPlace{parts_.strategy->data_rank(), parts_.strategy->mesh().data_size(), frames});
+  const int64_t data_size = own.data_size;
+  MicroBatchPlace place = {report.step, 0, settings_.accumulate, own.data_rank, data_size};
   const StepContext context = {report.step, frames, settings_.accumulate * data_size};
   LossSums losses;
   for (const Batch& batch : batches) {

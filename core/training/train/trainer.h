@@ -7,6 +7,7 @@
 // before a validation or a checkpoint (decision record 0026).
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,7 +15,6 @@
 #include <vector>
 
 #include "base/side_stream.h"
-#include "config/save_schedule.h"
 #include "s2s/kinds/data_source.h"
 #include "s2s/kinds/optimizer.h"
 #include "s2s/kinds/schedule.h"
@@ -22,45 +22,14 @@
 #include "s2s/kinds/strategy.h"
 #include "train/backward_update.h"
 #include "train/gradient_update.h"
-#include "train/precision.h"
+#include "train/saved_step.h"
 #include "train/step_report.h"
 #include "train/step_sums.h"
+#include "train/trainer_settings.h"
 
 namespace s2s {
 
-/// The position of a micro-batch in a run. The random numbers of a training step depend only on the
-/// seed of the run and on this position. They do not depend on the layout or on earlier draws.
-struct MicroBatchPlace {
-  int64_t step = 0;        // optimizer step, 0-based
-  int64_t index = 0;       // 0-based micro-batch of this rank in the step
-  int64_t accumulate = 1;  // micro-batches per step on each rank
-  int64_t data_rank = 0;
-  int64_t data_size = 1;
-  /// The index of this micro-batch if a single process read all data.
-  int64_t number() const { return (step * accumulate + index) * data_size + data_rank; }
-};
-
-/// Seeds LibTorch's default generators for one micro-batch.
-void seed_generators(uint64_t seed, const MicroBatchPlace& place);
-
-struct TrainerSettings {
-  int64_t max_steps = 0;
-  int64_t accumulate = 1;           // micro-batches per optimizer step, on each rank
-  double max_grad_norm = 0;         // 0: no clipping
-  bool update_in_backward = false;  // each parameter when its gradient is complete
-  int64_t max_skipped = 20;         // updates in a row without finite gradients
-  int64_t validate_every = 0;       // optimizer steps; 0: never
-  SaveSchedule saves;               // checkpoints during training; one is always written at the end
-  double max_time_s = 0;            // wall clock; 0: no limit
-  uint64_t seed = 0;                // for random numbers in the model
-  Precision precision;
-  at::Device device = at::kCPU;
-};
-
 /// The objects that the trainer uses. They are not owned.
-/// Errors: [config/update-in-backward] when other settings rule `update_in_backward` out.
-void check_update_in_backward(const TrainerSettings& settings);
-
 struct TrainerParts {
   SpeechModel* model = nullptr;
   DataSource* data = nullptr;
@@ -78,6 +47,9 @@ class Trainer {
   /// Writes a checkpoint after this many steps; returns its folder.
   std::function<std::string(int64_t steps_done)> save_checkpoint;
   std::function<ValidationReport(int64_t steps_done)> validate;
+  /// Saves a step whose loss or gradients are not finite, or whose loss is a spike. Returns the
+  /// file, or "". Called on all ranks. On a CPU, the model has the weights before the update.
+  std::function<std::string(SavedStep&)> save_step;
   /// Returns true once the user has asked this rank to stop.
   std::function<bool()> stop_requested;
 
@@ -97,6 +69,10 @@ class Trainer {
   struct QueuedStep {
     StepReport report;  // what the host knows
     std::string batch_ids;
+    std::vector<Batch> batches;  // as long as save_step may be called
+    std::string data_state;      // before them
+    double frames = 0;           // on all data ranks
+    std::string saved;           // the file of save_step
     double start_s = 0;
     StepSums sums;
     LateNumbers numbers;  // of `sums`, then the gradient norm and the loss scale
@@ -113,7 +89,13 @@ class Trainer {
   LossSums accumulate_gradients(const std::vector<Batch>& batches, double frames,
                                 const StepReport& report);
   LateNumbers update(const StepReport& report, const StepSums& sums);
-  void skip_update(const QueuedStep& step);
+  void skip_update(QueuedStep& step, double own_loss);
+  bool keeps_steps() const { return save_step && num_saved_ < settings_.save_bad_steps; }
+  bool is_spike(double loss) const;
+  void note_loss(double loss);
+  std::string spike_text(double loss) const;
+  void keep_spike(QueuedStep& step);
+  void keep_step(QueuedStep& step, const std::string& reason, double own_loss);
   std::vector<std::string> ids_of_all_ranks(const std::string& own) const;
   RankWishes wishes() const;
   void validate_after(int64_t steps_done);
@@ -130,6 +112,8 @@ class Trainer {
   std::optional<QueuedStep> queued_;
   int64_t num_skipped_ = 0;
   int64_t num_skipped_in_a_row_ = 0;
+  int64_t num_saved_ = 0;             // calls of save_step
+  std::deque<double> recent_losses_;  // of the last steps that were no spikes
   double started_s_ = 0;
   double saved_s_ = 0;
   double reported_s_ = 0;  // when the last step was reported

@@ -47,6 +47,24 @@ void Trainer::write_checkpoint(int64_t steps_done) {
   for (RunObserver* observer : observers_) observer->on_checkpoint(steps_done, folder);
 }
 
+std::vector<Batch> Trainer::next_batches(StepReport& report) {
+  std::vector<Batch> batches;
+  for (int64_t i = 0; i < settings_.accumulate; ++i) {
+    const double start_s = now_s();
+    std::optional<Batch> batch = parts_.data->next();
+    report.data_wait_s += now_s() - start_s;
+    if (!batch) break;
+    const BatchWeight weight = parts_.model->weigh(*batch);  // reads lengths: still on the host
+    report.frames += weight.frames;
+    report.padded_frames += weight.padded_frames;
+    report.tokens += weight.tokens;
+    report.batch_size += batch->size();
+    batches.push_back(on_device(*batch));
+  }
+  report.left_out_cuts = static_cast<int64_t>(parts_.data->left_out().size());
+  return batches;
+}
+
 /// Copied while the device computes the step before.
 Batch Trainer::on_device(const Batch& batch) const {
   Batch copy;

@@ -91,8 +91,8 @@ TEST_CASE("runs compare names the first step whose loss differs, and its batch")
   CHECK(batches["partings"][0]["same_batch"] == false);
   const std::string command = batches["partings"][0]["batch_commands"][1];
   CHECK(command == "s2s-run data inspect " + run_of("other_batches") + "/config.yaml --batch 1");
-  const Outcome shown = run_s2s({"data", "inspect", run_of("other_batches") + "/config.yaml",
-                                 "--batch", "1"});
+  const Outcome shown =
+      run_s2s({"data", "inspect", run_of("other_batches") + "/config.yaml", "--batch", "1"});
   CHECK_MESSAGE(contains(shown.output, "batch 1: 2 rows"), shown.output);
 }
 
