@@ -153,7 +153,7 @@ std::vector<Finding> machine_findings() {
 }
 
 std::vector<Finding> disk_findings(const std::string& folder) {
-  fs::path path = fs::absolute(folder);
+  fs::path path = fs::absolute(folder).lexically_normal();
   std::error_code ignored;
   while (!fs::exists(path, ignored) && path.has_parent_path() && path != path.root_path()) {
     path = path.parent_path();  // a run makes it

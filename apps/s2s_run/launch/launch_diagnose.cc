@@ -6,6 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "flight/flight_diagnosis.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
@@ -124,8 +125,8 @@ void print_flights_json(const std::vector<RankFlight>& flights, const FlightDiag
 void print_stacks(const std::vector<RankFlight>& flights) {
   for (const RankFlight& flight : flights) {
     std::printf("\nrank %ld: %s\n", flight.rank, printable(flight.reason).c_str());
-    for (const std::string& id : flight.batch) {
-      std::printf("  batch:   %s\n", printable_name(id).c_str());
+    if (!flight.batch.empty()) {
+      std::printf("  batch:   %s\n", printable_name(joined(flight.batch, ", ")).c_str());
     }
     for (const FlownThread& thread : flight.threads) {
       std::printf("  thread %ld %s, %s\n", thread.id, printable_name(thread.name).c_str(),

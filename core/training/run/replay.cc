@@ -66,8 +66,10 @@ TrainerSettings replay_settings(const RunBuilder& builder, const SavedStep& save
 
 bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
+std::string text_of(double value) { return std::isnan(value) ? "nan" : fmt::format("{}", value); }
+
 std::string compared(const std::string& name, double now, double then) {
-  return fmt::format("{:<10} {} now, {} then: {}\n", name, now, then,
+  return fmt::format("{:<10} {} now, {} then: {}\n", name, text_of(now), text_of(then),
                      is_same(now, then) ? "equal bit for bit" : "different");
 }
 
@@ -118,7 +120,7 @@ ConfigArguments replay_arguments(const ConfigArguments& given, const std::string
   }
   if (saved.num_ranks > 1) {
     for (const char* word : {"trainer.strategy={name: single}", "trainer.devices=1",
-                             "trainer.num_nodes=1", "~trainer.elastic_ranks"}) {
+                             "trainer.num_nodes=1", "trainer.elastic_ranks=null"}) {
       arguments.overrides.insert(arguments.overrides.begin(), word);
     }
   }

@@ -48,6 +48,9 @@ struct StepLosses {
 };
 StepLosses losses_of(const StepSums& sums);
 
+/// The sum of the loss over all data ranks, where it is: the host does not wait for it.
+at::Tensor late_loss_of(const StepSums& sums);
+
 /// Writes losses and counts of all data ranks into `report`, and the longest waiting time. Returns
 /// the requests of all ranks combined. numbers: the elements of `sums.numbers`. All ranks call it.
 /// Errors: [comm/loss-parts] on all ranks when the names of the loss terms differ between ranks.

@@ -94,7 +94,9 @@ class Trainer {
   bool is_spike(double loss) const;
   void note_loss(double loss);
   std::string spike_text(double loss) const;
+  static std::string fault_text(const char* what, double value);
   void keep_spike(QueuedStep& step);
+  void hold_after_bad_loss(const StepSums& sums);
   void keep_step(QueuedStep& step, const std::string& reason, double own_loss);
   std::vector<std::string> ids_of_all_ranks(const std::string& own) const;
   RankWishes wishes() const;
@@ -117,6 +119,7 @@ class Trainer {
   double started_s_ = 0;
   double saved_s_ = 0;
   double reported_s_ = 0;  // when the last step was reported
+  at::Tensor hold_;        // on a device: above 0 after a loss that is not finite
   RankWishes agreed_;      // the same on all ranks
 };
 

@@ -1,5 +1,6 @@
 // Trainer functions that keep steps that went wrong, for `train --replay`.
 
+#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <cmath>
@@ -26,8 +27,13 @@ bool Trainer::is_spike(double loss) const {
 }
 
 std::string Trainer::spike_text(double loss) const {
-  return fmt::format("the loss {:.4g} is {:.2g} times the mean of the {} losses before", loss,
+  return fmt::format("the loss {:.4g} is {:.3g} times the mean of the {} losses before", loss,
                      loss / mean_of(recent_losses_), recent_losses_.size());
+}
+
+std::string Trainer::fault_text(const char* what, double value) {
+  return std::isnan(value) ? fmt::format("the {} is nan", what)
+                           : fmt::format("the {} is {}", what, value);
 }
 
 void Trainer::note_loss(double loss) {
@@ -47,6 +53,13 @@ void Trainer::keep_spike(QueuedStep& step) {
   }
 }
 
+/// A loss that is not finite ends the run, but the device has begun the next step by then. Its
+/// update changes nothing, so that the weights of the bad step are still there.
+void Trainer::hold_after_bad_loss(const StepSums& sums) {
+  const at::Tensor is_bad = late_loss_of(sums).isfinite().logical_not().to(at::kFloat);
+  hold_ = hold_.defined() ? at::maximum(hold_, is_bad) : is_bad;
+}
+
 /// Every rank sees the same sums, so all of them call this at the same step.
 void Trainer::keep_step(QueuedStep& step, const std::string& reason, double own_loss) {
   if (!keeps_steps()) return;
@@ -64,7 +77,7 @@ void Trainer::keep_step(QueuedStep& step, const std::string& reason, double own_
   saved.data_state = step.data_state;
   saved.batches = step.batches;
   if (backward_update_) saved.weights_problem = "after the update of the step";
-  if (!settings_.device.is_cpu()) {
+  if (!settings_.device.is_cpu() && std::isfinite(saved.loss)) {
     saved.weights_problem = "after the update of the next step, which the device had begun";
   }
   step.saved = save_step(saved);

@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -54,8 +53,9 @@ void Trainer::update_in_backward() {
 LateNumbers Trainer::update(const StepReport& report, const StepSums& sums) {
   const at::NoGradGuard no_grad;
   const at::Tensor scale = loss_scale_.is_on() ? loss_scale_.value().clone() : at::Tensor();
+  if (save_step && !settings_.device.is_cpu()) hold_after_bad_loss(sums);
   const UpdateNumbers update =
-      backward_update_ ? backward_update_->end() : update_.run(report.learning_rate, scale);
+      backward_update_ ? backward_update_->end() : update_.run(report.learning_rate, scale, hold_);
   if (backward_update_) parts_.strategy->after_update(*parts_.model);
   loss_scale_.update(update.found_inf);
   std::vector<at::Tensor> numbers = {sums.numbers};
@@ -77,7 +77,7 @@ void Trainer::report_queued_step() {
   const RankWishes agreed = read_sums(*parts_.strategy, step.sums, numbers, report);
   if (!is_alone_) agreed_ |= agreed;
   if (!std::isfinite(report.loss)) {
-    keep_step(step, fmt::format("the loss is {}", report.loss), numbers.front());
+    keep_step(step, fault_text("loss", report.loss), numbers.front());
     const bool is_own = !std::isfinite(numbers.front());
     if (!settings_.replay) {
       throw_not_finite("loss", report.loss, report.step + 1,
@@ -113,7 +113,7 @@ void Trainer::skip_update(QueuedStep& step, double own_loss) {
   ++num_skipped_in_a_row_;
   // A loss scale is lowered by such steps: that is how it works.
   if (!loss_scale_.is_on() && std::isfinite(step.report.loss)) {
-    keep_step(step, fmt::format("the gradient norm is {}", step.report.grad_norm), own_loss);
+    keep_step(step, fault_text("gradient norm", step.report.grad_norm), own_loss);
   }
   SkippedStep skipped = {step.report.step, step.report.grad_norm, step.report.loss_scale,
                          num_skipped_in_a_row_, ids_of_all_ranks(step.batch_ids)};

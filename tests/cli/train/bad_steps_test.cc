@@ -74,12 +74,12 @@ TEST_CASE("save_bad_steps 0 saves nothing") {
 TEST_CASE("a slow step of one process leaves a record that launch diagnose prints") {
   const TemporaryFolder folder;
   const fs::path run = folder.path() / "run";
-  train_tiny(run, {"trainer.max_steps=1", "trainer.accumulate_grad_batches=40",
+  train_tiny(run, {"trainer.max_steps=3", "trainer.accumulate_grad_batches=40",
                    "exp_manager.slow_step_s=0.2"});
   REQUIRE(fs::exists(run / "flight.0.json"));
   const Outcome outcome = run_s2s({"launch", "diagnose", run.string(), "--stacks"});
   CHECK(outcome.exit_code == 0);
-  CHECK_MESSAGE(contains(outcome.output, "step 1 takes longer than 0.2 s"), outcome.output);
+  CHECK_MESSAGE(contains(outcome.output, " takes longer than 0.2 s"), outcome.output);
   CHECK(contains(outcome.output, "  batch:   train-0"));
   CHECK(contains(outcome.output, "  thread "));
   CHECK(contains(outcome.output, "libtorch_cpu.so"));

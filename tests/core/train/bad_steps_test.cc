@@ -22,7 +22,7 @@ using s2s::test::FakeRun;
 using s2s::test::Recorder;
 using s2s::test::TemporaryFolder;
 
-TrainerSettings settings(int64_t max_steps) {
+TrainerSettings keeping(int64_t max_steps) {
   TrainerSettings out;
   out.max_steps = max_steps;
   out.accumulate = 2;
@@ -89,7 +89,7 @@ s2s::StepReport replayed(const Kept& kept, const std::function<void(FakeRun&)>& 
   SavedData data(kept.step);
   s2s::TrainerParts parts = run.parts();
   parts.data = &data;
-  TrainerSettings alone = settings(kept.step.step + 1);
+  TrainerSettings alone = keeping(kept.step.step + 1);
   alone.save_bad_steps = 0;
   alone.replay = s2s::ReplayedPlace{kept.step.data_rank, kept.step.data_size, kept.step.frames};
   Trainer trainer(alone, parts);
@@ -107,7 +107,7 @@ TEST_CASE("a loss spike is saved with the weights before its update, and runs ag
   LoudData data(60);  // step 30, two micro-batches each
   s2s::TrainerParts parts = run.parts();
   parts.data = &data;
-  Trainer trainer(settings(33), parts);
+  Trainer trainer(keeping(31), parts);
   std::vector<Kept> kept;
   Recorder recorder;
   trainer.add_observer(&recorder);
@@ -134,13 +134,19 @@ TEST_CASE("a loss spike is saved with the weights before its update, and runs ag
 TEST_CASE("a loss that is not finite is saved before the run ends, and the message says where") {
   FakeRun run;
   run.model.poisoned_step = 4;
-  Trainer trainer(settings(9), run.parts());
+  Trainer trainer(keeping(9), run.parts());
   std::vector<Kept> kept;
   trainer.save_step = keeper(run, kept);
   CHECK_THROWS_WITH_AS(trainer.run(0), doctest::Contains("s2s-run train --replay file"),
                        s2s::Error);
   REQUIRE(kept.size() == 1);
   CHECK(std::isnan(kept[0].step.loss));
+  CHECK(kept[0].step.weights_problem.empty());
+  FakeRun before;  // also a device has not gone on
+  Trainer(keeping(4), before.parts()).run(0);
+  for (const auto& [name, value] : copied(before.model)) {
+    CHECK(at::equal(value, kept[0].weights.at(name)));
+  }
   const s2s::StepReport again =
       replayed(kept[0], [](FakeRun& other) { other.model.poisoned_step = 4; });
   CHECK(std::isnan(again.loss));  // a replay is not ended by it
@@ -149,7 +155,7 @@ TEST_CASE("a loss that is not finite is saved before the run ends, and the messa
 TEST_CASE("gradients that are not finite are saved, a limited number of times") {
   FakeRun run;
   run.model.poison_gradients = true;
-  TrainerSettings some = settings(5);
+  TrainerSettings some = keeping(5);
   some.max_skipped = 10;
   Trainer trainer(some, run.parts());
   std::vector<Kept> kept;
@@ -163,7 +169,7 @@ TEST_CASE("gradients that are not finite are saved, a limited number of times") 
 
 TEST_CASE("a steady loss is no spike") {
   FakeRun run;
-  Trainer trainer(settings(40), run.parts());
+  Trainer trainer(keeping(40), run.parts());
   std::vector<Kept> kept;
   trainer.save_step = keeper(run, kept);
   trainer.run(0);
