@@ -66,6 +66,9 @@ void setup_subcommands(const Command& program) {
   setup_checkpoint_verify(checkpoint);
   setup_checkpoint_import(checkpoint);
   setup_checkpoint_export(checkpoint);
+  setup_runs(program);
+  setup_doctor(program);
+  setup_explain(program);
   setup_bench(program);
   setup_launch(program);
   setup_deepspeed_args(program);

@@ -11,10 +11,13 @@ void setup_completion(const Command& program);
 void setup_compare(const Command& program);
 void setup_config(const Command& program);
 void setup_deepspeed_args(const Command& program);
+void setup_doctor(const Command& program);
+void setup_explain(const Command& program);
 void setup_generate(const Command& program);
 void setup_launch(const Command& program);
 void setup_new(const Command& program);
 void setup_plan(const Command& program);
+void setup_runs(const Command& program);
 void setup_tokenizer(const Command& program);
 void setup_train(const Command& program);
 void setup_tune_batch(const Command& program);
@@ -35,6 +38,7 @@ void setup_plugin_inspect(const Command& group);
 void setup_plugin_list(const Command& group);
 void setup_plugin_new(const Command& group);
 void setup_plugin_path(const Command& group);
+void setup_runs_compare(const Command& group);
 
 /// Adds `plugin` with only `list` and `path`.
 Command setup_plugin_notes(const Command& program);

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "flight/flight_diagnosis.h"
 #include "s2s/error.h"
 #include "s2s/foreign_text.h"
@@ -106,20 +107,51 @@ void print_flights_json(const std::vector<RankFlight>& flights, const FlightDiag
                      {"stands_at", position_text(flight)},
                      {"state", flight.state},
                      {"error", flight.error},
-                     {"reason", flight.reason}});
+                     {"reason", flight.reason},
+                     {"batch", flight.batch}});
+    for (const FlownThread& thread : flight.threads) {
+      ranks.back()["threads"].push_back({{"id", thread.id},
+                                         {"name", thread.name},
+                                         {"state", thread.state},
+                                         {"stack", thread.stack}});
+    }
   }
   const ordered_json out = {
       {"size", size}, {"verdict", diagnosis.verdict}, {"findings", findings}, {"ranks", ranks}};
   std::cout << out.dump(2, ' ', false, ordered_json::error_handler_t::replace) << '\n';
 }
 
-int diagnose(const std::string& folder, const Invocation& invocation) {
-  std::vector<RankFlight> flights = read_records(folder);
+/// The batch and the stacks of each rank that recorded them.
+void print_stacks(const std::vector<RankFlight>& flights) {
+  for (const RankFlight& flight : flights) {
+    std::printf("\nrank %ld: %s\n", flight.rank, printable(flight.reason).c_str());
+    if (!flight.batch.empty()) {
+      std::printf("  batch:   %s\n", printable_name(joined(flight.batch, ", ")).c_str());
+    }
+    for (const FlownThread& thread : flight.threads) {
+      std::printf("  thread %ld %s, %s\n", thread.id, printable_name(thread.name).c_str(),
+                  printable_name(thread.state).c_str());
+      if (thread.stack.empty()) std::printf("    no answer\n");
+      for (const std::string& function : thread.stack) {
+        std::printf("    %s\n", printable_name(function).c_str());
+      }
+    }
+  }
+}
+
+struct DiagnoseArguments {
+  std::string folder;
+  bool stacks = false;
+};
+
+int diagnose(const DiagnoseArguments& arguments, const Invocation& invocation) {
+  std::vector<RankFlight> flights = read_records(arguments.folder);
   const int64_t size = size_of_run(flights);
   const auto is_older = [size](const RankFlight& flight) { return flight.rank >= size; };
   flights.erase(std::remove_if(flights.begin(), flights.end(), is_older), flights.end());
   const FlightDiagnosis diagnosis = diagnose_flights(flights, size);
   (invocation.json ? print_flights_json : print_flights)(flights, diagnosis, size);
+  if (arguments.stacks && !invocation.json) print_stacks(flights);
   return 0;
 }
 
@@ -128,8 +160,12 @@ int diagnose(const std::string& folder, const Invocation& invocation) {
 void setup_launch_diagnose(const Command& group) {
   const Command command = group.command(
       "diagnose", "compare the flight records of a failed or hung run to find the missing rank");
-  command.option("folder", command.runs(diagnose), "run folder that contains flight.RANK.json")
+  DiagnoseArguments& arguments = command.runs(diagnose);
+  command.option("folder", arguments.folder, "run folder that contains flight.RANK.json")
       .required();
+  command.flag("--stacks", arguments.stacks,
+               "also print the batch and the stacks of all threads, which a slow step and SIGUSR2 "
+               "record");
   command.json("print one JSON object");
 }
 

@@ -53,6 +53,11 @@ bool starts_processes(int argc, char** argv) {
   return !words.empty() && words[0] == "launch";
 }
 
+bool explains(int argc, char** argv) {
+  const std::vector<std::string> words = command_words(argc, argv);
+  return !words.empty() && words[0] == "explain";
+}
+
 SearchInputs search_without_config(const Invocation& invocation, const std::string&) {
   return process_search_inputs(invocation.plugin_paths);
 }
@@ -135,6 +140,7 @@ int main(int argc, char** argv) {
   s2s::escape_standard_output();
   std::signal(SIGXFSZ, SIG_IGN);  // a file size limit becomes an error of the write, with a message
   if (starts_processes(argc, argv)) return with_output(run_program(argc, argv, setup_launch));
+  if (explains(argc, argv)) return with_output(run_program(argc, argv, setup_explain));
   if (reads_notes_only(argc, argv)) return with_output(run_program(argc, argv, setup_notes));
   return with_output(run_all_commands(argc, argv));
 }

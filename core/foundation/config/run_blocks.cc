@@ -61,6 +61,13 @@ void TrainerBlock::visit(OptionVisitor& v) {
     "maximum number of consecutive updates that are skipped because of non-finite gradients; one "
     "more ends the run",
     at_least(0));
+  v("save_bad_steps", save_bad_steps,
+    "number of steps with a loss or gradient norm that is not finite, or with a loss spike, whose "
+    "batch and weights are saved for train --replay; 0: none",
+    at_least(0));
+  v("loss_spike", loss_spike,
+    "a loss above this many times the mean of up to 50 losses before it is a spike; null: none is",
+    at_least(1));
   v("devices", devices, "number of processes on each machine; null, auto, -1: any number");
   v("num_nodes", num_nodes, "number of machines; null: any number", at_least(1));
   v("peak_tflops", peak_tflops,
@@ -196,6 +203,11 @@ void ExpManagerBlock::visit(OptionVisitor& v) {
     at_least(0));
   v("log_histograms", log_histograms,
     "give the loggers a histogram of each trained parameter after each validation");
+  v("slow_step_s", slow_step_s,
+    "seconds after which a step counts as slow: each rank then writes the stacks of its threads, "
+    "its "
+    "last collectives and the ids of its batch to flight.RANK.json; 0: never",
+    at_least(0));
 }
 
 std::string ExpManagerBlock::run_folder() const {

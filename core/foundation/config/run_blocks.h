@@ -58,6 +58,8 @@ struct TrainerBlock {
   std::optional<int64_t> num_threads;
   int64_t codec_fit_batches = 32;
   int64_t max_skipped_steps = 20;
+  int64_t save_bad_steps = 2;
+  std::optional<double> loss_spike = 3;
   std::optional<std::string> devices;
   std::optional<int64_t> num_nodes;
   std::optional<double> peak_tflops;
@@ -141,6 +143,7 @@ struct ExpManagerBlock {
   Config loggers;
   int64_t log_examples = 2;
   bool log_histograms = false;
+  double slow_step_s = 300;
   void visit(OptionVisitor& v);
 
   /// explicit_log_dir, or exp_dir/name, with /version where that is set.

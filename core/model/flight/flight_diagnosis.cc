@@ -243,7 +243,9 @@ class Comparison {
     if (flights_.empty()) return "no rank has reported";
     const auto runs = [](const RankFlight& flight) { return flight.state == "running"; };
     if (std::all_of(flights_.begin(), flights_.end(), runs)) {
-      return "all ranks were running, and none has fallen behind";
+      const RankFlight& first = flights_.front();
+      const std::string slow = first.threads.empty() ? "" : "; " + who(first) + ": " + first.reason;
+      return "all ranks were running, and none has fallen behind" + slow;
     }
     const auto finished = [](const RankFlight& flight) { return flight.state == "finished"; };
     if (std::all_of(flights_.begin(), flights_.end(), finished)) return "all ranks finished";

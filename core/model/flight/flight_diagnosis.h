@@ -32,6 +32,14 @@ struct FlownGroup {
   int64_t num_finished = 0;
 };
 
+/// A thread of the process when the record was written.
+struct FlownThread {
+  int64_t id = 0;
+  std::string name;
+  std::string state;               // "S (sleeping)" of /proc
+  std::vector<std::string> stack;  // innermost function first; empty: the thread gave no answer
+};
+
 struct RankFlight {
   int64_t rank = 0;
   int64_t size = 1;
@@ -47,6 +55,8 @@ struct RankFlight {
   double halted_s = 0;            // time in this step during which the process did not run at all
   std::vector<FlownGroup> groups;
   std::vector<FlownCollective> collectives;  // oldest first
+  std::vector<std::string> batch;            // ids of the step's batch on this rank
+  std::vector<FlownThread> threads;          // of a slow step, and of a record on request
   std::vector<RankFlight> silent;            // last records of ranks that stopped reporting
 };
 

@@ -54,6 +54,13 @@ ordered_json to_json(const RankFlight& flight) {
                       {"finished", group.num_finished}});
   }
   for (const FlownCollective& one : flight.collectives) collectives.push_back(to_json(one));
+  if (!flight.batch.empty()) out["batch"] = flight.batch;
+  for (const FlownThread& thread : flight.threads) {
+    out["threads"].push_back({{"id", thread.id},
+                              {"name", thread.name},
+                              {"state", thread.state},
+                              {"stack", thread.stack}});
+  }
   if (!flight.silent.empty()) out["silent"] = ordered_json::array();
   for (const RankFlight& other : flight.silent) out["silent"].push_back(to_json(other));
   return out;
@@ -82,6 +89,15 @@ RankFlight flight_of(const ordered_json& object) {
     out.collectives.push_back(collective_of(one));
     if (out.collectives.back().group >= out.groups.size()) {
       throw std::runtime_error("a collective has an invalid group");
+    }
+  }
+  if (const auto batch = object.find("batch"); batch != object.end()) {
+    out.batch = batch->get<std::vector<std::string>>();
+  }
+  if (const auto threads = object.find("threads"); threads != object.end()) {
+    for (const ordered_json& thread : *threads) {
+      out.threads.push_back({thread.at("id"), thread.at("name"), thread.at("state"),
+                             thread.at("stack").get<std::vector<std::string>>()});
     }
   }
   if (const auto silent = object.find("silent"); silent != object.end()) {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-
+#include <sstream>
 namespace s2s {
 namespace {
 
@@ -96,7 +96,17 @@ void FlightRecord::finish(const CollectiveRecord& record, bool failed) {
 
 void FlightRecord::set_step(int64_t step) {
   const std::lock_guard lock(mutex_);
+  moved_ = Clock::now();
+  if (step != step_) {
+    step_began_ = moved_;
+    batch_.clear();
+  }
   step_ = step;
+}
+
+void FlightRecord::set_batch(const std::string& ids) {
+  const std::lock_guard lock(mutex_);
+  batch_ = ids;
   moved_ = Clock::now();
 }
 
@@ -108,7 +118,8 @@ void FlightRecord::set_phase(const char* phase) {
 
 FlightRecord::Movement FlightRecord::movement() const {
   const std::lock_guard lock(mutex_);
-  return {Clock::now() - moved_, num_open_ > 0, phase_, step_};
+  const Clock::time_point now = Clock::now();
+  return {now - moved_, num_open_ > 0, phase_, step_, now - step_began_};
 }
 
 FlownCollective FlightRecord::flown(const Entry& entry) const {
@@ -142,6 +153,9 @@ void FlightRecord::copy_state(RankFlight& out) const {
 void FlightRecord::copy_to(RankFlight& out) const {
   const std::lock_guard lock(mutex_);
   copy_state(out);
+  std::istringstream ids(batch_);
+  out.batch.clear();
+  for (std::string id; std::getline(ids, id);) out.batch.push_back(id);
   for (size_t number = oldest(); number < num_entries_; ++number) {
     out.collectives.push_back(flown(entry(number)));
   }

@@ -25,6 +25,8 @@ class FlightRecord {
   /// step: 1-based. phase: a string literal, for example "forward". Both count as progress.
   void set_step(int64_t step);
   void set_phase(const char* phase);
+  /// The ids of the step's batch, each followed by a newline.
+  void set_batch(const std::string& ids);
 
   /// Copies groups, step, phase, time since the last progress, and the last collectives: the last
   /// ones of all groups, or a number for each group.
@@ -36,6 +38,7 @@ class FlightRecord {
     bool is_in_collective = false;
     const char* phase = "";
     int64_t step = 0;
+    std::chrono::duration<double> in_step{0};  // since the step began
   };
   Movement movement() const;
 
@@ -74,6 +77,8 @@ class FlightRecord {
   int64_t step_ = 0;
   const char* phase_ = "";
   Clock::time_point moved_ = Clock::now();
+  Clock::time_point step_began_ = Clock::now();
+  std::string batch_;
 };
 
 }  // namespace s2s

@@ -11,6 +11,7 @@
 #include "base/atomic_file.h"
 #include "base/machine.h"
 #include "comm/comm_errors.h"
+#include "flight/thread_stacks.h"
 #include "s2s/foreign_text.h"
 #include "s2s/threads.h"
 
@@ -19,18 +20,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kTick{200};
 /// Maximum number of other ranks whose reports a rank reads per second.
 constexpr int64_t kRanksPerSecond = 500;
 /// Number of collectives per group in a report to other ranks.
 constexpr size_t kToldOfEachGroup = 4;
-/// Time limit for a rank to end by itself after its collective has failed.
-constexpr std::chrono::seconds kEndGrace{30};
-/// When two watch ticks are further apart than this, the process was stopped. (On a busy machine
-/// ticks can also be late.)
-constexpr std::chrono::seconds kHalt{4};
-/// After a stop request, a collective that takes longer than this counts as hanging.
-constexpr std::chrono::seconds kStopGrace{2};
 
 std::string file_of(const std::string& folder, int64_t rank) {
   return (std::filesystem::path(folder) / fmt::format("flight.{}.json", rank)).string();
@@ -125,12 +118,13 @@ void FlightRecorder::say(bool now) {
   board_->say(to_json_text(flight, /*is_compact=*/true), now);
 }
 
-std::string FlightRecorder::write(const std::string& reason) noexcept {
+std::string FlightRecorder::write(const std::string& reason, bool with_stacks) noexcept {
   if (settings_.folder.empty()) return "";
   try {
     RankFlight flight = self();
     flight.reason = reason;
     record_.copy_to(flight);
+    if (with_stacks) flight.threads = thread_stacks();
     std::filesystem::create_directories(settings_.folder);
     const std::string path = file_of(settings_.folder, process_.rank);
     write_file_atomically(path, to_json_text(flight, /*is_compact=*/false) + "\n");
@@ -151,7 +145,7 @@ void FlightRecorder::become(const char* state, std::string error) {
 void FlightRecorder::failed(const std::string& what) noexcept {
   try {
     // A failed collective, which is already recorded with its details.
-    if (self().state == "failed") return;
+    if (!board_ || self().state == "failed") return;  // alone, its message says all
     become("failed", what.substr(0, what.find('\n')));
     say(/*now=*/true);
     write("an error");
@@ -259,115 +253,6 @@ std::string FlightRecorder::explain_failure(const CollectiveRecord&, const Group
     lines += fmt::format("\n  record:    {} (s2s-run launch diagnose {})", path, settings_.folder);
   }
   return lines;
-}
-
-/// between: time between two clock reads that should be one tick apart.
-void FlightRecorder::note_halt(Clock::duration between) {
-  if (between < kHalt) return;
-  const int64_t step = record_.movement().step;
-  const std::lock_guard lock(mutex_);
-  halted_s_ = std::chrono::duration<double>(between).count();
-  halted_step_ = step;
-}
-
-void FlightRecorder::watch() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // other threads handle the signals of the process
-  Clock::time_point next_beat = Clock::now();
-  std::unique_lock lock(mutex_);
-  while (!ends_) {
-    const Clock::time_point before = Clock::now();
-    wakes_.wait_for(lock, kTick, [this] { return ends_; });
-    lock.unlock();
-    note_halt(Clock::now() - before);
-    try {
-      look_at_uncaught();
-      look_at_signals();
-      look_at_progress();
-      if (Clock::now() >= next_beat) {
-        say(/*now=*/false);
-        next_beat += settings_.beat;
-      }
-    } catch (const std::exception&) {  // out of memory: the run will report it itself
-    }
-    lock.lock();
-  }
-}
-
-void FlightRecorder::look_at_signals() {
-  if (const int fatal = signals_.fatal()) {
-    const std::string what = fmt::format("signal {} ({})", fatal, ::strsignal(fatal));
-    become("failed", what);
-    say(/*now=*/true);
-    write(what);
-    if (board_) board_->wait_for_round(settings_.beat);
-    signals_.record_is_written();
-  }
-  if (signals_.take_request()) {
-    const std::string path = write("asked for by SIGUSR2");
-    if (!path.empty()) std::fprintf(stderr, "flight record: %s\n", printable_name(path).c_str());
-  }
-  const FlightRecord::Movement movement = record_.movement();
-  if (signals_.is_terminated() && self().state == "running") {
-    become("failed", "ended by SIGTERM");
-    say(/*now=*/true);
-    if (movement.is_in_collective) write("SIGTERM in a collective");
-    if (board_) board_->wait_for_round(settings_.beat);
-    FlightSignals::end_by_it();
-  }
-  std::function<bool()> is_stopping;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!has_written_stop_) is_stopping = is_stopping_;
-  }
-  if (!is_stopping || !movement.is_in_collective || movement.idle < kStopGrace || !is_stopping()) {
-    return;
-  }
-  has_written_stop_ = true;
-  write("asked to stop in a collective");
-}
-
-/// Ends a rank that makes no progress, in a collective or elsewhere.
-void FlightRecorder::look_at_progress() {
-  if (!board_) return;
-  Clock::time_point failed_at;
-  {
-    const std::lock_guard lock(mutex_);
-    failed_at = failed_at_;
-  }
-  if (failed_at != Clock::time_point::max()) {
-    if (Clock::now() - failed_at > kEndGrace) ::_exit(static_cast<int>(ExitCode::kCommunication));
-    return;
-  }
-  const FlightRecord::Movement movement = record_.movement();
-  const std::string phase = movement.phase;
-  const bool may_rest = phase.empty() || phase == "validate" || phase == "save" || phase == "start";
-  const milliseconds usual = limit_;
-  const auto limit = usual + usual / 4 + milliseconds(1000);
-  if (movement.idle > limit && (movement.is_in_collective || !may_rest)) {
-    end_process("comm/timeout",
-                fmt::format("has made no progress for {:.0f} s", movement.idle.count()), "");
-  }
-}
-
-/// A thread of the communication back end has thrown an exception that nobody caught. Back ends
-/// watch their collectives and report a failure in this way.
-void FlightRecorder::look_at_uncaught() {
-  const std::optional<std::string> text = signals_.take_uncaught();
-  if (!text) return;
-  const std::string first_line = text->substr(0, text->find('\n'));
-  const comm_errors::CollectiveFailure failure = comm_errors::failure_of(*text);
-  const bool is_of_collective = record_.movement().is_in_collective ||
-                                failure != comm_errors::CollectiveFailure::kOther ||
-                                text->find("collective") != std::string::npos;
-  if (board_ && is_of_collective) {
-    end_process(comm_errors::id_of(failure), "lost its communicator", first_line);
-  }
-  become("failed", "an uncaught exception: " + first_line);
-  say(/*now=*/true);
-  write("an uncaught exception");
-  signals_.record_is_written();
 }
 
 void FlightRecorder::end_process(const char* id, const std::string& what,

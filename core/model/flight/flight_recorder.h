@@ -30,6 +30,9 @@ struct FlightSettings {
   std::chrono::milliseconds beat{1000};  // interval of the reports between ranks
   /// Time limit of a collective until `first_step_has_ended` is called; 0: the usual limit.
   std::chrono::milliseconds first_step_timeout{0};
+  /// Time after which a step counts as slow and a record with the stacks of all threads is written;
+  /// 0: never.
+  std::chrono::milliseconds slow_step{0};
 };
 
 class FlightRecorder : public CollectiveObserver {
@@ -49,6 +52,8 @@ class FlightRecorder : public CollectiveObserver {
   /// phase: a string literal. A rank that makes no progress within the time limit of a collective
   /// is ended. The phases "", "validate", "save" and "start" may take longer.
   void set_phase(const char* phase) { record_.set_phase(phase); }
+  /// The ids of the batch of the step, each followed by a newline.
+  void set_batch(const std::string& ids) { record_.set_batch(ids); }
   /// Set a function that returns true once the user has asked the run to stop. A rank that then
   /// hangs in a collective writes its record. Call this before the first step.
   void set_stop_probe(std::function<bool()> is_stopping);
@@ -56,8 +61,9 @@ class FlightRecorder : public CollectiveObserver {
   /// Records the error that ends this rank, reports it to the other ranks and writes the record.
   /// `what`: "[id] message".
   void failed(const std::string& what) noexcept;
-  /// Writes flight.RANK.json. Returns its path, or "" when there is no folder or writing fails.
-  std::string write(const std::string& reason) noexcept;
+  /// Writes flight.RANK.json, with the stacks of all threads if asked. Returns its path, or "" when
+  /// there is no folder or writing fails.
+  std::string write(const std::string& reason, bool with_stacks = false) noexcept;
 
   void started(const CollectiveRecord& record, const GroupPlace& place) override;
   std::chrono::milliseconds time_limit(std::chrono::milliseconds) const override { return limit_; }
@@ -74,6 +80,7 @@ class FlightRecorder : public CollectiveObserver {
   void look_at_signals();
   void look_at_progress();
   void look_at_uncaught();
+  void look_at_slow_step();
   [[noreturn]] void end_process(const char* id, const std::string& what, const std::string& reason);
   RankFlight self() const;
   void say(bool now);
@@ -101,6 +108,7 @@ class FlightRecorder : public CollectiveObserver {
   bool has_written_stop_ = false;
   double halted_s_ = 0;  // in this step
   int64_t halted_step_ = 0;
+  int64_t slow_step_ = 0;  // the last one; only the watch thread uses it
 
   std::string host_;
   std::thread watch_;  // last member, because the thread uses the others

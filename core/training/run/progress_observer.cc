@@ -77,6 +77,12 @@ void ProgressObserver::on_skipped_step(const SkippedStep& skipped) {
       fmt::join(skipped.batch_ids, ", ")));
 }
 
+void ProgressObserver::on_saved_step(int64_t step, const std::string& reason,
+                                     const std::string& file) {
+  log_.warning(fmt::format("step {}: {}; to run it again: s2s-run train --replay {}", step + 1,
+                           reason, file));
+}
+
 void ProgressObserver::on_validation(const ValidationReport& report) {
   for (const auto& [set, metrics] : report.sets) {
     std::string text = fmt::format("validation of {} after {} steps:", set, report.step);

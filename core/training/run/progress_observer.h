@@ -16,6 +16,7 @@ class ProgressObserver : public RunObserver {
                    int64_t log_every_n_steps);
   void on_step(const StepReport& report) override;
   void on_skipped_step(const SkippedStep& skipped) override;
+  void on_saved_step(int64_t step, const std::string& reason, const std::string& file) override;
   void on_validation(const ValidationReport& report) override;
   void on_checkpoint(int64_t steps_done, const std::string& folder) override;
   void on_end(int64_t steps_done) override;

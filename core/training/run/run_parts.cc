@@ -61,7 +61,8 @@ void attach_strategy(ParallelStrategy& strategy, SpeechModel& model, const Initi
 }
 
 RunParts build_training(const Run& setup, const RunProcesses& processes,
-                        std::unique_ptr<ParallelStrategy> strategy, const std::string& checkpoint) {
+                        std::unique_ptr<ParallelStrategy> strategy, const std::string& checkpoint,
+                        std::unique_ptr<DataSource> data) {
   const RunBuilder& builder = setup.builder();
   const RunOptions& settings = builder.settings();
   at::manual_seed(static_cast<uint64_t>(settings.trainer.seed));
@@ -70,7 +71,8 @@ RunParts build_training(const Run& setup, const RunProcesses& processes,
   parts.model = builder.described_model(parts.tokenizer.get(), checkpoint);
   const std::unique_ptr<InitialValues> values = builder.initial_values(*parts.model, checkpoint);
   parts.strategy = std::move(strategy);
-  parts.data = builder.train_source(parts.tokenizer.get(), *parts.strategy);
+  parts.data =
+      data ? std::move(data) : builder.train_source(parts.tokenizer.get(), *parts.strategy);
   parts.optimizer = builder.optimizer();
   if (const EmaBlock& ema = settings.exp_manager.ema; ema.enable) {
     auto averaging = std::make_unique<AveragingOptimizer>(std::move(parts.optimizer), ema);
@@ -138,6 +140,8 @@ TrainerSettings trainer_settings(const RunBuilder& builder) {
   out.accumulate = settings.trainer.accumulate_grad_batches;
   out.update_in_backward = settings.trainer.update_in_backward;
   out.max_skipped = settings.trainer.max_skipped_steps;
+  out.save_bad_steps = settings.trainer.save_bad_steps;
+  out.loss_spike = settings.trainer.loss_spike.value_or(0);
   out.seed = static_cast<uint64_t>(settings.trainer.seed);
   out.max_grad_norm = settings.trainer.gradient_clip_val.value_or(0);
   out.validate_every = settings.trainer.val_check_interval.value_or(0);

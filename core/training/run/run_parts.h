@@ -37,11 +37,13 @@ void attach_strategy(ParallelStrategy& strategy, SpeechModel& model, const Initi
 /// Seeds the generators, builds the components, freezes parameters, and attaches strategy and
 /// optimizer. Rank 0 creates files before the other ranks continue. `strategy`: the result of
 /// build_strategy. `checkpoint`: the checkpoint to resume from, or ""; its copies of files take
-/// precedence. Patterns that match nothing become warnings of `setup`.
+/// precedence. `data`: in place of the configured training data, or null. Patterns that match
+/// nothing become warnings of `setup`.
 /// Errors: those of the components.
 RunParts build_training(const Run& setup, const RunProcesses& processes,
                         std::unique_ptr<ParallelStrategy> strategy,
-                        const std::string& checkpoint = "");
+                        const std::string& checkpoint = "",
+                        std::unique_ptr<DataSource> data = nullptr);
 
 /// Fits the codec to a separate pass over training data, with the same result on all ranks. Does
 /// nothing when a checkpoint has provided the statistics.

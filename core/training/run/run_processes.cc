@@ -64,12 +64,23 @@ RunProcesses::RunProcesses()
       world_(make_solo_communicator({})),
       first_(std::make_unique<Rank0>(rendezvous_->process())) {}
 
-std::unique_ptr<RunProcesses> meet_other_ranks(Run& setup, std::vector<AgreedFact> facts) {
+RunProcesses::RunProcesses(const FlightSettings& flight) : RunProcesses() {
+  recorder_ = std::make_unique<FlightRecorder>(rendezvous_->process(), flight);
+}
+
+std::unique_ptr<RunProcesses> meet_other_ranks(Run& setup, std::vector<AgreedFact> facts,
+                                               bool records_alone) {
   const LaunchPlace place = read_launch_environment();
   const RunOptions& options = setup.builder().settings();
   check_started(options.trainer, place);
   setup.builder().keep_global_batch(place.size);
-  if (place.size == 1) return std::make_unique<RunProcesses>();
+  FlightSettings flight = {options.exp_manager.run_folder()};
+  flight.first_step_timeout = milliseconds(options.communicator.first_limit_s());
+  flight.slow_step = milliseconds(options.exp_manager.slow_step_s);
+  if (place.size == 1) {
+    return records_alone ? std::make_unique<RunProcesses>(flight)
+                         : std::make_unique<RunProcesses>();
+  }
   const at::DeviceType device = setup.builder().device().type();
   std::string name = options.communicator.name;
   const auto& choose = setup.program().communicator;
@@ -79,8 +90,6 @@ std::unique_ptr<RunProcesses> meet_other_ranks(Run& setup, std::vector<AgreedFac
   for (const auto& [path, value] : config_values(facts_of_config)) facts.push_back({path, value});
   const RendezvousSettings settings = {milliseconds(options.communicator.start_timeout_s),
                                        milliseconds(options.communicator.timeout_s)};
-  FlightSettings flight = {options.exp_manager.run_folder()};
-  flight.first_step_timeout = milliseconds(options.communicator.first_limit_s());
   auto processes =
       std::make_unique<RunProcesses>(setup.host(), setup.registries(), place, facts, settings,
                                      communicator_component(setup.config(), name), flight);

@@ -29,13 +29,15 @@ class RunProcesses {
   RunProcesses(const PluginHost& host, const Registries& registries, const LaunchPlace& place,
                const std::vector<AgreedFact>& facts, const RendezvousSettings& settings,
                const Config& communicator, const FlightSettings& flight = {});
-  /// A run with a single process.
+  /// A run with a single process. Nothing is recorded.
   RunProcesses();
+  /// The same with a flight recorder.
+  explicit RunProcesses(const FlightSettings& flight);
 
   const LaunchPlace& place() const { return place_; }
   const Rendezvous& rendezvous() const { return *rendezvous_; }
   Communicator& world() const { return *world_; }
-  /// Records the collectives of `world` and of its groups. Null for a single process.
+  /// Records the collectives of `world` and of its groups. Null when nothing is recorded.
   FlightRecorder* recorder() const { return recorder_.get(); }
   /// Measures how long this rank waits for the collectives of `world` and of its groups. Null for
   /// a single process.
@@ -66,10 +68,12 @@ class RunProcesses {
 
 /// When a launcher started several processes: they meet, compare program and configuration, and are
 /// joined by trainer.communicator. `setup` then builds for all of them. Writes no files. `facts`:
-/// further values that must be equal on all ranks.
+/// further values that must be equal on all ranks. `records_alone`: a single process has a flight
+/// recorder, too.
 /// Errors: those of the rendezvous and the communicator, [comm/mesh] when trainer.devices or
 /// num_nodes request another number of ranks, [comm/device].
-std::unique_ptr<RunProcesses> meet_other_ranks(Run& setup, std::vector<AgreedFact> facts = {});
+std::unique_ptr<RunProcesses> meet_other_ranks(Run& setup, std::vector<AgreedFact> facts = {},
+                                               bool records_alone = false);
 
 /// For commands that run in one process. Throws [comm/one-process] when a launcher started several.
 void require_one_process(const std::string& command);

@@ -21,6 +21,7 @@
 #include "config/secrets.h"
 #include "eval/metrics/monitored_metric.h"
 #include "eval/validator.h"
+#include "run/bad_steps.h"
 #include "run/early_stopping.h"
 #include "run/manifest.h"
 #include "run/parameter_histograms.h"
@@ -193,10 +194,10 @@ void check_validation(const OpenRun& run, const RunParts& parts, const Validator
                                          batches));
 }
 
-/// Reports the activity of the trainer to the flight recorder. Used with several processes.
+/// Reports the activity of the trainer to the flight recorder.
 class RecordedSteps : public RunObserver {
  public:
-  /// `recorder`: null for a single process. `first_step`: 0-based first step of this start.
+  /// `recorder`: null when nothing is recorded. `first_step`: 0-based first step of this start.
   RecordedSteps(FlightRecorder* recorder, const Trainer& trainer, int64_t first_step)
       : recorder_(recorder), first_step_(first_step) {
     if (recorder != nullptr) recorder->set_stop_probe(trainer.stop_requested);
@@ -214,6 +215,9 @@ class RecordedSteps : public RunObserver {
     if (step > first_step_) recorder_->first_step_has_ended();
     recorder_->set_step(step + 1);
     recorder_->set_phase(to_string(phase));
+  }
+  void on_batch(int64_t, const std::string& ids) override {
+    if (recorder_ != nullptr) recorder_->set_batch(ids);
   }
 
  private:
@@ -264,6 +268,26 @@ void log_times(const RunTimes& times, const OpenRun& run) {
   if (!table.empty()) run.log.debug(table);
 }
 
+/// What a checkpoint copies from the run folder.
+std::vector<std::string> attachments(const RunFolder& folder) {
+  return {folder.file("config.yaml"), folder.file("manifest.json"), folder.file(kTokenizerCopy),
+          folder.file(kLlmCopy)};
+}
+
+/// Lets the trainer save steps that went wrong.
+void keep_bad_steps(const OpenRun& run, const RunParts& parts, Trainer& trainer) {
+  BadStepsPlace place;
+  place.folder = run.folder.file("bad_steps");
+  place.attachments = attachments(run.folder);
+  if (run.processes.place().size > 1) place.checkpoints.world = &run.processes.world();
+  place.checkpoints.mesh = parts.strategy->mesh();
+  place.rank = run.processes.place().rank;
+  place.num_ranks = run.processes.place().size;
+  trainer.save_step = bad_step_saver(
+      std::move(place), parts, [&trainer] { return trainer.state(); },
+      [&log = run.log](const std::string& message) { log.warning(message); });
+}
+
 /// Trains from `begin` on and reports to the run folder, the log and the console.
 Trainer::End train(const OpenRun& run, RunParts& parts, const RunState& begin,
                    const InterruptWatch& interrupt) {
@@ -289,10 +313,9 @@ Trainer::End train(const OpenRun& run, RunParts& parts, const RunState& begin,
   ProgressObserver progress(run.console, run.log, begin.steps_done, options.max_steps,
                             options.log_every_n_steps);
   trainer.add_observer(&progress);
-  CheckpointFolder checkpoints(run.folder.checkpoints(),
-                               {run.folder.file("config.yaml"), run.folder.file("manifest.json"),
-                                run.folder.file(kTokenizerCopy), run.folder.file(kLlmCopy)},
+  CheckpointFolder checkpoints(run.folder.checkpoints(), attachments(run.folder),
                                checkpoint_settings(run, *parts.strategy));
+  keep_bad_steps(run, parts, trainer);
   const std::string fault = monitor_fault(builder.settings(), parts.model->metric_names());
   if (!fault.empty()) warn(fault);
   CheckpointObserver saving(
@@ -375,7 +398,8 @@ ExitCode run_in(const OpenRun& run, std::unique_ptr<ParallelStrategy> strategy) 
 ExitCode run_training(Run& setup) {
   const auto started = std::chrono::steady_clock::now();
   outlive_readers();
-  const std::unique_ptr<RunProcesses> processes = meet_other_ranks(setup);
+  const std::unique_ptr<RunProcesses> processes =
+      meet_other_ranks(setup, {}, /*records_alone=*/true);
   std::unique_ptr<ParallelStrategy> strategy = build_strategy(setup, *processes);
   choose_version(setup, *processes);
   const std::string path = setup.builder().settings().exp_manager.run_folder();

@@ -28,10 +28,11 @@ GradientUpdate::GradientUpdate(Block& model, ParallelStrategy& strategy, Optimiz
   if (!trained.empty()) device_ = trained.front().tensor->device();
 }
 
-UpdateNumbers GradientUpdate::run(double learning_rate, const at::Tensor& loss_scale) {
+UpdateNumbers GradientUpdate::run(double learning_rate, const at::Tensor& loss_scale,
+                                  const at::Tensor& hold) {
   const at::NoGradGuard no_grad;
   return device_.is_cpu() ? run_on_host(learning_rate, loss_scale)
-                          : run_on_device(learning_rate, loss_scale);
+                          : run_on_device(learning_rate, loss_scale, hold);
 }
 
 UpdateNumbers GradientUpdate::run_on_host(double learning_rate, const at::Tensor& loss_scale) {
@@ -47,11 +48,13 @@ UpdateNumbers GradientUpdate::run_on_host(double learning_rate, const at::Tensor
   return {norm, flag(norm.isfinite().logical_not())};
 }
 
-UpdateNumbers GradientUpdate::run_on_device(double learning_rate, const at::Tensor& loss_scale) {
+UpdateNumbers GradientUpdate::run_on_device(double learning_rate, const at::Tensor& loss_scale,
+                                            const at::Tensor& hold) {
   const at::Tensor scaled_norm = strategy_.grad_norm(model_).to(device_, /*non_blocking=*/true);
   const at::Tensor norm = loss_scale.defined() ? scaled_norm / loss_scale : scaled_norm;
+  const at::Tensor is_wrong = flag(norm.isfinite().logical_not());
   const GradientScale scale = {divisor_of(norm, loss_scale, max_norm_),
-                               flag(norm.isfinite().logical_not())};
+                               hold.defined() ? at::maximum(is_wrong, hold) : is_wrong};
   if (!optimizer_.step_scaled(learning_rate, scale)) step_plain(learning_rate, scale);
   strategy_.after_update(model_);
   return {norm, scale.found_inf};

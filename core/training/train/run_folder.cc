@@ -1,5 +1,7 @@
 #include "train/run_folder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -182,7 +184,11 @@ std::vector<std::pair<std::string, double>> numbers_of(const StepReport& report)
   return numbers;
 }
 
-void MetricsLog::on_step(const StepReport& report) { append(line_of(report)); }
+void MetricsLog::on_step(const StepReport& report) {
+  ordered_json line = line_of(report);
+  line["batch"] = fmt::format("{:08x}", report.batch_hash);
+  append(line);
+}
 
 void MetricsLog::on_validation(const ValidationReport& report) {
   for (const auto& [set, metrics] : report.sets) {

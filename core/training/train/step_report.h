@@ -54,8 +54,9 @@ struct StepReport {
   int64_t frames = 0;         // valid predicted frames of all micro-batches
   int64_t padded_frames = 0;  // frames of all micro-batches, including padding
   int64_t tokens = 0;
-  int64_t batch_size = 0;                     // rows of all micro-batches
-  double audio_s = 0;                         // user audio of all micro-batches, without padding
+  int64_t batch_size = 0;  // rows of all micro-batches
+  int64_t batch_hash = 0;  // of the ids of all rows, in any order: equal for equal batches
+  double audio_s = 0;      // user audio of all micro-batches, without padding
   double model_flops = 0, encoder_flops = 0;  // as in BatchWeight
   double peak_flops = 0;                      // what all ranks can do in a second; 0: unknown
   double step_time_s = 0;
@@ -99,8 +100,14 @@ class RunObserver {
   virtual ~RunObserver() = default;
   /// Called when a phase begins. `step` is 0-based.
   virtual void on_phase(int64_t /*step*/, TrainingPhase /*phase*/) {}
+  /// Called when the batch of a step is there. `step` is 0-based. `ids`: those of this rank's
+  /// rows, each followed by a newline.
+  virtual void on_batch(int64_t /*step*/, const std::string& /*ids*/) {}
   virtual void on_step(const StepReport&) {}
   virtual void on_skipped_step(const SkippedStep&) {}
+  /// Called when a step that went wrong was saved. `step` is 0-based.
+  virtual void on_saved_step(int64_t /*step*/, const std::string& /*reason*/,
+                             const std::string& /*file*/) {}
   virtual void on_validation(const ValidationReport&) {}
   virtual void on_checkpoint(int64_t /*steps_done*/, const std::string& /*folder*/) {}
   virtual void on_end(int64_t /*steps_done*/) {}

@@ -42,8 +42,8 @@ class Digest {
 };
 
 std::vector<int64_t*> counts_of(StepReport& report) {
-  return {&report.frames, &report.padded_frames, &report.tokens, &report.batch_size,
-          &report.left_out_cuts};
+  return {&report.frames,     &report.padded_frames, &report.tokens,
+          &report.batch_size, &report.left_out_cuts, &report.batch_hash};
 }
 
 std::vector<double*> amounts_of(StepReport& report) {
@@ -56,7 +56,7 @@ constexpr size_t kLoss = kOwnLoss + 1;
 constexpr size_t kParts = kLoss + 1;
 constexpr size_t kWishes = kParts + kPartSlots;
 constexpr size_t kCounts = kWishes + 2;
-constexpr size_t kAmounts = kCounts + 5;
+constexpr size_t kAmounts = kCounts + 6;
 constexpr size_t kDigest = kAmounts + 3;
 constexpr size_t kWaits = kDigest + Digest::kSize;  // one for each data rank
 
@@ -104,6 +104,13 @@ StepSums sum_over_data(ParallelStrategy& strategy, const StepReport& report, con
   sums.numbers = at::cat({values.narrow(0, 0, 1), summed.to(device, /*non_blocking=*/true)});
   return sums;
 }
+
+StepLosses losses_of(const StepSums& sums) {
+  const std::vector<double> losses = numbers_of(sums.numbers.narrow(0, 0, kLoss + 1));
+  return {losses[kOwnLoss], losses[kLoss]};
+}
+
+at::Tensor late_loss_of(const StepSums& sums) { return sums.numbers.select(0, kLoss); }
 
 RankWishes read_sums(ParallelStrategy& strategy, const StepSums& sums,
                      const std::vector<double>& numbers, StepReport& report) {

@@ -42,6 +42,15 @@ struct StepSums {
 StepSums sum_over_data(ParallelStrategy& strategy, const StepReport& report, const LossSums& losses,
                        RankWishes own);
 
+/// The loss of a step: this rank's part, and the sum over all data ranks. Waits for the device.
+struct StepLosses {
+  double own = 0, all = 0;
+};
+StepLosses losses_of(const StepSums& sums);
+
+/// The sum of the loss over all data ranks, where it is: the host does not wait for it.
+at::Tensor late_loss_of(const StepSums& sums);
+
 /// Writes losses and counts of all data ranks into `report`, and the longest waiting time. Returns
 /// the requests of all ranks combined. numbers: the elements of `sums.numbers`. All ranks call it.
 /// Errors: [comm/loss-parts] on all ranks when the names of the loss terms differ between ranks.

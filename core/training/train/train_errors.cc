@@ -44,12 +44,21 @@ void throw_no_update_in_backward(const std::string& reason) {
 }
 
 void throw_not_finite(const std::string& what, double value, int64_t step,
-                      const std::vector<std::string>& batch_ids) {
+                      const std::vector<std::string>& batch_ids, const std::string& saved) {
+  const std::string next =
+      saved.empty() ? "" : fmt::format("\n  next:     s2s-run train --replay {}", saved);
   throw Error(ExitCode::kNumerics, "numerics/not-finite",
               fmt::format("the {} of step {} is {}\n  expected: a finite number; try a lower "
                           "model.optimizer.lr, a longer warm-up, trainer.gradient_clip_val, or "
-                          "trainer.precision: 32-true\n  the batch contained:{}",
-                          what, step, number_text(value), lines(batch_ids)));
+                          "trainer.precision: 32-true{}\n  the batch contained:{}",
+                          what, step, number_text(value), next, lines(batch_ids)));
+}
+
+void throw_no_saved_step(const std::string& path, const std::string& reason) {
+  throw Error(ExitCode::kData, "run/replay",
+              fmt::format("{} cannot be replayed: {}\n  expected: a file "
+                          "bad_steps/batch.STEP.RANK.safetensors of a run, beside its weights",
+                          path, reason));
 }
 
 void throw_gradients_not_finite(const SkippedStep& last) {

@@ -12,9 +12,13 @@ namespace s2s {
 [[noreturn]] void throw_unknown_precision(const std::string& text, const std::string& origin);
 /// [config/update-in-backward]. reason: what is in the way, as "gradients are clipped".
 [[noreturn]] void throw_no_update_in_backward(const std::string& reason);
-/// [numerics/not-finite]: a loss is NaN or infinite. `step`: 1-based.
+/// [numerics/not-finite]: a loss is NaN or infinite. `step`: 1-based. `saved`: the file for
+/// `train --replay`, or "".
 [[noreturn]] void throw_not_finite(const std::string& what, double value, int64_t step,
-                                   const std::vector<std::string>& batch_ids);
+                                   const std::vector<std::string>& batch_ids,
+                                   const std::string& saved = "");
+/// [run/replay]: the file is not a saved step, or has no weights.
+[[noreturn]] void throw_no_saved_step(const std::string& path, const std::string& reason);
 /// [numerics/not-finite]: more consecutive updates were skipped than the run allows.
 [[noreturn]] void throw_gradients_not_finite(const SkippedStep& last);
 /// [numerics/not-finite]: a weight or an optimizer moment is not finite after `steps_done` steps.

@@ -2,12 +2,19 @@
 
 #include <ATen/ATen.h>
 
+#include "base/fnv.h"
 #include "s2s/error.h"
 #include "train/loss_sums.h"
 #include "train/step_sums.h"
 #include "train/train_errors.h"
 
 namespace s2s {
+namespace {
+
+/// The sums of 32 bits of two million ids are exact in a double, in which ranks add them up.
+int64_t hash_of_id(const std::string& id) { return static_cast<int64_t>(fnv1a(id) & 0xffffffffU); }
+
+}  // namespace
 
 Trainer::Trainer(TrainerSettings settings, TrainerParts parts)
     : settings_(settings),
@@ -82,10 +89,16 @@ Trainer::QueuedStep Trainer::queue_step(int64_t step) {
   report.step = step;
   begin_phase(step, TrainingPhase::kData);
   queued.start_s = now_s();
+  if (keeps_steps()) queued.data_state = parts_.data->state();
   const std::vector<Batch> batches = next_batches(report);
+  if (keeps_steps()) queued.batches = batches;
   for (const Batch& batch : batches) {
-    for (const std::string& id : batch.ids) queued.batch_ids += id + "\n";
+    for (const std::string& id : batch.ids) {
+      queued.batch_ids += id + "\n";
+      report.batch_hash += hash_of_id(id);
+    }
   }
+  for (RunObserver* observer : observers_) observer->on_batch(step, queued.batch_ids);
   begin_phase(step, TrainingPhase::kForward);
   parts_.model->train(true);
   parts_.strategy->begin_step(*parts_.model);
@@ -98,10 +111,12 @@ Trainer::QueuedStep Trainer::queue_step(int64_t step) {
   report.learning_rate =
       parts_.schedule->learning_rate(step, parts_.optimizer->base_learning_rate());
   if (backward_update_) backward_update_->begin(report.learning_rate);
-  const LossSums losses = accumulate_gradients(batches, all.frames, report);
+  queued.frames = settings_.replay ? settings_.replay->frames : all.frames;
+  const LossSums losses = accumulate_gradients(batches, queued.frames, report);
   parts_.strategy->finish_backward(*parts_.model);
   begin_phase(step, TrainingPhase::kUpdate);
   queued.sums = sum_over_data(*parts_.strategy, report, losses, wishes());
+  if (settings_.device.is_cpu()) keep_spike(queued);
   queued.numbers = update(report, queued.sums);
   report.device_memory = take_device_memory(settings_.device);
   report.peak_flops = settings_.peak_flops;
@@ -111,9 +126,10 @@ Trainer::QueuedStep Trainer::queue_step(int64_t step) {
 
 LossSums Trainer::accumulate_gradients(const std::vector<Batch>& batches, double frames,
                                        const StepReport& report) {
-  const int64_t data_size = parts_.strategy->mesh().data_size();
-  MicroBatchPlace place = {report.step, 0, settings_.accumulate, parts_.strategy->data_rank(),
-                           data_size};
+  const ReplayedPlace own = settings_.replay.value_or(
+      ReplayedPlace{parts_.strategy->data_rank(), parts_.strategy->mesh().data_size(), frames});
+  const int64_t data_size = own.data_size;
+  MicroBatchPlace place = {report.step, 0, settings_.accumulate, own.data_rank, data_size};
   const StepContext context = {report.step, frames, settings_.accumulate * data_size};
   LossSums losses;
   for (const Batch& batch : batches) {

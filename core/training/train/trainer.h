@@ -7,6 +7,7 @@
 // before a validation or a checkpoint (decision record 0026).
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "train/backward_update.h"
 #include "train/gradient_update.h"
 #include "train/phase_clock.h"
+#include "train/saved_step.h"
 #include "train/step_report.h"
 #include "train/step_sums.h"
 #include "train/trainer_settings.h"
@@ -47,6 +49,9 @@ class Trainer {
   /// Writes a checkpoint after this many steps; returns its folder.
   std::function<std::string(int64_t steps_done)> save_checkpoint;
   std::function<ValidationReport(int64_t steps_done)> validate;
+  /// Saves a step whose loss or gradients are not finite, or whose loss is a spike. Returns the
+  /// file, or "". Called on all ranks. On a CPU, the model has the weights before the update.
+  std::function<std::string(SavedStep&)> save_step;
   /// Returns true once the user has asked this rank to stop.
   std::function<bool()> stop_requested;
   /// Returns how long the last save took. Not set: as long as `save_checkpoint` took.
@@ -74,6 +79,10 @@ class Trainer {
   struct QueuedStep {
     StepReport report;  // what the host knows
     std::string batch_ids;
+    std::vector<Batch> batches;  // as long as save_step may be called
+    std::string data_state;      // before them
+    double frames = 0;           // on all data ranks
+    std::string saved;           // the file of save_step
     double start_s = 0;
     StepSums sums;
     LateNumbers numbers;  // of `sums`, then the gradient norm and the loss scale
@@ -91,7 +100,15 @@ class Trainer {
   LossSums accumulate_gradients(const std::vector<Batch>& batches, double frames,
                                 const StepReport& report);
   LateNumbers update(const StepReport& report, const StepSums& sums);
-  void skip_update(const QueuedStep& step);
+  void skip_update(QueuedStep& step, double own_loss);
+  bool keeps_steps() const { return save_step && num_saved_ < settings_.save_bad_steps; }
+  bool is_spike(double loss) const;
+  void note_loss(double loss);
+  std::string spike_text(double loss) const;
+  static std::string fault_text(const char* what, double value);
+  void keep_spike(QueuedStep& step);
+  void hold_after_bad_loss(const StepSums& sums);
+  void keep_step(QueuedStep& step, const std::string& reason, double own_loss);
   std::vector<std::string> ids_of_all_ranks(const std::string& own) const;
   /// `validates`: a validation that is due after this step has not been done.
   RankWishes wishes(bool validates = true) const;
@@ -114,6 +131,8 @@ class Trainer {
   std::optional<QueuedStep> queued_;
   int64_t num_skipped_ = 0;
   int64_t num_skipped_in_a_row_ = 0;
+  int64_t num_saved_ = 0;             // calls of save_step
+  std::deque<double> recent_losses_;  // of the last steps that were no spikes
   double started_s_ = 0;
   double saved_s_ = 0;
   double reported_s_ = 0;                              // when the last step was reported
@@ -121,6 +140,7 @@ class Trainer {
   double step_s_ = 0, save_s_ = 0, validation_s_ = 0;  // what the last one took
   bool owes_validation_ = false;  // the run stopped before a validation that was due
   bool is_finished_early_ = false;
+  at::Tensor hold_;    // on a device: above 0 after a loss that is not finite
   RankWishes agreed_;  // the same on all ranks
 };
 

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "config/save_schedule.h"
 #include "train/precision.h"
@@ -25,19 +26,30 @@ struct MicroBatchPlace {
 /// Seeds LibTorch's default generators for one micro-batch.
 void seed_generators(uint64_t seed, const MicroBatchPlace& place);
 
+/// What a step that is run again alone takes from the run that it was part of.
+struct ReplayedPlace {
+  int64_t data_rank = 0;
+  int64_t data_size = 1;
+  double frames = 0;  // of the step on all data ranks
+};
+
 struct TrainerSettings {
   int64_t max_steps = 0;
   int64_t accumulate = 1;           // micro-batches per optimizer step, on each rank
   double max_grad_norm = 0;         // 0: no clipping
   bool update_in_backward = false;  // each parameter when its gradient is complete
   int64_t max_skipped = 20;         // updates in a row without finite gradients
-  int64_t validate_every = 0;       // optimizer steps; 0: never
-  SaveSchedule saves;               // checkpoints during training; one is always written at the end
-  double max_time_s = 0;            // wall clock, its last checkpoint included; 0: no limit
-  double used_time_s = 0;           // of it, before `run` is called
-  bool keeps_average = false;       // the optimizer is an AveragingOptimizer
-  uint64_t seed = 0;                // for random numbers in the model
-  double peak_flops = 0;            // of all ranks, in a second; 0: unknown
+  int64_t save_bad_steps = 0;       // largest number of steps that save_step is called for
+  double loss_spike = 0;            // times the mean of recent losses; 0: no loss is a spike
+  /// Runs a saved step again: a loss that is not finite does not end it.
+  std::optional<ReplayedPlace> replay;
+  int64_t validate_every = 0;  // optimizer steps; 0: never
+  SaveSchedule saves;          // checkpoints during training; one is always written at the end
+  double max_time_s = 0;       // wall clock, its last checkpoint included; 0: no limit
+  double used_time_s = 0;      // of it, before `run` is called
+  bool keeps_average = false;  // the optimizer is an AveragingOptimizer
+  uint64_t seed = 0;           // for random numbers in the model
+  double peak_flops = 0;       // of all ranks, in a second; 0: unknown
   Precision precision;
   at::Device device = at::kCPU;
 };

@@ -54,8 +54,9 @@ void Trainer::update_in_backward() {
 LateNumbers Trainer::update(const StepReport& report, const StepSums& sums) {
   const at::NoGradGuard no_grad;
   const at::Tensor scale = loss_scale_.is_on() ? loss_scale_.value().clone() : at::Tensor();
+  if (save_step && !settings_.device.is_cpu()) hold_after_bad_loss(sums);
   const UpdateNumbers update =
-      backward_update_ ? backward_update_->end() : update_.run(report.learning_rate, scale);
+      backward_update_ ? backward_update_->end() : update_.run(report.learning_rate, scale, hold_);
   if (backward_update_) parts_.strategy->after_update(*parts_.model);
   loss_scale_.update(update.found_inf);
   begin_phase(report.step, TrainingPhase::kReport);  // before the mark that the numbers wait for
@@ -81,17 +82,24 @@ void Trainer::report_queued_step() {
   const RankWishes agreed = read_sums(*parts_.strategy, step.sums, numbers, report);
   if (!is_alone_) agreed_ |= agreed;
   if (!std::isfinite(report.loss)) {
+    keep_step(step, fault_text("loss", report.loss), numbers.front());
     const bool is_own = !std::isfinite(numbers.front());
-    throw_not_finite("loss", report.loss, report.step + 1,
-                     ids_of_all_ranks(is_own ? step.batch_ids : ""));
+    if (!settings_.replay) {
+      throw_not_finite("loss", report.loss, report.step + 1,
+                       ids_of_all_ranks(is_own ? step.batch_ids : ""), step.saved);
+    }
   }
+  if (!settings_.device.is_cpu() && is_spike(report.loss)) {
+    keep_step(step, spike_text(report.loss), numbers.front());
+  }
+  note_loss(report.loss);
   const double* number = &numbers[static_cast<size_t>(step.sums.numbers.numel())];
   report.grad_norm = *number++;
   if (loss_scale_.is_on()) report.loss_scale = *number;
   if (std::isfinite(report.grad_norm)) {
     num_skipped_in_a_row_ = 0;
   } else {
-    skip_update(step);
+    skip_update(step, numbers.front());
   }
   report.skipped_steps = num_skipped_;
   const double now = now_s();
@@ -106,9 +114,13 @@ std::vector<std::string> Trainer::ids_of_all_ranks(const std::string& own) const
 }
 
 /// Counts an update that was skipped, and tells the observers.
-void Trainer::skip_update(const QueuedStep& step) {
+void Trainer::skip_update(QueuedStep& step, double own_loss) {
   ++num_skipped_;
   ++num_skipped_in_a_row_;
+  // A loss scale is lowered by such steps: that is how it works.
+  if (!loss_scale_.is_on() && std::isfinite(step.report.loss)) {
+    keep_step(step, fault_text("gradient norm", step.report.grad_norm), own_loss);
+  }
   SkippedStep skipped = {step.report.step, step.report.grad_norm, step.report.loss_scale,
                          num_skipped_in_a_row_, ids_of_all_ranks(step.batch_ids)};
   if (num_skipped_in_a_row_ > settings_.max_skipped) {

@@ -2,9 +2,10 @@
 
 const kPlot = {width: 460, height: 210, left: 52, right: 12, top: 10, bottom: 26};
 
-/** Which chart a curve belongs to. */
+/** Which chart a curve belongs to. Pages that compare runs name it. */
 function chartOf(curve) {
   const name = curve.name;
+  if (curve.chart) return curve.chart;
   if (name.endsWith("loss")) return "Loss";
   if (name === "learning_rate") return "Learning rate";
   if (name === "grad_norm") return "Gradient norm";
@@ -53,7 +54,7 @@ function axes(title, curves) {
   const values = curves.flatMap((c) => c.values);
   let low = Math.min(...values);
   let high = Math.max(...values);
-  const decays = title === "Loss" || title === "Gradient norm";
+  const decays = /loss|grad/i.test(title);
   const logarithmic = decays && low > 0 && high / low > 30;
   if (!logarithmic) {
     const margin = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
@@ -96,6 +97,7 @@ function drawnCurve(curve, axis, index) {
 }
 
 function curveName(curve) {
+  if (curve.label) return curve.label;
   return curve.validation ? curve.name + " (" + curve.validation + ")" : curve.name;
 }
 

@@ -1,0 +1,108 @@
+#include "s2s_run/doctor/child_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+
+namespace s2s::run {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+[[noreturn]] void throw_errno(const char* what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+/// Reads until the end of the pipe or the limit.
+std::string read_all(int pipe, double limit_s, bool& timed_out) {
+  const auto limit = Clock::now() + std::chrono::duration<double>(limit_s);
+  std::string text;
+  char buffer[4096];
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(limit - Clock::now());
+    pollfd wait = {pipe, POLLIN, 0};
+    const int ready = ::poll(&wait, 1, static_cast<int>(std::max<int64_t>(left.count(), 0)));
+    if (ready < 0 && errno == EINTR) continue;
+    timed_out = ready == 0;
+    if (ready <= 0) return text;
+    const ssize_t count = ::read(pipe, buffer, sizeof(buffer));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return text;
+    text.append(buffer, static_cast<size_t>(count));
+  }
+}
+
+/// `in_child` must not return.
+ChildAnswer answer_of(double limit_s, const std::function<void(int pipe)>& in_child) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw_errno("pipe");
+  const pid_t child = ::fork();
+  if (child < 0) throw_errno("fork");
+  if (child == 0) {
+    ::setpgid(0, 0);  // its own children end with it
+    ::close(ends[0]);
+    in_child(ends[1]);
+    ::_exit(EXIT_FAILURE);
+  }
+  ::close(ends[1]);
+  ChildAnswer answer;
+  answer.text = read_all(ends[0], limit_s, answer.timed_out);
+  ::close(ends[0]);
+  if (answer.timed_out) {
+    ::kill(child, SIGKILL);
+    ::kill(-child, SIGKILL);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status)) answer.exit_code = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) answer.signal = WTERMSIG(status);
+  return answer;
+}
+
+void write_all(int file, const std::string& text) {
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t count = ::write(file, text.data() + done, text.size() - done);
+    if (count < 0 && errno != EINTR) return;
+    if (count > 0) done += static_cast<size_t>(count);
+  }
+}
+
+}  // namespace
+
+std::string ChildAnswer::end_text() const {
+  if (timed_out) return "gave no answer in time";
+  if (signal != 0) return std::string("ended by signal ") + ::strsignal(signal);
+  return "exit code " + std::to_string(exit_code);
+}
+
+ChildAnswer run_in_child(double limit_s, const std::function<void(const Tell& tell)>& body) {
+  return answer_of(limit_s, [&](int pipe) {
+    const int nowhere = ::open("/dev/null", O_WRONLY);
+    ::dup2(nowhere, STDOUT_FILENO);
+    ::dup2(nowhere, STDERR_FILENO);
+    body([pipe](const std::string& line) { write_all(pipe, line + "\n"); });
+    ::_exit(EXIT_SUCCESS);
+  });
+}
+
+ChildAnswer run_command(double limit_s, const std::vector<std::string>& words) {
+  return answer_of(limit_s, [&](int pipe) {
+    ::dup2(pipe, STDOUT_FILENO);
+    ::dup2(pipe, STDERR_FILENO);
+    std::vector<char*> arguments;
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    ::execv(arguments[0], arguments.data());
+  });
+}
+
+}  // namespace s2s::run

@@ -1,0 +1,163 @@
+// s2s-run runs list|show: what was run, and with which differences.
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+#include <iostream>
+
+#include "base/text.h"
+#include "s2s_run/columns.h"
+#include "s2s_run/runs/run_record.h"
+#include "s2s_run/subcommands.h"
+
+namespace s2s::run {
+namespace {
+
+using nlohmann::ordered_json;
+using Folders = std::vector<std::string>;
+
+std::string started(const RunRecord& run) {
+  const auto seconds = RunRecord::number(run.manifest, "started_unix_s");
+  if (!seconds) return "-";
+  const auto time = static_cast<std::time_t>(*seconds);
+  std::tm local{};
+  ::localtime_r(&time, &local);
+  return fmt::format("{:%Y-%m-%d %H:%M}", local);
+}
+
+std::string last_loss(const RunRecord& run) {
+  if (run.steps.empty()) return "-";
+  const auto loss = RunRecord::number(run.steps.rbegin()->second, "loss");
+  return loss ? fmt::format("{:.4f}", *loss) : "-";
+}
+
+std::string steps_text(const RunRecord& run) {
+  const int64_t max = run.max_steps();
+  return max > 0 ? fmt::format("{} of {}", run.last_step(), max) : std::to_string(run.last_step());
+}
+
+ordered_json facts_json(const RunRecord& run) {
+  ordered_json out = {{"name", run.name},
+                      {"folder", run.path},
+                      {"steps", run.last_step()},
+                      {"max_steps", run.max_steps()},
+                      {"checkpoint", run.checkpoint},
+                      {"manifest", run.manifest}};
+  if (!run.steps.empty()) out["last"] = run.steps.rbegin()->second;
+  out["validations"] = run.validations;
+  return out;
+}
+
+void print_json(const ordered_json& json) {
+  std::cout << json.dump(2, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+}
+
+/// "trainer.seed=2, model.optimizer.lr=1e-3": the values of run number `index`.
+std::string own_values(const std::vector<ConfigDifference>& differences, size_t index) {
+  constexpr size_t kShown = 6;
+  std::vector<std::string> texts;
+  for (const ConfigDifference& difference : differences) {
+    if (texts.size() == kShown) {
+      texts.push_back(fmt::format("and {} more", differences.size() - kShown));
+      break;
+    }
+    texts.push_back(difference.key + "=" + difference.values[index]);
+  }
+  return joined(texts, ", ");
+}
+
+int list_runs(const Folders& folders, const Invocation& invocation) {
+  const std::vector<RunRecord> runs = read_runs(folders);
+  const std::vector<ConfigDifference> differences = config_differences(runs);
+  if (invocation.json) {
+    ordered_json out = ordered_json::array();
+    for (size_t i = 0; i < runs.size(); ++i) {
+      ordered_json facts = facts_json(runs[i]);
+      facts["differences"] = ordered_json::object();
+      for (const auto& [key, values] : differences) facts["differences"][key] = values[i];
+      out.push_back(facts);
+    }
+    print_json(out);
+    return 0;
+  }
+  std::vector<std::vector<std::string>> rows = {
+      {"run", "started", "steps", "loss", "checkpoint", "differs in"}};
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const RunRecord& run = runs[i];
+    rows.push_back({run.name, started(run), steps_text(run), last_loss(run),
+                    run.checkpoint.empty() ? "-" : run.checkpoint, own_values(differences, i)});
+  }
+  print_columns(rows);
+  return 0;
+}
+
+std::string text_of(const nlohmann::json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+void print_run(const RunRecord& run) {
+  std::vector<std::vector<std::string>> rows = {{"run", run.path},
+                                                {"started", started(run)},
+                                                {"steps", steps_text(run)},
+                                                {"checkpoint", run.checkpoint}};
+  for (const char* key : {"s2s", "torch", "git_commit", "run_id", "host"}) {
+    const auto found = run.manifest.find(key);
+    if (found != run.manifest.end()) rows.push_back({key, text_of(*found)});
+  }
+  const auto command = run.manifest.find("command_line");
+  if (command != run.manifest.end() && command->is_array()) {
+    Folders words;
+    for (const auto& word : *command) words.push_back(text_of(word));
+    rows.push_back({"command", joined(words, " ")});
+  }
+  if (!run.steps.empty()) {
+    for (const auto& [key, value] : run.steps.rbegin()->second.items()) {
+      rows.push_back({key, text_of(value)});
+    }
+  }
+  for (const auto& [set, line] : run.validations) {
+    for (const auto& [key, value] : line.items()) {
+      if (key != "validation") rows.push_back({set + " " + key, text_of(value)});
+    }
+  }
+  print_columns(rows);
+}
+
+int show_runs(const Folders& folders, const Invocation& invocation) {
+  const std::vector<RunRecord> runs = read_runs(folders);
+  if (invocation.json) {
+    ordered_json out = ordered_json::array();
+    for (const RunRecord& run : runs) {
+      ordered_json facts = facts_json(run);
+      for (const auto& [key, value] : run.config) facts["config"][key] = value;
+      out.push_back(facts);
+    }
+    print_json(out);
+    return 0;
+  }
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (i > 0) fmt::print("\n");
+    std::fflush(stdout);
+    print_run(runs[i]);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void setup_runs(const Command& program) {
+  const Command group = program.group("runs", "list and compare training runs");
+  const Command list = group.command("list", "list runs, their last loss and their differences");
+  list.option("folders", list.runs(list_runs), "run folders, or folders that contain some")
+      .required();
+  list.json("print one JSON list");
+  const Command show =
+      group.command("show", "show what a run recorded: program, command, last metrics");
+  show.option("folders", show.runs(show_runs), "run folders, or folders that contain some")
+      .required();
+  show.json("print one JSON list, with the configuration");
+  setup_runs_compare(group);
+}
+
+}  // namespace s2s::run

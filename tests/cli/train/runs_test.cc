@@ -1,0 +1,131 @@
+// s2s-run runs: the folders that training has left, side by side.
+
+#include <doctest/doctest.h>
+
+#include "cli/train/tiny_run.h"
+#include "common/contains.h"
+
+using namespace s2s::test;
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+/// Four short runs: two alike, one with another learning rate, one with other batches.
+struct FourRuns {
+  TemporaryFolder folder;
+  fs::path runs = folder.path() / "runs";
+
+  FourRuns() {
+    const Words quick = {"trainer.max_steps=4", "trainer.val_check_interval=2"};
+    const auto train = [&](const char* name, const std::string& word) {
+      Words words = quick;
+      words.push_back(word);
+      train_tiny(runs / name, words);
+    };
+    train("a", "trainer.seed=1");
+    train("again", "trainer.seed=1");
+    train("other_rate", "model.optimizer.lr=2e-3");
+    train("other_batches", "data.train_ds.seed=7");
+  }
+};
+
+const FourRuns& four_runs() {
+  static const FourRuns runs;
+  return runs;
+}
+
+std::string run_of(const std::string& name) { return (four_runs().runs / name).string(); }
+
+json compared(const Words& folders) {
+  Words words = {"runs", "compare", "--json"};
+  for (const std::string& name : folders) words.push_back(run_of(name));
+  const Outcome outcome = run_s2s(words);
+  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
+  return json::parse(outcome.output);
+}
+
+}  // namespace
+
+TEST_CASE("runs list finds the runs below a folder and shows the keys that differ") {
+  const Outcome outcome = run_s2s({"runs", "list", "--json", four_runs().runs.string()});
+  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
+  const json list = json::parse(outcome.output);
+  REQUIRE(list.size() == 4);
+  CHECK(list[0]["name"] == "a");
+  CHECK(list[0]["steps"] == 4);
+  CHECK(list[0]["checkpoint"] == "step=4");
+  CHECK(list[0]["last"]["loss"] == metrics(four_runs().runs / "a").at(4)["loss"]);
+  CHECK(list[0]["differences"].size() == 2);  // where a run writes is no difference
+  CHECK(list[2]["differences"]["data.train_ds.seed"] == "7");
+  CHECK(list[3]["differences"]["model.optimizer.lr"] == "2e-3");
+  const Outcome table = run_s2s({"runs", "list", four_runs().runs.string()});
+  CHECK_MESSAGE(contains(table.output, "4 of 4"), table.output);
+  CHECK(contains(table.output, "model.optimizer.lr=2e-3"));
+}
+
+TEST_CASE("runs show prints the command and the last metrics of a run") {
+  const Outcome outcome = run_s2s({"runs", "show", run_of("a")});
+  CHECK(outcome.exit_code == 0);
+  CHECK_MESSAGE(contains(outcome.output, "s2s-run train"), outcome.output);
+  CHECK(contains(outcome.output, "4 of 4"));
+  CHECK(contains(outcome.output, "dev text_loss"));
+}
+
+TEST_CASE("runs compare names the first step whose loss differs, and its batch") {
+  const json equal = compared({"a", "again"});
+  CHECK(equal["config"].empty());
+  CHECK(equal["partings"][0]["step"].is_null());
+  CHECK(equal["partings"][0]["common_steps"] == 4);
+
+  // The first loss does not depend on the learning rate, the second one does.
+  const json rate = compared({"a", "other_rate"});
+  CHECK(rate["config"]["model.optimizer.lr"] == json{"1e-3", "2e-3"});
+  CHECK(rate["partings"][0]["step"] == 2);
+  CHECK(rate["partings"][0]["same_batch"] == true);
+  CHECK(rate["partings"][0]["differs_first"][0]["key"] == "learning_rate");
+  CHECK(rate["partings"][0]["differs_first"][0]["step"] == 1);
+
+  const json batches = compared({"a", "other_batches"});
+  CHECK(batches["partings"][0]["step"] == 1);
+  CHECK(batches["partings"][0]["same_batch"] == false);
+  const std::string command = batches["partings"][0]["batch_commands"][1];
+  CHECK(command == "s2s-run data inspect " + run_of("other_batches") + "/config.yaml --batch 1");
+  const Outcome shown =
+      run_s2s({"data", "inspect", run_of("other_batches") + "/config.yaml", "--batch", "1"});
+  CHECK_MESSAGE(contains(shown.output, "batch 1: 2 rows"), shown.output);
+}
+
+TEST_CASE("runs compare takes a tolerance and draws the curves of all runs") {
+  const fs::path page = four_runs().folder.path() / "compare.html";
+  fs::remove(page);
+  const Outcome outcome = run_s2s({"runs", "compare", run_of("a"), run_of("other_rate"), "--rtol",
+                                   "1", "--html", page.string()});
+  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
+  CHECK_MESSAGE(contains(outcome.output, "equal losses in all 4 common steps"), outcome.output);
+  const std::string html = read_text(page);
+  const std::string begin = "id=\"report-data\">";
+  const size_t at = html.find(begin) + begin.size();
+  const json data = json::parse(html.substr(at, html.find("</script>", at) - at));
+  std::vector<std::string> labels;
+  for (const json& curve : data["curves"]) {
+    if (curve["chart"] != "loss") continue;
+    labels.push_back(curve["label"]);
+    CHECK(curve["values"].size() == 4);
+  }
+  CHECK(labels == std::vector<std::string>{"a", "other_rate"});
+  CHECK(contains(html, "model.optimizer.lr"));
+  CHECK(contains(html, "function renderCurves"));
+  CHECK(run_s2s({"runs", "compare", run_of("a"), run_of("again"), "--html", page.string()})
+            .exit_code != 0);  // it exists
+}
+
+TEST_CASE("a folder without a run, or a single run, is an error that says what to give") {
+  const TemporaryFolder empty;
+  const Outcome none = run_s2s({"runs", "list", empty.path().string()});
+  CHECK(none.exit_code == 5);
+  CHECK_MESSAGE(contains(none.output, "[run/none]"), none.output);
+  const Outcome single = run_s2s({"runs", "compare", run_of("a")});
+  CHECK(single.exit_code == 2);
+  CHECK_MESSAGE(contains(single.output, "give two or more"), single.output);
+}
