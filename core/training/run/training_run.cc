@@ -24,7 +24,7 @@
 #include "run/bad_steps.h"
 #include "run/early_stopping.h"
 #include "run/manifest.h"
-#include "run/parameter_histograms.h"
+#include "run/open_run.h"
 #include "run/progress_observer.h"
 #include "run/run_loggers.h"
 #include "run/run_parts.h"
@@ -32,6 +32,7 @@
 #include "run/run_start.h"
 #include "run/run_times.h"
 #include "run/step_profiler.h"
+#include "run/training_validation.h"
 #include "train/run_folder.h"
 #include "train/run_lock.h"
 
@@ -43,19 +44,6 @@ constexpr char kStopping[] =
 constexpr char kTerminated[] = "SIGTERM: stopping after this step with a checkpoint\n";
 constexpr char kRankTerminated[] =
     "SIGTERM: stopping after this step, with a checkpoint unless a rank is lost\n";
-
-struct OpenRun {
-  const Run& setup;
-  const RunProcesses& processes;
-  const RunFolder& folder;
-  Console& console;
-  Log& log;
-  std::chrono::steady_clock::time_point started;
-
-  double used_time_s() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-  }
-};
 
 /// Rank 0 writes to the console and to log.txt. The other ranks write to log.RANK.txt.
 std::string log_name(const RunProcesses& processes) {
@@ -100,22 +88,6 @@ RunState prepare(const OpenRun& run, const RunStart& start, RunParts& parts) {
   return state;
 }
 
-ValidationSettings validation_settings(const RunBuilder& builder, const RunParts& parts,
-                                       Scorer* scorer) {
-  ValidationSettings out;
-  if (const auto answered = answered_batches(builder.settings())) {
-    out.answers = Answers::kNumbers;
-    out.limit_answers = *answered;
-    out.scorer = scorer;
-    out.metrics = builder.metrics();
-  }
-  out.limit_batches = builder.settings().trainer.limit_val_batches.value_or(0);
-  out.device = builder.device();
-  out.precision = builder.precision();
-  out.strategy = parts.strategy.get();
-  return out;
-}
-
 CheckpointSettings checkpoint_settings(const OpenRun& run, const ParallelStrategy& strategy) {
   const CheckpointBlock& options =
       run.setup.builder().settings().exp_manager.checkpoint_callback_params;
@@ -145,53 +117,6 @@ LoggedRun logged_run(const OpenRun& run, int64_t steps_done) {
   logged.config_yaml = effective_text(run.setup.config());
   logged.hyper_parameters = config_values(stored_config(run.setup.config()));
   return logged;
-}
-
-bool has_loggers(const RunBuilder& builder) {
-  return !builder.settings().exp_manager.loggers.is_null();
-}
-
-/// Exchanges the weights with their moving average, if the run keeps one and validates it.
-void swap_average(const OpenRun& run, const RunParts& parts) {
-  const EmaBlock& ema = run.setup.builder().settings().exp_manager.ema;
-  if (parts.average == nullptr || ema.validate_original_weights) return;
-  if (parts.average->swap()) parts.strategy->after_update(*parts.model);
-}
-
-/// Validates the model, and adds what only loggers use. The average of the weights is validated,
-/// and an error in between ends the run.
-ValidationReport validate(const OpenRun& run, const RunParts& parts, const Validator::Sets& sets,
-                          Scorer* scorer, int64_t steps_done) {
-  const RunBuilder& builder = run.setup.builder();
-  const ExpManagerBlock& manager = builder.settings().exp_manager;
-  ValidationSettings settings = validation_settings(builder, parts, scorer);
-  if (has_loggers(builder) && run.processes.is_first()) {
-    settings.kept_examples = manager.log_examples;
-  }
-  swap_average(run, parts);
-  ValidationReport report = Validator(*parts.model, sets, settings).run(steps_done);
-  swap_average(run, parts);
-  if (has_loggers(builder) && manager.log_histograms) {
-    report.histograms = parameter_histograms(*parts.strategy, *parts.model, run.processes.world());
-  }
-  return report;
-}
-
-/// Validates a few batches before the first step of a new run, so that an error of the validation
-/// does not wait for the first one.
-void check_validation(const OpenRun& run, const RunParts& parts, const Validator::Sets& sets,
-                      Scorer* scorer) {
-  const RunBuilder& builder = run.setup.builder();
-  const int64_t batches = builder.settings().trainer.num_sanity_val_steps;
-  if (batches == 0 || sets.empty()) return;
-  ValidationSettings settings = validation_settings(builder, parts, scorer);
-  if (batches > 0) settings.limit_batches = batches;
-  release_device_memory(builder.device());
-  Validator(*parts.model, sets, settings).run(0);
-  release_device_memory(builder.device());
-  run.log.info(batches < 0 ? "sanity check: all validation sets work"
-                           : fmt::format("sanity check: validation works (batches of each set: {})",
-                                         batches));
 }
 
 /// Reports the activity of the trainer to the flight recorder.
