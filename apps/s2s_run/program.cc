@@ -154,6 +154,18 @@ std::string key_hint(std::string option) {
   return found == kKeys.end() ? "" : "\n  write:     " + found->second;
 }
 
+/// The file that Hydra's --config-path=FOLDER and --config-name=NAME mean, or FILE.yaml.
+std::string hydra_file(const std::vector<std::string>& left_over) {
+  std::string folder, name;
+  for (const std::string& word : left_over) {
+    if (word.starts_with("--config-path=")) folder = word.substr(14);
+    if (word.starts_with("--config-name=")) name = word.substr(14);
+  }
+  if (name.empty()) return "FILE.yaml";
+  const std::filesystem::path file = std::filesystem::path(folder) / name;
+  return file.has_extension() ? file.string() : file.string() + ".yaml";
+}
+
 /// A hint for common mistakes: options for the configuration, for keys, or for resuming.
 std::string override_hint(const std::vector<std::string>& left_over, const std::string& command) {
   static const std::set<std::string> kConfig = {"-c", "--config", "--cfg", "--config-path",
@@ -161,7 +173,7 @@ std::string override_hint(const std::vector<std::string>& left_over, const std::
   for (const std::string& word : left_over) {
     const size_t equals = std::min(word.find('='), word.size());
     if (kConfig.contains(word.substr(0, equals))) {
-      return "\n  write:     " + command + " FILE.yaml key=value";
+      return "\n  write:     " + command + " " + hydra_file(left_over) + " key=value";
     }
     if (word.substr(0, equals) == "--resume") {
       return "\n  next:      omit it: a run resumes from its last checkpoint automatically";

@@ -28,6 +28,8 @@ TEST_CASE("what other programs call so, and commands of groups, are sent to ours
     CHECK_MESSAGE(has(result, std::string("did you mean '") + meant + "'?"), result.output);
   }
   CHECK(has(run_cli("train --config x.yaml"), "write:     s2s-run train FILE.yaml key=value"));
+  CHECK(has(run_cli("train --config-path=conf --config-name=my trainer.max_steps=2"),
+            "write:     s2s-run train conf/my.yaml key=value"));
   CHECK(has(run_cli("train x.yaml --resume"),
             "a run resumes from its last checkpoint automatically"));
   for (const auto& [option, key] : {std::pair("--gpus 2", "trainer.devices=RANKS"),
