@@ -108,4 +108,9 @@ expect_text engine.out "go with --config FILE"
 expect_code 2 setup.out python3 "$setup" deepsped
 expect_text setup.out "expected one of: deepspeed, fsdp"
 
+# Seed 004: each rank gets the command line, and one of them prints what it means.
+expect_code 0 args.out "$s2s_run" launch local -n 2 -- deepspeed-args --init_ckpt llama \
+  --data_path a.jsonl --deepspeed_config config/ds_config.json --dry-run
+[ "$(grep -c "type: causal_lm" args.out)" = 1 ] || complain "not printed once" args.out
+
 finish "files of DeepSpeed and FSDP, and launcher scripts"

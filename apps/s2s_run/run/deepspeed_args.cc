@@ -126,9 +126,7 @@ void require_text_model(const Config& config, const Invocation& invocation) {
 int train_by_args(const DeepSpeedArgs& args, const Invocation& invocation) {
   std::vector<std::string> words = words_of(args);
   const Config config = config_of(args, words);
-  if (args.is_dry_run || read_launch_environment().rank == 0) {
-    print(config, remarks_of(args, config));
-  }
+  if (read_launch_environment().rank == 0) print(config, remarks_of(args, config));
   if (args.is_dry_run) return 0;
   require_text_model(config, invocation);
   // The words are the whole configuration: the file, standard input, is empty.
