@@ -74,6 +74,7 @@ std::string compared(const std::string& name, double now, double then) {
 }
 
 void print_batches(SavedStep& saved) {
+  fmt::print("data:      {}\n", printable_name(saved.data_state));
   for (size_t i = 0; i < saved.batches.size(); ++i) {
     Batch& batch = saved.batches[i];
     fmt::print("batch {}:   {}\n", i + 1, printable(joined(batch.ids, ", ")));

@@ -31,16 +31,18 @@ GradientUpdate::GradientUpdate(Block& model, ParallelStrategy& strategy, Optimiz
 UpdateNumbers GradientUpdate::run(double learning_rate, const at::Tensor& loss_scale,
                                   const at::Tensor& hold) {
   const at::NoGradGuard no_grad;
-  return device_.is_cpu() ? run_on_host(learning_rate, loss_scale)
+  return device_.is_cpu() ? run_on_host(learning_rate, loss_scale, hold)
                           : run_on_device(learning_rate, loss_scale, hold);
 }
 
-UpdateNumbers GradientUpdate::run_on_host(double learning_rate, const at::Tensor& loss_scale) {
+UpdateNumbers GradientUpdate::run_on_host(double learning_rate, const at::Tensor& loss_scale,
+                                          const at::Tensor& hold) {
   if (loss_scale.defined()) strategy_.scale_gradients(model_, 1 / loss_scale.item<double>());
   const at::Tensor norm = strategy_.grad_norm(model_).cpu();
   const auto value = norm.item<double>();
   const double scale = max_norm_ / (value + kEpsilon);
-  if (std::isfinite(value)) {
+  const bool is_held = hold.defined() && hold.item<float>() > 0;
+  if (std::isfinite(value) && !is_held) {
     if (max_norm_ > 0 && scale < 1) strategy_.scale_gradients(model_, scale);
     optimizer_.step(learning_rate);
     strategy_.after_update(model_);

@@ -21,14 +21,15 @@ class GradientUpdate {
   GradientUpdate(Block& model, ParallelStrategy& strategy, Optimizer& optimizer, double max_norm);
   /// Makes the update from complete gradients. loss_scale: the factor that they have, float32
   /// without dimensions; undefined: none. hold: float32, above 0: changes nothing, whatever the
-  /// gradients; read on a device only. In host memory, decisions are the host's. On a device
+  /// gradients; undefined: no hold. In host memory, decisions are the host's. On a device
   /// they are tensors that the optimizer gets, and the host waits for nothing, unless the optimizer
   /// cannot take them.
   UpdateNumbers run(double learning_rate, const at::Tensor& loss_scale = {},
                     const at::Tensor& hold = {});
 
  private:
-  UpdateNumbers run_on_host(double learning_rate, const at::Tensor& loss_scale);
+  UpdateNumbers run_on_host(double learning_rate, const at::Tensor& loss_scale,
+                            const at::Tensor& hold);
   UpdateNumbers run_on_device(double learning_rate, const at::Tensor& loss_scale,
                               const at::Tensor& hold);
   /// Scaled by the host.

@@ -54,7 +54,7 @@ void Trainer::update_in_backward() {
 LateNumbers Trainer::update(const StepReport& report, const StepSums& sums) {
   const at::NoGradGuard no_grad;
   const at::Tensor scale = loss_scale_.is_on() ? loss_scale_.value().clone() : at::Tensor();
-  if (save_step && !settings_.device.is_cpu()) hold_after_bad_loss(sums);
+  if (keeps_steps() && !settings_.device.is_cpu()) hold_after_bad_loss(sums);
   const UpdateNumbers update =
       backward_update_ ? backward_update_->end() : update_.run(report.learning_rate, scale, hold_);
   if (backward_update_) parts_.strategy->after_update(*parts_.model);

@@ -52,6 +52,29 @@ TEST_CASE("train --replay repeats a step that was not finite, and names the modu
   CHECK_FALSE(contains(replay.output, "all outputs and gradients are finite"));
 }
 
+TEST_CASE("a step of two ranks is run again by one process, the part of each rank bit for bit") {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  // Losses that only fluctuate: some step is above the mean.
+  Words words = tiny_words(
+      "train", run,
+      {"trainer.max_steps=26", "model.optimizer.lr=1e-9", "model.lr_scheduler.min_lr=0",
+       "trainer.loss_spike=1", "trainer.val_check_interval=1000", "trainer.strategy.name=fsdp"});
+  const Words launch = {"launch", "local", "-n", "2", "--"};
+  words.insert(words.begin(), launch.begin(), launch.end());
+  const Outcome outcome = run_s2s(words);
+  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.output);
+  const std::vector<fs::path> saved = saved_steps(run);
+  REQUIRE(saved.size() >= 2);  // of both ranks
+  for (const fs::path& file : {saved[0], saved[1]}) {
+    const Outcome replay = run_s2s({"train", "--replay", file.string()});
+    CHECK_MESSAGE(replay.exit_code == 0, replay.output);
+    CHECK_MESSAGE(contains(replay.output, "equal bit for bit"), replay.output);
+    CHECK(contains(replay.output, " of 2; the loss is its part"));
+    CHECK(contains(replay.output, "all outputs and gradients are finite"));
+  }
+}
+
 TEST_CASE("a file that is no saved step cannot be replayed") {
   const Outcome outcome =
       run_s2s({"train", "--replay",

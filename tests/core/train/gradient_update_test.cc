@@ -106,3 +106,14 @@ TEST_CASE("an optimizer that takes no scale of the device gets scaled gradients"
   CHECK(update.run(kLearningRate, loss_scale(8)).found_inf.item<float>() == 1);
   CHECK(weight(run).equal(kept));
 }
+
+TEST_CASE("a hold keeps the parameters, in host memory and on a device") {
+  FakeRun run;
+  GradientUpdate update(run.model, run.strategy, run.optimizer, 1);
+  const at::Tensor before = weight(run);
+  for (const double hold : {1.0, 0.0}) {
+    set_gradients(run);
+    update.run(kLearningRate, {}, at::full({}, hold, s2s::test::on_device(at::kFloat)));
+    CHECK(weight(run).equal(before) == (hold > 0));
+  }
+}
