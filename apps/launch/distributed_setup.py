@@ -43,7 +43,12 @@ def main():
     if subcommand == "slurm" and not value_of(options, ("-o", "--output"), ""):
         options = ["--output", "scripts/slurm_job.sh"] + options
     program = os.environ.get("S2S_RUN", "s2s-run")
-    os.execvp(program, [program, "launch", subcommand] + options)
+    try:
+        os.execvp(program, [program, "launch", subcommand] + options)
+    except OSError as error:
+        print(f"error: {program}: {error.strerror}; set S2S_RUN to the path of s2s-run",
+              file=sys.stderr)
+        return 2
 
 
 sys.exit(main())

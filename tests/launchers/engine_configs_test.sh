@@ -107,6 +107,8 @@ expect_code 2 engine.out "$s2s_run" launch slurm --use_fsdp -- train my.yaml
 expect_text engine.out "go with --config FILE"
 expect_code 2 setup.out python3 "$setup" deepsped
 expect_text setup.out "expected one of: deepspeed, fsdp"
+expect_code 2 setup.out env S2S_RUN=/nowhere/s2s-run python3 "$setup" deepspeed
+expect_text setup.out "/nowhere/s2s-run: No such file or directory; set S2S_RUN"
 
 # Seed 004: each rank gets the command line, and one of them prints what it means.
 expect_code 0 args.out "$s2s_run" launch local -n 2 -- deepspeed-args --init_ckpt llama \

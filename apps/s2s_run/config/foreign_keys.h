@@ -56,8 +56,8 @@ void translate_parts(Config& config, Findings& findings, ConfigNotes& notes);
 void translate_epochs(Config& config, Findings& findings, ConfigNotes& notes);
 
 /// Turns NeMo's switches of exp_manager (create_wandb_logger and its kwargs) and Hugging Face's
-/// `report_to`, in `trainer` or `training`, into `exp_manager.loggers`. Errors: [config/loggers],
-/// added to `findings`.
+/// `report_to`, at the top, in `trainer` or in `training`, into `exp_manager.loggers`. Errors:
+/// [config/loggers], added to `findings`.
 void translate_loggers(Config& config, Findings& findings, ConfigNotes& notes);
 
 /// Turns NeMo's callback NsightProfiling (trainer.callbacks) into `trainer.profile`. Other

@@ -148,14 +148,15 @@ class LoggerTranslation {
     }
   }
 
-  /// `report_to` of Hugging Face's TrainingArguments: a name or a list of names.
+  /// `report_to` of Hugging Face's TrainingArguments: a name or a list of names. block: "", the
+  /// whole configuration, or the name of a block.
   void from_report_to(const std::string& block) {
-    Config* const node = config_.find(block);
+    Config* const node = block.empty() ? &config_ : config_.find(block);
     if (node == nullptr || !node->is_map() || node->find("report_to") == nullptr) return;
     const Config given = *node->find("report_to");
     node->erase("report_to");
-    if (node->entries().empty()) config_.erase(block);
-    const std::string path = block + ".report_to";
+    if (!block.empty() && node->entries().empty()) config_.erase(block);
+    const std::string path = block + (block.empty() ? "" : ".") + "report_to";
     for (const Config& name : given.is_list() ? given.items() : std::vector<Config>{given}) {
       if (name.is_null() || name.text() == "none") continue;
       const bool is_all = name.text() == "all";
@@ -247,7 +248,7 @@ class LoggerTranslation {
 void translate_loggers(Config& config, Findings& findings, ConfigNotes& notes) {
   LoggerTranslation loggers(config, findings, notes);
   loggers.from_nemo();
-  for (const char* const block : {"training", "trainer"}) loggers.from_report_to(block);
+  for (const char* const block : {"", "training", "trainer"}) loggers.from_report_to(block);
 }
 
 }  // namespace s2s::run

@@ -40,7 +40,7 @@ TEST_CASE("NeMo's switches and report_to choose loggers; a resumed run repeats n
                          "exp_manager.create_tensorboard_logger=true",
                          "exp_manager.summary_writer_kwargs={flush_secs: 1}",
                          "exp_manager.create_mlflow_logger=false",
-                         "trainer.report_to=wandb",
+                         "report_to=wandb",
                          "exp_manager.loggers={name: csv}"};
   train_tiny(run, options);
   const std::vector<int> steps = {1, 2, 2, 3, 4, 4};
