@@ -57,3 +57,11 @@ TEST_CASE("explain suggests the nearest id") {
   CHECK(result.exit_code == 2);
   CHECK_MESSAGE(has(result, "did you mean 'config/type'?"), result.output);
 }
+
+TEST_CASE("explain fills lines from which links were taken, and leaves lists") {
+  const CommandResult lost = run_cli("explain comm/lost");
+  CHECK_MESSAGE(has(lost, "because a process ended. The message names it, with its error or"),
+                lost.output);
+  std::istringstream lines(run_cli("explain comm/port-busy").output);
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
+}

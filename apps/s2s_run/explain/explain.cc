@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
+#include <string_view>
 
 #include "s2s/error.h"
 #include "s2s_run/columns.h"
@@ -55,13 +57,39 @@ std::vector<ErrorEntry> chosen(const std::vector<std::string>& words,
   return found;
 }
 
+/// The lines of a paragraph filled anew, because links took a part of their width. Lists, tables
+/// and code stay.
+std::string filled(const std::string& text) {
+  constexpr size_t kWidth = 80;
+  std::istringstream lines(text);
+  std::string out;
+  size_t column = 0;  // 0: no open paragraph
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_plain =
+        !line.empty() && std::string_view("-|` #").find(line[0]) == std::string_view::npos;
+    if (!is_plain) {
+      out += (column > 0 ? "\n" : "") + line + "\n";
+      column = 0;
+      continue;
+    }
+    std::istringstream words(line);
+    for (std::string word; words >> word;) {
+      const bool fits = column + 1 + word.size() <= kWidth;
+      if (column > 0) out += fits ? " " : "\n";
+      column = column > 0 && fits ? column + 1 + word.size() : word.size();
+      out += word;
+    }
+  }
+  return out;
+}
+
 void print_entry(const ErrorEntry& entry) {
   std::string page_anchor;
   for (const char c : entry.id) {
     if (c != '/') page_anchor += c;
   }
   std::printf("[%s]  %s, exit code %d\n\n%s\n\nsee: core/docs/reference/errors.md#%s\n",
-              entry.id.c_str(), entry.area.c_str(), entry.exit_code, entry.text.c_str(),
+              entry.id.c_str(), entry.area.c_str(), entry.exit_code, filled(entry.text).c_str(),
               page_anchor.c_str());
 }
 
