@@ -65,7 +65,7 @@ TEST_CASE("every key of NeMo's exp_manager is used, or answered by its name") {
   CHECK_MESSAGE(checked.exit_code == 0, checked.output);
   const CommandResult shown = run_cli("config show " + (folder / "nemo.yaml"));
   const std::vector<std::string> keys = keys_of(block);
-  CHECK(keys.size() == 96);
+  CHECK(keys.size() == 112);
   for (const std::string& key : keys) {
     const std::string top = key.substr(0, key.find('.'));
     const bool is_named = has(checked, ("exp_manager." + key + " (").c_str()) ||
