@@ -155,7 +155,8 @@ int run_probe(const TuneArguments& arguments, const ProbeBatch& batch,
     return 0;
   } catch (const std::exception& error) {
     if (!is_out_of_memory(error)) throw;
-    std::cerr << "out of memory: " << error.what() << std::endl;
+    const std::string what = error.what();  // LibTorch's has a backtrace
+    std::cerr << "out of memory: " << what.substr(0, what.find('\n')) << std::endl;
     return kOutOfMemory;
   }
 }
