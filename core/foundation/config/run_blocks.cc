@@ -9,6 +9,34 @@
 
 namespace s2s {
 
+namespace {
+
+/// What goes wrong, the machines, and what looks on.
+void visit_rest(TrainerBlock& block, OptionVisitor& v) {
+  v("max_skipped_steps", block.max_skipped_steps,
+    "maximum number of consecutive updates that are skipped because of non-finite gradients; one "
+    "more ends the run",
+    at_least(0));
+  v("save_bad_steps", block.save_bad_steps,
+    "number of steps with a loss or gradient norm that is not finite, or with a loss spike, whose "
+    "batch and weights are saved for train --replay; 0: none",
+    at_least(0));
+  v("loss_spike", block.loss_spike,
+    "a loss above this many times the mean of up to 50 losses before it is a spike; null: none is",
+    at_least(1));
+  v("devices", block.devices, "number of processes on each machine; null, auto, -1: any number");
+  v("num_nodes", block.num_nodes, "number of machines; null: any number", at_least(1));
+  v("peak_tflops", block.peak_tflops,
+    "TFLOP/s of each rank's device, to which the utilization in metrics.jsonl is relative; null: "
+    "those of a matrix product that is timed at the start",
+    at_least(0));
+  v("profile", block.profile, "the steps that a profiler records");
+  v("strategy", block.strategy, "name of the parallel strategy, and its options", "strategy");
+  v("communicator", block.communicator, "how the processes exchange tensors", "communicator");
+}
+
+}  // namespace
+
 void TrainerBlock::visit(OptionVisitor& v) {
   v("accelerator", accelerator, "device type of the run", one_of({"auto", "cpu", "gpu", "cuda"}));
   v("precision", precision, "32-true, bf16-true, bf16-mixed or 16-mixed",
@@ -57,26 +85,7 @@ void TrainerBlock::visit(OptionVisitor& v) {
   v("num_threads", num_threads, "number of CPU threads; null: one per core", at_least(1));
   v("codec_fit_batches", codec_fit_batches,
     "number of batches from which a codec's statistics are computed", at_least(1));
-  v("max_skipped_steps", max_skipped_steps,
-    "maximum number of consecutive updates that are skipped because of non-finite gradients; one "
-    "more ends the run",
-    at_least(0));
-  v("save_bad_steps", save_bad_steps,
-    "number of steps with a loss or gradient norm that is not finite, or with a loss spike, whose "
-    "batch and weights are saved for train --replay; 0: none",
-    at_least(0));
-  v("loss_spike", loss_spike,
-    "a loss above this many times the mean of up to 50 losses before it is a spike; null: none is",
-    at_least(1));
-  v("devices", devices, "number of processes on each machine; null, auto, -1: any number");
-  v("num_nodes", num_nodes, "number of machines; null: any number", at_least(1));
-  v("peak_tflops", peak_tflops,
-    "TFLOP/s of each rank's device, to which the utilization in metrics.jsonl is relative; null: "
-    "those of a matrix product that is timed at the start",
-    at_least(0));
-  v("profile", profile, "the steps that a profiler records");
-  v("strategy", strategy, "name of the parallel strategy, and its options", "strategy");
-  v("communicator", communicator, "how the processes exchange tensors", "communicator");
+  visit_rest(*this, v);
 }
 
 void ProfileBlock::visit(OptionVisitor& v) {

@@ -176,8 +176,8 @@ ProfiledRun profiled_run(const OpenRun& run, const RunParts& parts) {
   return out;
 }
 
-/// The trainer's settings, with what the ranks can compute in a second.
-TrainerSettings settings_with_peak(const OpenRun& run) {
+/// The trainer's settings, with what the ranks can compute in a second and the time used so far.
+TrainerSettings settings_of_run(const OpenRun& run) {
   const RunBuilder& builder = run.setup.builder();
   TrainerSettings settings = trainer_settings(builder);
   const std::optional<double>& given = builder.settings().trainer.peak_tflops;
@@ -185,6 +185,7 @@ TrainerSettings settings_with_peak(const OpenRun& run) {
   const at::ScalarType type = precision.autocast.value_or(precision.parameter_type);
   const double of_rank = given ? 1e12 * *given : measured_flops(builder.device(), type);
   settings.peak_flops = of_rank * static_cast<double>(run.processes.place().size);
+  settings.used_time_s = run.used_time_s();
   return settings;
 }
 
@@ -213,16 +214,23 @@ void keep_bad_steps(const OpenRun& run, const RunParts& parts, Trainer& trainer)
       [&log = run.log](const std::string& message) { log.warning(message); });
 }
 
+/// The loggers of rank 0; none on other ranks.
+RunLoggers started_loggers(const OpenRun& run, int64_t steps_done,
+                           const std::function<void(const std::string&)>& warn) {
+  const bool is_first = run.processes.is_first();
+  RunLoggers loggers(is_first ? run.setup.builder().loggers() : std::vector<NamedLogger>(), warn);
+  if (is_first) loggers.start(logged_run(run, steps_done));
+  return loggers;
+}
+
 /// Trains from `begin` on and reports to the run folder, the log and the console.
 Trainer::End train(const OpenRun& run, RunParts& parts, const RunState& begin,
                    const InterruptWatch& interrupt) {
   const RunBuilder& builder = run.setup.builder();
   const TrainerBlock& options = builder.settings().trainer;
-  TrainerSettings its_settings = settings_with_peak(run);
-  its_settings.used_time_s = run.used_time_s();
   TrainerParts trained = parts.of_trainer();
   trained.comm_waits = run.processes.waits();
-  Trainer trainer(its_settings, trained);
+  Trainer trainer(settings_of_run(run), trained);
   trainer.restore(begin.trainer_state);
   const auto warn = [&](const std::string& message) { run.log.warning(message); };
   std::unique_ptr<MetricsLog> metrics;
@@ -231,9 +239,7 @@ Trainer::End train(const OpenRun& run, RunParts& parts, const RunState& begin,
         std::make_unique<MetricsLog>(run.folder.file("metrics.jsonl"), begin.steps_done, warn);
     trainer.add_observer(metrics.get());
   }
-  RunLoggers loggers(run.processes.is_first() ? builder.loggers() : std::vector<NamedLogger>(),
-                     warn);
-  if (run.processes.is_first()) loggers.start(logged_run(run, begin.steps_done));
+  RunLoggers loggers = started_loggers(run, begin.steps_done, warn);
   trainer.add_observer(&loggers);
   ProgressObserver progress(run.console, run.log, begin.steps_done, options.max_steps,
                             options.log_every_n_steps);

@@ -32,8 +32,7 @@ Trainer::End Trainer::run(int64_t first_step) {
   started_s_ = saved_s_ = now_s();
   clock_.begin(TrainingPhase::kReport);
   TrainedBuffers buffers(*parts_.model, *parts_.strategy);
-  int64_t saved = first_step;
-  done_ = first_step;
+  int64_t saved = done_ = first_step;
   if (owes_validation_ && is_validation_due(done_)) {
     begin_phase(done_ - 1, TrainingPhase::kValidate);
     validate_after(done_);
