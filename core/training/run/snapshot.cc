@@ -28,7 +28,7 @@ constexpr size_t kMinSecret = 4;  // shorter values would hide ordinary texts
 constexpr const char* kHidden = "***";
 
 /// Beginnings of the names of variables that matter; whole names end with =.
-constexpr std::array kRecorded = {"S2S_",
+constexpr std::array kRecorded = {"S2S_PLUGIN_PATH=",
                                   "CUDA_",
                                   "NCCL_",
                                   "NVIDIA_",

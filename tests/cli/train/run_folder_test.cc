@@ -93,7 +93,7 @@ TEST_CASE("with monitor the best checkpoint of the validations stays beside the 
   std::set<int> kept;
   for (const auto& entry : fs::directory_iterator(run / "checkpoints")) {
     const std::string name = entry.path().filename().string();
-    if (name != "last") kept.insert(std::stoi(name.substr(5)));
+    if (!entry.is_symlink()) kept.insert(std::stoi(name.substr(5)));
   }
   CHECK(kept == expected);
   CHECK(kept.size() == 3);

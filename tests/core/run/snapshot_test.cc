@@ -18,14 +18,14 @@ TEST_CASE("the environment is recorded as far as programs of a training read it"
 
 TEST_CASE("secrets of the environment are not recorded, wherever they stand") {
   const auto found = recorded_environment(
-      {"WANDB_API_KEY=0123456789", "HF_TOKEN=hf_abcdef", "S2S_COMMAND=run --key 0123456789",
-       "S2S_HUB=https://hf_abcdef@host", "MLFLOW_TRACKING_URI=http://me:word@host/x",
-       "S2S_MAIL=http://host/a@b", "S2S_PIN=12"});
+      {"WANDB_API_KEY=0123456789", "HF_TOKEN=hf_abcdef", "NCCL_COMMAND=run --key 0123456789",
+       "NCCL_HUB=https://hf_abcdef@host", "MLFLOW_TRACKING_URI=http://me:word@host/x",
+       "NCCL_MAIL=http://host/a@b", "NCCL_PIN=12"});
   CHECK(found.at("WANDB_API_KEY") == "***");
-  CHECK(found.at("S2S_COMMAND") == "***");
-  CHECK(found.at("S2S_HUB") == "***");
+  CHECK(found.at("NCCL_COMMAND") == "***");
+  CHECK(found.at("NCCL_HUB") == "***");
   CHECK(found.at("MLFLOW_TRACKING_URI") == "***");
-  CHECK(found.at("S2S_MAIL") == "http://host/a@b");
-  CHECK(found.at("S2S_PIN") == "12");
+  CHECK(found.at("NCCL_MAIL") == "http://host/a@b");
+  CHECK(found.at("NCCL_PIN") == "12");
   CHECK(!found.contains("HF_TOKEN"));
 }
