@@ -60,6 +60,10 @@ TEST_CASE("doctor names variables that keep training from its start, with the ex
         "GLOO_SOCKET_IFNAME=nonet7: no such interface "
         "is up");
   CHECK(of_area(report, "launcher")[0]["level"] == "error");
+  const std::string launcher = of_area(report, "launcher")[0]["text"];
+  CHECK_MESSAGE(
+      (launcher.find("RANK") != std::string::npos && launcher.find('\n') == std::string::npos),
+      launcher);
   CHECK(of_area(report, "environment")[0]["level"] == "warning");
   CHECK(of_area(report, "maths").empty());
 }

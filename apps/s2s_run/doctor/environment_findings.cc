@@ -106,7 +106,7 @@ Finding launcher_finding() {
                         place.reason),
             ""};
   } catch (const Error& error) {
-    return {"launcher", Level::kError, error.what(),
+    return {"launcher", Level::kError, first_line(error.what()),
             "correct the variable, or unset it to train in one process"};
   }
 }

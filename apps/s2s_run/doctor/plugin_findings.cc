@@ -16,8 +16,6 @@ namespace {
 
 constexpr double kLimit_s = 60;
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 /// One line for each loaded file: "" or why it does not load.
 void load_from(const std::vector<const PluginFile*>& files, size_t begin, const Tell& tell) {
   std::string ignored;
