@@ -79,7 +79,7 @@ std::vector<std::string> lasting_metrics(const fs::path& folder) {
   for (nlohmann::ordered_json& line : metrics(folder)) {
     nlohmann::ordered_json lasting;
     for (const auto& [key, value] : line.items()) {
-      if (!key.ends_with("_s") && key != "utilization" && key != "peak_memory_bytes") {
+      if (!key.ends_with("_s") && !key.ends_with("_bytes") && key != "utilization") {
         lasting[key] = value;
       }
     }
