@@ -16,19 +16,20 @@ case ${1:-} in
      exit 2 ;;
 esac
 
-# Launchers of other people: their tests start real ones.
-launchers=(openmpi-bin munge slurmctld slurmd slurm-client pdsh openssh-server openssh-client
+# Launchers of other people, of which tests start real ones, and what the readers of profiles run in.
+programs=(openmpi-bin munge slurmctld slurmd slurm-client pdsh openssh-server openssh-client
   shellcheck python3-yaml)
-install_launchers() {
-  dpkg-query -W "${launchers[@]}" > /dev/null 2>&1 && return
+type -P node > /dev/null || programs+=(nodejs)
+install_programs() {
+  dpkg-query -W "${programs[@]}" > /dev/null 2>&1 && return
   [ "$(id -u)" = 0 ] || return 1
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${launchers[@]}" \
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${programs[@]}" \
     > /dev/null 2>&1
 }
 
 bash core/setup.sh --tests
-install_launchers ||
-  skipped+=("mpirun, srun, pdsh, ssh: apt-get install ${launchers[*]} did not work or needs root")
+install_programs || skipped+=("mpirun, srun, pdsh, ssh, node: apt-get install ${programs[*]} did not \
+work or needs root")
 export OMP_WAIT_POLICY=PASSIVE
 
 # What is exported and logged is read by the software it is for.
