@@ -16,7 +16,7 @@ case ${1:-} in
      exit 2 ;;
 esac
 
-# Launchers of other people, of which tests start real ones, and what the readers of profiles run in.
+# Launchers of other people, of which tests start real ones; node runs the readers of profiles.
 programs=(openmpi-bin munge slurmctld slurmd slurm-client pdsh openssh-server openssh-client
   shellcheck python3-yaml)
 type -P node > /dev/null || programs+=(nodejs)
@@ -28,8 +28,8 @@ install_programs() {
 }
 
 bash core/setup.sh --tests
-install_programs || skipped+=("mpirun, srun, pdsh, ssh, node: apt-get install ${programs[*]} did not \
-work or needs root")
+install_programs ||
+  skipped+=("mpirun, srun, pdsh, ssh, node: apt-get install ${programs[*]} did not work")
 export OMP_WAIT_POLICY=PASSIVE
 
 # What is exported and logged is read by the software it is for.

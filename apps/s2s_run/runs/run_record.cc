@@ -175,6 +175,11 @@ bool is_equal(const json& first, const json& second, const std::string& key, dou
   return *a == *b || std::abs(*a - *b) <= rtol * std::max(std::abs(*a), std::abs(*b));
 }
 
+/// What the clock and the memory say differs between any two runs.
+bool is_of_the_machine(const std::string& key) {
+  return key.ends_with("_s") || key.ends_with("_bytes") || key == "utilization";
+}
+
 }  // namespace
 
 const std::string* RunRecord::value(const std::string& key) const {
@@ -254,15 +259,6 @@ std::vector<ConfigDifference> program_differences(const std::vector<RunRecord>& 
 }
 
 Parting find_parting(const RunRecord& first, const RunRecord& second, double rtol) {
-  // What the clock and the memory say differs between any two runs.
-  static const std::set<std::string> kOfTheMachine = {"step",
-                                                      "loss",
-                                                      "step_time_s",
-                                                      "data_wait_s",
-                                                      "frames_per_s",
-                                                      "peak_memory_bytes",
-                                                      "device_peak_bytes",
-                                                      "device_reserved_bytes"};
   Parting parting;
   std::set<std::string> differing;
   for (const auto& [step, line] : first.steps) {
@@ -272,7 +268,8 @@ Parting find_parting(const RunRecord& first, const RunRecord& second, double rto
     if (parting.loss) continue;
     const json& other = found->second;
     for (const auto& [key, value] : line.items()) {
-      if (kOfTheMachine.contains(key) || is_equal(line, other, key, rtol)) continue;
+      if (key == "step" || key == "loss" || is_of_the_machine(key)) continue;
+      if (is_equal(line, other, key, rtol)) continue;
       if (!differing.insert(key).second) continue;
       parting.before.push_back({step, key, text_of(line, key), text_of(other, key)});
     }
