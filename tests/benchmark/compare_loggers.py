@@ -28,7 +28,8 @@ GOAL = 1.01
 def run(program, arguments, folder, steps, more):
     """Wall and processor time of a run, in seconds."""
     command = [program, "train", arguments.config, f"exp_manager.explicit_log_dir={folder}",
-               f"trainer.max_steps={steps}", "~trainer.val_check_interval",
+               f"trainer.max_steps={steps}", "model.lr_scheduler.max_steps=100000",
+               "~trainer.val_check_interval",
                "exp_manager.checkpoint_callback_params={every_n_train_steps: 1000000}",
                *arguments.overrides, *more]
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
