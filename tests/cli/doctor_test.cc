@@ -61,9 +61,9 @@ TEST_CASE("doctor names variables that keep training from its start, with the ex
         "is up");
   CHECK(of_area(report, "launcher")[0]["level"] == "error");
   const std::string launcher = of_area(report, "launcher")[0]["text"];
-  CHECK_MESSAGE(
-      (launcher.find("RANK") != std::string::npos && launcher.find('\n') == std::string::npos),
-      launcher);
+  CHECK_MESSAGE((launcher.find("WORLD_SIZE") != std::string::npos &&
+                 launcher.find('\n') == std::string::npos),
+                launcher);
   CHECK(of_area(report, "environment")[0]["level"] == "warning");
   CHECK(of_area(report, "maths").empty());
 }
