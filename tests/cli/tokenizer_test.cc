@@ -93,6 +93,9 @@ TEST_CASE("tokenizer encode takes words, and needs no special ids for text alone
   write_text(dir / "other/tokenizer.json", without.dump());
   const CommandResult plain = run_cli("tokenizer encode " + (dir / "other") + " 'set a timer'");
   CHECK_MESSAGE(plain.exit_code == 0, plain.output);
+  const CommandResult text = run_cli("tokenizer decode " + (dir / "other") + " '" +
+                                     lines.output.substr(0, lines.output.find('\n')) + "'");
+  CHECK_MESSAGE(text.output == "set a timer\n", text.output);
   const CommandResult special = run_cli("tokenizer encode --special " + (dir / "other") + " set");
   CHECK(special.exit_code == 3);
   CHECK_MESSAGE(has(special, "as 256 (<|start_here|>) of this file"), special.output);

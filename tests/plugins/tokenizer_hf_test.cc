@@ -57,7 +57,7 @@ std::unique_ptr<Tokenizer> load(s2s::test::BuiltPlugins& plugins, const std::str
 std::string failure(const Config& config) {
   s2s::test::BuiltPlugins plugins;
   try {
-    plugins.create<Tokenizer>(config, context());
+    plugins.create<Tokenizer>(config, context())->special_ids();
   } catch (const s2s::Error& error) {
     return error.what();
   }

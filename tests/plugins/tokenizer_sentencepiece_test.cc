@@ -49,7 +49,7 @@ s2s::BuildContext context() {
 std::string failure(const Config& config) {
   s2s::test::BuiltPlugins plugins;
   try {
-    plugins.create<Tokenizer>(config, context());
+    plugins.create<Tokenizer>(config, context())->special_ids();
   } catch (const s2s::Error& error) {
     return error.what();
   }

@@ -77,26 +77,8 @@ void for_each_line(const CodeArguments& arguments, const Visit& visit) {
   for (std::string line; std::getline(std::cin, line);) visit(line, place("standard input"));
 }
 
-/// Encoding without --special does not use BOS, EOS and PAD. If the files do not define them, uses
-/// arbitrary ids.
-TokenizerFile open_encoder(CodeArguments arguments, const Invocation& invocation) {
-  try {
-    return open_tokenizer(arguments, invocation);
-  } catch (const Error& error) {
-    const bool is_about_ids = error.id().find("special-ids") != std::string::npos;
-    if (!is_about_ids || arguments.special || arguments.bos_id || arguments.eos_id ||
-        arguments.pad_id) {
-      throw;
-    }
-  }
-  arguments.bos_id = 0;
-  arguments.eos_id = 1;
-  arguments.pad_id = 2;
-  return open_tokenizer(arguments, invocation);
-}
-
 int encode(const CodeArguments& arguments, const Invocation& invocation) {
-  const TokenizerFile tokenizer = open_encoder(arguments, invocation);
+  const TokenizerFile tokenizer = open_tokenizer(arguments, invocation);
   for_each_line(arguments, [&](const std::string& line, const std::string& place) {
     std::vector<int64_t> ids = tokenizer->encode(parse_text(line, place, invocation.json));
     if (arguments.special) {

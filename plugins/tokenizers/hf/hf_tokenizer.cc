@@ -61,7 +61,19 @@ HfTokenizer::HfTokenizer(const HfOptions& options, const std::string& path,
   const nlohmann::json json = read_json(files_.tokenizer, place);
   const JsonPlace root(json, files_.tokenizer);
   parts_ = std::make_unique<Parts>(root);
-  special_ = choose_special_ids(options, files_, root["post_processor"], parts_->vocabulary, place);
+  try {
+    special_ =
+        choose_special_ids(options, files_, root["post_processor"], parts_->vocabulary, place);
+  } catch (const Error& error) {
+    const bool is_asked = options.bos_id || options.eos_id || options.pad_id;
+    if (is_asked || error.id() != "tokenizer/special-ids") throw;
+    no_special_ids_ = error;
+  }
+}
+
+const SpecialIds& HfTokenizer::special_ids() const {
+  if (no_special_ids_) throw *no_special_ids_;
+  return special_;
 }
 
 HfTokenizer::~HfTokenizer() = default;

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "normalizer.h"
 #include "options.h"
 #include "pre_tokenizer.h"
+#include "s2s/error.h"
 #include "s2s/kinds/tokenizer.h"
 #include "special_tokens.h"
 #include "vocabulary.h"
@@ -39,7 +41,8 @@ class HfTokenizer : public Tokenizer {
   /// Skips tokens marked as special in the file, BOS, EOS, PAD and ids without a token.
   std::string decode(const std::vector<int64_t>& ids) const override;
   int64_t vocab_size() const override { return parts_->vocabulary.num_ids(); }
-  const SpecialIds& special_ids() const override { return special_; }
+  /// Errors: [tokenizer/special-ids] when the files do not define them: a text alone needs none.
+  const SpecialIds& special_ids() const override;
   std::string piece(int64_t id) const override;
   std::vector<std::string> files() const override { return files_.all(); }
 
@@ -61,6 +64,7 @@ class HfTokenizer : public Tokenizer {
   TokenizerFiles files_;
   std::unique_ptr<Parts> parts_;
   SpecialIds special_;
+  std::optional<Error> no_special_ids_;  // why there are none
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Workspace>> idle_;
 };

@@ -60,7 +60,17 @@ SentencePieceTokenizer::SentencePieceTokenizer(const SentencePieceOptions& optio
     throw no_special_id(place, option,
                         "the model '" + model_path + "' has no " + option + " of its own");
   };
-  special_ = options.choose(of_model, vocab_size(), place, "the model");
+  try {
+    special_ = options.choose(of_model, vocab_size(), place, "the model");
+  } catch (const Error& error) {
+    if (options.bos_id || options.eos_id || options.pad_id) throw;
+    no_special_ids_ = error;
+  }
+}
+
+const SpecialIds& SentencePieceTokenizer::special_ids() const {
+  if (no_special_ids_) throw *no_special_ids_;
+  return special_;
 }
 
 std::vector<int64_t> SentencePieceTokenizer::encode(std::string_view text) const {
@@ -83,7 +93,7 @@ std::string SentencePieceTokenizer::decode(const std::vector<int64_t>& ids) cons
 
 std::map<std::string, std::string> SentencePieceTokenizer::transformers_files() const {
   const ModelProto model = read_model_proto(processor_.serialized_model_proto());
-  return sentencepiece_plugin::transformers_files(model, special_, place_);
+  return sentencepiece_plugin::transformers_files(model, special_ids(), place_);
 }
 
 std::string SentencePieceTokenizer::piece(int64_t id) const {

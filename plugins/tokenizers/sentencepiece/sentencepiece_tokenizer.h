@@ -3,10 +3,12 @@
 #include <sentencepiece_processor.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "s2s/error.h"
 #include "s2s/kinds/tokenizer.h"
 #include "tokenizer_options.h"
 
@@ -15,7 +17,7 @@ namespace s2s::sentencepiece_plugin {
 /// A SentencePiece model. Thread-safe.
 class SentencePieceTokenizer : public Tokenizer {
  public:
-  /// Errors: [tokenizer/missing-file], [tokenizer/unreadable], [tokenizer/special-ids].
+  /// Errors: [tokenizer/missing-file], [tokenizer/unreadable], [tokenizer/special-ids] of options.
   /// Source of the choice of PAD: NeMo get_pad_id (pad, else unknown), but never silently 0.
   SentencePieceTokenizer(const SentencePieceOptions& options, const std::string& model_path,
                          const std::string& place);
@@ -23,7 +25,8 @@ class SentencePieceTokenizer : public Tokenizer {
   std::vector<int64_t> encode(std::string_view text) const override;
   std::string decode(const std::vector<int64_t>& ids) const override;
   int64_t vocab_size() const override { return processor_.GetPieceSize(); }
-  const SpecialIds& special_ids() const override { return special_; }
+  /// Errors: [tokenizer/special-ids] when the model does not define them: a text alone needs none.
+  const SpecialIds& special_ids() const override;
   std::string piece(int64_t id) const override;
   std::vector<std::string> files() const override { return {file_}; }
   /// Errors: [tokenizer/transformers].
@@ -32,6 +35,7 @@ class SentencePieceTokenizer : public Tokenizer {
  private:
   sentencepiece::SentencePieceProcessor processor_;
   SpecialIds special_;
+  std::optional<Error> no_special_ids_;  // why there are none
   std::string file_, place_;
 };
 
