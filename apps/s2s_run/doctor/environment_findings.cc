@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/number_text.h"
+#include "base/text.h"
 #include "comm/launch_environment.h"
 #include "s2s/error.h"
 #include "s2s_run/doctor/finding.h"
@@ -106,7 +107,7 @@ Finding launcher_finding() {
                         place.reason),
             ""};
   } catch (const Error& error) {
-    return {"launcher", Level::kError, first_line(error.what()),
+    return {"launcher", Level::kError, first_line_in(error.what()),
             "correct the variable, or unset it to train in one process"};
   }
 }

@@ -21,9 +21,6 @@ struct Finding {
   std::string remedy;  // what to do; "" when nothing is to do
 };
 
-/// A finding takes the first line of an error.
-inline std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 /// Processors, memory, shared memory, limits of the process.
 std::vector<Finding> machine_findings();
 /// Free space of the folder in which runs are written.

@@ -77,11 +77,11 @@ std::vector<Finding> plugin_findings(const SearchInputs& inputs) {
     if (file.state == PluginState::kFound) {
       files.push_back(&file);
     } else if (file.problem) {
-      out.push_back(problem_finding(file, first_line(file.problem->what())));
+      out.push_back(problem_finding(file, first_line_in(file.problem->what())));
     }
   }
   for (const Error& error : scan.duplicates.errors()) {
-    out.push_back({"plugins", Level::kError, first_line(error.what()),
+    out.push_back({"plugins", Level::kError, first_line_in(error.what()),
                    "remove one of the two files: no run starts with both"});
   }
   int64_t num_loaded = 0;

@@ -8,6 +8,7 @@
 
 #include "base/accelerator.h"
 #include "base/foreign_json.h"
+#include "base/text.h"
 #include "plugin/search_path.h"
 #include "s2s_run/doctor/child_process.h"
 #include "s2s_run/doctor/finding.h"
@@ -105,8 +106,7 @@ std::string test_device(at::Device device, double seconds) {
     if (problem.empty()) problem = check_gradient(device);
     if (problem.empty()) problem = repeat_product(device, seconds, gigaflops);
   } catch (const std::exception& error) {
-    problem = error.what();
-    problem = problem.substr(0, problem.find('\n'));
+    problem = first_line_in(error.what());
   }
   return fmt::format("{}\t{:.0f}\t{}", problem, gigaflops, at::DeviceTypeName(device.type(), true));
 }
@@ -163,7 +163,7 @@ std::vector<Finding> collective_findings(const Invocation& invocation) {
   if (!answer.is_ok() || !result.is_object()) {
     const size_t error = answer.text.find("error: ");
     std::string text = error == std::string::npos ? answer.end_text() : answer.text.substr(error);
-    return {{"collectives", Level::kError, "two ranks: " + text.substr(0, text.find('\n')), next}};
+    return {{"collectives", Level::kError, "two ranks: " + first_line_in(text), next}};
   }
   double reduce_ms = 0;
   for (const json& one : result.value("collectives", json::array())) {

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "base/machine.h"
+#include "base/text.h"
 #include "run/run_parts.h"
 #include "run/run_processes.h"
 #include "s2s/foreign_text.h"
@@ -155,8 +156,8 @@ int run_probe(const TuneArguments& arguments, const ProbeBatch& batch,
     return 0;
   } catch (const std::exception& error) {
     if (!is_out_of_memory(error)) throw;
-    const std::string what = error.what();  // LibTorch's has a backtrace
-    std::cerr << "out of memory: " << what.substr(0, what.find('\n')) << std::endl;
+    // LibTorch's text has a backtrace.
+    std::cerr << "out of memory: " << first_line_in(error.what()) << std::endl;
     return kOutOfMemory;
   }
 }

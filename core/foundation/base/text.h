@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,20 @@ inline std::string stripped(const std::string& text, std::string_view blanks = "
   const size_t first = text.find_first_not_of(blanks);
   if (first == std::string::npos) return "";
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+/// `text` before its first line break.
+inline std::string first_line_in(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+/// Two digits, 0 to 9 and a to f, for each byte.
+inline std::string hexadecimal(std::string_view bytes) {
+  std::string text;
+  for (const char byte : bytes) {
+    fmt::format_to(std::back_inserter(text), "{:02x}", static_cast<unsigned char>(byte));
+  }
+  return text;
 }
 
 /// "a, b, c" of a list, with `separator` between two texts.

@@ -10,6 +10,7 @@
 
 #include "base/atomic_file.h"
 #include "base/machine.h"
+#include "base/text.h"
 #include "comm/comm_errors.h"
 #include "flight/thread_stacks.h"
 #include "s2s/foreign_text.h"
@@ -146,7 +147,7 @@ void FlightRecorder::failed(const std::string& what) noexcept {
   try {
     // A failed collective, which is already recorded with its details.
     if (!board_ || self().state == "failed") return;  // alone, its message says all
-    become("failed", what.substr(0, what.find('\n')));
+    become("failed", first_line_in(what));
     say(/*now=*/true);
     write("an error");
   } catch (const std::exception&) {  // the original error is more important

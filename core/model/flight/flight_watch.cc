@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "base/text.h"
 #include "comm/comm_errors.h"
 #include "flight/flight_recorder.h"
 #include "s2s/foreign_text.h"
@@ -144,7 +145,7 @@ void FlightRecorder::look_at_slow_step() {
 void FlightRecorder::look_at_uncaught() {
   const std::optional<std::string> text = signals_.take_uncaught();
   if (!text) return;
-  const std::string first_line = text->substr(0, text->find('\n'));
+  const std::string first_line = first_line_in(*text);
   const comm_errors::CollectiveFailure failure = comm_errors::failure_of(*text);
   const bool is_of_collective = record_.movement().is_in_collective ||
                                 failure != comm_errors::CollectiveFailure::kOther ||

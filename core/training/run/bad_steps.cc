@@ -5,11 +5,10 @@
 #include <filesystem>
 
 #include "base/atomic_file.h"
+#include "base/text.h"
 
 namespace s2s::run {
 namespace {
-
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 /// The weights before the update of the step. Ranks agree on success and on errors.
 void save_weights(const BadStepsPlace& place, const RunParts& parts, const std::string& state,
@@ -20,7 +19,7 @@ void save_weights(const BadStepsPlace& place, const RunParts& parts, const std::
                                             {step.step, step.data_state, state});
     step.weights = std::filesystem::path(written).filename().string();
   } catch (const Error& error) {
-    step.weights_problem = first_line(error.what());
+    step.weights_problem = first_line_in(error.what());
   }
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/text.h"
 #include "s2s/foreign_text.h"
 
 namespace s2s::run {
@@ -39,13 +40,18 @@ std::optional<std::string> value_of(const fs::path& file, const std::string& key
   return line->substr(key.size());
 }
 
-/// Returns the folder that contains HEAD: `.git`, or the folder that a file named `.git` points to.
-std::optional<fs::path> find_git_folder(const fs::path& folder) {
+struct WorkTree {
+  fs::path root;
+  fs::path git;  // contains HEAD: `.git`, or the folder that a file named `.git` points to
+};
+
+/// The work tree that contains `folder`.
+std::optional<WorkTree> find_work_tree(const fs::path& folder) {
   std::error_code ignored;
   for (fs::path at = folder; !at.empty(); at = at.parent_path()) {
     const fs::path git = at / ".git";
-    if (fs::is_directory(git, ignored)) return git;
-    if (const auto other = value_of(git, "gitdir: ")) return at / *other;
+    if (fs::is_directory(git, ignored)) return WorkTree{at, git};
+    if (const auto other = value_of(git, "gitdir: ")) return WorkTree{at, at / *other};
     if (at == at.parent_path()) break;
   }
   return std::nullopt;
@@ -92,16 +98,6 @@ struct Entry {
   std::string sha1;  // 40 hexadecimal digits
   bool is_skipped = false;
 };
-
-std::string hexadecimal(std::string_view bytes) {
-  std::string text;
-  for (const char byte : bytes) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    text += kDigits[static_cast<unsigned char>(byte) >> 4U];
-    text += kDigits[static_cast<unsigned char>(byte) & 15U];
-  }
-  return text;
-}
 
 /// Reads the entry at `at`, and moves `at` behind it. Errors: std::out_of_range.
 Entry entry_at(std::string_view bytes, size_t& at) {
@@ -186,35 +182,25 @@ void read_index(const fs::path& git, GitState& state) {
   state.may_have_staged = may_have_staged(bytes, at);
 }
 
-/// The work tree that contains `folder`.
-fs::path root_of(const fs::path& folder) {
-  std::error_code ignored;
-  for (fs::path at = folder; !at.empty(); at = at.parent_path()) {
-    if (fs::exists(at / ".git", ignored)) return at;
-    if (at == at.parent_path()) break;
-  }
-  return {};
-}
-
 }  // namespace
 
 GitState read_git_state(const fs::path& folder) {
   GitState state;
-  const auto git = find_git_folder(folder);
-  if (!git) return state;
-  state.root = fs::weakly_canonical(root_of(folder)).string();
-  std::optional<std::string> line = first_line(*git / "HEAD");
+  const auto tree = find_work_tree(folder);
+  if (!tree) return state;
+  state.root = fs::weakly_canonical(tree->root).string();
+  std::optional<std::string> line = first_line(tree->git / "HEAD");
   constexpr std::string_view kReference = "ref: ", kHeads = "refs/heads/";
   if (line && line->starts_with(kReference)) {
     const std::string name = line->substr(kReference.size());
     if (name.starts_with(kHeads)) state.branch = name.substr(kHeads.size());
   }
   for (int i = 0; i < kMaxReferences && line && line->starts_with(kReference); ++i) {
-    line = reference(*git, line->substr(kReference.size()));
+    line = reference(tree->git, line->substr(kReference.size()));
   }
   state.commit = line && is_commit(*line) ? *line : "";
   try {
-    read_index(*git, state);
+    read_index(tree->git, state);
   } catch (const std::exception& error) {
     state.not_read = error.what();
   }

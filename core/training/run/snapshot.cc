@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
+#include "base/text.h"
 #include "config/secrets.h"
 #include "run/git_state.h"
 #include "s2s/error.h"
@@ -92,12 +93,6 @@ bool has_password(const std::string& value) {
   return at != std::string::npos && (end == std::string::npos || at < end);
 }
 
-std::string hexadecimal(const unsigned char* bytes, size_t count) {
-  std::string text;
-  for (size_t i = 0; i < count; ++i) text += fmt::format("{:02x}", bytes[i]);
-  return text;
-}
-
 /// The GNU build id of a loaded object, or "".
 std::string build_id_of(const dl_phdr_info& object) {
   for (size_t i = 0; i < object.dlpi_phnum; ++i) {
@@ -111,7 +106,9 @@ std::string build_id_of(const dl_phdr_info& object) {
       const unsigned char* const name = at + sizeof note;
       const unsigned char* const content = name + (note.n_namesz + 3) / 4 * 4;
       const bool is_gnu = note.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0;
-      if (is_gnu && note.n_type == NT_GNU_BUILD_ID) return hexadecimal(content, note.n_descsz);
+      if (is_gnu && note.n_type == NT_GNU_BUILD_ID) {
+        return hexadecimal({reinterpret_cast<const char*>(content), note.n_descsz});
+      }
       at = content + (note.n_descsz + 3) / 4 * 4;
     }
   }
