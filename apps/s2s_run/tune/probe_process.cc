@@ -112,7 +112,10 @@ BatchTrial ProbeRunner::run(const ProbeBatch& batch) {
   for (int64_t attempt = 0;; ++attempt) {
     ++num_run_;
     const std::string file = output_file();
-    const int output = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    // In a folder that all users write to, the file must be a new one.
+    const int flag = arguments_.log_folder.empty() ? O_EXCL : O_TRUNC;
+    const int output =
+        ::open(file.c_str(), O_WRONLY | O_CREAT | flag | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (output < 0) throw write_error(file, "cannot write", errno);
     launch::RankCommand command;
     command.words = words(batch);
