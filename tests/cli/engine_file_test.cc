@@ -235,6 +235,11 @@ TEST_CASE("unknown keys have suggestions, and what is not implemented is refused
        "offload_param.device (engine.json:2:10) is \"nvme\"; only host memory is used; write cpu",
        "[config/engine-key] zero_optimization.zero_quantized_weights",
        "[config/engine-key] sparse_attention", "ignored: flops_profiler"});
+  check_lines(show_strategy("deepspeed", R"({"sequence_parallel_size": 2})"),
+              {"[config/engine-key] sequence_parallel_size"});
+  const CommandResult one = show_strategy("deepspeed", R"({"sequence_parallel_size": 1})");
+  CHECK(has(one, "name: ddp"));
+  CHECK_FALSE(has(one, "sequence_parallel_size"));
   check_lines(show_strategy("deepspeed", "[1]"), {"[config/type]"});
   check_lines(show("trainer: {strategy: {name: deepspeed, config: engine.jsn}}", "{}"),
               {"[config/no-file]", "engine.json"});

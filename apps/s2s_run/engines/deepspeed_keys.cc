@@ -189,7 +189,7 @@ constexpr auto kKeys = std::to_array<EngineKey>({
     {"tensor_parallel.tp_overlap_comm", kNoEffect, why::kAlways},
     {"tensor_parallel.preset_model", kNoEffect, why::kPlan},
     {"tensor_parallel.partition_config", kOnlyOff, why::kPlan},
-    {"sequence_parallel_size", kOnlyOff, "write trainer.strategy: {name: model_parallel}"},
+    {"sequence_parallel_size", kRead, "1: none; above 1 is refused", read_sequence_parallel},
     {"expert_parallel", kOnlyOff, why::kNot},
     {"use_data_before_expert_parallelism", kOnlyOff, why::kNot},
     {"pipeline", kOnlyOff, "pipeline parallelism is not implemented; remove it"},

@@ -334,6 +334,11 @@ void read_wandb(EngineFile& file, const Config& value) {
   file.add_logger(std::move(logger), value);
 }
 
+void read_sequence_parallel(EngineFile& file, const Config& value) {
+  if (value.is_scalar() && read_number<int64_t>(value.text()) == 1) return;
+  file.refuse("sequence_parallel_size", value, "write trainer.strategy: {name: model_parallel}");
+}
+
 void read_tensor_parallel(EngineFile& file, const Config& value) {
   const auto size = value.is_scalar() ? read_number<int64_t>(value.text()) : std::nullopt;
   if (size && *size <= 1) return;

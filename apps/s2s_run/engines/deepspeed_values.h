@@ -31,6 +31,7 @@ void read_recompute(EngineFile& file, const Config& value);
 void read_tensorboard(EngineFile& file, const Config& value);
 void read_wandb(EngineFile& file, const Config& value);
 void read_csv(EngineFile& file, const Config& value);
+void read_sequence_parallel(EngineFile& file, const Config& value);
 void read_tensor_parallel(EngineFile& file, const Config& value);
 
 /// What the absence of keys means: the optimizer's defaults, param_dtype, the strategy's name.
