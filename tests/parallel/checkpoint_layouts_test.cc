@@ -8,6 +8,7 @@
 #include "common/temporary_folder.h"
 #include "parallel/layout_run.h"
 #include "parallel/thread_ranks.h"
+#include "parallel/trained_models.h"
 #include "weights/verify_weights.h"
 
 using namespace s2s;
@@ -18,22 +19,10 @@ namespace {
 constexpr int64_t kBatches = 4;  // of an optimizer step, on all ranks together
 constexpr int64_t kLeg = 4;      // steps
 
-std::unique_ptr<SpeechModel> make_model(const Registries& registries) {
-  BuildContext context;
-  context.path = "model.llm";
-  const Config options = parse_json(R"({"name": "llama", "tie_word_embeddings": true,
-      "hidden_size": 32, "num_hidden_layers": 2, "head_dim": 8, "vocab_size": 50,
-      "intermediate_size": 48, "num_attention_heads": 4, "num_key_value_heads": 2})",
-                                    "llm");
-  auto model = std::make_unique<TokenModel>(registries.create<Backbone>(options, context));
-  model->materialize(at::kCPU, at::kFloat, 3);
-  return model;
-}
-
 /// Everything a rank trains with.
 struct Rank {
   Rank(const Registries& registries, const RunLayout& layout, Communicator* communicator)
-      : world(communicator), model(make_model(registries)) {
+      : world(communicator), model(tied_llama().make(registries)) {
     ProcessContext context;
     context.world = world;
     context.path = "trainer.strategy";

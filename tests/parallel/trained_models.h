@@ -28,10 +28,14 @@ TrainedModel family(const std::string& name, const std::string& keys, int64_t nu
   return trained;
 }
 
+inline TrainedModel tied_llama() {
+  return family("llama, tied", R"("name": "llama", "tie_word_embeddings": true)");
+}
+
 inline std::vector<TrainedModel> families() {
   return {
       family("llama", R"("name": "llama")"),
-      family("llama, tied", R"("name": "llama", "tie_word_embeddings": true)"),
+      tied_llama(),
       family("tinyllama", R"("name": "tinyllama")"),
       family("gemma 1", R"("name": "gemma", "model_type": "gemma")"),
       family("gemma 2", R"("name": "gemma", "model_type": "gemma2", "sliding_window": 4)"),

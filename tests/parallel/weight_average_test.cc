@@ -9,6 +9,7 @@
 #include "common/temporary_folder.h"
 #include "parallel/layout_run.h"
 #include "parallel/thread_ranks.h"
+#include "parallel/trained_models.h"
 
 using namespace s2s;
 using namespace s2s::test;
@@ -21,18 +22,6 @@ constexpr int64_t kAveragedSteps = 6;
 struct Averages {
   TensorMap weights, averages, swapped;
 };
-
-std::unique_ptr<SpeechModel> averaged_model(const Registries& registries) {
-  BuildContext context;
-  context.path = "model.llm";
-  const Config options = parse_json(R"({"name": "llama", "tie_word_embeddings": true,
-      "hidden_size": 32, "num_hidden_layers": 2, "head_dim": 8, "vocab_size": 50,
-      "intermediate_size": 48, "num_attention_heads": 4, "num_key_value_heads": 2})",
-                                    "llm");
-  auto model = std::make_unique<TokenModel>(registries.create<Backbone>(options, context));
-  model->materialize(at::kCPU, at::kFloat, 3);
-  return model;
-}
 
 /// The averages of this rank's shards, in the place of the shards.
 std::vector<LocalShard> averages_of(std::vector<LocalShard> parts, const Optimizer& optimizer) {
@@ -49,7 +38,7 @@ void average_leg(const Registries& registries, const std::string& folder, const 
   ProcessContext context;
   context.world = world;
   context.path = "trainer.strategy";
-  const std::unique_ptr<SpeechModel> model = averaged_model(registries);
+  const std::unique_ptr<SpeechModel> model = tied_llama().make(registries);
   const auto strategy =
       registries.create<ParallelStrategy>(parse_json(layout.strategy, "strategy"), context);
   EmaBlock ema;
