@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
+#include "common/capabilities.h"
 #include "device/recorded_graph.h"
 #include "device/test_device.h"
 #include "nn/operators.h"
@@ -23,19 +24,19 @@ struct Twins {
       *model = fixture.make(std::string(kCodec) + (keys.empty() ? "" : ", ") + keys);
       int given = 0;
       const Batch clip = make_batch({30}, 9);
-      (*model)->codec().fit([&] { return given++ == 0 ? clip.source_audio_BS[0] : at::Tensor(); });
+      codec_of(**model).fit([&] { return given++ == 0 ? clip.source_audio_BS[0] : at::Tensor(); });
     }
     there->to(test_device(), at::kFloat);
   }
   DuplexFixture fixture;
-  std::unique_ptr<SpeechModel> here, there;
+  std::unique_ptr<Model> here, there;
 };
 
 at::Tensor speech(int64_t num_frames) { return make_batch({num_frames}, 7).source_audio_BS; }
 
-Generation generated(SpeechModel& model, const at::Tensor& audio_1S, at::Device device) {
+Generation generated(Model& model, const at::Tensor& audio_1S, at::Device device) {
   const at::Tensor length = at::tensor({audio_1S.size(1)}, at::kLong);
-  return model.generate(audio_1S.to(device), length.to(device), /*decode_audio=*/false);
+  return speech_of(model).generate(audio_1S.to(device), length.to(device), /*decode_audio=*/false);
 }
 
 struct Said {
@@ -44,10 +45,10 @@ struct Said {
 };
 
 /// Feeds frame after frame. `waits`: of each push.
-Said streamed(SpeechModel& model, const at::Tensor& audio_1S, at::Device device,
+Said streamed(Model& model, const at::Tensor& audio_1S, at::Device device,
               std::vector<int64_t>* waits = nullptr) {
   const at::Tensor audio_S = audio_1S[0].to(device);
-  const auto session = model.open_session();
+  const auto session = speech_of(model).open_session();
   Said said;
   std::vector<at::Tensor> codes;
   const auto take = [&](const DuplexSession::Output& out) {
@@ -123,7 +124,7 @@ TEST_CASE("draws come from the device, with a graph and without") {
   sampling.temperature = 1;
   sampling.top_k = 20;
   sampling.seed = 4;
-  twins.there->choose_tokens_by(sampling);
+  speech_of(*twins.there).choose_tokens_by(sampling);
   const at::Tensor audio_1S = speech(40);
   const Generation plain = generated(*twins.there, audio_1S, test_device());
   check_same(generated(*twins.there, audio_1S, test_device()), plain);
@@ -152,7 +153,7 @@ TEST_CASE("frames that do not repeat are decoded without a graph") {
   SamplingOptions sampling;
   sampling.repetition_penalty = 1.3;
   sampling.no_repeat_ngram_size = 3;
-  for (auto* model : {&twins.here, &twins.there}) (*model)->choose_tokens_by(sampling);
+  for (auto* model : {&twins.here, &twins.there}) speech_of(**model).choose_tokens_by(sampling);
   check_same(generated(*twins.there, speech(80), test_device()),
              generated(*twins.here, speech(80), at::kCPU));
   CHECK(kernels.graphs == 0);

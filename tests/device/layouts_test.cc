@@ -38,7 +38,7 @@ TrainedModel on_device(TrainedModel trained) {
     model->to(test_device(), at::kFloat);
     return model;
   };
-  trained.attached = [](Communicator*, SpeechModel& model, const ShardPlan&) {
+  trained.attached = [](Communicator*, Model& model, const ShardPlan&) {
     const bool is_flat = model.hooks() != nullptr;
     if (is_flat) check_joined(model);
   };

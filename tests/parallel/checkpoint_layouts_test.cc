@@ -38,7 +38,7 @@ struct Rank {
   int64_t number() const { return world == nullptr ? 0 : world->rank(); }
 
   Communicator* world;
-  std::unique_ptr<SpeechModel> model;
+  std::unique_ptr<Model> model;
   std::unique_ptr<ParallelStrategy> strategy;
   std::unique_ptr<Optimizer> optimizer;
 };

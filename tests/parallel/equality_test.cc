@@ -79,7 +79,7 @@ TEST_CASE("one rank of a run whose ranks end at different times" * doctest::skip
   BuiltPlugins plugins;
   load(plugins);
   JoinedProcess process("gloo");
-  const std::unique_ptr<SpeechModel> model = families()[1].make(plugins.registries());
+  const std::unique_ptr<Model> model = families()[1].make(plugins.registries());
   {
     ProcessContext context;
     context.world = &process.world();

@@ -20,10 +20,10 @@ namespace s2s::test {
 /// How a model is made and what it is trained on; the same on every rank.
 struct TrainedModel {
   std::string name;
-  std::function<std::unique_ptr<SpeechModel>(const Registries&)> make;  // with memory and values
-  std::function<void(SpeechModel&, ShardPlan&)> change = {};            // adapters, frozen parts
+  std::function<std::unique_ptr<Model>(const Registries&)> make;  // with memory and values
+  std::function<void(Model&, ShardPlan&)> change = {};            // adapters, frozen parts
   std::vector<Batch> batches;
-  std::function<void(Communicator*, SpeechModel&, const ShardPlan&)> attached = {};
+  std::function<void(Communicator*, Model&, const ShardPlan&)> attached = {};
   std::function<void(Communicator*)> at_end = {};  // everything is still there
 };
 
@@ -82,7 +82,7 @@ inline void run_layout(const Registries& registries, const TrainedModel& trained
   ProcessContext context;
   context.world = world;
   context.path = "trainer.strategy";
-  const std::unique_ptr<SpeechModel> model = trained.make(registries);
+  const std::unique_ptr<Model> model = trained.make(registries);
   const auto strategy =
       registries.create<ParallelStrategy>(parse_json(layout.strategy, "strategy"), context);
   const auto optimizer = registries.create<Optimizer>(

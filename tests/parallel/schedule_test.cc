@@ -38,7 +38,7 @@ Watches watched(const Registries& registries, TrainedModel trained, const RunLay
     watches.push_back(std::make_unique<UnitWatch>());
     watches.back()->skips_first_step = skips_first_step;
   }
-  trained.attached = [&](Communicator* world, SpeechModel& model, const ShardPlan& plan) {
+  trained.attached = [&](Communicator* world, Model& model, const ShardPlan& plan) {
     watches[static_cast<size_t>(world->rank())]->watch(model, plan);
   };
   const auto errors = run_thread_ranks(

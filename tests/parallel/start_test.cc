@@ -129,7 +129,7 @@ Started pretrained(const TemporaryFolder& folder) {
     add_lora(*model, options);
     return model;
   };
-  started.change = [options](SpeechModel& model, InitialValues& values) {
+  started.change = [options](Model& model, InitialValues& values) {
     const NameMap names{{{"lm_head.weight", "lm_head.weight"}, {"**", "model.**"}}, {}};
     values.add(stored_adapter(kFiles + "peft_lora", model, names, options));
     for (const NamedTensor& parameter : model.named_parameters()) {
@@ -159,7 +159,7 @@ TEST_CASE("ranks begin with the bits of one process, drawn at random") {
 TEST_CASE("and so in bfloat16, and with an encoder that has buffers") {
   BuiltPlugins plugins;
   load(plugins);
-  plugins.registries().get<SpeechModel>("duplex_s2s");
+  plugins.registries().get<Model>("duplex_s2s");
   plugins.registries().get<Encoder>("fastconformer");
   static const TableTokenizer kTokenizer;
   static const Config kDataBlock = parse_json(test::kData, "data");
@@ -173,9 +173,9 @@ TEST_CASE("and so in bfloat16, and with an encoder that has buffers") {
     context.tokenizer = &kTokenizer;
     std::string json = std::string("{") + kParts + ", " + kCodes + "}";
     json.replace(json.find("TIED"), 4, "true");
-    return registries.create<SpeechModel>(parse_json(json, "model"), context);
+    return registries.create<Model>(parse_json(json, "model"), context);
   };
-  started.change = [](SpeechModel& model, InitialValues&) {
+  started.change = [](Model& model, InitialValues&) {
     for (const NamedTensor& parameter : model.named_parameters()) {
       if (parameter.name.starts_with("perception.")) parameter.tensor->set_requires_grad(false);
     }

@@ -9,12 +9,12 @@ namespace s2s::test {
 /// A model, and where its initial values come from.
 struct Started {
   std::string name;
-  std::function<std::unique_ptr<SpeechModel>(const Registries&)> make;  // not described yet
+  std::function<std::unique_ptr<Model>(const Registries&)> make;  // not described yet
   InitialValuesSettings settings = {at::kCPU, at::kFloat, 3};
-  std::function<void(SpeechModel&, InitialValues&)> change = {};
+  std::function<void(Model&, InitialValues&)> change = {};
 };
 
-inline std::unique_ptr<InitialValues> described(const Started& started, SpeechModel& model) {
+inline std::unique_ptr<InitialValues> described(const Started& started, Model& model) {
   auto values = std::make_unique<InitialValues>(model, started.settings);
   if (started.change) started.change(model, *values);
   return values;
@@ -28,7 +28,7 @@ inline std::unique_ptr<ParallelStrategy> strategy_of(const Registries& registrie
   return registries.create<ParallelStrategy>(parse_json(layout.strategy, "strategy"), context);
 }
 
-inline void attach(ParallelStrategy& strategy, SpeechModel& model, const InitialValues& values) {
+inline void attach(ParallelStrategy& strategy, Model& model, const InitialValues& values) {
   ShardPlan plan = model.configure_model(strategy.mesh());
   add_lora_rows(model, plan);
   strategy.attach_meta(model, plan, values);

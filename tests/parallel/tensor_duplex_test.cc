@@ -2,9 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include "common/capabilities.h"
 #include "parallel/tensor_run.h"
 #include "plugins/duplex_s2s/duplex_fixture.h"
-#include "s2s/kinds/speech_model.h"
+#include "s2s/kinds/model.h"
 
 using namespace s2s;
 using namespace s2s::test;
@@ -19,14 +20,15 @@ struct Answers {
   Generation generated;
 };
 
-Answers answers(SpeechModel& model, const Batch& batch) {
+Answers answers(Model& model, const Batch& batch) {
   Answers out;
   model.train(true);
   out.losses = model.training_loss(batch, at_step(0));
   out.losses.total.backward();
   model.train(false);
   out.sums = model.evaluate(batch);
-  out.generated = model.generate(batch.source_audio_BS, batch.source_audio_lens_B, false);
+  out.generated =
+      speech_of(model).generate(batch.source_audio_BS, batch.source_audio_lens_B, false);
   return out;
 }
 
@@ -69,7 +71,7 @@ TEST_CASE("the duplex model on tensor ranks learns, is judged and speaks as on o
       const auto whole = fixture.model(kExtras);
       const Answers expected = answers(*whole, batch);
       const Gradients gradients = gradients_of(*whole);
-      std::vector<std::unique_ptr<SpeechModel>> models;
+      std::vector<std::unique_ptr<Model>> models;
       for (int64_t rank = 0; rank < size; ++rank) models.push_back(fixture.model(kExtras));
       std::vector<CollectiveLog> logs(models.size());
       Differences differences;
@@ -78,7 +80,7 @@ TEST_CASE("the duplex model on tensor ranks learns, is judged and speaks as on o
             world.set_observer(&logs[static_cast<size_t>(world.rank())]);
             const MeshShape shape = tensor_mesh(size, split);
             const MeshGroups mesh(world, shape);
-            SpeechModel& model = *models[static_cast<size_t>(world.rank())];
+            Model& model = *models[static_cast<size_t>(world.rank())];
             const SplitDoors hooks(model, model.configure_model(shape), mesh);
             compare(answers(model, batch), expected, differences);
             // A key's bias changes no score: its gradient is rounding.

@@ -106,7 +106,7 @@ struct SavingRank {
   }
 
   Communicator& world;
-  std::unique_ptr<SpeechModel> model;
+  std::unique_ptr<Model> model;
   std::unique_ptr<ParallelStrategy> strategy;
   std::unique_ptr<Optimizer> optimizer;
 };

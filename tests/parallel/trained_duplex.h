@@ -26,7 +26,7 @@ inline TrainedModel duplex(const std::string& name, bool is_tied, const std::str
     context.path = "model";
     context.data = &kDataBlock;
     context.tokenizer = &table_tokenizer();
-    auto model = registries.create<SpeechModel>(parse_json(json, "model"), context);
+    auto model = registries.create<Model>(parse_json(json, "model"), context);
     model->materialize(at::kCPU, at::kFloat, 3);
     for (const NamedTensor& parameter : model->named_parameters()) {
       for (const std::string& beginning : frozen) {
@@ -42,7 +42,7 @@ inline TrainedModel duplex(const std::string& name, bool is_tied, const std::str
 }
 
 inline void load_duplex(BuiltPlugins& plugins) {
-  plugins.registries().get<SpeechModel>("duplex_s2s");
+  plugins.registries().get<Model>("duplex_s2s");
   plugins.registries().get<Encoder>("fastconformer");
 }
 

@@ -8,7 +8,7 @@ namespace s2s::test {
 constexpr int64_t kVocabulary = 50;  // not divisible by 4
 constexpr int64_t kPositions = 7;    // nor this by 2
 
-template <class Model = TokenModel>
+template <class Trained = TokenModel>
 TrainedModel family(const std::string& name, const std::string& keys, int64_t num_layers = 2) {
   TrainedModel trained;
   trained.name = name;
@@ -21,7 +21,7 @@ TrainedModel family(const std::string& name, const std::string& keys, int64_t nu
     BuildContext context;
     context.path = "model.llm";
     auto model =
-        std::make_unique<Model>(registries.create<Backbone>(parse_json(json, "llm"), context));
+        std::make_unique<Trained>(registries.create<Backbone>(parse_json(json, "llm"), context));
     model->materialize(at::kCPU, at::kFloat, 3);
     return model;
   };
@@ -67,7 +67,7 @@ inline TrainedModel with_lora(TrainedModel trained) {
     }
     return model;
   };
-  trained.change = [](SpeechModel& model, ShardPlan& plan) { add_lora_rows(model, plan); };
+  trained.change = [](Model& model, ShardPlan& plan) { add_lora_rows(model, plan); };
   return trained;
 }
 

@@ -38,7 +38,7 @@ void average_leg(const Registries& registries, const std::string& folder, const 
   ProcessContext context;
   context.world = world;
   context.path = "trainer.strategy";
-  const std::unique_ptr<SpeechModel> model = tied_llama().make(registries);
+  const std::unique_ptr<Model> model = tied_llama().make(registries);
   const auto strategy =
       registries.create<ParallelStrategy>(parse_json(layout.strategy, "strategy"), context);
   EmaBlock ema;

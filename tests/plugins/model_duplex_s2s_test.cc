@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 
+#include "common/capabilities.h"
 #include "plan/plan_check.h"
 #include "plugins/duplex_s2s/duplex_fixture.h"
 
@@ -27,12 +28,12 @@ TEST_CASE("the codec is float32, whatever the precision of the model") {
   DuplexFixture f;
   const auto model = f.make(kCodec);
   std::vector<at::Tensor> expected;
-  for (const NamedTensor& buffer : model->codec().named_buffers()) {
+  for (const NamedTensor& buffer : codec_of(*model).named_buffers()) {
     expected.push_back(buffer.tensor->clone());
   }
   model->materialize(at::kCPU, at::kBFloat16, 3);
   size_t i = 0;
-  for (const NamedTensor& buffer : model->codec().named_buffers()) {
+  for (const NamedTensor& buffer : codec_of(*model).named_buffers()) {
     CHECK(buffer.tensor->equal(expected[i++]));
   }
 }
@@ -194,12 +195,13 @@ TEST_CASE("a session that is fed in pieces answers as the whole recording does")
   const auto model = f.make(std::string(kCodec) + ", " + kExtras);
   const Batch clips = make_batch({30}, 9);
   int given = 0;
-  model->codec().fit([&] { return given++ == 0 ? clips.source_audio_BS[0] : at::Tensor(); });
+  codec_of(*model).fit([&] { return given++ == 0 ? clips.source_audio_BS[0] : at::Tensor(); });
   const at::Tensor audio_1S = clips.source_audio_BS.slice(1, 0, 17000);
-  const Generation whole = model->generate(audio_1S, at::tensor({17000}, at::kLong), true);
+  const Generation whole =
+      speech_of(*model).generate(audio_1S, at::tensor({17000}, at::kLong), true);
   CHECK(whole.token_lens_B[0].item<int64_t>() > 12);
   for (const int64_t piece : {int64_t{1280}, int64_t{777}, int64_t{17000}}) {
-    const auto session = model->open_session();
+    const auto session = speech_of(*model).open_session();
     std::vector<at::Tensor> audio, codes;
     std::vector<int64_t> text;
     const auto take = [&](const DuplexSession::Output& out) {
@@ -252,6 +254,6 @@ TEST_CASE("a model without codec or tokenizer says so when they are needed") {
   DuplexFixture f;
   const auto model = f.make(std::string(kCodes) + R"(, "tokens": {"bos": 1, "eos": 2, "pad": 0})",
                             /*with_tokenizer=*/false);
-  CHECK_THROWS_WITH_AS(model->codec(), doctest::Contains("[model/no-codec]"), Error);
-  CHECK_THROWS_WITH_AS(model->tokenizer(), doctest::Contains("[model/no-tokenizer]"), Error);
+  CHECK_THROWS_WITH_AS(codec_of(*model), doctest::Contains("[model/no-codec]"), Error);
+  CHECK_THROWS_WITH_AS(speech_of(*model).tokenizer(), doctest::Contains("[model/no-tokenizer]"), Error);
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: templates_test.sh SOURCE_DIR BUILD_DIR
-# Installs the build; makes an encoder, a tokenizer, a data source, a scorer, a metric and a logger
-# by `plugin new`, builds and checks each, and trains or validates with it by its name.
+# Installs the build; makes an encoder, a tokenizer, a data source, a scorer, a metric, a logger and a
+# model kind by `plugin new`, builds and checks each, and trains or validates with it by its name.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 source "$(dirname "${BASH_SOURCE[0]}")/functions.sh"
@@ -43,6 +43,13 @@ done
 expect 'acme_metric' "$run" validate --checkpoint scored_run
 grep -q '"txt_acme_metric"' scored_run/report/predictions.jsonl || fail "no example has the metric"
 
+train model_run model.type=acme.model '~model.llm' '~model.codec' trainer.val_check_interval=10
+grep -q '"validation":"dev".*"text_accuracy"\|"text_accuracy".*"validation":"dev"' \
+  model_run/metrics.jsonl || fail "the model has no metrics"
+output=$("$run" generate --checkpoint model_run --input runs/tiny-data --output answers 2>&1) &&
+  fail 'a model that cannot answer was asked to'
+grep -q 'acme.model cannot answer recordings' <<< "$output" || fail "no refusal: $output"
+
 train encoder_run '~model.encoder' 'model.encoder={name: acme.encoder}'
 
 printf ' the\n light\n is\n now\n on\n off\n' > pieces.txt
@@ -70,4 +77,4 @@ printf '#!/bin/sh\nwhile read -r f; do echo hi; done\n' > listen.sh
 chmod +x listen.sh
 expect 'transcribed by' "$run" validate --checkpoint data_run \
   'model.scoring_asr={name: acme.scorer, program: ./listen.sh}'
-echo "ok: six kinds of components: built, checked, used"
+echo "ok: seven kinds of components: built, checked, used"

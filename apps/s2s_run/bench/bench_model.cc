@@ -15,6 +15,7 @@
 #include "config/load_config.h"
 #include "nn/operators.h"
 #include "plugin/plugin_host.h"
+#include "s2s/kinds/model_capabilities.h"
 #include "s2s_run/bench/bench.h"
 #include "s2s_run/bench/bench_device.h"
 #include "s2s_run/bench/step_profile.h"
@@ -90,7 +91,7 @@ StepTimes times_of(const std::vector<StepMoments>& steps) {
 
 struct Bench {
   std::unique_ptr<DeviceKernels> kernels;  // null on a CPU and where no plugin has some
-  std::unique_ptr<SpeechModel> model;
+  std::unique_ptr<Model> model;
   std::unique_ptr<Optimizer> optimizer;
   std::unique_ptr<Schedule> schedule;
   std::unique_ptr<ParallelStrategy> strategy;
@@ -111,7 +112,7 @@ Bench build(const Config& options, const Registries& registries,
   context.path = "--device";
   bench.kernels = make_device_kernels(bench.device.type(), context);
   context.path = "model";
-  const auto& component = registries.get<SpeechModel>("duplex_s2s");
+  const auto& component = registries.get<Model>("duplex_s2s");
   bench.model = component.create(component.translate(options), context);
   bench.model->materialize(bench.device, bench.precision.parameter_type, 1);
   const auto named = [](const char* name) {
@@ -159,7 +160,8 @@ double generate_ms(Bench& bench, const Batch& batch) {
   const Moment begin = bench.now();
   const AutocastScope autocast(bench.precision, bench.device.type());
   const Generation generated =
-      bench.model->generate(batch.source_audio_BS, batch.source_audio_lens_B, false);
+      require_capability<AnswersSpeech>(*bench.model, "duplex_s2s", "answer speech")
+          .generate(batch.source_audio_BS, batch.source_audio_lens_B, false);
   return 1000 * bench.now().since(begin) / static_cast<double>(generated.tokens_text_BT.size(1));
 }
 
@@ -209,9 +211,10 @@ int bench_model(const BenchModelArguments& arguments, const Invocation& invocati
   Registries registries;
   host.install(registries);
   Bench bench = build(options, registries, arguments);
-  const Batch batch = random_batch(arguments, options, bench.model->source_sample_rate_hz(),
-                                   bench.model->frame_length_s())
-                          .to(bench.device);
+  auto& speech = require_capability<AnswersSpeech>(*bench.model, "duplex_s2s", "answer speech");
+  const Batch batch =
+      random_batch(arguments, options, speech.source_sample_rate_hz(), speech.frame_length_s())
+          .to(bench.device);
   const double max_norm =
       options.find_path("trainer.gradient_clip_val")->as_double("trainer.gradient_clip_val");
   const double first_loss = train_step(bench, batch, max_norm, 0, nullptr).item<double>();

@@ -36,10 +36,12 @@ struct ImportArguments {
 };
 
 /// The tensors that a source provides. The codec is that of the configuration.
-std::vector<NamedTensor> imported_tensors(SpeechModel& model) {
+std::vector<NamedTensor> imported_tensors(Model& model) {
   std::vector<NamedTensor> all = stored_tensors(model);
+  auto* const speaking = find_capability<HasCodec>(model);
+  if (speaking == nullptr) return all;
   std::set<at::Tensor*> of_codec;
-  for (const NamedTensor& tensor : stored_tensors(model.codec())) of_codec.insert(tensor.tensor);
+  for (const NamedTensor& t : stored_tensors(speaking->codec())) of_codec.insert(t.tensor);
   const auto is_of_codec = [&](const NamedTensor& t) { return of_codec.count(t.tensor) != 0; };
   all.erase(std::remove_if(all.begin(), all.end(), is_of_codec), all.end());
   return all;
@@ -70,12 +72,12 @@ struct Built {
   Log log{&console};
   Run setup;
   std::unique_ptr<Tokenizer> tokenizer;
-  std::unique_ptr<SpeechModel> model;
+  std::unique_ptr<Model> model;
 };
 
 /// True when the files contain a speech model and not only a language model. Some names may be in
 /// both (lm_head.weight), so the larger number of matching tensors decides.
-bool hold_speech_model(const WeightFiles& files, Built& built) {
+bool hold_whole_model(const WeightFiles& files, Built& built) {
   const auto llm = describe_language_model(built.setup.config(), built.setup.registries());
   return num_there(imported_tensors(*built.model), built.model->checkpoint_names(), files) >
          num_there(llm->named_parameters(), llm->checkpoint_names(), files);
@@ -95,7 +97,8 @@ void report(const ImportArguments& arguments, const std::string& what, Built& bu
   fmt::print("wrote {}: {} from {}\n", arguments.output, what, arguments.source);
   fmt::print("train:    s2s-run train {} exp_manager.resume_from_checkpoint={}\n",
              arguments.config.path, arguments.output);
-  if (built.model->codec().is_fitted()) {
+  auto* const speaking = find_capability<HasCodec>(*built.model);
+  if (speaking == nullptr || speaking->codec().is_fitted()) {
     fmt::print("generate: s2s-run generate {} --checkpoint {} --input WAV --output FOLDER\n",
                arguments.config.path, arguments.output);
   } else {
@@ -110,7 +113,7 @@ int import_checkpoint(const ImportArguments& arguments, const Invocation& invoca
   const CheckpointFacts facts = describe_checkpoint(checkpoint_of(arguments.source));
   const WeightFiles files = WeightFiles::open(facts.weights);
   Built built(arguments.config, invocation);
-  if (hold_speech_model(files, built)) {
+  if (hold_whole_model(files, built)) {
     const std::vector<NamedTensor> ours = imported_tensors(*built.model);
     load_tensors(ours, built.model->checkpoint_names(), files);
     write(arguments, built.setup.config(), built);

@@ -117,7 +117,7 @@ class FileCheck {
   /// Builds the meta model with its tokenizer, and compares pretrained files with its sizes.
   void describe_model() {
     if (waits_ || !check_.findings.empty()) return;
-    const std::unique_ptr<SpeechModel> model = builder_.described_model(tokenizer_.get());
+    const std::unique_ptr<Model> model = builder_.described_model(tokenizer_.get());
     builder_.initial_values(*model);
   }
 

@@ -102,7 +102,7 @@ void append(Answer& answer, std::vector<at::Tensor>& audio, std::vector<at::Tens
 }
 
 /// Feeds the audio frame by frame, like a microphone.
-Answer stream(SpeechModel& model, const at::Tensor& audio_S) {
+Answer stream(AnswersSpeech& model, const at::Tensor& audio_S) {
   Answer answer;
   std::vector<at::Tensor> audio, codes;
   const auto hop = static_cast<int64_t>(
@@ -122,7 +122,7 @@ Answer stream(SpeechModel& model, const at::Tensor& audio_S) {
   return answer;
 }
 
-Answer whole(SpeechModel& model, const at::Tensor& audio_S) {
+Answer whole(AnswersSpeech& model, const at::Tensor& audio_S) {
   Answer answer;
   const auto begin = Clock::now();
   const at::Tensor length = at::full({1}, audio_S.size(0), audio_S.options().dtype(at::kLong));
@@ -137,7 +137,7 @@ Answer whole(SpeechModel& model, const at::Tensor& audio_S) {
 }
 
 nlohmann::ordered_json to_json(const std::string& input, const std::string& wav,
-                               const Answer& answer, const SpeechModel& model, double audio_s) {
+                               const Answer& answer, const AnswersSpeech& model, double audio_s) {
   const at::Tensor codes = answer.codes_TK.contiguous();
   std::vector<std::vector<int64_t>> codes_TK;
   for (int64_t t = 0; t < codes.size(0); ++t) {
@@ -208,7 +208,7 @@ void require_new_answers(const GenerateArguments& arguments,
 }
 
 /// Answers the recordings one by one. Each answer is written as soon as it is complete.
-void answer_all(const GenerateArguments& arguments, SpeechModel& model, at::Device device,
+void answer_all(const GenerateArguments& arguments, AnswersSpeech& model, at::Device device,
                 const std::vector<HeardRecording>& inputs) {
   make_folders(arguments.output);
   const fs::path answers = fs::path(arguments.output) / "answers.jsonl";
@@ -220,7 +220,7 @@ void answer_all(const GenerateArguments& arguments, SpeechModel& model, at::Devi
     const Answer answer = arguments.stream ? stream(model, heard_S) : whole(model, heard_S);
     const std::string wav = wav_name(i, inputs[i].path);
     const std::string file = (fs::path(arguments.output) / wav).string();
-    write_wave(file, answer.audio_S, model.codec().shape().sample_rate_hz);
+    write_wave(file, answer.audio_S, model.answer_sample_rate_hz());
     const auto line = to_json(inputs[i].path, wav, answer, model, audio_s);
     lines << line.dump() << std::endl;
     if (!lines) throw write_error(answers.string(), "cannot write", errno);
@@ -243,17 +243,18 @@ int run_generate(GenerateArguments arguments, const Invocation& invocation) {
   if (place != arguments.checkpoint) log.info(fmt::format("loading {}", arguments.checkpoint));
   check_same_parts(arguments.checkpoint, setup.config());  // check before reading its tokenizer
   const std::unique_ptr<Tokenizer> tokenizer = setup.builder().tokenizer(arguments.checkpoint);
-  const std::unique_ptr<SpeechModel> model =
-      setup.builder().model(tokenizer.get(), arguments.checkpoint);
+  const std::unique_ptr<Model> model = setup.builder().model(tokenizer.get(), arguments.checkpoint);
   load_model(arguments.checkpoint, *model);
   model->train(false);
-  model->choose_tokens_by(arguments.sampling);
+  auto& speech = require_capability<AnswersSpeech>(*model, setup.builder().settings().model.type,
+                                                   "answer recordings");
+  speech.choose_tokens_by(arguments.sampling);
   // Reads all inputs before the first answer, so that a bad input is reported at once.
   const std::vector<HeardRecording> inputs =
-      read_recordings(arguments.inputs, arguments.channel, model->source_sample_rate_hz());
+      read_recordings(arguments.inputs, arguments.channel, speech.source_sample_rate_hz());
   require_new_answers(arguments, inputs);
   note_channels(inputs, arguments.channel, log);
-  answer_all(arguments, *model, setup.builder().device(), inputs);
+  answer_all(arguments, speech, setup.builder().device(), inputs);
   return 0;
 }
 

@@ -122,7 +122,7 @@ ReportSummary summary_of(const ValidateArguments& arguments, const RunOptions& s
 struct ValidationParts {
   std::unique_ptr<Tokenizer> tokenizer;
   Validator::Sets sets;
-  std::unique_ptr<SpeechModel> model;
+  std::unique_ptr<Model> model;
   std::unique_ptr<ParallelStrategy> strategy;  // null when there is one process
   std::unique_ptr<Scorer> scorer;
   std::vector<NamedMetric> metrics;
@@ -181,7 +181,9 @@ void tell(const ValidateArguments& arguments, const Invocation& invocation,
           const ValidationReport& losses) {
   const RunFolder folder(run_folder(arguments, settings));
   ReportOptions options;
-  options.frame_s = parts.model->frame_length_s();
+  if (const auto* speech = find_capability<AnswersSpeech>(*parts.model)) {
+    options.frame_s = speech->frame_length_s();
+  }
   options.metrics = parts.metrics;
   const std::string where = arguments.report.empty() ? folder.report() : arguments.report;
   ListeningReport report(where, options);

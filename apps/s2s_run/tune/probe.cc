@@ -5,7 +5,6 @@
 #include <ATen/Parallel.h>
 #include <sys/resource.h>
 
-#include <cmath>
 #include <iostream>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -21,48 +20,16 @@
 namespace s2s::run {
 namespace {
 
-/// Noise as audio, and one agent turn over nearly the whole row, so that every frame counts.
+/// The same random batch again and again.
 class RandomRows : public DataSource {
  public:
-  RandomRows(SpeechModel& model, ProbeBatch shape) : model_(model), shape_(shape) {}
-  std::optional<Batch> next() override {
-    Batch batch;
-    const int64_t rows = shape_.rows;
-    const auto samples_of = [this](int64_t rate_hz) {
-      return std::max<int64_t>(1, std::llround(shape_.duration_s * static_cast<double>(rate_hz)));
-    };
-    const int64_t heard = samples_of(model_.source_sample_rate_hz());
-    const int64_t spoken = samples_of(model_.codec().shape().sample_rate_hz);
-    batch.source_audio_BS = at::randn({rows, heard}) * 0.1;
-    batch.source_audio_lens_B = at::full({rows}, heard, at::kLong);
-    batch.target_audio_BS = at::randn({rows, spoken}) * 0.1;
-    batch.target_audio_lens_B = at::full({rows}, spoken, at::kLong);
-    batch.target_tokens_BT = text_channel();
-    batch.target_token_lens_B = at::full({rows}, batch.target_tokens_BT.size(1), at::kLong);
-    batch.source_tokens_BT = batch.target_tokens_BT.clone();
-    batch.source_token_lens_B = batch.target_token_lens_B.clone();
-    batch.ids.assign(static_cast<size_t>(rows), "random");
-    return batch;
-  }
+  explicit RandomRows(Batch batch) : batch_(std::move(batch)) {}
+  std::optional<Batch> next() override { return batch_; }
   std::string state() const override { return ""; }
   void restore(const std::string&) override {}
 
  private:
-  at::Tensor text_channel() const {
-    const SpecialIds& ids = model_.tokenizer().special_ids();
-    const auto frames = std::max<int64_t>(
-        4, static_cast<int64_t>(std::ceil(shape_.duration_s / model_.frame_length_s())));
-    const int64_t room = frames - 3;
-    const int64_t words = shape_.tokens > 0 ? std::min(shape_.tokens, room) : room;
-    at::Tensor tokens = at::full({shape_.rows, frames}, ids.pad, at::kLong);
-    tokens.select(1, 1).fill_(ids.bos);
-    tokens.narrow(1, 2, words).random_(0, model_.tokenizer().vocab_size());
-    tokens.select(1, frames - 1).fill_(ids.eos);
-    return tokens;
-  }
-
-  SpeechModel& model_;
-  ProbeBatch shape_;
+  Batch batch_;
 };
 
 /// A field of /proc/self/status, in bytes.
@@ -106,8 +73,10 @@ double largest(Communicator& world, at::Device device, double value) {
   return tensor.cpu().item<double>();
 }
 
-void fit_codec_to_noise(Codec& codec) {
-  if (codec.is_fitted()) return;
+void fit_codec_to_noise(Model& model) {
+  auto* const speaking = find_capability<HasCodec>(model);
+  if (speaking == nullptr || speaking->codec().is_fitted()) return;
+  Codec& codec = speaking->codec();
   int clips = 4;
   codec.fit([&]() -> at::Tensor {
     return clips-- > 0 ? at::randn({2 * codec.shape().sample_rate_hz}) * 0.1 : at::Tensor();
@@ -128,8 +97,10 @@ void train_two_steps(const TuneArguments& arguments, const ProbeBatch& shape,
   if (device.is_cpu() && arguments.memory_limit > 0) limit_memory(arguments.memory_limit);
   processes->watched([&] {
     RunParts parts = build_training(setup, *processes, build_strategy(setup, *processes));
-    parts.data = std::make_unique<RandomRows>(*parts.model, shape);
-    fit_codec_to_noise(parts.model->codec());
+    auto& probes = require_capability<MakesProbeBatches>(*parts.model, options.model.type,
+                                                         "be tried with random batches");
+    parts.data = std::make_unique<RandomRows>(probes.probe_batch(shape));
+    fit_codec_to_noise(*parts.model);
     const double model_bytes = own_bytes(device, /*peak=*/false);
     TrainerSettings settings = trainer_settings(builder);
     settings.max_steps = 2;  // the second one has the optimizer's state

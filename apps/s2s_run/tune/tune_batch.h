@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "run/run_config.h"
+#include "s2s/kinds/model_capabilities.h"
 #include "s2s_run/subcommands.h"
 
 namespace s2s::run {
@@ -39,13 +40,6 @@ struct TuneArguments {
   std::optional<double> distributed_timeout_s;
   std::string device;
   std::string probe;  // "ROWS,SECONDS,TOKENS": this process is a probe
-};
-
-/// A step's batch of a probe.
-struct ProbeBatch {
-  int64_t rows = 1;
-  double duration_s = 0;
-  int64_t tokens = 0;  // text of each row; 0: as many as fit
 };
 
 /// The exit code of a probe that ran out of memory.

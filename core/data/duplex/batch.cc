@@ -7,13 +7,15 @@ constexpr at::Tensor Batch::*kTensors[] = {&Batch::source_audio_BS,  &Batch::sou
                                            &Batch::target_audio_BS,  &Batch::target_audio_lens_B,
                                            &Batch::target_tokens_BT, &Batch::target_token_lens_B,
                                            &Batch::source_tokens_BT, &Batch::source_token_lens_B,
-                                           &Batch::codes_BKT,        &Batch::code_lens_B};
+                                           &Batch::codes_BKT,        &Batch::code_lens_B,
+                                           &Batch::text_BT,          &Batch::text_labels_BT};
 
 template <class Change>
 Batch changed(Batch batch, const Change& change) {
   for (at::Tensor Batch::*const tensor : kTensors) {
     if ((batch.*tensor).defined()) batch.*tensor = change(batch.*tensor);
   }
+  for (auto& [name, tensor] : batch.others) tensor = change(tensor);
   return batch;
 }
 
@@ -31,6 +33,7 @@ void Batch::for_each(const std::function<void(const at::Tensor&)>& use) const {
   for (at::Tensor Batch::*const tensor : kTensors) {
     if ((this->*tensor).defined()) use(this->*tensor);
   }
+  for (const auto& [name, tensor] : others) use(tensor);
 }
 
 }  // namespace s2s

@@ -1,10 +1,11 @@
 #pragma once
-// Batch: the output of a data source and the input of a model. Layout and names follow NeMo's
-// DuplexS2SDataset.
+// Batch: the output of a data source and the input of a model. A source fills the tensors that the
+// kind of model reads. Layout and names of the speech tensors follow NeMo's DuplexS2SDataset.
 
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,14 @@ struct Turn {
   std::string text;
 };
 
+/// A document in a row of token ids. Attention does not cross documents, and positions begin at 0
+/// in each.
+struct DocumentSpan {
+  int64_t row = 0;
+  int64_t begin = 0;   // column of its first token
+  int64_t length = 0;  // tokens
+};
+
 /// Audio is float32, right padded with zeros; token channels int64, right padded with PAD.
 struct Batch {
   at::Tensor source_audio_BS, source_audio_lens_B;   // the user, at the encoder's rate
@@ -27,11 +36,22 @@ struct Batch {
   /// Codec tokens of target_audio [B, K, T] and their lengths. When the data source provides them,
   /// the codec does not run.
   at::Tensor codes_BKT, code_lens_B;
+  /// Text: token ids [B, T] int64, right padded with any id, and for each position the same id
+  /// where the model is to predict it, -100 elsewhere.
+  at::Tensor text_BT, text_labels_BT;
+  /// Of text_BT, by row and column. Empty: a document per row, without padding.
+  std::vector<DocumentSpan> documents;
+  /// Tensors of other model kinds, by the names of the model's source.
+  std::map<std::string, at::Tensor> others;
   std::vector<std::string> ids;
   std::vector<std::string> target_texts;  // agent texts of a row, joined with one space
   std::vector<std::vector<Turn>> turns;
 
-  int64_t size() const { return source_audio_BS.defined() ? source_audio_BS.size(0) : 0; }
+  /// Rows.
+  int64_t size() const {
+    if (text_BT.defined()) return text_BT.size(0);
+    return source_audio_BS.defined() ? source_audio_BS.size(0) : static_cast<int64_t>(ids.size());
+  }
   /// Copies the batch to `device`. With `non_blocking`, a copy from pinned memory is asynchronous
   /// and ordered by the device's current stream. LibTorch keeps the source's memory alive until the
   /// copy has finished.

@@ -28,7 +28,7 @@ class ParallelStrategy;
 class RunLogger;
 class Schedule;
 class Scorer;
-class SpeechModel;
+class Model;
 class Tokenizer;
 
 /// What the code knows of a kind: its name in configs and notes ("llm", "encoder", ...), and the
@@ -44,7 +44,7 @@ struct KindName;
 S2S_KIND(Backbone, "llm", BuildContext);
 S2S_KIND(Encoder, "encoder", BuildContext);
 S2S_KIND(Codec, "codec", ModelContext);
-S2S_KIND(SpeechModel, "model", ModelContext);
+S2S_KIND(Model, "model", ModelContext);
 S2S_KIND(ParallelStrategy, "strategy", ProcessContext);
 S2S_KIND(Communicator, "communicator", ProcessContext);
 S2S_KIND(DataSource, "data", DataContext);
@@ -75,6 +75,8 @@ struct Component {
   /// component. Null: not supported. Errors: [weights/config] for keys that change the result and
   /// are not implemented.
   Config (*translate)(const Config& foreign) = nullptr;
+  /// Of models: the `data` component of data sets without a name. Null: they must name one.
+  const char* data = nullptr;
   /// Options (JSON) of a tiny instance. `s2s-run plugin check` builds it and runs the checks of
   /// s2s::conformance (llm, encoder, codec). Null: no checks.
   const char* tiny = nullptr;
@@ -115,7 +117,7 @@ class Registry {
 class Registries {
  public:
   using All =
-      std::tuple<Registry<Backbone>, Registry<Encoder>, Registry<Codec>, Registry<SpeechModel>,
+      std::tuple<Registry<Backbone>, Registry<Encoder>, Registry<Codec>, Registry<Model>,
                  Registry<ParallelStrategy>, Registry<Communicator>, Registry<DataSource>,
                  Registry<Tokenizer>, Registry<Metric>, Registry<Scorer>, Registry<RunLogger>,
                  Registry<Optimizer>, Registry<Schedule>, Registry<DeviceKernels>>;

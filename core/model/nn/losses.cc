@@ -116,10 +116,25 @@ struct Chunk {
   at::Tensor x_nH, labels_nK, row_weights_nK;
 };
 
-at::Tensor chunk_log_probs(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                           int64_t num_groups) {
-  const at::Tensor logits = affine(x, weight, bias);
-  return at::log_softmax(logits.to(at::kFloat).view({x.size(0), num_groups, -1}), -1);
+/// Logits under the head's soft cap, float32. `squashed` receives tanh(logit / cap), if there is
+/// one.
+at::Tensor capped(const at::Tensor& logits, const HeadWeight& head, at::Tensor* squashed) {
+  const at::Tensor wide = logits.to(at::kFloat);
+  if (head.soft_cap == 0) return wide;
+  const at::Tensor tanh = (wide / head.soft_cap).tanh_();
+  if (squashed != nullptr) *squashed = tanh;
+  return tanh * head.soft_cap;
+}
+
+/// Turns the gradient of capped logits into that of the logits, in place.
+void through_cap(const at::Tensor& d_nKV, const at::Tensor& squashed) {
+  if (squashed.defined()) d_nKV.mul_(1 - squashed.square());
+}
+
+at::Tensor chunk_log_probs(const at::Tensor& x, const HeadWeight& head, int64_t num_groups,
+                           at::Tensor* squashed = nullptr) {
+  const at::Tensor logits = affine(x, head.weight, head.bias).view({x.size(0), num_groups, -1});
+  return at::log_softmax(capped(logits, head, squashed), -1);
 }
 
 // Heads that have their whole vocabularies here.
@@ -128,7 +143,8 @@ namespace whole {
 /// Returns the chunk's loss and adds to the gradients.
 at::Tensor run_chunk(const Chunk& chunk, const HeadWeight& head, const Gradients& gradients) {
   const at::Tensor& labels = chunk.labels_nK;
-  at::Tensor log_probs = chunk_log_probs(chunk.x_nH, head.weight, head.bias, labels.size(1));
+  at::Tensor squashed;
+  at::Tensor log_probs = chunk_log_probs(chunk.x_nH, head, labels.size(1), &squashed);
   const at::Tensor index = labels.unsqueeze(-1);
   at::Tensor losses = -log_probs.gather(-1, index).squeeze(-1);
   if (chunk.row_weights_nK.defined()) losses = losses * chunk.row_weights_nK;
@@ -136,6 +152,7 @@ at::Tensor run_chunk(const Chunk& chunk, const HeadWeight& head, const Gradients
     const at::Tensor d_nKV = log_probs.exp_();
     d_nKV.scatter_add_(-1, index, at::full_like(index, -1, d_nKV.options()));
     if (chunk.row_weights_nK.defined()) d_nKV.mul_(chunk.row_weights_nK.unsqueeze(-1));
+    through_cap(d_nKV, squashed);
     gradients.add(d_nKV, chunk.x_nH, chunk.begin);
   }
   return losses.sum();
@@ -143,7 +160,7 @@ at::Tensor run_chunk(const Chunk& chunk, const HeadWeight& head, const Gradients
 
 CrossEntropyRows rows_of_chunk(const at::Tensor& x, const HeadWeight& head,
                                const at::Tensor& labels) {
-  const at::Tensor log_probs = chunk_log_probs(x, head.weight, head.bias, labels.size(1));
+  const at::Tensor log_probs = chunk_log_probs(x, head, labels.size(1));
   return {-log_probs.gather(-1, labels.unsqueeze(-1)).squeeze(-1), log_probs.argmax(-1)};
 }
 
@@ -221,7 +238,8 @@ void check_labels(const at::Tensor& labels_NK, const VocabularySplit& split) {
 /// Returns the chunk's loss and adds to the gradients.
 at::Tensor run_chunk(const Chunk& chunk, const HeadWeight& head, const Gradients& gradients) {
   const at::Tensor& labels = chunk.labels_nK;
-  const at::Tensor logits = own_logits(chunk.x_nH, head, labels.size(1)).to(at::kFloat);
+  at::Tensor squashed;
+  const at::Tensor logits = capped(own_logits(chunk.x_nH, head, labels.size(1)), head, &squashed);
   const Softmax soft = softmax(logits, largest(logits, *head.split), labels, *head.split);
   const at::Tensor& weights = chunk.row_weights_nK;
   if (gradients.any()) {
@@ -231,6 +249,7 @@ at::Tensor run_chunk(const Chunk& chunk, const HeadWeight& head, const Gradients
       d_nKV.scatter_add_(-1, soft.index_nK.unsqueeze(-1), minus_nK.unsqueeze(-1));
     }
     if (weights.defined()) d_nKV.mul_(weights.unsqueeze(-1));
+    through_cap(d_nKV, squashed);
     gradients.add(d_nKV, chunk.x_nH, chunk.begin);
   }
   return (weights.defined() ? soft.loss_nK * weights : soft.loss_nK).sum();
@@ -253,7 +272,7 @@ at::Tensor predicted(const at::Tensor& logits_nKV, const at::Tensor& largest_nK,
 
 CrossEntropyRows rows_of_chunk(const at::Tensor& x, const HeadWeight& head,
                                const at::Tensor& labels) {
-  const at::Tensor logits = own_logits(x, head, labels.size(1)).to(at::kFloat);
+  const at::Tensor logits = capped(own_logits(x, head, labels.size(1)), head, nullptr);
   const at::Tensor largest_nK = largest(logits, *head.split);
   const at::Tensor predicted_nK = predicted(logits, largest_nK, *head.split);
   return {softmax(logits, largest_nK, labels, *head.split).loss_nK, predicted_nK};
@@ -289,8 +308,8 @@ class CrossEntropy : public torch::autograd::Function<CrossEntropy> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
                             const std::optional<at::Tensor>& bias, const at::Tensor& labels,
                             const std::optional<at::Tensor>& row_weights,
-                            const VocabularySplit* split, Wanted want) {
-    const HeadWeight head{weight, bias.value_or(at::Tensor()), split};
+                            const VocabularySplit* split, double soft_cap, Wanted want) {
+    const HeadWeight head{weight, bias.value_or(at::Tensor()), split, soft_cap};
     const int64_t num_logits = most_logits(head, labels.size(1));
     const bool is_one_chunk = x.size(0) <= rows_per_chunk(num_logits, x.device());
     const Gradients gradients(x, head, is_one_chunk, want);
@@ -319,6 +338,7 @@ class CrossEntropy : public torch::autograd::Function<CrossEntropy> {
             {},
             {},
             {},
+            {},
             {}};
   }
 };
@@ -331,7 +351,8 @@ at::Tensor linear_cross_entropy(const at::Tensor& x_NH, const HeadWeight& head,
   S2S_ASSERT(head.weight.size(0) % labels_NK.size(1) == 0, "every group has the same vocabulary");
   if (head.split != nullptr) split::check_labels(labels_NK, *head.split);
   return CrossEntropy::apply(x_NH, head.weight, defined_or_none(head.bias), labels_NK,
-                             defined_or_none(row_weights_NK), head.split, wanted(x_NH, head));
+                             defined_or_none(row_weights_NK), head.split, head.soft_cap,
+                             wanted(x_NH, head));
 }
 
 CrossEntropyRows linear_cross_entropy_rows(const at::Tensor& x_NH, const HeadWeight& head,

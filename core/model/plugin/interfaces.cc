@@ -8,16 +8,17 @@
 #include "s2s/kinds/encoder.h"
 #include "s2s/kinds/logger.h"
 #include "s2s/kinds/metric.h"
+#include "s2s/kinds/model_capabilities.h"
 #include "s2s/kinds/optimizer.h"
 #include "s2s/kinds/schedule.h"
 #include "s2s/kinds/scorer.h"
-#include "s2s/kinds/speech_model.h"
 #include "s2s/registry.h"
 
 namespace s2s {
 
 Backbone::~Backbone() = default;
 Config Backbone::hf_config() const { return {}; }
+double Backbone::logit_soft_cap() const { return 0; }
 bool Backbone::steps_repeat() const { return false; }
 EncoderStream::~EncoderStream() = default;
 Encoder::~Encoder() = default;
@@ -31,10 +32,26 @@ double Encoder::forward_flops(int64_t rows, int64_t num_samples) {
 CodecStream::~CodecStream() = default;
 Codec::~Codec() = default;
 Scorer::~Scorer() = default;
+Model::~Model() = default;
+std::vector<std::string> Model::metric_names() const { return {}; }
+std::map<std::string, double> Model::metrics_of(const MetricSums& sums) const {
+  std::map<std::string, double> means;
+  for (const auto& [name, value] : sums) {
+    if (value.second > 0) means[name] = value.first / value.second;
+  }
+  return means;
+}
+HasLanguageModel::~HasLanguageModel() = default;
+HasCodec::~HasCodec() = default;
+RunsReferences::~RunsReferences() = default;
+std::vector<std::string> RunsReferences::decoded_outputs() const {
+  return {"tokens_text", "tokens_audio"};
+}
+MakesProbeBatches::~MakesProbeBatches() = default;
 DuplexSession::~DuplexSession() = default;
-SpeechModel::~SpeechModel() = default;
-Backbone* SpeechModel::language_model() { return nullptr; }
-std::vector<std::string> SpeechModel::metric_names() const { return {}; }
+AnswersSpeech::~AnswersSpeech() = default;
+TextGenerator::~TextGenerator() = default;
+int64_t TextGenerator::source_sample_rate_hz() const { return 0; }
 Optimizer::~Optimizer() = default;
 bool Optimizer::step_scaled(double, const GradientScale&) { return false; }
 Schedule::~Schedule() = default;

@@ -14,7 +14,7 @@
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/codec.h"
 #include "s2s/kinds/encoder.h"
-#include "s2s/kinds/speech_model.h"
+#include "s2s/kinds/model.h"
 #include "s2s/nn/weights.h"
 #include "train/train_errors.h"
 #include "weights/shape_text.h"
@@ -185,7 +185,7 @@ std::unique_ptr<T> build_from_reference(const CompareJob& job) {
 template std::unique_ptr<Backbone> build_from_reference(const CompareJob& job);
 template std::unique_ptr<Encoder> build_from_reference(const CompareJob& job);
 template std::unique_ptr<Codec> build_from_reference(const CompareJob& job);
-template std::unique_ptr<SpeechModel> build_from_reference(const CompareJob& job);
+template std::unique_ptr<Model> build_from_reference(const CompareJob& job);
 
 TensorMap named_grads(Block& block, const NameMap& names, const TensorMap& expected) {
   TensorMap grads;

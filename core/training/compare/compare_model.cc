@@ -5,12 +5,13 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <cctype>
 
 #include "compare/compare.h"
+#include "s2s/kinds/model_capabilities.h"
 #include "s2s/kinds/optimizer.h"
 #include "s2s/kinds/schedule.h"
-#include "s2s/kinds/speech_model.h"
 #include "s2s/nn/weights.h"
 #include "train/freeze.h"
 
@@ -63,7 +64,7 @@ std::vector<std::string> texts_at(const Config& options, const std::string& path
 }
 
 /// freeze_params and prevent_freeze_params are regular expressions on checkpoint names.
-void freeze(SpeechModel& model, const NameMap& names, const Config& options) {
+void freeze(Model& model, const NameMap& names, const Config& options) {
   const FreezeRules rules(texts_at(options, "model.freeze_params"),
                           texts_at(options, "model.prevent_freeze_params"));
   for (NamedTensor& parameter : model.named_parameters()) {
@@ -72,7 +73,7 @@ void freeze(SpeechModel& model, const NameMap& names, const Config& options) {
   }
 }
 
-std::vector<NamedTensor> trained_parameters(SpeechModel& model) {
+std::vector<NamedTensor> trained_parameters(Model& model) {
   std::vector<NamedTensor> trained;
   for (NamedTensor& parameter : model.named_parameters()) {
     if (parameter.tensor->requires_grad()) trained.push_back(std::move(parameter));
@@ -99,8 +100,12 @@ void clip_gradients(const std::vector<NamedTensor>& parameters, double max_norm)
 /// that the file lists.
 class Steps {
  public:
-  Steps(const CompareJob& job, SpeechModel& model, const TensorMap& inputs)
-      : job_(job), model_(model), inputs_(inputs), trained_(trained_parameters(model)) {
+  Steps(const CompareJob& job, Model& model, RunsReferences& runs, const TensorMap& inputs)
+      : job_(job),
+        model_(model),
+        runs_(runs),
+        inputs_(inputs),
+        trained_(trained_parameters(model)) {
     const Config& options = job.reference.options;
     optimizer_ =
         build_target<Optimizer>(job, *options.find_path("model.optimizer"), "model.optimizer");
@@ -131,7 +136,7 @@ class Steps {
   void step(int64_t done) {
     if (done > 0) {
       for (const NamedTensor& parameter : trained_) parameter.tensor->mutable_grad().reset();
-      model_.reference_outputs(inputs_, true).at("loss").backward();
+      runs_.reference_outputs(inputs_, true).at("loss").backward();
     }
     if (max_norm_ > 0) clip_gradients(trained_, max_norm_);
     const double base = optimizer_->base_learning_rate();
@@ -139,7 +144,8 @@ class Steps {
   }
 
   const CompareJob& job_;
-  SpeechModel& model_;
+  Model& model_;
+  RunsReferences& runs_;
   const TensorMap& inputs_;
   std::vector<NamedTensor> trained_;
   std::unique_ptr<Optimizer> optimizer_;
@@ -160,7 +166,7 @@ void add_outputs(const CompareJob& job, const TensorMap& actual,
 
 void compare_model(const CompareJob& job, Comparison& comparison) {
   const ReferenceFile& file = job.reference;
-  const std::unique_ptr<SpeechModel> model = build_from_reference<SpeechModel>(job);
+  const std::unique_ptr<Model> model = build_from_reference<Model>(job);
   model->materialize(job.settings.device, job.settings.dtype, 0);
   const NameMap names = model->checkpoint_names();
   load_weights(*model, names, file.weights, file.path);
@@ -168,23 +174,27 @@ void compare_model(const CompareJob& job, Comparison& comparison) {
   TensorMap inputs;
   for (const auto& [name, tensor] : file.inputs) inputs[name] = tensor.to(job.settings.device);
 
-  // Run greedy decoding first: a training step changes the statistics of batch normalization.
-  if (file.output("tokens_text").defined() || file.output("tokens_audio").defined()) {
+  auto& runs = require_capability<RunsReferences>(*model, file.name, "run on a reference file");
+  std::vector<std::string> decoded, trained;
+  const std::vector<std::string> of_decoding = runs.decoded_outputs();
+  for (const auto& [name, tensor] : file.outputs) {
+    const bool is_decoded =
+        std::find(of_decoding.begin(), of_decoding.end(), name) != of_decoding.end();
+    (is_decoded ? decoded : trained).push_back(name);
+  }
+  // Decode first: a training step changes the statistics of batch normalization.
+  if (!decoded.empty()) {
     const at::NoGradGuard no_grad;
     model->train(false);
-    const TensorMap tokens = model->reference_outputs(inputs, false);
-    add_outputs(job, tokens, {"tokens_text", "tokens_audio"}, comparison);
+    add_outputs(job, runs.reference_outputs(inputs, false), decoded, comparison);
   }
   model->train(true);
-  const TensorMap outputs = model->reference_outputs(inputs, true);
-  add_outputs(
-      job, outputs,
-      {"mel", "perception", "text_logits", "audio_logits", "text_loss", "audio_loss", "loss"},
-      comparison);
+  const TensorMap outputs = runs.reference_outputs(inputs, true);
+  add_outputs(job, outputs, trained, comparison);
   if (file.grads.empty() && file.after.empty()) return;
   outputs.at("loss").backward();
   compare_grads(*model, names, file.grads, comparison);
-  if (!file.after.empty()) Steps(job, *model, inputs).run(comparison);
+  if (!file.after.empty()) Steps(job, *model, runs, inputs).run(comparison);
 }
 
 }  // namespace s2s

@@ -13,14 +13,6 @@
 namespace s2s {
 namespace {
 
-std::map<std::string, double> means(const MetricSums& sums) {
-  std::map<std::string, double> means;
-  for (const auto& [name, value] : sums) {
-    if (value.second > 0) means[name] = value.first / value.second;
-  }
-  return means;
-}
-
 at::Tensor row(const at::Tensor& audio_BS, const at::Tensor& lengths_B, int64_t b) {
   return audio_BS[b].narrow(0, 0, lengths_B[b].item<int64_t>()).to(at::kCPU).clone();
 }
@@ -47,8 +39,11 @@ std::vector<TokenMark> marks(const at::Tensor& tokens_T, int64_t length, int64_t
 
 }  // namespace
 
-Validator::Validator(SpeechModel& model, const Sets& sets, ValidationSettings settings)
-    : model_(model), sets_(sets), settings_(std::move(settings)) {}
+Validator::Validator(Model& model, const Sets& sets, ValidationSettings settings)
+    : model_(model),
+      speech_(find_capability<AnswersSpeech>(model)),
+      sets_(sets),
+      settings_(std::move(settings)) {}
 
 void Validator::run_batch(SharedSets& sets, const SharedSets::Turn& turn, MetricSums& sums) {
   const Batch on_device = turn.batch.to(settings_.device);
@@ -61,7 +56,7 @@ void Validator::run_batch(SharedSets& sets, const SharedSets::Turn& turn, Metric
 }
 
 bool Validator::is_answered(int64_t number) const {
-  if (settings_.answers == Answers::kNone) return false;
+  if (settings_.answers == Answers::kNone || speech_ == nullptr) return false;
   return settings_.limit_answers == 0 || number < settings_.limit_answers;
 }
 
@@ -84,7 +79,7 @@ ValidationReport Validator::run(int64_t steps_done) {
   if (settings_.strategy != nullptr) sums = sums_of_all_ranks(*settings_.strategy, sums);
   ValidationReport report;
   report.step = steps_done;
-  for (const auto& [name, value] : sums) report.sets[name] = means(value);
+  for (const auto& [name, value] : sums) report.sets[name] = model_.metrics_of(value);
   if (settings_.answers == Answers::kNumbers) add_numbers(report);
   report.examples = std::move(kept_);
   return report;
@@ -106,8 +101,8 @@ void Validator::add_numbers(ValidationReport& report) {
 void Validator::answer(const SharedSets::Turn& turn, const Batch& batch, int64_t width) {
   const at::Tensor& user_BS = batch.source_audio_BS;
   const Generation generated =
-      model_.generate(at::constant_pad_nd(user_BS, {0, width - user_BS.size(1)}),
-                      batch.source_audio_lens_B, /*decode_audio=*/true);
+      speech_->generate(at::constant_pad_nd(user_BS, {0, width - user_BS.size(1)}),
+                        batch.source_audio_lens_B, /*decode_audio=*/true);
   if (!turn.counts || !is_answered(turn.number)) return;
   const size_t first = examples_.size();
   for (int64_t b = 0; b < batch.size(); ++b) {
@@ -138,7 +133,7 @@ void Validator::keep(const ReportExample& example) {
 ReportExample Validator::example_of(const SharedSets::Turn& turn, const Batch& batch,
                                     const Generation& generated, int64_t b) const {
   const auto row_number = static_cast<size_t>(b);
-  const Tokenizer& tokenizer = model_.tokenizer();
+  const Tokenizer& tokenizer = speech_->tokenizer();
   ReportExample example;
   example.id = batch.ids[row_number];
   example.data_set = turn.set;
@@ -147,9 +142,11 @@ ReportExample Validator::example_of(const SharedSets::Turn& turn, const Batch& b
   example.texts.reference = batch.target_texts[row_number];
   example.texts.text_channel = generated.text[row_number];
   example.user = {row(batch.source_audio_BS, batch.source_audio_lens_B, b),
-                  model_.source_sample_rate_hz()};
-  example.answer = {row(generated.audio_BS, generated.audio_lens_B, b),
-                    model_.codec().shape().sample_rate_hz};
+                  speech_->source_sample_rate_hz()};
+  if (generated.audio_BS.defined()) {
+    example.answer = {row(generated.audio_BS, generated.audio_lens_B, b),
+                      speech_->answer_sample_rate_hz()};
+  }
   // Token t of the answer belongs to frame t + 1: the text channel leads by one frame.
   example.answer_tokens =
       marks(generated.tokens_text_BT[b], generated.token_lens_B[b].item<int64_t>(), 1, tokenizer);
@@ -160,8 +157,10 @@ ReportExample Validator::example_of(const SharedSets::Turn& turn, const Batch& b
 
 /// Adds the reference audio and its codec round trip to the examples from `first` on.
 void Validator::add_best_case(const Batch& batch, size_t first) {
+  auto* const speaking = find_capability<HasCodec>(model_);
+  if (speaking == nullptr || !batch.target_audio_BS.defined()) return;
   const FullPrecision full_precision;
-  Codec& codec = model_.codec();
+  Codec& codec = speaking->codec();
   const auto [codes_BKT, code_lens_B] =
       codec.encode(batch.target_audio_BS, batch.target_audio_lens_B);
   const at::Tensor round_trip_BS = codec.decode(codes_BKT);

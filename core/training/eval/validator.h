@@ -12,8 +12,8 @@
 #include "eval/metrics/report_example.h"
 #include "eval/metrics/shared_sets.h"
 #include "s2s/kinds/data_source.h"
+#include "s2s/kinds/model_capabilities.h"
 #include "s2s/kinds/scorer.h"
-#include "s2s/kinds/speech_model.h"
 #include "train/precision.h"
 #include "train/step_report.h"
 
@@ -44,7 +44,7 @@ struct ValidationSettings {
 class Validator {
  public:
   using Sets = std::map<std::string, ShareFactory>;
-  Validator(SpeechModel& model, const Sets& sets, ValidationSettings settings);
+  Validator(Model& model, const Sets& sets, ValidationSettings settings);
 
   /// Restores the train or eval mode of the model. Metrics are means over all frames of a set.
   /// Every rank must call it and gets the same result.
@@ -63,7 +63,8 @@ class Validator {
   void keep(const ReportExample& example);
   void add_numbers(ValidationReport& report);
 
-  SpeechModel& model_;
+  Model& model_;
+  AnswersSpeech* speech_;  // null: the model does not answer speech
   const Sets& sets_;
   ValidationSettings settings_;
   std::vector<ReportExample> examples_;

@@ -7,7 +7,7 @@
 #include "config/scalar.h"
 #include "nn/lora.h"
 #include "plan/mesh.h"
-#include "s2s/kinds/speech_model.h"
+#include "s2s/kinds/model_capabilities.h"
 #include "s2s/kinds/strategy.h"
 #include "s2s/kinds/tokenizer.h"
 #include "train/run_options.h"
@@ -87,14 +87,14 @@ DescribedModel describe_model(const Config& config, const Registries& registries
   const Config* named = config.find_path("model.tokenizer");
   if (named != nullptr && !named->is_null()) context.tokenizer = tokenizer.get();
   context.path = "model";
-  std::shared_ptr<SpeechModel> model =
-      registries.create<SpeechModel>(model_component(config), context);
+  std::shared_ptr<Model> model = registries.create<Model>(model_component(config), context);
   const auto plan = [model, tokenizer](const MeshShape& mesh) {
     return model->configure_model(mesh);
   };
-  Backbone* const llm = model->language_model();
-  DescribedModel described =
-      llm == nullptr ? DescribedModel{model, plan, {}} : with_lora(config, model, *llm, plan);
+  auto* const with_llm = find_capability<HasLanguageModel>(*model);
+  DescribedModel described = with_llm == nullptr
+                                 ? DescribedModel{model, plan, {}}
+                                 : with_lora(config, model, with_llm->language_model(), plan);
   described.metrics = model->metric_names();
   return described;
 }

@@ -18,7 +18,7 @@ namespace s2s::run {
 struct DescribedModel {
   std::shared_ptr<Block> block;
   std::function<ShardPlan(const MeshShape&)> plan;
-  std::vector<std::string> metrics;  // SpeechModel::metric_names
+  std::vector<std::string> metrics;  // Model::metric_names
 };
 
 /// Builds the speech model that `model.type` names. When the configuration has no `model.type`,

@@ -26,8 +26,7 @@ std::vector<double> interval_limits() {
 }
 
 /// The names of the parameters that any rank trains.
-std::set<std::string> trained_names(ParallelStrategy& strategy, SpeechModel& model,
-                                    Communicator& world) {
+std::set<std::string> trained_names(ParallelStrategy& strategy, Model& model, Communicator& world) {
   std::string own;
   for (const NamedTensor& parameter : strategy.optimizer_parameters(model)) {
     own += parameter.name + "\n";
@@ -79,8 +78,7 @@ Rows rows_of_all_ranks(const std::set<std::string>& names, const std::vector<Loc
 }  // namespace
 
 std::map<std::string, LoggedHistogram> parameter_histograms(ParallelStrategy& strategy,
-                                                            SpeechModel& model,
-                                                            Communicator& world) {
+                                                            Model& model, Communicator& world) {
   const at::NoGradGuard no_grad;
   const std::set<std::string> names = trained_names(strategy, model, world);
   if (names.empty()) return {};

@@ -6,7 +6,7 @@
 
 #include "s2s/kinds/communicator.h"
 #include "s2s/kinds/logger.h"
-#include "s2s/kinds/speech_model.h"
+#include "s2s/kinds/model.h"
 #include "s2s/kinds/strategy.h"
 
 namespace s2s {
@@ -15,7 +15,6 @@ namespace s2s {
 /// it, and all get the same counts. Its intervals grow by a quarter from 1e-8 to 1e4 on either side
 /// of zero.
 std::map<std::string, LoggedHistogram> parameter_histograms(ParallelStrategy& strategy,
-                                                            SpeechModel& model,
-                                                            Communicator& world);
+                                                            Model& model, Communicator& world);
 
 }  // namespace s2s

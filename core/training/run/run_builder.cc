@@ -37,10 +37,10 @@ at::Device choose_device(const std::string& place, const std::string& accelerato
 
 namespace {
 
-Backbone& language_model(SpeechModel& model) {
-  Backbone* const llm = model.language_model();
-  if (llm == nullptr) throw_no_language_model();
-  return *llm;
+Backbone& language_model(Model& model) {
+  auto* const with_llm = find_capability<HasLanguageModel>(model);
+  if (with_llm == nullptr) throw_no_language_model();
+  return with_llm->language_model();
 }
 
 }  // namespace
@@ -110,11 +110,11 @@ std::unique_ptr<Tokenizer> RunBuilder::tokenizer(const std::string& checkpoint) 
   return registries_.create<Tokenizer>(node, context("model.tokenizer"));
 }
 
-std::unique_ptr<SpeechModel> RunBuilder::described_model(const Tokenizer* tokenizer,
-                                                         const std::string& checkpoint) const {
+std::unique_ptr<Model> RunBuilder::described_model(const Tokenizer* tokenizer,
+                                                   const std::string& checkpoint) const {
   const Config config = with_checkpoint_copies(config_, checkpoint);
-  auto model = registries_.create<SpeechModel>(
-      model_component(config), {context("model"), &node_at(config_, "data"), tokenizer});
+  auto model = registries_.create<Model>(model_component(config),
+                                         {context("model"), &node_at(config_, "data"), tokenizer});
   if (settings_.model.lora.r > 0) {
     for (const std::string& target : add_lora(language_model(*model), settings_.model.lora)) {
       warnings_.add("model.lora.target_modules: '" + target + "' matches no linear layer");
@@ -123,14 +123,14 @@ std::unique_ptr<SpeechModel> RunBuilder::described_model(const Tokenizer* tokeni
   return model;
 }
 
-std::unique_ptr<SpeechModel> RunBuilder::model(const Tokenizer* tokenizer,
-                                               const std::string& checkpoint) const {
-  std::unique_ptr<SpeechModel> model = described_model(tokenizer, checkpoint);
+std::unique_ptr<Model> RunBuilder::model(const Tokenizer* tokenizer,
+                                         const std::string& checkpoint) const {
+  std::unique_ptr<Model> model = described_model(tokenizer, checkpoint);
   initial_values(*model, checkpoint)->fill(model->named_parameters());
   return model;
 }
 
-std::unique_ptr<InitialValues> RunBuilder::initial_values(SpeechModel& model,
+std::unique_ptr<InitialValues> RunBuilder::initial_values(Model& model,
                                                           const std::string& checkpoint) const {
   using From = InitialValuesSettings::From;
   const From pretrained = settings_.model.pretrained_weights ? From::kFiles : From::kInit;
@@ -138,7 +138,9 @@ std::unique_ptr<InitialValues> RunBuilder::initial_values(SpeechModel& model,
       model, InitialValuesSettings{device_, precision_.parameter_type,
                                    static_cast<uint64_t>(settings_.trainer.seed),
                                    checkpoint.empty() ? pretrained : From::kNowhere});
-  model.codec().to(device_, at::kFloat);  // independent of the precision
+  if (auto* const speaking = find_capability<HasCodec>(model)) {
+    speaking->codec().to(device_, at::kFloat);  // independent of the precision
+  }
   const LoraOptions& lora = settings_.model.lora;
   if (lora.r > 0 && lora.path && checkpoint.empty()) {
     Backbone& llm = language_model(model);

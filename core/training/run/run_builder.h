@@ -14,10 +14,10 @@
 #include "s2s/kinds/backbone.h"
 #include "s2s/kinds/communicator.h"
 #include "s2s/kinds/device_kernels.h"
+#include "s2s/kinds/model_capabilities.h"
 #include "s2s/kinds/optimizer.h"
 #include "s2s/kinds/schedule.h"
 #include "s2s/kinds/scorer.h"
-#include "s2s/kinds/speech_model.h"
 #include "s2s/kinds/strategy.h"
 #include "s2s/kinds/tokenizer.h"
 #include "s2s/nn/initial_values.h"
@@ -63,15 +63,15 @@ class RunBuilder {
   /// Creates the model with allocated memory and initial values. With a `checkpoint` (a folder, or
   /// ""), which provides every weight, parameters are allocated but not initialized.
   /// Errors: those of its components.
-  std::unique_ptr<SpeechModel> model(const Tokenizer* tokenizer,
-                                     const std::string& checkpoint = "") const;
+  std::unique_ptr<Model> model(const Tokenizer* tokenizer,
+                               const std::string& checkpoint = "") const;
   /// Returns the initial values of a meta model. Sets the sizes, dtypes and buffers of `model`,
   /// which must outlive the result.
   /// Errors: those of its components; pretrained files that do not fit.
-  std::unique_ptr<InitialValues> initial_values(SpeechModel& model,
+  std::unique_ptr<InitialValues> initial_values(Model& model,
                                                 const std::string& checkpoint = "") const;
-  std::unique_ptr<SpeechModel> described_model(const Tokenizer* tokenizer,
-                                               const std::string& checkpoint = "") const;
+  std::unique_ptr<Model> described_model(const Tokenizer* tokenizer,
+                                         const std::string& checkpoint = "") const;
   std::unique_ptr<ParallelStrategy> strategy() const;
   std::unique_ptr<Optimizer> optimizer() const;
   std::unique_ptr<Schedule> schedule() const;

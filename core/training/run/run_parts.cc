@@ -54,7 +54,7 @@ std::unique_ptr<Tokenizer> build_tokenizer(const RunBuilder& builder, const RunP
   return tokenizer;
 }
 
-void attach_strategy(ParallelStrategy& strategy, SpeechModel& model, const InitialValues& values) {
+void attach_strategy(ParallelStrategy& strategy, Model& model, const InitialValues& values) {
   ShardPlan plan = model.configure_model(strategy.mesh());
   add_lora_rows(model, plan);
   strategy.attach_meta(model, plan, values);
@@ -90,8 +90,9 @@ RunParts build_training(const Run& setup, const RunProcesses& processes,
 }
 
 void fit_codec_of(const RunParts& parts, const RunBuilder& builder) {
-  Codec& codec = parts.model->codec();
-  if (codec.is_fitted()) return;
+  auto* const speaking = find_capability<HasCodec>(*parts.model);
+  if (speaking == nullptr || speaking->codec().is_fitted()) return;
+  Codec& codec = speaking->codec();
   const std::unique_ptr<DataSource> source = builder.all_train_data(parts.tokenizer.get());
   const int64_t num_batches = builder.settings().trainer.codec_fit_batches;
   std::optional<Batch> batch;

@@ -15,7 +15,7 @@ namespace s2s::run {
 /// In the order in which they are built. Later members may refer to earlier ones.
 struct RunParts {
   std::unique_ptr<Tokenizer> tokenizer;
-  std::unique_ptr<SpeechModel> model;
+  std::unique_ptr<Model> model;
   std::unique_ptr<ParallelStrategy> strategy;
   std::unique_ptr<DataSource> data;
   std::unique_ptr<Optimizer> optimizer;
@@ -32,7 +32,7 @@ std::unique_ptr<Tokenizer> build_tokenizer(const RunBuilder& builder, const RunP
                                            const std::string& checkpoint);
 
 /// Attaches a meta model to its strategy, with the model's plan for the mesh.
-void attach_strategy(ParallelStrategy& strategy, SpeechModel& model, const InitialValues& values);
+void attach_strategy(ParallelStrategy& strategy, Model& model, const InitialValues& values);
 
 /// Seeds the generators, builds the components, freezes parameters, and attaches strategy and
 /// optimizer. Rank 0 creates files before the other ranks continue. `strategy`: the result of

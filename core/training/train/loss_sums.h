@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "s2s/kinds/speech_model.h"
+#include "s2s/kinds/model.h"
 
 namespace s2s {
 

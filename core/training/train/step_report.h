@@ -52,6 +52,7 @@ struct StepReport {
   double loss_scale = 0;      // factor on the losses; 0: the run uses no loss scale
   int64_t skipped_steps = 0;  // since the start of the run
   int64_t frames = 0;         // valid predicted frames of all micro-batches
+  int64_t loss_frames = 0;    // the loss normalizer of this rank's micro-batches
   int64_t padded_frames = 0;  // frames of all micro-batches, including padding
   int64_t tokens = 0;
   int64_t batch_size = 0;  // rows of all micro-batches

@@ -102,7 +102,7 @@ Trainer::QueuedStep Trainer::queue_step(int64_t step) {
   parts_.model->train(true);
   parts_.strategy->begin_step(*parts_.model);
   const bool has_data = static_cast<int64_t>(batches.size()) == settings_.accumulate;
-  const StepFrames all = agree_on_frames(*parts_.strategy, report.frames, has_data);
+  const StepFrames all = agree_on_frames(*parts_.strategy, report.loss_frames, has_data);
   if (!all.has_data) {
     report_queued_step();
     throw_data_exhausted(step, settings_.max_steps);

@@ -16,9 +16,9 @@
 
 #include "base/side_stream.h"
 #include "s2s/kinds/data_source.h"
+#include "s2s/kinds/model.h"
 #include "s2s/kinds/optimizer.h"
 #include "s2s/kinds/schedule.h"
-#include "s2s/kinds/speech_model.h"
 #include "s2s/kinds/strategy.h"
 #include "train/backward_update.h"
 #include "train/gradient_update.h"
@@ -32,7 +32,7 @@ namespace s2s {
 
 /// The objects that the trainer uses. They are not owned.
 struct TrainerParts {
-  SpeechModel* model = nullptr;
+  Model* model = nullptr;
   DataSource* data = nullptr;
   ParallelStrategy* strategy = nullptr;
   Optimizer* optimizer = nullptr;

@@ -91,6 +91,7 @@ std::vector<Batch> Trainer::next_batches(StepReport& report) {
     if (!batch) break;
     const BatchWeight weight = parts_.model->weigh(*batch);  // reads lengths: still on the host
     report.frames += weight.frames;
+    report.loss_frames += weight.normalizer();
     report.padded_frames += weight.padded_frames;
     report.tokens += weight.tokens;
     report.batch_size += batch->size();

@@ -66,6 +66,10 @@ int64_t DuplexModel::source_sample_rate_hz() const {
   return perception_.encoder().sample_rate_hz();
 }
 
+int64_t DuplexModel::answer_sample_rate_hz() const {
+  return parts_.codec ? parts_.codec->shape().sample_rate_hz : 0;
+}
+
 at::Tensor DuplexModel::text_embedding(const at::Tensor& text_BT) {
   const at::Tensor embedded = parts_.llm->embed(text_BT);
   return options_.text_embedding_scale == 1 ? embedded : embedded * options_.text_embedding_scale;

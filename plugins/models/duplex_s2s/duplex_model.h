@@ -9,10 +9,10 @@
 
 #include "channels.h"
 #include "duplex_options.h"
-#include "perception.h"
 #include "product_weights.h"
 #include "s2s/kinds/backbone.h"
-#include "s2s/kinds/speech_model.h"
+#include "s2s/kinds/model_capabilities.h"
+#include "s2s/nn/perception.h"
 #include "s2s/registry.h"
 #include "token_choice.h"
 #include "user_text.h"
@@ -30,7 +30,12 @@ struct DuplexParts {
   double frame_length_s = 0.08;
 };
 
-class DuplexModel : public SpeechModel {
+class DuplexModel : public Model,
+                    public HasLanguageModel,
+                    public HasCodec,
+                    public AnswersSpeech,
+                    public RunsReferences,
+                    public MakesProbeBatches {
  public:
   DuplexModel(DuplexOptions options, DuplexParts parts);
   ~DuplexModel() override;
@@ -44,7 +49,7 @@ class DuplexModel : public SpeechModel {
                       bool decode_audio) override;
   std::unique_ptr<DuplexSession> open_session() override;
   Codec& codec() override;
-  Backbone* language_model() override { return parts_.llm.get(); }
+  Backbone& language_model() override { return *parts_.llm; }
   const Tokenizer& tokenizer() const override;
   ShardPlan configure_model(const MeshShape& mesh) const override;
   NameMap checkpoint_names() const override;
@@ -52,6 +57,8 @@ class DuplexModel : public SpeechModel {
       const std::map<std::string, at::Tensor>& inputs, bool training) override;
   double frame_length_s() const override { return parts_.frame_length_s; }
   int64_t source_sample_rate_hz() const override;
+  int64_t answer_sample_rate_hz() const override;
+  Batch probe_batch(const ProbeBatch& shape) override;
 
   /// The tokens of one frame.
   struct Choice {

@@ -7,29 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "s2s/model_parts.h"
+#include "s2s/nn/perception.h"
 #include "s2s/options.h"
 
 namespace s2s::duplex {
-
-/// The module between encoder and backbone.
-struct ModalityAdapterOptions {
-  std::string type = "identity";
-  Config conformer;  // options of the Conformer stack
-  void visit(OptionVisitor& v) {
-    v("type", type, "identity, or conformer: a small Conformer without subsampling",
-      one_of({"identity", "conformer"}));
-    v("conformer", conformer, "options of that Conformer stack (type: conformer)");
-  }
-};
-
-struct TokenIdOptions {
-  std::optional<int64_t> bos, eos, pad;
-  void visit(OptionVisitor& v) {
-    v("bos", bos, "text id that starts a turn; null: from the tokenizer", at_least(0));
-    v("eos", eos, "text id that ends a turn; null: from the tokenizer", at_least(0));
-    v("pad", pad, "text id of silence; null: from the tokenizer", at_least(0));
-  }
-};
 
 /// Weights of the text loss by kind of label.
 struct TokenLossWeights {

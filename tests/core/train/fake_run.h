@@ -8,18 +8,17 @@
 #include <string>
 
 #include "common/device.h"
+#include "s2s/kinds/model.h"
 #include "s2s/kinds/optimizer.h"
 #include "s2s/kinds/schedule.h"
-#include "s2s/kinds/speech_model.h"
 #include "s2s/kinds/strategy.h"
 #include "s2s/nn/layers.h"
-#include "s2s/nn/token_sampling.h"
 #include "train/trainer.h"
 
 namespace s2s::test {
 
 /// Predicts the mean of a row; its dropout draws from the default generator.
-class FakeModel : public SpeechModel {
+class FakeModel : public Model {
  public:
   explicit FakeModel(int64_t width = 6) : linear_(width, 1), width_(width) {
     register_block("linear", linear_);
@@ -39,19 +38,8 @@ class FakeModel : public SpeechModel {
     return terms;
   }
   MetricSums evaluate(const Batch&) override { return {}; }
-  void choose_tokens_by(const SamplingOptions&) override {}
-  Generation generate(const at::Tensor&, const at::Tensor&, bool) override { return {}; }
-  std::unique_ptr<DuplexSession> open_session() override { return nullptr; }
-  Codec& codec() override { throw std::logic_error("no codec"); }
-  const Tokenizer& tokenizer() const override { throw std::logic_error("no tokenizer"); }
   ShardPlan configure_model(const MeshShape&) const override { return {}; }
   NameMap checkpoint_names() const override { return {}; }
-  std::map<std::string, at::Tensor> reference_outputs(const std::map<std::string, at::Tensor>&,
-                                                      bool) override {
-    return {};
-  }
-  double frame_length_s() const override { return 0.08; }
-  int64_t source_sample_rate_hz() const override { return 16000; }
   int64_t width() const { return width_; }
   bool poison = false;
   bool poison_gradients = false;

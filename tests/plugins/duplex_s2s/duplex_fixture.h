@@ -8,7 +8,7 @@
 #include "plugins/built_plugins.h"
 #include "s2s/batch.h"
 #include "s2s/error.h"
-#include "s2s/kinds/speech_model.h"
+#include "s2s/kinds/model.h"
 #include "s2s/nn/weights.h"
 
 // Shape letters: B batch, S samples, T frames, K codebooks.
@@ -41,7 +41,7 @@ struct DuplexFixture {
   std::vector<std::string> warnings;
   bool is_tied = false;  // the language model's head
 
-  std::unique_ptr<SpeechModel> make(const std::string& keys, bool with_tokenizer = true) {
+  std::unique_ptr<Model> make(const std::string& keys, bool with_tokenizer = true) {
     ModelContext context;
     context.path = "model";
     context.data = &data;
@@ -49,12 +49,12 @@ struct DuplexFixture {
     context.tokenizer = with_tokenizer ? &tokenizer : nullptr;
     std::string text = std::string("{") + kParts + ", " + keys + "}";
     text.replace(text.find("TIED"), 4, is_tied ? "true" : "false");
-    auto model = plugins.create<SpeechModel>(parse_json(text, "test.json"), context);
+    auto model = plugins.create<Model>(parse_json(text, "test.json"), context);
     model->materialize(at::kCPU, at::kFloat, 3);
     return model;
   }
   /// The model on given codes, with more keys.
-  std::unique_ptr<SpeechModel> model(const std::string& keys = "") {
+  std::unique_ptr<Model> model(const std::string& keys = "") {
     return make(std::string(kCodes) + (keys.empty() ? "" : ", ") + keys);
   }
   std::string id_of_making(const std::string& keys, bool with_tokenizer = true) {
@@ -110,7 +110,7 @@ inline Batch row_of(const Batch& batch, int64_t b) {
   return row;
 }
 
-inline std::map<std::string, double> losses(SpeechModel& model, const Batch& batch,
+inline std::map<std::string, double> losses(Model& model, const Batch& batch,
                                             const StepContext& context = {}) {
   model.train(true);
   const LossTerms terms = model.training_loss(batch, context);
@@ -129,7 +129,7 @@ inline StepContext at_step(int64_t step, double loss_frames = 0) {
 inline doctest::Approx near(double value) { return doctest::Approx(value).epsilon(1e-4); }
 
 /// A gradient that is there and not all zero.
-inline bool learns(SpeechModel& model, const std::string& prefix) {
+inline bool learns(Model& model, const std::string& prefix) {
   for (const NamedTensor& p : model.named_parameters()) {
     const at::Tensor& grad = p.tensor->grad();
     if (p.name.starts_with(prefix) && grad.defined() && grad.abs().max().item<double>() > 0) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "s2s/batch.h"
 #include "s2s/config.h"
 #include "s2s/nn/block.h"
 #include "s2s/nn/name_map.h"
@@ -44,6 +45,9 @@ class KvCache {
   /// Called in place of `advance` for a step that the device repeats from a graph.
   void advance_host(int64_t num_frames) { length_ += num_frames; }
   void clear();
+  /// Keeps these rows [N] int64 of the batch, in this order; a row may occur more than once. Not
+  /// with reserved memory.
+  void select_rows(const at::Tensor& rows_N);
 
   /// Gives the keys memory for at least `positions` frames in all, so that steps with one frame
   /// have the same shapes until that many are cached. Begins with an empty cache, and is called
@@ -71,6 +75,10 @@ struct SequenceInfo {
   at::Tensor cos_TD, sin_TD;  // rotary tables of these positions; filled by the backbone
   /// [B, T] bool, true = real; optional, right padding (pure causal attention needs none).
   at::Tensor mask_BT;
+  /// Packed documents of the only row (B is 1), in order and without gaps. Attention does not cross
+  /// them, and positions begin at 0 in each. Null: a document per row. Not with a cache.
+  const std::vector<DocumentSpan>* documents = nullptr;
+  at::Tensor document_begins;  // [documents + 1] int32, on devices; filled by the backbone
 };
 
 /// Base of language models. Children are named as the sharding plan and Hugging Face's checkpoints
@@ -88,6 +96,8 @@ class Backbone : public BlockOf<const SequenceInfo&> {
   virtual at::Tensor logits(const at::Tensor& hidden, bool soft_cap = true) = 0;
   /// The weight [V, H] that `logits` multiplies with; for chunked losses.
   virtual HeadWeight head() = 0;
+  /// The family's cap on logits: cap * tanh(logit / cap); 0: none.
+  virtual double logit_soft_cap() const;
   /// The family's sharding plan. Does not change the model.
   virtual ShardPlan configure_model(const MeshShape& mesh) const = 0;
   /// Names as in Hugging Face checkpoints of this family.

@@ -178,6 +178,7 @@ class Decoder : public Backbone {
   at::Tensor embed(const at::Tensor& ids_BT) override;
   at::Tensor logits(const at::Tensor& hidden, bool soft_cap = true) override;
   HeadWeight head() override;
+  double logit_soft_cap() const override { return spec_.logit_soft_cap; }
   /// Adds "model." to every name except lm_head's.
   NameMap checkpoint_names() const override;
   Config hf_config() const override { return spec_.foreign_config; }

@@ -24,6 +24,7 @@ struct HeadWeight {
   at::Tensor weight;                       // [K * V, H]; with a split [K * count, H]
   at::Tensor bias;                         // [K * V] likewise, or undefined
   const VocabularySplit* split = nullptr;  // null: whole
+  double soft_cap = 0;  // losses: logits become cap * tanh(logit / cap); 0: no cap
 };
 
 /// Logits x W^T + b over all ids, [..., H] -> [..., K * V]. Ranks of a split all-gather theirs;

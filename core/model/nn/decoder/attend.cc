@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "nn/decoder/capped_attention.h"
 #include "nn/kernels/decode_attention.h"
@@ -163,6 +164,34 @@ at::Tensor attend(const at::Tensor& q, const at::Tensor& k_all, const at::Tensor
   if (!is_causal) mask = visible();
   return at::scaled_dot_product_attention(q, keys, values, mask, 0.0, is_causal, scale_of(q, spec),
                                           /*enable_gqa=*/keys.size(1) != q.size(1));
+}
+
+at::Tensor attend_documents(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                            const SequenceInfo& info, const AttentionSpec& spec) {
+  std::vector<int64_t> lengths;
+  for (const DocumentSpan& document : *info.documents) lengths.push_back(document.length);
+  if (has_flash(q) && spec.soft_cap == 0) {
+    const auto rows = [](const at::Tensor& x) { return x.transpose(1, 2).squeeze(0); };
+    const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+    std::optional<int64_t> left, right;
+    if (spec.window > 0) {
+      left = spec.window - 1;
+      right = 0;
+    }
+    const at::Tensor y_THD = std::get<0>(at::_flash_attention_forward(
+        rows(q), rows(k), rows(v), info.document_begins, info.document_begins, longest, longest,
+        /*dropout_p=*/0.0, /*is_causal=*/true, /*return_debug_mask=*/false, scale_of(q, spec), left,
+        right));
+    return y_THD.unsqueeze(0).transpose(1, 2);
+  }
+  const std::vector<at::Tensor> queries = q.split_with_sizes(lengths, 2);
+  const std::vector<at::Tensor> keys = k.split_with_sizes(lengths, 2);
+  const std::vector<at::Tensor> values = v.split_with_sizes(lengths, 2);
+  std::vector<at::Tensor> parts;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    parts.push_back(attend(queries[i], keys[i], values[i], spec));
+  }
+  return at::cat(parts, 2);
 }
 
 at::Tensor attend_fixed(const at::Tensor& q_BH1D, const FixedReach& reach,

@@ -14,6 +14,11 @@ namespace s2s {
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                   const AttentionSpec& spec);
 
+/// Causal attention inside packed documents (SequenceInfo::documents), with gradients.
+/// Shapes: q [1, heads, T, D], k, v [1, kv, T, D] -> [1, heads, T, D].
+at::Tensor attend_documents(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                            const SequenceInfo& info, const AttentionSpec& spec);
+
 /// Attention of one new position over memory of a fixed size, without gradients. The reach was
 /// stored with the window of `spec`.
 /// Shapes: q [B, heads, 1, D] -> [B, heads, 1, D].

@@ -173,17 +173,64 @@ std::pair<at::Tensor, at::Tensor> Decoder::tables(RotaryTables& rotary, const at
   return rotary.at_positions(cache != nullptr ? cache->length() : 0, x_BTH.size(1), x_BTH.device());
 }
 
+namespace {
+
+/// [T] int64: the position of each column in its document.
+at::Tensor document_positions(const std::vector<DocumentSpan>& documents, int64_t num_columns,
+                              at::Device device) {
+  const at::Tensor positions_T = at::empty({num_columns}, at::kLong);
+  int64_t end = 0;
+  for (const DocumentSpan& document : documents) {
+    S2S_ASSERT(document.row == 0 && document.begin == end, "documents fill the row in order");
+    auto own = positions_T.narrow(0, document.begin, document.length);
+    at::arange_out(own, document.length);
+    end += document.length;
+  }
+  S2S_ASSERT(end == num_columns, "documents fill the row");
+  return positions_T.to(device);
+}
+
+int64_t longest_of(const std::vector<DocumentSpan>& documents) {
+  int64_t longest = 0;
+  for (const DocumentSpan& document : documents) longest = std::max(longest, document.length);
+  return longest;
+}
+
+/// [documents + 1] int32, as the kernels of devices want it.
+at::Tensor begins_of(const std::vector<DocumentSpan>& documents, int64_t num_columns,
+                     at::Device device) {
+  const at::Tensor begins = at::empty({static_cast<int64_t>(documents.size()) + 1}, at::kInt);
+  auto* const begin = begins.mutable_data_ptr<int32_t>();
+  for (size_t i = 0; i < documents.size(); ++i) begin[i] = static_cast<int32_t>(documents[i].begin);
+  begin[documents.size()] = static_cast<int32_t>(num_columns);
+  return begins.to(device);
+}
+
+}  // namespace
+
 bool Decoder::steps_repeat() const {
   return !rotary_.is_dynamic() && !(local_rotary_ && local_rotary_->is_dynamic());
 }
 
 at::Tensor Decoder::forward(const at::Tensor& x_BTH, const SequenceInfo& info) {
   SequenceInfo here = info;
-  std::tie(here.cos_TD, here.sin_TD) = tables(rotary_, x_BTH, info.cache);
-  SequenceInfo local = here;
-  if (local_rotary_) {
-    std::tie(local.cos_TD, local.sin_TD) = tables(*local_rotary_, x_BTH, info.cache);
+  at::Tensor positions_T;
+  if (info.documents != nullptr) {
+    S2S_ASSERT(x_BTH.size(0) == 1 && info.cache == nullptr, "packed documents are a single row");
+    positions_T = document_positions(*info.documents, x_BTH.size(1), x_BTH.device());
+    if (!x_BTH.is_cpu()) {
+      here.document_begins = begins_of(*info.documents, x_BTH.size(1), x_BTH.device());
+    }
   }
+  const auto turned = [&](RotaryTables& rotary) {
+    if (info.documents == nullptr) return tables(rotary, x_BTH, info.cache);
+    const auto [cos_TD, sin_TD] =
+        rotary.at_positions(0, longest_of(*info.documents), x_BTH.device());
+    return std::pair(cos_TD.index_select(0, positions_T), sin_TD.index_select(0, positions_T));
+  };
+  std::tie(here.cos_TD, here.sin_TD) = turned(rotary_);
+  SequenceInfo local = here;
+  if (local_rotary_) std::tie(local.cos_TD, local.sin_TD) = turned(*local_rotary_);
   at::Tensor hidden_BTH = x_BTH;
   for (int64_t i = 0; i < spec_.shape.num_layers; ++i) {
     DecoderLayer& layer = *layers_[static_cast<size_t>(i)];

@@ -62,7 +62,9 @@ at::Tensor GroupedQueryAttention::forward(const at::Tensor& x_BTH, const Sequenc
   const at::Tensor q = turned(0, q_proj, q_norm.get());
   const at::Tensor k = turned(1, k_proj, k_norm.get());
   const at::Tensor v = product(2, v_proj).transpose(1, 2);
-  const at::Tensor y_BTHD = attend_cached(q, k, v, info.cache).transpose(1, 2);
+  const at::Tensor y_BTHD = (info.documents != nullptr ? attend_documents(q, k, v, info, attention_)
+                                                       : attend_cached(q, k, v, info.cache))
+                                .transpose(1, 2);
   return o_proj(y_BTHD.reshape({y_BTHD.size(0), y_BTHD.size(1), -1}));
 }
 

@@ -80,6 +80,15 @@ void KvCache::clear() {
   if (fixed_) fixed_->clear();
 }
 
+void KvCache::select_rows(const at::Tensor& rows_N) {
+  S2S_ASSERT(!fixed_, "rows of reserved memory stay");
+  for (Entry& entry : entries_) {
+    if (!entry.k.defined()) continue;
+    entry.k = entry.k.index_select(0, rows_N);
+    entry.v = entry.v.index_select(0, rows_N);
+  }
+}
+
 void KvCache::reserve(int64_t positions, at::Device device) {
   if (device.is_cpu()) return;
   if (!fixed_) {

@@ -30,7 +30,7 @@ std::optional<int64_t> answered_batches(const RunOptions& settings);
 
 /// Returns why exp_manager.checkpoint_callback_params.monitor cannot select the best checkpoint:
 /// the run has no validations, the metric is not measured, or `mode` has the wrong direction.
-/// Returns "" when it can, or when there is no monitor. `of_model`: SpeechModel::metric_names.
+/// Returns "" when it can, or when there is no monitor. `of_model`: Model::metric_names.
 std::string monitor_fault(const RunOptions& settings, const std::vector<std::string>& of_model);
 
 }  // namespace s2s

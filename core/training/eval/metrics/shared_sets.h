@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "s2s/kinds/data_source.h"
-#include "s2s/kinds/speech_model.h"
+#include "s2s/kinds/model.h"
 #include "s2s/kinds/strategy.h"
 
 namespace s2s {

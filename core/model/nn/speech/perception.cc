@@ -1,8 +1,8 @@
-#include "perception.h"
+#include "s2s/nn/perception.h"
 
 #include <ATen/ATen.h>
 
-namespace s2s::duplex {
+namespace s2s {
 namespace {
 
 std::unique_ptr<ConformerEncoder> build_adapter(const ModalityAdapterOptions& options) {
@@ -80,4 +80,4 @@ ShardPlan Perception::configure_model(const MeshShape& mesh) const {
   return plan;
 }
 
-}  // namespace s2s::duplex
+}  // namespace s2s

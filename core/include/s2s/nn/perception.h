@@ -1,15 +1,28 @@
 #pragma once
-// Perception: encoder, modality adapter, projection to the language model's width.
+// Perception: encoder, modality adapter, projection to the language model's width. Models that hear
+// share it.
 // Parameter names follow NeMo: preprocessor.*, encoder.*, modality_adapter.*, proj.*.
 
 #include <memory>
+#include <string>
 
-#include "duplex_options.h"
 #include "s2s/kinds/encoder.h"
 #include "s2s/nn/conformer.h"
 #include "s2s/nn/layers.h"
+#include "s2s/options.h"
 
-namespace s2s::duplex {
+namespace s2s {
+
+/// The module between encoder and language model (model.modality_adapter).
+struct ModalityAdapterOptions {
+  std::string type = "identity";
+  Config conformer;  // options of the Conformer stack
+  void visit(OptionVisitor& v) {
+    v("type", type, "identity, or conformer: a small Conformer without subsampling",
+      one_of({"identity", "conformer"}));
+    v("conformer", conformer, "options of that Conformer stack (type: conformer)");
+  }
+};
 
 class Perception : public Block {
  public:
@@ -33,4 +46,4 @@ class Perception : public Block {
   Linear proj_;
 };
 
-}  // namespace s2s::duplex
+}  // namespace s2s

@@ -1,0 +1,164 @@
+#pragma once
+// What a model can do beside training. Each capability is an interface. A model implements those
+// that it has, a command asks for the one that it needs (find_capability), and refuses a model
+// without it in one message.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "s2s/kinds/codec.h"
+#include "s2s/kinds/model.h"
+#include "s2s/kinds/tokenizer.h"
+
+namespace s2s {
+
+class Backbone;
+struct SamplingOptions;
+
+/// Contains a language model of kind `llm`: model.lora adapts it, and `checkpoint export` writes
+/// it.
+class HasLanguageModel {
+ public:
+  virtual ~HasLanguageModel();
+  /// A descendant of the model.
+  virtual Backbone& language_model() = 0;
+};
+
+/// Contains a codec. It stays float32, and gets its statistics before the first step.
+class HasCodec {
+ public:
+  virtual ~HasCodec();
+  /// A descendant of the model.
+  virtual Codec& codec() = 0;
+};
+
+/// Runs on the inputs of a reference file (core/docs: reference files). Names have no "input/" and
+/// "output/" prefixes.
+class RunsReferences {
+ public:
+  virtual ~RunsReferences();
+  /// `training` true: computes a training step in the reference's train mode and keeps the graph;
+  /// "loss" is its total. False: greedy decoding in eval mode. Returns the outputs by name.
+  virtual std::map<std::string, at::Tensor> reference_outputs(
+      const std::map<std::string, at::Tensor>& inputs, bool training) = 0;
+  /// The outputs of reference_outputs with `training` false. Default: tokens_text, tokens_audio.
+  virtual std::vector<std::string> decoded_outputs() const;
+};
+
+/// Size of a batch that tune-batch tries.
+struct ProbeBatch {
+  int64_t rows = 1;
+  double duration_s = 0;  // of each row; models without audio: 0
+  int64_t tokens = 0;     // text tokens of a row; 0: as many as fit
+};
+
+/// Makes batches of random values, for tune-batch.
+class MakesProbeBatches {
+ public:
+  virtual ~MakesProbeBatches();
+  /// A batch on the CPU of which every position counts.
+  virtual Batch probe_batch(const ProbeBatch& shape) = 0;
+};
+
+/// The model's answers to a batch. B rows, T frames, K codebooks, S samples. A model without a
+/// voice leaves the audio undefined.
+struct Generation {
+  std::vector<std::string> text;  // decoded text channel, per row
+  at::Tensor tokens_text_BT;      // int64
+  at::Tensor tokens_audio_BTK;    // int64, control tokens included
+  at::Tensor token_lens_B;        // int64
+  at::Tensor audio_BS;            // float32 at answer_sample_rate_hz(); undefined if not requested
+  at::Tensor audio_lens_B;
+};
+
+/// One live conversation (batch of one): user audio in, agent audio and text out.
+class DuplexSession {
+ public:
+  /// The new output of one call.
+  struct Output {
+    at::Tensor audio_S;                // new agent samples, may be empty
+    std::vector<int64_t> text_tokens;  // one per new frame
+    at::Tensor codes_TK;               // codec tokens of the same frames
+  };
+  virtual ~DuplexSession();
+  /// samples [S] float32 at the encoder's rate.
+  virtual Output push(const at::Tensor& samples_S) = 0;
+  virtual Output finish() = 0;
+};
+
+/// Answers the user's speech while it listens, in text and (with a codec) in speech. Used by
+/// `generate`, by `validate` and its report, and by live sessions.
+class AnswersSpeech {
+ public:
+  virtual ~AnswersSpeech();
+  /// Sets how generate() and sessions that are opened later choose the tokens of both channels.
+  /// Default: greedy. Repetition penalties apply to the words of the text channel only. Each call
+  /// and each session starts a new random stream from the seed.
+  virtual void choose_tokens_by(const SamplingOptions& sampling) = 0;
+  /// Source audio [B, S] and lengths [B].
+  virtual Generation generate(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
+                              bool decode_audio) = 0;
+  /// Null: the model cannot stream.
+  virtual std::unique_ptr<DuplexSession> open_session() = 0;
+  virtual const Tokenizer& tokenizer() const = 0;
+  virtual double frame_length_s() const = 0;
+  virtual int64_t source_sample_rate_hz() const = 0;
+  /// Of its voice; 0: it has none.
+  virtual int64_t answer_sample_rate_hz() const = 0;
+};
+
+/// How TextGenerator continues prompts.
+struct TextGenerationOptions {
+  int64_t max_new_tokens = 128;
+  std::vector<std::string> stop;    // texts that end an answer; they are not part of it
+  std::vector<int64_t> end_tokens;  // ids that end an answer, in addition to the model's own
+  int64_t num_beams = 1;            // above 1: beam search
+  double length_penalty = 1;        // of beam search: scores are divided by length to this power
+};
+
+/// What a text answer continues.
+struct TextPrompt {
+  std::vector<int64_t> ids;          // special tokens included
+  std::vector<at::Tensor> audios_S;  // float32 at source_sample_rate_hz(), in order of use
+};
+
+struct TextAnswer {
+  std::string text;             // without special tokens and stop texts
+  std::vector<int64_t> tokens;  // new tokens, the one that ended it included
+  bool is_ended = false;        // by an end token or a stop text; else by max_new_tokens
+};
+
+/// Continues prompts with text.
+class TextGenerator {
+ public:
+  virtual ~TextGenerator();
+  /// Answers all prompts as one batch, in order. Prompts may have different lengths.
+  virtual std::vector<TextAnswer> continue_prompts(const std::vector<TextPrompt>& prompts,
+                                                   const TextGenerationOptions& options,
+                                                   const SamplingOptions& sampling) = 0;
+  virtual const Tokenizer& tokenizer() const = 0;
+  /// The rate of a prompt's audio; 0: prompts have none.
+  virtual int64_t source_sample_rate_hz() const;
+};
+
+/// The model as `Capability`, or null when it lacks it.
+template <class Capability>
+Capability* find_capability(Model& model) {
+  return dynamic_cast<Capability*>(&model);
+}
+
+/// Throws [model/capability]: a model of `type` cannot `what` ("answer speech").
+[[noreturn]] void throw_no_capability(const std::string& type, const std::string& what);
+
+/// The model as `Capability`. `type`: model.type. `what` the caller wants to do, for the message.
+/// Errors: [model/capability].
+template <class Capability>
+Capability& require_capability(Model& model, const std::string& type, const std::string& what) {
+  Capability* const found = find_capability<Capability>(model);
+  if (found == nullptr) throw_no_capability(type, what);
+  return *found;
+}
+
+}  // namespace s2s

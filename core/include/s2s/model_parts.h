@@ -1,0 +1,85 @@
+#pragma once
+// What models are put together from: parts by name, special ids, and checks that parts fit. Model
+// plugins share it.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "s2s/config.h"
+#include "s2s/kinds/special_ids.h"
+#include "s2s/kinds/tokenizer.h"
+#include "s2s/options.h"
+#include "s2s/registry.h"
+
+namespace s2s {
+
+/// [model/part-missing]: a part of the model has no name.
+[[noreturn]] void throw_part_missing(const std::string& path, const Config& model);
+/// [model/token-id]: an id is outside the vocabulary, or two ids are equal.
+[[noreturn]] void throw_token_ids(const std::string& problem);
+/// [model/translate]: a key of a foreign config changes the result and is not supported.
+[[noreturn]] void throw_not_translated(const std::string& path, const Config& value,
+                                       const std::string& expected);
+
+/// Builds the part `key` of a model. The option `translate_from` of its node contains a foreign
+/// config (a Hugging Face config.json, a NeMo block), which the component converts to options.
+/// `context`: of the model. Errors: [model/part-missing], [model/translate], those of the
+/// component.
+template <class T>
+std::unique_ptr<T> build_part(const Config& node, const Config& model, const std::string& key,
+                              ContextOf<T> context) {
+  const Registries& registries = *context.registries;
+  context.path += "." + key;
+  const Config* name = node.find("name");
+  if (name == nullptr) throw_part_missing(context.path, model);
+  const Config* foreign = node.find("translate_from");
+  if (foreign == nullptr) return registries.create<T>(node, context);
+  const Component<T>& component =
+      registries.get<T>(name->as_string(context.path + ".name"), node, context.path);
+  if (component.translate == nullptr) {
+    throw_not_translated(context.path + ".translate_from", *name,
+                         "a component that reads foreign configs");
+  }
+  return component.create(component.translate(*foreign), context);
+}
+
+/// model.tokens: ids that override those of the tokenizer.
+struct TokenIdOptions {
+  std::optional<int64_t> bos, eos, pad;
+  void visit(OptionVisitor& v) {
+    v("bos", bos, "text id that starts a turn; null: from the tokenizer", at_least(0));
+    v("eos", eos, "text id that ends a turn; null: from the tokenizer", at_least(0));
+    v("pad", pad, "text id of silence; null: from the tokenizer", at_least(0));
+  }
+};
+
+/// The special ids of the text channel, distinct ids of the vocabulary. `tokenizer` may be null.
+/// Errors: [model/token-id].
+SpecialIds special_ids_of(const TokenIdOptions& asked, const Tokenizer* tokenizer,
+                          int64_t vocab_size);
+
+/// Checks that the language model embeds every id of the tokenizer, which may be null.
+/// Errors: [model/vocabulary].
+void check_vocabulary(const Tokenizer* tokenizer, int64_t vocab_size);
+
+/// data.frame_length in seconds; 0.08 without one. `data` may be null.
+double frame_length_of(const Config* data);
+/// Checks the sample rate of `part` ("model.encoder") against data.`key`, if the block has it.
+/// Errors: [model/sample-rate].
+void check_sample_rate(const std::string& part, int64_t rate_hz, const Config* data,
+                       const std::string& key);
+/// Checks that the part makes one frame per frame of the model. Errors: [model/frame-rate].
+void check_frame_rate(const std::string& part, double rate_hz, double frame_length_s);
+
+/// The value of a key that a foreign config must have. Errors: [model/translate].
+const Config& required_key(const Config& node, const std::string& key, const std::string& path);
+/// The options `llm` of a model, from the text of a Hugging Face config.json. Errors:
+/// [model/translate].
+Config translate_llm_config(const Config& llm_config);
+/// The options `encoder` and `modality_adapter` of a model, from NeMo's `perception` block. Adds
+/// them to `model`. `conformer`: the encoder that reads NeMo's ConformerEncoder. Errors:
+/// [model/translate].
+void translate_perception(const Config& perception, const std::string& conformer, Config& model);
+
+}  // namespace s2s

@@ -1,0 +1,105 @@
+#include "s2s/model_parts.h"
+
+#include <cmath>
+#include <utility>
+
+#include "s2s/error.h"
+#include "s2s/kinds/model_capabilities.h"
+
+namespace s2s {
+namespace {
+
+[[noreturn]] void throw_vocabulary(int64_t tokenizer_size, int64_t backbone_size) {
+  throw Error(ExitCode::kConfig, "model/vocabulary",
+              "the tokenizer has " + std::to_string(tokenizer_size) +
+                  " ids, but the language model embeds only " + std::to_string(backbone_size) +
+                  "\n  expected: model.llm.vocab_size of at least " +
+                  std::to_string(tokenizer_size));
+}
+
+[[noreturn]] void throw_frame_rate(const std::string& part, double rate_hz, double frame_length_s) {
+  throw Error(ExitCode::kConfig, "model/frame-rate",
+              part + " has " + std::to_string(rate_hz) + " frames per second, but " +
+                  "data.frame_length is " + std::to_string(frame_length_s) + " s (" +
+                  std::to_string(1 / frame_length_s) +
+                  " frames per second)\n  expected: equal rates");
+}
+
+[[noreturn]] void throw_sample_rate(const std::string& part, int64_t rate_hz,
+                                    const std::string& key, int64_t data_rate_hz) {
+  throw Error(ExitCode::kConfig, "model/sample-rate",
+              part + " uses " + std::to_string(rate_hz) + " Hz, but " + key + " is " +
+                  std::to_string(data_rate_hz) + " Hz\n  expected: equal rates; set " + key + ": " +
+                  std::to_string(rate_hz));
+}
+
+}  // namespace
+
+void throw_part_missing(const std::string& path, const Config& model) {
+  throw Error(ExitCode::kConfig, "model/part-missing",
+              path + " has no name (" + model.origin().text() + ")\n  expected: " + path +
+                  ": { name: ... }\n  see: s2s-run plugin list");
+}
+
+void throw_token_ids(const std::string& problem) {
+  throw Error(ExitCode::kConfig, "model/token-id",
+              problem +
+                  "\n  expected: model.tokens: { bos: ..., eos: ..., pad: ... }, three "
+                  "different ids of the vocabulary");
+}
+
+void throw_not_translated(const std::string& path, const Config& value,
+                          const std::string& expected) {
+  throw Error(ExitCode::kConfig, "model/translate",
+              path + " = '" + value.text() + "' is not supported\n  expected: " + expected);
+}
+
+SpecialIds special_ids_of(const TokenIdOptions& asked, const Tokenizer* tokenizer,
+                          int64_t vocab_size) {
+  const SpecialIds known = tokenizer != nullptr ? tokenizer->special_ids() : SpecialIds{};
+  const SpecialIds ids{asked.bos.value_or(known.bos), asked.eos.value_or(known.eos),
+                       asked.pad.value_or(known.pad)};
+  for (const auto& [name, id] : {std::pair{"bos", ids.bos}, {"eos", ids.eos}, {"pad", ids.pad}}) {
+    if (id >= 0 && id < vocab_size) continue;
+    throw_token_ids(std::string(name) + " = " + std::to_string(id) +
+                    " is not an id of a vocabulary of " + std::to_string(vocab_size));
+  }
+  if (ids.bos == ids.eos || ids.bos == ids.pad || ids.eos == ids.pad) {
+    throw_token_ids("bos = " + std::to_string(ids.bos) + ", eos = " + std::to_string(ids.eos) +
+                    " and pad = " + std::to_string(ids.pad) + " are not distinct");
+  }
+  return ids;
+}
+
+void check_vocabulary(const Tokenizer* tokenizer, int64_t vocab_size) {
+  if (tokenizer == nullptr || tokenizer->vocab_size() <= vocab_size) return;
+  throw_vocabulary(tokenizer->vocab_size(), vocab_size);
+}
+
+double frame_length_of(const Config* data) {
+  const Config* const length = data == nullptr ? nullptr : data->find("frame_length");
+  return length == nullptr ? 0.08 : length->as_double("data.frame_length");
+}
+
+void check_sample_rate(const std::string& part, int64_t rate_hz, const Config* data,
+                       const std::string& key) {
+  const Config* asked = data != nullptr ? data->find(key) : nullptr;
+  if (asked == nullptr || asked->is_null()) return;
+  const int64_t data_rate_hz = asked->as_int("data." + key);
+  if (data_rate_hz != rate_hz) throw_sample_rate(part, rate_hz, "data." + key, data_rate_hz);
+}
+
+void check_frame_rate(const std::string& part, double rate_hz, double frame_length_s) {
+  if (std::abs(rate_hz * frame_length_s - 1) > 1e-6) {
+    throw_frame_rate(part, rate_hz, frame_length_s);
+  }
+}
+
+void throw_no_capability(const std::string& type, const std::string& what) {
+  throw Error(ExitCode::kConfig, "model/capability",
+              "a model of type " + type + " cannot " + what +
+                  "\n  expected: a command for this type, or another model.type\n"
+                  "  see: s2s-run plugin list --kind model");
+}
+
+}  // namespace s2s
