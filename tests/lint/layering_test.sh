@@ -16,7 +16,7 @@ complain() {
 
 # Core names no plugin, not even in a comment. A plugin's name is its folder's. Some names are words
 # of the field; of these only the quoted name and kind:name count.
-words=" adamw bleu console cosine cuts hf jsonl local loss single wer "
+words=" adamw bleu causal_lm console cosine cuts hf jsonl local loss single text wer "
 kind_names="llm|encoder|codec|model|strategy|communicator|data|tokenizer|metric|scorer"
 kind_names+="|logger|optimizer|schedule|kernels"
 # Kernels have the name of a type of device, which LibTorch gives and core uses.

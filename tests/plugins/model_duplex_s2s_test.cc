@@ -255,5 +255,8 @@ TEST_CASE("a model without codec or tokenizer says so when they are needed") {
   const auto model = f.make(std::string(kCodes) + R"(, "tokens": {"bos": 1, "eos": 2, "pad": 0})",
                             /*with_tokenizer=*/false);
   CHECK_THROWS_WITH_AS(codec_of(*model), doctest::Contains("[model/no-codec]"), Error);
-  CHECK_THROWS_WITH_AS(speech_of(*model).tokenizer(), doctest::Contains("[model/no-tokenizer]"), Error);
+  CHECK_THROWS_WITH_AS(require_capability<TextGenerator>(*model, "duplex_s2s", "write text"),
+                       doctest::Contains("[model/capability]"), Error);
+  CHECK_THROWS_WITH_AS(speech_of(*model).tokenizer(), doctest::Contains("[model/no-tokenizer]"),
+                       Error);
 }

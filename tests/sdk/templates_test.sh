@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: templates_test.sh SOURCE_DIR BUILD_DIR
-# Installs the build; makes an encoder, a tokenizer, a data source, a scorer, a metric, a logger and a
-# model kind by `plugin new`, builds and checks each, and trains or validates with it by its name.
+# Installs the build; makes an encoder, a tokenizer, a data source, a scorer, a metric, a logger and
+# a model by `plugin new`, builds and checks each, and trains or validates with it by its name.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 source "$(dirname "${BASH_SOURCE[0]}")/functions.sh"

@@ -124,6 +124,7 @@ struct TextPrompt {
   std::vector<at::Tensor> audios_S;  // float32 at source_sample_rate_hz(), in order of use
 };
 
+/// What a model wrote.
 struct TextAnswer {
   std::string text;             // without special tokens and stop texts
   std::vector<int64_t> tokens;  // new tokens, the one that ended it included

@@ -24,6 +24,7 @@ struct ModalityAdapterOptions {
   }
 };
 
+/// Hears: audio in, frames of the language model's width out.
 class Perception : public Block {
  public:
   /// The projection maps the adapter's width to `output_dim`.
@@ -38,6 +39,7 @@ class Perception : public Block {
 
   const Encoder& encoder() const { return *encoder_; }
   Encoder& encoder() { return *encoder_; }
+  /// The plans of its parts, with module paths below this block.
   ShardPlan configure_model(const MeshShape& mesh) const;
 
  private:

@@ -16,8 +16,7 @@ s2s::Component<s2s::Model> component() {
   return {.name = "COMPONENT_NAME",
           .summary = "an encoder and one linear layer: the agent's text from the user's audio",
           .create = create,
-          .options = s2s::list_options<Options>,
-          .data = "cuts"};
+          .options = s2s::list_options<Options>};
 }
 
 }  // namespace
