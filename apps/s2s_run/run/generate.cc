@@ -1,4 +1,7 @@
 // s2s-run generate [CONFIG] --checkpoint DIR --input WAV... --output DIR [--stream]
+// s2s-run generate [CONFIG] --checkpoint DIR --prompt TEXT... [--output DIR]
+
+#include "s2s_run/run/generate.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -25,7 +28,6 @@
 #include "run/run_processes.h"
 #include "s2s/data/resample.h"
 #include "s2s/foreign_text.h"
-#include "s2s/nn/token_sampling.h"
 #include "s2s_run/config/config_arguments.h"
 #include "s2s_run/new_output.h"
 #include "s2s_run/subcommands.h"
@@ -68,17 +70,6 @@ std::vector<HeardRecording> read_recordings(const std::vector<std::string>& path
   }
   return recordings;
 }
-
-struct GenerateArguments {
-  ConfigArguments config;
-  std::string checkpoint;
-  std::vector<std::string> inputs;
-  std::string output;
-  int64_t channel = 0;
-  bool stream = false;
-  bool force = false;
-  SamplingOptions sampling;
-};
 
 /// The answer to one input, and timings.
 struct Answer {
@@ -229,6 +220,19 @@ void answer_all(const GenerateArguments& arguments, AnswersSpeech& model, at::De
   }
 }
 
+void answer_recordings(const GenerateArguments& arguments, const std::string& type,
+                       AnswersSpeech& speech, at::Device device, Log& log) {
+  if (arguments.inputs.empty()) throw_no_input(type, "--input WAV");
+  if (arguments.output.empty()) throw_no_input(type, "--output FOLDER");
+  speech.choose_tokens_by(arguments.sampling);
+  // Reads all inputs before the first answer, so that a bad input is reported at once.
+  const std::vector<HeardRecording> inputs =
+      read_recordings(arguments.inputs, arguments.channel, speech.source_sample_rate_hz());
+  require_new_answers(arguments, inputs);
+  note_channels(inputs, arguments.channel, log);
+  answer_all(arguments, speech, device, inputs);
+}
+
 int run_generate(GenerateArguments arguments, const Invocation& invocation) {
   require_one_process("generate");
   outlive_readers();
@@ -246,15 +250,13 @@ int run_generate(GenerateArguments arguments, const Invocation& invocation) {
   const std::unique_ptr<Model> model = setup.builder().model(tokenizer.get(), arguments.checkpoint);
   load_model(arguments.checkpoint, *model);
   model->train(false);
-  auto& speech = require_capability<AnswersSpeech>(*model, setup.builder().settings().model.type,
-                                                   "answer recordings");
-  speech.choose_tokens_by(arguments.sampling);
-  // Reads all inputs before the first answer, so that a bad input is reported at once.
-  const std::vector<HeardRecording> inputs =
-      read_recordings(arguments.inputs, arguments.channel, speech.source_sample_rate_hz());
-  require_new_answers(arguments, inputs);
-  note_channels(inputs, arguments.channel, log);
-  answer_all(arguments, speech, setup.builder().device(), inputs);
+  const std::string& type = setup.builder().settings().model.type;
+  if (auto* const writer = find_capability<TextGenerator>(*model)) {
+    answer_prompts(arguments, type, *writer);
+    return 0;
+  }
+  auto& speech = require_capability<AnswersSpeech>(*model, type, "answer recordings");
+  answer_recordings(arguments, type, speech, setup.builder().device(), log);
   return 0;
 }
 
@@ -282,17 +284,36 @@ void add_sampling_options(const Command& command, SamplingOptions& sampling) {
       .positive();
 }
 
+void add_text_options(const Command& command, GenerateArguments& arguments) {
+  TextGenerationOptions& text = arguments.text;
+  command
+      .option("--max-new-tokens", text.max_new_tokens,
+              "longest answer to a prompt, in tokens (default: 128)")
+      .positive();
+  command.option("--stop", text.stop, "text that ends an answer; may be repeated").takes_one();
+  command
+      .option("--num-beams", text.num_beams,
+              "above 1: beam search with so many beams, without sampling")
+      .positive();
+  command.option("--length-penalty", text.length_penalty,
+                 "beam search divides scores by length to this power (default: 1)");
+  command.option("--batch-size", arguments.batch_size, "prompts answered together (default: 8)")
+      .positive();
+}
+
 }  // namespace
 
 void setup_generate(const Command& program) {
   const Command command = program.command("generate", "answer recordings with a trained model");
   GenerateArguments& arguments = command.runs(run_generate);
   add_checkpoint_arguments(command, arguments.config, arguments.checkpoint);
-  command.option("--input", arguments.inputs, "user recordings, or folders of recordings")
-      .required()
+  command
+      .option("--input", arguments.inputs,
+              "user recordings, or folders of recordings; for a model that writes text: files with "
+              "a prompt per line (.jsonl: {\"prompt\"})")
       .check(not_an_option, "recording");
-  command.option("--output", arguments.output, "output folder for WAV files and answers.jsonl")
-      .required();
+  command.option("--prompt", arguments.prompts, "text to continue; may be repeated").takes_one();
+  command.option("--output", arguments.output, "output folder for WAV files and answers.jsonl");
   command
       .option("--channel", arguments.channel,
               "channel of the recordings to use, from 0 (default: 0)")
@@ -301,6 +322,7 @@ void setup_generate(const Command& program) {
   command.flag("--stream", arguments.stream,
                "feed the audio in steps of 80 ms and answer frame by frame");
   add_sampling_options(command, arguments.sampling);
+  add_text_options(command, arguments);
 }
 
 }  // namespace s2s::run

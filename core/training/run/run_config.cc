@@ -15,6 +15,7 @@
 #include "run/described_model.h"
 #include "s2s/data/duplex_data.h"
 #include "s2s/foreign_text.h"
+#include "s2s/kinds/model.h"
 #include "s2s/kinds/optimizer.h"
 #include "s2s/kinds/schedule.h"
 #include "train/run_options.h"
@@ -110,6 +111,29 @@ void try_build(const Registries& registries, const std::string& kind, const Conf
   }
 }
 
+/// Data sets without a name are read by the data component that the model names.
+void name_data_of_model(const Registries& registries, Config& config) {
+  const Config* const type = config.find_path("model.type");
+  Config* const data = config.find("data");
+  if (type == nullptr || !type->is_scalar() || data == nullptr || !data->is_map()) return;
+  const char* name = nullptr;
+  try {
+    name = registries.get<Model>(type->text(), *type, "model.type").data;
+  } catch (const Error&) {
+    return;  // the check reports it
+  }
+  if (name == nullptr) return;
+  for (const char* key : {"train_ds", "validation_ds"}) {
+    Config* const block = data->find(key);
+    if (block == nullptr || !block->is_map() || block->find("name") != nullptr) continue;
+    Origin origin;
+    origin.source = "default of model.type: " + type->text();
+    Config node = Config::scalar(name);
+    node.set_origin(std::move(origin));
+    (*block)["name"] = std::move(node);
+  }
+}
+
 }  // namespace
 
 RunConfig::RunConfig(const ConfigArguments& arguments, RunPurpose purpose,
@@ -184,6 +208,7 @@ RunSchema RunConfig::schema(RunPurpose purpose, const RunProgram& program) const
       for (const auto& [id, file] : host_->scan().owners) {
         if (id.kind == "llm") llms.push_back(id.name);
       }
+      name_data_of_model(registries_, read);
       program.translate(llms, read, findings, notes);
     };
   }

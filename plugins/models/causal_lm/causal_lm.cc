@@ -181,13 +181,50 @@ Batch CausalLm::probe_batch(const ProbeBatch& shape) {
   return batch;
 }
 
+namespace {
+
+/// [P, N] int64 of rows with different lengths, -1 behind.
+at::Tensor padded_rows(const std::vector<std::vector<int64_t>>& rows, int64_t width) {
+  const at::Tensor out = at::full({static_cast<int64_t>(rows.size()), width}, -1, at::kLong);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto length = static_cast<int64_t>(rows[i].size());
+    out[static_cast<int64_t>(i)].narrow(0, 0, length).copy_(at::tensor(rows[i], at::kLong));
+  }
+  return out;
+}
+
+std::vector<int64_t> ids_of(const at::Tensor& row) {
+  const at::Tensor real = row.masked_select(row.ge(0)).to(at::kCPU, at::kLong).contiguous();
+  const auto* const id = real.const_data_ptr<int64_t>();
+  return {id, id + real.numel()};
+}
+
+}  // namespace
+
+/// Answers to `prompts` [P, L] (-1 behind), as one batch.
+std::map<std::string, at::Tensor> CausalLm::decoded_references(
+    const std::map<std::string, at::Tensor>& inputs) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor& prompts_PL = inputs.at("prompts");
+  std::vector<PromptEmbeddings> prompts;
+  for (int64_t row = 0; row < prompts_PL.size(0); ++row) {
+    const std::vector<int64_t> ids = ids_of(prompts_PL[row]);
+    const at::Tensor ids_1T = at::tensor(ids, at::kLong).to(prompts_PL.device()).unsqueeze(0);
+    prompts.push_back({llm_->embed(ids_1T).squeeze(0), ids});
+  }
+  TextDecoding decoding;
+  decoding.max_new_tokens = inputs.at("new").numel();
+  decoding.end_tokens = ids_of(inputs.at("end"));
+  const auto answers = decode_text(*llm_, prompts, decoding);
+  decoding.num_beams = 3;
+  const auto beams = decode_text(*llm_, prompts, decoding);
+  return {{"tokens", padded_rows(answers, decoding.max_new_tokens)},
+          {"beams", padded_rows(beams, decoding.max_new_tokens)}};
+}
+
 std::map<std::string, at::Tensor> CausalLm::reference_outputs(
     const std::map<std::string, at::Tensor>& inputs, bool training) {
-  if (!training) {
-    Sampler greedy{SamplingOptions()};
-    const at::Tensor& prompt_BP = inputs.at("prompt");
-    return {{"tokens", generate_tokens(*llm_, prompt_BP, inputs.at("new").numel(), greedy)}};
-  }
+  if (!training) return decoded_references(inputs);
   Batch batch;
   batch.text_BT = inputs.at("ids");
   batch.text_labels_BT = inputs.at("labels");

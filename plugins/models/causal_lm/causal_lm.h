@@ -49,7 +49,7 @@ class CausalLm : public Model,
   Backbone& language_model() override { return *llm_; }
   std::map<std::string, at::Tensor> reference_outputs(
       const std::map<std::string, at::Tensor>& inputs, bool training) override;
-  std::vector<std::string> decoded_outputs() const override { return {"tokens"}; }
+  std::vector<std::string> decoded_outputs() const override { return {"tokens", "beams"}; }
   std::vector<TextAnswer> continue_prompts(const std::vector<TextPrompt>& prompts,
                                            const TextGenerationOptions& options,
                                            const SamplingOptions& sampling) override;
@@ -63,6 +63,8 @@ class CausalLm : public Model,
     at::Tensor labels_N;  // int64; -100: not predicted
   };
   Predictions predict(const Batch& batch);
+  std::map<std::string, at::Tensor> decoded_references(
+      const std::map<std::string, at::Tensor>& inputs);
   HeadWeight head();
   std::vector<int64_t> end_tokens(const TextGenerationOptions& options) const;
 

@@ -1,0 +1,36 @@
+#pragma once
+// Parts of `generate`.
+
+#include <string>
+#include <vector>
+
+#include "s2s/kinds/model_capabilities.h"
+#include "s2s/nn/token_sampling.h"
+#include "s2s_run/config/config_arguments.h"
+
+namespace s2s::run {
+
+struct GenerateArguments {
+  ConfigArguments config;
+  std::string checkpoint;
+  std::vector<std::string> inputs;
+  std::vector<std::string> prompts;
+  std::string output;
+  int64_t channel = 0;
+  int64_t batch_size = 8;
+  bool stream = false;
+  bool force = false;
+  SamplingOptions sampling;
+  TextGenerationOptions text;
+};
+
+/// Throws [usage/arguments]: what a model of `type` needs to answer.
+[[noreturn]] void throw_no_input(const std::string& type, const std::string& needed);
+
+/// Continues the prompts of --prompt and of the files of --input. Prints each answer, and writes
+/// answers.jsonl to --output if that is given.
+/// Errors: [usage/arguments], [data/prompt], [io/exists].
+void answer_prompts(const GenerateArguments& arguments, const std::string& type,
+                    TextGenerator& model);
+
+}  // namespace s2s::run
