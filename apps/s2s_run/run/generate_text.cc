@@ -70,9 +70,9 @@ TextPrompt encoded(const std::string& text, const Tokenizer& tokenizer) {
 }
 
 /// Writes answers.jsonl, a line per answer as soon as it is there.
-class Answers {
+class AnswerLines {
  public:
-  Answers(const std::string& folder, bool force) {
+  AnswerLines(const std::string& folder, bool force) {
     if (folder.empty()) return;
     path_ = (fs::path(folder) / "answers.jsonl").string();
     require_new({path_}, force);
@@ -116,7 +116,7 @@ void answer_prompts(const GenerateArguments& arguments, const std::string& type,
   for (const std::string& prompt : prompts) {
     encoded_prompts.push_back(encoded(prompt, model.tokenizer()));
   }
-  Answers answers(arguments.output, arguments.force);
+  AnswerLines answers(arguments.output, arguments.force);
   const auto step = static_cast<size_t>(arguments.batch_size);
   for (size_t begin = 0; begin < prompts.size(); begin += step) {
     const size_t end = std::min(begin + step, prompts.size());

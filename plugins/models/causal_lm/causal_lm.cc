@@ -75,11 +75,9 @@ BatchWeight CausalLm::weigh(const Batch& batch) {
 CausalLm::Predictions CausalLm::predict(const Batch& batch) {
   const int64_t width = batch.text_BT.size(1);
   SequenceInfo info;
-  std::vector<DocumentSpan> spans;
   at::Tensor ids_BT = batch.text_BT;
   if (!batch.documents.empty()) {
-    spans = documents_in_one_row(batch);
-    info.documents = &spans;
+    info.documents = std::make_shared<const std::vector<DocumentSpan>>(documents_in_one_row(batch));
     ids_BT = ids_BT.reshape({1, -1});
   }
   const at::Tensor hidden = (*llm_)(llm_->embed(ids_BT), info);

@@ -77,7 +77,7 @@ struct SequenceInfo {
   at::Tensor mask_BT;
   /// Packed documents of the only row (B is 1), in order and without gaps. Attention does not cross
   /// them, and positions begin at 0 in each. Null: a document per row. Not with a cache.
-  const std::vector<DocumentSpan>* documents = nullptr;
+  std::shared_ptr<const std::vector<DocumentSpan>> documents;
   at::Tensor document_begins;  // [documents + 1] int32, on devices; filled by the backbone
 };
 
