@@ -74,6 +74,24 @@ TEST_CASE("NeMo's parts of a model are read, or answered with what to write") {
   CHECK_FALSE(has(found, "in model.lr_scheduler"));
 }
 
+TEST_CASE("augmentations of NeMo's speech-to-text data set are answered by name") {
+  const s2s::test::TemporaryFolder folder;
+  const std::string path =
+      folder.write("nemo.yaml",
+                   "model: {type: duplex_stt, force_align_user_text: true, eos_token: </s>}\n"
+                   "data: {use_noise_aug: true, noise_min_snr: 5, early_interruption_prob: 0.1,\n"
+                   "       word_align_position: right}\n");
+  const CommandResult found = run_cli("config check " + path);
+  CAPTURE(found.output);
+  CHECK(found.exit_code == 3);
+  for (const char* part :
+       {"'use_noise_aug' in data", "'noise_min_snr' in data", "'early_interruption_prob' in data",
+        "augmentation", "s2s does not align", "write tokens: {bos: ID, eos: ID, pad: ID}"}) {
+    CHECK_MESSAGE(has(found, part), part);
+  }
+  CHECK_FALSE(has(found, "word_align_position"));
+}
+
 TEST_CASE("what has no twin here ends in one message that says what to write") {
   const CommandResult keys = check(
       "{name: fsdp, stage: 2, sharding_strategy: HYBRID_SHARD, cpu_offload: true, tp_size: 2, "

@@ -260,3 +260,30 @@ TEST_CASE("a model without codec or tokenizer says so when they are needed") {
   CHECK_THROWS_WITH_AS(speech_of(*model).tokenizer(), doctest::Contains("[model/no-tokenizer]"),
                        Error);
 }
+
+TEST_CASE("shifts move the text channel and leave the control codes of the agent's voice") {
+  DuplexFixture f;
+  const Batch batch = make_batch({12});
+  Batch silent = batch;  // the text has left the channel, its marks are in the codes
+  silent.target_tokens_BT = at::zeros_like(batch.target_tokens_BT);
+  silent.codes_BKT = batch.codes_BKT.clone();
+  silent.codes_BKT.select(2, 1).fill_(20);
+  silent.codes_BKT.select(2, 4).fill_(21);
+  const auto expected = losses(*f.model(), silent);
+  const auto shifted = losses(*f.model(R"("delay_text_channel_by": 12)"), batch);
+  for (const auto& [name, value] : expected) CHECK(shifted.at(name) == near(value));
+  const double text = losses(*f.model(), batch).at("text_loss");
+  CHECK(losses(*f.model(R"("delay_text_channel_by": 0)"), batch).at("text_loss") == text);
+  CHECK(losses(*f.model(R"("delay_text_eos_by": 2)"), batch).at("text_loss") != near(text));
+}
+
+TEST_CASE("the user's words can be predicted later than they are in the data") {
+  DuplexFixture f;
+  const Batch batch = make_batch({12});
+  Batch later = batch;
+  later.source_tokens_BT = at::constant_pad_nd(batch.source_tokens_BT, {2, -2}, 0);
+  const std::string user = R"("user_text": {"enabled": true})";
+  const auto expected = losses(*f.model(user), later);
+  const auto shifted = losses(*f.model(user + R"(, "delay_source_text_by": 2)"), batch);
+  CHECK(shifted.at("user_text_loss") == near(expected.at("user_text_loss")));
+}

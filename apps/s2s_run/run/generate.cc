@@ -122,11 +122,16 @@ Answer whole(AnswersSpeech& model, const at::Tensor& audio_S) {
   const int64_t frames = out.token_lens_B.item<int64_t>();
   const at::Tensor tokens = out.tokens_text_BT[0].narrow(0, 0, frames).cpu().contiguous();
   answer.text_tokens.assign(tokens.data_ptr<int64_t>(), tokens.data_ptr<int64_t>() + frames);
+  if (!out.audio_BS.defined()) {  // the model has no voice
+    answer.codes_TK = at::empty({0, 0}, at::kLong);
+    return answer;
+  }
   answer.codes_TK = out.tokens_audio_BTK[0].narrow(0, 0, frames).cpu();
   answer.audio_S = out.audio_BS[0].narrow(0, 0, out.audio_lens_B.item<int64_t>()).cpu();
   return answer;
 }
 
+/// wav: "" for an answer without a voice.
 nlohmann::ordered_json to_json(const std::string& input, const std::string& wav,
                                const Answer& answer, const AnswersSpeech& model, double audio_s) {
   const at::Tensor codes = answer.codes_TK.contiguous();
@@ -136,7 +141,7 @@ nlohmann::ordered_json to_json(const std::string& input, const std::string& wav,
     codes_TK.emplace_back(row, row + codes.size(1));
   }
   return {{"input", input},
-          {"output", wav},
+          {"output", wav.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(wav)},
           {"text", model.tokenizer().decode(answer.text_tokens)},
           {"text_tokens", answer.text_tokens},
           {"audio_tokens", codes_TK},
@@ -157,7 +162,7 @@ void print_answer(const HeardRecording& heard, const std::string& text, const st
   } else {
     fmt::print("  text:   \"{}\"\n", printable_name(text));
   }
-  fmt::print("  speech: {}\n", printable_name(wav));
+  if (!wav.empty()) fmt::print("  speech: {}\n", printable_name(wav));
 }
 
 void print_costs(const Answer& answer, double audio_s) {
@@ -209,9 +214,10 @@ void answer_all(const GenerateArguments& arguments, AnswersSpeech& model, at::De
     const double audio_s =
         static_cast<double>(heard_S.size(0)) / static_cast<double>(model.source_sample_rate_hz());
     const Answer answer = arguments.stream ? stream(model, heard_S) : whole(model, heard_S);
-    const std::string wav = wav_name(i, inputs[i].path);
-    const std::string file = (fs::path(arguments.output) / wav).string();
-    write_wave(file, answer.audio_S, model.answer_sample_rate_hz());
+    const bool has_voice = model.answer_sample_rate_hz() > 0;
+    const std::string wav = has_voice ? wav_name(i, inputs[i].path) : "";
+    const std::string file = has_voice ? (fs::path(arguments.output) / wav).string() : "";
+    if (has_voice) write_wave(file, answer.audio_S, model.answer_sample_rate_hz());
     const auto line = to_json(inputs[i].path, wav, answer, model, audio_s);
     lines << line.dump() << std::endl;
     if (!lines) throw write_error(answers.string(), "cannot write", errno);

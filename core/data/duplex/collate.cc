@@ -13,6 +13,10 @@
 namespace s2s {
 namespace {
 
+// NeMo's MCQ_VAL_PROMPT, letter for letter: its models answer to this text.
+constexpr const char* kQuestionPrompt =
+    "Answer the following multiple choice question with an explanation for the answer.";
+
 /// The sequence as one dialogue on its own clock.
 std::vector<Supervision> merged_turns(const CutSequence& sequence, double frame_length_s) {
   std::vector<Supervision> turns;
@@ -102,6 +106,46 @@ std::pair<at::Tensor, at::Tensor> collate_tokens(const std::vector<LoadedRow>& r
   return {tokens_BT, at::tensor(lengths, at::kLong)};
 }
 
+std::vector<int64_t> user_channel(const std::vector<Supervision>& turns,
+                                  const DuplexDataOptions& data, const FrameGrid& grid,
+                                  const Tokenizer& tokenizer, TokenChannelCounts& counts) {
+  if (data.user_text == "word_end") {
+    return build_word_channel(turns, data.input_roles, grid, data.user_text_delay, tokenizer,
+                              &counts);
+  }
+  if (data.user_text == "stamped") {
+    const StampedWords words{data.word_align_position == "right", data.prepend_word_space};
+    return build_stamped_channel(turns, data.input_roles, grid, words, tokenizer, &counts);
+  }
+  return build_token_channel(turns, data.input_roles, grid, tokenizer, &counts);
+}
+
+/// The ids of a cut's system prompt between BOS and EOS.  Source: NeMo collate_system_prompt.
+std::vector<int64_t> prompt_of(const Cut& cut, const DuplexDataOptions& data,
+                               const Tokenizer& tokenizer) {
+  std::string text = cut.custom_text("system_prompt").value_or("");
+  if (text.empty() && data.add_mcq_val_prompt) text = kQuestionPrompt;
+  if (text.empty()) return {};
+  std::vector<int64_t> ids{tokenizer.special_ids().bos};
+  for (const int64_t id : tokenizer.encode(text)) ids.push_back(id);
+  ids.push_back(tokenizer.special_ids().eos);
+  return ids;
+}
+
+/// Adds what only some batches have.
+void add_others(const std::vector<LoadedRow>& rows, int64_t pad, Batch& batch) {
+  const auto any = [&rows](const auto& has) { return std::any_of(rows.begin(), rows.end(), has); };
+  if (any([](const LoadedRow& row) { return !row.text.prompt_tokens.empty(); })) {
+    std::tie(batch.others["prompt_tokens"], batch.others["prompt_token_lens"]) =
+        collate_tokens(rows, &SequenceText::prompt_tokens, pad);
+  }
+  if (any([](const LoadedRow& row) { return row.text.is_asr; })) {
+    std::vector<int64_t> is_asr;
+    for (const LoadedRow& row : rows) is_asr.push_back(row.text.is_asr ? 1 : 0);
+    batch.others["task_is_asr"] = at::tensor(is_asr, at::kLong);
+  }
+}
+
 }  // namespace
 
 std::string CutSequence::id() const {
@@ -126,11 +170,9 @@ SequenceText make_sequence_text(const CutSequence& sequence, const BatchSpec& sp
                                  &text.target_counts, long_text)
           : build_token_channel(turns, data.output_roles, grid, tokenizer, &text.target_counts,
                                 long_text);
-  text.source_tokens =
-      data.user_text == "word_end"
-          ? build_word_channel(turns, data.input_roles, grid, data.user_text_delay, tokenizer,
-                               &text.source_counts)
-          : build_token_channel(turns, data.input_roles, grid, tokenizer, &text.source_counts);
+  text.source_tokens = user_channel(turns, data, grid, tokenizer, text.source_counts);
+  text.prompt_tokens = prompt_of(*sequence.parts.front().cut, data, tokenizer);
+  text.is_asr = sequence.parts.front().cut->custom_text("task") == "asr";
   bool first = true;
   for (const Supervision& turn : turns) {
     const bool is_agent = contains(data.output_roles, turn.speaker);
@@ -149,6 +191,7 @@ LoadedRow load_row(const CutSequence& sequence, const BatchSpec& spec, const Tok
   LoadedRow row{sequence.id(), make_sequence_text(sequence, spec, tokenizer), {}, {}};
   row.source_S =
       load_audio(sequence, spec, spec.data.source_sample_rate, &AudioLoader::source, loader);
+  if (!spec.data.agent_audio) return row;
   row.target_S =
       load_audio(sequence, spec, spec.data.target_sample_rate, &AudioLoader::target, loader);
   return row;
@@ -163,8 +206,11 @@ Batch collate_rows(std::vector<LoadedRow> rows, int64_t pad) {
       collate_tokens(rows, &SequenceText::source_tokens, pad);
   std::tie(batch.source_audio_BS, batch.source_audio_lens_B) =
       collate_audio(rows, &LoadedRow::source_S);
-  std::tie(batch.target_audio_BS, batch.target_audio_lens_B) =
-      collate_audio(rows, &LoadedRow::target_S);
+  if (rows.front().target_S.defined()) {
+    std::tie(batch.target_audio_BS, batch.target_audio_lens_B) =
+        collate_audio(rows, &LoadedRow::target_S);
+  }
+  add_others(rows, pad, batch);
   for (LoadedRow& row : rows) {
     batch.target_texts.push_back(std::move(row.text.target_text));
     batch.turns.push_back(std::move(row.text.turns));

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cuts/cuts_errors.h"
+#include "duplex/time_marks.h"
 
 namespace s2s {
 namespace {
@@ -39,6 +40,15 @@ Error no_alignment(const Cut& cut, const Supervision& turn, const std::string& o
                   cut.place(), turn.id, option, option.substr(0, option.find(':'))));
 }
 
+Error time_marks(const Cut& cut, const Supervision& turn) {
+  return data_error(
+      "data/time-marks",
+      fmt::format("{}: the text of the turn '{}' has time marks, but not two for each word: '{}'; "
+                  "expected '<|0|> hello <|4|> <|5|> there <|9|>', or no marks; fix the text, or "
+                  "set data.user_text: turn",
+                  cut.place(), turn.id, turn.text.value_or("")));
+}
+
 std::vector<std::string> speakers_of(const Cut& cut) {
   std::vector<std::string> speakers;
   for (const Supervision& turn : cut.supervisions) {
@@ -65,6 +75,10 @@ void check_turns(const Cut& cut, const DuplexDataOptions& options, bool allow_no
       findings.add(cuts_errors::turn_time(cut.place(), turn, "it begins before the cut"));
     }
     if (!turn.text) findings.add(no_text(cut, turn));
+    if (options.user_text == "stamped" && contains(options.input_roles, turn.speaker)) {
+      const data::MarkedText text = data::read_time_marks(turn.text.value_or(""));
+      if (text.has_marks() && !text.is_complete()) findings.add(time_marks(cut, turn));
+    }
     if (!turn.words().empty() || !turn.text || clean_text(*turn.text).empty()) continue;
     if (options.user_text == "word_end" && contains(options.input_roles, turn.speaker)) {
       findings.add(no_alignment(cut, turn, "user_text: word_end"));
@@ -102,8 +116,10 @@ void DuplexDataOptions::visit(OptionVisitor& v) {
   v("input_roles", input_roles, "names of the user speakers");
   v("output_roles", output_roles, "names of the agent speakers");
   v("user_text", user_text,
-    "placement of user text: whole turns from their start, or each word after its end",
-    one_of({"turn", "word_end"}));
+    "placement of user text: whole turns from their start, each word after its end, or each word "
+    "at "
+    "the time marks in the text, clipped to the turn (NeMo's speech-to-text data set)",
+    one_of({"turn", "word_end", "stamped"}));
   v("user_text_delay", user_text_delay, "frames between the end of a user word and its tokens",
     between(0, 1000));
   v("agent_text", agent_text,
@@ -116,6 +132,15 @@ void DuplexDataOptions::visit(OptionVisitor& v) {
     "agent text that is longer than its turn: keep it after the end of the turn (NeMo), drop the "
     "rest, or stop with an error",
     one_of({"keep", "drop", "error"}));
+  v("word_align_position", word_align_position,
+    "where a word stands between its time marks (user_text: stamped)", one_of({"left", "right"}));
+  v("prepend_word_space", prepend_word_space,
+    "encode words after the first with a space in front (user_text: stamped)");
+  v("add_mcq_val_prompt", add_mcq_val_prompt,
+    "give cuts without a system prompt NeMo's prompt for multiple choice questions");
+  v("agent_audio", agent_audio,
+    "load the agent's audio (custom.target_audio); false: for models without a voice, cuts need "
+    "none");
   v("allow_commands", allow_commands,
     "also run shell commands that data files contain (pipe:, sources of type command); commands in "
     "the configuration itself always run");
@@ -131,7 +156,7 @@ void check_duplex_cut(const Cut& cut, const DuplexDataOptions& options, bool all
                       Findings& findings) {
   const bool has_audio = cut.recording || cut.padding || !cut.tracks.empty();
   if (!has_audio) findings.add(cuts_errors::no_recording(cut));
-  if (cut.find_recording("target_audio") == nullptr) {
+  if (options.agent_audio && cut.find_recording("target_audio") == nullptr) {
     findings.add(cuts_errors::no_target(cut));
   }
   check_turns(cut, options, allow_no_turns, findings);

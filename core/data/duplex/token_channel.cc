@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "duplex/time_marks.h"
 #include "s2s/data/duplex_data.h"
 #include "s2s/data/frames.h"
 
@@ -99,14 +100,6 @@ size_t space_bytes(const std::string& text, size_t i) {
   return space ? 3 : 0;
 }
 
-/// Length of a time mark "<|digits|>" at `text[i]`, or 0.
-size_t time_mark_bytes(const std::string& text, size_t i) {
-  if (text.compare(i, 2, "<|") != 0) return 0;
-  size_t end = i + 2;
-  while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
-  return end > i + 2 && text.compare(end, 2, "|>") == 0 ? end + 2 - i : 0;
-}
-
 }  // namespace
 
 TokenChannelCounts& TokenChannelCounts::operator+=(const TokenChannelCounts& other) {
@@ -124,7 +117,7 @@ std::string clean_text(const std::string& text) {
   std::string result;
   bool space_before = false;
   for (size_t i = 0; i < text.size();) {
-    if (const size_t mark = time_mark_bytes(text, i); mark > 0) {
+    if (const size_t mark = data::time_mark_bytes(text, i); mark > 0) {
       i += mark;
     } else if (const size_t space = space_bytes(text, i); space > 0) {
       space_before = true;

@@ -34,13 +34,16 @@ Batch first_row(const Batch& batch) {
     return values.narrow(0, 0, 1).narrow(1, 0, lens_B[0].item<int64_t>()).clone();
   };
   row.source_audio_BS = cut_off(batch.source_audio_BS, batch.source_audio_lens_B);
-  row.target_audio_BS = cut_off(batch.target_audio_BS, batch.target_audio_lens_B);
+  if (batch.target_audio_BS.defined()) {
+    row.target_audio_BS = cut_off(batch.target_audio_BS, batch.target_audio_lens_B);
+    row.target_audio_lens_B = batch.target_audio_lens_B.narrow(0, 0, 1).clone();
+  }
   row.target_tokens_BT = cut_off(batch.target_tokens_BT, batch.target_token_lens_B);
   row.source_tokens_BT = cut_off(batch.source_tokens_BT, batch.source_token_lens_B);
   row.source_audio_lens_B = batch.source_audio_lens_B.narrow(0, 0, 1).clone();
-  row.target_audio_lens_B = batch.target_audio_lens_B.narrow(0, 0, 1).clone();
   row.target_token_lens_B = batch.target_token_lens_B.narrow(0, 0, 1).clone();
   row.source_token_lens_B = batch.source_token_lens_B.narrow(0, 0, 1).clone();
+  for (const auto& [name, tensor] : batch.others) row.others[name] = tensor.narrow(0, 0, 1).clone();
   row.ids = {batch.ids.front()};
   row.target_texts = {batch.target_texts.front()};
   row.turns = {batch.turns.front()};

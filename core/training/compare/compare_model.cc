@@ -96,8 +96,11 @@ void clip_gradients(const std::vector<NamedTensor>& parameters, double max_norm)
   }
 }
 
+/// The losses of the first optimizer steps [N], each before its update.
+constexpr const char* kLosses = "losses";
+
 /// Runs optimizer steps on the single batch of the file, and compares the weights after the steps
-/// that the file lists.
+/// that the file lists, and the losses of the steps.
 class Steps {
  public:
   Steps(const CompareJob& job, Model& model, RunsReferences& runs, const TensorMap& inputs)
@@ -118,8 +121,9 @@ class Steps {
     if (clip != nullptr && !clip->is_null()) max_norm_ = clip->as_double("gradient_clip_val");
   }
 
-  /// The first step uses the existing gradients.
-  void run(Comparison& comparison) {
+  /// The first step uses the existing gradients, of `loss`.
+  void run(const at::Tensor& loss, Comparison& comparison) {
+    losses_ = {loss.detach()};
     int64_t done = 0;
     for (const auto& [steps, expected] : job_.reference.after) {
       for (; done < steps; ++done) step(done);
@@ -130,13 +134,21 @@ class Steps {
                        it == ours.end() ? at::Tensor() : it->second, tensor);
       }
     }
+    const at::Tensor expected = job_.reference.output(kLosses);
+    if (!expected.defined()) return;
+    for (; done < expected.numel(); ++done) step(done);
+    const auto count = std::min(losses_.size(), static_cast<size_t>(expected.numel()));
+    comparison.add(std::string("output/") + kLosses,
+                   at::stack(at::TensorList(losses_.data(), count)), expected);
   }
 
  private:
   void step(int64_t done) {
     if (done > 0) {
       for (const NamedTensor& parameter : trained_) parameter.tensor->mutable_grad().reset();
-      runs_.reference_outputs(inputs_, true).at("loss").backward();
+      const at::Tensor loss = runs_.reference_outputs(inputs_, true).at("loss");
+      losses_.push_back(loss.detach());
+      loss.backward();
     }
     if (max_norm_ > 0) clip_gradients(trained_, max_norm_);
     const double base = optimizer_->base_learning_rate();
@@ -151,6 +163,7 @@ class Steps {
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Schedule> schedule_;
   double max_norm_ = 0;
+  std::vector<at::Tensor> losses_;
 };
 
 void add_outputs(const CompareJob& job, const TensorMap& actual,
@@ -178,6 +191,7 @@ void compare_model(const CompareJob& job, Comparison& comparison) {
   std::vector<std::string> decoded, trained;
   const std::vector<std::string> of_decoding = runs.decoded_outputs();
   for (const auto& [name, tensor] : file.outputs) {
+    if (name == kLosses) continue;  // of all steps
     const bool is_decoded =
         std::find(of_decoding.begin(), of_decoding.end(), name) != of_decoding.end();
     (is_decoded ? decoded : trained).push_back(name);
@@ -191,10 +205,12 @@ void compare_model(const CompareJob& job, Comparison& comparison) {
   model->train(true);
   const TensorMap outputs = runs.reference_outputs(inputs, true);
   add_outputs(job, outputs, trained, comparison);
-  if (file.grads.empty() && file.after.empty()) return;
-  outputs.at("loss").backward();
+  const bool has_steps = !file.after.empty() || file.output(kLosses).defined();
+  if (file.grads.empty() && !has_steps) return;
+  const at::Tensor loss = outputs.at("loss");
+  loss.backward();
   compare_grads(*model, names, file.grads, comparison);
-  if (!file.after.empty()) Steps(job, *model, runs, inputs).run(comparison);
+  if (has_steps) Steps(job, *model, runs, inputs).run(loss, comparison);
 }
 
 }  // namespace s2s

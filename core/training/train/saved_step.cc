@@ -20,11 +20,28 @@ constexpr const char* kStep = "s2s.step";  // metadata: one JSON object
 std::string text_of(double value) { return fmt::format("{}", value); }
 double number_of(const json& text) { return std::stod(text.get<std::string>()); }
 
+constexpr const char* kOthers = "others/";  // in front of the names of Batch::others
+
+json to_json(const std::vector<DocumentSpan>& documents) {
+  json spans = json::array();
+  for (const DocumentSpan& span : documents) {
+    spans.push_back({span.row, span.begin, span.length});
+  }
+  return spans;
+}
+
+std::vector<DocumentSpan> documents_of(const json& spans) {
+  std::vector<DocumentSpan> documents;
+  for (const json& span : spans) documents.push_back({span.at(0), span.at(1), span.at(2)});
+  return documents;
+}
+
 json to_json(const SavedStep& step) {
-  json ids = json::array(), texts = json::array();
+  json ids = json::array(), texts = json::array(), documents = json::array();
   for (const Batch& batch : step.batches) {
     ids.push_back(batch.ids);
     texts.push_back(batch.target_texts);
+    documents.push_back(to_json(batch.documents));
   }
   return {{"step", step.step},
           {"reason", step.reason},
@@ -39,7 +56,8 @@ json to_json(const SavedStep& step) {
           {"weights_problem", step.weights_problem},
           {"data_state", step.data_state},
           {"ids", ids},
-          {"target_texts", texts}};
+          {"target_texts", texts},
+          {"documents", documents}};
 }
 
 SavedStep from_json(const json& object) {
@@ -62,6 +80,9 @@ SavedStep from_json(const json& object) {
   }
   for (size_t i = 0; i < step.batches.size(); ++i) {
     step.batches[i].target_texts = object.at("target_texts").at(i).get<std::vector<std::string>>();
+    if (object.contains("documents")) {
+      step.batches[i].documents = documents_of(object.at("documents").at(i));
+    }
   }
   return step;
 }
@@ -73,16 +94,21 @@ std::string tensor_name(size_t batch, const std::string& name) {
 }  // namespace
 
 std::vector<std::pair<std::string, at::Tensor*>> named_tensors(Batch& batch) {
-  return {{"source_audio_BS", &batch.source_audio_BS},
-          {"source_audio_lens_B", &batch.source_audio_lens_B},
-          {"target_audio_BS", &batch.target_audio_BS},
-          {"target_audio_lens_B", &batch.target_audio_lens_B},
-          {"target_tokens_BT", &batch.target_tokens_BT},
-          {"target_token_lens_B", &batch.target_token_lens_B},
-          {"source_tokens_BT", &batch.source_tokens_BT},
-          {"source_token_lens_B", &batch.source_token_lens_B},
-          {"codes_BKT", &batch.codes_BKT},
-          {"code_lens_B", &batch.code_lens_B}};
+  std::vector<std::pair<std::string, at::Tensor*>> named = {
+      {"source_audio_BS", &batch.source_audio_BS},
+      {"source_audio_lens_B", &batch.source_audio_lens_B},
+      {"target_audio_BS", &batch.target_audio_BS},
+      {"target_audio_lens_B", &batch.target_audio_lens_B},
+      {"target_tokens_BT", &batch.target_tokens_BT},
+      {"target_token_lens_B", &batch.target_token_lens_B},
+      {"source_tokens_BT", &batch.source_tokens_BT},
+      {"source_token_lens_B", &batch.source_token_lens_B},
+      {"codes_BKT", &batch.codes_BKT},
+      {"code_lens_B", &batch.code_lens_B},
+      {"text_BT", &batch.text_BT},
+      {"text_labels_BT", &batch.text_labels_BT}};
+  for (auto& [name, tensor] : batch.others) named.emplace_back(kOthers + name, &tensor);
+  return named;
 }
 
 void write_saved_step(const std::string& path, const SavedStep& step) {
@@ -108,6 +134,10 @@ SavedStep read_saved_step(const std::string& path) {
     throw_no_saved_step(path, error.what());
   }
   for (size_t i = 0; i < step.batches.size(); ++i) {
+    const std::string others = tensor_name(i, kOthers);
+    for (const auto& [name, entry] : file.entries()) {
+      if (name.starts_with(others)) step.batches[i].others[name.substr(others.size())];
+    }
     for (const auto& [name, tensor] : named_tensors(step.batches[i])) {
       const std::string full = tensor_name(i, name);
       if (file.contains(full)) *tensor = file.tensor(full).clone();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "s2s/data/label_prep.h"
 #include "s2s/model_parts.h"
 #include "s2s/nn/perception.h"
 #include "s2s/options.h"
@@ -98,6 +99,7 @@ struct DuplexOptions {
   std::string loss_normalization = "global";
   bool mask_padding = true;
   TokenLossWeights token_loss_weight;
+  TextShiftOptions text_shifts;
   double silence_keep = 1;
   double embed_audio_tokens_std = 1;
   double text_embedding_scale = 1;
@@ -121,6 +123,7 @@ struct DuplexOptions {
       one_of({"global", "local"}));
     v("mask_padding", mask_padding, "exclude padded frames from the loss (NeMo: false)");
     v("token_loss_weight", token_loss_weight, "weights of the text labels");
+    text_shifts.visit(v);
     v("silence_keep", silence_keep,
       "fraction of frames outside the agent's turns that count in the audio loss", between(0, 1));
     v("embed_audio_tokens_std", embed_audio_tokens_std,

@@ -48,12 +48,19 @@ PreparedBatch TrainingStep::prepare(const Batch& batch, EncoderOutput heard) {
   const at::Tensor tokens_BT = fit_width(batch.target_tokens_BT, width, ids.pad);
   out.channels =
       make_channels(tokens_BT, codes_BTK.narrow(1, 0, width).to(at::kLong), ids, m_.speech_);
+  if (m_.options_.text_shifts.any_of_agent()) {
+    // Only the text moves. The control codes mark where the agent's voice begins and ends.
+    const at::Tensor moved_BT = shift_agent_text(tokens_BT, m_.options_.text_shifts, ids);
+    out.channels.text_in_BT = moved_BT.narrow(1, 0, width - 1);
+    out.channels.text_labels_BT = moved_BT.narrow(1, 1, width - 1);
+  }
   out.input_lens_B = out.heard.lengths_B - 1;
   out.valid_lens_B = at::minimum(out.heard.lengths_B, code_lens_B) - 1;
   // Audio labels are delayed by one frame, so the frame of a label is the one before its column.
   out.turn_mask_BT = agent_turn_mask(tokens_BT, ids).narrow(1, 0, width - 1);
   if (m_.user_text_ && batch.source_tokens_BT.defined()) {
-    out.user_labels_BT = fit_width(batch.source_tokens_BT, width, ids.pad);
+    out.user_labels_BT = shift_user_text(fit_width(batch.source_tokens_BT, width, ids.pad),
+                                         m_.options_.text_shifts, ids);
   }
   return out;
 }

@@ -28,6 +28,10 @@ struct DuplexDataOptions {
   std::string agent_text = "turn";
   int64_t agent_text_lead = 2;
   std::string long_text = "keep";
+  std::string word_align_position = "left";
+  bool prepend_word_space = true;
+  bool add_mcq_val_prompt = false;
+  bool agent_audio = true;
   bool allow_commands = false;
   double command_timeout_s = 600;
 
@@ -97,6 +101,23 @@ std::vector<int64_t> build_word_channel(const std::vector<Supervision>& supervis
                                         const Tokenizer& tokenizer,
                                         TokenChannelCounts* counts = nullptr);
 
+/// Where a word's ids stand between its time marks, if it has fewer ids than frames.
+struct StampedWords {
+  bool at_end = false;         // the last id at the end mark; false: the first at the start mark
+  bool prepends_space = true;  // words after the first are encoded with a space in front
+};
+
+/// Text channel [T] whose turns are clipped: BOS and the ids from the frame of the turn's start, as
+/// many as there are frames in the turn, and EOS at the frame of its end. If the text has two time
+/// marks for each word ("<|12|> word <|15|>", in frames of 80 ms from the start of the turn), the
+/// word's ids stand between them. A turn without frames has an EOS only.
+/// Source: NeMo duplex_stt_dataset.py _build_token_channel.
+std::vector<int64_t> build_stamped_channel(const std::vector<Supervision>& supervisions,
+                                           const std::vector<std::string>& roles,
+                                           const FrameGrid& grid, const StampedWords& words,
+                                           const Tokenizer& tokenizer,
+                                           TokenChannelCounts* counts = nullptr);
+
 /// A cut and the frame of the sequence at which it begins.
 struct SequencePart {
   const Cut* cut = nullptr;
@@ -125,6 +146,8 @@ struct BatchSpec {
 struct SequenceText {
   std::vector<int64_t> target_tokens;
   std::vector<int64_t> source_tokens;
+  std::vector<int64_t> prompt_tokens;  // BOS, the cut's system prompt, EOS; empty without one
+  bool is_asr = false;                 // the cut's task is "asr"
   std::string target_text;
   std::vector<Turn> turns;
   TokenChannelCounts target_counts;
@@ -134,7 +157,7 @@ struct SequenceText {
 SequenceText make_sequence_text(const CutSequence& sequence, const BatchSpec& spec,
                                 const Tokenizer& tokenizer);
 
-/// One loaded row of a batch. Audio is float32 [S].
+/// One loaded row of a batch. Audio is float32 [S]; target_S is undefined without agent_audio.
 struct LoadedRow {
   std::string id;
   SequenceText text;
@@ -143,7 +166,8 @@ struct LoadedRow {
 /// Errors: those of loading audio.
 LoadedRow load_row(const CutSequence& sequence, const BatchSpec& spec, const Tokenizer& tokenizer,
                    AudioLoader& loader);
-/// Pads rows to the longest: audio with zeros, tokens with `pad`.
+/// Pads rows to the longest: audio with zeros, tokens with `pad`. If a row has a prompt, `others`
+/// has prompt_tokens [B, P] and prompt_token_lens [B]; if a row's task is ASR, task_is_asr [B].
 Batch collate_rows(std::vector<LoadedRow> rows, int64_t pad);
 
 /// Loads all rows and pads them. Errors: those of loading audio.

@@ -1,0 +1,19 @@
+#pragma once
+// Errors of the duplex speech-to-text model.
+
+#include <string>
+
+namespace s2s::stt {
+
+/// [model/no-tokenizer]: text is needed, but the model has no tokenizer.
+[[noreturn]] void throw_no_tokenizer();
+/// [model/no-user-text]: predict_user_text without the user's text channel in the batch.
+[[noreturn]] void throw_no_user_text();
+/// [model/packed-text]: a row of text data has several documents.
+[[noreturn]] void throw_packed_text();
+/// [model/user-turn-token]: the text of a user turn token has no ids.
+[[noreturn]] void throw_user_turn_token(const std::string& key, const std::string& text);
+/// [model/forced-turns]: force_turn_taking without predict_user_text.
+[[noreturn]] void throw_forced_turns();
+
+}  // namespace s2s::stt
