@@ -81,7 +81,7 @@ void TensorSplit::cut(const PlannedParameter& parameter, at::Tensor& member,
   const int64_t rank = mesh_.tensor().rank(), size = mesh_.tensor().size();
   TensorPlacement share;
   share.sizes = parameter.sizes;
-  DimShard part{split_dim(style, own_name), vocabulary_groups(plan, parameter.module)};
+  DimShard part{split_dim(style, own_name), stacked_parts(plan, parameter.module)};
   share.copies = part.dim < 0 ? size : parameter.copies;
   part.part = rank / share.copies;
   part.num_parts = size / share.copies;
@@ -126,7 +126,7 @@ void TensorSplit::prepare_hooks(Block& model, const ShardPlan& plan) {
       if (row.style != Style::kVocab) continue;
       const at::Tensor* const table = direct_parameter(block, "weight");
       S2S_ASSERT(table != nullptr, "a vocabulary's block has a weight");
-      const int64_t groups = vocabulary_groups(plan, path);
+      const int64_t groups = stacked_parts(plan, path);
       add_table(hook, block, shares_.at(table).sizes[0] / groups, groups);
       const bool is_head = std::any_of(plan.heads.begin(), plan.heads.end(), [&](const HeadRow& h) {
         return path_matches(h.module, path);

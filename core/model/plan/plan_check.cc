@@ -96,11 +96,12 @@ class PlanCheck {
     std::map<std::tuple<int, int64_t, int64_t>, std::vector<std::string>> bad;
     for (const PlannedParameter& parameter : planned_.parameters) {
       if (parameter.rows.empty()) continue;
-      const Style style = plan_.rows[parameter.rows.front()].style;
-      const int dim = split_dim(style, parameter.name);
-      if (dim < 0 || style == Style::kVocab) continue;
+      const TensorRow& row = plan_.rows[parameter.rows.front()];
+      const int dim = split_dim(row.style, parameter.name);
+      if (dim < 0 || row.style == Style::kVocab) continue;
       const bool has_dim = static_cast<size_t>(dim) < parameter.sizes.size();
-      const int64_t size = has_dim ? parameter.sizes[static_cast<size_t>(dim)] : 1;
+      const int64_t all = has_dim ? parameter.sizes[static_cast<size_t>(dim)] : 1;
+      const int64_t size = dim == 0 ? all / row.stacked : all;
       const int64_t parts = inputs_.mesh.tensor / parameter.copies;
       if (size % parts != 0) bad[{dim, size, parts}].push_back(parameter.name);
     }

@@ -56,7 +56,7 @@ void place(PlannedParameter& parameter, const std::string& own_name, const Shard
   parameter.copies = plan.copies(row, mesh);
   parameter.tensor_sizes =
       split_sizes(parameter.sizes, split_dim(row.style, own_name), mesh.tensor / parameter.copies,
-                  vocabulary_groups(plan, parameter.module));
+                  stacked_parts(plan, parameter.module));
 }
 
 std::string innermost_unit(const std::set<std::string>& units, const std::string& module) {
@@ -88,9 +88,12 @@ int split_dim(Style style, const std::string& parameter_name) {
   return is_bias ? -1 : 1;
 }
 
-int64_t vocabulary_groups(const ShardPlan& plan, const std::string& module) {
+int64_t stacked_parts(const ShardPlan& plan, const std::string& module) {
   for (const HeadRow& head : plan.heads) {
     if (path_matches(head.module, module)) return std::max<int64_t>(1, head.groups);
+  }
+  for (const TensorRow& row : plan.rows) {
+    if (row.stacked > 1 && path_matches(row.module, module)) return row.stacked;
   }
   return 1;
 }

@@ -28,8 +28,9 @@ struct PlannedParameter {
 /// Returns the dim that a style splits over the tensor axis, or -1. A rowwise bias is not split.
 int split_dim(Style style, const std::string& parameter_name);
 
-/// Returns how many vocabularies form dim 0 of a module: the groups of a head, otherwise 1.
-int64_t vocabulary_groups(const ShardPlan& plan, const std::string& module);
+/// Returns how many parts of equal size form dim 0 of a module: the groups of a head, the stacked
+/// parts of a row, otherwise 1.
+int64_t stacked_parts(const ShardPlan& plan, const std::string& module);
 
 /// Returns how many tensor ranks hold the same parameter and compute only a partial gradient of it,
 /// because each sees only some positions or heads. The partial gradients must be summed. 1: the

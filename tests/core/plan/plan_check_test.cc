@@ -94,6 +94,17 @@ TEST_CASE("plan check reports splits and numbers that do not divide, with the si
               "that works: 4 (sizes that work: 1, 2, 4)"});
 }
 
+TEST_CASE("the tensor axis must divide each part of a stacked weight") {
+  PlannedLayers model;
+  ShardPlan plan = good_plan();
+  plan.divisors = {};
+  plan.rows[3].stacked = 2;
+  CHECK(findings(model, plan, on_tensor(4)).empty());
+  CHECK(findings(model, plan, on_tensor(8)).front() ==
+        "[plan/indivisible] 'layers.0..2.up.bias' dim 0 = 12 is not divisible by "
+        "tensor_parallel = 8; sizes that work: 1, 2, 3, 4, 6, 12");
+}
+
 TEST_CASE("a row may be held by several ranks where the axis is larger than the number it names") {
   PlannedLayers model;
   ShardPlan plan = good_plan();

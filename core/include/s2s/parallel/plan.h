@@ -38,6 +38,9 @@ struct TensorRow {
   /// Name of a divisor whose parts (key/value heads) may be replicated on several ranks, if the
   /// tensor axis is a multiple of it; "": the tensor axis must divide it.
   std::string repeats = "";
+  /// Parts of equal size that a colwise weight consists of, one above the other (gate and value in
+  /// one matrix). Each rank has its share of every part.
+  int64_t stacked = 1;
 };
 
 /// Modules that are one sharded unit each.

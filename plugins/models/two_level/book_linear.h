@@ -1,0 +1,53 @@
+#pragma once
+// Linear maps with one matrix per codebook, and the cross entropy of their logits. Shape letters: N
+// frames, K codebooks, V vocabulary.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "s2s/kinds/model.h"
+#include "s2s/nn/block.h"
+#include "s2s/nn/vocabulary.h"
+
+namespace s2s::two_level {
+
+/// Maps position t of each row with the matrix of book `first` + t: [N, T, in] -> [N, T, out].
+/// weight [books, out, in], or [books, in, out] when the source stores the inputs first.
+class BookLinear : public BlockOf<int64_t> {
+ public:
+  enum class Order { kOutputsFirst, kInputsFirst };
+  BookLinear(int64_t books, int64_t in, int64_t out, Init init, Order order = Order::kOutputsFirst);
+  ~BookLinear() override;
+  at::Tensor weight;
+  /// One head per book. For logits: reads the weight without calling the hook.
+  std::vector<HeadWeight> heads();
+
+ protected:
+  at::Tensor forward(const at::Tensor& x_NTI, int64_t first) override;
+
+ private:
+  Order order_;
+};
+
+/// What the books of frames are predicted from, and what they should be.
+struct BookLabels {
+  at::Tensor states_NKH;  // book k of a frame from its position k
+  at::Tensor labels_NK;   // int64, of the vocabulary also where the weight is 0
+  at::Tensor weights_NK;  // float32
+};
+
+/// Sum over books and frames of weight * cross entropy. Undefined heads are an assertion.
+at::Tensor book_loss_sum(const BookLabels& books, const std::vector<HeadWeight>& heads);
+
+/// Adds `name`_loss and `name`_accuracy, and the same of each book (`name`_loss_K), as sums over
+/// frames whose weight is not 0. `first`: the number of the first book, for the names.
+void add_book_metrics(const BookLabels& books, const std::vector<HeadWeight>& heads,
+                      const std::string& name, int64_t first, MetricSums& sums);
+
+/// Adds the sums of loss and accuracy of one head.
+/// Shapes: x [N, H], labels [N] int64, weights [N] float32.
+void add_head_metrics(const at::Tensor& x_NH, const HeadWeight& head, const at::Tensor& labels_N,
+                      const at::Tensor& weights_N, const std::string& name, MetricSums& sums);
+
+}  // namespace s2s::two_level

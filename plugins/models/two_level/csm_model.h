@@ -1,0 +1,100 @@
+#pragma once
+// CsmModel: a backbone over text and frames of codes predicts book 0 of the next frame, and a depth
+// decoder the other books, one after the other. Results follow transformers'
+// CsmForConditionalGeneration. Shape letters: B batch, T positions, K codebooks, H hidden of the
+// backbone, C hidden of the depth decoder, N frames that train the depth decoder.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "book_linear.h"
+#include "csm_options.h"
+#include "s2s/kinds/model_capabilities.h"
+#include "s2s/nn/decoder.h"
+
+namespace s2s::two_level {
+
+struct CsmParts {
+  std::unique_ptr<Codec> codec;          // null when batches contain codes
+  const Tokenizer* tokenizer = nullptr;  // null when batches contain rows
+  int64_t text_bos = -1, text_eos = -1;  // -1: none
+  double frame_length_s = 0.08;
+};
+
+/// Rows of text and frames. A position is a frame where the mask is true, else a text id.
+struct CsmRows {
+  at::Tensor text_BT, frames_BTK, mask_BT;
+  at::Tensor labels_BTK;  // codes, -100: ignored
+};
+
+/// A Llama without embedding and head.
+class CsmDecoder : public Decoder {
+ public:
+  explicit CsmDecoder(DecoderSpec spec);
+  ShardPlan configure_model(const MeshShape& mesh) const override;
+};
+
+class CsmModel : public Model, public HasCodec, public RunsReferences, public MakesProbeBatches {
+ public:
+  CsmModel(CsmOptions options, CsmParts parts, const std::string& path);
+  ~CsmModel() override;
+
+  BatchWeight weigh(const Batch& batch) override;
+  LossTerms training_loss(const Batch& batch, const StepContext& context) override;
+  MetricSums evaluate(const Batch& batch) override;
+  std::vector<std::string> metric_names() const override;
+  ShardPlan configure_model(const MeshShape& mesh) const override;
+  NameMap checkpoint_names() const override;
+  Codec& codec() override;
+  std::map<std::string, at::Tensor> reference_outputs(
+      const std::map<std::string, at::Tensor>& inputs, bool training) override;
+  std::vector<std::string> decoded_outputs() const override;
+  Batch probe_batch(const ProbeBatch& shape) override;
+
+  /// The next `count` frames [B, count, K] behind rows without padding, greedily.
+  at::Tensor continue_rows(const CsmRows& rows, int64_t count);
+
+ protected:
+  std::unique_ptr<WeightSource> initial_values() override;
+
+ private:
+  /// What the depth decoder is trained on.
+  struct DepthBatch {
+    at::Tensor states_NH;  // of the positions before the frames
+    at::Tensor codes_NK;   // with -100 where unknown
+  };
+  struct Divisors {
+    double first = 0, later = 0;
+  };
+  CsmRows rows_of(const Batch& batch);
+  CsmRows rows_from(const std::map<std::string, at::Tensor>& inputs,
+                    const std::string& prefix) const;
+  CsmRows spoken_rows(const Batch& batch);
+  at::Tensor embed_frames(const at::Tensor& frames_BTK);
+  at::Tensor embed(const CsmRows& rows);
+  DepthBatch depth_batch(const CsmRows& rows, const at::Tensor& hidden_BTH) const;
+  /// States of the positions that predict books 1 to K - 1, [N, K - 1, C].
+  at::Tensor depth_states(const DepthBatch& batch);
+  BookLabels later_labels(const DepthBatch& batch, const at::Tensor& states_NKC) const;
+  BookLabels first_labels(const CsmRows& rows, const at::Tensor& hidden_BTH) const;
+  LossTerms losses(const CsmRows& rows, const at::Tensor& hidden_BTH, const DepthBatch& depth,
+                   const at::Tensor& states_NKC, const Divisors& divisors);
+  Divisors class_divisors(const CsmRows& rows) const;
+  at::Tensor next_frame(const at::Tensor& state_BH);
+
+  CsmOptions options_;
+  CsmParts parts_;
+  CsmDecoder backbone_;
+  Embedding embed_text_tokens_;
+  std::unique_ptr<Embedding> backbone_codes_;  // null when tied
+  Embedding codes_;                            // of the depth decoder, and of the backbone if tied
+  Linear lm_head_;
+  CsmDecoder depth_;
+  Linear projector_;
+  BookLinear codebooks_head_;
+  std::vector<NamedTensor> own_;  // tensors of CSM's checkpoints
+};
+
+}  // namespace s2s::two_level

@@ -1,0 +1,172 @@
+// CSM's training step: rows of a batch, losses.
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "csm_model.h"
+#include "s2s/nn/losses.h"
+#include "streams.h"
+#include "two_level_errors.h"
+
+namespace s2s::two_level {
+
+CsmRows CsmModel::rows_from(const std::map<std::string, at::Tensor>& inputs,
+                            const std::string& prefix) const {
+  CsmRows rows;
+  rows.frames_BTK = inputs.at(prefix + "frames").to(at::kLong);
+  const auto text = inputs.find(prefix + "text");
+  const auto mask = inputs.find(prefix + "mask");
+  const auto labels = inputs.find(prefix + "labels");
+  const at::Tensor every_BT = at::ones_like(rows.frames_BTK.select(2, 0), at::kBool);
+  rows.mask_BT = mask == inputs.end() ? every_BT : mask->second.to(at::kBool);
+  rows.text_BT = text == inputs.end() ? at::zeros_like(rows.frames_BTK.select(2, 0))
+                                      : text->second.to(at::kLong);
+  if (labels != inputs.end()) rows.labels_BTK = labels->second.to(at::kLong);
+  return rows;
+}
+
+CsmRows CsmModel::spoken_rows(const Batch& batch) {
+  if (parts_.tokenizer == nullptr) throw no_tokenizer_error();
+  const auto [codes_BKT, lengths_B] = agent_codes(batch, parts_.codec.get());
+  check_books("codes", codes_BKT, options_.num_codebooks);
+  std::vector<at::Tensor> text, frames, mask, labels;
+  int64_t width = 0;
+  for (int64_t b = 0; b < codes_BKT.size(0); ++b) {
+    std::vector<int64_t> ids =
+        parts_.tokenizer->encode(batch.target_texts.at(static_cast<size_t>(b)));
+    if (parts_.text_bos >= 0) ids.insert(ids.begin(), parts_.text_bos);
+    if (parts_.text_eos >= 0) ids.push_back(parts_.text_eos);
+    const auto told = static_cast<int64_t>(ids.size());
+    const int64_t spoken = lengths_B[b].item<int64_t>();
+    const at::Tensor codes_TK = codes_BKT[b].narrow(1, 0, spoken).t();
+    const at::Tensor end_1K =
+        at::full({1, codes_TK.size(1)}, options_.codebook_eos_token_id, codes_TK.options());
+    const at::Tensor no_codes = at::zeros({told, codes_TK.size(1)}, codes_TK.options());
+    at::Tensor text_T = at::full({told + spoken + 1}, options_.audio_token_id, at::kLong);
+    text_T.narrow(0, 0, told).copy_(at::tensor(ids, at::kLong));
+    text_T[told + spoken].fill_(options_.audio_eos_token_id);
+    text.push_back(text_T.to(codes_TK.device()));
+    frames.push_back(at::cat({no_codes, codes_TK, end_1K}));
+    mask.push_back(at::arange(told + spoken + 1, codes_TK.options()).ge(told));
+    labels.push_back(at::cat({at::full_like(no_codes, -100), codes_TK, end_1K}));
+    width = std::max(width, told + spoken + 1);
+  }
+  const auto padded = [width](const std::vector<at::Tensor>& rows, double fill) {
+    std::vector<at::Tensor> equal;
+    for (const at::Tensor& row : rows) {
+      std::vector<int64_t> pad(static_cast<size_t>(2 * row.dim()), 0);
+      pad.back() = width - row.size(0);
+      equal.push_back(at::constant_pad_nd(row, pad, fill));
+    }
+    return at::stack(equal);
+  };
+  return {padded(text, 0), padded(frames, 0), padded(mask, 0), padded(labels, -100)};
+}
+
+CsmRows CsmModel::rows_of(const Batch& batch) {
+  if (batch.others.count("frames") == 0) return spoken_rows(batch);
+  CsmRows rows = rows_from(batch.others, "");
+  check_books("frames", rows.frames_BTK.transpose(1, 2), options_.num_codebooks);
+  if (!rows.labels_BTK.defined()) {
+    rows.labels_BTK = rows.frames_BTK.masked_fill(rows.mask_BT.logical_not().unsqueeze(-1), -100);
+  }
+  return rows;
+}
+
+CsmModel::Divisors CsmModel::class_divisors(const CsmRows& rows) const {
+  const at::Tensor counted = rows.labels_BTK.narrow(1, 1, rows.labels_BTK.size(1) - 1).ne(-100);
+  const double all = counted.sum().item<double>();
+  const double first = counted.select(2, 0).sum().item<double>();
+  // Books of frames that train the depth decoder: every counted label but those of book 0.
+  return {first, all - first};
+}
+
+LossTerms CsmModel::losses(const CsmRows& rows, const at::Tensor& hidden_BTH,
+                           const DepthBatch& depth, const at::Tensor& states_NKC,
+                           const Divisors& divisors) {
+  const at::Tensor backbone_loss =
+      book_loss_sum(first_labels(rows, hidden_BTH), {lm_head_.head()}) /
+      std::max(divisors.first, 1.0);
+  const at::Tensor depth_loss =
+      book_loss_sum(later_labels(depth, states_NKC), codebooks_head_.heads()) /
+      std::max(divisors.later, 1.0);
+  LossTerms terms;
+  terms.parts = {{"backbone_loss", backbone_loss.detach()}, {"depth_loss", depth_loss.detach()}};
+  terms.total =
+      backbone_loss * options_.backbone_loss_weight + depth_loss * options_.depth_loss_weight;
+  return terms;
+}
+
+LossTerms CsmModel::training_loss(const Batch& batch, const StepContext& context) {
+  const CsmRows rows = rows_of(batch);
+  Divisors divisors{context.loss_frames,
+                    context.loss_frames * static_cast<double>(options_.num_codebooks - 1)};
+  if (options_.as_transformers()) {
+    const auto micro_batches = static_cast<double>(context.micro_batches);
+    divisors = class_divisors(rows);
+    divisors = {divisors.first * micro_batches, divisors.later * micro_batches};
+  } else if (context.loss_frames <= 0) {
+    const auto frames = static_cast<double>(weigh(batch).frames * context.micro_batches);
+    divisors = {frames, frames * static_cast<double>(options_.num_codebooks - 1)};
+  }
+  const at::Tensor hidden_BTH = backbone_(embed(rows), SequenceInfo{});
+  const DepthBatch depth = depth_batch(rows, hidden_BTH);
+  return losses(rows, hidden_BTH, depth, depth_states(depth), divisors);
+}
+
+MetricSums CsmModel::evaluate(const Batch& batch) {
+  const at::NoGradGuard no_grad;
+  const CsmRows rows = rows_of(batch);
+  const at::Tensor hidden_BTH = backbone_(embed(rows), SequenceInfo{});
+  const DepthBatch depth = depth_batch(rows, hidden_BTH);
+  MetricSums sums;
+  const BookLabels first = first_labels(rows, hidden_BTH);
+  add_head_metrics(first.states_NKH.select(1, 0), lm_head_.head(), first.labels_NK.select(1, 0),
+                   first.weights_NK.select(1, 0), "backbone", sums);
+  add_book_metrics(later_labels(depth, depth_states(depth)), codebooks_head_.heads(), "depth", 1,
+                   sums);
+  return sums;
+}
+
+std::vector<std::string> CsmModel::metric_names() const {
+  std::vector<std::string> names = {"backbone_loss", "backbone_accuracy"};
+  add_book_names("depth", 1, options_.num_codebooks - 1, names);
+  return names;
+}
+
+BatchWeight CsmModel::weigh(const Batch& batch) {
+  BatchWeight weight;
+  if (batch.others.count("frames") != 0) {
+    const at::Tensor labels_BTK = rows_of(batch).labels_BTK;
+    weight.padded_frames = labels_BTK.size(0) * labels_BTK.size(1);
+    weight.frames =
+        labels_BTK.select(2, 0).narrow(1, 1, labels_BTK.size(1) - 1).ne(-100).sum().item<int64_t>();
+  } else {
+    const CodeCount codes =
+        count_agent_codes(batch, parts_.codec ? parts_.codec->shape() : CodecShape{});
+    weight.padded_frames = batch_rows(batch) * (codes.width + 1);
+    for (const int64_t length : codes.lengths) weight.frames += length + 1;  // and the end
+  }
+  weight.tokens = weight.frames * options_.num_codebooks;
+  weight.audio_s = static_cast<double>(weight.frames) * parts_.frame_length_s;
+  return weight;
+}
+
+Batch CsmModel::probe_batch(const ProbeBatch& shape) {
+  const auto frames =
+      std::max<int64_t>(1, std::llround(std::ceil(shape.duration_s / parts_.frame_length_s)));
+  const int64_t told = std::max<int64_t>(1, shape.tokens);
+  Batch batch;
+  batch.others["text"] =
+      at::randint(options_.text_vocab_size, {shape.rows, told + frames}, at::kLong);
+  batch.others["frames"] = at::randint(
+      options_.vocab_size, {shape.rows, told + frames, options_.num_codebooks}, at::kLong);
+  batch.others["mask"] = at::arange(told + frames).ge(told).expand({shape.rows, -1}).contiguous();
+  batch.ids.assign(static_cast<size_t>(shape.rows), "random");
+  return batch;
+}
+
+}  // namespace s2s::two_level

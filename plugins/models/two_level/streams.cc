@@ -1,0 +1,93 @@
+#include "streams.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include "s2s/nn/full_precision.h"
+#include "two_level_errors.h"
+
+namespace s2s::two_level {
+namespace {
+
+std::string sizes_text(const at::Tensor& x) {
+  std::string text;
+  for (const int64_t size : x.sizes()) text += (text.empty() ? "" : ", ") + std::to_string(size);
+  return "[" + text + "]";
+}
+
+std::vector<int64_t> values_of(const at::Tensor& x_B) {
+  const at::Tensor host = x_B.to(at::kCPU, at::kLong).contiguous();
+  return {host.const_data_ptr<int64_t>(), host.const_data_ptr<int64_t>() + host.numel()};
+}
+
+}  // namespace
+
+std::pair<at::Tensor, at::Tensor> agent_codes(const Batch& batch, Codec* codec) {
+  if (batch.codes_BKT.defined()) {
+    return {batch.codes_BKT.to(at::kLong), batch.code_lens_B.to(at::kLong)};
+  }
+  if (codec == nullptr) throw no_codec_error("the codes of the agent's audio");
+  const at::NoGradGuard no_grad;
+  const FullPrecision full_precision;
+  return codec->encode(batch.target_audio_BS, batch.target_audio_lens_B);
+}
+
+void check_books(const std::string& name, const at::Tensor& codes_BKT, int64_t books) {
+  if (codes_BKT.dim() == 3 && codes_BKT.size(1) == books && codes_BKT.size(2) > 0) return;
+  throw streams_error(name, sizes_text(codes_BKT),
+                      "[rows, " + std::to_string(books) + ", frames], at least one frame");
+}
+
+CodeCount count_codes(const at::Tensor& audio_BS, const at::Tensor& lengths_B,
+                      const CodecShape& shape) {
+  if (shape.samples_per_frame == 0) throw no_codec_error("the codes of audio");
+  const auto frames = [&](int64_t samples) {
+    return (samples + shape.samples_per_frame - 1) / shape.samples_per_frame;
+  };
+  CodeCount count{frames(audio_BS.size(1)), values_of(lengths_B)};
+  for (int64_t& length : count.lengths) length = frames(length);
+  return count;
+}
+
+CodeCount count_agent_codes(const Batch& batch, const CodecShape& shape) {
+  if (!batch.codes_BKT.defined()) {
+    return count_codes(batch.target_audio_BS, batch.target_audio_lens_B, shape);
+  }
+  return {batch.codes_BKT.size(2), values_of(batch.code_lens_B)};
+}
+
+int64_t batch_rows(const Batch& batch) {
+  return batch.codes_BKT.defined() ? batch.codes_BKT.size(0) : batch.target_audio_BS.size(0);
+}
+
+at::Tensor fit_columns(const at::Tensor& x_BT, int64_t width, int64_t fill) {
+  const int64_t lack = width - x_BT.size(1);
+  return lack > 0 ? at::constant_pad_nd(x_BT, {0, lack}, fill) : x_BT.narrow(1, 0, width);
+}
+
+at::Tensor before(const at::Tensor& lengths_B, int64_t width) {
+  return at::arange(width, lengths_B.options()).unsqueeze(0).lt(lengths_B.unsqueeze(1));
+}
+
+std::vector<std::string> texts_of(const at::Tensor& text_BT, const at::Tensor& lengths_B,
+                                  const Tokenizer& tokenizer) {
+  const std::vector<int64_t> lengths = values_of(lengths_B);
+  std::vector<std::string> texts;
+  for (size_t b = 0; b < lengths.size(); ++b) {
+    const at::Tensor row_T = text_BT[static_cast<int64_t>(b)];
+    texts.push_back(tokenizer.decode(values_of(row_T.narrow(0, 0, lengths[b]))));
+  }
+  return texts;
+}
+
+void add_book_names(const std::string& name, int64_t first, int64_t books,
+                    std::vector<std::string>& names) {
+  for (const char* kind : {"_loss", "_accuracy"}) {
+    names.push_back(name + kind);
+    for (int64_t k = first; k < first + books; ++k) {
+      names.push_back(name + kind + "_" + std::to_string(k));
+    }
+  }
+}
+
+}  // namespace s2s::two_level

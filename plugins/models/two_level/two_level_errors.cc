@@ -1,0 +1,50 @@
+#include "two_level_errors.h"
+
+namespace s2s::two_level {
+
+Error ffn_dim_error(const std::string& path, int64_t value) {
+  return config_error("model/ffn-dim", path + " is " + std::to_string(value) +
+                                           ", but its rows are a gate and a value of equal width\n"
+                                           "  expected: an even number");
+}
+
+Error codec_books_error(const std::string& codec, int64_t books, int64_t size, int64_t model_books,
+                        int64_t model_size) {
+  return config_error(
+      "model/codec-books",
+      "model.codec '" + codec + "' has " + std::to_string(books) + " codebooks of " +
+          std::to_string(size) + " codes, but the model has " + std::to_string(model_books) +
+          " of " + std::to_string(model_size) +
+          "\n  expected: the codec that the model was trained with, or for a new model "
+          "num_codebooks and audio_vocab_size (csm: vocab_size) of the codec");
+}
+
+Error no_codec_error(const std::string& what) {
+  return config_error("model/no-codec",
+                      "this model was built without a codec and cannot get " + what +
+                          "\n  expected: model.codec.name, or a data source with codes\n"
+                          "  see: s2s-run plugin list --kind codec");
+}
+
+Error no_tokenizer_error() {
+  return config_error("model/no-tokenizer",
+                      "this model was built without a tokenizer and can neither read nor write "
+                      "text\n  expected: model.tokenizer.name and .path\n"
+                      "  see: s2s-run plugin list --kind tokenizer");
+}
+
+Error kyutai_weights_error(const std::string& path, const std::vector<std::string>& problems) {
+  std::string list;
+  for (const std::string& problem : problems) list += "\n  " + problem;
+  return config_error("model/kyutai-weights",
+                      "'" + path + "' has Kyutai's names, but not the tensors of this model:" +
+                          list + "\n  expected: the config.json that belongs to these weights");
+}
+
+Error streams_error(const std::string& name, const std::string& sizes,
+                    const std::string& expected) {
+  return data_error("model/streams", "'" + name + "' of the batch has the sizes " + sizes +
+                                         "\n  expected: " + expected);
+}
+
+}  // namespace s2s::two_level

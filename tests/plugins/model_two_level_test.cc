@@ -1,0 +1,258 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "common/capabilities.h"
+#include "common/places.h"
+#include "common/temporary_folder.h"
+#include "core/duplex/table_tokenizer.h"
+#include "plugins/built_plugins.h"
+#include "plugins/two_level/two_level_fixture.h"
+#include "s2s/error.h"
+#include "s2s/nn/token_sampling.h"
+#include "s2s/nn/weights.h"
+#include "weights/safetensors.h"
+
+using namespace s2s;
+using namespace s2s::test;
+
+namespace {
+
+struct Fixture {
+  BuiltPlugins plugins;
+  TableTokenizer tokenizer;
+  Config data = parse_json(
+      R"({"frame_length": 0.08, "source_sample_rate": 16000, "target_sample_rate": 16000})",
+      "data");
+
+  /// Both are maps, `base` without its end; `keys` wins.
+  std::unique_ptr<Model> make(const std::string& base, const std::string& keys = "{}",
+                              bool with_tokenizer = true) {
+    Config node = parse_json(base + "}", "test.json");
+    const Config more = parse_json(keys, "test.json");
+    for (const auto& [key, value] : more.entries()) node[key] = value;
+    ModelContext context;
+    context.path = "model";
+    context.data = &data;
+    context.base_dir = source_dir();
+    context.tokenizer = with_tokenizer ? &tokenizer : nullptr;
+    auto model = plugins.create<Model>(node, context);
+    model->materialize(at::kCPU, at::kFloat, 3);
+    return model;
+  }
+
+  std::string id_of(const std::function<void()>& act) {
+    try {
+      act();
+    } catch (const Error& error) {
+      return error.id();
+    }
+    return "";
+  }
+};
+
+constexpr const char* kMelCodec = R"({"codec": {"name": "mel_fsq", "sample_rate": 16000,
+    "num_groups": 3, "decoder_iterations": 2}, "audio_vocab_size": 1000})";
+
+double value(const at::Tensor& scalar) { return scalar.item<double>(); }
+
+TensorMap named(const TensorMap& tensors, const std::string& prefix) {
+  TensorMap found;
+  for (const auto& [name, tensor] : tensors) {
+    if (name.starts_with(prefix)) found[name.substr(prefix.size())] = tensor;
+  }
+  return found;
+}
+
+RunsReferences& runs(Model& model) {
+  return require_capability<RunsReferences>(model, "test", "run");
+}
+
+}  // namespace
+
+TEST_CASE("a folder with Kyutai's files gives the losses of Kyutai's class") {
+  Fixture fixture;
+  const std::string folder = "tests/reference/data/kyutai_moshi";
+  const auto model = fixture.make(R"({"name": "moshi", "path": ")" + folder + "\"", "{}", false);
+  const TensorMap expected = read_weights(source_dir() + "/" + folder + "/expected.safetensors");
+  const TensorMap outputs = runs(*model).reference_outputs(named(expected, "input/"), true);
+  CHECK(at::allclose(outputs.at("logits"), expected.at("output/logits"), 1e-4, 1e-5));
+  for (const char* name : {"text_loss", "depth_loss", "loss"}) {
+    CAPTURE(std::string(name));
+    CHECK(value(outputs.at(name)) ==
+          doctest::Approx(value(expected.at(std::string("output/") + name))).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("a folder as transformers saves it gives the losses of its class") {
+  Fixture fixture;
+  for (const char* name : {"moshi", "csm"}) {
+    CAPTURE(std::string(name));
+    const std::string file =
+        source_dir() + "/tests/reference/data/hf_" + name + "_next_frame.safetensors";
+    const SafetensorsFile reference = SafetensorsFile::open(file);
+    const TemporaryFolder folder;
+    TensorMap weights = reference.tensors("weights/");
+    // Parts that are not of the model: its codec, and for CSM a table that transformers may repeat.
+    const bool is_csm = std::string(name) == "csm";
+    weights[is_csm ? "codec_model.a" : "audio_encoder.a"] = at::zeros({1});
+    if (is_csm) {
+      weights["backbone_model.embed_tokens.embed_audio_tokens.weight"] =
+          weights.at("depth_decoder.model.embed_tokens.weight");
+      weights.erase("depth_decoder.model.embed_tokens.weight");
+    }
+    write_safetensors(folder / "model.safetensors", weights);
+    folder.write("config.json", reference.metadata().at("options"));
+    const auto model = fixture.make(
+        std::string(R"({"name": ")") + name + R"(", "path": ")" + folder.path().string() + "\"",
+        "{}", false);
+    const TensorMap outputs = runs(*model).reference_outputs(reference.tensors("input/"), true);
+    CHECK(value(outputs.at("loss")) ==
+          doctest::Approx(value(reference.tensor("output/loss"))).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("Kyutai's weights of another size are refused with the names of all tensors") {
+  Fixture fixture;
+  const std::string path = R"({"name": "moshi", "path": "tests/reference/data/kyutai_moshi")";
+  CHECK(fixture.id_of([&] { fixture.make(path, R"({"num_codebooks": 5})", false); }) ==
+        "model/kyutai-weights");
+}
+
+TEST_CASE("a batch with codes trains as the same streams of a reference file") {
+  Fixture fixture;
+  for (const int64_t shorter : {9, 4}) {
+    CAPTURE(shorter);
+    const Batch batch = two_level_batch({9, shorter});
+    const auto model = fixture.make(kMoshi, R"({"text_padding_weight": 1,
+        "first_codebook_weight": 1})");
+    const LossTerms terms = model->training_loss(batch, {});
+    const TensorMap outputs =
+        runs(*model).reference_outputs({{"ids", batch.target_tokens_BT},
+                                        {"moshi_codes", batch.codes_BKT},
+                                        {"user_codes", batch.others.at("user_codes")},
+                                        {"lengths", batch.code_lens_B}},
+                                       true);
+    CHECK(value(terms.total) == doctest::Approx(value(outputs.at("loss"))).epsilon(1e-6));
+    CHECK(model->weigh(batch).frames == 9 + shorter);
+    const auto metrics = model->metrics_of(model->evaluate(batch));
+    CHECK(metrics.at("text_loss") ==
+          doctest::Approx(value(terms.parts.at("text_loss"))).epsilon(1e-5));
+    // Metrics average over labels, the loss over frames: the late books lack one label per row.
+    const double frames = 9.0 + static_cast<double>(shorter);
+    CHECK(metrics.at("depth_loss") * (3 * frames - 4) / (3 * frames) ==
+          doctest::Approx(value(terms.parts.at("depth_loss"))).epsilon(1e-5));
+    for (const std::string& name : model->metric_names()) CHECK(metrics.count(name) == 1);
+  }
+}
+
+TEST_CASE("the codes of padding do not matter") {
+  Fixture fixture;
+  const auto model = fixture.make(kMoshi);
+  Batch batch = two_level_batch({9, 4});
+  const double before = value(model->training_loss(batch, {}).total);
+  for (at::Tensor codes : {batch.codes_BKT, batch.others.at("user_codes")}) {
+    codes[1].narrow(1, 4, 5).fill_(7);
+  }
+  batch.target_tokens_BT[1].narrow(0, 4, 5).fill_(7);
+  CHECK(value(model->training_loss(batch, {}).total) == doctest::Approx(before).epsilon(1e-6));
+}
+
+TEST_CASE("Moshi answers audio, each row as alone") {
+  Fixture fixture;
+  const auto model = fixture.make(kMoshi, kMelCodec);
+  int64_t clips = 0;
+  codec_of(*model).fit(
+      [&clips] { return ++clips > 3 ? at::Tensor() : at::randn({16000}, generator_of(7)) * 0.1; });
+  const at::Tensor audio = at::randn({2, 16000}, generator_of(5)) * 0.1;
+  const at::Tensor lengths = at::tensor({16000, 9000}, at::kLong);
+  AnswersSpeech& speech = speech_of(*model);
+  const Generation both = speech.generate(audio, lengths, true);
+  const Generation first = speech.generate(audio.narrow(0, 0, 1), lengths.narrow(0, 0, 1), false);
+  CHECK(at::equal(both.tokens_text_BT[0], first.tokens_text_BT[0]));
+  CHECK(at::equal(both.tokens_audio_BTK[0], first.tokens_audio_BTK[0]));
+  CHECK(both.tokens_audio_BTK.size(2) == kBooks);
+  CHECK(both.audio_BS.size(1) == both.tokens_audio_BTK.size(1) * 1280);
+  CHECK(both.text.size() == 2);
+  CHECK(speech.open_session() == nullptr);
+  SamplingOptions sampling;
+  sampling.temperature = 1;
+  speech.choose_tokens_by(sampling);
+  const Generation drawn = speech.generate(audio, lengths, false);
+  CHECK_FALSE(at::equal(drawn.tokens_text_BT, both.tokens_text_BT));
+  CHECK(at::equal(drawn.tokens_text_BT, speech.generate(audio, lengths, false).tokens_text_BT));
+}
+
+TEST_CASE("CSM makes rows of text and frames from a speech batch") {
+  Fixture fixture;
+  const auto model = fixture.make(kCsm);
+  const Batch batch = two_level_batch({5, 3});
+  // By hand: BOS, two words, EOS, the frames, and a frame of end codes.
+  std::vector<int64_t> words = fixture.tokenizer.encode("two words");
+  words.insert(words.begin(), 1);
+  words.push_back(2);
+  const auto told = static_cast<int64_t>(words.size());
+  const int64_t width = told + 6;
+  Batch rows;
+  rows.others["text"] = at::full({2, width}, 198, at::kLong);
+  rows.others["text"].narrow(1, 0, told).copy_(at::tensor(words, at::kLong));
+  rows.others["frames"] = at::zeros({2, width, kBooks}, at::kLong);
+  rows.others["mask"] = at::zeros({2, width}, at::kBool);
+  rows.others["labels"] = at::full({2, width, kBooks}, -100, at::kLong);
+  for (const auto& [row, frames] : {std::pair<int64_t, int64_t>{0, 5}, {1, 3}}) {
+    const at::Tensor codes = batch.codes_BKT[row].narrow(1, 0, frames).t();
+    rows.others["frames"][row].narrow(0, told, frames).copy_(codes);
+    rows.others["mask"][row].narrow(0, told, frames + 1).fill_(true);
+    rows.others["labels"][row].narrow(0, told, frames).copy_(codes);
+    rows.others["labels"][row].narrow(0, told + frames, 1).fill_(0);
+  }
+  CHECK(value(model->training_loss(batch, {}).total) ==
+        doctest::Approx(value(model->training_loss(rows, {}).total)).epsilon(1e-6));
+  CHECK(model->weigh(batch).frames == 10);
+  CHECK(model->weigh(rows).frames == 10);
+  const auto metrics = model->metrics_of(model->evaluate(batch));
+  CHECK(metrics.at("depth_loss") ==
+        doctest::Approx(value(model->training_loss(batch, {}).parts.at("depth_loss"))));
+  for (const std::string& name : model->metric_names()) CHECK(metrics.count(name) == 1);
+}
+
+TEST_CASE("probe batches of both models train") {
+  Fixture fixture;
+  for (const char* base : {kMoshi, kCsm}) {
+    const auto model = fixture.make(base);
+    auto& probes = require_capability<MakesProbeBatches>(*model, "test", "probe");
+    const Batch batch = probes.probe_batch({2, 0.8, 4});
+    CHECK(model->weigh(batch).frames == 20);
+    CHECK(std::isfinite(value(model->training_loss(batch, {}).total)));
+  }
+}
+
+TEST_CASE("config.json of PersonaPlex and of Moshi without keys have Moshi's published sizes") {
+  Fixture fixture;
+  for (const char* type : {"personaplex", "moshi"}) {
+    const Component<Model>& moshi = fixture.plugins.registries().get<Model>("moshi");
+    const Config options =
+        moshi.translate(parse_json(std::string(R"({"model_type": ")") + type + "\"}", "config"));
+    CHECK(options.find("hidden_size")->text() == "4096");
+    CHECK(options.find("audio_vocab_size")->text() == "2048");
+    CHECK(options.find_path("depth_decoder.ffn_dim")->text() == "5632");
+  }
+}
+
+TEST_CASE("what does not fit a model of two levels is refused") {
+  Fixture fixture;
+  CHECK(fixture.id_of([&] { fixture.make(kMoshi, R"({"ffn_dim": 49})"); }) == "model/ffn-dim");
+  CHECK(fixture.id_of([&] {
+    fixture.make(kMoshi, R"({"codec": {"name": "mel_fsq", "sample_rate": 16000}})");
+  }) == "model/codec-books");
+  const auto moshi = fixture.make(kMoshi, "{}", false);
+  CHECK(fixture.id_of([&] { codec_of(*moshi); }) == "model/no-codec");
+  CHECK(fixture.id_of([&] { speech_of(*moshi).tokenizer(); }) == "model/no-tokenizer");
+  Batch batch = two_level_batch({4, 4});
+  batch.codes_BKT = batch.codes_BKT.narrow(1, 0, 2);
+  CHECK(fixture.id_of([&] { moshi->training_loss(batch, {}); }) == "model/streams");
+  const auto csm = fixture.make(kCsm, "{}", false);
+  CHECK(fixture.id_of([&] { csm->training_loss(two_level_batch({4}), {}); }) ==
+        "model/no-tokenizer");
+}
