@@ -118,9 +118,11 @@ class Steps {
     if (clip != nullptr && !clip->is_null()) max_norm_ = clip->as_double("gradient_clip_val");
   }
 
-  /// The first step uses the existing gradients.
-  void run(Comparison& comparison) {
+  /// The first step uses the existing gradients, which are those of `loss`. Also compares
+  /// output/losses, the totals of the first steps.
+  void run(const at::Tensor& loss, Comparison& comparison) {
     int64_t done = 0;
+    losses_.push_back(loss.detach());
     for (const auto& [steps, expected] : job_.reference.after) {
       for (; done < steps; ++done) step(done);
       const TensorMap ours = export_weights(model_, model_.checkpoint_names());
@@ -130,13 +132,21 @@ class Steps {
                        it == ours.end() ? at::Tensor() : it->second, tensor);
       }
     }
+    const at::Tensor expected = job_.reference.output("losses");
+    if (!expected.defined()) return;
+    const auto count = static_cast<size_t>(expected.size(0));
+    while (losses_.size() < count) step(done++);
+    losses_.resize(count);
+    comparison.add("output/losses", at::stack(losses_), expected);
   }
 
  private:
   void step(int64_t done) {
     if (done > 0) {
       for (const NamedTensor& parameter : trained_) parameter.tensor->mutable_grad().reset();
-      runs_.reference_outputs(inputs_, true).at("loss").backward();
+      const at::Tensor loss = runs_.reference_outputs(inputs_, true).at("loss");
+      loss.backward();
+      losses_.push_back(loss.detach());
     }
     if (max_norm_ > 0) clip_gradients(trained_, max_norm_);
     const double base = optimizer_->base_learning_rate();
@@ -151,6 +161,7 @@ class Steps {
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Schedule> schedule_;
   double max_norm_ = 0;
+  std::vector<at::Tensor> losses_;  // one for each forward
 };
 
 void add_outputs(const CompareJob& job, const TensorMap& actual,
@@ -180,6 +191,7 @@ void compare_model(const CompareJob& job, Comparison& comparison) {
   for (const auto& [name, tensor] : file.outputs) {
     const bool is_decoded =
         std::find(of_decoding.begin(), of_decoding.end(), name) != of_decoding.end();
+    if (name == "losses") continue;  // of the optimizer's steps
     (is_decoded ? decoded : trained).push_back(name);
   }
   // Decode first: a training step changes the statistics of batch normalization.
@@ -191,10 +203,12 @@ void compare_model(const CompareJob& job, Comparison& comparison) {
   model->train(true);
   const TensorMap outputs = runs.reference_outputs(inputs, true);
   add_outputs(job, outputs, trained, comparison);
-  if (file.grads.empty() && file.after.empty()) return;
-  outputs.at("loss").backward();
+  const bool has_steps = !file.after.empty() || file.output("losses").defined();
+  if (file.grads.empty() && !has_steps) return;
+  const at::Tensor loss = outputs.at("loss");
+  loss.backward();
   compare_grads(*model, names, file.grads, comparison);
-  if (!file.after.empty()) Steps(job, *model, runs, inputs).run(comparison);
+  if (has_steps) Steps(job, *model, runs, inputs).run(loss, comparison);
 }
 
 }  // namespace s2s
