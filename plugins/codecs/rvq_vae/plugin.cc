@@ -1,0 +1,40 @@
+#include "s2s/plugin.h"
+
+#include "rvq_vae.h"
+#include "rvq_vae_errors.h"
+#include "s2s/nn/weights.h"
+
+namespace s2s::rvq_vae {
+namespace {
+
+std::unique_ptr<Codec> create(const Config& config, const ModelContext& context) {
+  auto options = read_options<RvqVaeOptions>(config, context.path);
+  if (!options.sample_rate && context.data != nullptr) {
+    const Config* rate = context.data->find("target_sample_rate");
+    if (rate != nullptr && !rate->is_null()) {
+      options.sample_rate = rate->as_int("data.target_sample_rate");
+    }
+  }
+  check(options, context.path);
+  if (!options.path && context.warn) context.warn(untrained(context.path));
+  const std::string weights = options.path ? resolve_path(*options.path, context.base_dir) : "";
+  return std::make_unique<RvqVae>(options, weights);
+}
+
+/// NeMo's codec_config has the same names.
+Config translate(const Config& codec_config) { return codec_config; }
+
+Component<Codec> component() {
+  return {.name = "rvq_vae",
+          .summary = "EAR-TTS's codec: a convolutional autoencoder with residual quantization",
+          .create = create,
+          .options = list_options<RvqVaeOptions>,
+          .translate = translate};
+}
+
+}  // namespace
+}  // namespace s2s::rvq_vae
+
+S2S_PLUGIN("rvq_vae", "0.1.0", "Apache-2.0", "codec:rvq_vae") {
+  registrar.add(s2s::rvq_vae::component());
+}

@@ -1,0 +1,83 @@
+#pragma once
+// Encoder and decoder of the codec: waveform to latent frames and back.
+// Shape letters: B batch, S samples, T frames, D elements of a latent, C channels, N bins.
+
+#include <memory>
+#include <vector>
+
+#include "conv_layers.h"
+#include "rvq_vae_options.h"
+
+namespace s2s::rvq_vae {
+
+/// Waveform to latents. Source: NeMo's Wav2Latent.
+class WaveEncoder : public Block {
+ public:
+  explicit WaveEncoder(const RvqVaeOptions& options);
+  ~WaveEncoder() override;
+  /// audio [B, S] float32, S a multiple of the frame -> latents [B, T, D].
+  at::Tensor operator()(const at::Tensor& audio_BS) const;
+
+ protected:
+  void reset_buffers() override;
+
+ private:
+  RvqVaeOptions options_;
+  std::unique_ptr<ConvWeights> first_;
+  std::vector<std::unique_ptr<ConvNeXt>> blocks_;    // num_blocks for each stage
+  std::vector<std::unique_ptr<ConvWeights>> downs_;  // one for each stage
+  at::Tensor window_;
+};
+
+/// Adds overlapping windowed pieces and divides by the sum of the squared windows. The samples of
+/// all calls together are those of one call with all pieces.
+class OverlapAdd {
+ public:
+  OverlapAdd(at::Tensor window, int64_t hop);
+  /// pieces [B, T, n_fft], not yet windowed -> samples [B, S] that are complete.
+  at::Tensor push(const at::Tensor& pieces_BTN);
+  /// The remaining samples [B, S]. Undefined before the first push.
+  at::Tensor finish();
+
+ private:
+  /// What the first (n_fft - hop) / 2 samples, which belong to the padding, leave of `samples`.
+  at::Tensor without_padding(const at::Tensor& samples_BS);
+
+  at::Tensor window_;
+  int64_t hop_, padding_, padding_left_;
+  at::Tensor tail_BS_, tail_weight_S_;  // n_fft - hop samples that later pieces add to
+};
+
+/// What a decoder keeps between frames.
+struct DecoderState {
+  std::vector<at::Tensor> pasts;  // by ConvNeXt block
+  std::unique_ptr<OverlapAdd> samples;
+};
+
+/// Latents to waveform. Source: NeMo's Latent2Wav.
+class WaveDecoder : public Block {
+ public:
+  explicit WaveDecoder(const RvqVaeOptions& options);
+  ~WaveDecoder() override;
+  DecoderState start() const;
+  /// latents [B, T, D] -> the complete samples [B, S]. `limit`: each window's samples are limited
+  /// to the window (NeMo's constrain_value_range).
+  at::Tensor push(const at::Tensor& latents_BTD, bool limit, DecoderState& state) const;
+  /// All frames at once: [B, T * frame].
+  at::Tensor operator()(const at::Tensor& latents_BTD, bool limit) const;
+
+ protected:
+  void reset_buffers() override;
+
+ private:
+  /// Network outputs [B, n_fft + 2, T] -> pieces [B, T, n_fft].
+  at::Tensor pieces(const at::Tensor& x_BCT) const;
+
+  RvqVaeOptions options_;
+  std::vector<std::unique_ptr<ConvWeights>> ups_;  // one for each stage
+  std::vector<std::unique_ptr<ConvNeXt>> blocks_;
+  std::unique_ptr<ConvWeights> last_;
+  at::Tensor window_;
+};
+
+}  // namespace s2s::rvq_vae
