@@ -38,6 +38,7 @@ from pathlib import Path
 
 import torch
 
+import nemo_connectors  # noqa: F401, adds cases
 import nemo_duplex_families  # noqa: F401, adds cases
 import reference_file as rf
 from nemo_duplex_cases import CASES

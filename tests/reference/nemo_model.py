@@ -19,6 +19,8 @@ from nemo.utils import logging as nemo_logging
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
+import nemo_connectors
+
 nemo_logging.setLevel(python_logging.ERROR)
 
 SPECIAL = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
@@ -77,7 +79,10 @@ def build_duplex(options: dict):
         write_tokenizer(folder, options["llm_config"]["vocab_size"], options["tokens"])
         block = json.loads(json.dumps(options["model"]))
         block["pretrained_llm"] = str(folder)
+        perception = block["perception"]
+        block["perception"] = nemo_connectors.without_ours(perception)
         model = duplex_s2s_model.DuplexS2SModel(block)
+        nemo_connectors.add_ours(model.perception, perception)
     found = (model.text_bos_id, model.text_eos_id, model.text_pad_id)
     wanted = tuple(options["tokens"][k] for k in ("bos", "eos", "pad"))
     assert found == wanted, f"special ids {found}, wanted {wanted}"

@@ -3,4 +3,4 @@
 // without s2s/data.
 
 /// Which headers a plugin, or the host, was compiled with; a part of the note's C++ ABI text.
-#define S2S_SDK_FINGERPRINT "5bc7a0d1b66f"
+#define S2S_SDK_FINGERPRINT "f867ab70af22"

@@ -51,6 +51,7 @@ std::map<std::string, at::Tensor> DuplexModel::reference_outputs(
 NameMap DuplexModel::checkpoint_names() const {
   // Our names equal NeMo's, except inside the parts.
   NameMap names;
+  names.rules = perception_.checkpoint_rules("perception");
   names.rules.push_back({"**", "**"});
   names.ignored = {"_control_codes", "perception.preprocessor.featurizer.**", "audio_codec.**"};
   if (parts_.llm->shape().tied_head) names.ignored.push_back("lm_head.weight");

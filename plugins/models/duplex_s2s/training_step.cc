@@ -262,12 +262,12 @@ BatchWeight DuplexModel::weigh(const Batch& batch) {
       ((batch.codes_BKT.defined() ? batch.codes_BKT.size(2) : batch.target_audio_BS.size(1)) +
        per_frame - 1) /
       per_frame;
-  const Encoder& encoder = perception_.encoder();
-  const int64_t width = std::min(encoder.output_width(batch.source_audio_BS.size(1)), target_width);
+  const int64_t width =
+      std::min(perception_.output_width(batch.source_audio_BS.size(1)), target_width);
   BatchWeight weight;
   weight.padded_frames = batch.size() * (width - 1);
   for (int64_t b = 0; b < batch.size(); ++b) {
-    int64_t frames = std::min(encoder.output_frames(lens_B.data_ptr<int64_t>()[b]), width);
+    int64_t frames = std::min(perception_.output_frames(lens_B.data_ptr<int64_t>()[b]), width);
     if (options_.mask_padding) {
       const int64_t agent = (target_B.data_ptr<int64_t>()[b] + per_frame - 1) / per_frame;
       frames = std::min(frames, agent);
