@@ -74,6 +74,16 @@ std::unique_ptr<Model> create(const Config& model, const ModelContext& context) 
   return assemble(std::move(options), std::move(parts));
 }
 
+std::unique_ptr<Model> create_with_decoder(const Config& model, const ModelContext& context) {
+  auto options = read_options<SpeechDecoderModelOptions>(model, context.path);
+  options.speech_decoder.check();
+  DuplexParts parts = build_parts(options, model, context);
+  parts.speech_decoder = std::make_unique<SpeechDecoder>(
+      options.speech_decoder, parts.llm->shape().hidden_size, parts.num_codebooks,
+      parts.codebook_size + SpeechIds::kCount, options.embed_audio_tokens_std);
+  return assemble(std::move(options), std::move(parts));
+}
+
 Component<Model> component() {
   return {.name = "duplex_s2s",
           .summary = "duplex model: one backbone, a text head and a flat audio head",
@@ -82,9 +92,19 @@ Component<Model> component() {
           .translate = translate_nemo};
 }
 
+Component<Model> component_with_decoder() {
+  return {.name = "duplex_s2s_speech_decoder",
+          .summary = "duplex model: one backbone, a text head and a speech decoder",
+          .create = create_with_decoder,
+          .options = list_options<SpeechDecoderModelOptions>,
+          .translate = translate_nemo_speech_decoder};
+}
+
 }  // namespace
 }  // namespace s2s::duplex
 
-S2S_PLUGIN("duplex_s2s", "0.1.0", "Apache-2.0", "model:duplex_s2s") {
+S2S_PLUGIN("duplex_s2s", "0.1.0", "Apache-2.0",
+           "model:duplex_s2s\nmodel:duplex_s2s_speech_decoder") {
   registrar.add(s2s::duplex::component());
+  registrar.add(s2s::duplex::component_with_decoder());
 }
