@@ -71,6 +71,27 @@ TEST_CASE("one check finds all that a configuration of NeMo has to say different
   }
 }
 
+TEST_CASE("a connector may name NeMo's class, and is read with the keys of that class") {
+  const TemporaryFolder folder;
+  const auto shown = [&](const std::string& adapter) {
+    write_text(folder / "nemo.yaml", "model:\n  type: duplex_s2s\n  modality_adapter: " + adapter);
+    return run_cli("config show " + (folder / "nemo.yaml"));
+  };
+  const CommandResult result = shown(
+      "{_target_: nemo.collections.speechlm2.modules.perception.QformerConnector, prompt_size: 32,"
+      " target_layer_ids: [0, 5], qformer_num_hidden_layers: 3,"
+      " encoder_config: {d_model: 512, encoder_attention_heads: 8}, llm_config: {hidden_size: 64},"
+      " rote: {dim: 512, theta: 1200, rotary_fraction: 0.2}}\n");
+  CAPTURE(result.output);
+  for (const char* const said : {"type: qformer", "prompt_size: 32", "num_hidden_layers: 3",
+                                 "num_attention_heads: 8", "enabled: true", "dim: 512"}) {
+    CHECK_MESSAGE(has(result, said), said);
+  }
+  const CommandResult unknown = shown("{_target_: acme.Connector}\n");
+  CHECK(unknown.exit_code == 3);
+  CHECK_MESSAGE(has(unknown, "[model/translate]"), unknown.output);
+}
+
 TEST_CASE(
     "a language model whose folder is not there is asked for its folder, not for its name alone") {
   const TemporaryFolder folder;

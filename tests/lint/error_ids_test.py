@@ -23,7 +23,7 @@ UNTESTED = {
     "comm/network", "comm/nccl-version", "comm/no-gpu", "install/library",
     "launch/port",
     "data/conversation", "data/extra-field", "data/nemo-manifest", "data/nemo-member",
-    "data/segments", "lora/model", "model/translate", "plugin/promises", "reference/no-input",
+    "data/segments", "lora/model", "plugin/promises", "reference/no-input",
     "reference/translate"}
 
 

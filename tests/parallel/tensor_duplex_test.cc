@@ -59,8 +59,9 @@ double largest(const Gradients& gradients) {
 
 }  // namespace
 
-TEST_CASE("the duplex model on tensor ranks learns, is judged and speaks as on one") {
-  DuplexFixture fixture;
+namespace {
+
+void compare_on_tensor_ranks(DuplexFixture& fixture, const std::string& keys) {
   const Batch batch = make_batch({14, 9});
   for (const bool is_tied : {false, true}) {
     fixture.is_tied = is_tied;
@@ -68,11 +69,11 @@ TEST_CASE("the duplex model on tensor ranks learns, is judged and speaks as on o
       CAPTURE(is_tied);
       CAPTURE(size);
       CAPTURE(split);
-      const auto whole = fixture.model(kExtras);
+      const auto whole = fixture.model(keys);
       const Answers expected = answers(*whole, batch);
       const Gradients gradients = gradients_of(*whole);
       std::vector<std::unique_ptr<Model>> models;
-      for (int64_t rank = 0; rank < size; ++rank) models.push_back(fixture.model(kExtras));
+      for (int64_t rank = 0; rank < size; ++rank) models.push_back(fixture.model(keys));
       std::vector<CollectiveLog> logs(models.size());
       Differences differences;
       const auto errors =
@@ -93,4 +94,17 @@ TEST_CASE("the duplex model on tensor ranks learns, is judged and speaks as on o
       for (const CollectiveLog& log : logs) CHECK(log.lines() == logs[0].lines());
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("the duplex model on tensor ranks learns, is judged and speaks as on one") {
+  DuplexFixture fixture;
+  compare_on_tensor_ranks(fixture, kExtras);
+}
+
+TEST_CASE("so does the duplex model with a guided speech decoder") {
+  DuplexFixture fixture;
+  fixture.type = "duplex_s2s_speech_decoder";
+  compare_on_tensor_ranks(fixture, std::string(kExtras) + ", " + kSpeechDecoder);
 }

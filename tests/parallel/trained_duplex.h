@@ -13,13 +13,17 @@ inline const TableTokenizer& table_tokenizer() {
   return kTokenizer;
 }
 
-/// keys: of the model's options. frozen: beginnings of names.
+/// keys: of the model's options. frozen: beginnings of names. change: a text of the options, and
+/// what replaces it.
 inline TrainedModel duplex(const std::string& name, bool is_tied, const std::string& keys,
-                           const std::vector<std::string>& frozen = {}) {
+                           const std::vector<std::string>& frozen = {},
+                           const std::pair<std::string, std::string>& change = {}) {
   TrainedModel trained;
   trained.name = name;
   std::string json = std::string("{") + kParts + ", " + kCodes + keys + "}";
   json.replace(json.find("TIED"), 4, is_tied ? "true" : "false");
+  if (!change.first.empty())
+    json.replace(json.find(change.first), change.first.size(), change.second);
   trained.make = [json, frozen](const Registries& registries) {
     static const Config kDataBlock = parse_json(kData, "data");
     ModelContext context;

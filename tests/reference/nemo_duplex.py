@@ -38,7 +38,9 @@ from pathlib import Path
 
 import torch
 
+import nemo_connectors  # noqa: F401, adds cases
 import nemo_duplex_families  # noqa: F401, adds cases
+import nemo_speech_decoder_cases  # noqa: F401, adds cases
 import reference_file as rf
 from nemo_duplex_cases import CASES
 
@@ -136,7 +138,7 @@ def train(model, inputs, clip) -> tuple[dict, dict]:
         if step == 0:
             tensors.update(outputs)
             for name, parameter in rf.unique_parameters(model).items():
-                if parameter.requires_grad:
+                if parameter.requires_grad and parameter.grad is not None:
                     tensors[f"grad/{name}"] = parameter.grad.detach().clone()
         rates.append(optimizer.param_groups[0]["lr"])
         norms.append(torch.nn.utils.clip_grad_norm_(trainable, clip).item())
@@ -189,9 +191,14 @@ def make(name, out) -> None:
         print(f"  left out: {key}")
         del tensors[key]
     tensors.update({f"weights/{k}": v for k, v in weights.items()})
+    has_decoder = "speech_decoder" in case["options"]["model"]
+    if has_decoder:
+        unused = ("/embed_audio_tokens.", "/audio_head.", ".causal_mask")
+        tensors = {k: v for k, v in tensors.items() if not any(u in k for u in unused)}
     tensors.update({f"input/{k}": v for k, v in inputs.items()})
     path = Path(out) / f"nemo_duplex_{name}.safetensors"
-    size = rf.write_reference(path, "model", "duplex_s2s", case["options"], tensors, RTOL, ATOL)
+    model_type = "duplex_s2s_speech_decoder" if has_decoder else "duplex_s2s"
+    size = rf.write_reference(path, "model", model_type, case["options"], tensors, RTOL, ATOL)
     assert facts["margin"] > 1e-3, f"{name}: margin {facts['margin']}, give it another seed"
     width = tuple(tensors["output/perception"].shape)
     loss = tensors["output/loss"].item()

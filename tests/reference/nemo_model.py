@@ -1,4 +1,5 @@
-"""Builds NVIDIA NeMo's DuplexS2SModel from the `options` object of a reference file.
+"""Builds NVIDIA NeMo's DuplexS2SModel, or DuplexS2SSpeechDecoderModel, from the `options` object of
+a reference file.
 
 The codec is a stub that returns the codes it is given, so only the duplex model itself runs.
 """
@@ -14,10 +15,12 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 warnings.filterwarnings("ignore")
 
 import torch
-from nemo.collections.speechlm2.models import duplex_s2s_model
+from nemo.collections.speechlm2.models import duplex_s2s_model, duplex_s2s_speech_decoder_model
 from nemo.utils import logging as nemo_logging
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
+
+import nemo_connectors
 
 nemo_logging.setLevel(python_logging.ERROR)
 
@@ -63,21 +66,27 @@ def write_tokenizer(folder: Path, vocab_size: int, tokens: dict) -> None:
 
 
 def build_duplex(options: dict):
-    """options as in a reference file -> DuplexS2SModel in train mode, float32."""
+    """options as in a reference file -> the model in train mode, float32."""
     codec = options["codec"]
+    has_decoder = "speech_decoder" in options["model"]
+    source = duplex_s2s_speech_decoder_model if has_decoder else duplex_s2s_model
+    model_class = source.DuplexS2SSpeechDecoderModel if has_decoder else source.DuplexS2SModel
 
     def setup_stub_codec(model):
         if not hasattr(model, "audio_codec"):
             model.audio_codec = StubCodec(codec["num_codebooks"], codec["codebook_size"])
 
-    duplex_s2s_model.setup_audio_codec = setup_stub_codec
+    source.setup_audio_codec = setup_stub_codec
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "config.json").write_text(json.dumps(options["llm_config"]))
         write_tokenizer(folder, options["llm_config"]["vocab_size"], options["tokens"])
         block = json.loads(json.dumps(options["model"]))
         block["pretrained_llm"] = str(folder)
-        model = duplex_s2s_model.DuplexS2SModel(block)
+        perception = block["perception"]
+        block["perception"] = nemo_connectors.without_ours(perception)
+        model = model_class(block)
+        nemo_connectors.add_ours(model.perception, perception)
     found = (model.text_bos_id, model.text_eos_id, model.text_pad_id)
     wanted = tuple(options["tokens"][k] for k in ("bos", "eos", "pad"))
     assert found == wanted, f"special ids {found}, wanted {wanted}"

@@ -9,6 +9,7 @@
 
 #include "config/config_errors.h"
 #include "s2s/foreign_text.h"
+#include "s2s/model_parts.h"
 #include "s2s_run/config/foreign_keys.h"
 #include "weights/json_file.h"
 
@@ -47,6 +48,26 @@ void translate_class(Config& part, const std::string& key, ConfigNotes& notes) {
     part.erase("_target_");
     give_name(part, "name", one.ours, target.origin());
   }
+}
+
+/// Reads a connector that names NeMo's class.
+void translate_adapter(Config& model, Findings& findings, ConfigNotes& notes) {
+  Config* const adapter = model.find("modality_adapter");
+  if (adapter == nullptr || !adapter->is_map()) return;
+  const Config* const found = adapter->find("_target_");
+  if (found == nullptr || !found->is_scalar()) return;
+  const Config target = *found;
+  const std::string path = "model.modality_adapter";
+  try {
+    *adapter = translate_modality_adapter(*adapter, adapter->find("rote"), path);
+  } catch (const Error& error) {
+    findings.add(error);
+    adapter->erase("_target_");
+    return;
+  }
+  adapter->set_origin(target.origin());
+  notes.others.push_back(config_place(path + "._target_", target) + ": " + config_value(target) +
+                         " is read as type: " + adapter->find("type")->text());
 }
 
 /// Keys that only NeMo's duplex model has, in addition to `model.llm`.
@@ -159,6 +180,7 @@ void translate_parts(Config& config, Findings& findings, ConfigNotes& notes) {
   if (model == nullptr || !model->is_map()) return;
   name_model(*model, findings);
   name_scorer(*model);
+  translate_adapter(*model, findings, notes);
   for (const char* key : {"optimizer", "lr_scheduler"}) {
     Config* const part = model->find(key);
     if (part == nullptr || !part->is_map()) continue;

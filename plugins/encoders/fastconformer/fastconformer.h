@@ -18,6 +18,9 @@ class FastConformer : public Encoder {
   int64_t output_frames(int64_t num_samples) const override;
   int64_t output_width(int64_t num_samples) const override;
   int64_t output_dim() const override;
+  void select_outputs(const std::vector<int64_t>& layers, bool final_output) override {
+    encoder_.select_outputs(layers, final_output);
+  }
   double forward_flops(int64_t rows, int64_t num_samples) override;
   int64_t sample_rate_hz() const override;
   double frame_rate_hz() const override;

@@ -11,6 +11,7 @@ namespace s2s::duplex {
 
 /// Control codes follow the codec's codes and are equal for all codebooks.
 struct SpeechIds {
+  static constexpr int64_t kCount = 3;
   explicit SpeechIds(int64_t codebook_size)
       : bos(codebook_size), eos(codebook_size + 1), delay(codebook_size + 2) {}
   int64_t bos, eos, delay;

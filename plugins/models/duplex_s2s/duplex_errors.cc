@@ -31,4 +31,19 @@ void throw_not_fed_back(const std::string& key) {
                   key);
 }
 
+void throw_speech_decoder(const std::string& problem, const std::string& expected) {
+  throw Error(ExitCode::kConfig, "model/speech-decoder",
+              "model.speech_decoder." + problem + "\n  expected: " + expected);
+}
+
+void throw_speech_too_long(int64_t frames, int64_t longest) {
+  throw Error(
+      ExitCode::kConfig, "model/speech-decoder-length",
+      "a conversation of " + std::to_string(frames) +
+          " frames is longer than model.speech_decoder.max_length_causal_mask = " +
+          std::to_string(longest) +
+          "\n  expected: shorter audio (data.train_ds.max_duration), or a larger value, which "
+          "with use_learnable_pos_emb must be trained");
+}
+
 }  // namespace s2s::duplex

@@ -13,9 +13,7 @@ DuplexModel::DuplexModel(DuplexOptions options, DuplexParts parts)
       parts_(std::move(parts)),
       speech_(parts_.codebook_size),
       perception_(std::move(parts_.encoder), options_.modality_adapter,
-                  parts_.llm->shape().hidden_size),
-      audio_head_(parts_.llm->shape().hidden_size,
-                  parts_.num_codebooks * (parts_.codebook_size + 3)) {
+                  parts_.llm->shape().hidden_size) {
   // Embedding and head are siblings of the decoder, as in NeMo's checkpoints.
   Block& llm = *parts_.llm;
   Block* embedding = llm.find_block("embed_tokens");
@@ -29,19 +27,21 @@ DuplexModel::DuplexModel(DuplexOptions options, DuplexParts parts)
     register_block("lm_head", *head);
   }
   register_block("perception", perception_);
-  const Init init{Init::Kind::kNormal, options_.embed_audio_tokens_std};
-  for (int64_t k = 0; k < parts_.num_codebooks; ++k) {
-    embed_audio_tokens_.push_back(std::make_unique<Embedding>(
-        parts_.codebook_size + 3, parts_.llm->shape().hidden_size, init));
-    register_block("embed_audio_tokens." + std::to_string(k), *embed_audio_tokens_.back());
-  }
+  if (!parts_.speech_decoder) register_audio_embeddings();
   if (options_.text_hold) {
     embed_held_text_ =
         std::make_unique<Embedding>(parts_.llm->shape().vocab_size, parts_.llm->shape().hidden_size,
                                     Init{Init::Kind::kNormal, 0.1});
     register_block("embed_held_text", *embed_held_text_);
   }
-  register_block("audio_head", audio_head_);
+  if (parts_.speech_decoder) {
+    register_block("speech_generation", *parts_.speech_decoder);
+  } else {
+    flat_head_ =
+        std::make_unique<Linear>(parts_.llm->shape().hidden_size,
+                                 parts_.num_codebooks * (parts_.codebook_size + SpeechIds::kCount));
+    register_block("audio_head", *flat_head_);
+  }
   if (options_.user_text.enabled) {
     user_text_ = std::make_unique<UserTextHead>(parts_.llm->shape().hidden_size,
                                                 parts_.llm->shape().vocab_size, options_.user_text);
@@ -51,6 +51,25 @@ DuplexModel::DuplexModel(DuplexOptions options, DuplexParts parts)
 }
 
 DuplexModel::~DuplexModel() = default;
+
+void DuplexModel::register_audio_embeddings() {
+  const Init init{Init::Kind::kNormal, options_.embed_audio_tokens_std};
+  for (int64_t k = 0; k < parts_.num_codebooks; ++k) {
+    embed_audio_tokens_.push_back(std::make_unique<Embedding>(
+        parts_.codebook_size + SpeechIds::kCount, parts_.llm->shape().hidden_size, init));
+    register_block("embed_audio_tokens." + std::to_string(k), *embed_audio_tokens_.back());
+  }
+}
+
+HeadWeight DuplexModel::audio_head() {
+  return (flat_head_ ? *flat_head_ : parts_.speech_decoder->head()).head();
+}
+
+at::Tensor DuplexModel::audio_state(const at::Tensor& hidden_BTH, const at::Tensor& codes_BTK,
+                                    SpeechDecoder::Memory* memory) {
+  if (!parts_.speech_decoder) return hidden_BTH;
+  return parts_.speech_decoder->states(hidden_BTH, codes_BTK, memory);
+}
 
 Codec& DuplexModel::codec() {
   if (!parts_.codec) throw_no_codec();
@@ -76,8 +95,8 @@ at::Tensor DuplexModel::text_embedding(const at::Tensor& text_BT) {
 }
 
 at::Tensor DuplexModel::add_codes(at::Tensor sum_BTH, const at::Tensor& audio_BTK) {
-  for (int64_t k = 0; k < parts_.num_codebooks; ++k) {
-    sum_BTH = sum_BTH + (*embed_audio_tokens_[static_cast<size_t>(k)])(audio_BTK.select(-1, k));
+  for (size_t k = 0; k < embed_audio_tokens_.size(); ++k) {
+    sum_BTH = sum_BTH + (*embed_audio_tokens_[k])(audio_BTK.select(-1, static_cast<int64_t>(k)));
   }
   return sum_BTH;
 }

@@ -14,6 +14,7 @@
 #include "s2s/kinds/model_capabilities.h"
 #include "s2s/nn/perception.h"
 #include "s2s/registry.h"
+#include "speech_decoder.h"
 #include "token_choice.h"
 #include "user_text.h"
 
@@ -22,6 +23,7 @@ namespace s2s::duplex {
 struct DuplexParts {
   std::unique_ptr<Backbone> llm;
   std::unique_ptr<Encoder> encoder;
+  std::unique_ptr<SpeechDecoder> speech_decoder;  // null: a flat head predicts the codes
   std::unique_ptr<Codec> codec;  // null when batches contain codes (reference files)
   int64_t num_codebooks = 0;
   int64_t codebook_size = 0;
@@ -81,13 +83,19 @@ class DuplexModel : public Model,
   /// The input of the text head: `hidden`, plus attended words if the model has `copy`.
   at::Tensor text_state(const at::Tensor& hidden_BTH, const HeardWords& words,
                         KvCache* cache = nullptr);
+  /// The input of the audio head: `hidden`, or what the speech decoder makes of it and of the codes
+  /// of the frames before.
+  at::Tensor audio_state(const at::Tensor& hidden_BTH, const at::Tensor& codes_BTK,
+                         SpeechDecoder::Memory* memory = nullptr);
   /// The state of a conversation.
   struct Memory {
     explicit Memory(const DuplexModel& model)
         : llm(model.parts_.llm->shape().num_layers),
           words(1),
+          speech(model.parts_.speech_decoder ? model.parts_.speech_decoder->num_layers() : 0),
           choice(model.sampling_, model.parts_.ids) {}
     KvCache llm, words;
+    SpeechDecoder::Memory speech;
     TokenChoice choice;
   };
   /// Predicts one frame from the user's frame and the previous frame's tokens.
@@ -96,19 +104,22 @@ class DuplexModel : public Model,
   bool steps_repeat();
   Perception& perception() { return perception_; }
   const SpecialIds& ids() const { return parts_.ids; }
+  /// Maps audio_state to logits over all codebooks.
+  HeadWeight audio_head();
   const SpeechIds& speech_ids() const { return speech_; }
 
  private:
   friend class TrainingStep;
 
+  void register_audio_embeddings();
   void rest_frozen_parts();
   /// Adds the floating-point operations of a micro-batch to its counts. `width`: frames that the
   /// language model gets from each row.
   void add_flops(const Batch& batch, int64_t width, BatchWeight& weight);
   /// The language model's plan with the module paths of this model.
   ShardPlan backbone_plan(const MeshShape& mesh) const;
-  /// Adds the embedding of each codebook to sum [B, T, H]. The order of the sums is NeMo's:
-  /// training adds text, codes, user; decoding adds user, text, codes.
+  /// Adds the embedding of each codebook to sum [B, T, H]; nothing with a speech decoder. The order
+  /// of the sums is NeMo's: training adds text, codes, user; decoding adds user, text, codes.
   at::Tensor add_codes(at::Tensor sum_BTH, const at::Tensor& audio_BTK);
   at::Tensor text_embedding(const at::Tensor& text_BT);
   /// `x` plus the embedding of the held token; `x` itself without text_hold.
@@ -124,7 +135,7 @@ class DuplexModel : public Model,
   Perception perception_;
   std::vector<std::unique_ptr<Embedding>> embed_audio_tokens_;
   std::unique_ptr<Embedding> embed_held_text_;
-  Linear audio_head_;
+  std::unique_ptr<Linear> flat_head_;  // null with a speech decoder
   std::unique_ptr<UserTextHead> user_text_;
   std::unique_ptr<ProductWeights> product_weights_;  // null before the first micro-batch
 };

@@ -11,6 +11,7 @@
 #include "s2s/model_parts.h"
 #include "s2s/nn/perception.h"
 #include "s2s/options.h"
+#include "speech_decoder_options.h"
 
 namespace s2s::duplex {
 
@@ -140,5 +141,16 @@ struct DuplexOptions {
 /// Converts a NeMo speechlm2 configuration, {model, llm_config, codec, tokens}, to options of the
 /// reference mode. Errors: [model/translate] for keys that change the result and are not supported.
 Config translate_nemo(const Config& foreign);
+
+/// The same model with a speech decoder in place of the audio head.
+struct SpeechDecoderModelOptions : DuplexOptions {
+  SpeechDecoderOptions speech_decoder;
+  void visit(OptionVisitor& v) {
+    DuplexOptions::visit(v);
+    v("speech_decoder", speech_decoder, "transformer that predicts the codes");
+  }
+};
+/// translate_nemo, and the block `speech_decoder`.
+Config translate_nemo_speech_decoder(const Config& foreign);
 
 }  // namespace s2s::duplex

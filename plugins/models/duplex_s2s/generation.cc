@@ -26,20 +26,23 @@ DuplexModel::Choice DuplexModel::step(const UserChannel& user, const Choice& pre
   SequenceInfo info;
   info.cache = &memory.llm;
   const at::Tensor hidden_B1H = (*parts_.llm)(x_B1H, info);
-  const at::Tensor hidden_BH = hidden_B1H.squeeze(1);
   const at::Tensor text_BH = text_state(hidden_B1H, user.words, &memory.words).squeeze(1);
   // NeMo skips a family's final soft cap, here as in training.
   const at::Tensor text = memory.choice.text(parts_.llm->logits(text_BH, /*soft_cap=*/false));
+  const at::Tensor audio_BH =
+      audio_state(hidden_B1H, previous.codes_BK.unsqueeze(1), &memory.speech).squeeze(1);
   const at::Tensor codes =
-      memory.choice.codes(head_logits(hidden_BH, audio_head_.head(), parts_.num_codebooks)
-                              .view({hidden_BH.size(0), parts_.num_codebooks, -1}));
+      memory.choice.codes(head_logits(audio_BH, audio_head(), parts_.num_codebooks)
+                              .view({audio_BH.size(0), parts_.num_codebooks, -1}));
   return {text, codes, at::where(text.eq(parts_.ids.pad), previous.held_B, text)};
 }
 
 bool DuplexModel::steps_repeat() {
-  // Parallel strategies do what a graph does not repeat, and copying looks at more words each time.
+  // Parallel strategies do what a graph does not repeat, copying looks at more words each time, and
+  // so does a speech decoder at frames.
   const bool copies = user_text_ && user_text_->copy() != nullptr;
-  return !copies && parts_.llm->hooks() == nullptr && parts_.llm->steps_repeat();
+  return !copies && !parts_.speech_decoder && parts_.llm->hooks() == nullptr &&
+         parts_.llm->steps_repeat();
 }
 
 namespace {

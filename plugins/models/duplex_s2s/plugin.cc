@@ -48,7 +48,6 @@ DuplexParts build_parts(const DuplexOptions& options, const Config& model,
   parts.encoder = build_part<Encoder>(options.encoder, model, "encoder", context);
   check_sample_rate("model.encoder", parts.encoder->sample_rate_hz(), context.data,
                     "source_sample_rate");
-  check_frame_rate("model.encoder", parts.encoder->frame_rate_hz(), parts.frame_length_s);
   build_codec(options, model, context, parts);
   check_user_text(options.user_text, parts.llm->shape(), context);
   const int64_t vocab_size = parts.llm->shape().vocab_size;
@@ -57,10 +56,32 @@ DuplexParts build_parts(const DuplexOptions& options, const Config& model,
   return parts;
 }
 
+/// Frames of the user and of the agent are one and the same. A Q-Former's are no frames of time.
+void check_user_frames(const Perception& perception, double frame_length_s) {
+  const double rate_hz = perception.frame_rate_hz();
+  if (rate_hz > 0) check_frame_rate("model.encoder", rate_hz, frame_length_s);
+}
+
+std::unique_ptr<Model> assemble(DuplexOptions options, DuplexParts parts) {
+  auto model = std::make_unique<DuplexModel>(std::move(options), std::move(parts));
+  check_user_frames(model->perception(), model->frame_length_s());
+  return model;
+}
+
 std::unique_ptr<Model> create(const Config& model, const ModelContext& context) {
   auto options = read_options<DuplexOptions>(model, context.path);
   DuplexParts parts = build_parts(options, model, context);
-  return std::make_unique<DuplexModel>(std::move(options), std::move(parts));
+  return assemble(std::move(options), std::move(parts));
+}
+
+std::unique_ptr<Model> create_with_decoder(const Config& model, const ModelContext& context) {
+  auto options = read_options<SpeechDecoderModelOptions>(model, context.path);
+  options.speech_decoder.check();
+  DuplexParts parts = build_parts(options, model, context);
+  parts.speech_decoder = std::make_unique<SpeechDecoder>(
+      options.speech_decoder, parts.llm->shape().hidden_size, parts.num_codebooks,
+      parts.codebook_size + SpeechIds::kCount, options.embed_audio_tokens_std);
+  return assemble(std::move(options), std::move(parts));
 }
 
 Component<Model> component() {
@@ -71,9 +92,19 @@ Component<Model> component() {
           .translate = translate_nemo};
 }
 
+Component<Model> component_with_decoder() {
+  return {.name = "duplex_s2s_speech_decoder",
+          .summary = "duplex model: one backbone, a text head and a speech decoder",
+          .create = create_with_decoder,
+          .options = list_options<SpeechDecoderModelOptions>,
+          .translate = translate_nemo_speech_decoder};
+}
+
 }  // namespace
 }  // namespace s2s::duplex
 
-S2S_PLUGIN("duplex_s2s", "0.1.0", "Apache-2.0", "model:duplex_s2s") {
+S2S_PLUGIN("duplex_s2s", "0.1.0", "Apache-2.0",
+           "model:duplex_s2s\nmodel:duplex_s2s_speech_decoder") {
   registrar.add(s2s::duplex::component());
+  registrar.add(s2s::duplex::component_with_decoder());
 }

@@ -11,7 +11,12 @@ namespace {
 
 bool is_looked_up(const std::string& name, bool tied_head) {
   if (name.starts_with("embed_tokens.")) return !tied_head;
-  return name.starts_with("embed_audio_tokens.") || name.starts_with("embed_held_text.");
+  for (const char* table :
+       {"embed_audio_tokens.", "embed_held_text.", "speech_generation.audio_embeddings.",
+        "speech_generation.t5_decoder.position_embeddings."}) {
+    if (name.starts_with(table)) return true;
+  }
+  return false;
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ std::map<std::string, at::Tensor> DuplexModel::reference_outputs(
   return {{"mel", heard.mel_BFT},
           {"perception", heard.features_BTH},
           {"text_logits", parts_.llm->logits(heads.text_BTH, false)},
-          {"audio_logits", head_logits(heads.audio_BTH, audio_head_.head(), parts_.num_codebooks)
+          {"audio_logits", head_logits(heads.audio_BTH, audio_head(), parts_.num_codebooks)
                                .view({rows, width, parts_.num_codebooks, -1})},
           {"text_loss", losses.parts.at("text_loss")},
           {"audio_loss", losses.parts.at("audio_loss")},
@@ -51,8 +51,15 @@ std::map<std::string, at::Tensor> DuplexModel::reference_outputs(
 NameMap DuplexModel::checkpoint_names() const {
   // Our names equal NeMo's, except inside the parts.
   NameMap names;
+  names.rules = perception_.checkpoint_rules("perception");
   names.rules.push_back({"**", "**"});
   names.ignored = {"_control_codes", "perception.preprocessor.featurizer.**", "audio_codec.**"};
+  if (parts_
+          .speech_decoder) {  // NeMo's class has the parts of the other one, and does not use them
+    names.ignored.insert(names.ignored.end(),
+                         {"embed_audio_tokens.**", "audio_head.**",
+                          "speech_generation.t5_decoder.layers.*.self_attention.causal_mask"});
+  }
   if (parts_.llm->shape().tied_head) names.ignored.push_back("lm_head.weight");
   return names;
 }
@@ -80,7 +87,7 @@ ShardPlan DuplexModel::configure_model(const MeshShape& mesh) const {
   };
   plan.append(perception_.configure_model(mesh).nested_under("perception"));
   if (user_text_) add_whole("user_text.head", "user_text");
-  add_whole("embed_audio_tokens.*", "embed_audio_tokens.*");
+  if (flat_head_) add_whole("embed_audio_tokens.*", "embed_audio_tokens.*");
   if (embed_held_text_) add_whole("embed_held_text", "embed_held_text");
   if (user_text_ && user_text_->copy() != nullptr) {
     plan.rows.push_back({"user_text.copy", Style::kReplicate, Layout::kFull, Layout::kFull});
@@ -90,6 +97,10 @@ ShardPlan DuplexModel::configure_model(const MeshShape& mesh) const {
   auto behind = plan.units.begin() + first;  // after the text embedding, if it is a unit
   if (behind != plan.units.end() && behind->module == "embed_tokens") ++behind;
   plan.units.insert(behind, inputs.begin(), inputs.end());
+  if (parts_.speech_decoder) {
+    plan.append(parts_.speech_decoder->configure_model().nested_under("speech_generation"));
+    return plan;
+  }
   plan.rows.push_back({"audio_head", Style::kVocab, Layout::kFull, Layout::kLast});
   plan.heads.push_back({"audio_head", parts_.num_codebooks});
   plan.units.push_back({"audio_head"});

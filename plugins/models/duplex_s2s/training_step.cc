@@ -123,7 +123,7 @@ TrainingStep::States TrainingStep::states(const PreparedBatch& prepared, bool wi
       m_.add_codes(m_.text_embedding(channels.text_in_BT), channels.audio_in_BTK) + user.frames_BTH;
   const at::Tensor hidden_BTH =
       (*m_.parts_.llm)(m_.add_held_text(x_BTH, held_text(prepared)), SequenceInfo{});
-  return {m_.text_state(hidden_BTH, user.words), hidden_BTH};
+  return {m_.text_state(hidden_BTH, user.words), m_.audio_state(hidden_BTH, channels.audio_in_BTK)};
 }
 
 at::Tensor TrainingStep::valid_mask(const PreparedBatch& prepared) const {
@@ -171,7 +171,7 @@ at::Tensor TrainingStep::audio_loss_sum(const at::Tensor& hidden_BTH,
   at::Tensor labels = prepared.channels.audio_labels_BTK.flatten(0, 1);
   at::Tensor weights = audio_row_weights(prepared);
   if (weights.defined() && !rows.device().is_cpu()) {  // the host would wait for their number
-    return linear_cross_entropy(rows, m_.audio_head_.head(), labels.contiguous(),
+    return linear_cross_entropy(rows, m_.audio_head(), labels.contiguous(),
                                 weights.reshape({-1, 1}).expand_as(labels));
   }
   if (weights.defined()) {  // frames that do not count cost nothing
@@ -179,7 +179,7 @@ at::Tensor TrainingStep::audio_loss_sum(const at::Tensor& hidden_BTH,
     rows = rows.index_select(0, kept);
     labels = labels.index_select(0, kept);
   }
-  return linear_cross_entropy(rows, m_.audio_head_.head(), labels.contiguous());
+  return linear_cross_entropy(rows, m_.audio_head(), labels.contiguous());
 }
 
 at::Tensor TrainingStep::user_text_loss_sum(const PreparedBatch& prepared) {
@@ -239,7 +239,7 @@ MetricSums TrainingStep::sums(const PreparedBatch& prepared) {
   add_sum(sums, "text_nonpad_accuracy", text_right, valid.logical_and(is_pad.logical_not()));
   const at::Tensor audio_labels = prepared.channels.audio_labels_BTK.flatten(0, 1).contiguous();
   const CrossEntropyRows audio =
-      linear_cross_entropy_rows(heads.audio_BTH.flatten(0, 1), m_.audio_head_.head(), audio_labels);
+      linear_cross_entropy_rows(heads.audio_BTH.flatten(0, 1), m_.audio_head(), audio_labels);
   const at::Tensor audio_right = audio.predicted_NK.eq(audio_labels);
   add_sum(sums, "audio_loss", audio.loss_NK.mean(1), valid);
   for (int64_t k = 0; k < audio_labels.size(1); ++k) {
@@ -269,12 +269,12 @@ BatchWeight DuplexModel::weigh(const Batch& batch) {
       ((batch.codes_BKT.defined() ? batch.codes_BKT.size(2) : batch.target_audio_BS.size(1)) +
        per_frame - 1) /
       per_frame;
-  const Encoder& encoder = perception_.encoder();
-  const int64_t width = std::min(encoder.output_width(batch.source_audio_BS.size(1)), target_width);
+  const int64_t width =
+      std::min(perception_.output_width(batch.source_audio_BS.size(1)), target_width);
   BatchWeight weight;
   weight.padded_frames = batch.size() * (width - 1);
   for (int64_t b = 0; b < batch.size(); ++b) {
-    int64_t frames = std::min(encoder.output_frames(lens_B.data_ptr<int64_t>()[b]), width);
+    int64_t frames = std::min(perception_.output_frames(lens_B.data_ptr<int64_t>()[b]), width);
     if (options_.mask_padding) {
       const int64_t agent = (target_B.data_ptr<int64_t>()[b] + per_frame - 1) / per_frame;
       frames = std::min(frames, agent);
@@ -289,8 +289,9 @@ BatchWeight DuplexModel::weigh(const Batch& batch) {
 
 void DuplexModel::rest_frozen_parts() {
   // As in NeMo, a part without trainable parameters runs in eval mode (dropout, batch statistics).
-  for (Block* part :
-       {static_cast<Block*>(&perception_.encoder()), static_cast<Block*>(parts_.llm.get())}) {
+  std::vector<Block*> parts = {&perception_.encoder(), parts_.llm.get()};
+  if (parts_.speech_decoder) parts.push_back(parts_.speech_decoder.get());
+  for (Block* part : parts) {
     const auto parameters = part->named_parameters();
     const bool trainable =
         std::any_of(parameters.begin(), parameters.end(),

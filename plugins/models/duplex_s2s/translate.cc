@@ -17,4 +17,11 @@ Config translate_nemo(const Config& foreign) {
   return out;
 }
 
+Config translate_nemo_speech_decoder(const Config& foreign) {
+  Config out = translate_nemo(foreign);
+  out["speech_decoder"] =
+      required_key(required_key(foreign, "model", "options"), "speech_decoder", "model");
+  return out;
+}
+
 }  // namespace s2s::duplex

@@ -28,6 +28,11 @@ inline constexpr const char* kParts = R"("name": "duplex_s2s",
 inline constexpr const char* kCodes = R"("codec": {"num_codebooks": 2, "codebook_size": 20})";
 inline constexpr const char* kCodec = R"("codec": {"name": "mel_fsq", "sample_rate": 16000,
     "num_groups": 2, "decoder_iterations": 2})";
+/// A small speech decoder of the model duplex_s2s_speech_decoder. It is guided in decoding, and no
+/// training step is without its condition.
+inline constexpr const char* kSpeechDecoder = R"("speech_decoder": {"n_layers": 2, "d_model": 24,
+    "d_ffn": 40, "sa_n_heads": 3, "apply_norm_out": true, "use_learnable_pos_emb": true,
+    "max_length_causal_mask": 40, "cfg_unconditional_prob": 1e-9, "cfg_scale": 1.5})";
 /// Everything that the reference does not have.
 inline constexpr const char* kExtras =
     R"("text_hold": true, "user_text": {"enabled": true, "copy": true})";
@@ -40,6 +45,7 @@ struct DuplexFixture {
   Config data = parse_json(kData, "data");
   std::vector<std::string> warnings;
   bool is_tied = false;  // the language model's head
+  std::string type = "duplex_s2s";
 
   std::unique_ptr<Model> make(const std::string& keys, bool with_tokenizer = true) {
     ModelContext context;
@@ -49,6 +55,7 @@ struct DuplexFixture {
     context.tokenizer = with_tokenizer ? &tokenizer : nullptr;
     std::string text = std::string("{") + kParts + ", " + keys + "}";
     text.replace(text.find("TIED"), 4, is_tied ? "true" : "false");
+    text.replace(text.find("duplex_s2s"), 10, type);
     auto model = plugins.create<Model>(parse_json(text, "test.json"), context);
     model->materialize(at::kCPU, at::kFloat, 3);
     return model;

@@ -2,6 +2,7 @@
 // Encoder: converts the user's audio to features. Kind `encoder`.
 
 #include <memory>
+#include <vector>
 
 #include "s2s/nn/block.h"
 #include "s2s/nn/name_map.h"
@@ -39,6 +40,12 @@ class Encoder : public Block {
   /// wider than its longest valid row when the samples fill whole frames.)
   virtual int64_t output_width(int64_t num_samples) const = 0;
   virtual int64_t output_dim() const = 0;
+  /// Makes `forward` and streams return the outputs of these layers (0-based, in ascending order;
+  /// -1 is the last one) and, with `final_output`, the encoder's own output behind them, side by
+  /// side in the last dim: H = output_dim() is the sum of their widths, which are equal. Layers
+  /// that no output needs are not computed. Called at most once, before the first forward. Errors:
+  /// [encoder/layers]; by default always, for an encoder without such outputs.
+  virtual void select_outputs(const std::vector<int64_t>& layers, bool final_output);
   /// Floating-point operations of the products of one `forward` with `rows` rows that are padded to
   /// `num_samples`. Default: 2 for each parameter and output frame.
   virtual double forward_flops(int64_t rows, int64_t num_samples);

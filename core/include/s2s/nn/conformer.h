@@ -103,6 +103,8 @@ class ConformerEncoder : public Block {
   int64_t output_frames(int64_t num_frames) const;
   int64_t output_dim() const;
   int64_t subsampling_factor() const;
+  /// See Encoder::select_outputs. Errors: [encoder/layers].
+  void select_outputs(const std::vector<int64_t>& layers, bool final_output);
   /// Floating-point operations of the products of one `forward` with `rows` rows of `num_frames`
   /// input frames. Attention counts all pairs of frames.
   double forward_flops(int64_t rows, int64_t num_frames);

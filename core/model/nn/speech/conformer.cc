@@ -5,49 +5,22 @@
 #include <c10/core/GradMode.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <set>
 #include <vector>
 
-#include "nn/speech/conformer_layer.h"
+#include "nn/speech/conformer_parts.h"
 #include "nn/speech/encoder_errors.h"
 
 namespace s2s {
 
-struct ConformerEncoder::Parts {
-  ConformerOptions options;
-  std::string path;
-  std::vector<ConformerOptions::Context> contexts;
-  std::unique_ptr<Linear> linear;  // either linear or striding is set
-  std::unique_ptr<StridingSubsampling> striding;
-  std::vector<std::unique_ptr<ConformerLayer>> layers;
-  std::unique_ptr<Linear> out_proj;  // null without an output projection
-  PositionBiases tied;
-  ShardPlan plan;
-  at::Tensor visible_TT, positions_PH;  // cached for the last shape
-  ConformerOptions::Context visible_context{-1, -1};
-  /// Elements of the matrices that every frame, and every relative position, is multiplied with.
-  struct Matrices {
-    double of_frames = 0, of_positions = 0;
-  };
-  std::optional<Matrices> matrices;  // counted at the first use
-
-  const at::Tensor& first_weight() const { return striding ? striding->weight() : linear->weight; }
-};
-
-ConformerStream::~ConformerStream() = default;
 ConformerEncoder::~ConformerEncoder() = default;
 
-namespace {
-
-constexpr double kMasked = -10000;  // as in NeMo; the weight is exactly zero after softmax
-constexpr double kLongestWave = 10000;
-
-/// The sinusoids of the relative positions from `first` down to `last`, inclusive, in float32.
-/// Shapes: [first - last + 1, width].   Source: NeMo, RelPositionalEncoding.
 at::Tensor relative_positions(int64_t first, int64_t last, int64_t width, at::Device device) {
+  constexpr double kLongestWave = 10000;
   const auto options = at::TensorOptions().dtype(at::kFloat).device(device);
   const at::Tensor positions = at::arange(first, last - 1, -1, options).unsqueeze(1);
   const at::Tensor rates = at::exp(at::arange(0, width, 2, options) *
@@ -55,6 +28,10 @@ at::Tensor relative_positions(int64_t first, int64_t last, int64_t width, at::De
   const at::Tensor angles = positions * rates;
   return at::stack({angles.sin(), angles.cos()}, -1).view({positions.size(0), width});
 }
+
+namespace {
+
+constexpr double kMasked = -10000;  // as in NeMo; the weight is exactly zero after softmax
 
 /// Returns true where a frame (row) sees another (column). Undefined if all frames see each other.
 /// chunked: frames see their own chunk of right + 1 frames and the left / (right + 1) chunks before
@@ -157,7 +134,27 @@ int64_t ConformerEncoder::output_frames(int64_t num_frames) const {
 }
 
 int64_t ConformerEncoder::output_dim() const {
-  return parts_->out_proj ? parts_->options.feat_out : parts_->options.d_model;
+  const int64_t width = parts_->out_proj ? parts_->options.feat_out : parts_->options.d_model;
+  const auto layers = static_cast<int64_t>(parts_->selected.size());
+  return width * (layers + (parts_->final_output ? 1 : 0));
+}
+
+void ConformerEncoder::select_outputs(const std::vector<int64_t>& layers, bool final_output) {
+  Parts& parts = *parts_;
+  const auto count = static_cast<int64_t>(parts.layers.size());
+  for (const int64_t layer : layers) {
+    if (layer < -count || layer >= count) {
+      throw encoder_layers("layer " + std::to_string(layer) + " of " + parts.path,
+                           "0 to " + std::to_string(count - 1) + ", or -1 for the last one");
+    }
+    const bool is_new = parts.selected.insert(layer < 0 ? layer + count : layer).second;
+    if (!is_new) {
+      throw encoder_layers("layer " + std::to_string(layer) + " of " + parts.path + ", asked twice",
+                           "each layer once");
+    }
+  }
+  if (layers.empty() && !final_output) throw encoder_layers("no output", "one or more");
+  parts.final_output = final_output;
 }
 
 namespace {
@@ -268,132 +265,9 @@ ConformerEncoder::Output ConformerEncoder::forward(const at::Tensor& x_BTF,
   if (o.dropout_emb > 0) {
     context.positions_PH = at::dropout(context.positions_PH, o.dropout_emb, is_training());
   }
-  for (const auto& layer : parts.layers) x = (*layer)(x, context);
-  if (parts.out_proj) x = (*parts.out_proj)(x);
+  x = parts.through_layers(
+      x, [&](size_t i, const at::Tensor& given) { return (*parts.layers[i])(given, context); });
   return {x, lengths};
-}
-
-// ---- live audio --------------------------------------------------------------------------------
-
-namespace {
-
-std::string text_of(ConformerOptions::Context context) {
-  return "[" + std::to_string(context[0]) + ", " + std::to_string(context[1]) + "]";
-}
-
-void check_streamable(const ConformerEncoder::Parts& parts) {
-  const ConformerOptions& o = parts.options;
-  const auto context = parts.contexts.front();
-  const bool chunked = o.att_context_style == "chunked_limited";
-  if (o.subsampling_factor > 1 && !o.causal_downsampling) {
-    throw encoder_not_streamable(parts.path + ".causal_downsampling", "false", "true");
-  }
-  if (context[1] < 0) {
-    throw encoder_not_streamable(parts.path + ".att_context_size", text_of(context),
-                                 "a right context of 0 or more, such as [70, 1]");
-  }
-  if (!chunked && context[1] > 0) {
-    throw encoder_not_streamable(parts.path + ".att_context_style", o.att_context_style,
-                                 "chunked_limited, since a right context adds up over the layers");
-  }
-  const auto conv = o.convolution_context(parts.path);
-  if (conv[1] > 0) {
-    throw encoder_not_streamable(parts.path + ".conv_context_size", text_of(conv), "causal");
-  }
-}
-
-/// Buffers frames until a chunk is complete, then runs the chunk through all layers.
-class OpenConformerStream final : public ConformerStream {
- public:
-  OpenConformerStream(ConformerEncoder& encoder, ConformerEncoder::Parts& parts, int64_t batch_size)
-      : encoder_(encoder), parts_(parts) {
-    const auto context = parts.contexts.front();
-    chunk_ = context[1] + 1;
-    left_ = context[0] < 0 ? std::numeric_limits<int64_t>::max() : context[0] / chunk_ * chunk_;
-    const auto options = parts.first_weight().options().requires_grad(false);
-    pending_BTH_ = at::zeros({batch_size, 0, parts.options.d_model}, options);
-    if (parts.striding) {
-      striding_ = std::make_unique<StridingStream>(*parts.striding, batch_size);
-    }
-    for (const auto& layer : parts.layers) {
-      caches_.push_back(layer->empty_cache(batch_size, pending_BTH_));
-    }
-    projected_.resize(parts.layers.size());
-  }
-
-  at::Tensor push(const at::Tensor& x_BTF) override {
-    const c10::NoGradGuard no_grad;
-    const at::Tensor x = x_BTF.to(pending_BTH_.options());
-    append(striding_ ? striding_->push(x) : (*parts_.linear)(x));
-    return take(pending_BTH_.size(1) / chunk_ * chunk_);
-  }
-
-  at::Tensor finish() override {
-    const c10::NoGradGuard no_grad;
-    if (striding_) append(striding_->finish());
-    return take(pending_BTH_.size(1));
-  }
-
- private:
-  void append(const at::Tensor& x_BTH) {
-    const double width = static_cast<double>(parts_.options.d_model);
-    const at::Tensor x = parts_.options.xscaling ? x_BTH * std::sqrt(width) : x_BTH;
-    pending_BTH_ = at::cat({pending_BTH_, x}, 1);
-  }
-
-  /// Runs the first `count` pending frames through the layers, chunk by chunk.
-  at::Tensor take(int64_t count) {
-    std::vector<at::Tensor> done{
-        at::zeros({pending_BTH_.size(0), 0, encoder_.output_dim()}, pending_BTH_.options())};
-    for (int64_t begin = 0; begin < count; begin += chunk_) {
-      const int64_t size = std::min(chunk_, count - begin);
-      done.push_back(run_chunk(pending_BTH_.narrow(1, begin, size)));
-    }
-    pending_BTH_ = pending_BTH_.narrow(1, count, pending_BTH_.size(1) - count).clone();
-    return at::cat(done, 1);
-  }
-
-  at::Tensor run_chunk(const at::Tensor& x_BTH) {
-    at::Tensor x = x_BTH;
-    for (size_t i = 0; i < caches_.size(); ++i) {
-      const int64_t keys = caches_[i].k_BUH.size(1) + x.size(1);
-      x = parts_.layers[i]->stream(x, projected(i, keys, x.size(1)), left_, caches_[i]);
-    }
-    return parts_.out_proj ? (*parts_.out_proj)(x) : x;
-  }
-
-  /// Returns the projected positions from keys - 1 down to 1 - queries. They are a slice of a table
-  /// that each layer computes once. Without a left limit, the table doubles when a conversation
-  /// becomes longer than it.
-  at::Tensor projected(size_t layer, int64_t keys, int64_t queries) {
-    at::Tensor& table = projected_[layer];
-    const int64_t known = table.defined() ? table.size(0) + 1 - chunk_ : 0;
-    if (keys > known) {
-      const int64_t all = left_ < (1 << 20) ? left_ + chunk_ : std::max<int64_t>(256, 2 * keys);
-      const at::Tensor positions =
-          relative_positions(all - 1, 1 - chunk_, parts_.options.d_model, pending_BTH_.device());
-      table = parts_.layers[layer]->attention().project_positions(
-          positions.to(pending_BTH_.scalar_type()));
-    }
-    const int64_t first = table.size(0) + 1 - chunk_ - keys;
-    return table.narrow(0, first, keys + queries - 1);
-  }
-
-  ConformerEncoder& encoder_;
-  ConformerEncoder::Parts& parts_;
-  int64_t chunk_ = 1, left_ = 0;
-  std::unique_ptr<StridingStream> striding_;
-  at::Tensor pending_BTH_;
-  std::vector<LayerCache> caches_;
-  std::vector<at::Tensor> projected_;
-};
-
-}  // namespace
-
-std::unique_ptr<ConformerStream> ConformerEncoder::open_stream(int64_t batch_size) {
-  check_streamable(*parts_);
-  S2S_ASSERT(!is_training(), "a live conversation runs in eval mode");
-  return std::make_unique<OpenConformerStream>(*this, *parts_, batch_size);
 }
 
 }  // namespace s2s

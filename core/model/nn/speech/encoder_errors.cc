@@ -1,5 +1,7 @@
 #include "nn/speech/encoder_errors.h"
 
+#include "s2s/kinds/encoder.h"
+
 namespace s2s {
 
 Error unsupported_encoder_option(const std::string& key, const std::string& value,
@@ -22,6 +24,17 @@ Error encoder_not_streamable(const std::string& key, const std::string& value,
                "this encoder cannot run on live audio because " + key + " is " + value +
                    "; streaming needs " + needed +
                    "; train with that, or process whole files without --stream");
+}
+
+Error encoder_layers(const std::string& asked, const std::string& expected) {
+  return Error(
+      ExitCode::kConfig, "encoder/layers",
+      "model.modality_adapter.target_layer_ids asks for " + asked + "\n  expected: " + expected);
+}
+
+void Encoder::select_outputs(const std::vector<int64_t>&, bool) {
+  throw encoder_layers("outputs of layers, which this encoder does not have",
+                       "an encoder that has them, or another model.modality_adapter.type");
 }
 
 }  // namespace s2s
