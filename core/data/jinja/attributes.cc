@@ -1,0 +1,102 @@
+// object.name, object[key], item in all, and calls.
+
+#include <algorithm>
+#include <utility>
+
+#include "jinja/runtime.h"
+#include "jinja/utf8_text.h"
+
+namespace s2s::jinja {
+namespace {
+
+[[noreturn]] void no_attributes(const Value& object, const std::string& name) {
+  const std::string owner = std::get<Undefined>(object.data()).name;
+  throw TemplateError("'" + (owner.empty() ? "the value" : owner) + "' is undefined, and has no '" +
+                      name + "'");
+}
+
+Value nth(const Value& object, int64_t place) {
+  if (const List* list = object.items()) {
+    const auto size = static_cast<int64_t>(list->items.size());
+    if (place < 0) place += size;
+    const bool exists = place >= 0 && place < size;
+    return exists ? list->items[static_cast<size_t>(place)] : Value::undefined("item");
+  }
+  const std::vector<size_t> places = character_places(object.text()->bytes());
+  const auto size = static_cast<int64_t>(places.size()) - 1;
+  if (place < 0) place += size;
+  if (place < 0 || place >= size) return Value::undefined("item");
+  const auto at = static_cast<size_t>(place);
+  return Value::of(object.text()->slice(places[at], places[at + 1]));
+}
+
+/// object[key] without a look at attributes.
+const Value* member(const Value& object, const Value& key) {
+  return object.dict() == nullptr ? nullptr : object.dict()->find(key);
+}
+
+}  // namespace
+
+Value attribute_of(const Value& object, const std::string& name) {
+  if (object.is_undefined()) no_attributes(object, name);
+  const Dict* dict = object.dict();
+  if (dict == nullptr || !dict->is_namespace) {
+    Value method = method_of(object, name);
+    if (!method.is_undefined()) return method;
+  }
+  if (dict != nullptr) {
+    if (const Value* found = dict->find(std::string_view(name))) return *found;
+  }
+  return Value::undefined(name);
+}
+
+Value item_of(const Value& object, const Value& key) {
+  if (object.is_undefined()) no_attributes(object, to_text(key).bytes());
+  if (const Value* found = member(object, key)) return *found;
+  const bool has_places = object.items() != nullptr || object.is_text();
+  if (has_places && (key.is<int64_t>() || key.is<bool>())) return nth(object, key.integer());
+  if (!key.is_text()) return Value::undefined("item");
+  return method_of(object, key.text()->bytes()).is_undefined()
+             ? Value::undefined(key.text()->bytes())
+             : method_of(object, key.text()->bytes());
+}
+
+std::vector<Value> items_of(const Value& value) {
+  if (value.is_undefined()) return {};
+  if (const List* list = value.items()) return list->items;
+  std::vector<Value> items;
+  if (const Dict* dict = value.dict()) {
+    for (const auto& [key, held] : dict->members) items.push_back(key);
+    return items;
+  }
+  const MarkedText* text = value.text();
+  if (text == nullptr) throw TemplateError("cannot iterate over " + value.type_name());
+  const std::vector<size_t> places = character_places(text->bytes());
+  for (size_t i = 0; i + 1 < places.size(); ++i) {
+    items.push_back(Value::of(text->slice(places[i], places[i + 1])));
+  }
+  return items;
+}
+
+bool is_in(const Value& item, const Value& all) {
+  if (const MarkedText* text = all.text()) {
+    return text->bytes().find(item.require_text().bytes()) != std::string::npos;
+  }
+  if (const Dict* dict = all.dict()) return dict->find(item) != nullptr;
+  if (all.is_undefined() || all.items() != nullptr) {
+    const std::vector<Value> items = items_of(all);
+    return std::any_of(items.begin(), items.end(),
+                       [&](const Value& other) { return equal(item, other); });
+  }
+  throw TemplateError("'in' is not supported for " + all.type_name());
+}
+
+Value call(const Value& function, const Arguments& arguments) {
+  if (function.is_undefined()) {
+    throw TemplateError("'" + std::get<Undefined>(function.data()).name + "' is undefined");
+  }
+  if (function.function() == nullptr) throw TemplateError(function.type_name() + " is no function");
+  return (*function.function())(arguments);
+}
+
+}  // namespace s2s::jinja

@@ -1,0 +1,20 @@
+#pragma once
+// Filters by name, in two tables: of single values, and of lists.
+
+#include <string_view>
+
+#include "jinja/value.h"
+
+namespace s2s::jinja {
+
+using FilterFunction = Value (*)(const Value& input, const Arguments& arguments);
+struct NamedFilter {
+  std::string_view name;
+  FilterFunction apply;
+};
+
+/// Null: it is not in the table.
+const NamedFilter* find_value_filter(std::string_view name);
+const NamedFilter* find_list_filter(std::string_view name);
+
+}  // namespace s2s::jinja

@@ -1,0 +1,213 @@
+// Filters of lists.
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "jinja/filters.h"
+#include "jinja/runtime.h"
+#include "jinja/utf8_text.h"
+
+namespace s2s::jinja {
+namespace list_filters {
+namespace {
+
+/// item.a.b of a dotted name, or item[number].
+Value dotted(Value item, const Value& path) {
+  if (!path.is_text()) return item_of(item, path);
+  const Value parts = call(method_of(path, "split"), Arguments{{Value::of(".")}, {}});
+  for (const Value& part : parts.items()->items) {
+    const std::string& name = part.text()->bytes();
+    const bool is_number =
+        !name.empty() && name.size() < 10 && name.find_first_not_of("0123456789") == name.npos;
+    if (item.is_undefined()) return item;
+    item = item_of(item, is_number ? Value::of(int64_t{std::stol(name)}) : part);
+  }
+  return item;
+}
+
+/// Texts compare without case.
+Value sort_key(const Value& item, const Value& attribute, bool by_case) {
+  const Value part = attribute.is<None>() ? item : dotted(item, attribute);
+  return part.is_text() && !by_case ? Value::of(with_case(*part.text(), Case::kLower)) : part;
+}
+
+Value join(const Value& input, const Arguments& arguments) {
+  const MarkedText separator = to_text(arguments.get(0, "d", Value::of("")));
+  const Value attribute = arguments.get(1, "attribute", Value::none());
+  MarkedText out;
+  bool is_first = true;
+  for (const Value& item : items_of(input)) {
+    if (!is_first) out.append(separator);
+    is_first = false;
+    out.append(to_text(attribute.is<None>() ? item : dotted(item, attribute)));
+    check_length(out.size());
+  }
+  return Value::of(std::move(out));
+}
+
+Value first(const Value& input, const Arguments&) {
+  const std::vector<Value> items = items_of(input);
+  return items.empty() ? Value::undefined("first") : items.front();
+}
+Value last(const Value& input, const Arguments&) {
+  const std::vector<Value> items = items_of(input);
+  return items.empty() ? Value::undefined("last") : items.back();
+}
+Value as_list(const Value& input, const Arguments&) { return Value::list(items_of(input)); }
+
+Value reversed(const Value& input, const Arguments&) {
+  std::vector<Value> items = items_of(input);
+  std::reverse(items.begin(), items.end());
+  if (!input.is_text()) return Value::list(std::move(items));
+  return join(Value::list(std::move(items)), {});
+}
+
+Value sorted(const Value& input, const Arguments& arguments) {
+  const bool is_reversed = arguments.get(0, "reverse", Value::of(false)).is_true();
+  const bool by_case = arguments.get(1, "case_sensitive", Value::of(false)).is_true();
+  const Value attribute = arguments.get(2, "attribute", Value::none());
+  std::vector<Value> items = items_of(input);
+  std::stable_sort(items.begin(), items.end(), [&](const Value& a, const Value& b) {
+    const Value x = sort_key(a, attribute, by_case), y = sort_key(b, attribute, by_case);
+    return is_reversed ? less(y, x) : less(x, y);
+  });
+  return Value::list(std::move(items));
+}
+
+Value unique(const Value& input, const Arguments& arguments) {
+  const bool by_case = arguments.get(0, "case_sensitive", Value::of(false)).is_true();
+  const Value attribute = arguments.get(1, "attribute", Value::none());
+  std::vector<Value> kept, keys;
+  for (const Value& item : items_of(input)) {
+    Value key = sort_key(item, attribute, by_case);
+    if (is_in(key, Value::list(keys))) continue;
+    keys.push_back(std::move(key));
+    kept.push_back(item);
+  }
+  return Value::list(std::move(kept));
+}
+
+Value extreme(const Value& input, const Arguments& arguments, bool is_max) {
+  const bool by_case = arguments.get(0, "case_sensitive", Value::of(false)).is_true();
+  const Value attribute = arguments.get(1, "attribute", Value::none());
+  const std::vector<Value> items = items_of(input);
+  if (items.empty()) return Value::undefined(is_max ? "max" : "min");
+  const auto order = [&](const Value& a, const Value& b) {
+    return less(sort_key(a, attribute, by_case), sort_key(b, attribute, by_case));
+  };
+  return is_max ? *std::max_element(items.begin(), items.end(), order)
+                : *std::min_element(items.begin(), items.end(), order);
+}
+Value smallest(const Value& input, const Arguments& a) { return extreme(input, a, false); }
+Value largest(const Value& input, const Arguments& a) { return extreme(input, a, true); }
+
+Value sum(const Value& input, const Arguments& arguments) {
+  const Value attribute = arguments.get(0, "attribute", Value::none());
+  const Value start = arguments.get(1, "start", Value::of(int64_t{0}));
+  bool is_whole = !start.is<double>();
+  int64_t whole = is_whole ? start.integer() : 0;
+  double total = start.number();
+  for (const Value& item : items_of(input)) {
+    const Value part = attribute.is<None>() ? item : dotted(item, attribute);
+    is_whole = is_whole && !part.is<double>();
+    if (is_whole) whole += part.integer();
+    total += part.number();
+  }
+  return is_whole ? Value::of(whole) : Value::of(total);
+}
+
+Arguments without(const Arguments& arguments, size_t count) {
+  Arguments rest = arguments;
+  const size_t dropped = std::min(count, rest.values.size());
+  rest.values.erase(rest.values.begin(),
+                    rest.values.begin() + static_cast<std::ptrdiff_t>(dropped));
+  return rest;
+}
+
+/// Items (or an attribute of theirs) of which a test holds, or does not.
+Value chosen(const Value& input, const Arguments& arguments, bool by_attribute, bool wanted) {
+  const size_t place = by_attribute ? 1 : 0;
+  const bool has_test = arguments.values.size() > place;
+  const std::string test = has_test ? arguments.values[place].require_text().bytes() : "";
+  const Arguments rest = without(arguments, place + 1);
+  std::vector<Value> kept;
+  for (const Value& item : items_of(input)) {
+    const Value part = by_attribute ? dotted(item, arguments.require(0, "attribute")) : item;
+    const bool holds = has_test ? apply_test(test, part, rest) : part.is_true();
+    if (holds == wanted) kept.push_back(item);
+  }
+  return Value::list(std::move(kept));
+}
+Value select(const Value& input, const Arguments& a) { return chosen(input, a, false, true); }
+Value reject(const Value& input, const Arguments& a) { return chosen(input, a, false, false); }
+Value selectattr(const Value& input, const Arguments& a) { return chosen(input, a, true, true); }
+Value rejectattr(const Value& input, const Arguments& a) { return chosen(input, a, true, false); }
+
+Value mapped(const Value& input, const Arguments& arguments) {
+  std::vector<Value> made;
+  const Value* attribute = arguments.values.empty() ? arguments.find(0, "attribute") : nullptr;
+  const Value otherwise = arguments.values.empty() ? arguments.get(1, "default", Value()) : Value();
+  for (const Value& item : items_of(input)) {
+    if (attribute != nullptr) {
+      const Value part = dotted(item, *attribute);
+      made.push_back(part.is_undefined() ? otherwise : part);
+    } else {
+      const std::string& name = arguments.require(0, "filter").require_text().bytes();
+      made.push_back(apply_filter(name, item, without(arguments, 1)));
+    }
+  }
+  return Value::list(std::move(made));
+}
+
+Value batch(const Value& input, const Arguments& arguments) {
+  const int64_t size = arguments.require(0, "linecount").integer();
+  if (size < 1) throw TemplateError("batches need at least one item");
+  std::vector<Value> batches, open;
+  for (const Value& item : items_of(input)) {
+    open.push_back(item);
+    if (static_cast<int64_t>(open.size()) < size) continue;
+    batches.push_back(Value::list(std::exchange(open, {})));
+  }
+  if (!open.empty()) batches.push_back(Value::list(std::move(open)));
+  return Value::list(std::move(batches));
+}
+
+constexpr std::array<NamedFilter, 16> kFilters = {{{"join", join},
+                                                   {"first", first},
+                                                   {"last", last},
+                                                   {"list", as_list},
+                                                   {"reverse", reversed},
+                                                   {"sort", sorted},
+                                                   {"unique", unique},
+                                                   {"min", smallest},
+                                                   {"max", largest},
+                                                   {"sum", sum},
+                                                   {"select", select},
+                                                   {"reject", reject},
+                                                   {"selectattr", selectattr},
+                                                   {"rejectattr", rejectattr},
+                                                   {"map", mapped},
+                                                   {"batch", batch}}};
+
+}  // namespace
+}  // namespace list_filters
+
+const NamedFilter* find_list_filter(std::string_view name) {
+  const auto found = std::find_if(list_filters::kFilters.begin(), list_filters::kFilters.end(),
+                                  [&](const NamedFilter& filter) { return filter.name == name; });
+  return found == list_filters::kFilters.end() ? nullptr : &*found;
+}
+
+bool has_filter(std::string_view name) {
+  return find_value_filter(name) != nullptr || find_list_filter(name) != nullptr;
+}
+
+Value apply_filter(const std::string& name, const Value& input, const Arguments& arguments) {
+  const NamedFilter* filter = find_value_filter(name);
+  if (filter == nullptr) filter = find_list_filter(name);
+  if (filter == nullptr) throw TemplateError("no filter named '" + name + "'");
+  return filter->apply(input, arguments);
+}
+
+}  // namespace s2s::jinja

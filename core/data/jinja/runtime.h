@@ -1,0 +1,93 @@
+#pragma once
+// The state of one rendering.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "jinja/syntax.h"
+#include "jinja/value.h"
+
+namespace s2s::jinja {
+
+/// Names and their values; those of the parent are seen as well.
+struct Scope {
+  explicit Scope(std::shared_ptr<Scope> outer = nullptr) : parent(std::move(outer)) {}
+  std::shared_ptr<Scope> parent;
+  std::map<std::string, Value, std::less<>> values;
+};
+
+class Runtime {
+ public:
+  explicit Runtime(std::shared_ptr<Scope> scope) : scope_(std::move(scope)) {}
+
+  Value find(const std::string& name) const;
+  void set(const std::string& name, Value value) { scope_->values[name] = std::move(value); }
+  const std::shared_ptr<Scope>& scope() const { return scope_; }
+
+  /// Appends to the output. Errors: TemplateError when it becomes too long.
+  void write(const MarkedText& text);
+  void write(std::string_view text);
+  Flow run(const Body& body);
+  /// Counts a statement or an item of a loop. Errors: TemplateError when there are too many.
+  void step();
+  /// What `body` (`write`) writes.
+  MarkedText capture(const Body& body);
+  MarkedText capture(const std::function<void()>& write);
+  MarkedText take_output() { return std::move(output_); }
+  /// Of the statement that runs.
+  int64_t line() const { return line_; }
+
+  /// Within its life names are set in a scope of their own.
+  class Inner {
+   public:
+    Inner(Runtime& run, std::shared_ptr<Scope> parent);
+    ~Inner();
+    Inner(const Inner&) = delete;
+    Inner& operator=(const Inner&) = delete;
+
+   private:
+    Runtime& run_;
+    std::shared_ptr<Scope> outer_;
+  };
+
+ private:
+  std::shared_ptr<Scope> scope_;
+  MarkedText output_;
+  int64_t line_ = 0;
+  int64_t num_steps_ = 0;
+  int64_t depth_ = 0;
+};
+
+/// Longest text that a template may write or make.
+inline constexpr size_t kMostTextBytes = size_t{64} << 20;
+/// Errors: TemplateError for more bytes.
+void check_length(size_t num_bytes);
+
+/// object.name and object[key]. Undefined when there is none; errors: TemplateError for an
+/// undefined object.
+Value attribute_of(const Value& object, const std::string& name);
+Value item_of(const Value& object, const Value& key);
+/// A method of Python's str, dict or list. Undefined: there is none.
+Value method_of(const Value& object, std::string_view name);
+
+Value apply_filter(const std::string& name, const Value& input, const Arguments& arguments);
+bool apply_test(const std::string& name, const Value& input, const Arguments& arguments);
+/// Whether a filter or test of this name exists.
+bool has_filter(std::string_view name);
+bool has_test(std::string_view name);
+
+/// The items that a loop takes: of a list, the keys of a dict, the characters of a string, none of
+/// an undefined name. Errors: TemplateError for others.
+std::vector<Value> items_of(const Value& value);
+/// `item in all`, as Python.
+bool is_in(const Value& item, const Value& all);
+Value call(const Value& function, const Arguments& arguments);
+
+/// range, namespace, dict, raise_exception, strftime_now, ...
+void set_globals(Scope& scope);
+
+}  // namespace s2s::jinja

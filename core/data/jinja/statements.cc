@@ -1,0 +1,220 @@
+// How statements run.
+
+#include <algorithm>
+#include <utility>
+
+#include "jinja/runtime.h"
+#include "jinja/template.h"
+
+namespace s2s::jinja {
+namespace {
+
+void assign(Runtime& run, const std::vector<std::string>& targets, const Value& value) {
+  if (targets.size() == 1) return run.set(targets.front(), value);
+  const std::vector<Value> items = items_of(value);
+  if (items.size() != targets.size()) {
+    throw TemplateError("expected " + std::to_string(targets.size()) + " values to unpack, found " +
+                        std::to_string(items.size()));
+  }
+  for (size_t i = 0; i < items.size(); ++i) run.set(targets[i], items[i]);
+}
+
+MarkedText filtered(Runtime& run, const std::vector<std::unique_ptr<Filter>>& filters,
+                    MarkedText text) {
+  Value value = Value::of(std::move(text));
+  for (const auto& filter : filters) {
+    value = apply_filter(filter->name, value, filter->arguments.evaluate(run));
+  }
+  return to_text(value);
+}
+
+Value cycle(const Arguments& arguments, int64_t index) {
+  if (arguments.values.empty()) throw TemplateError("loop.cycle needs values");
+  return arguments.values[static_cast<size_t>(index) % arguments.values.size()];
+}
+
+/// The variable `loop`.
+Dict loop_facts(const std::vector<Value>& items, size_t index, int64_t depth) {
+  const size_t size = items.size();
+  Dict loop;
+  loop.set("index", Value::of(index + 1));
+  loop.set("index0", Value::of(index));
+  loop.set("revindex", Value::of(size - index));
+  loop.set("revindex0", Value::of(size - index - 1));
+  loop.set("first", Value::of(index == 0));
+  loop.set("last", Value::of(index + 1 == size));
+  loop.set("length", Value::of(size));
+  loop.set("depth", Value::of(depth + 1));
+  loop.set("depth0", Value::of(depth));
+  const auto near = [&](bool exists, size_t place, const char* name) {
+    loop.set(name, exists ? items[place] : Value::undefined(name));
+  };
+  near(index > 0, index - 1, "previtem");
+  near(index + 1 < size, index + 1, "nextitem");
+  loop.set("cycle", Value::of(Function([index](const Arguments& arguments) {
+             return cycle(arguments, static_cast<int64_t>(index));
+           })));
+  return loop;
+}
+
+/// What loop.changed compares with; shared by the iterations of a loop.
+Function changed_function(const std::shared_ptr<Value>& last) {
+  return [last](const Arguments& arguments) {
+    const Value now = Value::list(arguments.values);
+    const bool has_changed = !equal(*last, now);
+    *last = now;
+    return Value::of(has_changed);
+  };
+}
+
+/// Values of the parameters of a call.
+void bind(Runtime& run, const Macro& macro, const Arguments& arguments) {
+  if (arguments.values.size() > macro.parameters.size()) {
+    throw TemplateError("'" + macro.name + "' takes at most " +
+                        std::to_string(macro.parameters.size()) + " arguments");
+  }
+  for (size_t i = 0; i < macro.parameters.size(); ++i) {
+    const Parameter& parameter = macro.parameters[i];
+    const Value* given = arguments.find(i, parameter.name);
+    if (given != nullptr) {
+      run.set(parameter.name, *given);
+    } else {
+      run.set(parameter.name, parameter.otherwise ? parameter.otherwise->value(run)
+                                                  : Value::undefined(parameter.name));
+    }
+  }
+  if (const Value* caller = arguments.find(arguments.values.size(), "caller")) {
+    run.set("caller", *caller);
+  }
+}
+
+/// A macro as a function. It holds its scope weakly: the scope holds the macro.
+Value function_of(Runtime& run, const Macro& macro) {
+  const std::weak_ptr<Scope> defined_in = run.scope();
+  return Value::of(Function([&run, &macro, defined_in](const Arguments& arguments) {
+    const std::shared_ptr<Scope> parent = defined_in.lock();
+    if (!parent) throw TemplateError("'" + macro.name + "' is called outside of its block");
+    const Runtime::Inner inner(run, parent);
+    bind(run, macro, arguments);
+    return Value::of(run.capture(macro.body));
+  }));
+}
+
+}  // namespace
+
+Flow Data::run(Runtime& run) const {
+  run.write(text);
+  return Flow::kNext;
+}
+
+Flow Output::run(Runtime& run) const {
+  run.write(to_text(shown->value(run)));
+  return Flow::kNext;
+}
+
+Flow If::run(Runtime& run) const {
+  for (const auto& [condition, body] : branches) {
+    if (condition->value(run).is_true()) return run.run(body);
+  }
+  return run.run(otherwise);
+}
+
+Flow For::run(Runtime& run) const {
+  run_over(run, items->value(run), 0);
+  return Flow::kNext;
+}
+
+void For::run_over(Runtime& run, const Value& all, int64_t depth) const {
+  std::vector<Value> kept;
+  for (const Value& item : items_of(all)) {
+    run.step();
+    if (condition) {
+      const Runtime::Inner inner(run, run.scope());
+      assign(run, targets, item);
+      if (!condition->value(run).is_true()) continue;
+    }
+    kept.push_back(item);
+  }
+  if (kept.empty()) {
+    const Runtime::Inner inner(run, run.scope());
+    run.run(otherwise);
+    return;
+  }
+  const auto last = std::make_shared<Value>();
+  for (size_t i = 0; i < kept.size(); ++i) {
+    const Runtime::Inner inner(run, run.scope());
+    if (uses_loop) {
+      Dict loop = loop_facts(kept, i, depth);
+      loop.set("changed", Value::of(changed_function(last)));
+      run.set("loop", Value::of(std::move(loop)));
+    }
+    if (is_recursive) {
+      // What loop(...) writes is the value of the call.
+      run.set("__loop__", Value::of(Function([this, &run, depth](const Arguments& arguments) {
+                return Value::of(
+                    run.capture([&] { run_over(run, arguments.require(0, "items"), depth + 1); }));
+              })));
+    }
+    assign(run, targets, kept[i]);
+    if (run.run(body) == Flow::kBreak) break;
+  }
+}
+
+Flow Set::run(Runtime& run) const {
+  Value value;
+  if (stored) {
+    value = stored->value(run);
+  } else {
+    const Runtime::Inner inner(run, run.scope());
+    value = Value::of(filtered(run, filters, run.capture(body)));
+  }
+  if (member.empty()) {
+    assign(run, targets, value);
+    return Flow::kNext;
+  }
+  const Value owner = run.find(targets.front());
+  if (owner.dict() == nullptr || !owner.dict()->is_namespace) {
+    throw TemplateError("cannot assign " + targets.front() + "." + member + ": '" +
+                        targets.front() + "' is no namespace");
+  }
+  owner.dict()->set(Value::of(member), value);
+  return Flow::kNext;
+}
+
+Flow Macro::run(Runtime& run) const {
+  run.set(name, function_of(run, *this));
+  return Flow::kNext;
+}
+
+Flow CallBlock::run(Runtime& run) const {
+  const auto* made = dynamic_cast<const Call*>(call.get());
+  if (made == nullptr) throw TemplateError("expected a call behind 'call'");
+  Arguments arguments = made->arguments.evaluate(run);
+  arguments.named.emplace_back("caller", function_of(run, caller));
+  run.write(to_text(jinja::call(made->function->value(run), arguments)));
+  return Flow::kNext;
+}
+
+Flow FilterBlock::run(Runtime& run) const {
+  const Runtime::Inner inner(run, run.scope());
+  run.write(filtered(run, filters, run.capture(body)));
+  return Flow::kNext;
+}
+
+Flow With::run(Runtime& run) const {
+  std::vector<Value> values;
+  for (const auto& [name, value] : names) values.push_back(value->value(run));
+  const Runtime::Inner inner(run, run.scope());
+  for (size_t i = 0; i < names.size(); ++i) run.set(names[i].first, values[i]);
+  return run.run(body);
+}
+
+Flow Generation::run(Runtime& run) const {
+  const Runtime::Inner inner(run, run.scope());
+  MarkedText text = run.capture(body);
+  text.mark_from(0, kGenerated);
+  run.write(text);
+  return Flow::kNext;
+}
+
+}  // namespace s2s::jinja

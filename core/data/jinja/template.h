@@ -1,0 +1,38 @@
+#pragma once
+// Jinja templates with the environment that transformers gives to chat templates: trim_blocks,
+// lstrip_blocks, loop controls, generation blocks, tojson without escapes of HTML and non-ASCII.
+// Source: Jinja2 3.1; transformers 5 utils/chat_template_utils.py.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "jinja/value.h"
+
+namespace s2s::jinja {
+
+/// The tag of text that a {% generation %} block wrote.
+inline constexpr int64_t kGenerated = -1;
+
+struct Program;
+
+class Template {
+ public:
+  /// Errors: TemplateError with the line.
+  explicit Template(std::string_view source);
+  ~Template();
+  Template(Template&&) noexcept;
+  Template& operator=(Template&&) noexcept;
+
+  /// Thread-safe. Marks of the variables' texts are kept where they are written.
+  /// Errors: TemplateError with the line.
+  MarkedText render(const std::vector<std::pair<std::string, Value>>& variables) const;
+  bool has_generation_blocks() const;
+
+ private:
+  std::unique_ptr<const Program> program_;
+};
+
+}  // namespace s2s::jinja

@@ -1,0 +1,179 @@
+#include "jinja/value.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace s2s::jinja {
+
+Value Value::of(MarkedText text) {
+  return Value(Data(std::make_shared<const MarkedText>(std::move(text))));
+}
+
+Value Value::of(Function function) {
+  return Value(Data(std::make_shared<const Function>(std::move(function))));
+}
+
+Value Value::of(Dict members) { return Value(Data(std::make_shared<Dict>(std::move(members)))); }
+
+Value Value::list(std::vector<Value> items) {
+  return Value(Data(std::make_shared<List>(List{std::move(items), false})));
+}
+
+Value Value::tuple(std::vector<Value> items) {
+  return Value(Data(std::make_shared<List>(List{std::move(items), true})));
+}
+
+const MarkedText* Value::text() const {
+  const auto* held = std::get_if<std::shared_ptr<const MarkedText>>(&data_);
+  return held == nullptr ? nullptr : held->get();
+}
+
+List* Value::items() const {
+  const auto* held = std::get_if<std::shared_ptr<List>>(&data_);
+  return held == nullptr ? nullptr : held->get();
+}
+
+Dict* Value::dict() const {
+  const auto* held = std::get_if<std::shared_ptr<Dict>>(&data_);
+  return held == nullptr ? nullptr : held->get();
+}
+
+const Function* Value::function() const {
+  const auto* held = std::get_if<std::shared_ptr<const Function>>(&data_);
+  return held == nullptr ? nullptr : held->get();
+}
+
+bool Value::is_true() const {
+  if (is_number()) return number() != 0;
+  if (const MarkedText* held = text()) return held->size() > 0;
+  if (const List* held = items()) return !held->items.empty();
+  if (const Dict* held = dict()) return held->is_namespace || !held->members.empty();
+  return function() != nullptr;
+}
+
+std::string Value::type_name() const {
+  if (is<Undefined>()) return "undefined";
+  if (is<None>()) return "NoneType";
+  if (is<bool>()) return "bool";
+  if (is<int64_t>()) return "int";
+  if (is<double>()) return "float";
+  if (is_text()) return "str";
+  if (const List* held = items()) return held->is_tuple ? "tuple" : "list";
+  if (const Dict* held = dict()) return held->is_namespace ? "Namespace" : "dict";
+  return "function";
+}
+
+namespace {
+
+[[noreturn]] void wrong_type(const Value& value, const char* expected) {
+  if (value.is_undefined()) {
+    throw TemplateError("'" + std::get<Undefined>(value.data()).name + "' is undefined");
+  }
+  throw TemplateError("expected " + std::string(expected) + ", found " + value.type_name());
+}
+
+}  // namespace
+
+int64_t Value::integer() const {
+  if (const bool* flag = std::get_if<bool>(&data_)) return *flag ? 1 : 0;
+  const int64_t* number = std::get_if<int64_t>(&data_);
+  if (number == nullptr) wrong_type(*this, "an integer");
+  return *number;
+}
+
+double Value::number() const {
+  if (const double* number = std::get_if<double>(&data_)) return *number;
+  if (!is_number()) wrong_type(*this, "a number");
+  return static_cast<double>(integer());
+}
+
+const MarkedText& Value::require_text() const {
+  const MarkedText* held = text();
+  if (held == nullptr) wrong_type(*this, "a string");
+  return *held;
+}
+
+const Value* Dict::find(const Value& key) const {
+  const auto found = std::find_if(members.begin(), members.end(),
+                                  [&](const auto& member) { return equal(member.first, key); });
+  return found == members.end() ? nullptr : &found->second;
+}
+
+const Value* Dict::find(std::string_view key) const {
+  for (const auto& [name, value] : members) {
+    const MarkedText* text = name.text();
+    if (text != nullptr && text->bytes() == key) return &value;
+  }
+  return nullptr;
+}
+
+void Dict::set(Value key, Value value) {
+  for (auto& [name, old] : members) {
+    if (!equal(name, key)) continue;
+    old = std::move(value);
+    return;
+  }
+  members.emplace_back(std::move(key), std::move(value));
+}
+
+const Value* Arguments::find(size_t index, std::string_view name) const {
+  if (index < values.size()) return &values[index];
+  for (const auto& [given, value] : named) {
+    if (given == name) return &value;
+  }
+  return nullptr;
+}
+
+Value Arguments::get(size_t index, std::string_view name, Value otherwise) const {
+  const Value* found = find(index, name);
+  return found == nullptr ? std::move(otherwise) : *found;
+}
+
+const Value& Arguments::require(size_t index, std::string_view name) const {
+  const Value* found = find(index, name);
+  if (found == nullptr) throw TemplateError("missing argument '" + std::string(name) + "'");
+  return *found;
+}
+
+namespace {
+
+bool equal_dicts(const Dict& a, const Dict& b) {
+  if (a.members.size() != b.members.size()) return false;
+  return std::all_of(a.members.begin(), a.members.end(), [&](const auto& member) {
+    const Value* other = b.find(member.first);
+    return other != nullptr && equal(member.second, *other);
+  });
+}
+
+bool equal_numbers(const Value& a, const Value& b) {
+  if (!a.is<double>() && !b.is<double>()) return a.integer() == b.integer();
+  return a.number() == b.number();
+}
+
+}  // namespace
+
+bool equal(const Value& a, const Value& b) {
+  if (a.is_number() && b.is_number()) return equal_numbers(a, b);
+  if (a.text() && b.text()) return a.text()->bytes() == b.text()->bytes();
+  if (a.items() && b.items()) {
+    return a.items()->is_tuple == b.items()->is_tuple &&
+           std::equal(a.items()->items.begin(), a.items()->items.end(), b.items()->items.begin(),
+                      b.items()->items.end(), equal);
+  }
+  if (a.dict() && b.dict()) return a.dict() == b.dict() || equal_dicts(*a.dict(), *b.dict());
+  if (a.function() || b.function()) return a.function() == b.function();
+  return a.data().index() == b.data().index();  // none, undefined
+}
+
+bool less(const Value& a, const Value& b) {
+  if (a.is_number() && b.is_number()) return a.number() < b.number();
+  if (a.text() && b.text()) return a.text()->bytes() < b.text()->bytes();
+  if (a.items() && b.items()) {
+    return std::lexicographical_compare(a.items()->items.begin(), a.items()->items.end(),
+                                        b.items()->items.begin(), b.items()->items.end(), less);
+  }
+  throw TemplateError("'<' is not supported between " + a.type_name() + " and " + b.type_name());
+}
+
+}  // namespace s2s::jinja
