@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "answers.h"
 
 namespace s2s::conformance {
@@ -38,9 +40,12 @@ namespace {
 
 bool same(const std::optional<Batch>& a, const std::optional<Batch>& b) {
   if (!a || !b) return a.has_value() == b.has_value();
-  return a->ids == b->ids && a->source_audio_BS.equal(b->source_audio_BS) &&
-         a->target_audio_BS.equal(b->target_audio_BS) &&
-         a->target_tokens_BT.equal(b->target_tokens_BT);
+  std::vector<at::Tensor> tensors, others;
+  a->for_each([&](const at::Tensor& tensor) { tensors.push_back(tensor); });
+  b->for_each([&](const at::Tensor& tensor) { others.push_back(tensor); });
+  return a->ids == b->ids &&
+         std::equal(tensors.begin(), tensors.end(), others.begin(), others.end(),
+                    [](const at::Tensor& x, const at::Tensor& y) { return x.equal(y); });
 }
 
 }  // namespace

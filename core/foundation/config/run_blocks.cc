@@ -318,6 +318,11 @@ std::vector<ValidationSet> validation_sets(const Config& config) {
   if (!datasets->is_map()) throw type_error(path, *datasets, "a map of named data sets");
   Config inherited = *block;
   inherited.erase("datasets");
+  // The data source of training, where none is named.
+  const Config* kind_of_training = config.find_path("data.train_ds.name");
+  if (inherited.find("name") == nullptr && kind_of_training != nullptr) {
+    inherited["name"] = *kind_of_training;
+  }
   std::vector<ValidationSet> sets;
   for (const auto& [name, own] : datasets->entries()) {
     if (!own.is_map() && !own.is_null()) {

@@ -1,0 +1,64 @@
+#pragma once
+// Documents as token ids and labels.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "s2s/kinds/tokenizer.h"
+#include "text/chat_format.h"
+#include "text/text_line.h"
+#include "text/text_options.h"
+
+namespace s2s::data {
+
+/// Where a line is.
+struct LineOrigin {
+  std::string file;
+  int64_t line = 0;  // from 1
+
+  std::string text() const { return file + ":" + std::to_string(line); }
+};
+
+struct TokenDocument {
+  std::vector<int64_t> ids;
+  std::vector<bool> is_label;  // by token: the model learns to predict it
+
+  int64_t size() const { return static_cast<int64_t>(ids.size()); }
+};
+
+/// Const functions are thread-safe after the first chat.
+class DocumentEncoder {
+ public:
+  /// `path` names the options in messages. The tokenizer must live on.
+  /// Errors: [tokenizer/special-ids].
+  DocumentEncoder(const DocumentOptions& options, const Tokenizer& tokenizer,
+                  const std::string& path, const std::string& base_dir);
+
+  /// One BOS, the tokens, one EOS; those that the text has at its ends are not given again.
+  /// Errors: those of parse_text_line, [data/chat-template], [data/text-tokens].
+  TokenDocument encode(const std::string& line, const LineOrigin& origin) const;
+  /// The texts of a line that a model could learn: the text, prompt and response, or what the
+  /// assistant says. Errors: those of parse_text_line.
+  std::string text_of(const std::string& line, const LineOrigin& origin) const;
+  const SpecialIds& special_ids() const { return special_; }
+
+ private:
+  struct Encoded;
+  const ChatFormat& chat_format() const;
+  Encoded encode_text(const jinja::MarkedText& text, bool is_chat) const;
+  std::vector<int64_t> encode_with_special(const std::string& text) const;
+  TokenDocument framed(Encoded& encoded, bool is_chat) const;
+  void label(const Encoded& encoded, const TextLine& line, TokenDocument& document) const;
+  bool is_special_token(const Encoded& encoded, size_t index) const;
+
+  DocumentOptions options_;
+  const Tokenizer& tokenizer_;
+  std::string path_, base_dir_;
+  SpecialIds special_;
+  bool splits_special_ = false;  // the tokenizer does not find BOS and EOS in texts
+  mutable std::optional<ChatFormat> chat_format_;  // of the first chat
+};
+
+}  // namespace s2s::data

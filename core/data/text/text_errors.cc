@@ -1,0 +1,123 @@
+#include "text/text_errors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "s2s/foreign_text.h"
+
+namespace s2s::data::text_errors {
+
+Error no_path(const std::string& path) {
+  return config_error("data/text-path",
+                      fmt::format("{}.path is not given; expected a JSONL file, or a list of them; "
+                                  "add for example 'path: train.jsonl'",
+                                  path));
+}
+
+Error no_tokenizer(const std::string& path) {
+  return config_error(
+      "data/no-tokenizer",
+      fmt::format("{} needs a tokenizer for its texts, but there is none; set model.tokenizer",
+                  path));
+}
+
+Error empty(const std::string& path) {
+  return data_error("data/empty",
+                    fmt::format("{}: a whole pass over the data gave no document; expected at "
+                                "least one; check the files, and max_seq_len with long_text: drop",
+                                path));
+}
+
+Error bad_state(const std::string& path, const std::string& state, const std::string& reason) {
+  return data_error("data/state",
+                    fmt::format("{}: '{}' is not a valid position in the data: {}; expected one "
+                                "that a checkpoint of this kind of data saved; start a new run",
+                                path, printable_name(state.substr(0, 80)), reason));
+}
+
+Error changed_data(const std::string& path) {
+  return data_error(
+      "data/state",
+      fmt::format("{}: the files, shuffle or seed differ from those of the checkpoint; expected "
+                  "the same for an exact resume; restore them, or set allow_changed_data: true to "
+                  "restart the epoch",
+                  path));
+}
+
+Error too_many_bad(const std::string& path, int64_t limit, const std::vector<std::string>& bad) {
+  constexpr size_t kShown = 20;
+  std::string list;
+  for (size_t i = 0; i < std::min(bad.size(), kShown); ++i) list += "\n  " + bad[i];
+  if (bad.size() > kShown) list += fmt::format("\n  and {} more", bad.size() - kShown);
+  return data_error("data/too-many-bad",
+                    fmt::format("{}: {} lines make no document; expected at most {} (skip_bad); "
+                                "fix them, or raise skip_bad:{}",
+                                path, bad.size(), limit, list));
+}
+
+Error keys(const std::string& place, const std::string& found, const std::string& expected) {
+  return data_error("data/text-keys",
+                    fmt::format("{}: {}; expected {}; fix the line, or name the keys with "
+                                "text_key, prompt_key, response_key or messages_key",
+                                place, found, expected));
+}
+
+Error empty_response(const std::string& place, const std::string& what) {
+  return data_error("data/empty-response",
+                    fmt::format("{}: {} is empty; expected text that the model can learn; fix or "
+                                "remove the line, or skip such lines with skip_bad",
+                                place, what));
+}
+
+Error messages(const std::string& place, const std::string& problem) {
+  return data_error(
+      "data/chat-messages",
+      fmt::format("{}: {}; expected a list of messages, each with a role and content; fix the line",
+                  place, problem));
+}
+
+Error too_long(const std::string& place, int64_t num_tokens, int64_t max_seq_len) {
+  return data_error(
+      "data/text-too-long",
+      fmt::format("{}: the document has {} tokens; expected at most {} "
+                  "(max_seq_len); shorten it, raise max_seq_len, or choose long_text: "
+                  "cut or drop",
+                  place, num_tokens, max_seq_len));
+}
+
+Error token_places(const std::string& place, const std::string& near) {
+  return data_error("data/text-tokens",
+                    fmt::format("{}: cannot find which tokens belong to the response, because the "
+                                "tokenizer changes the text near '{}'; expected tokens whose texts "
+                                "are those of the document; use labels: all, or another tokenizer",
+                                place, printable_name(near)));
+}
+
+Error no_template(const std::string& path, const std::string& folder, const std::string& problem) {
+  return config_error(
+      "data/chat-template",
+      fmt::format("{}.chat_template: {}: {}; expected a Jinja template, as chat_template.jinja or "
+                  "as chat_template in tokenizer_config.json; set chat_template: chatml, or the "
+                  "path of a template",
+                  path, folder, problem));
+}
+
+Error template_syntax(const std::string& source, int64_t line, const std::string& reason) {
+  return config_error("data/chat-template",
+                      fmt::format("{}, line {}: {}; expected a Jinja template that transformers "
+                                  "can render; fix the template",
+                                  source, line, printable_name(reason)));
+}
+
+Error template_failed(const std::string& place, const std::string& source, int64_t line,
+                      const std::string& reason, bool is_raised) {
+  const std::string what = is_raised ? "refuses the messages: " : "fails: ";
+  return data_error(
+      "data/chat-template",
+      fmt::format("{}: the chat template ({}, line {}) {}{}; expected messages that the template "
+                  "can write; fix the line, or choose another chat_template",
+                  place, source, line, what, printable_name(reason)));
+}
+
+}  // namespace s2s::data::text_errors

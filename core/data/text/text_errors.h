@@ -1,0 +1,34 @@
+#pragma once
+// Mistakes in text data. `place` is "file:line".
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "s2s/error.h"
+
+namespace s2s::data::text_errors {
+
+/// `path` names the options of the data set.
+Error no_path(const std::string& path);
+Error no_tokenizer(const std::string& path);
+Error empty(const std::string& path);
+Error bad_state(const std::string& path, const std::string& state, const std::string& reason);
+Error changed_data(const std::string& path);
+Error too_many_bad(const std::string& path, int64_t limit, const std::vector<std::string>& bad);
+
+/// A line with none of the keys of a document.
+Error keys(const std::string& place, const std::string& found, const std::string& expected);
+Error empty_response(const std::string& place, const std::string& what);
+Error messages(const std::string& place, const std::string& problem);
+Error too_long(const std::string& place, int64_t num_tokens, int64_t max_seq_len);
+/// Which tokens the response has is not to be found.
+Error token_places(const std::string& place, const std::string& near);
+
+/// `source`: the template's file, or "chatml".
+Error no_template(const std::string& path, const std::string& folder, const std::string& problem);
+Error template_syntax(const std::string& source, int64_t line, const std::string& reason);
+Error template_failed(const std::string& place, const std::string& source, int64_t line,
+                      const std::string& reason, bool is_raised);
+
+}  // namespace s2s::data::text_errors

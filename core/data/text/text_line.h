@@ -1,0 +1,30 @@
+#pragma once
+// One line of a JSONL file of documents.
+
+#include <string>
+#include <vector>
+
+#include "jinja/value.h"
+#include "text/text_options.h"
+
+namespace s2s::data {
+
+struct TextLine {
+  enum class Form { kText, kPair, kChat };
+  Form form = Form::kText;
+  std::string text;  // of a pair: the prompt
+  std::string response;
+  /// Messages as templates see them. Texts of the content of message i are marked with i.
+  jinja::Value messages;
+  std::vector<bool> is_trained;  // by message: the assistant's, unless its weight is 0
+};
+
+/// `place`: "file:line". Errors: [data/json], [data/text-keys], [data/empty-response],
+/// [data/chat-messages].
+TextLine parse_text_line(const std::string& line, const DocumentOptions& options,
+                         const std::string& file, int64_t line_number);
+
+/// Messages of a chat from a JSON list of them. Errors: [data/json], [data/chat-messages].
+TextLine parse_messages(const std::string& json, const std::string& place);
+
+}  // namespace s2s::data

@@ -1,0 +1,196 @@
+#include "text/text_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "base/fnv.h"
+#include "base/foreign_json.h"
+#include "files/command_rules.h"
+#include "s2s/data/text_source.h"
+#include "text/text_batch.h"
+#include "text/text_errors.h"
+
+namespace s2s::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Texts that a language model is made from.
+constexpr size_t kMaxTexts = 200000;
+/// Lines that are encoded before the first batch.
+constexpr int64_t kCheckedLines = 64;
+
+const Tokenizer& tokenizer_of(const DataContext& context) {
+  if (context.tokenizer == nullptr) throw text_errors::no_tokenizer(context.path);
+  return *context.tokenizer;
+}
+
+std::vector<std::string> paths_of(const Config& path, const DataContext& context) {
+  std::vector<std::string> paths;
+  const std::vector<Config> one = {path};
+  for (const Config& item : path.is_list() ? path.items() : one) {
+    if (item.is_null()) continue;
+    std::string file = item.as_string(context.path + ".path");
+    if (!file.starts_with("pipe:")) file = (fs::path(context.base_dir) / file).lexically_normal();
+    paths.push_back(std::move(file));
+  }
+  if (paths.empty()) throw text_errors::no_path(context.path);
+  return paths;
+}
+
+/// "train.jsonl:3+train.jsonl:8"
+std::string row_id(const PlannedRow& row, const TextFiles& files) {
+  std::string id;
+  for (const PlannedDocument& document : row) {
+    const LineOrigin origin = files.origin(document.line);
+    const std::string name = fs::path(origin.file).filename().string();
+    id += fmt::format("{}{}:{}", id.empty() ? "" : "+", name, origin.line);
+  }
+  return id;
+}
+
+}  // namespace
+
+TextSource::TextSource(const TextSourceOptions& options, const DataContext& context)
+    : options_(options),
+      path_(context.path),
+      warn_(context.warn),
+      rank_(context.data_rank),
+      num_ranks_(context.data_size),
+      seed_(options.seed ? static_cast<uint64_t>(*options.seed) : context.seed),
+      files_(paths_of(options.path, context)),
+      encoder_(options.document, tokenizer_of(context), context.path, context.base_dir),
+      order_(options, seed_, files_, encoder_, context.path,
+             [this](int64_t line, const Error& error) { hear(line, error); }) {
+  check_first_lines();
+}
+
+/// Mistakes of all lines are often those of the first: they end a run before it begins.
+void TextSource::check_first_lines() {
+  if (files_.size() == 0) throw text_errors::empty(path_);
+  if (options_.skip_bad > 0) return;
+  PlannedBatch rows;
+  for (int64_t line = 0; line < std::min(files_.size(), kCheckedLines); ++line) {
+    const std::string text = files_.line(line);
+    const bool is_blank = text.find_first_not_of(" \t\r") == std::string::npos;
+    if (!is_blank) encoder_.encode(text, files_.origin(line));
+  }
+}
+
+void TextSource::hear(int64_t line, const Error& error) {
+  if (options_.skip_bad == 0) throw error;
+  const bool is_new = bad_.emplace(line, error.what()).second;
+  if (is_new && warn_) {
+    warn_(fmt::format("{}: skipped bad line {} of at most {}: {}", path_, bad_.size(),
+                      options_.skip_bad, error.what()));
+  }
+  if (static_cast<int64_t>(bad_.size()) <= options_.skip_bad) return;
+  throw text_errors::too_many_bad(path_, options_.skip_bad, left_out());
+}
+
+std::vector<std::string> TextSource::left_out() const {
+  std::vector<std::string> lines;
+  for (const auto& [line, reason] : bad_) lines.push_back(reason);
+  return lines;
+}
+
+Batch TextSource::load(PlannedBatch& planned) const {
+  std::vector<TokenRow> rows;
+  for (PlannedRow& row : planned) {
+    TokenRow made{{}, row_id(row, files_)};
+    for (PlannedDocument& document : row) made.documents.push_back(order_.tokens(document));
+    rows.push_back(std::move(made));
+  }
+  return make_text_batch(rows, encoder_.special_ids().pad);
+}
+
+/// One batch for each data rank: the position is then the same on all.
+std::optional<Batch> TextSource::next() {
+  std::optional<PlannedBatch> own;
+  for (int64_t rank = 0; rank < num_ranks_; ++rank) {
+    std::optional<PlannedBatch> planned = order_.next();
+    if (!planned) break;
+    ++num_batches_;
+    if (rank == rank_) own = std::move(planned);
+  }
+  if (!own) return std::nullopt;
+  return load(*own);
+}
+
+std::string TextSource::order_fingerprint() const {
+  const std::string order = options_.shuffle ? fmt::format("shuffled {}", seed_) : "in order";
+  return fmt::format("{:016x}", fnv1a(order, files_.fingerprint()));
+}
+
+std::string TextSource::state() const {
+  const DocumentCursor cursor = order_.cursor();
+  const nlohmann::ordered_json json = {{"batches", num_batches_},
+                                       {"epoch", cursor.epoch},
+                                       {"document", cursor.place},
+                                       {"order", order_fingerprint()}};
+  return json.dump();
+}
+
+void TextSource::restore(const std::string& state) {
+  DocumentCursor cursor;
+  num_batches_ = 0;
+  if (!state.empty()) {
+    std::string order;
+    try {
+      const auto json = parse_foreign_json(state);
+      num_batches_ = json.at("batches").get<int64_t>();
+      cursor = {json.at("epoch").get<int64_t>(), json.at("document").get<int64_t>()};
+      order = json.at("order").get<std::string>();
+    } catch (const nlohmann::json::exception& error) {
+      throw text_errors::bad_state(path_, state, error.what());
+    }
+    if (cursor.epoch < 0 || cursor.place < 0) {
+      throw text_errors::bad_state(path_, state, "it is before the first document");
+    }
+    const bool is_same = order == order_fingerprint();
+    if (!is_same && !options_.allow_changed_data) throw text_errors::changed_data(path_);
+    if (!is_same) cursor.place = 0;
+  }
+  order_.go_to(cursor);
+}
+
+std::vector<std::string> TextSource::texts() {
+  std::vector<std::string> texts;
+  for (int64_t line = 0; line < files_.size() && texts.size() < kMaxTexts; ++line) {
+    const std::string json = files_.line(line);
+    if (json.find_first_not_of(" \t\r") == std::string::npos) continue;
+    try {
+      texts.push_back(encoder_.text_of(json, files_.origin(line)));
+    } catch (const Error&) {
+      if (options_.skip_bad == 0) throw;
+    }
+  }
+  return texts;
+}
+
+}  // namespace s2s::data
+
+namespace s2s {
+
+std::unique_ptr<DataSource> open_text_source(const Config& block, const DataContext& context) {
+  data::TextSourceOptions options;
+  Findings findings;
+  OptionReader(block, context.path, findings, {"name"}).read(options);
+  findings.throw_if_any();
+  allow_typed_commands(block);
+  return std::make_unique<data::TextSource>(options, context);
+}
+
+OptionTable list_text_source_options() { return list_options<data::TextSourceOptions>(); }
+
+std::string chat_prompt(const std::string& messages, const std::string& chat_template,
+                        const Tokenizer& tokenizer, const BuildContext& context) {
+  const data::ChatFormat format({chat_template, context.path, context.base_dir}, tokenizer);
+  const data::TextLine line = data::parse_messages(messages, context.path);
+  return format.render(line.messages, true, context.path).bytes();
+}
+
+}  // namespace s2s
