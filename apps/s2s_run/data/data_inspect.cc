@@ -7,6 +7,7 @@
 #include "base/console.h"
 #include "files/command_rules.h"
 #include "s2s_run/data/data_inspect_parts.h"
+#include "s2s_run/data/data_inspect_tokens.h"
 #include "s2s_run/data/word_tokenizer.h"
 #include "s2s_run/new_output.h"
 #include "s2s_run/subcommands.h"
@@ -81,6 +82,7 @@ int inspect(InspectArguments arguments, const Invocation& invocation) {
   const std::unique_ptr<Tokenizer> own = file ? nullptr : set.tokenizer();
   const WordTokenizer words;
   const Tokenizer& tokenizer = file ? **file : own ? *own : static_cast<const Tokenizer&>(words);
+  if (has_other_source(set)) return inspect_tokens(set, tokenizer, invocation);
   const BatchSpec spec = spec_of(arguments, set);
   if (spec.data.allow_commands) allow_data_commands();
   set_command_timeout(spec.data.command_timeout_s);

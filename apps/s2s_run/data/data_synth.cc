@@ -33,6 +33,7 @@ struct SynthArguments {
   std::string folder;
   bool quick = false;
   bool tiny = false;
+  bool text = false;
   size_t workers = 0;
   synth::SetOptions options;
 };
@@ -51,15 +52,17 @@ void print_summary(const synth::SetSummary& summary, double seconds, bool json) 
   for (const auto& [split, count] : summary.cuts) {
     cuts += fmt::format("{}{} {}", cuts.empty() ? "" : ", ", split, count);
   }
-  std::printf("%s %s: %.2f h in cuts: %s",
-              summary.reused ? "already exists, nothing to do:" : "made", summary.folder.c_str(),
-              summary.hours, cuts.c_str());
+  const std::string what =
+      summary.hours > 0 ? fmt::format("{:.2f} h in cuts", summary.hours) : "lines";
+  std::printf("%s %s: %s: %s", summary.reused ? "already exists, nothing to do:" : "made",
+              summary.folder.c_str(), what.c_str(), cuts.c_str());
   std::printf(summary.reused ? "\n" : "; %.1f s\n", seconds);
 }
 
 int run_synth(SynthArguments arguments, const Invocation& invocation) {
   if (arguments.tiny) arguments.options.size = synth::Size::kTiny;
   if (arguments.quick) arguments.options.size = synth::Size::kQuick;
+  if (arguments.text) arguments.options.kind = "text";
   const double start_s = monotonic_seconds();
   const synth::SetSummary summary =
       make_with_progress(arguments.folder, arguments.options, arguments.workers);
@@ -69,6 +72,7 @@ int run_synth(SynthArguments arguments, const Invocation& invocation) {
 
 struct SynthBlock {
   std::string path;
+  std::string kind = "speech";
   std::string size = "full";
   int64_t seed = 1;
   int64_t sample_rate = synth::kSpeechRateHz;
@@ -78,6 +82,9 @@ struct SynthBlock {
 
   void visit(OptionVisitor& v) {
     v("path", path, "folder of the data set, created if it does not exist", required());
+    v("kind", kind,
+      "speech: dialogues as cuts; text: prompts and chats as JSONL, with size and seed",
+      one_of({"speech", "text"}));
     v("size", size, "size of the data set", one_of({"tiny", "quick", "full"}));
     v("seed", seed, "random seed of the data set", at_least(0));
     v("sample_rate", sample_rate, "sample rate of the agent's audio in Hz");
@@ -91,12 +98,13 @@ struct SynthBlock {
 
 void setup_data_synth(const Command& group) {
   const Command command = group.command(
-      "synth", "synthesize a data set of question-answer dialogues with flite voices");
+      "synth", "synthesize a data set of question-answer dialogues with flite voices, or of text");
   SynthArguments& arguments = command.runs(run_synth);
   synth::SetOptions& options = arguments.options;
   command.option("out", arguments.folder, "folder to create").required();
   const Argument quick = command.flag("--quick", arguments.quick, "two domains; takes seconds");
   command.flag("--tiny", arguments.tiny, "a dozen cuts, to try out options").excludes(quick);
+  command.flag("--text", arguments.text, "prompts and chats as JSONL in place of speech");
   command.option("--seed", options.seed, "random seed of the data set")
       .not_negative()
       .shows_default();
@@ -124,6 +132,7 @@ std::optional<synth::SetSummary> make_configured_set(const Config& config,
   options.size = asked.size == "tiny"    ? synth::Size::kTiny
                  : asked.size == "quick" ? synth::Size::kQuick
                                          : synth::Size::kFull;
+  options.kind = asked.kind;
   options.seed = static_cast<uint64_t>(asked.seed);
   options.sample_rate_hz = asked.sample_rate;
   options.audio_format = asked.audio_format;

@@ -19,6 +19,7 @@ struct SetOptions {
   int64_t sample_rate_hz = kSpeechRateHz;  // agent audio; user audio has 16 kHz
   std::string audio_format = "wav";        // wav or flac, 16 bit
   std::vector<std::string> domains;        // empty: the default of the size
+  std::string kind = "speech";             // or text, which has size and seed only
 };
 
 /// One question, spoken by one voice.

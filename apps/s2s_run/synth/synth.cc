@@ -13,7 +13,9 @@
 #include "s2s_run/synth/compose.h"
 #include "s2s_run/synth/cut_writer.h"
 #include "s2s_run/synth/partial_folder.h"
+#include "s2s_run/synth/set_description.h"
 #include "s2s_run/synth/synth_errors.h"
+#include "s2s_run/synth/text_set.h"
 
 namespace s2s::synth {
 
@@ -24,18 +26,6 @@ using Json = nlohmann::ordered_json;
 
 /// Increment when the same options give different data.
 constexpr int kSetVersion = 1;
-
-const char* size_name(Size size) {
-  switch (size) {
-    case Size::kTiny:
-      return "tiny";
-    case Size::kQuick:
-      return "quick";
-    case Size::kFull:
-      break;
-  }
-  return "full";
-}
 
 Json settings_of(const SetOptions& options) {
   return {{"version", kSetVersion},
@@ -49,39 +39,6 @@ Json settings_of(const SetOptions& options) {
 void check(const SetOptions& options) {
   const int64_t rate = options.sample_rate_hz;
   if (rate < 8000 || rate > 48000 || rate % 50 != 0) throw bad_sample_rate(rate);
-}
-
-/// synth.json of a folder; empty if it is missing or was not written by this program.
-std::optional<Json> description_of(const fs::path& folder) {
-  try {
-    Json json = try_parse_foreign_json<Json>(read_small_file(folder / "synth.json"));
-    const bool is_whole = json.is_object() && json.contains("settings") && json.contains("hours") &&
-                          json["hours"].is_number() && json.contains("cuts") &&
-                          json["cuts"].is_object();
-    if (!is_whole) return std::nullopt;
-    for (const auto& [split, count] : json["cuts"].items()) {
-      if (!count.is_number_unsigned()) return std::nullopt;
-    }
-    return json;
-  } catch (const std::system_error&) {
-    return std::nullopt;
-  }
-}
-
-/// Reads the summary of an existing set. False when the folder does not exist or is empty.
-bool find_existing(const fs::path& folder, const Json& settings, SetSummary& summary) {
-  if (!fs::exists(folder)) return false;
-  if (fs::is_directory(folder) && fs::is_empty(folder)) return false;
-  const std::optional<Json> described = description_of(folder);
-  if (!described) throw folder_in_use(folder.string());
-  const Json& there = *described;
-  if (there["settings"] != settings) {
-    throw other_set_there(folder.string(), there["settings"].dump(), settings.dump());
-  }
-  summary.reused = true;
-  summary.cuts = there["cuts"].get<std::map<std::string, size_t>>();
-  summary.hours = there["hours"].get<double>();
-  return true;
 }
 
 /// The task of a worker: synthesizes a planned cut and writes it. -> its JSON lines.
@@ -126,6 +83,7 @@ void write_manifests(const SetPlan& plan, const std::vector<std::string>& lines,
 
 SetSummary make_set(const fs::path& folder, const SetOptions& options, size_t num_workers,
                     const Progress& progress) {
+  if (options.kind == "text") return make_text_set(folder, options);
   check(options);
   const SetPlan plan = make_plan(options);
   const Json settings = settings_of(options);
@@ -141,11 +99,7 @@ SetSummary make_set(const fs::path& folder, const SetOptions& options, size_t nu
       plan.cuts.size(), num_workers, [&] { return cut_task(plan, partial.path(), options); },
       progress, folder.string());
   write_manifests(plan, lines, partial.path(), summary);
-  const Json described = {{"made_by", "s2s-run data synth"},
-                          {"settings", settings},
-                          {"cuts", summary.cuts},
-                          {"hours", summary.hours}};
-  write_file_atomically((partial.path() / "synth.json").string(), described.dump(2) + "\n");
+  write_description(partial.path(), settings, summary);
   partial.commit();
   return summary;
 }

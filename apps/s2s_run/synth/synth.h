@@ -14,7 +14,7 @@ namespace s2s::synth {
 struct SetSummary {
   std::filesystem::path folder;
   bool reused = false;                 // the complete set with these options existed
-  std::map<std::string, size_t> cuts;  // number of cuts by split
+  std::map<std::string, size_t> cuts;  // number of cuts (of text: lines) by split
   double hours = 0;                    // total duration
 };
 

@@ -1,0 +1,107 @@
+#include "s2s_run/data/data_inspect_tokens.h"
+
+#include <ATen/Functions.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "s2s/kinds/data_source.h"
+#include "s2s/registry.h"
+
+namespace s2s::run {
+namespace {
+
+struct TokenCounts {
+  int64_t batches = 0;
+  int64_t rows = 0;
+  int64_t positions = 0;  // including padding
+  int64_t tokens = 0;
+  int64_t labels = 0;
+  int64_t without_labels = 0;    // documents
+  std::vector<int64_t> lengths;  // of documents, sorted at the end
+
+  void add(const Batch& batch) {
+    ++batches;
+    rows += batch.size();
+    positions += batch.text_BT.numel();
+    for (const DocumentSpan& span : batch.documents) {
+      const at::Tensor learned =
+          batch.text_labels_BT[span.row].narrow(0, span.begin, span.length).ge(0);
+      const auto count = learned.sum().item<int64_t>();
+      labels += count;
+      without_labels += count == 0 ? 1 : 0;
+      tokens += span.length;
+      lengths.push_back(span.length);
+    }
+  }
+
+  int64_t length_at(double part) const {
+    return lengths.empty() ? 0 : lengths[static_cast<size_t>(part * double(lengths.size() - 1))];
+  }
+  double share(int64_t count, int64_t of) const { return of > 0 ? double(count) / double(of) : 0; }
+};
+
+void print_json(const TokenCounts& counts) {
+  const nlohmann::ordered_json out = {
+      {"documents", counts.lengths.size()},
+      {"tokens", counts.tokens},
+      {"labels", counts.labels},
+      {"documents_without_labels", counts.without_labels},
+      {"shortest", counts.length_at(0)},
+      {"median", counts.length_at(0.5)},
+      {"longest", counts.length_at(1)},
+      {"rows", counts.rows},
+      {"batches", counts.batches},
+      {"padding", 1 - counts.share(counts.tokens, counts.positions)}};
+  std::printf("%s\n", out.dump().c_str());
+}
+
+void print_text(const TokenCounts& counts) {
+  fmt::print("{} documents, {} tokens\n\n", counts.lengths.size(), counts.tokens);
+  fmt::print("tokens of a document: {} to {}, median {}\n", counts.length_at(0),
+             counts.length_at(1), counts.length_at(0.5));
+  fmt::print("labels: {} ({:.1f} % of the tokens); {} documents have none\n", counts.labels,
+             100 * counts.share(counts.labels, counts.tokens), counts.without_labels);
+  fmt::print("{} rows in {} batches: {:.1f} % padding\n", counts.rows, counts.batches,
+             100 * (1 - counts.share(counts.tokens, counts.positions)));
+}
+
+}  // namespace
+
+bool has_other_source(const DataSet& set) {
+  const bool is_run = set.kind() == SourceKind::kRun && set.setup() != nullptr;
+  return is_run && !names_cuts(set.block()) && set.block().find("multi_config") == nullptr &&
+         set.block().find("tarred_audio_filepaths") == nullptr;
+}
+
+int inspect_tokens(const DataSet& set, const Tokenizer& tokenizer, const Invocation& invocation) {
+  Config block = set.block();
+  block["repeat"] = Config::scalar("false");
+  DataContext context;
+  context.registries = &set.setup()->registries();
+  context.path = set.path();
+  context.base_dir = set.base_dir();
+  context.data = set.data();
+  context.tokenizer = &tokenizer;
+  context.seed = set.seed();
+  context.warn = [](const std::string& text) { fmt::print(stderr, "warning: {}\n", text); };
+  const auto source = set.setup()->registries().create<DataSource>(block, context);
+  TokenCounts counts;
+  while (const std::optional<Batch> batch = source->next()) {
+    if (!batch->text_BT.defined()) break;
+    counts.add(*batch);
+  }
+  std::sort(counts.lengths.begin(), counts.lengths.end());
+  if (invocation.json) {
+    print_json(counts);
+  } else {
+    print_text(counts);
+  }
+  return 0;
+}
+
+}  // namespace s2s::run
