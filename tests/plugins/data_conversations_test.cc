@@ -164,7 +164,7 @@ TEST_CASE("text that has the tag, or no format, is refused") {
       R"({"from": "Assistant", "type": "text", "value": "yes"}]})"
       "\n";
   const std::string two_places = Talks(tagged, "qwen").failure();
-  CHECK(contains(two_places, "data/prompt"));
+  CHECK(contains(two_places, "data/prompt-turns"));
   CHECK(contains(two_places, "talks.jsonl:1"));
   CHECK(contains(two_places, "contains the tag <audio>"));
   CHECK(contains(two_places, "0 audio turns"));

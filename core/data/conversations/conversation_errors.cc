@@ -8,7 +8,7 @@ namespace s2s::data::conversation_errors {
 Error prompt(const std::string& place, const std::string& format, const std::string& problem,
              const std::string& expected) {
   return {
-      ExitCode::kData, "data/prompt",
+      ExitCode::kData, "data/prompt-turns",
       fmt::format("{}: {} (prompt_format: {})\n  expected: {}", place, problem, format, expected)};
 }
 

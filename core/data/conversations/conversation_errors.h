@@ -8,7 +8,7 @@
 
 namespace s2s::data::conversation_errors {
 
-/// [data/prompt]: a conversation that its prompt format cannot write.
+/// [data/prompt-turns]: a conversation that its prompt format cannot write.
 Error prompt(const std::string& place, const std::string& format, const std::string& problem,
              const std::string& expected);
 /// [data/prompt-format]: a name that is no prompt format.

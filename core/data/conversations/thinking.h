@@ -15,7 +15,7 @@ inline constexpr const char* kEmptyThought = "<think>\n\n</think>\n\n";
 /// empty one where there is none), and tells a turn of the system or the user with "/think" or
 /// "/no_think" which it is. Which turn, and on which side of its text, is drawn from `seed` as
 /// Python's random draws it. Removes an empty system turn at the beginning.
-/// Errors: [data/prompt].
+/// Errors: [data/prompt-turns].
 /// Source: NeMo collections/common/prompts/qwen.py Qwen3PromptFormatter.encode_dialog.
 void write_thoughts(std::vector<PromptTurn>& turns, uint64_t seed, const std::string& place);
 

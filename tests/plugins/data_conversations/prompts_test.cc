@@ -67,7 +67,7 @@ TEST_CASE("ids and loss masks of conversations are NeMo's") {
 
 TEST_CASE("a conversation that its format cannot write is refused by its place") {
   const std::string role = error_of({{"system", "x"}, {"user", "y"}}, "qwen");
-  CHECK(contains(role, "data/prompt: talks.jsonl:3: a turn has the role 'system'"));
+  CHECK(contains(role, "data/prompt-turns: talks.jsonl:3: a turn has the role 'system'"));
   CHECK(contains(role, "one of user, assistant"));
   CHECK(contains(error_of({}, "qwen"), "no turns"));
   CHECK(contains(error_of({{"user", "x"}}, "vicuna"), "data/prompt-format"));

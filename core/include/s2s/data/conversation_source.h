@@ -16,7 +16,7 @@ namespace s2s {
 /// conversation becomes ids. Batches have the tensors audios, audio_lens, input_ids and loss_mask
 /// of NeMo's SALMDataset. The tokenizer has to live on.
 /// Errors: those of open_cut_source, [data/prompt-format], [data/token-duration]; of a
-/// conversation [data/prompt].
+/// conversation [data/prompt-turns].
 std::unique_ptr<DataSource> open_conversation_source(const Config& block,
                                                      const DataContext& context);
 /// The options of a block.
