@@ -16,7 +16,7 @@ complain() {
 
 # Core names no plugin, not even in a comment. A plugin's name is its folder's. Some names are words
 # of the field; of these only the quoted name and kind:name count.
-words=" adamw bleu causal_lm console cosine cuts hf jsonl local loss single text wer "
+words=" adamw bleu causal_lm console conversations cosine cuts hf jsonl local loss single text wer "
 kind_names="llm|encoder|codec|model|strategy|communicator|data|tokenizer|metric|scorer"
 kind_names+="|logger|optimizer|schedule|kernels"
 # Kernels have the name of a type of device, which LibTorch gives and core uses.
@@ -26,10 +26,13 @@ for name in $(find plugins -mindepth 3 -maxdepth 3 -name CMakeLists.txt | xargs 
   pattern="\\b$name\\b"
   [ "${words#* $name }" = "$words" ] || pattern="\"$name\"|\\b($kind_names):$name\\b"
   [ "${device_types#* $name }" = "$device_types" ] || pattern="\\b($kind_names):$name\\b"
-  # The field of a Shar set is called so by Lhotse.
+  # The field of a Shar set is called so by Lhotse, and that of a conversation by NeMo. Prompt
+  # formats are those of families of language models, and have their names.
   complain "core/ names the plugin '$name'" "$(grep -rniE "$pattern" \
     core/{include,foundation,data,model,training,conformance,sdk} core/CMakeLists.txt |
-    grep -vE '^core/data/(shar/|streams/source_files).*"cuts"')"
+    grep -vE '^core/data/(shar/|streams/source_files).*"cuts"' |
+    grep -vE '^core/data/streams/source_turns.*"conversations"' |
+    grep -viE '^core/data/conversations/.*\b(gemma|qwen)\b')"
 done
 
 # Plugins see the SDK, their own files and third-party libraries; never core's rooms or each other.

@@ -113,16 +113,22 @@ void name_scorer(Config& model) {
 /// Keys of NeMo's data loader.
 constexpr std::array kCutKeys = {"input_cfg", "shar_path", "cuts_path", "manifest_filepath"};
 
+constexpr const char* kPromptFormat = "prompt_format";
+
 bool reads_cuts(const Config& block) {
   return block.is_map() && block.find("name") == nullptr &&
          std::any_of(kCutKeys.begin(), kCutKeys.end(),
                      [&](const char* key) { return block.find(key) != nullptr; });
 }
 
-void name_source(Config& block, const std::string& path, ConfigNotes& notes) {
-  notes.others.push_back(path + ": read as name: cuts");
+/// Sets with a prompt format, of their own or of the block around them, are of conversations.
+void name_source(Config& block, const Config& around, const std::string& path, ConfigNotes& notes) {
+  const bool is_prompts =
+      block.find(kPromptFormat) != nullptr || around.find(kPromptFormat) != nullptr;
+  const std::string name = is_prompts ? "conversations" : "cuts";
+  notes.others.push_back(path + ": read as name: " + name);
   const Origin origin = block.origin();
-  give_name(block, "name", "cuts", origin);
+  give_name(block, "name", name, origin);
 }
 
 /// The model_type in config.json of a folder ("llama"); "" when it has none. Errors: those of
@@ -164,12 +170,13 @@ void name_data_sources(Config& config, ConfigNotes& notes) {
   Config* const data = config.find("data");
   if (data == nullptr) return;
   Config* const train = data->find("train_ds");
-  if (train != nullptr && reads_cuts(*train)) name_source(*train, "data.train_ds", notes);
+  if (train != nullptr && reads_cuts(*train)) name_source(*train, *train, "data.train_ds", notes);
   Config* const validation = data->find("validation_ds");
   Config* const sets = validation == nullptr ? nullptr : validation->find("datasets");
   if (sets == nullptr || validation->find("name") != nullptr) return;
   for (auto& [name, set] : sets->entries()) {
-    if (reads_cuts(set)) name_source(set, "data.validation_ds.datasets." + name, notes);
+    if (reads_cuts(set))
+      name_source(set, *validation, "data.validation_ds.datasets." + name, notes);
   }
 }
 

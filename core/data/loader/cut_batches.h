@@ -29,6 +29,11 @@ struct CutBatchesContext : DataContext {
   /// Told of each cut that its files do not give (a line that is none, a shard that is cut off),
   /// which is left out. By any thread, and again whenever it is met. Empty: it is thrown.
   std::function<void(const Error&)> on_bad = {};
+  /// Conversations stay what they are (streams/prompt_cut.h), in place of duplex dialogues.
+  bool as_prompts = false;
+  /// What counts for the size of batches, in place of seconds (`batch_duration` and the bounds of
+  /// buckets). Empty: seconds.
+  std::function<double(const Cut&)> measure = {};
 };
 
 /// A cut of a batch, cheap to hold: its token names it.

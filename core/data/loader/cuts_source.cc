@@ -71,10 +71,10 @@ CutsSource::CutsSource(const CutsSourceOptions& options, const BatchSpec& spec,
     context_.on_bad = [this](const Error& error) { unread_.hear(error); };
   }
   open();
-  loader_ =
-      std::make_unique<RowLoader>(RowLoader::Rules{spec, context.path, options.allow_no_turns,
-                                                   bad_cuts_.are_allowed(), options.longest_cut},
-                                  tokenizer_, *parts_.audio);
+  loader_ = std::make_unique<RowLoader>(
+      RowLoader::Rules{spec, context.path, options.allow_no_turns, bad_cuts_.are_allowed(),
+                       options.longest_cut, parts_.kind.get()},
+      tokenizer_, *parts_.audio);
   check();
 }
 
@@ -84,6 +84,10 @@ void CutsSource::open() {
 }
 
 void CutsSource::check() {
+  if (parts_.kind) {  // it looks at its cuts when it loads them
+    bad_cuts_.add(unread_at_open_, context_.warn);
+    return;
+  }
   const SetCheck rules{context_.path,
                        spec_,
                        tokenizer_,
@@ -128,7 +132,8 @@ Batch CutsSource::stand_in() {
       if (!ahead) throw loader_errors::no_good_cut(context_.path);
       held_.push_back(std::move(*ahead));
     }
-    if (held_[i].batch) return first_row(*held_[i].batch);
+    if (!held_[i].batch) continue;
+    return parts_.kind ? parts_.kind->first_row(*held_[i].batch) : first_row(*held_[i].batch);
   }
 }
 

@@ -24,6 +24,7 @@ namespace s2s::data {
 struct SourceParts {
   std::function<std::unique_ptr<CutBatches>(const CutBatchesContext&)> open;
   std::unique_ptr<AudioLoader> audio;
+  std::shared_ptr<const RowKind> kind = {};  // null: batches of the duplex model
 };
 
 class CutsSource : public DataSource {

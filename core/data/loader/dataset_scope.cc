@@ -67,6 +67,7 @@ InputAttributes input_attributes(const DatasetScope& scope) {
   attributes.force_iterable_dataset = o.force_iterable_dataset;
   attributes.slice_length = o.slice_length;
   attributes.on_bad = scope.context->on_bad;
+  attributes.as_prompts = scope.context->as_prompts;
   return attributes;
 }
 

@@ -85,6 +85,17 @@ Batch LoadingBatch::collated(std::vector<LoadedRow> rows) const {
   return batch;
 }
 
+/// Of a RowKind.
+LoadedBatch LoadingBatch::finish_contents(LoadedBatch loaded, bool leave_out) const {
+  std::vector<const RowContent*> good;
+  for (const LoadResult& row : rows_) {
+    if (row.content) good.push_back(row.content.get());
+  }
+  if (good.empty() || (!loaded.bad.empty() && !leave_out)) return loaded;
+  loaded.batch = sources_.loader.kind()->collate(good);
+  return loaded;
+}
+
 LoadedBatch LoadingBatch::finish(bool leave_out) {
   LoadedBatch loaded;
   loaded.round_epoch = plan_.round_epoch;
@@ -94,6 +105,7 @@ LoadedBatch LoadingBatch::finish(bool leave_out) {
     std::move(row.bad.begin(), row.bad.end(), std::back_inserter(loaded.bad));
     if (row.row) good.push_back(std::move(*row.row));
   }
+  if (sources_.loader.kind() != nullptr) return finish_contents(std::move(loaded), leave_out);
   if (good.empty() || (!loaded.bad.empty() && !leave_out)) return loaded;
   const bool is_whole = std::all_of(is_in_place_.begin(), is_in_place_.end(),
                                     [](char is_in_place) { return is_in_place != 0; });

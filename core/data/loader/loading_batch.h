@@ -63,6 +63,7 @@ class LoadingBatch {
  private:
   void place(size_t row, LoadedRow& loaded);
   Batch collated(std::vector<LoadedRow> rows) const;
+  LoadedBatch finish_contents(LoadedBatch loaded, bool leave_out) const;
 
   PlannedBatch plan_;
   RowSources sources_;

@@ -57,6 +57,11 @@ void set_common(const DatasetScope& scope, SamplerOptions& sampler) {
   sampler.shuffle = o.shuffle;
   sampler.drop_last = o.drop_last;
   sampler.warn = scope.context->warn;
+  if (const auto& measure = scope.context->measure) {
+    sampler.measure = [measure](const Cut& cut) { return CutSize{measure(cut), 0}; };
+    sampler.functions = "measured";
+    return;
+  }
   if (!scope.counts_tokens()) return;
   const Tokenizer* tokenizer = scope.context->tokenizer;
   sampler.measure = [tokenizer](const Cut& cut) {
@@ -109,7 +114,7 @@ Bins bucket_bins(const DatasetScope& scope) {
   if (!o.bucket_duration_bins.is_null()) {
     bins = written_bins(o.bucket_duration_bins, scope.path + ".bucket_duration_bins");
     bins.is_strict = o.bucketing_2d_strict_mode;
-  } else if (o.max_duration && std::isfinite(*o.max_duration)) {
+  } else if (o.max_duration && std::isfinite(*o.max_duration) && !scope.context->measure) {
     bins.lengths =
         even_bins(std::max(0.0, o.min_duration.value_or(0)), *o.max_duration, o.num_buckets);
   }
@@ -185,9 +190,9 @@ SamplerPtr open_sampler(StreamPtr source, const DatasetScope& scope) {
     const Tokenizer* tokenizer = bins.is_2d() ? scope.context->tokenizer : nullptr;
     source = filter(
         std::move(source),
-        [bins, tokenizer](const Cut& cut) {
+        [bins, tokenizer, measure = scope.context->measure](const Cut& cut) {
           const int64_t tokens = tokenizer == nullptr ? 0 : count_tokens(cut, *tokenizer);
-          return fits_bucket(bins, {cut.duration_s, tokens});
+          return fits_bucket(bins, {measure ? measure(cut) : cut.duration_s, tokens});
         },
         "fits a bucket");
   }

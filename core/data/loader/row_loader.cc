@@ -58,7 +58,26 @@ std::optional<BadCut> RowLoader::trouble_with(const CutSequence& sequence) const
   return std::nullopt;
 }
 
+LoadResult RowLoader::load_content(const BatchRow& row, const CutBatches& batches) const {
+  LoadResult result;
+  const BatchedCut& planned = row.cuts.front();
+  std::string id = name_of(planned.token);
+  try {
+    const std::shared_ptr<const Cut> cut = planned.cut ? planned.cut : batches.make(planned.token);
+    id = cut->id;
+    if (cut->duration_s > rules_.longest_cut_s) {
+      throw loader_errors::too_long(*cut, rules_.longest_cut_s);
+    }
+    result.content = rules_.kind->load(*cut, audio_);
+  } catch (const Error& error) {
+    if (error.exit_code() != ExitCode::kData) throw;
+    result.bad.push_back(bad_cut(id, error));
+  }
+  return result;
+}
+
 LoadResult RowLoader::load(const BatchRow& row, const CutBatches& batches) const {
+  if (rules_.kind != nullptr) return load_content(row, batches);
   LoadResult result;
   MadeRow made;
   made.sequence.num_frames = row.num_frames;

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "loader/cut_batches.h"
+#include "loader/row_kind.h"
 #include "s2s/data/duplex_data.h"
 
 namespace s2s::data {
@@ -25,7 +27,8 @@ struct BadCut {
 BadCut bad_cut(std::string id, const Error& error);
 
 struct LoadResult {
-  std::optional<LoadedRow> row;  // nothing: no cut of the row can be used
+  std::optional<LoadedRow> row;         // nothing: no cut of the row can be used
+  std::unique_ptr<RowContent> content;  // in place of `row`, of a RowKind
   std::vector<BadCut> bad;
 };
 
@@ -43,6 +46,7 @@ class RowLoader {
     bool allow_no_turns = false;
     bool leave_out = false;  // false: one bad cut makes the row bad
     double longest_cut_s = std::numeric_limits<double>::infinity();
+    const RowKind* kind = nullptr;  // null: rows of the duplex model
   };
   /// Both must live on.
   RowLoader(Rules rules, const Tokenizer& tokenizer, AudioLoader& audio);
@@ -53,10 +57,13 @@ class RowLoader {
   /// What `load` gives for a row whose first cut is made, or that has a length in frames; else 0,
   /// as for a row that is longer than a cut may be.
   RowLengths lengths(const BatchRow& row) const;
+  /// Null: rows of the duplex model.
+  const RowKind* kind() const { return rules_.kind; }
   /// Token for padding.
   int64_t pad() const { return tokenizer_.special_ids().pad; }
 
  private:
+  LoadResult load_content(const BatchRow& row, const CutBatches& batches) const;
   LoadedRow load_checked(const CutSequence& sequence) const;
   std::optional<BadCut> trouble_with(const CutSequence& sequence) const;
 

@@ -28,6 +28,7 @@ struct InputAttributes {
   bool force_iterable_dataset = false;
   std::optional<int64_t> slice_length = {};
   bool keep_order = false;  // of Shar, whose shards NeMo always shuffles; no key of the files
+  bool as_prompts = false;  // conversations stay what they are (prompt_cut.h); no key of the files
   /// Told of each cut of the files that is bad, which is passed over; may be called by several
   /// threads. Empty: it is thrown.
   std::function<void(const Error&)> on_bad = {};

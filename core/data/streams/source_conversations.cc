@@ -13,6 +13,7 @@
 #include "streams/leaf_streams.h"
 #include "streams/nemo_cut.h"
 #include "streams/nemo_entry.h"
+#include "streams/prompt_cut.h"
 #include "streams/python_random.h"
 #include "streams/source_lines.h"
 #include "streams/source_turns.h"
@@ -78,7 +79,9 @@ class ConversationStream : public LeafStream {
     } else {
       find_files(conversation);
     }
-    return std::make_shared<const Cut>(dialogue_of(conversation));
+    const bool as_prompts = node_.attributes.as_prompts;
+    return std::make_shared<const Cut>(as_prompts ? prompt_cut(conversation)
+                                                  : dialogue_of(conversation));
   }
 
   uint64_t fingerprint() const override {

@@ -49,6 +49,7 @@ ConversationTurn turn_from(const std::string& role) {
   ConversationTurn turn;
   turn.is_user = role == "user";
   turn.is_assistant = role == "assistant";
+  turn.role = role;
   return turn;
 }
 

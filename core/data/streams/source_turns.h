@@ -14,6 +14,7 @@ struct ConversationTurn {
   bool is_audio = false;
   bool is_user = false;
   bool is_assistant = false;
+  std::string role;                 // in lower case
   std::string value;                // text, or the name of an audio file
   std::optional<std::string> text;  // of audio, where it is written
   double offset_s = 0;

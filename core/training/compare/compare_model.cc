@@ -9,6 +9,7 @@
 #include <cctype>
 
 #include "compare/compare.h"
+#include "nn/lora.h"
 #include "s2s/kinds/model_capabilities.h"
 #include "s2s/kinds/optimizer.h"
 #include "s2s/kinds/schedule.h"
@@ -63,10 +64,20 @@ std::vector<std::string> texts_at(const Config& options, const std::string& path
   return texts;
 }
 
-/// freeze_params and prevent_freeze_params are regular expressions on checkpoint names.
+/// Adds the adapters of NeMo's model.lora, which are PEFT's.
+void add_adapters(Model& model, const CompareJob& job) {
+  const Config* const lora = job.reference.options.find_path("model.lora");
+  if (lora == nullptr || lora->is_null()) return;
+  auto& with_llm = require_capability<HasLanguageModel>(model, job.reference.name, "have adapters");
+  add_lora(with_llm.language_model(), read_options<LoraOptions>(*lora, "model.lora"));
+}
+
+/// freeze_params and prevent_freeze_params are regular expressions on checkpoint names. Adapters
+/// train, as in NeMo.
 void freeze(Model& model, const NameMap& names, const Config& options) {
-  const FreezeRules rules(texts_at(options, "model.freeze_params"),
-                          texts_at(options, "model.prevent_freeze_params"));
+  std::vector<std::string> prevented = texts_at(options, "model.prevent_freeze_params");
+  if (options.find_path("model.lora") != nullptr) prevented.emplace_back(R"(^.+\.lora_.+$)");
+  const FreezeRules rules(texts_at(options, "model.freeze_params"), prevented);
   for (NamedTensor& parameter : model.named_parameters()) {
     const std::string name = names.to_theirs(parameter.name).value_or(parameter.name);
     if (!rules.trains(name)) parameter.tensor->set_requires_grad(false);
@@ -166,12 +177,21 @@ class Steps {
   std::vector<at::Tensor> losses_;
 };
 
+/// Positions [B, T, 1] of a tensor [B, T, N] that are no padding, where the model's outputs say so.
+at::Tensor unpadded(const TensorMap& outputs, const at::Tensor& like) {
+  const auto mask = outputs.find("attention_mask");
+  if (mask == outputs.end() || like.dim() != 3) return {};
+  const bool fits = mask->second.sizes() == like.sizes().slice(0, 2);
+  return fits ? mask->second.unsqueeze(-1) : at::Tensor();
+}
+
 void add_outputs(const CompareJob& job, const TensorMap& actual,
                  const std::vector<std::string>& names, Comparison& comparison) {
   for (const std::string& name : names) {
     const auto it = actual.find(name);
-    comparison.add("output/" + name, it == actual.end() ? at::Tensor() : it->second,
-                   job.reference.output(name));
+    const at::Tensor expected = job.reference.output(name);
+    comparison.add("output/" + name, it == actual.end() ? at::Tensor() : it->second, expected,
+                   unpadded(actual, expected));
   }
 }
 
@@ -180,6 +200,7 @@ void add_outputs(const CompareJob& job, const TensorMap& actual,
 void compare_model(const CompareJob& job, Comparison& comparison) {
   const ReferenceFile& file = job.reference;
   const std::unique_ptr<Model> model = build_from_reference<Model>(job);
+  add_adapters(*model, job);
   model->materialize(job.settings.device, job.settings.dtype, 0);
   const NameMap names = model->checkpoint_names();
   load_weights(*model, names, file.weights, file.path);

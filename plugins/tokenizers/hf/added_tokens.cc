@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "unicode.h"
 
@@ -57,6 +58,40 @@ std::vector<AddedToken> read_added_tokens(const JsonPlace& place) {
     if (!token.content.empty()) tokens.push_back(std::move(token));
   }
   return tokens;
+}
+
+void add_special_tokens(nlohmann::json& root, const std::vector<std::string>& contents) {
+  if (contents.empty() || !root.is_object()) return;  // whoever reads the file refuses it
+  nlohmann::json& added = root["added_tokens"];
+  if (added.is_null()) added = nlohmann::json::array();
+  if (!added.is_array()) return;
+  const auto member = [](const nlohmann::json& object, const char* name) {
+    return object.is_object() && object.contains(name) ? object[name] : nlohmann::json();
+  };
+  const nlohmann::json vocabulary = member(member(root, "model"), "vocab");
+  int64_t next_id = 0;
+  const auto pass = [&next_id](const nlohmann::json& id) {
+    if (id.is_number_integer()) next_id = std::max(next_id, id.get<int64_t>() + 1);
+  };
+  if (vocabulary.is_object()) {
+    for (const auto& [piece, id] : vocabulary.items()) pass(id);
+  }
+  for (const nlohmann::json& token : added) pass(member(token, "id"));
+  for (const std::string& content : contents) {
+    const auto known = std::find_if(added.begin(), added.end(), [&](const nlohmann::json& token) {
+      return member(token, "content") == content;
+    });
+    if (known != added.end()) {
+      (*known)["special"] = true;
+      continue;
+    }
+    const bool is_piece = vocabulary.is_object() && vocabulary.contains(content);
+    added.push_back({{"id", is_piece ? vocabulary[content] : nlohmann::json(next_id)},
+                     {"content", content},
+                     {"normalized", false},
+                     {"special", true}});
+    if (!is_piece) ++next_id;
+  }
 }
 
 void TokenFinder::add(std::string_view text, const AddedToken& token) {

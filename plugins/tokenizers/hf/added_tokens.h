@@ -27,6 +27,10 @@ struct AddedToken {
 /// Errors: [tokenizer/definition], [tokenizer/unsupported].
 std::vector<AddedToken> read_added_tokens(const JsonPlace& place);
 
+/// Makes each of `contents` a special token of a tokenizer.json. Those that are no token yet get
+/// the ids behind all others, in their order. Source: transformers' add_special_tokens.
+void add_special_tokens(nlohmann::json& root, const std::vector<std::string>& contents);
+
 /// A part of a text: an added token with the white space that it consumes (`id`), or the text
 /// between two added tokens (-1).
 struct TokenSpan {

@@ -58,7 +58,8 @@ HfTokenizer::Parts::Parts(const JsonPlace& root)
 HfTokenizer::HfTokenizer(const HfOptions& options, const std::string& path,
                          const std::string& place)
     : files_(find_files(path, place)) {
-  const nlohmann::json json = read_json(files_.tokenizer, place);
+  nlohmann::json json = read_json(files_.tokenizer, place);
+  add_special_tokens(json, options.additional_special_tokens);
   const JsonPlace root(json, files_.tokenizer);
   parts_ = std::make_unique<Parts>(root);
   try {

@@ -27,12 +27,15 @@ struct TrainOptions {
 
 struct HfOptions : SpecialIdOptions {
   std::string path;
+  std::vector<std::string> additional_special_tokens;
   TrainOptions train;
 
   void visit(OptionVisitor& v) {
     v("path", path, "tokenizer.json, or a folder that contains one");
     SpecialIdOptions::visit(v, "default: from the template or the files in the same folder",
                             "default: PAD from the files, or else the unknown token");
+    v("additional_special_tokens", additional_special_tokens,
+      "special tokens to add; those that the files lack get the next free ids, in this order");
     v("train", train, "train a byte-level tokenizer at the first use");
   }
 };

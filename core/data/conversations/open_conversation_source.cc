@@ -1,0 +1,102 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "conversations/conversation_errors.h"
+#include "conversations/conversation_rows.h"
+#include "files/command_rules.h"
+#include "loader/audio_cache.h"
+#include "loader/cuts_source.h"
+#include "s2s/data/conversation_source.h"
+#include "s2s/data/duplex_data.h"
+
+namespace s2s {
+namespace {
+
+using data::ConversationRules;
+
+constexpr const char* kDefaultTag = "<|audioplaceholder|>";
+
+/// Keys of the data block that a conversation has a use for.
+DuplexDataOptions read_data_block(const DataContext& context, Findings findings) {
+  DuplexDataOptions duplex;
+  if (context.data == nullptr) return duplex;
+  const size_t before = findings.errors().size();
+  OptionReader(*context.data, "data", findings, DuplexDataOptions::other_keys()).read(duplex);
+  if (findings.errors().size() > before) findings.throw_if_any();
+  return duplex;
+}
+
+ConversationRules rules_of(const data::DatasetOptions& options, const DuplexDataOptions& duplex,
+                           const std::string& path) {
+  ConversationRules rules;
+  rules.prompt_format = options.batches.prompt_format.value_or("");
+  rules.audio_locator_tag = options.batches.audio_locator_tag.value_or(kDefaultTag);
+  rules.sample_rate_hz = options.source.sample_rate.value_or(duplex.source_sample_rate);
+  rules.token_equivalent_duration_s = options.batches.token_equivalent_duration.value_or(0);
+  const auto& known = data::prompt_formats();
+  if (std::find(known.begin(), known.end(), rules.prompt_format) == known.end()) {
+    throw data::conversation_errors::prompt_format(path, rules.prompt_format, known);
+  }
+  return rules;
+}
+
+/// Where batches are measured in positions of the language model, their limits are, too (NeMo's
+/// MultimodalSamplingConstraint). What the rules have is taken out of the options, whose other
+/// readers have no use for it.
+void take_over(data::CutBatchesOptions& o, const ConversationRules& rules,
+               const std::string& path) {
+  if (o.use_multimodal_sampling) {
+    if (rules.token_equivalent_duration_s <= 0) {
+      throw data::conversation_errors::no_token_duration(path);
+    }
+    o.batch_duration = o.batch_tokens;
+    o.quadratic_duration = o.quadratic_factor;
+  }
+  o.prompt_format.reset();
+  o.token_equivalent_duration.reset();
+  o.batch_tokens.reset();
+  o.quadratic_factor.reset();
+  o.use_multimodal_sampling = false;
+}
+
+}  // namespace
+
+std::unique_ptr<DataSource> open_conversation_source(const Config& block,
+                                                     const DataContext& context) {
+  data::DatasetBlock read = data::read_dataset_block(block, context.path);
+  const data::CutsSourceOptions options = read.options.source;
+  const DuplexDataOptions duplex = read_data_block(context, read.findings);
+  const ConversationRules rules = rules_of(read.options, duplex, context.path);
+  const bool whole = read.options.batches.measure_total_length;
+  const bool in_tokens = read.options.batches.use_multimodal_sampling;
+  take_over(read.options.batches, rules, context.path);
+  allow_typed_commands(block);
+  if (duplex.allow_commands) allow_data_commands();
+  set_command_timeout(duplex.command_timeout_s);
+  data::SourceParts parts;
+  parts.audio =
+      options.cache_audio ? std::make_unique<data::AudioCache>() : std::make_unique<AudioLoader>();
+  if (context.tokenizer != nullptr) {
+    parts.kind = std::make_shared<data::ConversationRows>(rules, *context.tokenizer);
+  }
+  parts.open = [read = std::move(read), rules, whole,
+                in_tokens](const data::CutBatchesContext& where) {
+    data::CutBatchesContext here = where;
+    here.as_prompts = true;
+    if (in_tokens) {
+      here.measure = [rules, whole, tokenizer = where.tokenizer](const Cut& cut) {
+        return static_cast<double>(
+            num_positions(data::conversation_of(cut), rules, *tokenizer, whole));
+      };
+    }
+    return data::open_cut_batches(read, here);
+  };
+  return std::make_unique<data::CutsSource>(options, BatchSpec{duplex, 0}, context,
+                                            std::move(parts));
+}
+
+OptionTable list_conversation_source_options() { return list_options<data::DatasetOptions>(); }
+
+}  // namespace s2s

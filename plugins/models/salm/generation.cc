@@ -1,0 +1,109 @@
+// Answers prompts with text.
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+
+#include "s2s/nn/text_decoding.h"
+#include "salm_errors.h"
+#include "salm_model.h"
+
+namespace s2s::salm {
+namespace {
+
+/// Switches a model to eval mode for a scope.
+class EvalScope {
+ public:
+  explicit EvalScope(Block& block) : block_(block), was_training_(block.is_training()) {
+    block_.train(false);
+  }
+  ~EvalScope() { block_.train(was_training_); }
+  EvalScope(const EvalScope&) = delete;
+  EvalScope& operator=(const EvalScope&) = delete;
+
+ private:
+  Block& block_;
+  bool was_training_;
+};
+
+void check_audios(const std::vector<TextPrompt>& prompts, const RowIds& ids) {
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    const auto places = std::count(prompts[i].ids.begin(), prompts[i].ids.end(), ids.tag);
+    const auto audios = static_cast<int64_t>(prompts[i].audios_S.size());
+    if (places == audios) continue;
+    throw_audio_count({"prompt " + std::to_string(i + 1), ids.tag_text, places, audios});
+  }
+}
+
+/// The prompts as NeMo's data set would make a batch of them.
+SalmBatch batch_of(const std::vector<TextPrompt>& prompts, int64_t pad, at::Device device) {
+  int64_t width = 1, num_samples = 0;
+  std::vector<at::Tensor> audios;
+  for (const TextPrompt& prompt : prompts) {
+    width = std::max(width, static_cast<int64_t>(prompt.ids.size()));
+    for (const at::Tensor& audio_S : prompt.audios_S) {
+      audios.push_back(audio_S);
+      num_samples = std::max(num_samples, audio_S.numel());
+    }
+  }
+  const at::TensorOptions ids_type(at::kLong);
+  SalmBatch batch;
+  batch.input_ids_BT = at::full({static_cast<int64_t>(prompts.size()), width}, pad, ids_type);
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    const auto count = static_cast<int64_t>(prompts[i].ids.size());
+    batch.input_ids_BT[static_cast<int64_t>(i)]
+        .narrow(0, width - count, count)
+        .copy_(at::tensor(prompts[i].ids, ids_type));
+  }
+  const auto num_audios = static_cast<int64_t>(audios.size());
+  batch.audios_AS = at::zeros({num_audios, num_samples}, at::TensorOptions(at::kFloat));
+  batch.audio_lens_A = at::zeros({num_audios}, ids_type);
+  for (int64_t a = 0; a < num_audios; ++a) {
+    const at::Tensor& audio_S = audios[static_cast<size_t>(a)];
+    batch.audios_AS[a].narrow(0, 0, audio_S.numel()).copy_(audio_S);
+    batch.audio_lens_A[a].fill_(audio_S.numel());
+  }
+  batch.input_ids_BT = batch.input_ids_BT.to(device);
+  batch.audios_AS = batch.audios_AS.to(device);
+  return batch;
+}
+
+}  // namespace
+
+std::vector<PromptEmbeddings> SalmModel::embedded(const std::vector<TextPrompt>& prompts) {
+  check_audios(prompts, parts_.ids);
+  const at::NoGradGuard no_grad;
+  const EvalScope eval(*this);
+  const at::Device device = perception_.named_parameters().front().tensor->device();
+  const Prepared prepared = prepare(batch_of(prompts, parts_.ids.pad, device), false);
+  std::vector<PromptEmbeddings> embedded;
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    const at::Tensor row_LH = prepared.embeds_BLH[static_cast<int64_t>(i)];
+    PromptEmbeddings& prompt = embedded.emplace_back();
+    prompt.x_TH = row_LH.narrow(0, 0, prepared.rows.lengths[i]);
+    // As NeMo: repetition penalties see the prompt only where it has no audio.
+    if (prompts[i].audios_S.empty()) prompt.ids = prompts[i].ids;
+  }
+  return embedded;
+}
+
+std::vector<int64_t> SalmModel::end_tokens(const TextGenerationOptions& options) const {
+  std::vector<int64_t> ends = options.end_tokens;
+  ends.push_back(parts_.eos);
+  return ends;
+}
+
+std::vector<TextAnswer> SalmModel::continue_prompts(const std::vector<TextPrompt>& prompts,
+                                                    const TextGenerationOptions& options,
+                                                    const SamplingOptions& sampling) {
+  if (prompts.empty()) return {};
+  if (options.num_beams > 1 && sampling.temperature > 0) {
+    throw_sampled_beams(options.num_beams, sampling.temperature);
+  }
+  const EvalScope eval(*this);
+  return answer_texts(*parts_.llm, embedded(prompts), options, end_tokens(options), sampling,
+                      tokenizer());
+}
+
+}  // namespace s2s::salm

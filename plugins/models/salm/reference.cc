@@ -1,0 +1,166 @@
+// Outputs for reference files, checkpoint names, and the sharding plan.
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+
+#include "s2s/nn/layers.h"
+#include "salm_model.h"
+
+namespace s2s::salm {
+namespace {
+
+constexpr int64_t kDefaultNewTokens = 20;  // transformers' max_length without a prompt
+
+using Inputs = std::map<std::string, at::Tensor>;
+
+Batch batch_of(const Inputs& inputs) {
+  Batch batch;
+  for (const char* name : {"audios", "audio_lens", "input_ids", "loss_mask"}) {
+    batch.others[name] = inputs.at(name);
+  }
+  return batch;
+}
+
+/// `first` where the file has it, else `second`.
+const at::Tensor& either(const Inputs& inputs, const char* first, const char* second) {
+  const auto found = inputs.find(first);
+  return found == inputs.end() ? inputs.at(second) : found->second;
+}
+
+int64_t number(const Inputs& inputs, const char* name, int64_t absent) {
+  const auto found = inputs.find(name);
+  return found == inputs.end() ? absent : found->second.item<int64_t>();
+}
+
+/// Answers as one tensor [B, N], PAD behind a row's end.
+at::Tensor rows_of(const std::vector<std::vector<int64_t>>& answers, int64_t pad) {
+  size_t width = 0;
+  for (const std::vector<int64_t>& tokens : answers) width = std::max(width, tokens.size());
+  const at::Tensor out =
+      at::full({static_cast<int64_t>(answers.size()), static_cast<int64_t>(width)}, pad,
+               at::TensorOptions(at::kLong));
+  for (size_t i = 0; i < answers.size(); ++i) {
+    const std::vector<int64_t>& tokens = answers[i];
+    out[static_cast<int64_t>(i)]
+        .narrow(0, 0, static_cast<int64_t>(tokens.size()))
+        .copy_(at::tensor(tokens, at::kLong));
+  }
+  return out;
+}
+
+/// The rows of a batch as prompts.
+std::vector<TextPrompt> prompts_of(const Inputs& inputs, const RowIds& ids) {
+  const at::Tensor ids_BT = either(inputs, "prompts", "input_ids").cpu().contiguous();
+  const at::Tensor& audios_AS = either(inputs, "prompt_audios", "audios");
+  const at::Tensor lens_A = either(inputs, "prompt_audio_lens", "audio_lens").cpu();
+  int64_t next = 0;
+  std::vector<TextPrompt> prompts;
+  for (int64_t b = 0; b < ids_BT.size(0); ++b) {
+    TextPrompt& prompt = prompts.emplace_back();
+    for (int64_t t = 0; t < ids_BT.size(1); ++t) {
+      const int64_t id = ids_BT[b][t].item<int64_t>();
+      if (prompt.ids.empty() && id == ids.pad) continue;
+      prompt.ids.push_back(id);
+      if (id != ids.tag || next >= lens_A.size(0)) continue;
+      prompt.audios_S.push_back(audios_AS[next].narrow(0, 0, lens_A[next].item<int64_t>()));
+      ++next;
+    }
+  }
+  return prompts;
+}
+
+}  // namespace
+
+at::Tensor SalmModel::generated(const Inputs& inputs, int64_t num_beams) {
+  TextDecoding decoding;
+  decoding.max_new_tokens = number(inputs, "max_new_tokens", kDefaultNewTokens);
+  decoding.num_beams = num_beams;
+  decoding.end_tokens = end_tokens({});
+  return rows_of(decode_text(*parts_.llm, embedded(prompts_of(inputs, parts_.ids)), decoding),
+                 parts_.ids.pad);
+}
+
+std::vector<std::string> SalmModel::decoded_outputs() const {
+  return {"tokens", "tokens_beam", "val_loss", "val_acc"};
+}
+
+Inputs SalmModel::reference_outputs(const Inputs& inputs, bool training) {
+  if (!training) {
+    const std::map<std::string, double> judged = metrics_of(evaluate(batch_of(inputs)));
+    return {{"tokens", generated(inputs, 1)},
+            {"tokens_beam", generated(inputs, number(inputs, "num_beams", 2))},
+            {"val_loss", at::scalar_tensor(judged.at("loss"))},
+            {"val_acc", at::scalar_tensor(judged.at("acc"))}};
+  }
+  train(true);
+  rest_frozen_parts();
+  const SalmBatch batch{inputs.at("audios"), inputs.at("audio_lens"), inputs.at("input_ids"),
+                        inputs.at("loss_mask")};
+  const Prepared prepared = prepare(batch, true);
+  const at::Tensor hidden_BLH = (*parts_.llm)(prepared.embeds_BLH, SequenceInfo{});
+  const at::Tensor loss =
+      loss_sum(labeled(prepared, hidden_BLH)) / static_cast<double>(prepared.rows.num_labels);
+  // NeMo pads on the left.
+  const at::NoGradGuard no_grad;
+  const std::vector<int64_t>& lengths = prepared.rows.lengths;
+  const at::Tensor logits_BLV = parts_.llm->logits(hidden_BLH);
+  const at::Tensor targets_BL = left_padded(prepared.rows.labels_BL + 100, lengths) - 100;
+  return {
+      {"loss", loss},
+      {"input_embeds", left_padded(prepared.embeds_BLH, lengths)},
+      {"attention_mask", left_padded(at::ones_like(prepared.rows.labels_BL, at::kBool), lengths)},
+      {"target_ids", targets_BL},
+      {"labels", targets_BL},
+      {"logits", left_padded(logits_BLV, lengths)}};
+}
+
+NameMap SalmModel::checkpoint_names() const {
+  // Our names equal NeMo's, except inside the language model: there they are transformers', and
+  // PEFT's around adapters.
+  NameMap names;
+  bool has_adapters = false;
+  parts_.llm->for_each_block([&](const std::string& path, Block& block) {
+    const auto* const linear = dynamic_cast<const Linear*>(&block);
+    if (linear == nullptr || !linear->has_lora()) return;
+    has_adapters = true;
+    const std::string ours = "llm." + path, theirs = "llm.base_model.model.model." + path;
+    for (const char* tensor : {".weight", ".bias"}) {
+      names.rules.push_back({ours + tensor, theirs + ".base_layer" + tensor});
+    }
+    for (const char* part : {".lora_A", ".lora_B"}) {
+      names.rules.push_back({ours + part + ".weight", theirs + part + ".default.weight"});
+    }
+  });
+  const std::string peft = has_adapters ? "base_model.model." : "";
+  names.rules.push_back({"llm.lm_head.weight", "llm." + peft + "lm_head.weight"});
+  names.rules.push_back({"llm.**", "llm." + peft + "model.**"});
+  names.rules.push_back({"**", "**"});
+  names.ignored = {"perception.preprocessor.featurizer.**"};
+  if (parts_.llm->shape().tied_head) {
+    names.ignored.push_back("llm." + peft + "lm_head.weight");
+  }
+  return names;
+}
+
+ShardPlan SalmModel::backbone_plan(const MeshShape& mesh) const {
+  // The embedding is registered at this model's level.
+  const auto moved = [](const std::string& module) {
+    return module == "embed_tokens" ? module : "llm." + module;
+  };
+  ShardPlan plan = parts_.llm->configure_model(mesh);
+  for (TensorRow& row : plan.rows) row.module = moved(row.module);
+  for (UnitRow& unit : plan.units) unit.module = moved(unit.module);
+  for (HeadRow& head : plan.heads) head.module = moved(head.module);
+  for (AttentionRow& attention : plan.attentions) attention.module = moved(attention.module);
+  return plan;
+}
+
+ShardPlan SalmModel::configure_model(const MeshShape& mesh) const {
+  ShardPlan plan = perception_.configure_model(mesh).nested_under("perception");
+  plan.append(backbone_plan(mesh));
+  return plan;
+}
+
+}  // namespace s2s::salm

@@ -1,0 +1,47 @@
+#include "salm_errors.h"
+
+namespace s2s::salm {
+
+void throw_audio_count(const AudioCount& count) {
+  const bool has_no_place = count.places == 0;
+  const std::string remedy =
+      has_no_place ? "write " + count.tag + " where each audio belongs"
+      : count.places < count.audios
+          ? "one " + count.tag + " for each audio: add tags, or remove audios"
+          : "one audio for each " + count.tag + ": add audios, or remove tags";
+  throw Error(ExitCode::kData, "salm/audio-count",
+              count.place + " has " + std::to_string(count.audios) + " audios, but its text has " +
+                  std::to_string(count.places) + " places for them (" + count.tag +
+                  ")\n  expected: " + remedy);
+}
+
+void throw_tag(const std::string& tag, const std::string& found) {
+  throw Error(ExitCode::kConfig, "salm/tag",
+              "model.audio_locator_tag = '" + tag + "' is not one token of the tokenizer, but " +
+                  found +
+                  "\n  expected: a special token of the tokenizer, or model.tokenizer."
+                  "additional_special_tokens: ['" +
+                  tag + "']");
+}
+
+void throw_no_batch_tensor(const std::string& name) {
+  throw Error(ExitCode::kConfig, "salm/batch",
+              "the batch has no tensor '" + name +
+                  "'\n  expected: data sets of conversations (name: conversations)");
+}
+
+void throw_no_tokenizer() {
+  throw Error(ExitCode::kConfig, "model/no-tokenizer",
+              "this model was built without a tokenizer and cannot write text\n"
+              "  expected: model.tokenizer.name and .path\n"
+              "  see: s2s-run plugin list --kind tokenizer");
+}
+
+void throw_sampled_beams(int64_t num_beams, double temperature) {
+  throw Error(ExitCode::kConfig, "salm/sampled-beams",
+              "num_beams = " + std::to_string(num_beams) +
+                  " with temperature = " + std::to_string(temperature) +
+                  "\n  expected: beam search with temperature 0, or num_beams 1");
+}
+
+}  // namespace s2s::salm

@@ -1,0 +1,97 @@
+#pragma once
+// SalmModel: a language model that hears. The frames of each audio take the place of a tag in a
+// prompt; the model predicts the text of the answers. Results follow NeMo's SALM. Shape letters: B
+// rows, A audios, S samples, T ids, L positions, H hidden, V vocabulary.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "audio_chunks.h"
+#include "mixed_rows.h"
+#include "s2s/kinds/backbone.h"
+#include "s2s/kinds/model.h"
+#include "s2s/kinds/model_capabilities.h"
+#include "s2s/nn/perception.h"
+#include "s2s/nn/text_decoding.h"
+#include "salm_options.h"
+
+namespace s2s::salm {
+
+struct SalmParts {
+  std::unique_ptr<Backbone> llm;
+  std::unique_ptr<Encoder> encoder;
+  const Tokenizer* tokenizer = nullptr;  // may be null with explicit ids
+  int64_t eos = -1;
+  RowIds ids;
+};
+
+/// A batch by NeMo's names (Batch::others): audios [A, S], audio_lens [A], input_ids [B, T] and
+/// loss_mask [B, T], ids padded on the left.
+struct SalmBatch {
+  at::Tensor audios_AS, audio_lens_A, input_ids_BT, loss_mask_BT;
+};
+
+class SalmModel : public Model,
+                  public HasLanguageModel,
+                  public RunsReferences,
+                  public TextGenerator,
+                  public MakesProbeBatches {
+ public:
+  SalmModel(SalmOptions options, SalmParts parts);
+  ~SalmModel() override;
+
+  BatchWeight weigh(const Batch& batch) override;
+  LossTerms training_loss(const Batch& batch, const StepContext& context) override;
+  MetricSums evaluate(const Batch& batch) override;
+  std::vector<std::string> metric_names() const override;
+  ShardPlan configure_model(const MeshShape& mesh) const override;
+  NameMap checkpoint_names() const override;
+
+  Backbone& language_model() override { return *parts_.llm; }
+
+  std::map<std::string, at::Tensor> reference_outputs(
+      const std::map<std::string, at::Tensor>& inputs, bool training) override;
+  std::vector<std::string> decoded_outputs() const override;
+
+  std::vector<TextAnswer> continue_prompts(const std::vector<TextPrompt>& prompts,
+                                           const TextGenerationOptions& options,
+                                           const SamplingOptions& sampling) override;
+  const Tokenizer& tokenizer() const override;
+  int64_t source_sample_rate_hz() const override;
+
+  Batch probe_batch(const ProbeBatch& shape) override;
+
+ private:
+  /// Inputs of the language model and labels.
+  struct Prepared {
+    at::Tensor embeds_BLH;
+    MixedRows rows;
+  };
+  Prepared prepare(const SalmBatch& batch, bool for_training);
+  /// The positions that have labels: their hidden states [N, H] and labels [N, 1].
+  struct Labeled {
+    at::Tensor hidden_NH, labels_N1;
+  };
+  Labeled labeled(const Prepared& prepared, const at::Tensor& hidden_BLH) const;
+  at::Tensor loss_sum(const Labeled& labeled);
+  /// The frames of all audios [T, H]; of a batch without audio none, but the perception runs all
+  /// the same, because ranks of a sharded model run it together.
+  at::Tensor frames(const SalmBatch& batch, const std::vector<int64_t>& audio_lens);
+  void rest_frozen_parts();
+  /// Prompts as the language model gets them. Errors: [salm/audio-count].
+  std::vector<PromptEmbeddings> embedded(const std::vector<TextPrompt>& prompts);
+  std::vector<int64_t> end_tokens(const TextGenerationOptions& options) const;
+  /// The head, with the family's cap on logits.
+  HeadWeight head();
+  ShardPlan backbone_plan(const MeshShape& mesh) const;
+  at::Tensor generated(const std::map<std::string, at::Tensor>& inputs, int64_t num_beams);
+
+  SalmOptions options_;
+  SalmParts parts_;
+  Perception perception_;
+  ChunkSizes chunks_;
+};
+
+}  // namespace s2s::salm
